@@ -1,0 +1,44 @@
+# Warnings and sanitizers live in INTERFACE targets; nothing is set globally.
+add_library(tendril_warnings INTERFACE)
+target_compile_options(tendril_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion $<$<BOOL:${TENDRIL_WERROR}>:-Werror>)
+
+# -ffp-contract=off: the same source gives the same bits whichever instruction set it is built for.
+add_library(tendril_codegen INTERFACE)
+target_compile_options(tendril_codegen INTERFACE -ffp-contract=off)
+if(TENDRIL_SANITIZE)
+  target_compile_options(tendril_codegen INTERFACE
+    -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  target_link_options(tendril_codegen INTERFACE -fsanitize=address,undefined)
+endif()
+
+# tendril_library(<name> SOURCES ... HEADERS ... PUBLIC ... PRIVATE ...)
+# A static, position-independent library tendril_<name> with the alias tendril::<name>.
+function(tendril_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;HEADERS;PUBLIC;PRIVATE" ${ARGN})
+  add_library(tendril_${name} STATIC ${ARG_SOURCES})
+  add_library(tendril::${name} ALIAS tendril_${name})
+  set_target_properties(tendril_${name} PROPERTIES
+    EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON
+    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  target_compile_features(tendril_${name} PUBLIC cxx_std_20)
+  target_sources(tendril_${name} PUBLIC FILE_SET HEADERS
+    BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${ARG_HEADERS})
+  target_link_libraries(tendril_${name}
+    PUBLIC ${ARG_PUBLIC}
+    PRIVATE ${ARG_PRIVATE} $<BUILD_INTERFACE:tendril_warnings> $<BUILD_INTERFACE:tendril_codegen>)
+endfunction()
+
+# tendril_test(<name> SOURCES ... LIBRARIES ... [LABELS ...])
+# A Catch2 executable run by ctest as <name>; the working directory is the source root.
+function(tendril_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} tendril_test_support
+    tendril_warnings tendril_codegen)
+  target_compile_features(${name} PRIVATE cxx_std_20)
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  if(ARG_LABELS)
+    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
+  endif()
+endfunction()

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <initializer_list>
+#include <vector>
+
+#include "tendril/kinematics/section.hpp"
+
+namespace tendril {
+
+/// What a user says about the base of the robot.
+struct BaseParameters {
+  double feed_limit = 0.0;  ///< largest base shift hMax along the base axis [m], >= 0; 0: no feed
+  bool spin = false;        ///< the base can turn about its own axis
+};
+
+/// Configuration of the base.
+struct BaseState {
+  double feed = 0.0;  ///< shift h along the base z axis [m], in [0, feed_limit]
+  double spin = 0.0;  ///< omega0 about the base z axis [rad]
+};
+
+/// A continuum robot: sections in a row on a base. Read `section.hpp` first.
+///
+/// Smooth coordinates q of the robot: for each section u, v and, if it is extensible, s; in this order.
+/// Immutable after construction. Source: [FABRIKx] sec. 2.2, (2.7).
+class ContinuumRobot {
+ public:
+  /// Throws ModelError when there is no section, or more than kMaxSections, or a parameter is outside its range.
+  explicit ContinuumRobot(const std::vector<SectionParameters>& sections, const BaseParameters& base = {});
+  ContinuumRobot(std::initializer_list<SectionParameters> sections);
+
+  static constexpr int kMaxSections = 1000;
+
+  [[nodiscard]] int section_count() const noexcept { return static_cast<int>(sections_.size()); }
+  [[nodiscard]] const Section& section(int i) const noexcept { return sections_[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] const BaseParameters& base() const noexcept { return base_; }
+  [[nodiscard]] double max_length() const noexcept { return max_length_; }  ///< sum of SC + SD [m]
+
+  /// Total number of smooth coordinates, and the index of the first one of section i.
+  [[nodiscard]] int coordinate_count() const noexcept { return coordinate_count_; }
+  [[nodiscard]] int coordinate_index(int i) const noexcept { return coordinate_index_[static_cast<std::size_t>(i)]; }
+
+  /// Every section straight, variable lengths at half of their range. Valid as long as the robot.
+  [[nodiscard]] SectionStates straight() const noexcept { return straight_; }
+
+  /// The state brought inside the limits: s into [0, SD], then theta into [0, limit at s]. (2.24)-(2.26)
+  [[nodiscard]] SectionState clamped(int i, SectionState state) const noexcept;
+
+  /// Whether every state is finite and inside the limits, up to `tolerance` (rad and m).
+  [[nodiscard]] bool within_limits(SectionStates states, double tolerance = 1e-12) const noexcept;
+
+ private:
+  std::vector<Section> sections_;
+  BaseParameters base_;
+  std::vector<SectionState> straight_;
+  std::vector<int> coordinate_index_;
+  int coordinate_count_ = 0;
+  double max_length_ = 0.0;
+};
+
+}  // namespace tendril

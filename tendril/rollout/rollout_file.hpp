@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tendril {
+
+/// Thrown when a recording cannot be created, written or read; the message names the file and the reason.
+class RolloutError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Sizes of one row, from the model.
+struct RolloutLayout {
+  int nq = 0, nv = 0, nu = 0, na = 0, nsensordata = 0, npluginstate = 0, nmocap = 0;
+  int nintegration = 0;          ///< size of the mjSTATE_INTEGRATION vector
+  int integration_interval = 1000;  ///< rows between two full states
+};
+
+/// What describes a rollout as a whole: attributes of `/rollout_0`.
+/// Keys in use: `model_xml`, `experiment`, `scene_files/<name>`, `command_line`, `seed`, `tendril_version`, `mujoco_version`, `timestep`…
+using RolloutAttributes = std::map<std::string, std::string>;
+
+/// One contact point of one step.
+struct ContactRow {
+  std::int32_t geom1 = -1, geom2 = -1;
+  double distance = 0.0;      ///< [m], negative: penetration
+  double position[3] = {};    ///< world frame [m]
+  double force[3] = {};       ///< contact frame: normal, tangent 1, tangent 2 [N]
+};
+
+/// One row: the state *after* step `step` (row 0: before the first), and what the engine computed in that step.
+/// The views need only live during `append`.
+struct RolloutRow {
+  std::int64_t step = 0;
+  double time = 0.0;
+  std::span<const double> qpos, qvel, ctrl, act, sensordata, plugin_state, mocap_pos, mocap_quat;
+  std::span<const ContactRow> contacts;
+  std::span<const double> integration_state;  ///< mjSTATE_INTEGRATION; empty except every `integration_interval` rows
+};
+
+/// Writes one rollout to an HDF5 file in SWMR mode: `/rollout_0/{time,step,qpos,…}`; the layout is docs/recording.md.
+/// `append` only copies into memory of fixed size; full blocks are compressed and written to the file by a thread of the writer's own,
+/// so that the step loop pays for a copy. A killed process loses no row that `flush` (called at every block) has put out.
+class RolloutWriter {
+ public:
+  /// Creates `file`; model_mjb is the binary model, stored as a dataset. Throws RolloutError.
+  RolloutWriter(const std::filesystem::path& file, const RolloutLayout& layout, const RolloutAttributes& attributes,
+                std::span<const std::byte> model_mjb);
+  ~RolloutWriter();
+  RolloutWriter(const RolloutWriter&) = delete;
+  RolloutWriter& operator=(const RolloutWriter&) = delete;
+
+  /// Throws RolloutError when an earlier block could not be written (disk full).
+  void append(const RolloutRow& row);
+
+  /// Writes what is pending and closes the file; `outcome` (e.g. "done", "diverged: …") becomes the attribute `outcome`.
+  void close(const std::string& outcome);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Reads a recording, finished or not (also of a process that was killed).
+class RolloutReader {
+ public:
+  explicit RolloutReader(const std::filesystem::path& file);
+  ~RolloutReader();
+
+  [[nodiscard]] const RolloutLayout& layout() const;
+  [[nodiscard]] const RolloutAttributes& attributes() const;
+  [[nodiscard]] std::int64_t row_count() const;  ///< complete rows in every dataset
+  [[nodiscard]] std::vector<std::byte> model_mjb() const;
+
+  /// Owned copy of one row; `integration_state` is filled where one was stored.
+  struct Row {
+    std::int64_t step = 0;
+    double time = 0.0;
+    std::vector<double> qpos, qvel, ctrl, act, sensordata, plugin_state, mocap_pos, mocap_quat, integration_state;
+    std::vector<ContactRow> contacts;
+  };
+  /// Row `index` in [0, row_count()); reads block by block, cheap in order.
+  [[nodiscard]] const Row& row(std::int64_t index);
+  /// Row indices at which an integration state is stored.
+  [[nodiscard]] std::vector<std::int64_t> integration_rows() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tendril
