@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <optional>
+#include <stdexcept>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,6 +41,7 @@ struct ContactRow {
 struct RolloutRow {
   std::int64_t step = 0;
   double time = 0.0;
+  double step_time_us = 0.0;  ///< wall time of the step, for the report; replay does not compare it
   std::span<const double> qpos, qvel, ctrl, act, sensordata, plugin_state, mocap_pos, mocap_quat;
   std::span<const ContactRow> contacts;
   std::span<const double> integration_state;  ///< mjSTATE_INTEGRATION; empty except every `integration_interval` rows
@@ -83,7 +84,7 @@ class RolloutReader {
   /// Owned copy of one row; `integration_state` is filled where one was stored.
   struct Row {
     std::int64_t step = 0;
-    double time = 0.0;
+    double time = 0.0, step_time_us = 0.0;
     std::vector<double> qpos, qvel, ctrl, act, sensordata, plugin_state, mocap_pos, mocap_quat, integration_state;
     std::vector<ContactRow> contacts;
   };
