@@ -7,7 +7,8 @@
 
 namespace tendril {
 
-/// Which single-section solve FABRIKx uses.
+/// Which single-section solve FABRIKx uses. Sections of one arc are solved in closed form with
+/// either.
 enum class SectionSolve : std::uint8_t { Iterative, Newton };
 
 struct FabrikxOptions {              ///< every field has a working default
@@ -16,29 +17,97 @@ struct FabrikxOptions {              ///< every field has a working default
   double angle_tolerance = 1e-3;     ///< [rad], > 0
   SectionSolve section_solve = SectionSolve::Newton;
   SectionIkOptions section_ik{};
+  /// Extension, not in [FABRIKx]: the forward stage bends no section by more than its limit, which
+  /// hands the limit on to the neighbours and removes most stalls of robots with moderate limits.
+  bool cap_forward_bend = false;
 };
 
-/// FABRIKx: forward and backward reaching over the tangent links of sections of fixed, variable or telescopic length.
-/// Options are validated once, in the constructor (ModelError); `solve` allocates and throws nothing and its result
-/// depends on its arguments only. The robot is copied. Source: [FABRIKx] sec. 2.3.2 (S5).
+/// FABRIKx: forward and backward reaching over the tangent links of sections of fixed, variable or
+/// telescopic length. Options are validated once, in the constructor (ModelError); `solve`
+/// allocates and throws nothing and its result depends on its arguments only. The robot is copied.
+/// Source: [FABRIKx] sec. 2.3.2, (2.28)-(2.40).
+///
+/// Differs: links of a straight section tend to C (1 - kappa0) and C kappa0, not to C/2 (2.33);
+/// they are capped at a bend of 3 rad, beyond which they grow without bound. docs/derivations.md,
+/// "Tangent links".
+///
+/// Usual failure: the last section sits at its bend limit and the rest of the chain has come to
+/// rest; more iterations do not help. Targets with no bend to start from (on the axis of a straight
+/// arm) are such rest points too: start bent.
 class FabrikxSolver {
  public:
   explicit FabrikxSolver(const ContinuumRobot& robot, const FabrikxOptions& options = {});
 
-  /// Reaches for `target` from `start` (one state per section, clamped to the limits first).
-  /// Stops when the errors are within tolerance, or the budget is spent; returns the best iterate.
-  [[nodiscard]] IkResult solve(const TipTarget& target, SectionStates start, const BaseState& base = {}) noexcept;
+  /// Reaches for `target` from `start` (one state per section, clamped to the limits first; may be
+  /// the previous answer). Base feed and spin are taken as given. Stops when the errors are within
+  /// tolerance (0 iterations if they are at the start), when an iteration moves no section end any
+  /// more (Stalled), or when the budget is spent; returns the best iterate. InvalidTarget and
+  /// InvalidStart (wrong count, NaN or infinity in start or base) come with infinite errors and the
+  /// states of `ContinuumRobot::straight`.
+  [[nodiscard]] IkResult solve(const TipTarget& target, SectionStates start,
+                               const BaseState& base = {}) noexcept;
 
-  /// Start pose of the source: straight, variable lengths shared out by the target's distance. (2.30) with clamp.
-  void straight_start(const TipTarget& target, const BaseState& base, std::span<SectionState> states) const noexcept;
+  /// Start pose of the source: straight, variable lengths shared out by the target's distance from
+  /// the base. Source: (2.30), clamped. `states` has one element per section.
+  void straight_start(const TipTarget& target, const BaseState& base,
+                      std::span<SectionState> states) const noexcept;
 
   [[nodiscard]] const ContinuumRobot& robot() const noexcept { return robot_; }
   [[nodiscard]] const FabrikxOptions& options() const noexcept { return options_; }
 
  private:
+  /// Bend angle, bend direction in space and variable length of one section.
+  struct Placement {
+    double theta = 0.0;
+    double extension = 0.0;
+    Eigen::Vector3d bend_direction =
+        Eigen::Vector3d::UnitX();  // e: unit, perpendicular to the section's base axis
+  };
+
+  /// One section of the chain of tangent links, in the robot's base frame. Key points of the
+  /// source: tangent_point = Q[2i+1], end = Q[2i+2].
+  struct Link {
+    Placement placement;
+    Eigen::Vector3d tangent_point, end;
+    Eigen::Vector3d goal;              // where the forward stage wants the end
+    double first = 0.0, second = 0.0;  // L[2i], L[2i+1]
+  };
+
+  /// Shape of a placed section in its bend plane.
+  struct PlanarShape {
+    double theta, extension;
+    double x, z;  // end point, scaled by the length
+    double cos_theta, sin_theta;
+    double first, second;  // tangent links
+  };
+
+  [[nodiscard]] bool is_valid_start(SectionStates start, const BaseState& base) const noexcept;
+  void load(const TipTarget& target, SectionStates start, const BaseState& base) noexcept;
+  void forward_reach() noexcept;
+  [[nodiscard]] double backward_reach() noexcept;
+  [[nodiscard]] PlanarShape reach_in_plane(int i, double rho, double z) const noexcept;
+  [[nodiscard]] PlanarShape reach_with_arc(const Section& section, double rho,
+                                           double z) const noexcept;
+  [[nodiscard]] PlanarShape shape_of(const Section& section, double theta, double extension,
+                                     const PlanarPoint& end) const noexcept;
+  [[nodiscard]] double forward_bend_limit(int i) const noexcept;
+  void keep_if_best() noexcept;
+  [[nodiscard]] bool within_tolerance() const noexcept;
+  [[nodiscard]] IkResult report(IkStatus status, int iterations) noexcept;
+  [[nodiscard]] IkResult refuse(IkStatus status, const BaseState& base) noexcept;
+
   ContinuumRobot robot_;
   FabrikxOptions options_;
-  // Buffers below are sized in the constructor. (Implementation: add what is needed.)
+
+  // Buffers of the running solve; sized in the constructor.
+  std::vector<Link> links_;
+  std::vector<Placement> best_;
+  std::vector<SectionState> states_;
+  TipTarget target_;
+  Eigen::Vector3d target_direction_ = Eigen::Vector3d::UnitZ();
+  BaseState base_state_;
+  Eigen::Vector3d tip_axis_ = Eigen::Vector3d::UnitZ();
+  double position_error_ = 0.0, angle_error_ = 0.0, best_score_ = 0.0;
 };
 
 }  // namespace tendril

@@ -8,7 +8,8 @@
 
 namespace tendril {
 
-/// Which part of the goal pose a solver must meet. The spin about the tip's own axis is never constrained.
+/// Which part of the goal pose a solver must meet. The spin about the tip's own axis is never
+/// constrained.
 enum class TipTask : std::uint8_t {
   Position,              ///< 3 equations
   PositionAndDirection,  ///< 5 equations: position and the tip's z axis
@@ -16,7 +17,8 @@ enum class TipTask : std::uint8_t {
 
 /// The goal of every tip solver.
 struct TipTarget {
-  Eigen::Isometry3d X_BG = Eigen::Isometry3d::Identity();  ///< goal pose in the robot's base frame [m]
+  Eigen::Isometry3d X_BG =
+      Eigen::Isometry3d::Identity();  ///< goal pose in the robot's base frame [m]
   TipTask task = TipTask::Position;
 
   [[nodiscard]] Eigen::Vector3d position() const noexcept { return X_BG.translation(); }
@@ -24,7 +26,7 @@ struct TipTarget {
 };
 
 enum class IkStatus : std::uint8_t {
-  Converged,      ///< both errors, recomputed by forward kinematics, are within tolerance, limits hold
+  Converged,  ///< both errors, recomputed by forward kinematics, are within tolerance, limits hold
   MaxIterations,  ///< the budget is spent
   Stalled,        ///< no progress any more
   InvalidTarget,  ///< NaN or infinity in the target
@@ -32,7 +34,8 @@ enum class IkStatus : std::uint8_t {
 };
 [[nodiscard]] const char* to_string(IkStatus status) noexcept;
 
-/// What every tip solver returns. Honest: the errors are recomputed from `states` by forward kinematics.
+/// What every tip solver returns. Honest: the errors are recomputed from `states` by forward
+/// kinematics.
 struct IkResult {
   IkStatus status = IkStatus::InvalidTarget;
   int iterations = 0;           ///< iterations that ran
@@ -44,10 +47,11 @@ struct IkResult {
 };
 
 /// Distance of a tip pose from the target's position [m].
-[[nodiscard]] double position_error(const Eigen::Isometry3d& X_BE, const TipTarget& target) noexcept;
+[[nodiscard]] double position_error(const Eigen::Isometry3d& X_BE,
+                                    const TipTarget& target) noexcept;
 
-/// Angle between the tip's z axis and the wanted direction [rad] in [0, pi]; 0 when the direction is free.
-/// Uses atan2, which keeps its digits near 0.
+/// Angle between the tip's z axis and the wanted direction [rad] in [0, pi]; 0 when the direction
+/// is free. Uses atan2, which keeps its digits near 0.
 [[nodiscard]] double angle_error(const Eigen::Isometry3d& X_BE, const TipTarget& target) noexcept;
 
 [[nodiscard]] bool is_finite(const TipTarget& target) noexcept;
@@ -55,7 +59,8 @@ struct IkResult {
 /// One concept for all tip solvers. `start` has one state per section.
 template <class S>
 concept IkSolver = requires(S solver, const TipTarget& target, SectionStates start) {
-  { solver.solve(target, start) } noexcept -> std::same_as<IkResult>;
+  { solver.solve(target, start) }
+  noexcept->std::same_as<IkResult>;
 };
 
 }  // namespace tendril

@@ -1,1 +1,62 @@
-// (to be written)
+#include "tendril/kinematics/continuum_robot.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+
+ContinuumRobot::ContinuumRobot(const std::vector<SectionParameters>& sections,
+                               const BaseParameters& base)
+    : base_(base) {
+  if (sections.empty() || sections.size() > static_cast<std::size_t>(kMaxSections))
+    throw ModelError("robot: number of sections = " + std::to_string(sections.size()) +
+                     ", must be in [1, " + std::to_string(kMaxSections) + "]");
+  if (!std::isfinite(base.feed_limit) || base.feed_limit < 0.0) {
+    char number[32];
+    std::snprintf(number, sizeof number, "%.9g", base.feed_limit);
+    throw ModelError(std::string("base: feed_limit = ") + number + " m, must be finite and >= 0");
+  }
+  sections_.reserve(sections.size());
+  for (const SectionParameters& parameters : sections) {
+    const Section& section =
+        sections_.emplace_back(parameters, static_cast<int>(sections_.size()) + 1);
+    coordinate_index_.push_back(coordinate_count_);
+    coordinate_count_ += section.coordinate_count();
+    max_length_ += section.max_length();
+    straight_.push_back({.theta = 0.0, .phi = 0.0, .extension = section.variable_length() / 2.0});
+  }
+}
+
+ContinuumRobot::ContinuumRobot(std::initializer_list<SectionParameters> sections)
+    : ContinuumRobot(std::vector<SectionParameters>(sections)) {}
+
+SectionState ContinuumRobot::clamped(int i, SectionState state) const noexcept {
+  const Section& s = section(i);
+  state.extension = std::clamp(state.extension, 0.0, s.variable_length());  // (2.24)
+  state.theta =
+      std::clamp(state.theta, 0.0, s.bend_angle_limit_at(state.extension));  // (2.25), (2.26)
+  return state;
+}
+
+bool ContinuumRobot::within_limits(SectionStates states, double tolerance) const noexcept {
+  if (states.size() != sections_.size()) return false;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const Section& s = sections_[i];
+    const SectionState& state = states[i];
+    const double reach = std::clamp(state.extension, 0.0, s.variable_length());
+    const bool inside = std::isfinite(state.phi) &&                            //
+                        state.extension >= -tolerance &&                       //
+                        state.extension <= s.variable_length() + tolerance &&  //
+                        state.theta >= -tolerance &&                           //
+                        state.theta <= s.bend_angle_limit_at(reach) + tolerance;
+    if (!inside) return false;  // NaN compares false and ends here too
+  }
+  return true;
+}
+
+}  // namespace tendril

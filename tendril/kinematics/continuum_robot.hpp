@@ -21,29 +21,36 @@ struct BaseState {
 
 /// A continuum robot: sections in a row on a base. Read `section.hpp` first.
 ///
-/// Smooth coordinates q of the robot: for each section u, v and, if it is extensible, s; in this order.
-/// Immutable after construction. Source: [FABRIKx] sec. 2.2, (2.7).
+/// Smooth coordinates q of the robot: for each section u, v and, if it is extensible, s; in this
+/// order. Immutable after construction. Source: [FABRIKx] sec. 2.2, (2.7).
 class ContinuumRobot {
  public:
-  /// Throws ModelError when there is no section, or more than kMaxSections, or a parameter is outside its range.
-  explicit ContinuumRobot(const std::vector<SectionParameters>& sections, const BaseParameters& base = {});
+  /// Throws ModelError when there is no section, or more than kMaxSections, or a parameter is
+  /// outside its range.
+  explicit ContinuumRobot(const std::vector<SectionParameters>& sections,
+                          const BaseParameters& base = {});
   ContinuumRobot(std::initializer_list<SectionParameters> sections);
 
   static constexpr int kMaxSections = 1000;
 
   [[nodiscard]] int section_count() const noexcept { return static_cast<int>(sections_.size()); }
-  [[nodiscard]] const Section& section(int i) const noexcept { return sections_[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] const Section& section(int i) const noexcept {
+    return sections_[static_cast<std::size_t>(i)];
+  }
   [[nodiscard]] const BaseParameters& base() const noexcept { return base_; }
   [[nodiscard]] double max_length() const noexcept { return max_length_; }  ///< sum of SC + SD [m]
 
   /// Total number of smooth coordinates, and the index of the first one of section i.
   [[nodiscard]] int coordinate_count() const noexcept { return coordinate_count_; }
-  [[nodiscard]] int coordinate_index(int i) const noexcept { return coordinate_index_[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] int coordinate_index(int i) const noexcept {
+    return coordinate_index_[static_cast<std::size_t>(i)];
+  }
 
   /// Every section straight, variable lengths at half of their range. Valid as long as the robot.
   [[nodiscard]] SectionStates straight() const noexcept { return straight_; }
 
-  /// The state brought inside the limits: s into [0, SD], then theta into [0, limit at s]. (2.24)-(2.26)
+  /// The state brought inside the limits: s into [0, SD], then theta into [0, limit at s].
+  /// (2.24)-(2.26)
   [[nodiscard]] SectionState clamped(int i, SectionState state) const noexcept;
 
   /// Whether every state is finite and inside the limits, up to `tolerance` (rad and m).

@@ -1,1 +1,54 @@
-// (to be written)
+#include "tendril/kinematics/forward_kinematics.hpp"
+
+#include <cassert>
+
+namespace tendril {
+namespace {
+
+const SectionState& at(SectionStates states, int i) noexcept {
+  return states[static_cast<std::size_t>(i)];
+}
+
+/// Pose of the end of section `count - 1`, or of the base for count = 0.
+Eigen::Isometry3d end_pose(const ContinuumRobot& robot, SectionStates states, const BaseState& base,
+                           int count) noexcept {
+  assert(static_cast<int>(states.size()) == robot.section_count());
+  Eigen::Isometry3d X_BE = base_pose(base);
+  for (int i = 0; i < count; ++i) X_BE = X_BE * section_end_pose(robot.section(i), at(states, i));
+  return X_BE;
+}
+
+}  // namespace
+
+Eigen::Isometry3d base_pose(const BaseState& base) noexcept {
+  const double c = std::cos(base.spin), s = std::sin(base.spin);
+  Eigen::Isometry3d X_BS;
+  X_BS.linear() << c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0;
+  X_BS.translation() << 0.0, 0.0, base.feed;
+  return X_BS;
+}
+
+Eigen::Isometry3d tip_pose(const ContinuumRobot& robot, SectionStates states,
+                           const BaseState& base) noexcept {
+  return end_pose(robot, states, base, robot.section_count());
+}
+
+void section_end_poses(const ContinuumRobot& robot, SectionStates states, const BaseState& base,
+                       std::span<Eigen::Isometry3d> X_BE) noexcept {
+  assert(X_BE.size() == states.size());
+  assert(static_cast<int>(states.size()) == robot.section_count());
+  Eigen::Isometry3d X = base_pose(base);
+  for (int i = 0; i < robot.section_count(); ++i) {
+    X = X * section_end_pose(robot.section(i), at(states, i));
+    X_BE[static_cast<std::size_t>(i)] = X;
+  }
+}
+
+Eigen::Isometry3d backbone_pose(const ContinuumRobot& robot, SectionStates states,
+                                const BaseState& base, int i, double fraction) noexcept {
+  assert(i >= 0 && i < robot.section_count());
+  return end_pose(robot, states, base, i) *
+         section_pose_at(robot.section(i), at(states, i), fraction);
+}
+
+}  // namespace tendril

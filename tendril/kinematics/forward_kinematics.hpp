@@ -7,11 +7,12 @@
 
 namespace tendril {
 
-/// Pose of the base of section 1 in the robot's base frame: shift along z by the feed, turn about z by the spin.
+/// Pose of the base of section 1 in the robot's base frame: shift along z by the feed, turn about z
+/// by the spin.
 [[nodiscard]] Eigen::Isometry3d base_pose(const BaseState& base) noexcept;
 
-/// Pose of the tip in the robot's base frame, X_BE = Trans_z(h) Rz(omega0) B_1 ... B_N. (2.7) without its last factor,
-/// which turns the tip about its own axis only.
+/// Pose of the tip in the robot's base frame, X_BE = Trans_z(h) Rz(omega0) B_1 ... B_N. (2.7)
+/// without its last factor, which turns the tip about its own axis only.
 /// @param states  one state per section; inside the limits is not required
 [[nodiscard]] Eigen::Isometry3d tip_pose(const ContinuumRobot& robot, SectionStates states,
                                          const BaseState& base = {}) noexcept;
@@ -20,8 +21,10 @@ namespace tendril {
 void section_end_poses(const ContinuumRobot& robot, SectionStates states, const BaseState& base,
                        std::span<Eigen::Isometry3d> X_BE) noexcept;
 
-/// Pose of the backbone of section `i` at `fraction` in [0, 1] of its arc length, in the robot's base frame.
-[[nodiscard]] Eigen::Isometry3d backbone_pose(const ContinuumRobot& robot, SectionStates states, const BaseState& base,
-                                              int i, double fraction) noexcept;
+/// Pose of the backbone of section `i` at `fraction` in [0, 1] of its arc length, in the robot's
+/// base frame.
+[[nodiscard]] Eigen::Isometry3d backbone_pose(const ContinuumRobot& robot, SectionStates states,
+                                              const BaseState& base, int i,
+                                              double fraction) noexcept;
 
 }  // namespace tendril

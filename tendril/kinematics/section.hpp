@@ -1,6 +1,7 @@
 #pragma once
 
 #include <Eigen/Geometry>
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -9,11 +10,13 @@ namespace tendril {
 /// What a user says about one continuum section; `Section` is the validated form.
 /// Fixed length: `variable_length = 0`. Telescopic: `length = 0`. Variable length: both positive.
 struct SectionParameters {
-  double length = 0.0;              ///< constant part SC of the length [m], >= 0
-  double variable_length = 0.0;     ///< largest variable part SD of the length [m], >= 0
-  double bend_angle_limit = 3.141592653589793;  ///< thetaMax [rad], in (0, 2 pi]; at full variable length
-  std::vector<double> length_weights{};  ///< W_j > 0 of the sub-sections, only ratios matter; empty: one
-  std::vector<double> angle_weights{};   ///< w_j >= 0, same count, sum > 0; empty: one
+  double length = 0.0;           ///< constant part SC of the length [m], >= 0
+  double variable_length = 0.0;  ///< largest variable part SD of the length [m], >= 0
+  double bend_angle_limit =
+      3.141592653589793;  ///< thetaMax [rad], in (0, 2 pi]; at full variable length
+  std::vector<double>
+      length_weights{};  ///< W_j > 0 of the sub-sections, only ratios matter; empty: one
+  std::vector<double> angle_weights{};  ///< w_j >= 0, same count, sum > 0; empty: one
 };
 
 /// Configuration of one section: bend angle, bend direction, current variable length.
@@ -38,28 +41,33 @@ using SectionStates = std::span<const SectionState>;
 
 /// A point of the unit-length planar shape of a section, with derivatives with respect to theta.
 /// In the bend plane: x towards the bend, z along the base tangent.
+/// docs/derivations.md, "Planar shape of a section".
 struct PlanarPoint {
-  double x = 0.0, z = 0.0;    ///< for total length 1
-  double dx = 0.0, dz = 0.0;  ///< d/dtheta
-  double tangent_ratio = 1.0; ///< tangent angle at the point divided by theta (1 at the end)
+  double x = 0.0, z = 0.0;     ///< for total length 1
+  double dx = 0.0, dz = 0.0;   ///< d/dtheta
+  double tangent_ratio = 1.0;  ///< tangent angle at the point divided by theta (1 at the end)
 };
 
-/// One continuum section with its sub-sections: the length parameters, the bend limits and the planar shape.
-/// Immutable after construction; every function is noexcept and allocates nothing.
+/// One continuum section with its sub-sections: the length parameters, the bend limits and the
+/// planar shape. Immutable after construction; every function is noexcept and allocates nothing.
 ///
 /// Source: [FABRIKx] sec. 2.1-2.2 (S1). Held by: tests/kinematics/section_test.cpp.
 class Section {
  public:
-  /// Throws ModelError naming the field when a parameter is outside its range. `index` only serves the message (1-based).
+  /// Throws ModelError naming the field when a parameter is outside its range. `index` only serves
+  /// the message (1-based).
   explicit Section(const SectionParameters& parameters, int index = 1);
 
   [[nodiscard]] double length() const noexcept { return length_; }                    ///< SC [m]
   [[nodiscard]] double variable_length() const noexcept { return variable_length_; }  ///< SD [m]
   [[nodiscard]] double max_length() const noexcept { return length_ + variable_length_; }
   [[nodiscard]] bool is_extensible() const noexcept { return variable_length_ > 0.0; }
-  [[nodiscard]] double bend_angle_limit() const noexcept { return bend_angle_limit_; }  ///< thetaMax [rad]
+  [[nodiscard]] double bend_angle_limit() const noexcept {
+    return bend_angle_limit_;
+  }  ///< thetaMax [rad]
 
-  /// Bend limit at variable length `extension`: thetaMax s / SD, or thetaMax for a fixed length. (2.5), (2.25)
+  /// Bend limit at variable length `extension`: thetaMax s / SD, or thetaMax for a fixed length.
+  /// (2.5), (2.25)
   [[nodiscard]] double bend_angle_limit_at(double extension) const noexcept;
 
   /// Number of smooth coordinates: u, v and, if extensible, s.
@@ -69,17 +77,26 @@ class Section {
   [[nodiscard]] std::span<const double> length_weights() const noexcept { return length_weights_; }
   [[nodiscard]] std::span<const double> angle_weights() const noexcept { return angle_weights_; }
 
-  /// End point of the unit-length shape, (X, Z) and (X', Z'). Smooth through theta = 0. Spec 1.3.
+  /// End point of the unit-length shape, (X, Z) and (X', Z'). Smooth through theta = 0, any sign of
+  /// theta.
+  ///
+  ///     X = sum_j W_j sinc(y_j) sin(mid_j),  Z = sum_j W_j sinc(y_j) cos(mid_j)
+  ///     y_j = w_j theta / 2,  mid_j = theta sum_{m<j} w_m + y_j
+  ///
+  /// Source: the product (2.1) of [FABRIKx]; docs/derivations.md, "Planar shape of a section".
+  /// Held by: section_test "the closed form equals the product of the sub-section matrices".
   [[nodiscard]] PlanarPoint end_point(double theta) const noexcept;
 
-  /// Point at `fraction` in [0, 1] of the section's arc length, for total length 1.
+  /// Point at `fraction` of the section's arc length, for total length 1; `fraction` is clamped to
+  /// [0, 1]. Inside a sub-section the sub-section is an arc of constant curvature.
   [[nodiscard]] PlanarPoint point_at(double theta, double fraction) const noexcept;
 
-  /// lim alpha/theta for theta -> 0, alpha being the chord angle; 1/2 for constant curvature.
+  /// kappa0 = lim alpha/theta for theta -> 0, alpha being the chord angle; 1/2 for constant
+  /// curvature. docs/derivations.md, "Small-bend limit".
   [[nodiscard]] double small_bend_chord_ratio() const noexcept { return kappa0_; }
 
-  /// End of the interval on which the chord angle determines theta: min(thetaMax, first stationary point of the
-  /// chord angle, first theta at which it reaches pi). [rad]
+  /// End of the interval on which the chord angle determines theta: min(thetaMax, first stationary
+  /// point of the chord angle, first theta at which it reaches pi). [rad]
   [[nodiscard]] double invertible_bend_angle() const noexcept { return theta_inv_; }
   [[nodiscard]] double invertible_chord_angle() const noexcept { return alpha_inv_; }
 
@@ -89,19 +106,25 @@ class Section {
   double kappa0_ = 0.5, theta_inv_ = 0.0, alpha_inv_ = 0.0;
 };
 
-/// Chord angle alpha in (-pi, pi] and chord length per unit length of the section bent by theta. Spec 1.4.
+/// Chord angle alpha in (-pi, pi] and chord length per unit length of the section bent by theta.
+/// Source: [FABRIKx] sec. 2.3.1; docs/derivations.md, "Chord".
 struct Chord {
-  double angle = 0.0;  ///< alpha = atan2(X, Z) [rad]
-  double ratio = 1.0;  ///< c = hypot(X, Z)
-  double angle_rate = 0.5;  ///< dalpha/dtheta
+  double angle = 0.0;       ///< alpha = atan2(X, Z) [rad]
+  double ratio = 1.0;       ///< c = hypot(X, Z)
+  double angle_rate = 0.5;  ///< dalpha/dtheta; 0 where the chord vanishes
 };
 [[nodiscard]] Chord chord(const Section& section, double theta) noexcept;
 
-/// Pose of the section's end in the frame of its start, X_SE: R = Rz(phi) Ry(theta) Rz(-phi), p = S (X cos phi, X sin phi, Z).
-/// The backbone leaves S along +z. The frame does not twist: phi = const along a robot is a planar robot.
-[[nodiscard]] Eigen::Isometry3d section_end_pose(const Section& section, const SectionState& state) noexcept;
+/// Pose of the section's end in the frame of its start, X_SE: R = Rz(phi) Ry(theta) Rz(-phi), p = S
+/// (X cos phi, X sin phi, Z). The backbone leaves S along +z. The frame does not twist: phi = const
+/// along a robot is a planar robot. Differs: [FABRIKx] (2.6) has a second direction angle that only
+/// offsets the phi of the next section; it is left out. Held by: section_test "two halves compose
+/// to the whole".
+[[nodiscard]] Eigen::Isometry3d section_end_pose(const Section& section,
+                                                 const SectionState& state) noexcept;
 
-/// Pose of the backbone at `fraction` in [0, 1] of the section's arc length, in the frame of its start.
+/// Pose of the backbone at `fraction` in [0, 1] of the section's arc length, in the frame of its
+/// start.
 [[nodiscard]] Eigen::Isometry3d section_pose_at(const Section& section, const SectionState& state,
                                                 double fraction) noexcept;
 
