@@ -1,48 +1,113 @@
 #pragma once
 
+#include <Eigen/Core>
 #include <Eigen/Geometry>
-#include <functional>
+#include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
+#include "controllers/settings.hpp"
 #include "tendril/ik/ik_result.hpp"
 #include "tendril/kinematics/continuum_robot.hpp"
 
 namespace tendril {
 
-/// What a controller sees of the arm in one step: spans into memory that the caller owns, valid during the call.
-/// Poses and vectors are in the robot's base frame B (the mount of the arm, fixed to its parent body), SI units.
+/// What a controller sees of the arm in one step. Everything is in the robot's base frame B (the
+/// body `base`, to which the feed and the arm are mounted) and in SI units. `n` is the robot's
+/// coordinate count.
 struct ArmMeasurement {
-  double time = 0.0;      ///< [s]
-  double timestep = 0.0;  ///< [s], since the last update
-  Eigen::VectorXd q;      ///< measured smooth coordinates: u, v (and s) of each section
-  Eigen::Isometry3d X_BE = Eigen::Isometry3d::Identity();  ///< measured tip pose
+  double time = 0.0;      ///< simulated time [s]
+  double timestep = 0.0;  ///< [s]
+  Eigen::VectorXd q;      ///< n: measured smooth coordinates u, v (and s) of each section
   BaseState base;         ///< measured feed and spin
-  double feed_force = 0.0;     ///< force of the feed servo for its present command, limits included [N]
-  Eigen::MatrixXd tip_jacobian;  ///< 6 x (n + 2): d(tip position, tip turn)/d(q, feed, spin) of the measured shape
-  Eigen::VectorXd gravity_load;  ///< n: gravity moment (u, v) [N m] and force (s) [N] on each coordinate, mean over its joints
+  Eigen::Isometry3d X_BE = Eigen::Isometry3d::Identity();  ///< measured tip pose
+  /// 6 x (n + 2): derivative of tip position (rows 0-2) and tip rotation vector (rows 3-5) with
+  /// respect to q, feed and spin, of the measured shape.
+  Eigen::Matrix<double, 6, Eigen::Dynamic> tip_jacobian;
+  /// Tip shift [m] that gravity causes by bending the inside of the sections unevenly, predicted
+  /// from the measured shape; zero where every link is compensated by its own servo.
+  Eigen::Vector3d sag = Eigen::Vector3d::Zero();
+  double feed_force = 0.0;  ///< force of the feed servo [N]; 0 without a feed
+  bool has_target = false;  ///< a target body is configured
+  Eigen::Isometry3d X_BG = Eigen::Isometry3d::Identity();  ///< its pose
+
+  explicit ArmMeasurement(int n)
+      : q(Eigen::VectorXd::Zero(n)),
+        tip_jacobian(Eigen::Matrix<double, 6, Eigen::Dynamic>::Zero(6, n + 2)) {}
 };
 
-/// What a controller asks for in one step.
+/// What a controller asks for in one step. The plugin adds what the servos need (velocity and
+/// gravity feed-forward).
 struct ArmCommand {
-  Eigen::VectorXd q;        ///< n: wanted smooth coordinates
-  Eigen::VectorXd q_rate;   ///< n: their planned rates, for velocity feed-forward [1/s]
-  BaseState base;           ///< wanted feed and spin
-  double feed_rate = 0.0;   ///< [m/s]
+  Eigen::VectorXd q;       ///< n: wanted smooth coordinates, corrections included
+  Eigen::VectorXd q_rate;  ///< n: their planned rates [1/s]
+  Eigen::VectorXd plan;    ///< n: the pose that the task plans, without corrections; only drawn
+  BaseState base;          ///< wanted feed and spin
+  double feed_rate = 0.0;  ///< [m/s]
+
+  explicit ArmCommand(int n)
+      : q(Eigen::VectorXd::Zero(n)),
+        q_rate(Eigen::VectorXd::Zero(n)),
+        plan(Eigen::VectorXd::Zero(n)) {}
+};
+
+enum class ControllerStatus : std::uint8_t {
+  Working = 0,
+  Finished = 1,    ///< the task is done and held
+  NotReached = 2,  ///< the inverse kinematics has no pose that meets the target; the nearest one is
+                   ///< commanded
+  Jammed = 3,      ///< the feed is stopped: tip error or feed force at its limit
+  InvalidTarget = 4,  ///< the target is not finite; the last command is held
+  Fault = 5,          ///< an internal error; nothing is commanded any more
 };
 
 /// What a controller tells about one step; becomes sensor data.
 struct ControllerReport {
-  int status = 0;             ///< 0 working, 1 not converged, 2 jammed, 3 invalid target, 4 finished
-  int iterations = 0;         ///< of the inverse kinematics in this step
-  double tip_error = 0.0;     ///< distance of the measured tip from where the task wants it now [m]
-  double angle_error = 0.0;   ///< [rad]
-  double progress = 0.0;      ///< of the task, 0..1
-  Eigen::Vector3d target = Eigen::Vector3d::Zero();  ///< where the task wants the tip now, base frame [m]
+  ControllerStatus status = ControllerStatus::Working;
+  int iterations = 0;      ///< of the inverse kinematics in this step
+  double tip_error = 0.0;  ///< distance of the measured tip from where the task wants it now [m]
+  double angle_error =
+      0.0;                ///< angle of the measured tip from the wanted direction [rad]; 0 if free
+  double progress = 0.0;  ///< of the task, 0..1
+  Eigen::Vector3d target =
+      Eigen::Vector3d::Zero();  ///< where the task wants the tip now, base frame [m]
+};
+
+/// A controller: measured state and target in, section commands out, once per step. This is the
+/// interface to implement for a controller of your own; see apps/examples/03_custom_controller.cpp
+/// for a whole one.
+///
+/// All memory between steps is an array of `memory_size()` doubles that the caller owns (in the
+/// plugin: MuJoCo's `plugin_state`), so that saving and restoring the simulation restores the
+/// controller. `update` is a pure function of its arguments: it may be called several times for one
+/// step. Members that it uses as scratch must not carry anything over. It is called in the step
+/// loop: no throw, no allocation, no lock, no print, no clock.
+class Controller {
+ public:
+  virtual ~Controller() = default;
+
+  [[nodiscard]] virtual int memory_size() const noexcept = 0;
+  /// Fills the memory with its start values.
+  virtual void reset(std::span<double> memory) const noexcept = 0;
+  /// One step: `command` and `report` come in as default values of the right size, `next_memory` as
+  /// a copy of `memory`.
+  virtual void update(const ArmMeasurement& measurement, std::span<const double> memory,
+                      std::span<double> next_memory, ArmCommand& command,
+                      ControllerReport& report) noexcept = 0;
+  /// Points of the path that the task follows, base frame, for drawing; at most `points.size()`.
+  /// Returns how many were written.
+  [[nodiscard]] virtual int path(std::span<const double> /*memory*/,
+                                 std::span<Eigen::Vector3d> /*points*/) const noexcept {
+    return 0;
+  }
+};
+
+/// What a controller is made from. `robot` and `settings` live only during the call.
+struct ControllerContext {
+  const ContinuumRobot& robot;
+  const Settings& settings;
+  double timestep;          ///< of the simulation [s]
+  double feed_force_limit;  ///< of the feed servo [N]; infinity without one
 };
 
 }  // namespace tendril

@@ -1,1 +1,133 @@
-// (to be written)
+#include "controllers/reach_controller.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "controllers/arm_memory.hpp"
+#include "tendril/kinematics/forward_kinematics.hpp"
+
+namespace tendril {
+namespace {
+
+constexpr const char* kTasks[] = {"position", "direction"};
+
+FabrikxOptions read_solver(const Settings& settings) {
+  FabrikxOptions options;
+  options.max_iterations =
+      static_cast<int>(settings.number("max_iterations", 50, {.low = 1, .high = 10000}));
+  options.position_tolerance =
+      settings.number("position_tolerance", 1e-6, {.low = 0.0, .high = 0.1, .open_low = true});
+  options.angle_tolerance =
+      settings.number("angle_tolerance", 1e-4, {.low = 0.0, .high = 1.0, .open_low = true});
+  return options;
+}
+
+TipIntegralOptions with_direction(TipIntegralOptions options, TipTask task) {
+  options.direction = task == TipTask::PositionAndDirection;
+  return options;
+}
+
+/// Rotation vector that turns direction `from` into `to` [rad].
+Eigen::Vector3d turn_between(const Eigen::Vector3d& from, const Eigen::Vector3d& to) noexcept {
+  const Eigen::Vector3d axis = from.cross(to);
+  const double sine = axis.norm();
+  return sine < 1e-12 ? Eigen::Vector3d::Zero()
+                      : Eigen::Vector3d(axis * (std::atan2(sine, from.dot(to)) / sine));
+}
+
+}  // namespace
+
+std::span<const SettingInfo> ReachController::settings() {
+  static constexpr SettingInfo kOwn[] = {
+      {"target", "", "target", "mocap body that the tip follows"},
+      {"task", "", "position",
+       "position, or direction: position and the tip's z axis along the target's"},
+      {"rate_limit", "rad/s", "5",
+       "fastest change of a section command (5 cm of length count as 1 rad)"},
+      {"max_iterations", "", "50",
+       "budget of the inverse kinematics in one step; the next step goes on from there"},
+      {"position_tolerance", "m", "1e-6", "of the inverse kinematics"},
+      {"angle_tolerance", "rad", "1e-4", "of the inverse kinematics"},
+  };
+  static const std::vector<SettingInfo> kAll = joined(kOwn, tip_integral_settings());
+  return kAll;
+}
+
+ReachController::ReachController(const ControllerContext& context)
+    : task_(context.settings.choice("task", kTasks, 0) == 0 ? TipTask::Position
+                                                            : TipTask::PositionAndDirection),
+      rate_limit_(context.settings.number("rate_limit", 5.0,
+                                          {.low = 0.0, .high = 1000.0, .open_low = true})),
+      solver_(context.robot, read_solver(context.settings)),
+      integral_(context.robot,
+                with_direction(read_tip_integral(context.settings, context.timestep), task_),
+                context.timestep),
+      states_(static_cast<std::size_t>(context.robot.section_count())),
+      q_answer_(context.robot.coordinate_count()) {}
+
+int ReachController::memory_size() const noexcept {
+  return 3 * robot().section_count() + robot().coordinate_count() + integral_.memory_size();
+}
+
+void ReachController::reset(std::span<double> memory) const noexcept {
+  const auto answer = static_cast<std::size_t>(3 * robot().section_count());
+  const auto n = static_cast<std::size_t>(robot().coordinate_count());
+  store_states(robot().straight(), memory);
+  Eigen::Map<Eigen::VectorXd> q(memory.data() + answer, robot().coordinate_count());
+  to_coordinates(robot(), robot().straight(), q);
+  integral_.reset(memory.subspan(answer + n));
+}
+
+void ReachController::update(const ArmMeasurement& measurement, std::span<const double> memory,
+                             std::span<double> next_memory, ArmCommand& command,
+                             ControllerReport& report) noexcept {
+  const auto answer = static_cast<std::size_t>(3 * robot().section_count());
+  const auto n = static_cast<std::size_t>(robot().coordinate_count());
+  const Eigen::Map<const Eigen::VectorXd> q_last(memory.data() + answer,
+                                                 robot().coordinate_count());
+  Eigen::Map<Eigen::VectorXd> q_next(next_memory.data() + answer, robot().coordinate_count());
+
+  const TipTarget target{measurement.X_BG, task_};
+  if (!measurement.has_target || !is_finite(target)) {
+    command.q = q_last;
+    command.plan = q_last;
+    report.status = ControllerStatus::InvalidTarget;
+    return;
+  }
+
+  // 1. Inverse kinematics from the last answer.
+  load_states(memory, states_);
+  const IkResult ik = solver_.solve(target, states_, measurement.base);
+  store_states(ik.states, next_memory);
+  to_coordinates(robot(), ik.states, q_answer_);
+
+  // 2. Lead the commands there: the whole step is scaled, no section alone.
+  const double change = largest_change(robot(), q_answer_, q_last, TipIntegral::kLengthScale);
+  const double scale = std::min(1.0, rate_limit_ * measurement.timestep / std::max(change, 1e-12));
+  q_next = q_last + scale * (q_answer_ - q_last);
+  command.q = q_next;
+  command.plan = q_next;
+  command.q_rate = (q_next - q_last) / measurement.timestep;
+
+  // 3. Correct on the measured tip: where the plan has the tip now, against where it is.
+  load_states(next_memory, states_);
+  from_coordinates(robot(), q_next, states_);
+  const Eigen::Isometry3d X_BP = tip_pose(robot(), states_, measurement.base);
+  Eigen::Matrix<double, 6, 1> error;
+  error.head<3>() = X_BP.translation() - measurement.X_BE.translation();
+  error.tail<3>() = turn_between(measurement.X_BE.linear().col(2), X_BP.linear().col(2));
+  const bool moving_fast =
+      scale < 1.0;  // on the way to a far target the arm lags; nothing to learn from that
+  integral_.update(measurement, error, moving_fast, memory.subspan(answer + n),
+                   next_memory.subspan(answer + n), command.q);
+  integral_.compensate_sag(measurement, command.q);
+
+  report.status = ik.converged() ? ControllerStatus::Working : ControllerStatus::NotReached;
+  report.iterations = ik.iterations;
+  report.target = target.position();
+  report.tip_error = position_error(measurement.X_BE, target);
+  report.angle_error = angle_error(measurement.X_BE, target);
+  report.progress = scale;
+}
+
+}  // namespace tendril

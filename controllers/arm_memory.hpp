@@ -1,0 +1,61 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <span>
+
+#include "tendril/kinematics/continuum_robot.hpp"
+
+namespace tendril {
+
+/// Section states in a controller's memory: theta, phi, extension of each section.
+inline void load_states(std::span<const double> memory, std::span<SectionState> states) noexcept {
+  for (std::size_t i = 0; i < states.size(); ++i)
+    states[i] = {memory[3 * i], memory[3 * i + 1], memory[3 * i + 2]};
+}
+inline void store_states(std::span<const SectionState> states, std::span<double> memory) noexcept {
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    memory[3 * i] = states[i].theta;
+    memory[3 * i + 1] = states[i].phi;
+    memory[3 * i + 2] = states[i].extension;
+  }
+}
+
+/// Smooth coordinates of section states, and back (directions of straight sections are taken from
+/// `states`).
+inline void to_coordinates(const ContinuumRobot& robot, std::span<const SectionState> states,
+                           Eigen::Ref<Eigen::VectorXd> q) noexcept {
+  for (int i = 0; i < robot.section_count(); ++i) {
+    const SectionState& state = states[static_cast<std::size_t>(i)];
+    const int k = robot.coordinate_index(i);
+    q.segment<2>(k) = bend_vector(state);
+    if (robot.section(i).is_extensible()) q[k + 2] = state.extension;
+  }
+}
+inline void from_coordinates(const ContinuumRobot& robot,
+                             const Eigen::Ref<const Eigen::VectorXd>& q,
+                             std::span<SectionState> states) noexcept {
+  for (int i = 0; i < robot.section_count(); ++i) {
+    SectionState& state = states[static_cast<std::size_t>(i)];
+    const int k = robot.coordinate_index(i);
+    state = state_from_bend_vector(q[k], q[k + 1],
+                                   robot.section(i).is_extensible() ? q[k + 2] : 0.0, state.phi);
+  }
+}
+
+/// Largest change of a coordinate between two commands; `length_scale` [m] makes lengths comparable
+/// with angles.
+inline double largest_change(const ContinuumRobot& robot,
+                             const Eigen::Ref<const Eigen::VectorXd>& a,
+                             const Eigen::Ref<const Eigen::VectorXd>& b,
+                             double length_scale) noexcept {
+  double largest = 0.0;
+  for (int i = 0; i < robot.section_count(); ++i) {
+    const int k = robot.coordinate_index(i);
+    largest = std::max(largest, (a - b).segment<2>(k).norm());
+    if (robot.section(i).is_extensible())
+      largest = std::max(largest, std::abs(a[k + 2] - b[k + 2]) / length_scale);
+  }
+  return largest;
+}
+
+}  // namespace tendril

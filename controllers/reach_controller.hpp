@@ -1,0 +1,42 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "controllers/controller.hpp"
+#include "controllers/tip_integral.hpp"
+#include "tendril/ik/fabrikx_solver.hpp"
+
+namespace tendril {
+
+/// The tip follows a target body: inverse kinematics at every step, warm-started; section commands
+/// led there with a bounded rate (all of them scaled by the same factor, so that the arm stays on
+/// the straight line between two poses), and corrected on the measured tip.
+///
+/// Memory: IK answer (theta, phi, extension of each section), section commands q, the tip
+/// integral's memory.
+class ReachController final : public Controller {
+ public:
+  [[nodiscard]] static std::span<const SettingInfo> settings();
+
+  /// Throws ModelError naming the setting.
+  explicit ReachController(const ControllerContext& context);
+
+  [[nodiscard]] int memory_size() const noexcept override;
+  void reset(std::span<double> memory) const noexcept override;
+  void update(const ArmMeasurement& measurement, std::span<const double> memory,
+              std::span<double> next_memory, ArmCommand& command,
+              ControllerReport& report) noexcept override;
+
+ private:
+  [[nodiscard]] const ContinuumRobot& robot() const noexcept { return solver_.robot(); }
+
+  TipTask task_;
+  double rate_limit_;
+  FabrikxSolver solver_;
+  TipIntegral integral_;
+  std::vector<SectionState> states_;  // scratch
+  Eigen::VectorXd q_answer_;          // scratch
+};
+
+}  // namespace tendril

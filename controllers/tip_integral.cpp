@@ -1,0 +1,126 @@
+#include "controllers/tip_integral.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+
+namespace tendril {
+
+TipIntegral::TipIntegral(const ContinuumRobot& robot, const TipIntegralOptions& options,
+                         double timestep)
+    : options_(options),
+      n_(robot.coordinate_count()),
+      delay_steps_(static_cast<int>(std::lround(options.delay / timestep))),
+      scale_(Eigen::VectorXd::Ones(n_)),
+      J_(6, n_),
+      step_(n_) {
+  for (int i = 0; i < robot.section_count(); ++i) {
+    if (robot.section(i).is_extensible()) scale_[robot.coordinate_index(i) + 2] = kLengthScale;
+  }
+}
+
+void TipIntegral::reset(std::span<double> memory) const noexcept {
+  std::fill(memory.begin(), memory.end(), 0.0);
+}
+
+void TipIntegral::damped_step(const ArmMeasurement& measurement, int rows,
+                              const Eigen::Matrix<double, 6, 1>& e) noexcept {
+  J_.noalias() = measurement.tip_jacobian.leftCols(n_) * scale_.asDiagonal();
+  J_.bottomRows<3>() *= kDirectionArm;
+  const double lambda2 = options_.damping * options_.damping;
+  if (rows == 3) {
+    Eigen::Matrix3d A;
+    A.noalias() = J_.topRows<3>() * J_.topRows<3>().transpose();
+    A.diagonal().array() += lambda2;
+    const Eigen::Vector3d y = A.llt().solve(e.head<3>());
+    step_.noalias() = J_.topRows<3>().transpose() * y;
+  } else {
+    Eigen::Matrix<double, 6, 6> A;
+    A.noalias() = J_ * J_.transpose();
+    A.diagonal().array() += lambda2;
+    const Eigen::Matrix<double, 6, 1> y = A.llt().solve(e);
+    step_.noalias() = J_.transpose() * y;
+  }
+  step_.array() *= scale_.array();
+}
+
+void TipIntegral::update(const ArmMeasurement& measurement,
+                         const Eigen::Matrix<double, 6, 1>& error, bool frozen,
+                         std::span<const double> memory, std::span<double> next_memory,
+                         Eigen::VectorXd& q) noexcept {
+  // The error that is known now is the one of `delay` ago: reference and measurement of one
+  // instant.
+  Eigen::Matrix<double, 6, 1> e = error;
+  if (delay_steps_ > 0) {
+    const auto n = static_cast<std::size_t>(n_);
+    const auto slot =
+        static_cast<std::size_t>(memory[n]);  // oldest entry, to be replaced by the newest
+    double* ring = next_memory.data() + n + 1 + 6 * slot;
+    for (int i = 0; i < 6; ++i) std::swap(e[i], ring[i]);
+    next_memory[n] = static_cast<double>((slot + 1) % static_cast<std::size_t>(delay_steps_));
+  }
+  e.tail<3>() *= kDirectionArm;
+  const double distance = e.head<3>().norm();
+  if (distance > options_.error_limit) e.head<3>() *= options_.error_limit / distance;
+  const double turn = e.tail<3>().norm();
+  if (turn > options_.error_limit) e.tail<3>() *= options_.error_limit / turn;
+
+  if (!frozen && options_.gain > 0.0) {
+    damped_step(measurement, options_.direction ? 6 : 3, e);
+    step_ *= options_.gain * measurement.timestep;
+    // Scaled as a whole, so that the direction of the correction stays.
+    const double largest = (step_.array() / scale_.array()).abs().maxCoeff();
+    const double allowed = options_.rate_limit * measurement.timestep;
+    if (largest > allowed) step_ *= allowed / largest;
+    for (int i = 0; i < n_; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      const double limit = options_.correction_limit * scale_[i];
+      next_memory[k] = std::clamp(memory[k] + step_[i], -limit, limit);
+    }
+  }
+  for (int i = 0; i < n_; ++i) q[i] += next_memory[static_cast<std::size_t>(i)];
+}
+
+void TipIntegral::compensate_sag(const ArmMeasurement& measurement, Eigen::VectorXd& q) noexcept {
+  if (!options_.sag_compensation || measurement.sag.squaredNorm() == 0.0) return;
+  Eigen::Matrix<double, 6, 1> e = Eigen::Matrix<double, 6, 1>::Zero();
+  e.head<3>() = -measurement.sag;
+  damped_step(measurement, 3, e);
+  q += step_;
+}
+
+std::span<const SettingInfo> tip_integral_settings() noexcept {
+  static constexpr SettingInfo kSettings[] = {
+      {"integral_gain", "1/s", "5",
+       "gain of the integral action on the measured tip; 0: open loop"},
+      {"integral_damping", "m", "0.01",
+       "damping of the inverse of the tip Jacobian; 0.02 suits arms in contact"},
+      {"integral_limit", "rad", "0.3", "largest correction of a section command"},
+      {"sensor_delay", "s", "0",
+       "age of the tip measurement; the controller then sees the tip that late"},
+      {"sag_compensation", "", "true",
+       "predict the uneven sag inside the sections and correct the commands for it"},
+  };
+  return kSettings;
+}
+
+TipIntegralOptions read_tip_integral(const Settings& settings, double timestep) {
+  TipIntegralOptions options;
+  options.gain = settings.number("integral_gain", options.gain, {.low = 0.0, .high = 100.0});
+  options.damping = settings.number("integral_damping", options.damping,
+                                    {.low = 0.0, .high = 1.0, .open_low = true});
+  options.correction_limit = settings.number("integral_limit", options.correction_limit,
+                                             {.low = 0.0, .high = 3.0, .open_low = true});
+  options.delay = settings.number("sensor_delay", 0.0, {.low = 0.0, .high = 1000 * timestep});
+  options.sag_compensation = settings.boolean("sag_compensation", true);
+  return options;
+}
+
+std::vector<SettingInfo> joined(std::span<const SettingInfo> own,
+                                std::span<const SettingInfo> common) {
+  std::vector<SettingInfo> all(own.begin(), own.end());
+  all.insert(all.end(), common.begin(), common.end());
+  return all;
+}
+
+}  // namespace tendril

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <span>
+#include <vector>
+
+#include "controllers/controller.hpp"
+
+namespace tendril {
+
+/// Gains of the closed loop on the measured tip.
+struct TipIntegralOptions {
+  double gain = 5.0;      ///< Ki [1/s], >= 0; stable for about Ki <= 0.5 / (T_v + h + delay)
+  double damping = 0.01;  ///< lambda of the damped inverse [m], > 0; 0.02 in contact
+  double correction_limit =
+      0.3;                  ///< largest |q_I| per coordinate [rad]; lengths scaled by kLengthScale
+  double rate_limit = 3.0;  ///< largest |dq_I/dt| [rad/s]
+  double error_limit = 0.03;     ///< the tip error is shortened to this length [m]
+  double delay = 0.0;            ///< age of the tip measurement [s]
+  bool sag_compensation = true;  ///< compensate_sag has an effect
+  bool direction = false;        ///< integrate the tip direction too (weighted by kDirectionArm)
+};
+
+/// Corrects section commands until the measured tip is where the plan has it: integral action on
+/// the tip error through the damped inverse of the measured tip Jacobian,
+///
+///     q_I += Ki h J^T (J J^T + lambda^2 I)^-1 e .
+///
+/// With a delayed measurement, tip and reference of the same instant are compared (the reference is
+/// delayed by the same time). Memory: q_I, then a ring of past errors. Source:
+/// docs/derivations-control.md, "Tip integral".
+class TipIntegral {
+ public:
+  static constexpr double kLengthScale =
+      0.05;  ///< [m]: a length change of this size counts as 1 rad
+  static constexpr double kDirectionArm =
+      0.05;  ///< [m]: a direction error of 1 rad counts as this distance
+
+  /// Feed and spin are left to the task: only the sections correct.
+  TipIntegral(const ContinuumRobot& robot, const TipIntegralOptions& options, double timestep);
+
+  [[nodiscard]] int memory_size() const noexcept { return n_ + 1 + 6 * delay_steps_; }
+  void reset(std::span<double> memory) const noexcept;
+
+  /// One step. `error` (3: position; 6: with direction, as a rotation vector) is reference minus
+  /// measurement, both of this instant. Writes the new correction into `next_memory` and adds it to
+  /// q.
+  void update(const ArmMeasurement& measurement, const Eigen::Matrix<double, 6, 1>& error,
+              bool frozen, std::span<const double> memory, std::span<double> next_memory,
+              Eigen::VectorXd& q) noexcept;
+
+  /// Adds -J^+ sag to q: the predicted effect of the uneven sag, no integrator needed.
+  void compensate_sag(const ArmMeasurement& measurement, Eigen::VectorXd& q) noexcept;
+
+ private:
+  /// step_ = J^T (J J^T + lambda^2 I)^-1 e over the first `rows` equations, in scaled coordinates.
+  void damped_step(const ArmMeasurement& measurement, int rows,
+                   const Eigen::Matrix<double, 6, 1>& e) noexcept;
+
+  TipIntegralOptions options_;
+  int n_, delay_steps_;
+  Eigen::VectorXd scale_;  // per coordinate: 1 for u, v; kLengthScale for s
+  Eigen::Matrix<double, 6, Eigen::Dynamic> J_;
+  Eigen::VectorXd step_;
+};
+
+/// The settings of the tip integral, common to the controllers that have one; `read_tip_integral`
+/// reads them (ModelError).
+[[nodiscard]] std::span<const SettingInfo> tip_integral_settings() noexcept;
+[[nodiscard]] TipIntegralOptions read_tip_integral(const Settings& settings, double timestep);
+
+/// `common` and `own` in one table.
+[[nodiscard]] std::vector<SettingInfo> joined(std::span<const SettingInfo> own,
+                                              std::span<const SettingInfo> common);
+
+}  // namespace tendril

@@ -1,0 +1,480 @@
+#include "plugin/arm_instance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string_view>
+
+#include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/mjcf/continuum_model.hpp"
+#include "tendril/mjcf/robot_file.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+using Eigen::Vector3d;
+using ConstVector3 = Eigen::Map<const Vector3d>;
+using ConstMatrix3 = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>;
+
+Settings read_settings(const mjModel* m, int instance, const ControllerKind& kind) {
+  std::vector<std::pair<std::string, std::string>> values;
+  const auto read = [&](const char* name) {
+    if (const char* text = mj_getPluginConfig(m, instance, name); text && *text)
+      values.emplace_back(name, text);
+  };
+  for (const SettingInfo& setting : kind.settings) read(setting.name);
+  for (const char* name : {"robot", "gravity_compensation", "velocity_feed_forward"}) read(name);
+  return Settings(std::move(values));
+}
+
+RobotDescription read_robot(const Settings& settings) {
+  const std::string_view text = settings.text("robot");
+  if (text.empty()) throw ModelError("robot: missing: must be the text of a robot file");
+  return parse_robot(text, "robot");
+}
+
+/// Name of the target body: as set, else the controller's default ("": it needs none).
+std::string_view target_name(const Settings& settings, const ControllerKind& kind) {
+  if (settings.has("target")) return settings.text("target");
+  for (const SettingInfo& setting : kind.settings) {
+    if (std::string_view(setting.name) == "target") return setting.default_value;
+  }
+  return {};
+}
+
+/// "A_" of instance "A_controller"; attaching prefixes the instance and the elements alike, but not
+/// the config strings.
+std::string prefix_of(const mjModel* m, int instance) {
+  const char* name = mj_id2name(m, mjOBJ_PLUGIN, instance);
+  const std::string_view text = name ? name : "";
+  const std::string_view suffix = names::kController;
+  return text.ends_with(suffix) ? std::string(text.substr(0, text.size() - suffix.size()))
+                                : std::string();
+}
+
+/// Name of a plugin sensor without the instance's prefix.
+std::string_view sensor_quantity_name(const mjModel* m, int instance, int sensor) {
+  const char* name = mj_id2name(m, mjOBJ_SENSOR, sensor);
+  std::string_view text = name ? name : "";
+  const std::string prefix = prefix_of(m, instance);
+  if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
+  return text;
+}
+
+}  // namespace
+
+ArmInstance::ArmInstance(const mjModel* m, int instance, const ControllerKind& kind)
+    : prefix_(prefix_of(m, instance)),
+      instance_(instance),
+      state_address_(m->plugin_stateadr[instance]),
+      state_size_(m->plugin_statenum[instance]),
+      measurement_(0),
+      command_(0) {
+  const Settings settings = read_settings(m, instance, kind);
+  const RobotDescription description = read_robot(settings);
+  robot_ = std::make_unique<ContinuumRobot>(description.kinematics());
+  gravity_compensation_ = settings.boolean("gravity_compensation", true);
+  velocity_feed_forward_ = settings.boolean("velocity_feed_forward", true);
+
+  base_body_ = require(m, mjOBJ_BODY, names::kBase);
+  tip_site_ = require(m, mjOBJ_SITE, names::kTip);
+  for (int i = 0; i < robot_->section_count(); ++i) {
+    bind_section(m, *robot_, i, description.physics[static_cast<std::size_t>(i)].links);
+  }
+  if (robot_->base().feed_limit > 0.0) feed_ = bind_base(m, names::kFeed);
+  if (robot_->base().spin) spin_ = bind_base(m, names::kSpin);
+
+  const std::string_view target = target_name(settings, kind);
+  if (!target.empty()) {
+    // The target belongs to the scene: its name is as written, not prefixed.
+    target_body_ = mj_name2id(m, mjOBJ_BODY, std::string(target).c_str());
+    if (target_body_ < 0)
+      throw ModelError("target = " + std::string(target) +
+                       ": must be the name of a mocap body of the scene; there is no such body");
+    target_mocap_ = m->body_mocapid[target_body_];
+    if (target_mocap_ < 0)
+      throw ModelError("target = " + std::string(target) +
+                       ": must be a mocap body (mocap=\"true\")");
+  }
+
+  const double infinity = std::numeric_limits<double>::infinity();
+  double feed_force_limit = infinity;
+  if (feed_.actuator >= 0 && m->actuator_forcelimited[feed_.actuator]) {
+    feed_force_limit = m->actuator_forcerange[2 * feed_.actuator + 1];
+  }
+  controller_ = kind.make({*robot_, settings, m->opt.timestep, feed_force_limit});
+
+  const int n = robot_->coordinate_count();
+  measurement_ = ArmMeasurement(n);
+  command_ = ArmCommand(n);
+  next_memory_.assign(static_cast<std::size_t>(controller_->memory_size()), 0.0);
+  if (state_size_ != controller_->memory_size()) {
+    throw ModelError(
+        "the model was compiled with another configuration of this controller: compile it again");
+  }
+  controller_->reset(next_memory_);
+  joint_gravity_.assign(static_cast<std::size_t>(m->njnt), 0.0);
+  load_ = Eigen::VectorXd::Zero(n);
+
+  for (int i = 0; i < m->nsensor; ++i) {
+    if (m->sensor_type[i] != mjSENS_PLUGIN || m->sensor_plugin[i] != instance) continue;
+    sensors_.push_back({quantity_of(sensor_quantity_name(m, instance, i)), m->sensor_adr[i]});
+  }
+}
+
+int ArmInstance::memory_size(const mjModel* m, int instance, const ControllerKind& kind) {
+  const Settings settings = read_settings(m, instance, kind);
+  const ContinuumRobot robot = read_robot(settings).kinematics();
+  return kind.make({robot, settings, m->opt.timestep, std::numeric_limits<double>::infinity()})
+      ->memory_size();
+}
+
+int ArmInstance::sensor_dimension(const mjModel* m, int instance, int sensor,
+                                  const ControllerKind& kind) {
+  switch (quantity_of(sensor_quantity_name(m, instance, sensor))) {
+    case Quantity::Target:
+      return 3;
+    case Quantity::Command:
+    case Quantity::Measured:
+      return read_robot(read_settings(m, instance, kind)).kinematics().coordinate_count();
+    default:
+      return 1;
+  }
+}
+
+int ArmInstance::require(const mjModel* m, mjtObj type, const std::string& name) const {
+  const int id = mj_name2id(m, type, (prefix_ + name).c_str());
+  if (id < 0) {
+    throw ModelError(std::string(mju_type2Str(type)) + " " + prefix_ + name +
+                     ": missing: the model must hold the arm that the setting robot describes");
+  }
+  return id;
+}
+
+void ArmInstance::bind_section(const mjModel* m, const ContinuumRobot& robot, int i, int links) {
+  const LinkLayout layout = link_layout(robot.section(i), links);
+  coordinates_.push_back(bind_coordinate(m, i + 1, links, 'y', layout.bend_share, 1.0));   // u
+  coordinates_.push_back(bind_coordinate(m, i + 1, links, 'x', layout.bend_share, -1.0));  // v
+  if (robot.section(i).is_extensible()) {
+    Coordinate extension = bind_coordinate(m, i + 1, links, 'z', layout.length, 1.0);
+    extension.offset = robot.section(i).variable_length() / 2;
+    coordinates_.push_back(std::move(extension));
+  }
+}
+
+ArmInstance::Coordinate ArmInstance::bind_coordinate(const mjModel* m, int section, int links,
+                                                     char axis, const std::vector<double>& shares,
+                                                     double sign) {
+  Coordinate coordinate;
+  coordinate.sign = sign;
+  coordinate.is_slide = axis == 'z';
+  const std::string servo =
+      coordinate.is_slide ? names::length(section) : names::bend(section, axis);
+  coordinate.actuator = mj_name2id(m, mjOBJ_ACTUATOR, (prefix_ + servo).c_str());
+  double compliance = 0.0;
+  for (int j = 1; j <= links; ++j) {
+    const double share = shares[static_cast<std::size_t>(j - 1)];
+    if (share == 0.0) continue;  // a rigid link has no hinges
+    const std::string name =
+        coordinate.is_slide ? names::slide(section, j) : names::hinge(section, j, axis);
+    const int joint = require(m, mjOBJ_JOINT, name);
+    const int actuator = coordinate.actuator >= 0 ? -1 : require(m, mjOBJ_ACTUATOR, name);
+    coordinate.joints.push_back({joint, m->jnt_qposadr[joint], m->jnt_dofadr[joint],
+                                 m->jnt_bodyid[joint], share, actuator});
+    compliance += 1.0 / m->jnt_stiffness[joint];
+  }
+  coordinate.stiffness = compliance > 0.0 ? 1.0 / compliance : 0.0;
+  return coordinate;
+}
+
+ArmInstance::BaseJoint ArmInstance::bind_base(const mjModel* m, const char* name) const {
+  const int joint = require(m, mjOBJ_JOINT, name);
+  return {joint, m->jnt_qposadr[joint], m->jnt_dofadr[joint], require(m, mjOBJ_ACTUATOR, name)};
+}
+
+void ArmInstance::reset(mjtNum* plugin_state) noexcept {
+  faulty_ = false;
+  report_ = {};
+  const std::span<double> memory(plugin_state, static_cast<std::size_t>(state_size_));
+  controller_->reset(memory);
+  std::copy(memory.begin(), memory.end(), next_memory_.begin());
+}
+
+void ArmInstance::copy_scratch(const ArmInstance& source) noexcept {
+  faulty_ = source.faulty_;
+  measurement_ = source.measurement_;
+  command_ = source.command_;
+  report_ = source.report_;
+  std::copy(source.next_memory_.begin(), source.next_memory_.end(), next_memory_.begin());
+}
+
+void ArmInstance::measure(const mjModel* m, const mjData* d) noexcept {
+  const ConstVector3 p_WB(d->xpos + 3 * base_body_);
+  const ConstMatrix3 R_WB(d->xmat + 9 * base_body_);
+  const ConstVector3 p_WE(d->site_xpos + 3 * tip_site_);
+  const ConstMatrix3 R_WE(d->site_xmat + 9 * tip_site_);
+  const bool has_gravity = gravity_compensation_ && !(m->opt.disableflags & mjDSBL_GRAVITY);
+  const Vector3d gravity = has_gravity
+                               ? Vector3d(m->opt.gravity[0], m->opt.gravity[1], m->opt.gravity[2])
+                               : Vector3d::Zero();
+
+  ArmMeasurement& out = measurement_;
+  out.time = d->time;
+  out.timestep = m->opt.timestep;
+  out.X_BE.translation().noalias() = R_WB.transpose() * (p_WE - p_WB);
+  out.X_BE.linear().noalias() = R_WB.transpose() * R_WE;
+
+  // One pass over the joints: coordinate, its tip Jacobian column, gravity load, and the sag that
+  // an uneven load causes.
+  Vector3d sag = Vector3d::Zero();
+  for (int k = 0; k < static_cast<int>(coordinates_.size()); ++k) {
+    const Coordinate& coordinate = coordinates_[static_cast<std::size_t>(k)];
+    double sum = 0.0, load = 0.0;
+    Vector3d move = Vector3d::Zero(), turn = Vector3d::Zero(), loaded_move = Vector3d::Zero();
+    for (const LinkJoint& link : coordinate.joints) {
+      const ConstVector3 axis(d->xaxis + 3 * link.joint);
+      const ConstVector3 anchor(d->xanchor + 3 * link.joint);
+      const ConstVector3 com(d->subtree_com + 3 * link.body);
+      const double mass = m->body_subtreemass[link.body];
+      sum += d->qpos[link.qpos];
+      Vector3d tip_rate;
+      double g;
+      if (coordinate.is_slide) {
+        tip_rate = axis;
+        g = mass * axis.dot(gravity);
+      } else {
+        tip_rate = axis.cross(p_WE - anchor);
+        turn += link.share * axis;
+        g = mass * axis.dot((com - anchor).cross(gravity));
+      }
+      joint_gravity_[static_cast<std::size_t>(link.joint)] = g;
+      load += link.share * g;
+      move += link.share * tip_rate;
+      loaded_move += (link.share * g) * tip_rate;
+    }
+    // Deflection of joint i beyond its share: share_i (g_i - mean g) / stiffness. Servos on every
+    // joint leave none.
+    if (coordinate.actuator >= 0) sag += (loaded_move - load * move) / coordinate.stiffness;
+    load_[k] = load;
+    out.q[k] = coordinate.sign * sum + coordinate.offset;
+    out.tip_jacobian.col(k).head<3>().noalias() = R_WB.transpose() * (coordinate.sign * move);
+    out.tip_jacobian.col(k).tail<3>().noalias() = R_WB.transpose() * (coordinate.sign * turn);
+  }
+  out.sag.noalias() = R_WB.transpose() * sag;
+
+  const int n = robot_->coordinate_count();
+  out.base = {};
+  if (feed_.joint >= 0) {
+    const ConstVector3 axis(d->xaxis + 3 * feed_.joint);
+    out.base.feed = d->qpos[feed_.qpos];
+    out.tip_jacobian.col(n).head<3>().noalias() = R_WB.transpose() * axis;
+    const int a = feed_.actuator;
+    const double force = m->actuator_gainprm[a * mjNGAIN] * d->ctrl[m->actuator_ctrladr[a]] +
+                         m->actuator_biasprm[a * mjNBIAS + 1] * d->qpos[feed_.qpos] +
+                         m->actuator_biasprm[a * mjNBIAS + 2] * d->qvel[feed_.dof];
+    out.feed_force = m->actuator_forcelimited[a] ? std::clamp(force, m->actuator_forcerange[2 * a],
+                                                              m->actuator_forcerange[2 * a + 1])
+                                                 : force;
+  }
+  if (spin_.joint >= 0) {
+    const ConstVector3 axis(d->xaxis + 3 * spin_.joint);
+    const ConstVector3 anchor(d->xanchor + 3 * spin_.joint);
+    out.base.spin = d->qpos[spin_.qpos];
+    out.tip_jacobian.col(n + 1).head<3>().noalias() = R_WB.transpose() * axis.cross(p_WE - anchor);
+    out.tip_jacobian.col(n + 1).tail<3>().noalias() = R_WB.transpose() * axis;
+  }
+  out.has_target = target_mocap_ >= 0;
+  if (out.has_target) {
+    const ConstVector3 p_WG(d->mocap_pos + 3 * target_mocap_);
+    const mjtNum* q = d->mocap_quat + 4 * target_mocap_;
+    out.X_BG.translation().noalias() = R_WB.transpose() * (p_WG - p_WB);
+    out.X_BG.linear().noalias() =
+        R_WB.transpose() *
+        Eigen::Quaterniond(q[0], q[1], q[2], q[3]).normalized().toRotationMatrix();
+  }
+}
+
+ArmInstance::ServoGains ArmInstance::gains(const mjModel* m, int actuator,
+                                           double joint_damping) noexcept {
+  const double gain = m->actuator_gainprm[actuator * mjNGAIN];
+  return {gain, (joint_damping - m->actuator_biasprm[actuator * mjNBIAS + 2]) / gain};
+}
+
+void ArmInstance::write_controls(const mjModel* m, mjData* d) const noexcept {
+  const auto set = [&](int actuator, double value) {
+    d->ctrl[m->actuator_ctrladr[actuator]] = value;
+  };
+  const double lead = velocity_feed_forward_ ? 1.0 : 0.0;
+  for (int k = 0; k < static_cast<int>(coordinates_.size()); ++k) {
+    const Coordinate& coordinate = coordinates_[static_cast<std::size_t>(k)];
+    const double wanted = command_.q[k] - coordinate.offset;
+    if (coordinate.actuator >= 0) {
+      double compliance = 0.0;
+      for (const LinkJoint& link : coordinate.joints) compliance += 1.0 / m->dof_damping[link.dof];
+      const ServoGains servo = gains(m, coordinate.actuator, 1.0 / compliance);
+      set(coordinate.actuator, coordinate.sign * (wanted + lead * servo.lag * command_.q_rate[k]) -
+                                   load_[k] / servo.gain);
+    } else {
+      for (const LinkJoint& link : coordinate.joints) {
+        const ServoGains servo = gains(m, link.actuator, m->dof_damping[link.dof]);
+        set(link.actuator,
+            coordinate.sign * link.share * (wanted + lead * servo.lag * command_.q_rate[k]) -
+                joint_gravity_[static_cast<std::size_t>(link.joint)] / servo.gain);
+      }
+    }
+  }
+  if (feed_.actuator >= 0) {
+    const ServoGains servo = gains(m, feed_.actuator, 0.0);
+    const ConstVector3 axis(d->xaxis + 3 * feed_.joint);
+    const ConstVector3 gravity(m->opt.gravity);
+    const bool has_gravity = gravity_compensation_ && !(m->opt.disableflags & mjDSBL_GRAVITY);
+    const double load =
+        has_gravity ? m->body_subtreemass[m->jnt_bodyid[feed_.joint]] * axis.dot(gravity) : 0.0;
+    set(feed_.actuator,
+        command_.base.feed + lead * servo.lag * command_.feed_rate - load / servo.gain);
+  }
+  if (spin_.actuator >= 0) set(spin_.actuator, command_.base.spin);
+}
+
+void ArmInstance::compute(const mjModel* m, mjData* d) noexcept {
+  if (faulty_) return;
+  measure(m, d);
+  if (!measurement_.q.allFinite() || !measurement_.X_BE.matrix().allFinite())
+    return;  // diverged: the engine's own checks say so
+  const std::span<const double> memory(d->plugin_state + state_address_,
+                                       static_cast<std::size_t>(state_size_));
+  std::copy(memory.begin(), memory.end(), next_memory_.begin());
+  command_.q.setZero();
+  command_.q_rate.setZero();
+  command_.plan.setZero();
+  command_.base = {};
+  command_.feed_rate = 0.0;
+  report_ = {};
+  controller_->update(measurement_, memory, next_memory_, command_, report_);
+  if (!command_.q.allFinite()) {  // a controller's error must not poison the simulation
+    set_fault();
+    std::copy(memory.begin(), memory.end(), next_memory_.begin());
+    return;
+  }
+  write_controls(m, d);
+}
+
+void ArmInstance::advance(const mjModel*, mjData* d) noexcept {
+  std::copy(next_memory_.begin(), next_memory_.end(), d->plugin_state + state_address_);
+}
+
+ArmInstance::Quantity ArmInstance::quantity_of(std::string_view name) noexcept {
+  if (name == "status") return Quantity::Status;
+  if (name == "iterations") return Quantity::Iterations;
+  if (name == "tip_error") return Quantity::TipError;
+  if (name == "angle_error") return Quantity::AngleError;
+  if (name == "progress") return Quantity::Progress;
+  if (name == "target") return Quantity::Target;
+  if (name == "command") return Quantity::Command;
+  if (name == "measured") return Quantity::Measured;
+  return Quantity::Unknown;
+}
+
+void ArmInstance::write_sensors(const mjModel*, mjData* d) const noexcept {
+  for (const Sensor& sensor : sensors_) {
+    mjtNum* out = d->sensordata + sensor.address;
+    switch (sensor.quantity) {
+      case Quantity::Status:
+        *out = static_cast<double>(report_.status);
+        break;
+      case Quantity::Iterations:
+        *out = report_.iterations;
+        break;
+      case Quantity::TipError:
+        *out = report_.tip_error;
+        break;
+      case Quantity::AngleError:
+        *out = report_.angle_error;
+        break;
+      case Quantity::Progress:
+        *out = report_.progress;
+        break;
+      case Quantity::Target:
+        std::copy_n(report_.target.data(), 3, out);
+        break;
+      case Quantity::Command:
+        std::copy_n(command_.q.data(), command_.q.size(), out);
+        break;
+      case Quantity::Measured:
+        std::copy_n(measurement_.q.data(), measurement_.q.size(), out);
+        break;
+      case Quantity::Unknown:
+        *out = 0.0;
+        break;
+    }
+  }
+}
+
+namespace {
+
+constexpr float kTargetColour[4] = {0.95f, 0.35f, 0.15f, 0.9f};
+constexpr float kPathColour[4] = {0.95f, 0.75f, 0.1f, 0.8f};
+constexpr float kPlanColour[4] = {0.1f, 0.45f, 0.95f, 0.9f};
+
+mjvGeom* next_geom(mjvScene* scene) {
+  return scene->ngeom < scene->maxgeom ? scene->geoms + scene->ngeom : nullptr;
+}
+
+void draw_sphere(mjvScene* scene, const Vector3d& p, double radius, const float colour[4]) {
+  mjvGeom* geom = next_geom(scene);
+  if (!geom) return;
+  const mjtNum size[3] = {radius, radius, radius};
+  mjv_initGeom(geom, mjGEOM_SPHERE, size, p.data(), nullptr, colour);
+  geom->category = mjCAT_DECOR;
+  ++scene->ngeom;
+}
+
+void draw_line(mjvScene* scene, std::span<const Vector3d> points, double radius,
+               const float colour[4]) {
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    mjvGeom* geom = next_geom(scene);
+    if (!geom) return;
+    mjv_initGeom(geom, mjGEOM_CAPSULE, nullptr, nullptr, nullptr, colour);
+    mjv_connector(geom, mjGEOM_CAPSULE, radius, points[i - 1].data(), points[i].data());
+    geom->category = mjCAT_DECOR;
+    ++scene->ngeom;
+  }
+}
+
+}  // namespace
+
+void ArmInstance::visualize(const mjModel*, mjData* d, mjvScene* scene) const noexcept {
+  constexpr int kPathPoints = 60, kPointsPerSection = 8;
+  constexpr double kLineRadius = 0.0012, kTargetRadius = 0.004;
+  const ConstVector3 p_WB(d->xpos + 3 * base_body_);
+  const ConstMatrix3 R_WB(d->xmat + 9 * base_body_);
+  const auto to_world = [&](const Vector3d& p_B) -> Vector3d { return p_WB + R_WB * p_B; };
+
+  std::vector<Vector3d> line(kPathPoints);
+  const std::span<const double> memory(d->plugin_state + state_address_,
+                                       static_cast<std::size_t>(state_size_));
+  line.resize(static_cast<std::size_t>(controller_->path(memory, line)));
+  for (Vector3d& p : line) p = to_world(p);
+  draw_line(scene, line, kLineRadius, kPathColour);
+
+  std::vector<SectionState> states(static_cast<std::size_t>(robot_->section_count()));
+  for (int i = 0; i < robot_->section_count(); ++i) {
+    const int k = robot_->coordinate_index(i);
+    const double extension = robot_->section(i).is_extensible() ? command_.plan[k + 2] : 0.0;
+    states[static_cast<std::size_t>(i)] =
+        state_from_bend_vector(command_.plan[k], command_.plan[k + 1], extension);
+  }
+  line.clear();
+  for (int i = 0; i < robot_->section_count(); ++i) {
+    for (int j = i == 0 ? 0 : 1; j <= kPointsPerSection; ++j) {
+      line.push_back(to_world(backbone_pose(*robot_, states, measurement_.base, i,
+                                            static_cast<double>(j) / kPointsPerSection)
+                                  .translation()));
+    }
+  }
+  draw_line(scene, line, kLineRadius, kPlanColour);
+  draw_sphere(scene, to_world(report_.target), kTargetRadius, kTargetColour);
+}
+
+}  // namespace tendril

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "controllers/controller.hpp"
+#include "plugin/controller_plugin.hpp"
+
+namespace tendril {
+
+/// One plugin instance bound to one arm of one model: reads mjData, calls the controller, writes
+/// the setpoints of the arm's servos. What influences the future is in `plugin_state`; this object
+/// holds the binding to the model (rebuilt from it) and scratch.
+class ArmInstance {
+ public:
+  /// Numbers of memory that an instance needs, from its configuration alone. Throws ModelError.
+  [[nodiscard]] static int memory_size(const mjModel* m, int instance, const ControllerKind& kind);
+  /// Numbers that the sensor `name` (with or without the instance's prefix) gives. Throws
+  /// ModelError.
+  [[nodiscard]] static int sensor_dimension(const mjModel* m, int instance, int sensor,
+                                            const ControllerKind& kind);
+
+  /// Throws ModelError naming the setting or the element of the model that is wrong.
+  ArmInstance(const mjModel* m, int instance, const ControllerKind& kind);
+
+  void reset(mjtNum* plugin_state) noexcept;
+  void compute(const mjModel* m,
+               mjData* d) noexcept;  ///< measure, update, write ctrl; leaves plugin_state alone
+  void advance(const mjModel* m, mjData* d) noexcept;  ///< plugin_state becomes what compute found
+  void write_sensors(const mjModel* m, mjData* d) const noexcept;
+  void visualize(const mjModel* m, mjData* d, mjvScene* scene) const noexcept;
+  void copy_scratch(const ArmInstance& source) noexcept;
+  void set_fault() noexcept {
+    report_.status = ControllerStatus::Fault;
+    faulty_ = true;
+  }
+  [[nodiscard]] bool faulty() const noexcept { return faulty_; }
+
+ private:
+  /// A hinge or slide with its part of the section's bend or length.
+  struct LinkJoint {
+    int joint, qpos, dof, body;
+    double share;
+    int actuator;  // its own servo, or -1
+  };
+  /// One coordinate (u, v or s) of a section: the joints that it is the sum of, and their servo.
+  struct Coordinate {
+    std::vector<LinkJoint> joints;
+    double sign = 1.0;       // joint angle = sign * coordinate
+    double offset = 0.0;     // coordinate at qpos = 0: half the variable length
+    int actuator = -1;       // over the whole section, or -1
+    double stiffness = 0.0;  // of the joints in series
+    bool is_slide = false;
+  };
+  struct ServoGains {
+    double gain;  // gainprm[0] = kp + joint stiffness
+    double lag;   // T_v [s]
+  };
+  /// Feed or spin.
+  struct BaseJoint {
+    int joint = -1, qpos = -1, dof = -1, actuator = -1;
+  };
+  enum class Quantity {
+    Status,
+    Iterations,
+    TipError,
+    AngleError,
+    Progress,
+    Target,
+    Command,
+    Measured,
+    Unknown
+  };
+  struct Sensor {
+    Quantity quantity;
+    int address;
+  };
+
+  void bind_section(const mjModel* m, const ContinuumRobot& robot, int i, int links);
+  Coordinate bind_coordinate(const mjModel* m, int section, int links, char axis,
+                             const std::vector<double>& shares, double sign);
+  [[nodiscard]] BaseJoint bind_base(const mjModel* m, const char* name) const;
+  [[nodiscard]] int require(const mjModel* m, mjtObj type, const std::string& name) const;
+  [[nodiscard]] static ServoGains gains(const mjModel* m, int actuator,
+                                        double joint_damping) noexcept;
+  void measure(const mjModel* m, const mjData* d) noexcept;
+  void write_controls(const mjModel* m, mjData* d) const noexcept;
+
+  [[nodiscard]] static Quantity quantity_of(std::string_view name) noexcept;
+
+  std::string prefix_;
+  std::unique_ptr<ContinuumRobot> robot_;
+  std::unique_ptr<Controller> controller_;
+  int instance_, state_address_, state_size_;
+  int base_body_ = -1, tip_site_ = -1, target_body_ = -1, target_mocap_ = -1;
+  bool gravity_compensation_ = true, velocity_feed_forward_ = true;
+  std::vector<Coordinate> coordinates_;
+  BaseJoint feed_, spin_;
+  std::vector<Sensor> sensors_;
+
+  // Scratch of the last compute.
+  bool faulty_ = false;
+  ArmMeasurement measurement_;
+  ArmCommand command_;
+  ControllerReport report_;
+  std::vector<double> next_memory_;
+  std::vector<double> joint_gravity_;  // per joint of the model [N m] or [N]
+  Eigen::VectorXd load_;               // per coordinate: gravity load, share-weighted mean
+};
+
+}  // namespace tendril

@@ -1,0 +1,156 @@
+#include "plugin/controller_plugin.hpp"
+
+#include <cstring>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "plugin/arm_instance.hpp"
+
+namespace tendril {
+namespace {
+
+static_assert(sizeof(mjtNum) == sizeof(double),
+              "Tendril needs an engine built with double precision");
+
+std::vector<const ControllerKind*>& kinds() {
+  static std::vector<const ControllerKind*> all;
+  return all;
+}
+
+const ControllerKind* kind_of(const mjModel* m, int instance) {
+  const mjpPlugin* plugin = mjp_getPluginAtSlot(m->plugin[instance]);
+  for (const ControllerKind* kind : kinds()) {
+    if (plugin && std::strcmp(kind->name, plugin->name) == 0) return kind;
+  }
+  return nullptr;
+}
+
+ArmInstance* arm(void* data) { return static_cast<ArmInstance*>(data); }
+ArmInstance* arm(const mjData* d, int instance) {
+  return reinterpret_cast<ArmInstance*>(d->plugin_data[instance]);
+}
+
+void warn(const mjModel* m, int instance, const char* what) noexcept {
+  const mjpPlugin* plugin = mjp_getPluginAtSlot(m->plugin[instance]);
+  const char* name = mj_id2name(m, mjOBJ_PLUGIN, instance);
+  mju_warning("%s, instance '%s': %s", plugin ? plugin->name : "?", name ? name : "", what);
+}
+
+/// Runs a callback's body; nothing escapes to C. A fault is latched: the arm's servos keep their
+/// last setpoints.
+template <class Body>
+void guarded(const mjModel* m, mjData* d, int instance, const Body& body) noexcept {
+  ArmInstance* self = arm(d, instance);
+  if (!self) return;
+  try {
+    body(*self);
+  } catch (const std::exception& error) {
+    if (!self->faulty()) warn(m, instance, error.what());
+    self->set_fault();
+  } catch (...) {
+    self->set_fault();
+  }
+}
+
+int plugin_nstate(const mjModel* m, int instance) noexcept {
+  try {
+    return ArmInstance::memory_size(m, instance, *kind_of(m, instance));
+  } catch (...) {
+    return 0;  // init refuses the same configuration, and can say why
+  }
+}
+
+int plugin_nsensordata(const mjModel* m, int instance, int sensor) noexcept {
+  try {
+    return ArmInstance::sensor_dimension(m, instance, sensor, *kind_of(m, instance));
+  } catch (...) {
+    return 1;
+  }
+}
+
+int plugin_init(const mjModel* m, mjData* d, int instance) noexcept {
+  d->plugin_data[instance] = 0;
+  try {
+    d->plugin_data[instance] =
+        reinterpret_cast<uintptr_t>(new ArmInstance(m, instance, *kind_of(m, instance)));
+    return 0;
+  } catch (const std::exception& error) {
+    warn(m, instance, error.what());
+  } catch (...) {
+    warn(m, instance, "unknown error");
+  }
+  return -1;
+}
+
+void plugin_destroy(mjData* d, int instance) noexcept {
+  delete arm(d, instance);
+  d->plugin_data[instance] = 0;
+}
+
+void plugin_copy(mjData* dest, const mjModel*, const mjData* src, int instance) noexcept {
+  arm(dest, instance)->copy_scratch(*arm(src, instance));
+}
+
+void plugin_reset(const mjModel*, mjtNum* plugin_state, void* plugin_data, int) noexcept {
+  if (plugin_data) arm(plugin_data)->reset(plugin_state);
+}
+
+void plugin_compute(const mjModel* m, mjData* d, int instance, int capability) noexcept {
+  guarded(m, d, instance, [&](ArmInstance& self) {
+    if (capability == mjPLUGIN_PASSIVE) self.compute(m, d);
+    if (capability == mjPLUGIN_SENSOR) self.write_sensors(m, d);
+  });
+}
+
+void plugin_advance(const mjModel* m, mjData* d, int instance) noexcept {
+  guarded(m, d, instance, [&](ArmInstance& self) { self.advance(m, d); });
+}
+
+void plugin_visualize(const mjModel* m, mjData* d, const mjvOption*, mjvScene* scene,
+                      int instance) noexcept {
+  guarded(m, d, instance, [&](ArmInstance& self) { self.visualize(m, d, scene); });
+}
+
+bool engine_is_right() {
+  if (mj_version() == mjVERSION_HEADER) return true;
+  const char* reason =
+      mj_version() == 4000000
+          ? "; 4.0.0 computes wrong accelerations with its sparse Newton solver, 4.0.1 is right"
+          : "";
+  mju_warning("tendril: built for MuJoCo %d, this program runs MuJoCo %d: plugins not registered%s",
+              mjVERSION_HEADER, mj_version(), reason);
+  return false;
+}
+
+}  // namespace
+
+void register_controller_kind(const ControllerKind& kind) {
+  if (!engine_is_right()) return;
+  kinds().push_back(&kind);
+
+  static const char* const kCommon[] = {"robot", "gravity_compensation", "velocity_feed_forward"};
+  std::vector<const char*> attributes(std::begin(kCommon), std::end(kCommon));
+  for (const SettingInfo& setting : kind.settings) attributes.push_back(setting.name);
+
+  mjpPlugin plugin;
+  mjp_defaultPlugin(&plugin);
+  plugin.name = kind.name;
+  plugin.nattribute = static_cast<int>(attributes.size());
+  plugin.attributes = attributes.data();
+  plugin.capabilityflags = mjPLUGIN_PASSIVE | mjPLUGIN_SENSOR;
+  plugin.needstage =
+      mjSTAGE_ACC;  // sensors report what the controller found earlier in the same step
+  plugin.nstate = plugin_nstate;
+  plugin.nsensordata = plugin_nsensordata;
+  plugin.init = plugin_init;
+  plugin.destroy = plugin_destroy;
+  plugin.copy = plugin_copy;
+  plugin.reset = plugin_reset;
+  plugin.compute = plugin_compute;
+  plugin.advance = plugin_advance;
+  plugin.visualize = plugin_visualize;
+  mjp_registerPlugin(&plugin);
+}
+
+}  // namespace tendril

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include <memory>
+#include <span>
+
+#include "controllers/controller.hpp"
+
+namespace tendril {
+
+/// A kind of controller as MuJoCo knows it.
+struct ControllerKind {
+  const char* name;                       ///< plugin name, "tendril.reach"
+  std::span<const SettingInfo> settings;  ///< its config keys
+  std::unique_ptr<Controller> (*make)(const ControllerContext& context);
+};
+
+/// Registers a controller kind as a MuJoCo plugin; call it from `mjPLUGIN_LIB_INIT`. `kind` must
+/// live as long as the program. Refuses (with a warning) an engine whose version is not the one
+/// that this library was built for.
+void register_controller_kind(const ControllerKind& kind);
+
+/// The one registration line of a controller class `C` with `static std::span<const SettingInfo>
+/// settings()` and a constructor from ControllerContext:
+/// ```cpp
+/// mjPLUGIN_LIB_INIT(my_library) { tendril::register_controller<MyController>("my.controller"); }
+/// ```
+template <class C>
+void register_controller(const char* name) {
+  static const ControllerKind kind{
+      name, C::settings(), [](const ControllerContext& context) -> std::unique_ptr<Controller> {
+        return std::make_unique<C>(context);
+      }};
+  register_controller_kind(kind);
+}
+
+}  // namespace tendril

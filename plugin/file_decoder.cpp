@@ -1,0 +1,53 @@
+#include "plugin/file_decoder.hpp"
+
+#include <mujoco/mujoco.h>
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "tendril/mjcf/model_file.hpp"
+
+namespace tendril {
+namespace {
+
+int can_decode(const mjResource* resource) noexcept {
+  return std::string_view(resource->name).ends_with(".toml");
+}
+
+mjSpec* decode(mjResource* resource, const mjVFS* vfs, char* error, int error_size) noexcept {
+  const auto report = [&](const char* what) {
+    if (error && error_size > 0)
+      std::snprintf(error, static_cast<std::size_t>(error_size), "tendril: %s", what);
+  };
+  try {
+    const void* buffer = nullptr;
+    const auto size = mju_readResource(resource, &buffer);
+    if (size < 0) {
+      report((std::string(resource->name) + ": cannot be read").c_str());
+      return nullptr;
+    }
+    const std::string_view text(static_cast<const char*>(buffer), static_cast<std::size_t>(size));
+    return mj_parseXMLString(model_file_mjcf(text, resource->name).c_str(), vfs, error, error_size);
+  } catch (const std::exception& exception) {
+    report(exception.what());
+  } catch (...) {
+    report("unknown error");
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void register_file_decoder() {
+  mjpDecoder decoder;
+  mjp_defaultDecoder(&decoder);
+  decoder.content_type = "model/x-tendril+toml";
+  decoder.extension = ".toml";
+  decoder.can_decode = can_decode;
+  decoder.decode = decode;
+  mjp_registerDecoder(&decoder);
+}
+
+}  // namespace tendril

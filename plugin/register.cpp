@@ -1,0 +1,12 @@
+#include <mujoco/mujoco.h>
+
+#include "controllers/follow_controller.hpp"
+#include "controllers/reach_controller.hpp"
+#include "plugin/controller_plugin.hpp"
+#include "plugin/file_decoder.hpp"
+
+mjPLUGIN_LIB_INIT(tendril) {
+  tendril::register_file_decoder();
+  tendril::register_controller<tendril::ReachController>("tendril.reach");
+  tendril::register_controller<tendril::FollowController>("tendril.follow");
+}

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tendril {
+
+/// The MJCF that a TOML file stands for, by its `kind`: continuum robot or tube. `file_name` serves
+/// the messages. Throws ModelError: `file:line: field: value: what is allowed`.
+[[nodiscard]] std::string model_file_mjcf(std::string_view toml, const std::string& file_name);
+
+}  // namespace tendril
