@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "apps/host/setting.hpp"
+
 namespace tendril::host {
 
 struct ModelDeleter {
@@ -20,30 +22,35 @@ struct DataDeleter {
 using ModelPtr = std::unique_ptr<mjModel, ModelDeleter>;
 using DataPtr = std::unique_ptr<mjData, DataDeleter>;
 
-/// Checks the engine's version (4.0.0 is refused with the reason) and loads libtendril.so once: from TENDRIL_PLUGIN, beside the
-/// program (`../lib`), or from the install prefix. Throws ModelError.
-void load_engine();
+/// Where libtendril.so is looked for, in this order: TENDRIL_PLUGIN (nothing else, when it is set),
+/// beside the program (`../lib`), the library folder of the install prefix.
+[[nodiscard]] std::vector<std::filesystem::path> plugin_candidates();
 
-/// One setting that changes a scene before or after it is compiled; keys:
-///   `robot.<key>` / `controller.<key>`  overrides in every robot file of the scene (see with_overrides)
-///   `option.timestep|gravity|integrator|cone|iterations`   of the compiled model
-///   `body.<name>.offset` = [x, y, z]  moves a static body, m;   `body.<name>.mass` …
-///   `geom.<name>.friction`, `geom.*.friction`
-struct Setting {
-  std::string key;
-  std::string value;  ///< TOML text
-};
+/// The first candidate that exists; empty when there is none.
+[[nodiscard]] std::filesystem::path find_plugin();
+
+/// Takes over the engine's messages, checks the engine's version (4.0.0 is refused with the reason)
+/// and loads libtendril.so; once per process, further calls do nothing. Throws ModelError.
+void load_engine();
 
 /// A compiled scene with everything that a recording keeps of it.
 struct Scene {
   ModelPtr model;
-  std::string model_xml;                           ///< the compiled scene, flattened
-  std::map<std::string, std::string> source_files; ///< scene and robot files as read, by name
-  std::vector<std::string> notices;                ///< e.g. "scene: integrator = Euler, the robot needs discrete: …"
+  std::string model_xml;  ///< the scene with its settings, flattened to one MJCF text
+  std::map<std::string, std::string> source_files;  ///< scene, included and robot files as read, by
+                                                    ///< name; robot files with their settings
+  std::vector<std::string> notices;                 ///< one line each: what the user should know
 };
 
-/// Loads MJCF (with robots attached through the decoder plugin) or a lone robot file, applies the settings and checks integrator, cone and
-/// iterations against what the robots need. Throws ModelError: `file: field: value: what is allowed`.
-[[nodiscard]] Scene load_scene(const std::filesystem::path& file, std::span<const Setting> settings = {});
+/// Loads MJCF (with robots attached through the decoder plugin) or a lone robot file, applies the
+/// settings (but not `motion.*`) and checks integrator, cone and iterations against what the robots
+/// need. Calls load_engine. A lone robot stands at the world's origin with a light and a camera; if
+/// its controller names a target, there is a mocap body of that name near the tip. Throws
+/// ModelError: `file: field: value: what is allowed`.
+[[nodiscard]] Scene load_scene(const std::filesystem::path& file,
+                               std::span<const Setting> settings = {});
+
+/// mj_makeData. Throws ModelError when memory or a plugin fails.
+[[nodiscard]] DataPtr make_data(const mjModel& model);
 
 }  // namespace tendril::host

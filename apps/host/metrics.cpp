@@ -1,0 +1,302 @@
+#include "apps/host/metrics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "tendril/model_error.hpp"
+
+namespace tendril::host {
+namespace {
+
+struct SignalName {
+  const char* name;
+  Signal signal;
+  const char* sensor_suffix;  ///< null: not from a sensor
+  const char* unit;
+};
+constexpr SignalName kSignals[] = {
+    {"tip_error", Signal::TipError, "tip_error", "m"},
+    {"angle_error", Signal::AngleError, "angle_error", "rad"},
+    {"progress", Signal::Progress, "progress", ""},
+    {"status", Signal::Status, "status", ""},
+    {"solver_iterations", Signal::SolverIterations, "iterations", ""},
+    {"wall_force_single", Signal::WallForceSingle, nullptr, "N"},
+    {"wall_force", Signal::WallForce, nullptr, "N"},
+    {"penetration", Signal::Penetration, nullptr, "m"},
+    {"contact_count", Signal::ContactCount, nullptr, ""},
+    {"speed", Signal::Speed, nullptr, "rad/s or m/s"},
+    {"engine_iterations", Signal::EngineIterations, nullptr, ""},
+};
+
+struct StatisticName {
+  const char* name;
+  Statistic statistic;
+};
+constexpr StatisticName kStatistics[] = {{"end", Statistic::End},
+                                         {"max", Statistic::Max},
+                                         {"min", Statistic::Min},
+                                         {"mean", Statistic::Mean},
+                                         {"rms", Statistic::Rms}};
+
+constexpr const char* kRunMetrics[] = {"real_time_factor", "step_time_mean", "step_time_p999"};
+
+constexpr const char* kDefaults[] = {
+    "tip_error_end",          "tip_error_max",   "tip_error_rms",     "tip_error_mean",
+    "angle_error_end",        "angle_error_max", "angle_error_rms",   "angle_error_mean",
+    "progress_end",           "wall_force_max",  "wall_force_end",    "wall_force_single_max",
+    "penetration_max",        "penetration_end", "contact_count_max", "solver_iterations_max",
+    "solver_iterations_mean", "status_max",      "status_end",        "engine_iterations_max",
+    "engine_iterations_mean", "speed_max",       "rest_speed"};
+
+const SignalName* signal_name(Signal signal) {
+  for (const SignalName& s : kSignals) {
+    if (s.signal == signal) return &s;
+  }
+  return nullptr;
+}
+
+const StatisticName* statistic_name(std::string_view name) {
+  for (const StatisticName& s : kStatistics) {
+    if (name == s.name) return &s;
+  }
+  return nullptr;
+}
+
+bool needs_robot(Signal signal) {
+  return signal == Signal::WallForce || signal == Signal::WallForceSingle ||
+         signal == Signal::Penetration || signal == Signal::ContactCount;
+}
+
+}  // namespace
+
+Metric parse_metric(const std::string& name) {
+  Metric metric;
+  metric.name = name;
+  if (std::find(std::begin(kRunMetrics), std::end(kRunMetrics), name) != std::end(kRunMetrics)) {
+    metric.of_run = true;
+    return metric;
+  }
+  if (name == "settle_time") {
+    metric.statistic = Statistic::SettleTime;
+    return metric;
+  }
+  if (name == "rest_speed") {
+    metric.signal = Signal::Speed;
+    return metric;
+  }
+  if (name.starts_with("sensor:")) {
+    const std::size_t colon = name.rfind(':');
+    const StatisticName* statistic = statistic_name(std::string_view(name).substr(colon + 1));
+    if (statistic != nullptr && colon > 7) {
+      metric.signal = Signal::Sensor;
+      metric.statistic = statistic->statistic;
+      metric.sensor = name.substr(7, colon - 7);
+      return metric;
+    }
+  }
+  const std::size_t underscore = name.rfind('_');
+  if (underscore != std::string::npos) {
+    const StatisticName* statistic = statistic_name(std::string_view(name).substr(underscore + 1));
+    for (const SignalName& s : kSignals) {
+      if (statistic == nullptr || name.substr(0, underscore) != s.name) continue;
+      metric.signal = s.signal;
+      metric.statistic = statistic->statistic;
+      return metric;
+    }
+  }
+  std::string signals;
+  for (const SignalName& s : kSignals) signals += std::string(signals.empty() ? "" : "|") + s.name;
+  throw ModelError(fmt::format(
+      "metric: {}: must be ({})_(end|max|min|mean|rms), settle_time, rest_speed, real_time_factor, "
+      "step_time_mean, step_time_p999 or sensor:NAME:(end|max|min|mean|rms)",
+      name, signals));
+}
+
+std::string unit(const Metric& metric) {
+  if (metric.of_run) return metric.name == "real_time_factor" ? "" : "us";
+  if (metric.statistic == Statistic::SettleTime) return "s";
+  const SignalName* s = signal_name(metric.signal);
+  return s == nullptr ? "" : s->unit;
+}
+
+Metrics::Metrics(const mjModel& model) : model_(model) {
+  is_robot_.assign(static_cast<std::size_t>(model.nbody), 0);
+  for (int body = 1; body < model.nbody; ++body) {
+    const char* name = mj_id2name(&model, mjOBJ_BODY, body);
+    const bool is_base = name != nullptr && std::string_view(name).ends_with("base");
+    const auto parent = static_cast<std::size_t>(model.body_parentid[body]);
+    is_robot_[static_cast<std::size_t>(body)] = is_base || is_robot_[parent] ? 1 : 0;
+    has_robot_ = has_robot_ || is_base;
+  }
+}
+
+std::vector<int> Metrics::sensors_of(const Metric& metric) const {
+  std::vector<int> found;
+  const SignalName* signal = signal_name(metric.signal);
+  for (int i = 0; i < model_.nsensor; ++i) {
+    const char* id = mj_id2name(&model_, mjOBJ_SENSOR, i);
+    const std::string_view name = id == nullptr ? "" : id;
+    const bool wanted = metric.signal == Signal::Sensor
+                            ? name == metric.sensor
+                            : signal != nullptr && signal->sensor_suffix != nullptr &&
+                                  name.ends_with(signal->sensor_suffix);
+    if (wanted) found.push_back(i);
+  }
+  return found;
+}
+
+bool Metrics::available(const Metric& metric, std::string* why) const {
+  std::string reason;
+  if (!metric.of_run) {
+    const SignalName* signal = signal_name(metric.signal);
+    if (metric.signal == Signal::Sensor && sensors_of(metric).empty()) {
+      reason = fmt::format("the scene has no sensor '{}'", metric.sensor);
+    } else if (signal != nullptr && signal->sensor_suffix != nullptr &&
+               sensors_of(metric).empty()) {
+      reason =
+          fmt::format("the scene has no sensor whose name ends with '{}'", signal->sensor_suffix);
+    } else if (needs_robot(metric.signal) && !has_robot_) {
+      reason = "the scene has no robot: no body whose name ends with 'base'";
+    }
+  }
+  if (why != nullptr) *why = reason;
+  return reason.empty();
+}
+
+int Metrics::add(const Metric& metric, const Window& window, double threshold) {
+  std::string why;
+  if (!available(metric, &why)) throw ModelError(fmt::format("metric: {}: {}", metric.name, why));
+  Entry entry;
+  entry.metric = metric;
+  entry.window = window;
+  entry.threshold = threshold;
+  if (!metric.of_run) {
+    const std::vector<int> sensors = sensors_of(metric);
+    const auto same = [&](const Source& s) {
+      return s.signal == metric.signal && s.sensors == sensors;
+    };
+    const auto source = std::find_if(sources_.begin(), sources_.end(), same);
+    entry.source = static_cast<int>(source - sources_.begin());
+    if (source == sources_.end()) sources_.push_back({metric.signal, sensors});
+    needs_contacts_ = needs_contacts_ || needs_robot(metric.signal);
+  }
+  entries_.push_back(entry);
+  return count() - 1;
+}
+
+void Metrics::add_defaults() {
+  for (const char* name : kDefaults) {
+    const Metric metric = parse_metric(name);
+    if (available(metric)) add(metric);
+  }
+}
+
+void Metrics::read_contacts(const mjModel& model, const mjData& data) noexcept {
+  wall_force_ = wall_force_single_ = penetration_ = contact_count_ = 0.0;
+  for (int i = 0; i < data.ncon; ++i) {
+    const mjContact& contact = data.contact[i];
+    const auto of_robot = [&](int geom) {
+      return geom >= 0 && is_robot_[static_cast<std::size_t>(model.geom_bodyid[geom])] != 0;
+    };
+    if (of_robot(contact.geom[0]) == of_robot(contact.geom[1])) continue;
+    mjtNum force[6];
+    mj_contactForce(&model, &data, i, force);
+    wall_force_ += force[0];
+    wall_force_single_ = std::max(wall_force_single_, force[0]);
+    penetration_ = std::max(penetration_, -contact.dist);
+    contact_count_ += 1.0;
+  }
+}
+
+double Metrics::evaluate(const Source& source, const mjModel& model,
+                         const mjData& data) const noexcept {
+  const auto sensor = [&](int id) {
+    const mjtNum* values = data.sensordata + model.sensor_adr[id];
+    if (model.sensor_dim[id] == 1) return values[0];
+    return mju_norm(values, model.sensor_dim[id]);
+  };
+  switch (source.signal) {
+    case Signal::TipError:
+    case Signal::AngleError:
+    case Signal::Status:
+    case Signal::SolverIterations:
+    case Signal::Progress:
+    case Signal::Sensor: {
+      double worst = sensor(source.sensors.front());
+      for (const int id : source.sensors) {
+        const double value = sensor(id);
+        worst = source.signal == Signal::Progress ? std::min(worst, value) : std::max(worst, value);
+      }
+      return worst;
+    }
+    case Signal::WallForce:
+      return wall_force_;
+    case Signal::WallForceSingle:
+      return wall_force_single_;
+    case Signal::Penetration:
+      return penetration_;
+    case Signal::ContactCount:
+      return contact_count_;
+    case Signal::Speed: {
+      double speed = 0.0;
+      for (int i = 0; i < model.nv; ++i) speed = std::max(speed, std::abs(data.qvel[i]));
+      return speed;
+    }
+    case Signal::EngineIterations: {
+      int iterations = 0;
+      const int islands = std::clamp(data.nisland, 1, static_cast<int>(mjNISLAND));
+      for (int i = 0; i < islands; ++i) iterations += data.solver_niter[i];
+      return iterations;
+    }
+  }
+  return 0.0;
+}
+
+void Metrics::sample(const mjModel& model, const mjData& data, double time) noexcept {
+  if (needs_contacts_) read_contacts(model, data);
+  for (Source& source : sources_) source.value = evaluate(source, model, data);
+  for (Entry& entry : entries_) {
+    if (entry.source < 0 || time < entry.window.after || time > entry.window.before) continue;
+    const double value = sources_[static_cast<std::size_t>(entry.source)].value;
+    if (entry.samples == 0) entry.max = entry.min = value;
+    entry.samples += 1;
+    entry.last = value;
+    entry.max = std::max(entry.max, value);
+    entry.min = std::min(entry.min, value);
+    entry.sum += value;
+    entry.sum_of_squares += value * value;
+    if (entry.metric.statistic == Statistic::SettleTime) {
+      if (value <= entry.threshold) {
+        entry.settled_since = std::min(entry.settled_since, time);
+      } else {
+        entry.settled_since = std::numeric_limits<double>::infinity();
+      }
+    }
+  }
+}
+
+double Metrics::value(int index) const {
+  const Entry& e = entry(index);
+  if (e.samples == 0) return std::numeric_limits<double>::quiet_NaN();
+  const auto n = static_cast<double>(e.samples);
+  switch (e.metric.statistic) {
+    case Statistic::End:
+      return e.last;
+    case Statistic::Max:
+      return e.max;
+    case Statistic::Min:
+      return e.min;
+    case Statistic::Mean:
+      return e.sum / n;
+    case Statistic::Rms:
+      return std::sqrt(e.sum_of_squares / n);
+    case Statistic::SettleTime:
+      return e.settled_since;
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+}  // namespace tendril::host

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include <Eigen/Core>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "apps/host/setting.hpp"
+
+namespace tendril::host {
+
+enum class MotionKind {
+  Lissajous,  ///< p(t) = center + amplitude .* sin(2 pi frequency (t - start) + phase)
+  Waypoints,  ///< from point to point at given times
+  Circle,     ///< round a centre at constant speed
+};
+
+enum class Interpolation {
+  Linear,  ///< constant speed on every leg
+  Smooth,  ///< at rest at every waypoint: 10 s^3 - 15 s^4 + 6 s^5 of the leg
+};
+
+/// How a mocap body moves: its position in the world as a function of time alone, so that a run can
+/// be repeated. A `[[motion]]` table of an experiment file. SI units, rad.
+struct Motion {
+  std::string body;  ///< name of a mocap body
+  MotionKind kind = MotionKind::Lissajous;
+  std::optional<Eigen::Vector3d>
+      center;  ///< Lissajous, circle; without it, where the scene puts the body [m]
+
+  // Lissajous; before `start` the body stays where it is at `start`
+  Eigen::Vector3d amplitude = Eigen::Vector3d::Zero();  ///< [m]
+  Eigen::Vector3d frequency = Eigen::Vector3d::Zero();  ///< [Hz]
+  Eigen::Vector3d phase = Eigen::Vector3d::Zero();      ///< [rad]
+  double start = 0.0;                                   ///< [s]
+
+  // Waypoints; before the first time the first point, after the last time the last one
+  std::vector<double> times;  ///< [s], strictly increasing, one per point
+  std::vector<Eigen::Vector3d> points;
+  Interpolation interpolation = Interpolation::Smooth;
+
+  // Circle: p = center + radius (cos(a) e1 + sin(a) e2), a = speed / radius max(0, t -
+  // start_after); e1 is the x axis (the y axis when the normal is parallel to x) made orthogonal to
+  // the normal, e2 = normal x e1
+  double radius = 0.0;  ///< [m], > 0
+  Eigen::Vector3d normal = Eigen::Vector3d::UnitZ();
+  double speed = 0.0;        ///< [m/s], negative turns the other way
+  double start_after = 0.0;  ///< [s]
+
+  /// Position at a time; `home` stands for a missing centre.
+  [[nodiscard]] Eigen::Vector3d position(double time, const Eigen::Vector3d& home) const noexcept;
+
+  /// Applies `motion.<body>.<field>` if its body pattern names this body; returns whether it did.
+  /// Throws ModelError.
+  bool apply(const Setting& setting);
+
+  /// Why the values do not make a motion (`radius: -1: must be > 0`), empty when they do.
+  [[nodiscard]] std::string problem() const;
+};
+
+/// The motions of a run, bound to the mocap bodies of a model.
+class MotionSet {
+ public:
+  /// Throws ModelError when a body is missing or not mocap, or is moved twice.
+  MotionSet(const mjModel& model, std::span<const Motion> motions);
+
+  /// Writes the positions at `time` to `mocap_pos`; to be called before each step.
+  void apply(mjData& data, double time) const noexcept;
+
+ private:
+  struct Bound {
+    Motion motion;
+    int mocap = 0;
+    Eigen::Vector3d home;
+  };
+  std::vector<Bound> bound_;
+};
+
+}  // namespace tendril::host

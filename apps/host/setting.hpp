@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tendril::host {
+
+/// One setting that changes a scene before or after it is compiled, or a motion of an experiment;
+/// keys:
+///   `robot.<key>` / `controller.<key>`   overrides in every robot file of the scene (see
+///   with_overrides) `option.<name>`                      options of the compiled model: timestep,
+///   gravity, integrator, … `body.<name>.offset` = [x, y, z]     shifts a static or mocap body in
+///   its parent's frame, m `body.<name>.mass`                   mass, kg; the inertia is scaled
+///   with it `geom.<name>.friction`               one (sliding) to three numbers
+///   `motion.<body>.<field>`              a number or list of a `[[motion]]` table
+/// `<name>` may be a shell pattern (`*`, `?`, `[a-z]`). The full list is docs/experiment_file.md.
+struct Setting {
+  std::string key;
+  std::string value;             ///< TOML text; a bare word is a string
+  std::string origin = "--set";  ///< where it stands, for messages: `experiment.toml:7` or `--set`
+};
+
+/// Splits `key=value`. Throws ModelError when there is no `=` or nothing before or after it.
+[[nodiscard]] Setting parse_setting(std::string_view text);
+
+/// Throws ModelError `origin: key: value: allowed`.
+[[noreturn]] void refuse(const Setting& setting, std::string_view allowed);
+
+/// The value as finite numbers: one number, or a list of `min_count` to `max_count` of them.
+/// Anything else is refused.
+[[nodiscard]] std::vector<double> setting_numbers(const Setting& setting, std::size_t min_count,
+                                                  std::size_t max_count, std::string_view allowed);
+
+/// The value as one finite number with low <= value <= high; anything else is refused.
+[[nodiscard]] double setting_number(const Setting& setting, double low, double high,
+                                    std::string_view allowed);
+
+/// The value as a string, quoted or a bare word.
+[[nodiscard]] std::string setting_word(const Setting& setting);
+
+/// Whether `name` matches the shell pattern `pattern` (fnmatch).
+[[nodiscard]] bool matches(const std::string& pattern, const std::string& name);
+
+}  // namespace tendril::host

@@ -1,0 +1,206 @@
+#include "apps/tendril/doctor_command.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <mujoco/mujoco.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/host/run.hpp"
+#include "apps/host/scene.hpp"
+#include "apps/tendril/progress.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The smallest robot that goes through the decoder and a controller.
+constexpr const char* kProbeRobot = R"(kind = "continuum"
+[[section]]
+constant_length = 0.1
+bend_limit = 1.5
+[controller]
+plugin = "tendril.reach"
+target = "target"
+)";
+
+/// Prints one line per finding and remembers the worst.
+class Report {
+ public:
+  void good(const std::string& what, const std::string& found) { line("ok", "32", what, found); }
+  void optional(const std::string& what, const std::string& advice) {
+    line("--", "33", what, advice);
+  }
+  void missing(const std::string& what, const std::string& advice) {
+    line("MISSING", "31", what, advice);
+    complete_ = false;
+  }
+  [[nodiscard]] bool complete() const noexcept { return complete_; }
+
+ private:
+  void line(const char* mark, const char* colour, const std::string& what,
+            const std::string& text) const {
+    const std::string padded = fmt::format("{:<8}", mark);
+    fmt::print("{} {:<22} {}\n",
+               colour_ ? fmt::format("\033[{}m{}\033[0m", colour, padded) : padded, what, text);
+  }
+  bool colour_ = wants_colour();
+  bool complete_ = true;
+};
+
+/// Path of a program on PATH; empty when there is none.
+std::string find_program(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  const std::string places = path == nullptr ? "" : path;
+  for (std::size_t at = 0; at <= places.size();) {
+    const std::size_t end = std::min(places.find(':', at), places.size());
+    const fs::path candidate = fs::path(places.substr(at, end - at)) / name;
+    if (end > at && access(candidate.c_str(), X_OK) == 0) return candidate.string();
+    at = end + 1;
+  }
+  return {};
+}
+
+/// First line that a shell command prints; empty when it fails.
+std::string first_line_of(const std::string& command) {
+  FILE* const pipe = popen((command + " 2>/dev/null").c_str(), "r");
+  if (pipe == nullptr) return {};
+  std::array<char, 512> buffer{};
+  std::string line = fgets(buffer.data(), buffer.size(), pipe) == nullptr ? "" : buffer.data();
+  while (fgets(buffer.data(), buffer.size(), pipe) != nullptr) {
+  }
+  if (pclose(pipe) != 0) return {};
+  while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.pop_back();
+  return line;
+}
+
+void check_plugin(Report& report) {
+  const fs::path plugin = host::find_plugin();
+  if (plugin.empty()) {
+    std::string places;
+    for (const fs::path& p : host::plugin_candidates())
+      places += (places.empty() ? "" : ", ") + p.string();
+    report.missing("libtendril.so", "not found in " + places +
+                                        ": build target tendril_plugin, or set TENDRIL_PLUGIN");
+    return;
+  }
+  try {
+    host::load_engine();
+  } catch (const ModelError& error) {
+    report.missing("libtendril.so", error.what());
+    return;
+  }
+  report.good("libtendril.so", fs::weakly_canonical(plugin).string());
+  std::string names;
+  for (int i = 0; i < mjp_pluginCount(); ++i) {
+    const std::string name = mjp_getPluginAtSlot(i)->name;
+    if (name.starts_with("tendril.")) names += (names.empty() ? "" : ", ") + name;
+  }
+  if (names.empty()) {
+    report.missing("controllers",
+                   plugin.string() + " registers none: it is not Tendril's plugin library");
+  } else {
+    report.good("controllers", names);
+  }
+
+  const fs::path folder = fs::temp_directory_path() / fmt::format("tendril-doctor-{}", getpid());
+  try {
+    fs::create_directories(folder);
+    host::write_text_file(folder / "probe.toml", kProbeRobot);
+    (void)host::load_scene(folder / "probe.toml");
+    report.good("robot files", "a robot file loads through the decoder and its controller starts");
+  } catch (const std::exception& error) {
+    report.missing("robot files", error.what());
+  }
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+}
+
+void check_pictures(Report& report) {
+  for (const auto& [name, file, package] : {std::array{"EGL", "libEGL.so.1", "libegl1"},
+                                            std::array{"OSMesa", "libOSMesa.so.8", "libosmesa6"}}) {
+    if (void* const library = dlopen(file, RTLD_LAZY | RTLD_LOCAL)) {
+      report.good(name, file);
+      dlclose(library);
+    } else {
+      report.optional(
+          name, fmt::format("no {}: pictures without a window need EGL or OSMesa (Debian: {})",
+                            file, package));
+    }
+  }
+  const std::string ffmpeg = find_program("ffmpeg");
+  if (ffmpeg.empty()) {
+    report.optional("ffmpeg", "not on PATH: --video needs it (Debian: ffmpeg)");
+  } else {
+    report.good("ffmpeg", ffmpeg);
+  }
+}
+
+/// TENDRIL_PYTHON, else .venv of a folder above the program, else python3 on PATH.
+std::string find_python() {
+  if (const char* named = std::getenv("TENDRIL_PYTHON"); named != nullptr && named[0] != '\0')
+    return named;
+  std::error_code ignored;
+  for (fs::path folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+       !folder.empty() && folder != folder.root_path(); folder = folder.parent_path()) {
+    if (const fs::path python = folder / ".venv/bin/python"; fs::exists(python, ignored))
+      return python.string();
+  }
+  return find_program("python3");
+}
+
+void check_python(Report& report) {
+  const std::string python = find_python();
+  if (python.empty()) {
+    report.optional("Python", "no python3: reports need it");
+    return;
+  }
+  report.good("Python", python);
+  for (const char* module : {"h5py", "matplotlib", "numpy"}) {
+    const std::string version = first_line_of(
+        fmt::format("'{}' -c 'import {} as m; print(m.__version__)'", python, module));
+    if (version.empty()) {
+      report.optional(module, "not importable: reports need it (scripts/setup, or pip install " +
+                                  std::string(module) + ")");
+    } else {
+      report.good(module, version);
+    }
+  }
+}
+
+}  // namespace
+
+CLI::App* add_doctor_command(CLI::App& app, int& exit_code) {
+  CLI::App* const command = app.add_subcommand("doctor", "Tells what is found, loaded and missing");
+  command->footer(
+      "Example: tendril doctor\nExit codes: 0 all that simulation needs is there, 1 something is "
+      "missing");
+  command->callback([&exit_code] {
+    Report report;
+    report.good("tendril", host::version());
+    if (mj_version() == mjVERSION_HEADER) {
+      report.good("MuJoCo", mj_versionString());
+    } else {
+      report.missing("MuJoCo",
+                     fmt::format("{} is loaded: must be the 4.0.1 that this program was built for",
+                                 mj_versionString()));
+    }
+    check_plugin(report);
+    check_pictures(report);
+    check_python(report);
+    std::fflush(stdout);
+    exit_code = report.complete() ? 0 : 1;
+  });
+  return command;
+}
+
+}  // namespace tendril

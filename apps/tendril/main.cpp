@@ -1,0 +1,59 @@
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+
+#include "apps/host/run.hpp"
+#include "apps/tendril/doctor_command.hpp"
+#include "apps/tendril/model_command.hpp"
+#include "apps/tendril/run_command.hpp"
+#include "tendril/model_error.hpp"
+#include "tendril/rollout/rollout_file.hpp"
+
+namespace {
+
+constexpr int kExitUsage = 2;
+constexpr int kExitInputOutput = 4;
+
+/// Prints `tendril: <message>` as one line, whatever the message holds.
+int fail(std::string message, int exit_code) {
+  for (char& c : message) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  while (!message.empty() && message.back() == ' ') message.pop_back();
+  std::cerr << "tendril: " << message << '\n';
+  return exit_code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Continuum robots in MuJoCo: runs scenes, prints models, checks the installation.",
+               "tendril");
+  app.set_version_flag("--version", std::string("tendril ") + tendril::host::version());
+  app.require_subcommand(1);
+  app.footer(
+      "Example: tendril run scenes/tube_insertion.toml\nHelp on a command: tendril run --help");
+  int exit_code = 0;
+  tendril::set_command_line(argc, argv);
+  tendril::add_run_command(app, exit_code);
+  tendril::add_model_command(app, exit_code);
+  tendril::add_doctor_command(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help_or_version) {
+    return app.exit(help_or_version);
+  } catch (const CLI::ParseError& error) {
+    return fail(error.what(), kExitUsage);
+  } catch (const tendril::ModelError& error) {
+    return fail(error.what(), kExitUsage);
+  } catch (const tendril::RolloutError& error) {
+    return fail(error.what(), kExitInputOutput);
+  } catch (const tendril::host::OutputError& error) {
+    return fail(error.what(), kExitInputOutput);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(error.what(), kExitInputOutput);
+  } catch (const std::exception& error) {
+    return fail(error.what(), kExitInputOutput);
+  }
+  return exit_code;
+}

@@ -1,0 +1,193 @@
+#include "apps/tendril/run_command.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <charconv>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "apps/host/run.hpp"
+#include "apps/tendril/progress.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+constexpr int kExitCheckFailed = 1;
+constexpr int kExitDiverged = 3;
+constexpr int kExitInterrupted = 130;
+
+std::atomic<bool> stop_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free);  // may be set in a signal handler
+
+extern "C" void on_interrupt(int) { stop_requested.store(true); }
+
+std::string& stored_command_line() {
+  static std::string text;
+  return text;
+}
+
+struct RunArguments {
+  std::string file;
+  std::string out;
+  std::string duration;
+  std::string seed;
+  std::string controller;
+  std::vector<std::string> set;
+  bool json = false;
+  bool no_record = false;
+  bool quiet = false;
+};
+
+template <class Number>
+std::optional<Number> parsed(const std::string& text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+host::RunChanges changes_of(const RunArguments& arguments) {
+  host::RunChanges changes;
+  if (!arguments.duration.empty()) {
+    changes.duration = parsed<double>(arguments.duration);
+    if (!changes.duration || !(*changes.duration > 0.0) ||
+        !(*changes.duration <= host::kLongestRun)) {
+      throw ModelError(
+          fmt::format("--duration: {}: must be a time in (0, 1e6] s", arguments.duration));
+    }
+  }
+  if (!arguments.seed.empty()) {
+    const auto seed = parsed<std::int64_t>(arguments.seed);
+    if (!seed || *seed < 0) {
+      throw ModelError(fmt::format("--seed: {}: must be an integer in [0, 2^63)", arguments.seed));
+    }
+    changes.seed = static_cast<std::uint64_t>(*seed);
+  }
+  for (const std::string& text : arguments.set)
+    changes.settings.push_back(host::parse_setting(text));
+  changes.controller = arguments.controller;
+  return changes;
+}
+
+std::string number_with_unit(double value, const std::string& unit) {
+  if (std::isnan(value)) return "no data";
+  return unit.empty() ? fmt::format("{:.4g}", value) : fmt::format("{:.4g} {}", value, unit);
+}
+
+std::string limits(const host::Check& check) {
+  if (check.min && check.max) return fmt::format("{:.4g} .. {:.4g}", *check.min, *check.max);
+  return check.min ? fmt::format(">= {:.4g}", *check.min) : fmt::format("<= {:.4g}", *check.max);
+}
+
+void print_checks(const host::RunResult& result) {
+  if (result.checks.empty()) return;
+  const bool colour = wants_colour();
+  std::size_t width = 5;
+  for (const host::CheckResult& r : result.checks) width = std::max(width, r.check.name.size());
+  fmt::print("{:<{}}  {:>18}  {:>20}  verdict\n", "check", width, "value", "limit");
+  for (const host::CheckResult& r : result.checks) {
+    const char* const verdict = r.holds ? (colour ? "\033[32mok\033[0m" : "ok")
+                                        : (colour ? "\033[31mFAILED\033[0m" : "FAILED");
+    fmt::print("{:<{}}  {:>18}  {:>20}  {}\n", r.check.name, width,
+               number_with_unit(r.value, unit(r.check.metric)), limits(r.check), verdict);
+  }
+}
+
+int exit_code_of(const host::RunResult& result) {
+  if (result.outcome == host::Outcome::Diverged) return kExitDiverged;
+  if (result.outcome == host::Outcome::Interrupted) return kExitInterrupted;
+  return result.all_checks_hold() ? 0 : kExitCheckFailed;
+}
+
+int run(const RunArguments& arguments) {
+  const host::Experiment experiment = host::load_experiment(arguments.file);
+  host::RunOptions options;
+  options.changes = changes_of(arguments);
+  const std::filesystem::path out = arguments.out.empty()
+                                        ? std::filesystem::path("out") / experiment.name
+                                        : std::filesystem::path(arguments.out);
+  host::make_output_folder(out);
+  if (!arguments.no_record) options.recording = out / "rollout.h5";
+  options.command_line = command_line();
+  options.stop = &stop_requested;
+  ProgressBar bar(arguments.quiet);
+  options.on_progress = [&](const host::Progress& progress) { bar.show(progress); };
+
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+  const host::RunResult result =
+      host::run_experiment(experiment, options, [&](std::span<const std::string> notices) {
+        if (arguments.quiet) return;
+        for (const std::string& notice : notices)
+          std::cerr << "tendril: notice: " << notice << '\n';
+      });
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+  bar.finish();
+
+  const std::string summary = host::summary_json(experiment, result);
+  host::write_text_file(out / "summary.json", summary);
+
+  if (arguments.json) {
+    std::cout << summary;
+  } else {
+    print_checks(result);
+    if (!arguments.quiet) {
+      fmt::print(
+          "{:.2f} s simulated in {:.2f} s, {:.1f} x real time; step {:.0f} us mean, {:.0f} us "
+          "p99.9\n",
+          result.simulated_time, result.wall_time, result.real_time_factor, result.step_times.mean,
+          result.step_times.p999);
+      fmt::print("{}/: summary.json{}\n", out.string(), arguments.no_record ? "" : " rollout.h5");
+    }
+    std::fflush(stdout);
+  }
+  if (!result.reason.empty()) {
+    std::cerr << "tendril: " << experiment.scene.string() << ": " << result.reason << '\n';
+  }
+  return exit_code_of(result);
+}
+
+}  // namespace
+
+void set_command_line(int argc, char** argv) {
+  std::string& text = stored_command_line();
+  for (int i = 0; i < argc; ++i) text += (i == 0 ? "" : " ") + std::string(argv[i]);
+}
+
+const std::string& command_line() { return stored_command_line(); }
+
+CLI::App* add_run_command(CLI::App& app, int& exit_code) {
+  CLI::App* const command = app.add_subcommand("run", "Runs an experiment or a scene headless");
+  const auto arguments = std::make_shared<RunArguments>();
+  command->add_option("file", arguments->file, "experiment (.toml), scene (.xml) or robot (.toml)")
+      ->required();
+  command->add_option("--out", arguments->out, "folder of the results [out/<experiment name>]");
+  command->add_option("--duration", arguments->duration, "simulated time, s [experiment's, or 10]");
+  command->add_option("--seed", arguments->seed,
+                      "what [vary] draws from, integer >= 0 [experiment's, or 0]");
+  command->add_option("--controller", arguments->controller,
+                      "plugin for the robots, e.g. tendril.reach");
+  command
+      ->add_option("--set", arguments->set,
+                   "change a setting: key=value, e.g. option.timestep=0.004; may be repeated")
+      ->allow_extra_args(false);
+  command->add_flag("--json", arguments->json, "print summary.json instead of the table");
+  command->add_flag("--no-record", arguments->no_record, "do not write rollout.h5");
+  command->add_flag("--quiet", arguments->quiet, "no progress bar, no notices");
+  command->footer(
+      "Example: tendril run scenes/tube_insertion.toml --seed 3 --set option.timestep=0.004 --out "
+      "out/tube\n"
+      "Exit codes: 0 all checks hold, 1 a check failed, 2 bad input, 3 diverged, 4 input/output, "
+      "130 interrupted");
+  command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+  return command;
+}
+
+}  // namespace tendril
