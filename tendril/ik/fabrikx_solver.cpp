@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/kinematics/tangent_links.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -16,8 +17,7 @@ namespace {
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-constexpr double kStraight = 1e-12;       // [rad], below it the tangent links are their limits
-constexpr double kLargestLinkBend = 3.0;  // [rad], tangent links grow without bound towards pi
+constexpr double kStraight = 1e-12;  // [rad], below it an arc is as long as its chord
 constexpr double kOnAxis = 1e-11;  // [m], a target this near the base axis gives no bend direction
 constexpr double kCoincident = 1e-14;  // [m], points this near give no direction
 constexpr double kAtRest = 1e-13;      // of the robot's length: no section end moves by more
@@ -251,33 +251,19 @@ FabrikxSolver::PlanarShape FabrikxSolver::reach_with_arc(const Section& section,
           .second = link};
 }
 
-/// Tangent links by the sine rule, docs/derivations.md, "Tangent links". With C sin(alpha) = S X
-/// and C cos(alpha) = S Z.
 FabrikxSolver::PlanarShape FabrikxSolver::shape_of(const Section& section, double theta,
                                                    double extension,
                                                    const PlanarPoint& end) const noexcept {
   const double S = section.length() + extension;
-  PlanarShape shape{.theta = theta,
-                    .extension = extension,
-                    .x = S * end.x,
-                    .z = S * end.z,
-                    .cos_theta = std::cos(theta),
-                    .sin_theta = std::sin(theta),
-                    .first = 0.0,
-                    .second = 0.0};
-  if (theta < kStraight) {  // (2.33), repaired
-    shape.first = S * (1.0 - section.small_bend_chord_ratio());
-    shape.second = S * section.small_bend_chord_ratio();
-  } else if (theta <= kLargestLinkBend) {
-    shape.first = shape.z - shape.x * shape.cos_theta / shape.sin_theta;  // (2.31)
-    shape.second = shape.x / shape.sin_theta;                             // (2.32)
-  } else {
-    const double C = std::hypot(shape.x, shape.z);
-    const double alpha = chord(section, theta).angle * (kLargestLinkBend / theta);
-    shape.first = C * std::sin(kLargestLinkBend - alpha) / std::sin(kLargestLinkBend);
-    shape.second = C * std::sin(alpha) / std::sin(kLargestLinkBend);
-  }
-  return shape;
+  const TangentLinks links = tangent_links(section, theta, S, end);
+  return {.theta = theta,
+          .extension = extension,
+          .x = S * end.x,
+          .z = S * end.z,
+          .cos_theta = std::cos(theta),
+          .sin_theta = std::sin(theta),
+          .first = links.first,
+          .second = links.second};
 }
 
 void FabrikxSolver::keep_if_best() noexcept {

@@ -1,5 +1,6 @@
 #include "tendril/planning/path.hpp"
 
+#include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
