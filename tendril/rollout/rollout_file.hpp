@@ -4,14 +4,15 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <stdexcept>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace tendril {
 
-/// Thrown when a recording cannot be created, written or read; the message names the file and the reason.
+/// Thrown when a recording cannot be created, written or read; the message names the file and the
+/// reason.
 class RolloutError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -20,41 +21,44 @@ class RolloutError : public std::runtime_error {
 /// Sizes of one row, from the model.
 struct RolloutLayout {
   int nq = 0, nv = 0, nu = 0, na = 0, nsensordata = 0, npluginstate = 0, nmocap = 0;
-  int nintegration = 0;          ///< size of the mjSTATE_INTEGRATION vector
+  int nintegration = 0;             ///< size of the mjSTATE_INTEGRATION vector
   int integration_interval = 1000;  ///< rows between two full states
 };
 
 /// What describes a rollout as a whole: attributes of `/rollout_0`.
-/// Keys in use: `model_xml`, `experiment`, `scene_files/<name>`, `command_line`, `seed`, `tendril_version`, `mujoco_version`, `timestep`…
+/// Keys in use: `model_xml`, `experiment`, `scene_files/<name>`, `command_line`, `seed`,
+/// `tendril_version`, `mujoco_version`, `timestep`…
 using RolloutAttributes = std::map<std::string, std::string>;
 
 /// One contact point of one step.
 struct ContactRow {
   std::int32_t geom1 = -1, geom2 = -1;
-  double distance = 0.0;      ///< [m], negative: penetration
-  double position[3] = {};    ///< world frame [m]
-  double force[3] = {};       ///< contact frame: normal, tangent 1, tangent 2 [N]
+  double distance = 0.0;    ///< [m], negative: penetration
+  double position[3] = {};  ///< world frame [m]
+  double force[3] = {};     ///< contact frame: normal, tangent 1, tangent 2 [N]
 };
 
-/// One row: the state *after* step `step` (row 0: before the first), and what the engine computed in that step.
-/// The views need only live during `append`.
+/// One row: the state *after* step `step` (row 0: before the first), and what the engine computed
+/// in that step. The views need only live during `append`.
 struct RolloutRow {
   std::int64_t step = 0;
   double time = 0.0;
   double step_time_us = 0.0;  ///< wall time of the step, for the report; replay does not compare it
   std::span<const double> qpos, qvel, ctrl, act, sensordata, plugin_state, mocap_pos, mocap_quat;
   std::span<const ContactRow> contacts;
-  std::span<const double> integration_state;  ///< mjSTATE_INTEGRATION; empty except every `integration_interval` rows
+  std::span<const double>
+      integration_state;  ///< mjSTATE_INTEGRATION; empty except every `integration_interval` rows
 };
 
-/// Writes one rollout to an HDF5 file in SWMR mode: `/rollout_0/{time,step,qpos,…}`; the layout is docs/recording.md.
-/// `append` only copies into memory of fixed size; full blocks are compressed and written to the file by a thread of the writer's own,
-/// so that the step loop pays for a copy. A killed process loses no row that `flush` (called at every block) has put out.
+/// Writes one rollout to an HDF5 file in SWMR mode: `/rollout_0/{time,step,qpos,…}`; the layout is
+/// docs/recording.md. `append` only copies into memory of fixed size; full blocks are compressed
+/// and written to the file by a thread of the writer's own, so that the step loop pays for a copy.
+/// A killed process loses no row that `flush` (called at every block) has put out.
 class RolloutWriter {
  public:
   /// Creates `file`; model_mjb is the binary model, stored as a dataset. Throws RolloutError.
-  RolloutWriter(const std::filesystem::path& file, const RolloutLayout& layout, const RolloutAttributes& attributes,
-                std::span<const std::byte> model_mjb);
+  RolloutWriter(const std::filesystem::path& file, const RolloutLayout& layout,
+                const RolloutAttributes& attributes, std::span<const std::byte> model_mjb);
   ~RolloutWriter();
   RolloutWriter(const RolloutWriter&) = delete;
   RolloutWriter& operator=(const RolloutWriter&) = delete;
@@ -62,7 +66,8 @@ class RolloutWriter {
   /// Throws RolloutError when an earlier block could not be written (disk full).
   void append(const RolloutRow& row);
 
-  /// Writes what is pending and closes the file; `outcome` (e.g. "done", "diverged: …") becomes the attribute `outcome`.
+  /// Writes what is pending and closes the file; `outcome` (e.g. "done", "diverged: …") becomes the
+  /// attribute `outcome`.
   void close(const std::string& outcome);
 
  private:
@@ -85,7 +90,8 @@ class RolloutReader {
   struct Row {
     std::int64_t step = 0;
     double time = 0.0, step_time_us = 0.0;
-    std::vector<double> qpos, qvel, ctrl, act, sensordata, plugin_state, mocap_pos, mocap_quat, integration_state;
+    std::vector<double> qpos, qvel, ctrl, act, sensordata, plugin_state, mocap_pos, mocap_quat,
+        integration_state;
     std::vector<ContactRow> contacts;
   };
   /// Row `index` in [0, row_count()); reads block by block, cheap in order.
