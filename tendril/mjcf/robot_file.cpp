@@ -1,1 +1,383 @@
-// (to be written)
+#include "tendril/mjcf/robot_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <sstream>
+
+#include "tendril/mjcf/toml_fields.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+using mjcf_detail::Allowed;
+using mjcf_detail::Fields;
+using mjcf_detail::kLargestNumber;
+using mjcf_detail::kNotNegative;
+using mjcf_detail::kPositive;
+using mjcf_detail::Lines;
+using mjcf_detail::parse_toml;
+
+constexpr std::array<std::string_view, 7> kTopKeys{
+    "kind", "name", "compliance", "self_collision", "base", "section", "controller"};
+constexpr std::array<std::string_view, 7> kBaseKeys{"feed",
+                                                    "spin",
+                                                    "carriage_mass",
+                                                    "feed_gain",
+                                                    "feed_force_limit",
+                                                    "spin_gain",
+                                                    "spin_torque_limit"};
+constexpr std::array<std::string_view, 17> kSectionKeys{"constant_length",
+                                                        "variable_length",
+                                                        "bend_limit",
+                                                        "length_weights",
+                                                        "angle_weights",
+                                                        "links",
+                                                        "radius",
+                                                        "mass",
+                                                        "bending_stiffness",
+                                                        "damping_time",
+                                                        "axial_stiffness",
+                                                        "bend_gain",
+                                                        "bend_damping_time",
+                                                        "bend_torque_limit",
+                                                        "length_gain",
+                                                        "length_damping_time",
+                                                        "length_force_limit"};
+
+constexpr Allowed kBendLimit{0.0, 2.0 * std::numbers::pi, false, "must be in (0, 2 pi]"};
+constexpr Allowed kLengthWeight{0.0, kLargestNumber, false, "every weight must be positive"};
+constexpr Allowed kAngleWeight{0.0, kLargestNumber, true, "every weight must be 0 or positive"};
+
+/// Below this the engine's own limits on sizes and inertias come near.
+constexpr double kShortestLink = 1e-6;      // [m]
+constexpr double kSmallestInertia = 1e-14;  // [kg m^2]
+
+template <std::size_t n>
+bool is_known(const std::array<std::string_view, n>& keys, std::string_view key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+/// The table under `key` of the top level, or an empty one.
+const toml::table& sub_table(const Fields& top, std::string_view key) {
+  static const toml::table empty;
+  const toml::node* node = top.table().get(key);
+  if (node == nullptr) return empty;
+  if (!node->is_table()) top.refuse(key, fmt::format("must be a table, [{}]", key));
+  return *node->as_table();
+}
+
+SectionParameters read_parameters(const Fields& fields) {
+  SectionParameters section;
+  section.length = fields.number("constant_length", 0.0, kNotNegative);
+  section.variable_length = fields.number("variable_length", 0.0, kNotNegative);
+  if (section.length + section.variable_length <= 0.0) {
+    fields.refuse_object(
+        "constant_length or variable_length: one of them must be given and positive");
+  }
+  section.bend_angle_limit = fields.required_number("bend_limit", kBendLimit);
+  section.length_weights = fields.numbers("length_weights", kLengthWeight);
+  section.angle_weights = fields.numbers("angle_weights", kAngleWeight);
+  const auto& angle_weights = section.angle_weights;
+  if (section.length_weights.size() != angle_weights.size()) {
+    fields.refuse(fields.has("angle_weights") ? "angle_weights" : "length_weights",
+                  "length_weights and angle_weights must have the same number of elements");
+  }
+  if (!angle_weights.empty() &&
+      std::accumulate(angle_weights.begin(), angle_weights.end(), 0.0) <= 0.0) {
+    fields.refuse("angle_weights", "one weight at least must be positive");
+  }
+  return section;
+}
+
+SectionPhysics read_physics(const Fields& fields, const SectionParameters& section) {
+  SectionPhysics physics;
+  physics.links = fields.integer("links", physics.links, 1, kMaxLinksPerSection);
+  const auto number = [&fields](std::string_view key, double& value, const Allowed& allowed) {
+    value = fields.number(key, value, allowed);
+  };
+  number("radius", physics.radius, kPositive);
+  number("mass", physics.mass, kPositive);
+  number("bending_stiffness", physics.bending_stiffness, kPositive);
+  number("damping_time", physics.damping_time, kPositive);
+  number("axial_stiffness", physics.axial_stiffness, kPositive);
+  number("bend_gain", physics.bend_gain, kPositive);
+  number("bend_damping_time", physics.bend_damping_time, kNotNegative);
+  number("bend_torque_limit", physics.bend_torque_limit, kPositive);
+  number("length_gain", physics.length_gain, kPositive);
+  number("length_damping_time", physics.length_damping_time, kNotNegative);
+  number("length_force_limit", physics.length_force_limit, kPositive);
+
+  const auto& weights = section.length_weights;
+  if (static_cast<std::size_t>(physics.links) < weights.size()) {
+    fields.refuse(
+        "links", fmt::format("must be at least {}, one link for each sub-section", weights.size()));
+  }
+  // The shortest link that the weights can lead to; it is also the lightest.
+  const double smallest_weight = weights.empty()
+                                     ? 1.0
+                                     : *std::min_element(weights.begin(), weights.end()) /
+                                           std::accumulate(weights.begin(), weights.end(), 0.0);
+  const double smallest_share = smallest_weight / physics.links;
+  const double rest_length = section.length + section.variable_length / 2.0;
+  if (rest_length * smallest_share < kShortestLink) {
+    fields.refuse_object(fmt::format(
+        "links = {}: links would be shorter than {} m, must be fewer or the section longer",
+        physics.links, kShortestLink));
+  }
+  if (physics.mass * smallest_share * physics.radius * physics.radius / 4.0 < kSmallestInertia) {
+    fields.refuse_object(
+        fmt::format("mass = {} kg, radius = {} m: the inertia of a link would be below {} kg m^2, "
+                    "must be heavier, thicker or of fewer links",
+                    physics.mass, physics.radius, kSmallestInertia));
+  }
+  return physics;
+}
+
+BasePhysics read_base_physics(const Fields& fields) {
+  BasePhysics physics;
+  physics.carriage_mass = fields.number("carriage_mass", physics.carriage_mass,
+                                        {1e-6, kLargestNumber, true, "must be in [1e-6, 1e9]"});
+  physics.feed_gain = fields.number("feed_gain", physics.feed_gain, kPositive);
+  physics.feed_force_limit = fields.number("feed_force_limit", physics.feed_force_limit, kPositive);
+  physics.spin_gain = fields.number("spin_gain", physics.spin_gain, kPositive);
+  physics.spin_torque_limit =
+      fields.number("spin_torque_limit", physics.spin_torque_limit, kPositive);
+  return physics;
+}
+
+/// Appends the config text of a setting's value; arrays are flattened.
+void append_setting(const Fields& fields, std::string_view key, const toml::node& node,
+                    std::string& text) {
+  if (const toml::array* array = node.as_array()) {
+    for (const toml::node& element : *array) append_setting(fields, key, element, text);
+    return;
+  }
+  if (!text.empty()) text += ' ';
+  if (const auto integer = node.as_integer()) {
+    text += fmt::format("{}", integer->get());
+  } else if (const auto number = node.as_floating_point()) {
+    if (!std::isfinite(number->get())) fields.refuse(key, "must be finite");
+    text += fmt::format("{}", number->get());
+  } else if (const auto boolean = node.as_boolean()) {
+    text += boolean->get() ? "true" : "false";
+  } else if (const auto string = node.as_string()) {
+    text += string->get();
+  } else {
+    fields.refuse(key, "must be a string, a number, true, false or a list of these");
+  }
+}
+
+ControllerConfig read_controller(const Fields& fields) {
+  ControllerConfig controller;
+  controller.plugin = fields.text("plugin", "");
+  if (controller.plugin.empty()) {
+    fields.refuse("plugin", "is missing, must name a plugin, such as \"tendril.reach\"");
+  }
+  if (fields.has("robot")) fields.refuse("robot", "this key is reserved for the robot itself");
+
+  // A TOML table is sorted by key; the plugin gets its settings in the order of the text.
+  std::vector<std::pair<std::string_view, const toml::node*>> in_order;
+  for (const auto& [key, node] : fields.table()) {
+    if (key.str() != "plugin") in_order.emplace_back(key.str(), &node);
+  }
+  std::stable_sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) {
+    const auto& p = a.second->source().begin;
+    const auto& q = b.second->source().begin;
+    return std::pair(p.line, p.column) < std::pair(q.line, q.column);
+  });
+  for (const auto& [key, node] : in_order) {
+    std::string value;
+    append_setting(fields, key, *node, value);
+    controller.settings.emplace_back(std::string(key), std::move(value));
+  }
+  return controller;
+}
+
+Compliance read_compliance(const Fields& top) {
+  const std::string compliance = top.text("compliance", "section");
+  if (compliance != "section" && compliance != "link") {
+    top.refuse("compliance", "must be \"section\" or \"link\"");
+  }
+  return compliance == "link" ? Compliance::Link : Compliance::Section;
+}
+
+void check_kind(const Fields& top) {
+  const std::string kind = top.text("kind", "continuum");
+  if (kind == "continuum") return;
+  if (kind == "snake" || kind == "mobile") {
+    top.refuse("kind",
+               "must be \"continuum\"; \"snake\" and \"mobile\" are not supported by this version");
+  }
+  if (kind == "tube") top.refuse("kind", "must be \"continuum\"; this file is a tube");
+  top.refuse("kind", "must be \"continuum\"");
+}
+
+RobotDescription read_robot(const toml::table& table, std::string_view text,
+                            const std::string& file_name, Lines lines) {
+  const Fields top(table, file_name, "", lines);
+  check_kind(top);
+  top.refuse_unknown(kTopKeys);
+
+  RobotDescription robot;
+  robot.text = std::string(text);
+  robot.name = top.text("name", robot.name);
+  robot.compliance = read_compliance(top);
+  robot.self_collision = top.boolean("self_collision", robot.self_collision);
+
+  const Fields base(sub_table(top, "base"), file_name, "base", lines);
+  base.refuse_unknown(kBaseKeys);
+  robot.base.feed_limit = base.number("feed", 0.0, kNotNegative);
+  robot.base.spin = base.boolean("spin", false);
+  robot.base_physics = read_base_physics(base);
+
+  const toml::node* sections = table.get("section");
+  if (sections == nullptr) top.refuse("section", "is missing, one [[section]] at least");
+  if (!sections->is_array_of_tables()) {
+    top.refuse("section", "must be tables, each headed [[section]]");
+  }
+  int links = 0;
+  for (const toml::node& node : *sections->as_array()) {
+    const std::string object = fmt::format("section {}", robot.sections.size() + 1);
+    const Fields fields(*node.as_table(), file_name, object, lines);
+    fields.refuse_unknown(kSectionKeys);
+    robot.sections.push_back(read_parameters(fields));
+    robot.physics.push_back(read_physics(fields, robot.sections.back()));
+    links += robot.physics.back().links;
+    if (links > kMaxLinks) {
+      fields.refuse_object(fmt::format(
+          "links: the robot has {} up to here, must be at most {} in all", links, kMaxLinks));
+    }
+  }
+  if (table.contains("controller")) {
+    robot.controller =
+        read_controller(Fields(sub_table(top, "controller"), file_name, "controller", lines));
+  }
+
+  try {
+    static_cast<void>(robot.kinematics());
+  } catch (const ModelError& error) {
+    throw ModelError(fmt::format("{}: {}", file_name, error.what()));
+  }
+  return robot;
+}
+
+// ---- overrides
+
+/// The TOML value that an override's text stands for, as the only entry `value` of a table.
+toml::table override_value(const RobotOverride& change, const std::string& file_name) {
+  try {
+    toml::table table = toml::parse("value = " + change.value);
+    if (table.size() == 1) return table;
+  } catch (const toml::parse_error&) {
+    // Not a TOML value: a bare word, if it looks like one.
+  }
+  const bool is_word =
+      !change.value.empty() && change.value.find_first_of("\"'[]{}=#,\n\r\t ") == std::string::npos;
+  if (!is_word) {
+    throw ModelError(fmt::format("{}: {} = {}: must be a TOML value or a bare word", file_name,
+                                 change.key, change.value));
+  }
+  return toml::table{{"value", change.value}};
+}
+
+/// The table `key` of the top level, added if the text has none.
+toml::table& ensured_table(toml::table& top, std::string_view key) {
+  if (!top.contains(key)) top.insert(key, toml::table{});
+  return *top.get(key)->as_table();
+}
+
+/// The tables that the first parts of an override's key name, and the key inside them.
+struct OverrideTarget {
+  std::vector<toml::table*> tables;
+  std::string_view key;
+};
+
+OverrideTarget override_target(toml::table& top, const RobotOverride& change,
+                               const std::string& file_name) {
+  const auto refuse = [&](std::string_view reason) {
+    throw ModelError(fmt::format("{}: {}: {}", file_name, change.key, reason));
+  };
+  const std::string_view key = change.key;
+  const auto dot = key.find('.');
+  const std::string_view head = key.substr(0, dot);
+  if (dot == std::string_view::npos) {
+    if (!is_known(kTopKeys, head) || head == "base" || head == "section" || head == "controller") {
+      refuse(
+          "unknown key, must be kind, name, compliance, self_collision, base.KEY, "
+          "section.NUMBER.KEY, section.*.KEY or controller.KEY");
+    }
+    return {{&top}, head};
+  }
+  const std::string_view rest = key.substr(dot + 1);
+  if (head == "base") {
+    if (!is_known(kBaseKeys, rest)) {
+      refuse("unknown key, must be one of: " + mjcf_detail::joined(kBaseKeys));
+    }
+    return {{&ensured_table(top, "base")}, rest};
+  }
+  if (head == "controller") {
+    if (rest.empty()) refuse("controller.KEY: the key is missing");
+    return {{&ensured_table(top, "controller")}, rest};
+  }
+  if (head != "section") refuse("unknown table, must be base, section or controller");
+
+  const auto second_dot = rest.find('.');
+  const std::string_view number = rest.substr(0, second_dot);
+  const std::string_view name =
+      second_dot == std::string_view::npos ? "" : rest.substr(second_dot + 1);
+  if (!is_known(kSectionKeys, name)) {
+    refuse("unknown key, must be section.NUMBER.KEY with KEY one of: " +
+           mjcf_detail::joined(kSectionKeys));
+  }
+  toml::array& sections = *top.get("section")->as_array();
+  OverrideTarget target{{}, name};
+  if (number == "*") {
+    for (toml::node& section : sections) target.tables.push_back(section.as_table());
+    return target;
+  }
+  std::size_t index = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), index);
+  if (error != std::errc{} || end != number.data() + number.size() || index < 1 ||
+      index > sections.size()) {
+    refuse(fmt::format("'{}' is no section, must be * or in [1, {}]", number, sections.size()));
+  }
+  target.tables.push_back(sections.get(index - 1)->as_table());
+  return target;
+}
+
+}  // namespace
+
+RobotDescription parse_robot(std::string_view toml, const std::string& file_name) {
+  return read_robot(parse_toml(toml, file_name), toml, file_name, Lines::Named);
+}
+
+RobotDescription load_robot(const std::filesystem::path& file) {
+  return parse_robot(mjcf_detail::read_text(file), file.string());
+}
+
+std::string with_overrides(std::string_view toml, std::span<const RobotOverride> overrides,
+                           const std::string& file_name) {
+  toml::table table = parse_toml(toml, file_name);
+  static_cast<void>(read_robot(table, toml, file_name, Lines::Named));
+  for (const RobotOverride& change : overrides) {
+    const toml::table value = override_value(change, file_name);
+    const OverrideTarget target = override_target(table, change, file_name);
+    for (toml::table* into : target.tables) {
+      into->insert_or_assign(target.key, *value.get("value"));
+    }
+  }
+  std::ostringstream stream;
+  stream << table << '\n';
+  const std::string text = stream.str();
+  static_cast<void>(read_robot(parse_toml(text, file_name), text, file_name, Lines::Omitted));
+  return text;
+}
+
+}  // namespace tendril

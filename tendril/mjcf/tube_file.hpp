@@ -8,34 +8,62 @@
 
 namespace tendril {
 
-/// A tube file (kind = "tube"), parsed and validated: a bent tube as rings of capsule staves round a centreline.
+/// A tube file (kind = "tube"), parsed and validated: a bent tube as rings of capsule staves round
+/// a centreline.
 ///
-/// The centreline is a polyline with rounded corners, the same way as `tendril.follow` reads its path.
+/// The centreline is a polyline with rounded corners, the same way as `tendril.follow` reads its
+/// path.
 /// ```toml
 /// kind = "tube"
 /// name = "tube"
-/// centreline = [[0, 0, 0.32], [0, 0, 0.54], [0.2, 0, 0.54]]   # waypoints in the tube's own frame, m
-/// corner_radius = 0.12    # m; 0 keeps the corners sharp
-/// inner_radius = 0.014    # m
-/// wall_thickness = 0.003  # m, the staves' radius... (diameter is twice)
-/// staves = 12             # per ring
-/// segment_angle = 0.1745  # rad, longest arc piece that one segment stands for
-/// friction = 0.3
+/// centreline = [[0, 0, 0.32], [0, 0, 0.54], [0.2, 0, 0.54]]   # waypoints in the tube's own frame,
+/// m corner_radius = 0.12    # m, of the centreline's arcs; 0 keeps the corners sharp inner_radius
+/// = 0.014    # m, free radius round the centreline of every segment wall_thickness = 0.003  # m,
+/// radius of a stave; the wall is two of it thick staves = 12             # per ring, 6..64
+/// segment_angle = 0.1745  # rad, largest turn of an arc that one segment stands for
+/// friction = 0.3          # sliding friction against everything
 /// ```
+/// Required: kind, centreline, inner_radius. All keys: docs/tube_file.md.
 struct TubeDescription {
   std::string name = "tube";
-  std::vector<Eigen::Vector3d> centreline;
-  double corner_radius = 0.0;
-  double inner_radius = 0.0;
-  double wall_thickness = 0.003;
+  std::vector<Eigen::Vector3d> centreline;  ///< at least two waypoints [m]
+  double corner_radius = 0.0;               ///< [m], >= 0
+  double inner_radius = 0.0;                ///< [m], > 0
+  double wall_thickness = 0.003;            ///< [m], > 0
   int staves = 12;
-  double segment_angle = 0.17453292519943295;
-  double friction = 0.3;
+  double segment_angle = 0.17453292519943295;  ///< [rad], in [0.01, pi/4]
+  double friction = 0.3;                       ///< >= 0
 };
 
+/// Reads a tube from TOML text; refuses as parse_robot does, and also a tube whose staves cannot be
+/// laid (arcs that do not fit between their waypoints, bends tighter than the wall, open rings).
 [[nodiscard]] TubeDescription parse_tube(std::string_view toml, const std::string& file_name);
 
-/// MJCF with one body `tube` that holds the staves (`contype=2 conaffinity=1 priority=1`, solref "0.004 1", solimp "0.95 0.99 0.0005").
+/// Reads the file and parses it; a file that cannot be read is a ModelError too.
+[[nodiscard]] TubeDescription load_tube(const std::filesystem::path& file);
+
+/// Centreline of the tube as its staves stand for it: the straight legs, and every arc as equal
+/// chords with their ends on the arc. It deviates from the arc by at most R (1 - cos(a/2)), a being
+/// the turn of one chord: 0.46 mm for R = 120 mm and 10 deg.
+[[nodiscard]] std::vector<Eigen::Vector3d> tube_vertices(const TubeDescription& tube);
+
+/// One wall element: a capsule of radius `wall_thickness` from `start` to `end` [m].
+struct TubeStave {
+  Eigen::Vector3d start;
+  Eigen::Vector3d end;
+};
+
+/// The staves, `tube.staves` for each segment of tube_vertices(). A segment's staves lie on a
+/// circle of radius inner_radius + wall_thickness round the segment, so a body inside has
+/// inner_radius of room towards each stave and more between two of them. Neighbouring segments are
+/// mitred: stave k of one ends where stave k of the next begins, so the wall has no gap on the
+/// outside of a bend and nothing stands into the tube on the inside. Throws ModelError where a bend
+/// is too tight for that.
+[[nodiscard]] std::vector<TubeStave> tube_staves(const TubeDescription& tube);
+
+/// MJCF with one body `tube` that holds the staves (`contype=2 conaffinity=1 priority=1`, solref
+/// "0.004 1", solimp "0.95 0.99 0.0005", half transparent; geoms `tube_1_1`, segment and stave,
+/// from 1) and the sites `tube_start` and `tube_end` on the centreline, z along the tube.
 [[nodiscard]] std::string tube_mjcf(const TubeDescription& tube);
 
 }  // namespace tendril
