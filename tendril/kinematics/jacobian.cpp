@@ -30,7 +30,9 @@ void walk_section(const ContinuumRobot& robot, const SectionState& state, int i,
   const double S = section.length() + state.extension;
   const double theta = state.theta;
   const double tangent = point.tangent_ratio * theta;
-  const double c = std::cos(tangent), s = std::sin(tangent);
+  const double cos_half = std::cos(tangent / 2.0), sin_half = std::sin(tangent / 2.0);
+  const double one_minus_c = 2.0 * sin_half * sin_half;  // keeps its digits for small bends
+  const double c = 1.0 - one_minus_c, s = 2.0 * sin_half * cos_half;
   const double cp = std::cos(state.phi), sp = std::sin(state.phi);
 
   const Vector3d z0 = frame.z;
@@ -50,8 +52,9 @@ void walk_section(const ContinuumRobot& robot, const SectionState& state, int i,
   const Vector3d v_theta = S * (point.dx * e + point.dz * z0);
   const Vector3d w_theta = point.tangent_ratio * n;
   const Vector3d v_phi = S * (straight ? point.dx : point.x / theta) * n;
-  const Vector3d w_phi =
-      straight ? Vector3d(-point.tangent_ratio * e) : Vector3d((z0 - frame.z) / theta);
+  const Vector3d w_phi = straight
+                             ? Vector3d(-point.tangent_ratio * e)
+                             : Vector3d((one_minus_c * z0 - s * e) / theta);  // (z0 - z1) / theta
 
   const Vector3d a_theta = v_theta - w_theta.cross(frame.p);
   const Vector3d a_phi = v_phi - w_phi.cross(frame.p);

@@ -1,0 +1,244 @@
+#include "tendril/ik/section_ik.hpp"
+
+#include <catch2/catch.hpp>
+#include <numbers>
+
+#include "tests/support/kinematics_oracle.hpp"
+#include "tests/support/random.hpp"
+#include "tests/support/reference_robots.hpp"
+#include "tests/support/tolerances.hpp"
+
+using Eigen::Vector3d;
+using namespace tendril;
+using namespace tendril::test;
+using std::numbers::pi;
+
+namespace {
+
+using Solve = SectionIkResult (*)(const Section&, double, double, const SectionIkOptions&);
+
+SectionIkResult newton(const Section& section, double rho, double z,
+                       const SectionIkOptions& options) {
+  return solve_section_newton(section, rho, z, options);
+}
+
+/// Tight enough for the answer to be exact to rounding even where Algorithm I contracts slowly.
+constexpr SectionIkOptions kTight{
+    .max_iterations = 5000, .position_tolerance = 1e-12, .angle_tolerance = 1e-13};
+
+/// Section and target of the reference trace: SC = 25 mm, SD = 50 mm.
+Section trace_section() {
+  return Section({.length = 0.025,
+                  .variable_length = 0.050,
+                  .bend_angle_limit = pi,
+                  .length_weights = {1, 2, 4},
+                  .angle_weights = {1, 2, 10}});
+}
+const Vector3d kTraceTarget = Vector3d(21.685086939, -25.843280265, 47.090280525) * kMillimetre;
+const double kTraceRho = std::hypot(kTraceTarget.x(), kTraceTarget.y());
+
+}  // namespace
+
+TEST_CASE("section ik: Algorithm I follows the reference trace", "[ik]") {
+  struct Pass {
+    double theta_deg, s_mm;
+  };
+  const Pass passes[] = {{89.528819753, 37.224798214},
+                         {89.986410810, 39.920086357},
+                         {89.999606733, 39.997687435},
+                         {89.999988618, 39.999933069},
+                         {89.999999671, 39.999998063}};
+  CHECK(std::atan2(kTraceRho, kTraceTarget.z()) / kDegree == Approx(35.618237419).margin(1e-8));
+  for (int pass = 1; pass <= 5; ++pass) {
+    CAPTURE(pass);
+    const SectionIkOptions options{
+        .max_iterations = pass, .position_tolerance = 1e-15, .angle_tolerance = 1e-15};
+    const SectionIkResult result =
+        solve_section_iterative(trace_section(), kTraceRho, kTraceTarget.z(), options);
+    CHECK(result.iterations == pass);
+    CHECK(result.theta / kDegree == Approx(passes[pass - 1].theta_deg).margin(1e-8));
+    CHECK(result.extension / kMillimetre == Approx(passes[pass - 1].s_mm).margin(1e-8));
+  }
+}
+
+TEST_CASE("section ik: Algorithm I tests the estimate before the update", "[ik]") {
+  // Errors tested in passes 1 to 5: a tolerance just above one stops there, just below one pass
+  // later.
+  const double tested_mm[] = {7.339, 2.412, 6.94e-2, 2.01e-3, 5.8e-5};
+  const double tested_rad[] = {0.127, 3.16e-3, 9.1e-5, 2.6e-6, 7.6e-8};
+  for (int pass = 1; pass <= 5; ++pass) {
+    CAPTURE(pass);
+    const double e_L = tested_mm[pass - 1] * kMillimetre, e_A = tested_rad[pass - 1];
+    const auto passes = [&](double position_tolerance, double angle_tolerance) {
+      return solve_section_iterative(trace_section(), kTraceRho, kTraceTarget.z(),
+                                     {.max_iterations = 50,
+                                      .position_tolerance = position_tolerance,
+                                      .angle_tolerance = angle_tolerance})
+          .iterations;
+    };
+    CHECK(passes(1.02 * e_L, 10.0) == pass);
+    CHECK(passes(0.98 * e_L, 10.0) == pass + 1);
+    CHECK(passes(10.0, 1.02 * e_A) == pass);
+    CHECK(passes(10.0, 0.98 * e_A) == pass + 1);
+  }
+}
+
+TEST_CASE("section ik: both algorithms give back bend and length", "[ik]") {
+  const Solve solve = GENERATE(&solve_section_iterative, &newton);
+  const auto seed = GENERATE(range(0u, 200u));
+  CAPTURE(seed);
+  Random random(seed);
+  const Section section(random_section_parameters(random));
+  SectionState state = random_section_state(random, section);
+  state.theta = std::min(state.theta, 0.999 * section.invertible_bend_angle());
+  const Vector3d p = oracle_section_pose(section, state).translation();
+  const double rho = std::hypot(p.x(), p.y());
+  const SectionIkResult result = solve(section, rho, p.z(), kTight);
+  CHECK(result.theta == Approx(state.theta).margin(1e-6));
+  CHECK(result.extension == Approx(state.extension).margin(1e-7));
+
+  const SectionIkResult loose = solve(section, rho, p.z(), {.max_iterations = 5000});
+  CHECK(loose.reached);
+}
+
+TEST_CASE("section ik: Newton needs few passes next to the critical bend", "[ik]") {
+  const Section section({.variable_length = 1.0,
+                         .bend_angle_limit = 2 * pi,
+                         .length_weights = {1, 2, 4},
+                         .angle_weights = {1, 2, 10}});
+  const double alpha = 0.999 * section.invertible_chord_angle();
+  const SectionIkOptions options{
+      .max_iterations = 500, .position_tolerance = 1e-6, .angle_tolerance = 1e-6};
+  const SectionIkResult fast =
+      solve_section_newton(section, 0.1 * std::sin(alpha), 0.1 * std::cos(alpha), options);
+  const SectionIkResult slow =
+      solve_section_iterative(section, 0.1 * std::sin(alpha), 0.1 * std::cos(alpha), options);
+  CHECK(fast.iterations <= 9);
+  CHECK(slow.iterations > 50);
+}
+
+TEST_CASE("section ik: Newton started at the answer stays there", "[ik]") {
+  const SectionIkResult cold =
+      solve_section_newton(trace_section(), kTraceRho, kTraceTarget.z(), kTight);
+  const SectionIkResult warm =
+      solve_section_newton(trace_section(), kTraceRho, kTraceTarget.z(), kTight, cold.theta);
+  CHECK(warm.iterations <= 2);
+  CHECK(warm.theta == Approx(cold.theta).margin(kAlgebraTolerance));
+}
+
+TEST_CASE("section ik: one arc is solved by the first pass, theta = 2 alpha", "[ik]") {
+  const auto seed = GENERATE(range(0u, 50u));
+  CAPTURE(seed);
+  Random random(seed);
+  const Section section({.length = 0.02, .variable_length = 0.1});
+  SectionState state = random_section_state(random, section);
+  const Vector3d p = oracle_section_pose(section, state).translation();
+  const double rho = std::hypot(p.x(), p.y());
+  const SectionIkResult result = solve_section_iterative(section, rho, p.z());
+  CHECK(result.iterations == 1);
+  CHECK(result.reached);
+  CHECK(result.theta == Approx(2 * std::atan2(rho, p.z())).margin(kAlgebraTolerance));
+  CHECK(newton(section, rho, p.z(), {}).theta == Approx(result.theta).margin(kAlgebraTolerance));
+  CHECK(newton(section, rho, p.z(), {}).reached);
+}
+
+TEST_CASE("section ik: equal sub-sections give the answer of one arc", "[ik]") {
+  const Solve solve = GENERATE(&solve_section_iterative, &newton);
+  const auto seed = GENERATE(range(0u, 50u));
+  CAPTURE(seed);
+  Random random(seed);
+  const auto count = static_cast<std::size_t>(random.integer(2, 6));
+  const Section one({.length = 0.02, .variable_length = 0.1});
+  const Section many({.length = 0.02,
+                      .variable_length = 0.1,
+                      .length_weights = std::vector<double>(count, 1.0),
+                      .angle_weights = std::vector<double>(count, 1.0)});
+  const double rho = random.uniform(0.0, 0.1), z = random.uniform(-0.02, 0.1);
+  const SectionIkResult a = solve(one, rho, z, kTight), b = solve(many, rho, z, kTight);
+  CHECK(a.theta == Approx(b.theta).margin(kAlgebraTolerance));
+  CHECK(a.extension == Approx(b.extension).margin(kAlgebraTolerance));
+}
+
+TEST_CASE("section ik: with a fixed length the chord points at the target", "[ik]") {
+  const Solve solve = GENERATE(&solve_section_iterative, &newton);
+  const auto seed = GENERATE(range(0u, 50u));
+  CAPTURE(seed);
+  Random random(seed);
+  SectionParameters parameters = random_section_parameters(random);
+  parameters.length = 0.1;
+  parameters.variable_length = 0.0;
+  const Section section(parameters);
+  const double theta = random.uniform(0.0, 0.99 * section.invertible_bend_angle());
+  const PlanarPoint end = section.end_point(theta);
+  const double scale = random.uniform(0.02, 0.5);  // the true distance would be 0.1
+  const SectionIkResult result = solve(section, scale * end.x, scale * end.z, kTight);
+  CHECK(result.theta == Approx(theta).margin(1e-6));
+  CHECK(result.extension == 0.0);
+  CHECK(result.reached == false);
+}
+
+TEST_CASE("section ik: answers are inside the limits and honest for any target", "[ik]") {
+  const Solve solve = GENERATE(&solve_section_iterative, &newton);
+  const auto seed = GENERATE(range(0u, 200u));
+  CAPTURE(seed);
+  Random random(seed);
+  SectionParameters parameters = random_section_parameters(random);
+  parameters.bend_angle_limit = random.uniform(0.1, 2 * pi);
+  const ContinuumRobot robot({parameters});
+  const Section& section = robot.section(0);
+  const double rho = random.uniform(0.0, 0.3), z = random.uniform(-0.3, 0.3);
+  const SectionIkOptions options;
+  const SectionIkResult result = solve(section, rho, z, options);
+  const SectionState state{result.theta, 0.0, result.extension};
+  CHECK(robot.within_limits(std::vector<SectionState>{state}, 0.0));
+  const Vector3d p = oracle_section_pose(section, state).translation();
+  const double off = (p - Vector3d(rho, 0.0, z)).norm();
+  if (result.reached) CHECK(off <= options.position_tolerance + 1e-15);
+  CHECK(result.end.x == section.end_point(result.theta).x);
+}
+
+TEST_CASE("section ik: degenerate targets have defined answers", "[ik]") {
+  const Solve solve = GENERATE(&solve_section_iterative, &newton);
+  const std::vector<double> W{1, 2, 4}, w{1, 2, 3};
+  const Section fixed({.length = 0.1, .length_weights = W, .angle_weights = w});
+  const Section variable(
+      {.length = 0.05, .variable_length = 0.05, .length_weights = W, .angle_weights = w});
+  const Section telescopic({.variable_length = 0.1, .length_weights = W, .angle_weights = w});
+  const Section circle({.variable_length = 0.1, .bend_angle_limit = 2 * pi});
+
+  SECTION("at the base") {
+    CHECK(solve(telescopic, 0, 0, {}).reached);
+    CHECK(solve(telescopic, 0, 0, {}).extension == 0.0);
+    CHECK_FALSE(solve(fixed, 0, 0, {}).reached);
+    CHECK_FALSE(solve(variable, 0, 0, {}).reached);
+    CHECK(solve(variable, 0, 0, {}).theta == 0.0);
+  }
+  SECTION("straight ahead") {
+    const SectionIkResult result = solve(variable, 0, 0.08, {});
+    CHECK(result.theta == 0.0);
+    CHECK(result.extension == Approx(0.03));
+    CHECK(result.reached);
+    CHECK(solve(fixed, 0, 0.1, {}).reached);
+  }
+  SECTION("straight behind") {
+    for (const Section* section : {&fixed, &variable, &telescopic, &circle}) {
+      const SectionIkResult result = solve(*section, 0, -0.05, {});
+      CHECK(std::isfinite(result.theta));
+      CHECK(std::isfinite(result.extension));
+      CHECK_FALSE(result.reached);
+      CHECK(result.theta == Approx(std::min(section->invertible_bend_angle(),
+                                            section->bend_angle_limit_at(result.extension))));
+    }
+  }
+  SECTION("out of reach") {
+    const SectionIkResult result = solve(variable, 0.1, 1.0, {});
+    CHECK(result.extension == Approx(0.05));
+    CHECK_FALSE(result.reached);
+  }
+  SECTION("no variable length left: a rigid link") {
+    const SectionIkResult result = solve(variable, 0.02, 0.03, {});
+    CHECK(result.extension == 0.0);
+    CHECK(result.theta == 0.0);
+    CHECK_FALSE(result.reached);
+  }
+}
