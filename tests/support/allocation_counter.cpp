@@ -11,7 +11,10 @@ thread_local long allocations = 0;
 #if defined(__SANITIZE_ADDRESS__)
 
 // The sanitizer owns malloc and operator new; it tells about every call.
-#include <sanitizer/allocator_interface.h>
+// (Declared here as in <sanitizer/allocator_interface.h>, which GCC's packages leave out.)
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*,
+                                                                           std::size_t),
+                                                         void (*on_free)(const volatile void*));
 
 namespace {
 
