@@ -98,7 +98,7 @@ std::vector<std::filesystem::path> render_snapshots(const std::filesystem::path&
   std::vector<std::filesystem::path> files;
   for (const double time : snapshot_times(scene.start_time(), scene.end_time(), options.count)) {
     scene.show(scene.row_at(time));
-    files.push_back(folder / fmt::format("snapshot_{}.png", files.size() + 1));
+    files.push_back(folder / fmt::format("snapshot_{:02}_{:.3f}s.png", files.size() + 1, time));
     write_png(files.back(), renderer.render(scene.data(), camera));
   }
   return files;

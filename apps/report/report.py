@@ -1,0 +1,579 @@
+#!/usr/bin/env python3
+"""Writes report.html for the results of one run.
+
+Reads DIR/summary.json, DIR/rollout.h5, DIR/snapshot_*.png and DIR/video.mp4; each of them may be missing, and what it
+would have shown is then left out with a sentence. The page is one file: pictures and plots are inside it.
+"""
+
+import argparse
+import base64
+import datetime
+import html
+import io
+import json
+import math
+import pathlib
+import re
+import sys
+
+POINTS_PER_LINE = 600  # of a plot, as pairs of smallest and largest value, so that no peak is lost
+LARGEST_VIDEO = 1_000_000  # bytes that go into the page; a longer video is linked
+COLOURS = ["#1f6fb4", "#e08214", "#2a9d5c", "#c0392b", "#7b5ea7", "#8c6d46", "#d6589f", "#5f6b76"]
+
+
+# ---- reading -----------------------------------------------------------------------------------------------------
+
+
+class Recording:
+    """What the plots need of rollout.h5, as numpy arrays over the rows."""
+
+    def __init__(self, path):
+        import h5py
+        import numpy as np
+
+        try:
+            file = h5py.File(path, "r")
+        except OSError:  # the writer was killed: its file still carries the mark of an open writer
+            file = h5py.File(path, "r", swmr=True)
+        with file:
+            group = file["rollout_0"]
+            self.attributes = {k: v.decode(errors="replace") if isinstance(v, bytes) else v
+                               for k, v in group.attrs.items()}
+            rows = int(group["rows"][()]) if "rows" in group else len(group["time"])
+            self.rows = min(rows, len(group["time"]))
+            self.time = group["time"][: self.rows]
+            self.step_time_us = group["step_time_us"][: self.rows] if "step_time_us" in group else np.empty(0)
+            self.sensordata = group["sensordata"][: self.rows]
+            self.model = self._load_model(group)
+            self.contacts = self._read_contacts(group)
+
+    def _load_model(self, group):
+        """The compiled model; None, with the reason in model_error, when the engine's Python module is missing."""
+        self.model_error = ""
+        try:
+            import mujoco
+
+            mjb = group["model_mjb"][()].tobytes()
+            return mujoco.MjModel.from_binary_path("model.mjb", {"model.mjb": mjb})
+        except Exception as error:  # noqa: BLE001 - whatever stops it, the report goes on without names
+            self.model_error = str(error).splitlines()[0] if str(error) else type(error).__name__
+            return None
+
+    def _read_contacts(self, group):
+        """(row, normal force, distance, geom1, geom2) of every contact; None when contacts were not recorded."""
+        import numpy as np
+
+        contact = group.get("contact")
+        if contact is None or "start" not in contact or "count" not in contact:
+            return None
+        start = contact["start"][: self.rows]
+        count = contact["count"][: self.rows].astype(np.int64)
+        total = int(count.sum())
+        row = np.repeat(np.arange(self.rows), count)
+        index = np.repeat(start, count) + np.arange(total) - np.repeat(np.cumsum(count) - count, count)
+        end = int(index.max()) + 1 if total else 0
+        return (row, contact["force"][:end, 0][index], contact["distance"][:end][index],
+                contact["geom1"][:end][index], contact["geom2"][:end][index])
+
+    def sensors(self, ending):
+        """[(name, values with shape (rows, dimension))] of the sensors whose name ends so."""
+        if self.model is None:
+            return []
+        found = []
+        for i in range(self.model.nsensor):
+            name = self.model.sensor(i).name
+            if name.endswith(ending):
+                start, size = int(self.model.sensor_adr[i]), int(self.model.sensor_dim[i])
+                found.append((name, self.sensordata[:, start:start + size]))
+        return found
+
+    def robot_contacts(self):
+        """Contacts between a robot (bodies at or below one whose name ends with `base`) and anything else; all contacts
+        when the model is unknown or has no robot."""
+        import numpy as np
+
+        row, force, distance, geom1, geom2 = self.contacts
+        model = self.model
+        if model is None:
+            return row, force, distance
+        is_robot = np.zeros(model.nbody, bool)
+        for body in range(1, model.nbody):
+            is_robot[body] = model.body(body).name.endswith("base") or is_robot[model.body_parentid[body]]
+        if not is_robot.any():
+            return row, force, distance
+        of_robot = [(geom >= 0) & is_robot[model.geom_bodyid[np.maximum(geom, 0)]] for geom in (geom1, geom2)]
+        wanted = of_robot[0] != of_robot[1]
+        return row[wanted], force[wanted], distance[wanted]
+
+
+# ---- plots -------------------------------------------------------------------------------------------------------
+
+
+def decimated(x, y, points=POINTS_PER_LINE):
+    """The line with at most 2 * points points that has the smallest and the largest value of every interval."""
+    import numpy as np
+
+    n = len(x)
+    if n <= 2 * points:
+        return x, y
+    edges = np.linspace(0, n, points + 1).astype(int)
+    keep = []
+    for a, b in zip(edges[:-1], edges[1:]):
+        part = y[a:b]
+        if np.all(np.isnan(part)):
+            continue
+        keep += sorted({a + int(np.nanargmin(part)), a + int(np.nanargmax(part))})
+    keep = np.array(keep, int)
+    return x[keep], y[keep]
+
+
+class Plotter:
+    """Matplotlib set up so that the SVG is small, the same every time and set in the font of the page."""
+
+    def __init__(self):
+        import matplotlib
+
+        matplotlib.use("svg")
+        import matplotlib.pyplot as pyplot
+
+        matplotlib.rcParams.update({
+            "svg.fonttype": "none", "font.family": ["sans-serif"], "font.size": 9.5, "axes.spines.top": False,
+            "axes.spines.right": False, "axes.edgecolor": "#9aa5b1", "axes.labelcolor": "#3e4c59",
+            "xtick.color": "#52606d", "ytick.color": "#52606d", "axes.grid": True, "grid.color": "#e4e7eb",
+            "grid.linewidth": 0.8, "axes.axisbelow": True, "lines.linewidth": 1.3, "legend.frameon": False,
+            "path.simplify": True, "axes.prop_cycle": matplotlib.cycler(color=COLOURS),
+        })
+        self.matplotlib = matplotlib
+        self.pyplot = pyplot
+        self.count = 0
+
+    def figure(self, rows=1, columns=1, height=2.5):
+        return self.pyplot.subplots(rows, columns, figsize=(7.0, height), squeeze=False, layout="constrained")
+
+    def svg(self, figure):
+        self.count += 1
+        # Names inside an SVG are shared by the whole page: the salt keeps those of two plots apart.
+        self.matplotlib.rcParams["svg.hashsalt"] = f"plot{self.count}"
+        out = io.StringIO()
+        figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        self.pyplot.close(figure)
+        text = out.getvalue()
+        text = text[text.index("<svg"):]
+        text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
+        text = re.sub(r' id="(?:figure|axes|patch|line2d|xtick|ytick|text|matplotlib\.axis|legend|PathCollection)_\d+"', "",
+                      text)
+        text = re.sub(r"(\d+\.\d\d)\d+", r"\1", text)  # hundredths of a point are enough
+        return re.sub(r"\n\s*", "\n", text)
+
+
+def limits_of(summary, signal):
+    """[(limit, label)] that checks set on a signal at every moment or at the end."""
+    found = []
+    for check in summary.get("checks", []):
+        match = re.fullmatch(re.escape(signal) + r"_(end|max|min)", check.get("metric", ""))
+        if signal and match:
+            label = "limit at the end" if match.group(1) == "end" else "limit"
+            found += [(check[side], label) for side in ("max", "min") if check.get(side) is not None]
+    return found
+
+
+def line_plot(plotter, summary, time, lines, label, signal="", scale=1.0, step=False):
+    """One plot of lines [(name, values)] over time with the limits of the checks on `signal`."""
+    import numpy as np
+
+    figure, axes = plotter.figure()
+    axis = axes[0, 0]
+    top = 0.0
+    for name, values in lines:
+        values = np.where(np.isfinite(values), values, np.nan) * scale
+        x, y = decimated(time, values)
+        axis.plot(x, y, label=name, drawstyle="steps-post" if step else "default")
+        if np.any(np.isfinite(y)):
+            top = max(top, float(np.nanmax(np.abs(y))))
+    for value, text in limits_of(summary, signal):
+        if top == 0.0 or abs(value * scale) < 20.0 * top:  # a limit far outside would flatten the line
+            axis.axhline(value * scale, color="#c0392b", linestyle=":" if "end" in text else "--", linewidth=1.0, label=text)
+    if axis.get_legend_handles_labels()[0] and (len(lines) > 1 or limits_of(summary, signal)):
+        handles = dict(zip(*reversed(axis.get_legend_handles_labels())))
+        axis.legend(handles.values(), handles.keys(), fontsize=8.5)
+    axis.set_xlabel("time [s]")
+    axis.set_ylabel(label)
+    axis.margins(x=0.01)
+    return plotter.svg(figure)
+
+
+def command_labels(model, prefix, dimension):
+    """Names and units of a robot's coordinates: u and v of each section, then its extension if it has one."""
+    labels = []
+    names = {model.actuator(i).name for i in range(model.nu)}
+    bodies = {model.body(i).name for i in range(model.nbody)}
+    section = 1
+    while f"{prefix}s{section}_l1" in bodies:
+        labels += [(f"section {section}, u", "rad"), (f"section {section}, v", "rad")]
+        if f"{prefix}s{section}_z" in names:
+            labels.append((f"section {section}, length change", "m"))
+        section += 1
+    return labels if len(labels) == dimension else [(f"command {i + 1}", "") for i in range(dimension)]
+
+
+def command_plots(plotter, recording):
+    """One figure for each robot: every command against what was measured."""
+    plots = []
+    for name, command in recording.sensors("command"):
+        prefix = name[: -len("command")]
+        measured = dict(recording.sensors("measured")).get(prefix + "measured")
+        dimension = command.shape[1]
+        if measured is None or measured.shape != command.shape or dimension == 0:
+            continue
+        columns = 1 if dimension == 1 else 2
+        rows = math.ceil(dimension / columns)
+        figure, axes = plotter.figure(rows, columns, 0.7 + 1.55 * rows)
+        labels = command_labels(recording.model, prefix, dimension)
+        for i, (label, unit) in enumerate(labels):
+            axis = axes[i // columns, i % columns]
+            for values, colour, style, text in ((command, COLOURS[0], "-", "commanded"),
+                                                (measured, COLOURS[1], "--", "measured")):
+                x, y = decimated(recording.time, values[:, i], 200)
+                axis.plot(x, y, style, color=colour, label=text)
+            axis.set_title(f"{label} [{unit}]" if unit else label, fontsize=9.5, loc="left", color="#3e4c59")
+            axis.margins(x=0.01)
+            low, high = axis.get_ylim()
+            if high - low < 1e-3:  # rounding is not worth a scale of its own
+                axis.set_ylim((low + high) / 2 - 1e-3, (low + high) / 2 + 1e-3)
+            if i // columns == rows - 1 or i + columns >= dimension:
+                axis.set_xlabel("time [s]")
+        for i in range(dimension, rows * columns):
+            axes[i // columns, i % columns].axis("off")
+        axes[0, 0].legend(fontsize=8.5)
+        plots.append((prefix.rstrip("_/") or "robot", plotter.svg(figure)))
+    return plots
+
+
+def step_time_plot(plotter, times):
+    import numpy as np
+
+    figure, axes = plotter.figure()
+    axis = axes[0, 0]
+    low, high = float(times.min()), float(times.max())
+    if high > low * 1.001:
+        axis.hist(times, bins=np.geomspace(low, high * 1.0001, 60), color=COLOURS[0])
+        axis.set_xscale("log")
+        ticks = [t * 10.0**e for e in range(-2, 8) for t in (1, 2, 5) if low * 0.9 <= t * 10.0**e <= high * 1.1]
+        if len(ticks) >= 2:
+            axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
+            axis.xaxis.minorticks_off()
+    else:
+        axis.hist(times, bins=10, color=COLOURS[0])
+    axis.set_yscale("log")
+    axis.axvline(float(np.mean(times)), color=COLOURS[1], linewidth=1.3, label=f"mean {np.mean(times):.0f} µs")
+    axis.axvline(float(np.quantile(times, 0.999)), color=COLOURS[3], linewidth=1.3,
+                 label=f"99.9 % {np.quantile(times, 0.999):.0f} µs")
+    axis.legend(fontsize=8.5)
+    axis.set_xlabel("wall time of a step [µs]")
+    axis.set_ylabel("steps")
+    return plotter.svg(figure)
+
+
+def make_plots(recording, summary):
+    """[(title, svg or "", sentence)]: an empty svg means that the sentence says why there is no plot."""
+    import numpy as np
+
+    plotter = Plotter()
+    time = recording.time
+    plots = []
+
+    def by_sensor(title, ending, label, signal, scale=1.0, step=False, note="", absent=""):
+        sensors = recording.sensors(ending)
+        if not sensors:
+            plots.append((title, "", absent or f"The scene has no sensor whose name ends with “{ending}”."))
+            return
+        lines = [(name, np.linalg.norm(values, axis=1) if values.shape[1] > 1 else values[:, 0])
+                 for name, values in sensors]
+        plots.append((title, line_plot(plotter, summary, time, lines, label, signal, scale, step), note))
+
+    def by_contact(title, label, signal, scale, measure, note):
+        if recording.contacts is None:
+            plots.append((title, "", "The recording has no contacts."))
+            return
+        row, force, distance = recording.robot_contacts()
+        if len(row) == 0:
+            plots.append((title, "", "The robot touched nothing."))
+            return
+        values = measure(row, force, distance)
+        plots.append((title, line_plot(plotter, summary, time, [(signal, values)], label, signal, scale), note))
+
+    def total_force(row, force, _):
+        return np.bincount(row, weights=force, minlength=recording.rows)
+
+    def deepest(row, _, distance):
+        depth = np.zeros(recording.rows)
+        np.maximum.at(depth, row, -distance)
+        return depth
+
+    by_sensor("Tip error", "tip_error", "tip error [mm]", "tip_error", 1e3,
+              note="Distance from the tip to where the controller wants it.")
+    if any(np.nanmax(np.abs(v), initial=0.0) > 0 for _, v in recording.sensors("angle_error")):
+        by_sensor("Angle error", "angle_error", "angle error [deg]", "angle_error", 180.0 / math.pi)
+    by_contact("Wall force", "sum of normal forces [N]", "wall_force", 1.0, total_force,
+               "Sum over the contacts between robot and surroundings.")
+    by_contact("Penetration", "deepest overlap [mm]", "penetration", 1e3, deepest,
+               "How far bodies overlap at the deepest contact: a measure of the contact model, not of wear.")
+    commands = command_plots(plotter, recording)
+    for robot, svg in commands:
+        plots.append((f"Sections of {robot}: commanded and measured", svg,
+                      "u and v are the bend of a section about its two axes: bend angle times the cosine and sine of its "
+                      "direction."))
+    if not commands:
+        plots.append(("Section commands", "", "The scene has no pair of sensors “…command” and “…measured”."))
+    by_sensor("Solver iterations", "iterations", "iterations", "solver_iterations", step=True,
+              note="Of the inverse kinematics, in each control step.")
+    steps = recording.step_time_us[1:]
+    steps = steps[np.isfinite(steps) & (steps > 0)]
+    if len(steps):
+        plots.append(("Step time", step_time_plot(plotter, steps), "Controller and physics together."))
+    else:
+        plots.append(("Step time", "", "The recording has no step times."))
+    return plots
+
+
+# ---- page --------------------------------------------------------------------------------------------------------
+
+STYLE = """
+:root { --ink: #1f2933; --soft: #52606d; --faint: #9aa5b1; --line: #e4e7eb; --good: #1b7f4b; --bad: #b42318; }
+* { box-sizing: border-box; }
+body { margin: 0; background: #f5f7fa; color: var(--ink); font: 15px/1.5 system-ui, "Segoe UI", Helvetica, Arial, sans-serif; }
+main { max-width: 1080px; margin: 0 auto; padding: 32px 24px 64px; }
+h1 { font-size: 28px; margin: 0; overflow-wrap: anywhere; } h2 { font-size: 18px; margin: 0 0 12px; }
+header { display: flex; gap: 16px; align-items: baseline; flex-wrap: wrap; margin-bottom: 4px; }
+.badge { padding: 3px 12px; border-radius: 999px; font-weight: 600; color: #fff; background: var(--soft); white-space: nowrap; }
+.badge.good { background: var(--good); } .badge.bad { background: var(--bad); }
+.sub { color: var(--soft); margin: 0 0 20px; overflow-wrap: anywhere; }
+section { background: #fff; border: 1px solid var(--line); border-radius: 10px; padding: 20px; margin: 16px 0; }
+.stop { border-color: var(--bad); color: var(--bad); }
+.numbers { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 12px; margin: 16px 0; }
+.numbers div { background: #fff; border: 1px solid var(--line); border-radius: 10px; padding: 12px 16px; }
+.numbers b { display: block; font-size: 22px; font-weight: 600; } .numbers span { color: var(--soft); font-size: 13px; }
+table { border-collapse: collapse; width: 100%; } .scroll { overflow-x: auto; }
+th, td { text-align: left; padding: 7px 12px 7px 0; border-top: 1px solid var(--line); vertical-align: top; }
+thead th { border-top: 0; color: var(--soft); font-weight: 600; font-size: 13px; }
+tbody th { color: var(--soft); font-weight: 400; width: 190px; } td.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
+td { overflow-wrap: anywhere; } .good { color: var(--good); font-weight: 600; } .bad { color: var(--bad); font-weight: 600; }
+.badge.good, .badge.bad { color: #fff; }
+.pictures { display: grid; grid-template-columns: repeat(auto-fill, minmax(300px, 1fr)); gap: 12px; }
+figure { margin: 0; } figure img, video { width: 100%; display: block; border-radius: 6px; } figcaption { color: var(--soft); font-size: 13px; }
+.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(460px, 100%), 1fr)); gap: 16px; } .plots section { margin: 0; }
+.plots .wide { grid-column: 1 / -1; }
+svg { width: 100%; height: auto; display: block; } svg text { font-family: system-ui, "Segoe UI", Helvetica, Arial, sans-serif !important; }
+.note { color: var(--soft); font-size: 13.5px; margin: 6px 0 0; } code { font-size: 13px; }
+details summary { cursor: pointer; color: var(--soft); } footer { color: var(--faint); font-size: 13px; margin-top: 24px; }
+@media print { body { background: #fff; } section { break-inside: avoid; } }
+"""
+
+SCALES = {"m": (1e3, "mm"), "us": (1.0, "µs")}
+
+
+def escape(value):
+    return html.escape(str(value))
+
+
+def number(value, unit=""):
+    """`1.84 mm` for 0.00184 m; a dash for what was not measured."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return "–"
+    factor, shown = SCALES.get(unit, (1.0, unit))
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        value = float(value) * factor
+        text = "0" if abs(value) < 1e-9 else f"{value:.4g}"
+        return f"{text} {shown}".strip()
+    return str(value)
+
+
+def data_uri(path, kind):
+    return f"data:{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+
+def held(check):
+    return bool(check.get("holds", check.get("passed", False)))
+
+
+def verdict(summary, recording):
+    """(text, class) of the badge."""
+    outcome = summary.get("outcome") or (recording.attributes.get("outcome", "") if recording else "")
+    if str(outcome).startswith(("diverged", "stopped")):
+        return "diverged", "bad"
+    checks = summary.get("checks", [])
+    failed = sum(not held(check) for check in checks)
+    if checks:
+        return (f"{failed} of {len(checks)} checks failed", "bad") if failed else (f"all {len(checks)} checks hold", "good")
+    return {"done": ("done, no checks", ""), "running": ("unfinished", "bad"), "": ("no results", "bad")}.get(
+        outcome, (str(outcome), "bad"))
+
+
+def checks_section(summary):
+    checks = summary.get("checks", [])
+    if not checks:
+        return "<section><h2>Checks</h2><p class=note>The experiment has no checks.</p></section>"
+    rows = []
+    for check in checks:
+        unit = check.get("unit", "")
+        limits = [f"{sign} {number(check[side], unit)}" for side, sign in (("min", "≥"), ("max", "≤"))
+                  if check.get(side) is not None]
+        window = []
+        if check.get("after"):
+            window.append(f"from {check['after']:g} s")
+        if check.get("before") is not None:
+            window.append(f"to {check['before']:g} s")
+        good = held(check)
+        rows.append(f"<tr><td>{escape(check.get('name', ''))}</td><td><code>{escape(check.get('metric', ''))}</code>"
+                    f"{' ' + escape(' '.join(window)) if window else ''}</td>"
+                    f"<td class=number>{escape(number(check.get('value'), unit))}</td>"
+                    f"<td class=number>{escape(', '.join(limits))}</td>"
+                    f"<td class={'good' if good else 'bad'}>{'holds' if good else 'failed'}</td></tr>")
+    return ("<section><h2>Checks</h2><div class=scroll><table><thead><tr><th>check</th><th>metric</th><th>value</th>"
+            f"<th>limit</th><th>verdict</th></tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>")
+
+
+def numbers_row(summary):
+    metrics = summary.get("metrics", {})
+    cards = [("tip error at the end", metrics.get("tip_error_end"), "m"),
+             ("largest tip error", metrics.get("tip_error_max"), "m"),
+             ("largest wall force", metrics.get("wall_force_max"), "N"),
+             ("deepest penetration", metrics.get("penetration_max"), "m"),
+             ("times real time", summary.get("real_time_factor"), ""),
+             ("a step, on average", summary.get("step_time_us", {}).get("mean"), "us")]
+    shown = [f"<div><b>{escape(number(value, unit))}</b><span>{escape(text)}</span></div>"
+             for text, value, unit in cards if value is not None]
+    return f"<div class=numbers>{''.join(shown)}</div>" if shown else ""
+
+
+def pictures_section(folder):
+    figures = []
+    for path in sorted(folder.glob("snapshot_*.png")):
+        time = re.search(r"_(-?\d+(?:\.\d+)?)s\.png$", path.name)
+        caption = f"t = {float(time.group(1)):.2f} s" if time else path.stem
+        figures.append(f'<figure><img alt="the scene, {caption}" src="{data_uri(path, "image/png")}">'
+                       f"<figcaption>{caption}</figcaption></figure>")
+    body = f"<div class=pictures>{''.join(figures)}</div>" if figures else "<p class=note>No snapshots were rendered.</p>"
+    video = folder / "video.mp4"
+    if video.is_file():
+        size = video.stat().st_size
+        if size <= LARGEST_VIDEO:
+            body += f'<p><video controls loop muted src="{data_uri(video, "video/mp4")}"></video></p>'
+        else:
+            body += f'<p class=note><a href="video.mp4">video.mp4</a> ({size / 1e6:.1f} MB) lies beside this page.</p>'
+    return f"<section><h2>Pictures</h2>{body}</section>"
+
+
+def plots_section(plots):
+    parts = []
+    missing = []
+    for title, svg, sentence in plots:
+        if not svg:
+            missing.append(f"<li><b>{escape(title)}.</b> {escape(sentence)}</li>")
+            continue
+        wide = " class=wide" if title.startswith("Sections of") else ""
+        parts.append(f"<section{wide}><h2>{escape(title)}</h2>{svg}<p class=note>{escape(sentence)}</p></section>")
+    text = f"<div class=plots>{''.join(parts)}</div>" if parts else ""
+    if missing:
+        text += f"<section><h2>Not shown</h2><ul>{''.join(missing)}</ul></section>"
+    return text
+
+
+def settings_section(summary, recording):
+    attributes = recording.attributes if recording else {}
+    versions = summary.get("versions") or {
+        k.removesuffix("_version"): v for k, v in attributes.items() if k in ("tendril_version", "mujoco_version")}
+    machine = summary.get("machine", {})
+    load = summary.get("load_average")
+    times = summary.get("step_time_us", summary.get("step_time", {}))
+    settings = summary.get("settings", [])
+    rows = [
+        ("command line", summary.get("command_line") or attributes.get("command_line")),
+        ("experiment file", summary.get("file")),
+        ("scene", summary.get("scene") or attributes.get("scene")),
+        ("seed", summary.get("seed", attributes.get("seed"))),
+        ("settings", "\n".join(f"{s.get('key')} = {s.get('value')}  ({s.get('origin')})" for s in settings)
+            if isinstance(settings, list) else json.dumps(settings)),
+        ("time step", number(float(t) * 1e3, "ms") if (t := summary.get("timestep", attributes.get("timestep"))) else None),
+        ("simulated", f"{summary['simulated_time']:g} of {summary['duration']:g} s, {summary.get('steps', '?')} steps"
+            if "simulated_time" in summary and "duration" in summary else None),
+        ("wall time", number(summary.get("wall_time"), "s") if "wall_time" in summary else None),
+        ("step times", ", ".join(f"{k.removesuffix('_us')} {number(v, 'us')}" for k, v in times.items())),
+        ("notices", "\n".join(summary.get("notices", []))),
+        ("versions", ", ".join(f"{k} {v}" for k, v in versions.items())),
+        ("machine", ", ".join(f"{v} cores" if k == "cores" else str(v) for k, v in machine.items())
+            if isinstance(machine, dict) else str(machine)),
+        ("load average", ", ".join(f"{v:.2f}" for v in load) if load else None),
+        ("recording", f"{recording.rows} rows, outcome “{attributes.get('outcome', 'unknown')}”" if recording else None),
+    ]
+    body = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v).replace(chr(10), '<br>')}</td></tr>" for k, v in rows
+                   if v not in (None, ""))
+    metrics = "".join(f"<tr><th>{escape(k)}</th><td class=number>{escape(number(v))}</td></tr>"
+                      for k, v in summary.get("metrics", {}).items())
+    more = (f"<details><summary>All metrics (SI units, times in µs)</summary><table><tbody>{metrics}</tbody></table></details>"
+            if metrics else "")
+    return f"<section><h2>Run</h2><table><tbody>{body}</tbody></table>{more}</section>"
+
+
+def page(folder, summary, recording, plots, problems):
+    title = summary.get("experiment") or (recording.attributes.get("experiment_name") if recording else "") or folder.name
+    text, kind = verdict(summary, recording)
+    reason = summary.get("reason") or ""
+    stop = f'<section class="stop"><b>{escape(reason)}</b></section>' if reason else ""
+    notes = "".join(f"<section><p class=note>{escape(p)}</p></section>" for p in problems)
+    scene = summary.get("scene") or (recording.attributes.get("scene", "") if recording else "")
+    seed = f", seed {summary['seed']}" if "seed" in summary else ""
+    return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}: {escape(text)}</title>'
+            f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head><body><main>'
+            f'<header><h1>{escape(title)}</h1><span class="badge {kind}">{escape(text)}</span></header>'
+            f"<p class=sub>{escape(scene)}{escape(seed)}</p>{stop}{numbers_row(summary)}{checks_section(summary)}"
+            f"{pictures_section(folder)}{notes}{plots_section(plots)}{settings_section(summary, recording)}"
+            f"<footer>Written {datetime.datetime.now().astimezone():%Y-%m-%d %H:%M %Z} by apps/report/report.py</footer>"
+            "</main></body></html>\n")
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     epilog="example: report.py out/tube_insertion")
+    parser.add_argument("folder", metavar="DIR", type=pathlib.Path, help="folder of one run's results")
+    folder = parser.parse_args(arguments).folder
+    if not folder.is_dir():
+        print(f"report: {folder}: must be a folder", file=sys.stderr)
+        return 2
+    try:
+        summary_file = folder / "summary.json"
+        summary = json.loads(summary_file.read_text(encoding="utf-8")) if summary_file.is_file() else {}
+    except (OSError, ValueError) as error:
+        print(f"report: {summary_file}: {error}", file=sys.stderr)
+        return 4
+    recording, plots, problems = None, [], []
+    recording_file = folder / "rollout.h5"
+    if recording_file.is_file():
+        try:
+            recording = Recording(recording_file)
+            if recording.rows:
+                plots = make_plots(recording, summary)
+            if recording.model_error:
+                problems.append("The names of the sensors could not be read, so their plots are missing: "
+                                + recording.model_error)
+        except ImportError as error:
+            print(f"report: Python module {error.name or error} is missing: pip install numpy h5py matplotlib",
+                  file=sys.stderr)
+            return 4
+        except (OSError, KeyError, ValueError) as error:
+            problems.append(f"rollout.h5 could not be read: {error}")
+    elif not summary:
+        print(f"report: {folder}: has neither summary.json nor rollout.h5", file=sys.stderr)
+        return 4
+    else:
+        problems.append("The run was not recorded, so there are no plots.")
+    try:
+        (folder / "report.html").write_text(page(folder, summary, recording, plots, problems), encoding="utf-8")
+    except OSError as error:
+        print(f"report: {error}", file=sys.stderr)
+        return 4
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
