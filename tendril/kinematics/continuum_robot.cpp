@@ -1,7 +1,6 @@
 #include "tendril/kinematics/continuum_robot.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <cstdio>
 #include <string>
