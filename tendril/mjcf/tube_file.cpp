@@ -57,18 +57,23 @@ std::vector<Vector3d> read_centreline(const Fields& fields) {
 
 void check_geometry(const Fields& fields, const TubeDescription& tube) {
   try {
-    static_cast<void>(rounded_path(tube.centreline, tube.corner_radius));
+    if (tube.corner_radius > 0.0) {
+      static_cast<void>(rounded_path(tube.centreline, tube.corner_radius));
+    } else {
+      static_cast<void>(Path(tube.centreline));
+    }
   } catch (const ModelError& error) {
     fields.refuse("centreline", error.what());
   }
   const double ring_radius = tube.inner_radius + tube.wall_thickness;
   const double gap =
       2.0 * ring_radius * std::sin(std::numbers::pi / tube.staves) - 2.0 * tube.wall_thickness;
-  if (gap > tube.inner_radius) {
-    fields.refuse_object(fmt::format(
-        "staves = {}: they would stand {} m apart, must be at most inner_radius; give more or "
-        "thicker ones (wall_thickness)",
-        tube.staves, gap));
+  if (gap > tube.inner_radius / 2.0) {
+    fields.refuse_object(
+        fmt::format("staves = {}: they would stand {} m apart, must be at most half of "
+                    "inner_radius; give more or "
+                    "thicker ones (wall_thickness)",
+                    tube.staves, gap));
   }
   try {
     static_cast<void>(tube_staves(tube));
@@ -171,12 +176,12 @@ std::vector<TubeStave> tube_staves(const TubeDescription& tube) {
       const double a = 2.0 * std::numbers::pi * i / tube.staves;
       const Vector3d offset =
           ring_radius * (std::cos(a) * frame.col(0) + std::sin(a) * frame.col(1));
-      const double beyond_start = k == 0 ? 0.0 : -mitre(direction[k], direction[k - 1], offset);
-      const double beyond_end =
+      const double from_start = k == 0 ? 0.0 : mitre(direction[k], direction[k - 1], offset);
+      const double from_end =
           k + 1 == segments ? 0.0 : mitre(direction[k], direction[k + 1], offset);
-      const TubeStave stave{vertices[k] + offset + beyond_start * direction[k],
-                            vertices[k + 1] + offset + beyond_end * direction[k]};
-      if ((stave.end - stave.start).dot(direction[k]) < kShortestStave) {
+      const TubeStave stave{vertices[k] + offset + from_start * direction[k],
+                            vertices[k + 1] + offset + from_end * direction[k]};
+      if (!((stave.end - stave.start).dot(direction[k]) >= kShortestStave)) {
         throw ModelError(
             fmt::format("corner_radius = {}: the tube folds in a bend, its legs must be longer or "
                         "corner_radius "

@@ -1,6 +1,7 @@
 // The chain of links, driven by its native servos and settled without gravity, against the
 // constant-curvature kinematics of tendril::core.
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numbers>
@@ -70,25 +71,142 @@ Deviation deviation(const RobotDescription& robot, SectionStates states) {
 }  // namespace
 
 TEST_CASE("arc fidelity: a settled section is the constant-curvature arc", "[mjcf]") {
-  struct Case {
-    const char* name;
-    int links;
-    double bend;       // [rad]
-    double tolerance;  // part of the length; the bars for 0 g
-  };
-  const auto c = GENERATE(values<Case>({{"N = 10, 60 deg", 10, 60 * kDegree, 1.5e-3},
-                                        {"N = 10, 90 deg", 10, 90 * kDegree, 1.5e-3},
-                                        {"N = 20, 60 deg", 20, 60 * kDegree, 3e-4},
-                                        {"N = 20, 90 deg", 20, 90 * kDegree, 3e-4}}));
+  // Joints at mid-link: in the plane of the bend the tip is beta^2/12 of the chord short, beta
+  // being the bend of one link; the order of the axes adds a fifth of that at most. At 60 deg this
+  // is 0.11 % and 0.03 %.
+  const auto error_budget = [](double beta) { return beta * beta / 10.0; };
+  const int links = GENERATE(10, 20);
+  const double theta = GENERATE(60 * kDegree, 90 * kDegree);
   const std::string compliance = GENERATE("section", "link");
   const double phi = GENERATE(0.0, 90 * kDegree, 200 * kDegree);
-  CAPTURE(c.name, compliance, phi);
+  CAPTURE(links, theta, compliance, phi);
   const RobotDescription robot =
-      parse_robot("compliance = \"" + compliance + "\"\n" + section_text(0.1, c.links), "arm.toml");
-  const std::vector<SectionState> states{{.theta = c.bend, .phi = phi}};
+      parse_robot("compliance = \"" + compliance + "\"\n" + section_text(0.1, links), "arm.toml");
+  const std::vector<SectionState> states{{.theta = theta, .phi = phi}};
   const Deviation d = deviation(robot, states);
   CAPTURE(d.position, d.direction, d.turn);
-  CHECK(d.position < c.tolerance);
-  CHECK(d.direction < 0.02);
-  CHECK(d.turn < 0.02);
+  CHECK(d.position < error_budget(theta / links));
+  CHECK(d.direction < 1.2 * error_budget(theta / links));
+  CHECK(d.turn < 0.2 * error_budget(theta / links) * links);
+}
+
+TEST_CASE("arc fidelity: twice the links, a quarter of the error", "[mjcf]") {
+  const std::vector<SectionState> states{{.theta = 1.5, .phi = 0.6}};
+  const auto error = [&](int links) {
+    return deviation(parse_robot(section_text(0.1, links), "arm.toml"), states).position;
+  };
+  const double ratio = error(8) / error(16);
+  CHECK(ratio == Approx(4.0).epsilon(0.1));
+}
+
+// Where later pieces lever the direction error of the earlier ones: parts of beta^2, beta being the
+// largest bend of one link. 0.14 of it is the measured worst.
+double compound_budget(double beta) { return beta * beta / 6.0; }
+
+TEST_CASE("arc fidelity: three sections bent in three planes", "[mjcf]") {
+  const int links = GENERATE(10, 20);
+  const std::string compliance = GENERATE("section", "link");
+  CAPTURE(links, compliance);
+  std::string text = "compliance = \"" + compliance + "\"\n";
+  for (int i = 0; i < 3; ++i) text += section_text(0.1, links);
+  const std::vector<SectionState> states{{.theta = 60 * kDegree, .phi = 0.3},
+                                         {.theta = 60 * kDegree, .phi = 2.4},
+                                         {.theta = 60 * kDegree, .phi = -1.9}};
+  const Deviation d = deviation(parse_robot(text, "arm.toml"), states);
+  CAPTURE(d.position, d.direction, d.turn);
+  CHECK(d.position < compound_budget(60 * kDegree / links));
+  CHECK(d.direction < 2.0 * compound_budget(60 * kDegree / links));
+  CHECK(d.turn < 2.0 * compound_budget(60 * kDegree / links));
+}
+
+TEST_CASE("arc fidelity: sub-section weights shape the chain", "[mjcf]") {
+  const std::string compliance = GENERATE("section", "link");
+  CAPTURE(compliance);
+  const std::string weights =
+      GENERATE("length_weights = [2, 4, 1]\nangle_weights = [1, 0.001, 0.5]\n",
+               "length_weights = [1, 2, 1]\nangle_weights = [1, 0, 1]\n");
+  const RobotDescription robot = parse_robot(
+      "compliance = \"" + compliance + "\"\n" + section_text(0.1, 28, weights), "arm.toml");
+  const std::vector<SectionState> states{{.theta = 80 * kDegree, .phi = -0.7}};
+  const Deviation d = deviation(robot, states);
+  CAPTURE(d.position, d.turn);
+  const LinkLayout layout = link_layout(robot.kinematics().section(0), 28);
+  const double beta =
+      states[0].theta * *std::max_element(layout.bend_share.begin(), layout.bend_share.end());
+  CHECK(d.position < compound_budget(beta));
+  CHECK(d.turn < 2.0 * compound_budget(beta));
+  // The same bend spread evenly ends elsewhere: the weights matter in this test.
+  const ContinuumRobot even({{.length = 0.1}});
+  CHECK((tip_pose(even, states).translation() - tip_pose(robot.kinematics(), states).translation())
+            .norm() > 2e-3);
+}
+
+TEST_CASE("arc fidelity: telescopic sections reach the commanded lengths", "[mjcf]") {
+  constexpr double kLengthTolerance = 5e-5;  // [m]
+  const std::string compliance = GENERATE("section", "link");
+  CAPTURE(compliance);
+  std::string text = "compliance = \"" + compliance + "\"\n";
+  for (int i = 0; i < 3; ++i) text += section_text(0.05, 10, "variable_length = 0.1\n");
+  const RobotDescription robot = parse_robot(text, "arm.toml");
+  const std::vector<SectionState> states{{.theta = 50 * kDegree, .phi = 0.3, .extension = 0.08},
+                                         {.theta = 30 * kDegree, .phi = 2.4, .extension = 0.03},
+                                         {.theta = 60 * kDegree, .phi = -1.9, .extension = 0.09}};
+  const Simulation simulation = settled(robot, states);
+  for (int i = 1; i <= 3; ++i) {
+    CAPTURE(i);
+    const double s = states[static_cast<std::size_t>(i - 1)].extension;
+    CHECK(std::abs(simulation.sum_of_slides(i, 10) - (s - 0.05)) < kLengthTolerance);
+  }
+  const Eigen::Isometry3d X_BE = tip_pose(robot.kinematics(), states);
+  const Eigen::Vector3d p_BT = simulation.site_pose(names::kTip).translation();
+  CAPTURE((p_BT - X_BE.translation()).norm() / 0.35);
+  CHECK((p_BT - X_BE.translation()).norm() < 1.5e-3 * 0.35);
+}
+
+TEST_CASE("arc fidelity: feed and spin move the base as the kinematics do", "[mjcf]") {
+  const RobotDescription robot =
+      parse_robot(section_text(0.1, 10) + "[base]\nfeed = 0.2\nspin = true\n", "arm.toml");
+  const std::vector<SectionState> states{{.theta = 1.0, .phi = 0.4}};
+  const BaseState base{.feed = 0.12, .spin = 0.8};
+  // At its force limit the feed servo needs a timestep below mass / kv = 4 ms.
+  Simulation simulation(continuum_mjcf(robot));
+  simulation.set_gravity(Eigen::Vector3d::Zero());
+  simulation.command(robot, states, base);
+  simulation.run(2.0);
+  CHECK(simulation.speed() < 1e-3);
+  const Eigen::Isometry3d X_BE = tip_pose(robot.kinematics(), states, base);
+  CHECK((simulation.site_pose(names::kTip).translation() - X_BE.translation()).norm() < 1.5e-4);
+}
+
+TEST_CASE("servo: a step far beyond the torque limit settles", "[mjcf]") {
+  // With all damping inside the limit the default arm swings between +3 and -3 N m for ever.
+  const std::string compliance = GENERATE("section", "link");
+  const auto integrator = GENERATE(mjINT_DISCRETE, mjINT_IMPLICITFAST);
+  CAPTURE(compliance, static_cast<int>(integrator));
+  const RobotDescription robot = parse_robot(
+      "compliance = \"" + compliance + "\"\n[[section]]\nconstant_length = 0.1\nbend_limit = 3.1\n",
+      "arm.toml");
+  Simulation simulation(continuum_mjcf(robot));
+  simulation.model->opt.integrator = integrator;
+  const std::vector<SectionState> states{{.theta = 1.5, .phi = 0.5}};
+  simulation.command(robot, states);
+  simulation.run(2.0);
+  CHECK(simulation.speed() < kRestSpeed);
+}
+
+TEST_CASE("statics: a passive horizontal arm sags like the linear beam", "[mjcf]") {
+  constexpr double kGravity = 9.81, kStiffness = 0.2, kLength = 0.3, kMass = 0.21;
+  const double beam = kMass * kGravity * std::pow(kLength, 3) / (8.0 * kStiffness);
+  CHECK(beam == Approx(0.0348).margin(5e-5));
+  std::string text;
+  for (int i = 0; i < 3; ++i) text += section_text(0.1, 10, "bending_stiffness = 0.2\n");
+  Simulation simulation(continuum_mjcf(parse_robot(text, "arm.toml")));
+  simulation.set_gravity({-kGravity, 0.0, 0.0});
+  simulation.model->opt.disableflags |= mjDSBL_ACTUATION;
+  simulation.model->opt.timestep = 0.01;
+  simulation.run(4.0);
+  CHECK(simulation.speed() < 1e-3);
+  const double sag = -simulation.site_pose(names::kTip).translation().x();
+  CAPTURE(sag, beam);
+  CHECK(sag == Approx(beam).epsilon(0.02));  // the bend is large enough to shorten the lever by 1 %
 }
