@@ -316,7 +316,8 @@ TEST_CASE("fabrikx: stops with a reason when nothing moves any more", "[ik]") {
   CHECK(result.position_error == Approx(0.2));
 }
 
-TEST_CASE("fabrikx: the forward bend cap hands the limit on where the plain method stalls", "[ik]") {
+TEST_CASE("fabrikx: the forward bend cap hands the limit on where the plain method stalls",
+          "[ik]") {
   const ContinuumRobot robot = plain_robot();
   TipTarget target;
   target.X_BG.translation() = Vector3d(0.05, 0.02, 0.25);
