@@ -29,6 +29,21 @@ herr_t collect(unsigned position, const H5E_error2_t* error, void* client) {
   return 0;
 }
 
+Reason innermost_reason() {
+  Reason reason;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect, &reason);
+  return reason;
+}
+
+std::string one_line(const std::filesystem::path& file, const std::string& what,
+                     const Reason& reason) {
+  const std::string& text = reason.system.empty() ? reason.innermost : reason.system;
+  std::string message = file.string() + ": " + what + (text.empty() ? "" : ": " + text);
+  for (char& c : message)
+    if (std::iscntrl(static_cast<unsigned char>(c)) != 0) c = ' ';
+  return message;
+}
+
 }  // namespace
 
 Session::Session() : lock_(library_mutex()) {
@@ -42,13 +57,13 @@ Session::Session() : lock_(library_mutex()) {
 Session::~Session() { H5Eset_auto2(H5E_DEFAULT, printer_, printer_data_); }
 
 void fail(const std::filesystem::path& file, const std::string& what) {
-  Reason reason;
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect, &reason);
-  const std::string& text = reason.system.empty() ? reason.innermost : reason.system;
-  std::string message = file.string() + ": " + what + (text.empty() ? "" : ": " + text);
-  for (char& c : message)
-    if (std::iscntrl(static_cast<unsigned char>(c)) != 0) c = ' ';
-  throw RolloutError(message);
+  throw RolloutError(one_line(file, what, innermost_reason()));
+}
+
+void refuse(const std::filesystem::path& file, const std::string& what) {
+  const Reason reason = innermost_reason();
+  if (!reason.system.empty()) throw RolloutError(one_line(file, what, reason));
+  throw RolloutFormatError(one_line(file, what, reason));
 }
 
 }  // namespace tendril::hdf5

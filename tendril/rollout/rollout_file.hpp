@@ -18,6 +18,13 @@ class RolloutError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Thrown when a file is no recording, or a truncated or damaged one: the user named the wrong file
+/// or lost part of it.
+class RolloutFormatError : public RolloutError {
+ public:
+  using RolloutError::RolloutError;
+};
+
 /// Sizes of one row, from the model.
 struct RolloutLayout {
   int nq = 0, nv = 0, nu = 0, na = 0, nsensordata = 0, npluginstate = 0, nmocap = 0;

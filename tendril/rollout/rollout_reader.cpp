@@ -21,7 +21,7 @@ class Source {
   Handle file_id, group;
 
   [[noreturn]] void damaged(const std::string& name) const {
-    hdf5::fail(file, std::string(kDamaged) + ": " + name);
+    hdf5::refuse(file, std::string(kDamaged) + ": " + name);
   }
 
   [[nodiscard]] Handle open(const std::string& name) const {
@@ -156,12 +156,13 @@ void RolloutReader::Impl::open(const std::filesystem::path& file) {
   source.file = file;
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
-  if (!std::filesystem::exists(status)) throw RolloutError(file.string() + ": no such file");
+  if (!std::filesystem::exists(status)) throw RolloutFormatError(file.string() + ": no such file");
   if (!std::filesystem::is_regular_file(status))
-    throw RolloutError(file.string() + ": is not a file");
+    throw RolloutFormatError(file.string() + ": is not a file");
   const htri_t is_hdf5 = H5Fis_hdf5(file.c_str());
-  if (is_hdf5 < 0) hdf5::fail(file, "cannot be read");
-  if (is_hdf5 == 0) throw RolloutError(file.string() + ": is not a recording (not an HDF5 file)");
+  if (is_hdf5 < 0) hdf5::refuse(file, "cannot be read");
+  if (is_hdf5 == 0)
+    throw RolloutFormatError(file.string() + ": is not a recording (not an HDF5 file)");
 
   const Handle access(H5Pcreate(H5P_FILE_ACCESS));
   H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
@@ -169,10 +170,10 @@ void RolloutReader::Impl::open(const std::filesystem::path& file) {
   source.file_id = Handle(H5Fopen(file.c_str(), H5F_ACC_RDONLY, access));
   if (!source.file_id.valid())
     source.file_id = Handle(H5Fopen(file.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access));
-  if (!source.file_id.valid()) hdf5::fail(file, kDamaged);
+  if (!source.file_id.valid()) hdf5::refuse(file, kDamaged);
   source.group = Handle(H5Gopen2(source.file_id, format::kGroup, H5P_DEFAULT));
   if (!source.group.valid())
-    throw RolloutError(file.string() + ": is not a recording (there is no group /rollout_0)");
+    throw RolloutFormatError(file.string() + ": is not a recording (there is no group /rollout_0)");
 }
 
 void RolloutReader::Impl::read_attributes() {
@@ -183,11 +184,12 @@ void RolloutReader::Impl::read_attributes() {
   };
   std::int64_t version = 0;
   if (!integer("format_version", version))
-    throw RolloutError(source.file.string() +
-                       ": is not a recording (/rollout_0 has no format_version)");
+    throw RolloutFormatError(source.file.string() +
+                             ": is not a recording (/rollout_0 has no format_version)");
   if (version != format::kVersion)
-    throw RolloutError(source.file.string() + ": format_version = " + std::to_string(version) +
-                       ", this program reads " + std::to_string(format::kVersion));
+    throw RolloutFormatError(source.file.string() +
+                             ": format_version = " + std::to_string(version) +
+                             ", this program reads " + std::to_string(format::kVersion));
   std::int64_t interval = 0;
   if (!integer("integration_interval", interval)) source.damaged("integration_interval");
   layout.integration_interval = static_cast<int>(interval);

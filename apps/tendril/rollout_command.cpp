@@ -1,0 +1,270 @@
+#include "apps/tendril/rollout_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "apps/host/replay.hpp"
+#include "apps/host/run.hpp"
+#include "apps/tendril/progress.hpp"
+#include "tendril/model_error.hpp"
+#include "tendril/rollout/rollout_file.hpp"
+
+namespace tendril {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kExitDifferent = 1;
+constexpr std::size_t kShownText = 100;  // bytes of an attribute that `info` shows in full
+
+struct RolloutArguments {
+  std::string file;
+  std::string attribute;
+  bool json = false;
+  bool quiet = false;
+};
+
+// Text goes out whole or the command fails: a full disk behind `>` must not pass for success.
+void print(const std::string& text) {
+  if (!(std::cout << text).flush()) throw host::OutputError("stdout: could not be written");
+}
+
+std::string json_text(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+// Everything that a command does with a recording; a file that is none is the user's mistake.
+template <class Work>
+void with_recording(const std::string& file, Work&& work) {
+  std::unique_ptr<RolloutReader> reader;
+  try {
+    reader = std::make_unique<RolloutReader>(file);
+    work(*reader);
+  } catch (const RolloutFormatError& error) {
+    const std::string text = error.what();
+    throw ModelError(text.starts_with(file) ? text : file + ": " + text);
+  }
+}
+
+struct Summary {
+  std::string outcome;
+  std::int64_t rows = 0;
+  double duration = 0.0;  // s
+  std::int64_t full_states = 0;
+  std::uintmax_t file_size = 0;  // bytes
+};
+
+Summary summary_of(RolloutReader& reader, const std::string& file) {
+  Summary summary;
+  summary.rows = reader.row_count();
+  if (summary.rows > 0) {
+    const double start = reader.row(0).time;
+    summary.duration = reader.row(summary.rows - 1).time - start;
+  }
+  summary.full_states = static_cast<std::int64_t>(reader.integration_rows().size());
+  std::error_code ignored;
+  summary.file_size = std::filesystem::file_size(file, ignored);
+  const auto outcome = reader.attributes().find("outcome");
+  if (outcome != reader.attributes().end()) summary.outcome = outcome->second;
+  return summary;
+}
+
+Json sizes_json(const RolloutLayout& layout) {
+  return {{"nq", layout.nq},
+          {"nv", layout.nv},
+          {"nu", layout.nu},
+          {"na", layout.na},
+          {"nsensordata", layout.nsensordata},
+          {"npluginstate", layout.npluginstate},
+          {"nmocap", layout.nmocap},
+          {"nintegration", layout.nintegration}};
+}
+
+std::string info_json(RolloutReader& reader, const std::string& file) {
+  const Summary summary = summary_of(reader, file);
+  Json attributes = Json::object();
+  for (const auto& [name, text] : reader.attributes()) attributes[name] = text;
+  return json_text({{"file", file},
+                    {"outcome", summary.outcome},
+                    {"rows", summary.rows},
+                    {"duration", summary.duration},
+                    {"file_size", summary.file_size},
+                    {"sizes", sizes_json(reader.layout())},
+                    {"full_states", summary.full_states},
+                    {"integration_interval", reader.layout().integration_interval},
+                    {"attributes", attributes}});
+}
+
+std::string info_text(RolloutReader& reader, const std::string& file) {
+  const Summary summary = summary_of(reader, file);
+  const auto line = [](const std::string& name, const std::string& value) {
+    return fmt::format("{:<22}{}\n", name, value);
+  };
+  const double bytes_per_row = static_cast<double>(summary.file_size) /
+                               static_cast<double>(std::max<std::int64_t>(summary.rows, 1));
+  std::string text = file + "\n";
+  text += line("outcome", summary.outcome == "running"
+                              ? "running: not finished, or its process was killed"
+                              : summary.outcome);
+  text +=
+      line("rows", fmt::format("{}, {:.6g} s of simulated time", summary.rows, summary.duration));
+  text +=
+      line("file size", fmt::format("{:.2f} MB, {:.0f} bytes a row",
+                                    1e-6 * static_cast<double>(summary.file_size), bytes_per_row));
+  const RolloutLayout& layout = reader.layout();
+  text += line("model",
+               fmt::format("nq {}, nv {}, nu {}, na {}, nsensordata {}, npluginstate {}, nmocap {}",
+                           layout.nq, layout.nv, layout.nu, layout.na, layout.nsensordata,
+                           layout.npluginstate, layout.nmocap));
+  text +=
+      line("full states", fmt::format("{} of {} numbers, one every {} rows", summary.full_states,
+                                      layout.nintegration, layout.integration_interval));
+  for (const auto& [name, value] : reader.attributes()) {
+    if (name == "outcome" || name == "format") continue;
+    const bool short_enough = value.size() <= kShownText && value.find('\n') == std::string::npos;
+    text += line(name, short_enough ? value : fmt::format("({} bytes of text)", value.size()));
+  }
+  return text;
+}
+
+void info(const RolloutArguments& arguments) {
+  with_recording(arguments.file, [&](RolloutReader& reader) {
+    if (!arguments.attribute.empty()) {
+      const auto found = reader.attributes().find(arguments.attribute);
+      if (found == reader.attributes().end()) {
+        std::string names;
+        for (const auto& [name, text] : reader.attributes())
+          names += (names.empty() ? "" : ", ") + name;
+        throw ModelError(fmt::format("{}: attribute: {}: must be one of {}", arguments.file,
+                                     arguments.attribute, names));
+      }
+      print(found->second);
+      return;
+    }
+    print(arguments.json ? info_json(reader, arguments.file) : info_text(reader, arguments.file));
+  });
+}
+
+std::string verdict(const host::ReplayResult& result) {
+  if (result.identical()) return "identical";
+  return result.first_difference->field == "engine" ? "engine failure" : "different";
+}
+
+Json replay_json(const host::ReplayResult& result, const std::string& file) {
+  Json json = {
+      {"file", file},
+      {"verdict", verdict(result)},
+      {"rows", result.rows},
+      {"compared_steps", result.compared_steps},
+      {"recorded_with", {{"mujoco", result.recorded_mujoco}, {"tendril", result.recorded_tendril}}},
+      {"replayed_with",
+       {{"mujoco", result.replaying_mujoco}, {"tendril", result.replaying_tendril}}},
+      {"first_difference", nullptr}};
+  if (result.first_difference) {
+    const host::ReplayDifference& difference = *result.first_difference;
+    // As text: JSON has no NaN, and every digit counts.
+    json["first_difference"] = {{"step", difference.step},
+                                {"field", difference.field},
+                                {"index", difference.index},
+                                {"recorded", fmt::format("{}", difference.recorded)},
+                                {"replayed", fmt::format("{}", difference.replayed)},
+                                {"reason", difference.reason}};
+  }
+  return json;
+}
+
+std::string replay_text(const host::ReplayResult& result, const std::string& file) {
+  std::string text;
+  if (result.identical()) {
+    text = fmt::format("{}: identical: {} steps, bit for bit\n", file, result.compared_steps);
+  } else {
+    const host::ReplayDifference& difference = *result.first_difference;
+    if (difference.field == "engine") {
+      text = fmt::format("{}: different: step {}: the engine stopped: {}\n", file, difference.step,
+                         difference.reason);
+    } else {
+      text = fmt::format(
+          "{}: different: step {}: {}[{}]: recorded {}, replayed {}; {} steps before it are "
+          "identical\n",
+          file, difference.step, difference.field, difference.index, difference.recorded,
+          difference.replayed, result.compared_steps);
+    }
+  }
+  if (!result.same_versions()) {
+    text += fmt::format(
+        "versions differ: recorded with MuJoCo {} and tendril {}, replayed with MuJoCo {} and "
+        "tendril {}\n",
+        result.recorded_mujoco, result.recorded_tendril, result.replaying_mujoco,
+        result.replaying_tendril);
+  }
+  return text;
+}
+
+int replay(const RolloutArguments& arguments) {
+  host::ReplayResult result;
+  with_recording(arguments.file, [&](RolloutReader& reader) {
+    ProgressBar bar(arguments.quiet || arguments.json);
+    const std::int64_t rows = reader.row_count();
+    const double start = rows > 0 ? reader.row(0).time : 0.0;
+    const double duration = rows > 0 ? reader.row(rows - 1).time - start : 0.0;
+    const auto begin = std::chrono::steady_clock::now();
+    auto shown = begin;
+    result = host::replay(reader, [&](std::int64_t, double time) {
+      const auto now = std::chrono::steady_clock::now();
+      if (now - shown < std::chrono::milliseconds(100)) return;
+      shown = now;
+      const double wall = std::chrono::duration<double>(now - begin).count();
+      bar.show({time - start, duration, (time - start) / wall});
+    });
+  });
+  print(arguments.json ? json_text(replay_json(result, arguments.file))
+                       : replay_text(result, arguments.file));
+  return result.identical() ? 0 : kExitDifferent;
+}
+
+}  // namespace
+
+CLI::App* add_rollout_command(CLI::App& app, int& exit_code) {
+  CLI::App* const command = app.add_subcommand("rollout", "Works on recordings");
+  command->require_subcommand(1);
+  command->footer("Example: tendril rollout info runs/tube_insertion/rollout.h5");
+  const auto arguments = std::make_shared<RolloutArguments>();
+  const auto add_file = [&](CLI::App* subcommand) {
+    subcommand->add_option("file", arguments->file, "recording (.h5)")->required();
+    subcommand->add_flag("--json", arguments->json, "print JSON");
+  };
+
+  CLI::App* const info_command = command->add_subcommand(
+      "info", "Prints what a recording holds: rows, sizes, versions, outcome");
+  add_file(info_command);
+  info_command->add_option(
+      "--attribute", arguments->attribute,
+      "print the whole text of one attribute, such as model_xml or experiment");
+  info_command->footer(
+      "Example: tendril rollout info rollout.h5\n"
+      "         tendril rollout info rollout.h5 --attribute model_xml > scene.xml");
+  info_command->callback([arguments, &exit_code] {
+    info(*arguments);
+    exit_code = 0;
+  });
+
+  CLI::App* const replay_command = command->add_subcommand(
+      "replay", "Steps a recording again and reports the first step that differs in any bit");
+  add_file(replay_command);
+  replay_command->add_flag("-q,--quiet", arguments->quiet, "no progress bar");
+  replay_command->footer(
+      "Exit code: 0 every step is identical, 1 one differs.\n"
+      "Example: tendril rollout replay rollout.h5");
+  replay_command->callback([arguments, &exit_code] { exit_code = replay(*arguments); });
+  return command;
+}
+
+}  // namespace tendril
