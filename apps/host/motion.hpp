@@ -28,8 +28,8 @@ enum class Interpolation {
 struct Motion {
   std::string body;  ///< name of a mocap body
   MotionKind kind = MotionKind::Lissajous;
-  std::optional<Eigen::Vector3d>
-      center;  ///< Lissajous, circle; without it, where the scene puts the body [m]
+  std::optional<Eigen::Vector3d> center =
+      {};  ///< Lissajous, circle; without it, where the scene puts the body [m]
 
   // Lissajous; before `start` the body stays where it is at `start`
   Eigen::Vector3d amplitude = Eigen::Vector3d::Zero();  ///< [m]
@@ -38,8 +38,8 @@ struct Motion {
   double start = 0.0;                                   ///< [s]
 
   // Waypoints; before the first time the first point, after the last time the last one
-  std::vector<double> times;  ///< [s], strictly increasing, one per point
-  std::vector<Eigen::Vector3d> points;
+  std::vector<double> times = {};  ///< [s], strictly increasing, one per point
+  std::vector<Eigen::Vector3d> points = {};
   Interpolation interpolation = Interpolation::Smooth;
 
   // Circle: p = center + radius (cos(a) e1 + sin(a) e2), a = speed / radius max(0, t -

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <optional>
-#include <set>
+#include <sstream>
 #include <utility>
 
 #include "apps/host/engine_log.hpp"
@@ -51,17 +51,16 @@ class VirtualFiles {
   mjVFS vfs_;
 };
 
-std::string one_line(std::string text) {
-  std::string line;
-  for (const char c : text) {
-    if (c != '\n' && c != '\r') {
-      line += c;
-    } else if (!line.empty() && !line.ends_with("; ")) {
-      line += "; ";
-    }
+/// The lines of a text joined by "; ", without lines that repeat the one before.
+std::string one_line(const std::string& text) {
+  std::string joined, before;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line == before) continue;
+    joined += (joined.empty() ? "" : "; ") + line;
+    before = line;
   }
-  while (line.ends_with("; ")) line.resize(line.size() - 2);
-  return line;
+  return joined;
 }
 
 // ---- scene files -----------------------------------------------------------------------------
@@ -132,6 +131,32 @@ std::vector<RobotOverride> robot_overrides(std::span<const Setting> settings) {
   return overrides;
 }
 
+std::string known_controllers() {
+  std::string names;
+  for (int i = 0; i < mjp_pluginCount(); ++i) {
+    const std::string name = mjp_getPluginAtSlot(i)->name;
+    if (name.starts_with("tendril.")) names += (names.empty() ? "" : ", ") + name;
+  }
+  return names;
+}
+
+/// Drops the settings of a robot file's controller that the plugin which replaces it does not know.
+std::string without_foreign_settings(const std::string& text, const mjpPlugin& plugin) {
+  toml::table robot = toml::parse(text);
+  if (toml::table* const controller = robot["controller"].as_table()) {
+    const char* const* const known = plugin.attributes;
+    for (auto it = controller->begin(); it != controller->end();) {
+      const std::string key(it->first.str());
+      const bool keep = key == "plugin" || std::find(known, known + plugin.nattribute, key) !=
+                                               known + plugin.nattribute;
+      it = keep ? std::next(it) : controller->erase(it);
+    }
+  }
+  std::ostringstream out;
+  out << robot;
+  return out.str();
+}
+
 /// Reads a robot or tube file, applies the overrides to a robot, and parses it, so that an error
 /// names file and line.
 ModelFile read_model_file(std::string name, fs::path path,
@@ -139,14 +164,24 @@ ModelFile read_model_file(std::string name, fs::path path,
   ModelFile file{std::move(name), std::move(path), {}, {}};
   file.text = read_text_file(file.path);
   file.kind = kind_of(file.text);
+  const std::string shown = file.path.string();
   if (file.kind == "tube") {
-    (void)parse_tube(file.text, file.path.string());
-  } else {
-    (void)parse_robot(file.text, file.path.string());
-    if (!overrides.empty()) {
-      file.text = with_overrides(file.text, overrides, file.path.string());
-      (void)parse_robot(file.text, file.path.string());
+    (void)parse_tube(file.text, shown);
+    return file;
+  }
+  (void)parse_robot(file.text, shown);
+  for (const RobotOverride& change : overrides) {
+    if (change.key != "controller.plugin") continue;
+    const std::string plugin_name = setting_word({.key = change.key, .value = change.value});
+    if (const mjpPlugin* plugin = mjp_getPlugin(plugin_name.c_str(), nullptr)) {
+      file.text = without_foreign_settings(file.text, *plugin);
     }
+  }
+  if (!overrides.empty()) file.text = with_overrides(file.text, overrides, shown);
+  const std::string controller = parse_robot(file.text, shown).controller.plugin;
+  if (!controller.empty() && mjp_getPlugin(controller.c_str(), nullptr) == nullptr) {
+    throw ModelError(fmt::format("{}: controller.plugin: {}: must be a loaded plugin: {}", shown,
+                                 controller, known_controllers()));
   }
   return file;
 }
@@ -529,21 +564,21 @@ Scene load_scene(const fs::path& file, std::span<const Setting> settings) {
       }
     }
     for (const ModelFile& model : models) {
-      if (!overrides.empty() && model.kind != "tube") files.add(model.name, model.text);
+      if (!overrides.empty() && model.kind != "tube") files.add(model.path.string(), model.text);
     }
     spec.reset(mj_parseXML(name.c_str(), files.get(), error, kErrorSize));
   }
   if (!spec) throw ModelError(fmt::format("{}: {}", name, one_line(error)));
 
   scene.model = compiled(*spec, files, name);
-  for (const ModelFile& model : models) check_options(scene.model->opt, model, name, scene.notices);
   apply_settings(settings, *scene.model);
+  for (const ModelFile& model : models) check_options(scene.model->opt, model, name, scene.notices);
   scene.model_xml = flattened(*spec, *scene.model, scene.notices);
-  for (std::string& warning : take_engine_warnings()) {
+  for (const std::string& warning : take_engine_warnings()) {
     // Conflicts of options with an attached robot are what check_options reports in words of its
     // own.
     if (warning.find("Attach conflict") == std::string::npos) {
-      scene.notices.push_back(fmt::format("{}: {}", name, one_line(std::move(warning))));
+      scene.notices.push_back(fmt::format("{}: {}", name, one_line(warning)));
     }
   }
   return scene;

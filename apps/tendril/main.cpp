@@ -6,6 +6,7 @@
 #include "apps/tendril/doctor_command.hpp"
 #include "apps/tendril/model_command.hpp"
 #include "apps/tendril/run_command.hpp"
+#include "apps/tendril/view_command.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/rollout/rollout_file.hpp"
 
@@ -24,6 +25,17 @@ int fail(std::string message, int exit_code) {
   return exit_code;
 }
 
+/// CLI11 would only say that a command is missing.
+void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->check_name(argv[1])) return;
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
+  throw tendril::ModelError(std::string(argv[1]) + ": unknown command: must be one of " + names);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -37,8 +49,10 @@ int main(int argc, char** argv) {
   tendril::set_command_line(argc, argv);
   tendril::add_run_command(app, exit_code);
   tendril::add_model_command(app, exit_code);
+  tendril::add_view_command(app, exit_code);
   tendril::add_doctor_command(app, exit_code);
   try {
+    refuse_unknown_command(app, argc, argv);
     app.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {
     return app.exit(help_or_version);

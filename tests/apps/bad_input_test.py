@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""Feeds `tendril` input that is wrong in one place each time.
+
+Every case must end with the documented exit code and exactly one line on stderr that names
+the file or option, the field, the value and what is allowed; never a crash, never a run.
+
+usage: bad_input_test.py PROGRAM
+"""
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+USAGE, IO = 2, 4
+SECTION = '[[section]]\nconstant_length = 0.1\nbend_limit = 1.5\nlinks = 4\n'
+ROBOT = 'kind = "continuum"\n' + SECTION
+REACH = ROBOT + '[controller]\nplugin = "tendril.reach"\ntarget = "target"\n'
+SCENE = """<mujoco><compiler conflict="merge"/><asset><model name="arm" file="{arm}"/></asset>
+<worldbody>{bodies}<attach model="arm" body="base" prefix="A_"/></worldbody></mujoco>"""
+MOCAP = '<body name="target" mocap="true" pos="0 0 0.1"/>'
+FIXED = '<body name="target" pos="0 0 0.1"/>'
+EXPERIMENT = 'scene = "good.xml"\nduration = 0.01\n'
+CHECK = '[[check]]\nmetric = "tip_error_end"\nmax = 1\n'
+CIRCLE = '[[motion]]\nbody = "target"\nkind = "circle"\nradius = 0.1\nspeed = 0.1\n'
+
+FILES = {
+    "good.toml": REACH,
+    "good.xml": SCENE.format(arm="good.toml", bodies=MOCAP),
+    "good_experiment.toml": EXPERIMENT + CHECK + CIRCLE,
+    "fixed.xml": SCENE.format(arm="good.toml", bodies=FIXED),
+    "lacking.xml": SCENE.format(arm="good.toml", bodies=""),
+}
+
+
+def robot(change, old=""):
+    """The robot file with one piece of text replaced, or added at its end."""
+    return ROBOT.replace(old, change) if old else ROBOT + change
+
+
+def run(file, *options):
+    return ["run", file, "--no-record", "--duration", "0.01", *options]
+
+
+# name, files to write, arguments, exit code, pieces that stderr must contain
+CASES = [
+    # command line
+    ("no command", {}, [], USAGE, []),
+    ("unknown command", {}, ["rnu"], USAGE, ["rnu", "run"]),
+    ("unknown option", {}, ["run", "good.xml", "--sede", "1"], USAGE, ["--sede"]),
+    ("no file", {}, ["run"], USAGE, ["file"]),
+    ("missing file", {}, run("none.toml"), USAGE, ["none.toml", "No such file"]),
+    ("missing scene file", {}, run("none.xml"), USAGE, ["none.xml", "No such file"]),
+    ("a folder", {}, run("."), USAGE, ["is a folder"]),
+    ("unknown kind of file", {"a.txt": "x"}, run("a.txt"), USAGE, ["a.txt", ".txt", "must be an experiment"]),
+    ("seed is a word", {}, run("good.xml", "--seed", "abc"), USAGE, ["--seed", "abc", "integer"]),
+    ("seed is negative", {}, run("good.xml", "--seed=-1"), USAGE, ["--seed", "-1", "integer"]),
+    ("seed is a fraction", {}, run("good.xml", "--seed", "1.5"), USAGE, ["--seed", "1.5", "integer"]),
+    ("seed is too large", {}, run("good.xml", "--seed", "9" * 30), USAGE, ["--seed", "integer"]),
+    ("seed is given no value", {}, run("good.xml", "--seed"), USAGE, ["--seed"]),
+    ("duration is zero", {}, ["run", "good.xml", "--duration", "0"], USAGE, ["--duration", "0", "(0, 1e6]"]),
+    ("duration is negative", {}, ["run", "good.xml", "--duration=-3"], USAGE, ["--duration", "-3", "(0, 1e6]"]),
+    ("duration is NaN", {}, ["run", "good.xml", "--duration", "nan"], USAGE, ["--duration", "nan", "(0, 1e6]"]),
+    ("duration is infinite", {}, ["run", "good.xml", "--duration", "inf"], USAGE, ["--duration", "inf", "(0, 1e6]"]),
+    ("duration is a word", {}, ["run", "good.xml", "--duration", "10s"], USAGE, ["--duration", "10s", "(0, 1e6]"]),
+    ("set without value", {}, run("good.xml", "--set", "option.timestep"), USAGE, ["--set", "key=value"]),
+    ("set of an unknown key", {}, run("good.xml", "--set", "speed=1"), USAGE, ["--set", "speed", "option."]),
+    ("set of a bad timestep", {}, run("good.xml", "--set", "option.timestep=-1"), USAGE, ["option.timestep", "-1", "must be"]),
+    ("set of an unknown body", {}, run("good.xml", "--set", "body.x.mass=1"), USAGE, ["body.x.mass", "no such body"]),
+    ("set of an unknown robot key", {}, run("good.xml", "--set", "robot.section.1.lnks=3"), USAGE, ["lnks"]),
+    ("set of a bad robot value", {}, run("good.xml", "--set", "robot.section.1.links=0"), USAGE, ["links", "0"]),
+    ("unknown controller", {}, run("good.xml", "--controller", "tendril.nope"), USAGE,
+     ["controller.plugin", "tendril.nope", "tendril.reach"]),
+    ("output folder in a place that cannot be written", {}, ["run", "good.xml", "--out", "/proc/none"], IO, ["/proc/none", "writable folder"]),
+    ("output folder is a file", {}, ["run", "good.xml", "--out", "good.xml"], IO, ["good.xml", "writable folder"]),
+    ("model output cannot be written", {}, ["model", "good.toml", "-o", "/proc/none/a.xml"], IO, ["/proc/none/a.xml"]),
+    ("model of a missing file", {}, ["model", "none.toml"], USAGE, ["none.toml", "No such file"]),
+    # experiments
+    ("experiment: TOML syntax", {"e.toml": "scene = "}, run("e.toml"), USAGE, ["e.toml:1:"]),
+    ("experiment: empty", {"e.toml": ""}, run("e.toml"), USAGE, ["e.toml", "scene", "missing"]),
+    ("experiment: unknown key", {"e.toml": EXPERIMENT + "sede = 1\n"}, run("e.toml"), USAGE, ["e.toml:3", "sede", "must be one of"]),
+    ("experiment: scene is missing", {"e.toml": 'scene = "none.xml"\n'}, run("e.toml"), USAGE, ["none.xml", "No such file"]),
+    ("experiment: duration NaN", {"e.toml": 'scene = "good.xml"\nduration = nan\n'}, run("e.toml"), USAGE, ["e.toml:2", "duration", "nan", "(0, 1e6]"]),
+    ("experiment: duration negative", {"e.toml": 'scene = "good.xml"\nduration = -1\n'}, run("e.toml"), USAGE, ["e.toml:2", "duration", "-1"]),
+    ("experiment: seed negative", {"e.toml": EXPERIMENT + "seed = -1\n"}, run("e.toml"), USAGE, ["e.toml:3", "seed", "-1"]),
+    ("experiment: unknown metric", {"e.toml": EXPERIMENT + CHECK.replace("tip", "tpi")}, run("e.toml"), USAGE, ["e.toml:4", "metric", "tpi_error_end", "tip_error"]),
+    ("experiment: limit NaN", {"e.toml": EXPERIMENT + CHECK.replace("= 1", "= nan")}, run("e.toml"), USAGE, ["e.toml:5", "max", "nan", "finite"]),
+    ("experiment: sensor is missing", {"e.toml": EXPERIMENT + CHECK.replace("tip_error_end", "sensor:x:max")}, run("e.toml"), USAGE, ["e.toml", "sensor:x:max", "no sensor 'x'"]),
+    ("experiment: motion of a missing body", {"e.toml": EXPERIMENT + CIRCLE.replace("target", "x")}, run("e.toml"), USAGE, ["e.toml", "body", "x", "mocap"]),
+    ("experiment: motion of a joint's body", {"e.toml": EXPERIMENT + CIRCLE.replace("target", "A_s1_l1")}, run("e.toml"), USAGE, ["e.toml", "A_s1_l1", "mocap"]),
+    ("experiment: radius negative", {"e.toml": EXPERIMENT + CIRCLE.replace("radius = 0.1", "radius = -1")}, run("e.toml"), USAGE, ["e.toml", "radius", "-1", "> 0"]),
+    ("experiment: unknown setting", {"e.toml": EXPERIMENT + "[set]\nspeed = 1\n"}, run("e.toml"), USAGE, ["e.toml:4", "speed", "option."]),
+    ("experiment: bad setting", {"e.toml": EXPERIMENT + '[set]\n"option.timestep" = 0\n'}, run("e.toml"), USAGE, ["e.toml:4", "option.timestep", "0", "must be"]),
+    ("experiment: bad draw", {"e.toml": EXPERIMENT + '[vary]\n"option.timestep" = { uniform = [1] }\n'}, run("e.toml"), USAGE, ["e.toml:4", "option.timestep", "uniform"]),
+    # robots
+    ("robot: TOML syntax", {"r.toml": ROBOT + "links =\n"}, run("r.toml"), USAGE, ["r.toml:"]),
+    ("robot: unknown kind", {"r.toml": 'kind = "octopus"\n'}, run("r.toml"), USAGE, ["r.toml", "kind", "octopus"]),
+    ("robot: no section", {"r.toml": 'kind = "continuum"\n'}, run("r.toml"), USAGE, ["r.toml", "section"]),
+    ("robot: unknown key", {"r.toml": robot("lnks = 3\n")}, run("r.toml"), USAGE, ["r.toml:6", "lnks"]),
+    ("robot: length NaN", {"r.toml": robot("= nan", "= 0.1")}, run("r.toml"), USAGE, ["r.toml:3", "constant_length", "nan"]),
+    ("robot: length negative", {"r.toml": robot("= -0.1", "= 0.1")}, run("r.toml"), USAGE, ["r.toml:3", "constant_length", "-0.1"]),
+    ("robot: bend limit infinite", {"r.toml": robot("= inf", "= 1.5")}, run("r.toml"), USAGE, ["r.toml:4", "bend_limit", "inf"]),
+    ("robot: bend limit a string", {"r.toml": robot('= "big"', "= 1.5")}, run("r.toml"), USAGE, ["r.toml:4", "bend_limit", "big"]),
+    ("robot: no links", {"r.toml": robot("= 0", "= 4")}, run("r.toml"), USAGE, ["r.toml:5", "links", "0"]),
+    ("robot: 100000 links", {"r.toml": robot("= 100000", "= 4")}, run("r.toml"), USAGE, ["r.toml:5", "links", "100000"]),
+    ("robot: links a fraction", {"r.toml": robot("= 2.5", "= 4")}, run("r.toml"), USAGE, ["r.toml:5", "links", "2.5"]),
+    ("robot: mass zero", {"r.toml": robot("mass = 0\n")}, run("r.toml"), USAGE, ["r.toml:6", "mass", "0"]),
+    ("robot: stiffness negative", {"r.toml": robot("bending_stiffness = -1\n")}, run("r.toml"), USAGE, ["r.toml:6", "bending_stiffness", "-1"]),
+    ("robot: model of a bad file", {"r.toml": robot("= 0", "= 4")}, ["model", "r.toml"], USAGE, ["r.toml:5", "links", "0"]),
+    ("robot: plugin is unknown", {"r.toml": REACH.replace("tendril.reach", "tendril.x")}, run("r.toml"), USAGE, ["r.toml", "plugin", "tendril.x", "tendril.reach"]),
+    ("robot: controller setting is unknown", {"r.toml": REACH + "gian = 1\n"}, run("r.toml"), USAGE, ["r.toml", "gian"]),
+    ("robot: bad robot in a scene", {"r.toml": robot("= 0", "= 4"), "s.xml": SCENE.format(arm="r.toml", bodies="")}, run("s.xml"), USAGE, ["r.toml:5", "links", "0"]),
+    # scenes
+    ("scene: XML syntax", {"s.xml": "<mujoco><worldbody></mujoco>"}, run("s.xml"), USAGE, ["s.xml"]),
+    ("scene: unknown element", {"s.xml": "<mujoco><worldbody><geon/></worldbody></mujoco>"}, run("s.xml"), USAGE, ["s.xml", "geon"]),
+    ("scene: robot file is missing", {"s.xml": SCENE.format(arm="none.toml", bodies="")}, run("s.xml"), USAGE, ["none.toml", "No such file"]),
+    ("scene: target body is missing", {}, run("lacking.xml"), USAGE, ["lacking.xml", "target"]),
+    ("scene: target body is not mocap", {}, run("fixed.xml"), USAGE, ["fixed.xml", "target", "mocap"]),
+]
+
+
+def verdict(program, name, files, arguments, exit_code, pieces):
+    """What is wrong with the program's answer to one case; empty when nothing is."""
+    with tempfile.TemporaryDirectory() as folder:
+        for file, text in {**FILES, **files}.items():
+            (Path(folder) / file).write_text(text)
+        if arguments and arguments[0] == "run" and "--out" not in arguments:
+            arguments = [*arguments, "--out", "out"] if arguments[-1] != "--seed" else arguments
+        done = subprocess.run([program, *arguments], cwd=folder, capture_output=True, text=True, timeout=60)
+        stray = [p for p in Path(folder).rglob("MUJOCO_LOG.TXT")]
+    problems = []
+    if done.returncode != exit_code:
+        problems.append(f"exit code {done.returncode}, wanted {exit_code}")
+    lines = done.stderr.splitlines()
+    if len(lines) != 1 or not lines[0].startswith("tendril: "):
+        problems.append("stderr must be one line that begins with 'tendril: '")
+    problems += [f"stderr does not mention {piece!r}" for piece in pieces if piece not in done.stderr]
+    if done.stdout:
+        problems.append("stdout must stay empty")
+    if stray:
+        problems.append("MUJOCO_LOG.TXT was written")
+    if problems:
+        problems.append("stderr: " + done.stderr.strip())
+    return problems
+
+
+def good_input_works(program):
+    """The files that the cases are made of are good themselves."""
+    with tempfile.TemporaryDirectory() as folder:
+        for file, text in FILES.items():
+            (Path(folder) / file).write_text(text)
+        for file in ("good.toml", "good.xml", "good_experiment.toml"):
+            done = subprocess.run([program, *run(file), "--quiet"], cwd=folder, capture_output=True, text=True, timeout=60)
+            if done.returncode != 0 or done.stderr:
+                return [f"{file}: exit code {done.returncode}: {done.stderr}"]
+    return []
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1] in ("-h", "--help"):
+        print(__doc__.strip())
+        return 0 if sys.argv[1:] in (["-h"], ["--help"]) else 2
+    program = os.path.abspath(sys.argv[1])
+    failed = 0
+    for problem in good_input_works(program):
+        failed += 1
+        print(f"FAILED good input: {problem}")
+    for name, files, arguments, exit_code, pieces in CASES:
+        problems = verdict(program, name, files, arguments, exit_code, pieces)
+        if problems:
+            failed += 1
+            print(f"FAILED {name}: {' '.join(arguments)}")
+            for problem in problems:
+                print(f"    {problem}")
+    print(f"{len(CASES) - failed} of {len(CASES)} cases pass")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,239 @@
+#include "apps/host/scene.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "apps/host/experiment.hpp"
+#include "tendril/model_error.hpp"
+#include "tests/apps/temporary_folder.hpp"
+
+using namespace tendril;
+using namespace tendril::host;
+using tendril::test::TemporaryFolder;
+
+namespace {
+
+constexpr const char* kArm = R"(kind = "continuum"
+[[section]]
+constant_length = 0.1
+bend_limit = 1.5
+links = 4
+)";
+
+constexpr const char* kScene = R"(<mujoco model="s"><compiler conflict="merge"/>
+  <asset><model name="arm" file="parts/arm.toml"/></asset>
+  <worldbody><!-- <model name="no" file="missing.toml"/> -->
+    <geom name="floor" type="plane" size="1 1 1"/>
+    <body name="post" pos="0.5 0 0"><geom name="post" size="0.1"/></body>
+    <body name="ball" pos="0 1 1"><freejoint/><geom name="ball" size="0.1"/></body>
+    <attach model="arm" body="base" prefix="A_"/>
+  </worldbody></mujoco>)";
+
+struct Files {
+  TemporaryFolder folder;
+  std::filesystem::path scene = folder.write("scene.xml", kScene);
+  std::filesystem::path arm = folder.write("parts/arm.toml", kArm);
+};
+
+int links(const mjModel& model) {
+  int count = 0;
+  while (mj_name2id(&model, mjOBJ_BODY, ("A_s1_l" + std::to_string(count + 1)).c_str()) >= 0)
+    ++count;
+  return count;
+}
+
+Setting set(const char* key, const char* value) { return {.key = key, .value = value}; }
+
+}  // namespace
+
+TEST_CASE("scene: robot settings reach the robot files of a scene, each load for itself",
+          "[scene]") {
+  const Files files;
+  CHECK(links(*load_scene(files.scene).model) == 4);
+  const Setting six = set("robot.section.*.links", "6");
+  const Scene scene = load_scene(files.scene, std::span(&six, 1));
+  CHECK(links(*scene.model) == 6);
+  CHECK(links(*load_scene(files.scene).model) == 4);
+  CHECK(scene.source_files.at("scene.xml") == kScene);
+  CHECK_THAT(scene.source_files.at("parts/arm.toml"), Catch::Contains("links = 6"));
+  CHECK(scene.notices.empty());
+}
+
+TEST_CASE("scene: robot files of one name in two folders stay apart under settings", "[scene]") {
+  const Files files;
+  files.folder.write(
+      "other/arm.toml",
+      std::string(kArm) + "[[section]]\nconstant_length = 0.2\nbend_limit = 1\nlinks = 3\n");
+  const auto scene = files.folder.write("two.xml", R"(<mujoco><compiler conflict="merge"/>
+    <asset><model name="a" file="parts/arm.toml"/><model name="b" file="other/arm.toml"/></asset>
+    <worldbody><attach model="a" body="base" prefix="A_"/><attach model="b" body="base" prefix="B_"/></worldbody></mujoco>)");
+  const Setting six = set("robot.section.*.links", "6");
+  const Scene loaded = load_scene(scene, std::span(&six, 1));
+  CHECK(links(*loaded.model) == 6);
+  CHECK(mj_name2id(loaded.model.get(), mjOBJ_BODY, "A_s2_l1") < 0);
+  CHECK(mj_name2id(loaded.model.get(), mjOBJ_BODY, "B_s2_l6") >= 0);
+}
+
+TEST_CASE("scene: the flattened model is the model", "[scene]") {
+  const Files files;
+  const std::vector<Setting> settings{set("body.post.offset", "[0.1, 0, 0]"),
+                                      set("geom.*.friction", "0.2"),
+                                      set("option.timestep", "0.001")};
+  const Scene scene = load_scene(files.scene, settings);
+  REQUIRE_FALSE(scene.model_xml.empty());
+  char error[1000] = "";
+  mjSpec* spec = mj_parseXMLString(scene.model_xml.c_str(), nullptr, error, sizeof error);
+  INFO(error);
+  REQUIRE(spec != nullptr);
+  const ModelPtr again(mj_compile(spec, nullptr));
+  mj_deleteSpec(spec);
+  REQUIRE(again);
+  CHECK(again->nq == scene.model->nq);
+  CHECK(again->nu == scene.model->nu);
+  CHECK(again->opt.timestep == 0.001);
+  const int post = mj_name2id(again.get(), mjOBJ_BODY, "post");
+  CHECK(again->body_pos[3 * post] == Approx(0.6));
+  CHECK(again->geom_friction[0] == Approx(0.2));
+}
+
+TEST_CASE("scene: settings change the compiled model", "[scene]") {
+  const Files files;
+  const std::vector<Setting> settings{
+      set("option.gravity", "[0, 0, -1]"),     set("option.integrator", "implicitfast"),
+      set("option.cone", "\"elliptic\""),      set("option.iterations", "7"),
+      set("body.post.offset", "[0, 0.25, 0]"), set("body.ball.mass", "3"),
+      set("geom.post.friction", "[0.5, 0.01]")};
+  const Scene scene = load_scene(files.scene, settings);
+  const mjModel& m = *scene.model;
+  CHECK(m.opt.gravity[2] == -1.0);
+  CHECK(m.opt.integrator == mjINT_IMPLICITFAST);
+  CHECK(m.opt.cone == mjCONE_ELLIPTIC);
+  CHECK(m.opt.iterations == 7);
+  const int ball = mj_name2id(&m, mjOBJ_BODY, "ball");
+  CHECK(m.body_mass[ball] == 3.0);
+  CHECK(m.body_inertia[3 * ball] == Approx(0.4 * 3.0 * 0.01));  // solid sphere: 2/5 m r^2
+  CHECK(m.body_subtreemass[ball] == Approx(3.0));               // mj_setConst ran
+  const DataPtr data = make_data(m);
+  mj_forward(&m, data.get());
+  CHECK(data->xpos[3 * mj_name2id(&m, mjOBJ_BODY, "post") + 1] == Approx(0.25));
+  CHECK(m.geom_friction[3 * mj_name2id(&m, mjOBJ_GEOM, "post")] == 0.5);
+}
+
+TEST_CASE("scene: settings that fit nothing are refused", "[scene]") {
+  const Files files;
+  struct Case {
+    const char *key, *value, *message;
+  };
+  const auto c = GENERATE(values<Case>({
+      {"option.timestep", "0", "must be a time"},
+      {"option.timestep", "-0.1", "must be a time"},
+      {"option.integrator", "euler", "must be Euler,"},
+      {"option.cone", "round", "must be pyramidal or elliptic"},
+      {"option.iterations", "1.5", "must be an integer"},
+      {"option.colour", "1", "the option must be"},
+      {"body.post.offset", "[0, 0]", "must be three finite numbers"},
+      {"body.pst.offset", "[0, 0, 0]", "no such body"},
+      {"body.ball.offset", "[0, 0, 0]", "must be static or mocap"},
+      {"body.post.colour", "1", "must be offset or mass"},
+      {"body.post", "1", "must be body.<name>.<field>"},
+      {"geom.post.friction", "-1", ">= 0"},
+      {"geom.pst.friction", "1", "no such geom"},
+      {"robot.sections", "1", "sections"},
+      {"controller.plugin", "tendril.nope", "must be a loaded plugin: tendril."},
+      {"speed", "1", "unknown key"},
+  }));
+  DYNAMIC_SECTION(c.key << " = " << c.value) {
+    const Setting setting = set(c.key, c.value);
+    CHECK_THROWS_WITH(load_scene(files.scene, std::span(&setting, 1)), Catch::Contains(c.message));
+  }
+}
+
+TEST_CASE("scene: robot settings without a robot are refused", "[scene]") {
+  const TemporaryFolder folder;
+  const auto scene =
+      folder.write("plain.xml", "<mujoco><worldbody><geom size=\"1\"/></worldbody></mujoco>");
+  const Setting setting = set("robot.section.*.links", "6");
+  CHECK_THROWS_WITH(load_scene(scene, std::span(&setting, 1)),
+                    Catch::Contains("attaches no robot file"));
+}
+
+TEST_CASE("scene: options that do not suit the robot are told in one line each", "[scene]") {
+  const TemporaryFolder folder;
+  folder.write("arm.toml", kArm);
+  const auto scene = folder.write("scene.xml", R"(<mujoco><option iterations="5"/>
+    <asset><model name="arm" file="arm.toml"/></asset>
+    <worldbody><attach model="arm" body="base" prefix="A_"/></worldbody></mujoco>)");
+  const Scene loaded = load_scene(scene);
+  REQUIRE(loaded.notices.size() == 3);
+  CHECK_THAT(loaded.notices[0],
+             Catch::Contains("option integrator = Euler: arm.toml needs discrete or implicitfast"));
+  CHECK_THAT(loaded.notices[1],
+             Catch::Contains("option cone = pyramidal: arm.toml needs elliptic"));
+  CHECK_THAT(loaded.notices[2], Catch::Contains("option iterations = 5: arm.toml needs at least"));
+}
+
+TEST_CASE("scene: robots of included files count", "[scene]") {
+  const TemporaryFolder folder;
+  folder.write("arm.toml", kArm);
+  folder.write("part.xml",
+               R"(<mujoco><asset><model name="arm" file="arm.toml"/></asset></mujoco>)");
+  const auto scene =
+      folder.write("scene.xml", R"(<mujoco><compiler conflict="merge"/><include file="part.xml"/>
+    <worldbody><attach model="arm" body="base" prefix="A_"/></worldbody></mujoco>)");
+  const Setting setting = set("robot.section.1.links", "2");
+  const Scene loaded = load_scene(scene, std::span(&setting, 1));
+  CHECK(links(*loaded.model) == 2);
+  CHECK(loaded.source_files.size() == 3);
+}
+
+TEST_CASE("scene: a lone robot gets light, camera and the target that its controller names",
+          "[scene]") {
+  const TemporaryFolder folder;
+  const auto robot =
+      folder.write("arm.toml", std::string(kArm) +
+                                   "[controller]\nplugin = \"tendril.reach\"\ntarget = \"goal\"\n");
+  const Scene scene = load_scene(robot);
+  const mjModel& m = *scene.model;
+  const int goal = mj_name2id(&m, mjOBJ_BODY, "goal");
+  REQUIRE(goal >= 0);
+  CHECK(m.body_mocapid[goal] == 0);
+  CHECK(m.ncam == 1);
+  CHECK(m.nlight == 1);
+  CHECK(mj_name2id(&m, mjOBJ_BODY, "base") >= 0);
+  const DataPtr data = make_data(m);
+  mj_forward(&m, data.get());
+  const int tip = mj_name2id(&m, mjOBJ_SITE, "tip");
+  CHECK(mju_dist3(data->site_xpos + 3 * tip, data->mocap_pos) < 0.1);
+}
+
+TEST_CASE("scene: another controller leaves the settings behind that it does not know", "[scene]") {
+  const TemporaryFolder folder;
+  folder.write(
+      "arm.toml",
+      std::string(kArm) +
+          "[controller]\nplugin = \"tendril.follow\"\nwaypoints = [[0, 0, 0], [0, 0, 1]]\n");
+  const Setting plugin = set("controller.plugin", "tendril.reach");
+  const Setting target = set("controller.target", "goal");
+  const std::vector<Setting> settings{plugin, target};
+  const Scene scene = load_scene(folder.path() / "arm.toml", settings);
+  CHECK_THAT(scene.source_files.at("arm.toml"),
+             !Catch::Contains("waypoints") && Catch::Contains("tendril.reach"));
+}
+
+TEST_CASE("scene: files that are missing or broken are named", "[scene]") {
+  const TemporaryFolder folder;
+  CHECK_THROWS_WITH(load_scene(folder.path() / "none.xml"),
+                    Catch::Contains("none.xml: No such file"));
+  CHECK_THROWS_WITH(load_scene(folder.write("bad.xml", "<mujoco><worldbody>")),
+                    Catch::Contains("bad.xml"));
+  CHECK_THROWS_WITH(load_scene(folder.write(
+                        "geom.xml", "<mujoco><worldbody><geom size=\"0\"/></worldbody></mujoco>")),
+                    Catch::Contains("geom.xml") && !Catch::Contains("\n"));
+  folder.write("arm.toml", "kind = \"continuum\"\n[[section]]\nbend_limit = -1\n");
+  const auto scene =
+      folder.write("scene.xml", R"(<mujoco><asset><model name="arm" file="arm.toml"/></asset>
+    <worldbody><attach model="arm" body="base" prefix="A_"/></worldbody></mujoco>)");
+  CHECK_THROWS_WITH(load_scene(scene), Catch::Contains("arm.toml:"));
+  const auto lacking = folder.write(
+      "lacking.xml", R"(<mujoco><asset><model name="arm" file="none.toml"/></asset></mujoco>)");
+  CHECK_THROWS_WITH(load_scene(lacking), Catch::Contains("none.toml: No such file"));
+}
