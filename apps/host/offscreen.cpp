@@ -27,7 +27,7 @@ namespace {
 constexpr int kSmallest = 16, kLargest = 8192;  // pixels
 constexpr int kSamples = 8;                     // per pixel, against stair steps
 constexpr int kShadowSize = 4096;               // pixels of the shadow map
-constexpr int kSceneGeoms = 10000;              // room for contact arrows and the lines that plugins draw
+constexpr int kSceneGeoms = 10000;  // room for contact arrows and the lines that plugins draw
 
 /// A current OpenGL context without a window.
 class GlContext {
@@ -52,7 +52,8 @@ class EglContext final : public GlContext {
       destroy_context_(display_, context_);
     }
     if (surface_ != EGL_NO_SURFACE) destroy_surface_(display_, surface_);
-    // Neither eglTerminate nor dlclose: displays are shared by the whole process, and drivers leave threads behind.
+    // Neither eglTerminate nor dlclose: displays are shared by the whole process, and drivers leave
+    // threads behind.
   }
 
   void make_current() override {
@@ -74,7 +75,8 @@ class EglContext final : public GlContext {
     }
     bool complete = true;
     const auto load = [&](auto& function, const char* symbol) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
+      function =
+          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
       complete = complete && function != nullptr;
     };
     load(get_proc_address_, "eglGetProcAddress");
@@ -104,8 +106,8 @@ class EglContext final : public GlContext {
     const auto add = [&](EGLDisplay display) {
       if (display != EGL_NO_DISPLAY) found.push_back(display);
     };
-    const auto get_platform_display =
-        reinterpret_cast<PFNEGLGETPLATFORMDISPLAYEXTPROC>(get_proc_address_("eglGetPlatformDisplayEXT"));
+    const auto get_platform_display = reinterpret_cast<PFNEGLGETPLATFORMDISPLAYEXTPROC>(
+        get_proc_address_("eglGetPlatformDisplayEXT"));
     const auto query_devices =
         reinterpret_cast<PFNEGLQUERYDEVICESEXTPROC>(get_proc_address_("eglQueryDevicesEXT"));
     if (get_platform_display != nullptr) {
@@ -114,7 +116,8 @@ class EglContext final : public GlContext {
       if (query_devices != nullptr &&
           query_devices(static_cast<EGLint>(devices.size()), devices.data(), &count) == EGL_TRUE) {
         for (EGLint i = 0; i < count; ++i) {
-          add(get_platform_display(EGL_PLATFORM_DEVICE_EXT, devices[static_cast<std::size_t>(i)], nullptr));
+          add(get_platform_display(EGL_PLATFORM_DEVICE_EXT, devices[static_cast<std::size_t>(i)],
+                                   nullptr));
         }
       }
       add(get_platform_display(EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, nullptr));
@@ -125,11 +128,23 @@ class EglContext final : public GlContext {
 
   bool open(EGLDisplay display) {
     EGLint major = 0, minor = 0;
-    if (initialize_(display, &major, &minor) != EGL_TRUE || bind_api_(EGL_OPENGL_API) != EGL_TRUE) return false;
-    const EGLint wanted[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT,
-                             EGL_RED_SIZE,     8,               EGL_GREEN_SIZE,      8,
-                             EGL_BLUE_SIZE,    8,               EGL_DEPTH_SIZE,      24,
-                             EGL_STENCIL_SIZE, 8,               EGL_NONE};
+    if (initialize_(display, &major, &minor) != EGL_TRUE || bind_api_(EGL_OPENGL_API) != EGL_TRUE)
+      return false;
+    const EGLint wanted[] = {EGL_SURFACE_TYPE,
+                             EGL_PBUFFER_BIT,
+                             EGL_RENDERABLE_TYPE,
+                             EGL_OPENGL_BIT,
+                             EGL_RED_SIZE,
+                             8,
+                             EGL_GREEN_SIZE,
+                             8,
+                             EGL_BLUE_SIZE,
+                             8,
+                             EGL_DEPTH_SIZE,
+                             24,
+                             EGL_STENCIL_SIZE,
+                             8,
+                             EGL_NONE};
     EGLConfig config = nullptr;
     EGLint count = 0;
     if (choose_config_(display, wanted, &config, 1, &count) != EGL_TRUE || count < 1) return false;
@@ -137,7 +152,8 @@ class EglContext final : public GlContext {
     const EGLSurface surface = create_surface_(display, config, size);
     if (surface == EGL_NO_SURFACE) return false;
     const EGLContext context = create_context_(display, config, EGL_NO_CONTEXT, nullptr);
-    if (context == EGL_NO_CONTEXT || make_current_(display, surface, surface, context) != EGL_TRUE) {
+    if (context == EGL_NO_CONTEXT ||
+        make_current_(display, surface, surface, context) != EGL_TRUE) {
       if (context != EGL_NO_CONTEXT) destroy_context_(display, context);
       destroy_surface_(display, surface);
       return false;
@@ -211,9 +227,11 @@ class OsMesaContext final : public GlContext {
     return true;
   }
 
-  using Create = void* (*)(unsigned int format, int depth, int stencil, int accumulation, void* shared);
+  using Create = void* (*)(unsigned int format, int depth, int stencil, int accumulation,
+                           void* shared);
   using Destroy = void (*)(void* context);
-  using MakeCurrent = unsigned char (*)(void* context, void* buffer, unsigned int type, int width, int height);
+  using MakeCurrent = unsigned char (*)(void* context, void* buffer, unsigned int type, int width,
+                                        int height);
   Create create_ = nullptr;
   Destroy destroy_ = nullptr;
   MakeCurrent make_current_ = nullptr;
@@ -225,15 +243,17 @@ std::unique_ptr<GlContext> make_gl_context() {
   std::string no_egl, no_osmesa;
   if (auto context = EglContext::create(no_egl)) return context;
   if (auto context = OsMesaContext::create(no_osmesa)) return context;
-  throw RenderError(fmt::format("no OpenGL for pictures: {}, {}; install EGL with a driver (Debian: apt install "
-                                "libegl1 libgl1-mesa-dri) or OSMesa (apt install libosmesa6)",
-                                no_egl, no_osmesa));
+  throw RenderError(
+      fmt::format("no OpenGL for pictures: {}, {}; install EGL with a driver (Debian: apt install "
+                  "libegl1 libgl1-mesa-dri) or OSMesa (apt install libosmesa6)",
+                  no_egl, no_osmesa));
 }
 
 void check_size(int width, int height) {
   const auto good = [](int pixels) { return kSmallest <= pixels && pixels <= kLargest; };
   if (!good(width) || !good(height)) {
-    throw RenderError(fmt::format("picture size: {} x {}: both must be {} to {}", width, height, kSmallest, kLargest));
+    throw RenderError(fmt::format("picture size: {} x {}: both must be {} to {}", width, height,
+                                  kSmallest, kLargest));
   }
 }
 
@@ -243,7 +263,8 @@ mjvCamera picture_camera(const mjModel& model, const std::string& name) {
   mjvCamera camera;
   mjv_defaultFreeCamera(&model, &camera);
   int id = mj_name2id(&model, mjOBJ_CAMERA, name.empty() ? "report" : name.c_str());
-  if (id < 0 && !name.empty()) throw RenderError(fmt::format("camera: {}: the scene has no camera of that name", name));
+  if (id < 0 && !name.empty())
+    throw RenderError(fmt::format("camera: {}: the scene has no camera of that name", name));
   for (int i = 0; id < 0 && i < model.ncam; ++i) {
     if (model.cam_mode[i] == mjCAMLIGHT_FIXED) id = i;
   }
@@ -284,7 +305,8 @@ OffscreenRenderer::OffscreenRenderer(const mjModel& model, int width, int height
   check_size(width, height);
   std::unique_ptr<GlContext> gl = make_gl_context();
   // The size of the buffer, the samples and the shadows are the model's; pictures want their own.
-  const std::unique_ptr<mjModel, void (*)(mjModel*)> view(mj_copyModel(nullptr, &model), mj_deleteModel);
+  const std::unique_ptr<mjModel, void (*)(mjModel*)> view(mj_copyModel(nullptr, &model),
+                                                          mj_deleteModel);
   if (!view) throw RenderError("picture: out of memory");
   view->vis.global.offwidth = width;
   view->vis.global.offheight = height;
@@ -298,8 +320,10 @@ OffscreenRenderer::OffscreenRenderer(const mjModel& model, int width, int height
   mjr_makeContext(view.get(), &impl_->context, mjFONTSCALE_150);
   mjr_setBuffer(mjFB_OFFSCREEN, &impl_->context);
   const mjrRect buffer = mjr_maxViewport(&impl_->context);
-  if (impl_->context.currentBuffer != mjFB_OFFSCREEN || buffer.width < width || buffer.height < height) {
-    throw RenderError(fmt::format("{}: no offscreen buffer of {} x {} pixels", impl_->gl->name(), width, height));
+  if (impl_->context.currentBuffer != mjFB_OFFSCREEN || buffer.width < width ||
+      buffer.height < height) {
+    throw RenderError(
+        fmt::format("{}: no offscreen buffer of {} x {} pixels", impl_->gl->name(), width, height));
   }
   const auto bytes = static_cast<std::size_t>(3 * width) * static_cast<std::size_t>(height);
   impl_->image = {.width = width, .height = height, .rgb = std::vector<std::uint8_t>(bytes)};
@@ -318,7 +342,8 @@ const Image& OffscreenRenderer::render(mjData& data, const mjvCamera& camera) {
   mjr_readPixels(self.bottom_up.data(), nullptr, viewport, &self.context);
   const auto row = static_cast<std::ptrdiff_t>(3 * self.image.width);
   for (int y = 0; y < self.image.height; ++y) {
-    std::copy_n(self.bottom_up.begin() + (self.image.height - 1 - y) * row, row, self.image.rgb.begin() + y * row);
+    std::copy_n(self.bottom_up.begin() + (self.image.height - 1 - y) * row, row,
+                self.image.rgb.begin() + y * row);
   }
   return self.image;
 }
@@ -326,10 +351,13 @@ const Image& OffscreenRenderer::render(mjData& data, const mjvCamera& camera) {
 std::string OffscreenRenderer::backend() const { return impl_->gl->name(); }
 
 void write_png(const std::filesystem::path& file, const Image& image) {
-  const auto width = static_cast<std::size_t>(image.width), height = static_cast<std::size_t>(image.height);
+  const auto width = static_cast<std::size_t>(image.width),
+             height = static_cast<std::size_t>(image.height);
   const std::size_t row = 3 * width;
-  if (image.rgb.size() != row * height || image.rgb.empty()) throw RenderError(file.string() + ": the image is empty");
-  // Filter 1 of the PNG specification: each byte minus the one a pixel to the left; about halves the file.
+  if (image.rgb.size() != row * height || image.rgb.empty())
+    throw RenderError(file.string() + ": the image is empty");
+  // Filter 1 of the PNG specification: each byte minus the one a pixel to the left; about halves
+  // the file.
   std::vector<std::uint8_t> filtered;
   filtered.reserve((row + 1) * height);
   for (std::size_t y = 0; y < height; ++y) {
@@ -341,14 +369,16 @@ void write_png(const std::filesystem::path& file, const Image& image) {
   }
   uLongf size = compressBound(static_cast<uLong>(filtered.size()));
   std::vector<std::uint8_t> packed(size);
-  if (compress2(packed.data(), &size, filtered.data(), static_cast<uLong>(filtered.size()), 6) != Z_OK) {
+  if (compress2(packed.data(), &size, filtered.data(), static_cast<uLong>(filtered.size()), 6) !=
+      Z_OK) {
     throw RenderError(file.string() + ": the image cannot be compressed");
   }
   packed.resize(size);
 
   std::vector<std::uint8_t> png{0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
   const auto put_number = [&](std::vector<std::uint8_t>& out, std::size_t value) {
-    for (int shift = 24; shift >= 0; shift -= 8) out.push_back(static_cast<std::uint8_t>(value >> shift));
+    for (int shift = 24; shift >= 0; shift -= 8)
+      out.push_back(static_cast<std::uint8_t>(value >> shift));
   };
   const auto put_chunk = [&](const char* type, const std::vector<std::uint8_t>& content) {
     put_number(png, content.size());
@@ -360,13 +390,16 @@ void write_png(const std::filesystem::path& file, const Image& image) {
   std::vector<std::uint8_t> header;
   put_number(header, width);
   put_number(header, height);
-  header.insert(header.end(), {8, 2, 0, 0, 0});  // 8 bits, RGB, deflate, adaptive filters, not interlaced
+  header.insert(header.end(),
+                {8, 2, 0, 0, 0});  // 8 bits, RGB, deflate, adaptive filters, not interlaced
   put_chunk("IHDR", header);
   put_chunk("IDAT", packed);
   put_chunk("IEND", {});
   std::ofstream out(file, std::ios::binary);
   out.write(reinterpret_cast<const char*>(png.data()), static_cast<std::streamsize>(png.size()));
-  if (!out.flush()) throw RenderError(fmt::format("{}: cannot be written: {}", file.string(), std::strerror(errno)));
+  if (!out.flush())
+    throw RenderError(
+        fmt::format("{}: cannot be written: {}", file.string(), std::strerror(errno)));
 }
 
 VideoWriter::VideoWriter(std::filesystem::path file, int width, int height, double frame_rate)
@@ -375,7 +408,8 @@ VideoWriter::VideoWriter(std::filesystem::path file, int width, int height, doub
   if (!(frame_rate > 0.0 && frame_rate <= 1000.0)) {
     throw RenderError(fmt::format("frame rate: {}: must be in (0, 1000]", frame_rate));
   }
-  // A socket rather than a pipe: a write to an ffmpeg that has stopped then gives an error and no signal.
+  // A socket rather than a pipe: a write to an ffmpeg that has stopped then gives an error and no
+  // signal.
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     throw RenderError(fmt::format("video: no pipe: {}", std::strerror(errno)));
@@ -385,30 +419,61 @@ VideoWriter::VideoWriter(std::filesystem::path file, int width, int height, doub
   messages_ = mkostemp(name, O_CLOEXEC);
   if (messages_ >= 0) unlink(name);
 
-  const std::string size = fmt::format("{}x{}", width, height), rate = fmt::format("{}", frame_rate);
+  const std::string size = fmt::format("{}x{}", width, height),
+                    rate = fmt::format("{}", frame_rate);
   const std::string out = "file:" + file_.string();
   // yuv420p wants even sizes: pad by one pixel where needed.
-  std::vector<const char*> arguments{
-      "ffmpeg", "-hide_banner", "-loglevel", "error", "-nostdin", "-y", "-f", "rawvideo", "-pixel_format", "rgb24",
-      "-video_size", size.c_str(), "-framerate", rate.c_str(), "-i", "pipe:0", "-an", "-vf",
-      "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-pix_fmt", "yuv420p",
-      "-movflags", "+faststart", "-f", "mp4", out.c_str(), nullptr};
+  std::vector<const char*> arguments{"ffmpeg",
+                                     "-hide_banner",
+                                     "-loglevel",
+                                     "error",
+                                     "-nostdin",
+                                     "-y",
+                                     "-f",
+                                     "rawvideo",
+                                     "-pixel_format",
+                                     "rgb24",
+                                     "-video_size",
+                                     size.c_str(),
+                                     "-framerate",
+                                     rate.c_str(),
+                                     "-i",
+                                     "pipe:0",
+                                     "-an",
+                                     "-vf",
+                                     "pad=ceil(iw/2)*2:ceil(ih/2)*2",
+                                     "-c:v",
+                                     "libx264",
+                                     "-preset",
+                                     "veryfast",
+                                     "-crf",
+                                     "20",
+                                     "-pix_fmt",
+                                     "yuv420p",
+                                     "-movflags",
+                                     "+faststart",
+                                     "-f",
+                                     "mp4",
+                                     out.c_str(),
+                                     nullptr};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   if (messages_ >= 0) posix_spawn_file_actions_adddup2(&actions, messages_, STDERR_FILENO);
-  const int error = posix_spawnp(&process_, "ffmpeg", &actions, nullptr, const_cast<char* const*>(arguments.data()),
-                                 environ);
+  const int error = posix_spawnp(&process_, "ffmpeg", &actions, nullptr,
+                                 const_cast<char* const*>(arguments.data()), environ);
   posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
   if (error != 0) {
     process_ = -1;
     ::close(pipe_);
     if (messages_ >= 0) ::close(messages_);
-    throw RenderError(error == ENOENT
-                          ? std::string("ffmpeg is not installed: it makes the video (Debian: apt install ffmpeg)")
-                          : fmt::format("ffmpeg cannot be started: {}", std::strerror(error)));
+    throw RenderError(
+        error == ENOENT
+            ? std::string(
+                  "ffmpeg is not installed: it makes the video (Debian: apt install ffmpeg)")
+            : fmt::format("ffmpeg cannot be started: {}", std::strerror(error)));
   }
 }
 
@@ -443,13 +508,14 @@ void VideoWriter::fail() {
   text = text.substr(0, text.find('\n'));
   std::error_code ignored;
   std::filesystem::remove(file_, ignored);
-  throw RenderError(fmt::format("{}: ffmpeg failed: {}", file_.string(), text.empty() ? "it gave no reason" : text));
+  throw RenderError(fmt::format("{}: ffmpeg failed: {}", file_.string(),
+                                text.empty() ? "it gave no reason" : text));
 }
 
 void VideoWriter::write(const Image& frame) {
   if (frame.width != width_ || frame.height != height_) {
-    throw RenderError(fmt::format("{}: a frame of {} x {} in a video of {} x {}", file_.string(), frame.width,
-                                  frame.height, width_, height_));
+    throw RenderError(fmt::format("{}: a frame of {} x {} in a video of {} x {}", file_.string(),
+                                  frame.width, frame.height, width_, height_));
   }
   const std::uint8_t* next = frame.rgb.data();
   std::size_t left = frame.rgb.size();

@@ -24,15 +24,16 @@ struct Image {
   std::vector<std::uint8_t> rgb;  ///< 3 * width * height
 };
 
-/// The camera for pictures of a scene: the one named `name`; with an empty name the camera `report`, else the first
-/// fixed one, else a free one that looks at the whole model. Throws RenderError for an unknown name.
+/// The camera for pictures of a scene: the one named `name`; with an empty name the camera
+/// `report`, else the first fixed one, else a free one that looks at the whole model. Throws
+/// RenderError for an unknown name.
 [[nodiscard]] mjvCamera picture_camera(const mjModel& model, const std::string& name = {});
 
 /// What pictures show: geoms and sites of the default groups, contact forces as arrows.
 [[nodiscard]] mjvOption picture_options();
 
-/// Renders states of one model without a window: EGL (a GPU or Mesa's software renderer), else OSMesa.
-/// Belongs to the thread that made it.
+/// Renders states of one model without a window: EGL (a GPU or Mesa's software renderer), else
+/// OSMesa. Belongs to the thread that made it.
 class OffscreenRenderer {
  public:
   /// @param width, height  pixels, 16 to 8192
@@ -42,8 +43,8 @@ class OffscreenRenderer {
   OffscreenRenderer(const OffscreenRenderer&) = delete;
   OffscreenRenderer& operator=(const OffscreenRenderer&) = delete;
 
-  /// The state as the camera sees it; positions and contacts must be computed (mj_forward). The image is valid until
-  /// the next call.
+  /// The state as the camera sees it; positions and contacts must be computed (mj_forward). The
+  /// image is valid until the next call.
   const Image& render(mjData& data, const mjvCamera& camera);
 
   /// "EGL" or "OSMesa", and the name of the OpenGL renderer.
@@ -57,7 +58,8 @@ class OffscreenRenderer {
 /// Writes a PNG. Throws RenderError when the file cannot be written.
 void write_png(const std::filesystem::path& file, const Image& image);
 
-/// Pipes images to `ffmpeg`, which writes an H.264 film (yuv420p, index at the front) that every browser plays.
+/// Pipes images to `ffmpeg`, which writes an H.264 film (yuv420p, index at the front) that every
+/// browser plays.
 class VideoWriter {
  public:
   /// @param frame_rate  frames per second, > 0
@@ -68,7 +70,8 @@ class VideoWriter {
   VideoWriter(const VideoWriter&) = delete;
   VideoWriter& operator=(const VideoWriter&) = delete;
 
-  /// Adds a frame of the size given above. Throws RenderError with ffmpeg's own words when it has stopped.
+  /// Adds a frame of the size given above. Throws RenderError with ffmpeg's own words when it has
+  /// stopped.
   void write(const Image& frame);
 
   /// Waits until the film is complete. Throws RenderError when ffmpeg failed.

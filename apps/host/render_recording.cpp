@@ -27,22 +27,24 @@ RecordedScene::RecordedScene(const std::filesystem::path& file) : file_(file), r
   load_engine();
   const std::vector<std::byte> mjb = reader_.model_mjb();
   mjModel* loaded = nullptr;
-  const std::string error = guarded(
-      [&] { loaded = mj_loadModelBuffer(mjb.data(), static_cast<mjtSize>(mjb.size())); });
+  const std::string error =
+      guarded([&] { loaded = mj_loadModelBuffer(mjb.data(), static_cast<mjtSize>(mjb.size())); });
   model_.reset(loaded);
   if (!model_) {
-    throw RolloutError(fmt::format("{}: the model in the recording does not load{}{}: it was recorded with MuJoCo {}, "
-                                   "this is {}",
-                                   file.string(), error.empty() ? "" : ": ", error,
-                                   reader_.attributes().contains("mujoco_version")
-                                       ? reader_.attributes().at("mujoco_version")
-                                       : "of unknown version",
-                                   mj_versionString()));
+    throw RolloutError(fmt::format(
+        "{}: the model in the recording does not load{}{}: it was recorded with MuJoCo {}, "
+        "this is {}",
+        file.string(), error.empty() ? "" : ": ", error,
+        reader_.attributes().contains("mujoco_version") ? reader_.attributes().at("mujoco_version")
+                                                        : "of unknown version",
+        mj_versionString()));
   }
   data_ = make_data(*model_);
   row_count_ = reader_.row_count();
   while (row_count_ > 0 && !is_physical(reader_.row(row_count_ - 1))) --row_count_;
-  if (row_count_ == 0) throw RolloutError(fmt::format("{}: the recording has no row that can be shown", file.string()));
+  if (row_count_ == 0)
+    throw RolloutError(
+        fmt::format("{}: the recording has no row that can be shown", file.string()));
   start_time_ = reader_.row(0).time;
   end_time_ = reader_.row(row_count_ - 1).time;
 }
@@ -53,7 +55,8 @@ std::int64_t RecordedScene::row_at(double time) {
   if (time >= end_time_) return last;
   // Steps are equally long in most recordings: guess, then walk.
   const double share = (time - start_time_) / (end_time_ - start_time_);
-  auto row = std::clamp(static_cast<std::int64_t>(std::llround(share * static_cast<double>(last))), std::int64_t{0}, last);
+  auto row = std::clamp(static_cast<std::int64_t>(std::llround(share * static_cast<double>(last))),
+                        std::int64_t{0}, last);
   while (row < last && reader_.row(row + 1).time <= time) ++row;
   while (row > 0 && reader_.row(row).time > time) --row;
   if (row < last && reader_.row(row + 1).time - time < time - reader_.row(row).time) ++row;
@@ -62,7 +65,9 @@ std::int64_t RecordedScene::row_at(double time) {
 
 void RecordedScene::show(std::int64_t index) {
   const RolloutReader::Row& row = reader_.row(std::clamp(index, std::int64_t{0}, row_count_ - 1));
-  const auto put = [](const std::vector<double>& from, mjtNum* to) { std::copy(from.begin(), from.end(), to); };
+  const auto put = [](const std::vector<double>& from, mjtNum* to) {
+    std::copy(from.begin(), from.end(), to);
+  };
   mjData& d = *data_;
   d.time = row.time;
   put(row.qpos, d.qpos);
@@ -73,7 +78,8 @@ void RecordedScene::show(std::int64_t index) {
   put(row.mocap_quat, d.mocap_quat);
   put(row.plugin_state, d.plugin_state);
   const std::string error = guarded([&] { mj_forward(model_.get(), &d); });
-  if (!error.empty()) throw RolloutError(fmt::format("{}: row {}: {}", file_.string(), index, error));
+  if (!error.empty())
+    throw RolloutError(fmt::format("{}: row {}: {}", file_.string(), index, error));
   put(row.sensordata, d.sensordata);
 }
 
@@ -93,7 +99,8 @@ std::vector<std::filesystem::path> render_snapshots(const std::filesystem::path&
   OffscreenRenderer renderer(scene.model(), options.width, options.height);
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with("snapshot_") && name.ends_with(".png")) std::filesystem::remove(entry.path());
+    if (name.starts_with("snapshot_") && name.ends_with(".png"))
+      std::filesystem::remove(entry.path());
   }
   std::vector<std::filesystem::path> files;
   for (const double time : snapshot_times(scene.start_time(), scene.end_time(), options.count)) {
@@ -116,7 +123,8 @@ int render_video(const std::filesystem::path& recording, const std::filesystem::
   const double seconds = (scene.end_time() - scene.start_time()) / options.speed;
   const double frames = std::floor(seconds * options.frame_rate + 1e-9) + 1.0;
   if (!(frames <= kMostFrames)) {
-    throw RenderError(fmt::format("{}: {} frames: at most {}; raise the speed", film.string(), frames, kMostFrames));
+    throw RenderError(fmt::format("{}: {} frames: at most {}; raise the speed", film.string(),
+                                  frames, kMostFrames));
   }
   const int frame_count = static_cast<int>(frames);
   int written = 0;

@@ -17,7 +17,8 @@ namespace tendril::host {
 /// A recording as a scene: its model, and an mjData that can be put to any of its rows.
 class RecordedScene {
  public:
-  /// Loads the engine with its plugins and the model in the recording. Throws RolloutError (file) and ModelError (engine).
+  /// Loads the engine with its plugins and the model in the recording. Throws RolloutError (file)
+  /// and ModelError (engine).
   explicit RecordedScene(const std::filesystem::path& file);
 
   [[nodiscard]] const mjModel& model() const noexcept { return *model_; }
@@ -32,8 +33,9 @@ class RecordedScene {
   /// The row whose time is nearest; the first or last one outside the recording.
   [[nodiscard]] std::int64_t row_at(double time);
 
-  /// Puts the data to a row in [0, row_count()) and computes poses, contacts and what controllers draw (mj_forward).
-  /// The sensors are as recorded. Throws RolloutError when the engine refuses the state.
+  /// Puts the data to a row in [0, row_count()) and computes poses, contacts and what controllers
+  /// draw (mj_forward). The sensors are as recorded. Throws RolloutError when the engine refuses
+  /// the state.
   void show(std::int64_t row);
 
  private:
@@ -70,7 +72,8 @@ struct VideoOptions {
 /// Called after each frame; false stops: the film ends there and is still playable.
 using VideoProgress = std::function<bool(int frame, int frame_count)>;
 
-/// Renders a recording to an MP4. Returns the number of frames. Throws RolloutError, ModelError, RenderError.
+/// Renders a recording to an MP4. Returns the number of frames. Throws RolloutError, ModelError,
+/// RenderError.
 int render_video(const std::filesystem::path& recording, const std::filesystem::path& film,
                  const VideoOptions& options = {}, const VideoProgress& progress = {});
 

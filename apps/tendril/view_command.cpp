@@ -1,0 +1,104 @@
+#include "apps/tendril/view_command.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iostream>
+#include <memory>
+
+#include "apps/host/experiment.hpp"
+#include "apps/tendril/viewer.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+constexpr int kExitDiverged = 3;
+constexpr double kSlowest = 1.0 / 64.0, kFastest = 64.0;
+
+struct ViewArguments {
+  std::string file;
+  std::int64_t seed = -1;
+  std::vector<std::string> set;
+  std::string controller;
+  ViewerOptions viewer;
+  std::string screenshot;
+};
+
+std::unique_ptr<host::ViewSource> open_source(const ViewArguments& arguments) {
+  const std::filesystem::path file = arguments.file;
+  if (file.extension() == ".h5") {
+    if (!arguments.set.empty() || arguments.seed >= 0 || !arguments.controller.empty()) {
+      throw ModelError(fmt::format(
+          "{}: --set, --seed and --controller change a scene, not a recording", arguments.file));
+    }
+    return std::make_unique<host::Playback>(file);
+  }
+  host::RunChanges changes;
+  if (arguments.seed >= 0) changes.seed = static_cast<std::uint64_t>(arguments.seed);
+  for (const std::string& text : arguments.set)
+    changes.settings.push_back(host::parse_setting(text));
+  changes.controller = arguments.controller;
+  host::PreparedRun run = host::prepare_run(host::load_experiment(file), changes);
+  for (const std::string& notice : run.scene.notices)
+    std::cerr << "tendril: notice: " << notice << '\n';
+  return std::make_unique<host::LiveRun>(std::move(run));
+}
+
+int view(const ViewArguments& arguments) {
+  ViewerOptions options = arguments.viewer;
+  if (!(options.speed >= kSlowest && options.speed <= kFastest)) {
+    throw ModelError(fmt::format("--speed: {}: must be in [1/64, 64]", options.speed));
+  }
+  if (!(options.at >= 0.0) || !std::isfinite(options.at)) {
+    throw ModelError(fmt::format("--at: {}: must be a time >= 0 s", options.at));
+  }
+  options.title = "tendril: " + std::filesystem::path(arguments.file).filename().string();
+  options.screenshot = arguments.screenshot;
+  const std::unique_ptr<host::ViewSource> source = open_source(arguments);
+  Viewer(*source, options).run();
+  const bool diverged = !source->range() && !source->stopped().empty();
+  if (diverged) std::cerr << "tendril: " << arguments.file << ": " << source->stopped() << '\n';
+  return diverged && !options.screenshot.empty() ? kExitDiverged : 0;
+}
+
+}  // namespace
+
+CLI::App* add_view_command(CLI::App& app, int& exit_code) {
+  CLI::App* const command =
+      app.add_subcommand("view", "Shows a scene that runs, or a recording, in a window");
+  const auto arguments = std::make_shared<ViewArguments>();
+  ViewerOptions& viewer = arguments->viewer;
+  command
+      ->add_option("file", arguments->file,
+                   "experiment (.toml), scene (.xml), robot (.toml) or recording (.h5)")
+      ->required();
+  command->add_option("--camera", viewer.camera, "camera of the scene to start with [a free one]");
+  command->add_option("--speed", viewer.speed, "simulated seconds per second, 1/64 to 64 [1]");
+  command->add_flag("--paused", viewer.start_paused, "start paused");
+  command
+      ->add_option("--seed", arguments->seed,
+                   "what [vary] draws from, integer >= 0 [experiment's, or 0]")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--set", arguments->set, "change a setting: key=value; may be repeated")
+      ->allow_extra_args(false);
+  command->add_option("--controller", arguments->controller,
+                      "plugin for the robots, e.g. tendril.reach");
+  command->add_option("--width", viewer.width, "of the window, pixels [1280]")
+      ->check(CLI::Range(320, 8192));
+  command->add_option("--height", viewer.height, "of the window, pixels [800]")
+      ->check(CLI::Range(240, 8192));
+  command->add_flag("--show-help", viewer.help, "start with the keys shown");
+  command->add_option("--screenshot", arguments->screenshot,
+                      "write the window to this PNG and end");
+  command->add_option("--at", viewer.at, "simulated time of the screenshot, s [0]");
+  command->footer(
+      "Example: tendril view scenes/tube_insertion/tube_insertion.xml\n"
+      "         tendril view out/tube_insertion/rollout.h5\n"
+      "Keys are shown by F1. Exit codes: 0 closed, 2 bad input, 3 diverged before the screenshot, "
+      "4 no display");
+  command->callback([arguments, &exit_code] { exit_code = view(*arguments); });
+  return command;
+}
+
+}  // namespace tendril

@@ -1,0 +1,693 @@
+#include "apps/tendril/viewer.hpp"
+
+#include <GLFW/glfw3.h>
+#include <fmt/format.h>
+#include <mujoco/mujoco.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+#include "apps/host/offscreen.hpp"
+
+namespace tendril {
+namespace {
+
+using host::RenderError;
+using Clock = std::chrono::steady_clock;
+
+constexpr double kSlowest = 1.0 / 64.0, kFastest = 64.0;
+constexpr double kLongestFrame = 0.1;  // s of wall time that a slow frame makes up for
+constexpr auto kStepBudget = std::chrono::milliseconds(33);  // of computing per frame
+constexpr auto kNoBudget = std::chrono::hours(24);           // a screenshot waits for its time
+constexpr double kIdleWait = 1.0 / 30.0;                     // s between frames while paused
+constexpr double kDoubleClick = 0.3;                         // s
+constexpr int kSceneGeoms = 10000;
+constexpr float kCentrelineColour[4] = {0.95F, 0.2F, 0.45F, 1.0F};
+
+struct HelpLine {
+  const char* keys;
+  const char* what;
+};
+constexpr HelpLine kLiveHelp[] = {{"Space", "run / pause"},
+                                  {"Right", "one step (Shift: ten)"},
+                                  {"Backspace", "reset"},
+                                  {"+  -", "faster, slower"},
+                                  {"M", "experiment's motions on / off"}};
+constexpr HelpLine kRecordingHelp[] = {{"Space", "play / pause"},
+                                       {"Left, Right", "one row (Shift: ten)"},
+                                       {"Page up, down", "a tenth of the recording"},
+                                       {"Home, End", "first, last row"},
+                                       {"Backspace", "first row"},
+                                       {"+  -", "faster, slower"},
+                                       {"Drag bar below", "go to a time"}};
+constexpr HelpLine kHelp[] = {{"C", "contact points and forces"},
+                              {"P", "planned against actual centreline"},
+                              {"L", "plots"},
+                              {"I", "numbers"},
+                              {"Tab", "next camera (Esc: free)"},
+                              {"Left drag", "turn the view"},
+                              {"Right drag", "move the view (Shift: horizontally)"},
+                              {"Scroll, middle drag", "zoom"},
+                              {"Double click", "select a body"}};
+constexpr HelpLine kDragHelp[] = {{"Drag a target", "move it (left: across, right: deep)"},
+                                  {"G", "select the next target"},
+                                  {"Ctrl + right drag", "pull the selected body"},
+                                  {"Ctrl + left drag", "turn the selected body"}};
+constexpr HelpLine kLastHelp[] = {{"F1", "this help"}, {"Q", "close"}};
+
+/// GLFW reports through a callback; the last message is kept for the exception.
+std::string& glfw_message() {
+  static std::string text;
+  return text;
+}
+
+const char* status_text(double status) {
+  constexpr const char* kTexts[] = {"working", "finished",       "target not reached",
+                                    "jammed",  "invalid target", "fault"};
+  const auto index = static_cast<std::size_t>(std::clamp(status, 0.0, 5.0));
+  return kTexts[index];
+}
+
+void append_line(std::string& text, std::string_view line) {
+  if (!text.empty()) text += '\n';
+  text += line;
+}
+
+std::string speed_text(double speed) {
+  return speed >= 1.0 ? fmt::format("{:g} x", speed) : fmt::format("1/{:g} x", 1.0 / speed);
+}
+
+std::unique_ptr<mjvFigure> make_figure(const char* title, const float colour[3]) {
+  auto figure = std::make_unique<mjvFigure>();
+  mjv_defaultFigure(figure.get());
+  mju_strncpy(figure->title, title, sizeof figure->title);
+  mju_strncpy(figure->xformat, "%.1f", sizeof figure->xformat);
+  mju_strncpy(figure->yformat, "%.3g", sizeof figure->yformat);
+  mju_strncpy(figure->minwidth, "0.000", sizeof figure->minwidth);
+  figure->flg_legend = 0;
+  figure->flg_extend = 1;
+  figure->flg_selection = 1;
+  figure->gridsize[0] = 5;
+  figure->gridsize[1] = 4;
+  figure->linewidth = 2.0F;
+  figure->gridwidth = 1.0F;
+  const std::array<float, 4> back{0.08F, 0.10F, 0.13F, 0.75F};
+  std::copy(back.begin(), back.end(), figure->figurergba);
+  std::copy_n(colour, 3, figure->linergb[0]);
+  return figure;
+}
+
+/// Where the slider's bar lies, in pixels of the framebuffer.
+struct Slider {
+  mjrRect bar{};
+  [[nodiscard]] bool contains(double x, double y) const {  // with a margin for the finger
+    constexpr double kMargin = 10.0;
+    return x >= bar.left - kMargin && x <= bar.left + bar.width + kMargin &&
+           y >= bar.bottom - kMargin && y <= bar.bottom + bar.height + kMargin;
+  }
+  [[nodiscard]] double share(double x) const {
+    return std::clamp((x - bar.left) / bar.width, 0.0, 1.0);
+  }
+};
+
+}  // namespace
+
+struct Viewer::Impl {
+  host::ViewSource& source;
+  host::LiveRun* live;  ///< null for a recording
+  ViewerOptions options;
+  host::Centrelines centrelines;
+  GLFWwindow* window = nullptr;
+
+  mjvCamera camera{};
+  mjvOption view{};
+  mjvPerturb perturb{};
+  mjvScene scene{};
+  mjrContext context{};
+  std::unique_ptr<mjvFigure> tip_figure, force_figure;
+  Slider slider;
+
+  bool paused = false;
+  bool show_help = false, show_info = true, show_plots = true, show_centreline = true;
+  double speed = 1.0;
+  double measured_speed = 0.0;  ///< simulated over wall time of the last second
+  double simulated_since = 0.0;
+  Clock::time_point measured_from{};
+  int camera_index = -1;  ///< -1: free
+
+  enum class Drag { None, View, Body, Slider };
+  Drag drag = Drag::None;
+  double cursor_x = 0.0, cursor_y = 0.0;  ///< framebuffer pixels, y up
+  double last_click = -1.0;
+
+  Impl(host::ViewSource& shown, const ViewerOptions& wanted)
+      : source(shown),
+        live(dynamic_cast<host::LiveRun*>(&shown)),
+        options(wanted),
+        centrelines(shown.model()),
+        paused(wanted.start_paused),
+        show_help(wanted.help),
+        speed(wanted.speed) {
+    mjv_defaultOption(&view);
+    mjv_defaultPerturb(&perturb);
+    mjv_defaultScene(&scene);
+    mjr_defaultContext(&context);
+    view.flags[mjVIS_CONTACTFORCE] = 1;
+    view.flags[mjVIS_CONTACTPOINT] = 0;
+    start_camera();
+  }
+
+  ~Impl() {
+    if (window != nullptr) {
+      mjv_freeScene(&scene);
+      mjr_freeContext(&context);
+      glfwDestroyWindow(window);
+    }
+    glfwTerminate();
+  }
+
+  const mjModel& model() const { return source.model(); }
+
+  // ---- window --------------------------------------------------------------------------------
+
+  void open() {
+    glfwSetErrorCallback([](int, const char* text) { glfw_message() = text; });
+    if (glfwInit() != GLFW_TRUE) {
+      throw RenderError(fmt::format(
+          "no window: {}; a window needs a display (over ssh: ssh -X), pictures without one: "
+          "tendril run --video",
+          glfw_message().empty() ? "GLFW does not start" : glfw_message()));
+    }
+    glfwWindowHint(GLFW_SAMPLES, 4);
+    glfwWindowHint(GLFW_FOCUS_ON_SHOW, GLFW_TRUE);
+    window =
+        glfwCreateWindow(options.width, options.height, options.title.c_str(), nullptr, nullptr);
+    if (window == nullptr) {
+      throw RenderError(fmt::format(
+          "no window: {}; OpenGL 1.5 or newer is needed (Debian: apt install libgl1-mesa-dri)",
+          glfw_message()));
+    }
+    glfwMakeContextCurrent(window);
+    glfwSwapInterval(options.screenshot.empty() ? 1 : 0);
+    mjv_makeScene(&model(), &scene, kSceneGeoms);
+    mjr_makeContext(&model(), &context, font_scale());
+    const float blue[3] = {0.35F, 0.70F, 1.0F}, orange[3] = {1.0F, 0.65F, 0.2F};
+    tip_figure = make_figure("Tip error (mm)", blue);
+    force_figure = make_figure("Wall force (N)", orange);
+    glfwSetWindowUserPointer(window, this);
+    glfwSetKeyCallback(window, [](GLFWwindow* w, int key, int, int action, int modifiers) {
+      if (action != GLFW_RELEASE) self(w).on_key(key, modifiers);
+    });
+    glfwSetMouseButtonCallback(window, [](GLFWwindow* w, int button, int action, int modifiers) {
+      self(w).on_button(button, action, modifiers);
+    });
+    glfwSetCursorPosCallback(window,
+                             [](GLFWwindow* w, double x, double y) { self(w).on_move(x, y); });
+    glfwSetScrollCallback(window, [](GLFWwindow* w, double, double dy) { self(w).on_scroll(dy); });
+    if (live != nullptr) {
+      live->before_step = [this](const mjModel& m, mjData& d) { pull(m, d); };
+    }
+    measured_from = Clock::now();
+  }
+
+  static Impl& self(GLFWwindow* w) { return *static_cast<Impl*>(glfwGetWindowUserPointer(w)); }
+
+  int font_scale() const {
+    float scale = 1.0F, ignored = 1.0F;
+    glfwGetWindowContentScale(window, &scale, &ignored);
+    return std::clamp(50 * static_cast<int>(std::lround(2.0F * scale)),
+                      static_cast<int>(mjFONTSCALE_50), static_cast<int>(mjFONTSCALE_300));
+  }
+
+  mjrRect framebuffer() const {
+    mjrRect rectangle{0, 0, 0, 0};
+    glfwGetFramebufferSize(window, &rectangle.width, &rectangle.height);
+    return rectangle;
+  }
+
+  void start_camera() {
+    camera = host::picture_camera(model(), options.camera);
+    if (camera.type == mjCAMERA_FIXED) camera_index = camera.fixedcamid;
+  }
+
+  void choose_camera(int index) {
+    camera_index = index;
+    if (index < 0) {
+      mjv_defaultFreeCamera(&model(), &camera);
+    } else {
+      camera.type = mjCAMERA_FIXED;
+      camera.fixedcamid = index;
+    }
+  }
+
+  /// A fixed camera cannot be turned: the free camera takes its place first, from the same side as
+  /// far as it can.
+  void free_camera() {
+    if (camera.type == mjCAMERA_FREE) return;
+    const mjvGLCamera& eye = scene.camera[0];
+    const double x = eye.forward[0], y = eye.forward[1], z = eye.forward[2];
+    const mjtNum* const center = model().stat.center;
+    double along = 0.0;  // to the point of the line of sight nearest to the model's centre
+    for (int i = 0; i < 3; ++i) along += (center[i] - eye.pos[i]) * eye.forward[i];
+    camera.type = mjCAMERA_FREE;
+    camera.distance = std::max(along, 0.1 * model().stat.extent);
+    for (int i = 0; i < 3; ++i) camera.lookat[i] = eye.pos[i] + camera.distance * eye.forward[i];
+    camera.azimuth = std::atan2(y, x) * 180.0 / mjPI;
+    camera.elevation = std::atan2(z, std::hypot(x, y)) * 180.0 / mjPI;
+    camera_index = -1;
+  }
+
+  // ---- keys ----------------------------------------------------------------------------------
+
+  void on_key(int key, int modifiers) {
+    const int many = (modifiers & GLFW_MOD_SHIFT) != 0 ? 10 : 1;
+    const auto range = source.range();
+    const auto jump = [&](double share) {
+      paused = true;
+      source.seek(source.data().time + share * (range->second - range->first));
+    };
+    switch (key) {
+      case GLFW_KEY_SPACE:
+        if (range && paused && !source.stopped().empty()) source.reset();
+        paused = !paused;
+        break;
+      case GLFW_KEY_RIGHT:
+        paused = true;
+        source.step(many);
+        break;
+      case GLFW_KEY_LEFT:
+        paused = true;
+        if (range) source.step(-many);
+        break;
+      case GLFW_KEY_PAGE_UP:
+        if (range) jump(-0.1);
+        break;
+      case GLFW_KEY_PAGE_DOWN:
+        if (range) jump(0.1);
+        break;
+      case GLFW_KEY_HOME:
+        if (range) jump(-1.0);
+        break;
+      case GLFW_KEY_END:
+        if (range) jump(1.0);
+        break;
+      case GLFW_KEY_BACKSPACE:
+        source.reset();
+        break;
+      case GLFW_KEY_EQUAL:
+      case GLFW_KEY_KP_ADD:
+        speed = std::min(kFastest, 2.0 * speed);
+        break;
+      case GLFW_KEY_MINUS:
+      case GLFW_KEY_KP_SUBTRACT:
+        speed = std::max(kSlowest, 0.5 * speed);
+        break;
+      case GLFW_KEY_C:
+        view.flags[mjVIS_CONTACTFORCE] ^= 1;
+        view.flags[mjVIS_CONTACTPOINT] = view.flags[mjVIS_CONTACTFORCE];
+        break;
+      case GLFW_KEY_P:
+        show_centreline = !show_centreline;
+        break;
+      case GLFW_KEY_L:
+        show_plots = !show_plots;
+        break;
+      case GLFW_KEY_I:
+        show_info = !show_info;
+        break;
+      case GLFW_KEY_M:
+        if (live != nullptr) live->motions_on = !live->motions_on;
+        break;
+      case GLFW_KEY_G:
+        select_next_target();
+        break;
+      case GLFW_KEY_TAB:
+        choose_camera(camera_index + 1 < model().ncam ? camera_index + 1 : -1);
+        break;
+      case GLFW_KEY_ESCAPE:
+        perturb.select = 0;
+        choose_camera(-1);
+        break;
+      case GLFW_KEY_F1:
+        show_help = !show_help;
+        break;
+      case GLFW_KEY_Q:
+        glfwSetWindowShouldClose(window, GLFW_TRUE);
+        break;
+      default:
+        break;
+    }
+  }
+
+  // ---- mouse ---------------------------------------------------------------------------------
+
+  bool is_target(int body) const { return body > 0 && model().body_mocapid[body] >= 0; }
+
+  void select_next_target() {
+    for (int i = 1; i < model().nbody; ++i) {
+      const int body = (std::max(0, perturb.select) + i) % static_cast<int>(model().nbody);
+      if (!is_target(body)) continue;
+      perturb.select = body;
+      mju_zero3(perturb.localpos);
+      return;
+    }
+  }
+
+  /// The body under the cursor, -1: none; its point in body coordinates to `local`.
+  int body_under_cursor(mjtNum local[3]) {
+    const mjrRect window_rectangle = framebuffer();
+    mjtNum point[3];
+    int geom = -1, flex = -1, skin = -1;
+    const int body =
+        mjv_select(&model(), &source.data(), &view,
+                   static_cast<mjtNum>(window_rectangle.width) / window_rectangle.height,
+                   cursor_x / window_rectangle.width, cursor_y / window_rectangle.height, &scene,
+                   point, &geom, &flex, &skin);
+    if (body > 0) {
+      mju_subFrom3(point, source.data().xpos + 3 * body);
+      mju_mulMatTVec3(local, source.data().xmat + 9 * body, point);
+    }
+    return body;
+  }
+
+  void select(int body, const mjtNum local[3]) {
+    perturb.select = std::max(0, body);
+    perturb.flexselect = perturb.skinselect = -1;
+    mju_copy3(perturb.localpos, local);
+  }
+
+  void on_button(int button, int action, int modifiers) {
+    if (action == GLFW_RELEASE) {
+      perturb.active = 0;
+      drag = Drag::None;
+      return;
+    }
+    const double now = glfwGetTime();
+    const bool twice = button == GLFW_MOUSE_BUTTON_LEFT && now - last_click < kDoubleClick;
+    last_click = button == GLFW_MOUSE_BUTTON_LEFT ? now : -1.0;
+    if (source.range() && slider.contains(cursor_x, cursor_y)) {
+      drag = Drag::Slider;
+      seek_cursor();
+      return;
+    }
+    mjtNum local[3] = {0, 0, 0};
+    const int body = body_under_cursor(local);
+    if (twice) select(body, local);
+    const bool control = (modifiers & GLFW_MOD_CONTROL) != 0;
+    const bool on_target = live != nullptr && is_target(body) && button != GLFW_MOUSE_BUTTON_MIDDLE;
+    drag = Drag::View;
+    if (live == nullptr || button == GLFW_MOUSE_BUTTON_MIDDLE || (!control && !on_target)) return;
+    // With Ctrl the body under the cursor is taken unless one is selected; a target needs no Ctrl.
+    if (on_target || perturb.select <= 0) select(body, local);
+    if (perturb.select <= 0) return;
+    drag = Drag::Body;
+    const bool turns = control && button == GLFW_MOUSE_BUTTON_LEFT;
+    mjv_initPerturb(&model(), &source.data(), &scene, &perturb);
+    perturb.active = turns ? mjPERT_ROTATE : mjPERT_TRANSLATE;
+    if (is_target(perturb.select)) live->motions_on = false;
+  }
+
+  void on_move(double window_x, double window_y) {
+    int width = 1, height = 1;
+    glfwGetWindowSize(window, &width, &height);
+    const mjrRect pixels = framebuffer();
+    if (width <= 0 || height <= 0) return;
+    const double x = window_x * pixels.width / width,
+                 y = pixels.height - window_y * pixels.height / height;
+    // Dragging up is a negative step: the engine counts from the top.
+    const double dx = (x - cursor_x) / pixels.height, dy = (cursor_y - y) / pixels.height;
+    cursor_x = x;
+    cursor_y = y;
+    const bool left = glfwGetMouseButton(window, GLFW_MOUSE_BUTTON_LEFT) == GLFW_PRESS;
+    const bool right = glfwGetMouseButton(window, GLFW_MOUSE_BUTTON_RIGHT) == GLFW_PRESS;
+    const bool shift = glfwGetKey(window, GLFW_KEY_LEFT_SHIFT) == GLFW_PRESS ||
+                       glfwGetKey(window, GLFW_KEY_RIGHT_SHIFT) == GLFW_PRESS;
+    if (drag == Drag::Slider) {
+      seek_cursor();
+    } else if (drag == Drag::Body) {
+      const bool turns = perturb.active == mjPERT_ROTATE;
+      const bool horizontal = turns ? shift : shift || (right && is_target(perturb.select));
+      const int action = turns ? (horizontal ? mjMOUSE_ROTATE_H : mjMOUSE_ROTATE_V)
+                               : (horizontal ? mjMOUSE_MOVE_H : mjMOUSE_MOVE_V);
+      mjv_movePerturb(&model(), &source.data(), action, dx, dy, &scene, &perturb);
+    } else if (drag == Drag::View) {
+      free_camera();
+      const int action = right  ? (shift ? mjMOUSE_MOVE_H : mjMOUSE_MOVE_V)
+                         : left ? (shift ? mjMOUSE_ROTATE_H : mjMOUSE_ROTATE_V)
+                                : mjMOUSE_ZOOM;
+      mjv_moveCamera(&model(), action, dx, dy, &camera);
+    }
+  }
+
+  void on_scroll(double dy) {
+    free_camera();
+    constexpr double kZoom = -0.05;
+    mjv_moveCamera(&model(), mjMOUSE_ZOOM, 0.0, kZoom * dy, &camera);
+  }
+
+  void seek_cursor() {
+    const auto range = *source.range();
+    paused = true;
+    source.seek(range.first + slider.share(cursor_x) * (range.second - range.first));
+  }
+
+  /// What the mouse does to the bodies in each step.
+  void pull(const mjModel& m, mjData& d) {
+    mju_zero(d.xfrc_applied, 6 * static_cast<int>(m.nbody));
+    if (perturb.active == 0) return;
+    mjv_applyPerturbPose(&m, &d, &perturb, 0);
+    mjv_applyPerturbForce(&m, &d, &perturb);
+  }
+
+  // ---- frames --------------------------------------------------------------------------------
+
+  void move_on(double wall_seconds) {
+    if (paused) {
+      if (live != nullptr && perturb.active != 0 && perturb.select > 0 &&
+          source.stopped().empty()) {
+        mjv_applyPerturbPose(&model(), &source.data(), &perturb, 1);
+        source.refresh();
+      }
+      return;
+    }
+    simulated_since += source.advance(speed * wall_seconds, kStepBudget);
+    if (!source.stopped().empty()) paused = true;
+  }
+
+  void measure_speed() {
+    const double wall = std::chrono::duration<double>(Clock::now() - measured_from).count();
+    if (paused) {
+      measured_speed = 0.0;
+    } else if (wall < 1.0) {
+      return;
+    } else {
+      measured_speed = simulated_since / wall;
+    }
+    simulated_since = 0.0;
+    measured_from = Clock::now();
+  }
+
+  void draw() {
+    const mjrRect whole = framebuffer();
+    if (whole.width <= 0 || whole.height <= 0) return;
+    // See-through links while centrelines are shown; set before the geoms are made.
+    view.flags[mjVIS_TRANSPARENT] = show_centreline && !centrelines.robots().empty() ? 1 : 0;
+    mjv_updateScene(&model(), &source.data(), &view, &perturb, &camera, mjCAT_ALL, &scene);
+    if (show_centreline) centrelines.draw(model(), source.data(), scene, kCentrelineColour);
+    mjr_setBuffer(mjFB_WINDOW, &context);
+    mjr_render(whole, &scene, &context);
+    if (show_plots) draw_plots(whole);
+    if (source.range()) draw_slider(whole);
+    if (show_info) draw_info(whole);
+    if (show_help) draw_help(whole);
+    const std::string stopped = source.stopped();
+    if (!stopped.empty() && !source.range()) {
+      mjr_overlay(mjFONT_BIG, mjGRID_TOP, whole, "\n\nThe simulation stopped", nullptr, &context);
+      mjr_overlay(mjFONT_NORMAL, mjGRID_TOP, whole,
+                  fmt::format("\n\n\n\n\n\n{}\nBackspace: reset", wrapped(stopped, 70)).c_str(),
+                  nullptr, &context);
+    }
+  }
+
+  static std::string wrapped(const std::string& text, std::size_t width) {
+    std::string out;
+    std::size_t column = 0;
+    for (const char c : text) {
+      const bool breaks = c == ' ' && column >= width;
+      out += breaks ? '\n' : c;
+      column = breaks ? 0 : column + 1;
+    }
+    return out;
+  }
+
+  void draw_info(mjrRect whole) {
+    const mjData& d = source.data();
+    std::string names, values;
+    const auto line = [&](const char* name, const std::string& value) {
+      append_line(names, name);
+      append_line(values, value);
+    };
+    line("Time", fmt::format("{:.3f} s", d.time));
+    line("Speed",
+         fmt::format("{}{}", speed_text(speed),
+                     paused ? ", paused" : fmt::format(", real {:.2g} x", measured_speed)));
+    const std::span<const double> sensors(d.sensordata,
+                                          static_cast<std::size_t>(model().nsensordata));
+    const double tip_error = source.signals().sensor("tip_error", sensors);
+    const double status = source.signals().sensor("status", sensors);
+    const double progress = source.signals().sensor("progress", sensors);
+    const double force = source.signals().wall_force(d);
+    if (!std::isnan(tip_error)) line("Tip error", fmt::format("{:.2f} mm", 1e3 * tip_error));
+    if (!std::isnan(force)) line("Wall force", fmt::format("{:.2f} N", force));
+    if (!std::isnan(status)) line("Status", status_text(status));
+    if (!std::isnan(progress)) line("Progress", fmt::format("{:.0f} %", 100.0 * progress));
+    line("Contacts", fmt::format("{}", d.ncon));
+    if (live != nullptr && !live->motions_on) line("Motions", "off (M)");
+    if (perturb.select > 0) {
+      const char* name = mj_id2name(&model(), mjOBJ_BODY, perturb.select);
+      line("Selected", name != nullptr ? name : fmt::format("body {}", perturb.select));
+    }
+    line("Help", "F1");
+    mjr_overlay(mjFONT_NORMAL, mjGRID_TOPLEFT, whole, names.c_str(), values.c_str(), &context);
+  }
+
+  void draw_help(mjrRect whole) {
+    std::string keys, texts;
+    const auto add = [&](std::span<const HelpLine> lines) {
+      for (const HelpLine& line : lines) {
+        append_line(keys, line.keys);
+        append_line(texts, line.what);
+      }
+    };
+    if (live != nullptr) {
+      add(kLiveHelp);
+      add(kHelp);
+      add(kDragHelp);
+    } else {
+      add(kRecordingHelp);
+      add(kHelp);
+    }
+    add(kLastHelp);
+    if (!centrelines.robots().empty()) {
+      keys += "\n \nYellow line\nBlue line\nRed line";
+      texts += "\n \npath\nplanned centreline\nactual centreline";
+    }
+    mjr_overlay(mjFONT_NORMAL, mjGRID_TOPRIGHT, whole, keys.c_str(), texts.c_str(), &context);
+  }
+
+  void draw_plots(mjrRect whole) {
+    const auto& points = source.history().points();
+    const auto fill = [&](mjvFigure& figure, double scale, auto value) {
+      int count = 0;
+      for (const auto& point : points) {
+        const double y = value(point) * scale;
+        if (!std::isfinite(y) || count >= mjMAXLINEPNT) continue;
+        figure.linedata[0][2 * count] = static_cast<float>(point.time);
+        figure.linedata[0][2 * count + 1] = static_cast<float>(y);
+        ++count;
+      }
+      figure.linepnt[0] = count;
+      figure.selection = static_cast<float>(source.data().time);
+      figure.flg_selection = source.range() ? 1 : 0;
+      // From zero up: a straight line at 0 needs a scale as well.
+      figure.range[1][0] = 0.0F;
+      figure.range[1][1] = 1e-3F;
+      return count > 0;
+    };
+    const int bottom = source.range() ? 52 : 10;
+    mjrRect place{0, bottom, std::min(360, whole.width / 3), std::min(190, whole.height / 4)};
+    place.left = whole.width - place.width - 10;
+    if (fill(*force_figure, 1.0, [](const auto& p) { return p.wall_force; })) {
+      mjr_figure(place, force_figure.get(), &context);
+      place.bottom += place.height + 8;
+    }
+    if (fill(*tip_figure, 1e3, [](const auto& p) { return p.tip_error; })) {
+      mjr_figure(place, tip_figure.get(), &context);
+    }
+  }
+
+  void draw_slider(mjrRect whole) {
+    const auto [first, last] = *source.range();
+    constexpr int kMargin = 24, kHeight = 10, kBottom = 14;
+    slider.bar = {kMargin, kBottom, std::max(1, whole.width - 2 * kMargin), kHeight};
+    const double share =
+        last > first ? std::clamp((source.data().time - first) / (last - first), 0.0, 1.0) : 0.0;
+    const int done = static_cast<int>(std::lround(share * slider.bar.width));
+    mjr_rectangle({0, 0, whole.width, 2 * kBottom + kHeight}, 0.08F, 0.10F, 0.13F, 0.75F);
+    mjr_rectangle(slider.bar, 0.35F, 0.38F, 0.42F, 1.0F);
+    mjr_rectangle({slider.bar.left, slider.bar.bottom, done, kHeight}, 0.35F, 0.70F, 1.0F, 1.0F);
+    constexpr int kKnob = 20;
+    mjr_rectangle(
+        {slider.bar.left + done - kKnob / 4, kBottom + (kHeight - kKnob) / 2, kKnob / 2, kKnob},
+        1.0F, 1.0F, 1.0F, 1.0F);
+    const std::string text = fmt::format("{:.2f} / {:.2f} s", source.data().time, last);
+    mjrRect above = whole;
+    above.bottom = 2 * kBottom + kHeight;
+    above.height = std::max(1, whole.height - above.bottom);
+    mjr_overlay(mjFONT_NORMAL, mjGRID_BOTTOMLEFT, above, paused ? "Paused" : "Playing",
+                text.c_str(), &context);
+  }
+
+  void run() {
+    Clock::time_point before = Clock::now();
+    while (glfwWindowShouldClose(window) == GLFW_FALSE) {
+      const Clock::time_point now = Clock::now();
+      move_on(std::min(kLongestFrame, std::chrono::duration<double>(now - before).count()));
+      before = now;
+      measure_speed();
+      draw();
+      glfwSwapBuffers(window);
+      if (paused) {
+        glfwWaitEventsTimeout(kIdleWait);
+      } else {
+        glfwPollEvents();
+      }
+    }
+  }
+
+  void take_screenshot() {
+    if (source.range()) {
+      source.seek(options.at);
+    } else {
+      source.advance(options.at, kNoBudget);
+    }
+    paused = true;
+    for (int frame = 0; frame < 2;
+         ++frame) {  // the second after the window system has settled the size
+      glfwPollEvents();
+      draw();
+      if (frame == 0) glfwSwapBuffers(window);
+    }
+    const mjrRect whole = framebuffer();
+    const auto row = static_cast<std::size_t>(3 * whole.width);
+    std::vector<std::uint8_t> bottom_up(row * static_cast<std::size_t>(whole.height));
+    mjr_readPixels(bottom_up.data(), nullptr, whole, &context);
+    host::Image image{.width = whole.width, .height = whole.height, .rgb = {}};
+    for (std::size_t y = static_cast<std::size_t>(whole.height); y-- > 0;) {
+      const auto line = bottom_up.begin() + static_cast<std::ptrdiff_t>(y * row);
+      image.rgb.insert(image.rgb.end(), line, line + static_cast<std::ptrdiff_t>(row));
+    }
+    host::write_png(options.screenshot, image);
+  }
+};
+
+Viewer::Viewer(host::ViewSource& source, const ViewerOptions& options)
+    : impl_(std::make_unique<Impl>(source, options)) {
+  impl_->open();
+}
+
+Viewer::~Viewer() = default;
+
+void Viewer::run() {
+  if (impl_->options.screenshot.empty()) {
+    impl_->run();
+  } else {
+    impl_->take_screenshot();
+  }
+}
+
+}  // namespace tendril
