@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/host/report.hpp"
 #include "apps/host/run.hpp"
 #include "apps/host/scene.hpp"
 #include "apps/tendril/progress.hpp"
@@ -145,26 +146,15 @@ void check_pictures(Report& report) {
   }
 }
 
-/// TENDRIL_PYTHON, else .venv of a folder above the program, else python3 on PATH.
-std::string find_python() {
-  if (const char* named = std::getenv("TENDRIL_PYTHON"); named != nullptr && named[0] != '\0')
-    return named;
-  std::error_code ignored;
-  for (fs::path folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-       !folder.empty() && folder != folder.root_path(); folder = folder.parent_path()) {
-    if (const fs::path python = folder / ".venv/bin/python"; fs::exists(python, ignored))
-      return python.string();
-  }
-  return find_program("python3");
-}
-
 void check_python(Report& report) {
-  const std::string python = find_python();
-  if (python.empty()) {
-    report.optional("Python", "no python3: reports need it");
+  const std::string python = host::find_python().string();
+  const std::string python_version = first_line_of(
+      fmt::format("'{}' -c 'import platform; print(platform.python_version())'", python));
+  if (python_version.empty()) {
+    report.optional("Python", python + " does not run: reports need Python 3, set TENDRIL_PYTHON");
     return;
   }
-  report.good("Python", python);
+  report.good("Python", fmt::format("{} ({})", python_version, python));
   for (const char* module : {"h5py", "matplotlib", "numpy"}) {
     const std::string version = first_line_of(
         fmt::format("'{}' -c 'import {} as m; print(m.__version__)'", python, module));

@@ -5,6 +5,7 @@
 #include "apps/host/run.hpp"
 #include "apps/tendril/doctor_command.hpp"
 #include "apps/tendril/model_command.hpp"
+#include "apps/tendril/rollout_command.hpp"
 #include "apps/tendril/run_command.hpp"
 #include "apps/tendril/view_command.hpp"
 #include "tendril/model_error.hpp"
@@ -48,7 +49,9 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   tendril::set_command_line(argc, argv);
   tendril::add_run_command(app, exit_code);
+  tendril::add_view_command(app, exit_code);
   tendril::add_model_command(app, exit_code);
+  tendril::add_rollout_command(app, exit_code);
   tendril::add_view_command(app, exit_code);
   tendril::add_doctor_command(app, exit_code);
   try {

@@ -10,7 +10,7 @@
 namespace tendril {
 namespace {
 
-constexpr int kWidth = 30;
+constexpr std::size_t kWidth = 30;
 constexpr const char* kClearLine = "\r\033[K";
 
 }  // namespace
@@ -25,12 +25,17 @@ ProgressBar::ProgressBar(bool quiet) : active_(!quiet && isatty(STDERR_FILENO) =
 ProgressBar::~ProgressBar() { finish(); }
 
 void ProgressBar::show(const host::Progress& progress) {
+  show(fmt::format("{:.2f}/{:.2f} s  {:.1f} x real time", progress.time, progress.duration,
+                   progress.real_time_factor),
+       progress.time / progress.duration);
+}
+
+void ProgressBar::show(const std::string& text, double part) {
   if (!active_) return;
-  const double part = std::clamp(progress.time / progress.duration, 0.0, 1.0);
-  const int full = static_cast<int>(part * kWidth);
-  const std::string line = fmt::format(
-      "{}[{:#<{}}{:.<{}}] {:3.0f} %  {:.2f}/{:.2f} s  {:.1f} x real time", kClearLine, "", full, "",
-      kWidth - full, 100.0 * part, progress.time, progress.duration, progress.real_time_factor);
+  part = std::clamp(part, 0.0, 1.0);
+  const auto full = static_cast<std::size_t>(part * kWidth);
+  const std::string line = fmt::format("{}[{}{}] {:3.0f} %  {}", kClearLine, std::string(full, '#'),
+                                       std::string(kWidth - full, '.'), 100.0 * part, text);
   std::fputs(line.c_str(), stderr);
   std::fflush(stderr);
   drawn_ = true;

@@ -9,7 +9,7 @@ namespace tendril {
 /// Whether the terminal wants colour: stdout is one, and NO_COLOR is not set.
 [[nodiscard]] bool wants_colour();
 
-/// Progress of a run on stderr: a bar with the real-time factor on a terminal, nothing otherwise.
+/// Progress on stderr: a bar on a terminal, nothing otherwise.
 class ProgressBar {
  public:
   explicit ProgressBar(bool quiet);
@@ -17,7 +17,11 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
+  /// Of a simulation, with its real-time factor.
   void show(const host::Progress& progress);
+
+  /// @param part  what is done, 0..1
+  void show(const std::string& text, double part);
 
   /// Takes the bar off the screen; further calls do nothing.
   void finish();

@@ -1,6 +1,7 @@
 #include "apps/tendril/run_command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <atomic>
 #include <charconv>
@@ -11,6 +12,8 @@
 #include <memory>
 #include <optional>
 
+#include "apps/host/render_recording.hpp"
+#include "apps/host/report.hpp"
 #include "apps/host/run.hpp"
 #include "apps/tendril/progress.hpp"
 #include "tendril/model_error.hpp"
@@ -40,7 +43,9 @@ struct RunArguments {
   std::string controller;
   std::vector<std::string> set;
   bool json = false;
+  bool video = false;
   bool no_record = false;
+  bool no_report = false;
   bool quiet = false;
 };
 
@@ -105,6 +110,47 @@ int exit_code_of(const host::RunResult& result) {
   return result.all_checks_hold() ? 0 : kExitCheckFailed;
 }
 
+void notice(const RunArguments& arguments, const std::string& text) {
+  if (!arguments.quiet) std::cerr << "tendril: notice: " << text << '\n';
+}
+
+/// Film and report from the recording. What cannot be made is a notice: the results are there
+/// without it.
+std::vector<std::string> make_pictures(const RunArguments& arguments,
+                                       const std::filesystem::path& out) {
+  std::vector<std::string> files;
+  if (arguments.video) {
+    ProgressBar bar(arguments.quiet);
+    try {
+      host::render_video(out / "rollout.h5", out / "video.mp4", {}, [&](int frame, int count) {
+        bar.show(fmt::format("video: frame {}/{}", frame, count),
+                 static_cast<double>(frame) / count);
+        return !stop_requested.load();
+      });
+      files.push_back("video.mp4");
+    } catch (const host::RenderError& error) {
+      bar.finish();
+      notice(arguments, fmt::format("no video: {}", error.what()));
+    }
+  }
+  if (!arguments.no_report && !stop_requested.load()) {
+    for (const std::string& warning : host::write_report(out)) notice(arguments, warning);
+    if (std::filesystem::exists(out / "report.html")) files.push_back("report.html");
+  }
+  return files;
+}
+
+void print_result(const RunArguments& arguments, const host::RunResult& result,
+                  const std::filesystem::path& out, const std::vector<std::string>& files) {
+  print_checks(result);
+  if (arguments.quiet) return;
+  fmt::print(
+      "{:.2f} s simulated in {:.2f} s, {:.1f} x real time; step {:.0f} us mean, {:.0f} us p99.9\n",
+      result.simulated_time, result.wall_time, result.real_time_factor, result.step_times.mean,
+      result.step_times.p999);
+  fmt::print("{}: {}\n", (out / "").string(), fmt::join(files, " "));
+}
+
 int run(const RunArguments& arguments) {
   const host::Experiment experiment = host::load_experiment(arguments.file);
   host::RunOptions options;
@@ -123,31 +169,27 @@ int run(const RunArguments& arguments) {
   std::signal(SIGTERM, on_interrupt);
   const host::RunResult result =
       host::run_experiment(experiment, options, [&](std::span<const std::string> notices) {
-        if (arguments.quiet) return;
-        for (const std::string& notice : notices)
-          std::cerr << "tendril: notice: " << notice << '\n';
+        for (const std::string& text : notices) notice(arguments, text);
       });
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
   bar.finish();
 
   const std::string summary = host::summary_json(experiment, result);
   host::write_text_file(out / "summary.json", summary);
+  std::vector<std::string> files{"summary.json"};
+  if (!arguments.no_record) {
+    files.push_back("rollout.h5");
+    const std::vector<std::string> pictures = make_pictures(arguments, out);
+    files.insert(files.end(), pictures.begin(), pictures.end());
+  }
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
 
   if (arguments.json) {
     std::cout << summary;
   } else {
-    print_checks(result);
-    if (!arguments.quiet) {
-      fmt::print(
-          "{:.2f} s simulated in {:.2f} s, {:.1f} x real time; step {:.0f} us mean, {:.0f} us "
-          "p99.9\n",
-          result.simulated_time, result.wall_time, result.real_time_factor, result.step_times.mean,
-          result.step_times.p999);
-      fmt::print("{}/: summary.json{}\n", out.string(), arguments.no_record ? "" : " rollout.h5");
-    }
-    std::fflush(stdout);
+    print_result(arguments, result, out, files);
   }
+  std::fflush(stdout);
   if (!result.reason.empty()) {
     std::cerr << "tendril: " << experiment.scene.string() << ": " << result.reason << '\n';
   }
@@ -179,7 +221,12 @@ CLI::App* add_run_command(CLI::App& app, int& exit_code) {
                    "change a setting: key=value, e.g. option.timestep=0.004; may be repeated")
       ->allow_extra_args(false);
   command->add_flag("--json", arguments->json, "print summary.json instead of the table");
-  command->add_flag("--no-record", arguments->no_record, "do not write rollout.h5");
+  CLI::Option* const video =
+      command->add_flag("--video", arguments->video, "render video.mp4 from the recording");
+  command
+      ->add_flag("--no-record", arguments->no_record, "do not write rollout.h5, report and video")
+      ->excludes(video);
+  command->add_flag("--no-report", arguments->no_report, "do not write report.html");
   command->add_flag("--quiet", arguments->quiet, "no progress bar, no notices");
   command->footer(
       "Example: tendril run scenes/tube_insertion.toml --seed 3 --set option.timestep=0.004 --out "
