@@ -1,5 +1,4 @@
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <iostream>
 
 #include "apps/host/run.hpp"
@@ -9,7 +8,6 @@
 #include "apps/tendril/run_command.hpp"
 #include "apps/tendril/view_command.hpp"
 #include "tendril/model_error.hpp"
-#include "tendril/rollout/rollout_file.hpp"
 
 namespace {
 
@@ -40,8 +38,9 @@ void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Continuum robots in MuJoCo: runs scenes, prints models, checks the installation.",
-               "tendril");
+  CLI::App app(
+      "Continuum robots in MuJoCo: runs and shows scenes, prints models, reads recordings.",
+      "tendril");
   app.set_version_flag("--version", std::string("tendril ") + tendril::host::version());
   app.require_subcommand(1);
   app.footer(
@@ -52,7 +51,49 @@ int main(int argc, char** argv) {
   tendril::add_view_command(app, exit_code);
   tendril::add_model_command(app, exit_code);
   tendril::add_rollout_command(app, exit_code);
+  tendril::add_doctor_command(app, exit_code);
+  try {
+    refuse_unknown_command(app, argc, argv);
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help_or_version) {
+    return app.exit(help_or_version);
+  } catch (const CLI::ParseError& error) {
+    return fail(error.what(), kExitUsage);
+  } catch (const tendril::ModelError& error) {
+    return fail(error.what(), kExitUsage);
+  } catch (const std::exception& error) {  // RolloutError, OutputError, files, memory
+    return fail(error.what(), kExitInputOutput);
+  }
+  return exit_code;
+}
+
+/// CLI11 would only say that a command is missing.
+void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->check_name(argv[1])) return;
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
+  throw tendril::ModelError(std::string(argv[1]) + ": unknown command: must be one of " + names);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Continuum robots in MuJoCo: runs and shows scenes, prints models, reads recordings.",
+      "tendril");
+  app.set_version_flag("--version", std::string("tendril ") + tendril::host::version());
+  app.require_subcommand(1);
+  app.footer(
+      "Example: tendril run scenes/tube_insertion.toml\nHelp on a command: tendril run --help");
+  int exit_code = 0;
+  tendril::set_command_line(argc, argv);
+  tendril::add_run_command(app, exit_code);
   tendril::add_view_command(app, exit_code);
+  tendril::add_model_command(app, exit_code);
+  tendril::add_rollout_command(app, exit_code);
   tendril::add_doctor_command(app, exit_code);
   try {
     refuse_unknown_command(app, argc, argv);
