@@ -20,6 +20,13 @@ constexpr double kCheckSpacing = 0.005;  // path checks sample at this spacing [
 constexpr double kRadiusTolerance =
     0.95;  // a bend may be 5 % tighter than a section's tightest: the sampling is coarse
 
+constexpr int kFitSteps = 2;  // Gauss-Newton steps of the warm-started fit in one step
+
+FitNorm read_norm(const Settings& settings) {
+  constexpr const char* kNorms[] = {"tip", "body"};
+  return settings.choice("fit", kNorms, 0) == 0 ? FitNorm::Tip : FitNorm::Body;
+}
+
 double straight_length(const ContinuumRobot& robot) {
   double length = 0.0;
   for (int i = 0; i < robot.section_count(); ++i) {
@@ -117,6 +124,9 @@ std::span<const SettingInfo> FollowController::settings() {
       {"acceleration", "m/s^2", "0.2", "of the feed"},
       {"rate_limit", "rad/s", "3",
        "fastest bend change of a section; the feed slows down to keep it"},
+      {"fit", "", "tip",
+       "tip: the tip keeps to the path; body: the body's largest deviation is least (narrow "
+       "tubes)"},
       {"start_delay", "s", "1", "the arm comes to rest for this time before it is fed"},
       {"jam_tip_error", "m", "0.005", "tip error at which the feed stops for good"},
       {"jam_feed_force", "N", "",
@@ -144,8 +154,9 @@ FollowController::FollowController(const ControllerContext& context)
       jam_time_(context.settings.number("jam_time", 0.05, {.low = 0.0})),
       trail_(!context.settings.has("waypoints")),
       trail_spacing_(context.settings.number("trail_spacing", 0.004, {.low = 1e-4, .high = 1.0})),
-      fit_(robot_, {.iterations = 2}),
-      first_fit_(robot_, {.iterations = 30}),
+      body_first_(read_norm(context.settings) == FitNorm::Body),
+      fit_(robot_, {.iterations = kFitSteps, .norm = read_norm(context.settings)}),
+      first_fit_(robot_, {.iterations = 30, .norm = read_norm(context.settings)}),
       integral_(robot_, read_tip_integral(context.settings, context.timestep), context.timestep),
       states_(static_cast<std::size_t>(robot_.section_count())),
       candidate_(states_.size()),
@@ -279,7 +290,7 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
       if (ratio <= 1.0) break;
       speed *= 0.9 / ratio;
     }
-    report.iterations = 2;
+    report.iterations = kFitSteps;
   }
   next_memory[kFeed] = base.feed;
   next_memory[kSpeed] = speed;
@@ -293,14 +304,15 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
   // 3. Correct on the measured tip: its point of the path is where the leader should be.
   const Eigen::Vector3d tip_wanted = position(base.feed + arm_length_);
   Eigen::Matrix<double, 6, 1> error = Eigen::Matrix<double, 6, 1>::Zero();
-  error.head<3>() = tip_wanted - measurement.X_BE.translation();
+  const Eigen::Vector3d tip_planned = tip_pose(robot_, candidate_, base).translation();
+  error.head<3>() = (body_first_ && base.feed < feed_end_ ? tip_planned : tip_wanted) - measurement.X_BE.translation();
   integral_.update(measurement, error, jammed, integral_memory, next_integral_memory, command.q);
   integral_.compensate_sag(measurement, command.q);
 
   report.status = jammed                              ? ControllerStatus::Jammed
                   : !trail_ && base.feed >= feed_end_ ? ControllerStatus::Finished
                                                       : ControllerStatus::Working;
-  report.tip_error = error.head<3>().norm();
+  report.tip_error = (tip_wanted - measurement.X_BE.translation()).norm();
   report.progress = base.feed / feed_end_;
   report.target = tip_wanted;
 }

@@ -46,6 +46,7 @@ class FollowController final : public Controller {
   double trail_spacing_;
   int trail_capacity_ = 0;
   Path path_;
+  bool body_first_;  // the tip is held where the fit has it, to spare the walls
   ShapeFit fit_, first_fit_;
   TipIntegral integral_;
   std::vector<SectionState> states_, candidate_;  // scratch

@@ -13,6 +13,7 @@ constexpr const char* kTasks[] = {"position", "direction"};
 
 FabrikxOptions read_solver(const Settings& settings) {
   FabrikxOptions options;
+  options.cap_forward_bend = true;
   options.max_iterations =
       static_cast<int>(settings.number("max_iterations", 50, {.low = 1, .high = 10000}));
   options.position_tolerance =

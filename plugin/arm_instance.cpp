@@ -301,6 +301,18 @@ ArmInstance::ServoGains ArmInstance::gains(const mjModel* m, int actuator,
   return {gain, (joint_damping - m->actuator_biasprm[actuator * mjNBIAS + 2]) / gain};
 }
 
+double ArmInstance::unsaturated(const mjModel* m, int actuator, double wanted, double position,
+                                double velocity) noexcept {
+  constexpr double kPartOfLimit = 0.98;
+  if (!m->actuator_forcelimited[actuator]) return wanted;
+  const double gain = m->actuator_gainprm[actuator * mjNGAIN];
+  const mjtNum* bias = m->actuator_biasprm + actuator * mjNBIAS;
+  const double passive = bias[1] * position + bias[2] * velocity;
+  const double low = (kPartOfLimit * m->actuator_forcerange[2 * actuator] - passive) / gain;
+  const double high = (kPartOfLimit * m->actuator_forcerange[2 * actuator + 1] - passive) / gain;
+  return std::clamp(wanted, low, high);
+}
+
 void ArmInstance::write_controls(const mjModel* m, mjData* d) const noexcept {
   const auto set = [&](int actuator, double value) {
     d->ctrl[m->actuator_ctrladr[actuator]] = value;
@@ -310,17 +322,26 @@ void ArmInstance::write_controls(const mjModel* m, mjData* d) const noexcept {
     const Coordinate& coordinate = coordinates_[static_cast<std::size_t>(k)];
     const double wanted = command_.q[k] - coordinate.offset;
     if (coordinate.actuator >= 0) {
-      double compliance = 0.0;
-      for (const LinkJoint& link : coordinate.joints) compliance += 1.0 / m->dof_damping[link.dof];
-      const ServoGains servo = gains(m, coordinate.actuator, 1.0 / compliance);
-      set(coordinate.actuator, coordinate.sign * (wanted + lead * servo.lag * command_.q_rate[k]) -
-                                   load_[k] / servo.gain);
+      double compliance = 0.0, position = 0.0, velocity = 0.0;
+      for (const LinkJoint& link : coordinate.joints) {
+        compliance += 1.0 / m->dof_damping[link.dof];
+        position += d->qpos[link.qpos];
+        velocity += d->qvel[link.dof];
+      }
+      const int tendon = m->actuator_trnid[2 * coordinate.actuator];
+      const ServoGains servo =
+          gains(m, coordinate.actuator, 1.0 / compliance + m->tendon_damping[tendon]);
+      const double setpoint = coordinate.sign * (wanted + lead * servo.lag * command_.q_rate[k]) -
+                              load_[k] / servo.gain;
+      set(coordinate.actuator, unsaturated(m, coordinate.actuator, setpoint, position, velocity));
     } else {
       for (const LinkJoint& link : coordinate.joints) {
         const ServoGains servo = gains(m, link.actuator, m->dof_damping[link.dof]);
-        set(link.actuator,
+        const double setpoint =
             coordinate.sign * link.share * (wanted + lead * servo.lag * command_.q_rate[k]) -
-                joint_gravity_[static_cast<std::size_t>(link.joint)] / servo.gain);
+            joint_gravity_[static_cast<std::size_t>(link.joint)] / servo.gain;
+        set(link.actuator,
+            unsaturated(m, link.actuator, setpoint, d->qpos[link.qpos], d->qvel[link.dof]));
       }
     }
   }

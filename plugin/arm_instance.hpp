@@ -84,6 +84,11 @@ class ArmInstance {
                              const std::vector<double>& shares, double sign);
   [[nodiscard]] BaseJoint bind_base(const mjModel* m, const char* name) const;
   [[nodiscard]] int require(const mjModel* m, mjtObj type, const std::string& name) const;
+  /// The setpoint nearest to `wanted` for which the servo stays inside its force range at the
+  /// measured joint position and velocity. A saturated servo is integrated without its own damping
+  /// and then swings from limit to limit.
+  [[nodiscard]] static double unsaturated(const mjModel* m, int actuator, double wanted,
+                                          double position, double velocity) noexcept;
   [[nodiscard]] static ServoGains gains(const mjModel* m, int actuator,
                                         double joint_damping) noexcept;
   void measure(const mjModel* m, const mjData* d) noexcept;

@@ -85,7 +85,7 @@ std::vector<Link> section_links(const RobotDescription& robot, std::size_t i) {
   const double lowest_part = section.length > 0.0 ? 1.0 : 1.0 - kShortestLinkFraction;
 
   std::vector<Link> links(layout.length.size());
-  bool x_first = true;
+  double twist = 0.0, twist_sum = 0.0;  // of the hinge orders, in units of u v / 2
   for (std::size_t j = 0; j < links.size(); ++j) {
     Link& link = links[j];
     const double share = layout.length[j];
@@ -109,8 +109,14 @@ std::vector<Link> section_links(const RobotDescription& robot, std::size_t i) {
         link.servo_damping =
             kDampingOutside * physics.bend_damping_time * physics.bend_gain / link.bend_share;
       }
-      link.x_first = x_first;
-      x_first = !x_first;
+      // A link's two hinges twist what follows by +-u v share^2 / 2, by their order. Choose the
+      // order that keeps the twist and its sum over the links so far small
+      // (docs/derivations-links.md, "Two hinges per link").
+      const bool last =
+          j + 1 == links.size();  // nothing of the section comes after: end with the least twist
+      link.x_first = (last ? twist : twist / 2.0 + twist_sum) <= 0.0;
+      twist += (link.x_first ? 1.0 : -1.0) * link.bend_share * link.bend_share;
+      twist_sum += twist;
     }
   }
   return links;
@@ -424,6 +430,24 @@ class Writer {
 
 }  // namespace
 
+namespace {
+
+/// Weight of the bend at joint k of n in a piece of constant curvature: the first joint turns by
+/// 1/12 more than its part and the next one by as much less, the last two the same way round. That
+/// cancels the term of second order in the bend of a link (docs/derivations-links.md, "Shape"); two
+/// links or one have no room for it.
+double end_correction(int k, int n) {
+  if (n < 3) return 1.0;
+  const int from_end = std::min(k, n - 1 - k);
+  double weight = 1.0;
+  if (from_end == 0) weight += 1.0 / 12.0;
+  if (k == 1) weight -= 1.0 / 12.0;
+  if (k == n - 2) weight -= 1.0 / 12.0;
+  return weight;
+}
+
+}  // namespace
+
 LinkLayout link_layout(const Section& section, int links) {
   const auto lengths = section.length_weights();
   const auto angles = section.angle_weights();
@@ -444,7 +468,7 @@ LinkLayout link_layout(const Section& section, int links) {
   for (std::size_t j = 0; j < parts; ++j) {
     for (int k = 0; k < count[j]; ++k) {
       layout.length.push_back(lengths[j] / count[j]);
-      layout.bend_share.push_back(angles[j] / count[j]);
+      layout.bend_share.push_back(angles[j] / count[j] * end_correction(k, count[j]));
     }
   }
   return layout;

@@ -9,19 +9,28 @@
 
 namespace tendril {
 
+/// What a fit gives way on where the sections cannot follow the curve exactly.
+enum class FitNorm {
+  Tip,   ///< least squares over middle and end of every section, the tip weighted: the tip stays on
+         ///< the curve
+  Body,  ///< 4-norm over four points of every section: the largest deviation of the body is small;
+         ///< for narrow tubes
+};
+
 struct ShapeFitOptions {
-  int iterations = 3;       ///< Gauss-Newton steps, >= 1
-  double tip_weight = 2.0;  ///< of the last end point against 1 for the others, > 0
+  int iterations = 3;  ///< Gauss-Newton steps, >= 1
+  FitNorm norm = FitNorm::Tip;
+  double tip_weight = 2.0;  ///< FitNorm::Tip: of the tip against 1 for the other points, > 0
   double damping = 1e-6;    ///< [m^2/rad^2] on the diagonal of the normal equations, > 0
 };
 
-/// Lays the sections of a robot along a curve: bends for which the middle and the end of every
-/// section come nearest to the points of the curve at their arc lengths, in least squares. Variable
-/// lengths and the base are left as they are given.
+/// Lays the sections of a robot along a curve: bends for which points of every section come nearest
+/// to the points of the curve at their arc lengths. Variable lengths and the base are left as they
+/// are given.
 ///
 /// Taking each section's bend from the headings of the curve at its ends instead leaves the tip
-/// several millimetres off in a tight bend; this fit divides the deviation among the points.
-/// Source: docs/derivations-control.md, "Laying an arm on a path".
+/// several millimetres off in a tight bend; the fit divides the deviation among the points. Source:
+/// docs/derivations-control.md, "Laying an arm on a path".
 class ShapeFit {
  public:
   ShapeFit(const ContinuumRobot& robot, const ShapeFitOptions& options = {});
@@ -33,6 +42,7 @@ class ShapeFit {
   double fit(const Curve& position, const BaseState& base,
              std::span<SectionState> states) noexcept {
     sample(position, base, states);
+    if (options_.norm == FitNorm::Body) largest_deviation_ = deviation(base, states);
     for (int i = 0; i < options_.iterations; ++i) step(base, states);
     return tip_distance(base, states);
   }
@@ -45,18 +55,25 @@ class ShapeFit {
     for (int i = 0; i < robot_.section_count(); ++i) {
       const double length =
           robot_.section(i).length() + states[static_cast<std::size_t>(i)].extension;
-      points_[static_cast<std::size_t>(2 * i)] = position(s + length / 2);
-      points_[static_cast<std::size_t>(2 * i + 1)] = position(s + length);
+      for (int k = 1; k <= points_per_section_; ++k) {
+        points_[static_cast<std::size_t>(points_per_section_ * i + k - 1)] =
+            position(s + length * k / points_per_section_);
+      }
       s += length;
     }
   }
+  [[nodiscard]] double point_weight(double deviation, bool is_tip) const noexcept;
   void step(const BaseState& base, std::span<SectionState> states) noexcept;
+  [[nodiscard]] double deviation(const BaseState& base,
+                                 std::span<const SectionState> states) const noexcept;
   [[nodiscard]] double tip_distance(const BaseState& base,
                                     std::span<const SectionState> states) const noexcept;
 
   ContinuumRobot robot_;
   ShapeFitOptions options_;
-  std::vector<Eigen::Vector3d> points_;  // middle and end of each section, on the curve
+  int points_per_section_;
+  std::vector<Eigen::Vector3d> points_;  // on the curve, the last one of a section at its end
+  double largest_deviation_ = 0.0;       // of the points, at the last step
   Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_;
   Eigen::MatrixXd bend_jacobian_, normal_;  // 3 x 2N, 2N x 2N
   Eigen::VectorXd gradient_, update_;

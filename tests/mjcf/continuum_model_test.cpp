@@ -31,10 +31,15 @@ TEST_CASE("link layout: links follow the lengths, bends follow the angle weights
   REQUIRE(layout.bend_share.size() == 14);
   CHECK(sum(layout.length) == Approx(1.0).margin(1e-12));
   CHECK(sum(layout.bend_share) == Approx(1.0).margin(1e-12));
-  for (std::size_t j = 0; j < 14; ++j) {
-    CHECK(layout.length[j] == Approx(1.0 / 14));
-    CHECK(layout.bend_share[j] == Approx(j < 4 ? 0.25 / 4 : j < 12 ? 0.0 : 0.75 / 2).margin(1e-15));
-  }
+  for (const double length : layout.length) CHECK(length == Approx(1.0 / 14));
+  // Four links share a quarter of the bend, the outer two 1/12 more than their part, their
+  // neighbours as much less.
+  const double part = 0.25 / 4;
+  const double expected[14] = {
+      part * 13 / 12, part * 11 / 12, part * 11 / 12, part * 13 / 12, 0, 0, 0, 0, 0, 0, 0, 0,
+      0.75 / 2,       0.75 / 2};
+  for (std::size_t j = 0; j < 14; ++j)
+    CHECK(layout.bend_share[j] == Approx(expected[j]).margin(1e-15));
 }
 
 TEST_CASE("link layout: every sub-section has a link, however short", "[mjcf]") {
