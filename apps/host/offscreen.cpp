@@ -282,6 +282,24 @@ mjvOption picture_options() {
   return options;
 }
 
+void scale_force_arrows(const mjModel& model, mjvScene& scene) noexcept {
+  constexpr double kSlimness = 0.03;  // half width of an arrow, of its length
+  const double length_per_newton = model.vis.map.force / model.stat.meanmass;
+  if (!(length_per_newton > 0.0) || !(model.stat.extent > 0.0)) return;
+  for (int i = 0; i < scene.ngeom; ++i) {
+    mjvGeom& geom = scene.geoms[i];
+    const bool is_arrow =
+        geom.type == mjGEOM_ARROW || geom.type == mjGEOM_ARROW1 || geom.type == mjGEOM_ARROW2;
+    if (!is_arrow || geom.category != mjCAT_DECOR) continue;
+    const double small = kArrowPerNewton * geom.size[2] / length_per_newton;
+    const double length = model.stat.extent * small / (1.0 + small / kLongestArrow);
+    const auto width = static_cast<float>(kSlimness * length);
+    geom.size[0] = std::min(geom.size[0], width);
+    geom.size[1] = std::min(geom.size[1], width);
+    geom.size[2] = static_cast<float>(length);
+  }
+}
+
 struct OffscreenRenderer::Impl {
   const mjModel* model = nullptr;
   std::unique_ptr<GlContext> gl;
@@ -337,6 +355,7 @@ const Image& OffscreenRenderer::render(mjData& data, const mjvCamera& camera) {
   self.gl->make_current();
   mjvCamera view = camera;
   mjv_updateScene(self.model, &data, &self.options, nullptr, &view, mjCAT_ALL, &self.scene);
+  scale_force_arrows(*self.model, self.scene);
   const mjrRect viewport{0, 0, self.image.width, self.image.height};
   mjr_render(viewport, &self.scene, &self.context);
   mjr_readPixels(self.bottom_up.data(), nullptr, viewport, &self.context);

@@ -32,6 +32,16 @@ struct Image {
 /// What pictures show: geoms and sites of the default groups, contact forces as arrows.
 [[nodiscard]] mjvOption picture_options();
 
+/// Draws force arrows at a length that suits the scene, where the engine divides by the mean mass
+/// of the bodies, which makes them longer than the scene for a light robot: a small force f has the
+/// length kArrowPerNewton f extent, a large one approaches kLongestArrow extent. To be called
+/// between mjv_updateScene and mjr_render.
+///
+///     length / extent = a f / (1 + a f / b),  a = kArrowPerNewton, b = kLongestArrow
+void scale_force_arrows(const mjModel& model, mjvScene& scene) noexcept;
+inline constexpr double kArrowPerNewton = 0.1;  ///< share of the model's extent per newton
+inline constexpr double kLongestArrow = 0.25;   ///< share of the model's extent
+
 /// Renders states of one model without a window: EGL (a GPU or Mesa's software renderer), else
 /// OSMesa. Belongs to the thread that made it.
 class OffscreenRenderer {

@@ -247,8 +247,7 @@ Centrelines::Centrelines(const mjModel& model) {
   }
 }
 
-void Centrelines::draw(const mjModel& /*model*/, const mjData& data, mjvScene& scene,
-                       const float colour[4]) const noexcept {
+void Centrelines::draw(const mjData& data, mjvScene& scene, const float colour[4]) const noexcept {
   constexpr double kShare = 0.25, kThinnest = 5e-4;  // of the link's radius; m
   for (const Robot& robot : robots_) {
     const double radius = std::max(kThinnest, kShare * robot.radius);
@@ -258,6 +257,7 @@ void Centrelines::draw(const mjModel& /*model*/, const mjData& data, mjvScene& s
       mjv_initGeom(geom, mjGEOM_CAPSULE, nullptr, nullptr, nullptr, colour);
       mjv_connector(geom, mjGEOM_CAPSULE, radius, from, to);
       geom->category = mjCAT_DECOR;
+      geom->emission = 0.7F;
       ++scene.ngeom;
     };
     for (std::size_t i = 1; i < robot.bodies.size(); ++i) {

@@ -176,8 +176,7 @@ class Centrelines {
   [[nodiscard]] const std::vector<Robot>& robots() const noexcept { return robots_; }
 
   /// Appends capsules along the centrelines to a scene; stops when it is full.
-  void draw(const mjModel& model, const mjData& data, mjvScene& scene,
-            const float colour[4]) const noexcept;
+  void draw(const mjData& data, mjvScene& scene, const float colour[4]) const noexcept;
 
  private:
   std::vector<Robot> robots_;

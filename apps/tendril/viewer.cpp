@@ -26,6 +26,7 @@ constexpr auto kNoBudget = std::chrono::hours(24);           // a screenshot wai
 constexpr double kIdleWait = 1.0 / 30.0;                     // s between frames while paused
 constexpr double kDoubleClick = 0.3;                         // s
 constexpr int kSceneGeoms = 10000;
+constexpr float kSeeThrough = 0.4F;
 constexpr float kCentrelineColour[4] = {0.95F, 0.2F, 0.45F, 1.0F};
 
 struct HelpLine {
@@ -86,7 +87,7 @@ std::unique_ptr<mjvFigure> make_figure(const char* title, const float colour[3])
   mjv_defaultFigure(figure.get());
   mju_strncpy(figure->title, title, sizeof figure->title);
   mju_strncpy(figure->xformat, "%.1f", sizeof figure->xformat);
-  mju_strncpy(figure->yformat, "%.3g", sizeof figure->yformat);
+  mju_strncpy(figure->yformat, "%.2g", sizeof figure->yformat);
   mju_strncpy(figure->minwidth, "0.000", sizeof figure->minwidth);
   figure->flg_legend = 0;
   figure->flg_extend = 1;
@@ -494,13 +495,21 @@ struct Viewer::Impl {
   void draw() {
     const mjrRect whole = framebuffer();
     if (whole.width <= 0 || whole.height <= 0) return;
-    // See-through links while centrelines are shown; set before the geoms are made.
-    view.flags[mjVIS_TRANSPARENT] = show_centreline && !centrelines.robots().empty() ? 1 : 0;
+    const bool centreline = show_centreline && !centrelines.robots().empty();
+    view.flags[mjVIS_TRANSPARENT] = centreline ? 1 : 0;
     mjv_updateScene(&model(), &source.data(), &view, &perturb, &camera, mjCAT_ALL, &scene);
-    if (show_centreline) centrelines.draw(model(), source.data(), scene, kCentrelineColour);
+    host::scale_force_arrows(model(), scene);
+    if (centreline) {
+      // Links overlap and have two sides: what the engine calls transparent still hides a line
+      // inside them.
+      for (int i = 0; i < scene.ngeom; ++i) {
+        if (scene.geoms[i].category == mjCAT_DYNAMIC) scene.geoms[i].rgba[3] *= kSeeThrough;
+      }
+      centrelines.draw(source.data(), scene, kCentrelineColour);
+    }
     mjr_setBuffer(mjFB_WINDOW, &context);
     mjr_render(whole, &scene, &context);
-    if (show_plots) draw_plots(whole);
+    if (show_plots && !show_help) draw_plots(whole);  // both need the right side
     if (source.range()) draw_slider(whole);
     if (show_info) draw_info(whole);
     if (show_help) draw_help(whole);
@@ -581,7 +590,8 @@ struct Viewer::Impl {
 
   void draw_plots(mjrRect whole) {
     const auto& points = source.history().points();
-    const auto fill = [&](mjvFigure& figure, double scale, auto value) {
+    // From zero up to the largest value, but at least to `smallest_top`: noise needs no picture.
+    const auto fill = [&](mjvFigure& figure, double scale, float smallest_top, auto value) {
       int count = 0;
       for (const auto& point : points) {
         const double y = value(point) * scale;
@@ -593,19 +603,18 @@ struct Viewer::Impl {
       figure.linepnt[0] = count;
       figure.selection = static_cast<float>(source.data().time);
       figure.flg_selection = source.range() ? 1 : 0;
-      // From zero up: a straight line at 0 needs a scale as well.
       figure.range[1][0] = 0.0F;
-      figure.range[1][1] = 1e-3F;
+      figure.range[1][1] = smallest_top;
       return count > 0;
     };
     const int bottom = source.range() ? 52 : 10;
     mjrRect place{0, bottom, std::min(360, whole.width / 3), std::min(190, whole.height / 4)};
     place.left = whole.width - place.width - 10;
-    if (fill(*force_figure, 1.0, [](const auto& p) { return p.wall_force; })) {
+    if (fill(*force_figure, 1.0, 0.3F, [](const auto& p) { return p.wall_force; })) {
       mjr_figure(place, force_figure.get(), &context);
       place.bottom += place.height + 8;
     }
-    if (fill(*tip_figure, 1e3, [](const auto& p) { return p.tip_error; })) {
+    if (fill(*tip_figure, 1e3, 0.3F, [](const auto& p) { return p.tip_error; })) {
       mjr_figure(place, tip_figure.get(), &context);
     }
   }
