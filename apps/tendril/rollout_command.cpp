@@ -106,7 +106,7 @@ std::string info_json(RolloutReader& reader, const std::string& file) {
 std::string info_text(RolloutReader& reader, const std::string& file) {
   const Summary summary = summary_of(reader, file);
   const auto line = [](const std::string& name, const std::string& value) {
-    return fmt::format("{:<22}{}\n", name, value);
+    return fmt::format("{:<22} {}\n", name, value);
   };
   const double bytes_per_row = static_cast<double>(summary.file_size) /
                                static_cast<double>(std::max<std::int64_t>(summary.rows, 1));

@@ -409,18 +409,24 @@ TEST_CASE("rollout file: damaged bytes are at most one error, never a crash", "[
   const std::filesystem::path file = folder.path / "rollout.h5";
   write(file, arm_layout(), 600);
   const auto size = static_cast<std::streamoff>(std::filesystem::file_size(file));
-  std::mt19937_64 random(5);
-  for (int round = 0; round < 100; ++round) {
-    const std::filesystem::path copy = folder.path / "damaged.h5";
-    std::filesystem::copy_file(file, copy, std::filesystem::copy_options::overwrite_existing);
-    std::fstream stream(copy, std::ios::in | std::ios::out | std::ios::binary);
-    // Half of them where the metadata stand.
-    const auto reach = static_cast<std::uint64_t>(round % 2 == 0 ? size : 20'000);
-    stream.seekp(static_cast<std::streamoff>(random() % reach));
-    for (int i = 0; i < 16; ++i) stream.put(static_cast<char>(random()));
-    stream.close();
-    const std::string error = reading_error(copy);
-    CAPTURE(round, error);
-    CHECK((error.empty() || error.find(copy.string()) == 0));
-  }
+  // In a process of its own: HDF5 leaks a little when it meets metadata that it cannot decode.
+  const pid_t pid = start([&] {
+    std::mt19937_64 random(5);
+    for (int round = 0; round < 100; ++round) {
+      const std::filesystem::path copy = folder.path / "damaged.h5";
+      std::filesystem::copy_file(file, copy, std::filesystem::copy_options::overwrite_existing);
+      std::fstream stream(copy, std::ios::in | std::ios::out | std::ios::binary);
+      // Half of them where most of the metadata stand.
+      const auto reach = static_cast<std::uint64_t>(round % 2 == 0 ? size : 20'000);
+      stream.seekp(static_cast<std::streamoff>(random() % reach));
+      for (int i = 0; i < 16; ++i) stream.put(static_cast<char>(random()));
+      stream.close();
+      const std::string error = reading_error(copy);
+      if (!error.empty() && error.find(copy.string()) != 0) return round + 1;
+    }
+    return 0;
+  });
+  const int status = wait_for(pid);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
 }
