@@ -1,0 +1,193 @@
+#include "apps/host/offscreen.hpp"
+
+#include <zlib.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "apps/host/scene.hpp"
+#include "tests/apps/temporary_folder.hpp"
+
+using namespace tendril::host;
+using tendril::test::TemporaryFolder;
+
+namespace {
+
+constexpr int kWidth = 200, kHeight = 100;
+constexpr double kPixelTolerance = 1.5;  // of a disc's centre: anti-aliasing and the disc's perspective
+
+/// A glowing red ball of radius 5 cm at (x, 0, z) seen from 1 m along +y, without lights and shadows.
+std::string ball_scene(double x, double z) {
+  return "<mujoco><visual><headlight ambient='1 1 1' diffuse='0 0 0' specular='0 0 0'/></visual><worldbody>"
+         "<camera name='other' pos='0 0 5'/><camera name='report' pos='0 -1 0' xyaxes='1 0 0 0 0 1' fovy='60'/>"
+         "<geom size='0.05' rgba='1 0 0 1' pos='" +
+         std::to_string(x) + " 0 " + std::to_string(z) + "'/></worldbody></mujoco>";
+}
+
+struct Loaded {
+  ModelPtr model;
+  DataPtr data;
+};
+
+Loaded load(const std::string& xml) {
+  char error[1000] = "";
+  mjSpec* const spec = mj_parseXMLString(xml.c_str(), nullptr, error, sizeof error);
+  INFO(error);
+  REQUIRE(spec != nullptr);
+  Loaded loaded{ModelPtr(mj_compile(spec, nullptr)), nullptr};
+  mj_deleteSpec(spec);
+  REQUIRE(loaded.model);
+  loaded.data = make_data(*loaded.model);
+  mj_forward(loaded.model.get(), loaded.data.get());
+  return loaded;
+}
+
+/// No value on a machine without OpenGL.
+std::unique_ptr<OffscreenRenderer> renderer_of(const mjModel& model) {
+  try {
+    return std::make_unique<OffscreenRenderer>(model, kWidth, kHeight);
+  } catch (const RenderError& error) {
+    WARN(error.what());
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("offscreen: a ball appears where a pinhole camera puts it, x to the right and z up", "[view]") {
+  const double x = GENERATE(-0.3, 0.0, 0.2), z = GENERATE(-0.15, 0.1);
+  const Loaded scene = load(ball_scene(x, z));
+  const auto renderer = renderer_of(*scene.model);
+  if (!renderer) return;
+  const Image& image = renderer->render(*scene.data, picture_camera(*scene.model));
+  double sum_u = 0.0, sum_v = 0.0, count = 0.0;
+  for (int v = 0; v < kHeight; ++v) {
+    for (int u = 0; u < kWidth; ++u) {
+      const std::uint8_t* const pixel = image.rgb.data() + 3 * (v * kWidth + u);
+      if (pixel[0] < 100 || pixel[1] > 60) continue;
+      sum_u += u + 0.5;
+      sum_v += v + 0.5;
+      ++count;
+    }
+  }
+  REQUIRE(count > 0.0);
+  const double focal = 0.5 * kHeight / std::tan(mjPI / 6.0);  // pixels
+  CHECK(sum_u / count == Approx(0.5 * kWidth + focal * x).margin(kPixelTolerance));
+  CHECK(sum_v / count == Approx(0.5 * kHeight - focal * z).margin(kPixelTolerance));
+}
+
+TEST_CASE("offscreen: two renderers of one process do not disturb each other", "[view]") {
+  const Loaded left = load(ball_scene(-0.3, 0.0)), right = load(ball_scene(0.3, 0.0));
+  const auto one = renderer_of(*left.model);
+  if (!one) return;
+  const Image before = one->render(*left.data, picture_camera(*left.model));
+  const auto two = renderer_of(*right.model);
+  const Image other = two->render(*right.data, picture_camera(*right.model));
+  CHECK(other.rgb != before.rgb);
+  CHECK(one->render(*left.data, picture_camera(*left.model)).rgb == before.rgb);
+}
+
+TEST_CASE("offscreen: the camera report is preferred, then the first fixed one, then a free one", "[view]") {
+  const Loaded scene = load(ball_scene(0, 0));
+  CHECK(picture_camera(*scene.model).fixedcamid == 1);
+  CHECK(picture_camera(*scene.model, "other").fixedcamid == 0);
+  CHECK_THROWS_WITH(picture_camera(*scene.model, "none"), Catch::Contains("none"));
+  const Loaded unnamed = load("<mujoco><worldbody><camera/><geom size='1'/></worldbody></mujoco>");
+  CHECK(picture_camera(*unnamed.model).type == mjCAMERA_FIXED);
+  const Loaded bare = load("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>");
+  CHECK(picture_camera(*bare.model).type == mjCAMERA_FREE);
+}
+
+TEST_CASE("offscreen: sizes that are no picture are refused", "[view]") {
+  const Loaded scene = load(ball_scene(0, 0));
+  CHECK_THROWS_AS(OffscreenRenderer(*scene.model, 0, 100), RenderError);
+  CHECK_THROWS_AS(OffscreenRenderer(*scene.model, 100, 100000), RenderError);
+}
+
+TEST_CASE("offscreen: a force arrow grows with the force and stays within the scene", "[view]") {
+  // A ball of known weight on the floor; the light second body only lowers the mean mass.
+  double before = 0.0;
+  for (const double mass : {0.01, 0.1, 1.0, 100.0}) {
+    const Loaded scene = load(
+        "<mujoco><statistic extent='2'/><worldbody><geom type='plane' size='1 1 .1'/><body pos='0 0 .1'><freejoint/>"
+        "<geom size='.1' mass='" + std::to_string(mass) + "'/></body><body pos='0 0 1'><geom size='.01' mass='0.001'/>"
+        "</body></worldbody></mujoco>");
+    for (int i = 0; i < 2000; ++i) mj_step(scene.model.get(), scene.data.get());
+    mjvScene view;
+    mjv_defaultScene(&view);
+    mjv_makeScene(scene.model.get(), &view, 100);
+    const mjvOption options = picture_options();
+    mjvCamera camera = picture_camera(*scene.model);
+    mjv_updateScene(scene.model.get(), scene.data.get(), &options, nullptr, &camera, mjCAT_ALL, &view);
+    scale_force_arrows(*scene.model, view);
+    std::optional<double> length;
+    for (int i = 0; i < view.ngeom; ++i) {
+      if (view.geoms[i].type == mjGEOM_ARROW) length = view.geoms[i].size[2];
+    }
+    mjv_freeScene(&view);
+    REQUIRE(length);
+    const double force = 9.81 * mass, share = kArrowPerNewton * force;
+    CHECK(*length == Approx(2.0 * share / (1.0 + share / kLongestArrow)).epsilon(0.01));
+    CHECK(*length > before);
+    CHECK(*length < 2.0 * kLongestArrow);
+    before = *length;
+  }
+}
+
+TEST_CASE("png: the file unpacks to the same pixels", "[view]") {
+  const TemporaryFolder folder;
+  Image image{.width = 7, .height = 3, .rgb = {}};
+  for (int i = 0; i < 3 * 7 * 3; ++i) image.rgb.push_back(static_cast<std::uint8_t>(i * 37));
+  const auto file = folder.path() / "image.png";
+  write_png(file, image);
+  std::ifstream in(file, std::ios::binary);
+  const std::vector<char> text{std::istreambuf_iterator<char>(in), {}};
+  const std::vector<std::uint8_t> bytes(text.begin(), text.end());
+  const auto number = [&](std::size_t at) {
+    return (std::size_t{bytes[at]} << 24) | (std::size_t{bytes[at + 1]} << 16) | (std::size_t{bytes[at + 2]} << 8) | bytes[at + 3];
+  };
+  // Signature (8), IHDR (4 + 4 + 13 + 4), IDAT: the layout of the PNG specification.
+  CHECK(number(16) == 7);
+  CHECK(number(20) == 3);
+  const std::size_t size = number(33), data = 41;
+  CHECK(number(data + size) == crc32(0, bytes.data() + 37, static_cast<uInt>(size + 4)));
+  std::vector<std::uint8_t> filtered(3 * (3 * 7 + 1));
+  auto length = static_cast<uLongf>(filtered.size());
+  REQUIRE(uncompress(filtered.data(), &length, bytes.data() + data, static_cast<uLong>(size)) == Z_OK);
+  REQUIRE(length == filtered.size());
+  std::vector<std::uint8_t> pixels;
+  for (std::size_t row = 0; row < 3; ++row) {
+    const std::uint8_t* const line = filtered.data() + row * 22;
+    REQUIRE(line[0] == 1);
+    for (std::size_t i = 0; i < 21; ++i) {
+      pixels.push_back(static_cast<std::uint8_t>(line[1 + i] + (i < 3 ? 0 : pixels[pixels.size() - 3])));
+    }
+  }
+  CHECK(pixels == image.rgb);
+  CHECK_THROWS_AS(write_png(folder.path() / "no" / "such.png", image), RenderError);
+}
+
+TEST_CASE("video: without ffmpeg the message says what to install", "[view]") {
+  const TemporaryFolder folder;
+  const char* const variable = std::getenv("PATH");
+  const std::string path = variable == nullptr ? "" : variable;
+  setenv("PATH", folder.path().c_str(), 1);
+  CHECK_THROWS_WITH(VideoWriter(folder.path() / "film.mp4", 64, 64, 25.0), Catch::Contains("apt install ffmpeg"));
+  setenv("PATH", path.c_str(), 1);
+}
+
+TEST_CASE("video: a film that cannot be written fails with ffmpeg's own words", "[view]") {
+  const TemporaryFolder folder;
+  const auto write = [&] {
+    VideoWriter writer(folder.path() / "no" / "film.mp4", 64, 64, 25.0);
+    const Image frame{.width = 64, .height = 64, .rgb = std::vector<std::uint8_t>(3 * 64 * 64)};
+    for (int i = 0; i < 200; ++i) writer.write(frame);
+    writer.close();
+  };
+  CHECK_THROWS_WITH(write(), Catch::Contains("film.mp4") || Catch::Contains("ffmpeg"));
+  CHECK_THROWS_AS(VideoWriter(folder.path() / "film.mp4", 64, 64, 0.0), RenderError);
+}
