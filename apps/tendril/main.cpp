@@ -44,7 +44,8 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("tendril ") + tendril::host::version());
   app.require_subcommand(1);
   app.footer(
-      "Example: tendril run scenes/tube_insertion.toml\nHelp on a command: tendril run --help");
+      "Example: tendril run scenes/tube_insertion/tube_insertion.toml\nHelp on a command: tendril "
+      "run --help");
   int exit_code = 0;
   tendril::set_command_line(argc, argv);
   tendril::add_run_command(app, exit_code);

@@ -229,7 +229,8 @@ CLI::App* add_run_command(CLI::App& app, int& exit_code) {
   command->add_flag("--no-report", arguments->no_report, "do not write report.html");
   command->add_flag("--quiet", arguments->quiet, "no progress bar, no notices");
   command->footer(
-      "Example: tendril run scenes/tube_insertion.toml --seed 3 --set option.timestep=0.004 --out "
+      "Example: tendril run scenes/tube_insertion/tube_insertion.toml --seed 3 --set "
+      "option.timestep=0.004 --out "
       "out/tube\n"
       "Exit codes: 0 all checks hold, 1 a check failed, 2 bad input, 3 diverged, 4 input/output, "
       "130 interrupted");
