@@ -49,9 +49,12 @@ Path read_path(const Settings& settings) {
     throw ModelError(
         "waypoints: point 1 must lie on the feed axis: x = y = 0, z >= 0 in the arm's base frame");
   }
-  if (points[0].z() > 1e-9) points.insert(points.begin(), Eigen::Vector3d::Zero());
+  const auto curve = [&] { return radius > 0.0 ? rounded_path(points, radius) : Path(points); };
   try {
-    return rounded_path(points, radius);
+    Path path = curve();  // as given first: messages count the user's points
+    if (points[0].z() <= 1e-9) return path;
+    points.insert(points.begin(), Eigen::Vector3d::Zero());
+    return curve();
   } catch (const ModelError& error) {
     throw ModelError(std::string("waypoints: ") + error.what());
   }
@@ -305,7 +308,8 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
   const Eigen::Vector3d tip_wanted = position(base.feed + arm_length_);
   Eigen::Matrix<double, 6, 1> error = Eigen::Matrix<double, 6, 1>::Zero();
   const Eigen::Vector3d tip_planned = tip_pose(robot_, candidate_, base).translation();
-  error.head<3>() = (body_first_ && base.feed < feed_end_ ? tip_planned : tip_wanted) - measurement.X_BE.translation();
+  error.head<3>() = (body_first_ && base.feed < feed_end_ ? tip_planned : tip_wanted) -
+                    measurement.X_BE.translation();
   integral_.update(measurement, error, jammed, integral_memory, next_integral_memory, command.q);
   integral_.compensate_sag(measurement, command.q);
 
