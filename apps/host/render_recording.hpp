@@ -53,7 +53,7 @@ class RecordedScene {
 struct SnapshotOptions {
   int count = 6;  ///< >= 1, evenly from the first row to the last
   int width = 720, height = 480;
-  std::string camera;  ///< see picture_camera
+  std::string camera = {};  ///< see picture_camera
 };
 
 /// Writes `snapshot_1.png` … to the folder and returns the files; removes older snapshots there.
@@ -66,7 +66,7 @@ struct VideoOptions {
   double frame_rate = 30.0;  ///< frames per second, in (0, 1000]
   double speed = 1.0;        ///< simulated seconds per second of film, > 0
   int width = 1280, height = 720;
-  std::string camera;  ///< see picture_camera
+  std::string camera = {};  ///< see picture_camera
 };
 
 /// Called after each frame; false stops: the film ends there and is still playable.

@@ -18,7 +18,7 @@ namespace tendril::host {
 
 struct ReportOptions {
   bool snapshots = true;  ///< render them first; needs rollout.h5 and OpenGL
-  SnapshotOptions snapshot;
+  SnapshotOptions snapshot = {};
 };
 
 /// Writes `report.html` from what lies in the folder of a run: summary.json, rollout.h5, video.mp4

@@ -25,7 +25,8 @@ struct ViewArguments {
   std::string screenshot;
 };
 
-std::unique_ptr<host::ViewSource> open_source(const ViewArguments& arguments) {
+std::unique_ptr<host::ViewSource> open_source(const ViewArguments& arguments,
+                                              ViewerOptions& options) {
   const std::filesystem::path file = arguments.file;
   if (file.extension() == ".h5") {
     if (!arguments.set.empty() || arguments.seed >= 0 || !arguments.controller.empty()) {
@@ -39,7 +40,9 @@ std::unique_ptr<host::ViewSource> open_source(const ViewArguments& arguments) {
   for (const std::string& text : arguments.set)
     changes.settings.push_back(host::parse_setting(text));
   changes.controller = arguments.controller;
-  host::PreparedRun run = host::prepare_run(host::load_experiment(file), changes);
+  const host::Experiment experiment = host::load_experiment(file);
+  options.has_motions = !experiment.motions.empty();
+  host::PreparedRun run = host::prepare_run(experiment, changes);
   for (const std::string& notice : run.scene.notices)
     std::cerr << "tendril: notice: " << notice << '\n';
   return std::make_unique<host::LiveRun>(std::move(run));
@@ -55,7 +58,7 @@ int view(const ViewArguments& arguments) {
   }
   options.title = "tendril: " + std::filesystem::path(arguments.file).filename().string();
   options.screenshot = arguments.screenshot;
-  const std::unique_ptr<host::ViewSource> source = open_source(arguments);
+  const std::unique_ptr<host::ViewSource> source = open_source(arguments, options);
   Viewer(*source, options).run();
   const bool diverged = !source->range() && !source->stopped().empty();
   if (diverged) std::cerr << "tendril: " << arguments.file << ": " << source->stopped() << '\n';

@@ -20,7 +20,7 @@ using host::RenderError;
 using Clock = std::chrono::steady_clock;
 
 constexpr double kSlowest = 1.0 / 64.0, kFastest = 64.0;
-constexpr double kLongestFrame = 0.1;  // s of wall time that a slow frame makes up for
+constexpr double kLongestFrame = 1.0;  // s of wall time that a slow frame makes up for
 constexpr auto kStepBudget = std::chrono::milliseconds(33);  // of computing per frame
 constexpr auto kNoBudget = std::chrono::hours(24);           // a screenshot waits for its time
 constexpr double kIdleWait = 1.0 / 30.0;                     // s between frames while paused
@@ -36,8 +36,8 @@ struct HelpLine {
 constexpr HelpLine kLiveHelp[] = {{"Space", "run / pause"},
                                   {"Right", "one step (Shift: ten)"},
                                   {"Backspace", "reset"},
-                                  {"+  -", "faster, slower"},
-                                  {"M", "experiment's motions on / off"}};
+                                  {"+  -", "faster, slower"}};
+constexpr HelpLine kMotionHelp[] = {{"M", "the experiment moves the target, or not"}};
 constexpr HelpLine kRecordingHelp[] = {{"Space", "play / pause"},
                                        {"Left, Right", "one row (Shift: ten)"},
                                        {"Page up, down", "a tenth of the recording"},
@@ -49,6 +49,7 @@ constexpr HelpLine kHelp[] = {{"C", "contact points and forces"},
                               {"P", "planned against actual centreline"},
                               {"L", "plots"},
                               {"I", "numbers"},
+                              {"S", "shadows (off by itself when drawing is slow)"},
                               {"Tab", "next camera (Esc: free)"},
                               {"Left drag", "turn the view"},
                               {"Right drag", "move the view (Shift: horizontally)"},
@@ -139,6 +140,9 @@ struct Viewer::Impl {
   double simulated_since = 0.0;
   Clock::time_point measured_from{};
   int camera_index = -1;  ///< -1: free
+  bool shadows = true, shadows_chosen = false;
+  int slow_frames = 0;
+  Clock::duration drawing_time{};  ///< of the last frame
 
   enum class Drag { None, View, Body, Slider };
   Drag drag = Drag::None;
@@ -321,7 +325,11 @@ struct Viewer::Impl {
         show_info = !show_info;
         break;
       case GLFW_KEY_M:
-        if (live != nullptr) live->motions_on = !live->motions_on;
+        if (options.has_motions) live->motions_on = !live->motions_on;
+        break;
+      case GLFW_KEY_S:
+        shadows = !shadows;
+        shadows_chosen = true;
         break;
       case GLFW_KEY_G:
         select_next_target();
@@ -345,6 +353,38 @@ struct Viewer::Impl {
   }
 
   // ---- mouse ---------------------------------------------------------------------------------
+
+  /// The mocap body within a finger's width of the cursor, also one inside another body; -1: none.
+  int target_under_cursor() const {
+    constexpr double kFinger = 14.0;  // pixels
+    const mjrRect window_rectangle = framebuffer();
+    const mjvGLCamera eye = mjv_averageCamera(&scene.camera[0], &scene.camera[1]);
+    const double height = eye.frustum_top - eye.frustum_bottom;
+    if (!(height > 0.0)) return -1;
+    int nearest = -1;
+    double nearest_distance = kFinger;
+    for (int body = 1; body < model().nbody; ++body) {
+      if (!is_target(body)) continue;
+      mjtNum from_eye[3], right[3];
+      const mjtNum forward[3] = {eye.forward[0], eye.forward[1], eye.forward[2]};
+      const mjtNum up[3] = {eye.up[0], eye.up[1], eye.up[2]};
+      for (int i = 0; i < 3; ++i) from_eye[i] = source.data().xpos[3 * body + i] - eye.pos[i];
+      mju_cross(right, forward, up);
+      const double depth = mju_dot3(from_eye, forward);
+      if (depth <= eye.frustum_near) continue;
+      // In the plane of the frustum's near side, then in pixels.
+      const double shrink = eye.orthographic != 0 ? 1.0 : eye.frustum_near / depth;
+      const double pixels = window_rectangle.height / height;
+      const double x = 0.5 * window_rectangle.width +
+                       pixels * (shrink * mju_dot3(from_eye, right) - eye.frustum_center);
+      const double y = pixels * (shrink * mju_dot3(from_eye, up) - eye.frustum_bottom);
+      const double distance = std::hypot(x - cursor_x, y - cursor_y);
+      if (distance >= nearest_distance) continue;
+      nearest = body;
+      nearest_distance = distance;
+    }
+    return nearest;
+  }
 
   bool is_target(int body) const { return body > 0 && model().body_mocapid[body] >= 0; }
 
@@ -396,7 +436,8 @@ struct Viewer::Impl {
       return;
     }
     mjtNum local[3] = {0, 0, 0};
-    const int body = body_under_cursor(local);
+    int body = target_under_cursor();
+    if (body < 0) body = body_under_cursor(local);
     if (twice) select(body, local);
     const bool control = (modifiers & GLFW_MOD_CONTROL) != 0;
     const bool on_target = live != nullptr && is_target(body) && button != GLFW_MOUSE_BUTTON_MIDDLE;
@@ -475,7 +516,8 @@ struct Viewer::Impl {
       }
       return;
     }
-    simulated_since += source.advance(speed * wall_seconds, kStepBudget);
+    simulated_since +=
+        source.advance(speed * wall_seconds, std::max<Clock::duration>(kStepBudget, drawing_time));
     if (!source.stopped().empty()) paused = true;
   }
 
@@ -507,6 +549,7 @@ struct Viewer::Impl {
       }
       centrelines.draw(source.data(), scene, kCentrelineColour);
     }
+    scene.flags[mjRND_SHADOW] = scene.flags[mjRND_REFLECTION] = shadows ? 1 : 0;
     mjr_setBuffer(mjFB_WINDOW, &context);
     mjr_render(whole, &scene, &context);
     if (show_plots && !show_help) draw_plots(whole);  // both need the right side
@@ -555,7 +598,7 @@ struct Viewer::Impl {
     if (!std::isnan(status)) line("Status", status_text(status));
     if (!std::isnan(progress)) line("Progress", fmt::format("{:.0f} %", 100.0 * progress));
     line("Contacts", fmt::format("{}", d.ncon));
-    if (live != nullptr && !live->motions_on) line("Motions", "off (M)");
+    if (options.has_motions && !live->motions_on) line("Motions", "off (M)");
     if (perturb.select > 0) {
       const char* name = mj_id2name(&model(), mjOBJ_BODY, perturb.select);
       line("Selected", name != nullptr ? name : fmt::format("body {}", perturb.select));
@@ -574,6 +617,7 @@ struct Viewer::Impl {
     };
     if (live != nullptr) {
       add(kLiveHelp);
+      if (options.has_motions) add(kMotionHelp);
       add(kHelp);
       add(kDragHelp);
     } else {
@@ -648,8 +692,11 @@ struct Viewer::Impl {
       move_on(std::min(kLongestFrame, std::chrono::duration<double>(now - before).count()));
       before = now;
       measure_speed();
+      const Clock::time_point drawing = Clock::now();
       draw();
       glfwSwapBuffers(window);
+      drawing_time = Clock::now() - drawing;
+      notice_slow_drawing();
       if (paused) {
         glfwWaitEventsTimeout(kIdleWait);
       } else {
@@ -658,11 +705,21 @@ struct Viewer::Impl {
     }
   }
 
+  /// Without a GPU, shadows cost most of a frame.
+  void notice_slow_drawing() {
+    constexpr auto kSlow = std::chrono::milliseconds(100);
+    constexpr int kPatience = 10;  // frames
+    slow_frames = drawing_time > kSlow ? slow_frames + 1 : 0;
+    if (slow_frames == kPatience && !shadows_chosen) shadows = false;
+  }
+
   void take_screenshot() {
     if (source.range()) {
       source.seek(options.at);
     } else {
       source.advance(options.at, kNoBudget);
+      // A step leaves the poses of its start behind.
+      if (source.stopped().empty()) source.refresh();
     }
     paused = true;
     for (int frame = 0; frame < 2;

@@ -16,9 +16,10 @@ struct ViewerOptions {
   double speed = 1.0;  ///< simulated seconds per second
   bool start_paused = false;
   std::filesystem::path
-      screenshot;     ///< write the window to this PNG at `at` and end; empty: stay open
-  double at = 0.0;    ///< simulated time [s]
-  bool help = false;  ///< start with the help open
+      screenshot;            ///< write the window to this PNG at `at` and end; empty: stay open
+  double at = 0.0;           ///< simulated time [s]
+  bool has_motions = false;  ///< the experiment moves mocap bodies: M switches that
+  bool help = false;         ///< start with the help open
 };
 
 /// The window on a scene or a recording: MuJoCo's renderer in a GLFW window; keys and mouse are

@@ -18,12 +18,16 @@ using tendril::test::TemporaryFolder;
 namespace {
 
 constexpr int kWidth = 200, kHeight = 100;
-constexpr double kPixelTolerance = 1.5;  // of a disc's centre: anti-aliasing and the disc's perspective
+constexpr double kPixelTolerance =
+    1.5;  // of a disc's centre: anti-aliasing and the disc's perspective
 
-/// A glowing red ball of radius 5 cm at (x, 0, z) seen from 1 m along +y, without lights and shadows.
+/// A glowing red ball of radius 5 cm at (x, 0, z) seen from 1 m along +y, without lights and
+/// shadows.
 std::string ball_scene(double x, double z) {
-  return "<mujoco><visual><headlight ambient='1 1 1' diffuse='0 0 0' specular='0 0 0'/></visual><worldbody>"
-         "<camera name='other' pos='0 0 5'/><camera name='report' pos='0 -1 0' xyaxes='1 0 0 0 0 1' fovy='60'/>"
+  return "<mujoco><visual><headlight ambient='1 1 1' diffuse='0 0 0' specular='0 0 "
+         "0'/></visual><worldbody>"
+         "<camera name='other' pos='0 0 5'/><camera name='report' pos='0 -1 0' xyaxes='1 0 0 0 0 "
+         "1' fovy='60'/>"
          "<geom size='0.05' rgba='1 0 0 1' pos='" +
          std::to_string(x) + " 0 " + std::to_string(z) + "'/></worldbody></mujoco>";
 }
@@ -58,7 +62,8 @@ std::unique_ptr<OffscreenRenderer> renderer_of(const mjModel& model) {
 
 }  // namespace
 
-TEST_CASE("offscreen: a ball appears where a pinhole camera puts it, x to the right and z up", "[view]") {
+TEST_CASE("offscreen: a ball appears where a pinhole camera puts it, x to the right and z up",
+          "[view]") {
   const double x = GENERATE(-0.3, 0.0, 0.2), z = GENERATE(-0.15, 0.1);
   const Loaded scene = load(ball_scene(x, z));
   const auto renderer = renderer_of(*scene.model);
@@ -91,7 +96,8 @@ TEST_CASE("offscreen: two renderers of one process do not disturb each other", "
   CHECK(one->render(*left.data, picture_camera(*left.model)).rgb == before.rgb);
 }
 
-TEST_CASE("offscreen: the camera report is preferred, then the first fixed one, then a free one", "[view]") {
+TEST_CASE("offscreen: the camera report is preferred, then the first fixed one, then a free one",
+          "[view]") {
   const Loaded scene = load(ball_scene(0, 0));
   CHECK(picture_camera(*scene.model).fixedcamid == 1);
   CHECK(picture_camera(*scene.model, "other").fixedcamid == 0);
@@ -113,8 +119,11 @@ TEST_CASE("offscreen: a force arrow grows with the force and stays within the sc
   double before = 0.0;
   for (const double mass : {0.01, 0.1, 1.0, 100.0}) {
     const Loaded scene = load(
-        "<mujoco><statistic extent='2'/><worldbody><geom type='plane' size='1 1 .1'/><body pos='0 0 .1'><freejoint/>"
-        "<geom size='.1' mass='" + std::to_string(mass) + "'/></body><body pos='0 0 1'><geom size='.01' mass='0.001'/>"
+        "<mujoco><statistic extent='2'/><worldbody><geom type='plane' size='1 1 .1'/><body pos='0 "
+        "0 .1'><freejoint/>"
+        "<geom size='.1' mass='" +
+        std::to_string(mass) +
+        "'/></body><body pos='0 0 1'><geom size='.01' mass='0.001'/>"
         "</body></worldbody></mujoco>");
     for (int i = 0; i < 2000; ++i) mj_step(scene.model.get(), scene.data.get());
     mjvScene view;
@@ -122,7 +131,8 @@ TEST_CASE("offscreen: a force arrow grows with the force and stays within the sc
     mjv_makeScene(scene.model.get(), &view, 100);
     const mjvOption options = picture_options();
     mjvCamera camera = picture_camera(*scene.model);
-    mjv_updateScene(scene.model.get(), scene.data.get(), &options, nullptr, &camera, mjCAT_ALL, &view);
+    mjv_updateScene(scene.model.get(), scene.data.get(), &options, nullptr, &camera, mjCAT_ALL,
+                    &view);
     scale_force_arrows(*scene.model, view);
     std::optional<double> length;
     for (int i = 0; i < view.ngeom; ++i) {
@@ -148,7 +158,8 @@ TEST_CASE("png: the file unpacks to the same pixels", "[view]") {
   const std::vector<char> text{std::istreambuf_iterator<char>(in), {}};
   const std::vector<std::uint8_t> bytes(text.begin(), text.end());
   const auto number = [&](std::size_t at) {
-    return (std::size_t{bytes[at]} << 24) | (std::size_t{bytes[at + 1]} << 16) | (std::size_t{bytes[at + 2]} << 8) | bytes[at + 3];
+    return (std::size_t{bytes[at]} << 24) | (std::size_t{bytes[at + 1]} << 16) |
+           (std::size_t{bytes[at + 2]} << 8) | bytes[at + 3];
   };
   // Signature (8), IHDR (4 + 4 + 13 + 4), IDAT: the layout of the PNG specification.
   CHECK(number(16) == 7);
@@ -157,14 +168,16 @@ TEST_CASE("png: the file unpacks to the same pixels", "[view]") {
   CHECK(number(data + size) == crc32(0, bytes.data() + 37, static_cast<uInt>(size + 4)));
   std::vector<std::uint8_t> filtered(3 * (3 * 7 + 1));
   auto length = static_cast<uLongf>(filtered.size());
-  REQUIRE(uncompress(filtered.data(), &length, bytes.data() + data, static_cast<uLong>(size)) == Z_OK);
+  REQUIRE(uncompress(filtered.data(), &length, bytes.data() + data, static_cast<uLong>(size)) ==
+          Z_OK);
   REQUIRE(length == filtered.size());
   std::vector<std::uint8_t> pixels;
   for (std::size_t row = 0; row < 3; ++row) {
     const std::uint8_t* const line = filtered.data() + row * 22;
     REQUIRE(line[0] == 1);
     for (std::size_t i = 0; i < 21; ++i) {
-      pixels.push_back(static_cast<std::uint8_t>(line[1 + i] + (i < 3 ? 0 : pixels[pixels.size() - 3])));
+      pixels.push_back(
+          static_cast<std::uint8_t>(line[1 + i] + (i < 3 ? 0 : pixels[pixels.size() - 3])));
     }
   }
   CHECK(pixels == image.rgb);
@@ -176,7 +189,8 @@ TEST_CASE("video: without ffmpeg the message says what to install", "[view]") {
   const char* const variable = std::getenv("PATH");
   const std::string path = variable == nullptr ? "" : variable;
   setenv("PATH", folder.path().c_str(), 1);
-  CHECK_THROWS_WITH(VideoWriter(folder.path() / "film.mp4", 64, 64, 25.0), Catch::Contains("apt install ffmpeg"));
+  CHECK_THROWS_WITH(VideoWriter(folder.path() / "film.mp4", 64, 64, 25.0),
+                    Catch::Contains("apt install ffmpeg"));
   setenv("PATH", path.c_str(), 1);
 }
 

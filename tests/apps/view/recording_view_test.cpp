@@ -1,0 +1,162 @@
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+
+#include "apps/host/render_recording.hpp"
+#include "apps/host/report.hpp"
+#include "tests/apps/view/recorded_pendulum.hpp"
+
+using namespace tendril;
+using namespace tendril::host;
+using tendril::test::recorded_pendulum;
+using tendril::test::TemporaryFolder;
+
+namespace {
+
+/// The environment variable has a value until the end of the block.
+class EnvironmentVariable {
+ public:
+  EnvironmentVariable(const char* name, const std::string& value) : name_(name) {
+    if (const char* const old = std::getenv(name)) old_ = old;
+    setenv(name, value.c_str(), 1);
+  }
+  ~EnvironmentVariable() { old_ ? setenv(name_, old_->c_str(), 1) : unsetenv(name_); }
+  EnvironmentVariable(const EnvironmentVariable&) = delete;
+  EnvironmentVariable& operator=(const EnvironmentVariable&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> old_;
+};
+
+}  // namespace
+
+TEST_CASE("recorded scene: the row nearest to a time is found, whatever the time", "[view]") {
+  const TemporaryFolder folder;
+  RecordedScene scene(recorded_pendulum(folder));
+  REQUIRE(scene.row_count() == 101);
+  for (std::int64_t wanted = 0; wanted < scene.row_count(); ++wanted) {
+    const double time = 0.01 * static_cast<double>(wanted);
+    CHECK(scene.row_at(time) == wanted);
+    CHECK(scene.row_at(time + 0.004) == wanted);
+    CHECK(scene.row_at(time - 0.004) == wanted);
+  }
+  CHECK(scene.row_at(-5.0) == 0);
+  CHECK(scene.row_at(99.0) == 100);
+  CHECK(scene.row_at(std::nan("")) == 0);
+}
+
+TEST_CASE("recorded scene: a shown row has the recorded state, in any order", "[view]") {
+  const TemporaryFolder folder;
+  RecordedScene scene(recorded_pendulum(folder));
+  for (const std::int64_t index :
+       {std::int64_t{70}, std::int64_t{0}, std::int64_t{100}, std::int64_t{3}}) {
+    scene.show(index);
+    const RolloutReader::Row row = scene.reader().row(index);
+    CHECK(scene.data().time == row.time);
+    CHECK(scene.data().qpos[0] == row.qpos[0]);
+    CHECK(scene.data().mocap_pos[0] == row.mocap_pos[0]);
+    CHECK(scene.data().sensordata[0] == row.sensordata[0]);
+    // Where the pendulum's tip is follows from its angle: forward kinematics has been done.
+    const double angle = row.qpos[0];
+    CHECK(scene.data().geom_xpos[3] == Approx(0.2 * std::cos(angle)).margin(1e-9));
+    CHECK(scene.data().geom_xpos[5] == Approx(0.3 - 0.2 * std::sin(angle)).margin(1e-9));
+  }
+}
+
+TEST_CASE("recorded scene: rows that are no longer physics are left out", "[view]") {
+  const TemporaryFolder folder;
+  const std::filesystem::path good = recorded_pendulum(folder);
+  RolloutReader reader(good);
+  const std::filesystem::path bad = folder.path() / "bad.h5";
+  const std::vector<std::byte> mjb = reader.model_mjb();
+  {
+    RolloutWriter writer(bad, reader.layout(), {}, mjb);
+    for (std::int64_t i = 0; i < 10; ++i) {
+      RolloutReader::Row row = reader.row(i);
+      if (i >= 8) row.qpos[0] = i == 8 ? std::nan("") : 1e12;
+      writer.append({.step = i,
+                     .time = row.time,
+                     .qpos = row.qpos,
+                     .qvel = row.qvel,
+                     .ctrl = row.ctrl,
+                     .act = row.act,
+                     .sensordata = row.sensordata,
+                     .plugin_state = row.plugin_state,
+                     .mocap_pos = row.mocap_pos,
+                     .mocap_quat = row.mocap_quat,
+                     .contacts = {},
+                     .integration_state = {}});
+    }
+    writer.close("diverged at step 8");
+  }
+  RecordedScene scene(bad);
+  CHECK(scene.row_count() == 8);
+  CHECK_NOTHROW(scene.show(scene.row_at(1e9)));
+}
+
+TEST_CASE("recorded scene: a file that is no recording is refused by name", "[view]") {
+  const TemporaryFolder folder;
+  CHECK_THROWS_WITH(RecordedScene(folder.path() / "none.h5"), Catch::Contains("none.h5"));
+  CHECK_THROWS_AS(RecordedScene(folder.write("text.h5", "not a recording")), RolloutError);
+}
+
+TEST_CASE("snapshots: times start at the first row and end at the last", "[view]") {
+  CHECK(snapshot_times(1.0, 3.0, 5) == std::vector<double>{1.0, 1.5, 2.0, 2.5, 3.0});
+  CHECK(snapshot_times(1.0, 3.0, 1) == std::vector<double>{3.0});
+}
+
+TEST_CASE("snapshots: as many pictures as wanted, older ones removed", "[view]") {
+  const TemporaryFolder folder;
+  const std::filesystem::path recording = recorded_pendulum(folder);
+  const std::filesystem::path old = folder.write("snapshot_99_9.000s.png", "");
+  try {
+    const auto files =
+        render_snapshots(recording, folder.path(), {.count = 3, .width = 64, .height = 48});
+    REQUIRE(files.size() == 3);
+    for (const auto& file : files) CHECK(std::filesystem::file_size(file) > 100);
+    CHECK(files[1].filename() == "snapshot_02_0.500s.png");
+    CHECK_FALSE(std::filesystem::exists(old));
+  } catch (const RenderError& error) {
+    WARN(error.what());
+  }
+}
+
+TEST_CASE("video: as many frames as the time at that speed takes, and it can be stopped",
+          "[view]") {
+  const TemporaryFolder folder;
+  const std::filesystem::path recording = recorded_pendulum(folder),
+                              film = folder.path() / "film.mp4";
+  VideoOptions options{.frame_rate = 10.0, .speed = 2.0, .width = 65, .height = 48};
+  try {
+    CHECK(render_video(recording, film, options) ==
+          6);  // 1 s at twice the speed: 0.5 s and the first frame
+    CHECK(std::filesystem::file_size(film) > 500);
+    CHECK(render_video(recording, film, options, [](int frame, int) { return frame < 2; }) == 2);
+  } catch (const RenderError& error) {
+    WARN(error.what());
+  }
+  options.speed = 0.0;
+  CHECK_THROWS_AS(render_video(recording, film, options), RenderError);
+}
+
+TEST_CASE("report: a missing interpreter or module is one warning and no error", "[view]") {
+  const TemporaryFolder folder;
+  folder.write("summary.json", "{}");
+  {
+    const EnvironmentVariable python("TENDRIL_PYTHON", "/nonexistent/python");
+    const auto warnings = write_report(folder.path(), {.snapshots = false});
+    REQUIRE(warnings.size() == 1);
+    CHECK_THAT(warnings[0],
+               Catch::Contains("/nonexistent/python") && Catch::Contains("TENDRIL_PYTHON"));
+  }
+  const std::filesystem::path fake =
+      folder.write("python", "#!/bin/sh\necho one >&2\necho 'no module named h5py' >&2\nexit 4\n");
+  std::filesystem::permissions(fake, std::filesystem::perms::owner_all);
+  const EnvironmentVariable python("TENDRIL_PYTHON", fake);
+  const auto warnings = write_report(folder.path(), {.snapshots = false});
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], Catch::Contains("no module named h5py"));
+  CHECK(warnings[0].find('\n') == std::string::npos);
+}

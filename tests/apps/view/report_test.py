@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Writes reports of recorded, unrecorded and diverged runs and reads them.
+
+usage: report_test.py PROGRAM
+"""
+import html.parser
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+SCRIPT = ROOT / "apps/report/report.py"
+PROGRAM = ""
+LARGEST_REPORT = 2_000_000  # bytes
+
+SCENE = """<mujoco><option timestep="0.002"/><worldbody><geom name="floor" type="plane" size="1 1 0.1"/>
+<body name="A_base" pos="0 0 0.3"><joint name="swing" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0.4 0 0" size="0.02"/>
+</body></worldbody><sensor><jointpos name="A_command" joint="swing"/><jointvel name="A_measured" joint="swing"/>
+<jointpos name="A_tip_error" joint="swing"/></sensor></mujoco>"""
+UNSTABLE = """<mujoco><option timestep="0.01"><flag eulerdamp="disable"/></option><worldbody><body name="b">
+<joint name="runaway" type="slide"/><geom size="0.1" mass="1"/></body></worldbody><actuator>
+<general joint="runaway" biastype="affine" biasprm="0.01 0 90"/></actuator></mujoco>"""
+EXPERIMENT = """scene = "scene.xml"
+duration = 2.0
+[[check]]
+name = "quiet <floor>"
+metric = "wall_force_max"
+max = 0.5
+"""
+
+
+def python():
+    own = ROOT / ".venv/bin/python"
+    return os.environ.get("TENDRIL_PYTHON") or (str(own) if own.exists() else sys.executable)
+
+
+class Page(html.parser.HTMLParser):
+    """Collects what a page refers to and checks that its tags are closed in order."""
+
+    VOID = {"meta", "img", "br", "link", "input", "hr"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.links, self.headings, self.ids = [], [], [], []
+        self.feed(text)
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in self.VOID:
+            self.open.append(tag)
+        for name, value in attributes:
+            if name in ("src", "href", "xlink:href"):
+                self.links.append(value)
+            if name == "id":
+                self.ids.append(value)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in self.VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, (tag, self.open)
+        self.open.pop()
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "h2":
+            self.headings.append(data)
+
+
+class Report(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.folder = Path(self.temporary.name)
+        (self.folder / "scene.xml").write_text(SCENE)
+        (self.folder / "unstable.xml").write_text(UNSTABLE)
+        (self.folder / "experiment.toml").write_text(EXPERIMENT)
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def run_scene(self, file, *arguments):
+        out = self.folder / "out"
+        done = subprocess.run([PROGRAM, "run", str(self.folder / file), "--out", str(out), "--quiet", *arguments],
+                              capture_output=True, text=True)
+        self.assertIn(done.returncode, (0, 1, 3), done.stderr)
+        (out / "report.html").unlink(missing_ok=True)
+        return out
+
+    def report(self, out):
+        done = subprocess.run([python(), "-B", str(SCRIPT), str(out)], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = (out / "report.html").read_text()
+        self.assertLess(len(text), LARGEST_REPORT)
+        return text, Page(text)
+
+    def test_a_page_is_one_file_with_plots_and_verdicts(self):
+        text, page = self.report(self.run_scene("experiment.toml"))
+        for link in page.links:
+            self.assertTrue(link.startswith(("data:", "#")), link[:80])
+        self.assertEqual(len(page.ids), len(set(page.ids)), "two plots share a name")
+        for heading in ("Checks", "Pictures", "Tip error", "Wall force", "Penetration", "Step time", "Run"):
+            self.assertIn(heading, page.headings)
+        self.assertTrue(any(h.startswith("Sections of A") for h in page.headings))
+        self.assertIn("quiet &lt;floor&gt;", text)
+        self.assertIn("1 of 1 checks failed", text)
+
+    def test_what_a_recording_lacks_is_said_in_a_sentence(self):
+        text, page = self.report(self.run_scene("unstable.xml", "--duration", "0.05"))
+        self.assertNotIn("Tip error", page.headings)
+        self.assertIn("Not shown", page.headings)
+        self.assertIn("no sensor whose name ends with “tip_error”", text)
+        self.assertIn("touched nothing", text)
+
+    def test_a_run_that_diverged_still_has_a_report(self):
+        out = self.run_scene("unstable.xml", "--duration", "60")
+        self.assertEqual(json.loads((out / "summary.json").read_text())["outcome"], "diverged")
+        text, _ = self.report(out)
+        self.assertRegex(text, r'class="badge bad">diverged')
+        self.assertIn("runaway", text)
+
+    def test_a_run_without_recording_and_a_recording_without_summary_have_reports(self):
+        out = self.run_scene("experiment.toml", "--no-record")
+        text, _ = self.report(out)
+        self.assertIn("was not recorded", text)
+        out = self.run_scene("experiment.toml")
+        (out / "summary.json").unlink()
+        _, page = self.report(out)
+        self.assertIn("Tip error", page.headings)
+
+    def test_a_damaged_recording_is_named_and_no_crash(self):
+        out = self.run_scene("experiment.toml", "--no-record")
+        (out / "rollout.h5").write_bytes(b"not HDF5")
+        text, _ = self.report(out)
+        self.assertIn("rollout.h5 could not be read", text)
+
+    def test_bad_folders_give_one_line(self):
+        for folder, code in ((self.folder / "none", 2), (self.folder, 4)):
+            done = subprocess.run([python(), "-B", str(SCRIPT), str(folder)], capture_output=True, text=True)
+            self.assertEqual(done.returncode, code)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def test_a_thinned_line_keeps_every_peak(self):
+        program = (f"import sys; sys.path.insert(0, {str(SCRIPT.parent)!r}); import numpy as np, report\n"
+                   "x = np.arange(100000.0); y = np.sin(x); y[12345] = 9; y[777] = -9; y[5] = np.nan\n"
+                   "u, v = report.decimated(x, y)\n"
+                   "assert len(u) <= 1200 and np.all(np.diff(u) > 0), len(u)\n"
+                   "assert v.max() == 9 and v.min() == -9 and u[v.argmax()] == 12345\n")
+        done = subprocess.run([python(), "-B", "-c", program], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    PROGRAM = sys.argv.pop(1)
+    modules = subprocess.run([python(), "-c", "import numpy, h5py, matplotlib, mujoco"], capture_output=True)
+    if modules.returncode != 0:
+        print("numpy, h5py, matplotlib and mujoco are not all there: skipped")
+        sys.exit(77)
+    unittest.main()

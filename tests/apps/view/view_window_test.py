@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Opens the window of `tendril view` on a virtual screen and looks at its screenshots.
+
+usage: view_window_test.py PROGRAM
+"""
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+import zlib
+from pathlib import Path
+
+PROGRAM = ""
+SCENE = """<mujoco><option timestep="0.01"/><visual><headlight ambient="1 1 1" diffuse="0 0 0"/></visual><worldbody>
+<camera name="front" pos="0 -2 1" xyaxes="1 0 0 0 0 1"/>
+<body name="base" pos="0 0 1"><joint type="slide" axis="0 0 1"/><geom size="0.1" rgba="1 0 0 1"/></body></worldbody></mujoco>"""
+UNSTABLE = """<mujoco><option timestep="0.01"><flag eulerdamp="disable"/></option><worldbody><body name="b">
+<joint name="runaway" type="slide"/><geom size="0.1" mass="1"/></body></worldbody><actuator>
+<general joint="runaway" biastype="affine" biasprm="0.01 0 90"/></actuator></mujoco>"""
+
+
+def read_png(path):
+    """(width, height, rows of RGB bytes) of a PNG as the program writes it: RGB, filter 1."""
+    data = path.read_bytes()
+    width, height = struct.unpack(">II", data[16:24])
+    size, = struct.unpack(">I", data[33:37])
+    raw = zlib.decompress(data[41:41 + size])
+    rows = []
+    for y in range(height):
+        line = bytearray(raw[y * (3 * width + 1) + 1:(y + 1) * (3 * width + 1)])
+        for x in range(3, len(line)):
+            line[x] = (line[x] + line[x - 3]) & 255
+        rows.append(line)
+    return width, height, rows
+
+
+def red_pixels(path):
+    """Number of red pixels and the mean of their rows."""
+    width, _, rows = read_png(path)
+    found = [y for y, line in enumerate(rows) for x in range(width)
+             if line[3 * x] > 150 and line[3 * x + 1] < 80 and line[3 * x + 2] < 80]
+    return len(found), sum(found) / max(1, len(found))
+
+
+class Window(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        from_server, to_us = os.pipe()
+        cls.server = subprocess.Popen(["Xvfb", "-displayfd", str(to_us), "-screen", "0", "1024x768x24", "-nolisten", "tcp"],
+                                      pass_fds=[to_us], stderr=subprocess.DEVNULL)
+        os.close(to_us)
+        with os.fdopen(from_server) as answer:  # the number of a free display, once it accepts clients
+            cls.display = ":" + answer.readline().strip()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.terminate()
+        cls.server.wait()
+
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.folder = Path(self.temporary.name)
+        (self.folder / "scene.xml").write_text(SCENE)
+        (self.folder / "unstable.xml").write_text(UNSTABLE)
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def view(self, *arguments):
+        return subprocess.run([PROGRAM, "view", *map(str, arguments)], capture_output=True, text=True, timeout=120,
+                              env=os.environ | {"DISPLAY": self.display})
+
+    def shot(self, file, at, *arguments):
+        picture = self.folder / f"shot_{at}.png"
+        done = self.view(file, "--screenshot", picture, "--at", at, "--camera", "front", "--width", 400, "--height", 300,
+                         *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return picture
+
+    def test_a_falling_ball_is_lower_later(self):
+        first, later = (red_pixels(self.shot(self.folder / "scene.xml", at)) for at in (0, 0.2))
+        self.assertGreater(first[0], 300)
+        self.assertGreater(later[1], first[1] + 5)  # rows count from the top
+
+    def test_a_recording_is_shown_at_its_time_as_it_ran(self):
+        out = self.folder / "out"
+        done = subprocess.run([PROGRAM, "run", str(self.folder / "scene.xml"), "--duration", "0.3", "--out", str(out),
+                               "--quiet"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        played = red_pixels(self.shot(out / "rollout.h5", 0.2))
+        ran = red_pixels(self.shot(self.folder / "scene.xml", 0.2))
+        self.assertAlmostEqual(played[1], ran[1], delta=1.0)
+
+    def test_a_divergence_is_reported_and_shown(self):
+        picture = self.folder / "stopped.png"
+        done = self.view(self.folder / "unstable.xml", "--screenshot", picture, "--at", 60)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("runaway", done.stderr)
+        self.assertTrue(picture.is_file())
+
+    def test_without_a_display_there_is_one_line(self):
+        environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
+        done = subprocess.run([PROGRAM, "view", str(self.folder / "scene.xml")], capture_output=True, text=True,
+                              env=environment, timeout=60)
+        self.assertEqual(done.returncode, 4)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertIn("display", done.stderr.lower())
+
+    def test_bad_input_is_refused_before_a_window_opens(self):
+        scene = self.folder / "scene.xml"
+        (self.folder / "bad.h5").write_text("not a recording")
+        for code, arguments in ((2, [scene, "--speed", 0]), (2, [scene, "--at", "nan"]), (2, [self.folder / "none.xml"]),
+                                (2, [self.folder / "bad.h5", "--seed", 1]), (4, [self.folder / "bad.h5"]),
+                                (2, [scene, "--width", 1])):
+            done = subprocess.run([PROGRAM, "view", *map(str, arguments)], capture_output=True, text=True, timeout=60,
+                                  env={k: v for k, v in os.environ.items() if k != "DISPLAY"})
+            self.assertEqual(done.returncode, code, (arguments, done.stderr))
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    PROGRAM = sys.argv.pop(1)
+    if shutil.which("Xvfb") is None:
+        print("Xvfb is not installed: skipped")
+        sys.exit(77)
+    unittest.main()
