@@ -294,7 +294,7 @@ double Metrics::value(int index) const {
     case Statistic::Rms:
       return std::sqrt(e.sum_of_squares / n);
     case Statistic::SettleTime:
-      return e.settled_since;
+      return e.settled_since - e.window.after;
   }
   return std::numeric_limits<double>::quiet_NaN();
 }

@@ -118,6 +118,7 @@ TEST_CASE("metrics: settling begins after the last time above the threshold", "[
   const DataPtr data = make_data(*model);
   Metrics metrics(*model);
   const int settled = metrics.add(parse_metric("settle_time"), {}, 0.1);
+  const int from_one = metrics.add(parse_metric("settle_time"), {.after = 1.0}, 0.1);
   const int unsettled = metrics.add(parse_metric("settle_time"), {}, 0.001);
   const double errors[] = {1.0, 0.05, 0.2, 0.1, 0.02};
   for (int i = 0; i < 5; ++i) {
@@ -125,6 +126,7 @@ TEST_CASE("metrics: settling begins after the last time above the threshold", "[
     metrics.sample(*model, *data, 0.5 * i);
   }
   CHECK(metrics.value(settled) == 1.5);
+  CHECK(metrics.value(from_one) == 0.5);  // counted from the window's start
   CHECK(std::isinf(metrics.value(unsettled)));
 }
 
