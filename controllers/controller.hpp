@@ -90,10 +90,11 @@ class Controller {
   /// Fills the memory with its start values.
   virtual void reset(std::span<double> memory) const noexcept = 0;
   /// One step: `command` and `report` come in as default values of the right size, `next_memory` as
-  /// a copy of `memory`.
+  /// a copy of `memory`. Declare it noexcept where you override it; should it throw after all, or
+  /// command what is not finite, the plugin holds the arm's last setpoints and reports `Fault`.
   virtual void update(const ArmMeasurement& measurement, std::span<const double> memory,
                       std::span<double> next_memory, ArmCommand& command,
-                      ControllerReport& report) noexcept = 0;
+                      ControllerReport& report) = 0;
   /// Points of the path that the task follows, base frame, for drawing; at most `points.size()`.
   /// Returns how many were written.
   [[nodiscard]] virtual int path(std::span<const double> /*memory*/,

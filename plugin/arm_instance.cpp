@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <limits>
+#include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/mjcf/continuum_model.hpp"
@@ -68,7 +70,6 @@ ArmInstance::ArmInstance(const mjModel* m, int instance, const ControllerKind& k
     : prefix_(prefix_of(m, instance)),
       instance_(instance),
       state_address_(m->plugin_stateadr[instance]),
-      state_size_(m->plugin_statenum[instance]),
       measurement_(0),
       command_(0) {
   const Settings settings = read_settings(m, instance, kind);
@@ -108,12 +109,12 @@ ArmInstance::ArmInstance(const mjModel* m, int instance, const ControllerKind& k
   const int n = robot_->coordinate_count();
   measurement_ = ArmMeasurement(n);
   command_ = ArmCommand(n);
-  next_memory_.assign(static_cast<std::size_t>(controller_->memory_size()), 0.0);
-  if (state_size_ != controller_->memory_size()) {
+  next_state_.assign(static_cast<std::size_t>(controller_->memory_size()) + kOwnState, 0.0);
+  if (m->plugin_statenum[instance] != static_cast<int>(next_state_.size())) {
     throw ModelError(
         "the model was compiled with another configuration of this controller: compile it again");
   }
-  controller_->reset(next_memory_);
+  controller_->reset(next_memory());
   joint_gravity_.assign(static_cast<std::size_t>(m->njnt), 0.0);
   load_ = Eigen::VectorXd::Zero(n);
 
@@ -123,11 +124,12 @@ ArmInstance::ArmInstance(const mjModel* m, int instance, const ControllerKind& k
   }
 }
 
-int ArmInstance::memory_size(const mjModel* m, int instance, const ControllerKind& kind) {
+int ArmInstance::state_size(const mjModel* m, int instance, const ControllerKind& kind) {
   const Settings settings = read_settings(m, instance, kind);
   const ContinuumRobot robot = read_robot(settings).kinematics();
-  return kind.make({robot, settings, m->opt.timestep, std::numeric_limits<double>::infinity()})
-      ->memory_size();
+  const auto controller =
+      kind.make({robot, settings, m->opt.timestep, std::numeric_limits<double>::infinity()});
+  return controller->memory_size() + static_cast<int>(kOwnState);
 }
 
 int ArmInstance::sensor_dimension(const mjModel* m, int instance, int sensor,
@@ -194,19 +196,33 @@ ArmInstance::BaseJoint ArmInstance::bind_base(const mjModel* m, const char* name
 }
 
 void ArmInstance::reset(mjtNum* plugin_state) noexcept {
-  faulty_ = false;
+  fault_told_ = false;
   report_ = {};
-  const std::span<double> memory(plugin_state, static_cast<std::size_t>(state_size_));
-  controller_->reset(memory);
-  std::copy(memory.begin(), memory.end(), next_memory_.begin());
+  std::fill(next_state_.begin(), next_state_.end(), 0.0);
+  controller_->reset(next_memory());
+  std::copy(next_state_.begin(), next_state_.end(), plugin_state);
 }
 
 void ArmInstance::copy_scratch(const ArmInstance& source) noexcept {
-  faulty_ = source.faulty_;
+  fault_told_ = source.fault_told_;
   measurement_ = source.measurement_;
   command_ = source.command_;
   report_ = source.report_;
-  std::copy(source.next_memory_.begin(), source.next_memory_.end(), next_memory_.begin());
+  std::copy(source.next_state_.begin(), source.next_state_.end(), next_state_.begin());
+}
+
+void ArmInstance::keep_state(const mjData* d) noexcept {
+  std::copy_n(d->plugin_state + state_address_, next_state_.size(), next_state_.begin());
+}
+
+bool ArmInstance::set_fault(const mjData* d) noexcept {
+  keep_state(d);
+  next_own(kFault) = 1.0;
+  command_.q.setZero();  // may hold the NaN that was the fault
+  command_.plan.setZero();
+  report_ = {};
+  report_.status = ControllerStatus::Fault;
+  return !std::exchange(fault_told_, true);
 }
 
 void ArmInstance::measure(const mjModel* m, const mjData* d) noexcept {
@@ -270,7 +286,7 @@ void ArmInstance::measure(const mjModel* m, const mjData* d) noexcept {
     out.base.feed = d->qpos[feed_.qpos];
     out.tip_jacobian.col(n).head<3>().noalias() = R_WB.transpose() * axis;
     const int a = feed_.actuator;
-    const double force = m->actuator_gainprm[a * mjNGAIN] * d->ctrl[m->actuator_ctrladr[a]] +
+    const double force = m->actuator_gainprm[a * mjNGAIN] * own(d, kFeedSetpoint) +
                          m->actuator_biasprm[a * mjNBIAS + 1] * d->qpos[feed_.qpos] +
                          m->actuator_biasprm[a * mjNBIAS + 2] * d->qvel[feed_.dof];
     out.feed_force = m->actuator_forcelimited[a] ? std::clamp(force, m->actuator_forcerange[2 * a],
@@ -313,7 +329,7 @@ double ArmInstance::unsaturated(const mjModel* m, int actuator, double wanted, d
   return std::clamp(wanted, low, high);
 }
 
-void ArmInstance::write_controls(const mjModel* m, mjData* d) const noexcept {
+void ArmInstance::write_controls(const mjModel* m, mjData* d) noexcept {
   const auto set = [&](int actuator, double value) {
     d->ctrl[m->actuator_ctrladr[actuator]] = value;
   };
@@ -352,37 +368,38 @@ void ArmInstance::write_controls(const mjModel* m, mjData* d) const noexcept {
     const bool has_gravity = gravity_compensation_ && !(m->opt.disableflags & mjDSBL_GRAVITY);
     const double load =
         has_gravity ? m->body_subtreemass[m->jnt_bodyid[feed_.joint]] * axis.dot(gravity) : 0.0;
-    set(feed_.actuator,
-        command_.base.feed + lead * servo.lag * command_.feed_rate - load / servo.gain);
+    next_own(kFeedSetpoint) =
+        command_.base.feed + lead * servo.lag * command_.feed_rate - load / servo.gain;
+    set(feed_.actuator, next_own(kFeedSetpoint));
   }
   if (spin_.actuator >= 0) set(spin_.actuator, command_.base.spin);
 }
 
-void ArmInstance::compute(const mjModel* m, mjData* d) noexcept {
-  if (faulty_) return;
+void ArmInstance::compute(const mjModel* m, mjData* d) {
+  keep_state(d);
+  report_ = {};
+  if (own(d, kFault) != 0.0) {
+    report_.status = ControllerStatus::Fault;
+    return;
+  }
   measure(m, d);
   if (!measurement_.q.allFinite() || !measurement_.X_BE.matrix().allFinite())
     return;  // diverged: the engine's own checks say so
-  const std::span<const double> memory(d->plugin_state + state_address_,
-                                       static_cast<std::size_t>(state_size_));
-  std::copy(memory.begin(), memory.end(), next_memory_.begin());
   command_.q.setZero();
   command_.q_rate.setZero();
   command_.plan.setZero();
   command_.base = {};
   command_.feed_rate = 0.0;
-  report_ = {};
-  controller_->update(measurement_, memory, next_memory_, command_, report_);
-  if (!command_.q.allFinite()) {  // a controller's error must not poison the simulation
-    set_fault();
-    std::copy(memory.begin(), memory.end(), next_memory_.begin());
-    return;
-  }
+  controller_->update(measurement_, memory(d), next_memory(), command_, report_);
+  const bool finite = command_.q.allFinite() && command_.q_rate.allFinite() &&
+                      std::isfinite(command_.base.feed) && std::isfinite(command_.base.spin) &&
+                      std::isfinite(command_.feed_rate);
+  if (!finite) throw std::runtime_error("the controller's command is not finite");
   write_controls(m, d);
 }
 
 void ArmInstance::advance(const mjModel*, mjData* d) noexcept {
-  std::copy(next_memory_.begin(), next_memory_.end(), d->plugin_state + state_address_);
+  std::copy(next_state_.begin(), next_state_.end(), d->plugin_state + state_address_);
 }
 
 ArmInstance::Quantity ArmInstance::quantity_of(std::string_view name) noexcept {
@@ -465,7 +482,7 @@ void draw_line(mjvScene* scene, std::span<const Vector3d> points, double radius,
 
 }  // namespace
 
-void ArmInstance::visualize(const mjModel*, mjData* d, mjvScene* scene) const noexcept {
+void ArmInstance::visualize(const mjModel*, mjData* d, mjvScene* scene) const {
   constexpr int kPathPoints = 60, kPointsPerSection = 8;
   constexpr double kLineRadius = 0.0012, kTargetRadius = 0.004;
   const ConstVector3 p_WB(d->xpos + 3 * base_body_);
@@ -473,9 +490,7 @@ void ArmInstance::visualize(const mjModel*, mjData* d, mjvScene* scene) const no
   const auto to_world = [&](const Vector3d& p_B) -> Vector3d { return p_WB + R_WB * p_B; };
 
   std::vector<Vector3d> line(kPathPoints);
-  const std::span<const double> memory(d->plugin_state + state_address_,
-                                       static_cast<std::size_t>(state_size_));
-  line.resize(static_cast<std::size_t>(controller_->path(memory, line)));
+  line.resize(static_cast<std::size_t>(controller_->path(memory(d), line)));
   for (Vector3d& p : line) p = to_world(p);
   draw_line(scene, line, kLineRadius, kPathColour);
 

@@ -3,7 +3,9 @@
 #include <mujoco/mujoco.h>
 
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controllers/controller.hpp"
@@ -16,8 +18,9 @@ namespace tendril {
 /// holds the binding to the model (rebuilt from it) and scratch.
 class ArmInstance {
  public:
-  /// Numbers of memory that an instance needs, from its configuration alone. Throws ModelError.
-  [[nodiscard]] static int memory_size(const mjModel* m, int instance, const ControllerKind& kind);
+  /// Size of the instance's plugin_state: the controller's memory and the instance's own, from
+  /// the configuration alone. Throws ModelError.
+  [[nodiscard]] static int state_size(const mjModel* m, int instance, const ControllerKind& kind);
   /// Numbers that the sensor `name` (with or without the instance's prefix) gives. Throws
   /// ModelError.
   [[nodiscard]] static int sensor_dimension(const mjModel* m, int instance, int sensor,
@@ -27,17 +30,16 @@ class ArmInstance {
   ArmInstance(const mjModel* m, int instance, const ControllerKind& kind);
 
   void reset(mjtNum* plugin_state) noexcept;
-  void compute(const mjModel* m,
-               mjData* d) noexcept;  ///< measure, update, write ctrl; leaves plugin_state alone
+  /// Measures, updates, writes ctrl; leaves plugin_state alone. Throws what the controller throws,
+  /// and when its command is not finite.
+  void compute(const mjModel* m, mjData* d);
   void advance(const mjModel* m, mjData* d) noexcept;  ///< plugin_state becomes what compute found
   void write_sensors(const mjModel* m, mjData* d) const noexcept;
-  void visualize(const mjModel* m, mjData* d, mjvScene* scene) const noexcept;
+  void visualize(const mjModel* m, mjData* d, mjvScene* scene) const;
   void copy_scratch(const ArmInstance& source) noexcept;
-  void set_fault() noexcept {
-    report_.status = ControllerStatus::Fault;
-    faulty_ = true;
-  }
-  [[nodiscard]] bool faulty() const noexcept { return faulty_; }
+  /// The controller failed in this step. From the next advance on, plugin_state says so: ctrl and
+  /// memory stay as they are until a reset or an older state. Returns whether it is the first time.
+  bool set_fault(const mjData* d) noexcept;
 
  private:
   /// A hinge or slide with its part of the section's bend or length.
@@ -91,27 +93,46 @@ class ArmInstance {
                                           double position, double velocity) noexcept;
   [[nodiscard]] static ServoGains gains(const mjModel* m, int actuator,
                                         double joint_damping) noexcept;
+  // plugin_state: the controller's memory, then what the instance itself must remember.
+  static constexpr std::size_t kOwnState = 2;
+  enum OwnSlot : std::size_t { kFault, kFeedSetpoint };
+  [[nodiscard]] std::span<const double> memory(const mjData* d) const noexcept {
+    return {d->plugin_state + state_address_, next_state_.size() - kOwnState};
+  }
+  [[nodiscard]] double own(const mjData* d, OwnSlot slot) const noexcept {
+    return d->plugin_state[static_cast<std::size_t>(state_address_) + next_state_.size() -
+                           kOwnState + slot];
+  }
+  [[nodiscard]] std::span<double> next_memory() noexcept {
+    return {next_state_.data(), next_state_.size() - kOwnState};
+  }
+  [[nodiscard]] double& next_own(OwnSlot slot) noexcept {
+    return next_state_[next_state_.size() - kOwnState + slot];
+  }
+  /// What comes next is what is now, until something changes it.
+  void keep_state(const mjData* d) noexcept;
   void measure(const mjModel* m, const mjData* d) noexcept;
-  void write_controls(const mjModel* m, mjData* d) const noexcept;
+  void write_controls(const mjModel* m, mjData* d) noexcept;
 
   [[nodiscard]] static Quantity quantity_of(std::string_view name) noexcept;
 
   std::string prefix_;
   std::unique_ptr<ContinuumRobot> robot_;
   std::unique_ptr<Controller> controller_;
-  int instance_, state_address_, state_size_;
+  int instance_, state_address_;
   int base_body_ = -1, tip_site_ = -1, target_body_ = -1, target_mocap_ = -1;
   bool gravity_compensation_ = true, velocity_feed_forward_ = true;
   std::vector<Coordinate> coordinates_;
   BaseJoint feed_, spin_;
   std::vector<Sensor> sensors_;
 
+  bool fault_told_ = false;  // only saves repeated warnings
+
   // Scratch of the last compute.
-  bool faulty_ = false;
   ArmMeasurement measurement_;
   ArmCommand command_;
   ControllerReport report_;
-  std::vector<double> next_memory_;
+  std::vector<double> next_state_;
   std::vector<double> joint_gravity_;  // per joint of the model [N m] or [N]
   Eigen::VectorXd load_;               // per coordinate: gravity load, share-weighted mean
 };

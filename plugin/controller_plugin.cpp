@@ -37,8 +37,8 @@ void warn(const mjModel* m, int instance, const char* what) noexcept {
   mju_warning("%s, instance '%s': %s", plugin ? plugin->name : "?", name ? name : "", what);
 }
 
-/// Runs a callback's body; nothing escapes to C. A fault is latched: the arm's servos keep their
-/// last setpoints.
+/// Runs a callback's body; nothing escapes to C. A fault is told once and latched: the arm's servos
+/// keep their last setpoints.
 template <class Body>
 void guarded(const mjModel* m, mjData* d, int instance, const Body& body) noexcept {
   ArmInstance* self = arm(d, instance);
@@ -46,16 +46,15 @@ void guarded(const mjModel* m, mjData* d, int instance, const Body& body) noexce
   try {
     body(*self);
   } catch (const std::exception& error) {
-    if (!self->faulty()) warn(m, instance, error.what());
-    self->set_fault();
+    if (self->set_fault(d)) warn(m, instance, error.what());
   } catch (...) {
-    self->set_fault();
+    if (self->set_fault(d)) warn(m, instance, "unknown error");
   }
 }
 
 int plugin_nstate(const mjModel* m, int instance) noexcept {
   try {
-    return ArmInstance::memory_size(m, instance, *kind_of(m, instance));
+    return ArmInstance::state_size(m, instance, *kind_of(m, instance));
   } catch (...) {
     return 0;  // init refuses the same configuration, and can say why
   }
