@@ -383,6 +383,8 @@ def number(value, unit=""):
     factor, shown = SCALES.get(unit, (1.0, unit))
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         value = float(value) * factor
+        if shown == "µs" and abs(value) >= 1e4:
+            value, shown = value / 1e3, "ms"
         text = "0" if abs(value) < 1e-9 else f"{value:.4g}"
         return f"{text} {shown}".strip()
     return str(value)
