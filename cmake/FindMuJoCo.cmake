@@ -2,15 +2,18 @@
 # ----------
 # Finds MuJoCo 4 as any of: the `mujoco-core` Python wheel, an official archive, an install from source.
 #
-# Looks in MuJoCo_ROOT (CMake or environment variable) and in the project's own virtual environment
+# Looks in MuJoCo_ROOT (CMake or environment variable), or without it in the project's own virtual environment
 # (.venv, made by scripts/setup). MuJoCo_ROOT may name the wheel's package folder (`.../site-packages/mujoco`),
 # the `site-packages` folder above it, an unpacked archive, or an install prefix.
 #
 # Defines MuJoCo::MuJoCo, MuJoCo_VERSION, MuJoCo_LIBRARY, MuJoCo_INCLUDE_DIR.
 # Version 4.0.0 is refused: its sparse Newton factor is wrong.
 
-file(GLOB _mujoco_wheels LIST_DIRECTORIES true
-  "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/mujoco")
+set(_mujoco_wheels "")
+if(NOT MuJoCo_ROOT AND "$ENV{MuJoCo_ROOT}" STREQUAL "")
+  file(GLOB _mujoco_wheels LIST_DIRECTORIES true
+    "${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/mujoco")
+endif()
 find_path(MuJoCo_INCLUDE_DIR mujoco/mujoco.h
   HINTS ${MuJoCo_ROOT} $ENV{MuJoCo_ROOT}
   PATHS ${_mujoco_wheels}

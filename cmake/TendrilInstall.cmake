@@ -1,0 +1,65 @@
+# What `cmake --install` puts into a prefix. One CMake component for each set of dependencies:
+#   core         tendril::core, planning, control   Eigen
+#   mjcf         tendril::mjcf                       + toml++, fmt
+#   rollout      tendril::rollout                    HDF5, zlib
+#   plugin_host  tendril::plugin_host                + MuJoCo
+# and the program, libtendril.so, models and scenes. A build without MuJoCo installs what it has.
+if(NOT TENDRIL_INSTALL)
+  return()
+endif()
+include(CMakePackageConfigHelpers)
+set(tendril_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tendril)
+
+# tendril_install_libraries(<component> <header root> <library>...)
+# Headers keep their path below the source root, under <header root>: what is not in the folder tendril/ goes below
+# include/tendril, so that a prefix gets one folder from this project.
+function(tendril_install_libraries component header_root)
+  install(TARGETS ${ARGN} EXPORT tendril_${component}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    FILE_SET HEADERS DESTINATION ${header_root})
+endfunction()
+set(include ${CMAKE_INSTALL_INCLUDEDIR})
+tendril_install_libraries(core ${include} tendril_core tendril_planning)
+tendril_install_libraries(core ${include}/tendril tendril_control)
+set(components core)
+if(TARGET tendril_mjcf)
+  tendril_install_libraries(mjcf ${include} tendril_mjcf)
+  list(APPEND components mjcf)
+endif()
+if(TARGET tendril_rollout)
+  tendril_install_libraries(rollout ${include} tendril_rollout)
+  list(APPEND components rollout)
+endif()
+if(TARGET tendril_plugin_host)
+  tendril_install_libraries(plugin_host ${include}/tendril tendril_plugin_host)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/FindMuJoCo.cmake DESTINATION ${tendril_cmake_dir})
+  list(APPEND components plugin_host)
+endif()
+foreach(component ${components})
+  install(EXPORT tendril_${component} NAMESPACE tendril:: DESTINATION ${tendril_cmake_dir})
+endforeach()
+
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tendrilConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/cmake/tendrilConfig.cmake
+  INSTALL_DESTINATION ${tendril_cmake_dir} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/tendrilConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/cmake/tendrilConfig.cmake ${PROJECT_BINARY_DIR}/cmake/tendrilConfigVersion.cmake
+  DESTINATION ${tendril_cmake_dir})
+
+# MuJoCo stays where it is. CMake's own INSTALL_RPATH_USE_LINK_PATH leaves out what lies in the source tree, as .venv does.
+# (A program that loads libtendril.so has the engine in memory already, and the path is not used.)
+foreach(target tendril tendril_plugin)
+  if(TARGET ${target})
+    cmake_path(GET MuJoCo_LIBRARY PARENT_PATH mujoco_folder)
+    set_property(TARGET ${target} APPEND PROPERTY INSTALL_RPATH ${mujoco_folder})
+  endif()
+endforeach()
+if(TARGET tendril_plugin)
+  install(TARGETS tendril_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/models ${PROJECT_SOURCE_DIR}/scenes
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/tendril
+  FILES_MATCHING PATTERN "*.toml" PATTERN "*.xml" PATTERN "*.csv" PATTERN "*.md")
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/tendril)

@@ -1,0 +1,37 @@
+#!/bin/sh
+# The layers hold: kinematics, IK, planning, controllers, model text and recordings do not know MuJoCo, and no lower
+# layer includes a higher one.
+set -eu
+if [ "${1:-}" = --help ] || [ $# -ne 1 ]; then
+  echo "usage: layers_test.sh SOURCE_ROOT"
+  [ "${1:-}" = --help ] && exit 0 || exit 2
+fi
+cd "$1"
+wrong=0
+
+# refuse PATTERN FOLDER...: no file of the folders may have an #include that matches
+refuse() {
+  pattern=$1
+  shift
+  if grep -rnE --include='*.hpp' --include='*.cpp' "^[[:space:]]*#[[:space:]]*include[[:space:]]*[<\"]($pattern)" "$@"; then
+    echo "layers_test: $* must not include the above"
+    wrong=1
+  fi
+}
+refuse 'mujoco|GLFW|EGL|GL/' tendril controllers
+refuse 'controllers/|plugin/|apps/' tendril
+refuse 'plugin/|apps/' controllers
+refuse 'apps/' plugin
+refuse 'GLFW|EGL|GL/' plugin
+refuse 'toml|fmt/|hdf5|H5|CLI/|nlohmann|spdlog' tendril/kinematics tendril/ik tendril/planning controllers
+refuse 'tendril/(planning|mjcf|rollout)/' tendril/kinematics tendril/ik
+refuse 'tendril/ik/' tendril/kinematics
+refuse 'tendril/(mjcf|rollout)/' tendril/planning controllers
+
+# link libraries: only what stands above the plugin folder may name MuJoCo
+if grep -niE 'mujoco::|find_package\(mujoco' tendril/CMakeLists.txt tendril/*/CMakeLists.txt controllers/CMakeLists.txt; then
+  echo "layers_test: tendril/ and controllers/ must not link MuJoCo"
+  wrong=1
+fi
+[ "$wrong" -eq 0 ] && echo "layers_test: fine"
+exit "$wrong"
