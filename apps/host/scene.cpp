@@ -502,6 +502,29 @@ fs::path find_plugin() {
   return {};
 }
 
+namespace {
+
+std::vector<fs::path>& extra_plugins() {
+  static std::vector<fs::path> files;
+  return files;
+}
+
+void load_plugin(const fs::path& file) {
+  const std::string error = guarded([&] { mj_loadPluginLibrary(file.c_str()); });
+  if (!error.empty()) throw ModelError(fmt::format("{}: {}", file.string(), one_line(error)));
+}
+
+}  // namespace
+
+void add_plugin_library(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) {
+    throw ModelError(fmt::format("--plugin: {}: must be a plugin library (.so)", file.string()));
+  }
+  extra_plugins().push_back(
+      fs::absolute(file));  // a bare name would be searched in the library path
+}
+
 void load_engine() {
   static std::mutex mutex;
   static bool loaded = false;
@@ -527,8 +550,8 @@ void load_engine() {
     throw ModelError(
         fmt::format("libtendril.so: not found in {}: set TENDRIL_PLUGIN to the file", places));
   }
-  const std::string error = guarded([&] { mj_loadPluginLibrary(plugin.c_str()); });
-  if (!error.empty()) throw ModelError(fmt::format("{}: {}", plugin.string(), one_line(error)));
+  load_plugin(plugin);
+  for (const fs::path& file : extra_plugins()) load_plugin(file);
   loaded = true;
 }
 

@@ -29,6 +29,10 @@ using DataPtr = std::unique_ptr<mjData, DataDeleter>;
 /// The first candidate that exists; empty when there is none.
 [[nodiscard]] std::filesystem::path find_plugin();
 
+/// A plugin library of the user's own, to be loaded by `load_engine` after libtendril.so. Throws
+/// ModelError when the file is not there.
+void add_plugin_library(const std::filesystem::path& file);
+
 /// Takes over the engine's messages, checks the engine's version (4.0.0 is refused with the reason)
 /// and loads libtendril.so; once per process, further calls do nothing. Throws ModelError.
 void load_engine();

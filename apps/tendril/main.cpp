@@ -1,7 +1,11 @@
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include "apps/host/run.hpp"
+#include "apps/host/scene.hpp"
 #include "apps/tendril/doctor_command.hpp"
 #include "apps/tendril/model_command.hpp"
 #include "apps/tendril/rollout_command.hpp"
@@ -43,9 +47,19 @@ int main(int argc, char** argv) {
       "tendril");
   app.set_version_flag("--version", std::string("tendril ") + tendril::host::version());
   app.require_subcommand(1);
+  app.fallthrough();  // --plugin may stand behind the command
+  app.add_option_function<std::vector<std::string>>(
+         "--plugin",
+         [](const std::vector<std::string>& files) {
+           for (const std::string& file : files) tendril::host::add_plugin_library(file);
+         },
+         "a plugin library of your own (.so) to load, e.g. with a controller; may be repeated")
+      ->allow_extra_args(false);
   app.footer(
       "Example: tendril run scenes/tube_insertion/tube_insertion.toml\nHelp on a command: tendril "
       "run --help");
+  std::signal(SIGXFSZ,
+              SIG_IGN);  // a file-size limit is an error of the write, not the end of the program
   int exit_code = 0;
   tendril::set_command_line(argc, argv);
   tendril::add_run_command(app, exit_code);
