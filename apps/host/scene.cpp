@@ -52,13 +52,23 @@ class VirtualFiles {
 };
 
 /// The lines of a text joined by "; ", without lines that repeat the one before.
+/// The engine's message without what only its programmers need: `Error: engine error: plugin->init
+/// failed for plugin id 0`.
+std::string_view plain(std::string_view line) {
+  for (const std::string_view prefix : {"Error: ", "engine error: "}) {
+    if (line.starts_with(prefix)) line.remove_prefix(prefix.size());
+  }
+  return line.starts_with("plugin->init failed") ? std::string_view{} : line;
+}
+
 std::string one_line(const std::string& text) {
   std::string joined, before;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    if (line.empty() || line == before) continue;
-    joined += (joined.empty() ? "" : "; ") + line;
-    before = line;
+    const std::string_view words = plain(line);
+    if (words.empty() || words == before) continue;
+    joined += (joined.empty() ? "" : "; ") + std::string(words);
+    before = words;
   }
   return joined;
 }
