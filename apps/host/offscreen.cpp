@@ -25,8 +25,8 @@ namespace tendril::host {
 namespace {
 
 constexpr int kSmallest = 16, kLargest = 8192;  // pixels
-constexpr int kSamples = 8;                     // per pixel, against stair steps
-constexpr int kShadowSize = 4096;               // pixels of the shadow map
+constexpr int kSamples = 4;                     // per pixel, against stair steps
+constexpr int kShadowSize = 2048;               // pixels of the shadow map
 constexpr int kSceneGeoms = 10000;  // room for contact arrows and the lines that plugins draw
 
 /// A current OpenGL context without a window.
@@ -315,7 +315,12 @@ struct OffscreenRenderer::Impl {
   }
   ~Impl() {
     mjv_freeScene(&scene);
-    mjr_freeContext(&context);
+    try {
+      // Another renderer may have become current; its objects have the same numbers.
+      if (gl) gl->make_current();
+      mjr_freeContext(&context);
+    } catch (const RenderError&) {  // the context is lost, and its objects with it
+    }
   }
 };
 

@@ -87,13 +87,15 @@ TEST_CASE("offscreen: a ball appears where a pinhole camera puts it, x to the ri
 
 TEST_CASE("offscreen: two renderers of one process do not disturb each other", "[view]") {
   const Loaded left = load(ball_scene(-0.3, 0.0)), right = load(ball_scene(0.3, 0.0));
-  const auto one = renderer_of(*left.model);
+  auto one = renderer_of(*left.model);
   if (!one) return;
   const Image before = one->render(*left.data, picture_camera(*left.model));
   const auto two = renderer_of(*right.model);
   const Image other = two->render(*right.data, picture_camera(*right.model));
   CHECK(other.rgb != before.rgb);
   CHECK(one->render(*left.data, picture_camera(*left.model)).rgb == before.rgb);
+  one.reset();
+  CHECK(two->render(*right.data, picture_camera(*right.model)).rgb == other.rgb);
 }
 
 TEST_CASE("offscreen: the camera report is preferred, then the first fixed one, then a free one",
