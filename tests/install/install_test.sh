@@ -8,6 +8,7 @@ if [ "${1:-}" = --help ] || [ $# -ne 4 ]; then
 fi
 build=$1 libdir=$2 mujoco_library=$3 flags=$4
 here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
 work=$build/tests/install/work prefix=$work/prefix
 fail() { echo "install_test: $*" >&2; exit 1; }
 
@@ -28,12 +29,12 @@ done
 for header in tendril/kinematics/section.hpp controllers/controller.hpp; do
   grep -q "\"$header\"" "$work/every_header.cpp" || fail "$header is not installed"
 done
-if grep -rn "$(dirname "$(dirname "$here")")/\|$build/" "$config"; then
+if grep -rn "$root/\|$build/" "$config"; then
   fail "a CMake file of the prefix names the source or the build folder"
 fi
 
 cmake -S "$here/consumer" -B "$work/build" -Wno-dev --log-level=WARNING \
-  -DCMAKE_PREFIX_PATH="$prefix" "-Dcomponents=$components" "-Devery_header=$work/every_header.cpp" \
+  -DCMAKE_PREFIX_PATH="$prefix" "-Dcomponents=$components" "-Devery_header=$work/every_header.cpp" "-Dexamples=$root/apps/examples" \
   "-DMuJoCo_ROOT=${mujoco_library:+$(dirname "$mujoco_library")}" \
   "-DCMAKE_CXX_FLAGS=$flags" "-DCMAKE_C_FLAGS=$flags" >"$work/configure.log" ||
   { cat "$work/configure.log"; fail "the consumer does not configure"; }
@@ -49,5 +50,7 @@ if [ -x "$program" ]; then
   "$program" run "$prefix/share/tendril/scenes/reach/reach.xml" --duration 0.02 --out "$work/out" --no-report >"$work/run.log" 2>&1 ||
     { cat "$work/run.log"; fail "the installed program does not run an installed scene"; }
   [ -s "$work/out/summary.json" ] || fail "no summary.json"
+  "$program" run --plugin "$work/build/libmy_controller.so" "$root/apps/examples/circle.xml" --duration 0.02 --out "$work/circle" \
+    --no-report >"$work/circle.log" 2>&1 || { cat "$work/circle.log"; fail "a controller built outside does not run"; }
 fi
 echo "install_test: components $components: fine"
