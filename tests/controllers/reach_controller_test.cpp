@@ -45,7 +45,7 @@ Eigen::Isometry3d reachable(Random& random, const ContinuumRobot& robot) {
 }  // namespace
 
 TEST_CASE("reach: an arm that does what it is told reaches the target", "[controllers]") {
-  const auto seed = GENERATE(range(0u, 20u));
+  const auto seed = GENERATE(range(0u, 10u));
   CAPTURE(seed);
   Random random(seed);
   const ContinuumRobot robot = seed % 2 ? mixed_robot() : plain_robot();
@@ -53,7 +53,7 @@ TEST_CASE("reach: an arm that does what it is told reaches the target", "[contro
   KinematicArm arm(robot, kTimestep);
   arm.move_target(reachable(random, robot).translation());
   ControllerRun run(controller, robot);
-  for (int i = 0; i < 2000; ++i) run.step(arm);
+  for (int i = 0; i < 1200; ++i) run.step(arm);
   run.update(arm.measurement);
   CHECK(run.report.progress == 1.0);
   CHECK(run.report.target == arm.measurement.X_BG.translation());
@@ -73,7 +73,7 @@ TEST_CASE("reach: with task = direction the tip points along the target's z axis
   arm.move_target(X_BG.translation());
   arm.measurement.X_BG = X_BG;
   ControllerRun run(controller, robot);
-  for (int i = 0; i < 3000; ++i) run.step(arm);
+  for (int i = 0; i < 1200; ++i) run.step(arm);
   run.update(arm.measurement);
   CHECK(run.report.status == ControllerStatus::Working);
   CHECK(run.report.tip_error < 1e-5);
