@@ -118,21 +118,25 @@ TEST_CASE("plugin: velocity feed-forward takes the servo's lag out", "[plugin]")
   CHECK(on < 0.5 * off);
 }
 
-TEST_CASE("plugin: servos pushed to their limits by a far target come to rest", "[plugin]") {
-  const bool link = GENERATE(false, true);
-  CAPTURE(link);
-  const ModelPtr model = load_one_arm(
-      with_compliance(reach_arm("rate_limit = 1000\n", "bend_torque_limit = 0.3\n"), link));
+TEST_CASE("plugin: servos pushed to their limits by a far target do not swing", "[plugin]") {
+  // Measured: 0.0005 rad/s; 0.11 rad/s, from limit to limit, when set points may saturate a servo.
+  const double target_x = GENERATE(-0.5, 0.3);
+  const std::string section =
+      "[[section]]\nconstant_length = 0.1\nbend_limit = 1.745\nlinks = 4\nmass = 0.07\n"
+      "bending_stiffness = 0.2\nbend_torque_limit = 0.3\n";
+  const ModelPtr model =
+      load_one_arm("kind = \"continuum\"\n" + section + section +
+                   "[controller]\nplugin = \"tendril.reach\"\nrate_limit = 1000\n");
   const DataPtr data = make_data(model);
-  data->mocap_pos[0] = -0.5;
+  data->mocap_pos[0] = target_x;
   data->mocap_pos[2] = 0.5;
-  step(model, data, 1500);
+  step(model, data, 1000);
   double fastest = 0.0;
   for (int k = 0; k < 250; ++k) {
     mj_step(model.get(), data.get());
     fastest = std::max(fastest, largest_speed(model, data));
   }
-  CHECK(fastest < 0.05);  // [rad/s]
+  CHECK(fastest < 0.01);  // [rad/s]
 }
 
 TEST_CASE("plugin: an invalid target holds the arm and says so", "[plugin]") {
