@@ -26,7 +26,10 @@ namespace {
 
 constexpr int kSmallest = 16, kLargest = 8192;  // pixels
 constexpr int kSamples = 4;                     // per pixel, against stair steps
+constexpr int kSlices = 14;                     // round a cylinder
 constexpr int kShadowSize = 2048;               // pixels of the shadow map
+constexpr int kSlices = 16,
+              kStacks = 8;          // of a round geom: a software renderer pays for each corner
 constexpr int kSceneGeoms = 10000;  // room for contact arrows and the lines that plugins draw
 
 /// A current OpenGL context without a window.
@@ -335,6 +338,11 @@ OffscreenRenderer::OffscreenRenderer(const mjModel& model, int width, int height
   view->vis.global.offheight = height;
   view->vis.quality.offsamples = std::max(view->vis.quality.offsamples, kSamples);
   view->vis.quality.shadowsize = std::max(view->vis.quality.shadowsize, kShadowSize);
+  view->vis.quality.numslices = std::min(view->vis.quality.numslices, kSlices);
+  view->vis.quality.numstacks = std::min(view->vis.quality.numstacks, kStacks);
+  // Software rendering is bound by triangles: a tube is hundreds of capsules.
+  view->vis.quality.numslices = std::min(view->vis.quality.numslices, kSlices);
+  view->vis.quality.numstacks = std::min(view->vis.quality.numstacks, kSlices / 2);
 
   impl_ = std::make_unique<Impl>();
   impl_->model = &model;
@@ -361,6 +369,7 @@ const Image& OffscreenRenderer::render(mjData& data, const mjvCamera& camera) {
   mjvCamera view = camera;
   mjv_updateScene(self.model, &data, &self.options, nullptr, &view, mjCAT_ALL, &self.scene);
   scale_force_arrows(*self.model, self.scene);
+  self.scene.flags[mjRND_REFLECTION] = 0;  // draws everything twice
   const mjrRect viewport{0, 0, self.image.width, self.image.height};
   mjr_render(viewport, &self.scene, &self.context);
   mjr_readPixels(self.bottom_up.data(), nullptr, viewport, &self.context);

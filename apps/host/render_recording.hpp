@@ -63,9 +63,9 @@ std::vector<std::filesystem::path> render_snapshots(const std::filesystem::path&
                                                     const SnapshotOptions& options = {});
 
 struct VideoOptions {
-  double frame_rate = 30.0;  ///< frames per second, in (0, 1000]
+  double frame_rate = 25.0;  ///< frames per second, in (0, 1000]
   double speed = 1.0;        ///< simulated seconds per second of film, > 0
-  int width = 1280, height = 720;
+  int width = 960, height = 540;
   std::string camera = {};  ///< see picture_camera
 };
 
