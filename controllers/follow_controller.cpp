@@ -20,7 +20,8 @@ constexpr double kCheckSpacing = 0.005;  // path checks sample at this spacing [
 constexpr double kRadiusTolerance =
     0.95;  // a bend may be 5 % tighter than a section's tightest: the sampling is coarse
 
-constexpr int kFitSteps = 2;  // Gauss-Newton steps of the warm-started fit in one step
+constexpr int kSlowDowns = 4;  // tries to find a feed step that keeps the rate limit
+constexpr int kFitSteps = 2;   // Gauss-Newton steps of the warm-started fit in one step
 
 FitNorm read_norm(const Settings& settings) {
   constexpr const char* kNorms[] = {"tip", "body"};
@@ -282,16 +283,22 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
     speed = std::min(
         {speed_, memory[kSpeed] + acceleration_ * h, std::sqrt(2.0 * acceleration_ * remaining)});
     speed = std::min(speed, remaining / h);
-    for (int attempt = 0; attempt < 4; ++attempt) {
+    double ratio = 0.0;
+    for (int attempt = 0; attempt < kSlowDowns; ++attempt) {
       base.feed = feed_last + speed * h;
       std::copy(states_.begin(), states_.end(), candidate_.begin());
       fit_.fit(position, base, candidate_);
       to_coordinates(robot_, candidate_, q_candidate_);
-      const double ratio =
-          largest_change(robot_, q_candidate_, q_last_, TipIntegral::kLengthScale) /
-          (rate_limit_ * h);
+      ratio = largest_change(robot_, q_candidate_, q_last_, TipIntegral::kLengthScale) /
+              (rate_limit_ * h);
       if (ratio <= 1.0) break;
-      speed *= 0.9 / ratio;
+      if (attempt + 1 < kSlowDowns) speed *= 0.9 / ratio;
+    }
+    if (ratio > 1.0) {  // the fit itself is still on its way: go a part of it, the feed alike
+      speed /= ratio;
+      base.feed = feed_last + speed * h;
+      q_candidate_ = q_last_ + (q_candidate_ - q_last_) / ratio;
+      from_coordinates(robot_, q_candidate_, candidate_);
     }
     report.iterations = kFitSteps;
   }
