@@ -26,10 +26,8 @@ namespace {
 
 constexpr int kSmallest = 16, kLargest = 8192;  // pixels
 constexpr int kSamples = 4;                     // per pixel, against stair steps
-constexpr int kSlices = 14;                     // round a cylinder
+constexpr int kSlices = 14;                     // round a cylinder; software pays for each corner
 constexpr int kShadowSize = 2048;               // pixels of the shadow map
-constexpr int kSlices = 16,
-              kStacks = 8;          // of a round geom: a software renderer pays for each corner
 constexpr int kSceneGeoms = 10000;  // room for contact arrows and the lines that plugins draw
 
 /// A current OpenGL context without a window.
@@ -338,8 +336,6 @@ OffscreenRenderer::OffscreenRenderer(const mjModel& model, int width, int height
   view->vis.global.offheight = height;
   view->vis.quality.offsamples = std::max(view->vis.quality.offsamples, kSamples);
   view->vis.quality.shadowsize = std::max(view->vis.quality.shadowsize, kShadowSize);
-  view->vis.quality.numslices = std::min(view->vis.quality.numslices, kSlices);
-  view->vis.quality.numstacks = std::min(view->vis.quality.numstacks, kStacks);
   // Software rendering is bound by triangles: a tube is hundreds of capsules.
   view->vis.quality.numslices = std::min(view->vis.quality.numslices, kSlices);
   view->vis.quality.numstacks = std::min(view->vis.quality.numstacks, kSlices / 2);
