@@ -26,6 +26,7 @@ namespace {
 
 constexpr int kSmallest = 16, kLargest = 8192;  // pixels
 constexpr int kSamples = 4;                     // per pixel, against stair steps
+constexpr int kSlices = 16;                     // round a cylinder
 constexpr int kShadowSize = 2048;               // pixels of the shadow map
 constexpr int kSceneGeoms = 10000;  // room for contact arrows and the lines that plugins draw
 
@@ -339,6 +340,9 @@ OffscreenRenderer::OffscreenRenderer(const mjModel& model, int width, int height
   view->vis.quality.numslices = std::min(view->vis.quality.numslices, kSlices);
   view->vis.quality.numstacks = std::min(view->vis.quality.numstacks, kSlices / 2);
 
+  impl_ = std::make_unique<Impl>();
+  impl_->model = &model;
+  impl_->gl = std::move(gl);
   mjv_makeScene(&model, &impl_->scene, kSceneGeoms);
   mjr_makeContext(view.get(), &impl_->context, mjFONTSCALE_150);
   mjr_setBuffer(mjFB_OFFSCREEN, &impl_->context);
