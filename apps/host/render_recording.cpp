@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "apps/host/engine_log.hpp"
+#include "apps/host/recorded_model.hpp"
 
 namespace tendril::host {
 namespace {
@@ -24,21 +25,7 @@ bool is_physical(const RolloutReader::Row& row) {
 }  // namespace
 
 RecordedScene::RecordedScene(const std::filesystem::path& file) : file_(file), reader_(file) {
-  load_engine();
-  const std::vector<std::byte> mjb = reader_.model_mjb();
-  mjModel* loaded = nullptr;
-  const std::string error =
-      guarded([&] { loaded = mj_loadModelBuffer(mjb.data(), static_cast<mjtSize>(mjb.size())); });
-  model_.reset(loaded);
-  if (!model_) {
-    throw RolloutError(fmt::format(
-        "{}: the model in the recording does not load{}{}: it was recorded with MuJoCo {}, "
-        "this is {}",
-        file.string(), error.empty() ? "" : ": ", error,
-        reader_.attributes().contains("mujoco_version") ? reader_.attributes().at("mujoco_version")
-                                                        : "of unknown version",
-        mj_versionString()));
-  }
+  model_ = recorded_model(reader_);
   data_ = make_data(*model_);
   row_count_ = reader_.row_count();
   while (row_count_ > 0 && !is_physical(reader_.row(row_count_ - 1))) --row_count_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/host/engine_log.hpp"
+#include "apps/host/recorded_model.hpp"
 #include "apps/host/run.hpp"
 #include "apps/host/scene.hpp"
 
@@ -19,27 +20,6 @@ constexpr std::int64_t kProgressRows = 256;  // between two calls of on_progress
 std::string attribute(const RolloutReader& reader, const std::string& name) {
   const auto found = reader.attributes().find(name);
   return found == reader.attributes().end() ? "unknown" : found->second;
-}
-
-std::string version_note(const ReplayResult& result) {
-  return fmt::format("recorded with MuJoCo {}, this is {}", result.recorded_mujoco,
-                     result.replaying_mujoco);
-}
-
-ModelPtr load_model(const RolloutReader& reader, const ReplayResult& result) {
-  load_engine();
-  const std::vector<std::byte> mjb = reader.model_mjb();
-  mjModel* loaded = nullptr;
-  static_cast<void>(take_engine_warnings());
-  std::string reason =
-      guarded([&] { loaded = mj_loadModelBuffer(mjb.data(), static_cast<mjtSize>(mjb.size())); });
-  ModelPtr model(loaded);
-  if (!model) {
-    for (const std::string& warning : take_engine_warnings()) reason += " " + warning;
-    throw RolloutFormatError(
-        fmt::format("model_mjb: does not load ({}):{}", version_note(result), reason));
-  }
-  return model;
 }
 
 // The sizes of the rows are those of the model, or nothing may be copied.
@@ -149,7 +129,7 @@ ReplayResult replay(RolloutReader& reader, const OnReplayProgress& on_progress) 
   if (reader.row(0).integration_state.empty())
     throw RolloutFormatError("row 0: has no integration state to start from");
 
-  ModelPtr model = load_model(reader, result);
+  ModelPtr model = recorded_model(reader);
   check_layout(*model, reader.layout());
   Replayer replayer(std::move(model));
   if (std::string reason = replayer.start(reader.row(0)); !reason.empty()) {

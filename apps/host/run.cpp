@@ -16,6 +16,7 @@
 
 #include "apps/host/divergence.hpp"
 #include "apps/host/engine_log.hpp"
+#include "apps/host/recorded_model.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/rollout/rollout_file.hpp"
 
@@ -125,7 +126,8 @@ RolloutAttributes attributes_of(const Experiment& experiment, const RunOptions& 
                                {"settings", settings_json(run.settings).dump()},
                                {"timestep", fmt::format("{}", run.timestep)},
                                {"tendril_version", version()},
-                               {"mujoco_version", mj_versionString()}};
+                               {"mujoco_version", mj_versionString()},
+                               {"plugins", plugin_names(*run.scene.model)}};
   for (const auto& [name, text] : run.scene.source_files) attributes["scene_files/" + name] = text;
   return attributes;
 }
