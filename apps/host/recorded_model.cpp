@@ -36,7 +36,8 @@ ModelPtr recorded_model(const RolloutReader& reader) {
         fmt::format("model_mjb: does not load (recorded with MuJoCo {}, this is {}):{}",
                     attribute("mujoco_version"), mj_versionString(), reason));
   }
-  std::istringstream names(attribute("plugins"));
+  const auto recorded = reader.attributes().find("plugins");
+  std::istringstream names(recorded == reader.attributes().end() ? "" : recorded->second);
   std::string name;
   for (int i = 0; i < model->nplugin && names >> name; ++i) {
     int slot = -1;
