@@ -1,5 +1,5 @@
-// Times of the kinematics and the inverse kinematics, success beside them, in microseconds and in units: one unit is one 6x6 LLT factorisation and
-// solve by Eigen, measured in the same run.
+// Times of the kinematics and the inverse kinematics, success beside them, in microseconds and in
+// units: one unit is one 6x6 LLT factorisation and solve by Eigen, measured in the same run.
 //
 //   build/bench/bin/core_bench
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tendril/ik/fabrikx_solver.hpp"
+#include "tendril/ik/levenberg_solver.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/kinematics/jacobian.hpp"
 
@@ -61,9 +62,9 @@ void tip_pose_with_jacobian(benchmark::State& state) {
 }
 BENCHMARK(tip_pose_with_jacobian);
 
-void fabrikx(benchmark::State& state, TipTask task, bool warm) {
-  const ContinuumRobot robot = three_sections();
-  FabrikxSolver solver(robot, {.max_iterations = 300, .position_tolerance = 1e-6, .cap_forward_bend = true});
+template <IkSolver Solver>
+void solve(benchmark::State& state, Solver solver, TipTask task, bool warm) {
+  const ContinuumRobot& robot = solver.robot();
   const auto poses = random_poses(1000);
   std::vector<TipTarget> targets;
   for (const auto& pose : poses) targets.push_back({tip_pose(robot, pose), task});
@@ -71,8 +72,11 @@ void fabrikx(benchmark::State& state, TipTask task, bool warm) {
   std::int64_t solved = 0, iterations = 0, runs = 0;
   for (auto _ : state) {
     TipTarget target = targets[i % targets.size()];
-    if (warm) target.X_BG.translation().x() += 2e-4;  // 0.2 mm from a known pose, as in one step of 2 ms at 0.1 m/s
-    const IkResult result = solver.solve(target, warm ? SectionStates(poses[i % poses.size()]) : robot.straight());
+    if (warm)
+      target.X_BG.translation().x() +=
+          2e-4;  // 0.2 mm from a known pose, as in one step of 2 ms at 0.1 m/s
+    const IkResult result =
+        solver.solve(target, warm ? SectionStates(poses[i % poses.size()]) : robot.straight());
     benchmark::DoNotOptimize(result.position_error);
     solved += result.converged();
     iterations += result.iterations;
@@ -82,9 +86,19 @@ void fabrikx(benchmark::State& state, TipTask task, bool warm) {
   state.counters["success"] = static_cast<double>(solved) / static_cast<double>(runs);
   state.counters["iterations"] = static_cast<double>(iterations) / static_cast<double>(runs);
 }
-BENCHMARK_CAPTURE(fabrikx, position_cold, TipTask::Position, false);
-BENCHMARK_CAPTURE(fabrikx, direction_cold, TipTask::PositionAndDirection, false);
-BENCHMARK_CAPTURE(fabrikx, position_warm, TipTask::Position, true);
+const FabrikxSolver kFabrikx(three_sections(), {.max_iterations = 300,
+                                                .position_tolerance = 1e-6,
+                                                .cap_forward_bend = true});
+const LevenbergSolver kLevenberg(three_sections(), {.max_iterations = 400,
+                                                    .position_tolerance = 1e-6,
+                                                    .max_restarts = 20});
+BENCHMARK_CAPTURE(solve, fabrikx_position_cold, kFabrikx, TipTask::Position, false);
+BENCHMARK_CAPTURE(solve, fabrikx_direction_cold, kFabrikx, TipTask::PositionAndDirection, false);
+BENCHMARK_CAPTURE(solve, fabrikx_position_warm, kFabrikx, TipTask::Position, true);
+BENCHMARK_CAPTURE(solve, levenberg_position_cold, kLevenberg, TipTask::Position, false);
+BENCHMARK_CAPTURE(solve, levenberg_direction_cold, kLevenberg, TipTask::PositionAndDirection,
+                  false);
+BENCHMARK_CAPTURE(solve, levenberg_position_warm, kLevenberg, TipTask::Position, true);
 
 }  // namespace
 

@@ -11,16 +11,38 @@ namespace {
 
 constexpr const char* kTasks[] = {"position", "direction"};
 
-FabrikxOptions read_solver(const Settings& settings) {
-  FabrikxOptions options;
-  options.cap_forward_bend = true;
-  options.max_iterations =
-      static_cast<int>(settings.number("max_iterations", 50, {.low = 1, .high = 10000}));
-  options.position_tolerance =
-      settings.number("position_tolerance", 1e-6, {.low = 0.0, .high = 0.1, .open_low = true});
-  options.angle_tolerance =
-      settings.number("angle_tolerance", 1e-4, {.low = 0.0, .high = 1.0, .open_low = true});
-  return options;
+constexpr const char* kSolvers[] = {"levenberg", "fabrikx"};
+constexpr std::size_t kFailedSize = 4;  // flag, target position
+constexpr double kSearchDistance =
+    1e-3;  // [m]: the target must move so far before poses elsewhere are tried again
+constexpr int kSearchIterations = 200;  // budget of one such search
+constexpr int kSearchRestarts = 20;
+
+struct SolverSettings {
+  int max_iterations;
+  double position_tolerance, angle_tolerance;
+};
+
+SolverSettings read_solver(const Settings& settings) {
+  return {static_cast<int>(settings.number("max_iterations", 50, {.low = 1, .high = 10000})),
+          settings.number("position_tolerance", 1e-6, {.low = 0.0, .high = 0.1, .open_low = true}),
+          settings.number("angle_tolerance", 1e-4, {.low = 0.0, .high = 1.0, .open_low = true})};
+}
+
+FabrikxOptions fabrikx_options(const Settings& settings) {
+  const SolverSettings read = read_solver(settings);
+  return {.max_iterations = read.max_iterations,
+          .position_tolerance = read.position_tolerance,
+          .angle_tolerance = read.angle_tolerance,
+          .cap_forward_bend = true};
+}
+
+LevenbergOptions levenberg_options(const Settings& settings, int extra_iterations, int restarts) {
+  const SolverSettings read = read_solver(settings);
+  return {.max_iterations = read.max_iterations + extra_iterations,
+          .position_tolerance = read.position_tolerance,
+          .angle_tolerance = read.angle_tolerance,
+          .max_restarts = restarts};
 }
 
 TipIntegralOptions with_direction(TipIntegralOptions options, TipTask task) {
@@ -45,6 +67,9 @@ std::span<const SettingInfo> ReachController::settings() {
        "position, or direction: position and the tip's z axis along the target's"},
       {"rate_limit", "rad/s", "5",
        "fastest change of a section command (5 cm of length count as 1 rad)"},
+      {"solver", "", "levenberg",
+       "inverse kinematics: levenberg (bounded Levenberg-Marquardt), or fabrikx (as published, "
+       "with the bend cap)"},
       {"max_iterations", "", "50",
        "budget of the inverse kinematics in one step; the next step goes on from there"},
       {"position_tolerance", "m", "1e-6", "of the inverse kinematics"},
@@ -59,7 +84,11 @@ ReachController::ReachController(const ControllerContext& context)
                                                             : TipTask::PositionAndDirection),
       rate_limit_(context.settings.number("rate_limit", 5.0,
                                           {.low = 0.0, .high = 1000.0, .open_low = true})),
-      solver_(context.robot, read_solver(context.settings)),
+      use_fabrikx_(context.settings.choice("solver", kSolvers, 0) == 1),
+      fabrikx_(context.robot, fabrikx_options(context.settings)),
+      tracker_(context.robot, levenberg_options(context.settings, 0, 0)),
+      searcher_(context.robot,
+                levenberg_options(context.settings, kSearchIterations, kSearchRestarts)),
       integral_(context.robot,
                 with_direction(read_tip_integral(context.settings, context.timestep), task_),
                 context.timestep),
@@ -67,7 +96,8 @@ ReachController::ReachController(const ControllerContext& context)
       q_answer_(context.robot.coordinate_count()) {}
 
 int ReachController::memory_size() const noexcept {
-  return 3 * robot().section_count() + robot().coordinate_count() + integral_.memory_size();
+  return 3 * robot().section_count() + robot().coordinate_count() + static_cast<int>(kFailedSize) +
+         integral_.memory_size();
 }
 
 void ReachController::reset(std::span<double> memory) const noexcept {
@@ -76,7 +106,30 @@ void ReachController::reset(std::span<double> memory) const noexcept {
   store_states(robot().straight(), memory);
   Eigen::Map<Eigen::VectorXd> q(memory.data() + answer, robot().coordinate_count());
   to_coordinates(robot(), robot().straight(), q);
-  integral_.reset(memory.subspan(answer + n));
+  const auto failed = memory.subspan(answer + n, kFailedSize);
+  std::fill(failed.begin(), failed.end(), 0.0);
+  integral_.reset(memory.subspan(answer + n + kFailedSize));
+}
+
+IkResult ReachController::inverse_kinematics(const TipTarget& target, const BaseState& base,
+                                             std::span<const double> failed,
+                                             std::span<double> next_failed) noexcept {
+  if (use_fabrikx_) return fabrikx_.solve(target, states_, base);
+  const IkResult near = tracker_.solve(target, states_, base);
+  next_failed[0] = 0.0;
+  if (near.converged()) return near;
+  const Eigen::Vector3d p = target.position();
+  const bool tried =
+      failed[0] != 0.0 &&
+      (p - Eigen::Vector3d(failed[1], failed[2], failed[3])).norm() < kSearchDistance;
+  if (!tried) {
+    IkResult elsewhere = searcher_.solve(target, near.states, base);
+    elsewhere.iterations += near.iterations;
+    if (elsewhere.converged()) return elsewhere;
+    std::copy_n(p.data(), 3, next_failed.begin() + 1);
+  }
+  next_failed[0] = 1.0;
+  return near;
 }
 
 void ReachController::update(const ArmMeasurement& measurement, std::span<const double> memory,
@@ -98,7 +151,9 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
 
   // 1. Inverse kinematics from the last answer.
   load_states(memory, states_);
-  const IkResult ik = solver_.solve(target, states_, measurement.base);
+  const IkResult ik =
+      inverse_kinematics(target, measurement.base, memory.subspan(answer + n, kFailedSize),
+                         next_memory.subspan(answer + n, kFailedSize));
   store_states(ik.states, next_memory);
   to_coordinates(robot(), ik.states, q_answer_);
 
@@ -119,8 +174,8 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
   error.tail<3>() = turn_between(measurement.X_BE.linear().col(2), X_BP.linear().col(2));
   const bool moving_fast =
       scale < 1.0;  // on the way to a far target the arm lags; nothing to learn from that
-  integral_.update(measurement, error, moving_fast, memory.subspan(answer + n),
-                   next_memory.subspan(answer + n), command.q);
+  integral_.update(measurement, error, moving_fast, memory.subspan(answer + n + kFailedSize),
+                   next_memory.subspan(answer + n + kFailedSize), command.q);
   integral_.compensate_sag(measurement, command.q);
 
   report.status = ik.converged() ? ControllerStatus::Working : ControllerStatus::NotReached;

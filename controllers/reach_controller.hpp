@@ -6,6 +6,7 @@
 #include "controllers/controller.hpp"
 #include "controllers/tip_integral.hpp"
 #include "tendril/ik/fabrikx_solver.hpp"
+#include "tendril/ik/levenberg_solver.hpp"
 
 namespace tendril {
 
@@ -13,8 +14,12 @@ namespace tendril {
 /// led there with a bounded rate (all of them scaled by the same factor, so that the arm stays on
 /// the straight line between two poses), and corrected on the measured tip.
 ///
-/// Memory: IK answer (theta, phi, extension of each section), section commands q, the tip
-/// integral's memory.
+/// The default solver descends from the last answer and so stays near it. Where that comes to rest
+/// short of the target, poses elsewhere are tried, once for every millimetre that the target moves;
+/// the arm changes over only to one that meets the target.
+///
+/// Memory: IK answer (theta, phi, extension of each section), section commands q, the target for
+/// which nothing better was found (flag, x, y, z), the tip integral's memory.
 class ReachController final : public Controller {
  public:
   [[nodiscard]] static std::span<const SettingInfo> settings();
@@ -29,11 +34,16 @@ class ReachController final : public Controller {
               ControllerReport& report) noexcept override;
 
  private:
-  [[nodiscard]] const ContinuumRobot& robot() const noexcept { return solver_.robot(); }
+  [[nodiscard]] const ContinuumRobot& robot() const noexcept { return fabrikx_.robot(); }
+  [[nodiscard]] IkResult inverse_kinematics(const TipTarget& target, const BaseState& base,
+                                            std::span<const double> failed,
+                                            std::span<double> next_failed) noexcept;
 
   TipTask task_;
   double rate_limit_;
-  FabrikxSolver solver_;
+  bool use_fabrikx_;
+  FabrikxSolver fabrikx_;
+  LevenbergSolver tracker_, searcher_;  // without and with restarts
   TipIntegral integral_;
   std::vector<SectionState> states_;  // scratch
   Eigen::VectorXd q_answer_;          // scratch
