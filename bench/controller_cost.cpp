@@ -1,5 +1,6 @@
-// What a controller costs: the step of an arm with the controller plugin against the step of the same arm, driven through the same motion by
-// the recorded commands, without it. Alternates blocks of both in one process, so that the machine's load hits both alike.
+// What a controller costs: the step of an arm with the controller plugin against the step of the
+// same arm, driven through the same motion by the recorded commands, without it. Alternates blocks
+// of both in one process, so that the machine's load hits both alike.
 //
 //   build/bench/bin/controller_cost [--rounds N] [--json]
 
@@ -31,7 +32,9 @@ constexpr int kWarmUp = 300;
 std::string robot_text(int links, const std::string& compliance, bool with_controller) {
   std::string text = "kind = \"continuum\"\nname = \"arm\"\ncompliance = \"" + compliance + "\"\n";
   for (int i = 0; i < 3; ++i) {
-    text += "[[section]]\nconstant_length = 0.1\nbend_limit = 1.745\nlinks = " + std::to_string(links) + "\n";
+    text +=
+        "[[section]]\nconstant_length = 0.1\nbend_limit = 1.745\nlinks = " + std::to_string(links) +
+        "\n";
   }
   if (with_controller) text += "[controller]\nplugin = \"tendril.reach\"\n";
   return text;
@@ -105,15 +108,20 @@ int main(int argc, char** argv) {
             move_target(a.get());
             const double t = timed_step(with.get(), a.get());
             if (k >= kWarmUp) with_times.us.push_back(t);
-            std::copy_n(a->ctrl, nu, commands.begin() + static_cast<std::ptrdiff_t>(nu * static_cast<std::size_t>(k)));
+            std::copy_n(
+                a->ctrl, nu,
+                commands.begin() + static_cast<std::ptrdiff_t>(nu * static_cast<std::size_t>(k)));
           }
           for (int k = block; k < block + 100; ++k) {
-            std::copy_n(commands.begin() + static_cast<std::ptrdiff_t>(nu * static_cast<std::size_t>(k)), nu, b->ctrl);
+            std::copy_n(
+                commands.begin() + static_cast<std::ptrdiff_t>(nu * static_cast<std::size_t>(k)),
+                nu, b->ctrl);
             const double t = timed_step(bare.get(), b.get());
             if (k >= kWarmUp) bare_times.us.push_back(t);
           }
         }
-        for (int i = 0; i < with->nq; ++i) worst_difference = std::max(worst_difference, std::abs(a->qpos[i] - b->qpos[i]));
+        for (int i = 0; i < with->nq; ++i)
+          worst_difference = std::max(worst_difference, std::abs(a->qpos[i] - b->qpos[i]));
       }
       // The same motion, or the comparison means nothing.
       if (worst_difference > 1e-9) {
@@ -125,7 +133,8 @@ int main(int argc, char** argv) {
                       {"bare_mean_us", bare_times.mean()},
                       {"with_mean_us", with_times.mean()},
                       {"cost_percent", 100.0 * (with_times.mean() / bare_times.mean() - 1.0)},
-                      {"cost_median_percent", 100.0 * (with_times.quantile(0.5) / bare_times.quantile(0.5) - 1.0)},
+                      {"cost_median_percent",
+                       100.0 * (with_times.quantile(0.5) / bare_times.quantile(0.5) - 1.0)},
                       {"bare_p999_us", bare_times.quantile(0.999)},
                       {"with_p999_us", with_times.quantile(0.999)}});
     }
@@ -136,12 +145,16 @@ int main(int argc, char** argv) {
     std::printf("%s\n", nlohmann::json{{"rows", rows}, {"load", load}}.dump(2).c_str());
     return 0;
   }
-  std::printf("model  drive     bare us  with us   cost (median)   p99.9 bare, with us   (load %.2f)\n", load);
+  std::printf(
+      "model  drive     bare us  with us   cost (median)   p99.9 bare, with us   (load %.2f)\n",
+      load);
   for (const auto& row : rows) {
-    std::printf("%-6s %-8s %8.1f %8.1f %5.1f %% (%.1f %%)  %10.1f %8.1f\n", row["model"].get<std::string>().c_str(),
+    std::printf("%-6s %-8s %8.1f %8.1f %5.1f %% (%.1f %%)  %10.1f %8.1f\n",
+                row["model"].get<std::string>().c_str(),
                 row["compliance"].get<std::string>().c_str(), row["bare_mean_us"].get<double>(),
                 row["with_mean_us"].get<double>(), row["cost_percent"].get<double>(),
-                row["cost_median_percent"].get<double>(), row["bare_p999_us"].get<double>(), row["with_p999_us"].get<double>());
+                row["cost_median_percent"].get<double>(), row["bare_p999_us"].get<double>(),
+                row["with_p999_us"].get<double>());
   }
   return 0;
 }
