@@ -33,7 +33,7 @@ CLI::App* add_model_command(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<ModelArguments>();
   command->add_option("file", arguments->file, "robot or tube file (.toml)")->required();
   command->add_option("-o,--output", arguments->out, "file to write instead of stdout");
-  command->footer("Example: tendril model models/mixed_arm.toml -o mixed_arm.xml");
+  command->footer("Example: tendril model models/arm_3x10.toml -o arm.xml");
   command->callback([arguments, &exit_code] {
     print_model(*arguments);
     exit_code = 0;

@@ -232,6 +232,7 @@ CLI::App* add_run_command(CLI::App& app, int& exit_code) {
       "Example: tendril run scenes/tube_insertion/tube_insertion.toml --seed 3 --set "
       "option.timestep=0.004 --out "
       "out/tube\n"
+      "With a controller library of your own: tendril run SCENE.xml --plugin FILE.so\n"
       "Exit codes: 0 all checks hold, 1 a check failed, 2 bad input, 3 diverged, 4 input/output, "
       "130 interrupted");
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
