@@ -16,6 +16,9 @@ USAGE, IO = 2, 4
 SECTION = '[[section]]\nconstant_length = 0.1\nbend_limit = 1.5\nlinks = 4\n'
 ROBOT = 'kind = "continuum"\n' + SECTION
 REACH = ROBOT + '[controller]\nplugin = "tendril.reach"\ntarget = "target"\n'
+FOLLOW = ('kind = "continuum"\n[base]\nfeed = 0.05\n' + SECTION +
+          '[controller]\nplugin = "tendril.follow"\ncorner_radius = 0.12\n'
+          'waypoints = [[0, 0, 0], [0, 0, 0.3], [0.2, 0, 0.3]]\n')
 SCENE = """<mujoco><compiler conflict="merge"/><asset><model name="arm" file="{arm}"/></asset>
 <worldbody>{bodies}<attach model="arm" body="base" prefix="A_"/></worldbody></mujoco>"""
 MOCAP = '<body name="target" mocap="true" pos="0 0 0.1"/>'
@@ -36,6 +39,12 @@ FILES = {
 def robot(change, old=""):
     """The robot file with one piece of text replaced, or added at its end."""
     return ROBOT.replace(old, change) if old else ROBOT + change
+
+
+def follow(old, new):
+    """A path-following robot with one piece of text replaced."""
+    assert old in FOLLOW
+    return {"r.toml": FOLLOW.replace(old, new)}
 
 
 def run(file, *options):
@@ -115,6 +124,12 @@ CASES = [
     ("scene: unknown element", {"s.xml": "<mujoco><worldbody><geon/></worldbody></mujoco>"}, run("s.xml"), USAGE, ["s.xml", "geon"]),
     ("scene: robot file is missing", {"s.xml": SCENE.format(arm="none.toml", bodies="")}, run("s.xml"), USAGE, ["none.toml", "No such file"]),
     ("scene: target body is missing", {}, run("lacking.xml"), USAGE, ["lacking.xml", "target"]),
+    ("path: one point", follow("[[0, 0, 0], [0, 0, 0.3], [0.2, 0, 0.3]]", "[[0, 0, 0]]"), run("r.toml"), USAGE, ["r.toml", "controller", "waypoints", "two points"]),
+    ("path: repeated points", follow("[0, 0, 0.3], ", "[0, 0, 0.3], [0, 0, 0.3], "), run("r.toml"), USAGE, ["waypoints", "waypoint 3", "apart from waypoint 2"]),
+    ("path: a bend that no section can follow", follow("0.12\nwaypoints = [[0, 0, 0], [0, 0, 0.3], [0.2, 0, 0.3]]", "0.02\nwaypoints = [[0, 0, 0], [0, 0, 0.12], [0.2, 0, 0.12]]"), run("r.toml"), USAGE, ["waypoints", "radius", "section 1", "at least"]),
+    ("path: corners that do not fit", follow("corner_radius = 0.12", "corner_radius = 0.5"), run("r.toml"), USAGE, ["corner_radius = 0.5", "waypoint 2", "at most"]),
+    ("path: negative speed", follow("corner_radius", "speed = -1\ncorner_radius"), run("r.toml"), USAGE, ["controller", "speed = -1", "(0, 10]"]),
+    ("path: no feed", follow("[base]\nfeed = 0.05\n", ""), run("r.toml"), USAGE, ["base.feed = 0", "> 0"]),
     ("scene: target body is not mocap", {}, run("fixed.xml"), USAGE, ["fixed.xml", "target", "mocap"]),
 ]
 
