@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <cstdio>
 #include <limits>
-#include <string>
 
+#include "tendril/ik/solver_support.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/kinematics/tangent_links.hpp"
-#include "tendril/model_error.hpp"
 
 namespace tendril {
 namespace {
@@ -22,25 +20,17 @@ constexpr double kOnAxis = 1e-11;  // [m], a target this near the base axis give
 constexpr double kCoincident = 1e-14;  // [m], points this near give no direction
 constexpr double kAtRest = 1e-13;      // of the robot's length: no section end moves by more
 
-[[noreturn]] void refuse_option(const char* name, double value, const char* allowed) {
-  char number[32];
-  std::snprintf(number, sizeof number, "%.9g", value);
-  throw ModelError(std::string("fabrikx options: ") + name + " = " + number + ", must be " +
-                   allowed);
-}
-
-void check_positive(const char* name, double value) {
-  if (!std::isfinite(value) || value <= 0.0) refuse_option(name, value, "finite and > 0");
-}
-
 void check(const FabrikxOptions& options) {
-  if (options.max_iterations < 1) refuse_option("max_iterations", options.max_iterations, ">= 1");
-  check_positive("position_tolerance", options.position_tolerance);
-  check_positive("angle_tolerance", options.angle_tolerance);
-  if (options.section_ik.max_iterations < 1)
-    refuse_option("section_ik.max_iterations", options.section_ik.max_iterations, ">= 1");
-  check_positive("section_ik.position_tolerance", options.section_ik.position_tolerance);
-  check_positive("section_ik.angle_tolerance", options.section_ik.angle_tolerance);
+  require_solver_options("fabrikx", options.max_iterations, options.position_tolerance,
+                         options.angle_tolerance);
+  const SectionIkOptions& inner = options.section_ik;
+  if (inner.max_iterations < 1)
+    refuse_solver_option("fabrikx", "section_ik.max_iterations", inner.max_iterations, ">= 1");
+  if (!(inner.position_tolerance > 0.0))
+    refuse_solver_option("fabrikx", "section_ik.position_tolerance", inner.position_tolerance,
+                         "> 0");
+  if (!(inner.angle_tolerance > 0.0))
+    refuse_solver_option("fabrikx", "section_ik.angle_tolerance", inner.angle_tolerance, "> 0");
 }
 
 /// Unit vector along `v`, or `otherwise` when v has no direction.
@@ -69,8 +59,7 @@ FabrikxSolver::FabrikxSolver(const ContinuumRobot& robot, const FabrikxOptions& 
 
 IkResult FabrikxSolver::solve(const TipTarget& target, SectionStates start,
                               const BaseState& base) noexcept {
-  if (!is_finite(target)) return refuse(IkStatus::InvalidTarget, base);
-  if (!is_valid_start(start, base)) return refuse(IkStatus::InvalidStart, base);
+  if (const auto refusal = refused_solve(robot_, target, start, base)) return *refusal;
   load(target, start, base);
   if (within_tolerance()) {
     const IkResult result = report(IkStatus::Converged, 0);
@@ -88,30 +77,6 @@ IkResult FabrikxSolver::solve(const TipTarget& target, SectionStates start,
     if (moved <= at_rest) return report(IkStatus::Stalled, i);
   }
   return report(IkStatus::MaxIterations, options_.max_iterations);
-}
-
-void FabrikxSolver::straight_start(const TipTarget& target, const BaseState& base,
-                                   std::span<SectionState> states) const noexcept {
-  assert(static_cast<int>(states.size()) == robot_.section_count());
-  double constant = 0.0, variable = 0.0;
-  for (int i = 0; i < robot_.section_count(); ++i) {
-    constant += robot_.section(i).length();
-    variable += robot_.section(i).variable_length();
-  }
-  const double distance = (target.position() - Vector3d(0.0, 0.0, base.feed)).norm();
-  const double share =
-      variable > 0.0 ? std::clamp((distance - constant) / variable, 0.0, 1.0) : 0.0;  // (2.30)
-  for (int i = 0; i < robot_.section_count(); ++i)
-    states[static_cast<std::size_t>(i)] = {
-        .theta = 0.0, .phi = 0.0, .extension = share * robot_.section(i).variable_length()};
-}
-
-bool FabrikxSolver::is_valid_start(SectionStates start, const BaseState& base) const noexcept {
-  if (static_cast<int>(start.size()) != robot_.section_count()) return false;
-  if (!std::isfinite(base.feed) || !std::isfinite(base.spin)) return false;
-  return std::all_of(start.begin(), start.end(), [](const SectionState& s) {
-    return std::isfinite(s.theta) && std::isfinite(s.phi) && std::isfinite(s.extension);
-  });
 }
 
 /// Places the chain of tangent links on the start pose. Reads all of `start` before anything that
@@ -305,17 +270,6 @@ IkResult FabrikxSolver::report(IkStatus status, int iterations) noexcept {
                   : status == IkStatus::Converged ? IkStatus::MaxIterations
                                                   : status;
   return result;
-}
-
-IkResult FabrikxSolver::refuse(IkStatus status, const BaseState& base) noexcept {
-  std::copy(robot_.straight().begin(), robot_.straight().end(), states_.begin());
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  return {.status = status,
-          .iterations = 0,
-          .position_error = infinity,
-          .angle_error = infinity,
-          .base = base,
-          .states = states_};
 }
 
 }  // namespace tendril

@@ -47,11 +47,6 @@ class FabrikxSolver {
   [[nodiscard]] IkResult solve(const TipTarget& target, SectionStates start,
                                const BaseState& base = {}) noexcept;
 
-  /// Start pose of the source: straight, variable lengths shared out by the target's distance from
-  /// the base. Source: (2.30), clamped. `states` has one element per section.
-  void straight_start(const TipTarget& target, const BaseState& base,
-                      std::span<SectionState> states) const noexcept;
-
   [[nodiscard]] const ContinuumRobot& robot() const noexcept { return robot_; }
   [[nodiscard]] const FabrikxOptions& options() const noexcept { return options_; }
 
@@ -81,7 +76,6 @@ class FabrikxSolver {
     double first, second;  // tangent links
   };
 
-  [[nodiscard]] bool is_valid_start(SectionStates start, const BaseState& base) const noexcept;
   void load(const TipTarget& target, SectionStates start, const BaseState& base) noexcept;
   void forward_reach() noexcept;
   [[nodiscard]] double backward_reach() noexcept;
@@ -94,7 +88,6 @@ class FabrikxSolver {
   void keep_if_best() noexcept;
   [[nodiscard]] bool within_tolerance() const noexcept;
   [[nodiscard]] IkResult report(IkStatus status, int iterations) noexcept;
-  [[nodiscard]] IkResult refuse(IkStatus status, const BaseState& base) noexcept;
 
   ContinuumRobot robot_;
   FabrikxOptions options_;

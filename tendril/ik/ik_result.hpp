@@ -41,8 +41,10 @@ struct IkResult {
   int iterations = 0;           ///< iterations that ran
   double position_error = 0.0;  ///< [m]
   double angle_error = 0.0;     ///< [rad]; 0 when the direction is free
-  BaseState base;               ///< feed and spin of the answer
-  SectionStates states;         ///< best iterate, inside limits; valid until the solver's next call
+  bool jumped = false;   ///< the answer was found from another start than the given one, or beyond
+                         ///< the solver's jump limit: it need not be near the start
+  BaseState base;        ///< feed and spin of the answer
+  SectionStates states;  ///< best iterate, inside limits; valid until the solver's next call
   [[nodiscard]] bool converged() const noexcept { return status == IkStatus::Converged; }
 };
 
@@ -58,9 +60,12 @@ struct IkResult {
 
 /// One concept for all tip solvers. `start` has one state per section.
 template <class S>
-concept IkSolver = requires(S solver, const TipTarget& target, SectionStates start) {
-  { solver.solve(target, start) }
+concept IkSolver = std::copyable<S> && requires(S solver, const S& fixed, const TipTarget& target,
+                                                SectionStates start, const BaseState& base) {
+  { solver.solve(target, start, base) }
   noexcept->std::same_as<IkResult>;
+  { fixed.robot() }
+  noexcept->std::same_as<const ContinuumRobot&>;
 };
 
 }  // namespace tendril

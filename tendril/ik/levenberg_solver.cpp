@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
-#include <sstream>
 
+#include "tendril/ik/solver_support.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/kinematics/jacobian.hpp"
-#include "tendril/model_error.hpp"
+#include "tendril/kinematics/random_states.hpp"
 
 namespace tendril {
 namespace {
@@ -21,23 +20,6 @@ constexpr double kAtLimit = 1e-9;  // [rad], [parts of SD]: so near a limit coun
 constexpr double kLeastProgress =
     1e-3;  // a descent rests when kSlowSteps steps in a row gain less than this part of the cost
 constexpr int kSlowSteps = 5;
-
-/// splitmix64, as a number in [0, 1).
-double uniform(std::uint64_t& state) noexcept {
-  state += 0x9e3779b97f4a7c15u;
-  std::uint64_t z = state;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
-}
-
-bool is_finite(SectionStates states, const BaseState& base) noexcept {
-  for (const SectionState& s : states) {
-    if (!std::isfinite(s.theta) || !std::isfinite(s.phi) || !std::isfinite(s.extension))
-      return false;
-  }
-  return std::isfinite(base.feed) && std::isfinite(base.spin);
-}
 
 }  // namespace
 
@@ -52,42 +34,28 @@ LevenbergSolver::LevenbergSolver(const ContinuumRobot& robot, const LevenbergOpt
       reduced_(6, robot.coordinate_count()),
       step_(robot.coordinate_count()),
       free_(states_.size()) {
-  const auto refuse = [](const char* field, double value, const char* allowed) {
-    std::ostringstream text;
-    text << "levenberg options: " << field << " = " << value << ", must be " << allowed;
-    throw ModelError(text.str());
-  };
-  const auto tolerance = [&](const char* field, double value) {
-    if (!(value > 0.0) || !std::isfinite(value)) refuse(field, value, "finite and > 0");
-  };
-  if (options.max_iterations < 1) refuse("max_iterations", options.max_iterations, ">= 1");
-  if (options.max_restarts < 0) refuse("max_restarts", options.max_restarts, ">= 0");
-  tolerance("position_tolerance", options.position_tolerance);
-  tolerance("angle_tolerance", options.angle_tolerance);
+  require_solver_options("levenberg", options.max_iterations, options.position_tolerance,
+                         options.angle_tolerance);
+  if (options.max_restarts < 0)
+    refuse_solver_option("levenberg", "max_restarts", options.max_restarts, ">= 0");
 }
 
 IkResult LevenbergSolver::solve(const TipTarget& target, SectionStates start,
                                 const BaseState& base) noexcept {
+  if (const auto refusal = refused_solve(robot_, target, start, base)) return *refusal;
   IkResult result;
   result.base = base;
-  const bool start_is_valid = start.size() == states_.size() && is_finite(start, base);
-  if (!tendril::is_finite(target) || !start_is_valid) {
-    result.status = start_is_valid ? IkStatus::InvalidTarget : IkStatus::InvalidStart;
-    result.position_error = result.angle_error = std::numeric_limits<double>::infinity();
-    result.states = robot_.straight();
-    return result;
-  }
   for (int i = 0; i < robot_.section_count(); ++i) {
     states_[static_cast<std::size_t>(i)] = robot_.clamped(i, start[static_cast<std::size_t>(i)]);
   }
   rows_ = target.task == TipTask::Position ? 3 : 6;
   iterations_ = 0;
   best_cost_ = std::numeric_limits<double>::infinity();
-  std::uint64_t random = options_.seed;
+  SplitMix64 random(options_.seed);
 
   Descent descent = descend(target, base);
   for (int restart = 0; restart < options_.max_restarts && descent == Descent::AtRest; ++restart) {
-    randomise(random);
+    random_states(robot_, random, states_);
     descent = descend(target, base);
   }
   result.status = descent == Descent::Converged     ? IkStatus::Converged
@@ -237,16 +205,6 @@ void LevenbergSolver::apply_step() noexcept {
     const Eigen::Vector2d bend = bend_vector(state) + change.head<2>();
     state = robot_.clamped(
         i, state_from_bend_vector(bend.x(), bend.y(), state.extension + change.z(), state.phi));
-  }
-}
-
-void LevenbergSolver::randomise(std::uint64_t& random) noexcept {
-  for (int i = 0; i < robot_.section_count(); ++i) {
-    const Section& section = robot_.section(i);
-    SectionState& state = states_[static_cast<std::size_t>(i)];
-    state.extension = section.variable_length() * uniform(random);
-    state.theta = section.bend_angle_limit_at(state.extension) * uniform(random);
-    state.phi = std::numbers::pi * (2.0 * uniform(random) - 1.0);
   }
 }
 

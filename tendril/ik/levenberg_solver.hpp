@@ -46,7 +46,6 @@ class LevenbergSolver {
   double evaluate(const TipTarget& target, const BaseState& base) noexcept;
   void reduce() noexcept;  // free directions at the limits: reduced_ = Jacobian in them
   void apply_step() noexcept;
-  void randomise(std::uint64_t& random) noexcept;
   void keep_if_best(const TipTarget& target) noexcept;
 
   ContinuumRobot robot_;

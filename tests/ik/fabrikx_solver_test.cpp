@@ -4,6 +4,7 @@
 #include <limits>
 #include <numbers>
 
+#include "tendril/ik/start_pose.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/support/allocation_counter.hpp"
@@ -118,8 +119,7 @@ TEST_CASE("fabrikx: reference start pose", "[ik]") {
   TipTarget target;
   target.X_BG.translation() = Vector3d(0.030, -0.020, 0.070);
   std::vector<SectionState> states(3);
-  const FabrikxSolver solver(robot);
-  solver.straight_start(target, {}, states);
+  straight_start(robot, target, {}, states);
   CHECK(states[0].extension == 0.0);
   CHECK(states[1].extension / kMillimetre == Approx(1.246693).margin(1e-6));
   CHECK(states[2].extension / kMillimetre == Approx(2.493386).margin(1e-6));
@@ -128,15 +128,15 @@ TEST_CASE("fabrikx: reference start pose", "[ik]") {
   SECTION("the distance counts from the fed base") {
     std::vector<SectionState> fed(3);
     target.X_BG.translation().z() += 0.2;
-    solver.straight_start(target, {.feed = 0.2}, fed);
+    straight_start(robot, target, {.feed = 0.2}, fed);
     CHECK(fed[2].extension == Approx(states[2].extension).margin(kAlgebraTolerance));
   }
   SECTION("near and far targets stay inside the limits") {
     target.X_BG.translation() = Vector3d(0.0, 0.0, 0.001);
-    solver.straight_start(target, {}, states);
+    straight_start(robot, target, {}, states);
     CHECK(states[2].extension == 0.0);
     target.X_BG.translation() = Vector3d(0.0, 0.0, 10.0);
-    solver.straight_start(target, {}, states);
+    straight_start(robot, target, {}, states);
     CHECK(states[2].extension == 0.050);
   }
 }

@@ -1,0 +1,59 @@
+#include "tendril/ik/any_solver.hpp"
+
+#include <array>
+
+#include "tendril/ik/fabrikx_solver.hpp"
+#include "tendril/ik/levenberg_solver.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+/// The solver's own options with what the user asked for in place.
+template <class Options>
+Options adopt(Options own, const SolverOptions& options) {
+  if (options.max_iterations != 0) own.max_iterations = options.max_iterations;
+  own.position_tolerance = options.position_tolerance;
+  own.angle_tolerance = options.angle_tolerance;
+  return own;
+}
+
+struct Entry {
+  SolverInfo info;
+  AnySolver (*make)(const ContinuumRobot&, const SolverOptions&);
+};
+
+constexpr std::array kEntries = {
+    Entry{{"levenberg", "bounded Levenberg-Marquardt with seeded restarts"},
+          [](const ContinuumRobot& robot, const SolverOptions& options) {
+            return AnySolver(
+                LevenbergSolver(robot, adopt(LevenbergOptions{.max_restarts = 50}, options)));
+          }},
+    Entry{{"fabrikx", "FABRIKx, Newton inside"},
+          [](const ContinuumRobot& robot, const SolverOptions& options) {
+            return AnySolver(FabrikxSolver(robot, adopt(FabrikxOptions{}, options)));
+          }},
+};
+
+constexpr auto kInfos = [] {
+  std::array<SolverInfo, kEntries.size()> infos{};
+  for (std::size_t i = 0; i < kEntries.size(); ++i) infos[i] = kEntries[i].info;
+  return infos;
+}();
+
+}  // namespace
+
+std::span<const SolverInfo> solver_infos() noexcept { return kInfos; }
+
+AnySolver make_solver(const std::string& name, const ContinuumRobot& robot,
+                      const SolverOptions& options) {
+  for (const Entry& entry : kEntries) {
+    if (name == entry.info.name) return entry.make(robot, options);
+  }
+  std::string names;
+  for (const Entry& entry : kEntries)
+    names += (names.empty() ? "" : ", ") + std::string(entry.info.name);
+  throw ModelError("solver = \"" + name + "\", must be one of " + names);
+}
+
+}  // namespace tendril

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "tendril/ik/ik_result.hpp"
+
+namespace tendril {
+
+/// Any tip solver behind one type: what programs hold that let their user choose by name. Copies
+/// are independent of each other. One solver serves one thread.
+class AnySolver {
+ public:
+  template <IkSolver Solver>
+  explicit AnySolver(Solver solver) : held_(std::make_unique<Holder<Solver>>(std::move(solver))) {}
+
+  AnySolver(const AnySolver& other) : held_(other.held_->copy()) {}
+  AnySolver(AnySolver&&) noexcept = default;
+  AnySolver& operator=(AnySolver other) noexcept {
+    held_ = std::move(other.held_);
+    return *this;
+  }
+  ~AnySolver() = default;
+
+  /// As the solver held; allocates and throws nothing.
+  [[nodiscard]] IkResult solve(const TipTarget& target, SectionStates start,
+                               const BaseState& base = {}) noexcept {
+    return held_->solve(target, start, base);
+  }
+  [[nodiscard]] const ContinuumRobot& robot() const noexcept { return held_->robot(); }
+
+ private:
+  struct Held {
+    virtual ~Held() = default;
+    [[nodiscard]] virtual IkResult solve(const TipTarget& target, SectionStates start,
+                                         const BaseState& base) noexcept = 0;
+    [[nodiscard]] virtual const ContinuumRobot& robot() const noexcept = 0;
+    [[nodiscard]] virtual std::unique_ptr<Held> copy() const = 0;
+  };
+  template <class Solver>
+  struct Holder final : Held {
+    explicit Holder(Solver held) : solver(std::move(held)) {}
+    IkResult solve(const TipTarget& target, SectionStates start,
+                   const BaseState& base) noexcept override {
+      return solver.solve(target, start, base);
+    }
+    const ContinuumRobot& robot() const noexcept override { return solver.robot(); }
+    std::unique_ptr<Held> copy() const override { return std::make_unique<Holder>(*this); }
+    Solver solver;
+  };
+
+  std::unique_ptr<Held> held_;
+};
+
+/// What every solver takes.
+struct SolverOptions {
+  int max_iterations = 0;            ///< >= 1; 0: the solver's own default
+  double position_tolerance = 1e-5;  ///< [m], > 0
+  double angle_tolerance = 1e-3;     ///< [rad], > 0
+};
+
+/// A solver that can be had by name.
+struct SolverInfo {
+  const char* name;     ///< as users write it
+  const char* summary;  ///< one line
+};
+
+/// Every solver of the library, the default first.
+[[nodiscard]] std::span<const SolverInfo> solver_infos() noexcept;
+
+/// The solver called `name`, one of `solver_infos()`. Throws ModelError for another name (the text
+/// lists those that there are) and for options or robots that the solver refuses.
+[[nodiscard]] AnySolver make_solver(const std::string& name, const ContinuumRobot& robot,
+                                    const SolverOptions& options = {});
+
+}  // namespace tendril

@@ -1,0 +1,52 @@
+#include "tendril/ik/solver_support.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+
+void refuse_solver_option(const std::string& solver, const std::string& field, double value,
+                          const std::string& allowed) {
+  std::ostringstream text;
+  text << solver << " options: " << field << " = " << value << ", must be " << allowed;
+  throw ModelError(text.str());
+}
+
+void require_solver_options(const std::string& solver, int max_iterations,
+                            double position_tolerance, double angle_tolerance) {
+  if (max_iterations < 1) refuse_solver_option(solver, "max_iterations", max_iterations, ">= 1");
+  const auto require = [&](const char* field, double value) {
+    if (!(value > 0.0) || !std::isfinite(value))
+      refuse_solver_option(solver, field, value, "finite and > 0");
+  };
+  require("position_tolerance", position_tolerance);
+  require("angle_tolerance", angle_tolerance);
+}
+
+std::optional<IkResult> refused_solve(const ContinuumRobot& robot, const TipTarget& target,
+                                      SectionStates start, const BaseState& base) noexcept {
+  const bool base_is_finite = std::isfinite(base.feed) && std::isfinite(base.spin);
+  const auto refused = [&](IkStatus status) {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    return IkResult{.status = status,
+                    .iterations = 0,
+                    .position_error = infinity,
+                    .angle_error = infinity,
+                    .base = base_is_finite ? base : BaseState{},
+                    .states = robot.straight()};
+  };
+  if (!is_finite(target)) return refused(IkStatus::InvalidTarget);
+  const bool start_is_finite =
+      base_is_finite && std::all_of(start.begin(), start.end(), [](const SectionState& s) {
+        return std::isfinite(s.theta) && std::isfinite(s.phi) && std::isfinite(s.extension);
+      });
+  if (static_cast<int>(start.size()) != robot.section_count() || !start_is_finite)
+    return refused(IkStatus::InvalidStart);
+  return std::nullopt;
+}
+
+}  // namespace tendril
