@@ -7,6 +7,8 @@
 #include "apps/host/run.hpp"
 #include "apps/host/scene.hpp"
 #include "apps/tendril/doctor_command.hpp"
+#include "apps/tendril/fk_command.hpp"
+#include "apps/tendril/ik_command.hpp"
 #include "apps/tendril/model_command.hpp"
 #include "apps/tendril/rollout_command.hpp"
 #include "apps/tendril/run_command.hpp"
@@ -65,6 +67,8 @@ int main(int argc, char** argv) {
   tendril::add_run_command(app, exit_code);
   tendril::add_view_command(app, exit_code);
   tendril::add_model_command(app, exit_code);
+  tendril::add_ik_command(app, exit_code);
+  tendril::add_fk_command(app, exit_code);
   tendril::add_rollout_command(app, exit_code);
   tendril::add_doctor_command(app, exit_code);
   try {

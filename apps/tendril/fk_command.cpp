@@ -1,0 +1,87 @@
+#include "apps/tendril/fk_command.hpp"
+
+#include <memory>
+
+#include "apps/tendril/robot_table.hpp"
+#include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/mjcf/robot_file.hpp"
+
+namespace tendril {
+namespace {
+
+constexpr long kRowsBetweenFrames = 4096;
+
+struct FkArguments {
+  std::string robot;
+  std::string states;
+  std::string out;
+  bool quiet = false;
+};
+
+host::CsvLayout layout_of(const ContinuumRobot& robot) {
+  host::CsvLayout layout{.columns = state_columns(robot),
+                         .ignored = {kResultColumns.begin(), kResultColumns.end()},
+                         .allowed = "theta_1,phi_1,s_1"};
+  if (robot.section_count() > 1) layout.allowed += ",theta_2,...";
+  const std::string last = "s_" + std::to_string(robot.section_count());
+  if (robot.section_count() > 2) layout.allowed += "," + last;
+  if (robot.base().feed_limit > 0.0) layout.allowed += "[,h]";
+  if (robot.base().spin) layout.allowed += "[,omega0]";
+  return layout;
+}
+
+void run(const FkArguments& arguments) {
+  const ContinuumRobot robot = load_robot(arguments.robot).kinematics();
+  const host::CsvLayout layout = layout_of(robot);
+  host::CsvReader reader(arguments.states, layout);
+  host::CsvWriter writer(arguments.out);
+  for (const char* const name : kTipColumns) writer.field(std::string_view(name));
+  writer.end_row();
+
+  TableProgress progress(arguments.quiet, arguments.out);
+  std::vector<double> row(layout.columns.size());
+  std::vector<SectionState> states(static_cast<std::size_t>(robot.section_count()));
+  BaseState base;
+  for (long count = 1; reader.read(row); ++count) {
+    read_state(row, robot, states, base);
+    const Eigen::Isometry3d X_BE = tip_pose(robot, states, base);
+    const Eigen::Vector3d p = X_BE.translation();
+    const Eigen::Vector3d z = X_BE.linear().col(2);
+    if (!p.allFinite() || !z.allFinite())
+      reader.refuse("columns " + layout.allowed + ": the tip pose is not finite");
+    for (const double value : p) writer.field(value);
+    for (const double value : z) writer.field(value);
+    writer.end_row();
+    if (count % kRowsBetweenFrames == 0) progress.show(reader, count);
+  }
+  progress.finish();
+  writer.finish();
+}
+
+}  // namespace
+
+CLI::App* add_fk_command(CLI::App& app, int& exit_code) {
+  CLI::App* const command = app.add_subcommand("fk", "Tip poses of a table of section states");
+  const auto arguments = std::make_shared<FkArguments>();
+  command->add_option("robot", arguments->robot, "robot file (.toml)")->required();
+  command
+      ->add_option("states", arguments->states,
+                   "CSV file (-: stdin) with the columns theta_1,phi_1,s_1,theta_2,...[,h,omega0]: "
+                   "rad and m; s may be left out for sections of fixed length; the output of "
+                   "tendril ik will do")
+      ->required();
+  command->add_option("-o,--output", arguments->out,
+                      "CSV file to write instead of stdout: x,y,z,zx,zy,zz");
+  command->add_flag("--quiet", arguments->quiet, "no progress bar");
+  command->footer(
+      "Example: tendril ik models/arm_3x10.toml models/arm_3x10_targets.csv | tendril fk "
+      "models/arm_3x10.toml -\n"
+      "Exit codes: 0 done, 2 bad input, 4 input/output");
+  command->callback([arguments, &exit_code] {
+    run(*arguments);
+    exit_code = 0;
+  });
+  return command;
+}
+
+}  // namespace tendril

@@ -1,0 +1,279 @@
+#include "apps/tendril/ik_command.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "apps/host/run.hpp"
+#include "apps/tendril/robot_table.hpp"
+#include "tendril/ik/batch.hpp"
+#include "tendril/mjcf/robot_file.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+constexpr int kExitNotConverged = 1;
+constexpr std::size_t kBlock = 4096;            // rows that are solved at a time
+constexpr double kDirectionLengthSlack = 1e-3;  // directions may be printed with few digits
+constexpr double kFarthestTarget = 1e9;         // m; squares of distances stay finite by far
+constexpr const char* kTargetColumns = "x,y,z[,zx,zy,zz]";
+
+using Clock = std::chrono::steady_clock;
+
+struct IkArguments {
+  std::string robot;
+  std::string targets;
+  std::string out;
+  std::string solver = solver_infos().front().name;
+  std::optional<int> max_iterations;
+  SolverOptions options;
+  int threads = 0;
+  bool strict = false;
+  bool no_time = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+/// Mean and largest of a row of numbers >= 0.
+class Spread {
+ public:
+  void add(double value) {
+    ++count_;
+    sum_ += value;
+    worst_ = std::max(worst_, value);
+  }
+  [[nodiscard]] double mean() const {
+    return count_ > 0 ? sum_ / static_cast<double>(count_) : 0.0;
+  }
+  [[nodiscard]] double worst() const { return worst_; }
+
+ private:
+  long count_ = 0;
+  double sum_ = 0.0, worst_ = 0.0;
+};
+
+struct Summary {
+  long rows = 0, converged = 0;
+  std::map<std::string, long> failures;  ///< rows by status, without the converged ones
+  Spread position_error, angle_error;    ///< of all rows [m], [rad]
+  Spread time_us;                        ///< of the solves
+  double wall_time = 0.0;                ///< reading and writing included [s]
+
+  void add(const BatchResult& result) {
+    ++rows;
+    if (result.converged()) {
+      ++converged;
+    } else {
+      ++failures[to_string(result.status)];
+    }
+    position_error.add(result.position_error);
+    angle_error.add(result.angle_error);
+    time_us.add(1e6 * result.time);
+  }
+};
+
+bool has_direction(const host::CsvReader& reader) {
+  constexpr std::size_t kFirst = 3;
+  const bool any = reader.has(kFirst) || reader.has(kFirst + 1) || reader.has(kFirst + 2);
+  for (std::size_t k = kFirst; k < kTipColumns.size() && any; ++k) {
+    if (!reader.has(k))
+      reader.refuse(fmt::format("column {}: is missing: the columns must be {}", kTipColumns[k],
+                                kTargetColumns));
+  }
+  return any;
+}
+
+TipTarget target_of(std::span<const double> row, bool with_direction,
+                    const host::CsvReader& reader) {
+  TipTarget target;
+  target.X_BG.translation() = Eigen::Vector3d(row[0], row[1], row[2]);
+  if (target.position().lpNorm<Eigen::Infinity>() > kFarthestTarget)
+    reader.refuse(fmt::format("columns x,y,z: {}, {}, {}: must be within {} m", row[0], row[1],
+                              row[2], kFarthestTarget));
+  if (!with_direction) return target;
+  const Eigen::Vector3d direction(row[3], row[4], row[5]);
+  const double length = direction.norm();
+  if (!(std::abs(length - 1.0) <= kDirectionLengthSlack))
+    reader.refuse(fmt::format("columns zx,zy,zz: {}, {}, {}: must have length 1 (within {})",
+                              row[3], row[4], row[5], kDirectionLengthSlack));
+  target.task = TipTask::PositionAndDirection;
+  const Eigen::Vector3d z = direction / length;
+  const Eigen::Vector3d x = z.unitOrthogonal();  // the spin about z is free
+  target.X_BG.linear() << x, z.cross(x), z;
+  return target;
+}
+
+void write_header(host::CsvWriter& writer, const ContinuumRobot& robot) {
+  for (const char* const name : kResultColumns) writer.field(std::string_view(name));
+  for (const host::CsvColumn& column : state_columns(robot))
+    writer.field(std::string_view(column.name));
+  writer.end_row();
+}
+
+void write_row(host::CsvWriter& writer, const ContinuumRobot& robot, const BatchResult& result,
+               SectionStates states, bool with_time) {
+  writer.field(std::string_view(to_string(result.status)));
+  writer.field(static_cast<long>(result.iterations));
+  writer.field(result.position_error);
+  writer.field(result.angle_error);
+  if (with_time) {
+    writer.field(1e6 * result.time, 3);
+  } else {
+    writer.field(std::string_view());
+  }
+  write_state(writer, robot, states, result.base);
+  writer.end_row();
+}
+
+/// Solves the whole table block by block: memory does not grow with it.
+Summary solve_table(const AnySolver& solver, const IkArguments& arguments) {
+  const Clock::time_point begin = Clock::now();
+  const ContinuumRobot& robot = solver.robot();
+  host::CsvLayout layout{.columns = {}, .ignored = {}, .allowed = kTargetColumns};
+  for (std::size_t k = 0; k < kTipColumns.size(); ++k)
+    layout.columns.push_back({kTipColumns[k], k < 3});
+  host::CsvReader reader(arguments.targets, layout);
+  const bool with_direction = has_direction(reader);
+  host::CsvWriter writer(arguments.out);
+  write_header(writer, robot);
+
+  TableProgress progress(arguments.quiet, arguments.out);
+  const auto sections = static_cast<std::size_t>(robot.section_count());
+  std::vector<double> row(layout.columns.size());
+  std::vector<TipTarget> targets;
+  std::vector<BatchResult> results;
+  std::vector<SectionState> states;
+  Summary summary;
+  for (bool more = true; more;) {
+    targets.clear();
+    while (targets.size() < kBlock && (more = reader.read(row)))
+      targets.push_back(target_of(row, with_direction, reader));
+    results.resize(targets.size());
+    states.resize(targets.size() * sections);
+    solve_batch(solver, targets, results, states,
+                {.threads = arguments.threads, .measure_time = !arguments.no_time});
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      summary.add(results[k]);
+      write_row(writer, robot, results[k], SectionStates(states).subspan(k * sections, sections),
+                !arguments.no_time);
+    }
+    writer.flush();
+    progress.show(reader, summary.rows);
+  }
+  progress.finish();
+  writer.finish();
+  summary.wall_time = std::chrono::duration<double>(Clock::now() - begin).count();
+  return summary;
+}
+
+std::string summary_text(const Summary& summary, const IkArguments& arguments) {
+  std::string text = fmt::format("{} of {} rows converged", summary.converged, summary.rows);
+  if (summary.rows == 0) return text;
+  text += fmt::format(" ({:.6g} %)", 100.0 * static_cast<double>(summary.converged) /
+                                         static_cast<double>(summary.rows));
+  for (const auto& [status, count] : summary.failures)
+    text += fmt::format(", {} {}", count, status);
+  text += fmt::format("; position error mean {:.2g} m, worst {:.2g} m",
+                      summary.position_error.mean(), summary.position_error.worst());
+  text += fmt::format("; angle error mean {:.2g} rad, worst {:.2g} rad", summary.angle_error.mean(),
+                      summary.angle_error.worst());
+  text += fmt::format("; {:.3g} s", summary.wall_time);
+  if (!arguments.no_time)
+    text += fmt::format(", {:.3g} us a solve, worst {:.3g} us", summary.time_us.mean(),
+                        summary.time_us.worst());
+  return text;
+}
+
+std::string summary_json(const Summary& summary, const IkArguments& arguments) {
+  using Json = nlohmann::ordered_json;
+  const auto spread = [](const Spread& values) {
+    return Json{{"mean", values.mean()}, {"worst", values.worst()}};
+  };
+  Json json;
+  json["solver"] = arguments.solver;
+  json["rows"] = summary.rows;
+  json["converged"] = summary.converged;
+  json["rate"] =
+      summary.rows > 0
+          ? Json(static_cast<double>(summary.converged) / static_cast<double>(summary.rows))
+          : Json(nullptr);
+  json["failures"] = summary.failures;
+  json["position_error"] = spread(summary.position_error);
+  json["angle_error"] = spread(summary.angle_error);
+  json["time_us"] = arguments.no_time ? Json(nullptr) : spread(summary.time_us);
+  json["wall_time"] = summary.wall_time;
+  return json.dump(2) + '\n';
+}
+
+int run(IkArguments arguments) {
+  if (arguments.json && (arguments.out.empty() || arguments.out == "-"))
+    throw ModelError("--json: must come with -o FILE: stdout holds the rows otherwise");
+  if (arguments.max_iterations) {
+    if (*arguments.max_iterations < 1)
+      throw ModelError(
+          fmt::format("--max-iterations: {}: must be >= 1", *arguments.max_iterations));
+    arguments.options.max_iterations = *arguments.max_iterations;
+  }
+  if (arguments.threads < 0)
+    throw ModelError(fmt::format("--threads: {}: must be >= 0", arguments.threads));
+  const ContinuumRobot robot = load_robot(arguments.robot).kinematics();
+  const AnySolver solver = make_solver(arguments.solver, robot, arguments.options);
+  const Summary summary = solve_table(solver, arguments);
+  if (arguments.json && !(std::cout << summary_json(summary, arguments)).flush())
+    throw host::OutputError("stdout: could not be written");
+  if (!arguments.quiet) std::cerr << "tendril ik: " << summary_text(summary, arguments) << '\n';
+  return arguments.strict && summary.converged < summary.rows ? kExitNotConverged : 0;
+}
+
+std::string solver_list() {
+  std::string text;
+  for (const SolverInfo& info : solver_infos())
+    text += fmt::format("  {:<16} {}\n", info.name, info.summary);
+  return text;
+}
+
+}  // namespace
+
+CLI::App* add_ik_command(CLI::App& app, int& exit_code) {
+  CLI::App* const command =
+      app.add_subcommand("ik", "Section states that bring the tip to a table of targets");
+  const auto arguments = std::make_shared<IkArguments>();
+  command->add_option("robot", arguments->robot, "robot file (.toml)")->required();
+  command
+      ->add_option("targets", arguments->targets,
+                   "CSV file (-: stdin) with the columns x,y,z[,zx,zy,zz]: position in m and unit "
+                   "direction of the tip in the robot's base frame")
+      ->required();
+  command->add_option("-o,--output", arguments->out, "CSV file to write instead of stdout");
+  command->add_option("--solver", arguments->solver,
+                      fmt::format("one of those below [{}]", arguments->solver));
+  command->add_option("--position-tolerance", arguments->options.position_tolerance,
+                      fmt::format("m [{:g}]", arguments->options.position_tolerance));
+  command->add_option("--angle-tolerance", arguments->options.angle_tolerance,
+                      fmt::format("rad [{:g}]", arguments->options.angle_tolerance));
+  command->add_option("--max-iterations", arguments->max_iterations,
+                      "budget of a row [the solver's]");
+  command->add_option("--threads", arguments->threads, "0: one per core [0]");
+  command->add_flag("--strict", arguments->strict, "exit with 1 unless every row converged");
+  command->add_flag("--no-time", arguments->no_time,
+                    "leave the column time_us empty: the same bytes in every run");
+  command->add_flag("--json", arguments->json, "print the summary as JSON on stdout (with -o)");
+  command->add_flag("--quiet", arguments->quiet, "no progress bar, no summary on stderr");
+  command->footer(
+      "Solvers:\n" + solver_list() +
+      "Example: tendril ik models/arm_3x10.toml models/arm_3x10_targets.csv -o states.csv\n"
+      "Exit codes: 0 done, 1 with --strict some rows did not converge, 2 bad input, 4 "
+      "input/output");
+  command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+  return command;
+}
+
+}  // namespace tendril

@@ -1,0 +1,64 @@
+#include "apps/tendril/robot_table.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace tendril {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenFrames{100};
+constexpr std::chrono::milliseconds kBeforeFirstFrame{500};
+
+bool is_terminal(const std::string& out) {
+  return (out.empty() || out == "-") && isatty(STDOUT_FILENO) == 1;
+}
+
+}  // namespace
+
+std::vector<host::CsvColumn> state_columns(const ContinuumRobot& robot) {
+  std::vector<host::CsvColumn> columns;
+  for (int i = 0; i < robot.section_count(); ++i) {
+    columns.push_back({fmt::format("theta_{}", i + 1), true});
+    columns.push_back({fmt::format("phi_{}", i + 1), true});
+    columns.push_back({fmt::format("s_{}", i + 1), robot.section(i).is_extensible()});
+  }
+  if (robot.base().feed_limit > 0.0) columns.push_back({"h", false});
+  if (robot.base().spin) columns.push_back({"omega0", false});
+  return columns;
+}
+
+void write_state(host::CsvWriter& table, const ContinuumRobot& robot, SectionStates states,
+                 const BaseState& base) {
+  for (const SectionState& state : states) {
+    table.field(state.theta);
+    table.field(state.phi);
+    table.field(state.extension);
+  }
+  if (robot.base().feed_limit > 0.0) table.field(base.feed);
+  if (robot.base().spin) table.field(base.spin);
+}
+
+void read_state(std::span<const double> row, const ContinuumRobot& robot,
+                std::span<SectionState> states, BaseState& base) {
+  std::size_t next = 0;
+  for (SectionState& state : states) {
+    state = {.theta = row[next], .phi = row[next + 1], .extension = row[next + 2]};
+    next += 3;
+  }
+  if (robot.base().feed_limit > 0.0) base.feed = row[next++];
+  if (robot.base().spin) base.spin = row[next];
+}
+
+TableProgress::TableProgress(bool quiet, const std::string& out)
+    : bar_(quiet || is_terminal(out)),
+      next_(std::chrono::steady_clock::now() + kBeforeFirstFrame) {}
+
+void TableProgress::show(const host::CsvReader& reader, long rows) {
+  const std::optional<double> part = reader.part();
+  const auto now = std::chrono::steady_clock::now();
+  if (!part || now < next_) return;
+  next_ = now + kBetweenFrames;
+  bar_.show(fmt::format("{} rows", rows), *part);
+}
+
+}  // namespace tendril

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "apps/host/csv_table.hpp"
+#include "apps/tendril/progress.hpp"
+#include "tendril/kinematics/continuum_robot.hpp"
+
+// What the tables of `tendril ik` and `tendril fk` share. Their format: docs/ik_command.md.
+namespace tendril {
+
+/// Columns of the output of `tendril ik` before the states.
+inline constexpr std::array<const char*, 5> kResultColumns = {
+    "status", "iterations", "position_error", "angle_error", "time_us"};
+
+/// Tip positions and directions: input of `tendril ik`, output of `tendril fk`.
+inline constexpr std::array<const char*, 6> kTipColumns = {"x", "y", "z", "zx", "zy", "zz"};
+
+/// theta_1, phi_1, s_1, theta_2, ... of all sections, then h if the base feeds and omega0 if it
+/// spins. Only s of extensible sections and theta and phi of all are required of a table.
+[[nodiscard]] std::vector<host::CsvColumn> state_columns(const ContinuumRobot& robot);
+
+/// Appends the fields of `state_columns`.
+void write_state(host::CsvWriter& table, const ContinuumRobot& robot, SectionStates states,
+                 const BaseState& base);
+
+/// Takes states and base from a row of `state_columns`.
+void read_state(std::span<const double> row, const ContinuumRobot& robot,
+                std::span<SectionState> states, BaseState& base);
+
+/// Progress bar of a table that takes a while: by bytes, so only where the size of the input is
+/// known, and not when the rows themselves go to the terminal.
+class TableProgress {
+ public:
+  TableProgress(bool quiet, const std::string& out);
+  void show(const host::CsvReader& reader, long rows);
+  void finish() { bar_.finish(); }
+
+ private:
+  ProgressBar bar_;
+  std::chrono::steady_clock::time_point next_;
+};
+
+}  // namespace tendril
