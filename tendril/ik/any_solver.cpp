@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "tendril/ik/auto_solver.hpp"
 #include "tendril/ik/fabrikx_solver.hpp"
 #include "tendril/ik/levenberg_solver.hpp"
 #include "tendril/model_error.hpp"
@@ -24,6 +25,10 @@ struct Entry {
 };
 
 constexpr std::array kEntries = {
+    Entry{{"auto", "the default: finds every reachable target, closest pose otherwise"},
+          [](const ContinuumRobot& robot, const SolverOptions& options) {
+            return AnySolver(AutoSolver(robot, adopt(AutoOptions{}, options)));
+          }},
     Entry{{"levenberg", "bounded Levenberg-Marquardt with seeded restarts"},
           [](const ContinuumRobot& robot, const SolverOptions& options) {
             return AnySolver(

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tendril/ik/descent.hpp"
 #include "tendril/ik/ik_result.hpp"
 
 namespace tendril {
@@ -39,32 +40,10 @@ class LevenbergSolver {
   [[nodiscard]] const LevenbergOptions& options() const noexcept { return options_; }
 
  private:
-  enum class Descent { Converged, AtRest, BudgetSpent };
-
-  Descent descend(const TipTarget& target, const BaseState& base) noexcept;
-  /// Tip pose and Jacobian of states_, residual_ and its squared length.
-  double evaluate(const TipTarget& target, const BaseState& base) noexcept;
-  void reduce() noexcept;  // free directions at the limits: reduced_ = Jacobian in them
-  void apply_step() noexcept;
-  void keep_if_best(const TipTarget& target) noexcept;
-
   ContinuumRobot robot_;
   LevenbergOptions options_;
-  double length_scale_;  // [m]: a length change of this size counts as 1 rad, and so does a
-                         // direction error at this distance
-  std::vector<SectionState> states_, trial_, best_;
-  Eigen::Isometry3d X_BE_ = Eigen::Isometry3d::Identity();
-  Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_, reduced_;
-  Eigen::Matrix<double, 6, 1> residual_ = Eigen::Matrix<double, 6, 1>::Zero();
-  Eigen::VectorXd step_;
-  /// Directions that a section may move in, up to three: columns (du, dv, ds).
-  struct FreeDirections {
-    int count = 0;
-    Eigen::Matrix3d columns = Eigen::Matrix3d::Zero();
-  };
-  std::vector<FreeDirections> free_;
-  int rows_ = 3, free_count_ = 0, iterations_ = 0;
-  double best_cost_ = 0.0, best_position_error_ = 0.0, best_angle_error_ = 0.0;
+  Descent descent_;
+  std::vector<SectionState> trial_, best_;
 };
 
 }  // namespace tendril
