@@ -3,7 +3,9 @@
 #include <array>
 
 #include "tendril/ik/auto_solver.hpp"
+#include "tendril/ik/combined_solver.hpp"
 #include "tendril/ik/fabrikx_solver.hpp"
+#include "tendril/ik/jacobian_solver.hpp"
 #include "tendril/ik/levenberg_solver.hpp"
 #include "tendril/model_error.hpp"
 
@@ -37,6 +39,24 @@ constexpr std::array kEntries = {
     Entry{{"fabrikx", "FABRIKx, Newton inside"},
           [](const ContinuumRobot& robot, const SolverOptions& options) {
             return AnySolver(FabrikxSolver(robot, adopt(FabrikxOptions{}, options)));
+          }},
+    Entry{{"jacobian", "damped Jacobian, bend vectors"},
+          [](const ContinuumRobot& robot, const SolverOptions& options) {
+            return AnySolver(JacobianSolver(robot, adopt(JacobianOptions{}, options)));
+          }},
+    Entry{{"jacobian-polar", "damped Jacobian, bend angles and directions"},
+          [](const ContinuumRobot& robot, const SolverOptions& options) {
+            return AnySolver(JacobianSolver(
+                robot, adopt(JacobianOptions{.coordinates = JacobianCoordinates::Polar}, options)));
+          }},
+    Entry{{"fabrikx-jacobian", "FABRIKx, then the damped Jacobian from the same start"},
+          [](const ContinuumRobot& robot, const SolverOptions& options) {
+            return AnySolver(CombinedSolver(robot, adopt(CombinedOptions{}, options)));
+          }},
+    Entry{{"fabrikx-jacobian-chained", "FABRIKx, then the damped Jacobian from where it ended"},
+          [](const ContinuumRobot& robot, const SolverOptions& options) {
+            return AnySolver(CombinedSolver(
+                robot, adopt(CombinedOptions{.second_start = SecondStart::FabrikxPose}, options)));
           }},
 };
 

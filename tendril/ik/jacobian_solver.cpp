@@ -1,0 +1,181 @@
+#include "tendril/ik/jacobian_solver.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "tendril/ik/solver_support.hpp"
+#include "tendril/kinematics/jacobian.hpp"
+
+namespace tendril {
+namespace {
+
+using Vector6d = Eigen::Matrix<double, 6, 1>;
+
+constexpr double kAtRest = 1e-13;  // [rad], [parts of the robot's length]: no section moves by more
+
+void check(const JacobianOptions& options) {
+  require_solver_options("jacobian", options.max_iterations, options.position_tolerance,
+                         options.angle_tolerance);
+  const auto require = [](const char* field, double value) {
+    if (!(value > 0.0) || !std::isfinite(value))
+      refuse_solver_option("jacobian", field, value, "finite and > 0");
+  };
+  require("damping", options.damping);
+  require("direction_weight", options.direction_weight);
+  require("length_weight", options.length_weight);
+}
+
+}  // namespace
+
+JacobianSolver::JacobianSolver(const ContinuumRobot& robot, const JacobianOptions& options)
+    : robot_(robot),
+      options_(options),
+      states_(static_cast<std::size_t>(robot.section_count())),
+      best_(states_.size()),
+      jacobian_(6, robot.coordinate_count()),
+      step_(robot.coordinate_count()) {
+  check(options);
+}
+
+IkResult JacobianSolver::solve(const TipTarget& target, SectionStates start,
+                               const BaseState& base) noexcept {
+  if (const auto refusal = refused_solve(robot_, target, start, base)) return *refusal;
+  load(start);
+  evaluate(target, base);
+  if (best_within_tolerance()) return report(IkStatus::Converged, 0, base);
+  if (raise_to_least_start()) {
+    evaluate(target, base);
+    if (best_within_tolerance()) return report(IkStatus::Converged, 0, base);
+  }
+  const double at_rest = kAtRest * std::max(1.0, robot_.max_length());
+  for (int i = 1; i <= options_.max_iterations; ++i) {
+    solve_for_step(target);
+    const double moved = apply_step();
+    evaluate(target, base);
+    if (best_within_tolerance()) return report(IkStatus::Converged, i, base);
+    if (moved <= at_rest) return report(IkStatus::Stalled, i, base);
+  }
+  return report(IkStatus::MaxIterations, options_.max_iterations, base);
+}
+
+/// Reads all of `start` before anything that `start` may be a view of is written.
+void JacobianSolver::load(SectionStates start) noexcept {
+  for (int i = 0; i < robot_.section_count(); ++i)
+    states_[static_cast<std::size_t>(i)] = robot_.clamped(i, start[static_cast<std::size_t>(i)]);
+  best_score_ = std::numeric_limits<double>::infinity();
+  best_ = states_;
+}
+
+/// Returns whether a state changed.
+bool JacobianSolver::raise_to_least_start() noexcept {
+  bool raised = false;
+  for (int i = 0; i < robot_.section_count(); ++i) {
+    SectionState& state = states_[static_cast<std::size_t>(i)];
+    const double least_extension = kLeastStartExtension * robot_.section(i).variable_length();
+    raised = raised || state.theta < kLeastStartBend || state.extension < least_extension;
+    state.extension = std::max(state.extension, least_extension);
+    state.theta = std::max(state.theta, kLeastStartBend);
+    state = robot_.clamped(i, state);
+  }
+  return raised;
+}
+
+/// Tip pose and plain Jacobian of the states, and the states kept if they are the best so far.
+void JacobianSolver::evaluate(const TipTarget& target, const BaseState& base) noexcept {
+  X_BE_ = tip_jacobian(robot_, states_, base, jacobian_);
+  const double e_L = position_error(X_BE_, target);
+  const double e_A = angle_error(X_BE_, target);
+  const double score = std::max(e_L / options_.position_tolerance, e_A / options_.angle_tolerance);
+  if (score > best_score_) return;
+  best_score_ = score;
+  best_position_error_ = e_L;
+  best_angle_error_ = e_A;
+  best_ = states_;
+}
+
+/// step_ = J^T (J J^T + lambda I)^-1 (x_goal - x), in the weighted coordinates.  (1.18)
+void JacobianSolver::solve_for_step(const TipTarget& target) noexcept {
+  for (int i = 0; i < robot_.section_count(); ++i) weight_columns(i);
+  const auto solve_rows = [&]<int Rows>(const Eigen::Matrix<double, Rows, 1>& residual) {
+    const auto J = jacobian_.topRows<Rows>();
+    Eigen::Matrix<double, Rows, Rows> A;
+    A.noalias() = J.lazyProduct(J.transpose());
+    A.diagonal().array() += options_.damping;
+    const Eigen::Matrix<double, Rows, 1> y = A.llt().solve(residual);
+    step_.noalias() = J.transpose().lazyProduct(y);
+  };
+  const Eigen::Vector3d to_goal = target.position() - X_BE_.translation();
+  if (target.task == TipTask::Position) return solve_rows(to_goal);
+  const double w_A = options_.direction_weight;
+  jacobian_.bottomRows<3>() *= w_A;
+  Vector6d residual;
+  residual << to_goal, w_A * (target.direction() - X_BE_.linear().col(2));
+  solve_rows(residual);
+}
+
+/// Turns the columns u, v, s of section i into those of the unknowns: theta and phi in polar
+/// coordinates, and lengths in units of their weight.
+void JacobianSolver::weight_columns(int i) noexcept {
+  const int k = robot_.coordinate_index(i);
+  if (options_.coordinates == JacobianCoordinates::Polar) {
+    const SectionState& state = states_[static_cast<std::size_t>(i)];
+    const double c = std::cos(state.phi), s = std::sin(state.phi);
+    const Vector6d u = jacobian_.col(k), v = jacobian_.col(k + 1);
+    jacobian_.col(k) = c * u + s * v;
+    jacobian_.col(k + 1) = state.theta * (c * v - s * u);
+  }
+  if (robot_.section(i).is_extensible()) jacobian_.col(k + 2) *= options_.length_weight;
+}
+
+/// Takes the whole step, clamped. Returns the largest change of a bend [rad] or a length [m]; 0
+/// when the step is not finite, which the target's distance alone can cause.
+double JacobianSolver::apply_step() noexcept {
+  if (!step_.allFinite()) return 0.0;
+  double moved = 0.0;
+  for (int i = 0; i < robot_.section_count(); ++i) {
+    SectionState& state = states_[static_cast<std::size_t>(i)];
+    const SectionState next = robot_.clamped(i, stepped(i, state));
+    moved = std::max({moved, (bend_vector(next) - bend_vector(state)).norm(),
+                      std::abs(next.extension - state.extension)});
+    state = next;
+  }
+  return moved;
+}
+
+SectionState JacobianSolver::stepped(int i, const SectionState& state) const noexcept {
+  const int k = robot_.coordinate_index(i);
+  const double extension =
+      state.extension +
+      (robot_.section(i).is_extensible() ? options_.length_weight * step_[k + 2] : 0.0);
+  if (options_.coordinates == JacobianCoordinates::BendVector) {
+    const Eigen::Vector2d bend = bend_vector(state) + step_.segment<2>(k);
+    return state_from_bend_vector(bend.x(), bend.y(), extension, state.phi);
+  }
+  constexpr double pi = std::numbers::pi;
+  double theta = state.theta + step_[k], phi = state.phi + step_[k + 1];
+  if (theta < 0.0) {  // bent backwards is bent the other way
+    theta = -theta;
+    phi += pi;
+  }
+  return {.theta = theta, .phi = std::remainder(phi, 2.0 * pi), .extension = extension};
+}
+
+bool JacobianSolver::best_within_tolerance() const noexcept {
+  return best_position_error_ <= options_.position_tolerance &&
+         best_angle_error_ <= options_.angle_tolerance;
+}
+
+IkResult JacobianSolver::report(IkStatus status, int iterations,
+                                const BaseState& base) const noexcept {
+  return {.status = status,
+          .iterations = iterations,
+          .position_error = best_position_error_,
+          .angle_error = best_angle_error_,
+          .base = base,
+          .states = best_};
+}
+
+}  // namespace tendril

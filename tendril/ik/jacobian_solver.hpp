@@ -1,0 +1,86 @@
+#pragma once
+
+#include <vector>
+
+#include "tendril/ik/ik_result.hpp"
+
+namespace tendril {
+
+/// Unknowns of the Jacobian method, per section; and s, if it is extensible.
+enum class JacobianCoordinates : std::uint8_t {
+  Polar,       ///< theta and phi; phi loses its effect on a straight section
+  BendVector,  ///< u = theta cos(phi) and v = theta sin(phi), smooth everywhere
+};
+
+struct JacobianOptions {             ///< every field has a working default
+  int max_iterations = 3000;         ///< steps, >= 1
+  double position_tolerance = 1e-5;  ///< [m], > 0
+  double angle_tolerance = 1e-3;     ///< [rad], > 0
+  JacobianCoordinates coordinates = JacobianCoordinates::BendVector;
+  double damping = 1e-6;           ///< lambda [m^2], > 0
+  double direction_weight = 0.05;  ///< w_A [m], > 0: a direction error of 1 counts as this distance
+  double length_weight = 0.01;     ///< w_S [m], > 0: a length change of this size counts as 1 rad
+};
+
+/// The damped Jacobian method, the usual baseline: full steps
+///
+///     q <- q + J^T (J J^T + lambda I)^-1 (x_goal - x),   x = (p, w_A z)                   (1.18)
+///
+/// with constant damping, no test whether a step helps, and limits by clamping after each step (s
+/// first, then theta); a polar theta < 0 is reflected to -theta, phi + pi. The direction rows are
+/// dropped for TipTask::Position. Second form of (1.18): a system of 3 or 6 equations whatever the
+/// number of sections. docs/derivations.md, "Damped Jacobian baseline".
+///
+/// Options are validated in the constructor (ModelError); `solve` allocates and throws nothing and
+/// its result depends on its arguments only. The robot is copied.
+/// Source: [FABRIKx] sec. 1.3.2, (1.18). The source leaves open the coordinates, lambda, the
+/// weights, the start and the limits; these are ours.
+///
+/// Usual failure: a section that is clamped at its limit is asked to go on beyond it in every step,
+/// and the others never take over.
+class JacobianSolver {
+ public:
+  explicit JacobianSolver(const ContinuumRobot& robot, const JacobianOptions& options = {});
+
+  /// Least bend [rad] and least part of SD that the first step starts from: a straight section has
+  /// no phi to turn, and one without length no bend to give.
+  static constexpr double kLeastStartBend = 0.01;
+  static constexpr double kLeastStartExtension = 0.05;
+
+  /// Reaches for `target` from `start` (one state per section, clamped to the limits first; may be
+  /// the previous answer). Converged with 0 iterations if the start meets the target; otherwise
+  /// sections that are straighter or shorter than the least start are first brought up to it, in
+  /// their own phi and inside their limits. Base feed and spin are taken as given. Stalled when a
+  /// step moves nothing any more; MaxIterations when the budget is spent; returns the best pose
+  /// seen, by the larger of the two errors in units of their tolerances. InvalidTarget and
+  /// InvalidStart as FabrikxSolver.
+  [[nodiscard]] IkResult solve(const TipTarget& target, SectionStates start,
+                               const BaseState& base = {}) noexcept;
+
+  [[nodiscard]] const ContinuumRobot& robot() const noexcept { return robot_; }
+  [[nodiscard]] const JacobianOptions& options() const noexcept { return options_; }
+
+ private:
+  void load(SectionStates start) noexcept;
+  [[nodiscard]] bool raise_to_least_start() noexcept;
+  void evaluate(const TipTarget& target, const BaseState& base) noexcept;
+  void solve_for_step(const TipTarget& target) noexcept;
+  [[nodiscard]] double apply_step() noexcept;
+  [[nodiscard]] SectionState stepped(int i, const SectionState& state) const noexcept;
+  void weight_columns(int i) noexcept;
+  [[nodiscard]] bool best_within_tolerance() const noexcept;
+  [[nodiscard]] IkResult report(IkStatus status, int iterations,
+                                const BaseState& base) const noexcept;
+
+  ContinuumRobot robot_;
+  JacobianOptions options_;
+
+  // Buffers of the running solve; sized in the constructor.
+  std::vector<SectionState> states_, best_;
+  Eigen::Isometry3d X_BE_ = Eigen::Isometry3d::Identity();
+  Eigen::Matrix<double, 6, Eigen::Dynamic> jacobian_;
+  Eigen::VectorXd step_;
+  double best_position_error_ = 0.0, best_angle_error_ = 0.0, best_score_ = 0.0;
+};
+
+}  // namespace tendril
