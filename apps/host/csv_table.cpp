@@ -251,7 +251,7 @@ CsvWriter::CsvWriter(const std::string& file) {
 }
 
 CsvWriter::~CsvWriter() {
-  if (descriptor_ >= 0 && descriptor_ != STDOUT_FILENO) close(descriptor_);
+  if (descriptor_ >= 0 && !file_.empty()) close(descriptor_);
   std::error_code ignored;
   if (!part_.empty()) fs::remove(part_, ignored);
 }
@@ -304,7 +304,7 @@ void CsvWriter::flush() {
 
 void CsvWriter::finish() {
   flush();
-  if (descriptor_ == STDOUT_FILENO) return;
+  if (file_.empty()) return;
   if (close(std::exchange(descriptor_, -1)) != 0) fail(errno);
   if (part_.empty()) return;
   std::error_code error;

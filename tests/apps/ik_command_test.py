@@ -267,6 +267,12 @@ class TableCommand(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr),
                              (IO, "tendril: stdout: No space left on device: could not be written\n"))
 
+    def test_a_program_without_stdin_and_stdout_writes_its_file(self):
+        done = subprocess.run(f'"{PROGRAM}" ik fixed.toml targets.csv -o o.csv <&- >&-', cwd=self.folder, shell=True,
+                              stderr=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(table((self.folder / "o.csv").read_text())), 2)
+
     def test_a_pipe_by_name_is_written_directly(self):
         os.mkfifo(self.folder / "o.csv")
         with subprocess.Popen(["cat", "o.csv"], cwd=self.folder, stdout=subprocess.PIPE, text=True) as reader:
