@@ -7,13 +7,17 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Geometry>
+#include <cmath>
 #include <random>
 #include <vector>
 
 #include "tendril/ik/fabrikx_solver.hpp"
 #include "tendril/ik/levenberg_solver.hpp"
+#include "tendril/ik/section_ik.hpp"
+#include "tendril/ik/section_polynomial.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/kinematics/jacobian.hpp"
+#include "tendril/kinematics/random_states.hpp"
 
 namespace {
 
@@ -99,6 +103,68 @@ BENCHMARK_CAPTURE(solve, levenberg_position_cold, kLevenberg, TipTask::Position,
 BENCHMARK_CAPTURE(solve, levenberg_direction_cold, kLevenberg, TipTask::PositionAndDirection,
                   false);
 BENCHMARK_CAPTURE(solve, levenberg_position_warm, kLevenberg, TipTask::Position, true);
+
+/// Generated targets of random sections with `sub_sections` arcs, as in [FABRIKx] table 3.1:
+/// weights 1 to 10, limit 180 degrees, 1 um and 0.001 rad. Types: 0 fixed, 1 telescopic, 2 variable
+/// length.
+struct SectionCases {
+  std::vector<SectionPolynomial> sections;
+  struct Target {
+    double rho, z;
+  };
+  std::vector<std::vector<Target>> targets;  // per section
+
+  SectionCases(int type, int sub_sections) {
+    SplitMix64 random(1000 + static_cast<std::uint64_t>(10 * type + sub_sections));
+    for (int k = 0; k < 50; ++k) {
+      SectionParameters parameters;
+      for (int j = 0; j < sub_sections; ++j) {
+        parameters.length_weights.push_back(random.uniform(1.0, 10.0));
+        parameters.angle_weights.push_back(random.uniform(1.0, 10.0));
+      }
+      const double length = random.uniform(1e-3, type == 2 ? 50e-3 : 100e-3);
+      parameters.length = type == 1 ? 0.0 : length;
+      parameters.variable_length = type == 0 ? 0.0 : type == 1 ? length : 100e-3 - length;
+      const ContinuumRobot robot({parameters});
+      sections.emplace_back(SectionShape(robot.section(0)));
+      std::vector<Target>& own = targets.emplace_back();
+      for (int i = 0; i < 100; ++i) {
+        std::vector<SectionState> state(1);
+        random_states(robot, random, state);
+        const Eigen::Vector3d p = tip_pose(robot, state).translation();
+        own.push_back({std::hypot(p.x(), p.y()), p.z()});
+      }
+    }
+  }
+};
+
+enum class Method { Iterative, Newton, Polynomial };
+
+void section(benchmark::State& state, Method method) {
+  const SectionCases cases(static_cast<int>(state.range(0)), static_cast<int>(state.range(1)));
+  const SectionIkOptions options{
+      .max_iterations = 3000, .position_tolerance = 1e-6, .angle_tolerance = 1e-3};
+  std::int64_t reached = 0, iterations = 0, runs = 0;
+  std::size_t k = 0;
+  while (state.KeepRunningBatch(100)) {
+    const SectionPolynomial& polynomial = cases.sections[k % cases.sections.size()];
+    for (const auto& [rho, z] : cases.targets[k % cases.sections.size()]) {
+      const SectionIkResult result =
+          method == Method::Iterative ? solve_section_iterative(polynomial.shape(), rho, z, options)
+          : method == Method::Newton  ? solve_section_newton(polynomial.shape(), rho, z, options)
+                                      : polynomial.solve(rho, z, options);
+      reached += result.reached;
+      iterations += result.iterations;
+      ++runs;
+    }
+    ++k;
+  }
+  state.counters["success"] = static_cast<double>(reached) / static_cast<double>(runs);
+  state.counters["iterations"] = static_cast<double>(iterations) / static_cast<double>(runs);
+}
+BENCHMARK_CAPTURE(section, iterative, Method::Iterative)->ArgsProduct({{0, 1, 2}, {3, 6, 9}});
+BENCHMARK_CAPTURE(section, newton, Method::Newton)->ArgsProduct({{0, 1, 2}, {3, 6, 9}});
+BENCHMARK_CAPTURE(section, polynomial, Method::Polynomial)->ArgsProduct({{0, 1, 2}, {3, 6, 9}});
 
 }  // namespace
 

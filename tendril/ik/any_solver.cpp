@@ -40,6 +40,16 @@ constexpr std::array kEntries = {
           [](const ContinuumRobot& robot, const SolverOptions& options) {
             return AnySolver(FabrikxSolver(robot, adopt(FabrikxOptions{}, options)));
           }},
+    Entry{{"fabrikx-iterative", "FABRIKx, Algorithm I inside"},
+          [](const ContinuumRobot& robot, const SolverOptions& options) {
+            return AnySolver(FabrikxSolver(
+                robot, adopt(FabrikxOptions{.section_solve = SectionSolve::Iterative}, options)));
+          }},
+    Entry{{"fabrikx-polynomial", "FABRIKx, fitted polynomials inside"},
+          [](const ContinuumRobot& robot, const SolverOptions& options) {
+            return AnySolver(FabrikxSolver(
+                robot, adopt(FabrikxOptions{.section_solve = SectionSolve::Polynomial}, options)));
+          }},
     Entry{{"jacobian", "damped Jacobian, bend vectors"},
           [](const ContinuumRobot& robot, const SolverOptions& options) {
             return AnySolver(JacobianSolver(robot, adopt(JacobianOptions{}, options)));

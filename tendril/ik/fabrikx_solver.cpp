@@ -18,6 +18,7 @@ using Eigen::Vector3d;
 constexpr double kStraight = 1e-12;  // [rad], below it an arc is as long as its chord
 constexpr double kOnAxis = 1e-11;  // [m], a target this near the base axis gives no bend direction
 constexpr double kCoincident = 1e-14;  // [m], points this near give no direction
+constexpr double kProgress = 0.95;     // a run goes on that brings the score below this part of it
 constexpr double kAtRest = 1e-13;      // of the robot's length: no section end moves by more
 
 void check(const FabrikxOptions& options) {
@@ -31,6 +32,10 @@ void check(const FabrikxOptions& options) {
                          "> 0");
   if (!(inner.angle_tolerance > 0.0))
     refuse_solver_option("fabrikx", "section_ik.angle_tolerance", inner.angle_tolerance, "> 0");
+  if (!(inner.max_feed_step > 0.0))
+    refuse_solver_option("fabrikx", "section_ik.max_feed_step", inner.max_feed_step, "> 0");
+  if (options.stall_window < 1)
+    refuse_solver_option("fabrikx", "stall_window", options.stall_window, ">= 1");
 }
 
 /// Unit vector along `v`, or `otherwise` when v has no direction.
@@ -55,6 +60,13 @@ FabrikxSolver::FabrikxSolver(const ContinuumRobot& robot, const FabrikxOptions& 
       best_(links_.size()),
       states_(links_.size()) {
   check(options);
+  shapes_.reserve(links_.size());
+  for (int i = 0; i < robot_.section_count(); ++i) shapes_.emplace_back(robot_.section(i));
+  if (options_.section_solve == SectionSolve::Polynomial)
+    for (const SectionShape& shape : shapes_) polynomials_.emplace_back(shape);
+  options_.section_ik.feed_limit = 0.0;
+  fed_section_ik_ = options_.section_ik;
+  if (options_.feed_base) fed_section_ik_.feed_limit = robot_.base().feed_limit;
 }
 
 IkResult FabrikxSolver::solve(const TipTarget& target, SectionStates start,
@@ -66,6 +78,8 @@ IkResult FabrikxSolver::solve(const TipTarget& target, SectionStates start,
     if (result.converged()) return result;
   }
   const double at_rest = kAtRest * robot_.max_length();
+  double watched_score = score_;
+  int watched_since = 0;
   for (int i = 1; i <= options_.max_iterations; ++i) {
     forward_reach();
     const double moved = backward_reach();
@@ -74,36 +88,64 @@ IkResult FabrikxSolver::solve(const TipTarget& target, SectionStates start,
       const IkResult result = report(IkStatus::Converged, i);
       if (result.converged()) return result;
     }
-    if (moved <= at_rest) return report(IkStatus::Stalled, i);
+    const bool is_at_rest = moved <= at_rest;
+    if (!options_.stall_restart) {
+      if (is_at_rest) return report(IkStatus::Stalled, i);
+      continue;
+    }
+    if (score_ < kProgress * watched_score) {
+      watched_score = score_;
+      watched_since = i;
+    } else if (is_at_rest || i - watched_since >= options_.stall_window) {
+      restart();
+      watched_score = score_;
+      watched_since = i;
+    }
   }
   return report(IkStatus::MaxIterations, options_.max_iterations);
 }
 
-/// Places the chain of tangent links on the start pose. Reads all of `start` before anything that
-/// `start` may be a view of is written.
+/// Takes over the arguments.
 void FabrikxSolver::load(const TipTarget& target, SectionStates start,
                          const BaseState& base) noexcept {
   target_ = target;
   target_direction_ = direction_of(target.direction(), Vector3d::UnitZ());
   base_state_ = base;
-  Eigen::Isometry3d X_BS = base_pose(base);
+  if (options_.feed_base)
+    base_state_.feed = std::clamp(base_state_.feed, 0.0, robot_.base().feed_limit);
+  random_ = SplitMix64(options_.seed);
+  restarted_ = false;
+  best_score_ = std::numeric_limits<double>::infinity();
+  place(start);
+  keep_if_best();
+}
+
+/// Goes on from a random admissible pose.
+void FabrikxSolver::restart() noexcept {
+  random_states(robot_, random_, states_);
+  restarted_ = true;
+  place(states_);
+  keep_if_best();
+}
+
+/// Places the chain of tangent links on a pose. Writes nothing that `start` may be a view of.
+void FabrikxSolver::place(SectionStates start) noexcept {
+  Eigen::Isometry3d X_BS = base_pose(base_state_);
   for (int i = 0; i < robot_.section_count(); ++i) {
-    const SectionState state = robot_.clamped(i, start[static_cast<std::size_t>(i)]);
-    const Section& section = robot_.section(i);
+    const auto k = static_cast<std::size_t>(i);
+    const SectionState state = robot_.clamped(i, start[k]);
     const PlanarShape shape =
-        shape_of(section, state.theta, state.extension, section.end_point(state.theta));
-    Link& link = links_[static_cast<std::size_t>(i)];
+        shape_of(i, state.theta, state.extension, shapes_[k].end(state.theta));
+    Link& link = links_[k];
     link.placement = {state.theta, state.extension,
                       X_BS.linear() * Vector3d(std::cos(state.phi), std::sin(state.phi), 0.0)};
     link.first = shape.first;
     link.second = shape.second;
     link.tangent_point = X_BS.translation() + link.first * X_BS.linear().col(2);
-    X_BS = X_BS * section_end_pose(section, state);
+    X_BS = X_BS * section_end_pose(robot_.section(i), state);
     link.end = X_BS.translation();
   }
   tip_axis_ = X_BS.linear().col(2);
-  best_score_ = std::numeric_limits<double>::infinity();
-  keep_if_best();
 }
 
 /// Tip to base over the tangent links, without limits: where the end of every section should lie.
@@ -141,7 +183,8 @@ double FabrikxSolver::forward_bend_limit(int i) const noexcept {
 /// Base to tip over true sections, each reaching for its goal inside its limits.
 /// Returns the largest distance by which a section end moved.
 double FabrikxSolver::backward_reach() noexcept {
-  Vector3d p(0.0, 0.0, base_state_.feed);
+  // With base shift the first section looks at its goal from the base at h = 0.
+  Vector3d p(0.0, 0.0, options_.feed_base ? 0.0 : base_state_.feed);
   Vector3d z = Vector3d::UnitZ();
   double moved_squared = 0.0;
   for (int i = 0; i < robot_.section_count(); ++i) {
@@ -155,6 +198,10 @@ double FabrikxSolver::backward_reach() noexcept {
 
     const PlanarShape shape = reach_in_plane(i, rho, along);
     link.placement = {shape.theta, shape.extension, e};
+    if (i == 0 && options_.feed_base) {
+      base_state_.feed = shape.feed;
+      p.z() = shape.feed;
+    }
     link.first = shape.first;
     link.second = shape.second;
     link.tangent_point = p + shape.first * z;  // (2.34)
@@ -169,19 +216,32 @@ double FabrikxSolver::backward_reach() noexcept {
 
 FabrikxSolver::PlanarShape FabrikxSolver::reach_in_plane(int i, double rho,
                                                          double z) const noexcept {
-  const Section& section = robot_.section(i);
-  if (section.length_weights().size() == 1) return reach_with_arc(section, rho, z);
-  const SectionIkResult answer =
-      options_.section_solve == SectionSolve::Iterative
-          ? solve_section_iterative(section, rho, z, options_.section_ik)
-          : solve_section_newton(section, rho, z, options_.section_ik,
-                                 links_[static_cast<std::size_t>(i)].placement.theta);
-  return shape_of(section, answer.theta, answer.extension, answer.end);
+  const SectionShape& shape = shapes_[static_cast<std::size_t>(i)];
+  const bool is_fed = i == 0 && fed_section_ik_.feed_limit > 0.0;
+  if (shape.is_single_arc() && !is_fed) return reach_with_arc(shape, rho, z);
+  const SectionIkOptions& section_ik = is_fed ? fed_section_ik_ : options_.section_ik;
+  const SectionIkResult answer = [&] {
+    switch (options_.section_solve) {
+      case SectionSolve::Iterative:
+        return solve_section_iterative(shape, rho, z, section_ik);
+      case SectionSolve::Polynomial:
+        if (!is_fed) return polynomials_[static_cast<std::size_t>(i)].solve(rho, z, section_ik);
+        break;
+      case SectionSolve::Newton:
+        break;
+    }
+    if (is_fed) return solve_section_with_feed(shape, rho, z, section_ik);
+    return solve_section_newton(shape, rho, z, section_ik,
+                                links_[static_cast<std::size_t>(i)].placement.theta);
+  }();
+  PlanarShape placed = shape_of(i, answer.theta, answer.extension, answer.end);
+  placed.feed = answer.feed;
+  return placed;
 }
 
 /// One arc in closed form: theta = 2 alpha. Sine and cosine of theta/2 are the target's direction
 /// itself.
-FabrikxSolver::PlanarShape FabrikxSolver::reach_with_arc(const Section& section, double rho,
+FabrikxSolver::PlanarShape FabrikxSolver::reach_with_arc(const SectionShape& section, double rho,
                                                          double z) const noexcept {
   const double n = std::sqrt(rho * rho + z * z);
   double theta = 2.0 * std::atan2(rho, z);
@@ -208,6 +268,7 @@ FabrikxSolver::PlanarShape FabrikxSolver::reach_with_arc(const Section& section,
   const double link = C / (2.0 * cos_quarter);  // (2.31), (2.32) for alpha = theta/2
   return {.theta = theta,
           .extension = extension,
+          .feed = 0.0,
           .x = C * sin_half,
           .z = C * cos_half,
           .cos_theta = (cos_half - sin_half) * (cos_half + sin_half),
@@ -216,19 +277,27 @@ FabrikxSolver::PlanarShape FabrikxSolver::reach_with_arc(const Section& section,
           .second = link};
 }
 
-FabrikxSolver::PlanarShape FabrikxSolver::shape_of(const Section& section, double theta,
-                                                   double extension,
-                                                   const PlanarPoint& end) const noexcept {
-  const double S = section.length() + extension;
-  const TangentLinks links = tangent_links(section, theta, S, end);
-  return {.theta = theta,
-          .extension = extension,
-          .x = S * end.x,
-          .z = S * end.z,
-          .cos_theta = std::cos(theta),
-          .sin_theta = std::sin(theta),
-          .first = links.first,
-          .second = links.second};
+FabrikxSolver::PlanarShape FabrikxSolver::shape_of(int i, double theta, double extension,
+                                                   const SectionShape::End& end) const noexcept {
+  const double S = shapes_[static_cast<std::size_t>(i)].length() + extension;
+  PlanarShape shape{.theta = theta,
+                    .extension = extension,
+                    .feed = 0.0,
+                    .x = S * end.x,
+                    .z = S * end.z,
+                    .cos_theta = end.cos_theta,
+                    .sin_theta = end.sin_theta,
+                    .first = 0.0,
+                    .second = 0.0};
+  if (theta >= kStraight && theta <= kLargestLinkBend) {
+    shape.second = shape.x / shape.sin_theta;  // `tangent_links` with sine and cosine at hand
+    shape.first = shape.z - shape.second * shape.cos_theta;
+  } else {
+    const TangentLinks links = tangent_links(robot_.section(i), theta, S, {end.x, end.z});
+    shape.first = links.first;
+    shape.second = links.second;
+  }
+  return shape;
 }
 
 void FabrikxSolver::keep_if_best() noexcept {
@@ -237,10 +306,12 @@ void FabrikxSolver::keep_if_best() noexcept {
       target_.task == TipTask::PositionAndDirection
           ? std::atan2(tip_axis_.cross(target_direction_).norm(), tip_axis_.dot(target_direction_))
           : 0.0;
-  const double score = std::max(position_error_ / options_.position_tolerance,
-                                angle_error_ / options_.angle_tolerance);
-  if (!(score < best_score_)) return;
-  best_score_ = score;
+  score_ = std::max(position_error_ / options_.position_tolerance,
+                    angle_error_ / options_.angle_tolerance);
+  if (!(score_ < best_score_)) return;
+  best_score_ = score_;
+  best_feed_ = base_state_.feed;
+  best_is_restarted_ = restarted_;
   for (std::size_t i = 0; i < links_.size(); ++i) best_[i] = links_[i].placement;
 }
 
@@ -251,7 +322,8 @@ bool FabrikxSolver::within_tolerance() const noexcept {
 /// The best iterate as states, its directions phi found by walking the frames, and its errors by
 /// forward kinematics.
 IkResult FabrikxSolver::report(IkStatus status, int iterations) noexcept {
-  Eigen::Isometry3d X_BE = base_pose(base_state_);
+  const BaseState base{best_feed_, base_state_.spin};
+  Eigen::Isometry3d X_BE = base_pose(base);
   for (int i = 0; i < robot_.section_count(); ++i) {
     const auto k = static_cast<std::size_t>(i);
     const Vector3d e = X_BE.linear().transpose() * best_[k].bend_direction;
@@ -262,7 +334,8 @@ IkResult FabrikxSolver::report(IkStatus status, int iterations) noexcept {
   result.iterations = iterations;
   result.position_error = tendril::position_error(X_BE, target_);
   result.angle_error = tendril::angle_error(X_BE, target_);
-  result.base = base_state_;
+  result.jumped = best_is_restarted_;
+  result.base = base;
   result.states = states_;
   const bool within = result.position_error <= options_.position_tolerance &&
                       result.angle_error <= options_.angle_tolerance;

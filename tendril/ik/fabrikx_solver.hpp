@@ -1,25 +1,38 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "tendril/ik/ik_result.hpp"
-#include "tendril/ik/section_ik.hpp"
+#include "tendril/ik/section_polynomial.hpp"
+#include "tendril/kinematics/random_states.hpp"
 
 namespace tendril {
 
-/// Which single-section solve FABRIKx uses. Sections of one arc are solved in closed form with
-/// either.
-enum class SectionSolve : std::uint8_t { Iterative, Newton };
+/// Which single-section solve FABRIKx uses. Sections of one arc are solved in closed form with any
+/// of them. Polynomials are fitted in the solver's constructor.
+enum class SectionSolve : std::uint8_t { Iterative, Newton, Polynomial };
 
 struct FabrikxOptions {              ///< every field has a working default
   int max_iterations = 300;          ///< forward + backward passes, >= 1
   double position_tolerance = 1e-5;  ///< [m], > 0
   double angle_tolerance = 1e-3;     ///< [rad], > 0
   SectionSolve section_solve = SectionSolve::Newton;
+  /// Of the single-section solves. The feed limit is taken from the robot, see `feed_base`.
   SectionIkOptions section_ik{};
   /// Extension, not in [FABRIKx]: the forward stage bends no section by more than its limit, which
   /// hands the limit on to the neighbours and removes most stalls of robots with moderate limits.
   bool cap_forward_bend = false;
+  /// Extension: when the larger of the errors over their tolerances has not fallen by a twentieth
+  /// within `stall_window` iterations, or nothing moves any more, goes on from a random admissible
+  /// pose until the budget is spent.
+  bool stall_restart = false;
+  int stall_window = 20;   ///< iterations, >= 1; healthy runs of ten sections want 40
+  std::uint64_t seed = 1;  ///< of the restarts; the same seed gives the same answer
+  /// The first section is solved with base shift: the answer's feed is chosen by the solver, as
+  /// small as the section allows, in [0, feed_limit] of the robot's base. Off: the feed is taken as
+  /// given.
+  bool feed_base = false;
 };
 
 /// FABRIKx: forward and backward reaching over the tangent links of sections of fixed, variable or
@@ -32,18 +45,19 @@ struct FabrikxOptions {              ///< every field has a working default
 /// "Tangent links".
 ///
 /// Usual failure: the last section sits at its bend limit and the rest of the chain has come to
-/// rest; more iterations do not help. Targets with no bend to start from (on the axis of a straight
-/// arm) are such rest points too: start bent.
+/// rest; more iterations do not help, `cap_forward_bend` and `stall_restart` do. Targets with no
+/// bend to start from (on the axis of a straight arm) are such rest points too: start bent.
 class FabrikxSolver {
  public:
   explicit FabrikxSolver(const ContinuumRobot& robot, const FabrikxOptions& options = {});
 
   /// Reaches for `target` from `start` (one state per section, clamped to the limits first; may be
-  /// the previous answer). Base feed and spin are taken as given. Stops when the errors are within
-  /// tolerance (0 iterations if they are at the start), when an iteration moves no section end any
-  /// more (Stalled), or when the budget is spent; returns the best iterate. InvalidTarget and
-  /// InvalidStart (wrong count, NaN or infinity in start or base) come with infinite errors and the
-  /// states of `ContinuumRobot::straight`.
+  /// the previous answer). Base spin is taken as given, and feed unless `feed_base` is set. Stops
+  /// when the errors are within tolerance (0 iterations if they are at the start), when an
+  /// iteration moves no section end any more (Stalled; not with `stall_restart`), or when the
+  /// budget is spent; returns the best iterate, `jumped` if it was found from a random pose.
+  /// InvalidTarget and InvalidStart (wrong count, NaN or infinity in start or base) come with
+  /// infinite errors and the states of `ContinuumRobot::straight`.
   [[nodiscard]] IkResult solve(const TipTarget& target, SectionStates start,
                                const BaseState& base = {}) noexcept;
 
@@ -70,20 +84,22 @@ class FabrikxSolver {
 
   /// Shape of a placed section in its bend plane.
   struct PlanarShape {
-    double theta, extension;
+    double theta, extension, feed;
     double x, z;  // end point, scaled by the length
     double cos_theta, sin_theta;
     double first, second;  // tangent links
   };
 
   void load(const TipTarget& target, SectionStates start, const BaseState& base) noexcept;
+  void place(SectionStates start) noexcept;
+  void restart() noexcept;
   void forward_reach() noexcept;
   [[nodiscard]] double backward_reach() noexcept;
   [[nodiscard]] PlanarShape reach_in_plane(int i, double rho, double z) const noexcept;
-  [[nodiscard]] PlanarShape reach_with_arc(const Section& section, double rho,
+  [[nodiscard]] PlanarShape reach_with_arc(const SectionShape& section, double rho,
                                            double z) const noexcept;
-  [[nodiscard]] PlanarShape shape_of(const Section& section, double theta, double extension,
-                                     const PlanarPoint& end) const noexcept;
+  [[nodiscard]] PlanarShape shape_of(int i, double theta, double extension,
+                                     const SectionShape::End& end) const noexcept;
   [[nodiscard]] double forward_bend_limit(int i) const noexcept;
   void keep_if_best() noexcept;
   [[nodiscard]] bool within_tolerance() const noexcept;
@@ -91,6 +107,9 @@ class FabrikxSolver {
 
   ContinuumRobot robot_;
   FabrikxOptions options_;
+  std::vector<SectionShape> shapes_;            // one per section
+  std::vector<SectionPolynomial> polynomials_;  // one per section, or none
+  SectionIkOptions fed_section_ik_;             // of the first section, if the base is fed
 
   // Buffers of the running solve; sized in the constructor.
   std::vector<Link> links_;
@@ -98,9 +117,12 @@ class FabrikxSolver {
   std::vector<SectionState> states_;
   TipTarget target_;
   Eigen::Vector3d target_direction_ = Eigen::Vector3d::UnitZ();
-  BaseState base_state_;
+  BaseState base_state_;  // its feed is that of the running iterate
   Eigen::Vector3d tip_axis_ = Eigen::Vector3d::UnitZ();
-  double position_error_ = 0.0, angle_error_ = 0.0, best_score_ = 0.0;
+  double position_error_ = 0.0, angle_error_ = 0.0, score_ = 0.0;
+  double best_score_ = 0.0, best_feed_ = 0.0;
+  SplitMix64 random_{1};
+  bool restarted_ = false, best_is_restarted_ = false;
 };
 
 }  // namespace tendril

@@ -63,7 +63,8 @@ Rate success_rate(const ContinuumRobot& robot, const FabrikxOptions& options, Ti
 }  // namespace
 
 TEST_CASE("fabrikx: follows the reference trace", "[ik]") {
-  const SectionSolve section_solve = GENERATE(SectionSolve::Iterative, SectionSolve::Newton);
+  const SectionSolve section_solve =
+      GENERATE(SectionSolve::Iterative, SectionSolve::Newton, SectionSolve::Polynomial);
   const ContinuumRobot robot = table_robot();
   const std::vector<SectionState> goal{{50 * kDegree, 20 * kDegree, 0.0},
                                        {70 * kDegree, 140 * kDegree, 0.0},
@@ -148,9 +149,11 @@ TEST_CASE("fabrikx: every answer is honest and inside the limits", "[ik]") {
   const ContinuumRobot robot = random_robot(random, random.integer(1, 6));
   const BaseState base{random.uniform(0.0, 0.2), random.angle()};
   const TipTask task = seed % 2 == 0 ? TipTask::Position : TipTask::PositionAndDirection;
-  FabrikxSolver solver(
-      robot, {.section_solve = seed % 3 == 0 ? SectionSolve::Iterative : SectionSolve::Newton,
-              .cap_forward_bend = seed % 5 == 0});
+  FabrikxSolver solver(robot, {.section_solve = seed % 3 == 0   ? SectionSolve::Iterative
+                                                : seed % 3 == 1 ? SectionSolve::Newton
+                                                                : SectionSolve::Polynomial,
+                               .cap_forward_bend = seed % 5 == 0,
+                               .stall_restart = seed % 4 == 0});
   TipTarget target = reachable_target(random, robot, task, base);
   if (seed % 7 == 0) target.X_BG.translation() += 0.3 * random.unit_vector();  // often out of reach
   const IkResult result = solver.solve(target, robot.straight(), base);
@@ -392,7 +395,9 @@ TEST_CASE("fabrikx: bad options are refused", "[ik]") {
 TEST_CASE("fabrikx: solve takes nothing from the heap", "[ik]") {
   Random random(5);
   for (const ContinuumRobot& robot : {plain_robot(), mixed_robot(), table_robot()}) {
-    FabrikxSolver solver(robot, {.cap_forward_bend = true});
+    FabrikxSolver solver(robot, {.section_solve = SectionSolve::Polynomial,
+                                 .cap_forward_bend = true,
+                                 .stall_restart = true});
     const TipTarget target = reachable_target(random, robot, TipTask::PositionAndDirection);
     AllocationCounter counter;
     const IkResult result = solver.solve(target, robot.straight());
@@ -400,4 +405,97 @@ TEST_CASE("fabrikx: solve takes nothing from the heap", "[ik]") {
     CHECK(counter.count() == 0);
     CHECK(again.position_error <= result.position_error + kAlgebraTolerance);
   }
+}
+
+TEST_CASE("fabrikx: restarts leave the rest points of the plain method", "[ik]") {
+  const ContinuumRobot robot = plain_robot();
+  TipTarget target;
+  target.X_BG.translation() = Vector3d(0.05, 0.02, 0.25);
+  FabrikxSolver plain(robot), restarting(robot, {.stall_restart = true});
+  REQUIRE(plain.solve(target, robot.straight()).status == IkStatus::Stalled);
+  const IkResult result = restarting.solve(target, robot.straight());
+  CHECK(result.converged());
+  CHECK(result.jumped);
+  check_honest(restarting, target, result);
+
+  SECTION("the same call gives the same answer") {
+    const std::vector<SectionState> first(result.states.begin(), result.states.end());
+    const IkResult again = restarting.solve(target, robot.straight());
+    CHECK(again.iterations == result.iterations);
+    for (std::size_t i = 0; i < first.size(); ++i) CHECK(again.states[i].theta == first[i].theta);
+  }
+  SECTION("another seed takes another way") {
+    FabrikxSolver other(robot, {.stall_restart = true, .seed = 2});
+    CHECK(other.solve(target, robot.straight()).converged());
+  }
+  SECTION("a run that converges at once does not jump") {
+    const TipTarget easy = target_from(
+        oracle_tip_pose(robot, std::vector<SectionState>(3, {0.5, 0.3, 0.0})), TipTask::Position);
+    const IkResult direct = restarting.solve(easy, robot.straight());
+    CHECK(direct.converged());
+    CHECK_FALSE(direct.jumped);
+  }
+}
+
+TEST_CASE("fabrikx: restarts raise the success rate", "[ik][slow]") {
+  // 500 targets; without restarts 90.9 and 86.2 %.
+  const FabrikxOptions options{.max_iterations = 1000, .stall_restart = true};
+  CHECK(success_rate(plain_robot(), options, TipTask::Position, 500).percent() > 96.0);
+  CHECK(success_rate(plain_robot(), options, TipTask::PositionAndDirection, 500).percent() > 96.0);
+}
+
+TEST_CASE("fabrikx: feeds the base as far as needed", "[ik]") {
+  const SectionSolve section_solve =
+      GENERATE(SectionSolve::Iterative, SectionSolve::Newton, SectionSolve::Polynomial);
+  const int type = GENERATE(0, 1, 2);
+  SectionParameters first{.length = 0.1, .length_weights = {1, 2}, .angle_weights = {2, 1}};
+  if (type == 1) first = {.length = 0.05, .variable_length = 0.05};
+  if (type == 2) first = {.variable_length = 0.1};
+  const SectionParameters section{.length = 0.1, .bend_angle_limit = 100 * kDegree};
+  const ContinuumRobot robot({first, section, section}, {.feed_limit = 0.1});
+  FabrikxSolver solver(
+      robot, {.section_solve = section_solve, .cap_forward_bend = true, .feed_base = true});
+  FabrikxSolver given(robot, {.section_solve = section_solve, .cap_forward_bend = true});
+
+  SECTION("a target beyond the robot's length is reached") {
+    TipTarget target;
+    target.X_BG.translation() = Vector3d(0.02, 0.03, 0.36);
+    const IkResult result = solver.solve(target, robot.straight());
+    CHECK(result.converged());
+    CHECK(result.base.feed > 0.05);
+    CHECK(result.base.feed <= 0.1);
+    check_honest(solver, target, result);
+    CHECK_FALSE(given.solve(target, robot.straight()).converged());
+  }
+  SECTION("answers stay inside the limits and are honest for any target") {
+    Random random(9);
+    for (int k = 0; k < 20; ++k) {
+      const BaseState base{random.uniform(-0.1, 0.3), random.angle()};
+      TipTarget target = reachable_target(random, robot, TipTask::Position, {.spin = base.spin});
+      target.X_BG.translation().z() += random.uniform(-0.2, 0.2);
+      const IkResult result = solver.solve(target, robot.straight(), base);
+      CHECK(result.base.feed >= 0.0);
+      CHECK(result.base.feed <= 0.1);
+      CHECK(result.base.spin == base.spin);
+      check_honest(solver, target, result);
+    }
+  }
+  SECTION("a base without feed stays where it is") {
+    const ContinuumRobot resting({first, section, section});
+    FabrikxSolver plain(resting), fed(resting, {.feed_base = true});
+    Random random(4);
+    const TipTarget target = reachable_target(random, resting, TipTask::PositionAndDirection);
+    const IkResult a = plain.solve(target, resting.straight());
+    const IkResult b = fed.solve(target, resting.straight());
+    CHECK(a.iterations == b.iterations);
+    CHECK(b.base.feed == 0.0);
+    CHECK(a.states[0].theta == b.states[0].theta);
+  }
+}
+
+TEST_CASE("fabrikx: options of restart and feed are checked", "[ik]") {
+  const ContinuumRobot robot = plain_robot();
+  CHECK_THROWS_WITH(FabrikxSolver(robot, {.stall_window = 0}),
+                    "fabrikx options: stall_window = 0, must be >= 1");
+  CHECK_THROWS_AS(FabrikxSolver(robot, {.section_ik = {.max_feed_step = 0.0}}), ModelError);
 }
