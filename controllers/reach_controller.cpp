@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "controllers/arm_memory.hpp"
+#include "tendril/ik/auto_solver.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 
 namespace tendril {
@@ -11,38 +13,48 @@ namespace {
 
 constexpr const char* kTasks[] = {"position", "direction"};
 
-constexpr const char* kSolvers[] = {"levenberg", "fabrikx"};
 constexpr std::size_t kFailedSize = 4;  // flag, target position
 constexpr double kSearchDistance =
     1e-3;  // [m]: the target must move so far before poses elsewhere are tried again
 constexpr int kSearchIterations = 200;  // budget of one such search
 constexpr int kSearchRestarts = 20;
 
-struct SolverSettings {
-  int max_iterations;
-  double position_tolerance, angle_tolerance;
-};
-
-SolverSettings read_solver(const Settings& settings) {
-  return {static_cast<int>(settings.number("max_iterations", 50, {.low = 1, .high = 10000})),
-          settings.number("position_tolerance", 1e-6, {.low = 0.0, .high = 0.1, .open_low = true}),
-          settings.number("angle_tolerance", 1e-4, {.low = 0.0, .high = 1.0, .open_low = true})};
+SolverOptions solver_options(const Settings& settings) {
+  return {.max_iterations =
+              static_cast<int>(settings.number("max_iterations", 50, {.low = 1, .high = 10000})),
+          .position_tolerance = settings.number("position_tolerance", 1e-6,
+                                                {.low = 0.0, .high = 0.1, .open_low = true}),
+          .angle_tolerance = settings.number("angle_tolerance", 1e-4,
+                                             {.low = 0.0, .high = 1.0, .open_low = true})};
 }
 
-FabrikxOptions fabrikx_options(const Settings& settings) {
-  const SolverSettings read = read_solver(settings);
-  return {.max_iterations = read.max_iterations,
-          .position_tolerance = read.position_tolerance,
-          .angle_tolerance = read.angle_tolerance,
-          .cap_forward_bend = true};
+/// Name of the solver asked for; the default comes first.
+const char* solver_name(const Settings& settings) {
+  std::vector<const char*> names;
+  for (const SolverInfo& info : solver_infos()) names.push_back(info.name);
+  return names[static_cast<std::size_t>(settings.choice("solver", names, 0))];
 }
 
-LevenbergOptions levenberg_options(const Settings& settings, int extra_iterations, int restarts) {
-  const SolverSettings read = read_solver(settings);
-  return {.max_iterations = read.max_iterations + extra_iterations,
-          .position_tolerance = read.position_tolerance,
-          .angle_tolerance = read.angle_tolerance,
-          .max_restarts = restarts};
+bool is_default(const char* name) { return std::string_view(name) == solver_infos().front().name; }
+
+AnySolver default_solver(const ContinuumRobot& robot, const SolverOptions& options,
+                         int extra_iterations, int restarts) {
+  return AnySolver(AutoSolver(robot, {.max_iterations = options.max_iterations + extra_iterations,
+                                      .position_tolerance = options.position_tolerance,
+                                      .angle_tolerance = options.angle_tolerance,
+                                      .max_restarts = restarts}));
+}
+
+AnySolver make_tracker(const ContinuumRobot& robot, const Settings& settings) {
+  const char* name = solver_name(settings);
+  const SolverOptions options = solver_options(settings);
+  return is_default(name) ? default_solver(robot, options, 0, 0)
+                          : make_solver(name, robot, options);
+}
+
+std::optional<AnySolver> make_searcher(const ContinuumRobot& robot, const Settings& settings) {
+  if (!is_default(solver_name(settings))) return std::nullopt;
+  return default_solver(robot, solver_options(settings), kSearchIterations, kSearchRestarts);
 }
 
 TipIntegralOptions with_direction(TipIntegralOptions options, TipTask task) {
@@ -67,9 +79,9 @@ std::span<const SettingInfo> ReachController::settings() {
        "position, or direction: position and the tip's z axis along the target's"},
       {"rate_limit", "rad/s", "5",
        "fastest change of a section command (5 cm of length count as 1 rad)"},
-      {"solver", "", "levenberg",
-       "inverse kinematics: levenberg (bounded Levenberg-Marquardt), or fabrikx (as published, "
-       "with the bend cap)"},
+      {"solver", "", "auto",
+       "inverse kinematics: auto, or another of the library's solvers (listed by `tendril ik "
+       "--help`), which then is all that runs"},
       {"max_iterations", "", "50",
        "budget of the inverse kinematics in one step; the next step goes on from there"},
       {"position_tolerance", "m", "1e-6", "of the inverse kinematics"},
@@ -84,11 +96,8 @@ ReachController::ReachController(const ControllerContext& context)
                                                             : TipTask::PositionAndDirection),
       rate_limit_(context.settings.number("rate_limit", 5.0,
                                           {.low = 0.0, .high = 1000.0, .open_low = true})),
-      use_fabrikx_(context.settings.choice("solver", kSolvers, 0) == 1),
-      fabrikx_(context.robot, fabrikx_options(context.settings)),
-      tracker_(context.robot, levenberg_options(context.settings, 0, 0)),
-      searcher_(context.robot,
-                levenberg_options(context.settings, kSearchIterations, kSearchRestarts)),
+      tracker_(make_tracker(context.robot, context.settings)),
+      searcher_(make_searcher(context.robot, context.settings)),
       integral_(context.robot,
                 with_direction(read_tip_integral(context.settings, context.timestep), task_),
                 context.timestep),
@@ -114,16 +123,15 @@ void ReachController::reset(std::span<double> memory) const noexcept {
 IkResult ReachController::inverse_kinematics(const TipTarget& target, const BaseState& base,
                                              std::span<const double> failed,
                                              std::span<double> next_failed) noexcept {
-  if (use_fabrikx_) return fabrikx_.solve(target, states_, base);
   const IkResult near = tracker_.solve(target, states_, base);
   next_failed[0] = 0.0;
-  if (near.converged()) return near;
+  if (near.converged() || !searcher_) return near;
   const Eigen::Vector3d p = target.position();
   const bool tried =
       failed[0] != 0.0 &&
       (p - Eigen::Vector3d(failed[1], failed[2], failed[3])).norm() < kSearchDistance;
   if (!tried) {
-    IkResult elsewhere = searcher_.solve(target, near.states, base);
+    IkResult elsewhere = searcher_->solve(target, near.states, base);
     elsewhere.iterations += near.iterations;
     if (elsewhere.converged()) return elsewhere;
     std::copy_n(p.data(), 3, next_failed.begin() + 1);

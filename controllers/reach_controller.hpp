@@ -1,12 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "controllers/controller.hpp"
 #include "controllers/tip_integral.hpp"
-#include "tendril/ik/fabrikx_solver.hpp"
-#include "tendril/ik/levenberg_solver.hpp"
+#include "tendril/ik/any_solver.hpp"
 
 namespace tendril {
 
@@ -34,16 +34,15 @@ class ReachController final : public Controller {
               ControllerReport& report) noexcept override;
 
  private:
-  [[nodiscard]] const ContinuumRobot& robot() const noexcept { return fabrikx_.robot(); }
+  [[nodiscard]] const ContinuumRobot& robot() const noexcept { return tracker_.robot(); }
   [[nodiscard]] IkResult inverse_kinematics(const TipTarget& target, const BaseState& base,
                                             std::span<const double> failed,
                                             std::span<double> next_failed) noexcept;
 
   TipTask task_;
   double rate_limit_;
-  bool use_fabrikx_;
-  FabrikxSolver fabrikx_;
-  LevenbergSolver tracker_, searcher_;  // without and with restarts
+  AnySolver tracker_;
+  std::optional<AnySolver> searcher_;  // of the default solver: tracker_ does not look elsewhere
   TipIntegral integral_;
   std::vector<SectionState> states_;  // scratch
   Eigen::VectorXd q_answer_;          // scratch

@@ -116,10 +116,11 @@ void AutoSolver::approach(const TipTarget& target, const BaseState& base, Best& 
   descent_.measure();
   best.score = descent_.position_error();  // from where it is looked at now
   SplitMix64 random(options_.seed);
-  for (int start = 0; start < kApproachStarts; ++start) {
+  const int starts = options_.max_restarts > 0 ? kApproachStarts : 1;
+  for (int start = 0; start < starts; ++start) {
     const int left = options_.max_iterations - iterations;
     if (left <= 0) return;
-    const int share = std::max(1, left / (kApproachStarts - start));
+    const int share = std::max(1, left / (starts - start));
     if (start == 0) {
       descent_.place(best_, best.base);
     } else if (start == 1) {

@@ -20,7 +20,8 @@ struct AutoOptions {                 ///< every field has a working default
   int max_iterations = 3000;         ///< tip poses evaluated in all, >= 1: bounds the worst case
   double position_tolerance = 1e-5;  ///< [m], > 0
   double angle_tolerance = 1e-3;     ///< [rad], > 0
-  int max_restarts = 1000;  ///< from random poses, while the budget lasts, >= 0; 0: tracking only
+  int max_restarts = 1000;  ///< from random poses, while the budget lasts, >= 0; 0: only from the
+                            ///< start, for tracking: no jump to a pose elsewhere
   double jump_limit = 0.5;  ///< [rad], > 0: larger changes of a section's bend are called jumps; a
                             ///< length counts as `bend` by half of the mean section length
   Preference preference = Preference::None;

@@ -29,10 +29,8 @@ void walk_section(const ContinuumRobot& robot, const SectionState& state, int i,
   const Section& section = robot.section(i);
   const double S = section.length() + state.extension;
   const double theta = state.theta;
-  const double tangent = point.tangent_ratio * theta;
-  const double cos_half = std::cos(tangent / 2.0), sin_half = std::sin(tangent / 2.0);
-  const double one_minus_c = 2.0 * sin_half * sin_half;  // keeps its digits for small bends
-  const double c = 1.0 - one_minus_c, s = 2.0 * sin_half * cos_half;
+  const double c = point.cos_tangent, s = point.sin_tangent;
+  const double one_minus_c = c > 0.0 ? s * s / (1.0 + c) : 1.0 - c;  // its digits, small bends too
   const double cp = std::cos(state.phi), sp = std::sin(state.phi);
 
   const Vector3d z0 = frame.z;

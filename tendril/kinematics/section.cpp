@@ -83,15 +83,16 @@ struct PlanarWalk {
   }
 };
 
-/// Rz(phi) Ry(theta) Rz(-phi) and the planar point (x, z) turned into the plane phi.
-Eigen::Isometry3d bent_pose(double tangent_angle, double phi, double x, double z) noexcept {
-  const double c = std::cos(tangent_angle), s = std::sin(tangent_angle);
+/// Rz(phi) Ry(tangent angle) Rz(-phi) and the planar point, for total length S, turned into the
+/// plane phi.
+Eigen::Isometry3d bent_pose(const PlanarPoint& point, double phi, double S) noexcept {
+  const double c = point.cos_tangent, s = point.sin_tangent;
   const double cp = std::cos(phi), sp = std::sin(phi);
   Eigen::Isometry3d X_SE;
   X_SE.linear() << cp * cp * c + sp * sp, cp * sp * (c - 1.0), cp * s,  //
       cp * sp * (c - 1.0), sp * sp * c + cp * cp, sp * s,               //
       -cp * s, -sp * s, c;
-  X_SE.translation() << x * cp, x * sp, z;
+  X_SE.translation() << S * point.x * cp, S * point.x * sp, S * point.z;
   return X_SE;
 }
 
@@ -173,13 +174,19 @@ PlanarPoint Section::end_point(double theta) const noexcept {
     const double y = theta / 2.0;
     const double cos_y = std::cos(y), sin_y = std::sin(y);
     const Sinc chord = sinc(y, sin_y, cos_y);
-    return {chord.value * sin_y, chord.value * cos_y,
+    return {chord.value * sin_y,
+            chord.value * cos_y,
             0.5 * (chord.derivative * sin_y + chord.value * cos_y),
-            0.5 * (chord.derivative * cos_y - chord.value * sin_y), 1.0};
+            0.5 * (chord.derivative * cos_y - chord.value * sin_y),
+            1.0,
+            (cos_y - sin_y) * (cos_y + sin_y),
+            2.0 * sin_y * cos_y};
   }
   PlanarWalk walk;
   for (std::size_t j = 0; j < length_weights_.size(); ++j)
     walk.append(length_weights_[j], angle_weights_[j], theta);
+  walk.point.cos_tangent = walk.cos_tangent;
+  walk.point.sin_tangent = walk.sin_tangent;
   return walk.point;
 }
 
@@ -193,6 +200,8 @@ PlanarPoint Section::point_at(double theta, double fraction) const noexcept {
     rest -= W;
   }
   walk.point.tangent_ratio = walk.angle_fraction;
+  walk.point.cos_tangent = walk.cos_tangent;
+  walk.point.sin_tangent = walk.sin_tangent;
   return walk.point;
 }
 
@@ -208,14 +217,14 @@ Chord chord(const Section& section, double theta) noexcept {
 Eigen::Isometry3d section_end_pose(const Section& section, const SectionState& state) noexcept {
   const double S = section.length() + state.extension;
   const PlanarPoint end = section.end_point(state.theta);
-  return bent_pose(state.theta, state.phi, S * end.x, S * end.z);
+  return bent_pose(end, state.phi, S);
 }
 
 Eigen::Isometry3d section_pose_at(const Section& section, const SectionState& state,
                                   double fraction) noexcept {
   const double S = section.length() + state.extension;
   const PlanarPoint point = section.point_at(state.theta, fraction);
-  return bent_pose(point.tangent_ratio * state.theta, state.phi, S * point.x, S * point.z);
+  return bent_pose(point, state.phi, S);
 }
 
 }  // namespace tendril

@@ -46,6 +46,7 @@ struct PlanarPoint {
   double x = 0.0, z = 0.0;     ///< for total length 1
   double dx = 0.0, dz = 0.0;   ///< d/dtheta
   double tangent_ratio = 1.0;  ///< tangent angle at the point divided by theta (1 at the end)
+  double cos_tangent = 1.0, sin_tangent = 0.0;  ///< of the tangent angle at the point
 };
 
 /// One continuum section with its sub-sections: the length parameters, the bend limits and the
