@@ -1,5 +1,7 @@
 #include "tendril/ik/ik_result.hpp"
 
+#include <cmath>
+
 namespace tendril {
 
 const char* to_string(IkStatus status) noexcept {
@@ -29,6 +31,8 @@ double angle_error(const Eigen::Isometry3d& X_BE, const TipTarget& target) noexc
   return std::atan2(z_tip.cross(z_goal).norm(), z_tip.dot(z_goal));
 }
 
-bool is_finite(const TipTarget& target) noexcept { return target.X_BG.matrix().allFinite(); }
+bool is_finite(const TipTarget& target) noexcept {
+  return target.X_BG.matrix().allFinite() && std::isfinite(target.position().squaredNorm());
+}
 
 }  // namespace tendril

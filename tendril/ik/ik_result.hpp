@@ -29,7 +29,7 @@ enum class IkStatus : std::uint8_t {
   Converged,  ///< both errors, recomputed by forward kinematics, are within tolerance, limits hold
   MaxIterations,  ///< the budget is spent
   Stalled,        ///< no progress any more
-  InvalidTarget,  ///< NaN or infinity in the target
+  InvalidTarget,  ///< NaN or infinity in the target, or in the square of its distance
   InvalidStart,   ///< wrong number of start states, or NaN in them
 };
 [[nodiscard]] const char* to_string(IkStatus status) noexcept;
@@ -56,6 +56,8 @@ struct IkResult {
 /// is free. Uses atan2, which keeps its digits near 0.
 [[nodiscard]] double angle_error(const Eigen::Isometry3d& X_BE, const TipTarget& target) noexcept;
 
+/// Whether the target is a number that a solver can work with: finite, the square of its distance
+/// too.
 [[nodiscard]] bool is_finite(const TipTarget& target) noexcept;
 
 /// One concept for all tip solvers. `start` has one state per section.

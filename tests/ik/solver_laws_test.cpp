@@ -354,6 +354,9 @@ TEST_CASE("every solver: targets and starts that are no numbers are refused", "[
       CHECK(std::isfinite(result.base.feed));
       CHECK(std::isfinite(result.base.spin));
     };
+    TipTarget too_far = target;
+    too_far.X_BG.translation().x() = 1e160;  // its square overflows
+    check_refused(solver.solve(too_far, start), IkStatus::InvalidTarget);
     for (const double bad : {nan, infinity, -infinity}) {
       TipTarget bad_position = target, bad_direction = target;
       bad_position.X_BG.translation().z() = bad;
@@ -399,7 +402,7 @@ TEST_CASE("every solver: degenerate problems get finite answers in bounded work"
       const Vector3d points[] = {{0, 0, 0},       {0, 0, L / 2},     {0, 0, L},
                                  {0, 0, 2 * L},   {0, 0, -L / 2},    {0, 0, -2 * L},
                                  {L / 2, 0, 0},   {1e-14, 0, L / 3}, {1e6 * L, 0, 0},
-                                 {0, 0, 1e6 * L}, {0, 0, -1e6 * L}};
+                                 {0, 0, 1e6 * L}, {0, 0, -1e6 * L},  {1e150, 0, 0}};
       const double tilts[] = {0.0, pi / 2, pi};  // ahead, sideways, back
       const auto count = static_cast<std::size_t>(robot.section_count());
       const std::vector<SectionState> shortest(count);
