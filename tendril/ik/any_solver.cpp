@@ -3,7 +3,9 @@
 #include <array>
 
 #include "tendril/ik/auto_solver.hpp"
+#include "tendril/ik/chord_solver.hpp"
 #include "tendril/ik/combined_solver.hpp"
+#include "tendril/ik/fabrikc_solver.hpp"
 #include "tendril/ik/fabrikx_solver.hpp"
 #include "tendril/ik/jacobian_solver.hpp"
 #include "tendril/ik/levenberg_solver.hpp"
@@ -67,6 +69,24 @@ constexpr std::array kEntries = {
           [](const ContinuumRobot& robot, const SolverOptions& options) {
             return AnySolver(CombinedSolver(
                 robot, adopt(CombinedOptions{.second_start = SecondStart::FabrikxPose}, options)));
+          }},
+    Entry{{"fabrikc", "FABRIKc: reaching over tangents, limits tested at the end"},
+          [](const ContinuumRobot& robot, const SolverOptions& options) {
+            return AnySolver(FabrikcSolver(robot, adopt(FabrikcOptions{}, options)));
+          }},
+    Entry{{"fabrikc-clamped", "FABRIKc with the bend limits inside its passes"},
+          [](const ContinuumRobot& robot, const SolverOptions& options) {
+            return AnySolver(
+                FabrikcSolver(robot, adopt(FabrikcOptions{.limit_bend_inside = true}, options)));
+          }},
+    Entry{{"chord", "chord FABRIK with tuning of the direction"},
+          [](const ContinuumRobot& robot, const SolverOptions& options) {
+            return AnySolver(ChordSolver(robot, adopt(ChordOptions{}, options)));
+          }},
+    Entry{{"chord-unlimited", "chord FABRIK, limits tested at the end"},
+          [](const ContinuumRobot& robot, const SolverOptions& options) {
+            return AnySolver(
+                ChordSolver(robot, adopt(ChordOptions{.limit_bend_inside = false}, options)));
           }},
 };
 
