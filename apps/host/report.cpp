@@ -89,13 +89,35 @@ fs::path find_python() {
   return "python3";
 }
 
-fs::path find_report_script() {
+fs::path find_script(const fs::path& source) {
   const fs::path installed =
-      program_folder() / ".." / TENDRIL_INSTALL_DATADIR / "tendril/report.py";
+      program_folder() / ".." / TENDRIL_INSTALL_DATADIR / "tendril" / source.filename();
   if (is_there(installed)) return installed.lexically_normal();
-  if (const fs::path own = find_above_program("apps/report/report.py"); !own.empty()) return own;
-  const fs::path built_from = TENDRIL_REPORT_SCRIPT;
+  if (const fs::path own = find_above_program(source); !own.empty()) return own;
+  const fs::path built_from = fs::path(TENDRIL_SOURCE_ROOT) / source;
   return is_there(built_from) ? built_from : fs::path();
+}
+
+std::optional<std::string> run_script(const fs::path& source, const fs::path& folder) {
+  const fs::path script = find_script(source);
+  if (script.empty()) {
+    return fmt::format("{} is not found: install tendril again, or keep it beside its source tree",
+                       source.filename().string());
+  }
+  const std::string python = find_python().string();
+  // -B: no byte code beside the script.
+  const Ended ended = run_program({python, "-B", script.string(), folder.string()});
+  if (ended.error != 0) {
+    return fmt::format(
+        "{}: {}: install Python 3 with numpy, h5py and matplotlib, or name one with "
+        "TENDRIL_PYTHON",
+        python, std::strerror(ended.error));
+  }
+  if (ended.status != 0) {
+    return fmt::format("{} failed: {}", python,
+                       ended.message.empty() ? "it gave no reason" : ended.message);
+  }
+  return std::nullopt;
 }
 
 std::vector<std::string> write_report(const fs::path& folder, const ReportOptions& options) {
@@ -107,24 +129,8 @@ std::vector<std::string> write_report(const fs::path& folder, const ReportOption
       warnings.push_back(fmt::format("report: no snapshots: {}", error.what()));
     }
   }
-  const fs::path script = find_report_script();
-  if (script.empty()) {
-    warnings.push_back(
-        "report: report.py is not found: install tendril again, or keep it beside its source tree");
-    return warnings;
-  }
-  const std::string python = find_python().string();
-  // -B: no byte code beside the script.
-  const Ended ended = run_program({python, "-B", script.string(), folder.string()});
-  if (ended.error != 0) {
-    warnings.push_back(fmt::format(
-        "report: {}: {}: install Python 3 with numpy, h5py and matplotlib, or name one with "
-        "TENDRIL_PYTHON",
-        python, std::strerror(ended.error)));
-  } else if (ended.status != 0) {
-    warnings.push_back(fmt::format("report: {} failed: {}", python,
-                                   ended.message.empty() ? "it gave no reason" : ended.message));
-  }
+  if (const auto problem = run_script("apps/report/report.py", folder))
+    warnings.push_back("report: " + *problem);
   return warnings;
 }
 

@@ -155,15 +155,6 @@ double run_metric(const Metric& metric, const RunResult& result) {
   return metric.name == "step_time_mean" ? result.step_times.mean : result.step_times.p999;
 }
 
-std::string processor_name() {
-  std::ifstream in("/proc/cpuinfo");
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with("model name"))
-      return line.substr(std::min(line.size(), line.find(':') + 2));
-  }
-  return {};
-}
-
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json limit(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
@@ -181,6 +172,15 @@ const char* outcome_name(Outcome outcome) {
 }
 
 }  // namespace
+
+std::string processor_name() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("model name"))
+      return line.substr(std::min(line.size(), line.find(':') + 2));
+  }
+  return {};
+}
 
 const char* version() noexcept { return TENDRIL_VERSION; }
 

@@ -114,6 +114,9 @@ void make_output_folder(const std::filesystem::path& folder);
 /// Writes the whole text or throws OutputError.
 void write_text_file(const std::filesystem::path& file, const std::string& text);
 
+/// Model of the machine's processor; empty when it is not known.
+[[nodiscard]] std::string processor_name();
+
 /// Version of this program, `0.1.0`.
 [[nodiscard]] const char* version() noexcept;
 

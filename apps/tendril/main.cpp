@@ -12,6 +12,7 @@
 #include "apps/tendril/model_command.hpp"
 #include "apps/tendril/rollout_command.hpp"
 #include "apps/tendril/run_command.hpp"
+#include "apps/tendril/tables_command.hpp"
 #include "apps/tendril/view_command.hpp"
 #include "tendril/model_error.hpp"
 
@@ -70,6 +71,7 @@ int main(int argc, char** argv) {
   tendril::add_ik_command(app, exit_code);
   tendril::add_fk_command(app, exit_code);
   tendril::add_rollout_command(app, exit_code);
+  tendril::add_tables_command(app, exit_code);
   tendril::add_doctor_command(app, exit_code);
   try {
     refuse_unknown_command(app, argc, argv);

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace tendril::tables {
+
+/// Counts of positive values in bins 1 % wide, from 1e-9 to 1e3 (values outside go into the first
+/// or last bin): quantiles to 0.5 % in constant memory, and sums over cells. SI units.
+class LogHistogram {
+ public:
+  static constexpr double kLowest = 1e-9;
+  static constexpr double kRatio = 1.01;
+  static constexpr int kBins = 2778;  // kLowest * kRatio^kBins = 1e3
+
+  void add(double value) {
+    if (counts_.empty()) counts_.resize(kBins);
+    ++counts_[static_cast<std::size_t>(bin_of(value))];
+    ++total_;
+  }
+  void add_bin(int bin, std::int64_t count);
+  void merge(const LogHistogram& other);
+
+  /// Smallest value with at least a `part` of all at or below it; NaN without values.
+  [[nodiscard]] double quantile(double part) const;
+
+  [[nodiscard]] std::int64_t total() const noexcept { return total_; }
+  [[nodiscard]] const std::vector<std::int64_t>& counts() const noexcept { return counts_; }
+
+ private:
+  [[nodiscard]] static int bin_of(double value) noexcept {
+    if (!(value > kLowest)) return 0;
+    const double bin = std::log(value / kLowest) / std::log(kRatio);
+    return bin < kBins - 1 ? static_cast<int>(bin) : kBins - 1;
+  }
+
+  std::vector<std::int64_t> counts_;
+  std::int64_t total_ = 0;
+};
+
+/// Counts of whole numbers >= 0, exact.
+class CountHistogram {
+ public:
+  void add(int value, std::int64_t count = 1);
+  void merge(const CountHistogram& other);
+  [[nodiscard]] double mean() const;                 ///< NaN without values
+  [[nodiscard]] double quantile(double part) const;  ///< NaN without values
+  [[nodiscard]] const std::vector<std::int64_t>& counts() const noexcept { return counts_; }
+
+ private:
+  std::vector<std::int64_t> counts_;
+};
+
+}  // namespace tendril::tables

@@ -1,0 +1,187 @@
+#include "apps/tendril/tables_command.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <tuple>
+
+#include "apps/host/report.hpp"
+#include "apps/host/run.hpp"
+#include "apps/tables/run_tables.hpp"
+#include "apps/tables/tables_report.hpp"
+#include "apps/tendril/progress.hpp"
+#include "apps/tendril/run_command.hpp"
+#include "tendril_commit.hpp"
+
+namespace tendril {
+namespace {
+
+constexpr int kExitFalseClaim = 1;
+constexpr int kExitInterrupted = 130;
+
+std::atomic<bool> stop_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free);  // may be set in a signal handler
+
+extern "C" void on_tables_interrupt(int) { stop_requested.store(true); }
+
+struct TablesArguments {
+  std::vector<std::string> names, methods;
+  std::optional<std::int64_t> samples;
+  bool full = false;
+  int threads = 0;
+  bool json = false, markdown = false, plot = false, fresh = false, quiet = false;
+  std::string out = "out/tables";
+};
+
+/// FNV-1a of the program's own file: tells builds apart that a commit does not.
+std::uint64_t build_number() {
+  std::ifstream in("/proc/self/exe", std::ios::binary);
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  std::array<char, 1 << 16> bytes{};
+  while (in.read(bytes.data(), bytes.size()) || in.gcount() > 0) {
+    for (const char byte : std::string_view(bytes.data(), static_cast<std::size_t>(in.gcount())))
+      hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
+  }
+  return hash;
+}
+
+/// Version and commit; the build as well when the commit does not say what was built.
+std::string program_name() {
+  constexpr std::string_view commit = TENDRIL_COMMIT;
+  std::string name = host::version();
+  if (!commit.empty()) name += fmt::format(" {}", commit);
+  if (commit.empty() || commit.ends_with("-dirty")) name += fmt::format(" {:016x}", build_number());
+  return name;
+}
+
+tables::Circumstances circumstances() {
+  return {.command = command_line(),
+          .processor = host::processor_name(),
+          .cores = std::thread::hardware_concurrency(),
+          .compiler = __VERSION__,
+          .program = program_name(),
+          .date = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)))};
+}
+
+std::int64_t false_claims(const tables::RunResult& run) {
+  std::int64_t count = 0;
+  for (const tables::TableResult& table : run.tables) {
+    for (const tables::Record& record : table.records) {
+      if (const auto* measurement = std::get_if<tables::Measurement>(&record.result))
+        count += measurement->false_claims;
+    }
+  }
+  return count;
+}
+
+void notice(const TablesArguments& arguments, const std::string& text) {
+  if (!arguments.quiet) std::cerr << "tendril: notice: " << text << '\n';
+}
+
+tables::RunResult run_with_bar(const TablesArguments& arguments) {
+  ProgressBar bar(arguments.quiet);
+  std::signal(SIGINT, on_tables_interrupt);
+  std::signal(SIGTERM, on_tables_interrupt);
+  tables::RunResult run = tables::run_tables(
+      {.tables = arguments.names,
+       .methods = arguments.methods,
+       .samples = arguments.samples,
+       .full = arguments.full,
+       .threads = arguments.threads,
+       .folder = arguments.out,
+       .fresh = arguments.fresh,
+       .program = program_name(),
+       .stop = &stop_requested,
+       .on_progress = [&](const std::string& text, double part) { bar.show(text, part); }});
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+  return run;
+}
+
+int run(const TablesArguments& arguments) {
+  const tables::RunResult run = run_with_bar(arguments);
+  if (run.unreadable_lines > 0) {
+    notice(arguments, fmt::format("{}/results.jsonl: {} lines are no results and were passed over",
+                                  arguments.out, run.unreadable_lines));
+  }
+  if (run.interrupted) {
+    std::cerr << fmt::format(
+        "tendril: tables: interrupted; {} results are kept in {}, run the same again to go on\n",
+        run.computed + run.restored, arguments.out);
+    return kExitInterrupted;
+  }
+
+  const std::filesystem::path out = arguments.out;
+  const std::string json = tables::tables_json(run, circumstances());
+  host::write_text_file(out / "tables.json", json);
+  const std::string text = arguments.json       ? json
+                           : arguments.markdown ? tables::tables_markdown(run, circumstances())
+                                                : tables::tables_text(run);
+  if (!(std::cout << text).flush()) throw host::OutputError("stdout: could not be written");
+  if (arguments.plot) {
+    if (const auto problem = host::run_script("apps/tables/plot_tables.py", out))
+      notice(arguments, "no plots: " + *problem);
+  }
+  if (!arguments.quiet) {
+    std::cerr << fmt::format("{} results computed, {} taken from {}, in {:.1f} s\n", run.computed,
+                             run.restored, arguments.out, run.wall_time);
+  }
+  const std::int64_t wrong = false_claims(run);
+  if (wrong > 0) {
+    std::cerr << fmt::format(
+        "tendril: tables: {} answers were claimed that forward kinematics refutes\n", wrong);
+    return kExitFalseClaim;
+  }
+  return 0;
+}
+
+}  // namespace
+
+CLI::App* add_tables_command(CLI::App& app, int& exit_code) {
+  CLI::App* const command = app.add_subcommand(
+      "tables", "Re-runs the published inverse-kinematics experiments, measured beside published");
+  const auto arguments = std::make_shared<TablesArguments>();
+  command->add_option("name", arguments->names,
+                      fmt::format("which: {} [all]", fmt::join(tables::table_names(), ", ")));
+  CLI::Option* const samples = command->add_option(
+      "--samples", arguments->samples, "targets of each row [small: a minute for all tables]");
+  command->add_flag("--full", arguments->full, "as many targets as published: hours for all tables")
+      ->excludes(samples);
+  command
+      ->add_option("--method", arguments->methods,
+                   "only this method, e.g. fabrikx; may be repeated [all of each table]")
+      ->allow_extra_args(false);
+  command->add_option("--threads", arguments->threads, "[as many as the machine has]");
+  CLI::Option* const json =
+      command->add_flag("--json", arguments->json, "print JSON: every row and cell");
+  command->add_flag("--markdown", arguments->markdown, "print a page: what docs/results.md holds")
+      ->excludes(json);
+  command->add_flag("--plot", arguments->plot, "draw the tables as PNG files in the folder");
+  command->add_option("--out", arguments->out,
+                      "folder of what is kept: results.jsonl, tables.json, plots [out/tables]");
+  command->add_flag("--fresh", arguments->fresh, "compute again what is kept");
+  command->add_flag("--quiet", arguments->quiet, "no progress bar, no notices");
+  command->footer(
+      "Example: tendril tables 3.9 --samples 1000 --plot\n"
+      "Finished rows are kept in the folder and taken from there when the same program is asked "
+      "again, also after an interruption.\n"
+      "Exit codes: 0 done, 1 an answer was claimed that forward kinematics refutes, 2 bad usage, 4 "
+      "input/output, 130 interrupted");
+  command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+  return command;
+}
+
+}  // namespace tendril
