@@ -218,7 +218,7 @@ void law_degenerate_targets(Options options, auto make) {
   const std::vector<Eigen::Vector3d> points{
       {0, 0, 0},   {0, 0, 0.1},  {0, 0, 0.3},   {0, 0, -0.1},      {0, 0, -0.3},   {5, 0, 0},
       {0, 0, 9},   {0, 0, -9},   {0.1, 0, 0},   {1e-14, 0, 0},     {1e-9, 0, 0.2}, {3e5, 1, 2},
-      {0, 0, 1e6}, {0, 0, -1e6}, {1e200, 0, 0}, {-1e300, 0, 1e300}};
+      {0, 0, 1e6}, {0, 0, -1e6}, {1e154, 0, 0}, {-9e153, 0, 9e153}};
   const Eigen::AngleAxisd ahead(0.0, Eigen::Vector3d::UnitX());
   const Eigen::AngleAxisd back(std::numbers::pi, Eigen::Vector3d::UnitX());
   const Eigen::AngleAxisd across(1.0, Eigen::Vector3d::UnitY());
