@@ -1,0 +1,108 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tendril/planning/wrapping.hpp"
+
+// For the sources of the planners with contact; their users do not need it.
+namespace tendril {
+
+/// The tree of all admissible chains of arcs, level by level. `name` begins error messages.
+class ContactTree {
+ public:
+  ContactTree(std::string name, const WrapOptions& options);
+
+  /// Forgets the last tree. Throws as WrapPlanner::plan does.
+  void begin(const PlanarScene& scene, std::span<const ContactPoint> contacts,
+             const PlanarPose& base);
+
+  /// Grows chains by unused contact points until there are none; calls `goal(chain)` for each
+  /// chain first. Chains with fewer contacts come first.
+  template <class Goal>
+  void grow(const Goal& goal) {
+    for (std::size_t next = 0; next < frontier_.size() && !exhausted_; ++next) {
+      const int chain = frontier_[next];
+      goal(chain);
+      for (const int contact : order_) {
+        if (exhausted_) break;
+        if (uses(chain, contact)) continue;
+        for (const BodySide side : {BodySide::Positive, BodySide::Negative}) {
+          const int longer = try_contact(chain, contact, side);
+          if (longer >= 0) frontier_.push_back(longer);
+        }
+      }
+    }
+  }
+
+  enum class BendLimit { Applies, Waived };
+
+  /// Index of the chain that goes on by this arc, or -1: it is refused (and counted).
+  int try_arc(int chain, const PlanarArc& arc, int contact, int side,
+              BendLimit bend_limit = BendLimit::Applies);
+  /// The arc from the end of `chain` that is tangent to a disc that the body (not its centreline)
+  /// touches.
+  int try_tangent(int chain, const Disc& disc, int contact, BodySide side);
+  void refuse(int chain, const PlanarArc& arc, int contact, int side, WrapRefusal reason);
+
+  [[nodiscard]] const WrapOptions& options() const noexcept { return options_; }
+  [[nodiscard]] const PlanarScene& scene() const noexcept { return *scene_; }
+  [[nodiscard]] PlanarPose end_pose(int chain) const noexcept { return node(chain).end; }
+  [[nodiscard]] double length(int chain) const noexcept { return node(chain).length; }
+  [[nodiscard]] double max_curvature(int chain) const noexcept { return node(chain).max_curvature; }
+  [[nodiscard]] int step_count(int chain) const noexcept { return node(chain).depth; }
+  /// Writes the steps of the chain, from the base, to the end of `steps`.
+  void append_steps(int chain, std::vector<WrapStep>& steps) const;
+  [[nodiscard]] bool exhausted() const noexcept { return exhausted_; }
+  void set_exhausted() noexcept { exhausted_ = true; }
+  /// Chain with most contacts.
+  [[nodiscard]] int deepest() const noexcept { return deepest_; }
+  [[nodiscard]] std::span<const RefusedArc> refused() const noexcept { return refused_; }
+  [[nodiscard]] const std::array<long, kWrapRefusalCount>& refusal_counts() const noexcept {
+    return refusal_counts_;
+  }
+  [[nodiscard]] long arcs_tried() const noexcept { return arcs_tried_; }
+  [[nodiscard]] long chains() const noexcept { return static_cast<long>(frontier_.size()) - 1; }
+  /// Throws ModelError `<name>: <what> = (x, z) m, must be ...` unless the point is usable.
+  void require_point(const std::string& what, const Eigen::Vector2d& point) const;
+
+ private:
+  struct Node {
+    WrapStep step{};
+    PlanarPose end{};
+    int parent = -1;
+    int depth = 0;          ///< arcs from the base
+    int section_start = 1;  ///< depth of the first arc of the newest arc's section
+    double length = 0.0;
+    double max_curvature = 0.0;
+  };
+
+  [[nodiscard]] const Node& node(int index) const noexcept {
+    return nodes_[static_cast<std::size_t>(index)];
+  }
+  [[nodiscard]] bool uses(int chain, int contact) const noexcept;
+  [[nodiscard]] bool holds_contacts(int chain, int section_start, double curvature) const noexcept;
+  int try_contact(int chain, int contact, BodySide side);
+  void order_contacts(std::span<const ContactPoint> contacts);
+
+  std::string name_;
+  WrapOptions options_;
+  const PlanarScene* scene_ = nullptr;
+  std::vector<ContactPoint> contacts_;
+  std::vector<int> order_;     ///< contact indices, by place, without repeated ones
+  std::vector<Node> nodes_;    ///< [0]: the base
+  std::vector<int> frontier_;  ///< nodes that end at the base or a contact, in order of growth
+  std::vector<RefusedArc> refused_;
+  std::array<long, kWrapRefusalCount> refusal_counts_{};
+  long arcs_tried_ = 0;
+  int deepest_ = 0;
+  bool exhausted_ = false;
+};
+
+/// Sorts by number of contacts, length, largest curvature, contacts and sides.
+[[nodiscard]] bool solution_before(std::span<const WrapStep> a, double length_a, double curvature_a,
+                                   std::span<const WrapStep> b, double length_b,
+                                   double curvature_b) noexcept;
+
+}  // namespace tendril
