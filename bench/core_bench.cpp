@@ -252,7 +252,7 @@ void batch_on_two_threads(benchmark::State& state) {
   SplitMix64 random(1);
   std::vector<SectionState> pose(3);
   std::vector<TipTarget> targets;
-  for (int i = 0; i < 10000; ++i) {
+  for (int i = 0; i < 4000; ++i) {
     random_states(robot, random, pose);
     targets.push_back({tip_pose(robot, pose), TipTask::PositionAndDirection});
   }
