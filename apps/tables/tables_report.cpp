@@ -102,10 +102,11 @@ std::vector<Line> printed_lines(const TableResult& result) {
 // ---- numbers
 // ---------------------------------------------------------------------------------------
 
-/// Three digits, never an exponent.
+/// Three digits; an exponent for what would be lost in zeros.
 std::string number(double value) {
   if (!std::isfinite(value)) return kNone;
   const double size = std::abs(value);
+  if (size > 0.0 && size < 1e-3) return fmt::format("{:.1e}", value);
   return fmt::format("{:.{}f}", value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.1 ? 2 : 4);
 }
 
