@@ -157,7 +157,7 @@ template <class Solve>
 void measure_section(const ContinuumRobot& robot, std::span<const TipTarget> targets,
                      const Tolerances& tolerances, Solve&& solve, Measurement& measurement) {
   static const double reading = clock_cost();
-  constexpr std::size_t kLeastSolves = 200;  // in a round
+  constexpr std::size_t kLeastSolves = 50;  // in a round
   const std::size_t repeats = std::max<std::size_t>(1, kLeastSolves / targets.size());
   SectionIkResult answer;
   double checksum = 0.0;  // keeps the rounds from being optimised away

@@ -5,10 +5,10 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <limits>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -170,24 +170,27 @@ std::int64_t samples_of(const RunOptions& options, const Table& table) {
 }  // namespace
 
 double measure_unit_us() {
-  constexpr int kBatches = 21, kSolves = 5000;
+  constexpr int kSolves = 100;         // between two readings of the clock
+  constexpr double kDuration = 20e-3;  // of the measurement [s]
   Eigen::Matrix<double, 6, 6> A = Eigen::Matrix<double, 6, 6>::Identity();
   for (int i = 0; i < 6; ++i) {
     for (int j = 0; j < 6; ++j) A(i, j) += 1.0 / (1.0 + i + j);
   }
   const Eigen::Matrix<double, 6, 1> b = Eigen::Matrix<double, 6, 1>::Ones();
   Eigen::Matrix<double, 6, 1> x;
-  std::array<double, kBatches> times{};
-  for (double& time : times) {
+  double shortest =
+      std::numeric_limits<double>::infinity();  // the others lost time to other programs
+  const Clock::time_point start = Clock::now();
+  do {
     const Clock::time_point begin = Clock::now();
     for (int k = 0; k < kSolves; ++k) {
       keep(A);
       x = A.llt().solve(b);
       keep(x);
     }
-    time = 1e6 * seconds_since(begin) / kSolves;
-  }
-  return *std::min_element(times.begin(), times.end());  // the others lost time to other programs
+    shortest = std::min(shortest, seconds_since(begin));
+  } while (seconds_since(start) < kDuration);
+  return 1e6 * shortest / kSolves;
 }
 
 RunResult run_tables(const RunOptions& options) {

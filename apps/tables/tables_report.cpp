@@ -110,9 +110,9 @@ std::string number(double value) {
   return fmt::format("{:.{}f}", value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.1 ? 2 : 4);
 }
 
-/// A dash where the direction was free: all errors are 0 then, in the lowest bin.
-std::string angle(double value) {
-  return value < LogHistogram::kLowest * LogHistogram::kRatio ? kNone : number(value);
+/// Errors that a histogram cannot tell from 0, as where the direction is free, are 0.
+std::string error(double value) {
+  return value < LogHistogram::kLowest * LogHistogram::kRatio ? "0" : number(value);
 }
 
 /// 100 only if nothing failed, 0 only if all did.
@@ -190,7 +190,7 @@ Grid measurement_grid(std::span<const Line> lines) {
          number(m.iterations.mean()) + " / " + number(m.iterations.quantile(0.5)),
          published_pair(line.published, &Published::mean_iterations, &Published::median_iterations),
          number(kMillimetres * m.position_errors.quantile(0.5)),
-         angle(m.angle_errors.quantile(0.5)), std::to_string(m.false_claims)});
+         error(m.angle_errors.quantile(0.5)), std::to_string(m.false_claims)});
     grid.body.push_back(std::move(cells));
   }
   return grid;
