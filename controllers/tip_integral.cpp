@@ -16,6 +16,7 @@ TipIntegral::TipIntegral(const ContinuumRobot& robot, const TipIntegralOptions& 
       step_(n_) {
   for (int i = 0; i < robot.section_count(); ++i) {
     if (robot.section(i).is_extensible()) scale_[robot.coordinate_index(i) + 2] = kLengthScale;
+    if (i == options.first_section) first_coordinate_ = robot.coordinate_index(i);
   }
 }
 
@@ -27,6 +28,7 @@ void TipIntegral::damped_step(const ArmMeasurement& measurement, int rows,
                               const Eigen::Matrix<double, 6, 1>& e) noexcept {
   J_.noalias() = measurement.tip_jacobian.leftCols(n_) * scale_.asDiagonal();
   J_.bottomRows<3>() *= kDirectionArm;
+  J_.leftCols(first_coordinate_).setZero();
   const double lambda2 = options_.damping * options_.damping;
   if (rows == 3) {
     Eigen::Matrix3d A;

@@ -19,6 +19,7 @@ struct TipIntegralOptions {
   double delay = 0.0;            ///< age of the tip measurement [s]
   bool sag_compensation = true;  ///< compensate_sag has an effect
   bool direction = false;        ///< integrate the tip direction too (weighted by kDirectionArm)
+  int first_section = 0;         ///< sections before it are not corrected, >= 0
 };
 
 /// Corrects section commands until the measured tip is where the plan has it: integral action on
@@ -59,7 +60,8 @@ class TipIntegral {
 
   TipIntegralOptions options_;
   int n_, delay_steps_;
-  Eigen::VectorXd scale_;  // per coordinate: 1 for u, v; kLengthScale for s
+  int first_coordinate_ = 0;  // of the first section that is corrected
+  Eigen::VectorXd scale_;     // per coordinate: 1 for u, v; kLengthScale for s
   Eigen::Matrix<double, 6, Eigen::Dynamic> J_;
   Eigen::VectorXd step_;
 };
