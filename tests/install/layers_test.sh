@@ -23,9 +23,11 @@ refuse 'controllers/|plugin/|apps/' tendril
 refuse 'plugin/|apps/' controllers
 refuse 'apps/' plugin
 refuse 'GLFW|EGL|GL/' plugin
-refuse 'toml|fmt/|hdf5|H5|CLI/|nlohmann|spdlog' tendril/kinematics tendril/ik tendril/planning controllers
-refuse 'tendril/(planning|mjcf|rollout)/' tendril/kinematics tendril/ik
-refuse 'tendril/ik/' tendril/kinematics
+refuse 'toml|fmt/|hdf5|H5|CLI/|nlohmann|spdlog' tendril/kinematics tendril/ik tendril/obstacles tendril/planning controllers
+refuse 'tendril/(planning|mjcf|rollout)/' tendril/kinematics tendril/ik tendril/obstacles
+refuse 'tendril/(ik|obstacles)/' tendril/kinematics
+refuse 'tendril/ik/' tendril/obstacles
+refuse 'tendril/obstacles/' tendril/ik
 refuse 'tendril/(mjcf|rollout)/' tendril/planning controllers
 
 # link libraries: only what stands above the plugin folder may name MuJoCo
