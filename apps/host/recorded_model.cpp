@@ -31,7 +31,7 @@ ModelPtr recorded_model(const RolloutReader& reader) {
       guarded([&] { loaded = mj_loadModelBuffer(mjb.data(), static_cast<mjtSize>(mjb.size())); });
   ModelPtr model(loaded);
   if (!model) {
-    for (const std::string& warning : take_engine_warnings()) reason += " " + warning;
+    for (const std::string& warning : take_engine_warnings()) (reason += ' ') += warning;
     throw RolloutFormatError(
         fmt::format("model_mjb: does not load (recorded with MuJoCo {}, this is {}):{}",
                     attribute("mujoco_version"), mj_versionString(), reason));
