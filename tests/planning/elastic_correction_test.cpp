@@ -17,6 +17,9 @@ namespace {
 constexpr double kCurvatureMargin = 0.03;  // [1/m]
 constexpr double kLengthMargin = 0.005;    // [m]
 
+/// Where the size of the elements does not matter.
+const ElasticRodOptions kCoarse{.element_length = 0.01};
+
 }  // namespace
 
 TEST_CASE("elastic correction: the corrected plans agree with reference and physics",
@@ -50,7 +53,7 @@ TEST_CASE("elastic correction: the tip follows the plan and contacts keep their 
   for (const ElasticCase& c : elastic_cases()) {
     DYNAMIC_SECTION(c.name) {
       const std::vector<PlanarArc> plan = c.plan();
-      ElasticCorrection correction(c.scene, {});
+      ElasticCorrection correction(c.scene, {}, kCoarse);
       const std::vector<CorrectedState> states = correction.follow(plan, c.contacts);
       REQUIRE(!states.empty());
       CHECK(states.front().path_length == Approx(plan[0].length));
@@ -100,7 +103,7 @@ TEST_CASE("elastic correction: feeding at rest with the plan's stages ends at th
   for (const ElasticCase& c : elastic_cases()) {
     DYNAMIC_SECTION(c.name) {
       const std::vector<PlanarArc> plan = c.plan();
-      ElasticCorrection correction(c.scene, {});
+      ElasticCorrection correction(c.scene, {}, kCoarse);
       const CorrectedState end = correction.solve(plan, c.contacts);
       REQUIRE(end.corrected());
       const double last = plan_length(plan) - plan.back().length;
@@ -115,7 +118,7 @@ TEST_CASE("elastic correction: feeding at rest with the plan's stages ends at th
                             .curvature = std::lerp(plan[arc].curvature, end.curvatures[0],
                                                    plan.size() > 1 ? share : 1.0)});
       }
-      ElasticRod rod(c.scene, {});
+      ElasticRod rod(c.scene, {}, kCoarse);
       const RodSolution solution = quasi_static_insertion(rod, commands);
       REQUIRE(solution.converged());
       CHECK((solution.tip.position - c.target).norm() < 1e-3);
@@ -126,7 +129,7 @@ TEST_CASE("elastic correction: feeding at rest with the plan's stages ends at th
 TEST_CASE("elastic correction: replanning to a target near by starts from where the body is",
           "[planning][correction]") {
   const ElasticCase c = elastic_cases()[4];
-  ElasticCorrection correction(c.scene, {});
+  ElasticCorrection correction(c.scene, {}, kCoarse);
   const CorrectedState state = correction.solve(c.plan(), c.contacts);
   REQUIRE(state.corrected());
   const Vector2d target = c.target + Vector2d(0.003, -0.004);
@@ -146,7 +149,7 @@ TEST_CASE("elastic correction: more sections hold contacts with a wanted force",
   ElasticCorrection correction(
       c.scene, {}, {},
       {.least_contact_force = kForce, .section_ends = {plan[0].length + 0.5 * plan[1].length}});
-  ElasticCorrection plain(c.scene, {});
+  ElasticCorrection plain(c.scene, {}, kCoarse);
   const CorrectedState open = plain.solve(plan, c.contacts);
   REQUIRE(open.corrected());
   CHECK(open.contacts[0].force < kForce);

@@ -198,11 +198,11 @@ TEST_CASE("elastic rod: the first integral of the elastica holds at the clamp", 
   // frictionless contacts do not change it, and at the free tip it is 0.
   for (const ElasticCase& c : elastic_cases()) {
     DYNAMIC_SECTION(c.name) {
-      ElasticRod rod(c.scene, {}, {.element_length = 0.0025});
+      ElasticRod rod(c.scene, {});
       const RodSolution solution = relaxed_plan(rod, c);
       REQUIRE(solution.converged());
       const double k = c.plan().back().curvature, stiffness = rod.options().bending_stiffness;
-      const double kappa = 1.5 * rod.curvature_at(0.00125) - 0.5 * rod.curvature_at(0.00375);
+      const double kappa = 1.5 * rod.curvature_at(0.0025) - 0.5 * rod.curvature_at(0.0075);
       const double tension = -solution.base_force.y();  // the base tangent is +z
       const double bending = 0.5 * stiffness * (kappa * kappa - k * k);
       double at_tip = 0.0;
@@ -232,18 +232,20 @@ TEST_CASE("elastic rod: uncorrected plans miss as far as in contact physics", "[
 }
 
 TEST_CASE("elastic rod: the error falls with the square of the element length", "[planning][rod]") {
-  for (const ElasticCase& c : elastic_cases()) {
+  // The hardest bend, and one with two contacts.
+  const std::vector<ElasticCase> cases = elastic_cases();
+  for (const ElasticCase& c : {cases[0], cases[3]}) {
     DYNAMIC_SECTION(c.name) {
       std::vector<Vector2d> tips;
       std::vector<double> forces;
-      for (const double h : {0.02, 0.01, 0.005, 0.00125}) {
+      for (const double h : {0.02, 0.01, 0.005, 0.0025}) {
         ElasticRod rod(c.scene, {}, {.element_length = h});
         const RodSolution solution = relaxed_plan(rod, c);
         REQUIRE(solution.converged());
         tips.push_back(solution.tip.position);
         forces.push_back(solution.contact_force());
       }
-      // At 10 mm, the default; measured at most 1.1 mm of a tip that moved by 230 mm, and 0.2 %.
+      // At 10 mm; measured at most 1.1 mm of a tip that moved by 230 mm, and 0.2 %.
       CHECK((tips[1] - tips[3]).norm() < 1.5e-3);
       CHECK(forces[1] == Approx(forces[3]).epsilon(0.01));
       // Second order is 4 a halving; where the contact lies in its element adds to and fro.

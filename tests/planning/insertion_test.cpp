@@ -175,7 +175,7 @@ TEST_CASE("insertion: one extensible section follows the plan stage by stage",
 TEST_CASE("insertion: the elastic list meets the corrected states", "[planning][insertion]") {
   const ElasticCase c = elastic_cases()[3];
   const std::vector<PlanarArc> plan = c.plan();
-  ElasticCorrection correction(c.scene, {});
+  ElasticCorrection correction(c.scene, {}, {.element_length = 0.01});
   const std::vector<CorrectedState> states = correction.follow(plan, c.contacts);
   const InsertionPath path(plan);
   const InsertionList list = elastic_insertion(path, states);
@@ -184,7 +184,7 @@ TEST_CASE("insertion: the elastic list meets the corrected states", "[planning][
   CHECK(list.steps.back().actuation_curvature == Approx(states.back().curvatures[0]));
   // Fed at rest, the body's tip stays with the plan between the states too.
   std::vector<InsertionCommand> commands;
-  ElasticRod rod(c.scene, {});
+  ElasticRod rod(c.scene, {}, {.element_length = 0.01});
   double worst = 0.0;
   for (const InsertionStep& row : list.steps) {
     if (row.inserted_length <= 0.0) continue;
