@@ -174,6 +174,7 @@ Clearance Obstacles::nearest(const Vector3d& p, double least_known) const noexce
 Clearance Obstacles::nearest(std::span<const BodyArc> arcs,
                              const ArcSearch& search) const noexcept {
   Clearance least;
+  least.distance = search.below;
   for (std::size_t i = 0; i < arcs.size(); ++i) {
     const Vector3d middle = arcs[i].chord_middle();
     for (const Placed& placed : placed_) {
@@ -186,6 +187,7 @@ Clearance Obstacles::nearest(std::span<const BodyArc> arcs,
 Clearance Obstacles::nearest_of(int i, std::span<const BodyArc> arcs,
                                 const ArcSearch& search) const noexcept {
   Clearance least;
+  least.distance = search.below;
   for (std::size_t k = 0; k < arcs.size(); ++k) {
     if (nearer(arcs[k], arcs[k].chord_middle(), placed(i), search, least))
       least.arc = static_cast<int>(k);

@@ -54,6 +54,8 @@ struct Clearance {
 /// How thoroughly an arc is searched that has no closed form of its distance to a shape.
 struct ArcSearch {
   double tolerance = 1e-7;  ///< the distance found is at most so far above the least one [m], > 0
+  double below = std::numeric_limits<double>::infinity();  ///< only distances below it are looked
+                                                           ///< for [m]: a yes or no is cheaper
   int most_steps = 100000;  ///< evaluations; when they are spent steps grow and the bound is lost
 };
 

@@ -28,20 +28,17 @@ class Sweep {
   void bend(double theta, double length) noexcept {
     place_section_arcs(section_, frame_.start, frame_.tangent, frame_.side, theta, length, arcs_);
   }
-  [[nodiscard]] Clearance clearance(double theta, double length) noexcept {
-    bend(theta, length);
-    return obstacles_.nearest(arcs_);
-  }
   [[nodiscard]] bool is_free(double theta, double length) noexcept {
-    return clearance(theta, length).distance >= keep_off_ - kTouch;
+    bend(theta, length);
+    return obstacles_.nearest(arcs_, {.below = keep_off_ - kTouch}).obstacle < 0;
   }
 
   /// The first free bend on side g of `theta`, at constant length.
   [[nodiscard]] std::optional<double> first_free(double theta, double length, double limit,
                                                  int g) noexcept {
     for (int i = 0; i < kMostObstacles; ++i) {
-      const Clearance deepest = clearance(theta, length);
-      if (deepest.distance >= keep_off_ - kTouch) return theta;
+      if (is_free(theta, length)) return theta;
+      const Clearance deepest = obstacles_.nearest(arcs_);
       const auto beyond = far_end(deepest.obstacle, theta, length, limit, g);
       if (!beyond) return std::nullopt;
       double colliding = theta, free = *beyond;
@@ -58,7 +55,7 @@ class Sweep {
  private:
   [[nodiscard]] bool clears(int obstacle, double theta, double length) noexcept {
     bend(theta, length);
-    return obstacles_.nearest_of(obstacle, arcs_).distance >= keep_off_;
+    return obstacles_.nearest_of(obstacle, arcs_, {.below = keep_off_}).obstacle < 0;
   }
 
   /// A bend on side g of `theta` that clears the obstacle.

@@ -76,7 +76,8 @@ Clearance ObstacleSolver::clearance(SectionStates states, const Obstacles& obsta
 
 bool ObstacleSolver::is_free(SectionStates states, const Obstacles& obstacles,
                              const BaseState& base) noexcept {
-  return clearance(states, obstacles, base).distance >= options_.margin - kTouch;
+  const ArcSearch search{.below = keep_off_ - kTouch};
+  return body_clearance(body_, states, base, obstacles, 0.0, search).obstacle < 0;
 }
 
 ObstacleResult ObstacleSolver::solve(const TipTarget& target, SectionStates start,
@@ -208,7 +209,7 @@ void ObstacleSolver::report(const TipTarget& target, const Obstacles& obstacles,
   result.nearest_obstacle = least.obstacle;
   const bool met = result.position_error <= options_.position_tolerance &&
                    result.angle_error <= options_.angle_tolerance;
-  const bool free = result.clearance >= options_.margin - kTouch;
+  const bool free = is_free(best_, obstacles, base);
   result.status = !met   ? ObstacleStatus::NotReached
                   : free ? ObstacleStatus::Reached
                          : ObstacleStatus::ReachedButColliding;
@@ -250,8 +251,7 @@ struct Walk {
     std::vector<SectionState> between(a.size());
     for (int k = 1; k < checks; ++k) {
       interpolate(solver.robot(), a, b, static_cast<double>(k) / checks, between);
-      if (solver.clearance(between, obstacles, base).distance < solver.options().margin - kTouch)
-        return false;
+      if (!solver.is_free(between, obstacles, base)) return false;
     }
     return true;
   }

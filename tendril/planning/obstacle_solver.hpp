@@ -73,6 +73,10 @@ class ObstacleSolver {
   [[nodiscard]] Clearance clearance(SectionStates states, const Obstacles& obstacles,
                                     const BaseState& base = {}) noexcept;
 
+  /// Whether the body keeps the margin in a pose; cheaper than its clearance.
+  [[nodiscard]] bool is_free(SectionStates states, const Obstacles& obstacles,
+                             const BaseState& base = {}) noexcept;
+
   [[nodiscard]] const ContinuumRobot& robot() const noexcept { return robot_; }
   [[nodiscard]] const ObstacleOptions& options() const noexcept { return options_; }
 
@@ -86,8 +90,6 @@ class ObstacleSolver {
   [[nodiscard]] bool reach_by_links(const TipTarget& target, const Obstacles& obstacles,
                                     const BaseState& base, int& iterations, Best& best) noexcept;
   void draw(SplitMix64& random) noexcept;
-  [[nodiscard]] bool is_free(SectionStates states, const Obstacles& obstacles,
-                             const BaseState& base) noexcept;
   void report(const TipTarget& target, const Obstacles& obstacles, const BaseState& base,
               ObstacleResult& result) noexcept;
 
