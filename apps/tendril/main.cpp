@@ -10,6 +10,7 @@
 #include "apps/tendril/fk_command.hpp"
 #include "apps/tendril/ik_command.hpp"
 #include "apps/tendril/model_command.hpp"
+#include "apps/tendril/plan_command.hpp"
 #include "apps/tendril/rollout_command.hpp"
 #include "apps/tendril/run_command.hpp"
 #include "apps/tendril/tables_command.hpp"
@@ -70,6 +71,7 @@ int main(int argc, char** argv) {
   tendril::add_model_command(app, exit_code);
   tendril::add_ik_command(app, exit_code);
   tendril::add_fk_command(app, exit_code);
+  tendril::add_plan_command(app, exit_code);
   tendril::add_rollout_command(app, exit_code);
   tendril::add_tables_command(app, exit_code);
   tendril::add_doctor_command(app, exit_code);

@@ -1,6 +1,7 @@
 #pragma once
 
-// Private to tendril/mjcf: reading and checking the fields of a TOML table.
+// For readers of TOML files in this repository, not for users: the fields of a TOML table, read and
+// checked.
 
 #include <toml++/toml.h>
 

@@ -58,9 +58,9 @@ struct GraspResult {
 ///
 /// round a polygon a chain of arcs, each tangent to the next corner, with free spans between. All
 /// rules of wrapping hold, between approach and hug too; `max_bend` does not apply to a hug round a
-/// disc, and `min_contacts` counts the contacts before the object. The body may not overlap itself:
-/// nowhere does it come nearer to itself than 2 r once it has gone away by that much. (source:
-/// [FABRIKx] sec. 3.3 names grasping only; the hug is ours.)
+/// disc, and `min_contacts` counts the contacts before the object. The hug may not overlap the rest
+/// of the body: nowhere does it come nearer to itself than 2 r once it has gone away by that much.
+/// The hug is our own addition to the sources.
 class GraspPlanner {
  public:
   explicit GraspPlanner(const WrapOptions& options = {});

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/host/plan_file.hpp"
+
+namespace tendril::host {
+
+/// One way to the target or round the object.
+struct PlannedWay {
+  std::vector<WrapStep> steps;
+  double length = 0.0;               ///< [m]
+  double max_curvature = 0.0;        ///< [1/m]
+  double min_clearance = 0.0;        ///< [m], infinite without obstacles
+  std::optional<double> wrap_angle;  ///< of a grasp [rad]
+  std::optional<GraspEnd> end;       ///< of a grasp
+};
+
+/// A refused arc and the contacts before it.
+struct RefusedWay {
+  RefusedArc arc;
+  std::vector<WrapStep> chain;
+};
+
+/// What the planner of a plan file's kind found; a copy that outlives the planner.
+struct PlanAnswer {
+  WrapStatus status = WrapStatus::NoSolution;
+  std::vector<PlannedWay> ways;  ///< in the planner's order
+  std::vector<RefusedWay> refused;
+  std::array<long, kWrapRefusalCount> refusal_counts{};
+  std::vector<WrapStep> deepest;             ///< chain with most contacts; empty for a grasp
+  std::optional<double> largest_wrap_angle;  ///< grasp: when the body had no room for more [rad]
+  long arcs_tried = 0;
+  long chains = 0;
+};
+
+[[nodiscard]] PlanAnswer solve_plan(const PlanFile& plan);
+
+/// The answer in words, several lines.
+[[nodiscard]] std::string plan_text(const PlanFile& plan, const PlanAnswer& answer);
+
+/// The answer as one JSON object (docs/planning.md).
+[[nodiscard]] std::string plan_json(const PlanFile& plan, const PlanAnswer& answer);
+
+/// The centreline of a way as CSV, `s,x,y,z,heading,curvature,section,contact`, points at most
+/// `spacing` [m] apart, with the ends of all arcs among them; y is 0.
+[[nodiscard]] std::string way_csv(const PlannedWay& way, double spacing);
+
+/// Name of what a step ends at: `contact 3 (+)`, `target`, `object (-)`, `hug`.
+[[nodiscard]] std::string step_name(int contact, int side);
+
+}  // namespace tendril::host

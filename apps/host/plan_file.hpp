@@ -1,0 +1,33 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tendril/planning/grasp.hpp"
+#include "tendril/planning/planar_scene.hpp"
+#include "tendril/planning/wrapping.hpp"
+
+namespace tendril::host {
+
+/// A planar problem of reaching or grasping, with contact. Contents of a plan file
+/// (docs/planning.md).
+struct PlanFile {
+  std::string name;
+  PlanarPose base;
+  std::optional<Eigen::Vector2d> target;  ///< or else `grasp`
+  std::optional<GraspGoal> grasp;
+  WrapOptions options;
+  PlanarScene scene;
+  std::vector<ContactPoint> contacts;
+};
+
+/// Throws ModelError `<file>:<line>: <object>: <key> = <value>: <what is allowed>`; obstacles and
+/// contacts are counted from 0.
+[[nodiscard]] PlanFile parse_plan(std::string_view toml, const std::string& file_name);
+[[nodiscard]] PlanFile load_plan(const std::filesystem::path& file);
+
+}  // namespace tendril::host

@@ -1,0 +1,107 @@
+#include "apps/tendril/plan_command.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <system_error>
+
+#include "apps/host/plan_answer.hpp"
+#include "apps/host/plan_drawing.hpp"
+#include "apps/host/plan_file.hpp"
+#include "apps/host/report.hpp"
+#include "apps/host/run.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kExitNoSolution = 1;
+constexpr double kSmallestSpacing = 1e-5;  // m; keeps tables short of a million rows
+
+struct PlanArguments {
+  std::string file;
+  std::string svg, png, path;
+  std::string refused = "near";
+  int solution = 1;
+  double spacing = 0.005;
+  bool json = false;
+  bool strict = false;
+};
+
+host::RefusedShown refused_shown(const std::string& word) {
+  if (word == "none") return host::RefusedShown::None;
+  if (word == "near") return host::RefusedShown::Near;
+  if (word == "all") return host::RefusedShown::All;
+  throw ModelError(fmt::format("--refused: {}: must be one of: none, near, all", word));
+}
+
+/// Draws the SVG text with the project's Python.
+void write_png(const fs::path& file, const std::string& svg) {
+  fs::path drawing = file;
+  drawing += ".part.svg";
+  host::write_text_file(drawing, svg);
+  const auto problem = host::run_script("apps/report/plan_picture.py", drawing);
+  std::error_code error;
+  fs::remove(drawing, error);
+  if (problem) throw host::OutputError(fmt::format("{}: {}", file.string(), *problem));
+  fs::rename(drawing.replace_extension(".png"), file, error);
+  if (error) throw host::OutputError(fmt::format("{}: {}", file.string(), error.message()));
+}
+
+int run(const PlanArguments& arguments) {
+  const host::RefusedShown refused = refused_shown(arguments.refused);
+  if (!(arguments.spacing >= kSmallestSpacing && arguments.spacing <= 1e9))
+    throw ModelError(fmt::format("--spacing: {}: must be in [{:g}, 1e9] m", arguments.spacing,
+                                 kSmallestSpacing));
+  if (arguments.solution < 1)
+    throw ModelError(fmt::format("--solution: {}: must be >= 1", arguments.solution));
+
+  const host::PlanFile plan = host::load_plan(arguments.file);
+  const host::PlanAnswer answer = host::solve_plan(plan);
+  if (!arguments.svg.empty() || !arguments.png.empty()) {
+    const std::string svg = host::plan_svg(plan, answer, refused);
+    if (!arguments.svg.empty()) host::write_text_file(arguments.svg, svg);
+    if (!arguments.png.empty()) write_png(arguments.png, svg);
+  }
+  const std::string text =
+      arguments.json ? host::plan_json(plan, answer) : host::plan_text(plan, answer);
+  if (!(std::cout << text).flush()) throw host::OutputError("stdout: could not be written");
+  if (!arguments.path.empty()) {
+    const auto index = static_cast<std::size_t>(arguments.solution) - 1;
+    if (index >= answer.ways.size())
+      throw ModelError(fmt::format("--solution: {}: must be at most the number of solutions, {}",
+                                   arguments.solution, answer.ways.size()));
+    host::write_text_file(arguments.path, host::way_csv(answer.ways[index], arguments.spacing));
+  }
+  return arguments.strict && answer.ways.empty() ? kExitNoSolution : 0;
+}
+
+}  // namespace
+
+CLI::App* add_plan_command(CLI::App& app, int& exit_code) {
+  CLI::App* const command = app.add_subcommand(
+      "plan", "All ways to reach round obstacles by touching them, or to grasp one, in a plane");
+  const auto arguments = std::make_shared<PlanArguments>();
+  command->add_option("file", arguments->file, "plan file (.toml)")->required();
+  command->add_flag("--json", arguments->json, "print the answer as JSON");
+  command->add_option("--svg", arguments->svg, "file for a drawing");
+  command->add_option("--png", arguments->png, "file for the drawing as a picture (needs Python)");
+  command->add_option("--refused", arguments->refused,
+                      "refused arcs in the drawing: none, near, all [near]");
+  command->add_option("--path", arguments->path, "CSV file for the centreline of a solution");
+  command->add_option("--solution", arguments->solution, "which one, from 1, for --path [1]");
+  command->add_option("--spacing", arguments->spacing, "largest distance of its points, m [0.005]");
+  command->add_flag("--strict", arguments->strict, "exit with 1 when there is no solution");
+  command->footer(
+      "Example: tendril plan scenes/plans/case_1.toml --svg case_1.svg --path case_1.csv\n"
+      "Exit codes: 0 done, 1 with --strict there is no solution, 2 bad input, 4 input/output");
+  command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+  return command;
+}
+
+}  // namespace tendril

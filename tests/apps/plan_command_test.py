@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""Runs `tendril plan` on plan files, good and bad.
+
+usage: plan_command_test.py PROGRAM
+"""
+import csv
+import io
+import json
+import math
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+from pathlib import Path
+
+PROGRAM = ""
+REPOSITORY = Path(__file__).resolve().parents[2]
+USAGE, IO = 2, 4
+CURVATURE, LENGTH = 1e-3, 1e-4  # tolerances of the worked values: 1/m, m
+FREE = "target = { x = 0.1, z = 0.4 }\n"
+POST = FREE + "[[obstacle]]\ndisc = { x = 0.0, z = 0.2, radius = 0.05 }\n"
+
+# contact, side, curvature, length of every arc, of every solution
+CASES = {
+    "case_1": [[(7, -1, 9.4675, 0.1328), (-1, 0, -3.0694, 0.7458)],
+               [(6, 1, -9.9502, 0.1483), (1, -1, 4.2288, 0.4318), (-1, 0, 2.3882, 0.5485)]],
+    "case_2": [[(1, -1, 3.1406, 0.3930), (-1, 0, -4.1117, 0.4142)],
+               [(0, 1, 0.9912, 0.5406), (2, -1, 5.7641, 0.0789), (-1, 0, 1.9277, 0.1697)]],
+    "case_3": [[(4, -1, 2.4969, 0.2660), (1, -1, 0.2687, 0.2971), (-1, 0, -4.7295, 0.2325)]],
+    "case_4": [[(4, -1, 1.4766, 0.3505), (-1, 0, 0.3724, 0.5077)]],
+}
+CASE_4_LOCAL = CASES["case_4"] + [[(0, 1, -1.1054, 0.4882), (7, -1, 10.0685, 0.2404), (-1, 0, -2.9072, 0.4481)]]
+
+
+class PlanCommand(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.folder = Path(self.temporary.name)
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def write(self, text, name="plan.toml"):
+        (self.folder / name).write_text(text)
+        return name
+
+    def run_program(self, *arguments):
+        return subprocess.run([PROGRAM, "plan", *arguments], cwd=self.folder, capture_output=True, text=True, timeout=120)
+
+    def output(self, *arguments):
+        done = self.run_program(*arguments)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def answer(self, text):
+        return json.loads(self.output(self.write(text), "--json"))
+
+    def refusal(self, text, *arguments):
+        """What follows `tendril: plan.toml:` in the one line that the program ends with."""
+        done = self.run_program(self.write(text), *arguments)
+        self.assertEqual(done.returncode, USAGE, done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertTrue(done.stderr.startswith("tendril: plan.toml"), done.stderr)
+        return done.stderr[len("tendril: plan.toml:"):].strip()
+
+    def check_solutions(self, answer, wanted):
+        self.assertEqual(answer["status"], "solved")
+        self.assertEqual(len(answer["solutions"]), len(wanted))
+        for solution, arcs in zip(answer["solutions"], wanted, strict=True):
+            self.assertGreaterEqual(solution["min_clearance"], -1e-6)
+            for arc, (contact, side, curvature, length) in zip(solution["arcs"], arcs, strict=True):
+                self.assertEqual((arc["contact"], arc["side"]), (contact, side))
+                self.assertAlmostEqual(arc["curvature"], curvature, delta=CURVATURE)
+                self.assertAlmostEqual(arc["length"], length, delta=LENGTH)
+            self.assertAlmostEqual(solution["length"], sum(arc["length"] for arc in solution["arcs"]), delta=1e-9)
+
+    # ---- what comes out
+
+    def test_the_cases_have_their_solutions(self):
+        for name, wanted in CASES.items():
+            file = REPOSITORY / "scenes" / "plans" / f"{name}.toml"
+            self.check_solutions(json.loads(self.output(str(file), "--json")), wanted)
+            self.assertIn(f"{len(wanted)} solution", self.output(str(file)))
+        local = (REPOSITORY / "scenes/plans/case_4.toml").read_text().replace('"persistent"', '"local"')
+        self.check_solutions(self.answer(local), CASE_4_LOCAL)
+
+    def test_the_grasp_goes_three_quarters_round(self):
+        file = str(REPOSITORY / "scenes/plans/grasp_post.toml")
+        solutions = json.loads(self.output(file, "--json"))["solutions"]
+        self.assertEqual(len(solutions), 2)
+        found = {s["arcs"][0]["side"]: s for s in solutions}
+        for side, curvature, length in ((1, 1.1905, 0.3316), (-1, 3.5714, 0.3026)):
+            approach, hug = found[side]["arcs"]
+            self.assertAlmostEqual(approach["curvature"], curvature, delta=CURVATURE)
+            self.assertAlmostEqual(approach["length"], length, delta=LENGTH)
+            self.assertAlmostEqual(hug["curvature"], side * 16.667, delta=CURVATURE)
+            self.assertAlmostEqual(hug["length"], 0.2827, delta=LENGTH)
+            self.assertAlmostEqual(math.degrees(found[side]["wrap_angle"]), 270, delta=1e-6)
+            self.assertEqual(found[side]["end"], "complete")
+
+    def test_two_runs_print_the_same_bytes(self):
+        file = str(REPOSITORY / "scenes/plans/case_1.toml")
+        self.assertEqual(self.output(file, "--json"), self.output(file, "--json"))
+
+    def test_every_refused_arc_has_its_reason(self):
+        answer = json.loads(self.output(str(REPOSITORY / "scenes/plans/case_2.toml"), "--json"))
+        counts = dict.fromkeys(answer["refused"], 0)
+        for arc in answer["refused_arcs"]:
+            counts[arc["reason"]] += 1
+            self.assertEqual(arc["reason"] == "obstacle", "obstacle" in arc)
+        self.assertEqual(counts, answer["refused"])
+
+    def test_the_path_runs_along_the_arcs(self):
+        file = str(REPOSITORY / "scenes/plans/case_2.toml")
+        solution = json.loads(self.output(file, "--json"))["solutions"][1]
+        self.output(file, "--path", "way.csv", "--solution", "2", "--spacing", "0.001")
+        rows = list(csv.DictReader(io.StringIO((self.folder / "way.csv").read_text())))
+        self.assertEqual([float(rows[0][name]) for name in ("s", "x", "z")], [0, 0, 0])
+        self.assertAlmostEqual(float(rows[-1]["s"]), solution["length"], delta=1e-9)
+        self.assertAlmostEqual(float(rows[-1]["x"]), 0.35, delta=1e-9)
+        self.assertAlmostEqual(float(rows[-1]["z"]), 0.64, delta=1e-9)
+        self.assertEqual([row["contact"] for row in rows if row["contact"]], ["0", "2"])
+        for a, b in zip(rows, rows[1:]):
+            chord = math.dist([float(a["x"]), float(a["z"])], [float(b["x"]), float(b["z"])])
+            self.assertLessEqual(chord, 0.001 + 1e-9)
+            self.assertAlmostEqual(chord, float(b["s"]) - float(a["s"]), delta=1e-7)
+
+    def test_the_drawing_shows_obstacles_contacts_and_ways(self):
+        file = str(REPOSITORY / "scenes/plans/case_3.toml")
+        polylines = {}
+        for shown in ("none", "near", "all"):
+            self.output(file, "--svg", "plan.svg", "--refused", shown)
+            root = xml.etree.ElementTree.parse(self.folder / "plan.svg").getroot()
+            tags = [element.tag.rpartition("}")[2] for element in root]
+            self.assertEqual(tags.count("polygon"), 2)
+            polylines[shown] = tags.count("polyline")
+            words = " ".join(element.text or "" for element in root)
+            for word in ("case 3: solved", "c4", "base", "target", "x [m]", "z [m]", "mm wide", "L 0.7955 m"):
+                self.assertIn(word, words)
+        self.assertEqual(polylines["none"], 2)  # the body and its centreline
+        self.assertGreater(polylines["near"], 2)
+        self.assertGreater(polylines["all"], polylines["near"])
+
+    def test_the_picture_is_a_png(self):
+        self.output(str(REPOSITORY / "scenes/plans/grasp_post.toml"), "--png", "plan.png")
+        self.assertEqual((self.folder / "plan.png").read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+        self.assertEqual([p.name for p in self.folder.iterdir()], ["plan.png"])
+
+    # ---- statuses
+
+    def test_a_free_way_needs_no_contact(self):
+        answer = self.answer(FREE)
+        self.assertEqual((answer["status"], len(answer["solutions"])), ("solved", 1))
+        self.assertIsNone(answer["solutions"][0]["min_clearance"])
+        self.assertEqual(answer["solutions"][0]["arcs"][0]["contact"], -1)
+
+    def test_base_or_target_in_an_obstacle_is_a_status(self):
+        self.assertEqual(self.answer(POST + "[[obstacle]]\ndisc = { x = 0.0, z = 0.0, radius = 0.05 }\n")["status"],
+                         "base_in_obstacle")
+        self.assertEqual(self.answer(POST + "[[obstacle]]\nbox = { x = [0, 0.2], z = [0.35, 0.45] }\n")["status"],
+                         "target_in_obstacle")
+
+    def test_strict_turns_no_solution_into_1(self):
+        file = self.write("max_length = 0.1\n" + FREE)
+        self.assertEqual(self.run_program(file).returncode, 0)
+        self.assertEqual(self.run_program(file, "--strict").returncode, 1)
+        self.assertIn("no_solution", self.run_program(file, "--strict").stdout)
+
+    def test_a_contact_listed_twice_counts_once(self):
+        text = (REPOSITORY / "scenes/plans/case_3.toml").read_text()
+        self.check_solutions(self.answer(text + "[[contact]]\ncorner = { x = 0.27, z = 0.48 }\n"), CASES["case_3"])
+
+    def test_the_budget_ends_the_search_as_partial(self):
+        text = (REPOSITORY / "scenes/plans/case_1.toml").read_text()
+        self.assertEqual(self.answer("max_arcs = 20\n" + text)["status"], "partial")
+
+    def test_contacts_may_be_named_by_obstacle_or_by_place(self):
+        boxed = FREE + "[[obstacle]]\nbox = { x = [-0.05, 0.1], z = [0.2, 0.3] }\n[[contact]]\n"
+        self.assertEqual(len(self.answer(boxed + "obstacle = 0\n")["contacts"]), 4)
+        near = self.answer(boxed + "point = { x = 0.1, z = 0.21 }\nslack = 0.02\n")
+        self.assertEqual([(c["x"], c["z"]) for c in near["contacts"]], [(0.1, 0.2)])
+        posts = self.answer(POST + "[[contact]]\npoint = { x = 0.05, z = 0.2 }\nslack = 0.01\n")
+        self.assertEqual(posts["contacts"], [{"x": 0.0, "z": 0.2, "radius": 0.05}])
+
+    # ---- bad input
+
+    def test_bad_files_are_refused_with_the_place(self):
+        box = FREE + "[[obstacle]]\n"
+        for text, wanted in (
+                ("", "must have one of: target, grasp"),
+                ("target = 3\n", "1: target = 3: must be a table of x, z"),
+                ("target = { x = 1 }\n", "1: target: z: is missing, must be in [-1e9, 1e9]"),
+                ("target = { x = nan, z = 1.0 }\n", "1: target: x = nan: must be in [-1e9, 1e9]"),
+                (FREE + "base = { x = inf, z = 0.0 }\n", "2: base: x = inf: must be in [-1e9, 1e9]"),
+                (FREE + "max_curvature = 0\n", "2: max_curvature = 0: must be positive, at most 1e9"),
+                (FREE + "max_length = 0.0\n", "2: max_length = 0: must be positive, at most 1e9"),
+                (FREE + "max_bend = 7.0\n", "2: max_bend = 7: must be in (0, 2 pi]"),
+                (FREE + "body_radius = -0.01\n", "2: body_radius = -0.01: must be in [0, 1e9]"),
+                (FREE + 'rule = "lose"\n', "2: rule = 'lose': must be one of: persistent, local"),
+                (FREE + "sections = 0\n", "2: sections = 0: must be an integer in [1, 10000000]"),
+                (FREE + "obstacles = 1\n", "2: unknown key 'obstacles', must be one of: name, base"),
+                (FREE + "obstacle = 1\n", "2: obstacle = 1: must be written as [[obstacle]]"),
+                (box, "2: obstacle 0: must have one of: box, polygon, disc"),
+                (box + "box = { x = [0, 0], z = [1, 2] }\n", "3: obstacle 0: box: x = "),
+                (box + "box = { x = [0, 1] }\n", "3: obstacle 0: box: z: is missing, must be [low, high]"),
+                (box + "disc = { x = 0, z = 1, radius = -1 }\n", "3: obstacle 0: disc: radius = -1: must be in [0, 1e9]"),
+                (box + "polygon = []\n", "2: obstacle 0: polygon: number of corners = 0, must be >= 3"),
+                (box + "polygon = [[0, 0], [1, 0]]\n", "2: obstacle 0: polygon: number of corners = 2, must be >= 3"),
+                (box + "polygon = [[0, 0], [1, 1], [1, 0], [0, 1]]\n",
+                 "2: obstacle 0: polygon: edges 0 and 2 cross or touch, must keep apart"),
+                (box + "polygon = [[0, 0], [1, 1], [nan, 0]]\n", "3: obstacle 0: polygon = "),
+                (box + "disc = { x = 0, z = 9, radius = 1 }\npolygon = [[0, 0], [1, 1], [0, 1]]\n",
+                 "2: obstacle 0: polygon and disc: must be one of them"),
+                (FREE + "[[contact]]\ncorner = { x = 0, y = 1 }\n", "3: contact 0: corner: unknown key 'y'"),
+                (FREE + "[[contact]]\nslack = 1.0\n", "2: contact 0: must have one of: corner, post, obstacle, point"),
+                (POST + "[[contact]]\nobstacle = 1\n", "5: contact 0: obstacle = 1: must be an integer in [0, 0]"),
+                (POST + "[[contact]]\npoint = { x = 1, z = 1 }\nslack = 0.0\n", "5: contact 0: point = "),
+                (POST + "[grasp]\nobject = 0\nwrap_angle = 1.0\n", "target and grasp: must be one of them"),
+                ("[grasp]\nobject = 0\nwrap_angle = 1.0\n", "2: grasp: object = 0: there is no obstacle"),
+                ("target = { x = 1, z = 1 \n", "")):
+            self.assertIn(wanted, self.refusal(text))
+        concave = "[[obstacle]]\npolygon = [[1, 0], [3, 0], [3, 2], [2, 1], [1, 2]]\n[grasp]\nobject = 0\nwrap_angle = "
+        done = self.run_program(self.write(concave + "1.0\n"))
+        self.assertEqual((done.returncode, done.stderr),
+                         (USAGE, "tendril: grasp: object = 0, must be a disc or a convex polygon\n"))
+        self.assertIn("wrap_angle = 7: must be in (0, 2 pi)", self.refusal(concave + "7.0\n"))
+
+    def test_bad_options_are_refused(self):
+        file = self.write(FREE)
+        for arguments, code, wanted in (
+                (("--refused", "some"), USAGE, "--refused: some: must be one of: none, near, all"),
+                (("--solution", "0"), USAGE, "--solution: 0: must be >= 1"),
+                (("--path", "o.csv", "--solution", "2"), USAGE, "--solution: 2: must be at most the number of solutions, 1"),
+                (("--spacing", "0"), USAGE, "--spacing: 0: must be in"),
+                (("--svg", "no/plan.svg"), IO, "no/plan.svg")):
+            done = self.run_program(file, *arguments)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+            self.assertIn(wanted, done.stderr)
+        self.assertIn("missing.toml: cannot be read", self.run_program("missing.toml").stderr)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+        print(__doc__.strip())
+        sys.exit(2 if len(sys.argv) < 2 else 0)
+    PROGRAM = str(Path(sys.argv.pop(1)).resolve())
+    unittest.main()
