@@ -14,10 +14,10 @@ namespace {
 using Eigen::Vector2d;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kFarthest = 1e9;         // [m]; squares stay finite by far
-constexpr double kDepthTolerance = 1e-7;  // [m]
-constexpr int kDepthStack = 64;           // halvings of an arc
-constexpr int kEntrySteps = 50;           // of a bisection
+constexpr double kFarthest = 1e9;           // [m]; squares stay finite by far
+constexpr double kDepthTolerance = 1e-7;    // [m]
+constexpr std::size_t kDepthPieces = 2048;  // of an arc; bounds the work where it follows an edge
+constexpr int kEntrySteps = 50;             // of a bisection
 
 std::string number(double value) {
   std::array<char, 32> text{};
@@ -177,22 +177,20 @@ double depth(const PlanarArc& arc, const Polygon& polygon) noexcept {
   const auto value = [&](double s) {
     return polygon_distance(polygon, arc.pose_at(s).position, nullptr);
   };
-  std::array<Piece, kDepthStack> stack{};
-  int count = 0;
-  stack[static_cast<std::size_t>(count++)] = {0.0, arc.length, value(0.0), value(arc.length)};
-  double best = std::min(stack[0].at_from, stack[0].at_to);
-  while (count > 0) {
-    const Piece piece = stack[static_cast<std::size_t>(--count)];
+  std::array<Piece, kDepthPieces> pieces;
+  std::size_t count = 0;
+  pieces[count++] = {0.0, arc.length, value(0.0), value(arc.length)};
+  double best = std::min(pieces[0].at_from, pieces[0].at_to);
+  // The longest pieces first, so that the bound on their number costs all of them alike.
+  for (std::size_t next = 0; next < count && count + 2 <= pieces.size(); ++next) {
+    const Piece piece = pieces[next];
     const double bound = 0.5 * (piece.at_from + piece.at_to - (piece.to - piece.from));
-    if (bound >= best - kDepthTolerance || count + 2 > kDepthStack) continue;
+    if (bound >= best - kDepthTolerance) continue;
     const double middle = 0.5 * (piece.from + piece.to);
     const double at_middle = value(middle);
     best = std::min(best, at_middle);
-    const Piece first{piece.from, middle, piece.at_from, at_middle};
-    const Piece second{middle, piece.to, at_middle, piece.at_to};
-    const bool first_is_deeper = piece.at_from < piece.at_to;  // it is looked at first
-    stack[static_cast<std::size_t>(count++)] = first_is_deeper ? second : first;
-    stack[static_cast<std::size_t>(count++)] = first_is_deeper ? first : second;
+    pieces[count++] = {piece.from, middle, piece.at_from, at_middle};
+    pieces[count++] = {middle, piece.to, at_middle, piece.at_to};
   }
   return best;
 }

@@ -61,7 +61,8 @@ class PlanarScene {
 
   /// Least distance between the obstacles and a body of `body_radius` round the arc [m]; negative
   /// where they overlap, infinite without obstacles. Exact (rounding) as long as the centreline
-  /// stays outside; where it enters a polygon the sign is exact and the depth is within 1e-7 m.
+  /// stays outside; where it enters a polygon the sign is exact and the depth is within
+  /// 1e-7 m, or length/1000 where it runs alongside an edge there.
   [[nodiscard]] double clearance(const PlanarArc& arc, double body_radius) const noexcept;
 
   /// The clearance with the obstacle that it belongs to.
