@@ -284,7 +284,7 @@ TEST_CASE("obstacles: neither their order nor the way they came there matters", 
   for (int i = 0; i < count; ++i) moved.set_pose(i, Isometry3d::Identity());
   for (int i = 0; i < count; ++i) moved.set_pose(i, list[static_cast<std::size_t>(i)].X_BO);
   CHECK(counter.count() == 0);
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 15; ++i) {
     const BodyArc arc = random_arc(random);
     const Clearance a = forwards.nearest(std::span(&arc, 1));
     const Clearance b = backwards.nearest(std::span(&arc, 1));
