@@ -239,8 +239,8 @@ void WrapController::update(const ArmMeasurement& measurement, std::span<const d
     next_memory[kStage] = static_cast<double>(next);
     next_memory[kStageTime] = 0.0;
   };
-  Eigen::Vector3d goal;  // of the tip
-  bool feeding = true;   // the first tip integral acts
+  Eigen::Vector3d goal = Eigen::Vector3d::Zero();  // of the tip
+  bool feeding = true;                             // the first tip integral acts
   bool pressing = false;
   double progress = 0.0;
 
