@@ -35,8 +35,8 @@ Winding read_winding(const Settings& settings) {
     if (!settings.has(name)) throw ModelError(std::string(name) + ": missing: must be given");
   }
   Winding winding;
-  winding.post_point = read_vector(settings, "post_point", {});
-  winding.post_axis = read_vector(settings, "post_axis", {});
+  winding.post_point = read_vector(settings, "post_point", Eigen::Vector3d::Zero());
+  winding.post_axis = read_vector(settings, "post_axis", Eigen::Vector3d::Zero());
   winding.post_radius = settings.number("post_radius", 0.03, {.low = 0.0, .open_low = true});
   winding.angle = settings.number("winding", 5.24, {.low = 0.0, .high = 60.0, .open_low = true});
   winding.exit_length =

@@ -12,7 +12,7 @@
 namespace tendril {
 namespace {
 
-constexpr std::size_t kChunk = 64;  // targets that a thread takes at a time
+constexpr std::size_t kChunk = 16;  // targets that a thread takes at a time
 
 using Clock = std::chrono::steady_clock;
 
