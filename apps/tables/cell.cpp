@@ -16,6 +16,7 @@
 #include "tendril/ik/section_polynomial.hpp"
 #include "tendril/ik/start_pose.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/planning/obstacle_solver.hpp"
 
 namespace tendril::tables {
 namespace {
@@ -253,6 +254,94 @@ class SectionCell final : public Cell {
   Measurement measurement_;
 };
 
+// ---- clutter
+// ---------------------------------------------------------------------------------------
+
+class ClutterCell final : public Cell {
+ public:
+  ClutterCell(const ClutterRow& row, const Method& method, std::int64_t samples)
+      : row_(row), method_(method), samples_(samples), robot_(clutter_robot(row.kind.sections)) {}
+
+  std::int64_t block_count() const override { return (samples_ + kProblems - 1) / kProblems; }
+
+  void run_block(std::int64_t block) override {
+    Measurement measurement;
+    if (method_.name == "obstacles") {
+      ObstacleSolver solver(robot_, {.position_tolerance = row_.tolerances.position,
+                                     .angle_tolerance = row_.tolerances.angle,
+                                     .body_radius = row_.kind.body_radius});
+      measure(block, measurement, [&](const ClutterProblem& problem, SectionStates start) {
+        const ObstacleResult result = solver.solve(problem.target, start, problem.obstacles);
+        return Answer{result.reached(), result.iterations, result.states};
+      });
+    } else {
+      AnySolver solver = solver_for(method_, robot_, row_.tolerances);
+      measure(block, measurement, [&](const ClutterProblem& problem, SectionStates start) {
+        const IkResult result = solver.solve(problem.target, start);
+        return Answer{result.converged(), result.iterations, result.states};
+      });
+    }
+    const std::scoped_lock lock(mutex_);
+    measurement_.merge(measurement);
+  }
+
+  std::variant<Measurement, Coverage> result() override { return std::move(measurement_); }
+
+ private:
+  static constexpr std::int64_t kProblems = 16;  // in a block
+
+  struct Answer {
+    bool claimed;
+    int iterations;
+    SectionStates states;
+  };
+
+  template <class Solve>
+  void measure(std::int64_t block, Measurement& measurement, Solve&& solve) const {
+    std::vector<SectionState> start(static_cast<std::size_t>(robot_.section_count()));
+    const std::int64_t end = std::min(samples_, (block + 1) * kProblems);
+    for (std::int64_t k = block * kProblems; k < end; ++k) {
+      const ClutterProblem problem =
+          clutter_problem(robot_, row_.kind, static_cast<std::uint64_t>(k));
+      straight_start(robot_, problem.target, {}, start);
+      const Clock::time_point begin = Clock::now();
+      const Answer answer = solve(problem, start);
+      const double time = seconds(Clock::now() - begin);
+      Outcome outcome{.claimed = answer.claimed,
+                      .iterations = answer.iterations,
+                      .time = time,
+                      .time_for_mean = time};
+      verify(robot_, answer.states, {}, problem.target, row_.tolerances, outcome);
+      const bool free = is_free(problem.obstacles, answer.states);
+      outcome.verified = outcome.verified && free;
+      // Others do not know of the balls: an answer among them is no claim.
+      if (method_.name != "obstacles") outcome.claimed = outcome.claimed && free;
+      measurement.add(outcome);
+    }
+  }
+
+  /// By dense sampling of the middle line, not by the solver's own clearance.
+  [[nodiscard]] bool is_free(const Obstacles& obstacles, SectionStates states) const {
+    constexpr int kPoints = 50;      // in a section
+    constexpr double kTouch = 1e-6;  // [m]
+    for (int i = 0; i < robot_.section_count(); ++i) {
+      for (int k = 1; k <= kPoints; ++k) {
+        const Eigen::Vector3d p =
+            backbone_pose(robot_, states, {}, i, static_cast<double>(k) / kPoints).translation();
+        if (obstacles.nearest(p).distance < row_.kind.body_radius - kTouch) return false;
+      }
+    }
+    return true;
+  }
+
+  const ClutterRow& row_;
+  const Method& method_;
+  std::int64_t samples_;
+  ContinuumRobot robot_;
+  std::mutex mutex_;
+  Measurement measurement_;
+};
+
 // ---- coverage
 // --------------------------------------------------------------------------------------
 
@@ -407,6 +496,8 @@ std::unique_ptr<Cell> make_cell(const Row& row, const Method& method, std::int64
     return std::make_unique<TipCell>(*tip, method, row.seed, samples);
   if (const auto* section = std::get_if<SectionProblem>(&row.problem))
     return std::make_unique<SectionCell>(*section, method, row.seed, samples);
+  if (const auto* clutter = std::get_if<ClutterRow>(&row.problem))
+    return std::make_unique<ClutterCell>(*clutter, method, samples);
   return std::make_unique<CoverageCell>(std::get<CoverageProblem>(row.problem).problem, method,
                                         samples, shared);
 }

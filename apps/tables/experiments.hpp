@@ -9,6 +9,7 @@
 #include "apps/tables/measurement.hpp"
 #include "tendril/ik/ik_result.hpp"
 #include "tendril/kinematics/random_states.hpp"
+#include "tendril/planning/clutter.hpp"
 
 // The published experiments as data: robots, targets, methods, tolerances and printed results.
 // Sources: [FABRIKx] sec. 3.1, tables 3.1-3.11; [FABRIKc] sec. 4 ("article"). Read this header
@@ -62,11 +63,18 @@ struct CoverageProblem {
   TipProblem problem;
 };
 
+/// Arms among balls (tendril/planning/clutter.hpp). Methods: `obstacles`, the ObstacleSolver; or a
+/// name of `make_solver`, which knows nothing of the balls. A success is free of them, too.
+struct ClutterRow {
+  ClutterClass kind;
+  Tolerances tolerances;
+};
+
 struct Row {
   std::string group;        ///< robot, or what else the row stands for
   std::string column = {};  ///< second label of rows that form a matrix; empty: none
   std::uint64_t seed = 0;
-  std::variant<TipProblem, SectionProblem, CoverageProblem> problem;
+  std::variant<TipProblem, SectionProblem, CoverageProblem, ClutterRow> problem;
   std::vector<Method> methods;
   [[nodiscard]] std::string name() const { return column.empty() ? group : group + " " + column; }
 };
@@ -86,7 +94,8 @@ struct Table {
   std::vector<std::string> statements = {};      ///< further numbers of the source
 };
 
-/// Every table, in the order of the source: 3.1, 3.3, 3.4, 3.5, 3.6, 3.9, 3.11, article.
+/// Every table, in the order of the source: 3.1, 3.3, 3.4, 3.5, 3.6, 3.9, 3.11, article; and
+/// clutter.
 [[nodiscard]] std::vector<std::string> table_names();
 
 /// Throws ModelError for another name; the text lists those that there are.

@@ -179,7 +179,7 @@ TEST_CASE("tables: wrong names and numbers are refused with what is allowed", "[
   CHECK_THROWS_WITH(
       run_tables({.tables = {"3.2"}}),
       "tables: 3.2: unknown table: must be one of 3.1, 3.3, 3.4, 3.5, 3.6, 3.9, 3.11, "
-      "article");
+      "article, clutter");
   CHECK_THROWS_WITH(run_tables({.tables = {"3.6"}, .methods = {"newton"}}),
                     Contains("newton") && Contains("must be one of") && Contains("fabrikx"));
   CHECK_THROWS_WITH(run_tables({.samples = 0}), Contains("samples = 0, must be in [1, "));
