@@ -142,8 +142,7 @@ WrapController::WrapController(const ControllerContext& context)
       states_(static_cast<std::size_t>(robot_.section_count())),
       candidate_(states_.size()),
       q_last_(robot_.coordinate_count()),
-      q_candidate_(robot_.coordinate_count()),
-      scratch_(robot_.coordinate_count()) {
+      q_candidate_(robot_.coordinate_count()) {
   const double feed_limit = robot_.base().feed_limit;
   if (feed_end_ <= 0.0 || feed_end_ > feed_limit) {
     std::ostringstream text;

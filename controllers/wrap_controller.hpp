@@ -58,10 +58,10 @@ class WrapController final : public Controller {
   double feed_end_, tight_feed_;
   ShapeFit fit_;
   TipIntegral integral_, press_integral_;
-  Eigen::VectorXd q_loose_, q_tight_;               // at the end of feeding, and drawn tight
-  Eigen::Vector3d tight_tip_;                       // planned tip of the latter
-  std::vector<SectionState> states_, candidate_;    // scratch
-  Eigen::VectorXd q_last_, q_candidate_, scratch_;  // scratch
+  Eigen::VectorXd q_loose_, q_tight_;             // at the end of feeding, and drawn tight
+  Eigen::Vector3d tight_tip_;                     // planned tip of the latter
+  std::vector<SectionState> states_, candidate_;  // scratch
+  Eigen::VectorXd q_last_, q_candidate_;          // scratch
 };
 
 }  // namespace tendril
