@@ -7,8 +7,11 @@ target_compile_options(tendril_warnings INTERFACE
 add_library(tendril_codegen INTERFACE)
 target_compile_options(tendril_codegen INTERFACE -ffp-contract=off)
 if(TENDRIL_SANITIZE)
+  # -O1: several times faster than -O0 and as strict. The instrumented code makes g++ 12 see uses of
+  # uninitialised and overlapping memory that are none; release builds keep those warnings.
   target_compile_options(tendril_codegen INTERFACE
-    -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+    -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  target_compile_options(tendril_warnings INTERFACE -Wno-maybe-uninitialized -Wno-restrict)
   target_link_options(tendril_codegen INTERFACE -fsanitize=address,undefined)
 endif()
 
