@@ -5,12 +5,25 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "controllers/settings.hpp"
 #include "tendril/ik/ik_result.hpp"
 #include "tendril/kinematics/continuum_robot.hpp"
 
 namespace tendril {
+
+/// A place where the arm touches something else; base frame.
+struct MeasuredContact {
+  Eigen::Vector3d position = Eigen::Vector3d::Zero();  ///< [m]
+  Eigen::Vector3d normal = Eigen::Vector3d::UnitX();   ///< unit, towards the arm
+  double depth = 0.0;                                  ///< overlap [m]
+  double arc_length = 0.0;  ///< of the touching link's middle along the arm, from its root [m]
+  bool is_guide = false;    ///< with the guide that feeds the arm
+};
+
+/// Most contacts that are handed on in one step; of more, those nearest to the base.
+inline constexpr int kMaxMeasuredContacts = 64;
 
 /// What a controller sees of the arm in one step. Everything is in the robot's base frame B (the
 /// body `base`, to which the feed and the arm are mounted) and in SI units. `n` is the robot's
@@ -27,13 +40,22 @@ struct ArmMeasurement {
   /// Tip shift [m] that gravity causes by bending the inside of the sections unevenly, predicted
   /// from the measured shape; zero where every link is compensated by its own servo.
   Eigen::Vector3d sag = Eigen::Vector3d::Zero();
+  /// Of this step's positions, by arc length; only for a controller that `senses_contacts`.
+  std::vector<MeasuredContact> contacts;
+  /// 6 x (n + 1): derivative of the tip pose at rest, rows as above, with respect to the commanded
+  /// q and the feed, present contacts kept; only for a controller that `senses_contacts`.
+  /// docs/derivations-control.md, "Commands of an arm in contact".
+  Eigen::Matrix<double, 6, Eigen::Dynamic> tip_response;
   double feed_force = 0.0;  ///< force of the feed servo [N]; 0 without a feed
   bool has_target = false;  ///< a target body is configured
   Eigen::Isometry3d X_BG = Eigen::Isometry3d::Identity();  ///< its pose
 
   explicit ArmMeasurement(int n)
       : q(Eigen::VectorXd::Zero(n)),
-        tip_jacobian(Eigen::Matrix<double, 6, Eigen::Dynamic>::Zero(6, n + 2)) {}
+        tip_jacobian(Eigen::Matrix<double, 6, Eigen::Dynamic>::Zero(6, n + 2)),
+        tip_response(Eigen::Matrix<double, 6, Eigen::Dynamic>::Zero(6, n + 1)) {
+    contacts.reserve(kMaxMeasuredContacts);
+  }
 };
 
 /// What a controller asks for in one step. The plugin adds what the servos need (velocity and
@@ -69,6 +91,9 @@ struct ControllerReport {
   double angle_error =
       0.0;                ///< angle of the measured tip from the wanted direction [rad]; 0 if free
   double progress = 0.0;  ///< of the task, 0..1
+  int contacts_expected = 0;  ///< contacts that a plan has at this moment
+  int contacts_made = 0;      ///< of these, those that are there
+  int contacts_lost = 0;      ///< of these, those that were there and are no longer
   Eigen::Vector3d target =
       Eigen::Vector3d::Zero();  ///< where the task wants the tip now, base frame [m]
 };
@@ -95,6 +120,8 @@ class Controller {
   virtual void update(const ArmMeasurement& measurement, std::span<const double> memory,
                       std::span<double> next_memory, ArmCommand& command,
                       ControllerReport& report) = 0;
+  /// Whether it needs contacts and tip_response in its measurement.
+  [[nodiscard]] virtual bool senses_contacts() const noexcept { return false; }
   /// Points of the path that the task follows, base frame, for drawing; at most `points.size()`.
   /// Returns how many were written.
   [[nodiscard]] virtual int path(std::span<const double> /*memory*/,
@@ -107,8 +134,12 @@ class Controller {
 struct ControllerContext {
   const ContinuumRobot& robot;
   const Settings& settings;
-  double timestep;          ///< of the simulation [s]
-  double feed_force_limit;  ///< of the feed servo [N]; infinity without one
+  double timestep;                 ///< of the simulation [s]
+  double feed_force_limit;         ///< of the feed servo [N]; infinity without one
+  double guide_length = 0.0;       ///< of the guide that the arm is fed through [m]; 0: none
+  double guide_play = 0.0;         ///< between body and guide on each side [m]
+  double body_radius = 0.0;        ///< largest of the arm's sections [m]
+  double bending_stiffness = 0.0;  ///< EI of the arm's last section [N m^2]
 };
 
 }  // namespace tendril

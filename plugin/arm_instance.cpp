@@ -36,6 +36,19 @@ RobotDescription read_robot(const Settings& settings) {
   return parse_robot(text, "robot");
 }
 
+ControllerContext controller_context(const RobotDescription& description,
+                                     const ContinuumRobot& robot, const Settings& settings,
+                                     double timestep, double feed_force_limit) {
+  ControllerContext context{robot, settings, timestep, feed_force_limit};
+  context.guide_length = description.base_physics.guide_length;
+  context.guide_play = description.base_physics.guide_play;
+  context.bending_stiffness = description.physics.back().bending_stiffness;
+  for (const SectionPhysics& physics : description.physics) {
+    context.body_radius = std::max(context.body_radius, physics.radius);
+  }
+  return context;
+}
+
 /// Name of the target body: as set, else the controller's default ("": it needs none).
 std::string_view target_name(const Settings& settings, const ControllerKind& kind) {
   if (settings.has("target")) return settings.text("target");
@@ -80,9 +93,12 @@ ArmInstance::ArmInstance(const mjModel* m, int instance, const ControllerKind& k
 
   base_body_ = require(m, mjOBJ_BODY, names::kBase);
   tip_site_ = require(m, mjOBJ_SITE, names::kTip);
+  double root_distance = 0.0;
   for (int i = 0; i < robot_->section_count(); ++i) {
-    bind_section(m, *robot_, i, description.physics[static_cast<std::size_t>(i)].links);
+    bind_section(m, description, i, root_distance);
+    root_distance += robot_->section(i).length() + robot_->section(i).variable_length() / 2.0;
   }
+  guide_length_ = description.base_physics.guide_length;
   if (robot_->base().feed_limit > 0.0) feed_ = bind_base(m, names::kFeed);
   if (robot_->base().spin) spin_ = bind_base(m, names::kSpin);
 
@@ -104,17 +120,19 @@ ArmInstance::ArmInstance(const mjModel* m, int instance, const ControllerKind& k
   if (feed_.actuator >= 0 && m->actuator_forcelimited[feed_.actuator]) {
     feed_force_limit = m->actuator_forcerange[2 * feed_.actuator + 1];
   }
-  controller_ = kind.make({*robot_, settings, m->opt.timestep, feed_force_limit});
+  controller_ = kind.make(
+      controller_context(description, *robot_, settings, m->opt.timestep, feed_force_limit));
 
   const int n = robot_->coordinate_count();
   measurement_ = ArmMeasurement(n);
   command_ = ArmCommand(n);
-  next_state_.assign(static_cast<std::size_t>(controller_->memory_size()) + kOwnState, 0.0);
+  next_state_.assign(static_cast<std::size_t>(controller_->memory_size()) + own_size(*robot_), 0.0);
   if (m->plugin_statenum[instance] != static_cast<int>(next_state_.size())) {
     throw ModelError(
         "the model was compiled with another configuration of this controller: compile it again");
   }
   controller_->reset(next_memory());
+  if (controller_->senses_contacts()) bind_contacts(m);
   joint_gravity_.assign(static_cast<std::size_t>(m->njnt), 0.0);
   load_ = Eigen::VectorXd::Zero(n);
 
@@ -126,10 +144,11 @@ ArmInstance::ArmInstance(const mjModel* m, int instance, const ControllerKind& k
 
 int ArmInstance::state_size(const mjModel* m, int instance, const ControllerKind& kind) {
   const Settings settings = read_settings(m, instance, kind);
-  const ContinuumRobot robot = read_robot(settings).kinematics();
-  const auto controller =
-      kind.make({robot, settings, m->opt.timestep, std::numeric_limits<double>::infinity()});
-  return controller->memory_size() + static_cast<int>(kOwnState);
+  const RobotDescription description = read_robot(settings);
+  const ContinuumRobot robot = description.kinematics();
+  const auto controller = kind.make(controller_context(
+      description, robot, settings, m->opt.timestep, std::numeric_limits<double>::infinity()));
+  return controller->memory_size() + static_cast<int>(own_size(robot));
 }
 
 int ArmInstance::sensor_dimension(const mjModel* m, int instance, int sensor,
@@ -154,14 +173,34 @@ int ArmInstance::require(const mjModel* m, mjtObj type, const std::string& name)
   return id;
 }
 
-void ArmInstance::bind_section(const mjModel* m, const ContinuumRobot& robot, int i, int links) {
-  const LinkLayout layout = link_layout(robot.section(i), links);
-  coordinates_.push_back(bind_coordinate(m, i + 1, links, 'y', layout.bend_share, 1.0));   // u
-  coordinates_.push_back(bind_coordinate(m, i + 1, links, 'x', layout.bend_share, -1.0));  // v
-  if (robot.section(i).is_extensible()) {
+void ArmInstance::bind_section(const mjModel* m, const RobotDescription& description, int i,
+                               double start) {
+  const Section& section = robot_->section(i);
+  const int links = description.physics[static_cast<std::size_t>(i)].links;
+  const LinkLayout layout = link_layout(section, links);
+  coordinates_.push_back(bind_coordinate(m, i + 1, links, 'y', layout.bend_share, 1.0));  // u
+  coordinates_.push_back(description.planar
+                             ? Coordinate{}  // v: a planar arm has no joints for it
+                             : bind_coordinate(m, i + 1, links, 'x', layout.bend_share, -1.0));
+  if (section.is_extensible()) {
     Coordinate extension = bind_coordinate(m, i + 1, links, 'z', layout.length, 1.0);
-    extension.offset = robot.section(i).variable_length() / 2;
+    extension.offset = section.variable_length() / 2;
     coordinates_.push_back(std::move(extension));
+  }
+  const double rest_length = section.length() + section.variable_length() / 2.0;
+  for (auto k = static_cast<std::size_t>(robot_->coordinate_index(i)); k < coordinates_.size();
+       ++k) {
+    std::size_t next = 0;
+    for (int j = 0; j < links; ++j) {
+      const double length = layout.length[static_cast<std::size_t>(j)] * rest_length;
+      auto& joints = coordinates_[k].joints;
+      if (next < joints.size() && joints[next].link == j) {
+        joints[next].start = start;
+        joints[next++].length = length;
+      }
+      start += length;
+    }
+    start -= rest_length;
   }
 }
 
@@ -183,7 +222,7 @@ ArmInstance::Coordinate ArmInstance::bind_coordinate(const mjModel* m, int secti
     const int joint = require(m, mjOBJ_JOINT, name);
     const int actuator = coordinate.actuator >= 0 ? -1 : require(m, mjOBJ_ACTUATOR, name);
     coordinate.joints.push_back({joint, m->jnt_qposadr[joint], m->jnt_dofadr[joint],
-                                 m->jnt_bodyid[joint], share, actuator});
+                                 m->jnt_bodyid[joint], j - 1, share, actuator, 0.0, 0.0});
     compliance += 1.0 / m->jnt_stiffness[joint];
   }
   coordinate.stiffness = compliance > 0.0 ? 1.0 / compliance : 0.0;
@@ -193,6 +232,39 @@ ArmInstance::Coordinate ArmInstance::bind_coordinate(const mjModel* m, int secti
 ArmInstance::BaseJoint ArmInstance::bind_base(const mjModel* m, const char* name) const {
   const int joint = require(m, mjOBJ_JOINT, name);
   return {joint, m->jnt_qposadr[joint], m->jnt_dofadr[joint], require(m, mjOBJ_ACTUATOR, name)};
+}
+
+/// The joints in the order of the chain, with what drives them.
+void ArmInstance::bind_contacts(const mjModel* m) {
+  std::vector<DrivenJoint> joints;
+  for (int k = 0; k < static_cast<int>(coordinates_.size()); ++k) {
+    const Coordinate& coordinate = coordinates_[static_cast<std::size_t>(k)];
+    for (const LinkJoint& link : coordinate.joints) {
+      const double joint_stiffness = m->jnt_stiffness[link.joint];
+      const double own_servo =
+          link.actuator >= 0 ? -m->actuator_biasprm[link.actuator * mjNBIAS + 1] : 0.0;
+      const double gain =
+          link.actuator >= 0
+              ? coordinate.sign * link.share * m->actuator_gainprm[link.actuator * mjNGAIN]
+              : coordinate.sign * m->actuator_gainprm[coordinate.actuator * mjNGAIN];
+      joints.push_back({link.joint, link.dof, link.body, k, link.start, link.length, gain,
+                        joint_stiffness + own_servo});
+    }
+  }
+  std::sort(joints.begin(), joints.end(),
+            [](const DrivenJoint& a, const DrivenJoint& b) { return a.dof < b.dof; });
+  std::vector<DrivenTendon> tendons;
+  for (int k = 0; k < static_cast<int>(coordinates_.size()); ++k) {
+    const int actuator = coordinates_[static_cast<std::size_t>(k)].actuator;
+    if (actuator < 0) continue;
+    DrivenTendon tendon{{}, -m->actuator_biasprm[actuator * mjNBIAS + 1]};
+    for (std::size_t i = 0; i < joints.size(); ++i) {
+      if (joints[i].coordinate == k) tendon.joints.push_back(static_cast<int>(i));
+    }
+    if (tendon.servo_gain > 0.0) tendons.push_back(std::move(tendon));
+  }
+  contacts_.emplace(m, std::move(joints), std::move(tendons), base_body_, feed_.joint,
+                    robot_->coordinate_count(), guide_length_);
 }
 
 void ArmInstance::reset(mjtNum* plugin_state) noexcept {
@@ -300,6 +372,12 @@ void ArmInstance::measure(const mjModel* m, const mjData* d) noexcept {
     out.tip_jacobian.col(n + 1).head<3>().noalias() = R_WB.transpose() * axis.cross(p_WE - anchor);
     out.tip_jacobian.col(n + 1).tail<3>().noalias() = R_WB.transpose() * axis;
   }
+  if (contacts_) {
+    contacts_->measure(m, d, tip_site_,
+                       std::span(d->plugin_state + state_address_, next_state_.size())
+                           .subspan(memory_size() + kCommand),
+                       out);
+  }
   out.has_target = target_mocap_ >= 0;
   if (out.has_target) {
     const ConstVector3 p_WG(d->mocap_pos + 3 * target_mocap_);
@@ -353,8 +431,10 @@ void ArmInstance::write_controls(const mjModel* m, mjData* d) noexcept {
     } else {
       for (const LinkJoint& link : coordinate.joints) {
         const ServoGains servo = gains(m, link.actuator, m->dof_damping[link.dof]);
+        const double part =
+            guide_exposure(guide_length_, measurement_.base.feed, link.start, link.length).part;
         const double setpoint =
-            coordinate.sign * link.share * (wanted + lead * servo.lag * command_.q_rate[k]) -
+            coordinate.sign * part * link.share * (wanted + lead * servo.lag * command_.q_rate[k]) -
             joint_gravity_[static_cast<std::size_t>(link.joint)] / servo.gain;
         set(link.actuator,
             unsaturated(m, link.actuator, setpoint, d->qpos[link.qpos], d->qvel[link.dof]));
@@ -395,6 +475,8 @@ void ArmInstance::compute(const mjModel* m, mjData* d) {
                       std::isfinite(command_.base.feed) && std::isfinite(command_.base.spin) &&
                       std::isfinite(command_.feed_rate);
   if (!finite) throw std::runtime_error("the controller's command is not finite");
+  for (Eigen::Index k = 0; k < command_.q.size(); ++k)
+    next_own(kCommand + static_cast<std::size_t>(k)) = command_.q[k];
   write_controls(m, d);
 }
 
@@ -408,6 +490,9 @@ ArmInstance::Quantity ArmInstance::quantity_of(std::string_view name) noexcept {
   if (name == "tip_error") return Quantity::TipError;
   if (name == "angle_error") return Quantity::AngleError;
   if (name == "progress") return Quantity::Progress;
+  if (name == "contacts_expected") return Quantity::ContactsExpected;
+  if (name == "contacts_made") return Quantity::ContactsMade;
+  if (name == "contacts_lost") return Quantity::ContactsLost;
   if (name == "target") return Quantity::Target;
   if (name == "command") return Quantity::Command;
   if (name == "measured") return Quantity::Measured;
@@ -432,6 +517,15 @@ void ArmInstance::write_sensors(const mjModel*, mjData* d) const noexcept {
         break;
       case Quantity::Progress:
         *out = report_.progress;
+        break;
+      case Quantity::ContactsExpected:
+        *out = report_.contacts_expected;
+        break;
+      case Quantity::ContactsMade:
+        *out = report_.contacts_made;
+        break;
+      case Quantity::ContactsLost:
+        *out = report_.contacts_lost;
         break;
       case Quantity::Target:
         std::copy_n(report_.target.data(), 3, out);

@@ -3,13 +3,16 @@
 #include <mujoco/mujoco.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "controllers/controller.hpp"
+#include "plugin/contact_response.hpp"
 #include "plugin/controller_plugin.hpp"
+#include "tendril/mjcf/robot_file.hpp"
 
 namespace tendril {
 
@@ -45,8 +48,10 @@ class ArmInstance {
   /// A hinge or slide with its part of the section's bend or length.
   struct LinkJoint {
     int joint, qpos, dof, body;
+    int link;  // of its section, from 0
     double share;
-    int actuator;  // its own servo, or -1
+    int actuator;          // its own servo, or -1
+    double start, length;  // of the link along the straight arm, from its root [m]
   };
   /// One coordinate (u, v or s) of a section: the joints that it is the sum of, and their servo.
   struct Coordinate {
@@ -71,6 +76,9 @@ class ArmInstance {
     TipError,
     AngleError,
     Progress,
+    ContactsExpected,
+    ContactsMade,
+    ContactsLost,
     Target,
     Command,
     Measured,
@@ -81,9 +89,10 @@ class ArmInstance {
     int address;
   };
 
-  void bind_section(const mjModel* m, const ContinuumRobot& robot, int i, int links);
+  void bind_section(const mjModel* m, const RobotDescription& description, int i, double start);
   Coordinate bind_coordinate(const mjModel* m, int section, int links, char axis,
                              const std::vector<double>& shares, double sign);
+  void bind_contacts(const mjModel* m);
   [[nodiscard]] BaseJoint bind_base(const mjModel* m, const char* name) const;
   [[nodiscard]] int require(const mjModel* m, mjtObj type, const std::string& name) const;
   /// The setpoint nearest to `wanted` for which the servo stays inside its force range at the
@@ -93,21 +102,26 @@ class ArmInstance {
                                           double position, double velocity) noexcept;
   [[nodiscard]] static ServoGains gains(const mjModel* m, int actuator,
                                         double joint_damping) noexcept;
-  // plugin_state: the controller's memory, then what the instance itself must remember.
-  static constexpr std::size_t kOwnState = 2;
-  enum OwnSlot : std::size_t { kFault, kFeedSetpoint };
-  [[nodiscard]] std::span<const double> memory(const mjData* d) const noexcept {
-    return {d->plugin_state + state_address_, next_state_.size() - kOwnState};
+  // plugin_state: the controller's memory, then what the instance itself must remember; from
+  // kCommand on the last commanded q.
+  enum OwnSlot : std::size_t { kFault, kFeedSetpoint, kCommand };
+  [[nodiscard]] static std::size_t own_size(const ContinuumRobot& robot) noexcept {
+    return kCommand + static_cast<std::size_t>(robot.coordinate_count());
   }
-  [[nodiscard]] double own(const mjData* d, OwnSlot slot) const noexcept {
-    return d->plugin_state[static_cast<std::size_t>(state_address_) + next_state_.size() -
-                           kOwnState + slot];
+  [[nodiscard]] std::size_t memory_size() const noexcept {
+    return next_state_.size() - own_size(*robot_);
+  }
+  [[nodiscard]] std::span<const double> memory(const mjData* d) const noexcept {
+    return {d->plugin_state + state_address_, memory_size()};
+  }
+  [[nodiscard]] double own(const mjData* d, std::size_t slot) const noexcept {
+    return d->plugin_state[static_cast<std::size_t>(state_address_) + memory_size() + slot];
   }
   [[nodiscard]] std::span<double> next_memory() noexcept {
-    return {next_state_.data(), next_state_.size() - kOwnState};
+    return {next_state_.data(), memory_size()};
   }
-  [[nodiscard]] double& next_own(OwnSlot slot) noexcept {
-    return next_state_[next_state_.size() - kOwnState + slot];
+  [[nodiscard]] double& next_own(std::size_t slot) noexcept {
+    return next_state_[memory_size() + slot];
   }
   /// What comes next is what is now, until something changes it.
   void keep_state(const mjData* d) noexcept;
@@ -124,6 +138,8 @@ class ArmInstance {
   bool gravity_compensation_ = true, velocity_feed_forward_ = true;
   std::vector<Coordinate> coordinates_;
   BaseJoint feed_, spin_;
+  double guide_length_ = 0.0;
+  std::optional<ContactResponse> contacts_;  // if the controller senses them
   std::vector<Sensor> sensors_;
 
   bool fault_told_ = false;  // only saves repeated warnings

@@ -2,7 +2,7 @@
 
 #include "controllers/follow_controller.hpp"
 #include "controllers/reach_controller.hpp"
-#include "controllers/wrap_controller.hpp"
+#include "controllers/wind_controller.hpp"
 #include "plugin/controller_plugin.hpp"
 #include "plugin/file_decoder.hpp"
 
@@ -10,5 +10,5 @@ mjPLUGIN_LIB_INIT(tendril) {
   tendril::register_file_decoder();
   tendril::register_controller<tendril::ReachController>("tendril.reach");
   tendril::register_controller<tendril::FollowController>("tendril.follow");
-  tendril::register_controller<tendril::WrapController>("tendril.wrap");
+  tendril::register_controller<tendril::WindController>("tendril.wind");
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 #include <numbers>
+#include <span>
 #include <string_view>
 
 #include "tendril/mjcf/xml_text.hpp"
@@ -26,7 +27,8 @@ std::string section_end(int i) { return fmt::format("s{}_end", i); }
 
 namespace {
 
-/// Axis of bending; the hinges of one axis sum to a coordinate of the section.
+/// Axes of bending; the hinges of one axis sum to a coordinate of the section. Planar robots have
+/// the last one alone.
 constexpr std::array<char, 2> kBendAxes{'x', 'y'};
 
 /// A telescopic link never gets shorter than this part of its rest length.
@@ -163,6 +165,7 @@ class Writer {
     tendons();
     actuators();
     sensors();
+    start();
     line("</mujoco>");
     return std::move(text_);
   }
@@ -177,13 +180,19 @@ class Writer {
 
   [[nodiscard]] bool has_controller() const { return !robot_.controller.plugin.empty(); }
   [[nodiscard]] bool section_servos() const { return robot_.compliance == Compliance::Section; }
+  [[nodiscard]] bool has_guide() const { return robot_.base_physics.guide_length > 0.0; }
+  /// Those that the robot has.
+  [[nodiscard]] std::span<const char> bend_axes() const {
+    return std::span(kBendAxes).subspan(robot_.planar ? 1 : 0);
+  }
   [[nodiscard]] bool has_feed() const { return robot_.base.feed_limit > 0.0; }
   [[nodiscard]] bool has_carriage() const { return has_feed() || robot_.base.spin; }
 
   [[nodiscard]] int tendon_count() const {
     int count = 0;
     for (const SectionParameters& section : robot_.sections) {
-      count += (section_servos() ? 2 : 0) + (section.variable_length > 0.0 ? 1 : 0);
+      count += (section_servos() ? static_cast<int>(bend_axes().size()) : 0) +
+               (section.variable_length > 0.0 ? 1 : 0);
     }
     return count;
   }
@@ -209,6 +218,7 @@ class Writer {
       line("      <plugin plugin=\"{}\" instance=\"{}\"/>",
            mjcf_detail::xml_escaped(robot_.controller.plugin), names::kController);
     }
+    if (has_guide()) guide();
     if (has_carriage()) carriage();
     mount();
     chain();
@@ -228,6 +238,28 @@ class Writer {
     }
     if (robot_.base.spin) {
       line("      <joint name=\"{}\" type=\"hinge\" axis=\"0 0 1\"/>", names::kSpin);
+    }
+  }
+
+  /// Frictionless walls on both sides of every axis of bending, from the base to the guide's end.
+  void guide() {
+    const BasePhysics& physics = robot_.base_physics;
+    double radius = 0.0;
+    for (const Link& link : chain_) radius = std::max(radius, link.radius);
+    const double inside = radius + physics.guide_play;
+    const double half_wall = radius / 2.0;
+    const double half_length = physics.guide_length / 2.0;
+    for (const char axis : bend_axes()) {
+      for (const double side : {1.0, -1.0}) {
+        const double place = side * (inside + half_wall);
+        line(
+            "      <geom name=\"guide_{}{}\" type=\"box\" pos=\"{} {} {}\" size=\"{} {} {}\" "
+            "contype=\"2\" conaffinity=\"1\" priority=\"1\" friction=\"0\" solref=\"0.004 1\" "
+            "solimp=\"0.95 0.99 0.0005\" group=\"1\" rgba=\"0.25 0.25 0.28 0.5\"/>",
+            axis == 'y' ? 'x' : 'y', side > 0.0 ? '+' : '-', axis == 'y' ? place : 0.0,
+            axis == 'y' ? 0.0 : place, half_length, axis == 'y' ? half_wall : inside,
+            axis == 'y' ? inside : half_wall, half_length);
+      }
     }
   }
 
@@ -268,7 +300,9 @@ class Writer {
     line("        <inertial pos=\"0 0 0\" mass=\"{0}\" diaginertia=\"{1} {1} {2}\"/>", link.mass,
          across, link.mass * r2 / 2.0);
     if (link.slide_first) slide(link);
-    if (link.has_hinges()) {
+    if (link.has_hinges() && robot_.planar) {
+      hinge(link, 'y');
+    } else if (link.has_hinges()) {
       hinge(link, link.x_first ? 'x' : 'y');
       hinge(link, link.x_first ? 'y' : 'x');
     }
@@ -328,7 +362,7 @@ class Writer {
     for (std::size_t i = 0; i < robot_.sections.size(); ++i) {
       const SectionPhysics& physics = robot_.physics[i];
       const int section = static_cast<int>(i) + 1;
-      for (const char axis : kBendAxes) {
+      for (const char axis : bend_axes()) {
         if (!section_servos()) break;
         open_tendon(names::bend(section, axis), physics.bend_damping_time * physics.bend_gain);
         for (const Link& link : chain_) {
@@ -378,7 +412,7 @@ class Writer {
     const double range =
         std::max(kBendCommandMargin * robot_.sections[i].bend_angle_limit, kSmallestBendCommand);
     if (section_servos()) {
-      for (const char axis : kBendAxes) {
+      for (const char axis : bend_axes()) {
         const std::string name = names::bend(section, axis);
         servo(name, "tendon", physics.bend_gain, section_stiffness(robot_, i),
               physics.bend_damping_time, range, physics.bend_torque_limit);
@@ -386,7 +420,7 @@ class Writer {
     } else {
       for (const Link& link : chain_) {
         if (link.section != section || !link.has_hinges()) continue;
-        for (const char axis : kBendAxes) {
+        for (const char axis : bend_axes()) {
           servo(names::hinge(section, link.index, axis), "joint",
                 physics.bend_gain / link.bend_share, link.hinge_stiffness,
                 physics.bend_damping_time, range * link.bend_share, physics.bend_torque_limit);
@@ -412,11 +446,49 @@ class Writer {
         limit);
   }
 
+  /// Keyframe `start`: every hinge takes the turn of the arcs along its link.
+  void start() {
+    if (!robot_.start) return;
+    std::string qpos;
+    const auto add = [&qpos](double value) {
+      fmt::format_to(std::back_inserter(qpos), "{}{}", qpos.empty() ? "" : " ",
+                     mjcf_detail::printed(value));
+    };
+    if (has_feed()) add(robot_.start->feed);
+    if (robot_.base.spin) add(0.0);
+    // Of the link's start, from where the arcs begin [m].
+    double place = has_guide() ? robot_.start->feed - robot_.base_physics.guide_length : 0.0;
+    for (const Link& link : chain_) {
+      const double turn = turn_of_start(place + link.length) - turn_of_start(place);
+      place += link.length;
+      if (link.has_slide() && link.slide_first) add(0.0);
+      if (link.has_hinges() && robot_.planar) {
+        add(turn);
+      } else if (link.has_hinges()) {
+        add(link.x_first ? 0.0 : turn);
+        add(link.x_first ? turn : 0.0);
+      }
+      if (link.has_slide() && !link.slide_first) add(0.0);
+    }
+    line("  <keyframe>\n    <key name=\"{}\" qpos=\"{}\"/>\n  </keyframe>", names::kStart, qpos);
+  }
+
+  /// Heading of the start pose's arcs at arc length s [rad]; 0 before them, constant beyond them.
+  [[nodiscard]] double turn_of_start(double s) const {
+    double turn = 0.0;
+    for (const auto& [curvature, length] : robot_.start->arcs) {
+      turn += curvature * std::clamp(s, 0.0, length);
+      s -= length;
+    }
+    return turn;
+  }
+
   void sensors() {
     if (!has_controller()) return;
     line("  <sensor>");
-    for (const std::string_view name : {"status", "iterations", "tip_error", "angle_error",
-                                        "progress", "target", "command", "measured"}) {
+    for (const std::string_view name :
+         {"status", "iterations", "tip_error", "angle_error", "progress", "contacts_expected",
+          "contacts_made", "contacts_lost", "target", "command", "measured"}) {
       line("    <plugin name=\"{}\" plugin=\"{}\" instance=\"{}\"/>", name,
            mjcf_detail::xml_escaped(robot_.controller.plugin), names::kController);
     }

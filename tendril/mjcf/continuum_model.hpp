@@ -32,6 +32,7 @@ inline constexpr const char* kController = "controller";  ///< plugin instance
 [[nodiscard]] std::string bend(int i, char axis);
 /// Tendon and actuator "s1_z" of an extensible section.
 [[nodiscard]] std::string length(int i);
+inline constexpr const char* kStart = "start";  ///< keyframe of the file's start pose
 /// Site "s1_end", z along the backbone.
 [[nodiscard]] std::string section_end(int i);
 }  // namespace names
@@ -76,7 +77,12 @@ struct LinkLayout {
 ///
 /// With a controller the instance `controller` has the config keys `robot` (the TOML text) and the
 /// settings of the file; it is a plugin of body `base` and backs the sensors `status`,
-/// `iterations`, `tip_error`, `angle_error`, `progress`, `target`, `command`, `measured`.
+/// `iterations`, `tip_error`, `angle_error`, `progress`, `contacts_expected`, `contacts_made`,
+/// `contacts_lost`, `target`, `command`, `measured`.
+///
+/// A planar robot has the y hinges alone. A guide is two frictionless boxes for every axis of
+/// bending, `guide_x+`, `guide_x-` (`guide_y+`, `guide_y-`), fixed to the base. With a start pose
+/// there is a keyframe `start`.
 ///
 /// Source: docs/derivations-links.md, "Links for a section". Held by: continuum_model_test,
 /// arc_fidelity_test.

@@ -24,15 +24,19 @@ using mjcf_detail::kPositive;
 using mjcf_detail::Lines;
 using mjcf_detail::parse_toml;
 
-constexpr std::array<std::string_view, 7> kTopKeys{
-    "kind", "name", "compliance", "self_collision", "base", "section", "controller"};
-constexpr std::array<std::string_view, 7> kBaseKeys{"feed",
+constexpr std::array<std::string_view, 9> kTopKeys{"kind",    "name",           "compliance",
+                                                   "planar",  "self_collision", "base",
+                                                   "section", "start",          "controller"};
+constexpr std::array<std::string_view, 9> kBaseKeys{"feed",
                                                     "spin",
                                                     "carriage_mass",
                                                     "feed_gain",
                                                     "feed_force_limit",
                                                     "spin_gain",
-                                                    "spin_torque_limit"};
+                                                    "spin_torque_limit",
+                                                    "guide_length",
+                                                    "guide_play"};
+constexpr std::array<std::string_view, 2> kStartKeys{"feed", "arcs"};
 constexpr std::array<std::string_view, 17> kSectionKeys{"constant_length",
                                                         "variable_length",
                                                         "bend_limit",
@@ -107,7 +111,7 @@ SectionPhysics read_physics(const Fields& fields, const SectionParameters& secti
   number("bending_stiffness", physics.bending_stiffness, kPositive);
   number("damping_time", physics.damping_time, kPositive);
   number("axial_stiffness", physics.axial_stiffness, kPositive);
-  number("bend_gain", physics.bend_gain, kPositive);
+  number("bend_gain", physics.bend_gain, kNotNegative);
   number("bend_damping_time", physics.bend_damping_time, kNotNegative);
   number("bend_torque_limit", physics.bend_torque_limit, kPositive);
   number("length_gain", physics.length_gain, kPositive);
@@ -149,7 +153,33 @@ BasePhysics read_base_physics(const Fields& fields) {
   physics.spin_gain = fields.number("spin_gain", physics.spin_gain, kPositive);
   physics.spin_torque_limit =
       fields.number("spin_torque_limit", physics.spin_torque_limit, kPositive);
+  physics.guide_length = fields.number("guide_length", physics.guide_length, kNotNegative);
+  physics.guide_play = fields.number("guide_play", physics.guide_play, kNotNegative);
   return physics;
+}
+
+StartPose read_start(const Fields& fields, double feed_limit) {
+  fields.refuse_unknown(kStartKeys);
+  StartPose start;
+  start.feed = fields.number("feed", 0.0, kNotNegative);
+  if (start.feed > feed_limit) {
+    fields.refuse("feed", fmt::format("must be in [0, {}], the base's feed", feed_limit));
+  }
+  const std::vector<double> numbers =
+      fields.numbers("arcs", {-kLargestNumber, kLargestNumber, true, "must be numbers"});
+  if (numbers.size() % 2 != 0) fields.refuse("arcs", "must be pairs of curvature and length");
+  for (std::size_t i = 0; i < numbers.size(); i += 2) {
+    if (numbers[i + 1] <= 0.0) fields.refuse("arcs", "every length must be positive");
+    start.arcs.emplace_back(numbers[i], numbers[i + 1]);
+  }
+  return start;
+}
+
+/// NAME of a setting `{ file = "NAME" }`; empty if it is none.
+std::string file_of(const toml::node& node) {
+  const toml::table* table = node.as_table();
+  if (table == nullptr || table->size() != 1) return {};
+  return (*table)["file"].value_or(std::string());
 }
 
 /// Appends the config text of a setting's value; arrays are flattened.
@@ -170,7 +200,8 @@ void append_setting(const Fields& fields, std::string_view key, const toml::node
   } else if (const auto string = node.as_string()) {
     text += string->get();
   } else {
-    fields.refuse(key, "must be a string, a number, true, false or a list of these");
+    fields.refuse(
+        key, "must be a string, a number, true, false, a list of these, or { file = \"NAME\" }");
   }
 }
 
@@ -193,6 +224,10 @@ ControllerConfig read_controller(const Fields& fields) {
     return std::pair(p.line, p.column) < std::pair(q.line, q.column);
   });
   for (const auto& [key, node] : in_order) {
+    if (std::string file = file_of(*node); !file.empty()) {
+      controller.files.emplace_back(std::string(key), std::move(file));
+      continue;
+    }
     std::string value;
     append_setting(fields, key, *node, value);
     controller.settings.emplace_back(std::string(key), std::move(value));
@@ -230,12 +265,20 @@ RobotDescription read_robot(const toml::table& table, std::string_view text,
   robot.name = top.text("name", robot.name);
   robot.compliance = read_compliance(top);
   robot.self_collision = top.boolean("self_collision", robot.self_collision);
+  robot.planar = top.boolean("planar", robot.planar);
 
   const Fields base(sub_table(top, "base"), file_name, "base", lines);
   base.refuse_unknown(kBaseKeys);
   robot.base.feed_limit = base.number("feed", 0.0, kNotNegative);
   robot.base.spin = base.boolean("spin", false);
   robot.base_physics = read_base_physics(base);
+  if (robot.base_physics.guide_length > 0.0) {
+    if (robot.base.feed_limit <= 0.0) base.refuse("guide_length", "needs feed > 0");
+    if (robot.base.spin) base.refuse("guide_length", "a base with a guide cannot spin");
+    if (robot.compliance != Compliance::Link) {
+      base.refuse("guide_length", "needs compliance = \"link\": links in the guide are not bent");
+    }
+  }
 
   const toml::node* sections = table.get("section");
   if (sections == nullptr) top.refuse("section", "is missing, one [[section]] at least");
@@ -254,6 +297,10 @@ RobotDescription read_robot(const toml::table& table, std::string_view text,
       fields.refuse_object(fmt::format(
           "links: the robot has {} up to here, must be at most {} in all", links, kMaxLinks));
     }
+  }
+  if (table.contains("start")) {
+    robot.start = read_start(Fields(sub_table(top, "start"), file_name, "start", lines),
+                             robot.base.feed_limit);
   }
   if (table.contains("controller")) {
     robot.controller =
@@ -308,10 +355,11 @@ OverrideTarget override_target(toml::table& top, const RobotOverride& change,
   const auto dot = key.find('.');
   const std::string_view head = key.substr(0, dot);
   if (dot == std::string_view::npos) {
-    if (!is_known(kTopKeys, head) || head == "base" || head == "section" || head == "controller") {
+    if (!is_known(kTopKeys, head) || head == "base" || head == "section" || head == "start" ||
+        head == "controller") {
       refuse(
-          "unknown key, must be kind, name, compliance, self_collision, base.KEY, "
-          "section.NUMBER.KEY, section.*.KEY or controller.KEY");
+          "unknown key, must be kind, name, compliance, planar, self_collision, base.KEY, "
+          "section.NUMBER.KEY, section.*.KEY, start.KEY or controller.KEY");
     }
     return {{&top}, head};
   }
@@ -322,11 +370,17 @@ OverrideTarget override_target(toml::table& top, const RobotOverride& change,
     }
     return {{&ensured_table(top, "base")}, rest};
   }
+  if (head == "start") {
+    if (!is_known(kStartKeys, rest)) {
+      refuse("unknown key, must be one of: " + mjcf_detail::joined(kStartKeys));
+    }
+    return {{&ensured_table(top, "start")}, rest};
+  }
   if (head == "controller") {
     if (rest.empty()) refuse("controller.KEY: the key is missing");
     return {{&ensured_table(top, "controller")}, rest};
   }
-  if (head != "section") refuse("unknown table, must be base, section or controller");
+  if (head != "section") refuse("unknown table, must be base, section, start or controller");
 
   const auto second_dot = rest.find('.');
   const std::string_view number = rest.substr(0, second_dot);
@@ -356,6 +410,20 @@ OverrideTarget override_target(toml::table& top, const RobotOverride& change,
 
 RobotDescription parse_robot(std::string_view toml, const std::string& file_name) {
   return read_robot(parse_toml(toml, file_name), toml, file_name, Lines::Named);
+}
+
+void read_setting_files(RobotDescription& robot, const std::filesystem::path& folder) {
+  for (const auto& [key, name] : robot.controller.files) {
+    std::string text;
+    try {
+      text = mjcf_detail::read_text(folder / name);
+    } catch (const ModelError& error) {
+      throw ModelError(
+          fmt::format("controller: {} = {{ file = \"{}\" }}: {}", key, name, error.what()));
+    }
+    robot.controller.settings.emplace_back(key, std::move(text));
+  }
+  robot.controller.files.clear();
 }
 
 RobotDescription load_robot(const std::filesystem::path& file) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,11 +32,12 @@ struct SectionPhysics {
   double mass = 0.07;               ///< [kg], > 0
   double bending_stiffness = 0.05;  ///< EI [N m^2], > 0
   double damping_time = 0.02;  ///< Kelvin-Voigt time: damping / stiffness of every joint [s], > 0
-  double axial_stiffness = 2000.0;    ///< of the whole section, variable length only [N/m], > 0
-  double bend_gain = 20.0;            ///< section servo kp [N m/rad], > 0
-  double bend_damping_time = 0.05;    ///< kv / kp of the section servo [s], >= 0
-  double bend_torque_limit = 3.0;     ///< [N m], > 0
-  double length_gain = 2.0e4;         ///< servo of the variable length [N/m], > 0
+  double axial_stiffness = 2000.0;  ///< of the whole section, variable length only [N/m], > 0
+  double bend_gain = 20.0;          ///< section servo kp [N m/rad], >= 0; 0: an elastic body whose
+                                    ///< command is the bend that it takes when nothing touches it
+  double bend_damping_time = 0.05;  ///< kv / kp of the section servo [s], >= 0
+  double bend_torque_limit = 3.0;   ///< [N m], > 0
+  double length_gain = 2.0e4;       ///< servo of the variable length [N/m], > 0
   double length_damping_time = 0.02;  ///< kv / kp [s], >= 0
   double length_force_limit = 200.0;  ///< [N], > 0
 };
@@ -47,6 +49,18 @@ struct BasePhysics {
   double feed_force_limit = 30.0;  ///< [N], > 0
   double spin_gain = 50.0;         ///< [N m/rad], > 0
   double spin_torque_limit = 5.0;  ///< [N m], > 0
+  /// Length of the guide that the arm is fed through [m], >= 0; 0: none. It begins at the base;
+  /// what of the arm is inside is kept straight. Needs a feed and a servo on every hinge.
+  double guide_length = 0.0;
+  double guide_play = 0.0005;  ///< between the body and each wall of the guide [m], >= 0
+};
+
+/// Pose of the keyframe `start`.
+struct StartPose {
+  double feed = 0.0;  ///< [m], in [0, feed limit]
+  /// Curvature [1/m] (positive: towards +x) and length [m] of arcs in the x-z plane, from the end
+  /// of the guide or the base on; straight beyond them.
+  std::vector<std::pair<double, double>> arcs;
 };
 
 /// The [controller] table: plugin name and its settings as the plugin's config strings, in the
@@ -56,6 +70,9 @@ struct ControllerConfig {
   /// Key and value; numbers with all their digits, arrays (nested ones flattened) as their elements
   /// separated by spaces. The keys `plugin` and `robot` are not among them.
   std::vector<std::pair<std::string, std::string>> settings;
+  /// Settings `key = { file = "NAME" }`, whose value is the text of that file: key and name. Not
+  /// read by `parse_robot`; see `read_setting_files`.
+  std::vector<std::pair<std::string, std::string>> files;
 };
 
 /// A robot file, parsed and validated. kind = "continuum".
@@ -63,10 +80,12 @@ struct RobotDescription {
   std::string name = "arm";
   Compliance compliance = Compliance::Section;
   bool self_collision = false;
+  bool planar = false;  ///< bends in the x-z plane of the base only
   BaseParameters base;
   BasePhysics base_physics;
   std::vector<SectionParameters> sections;
   std::vector<SectionPhysics> physics;  ///< one per section
+  std::optional<StartPose> start;
   ControllerConfig controller;
   std::string text;  ///< the TOML it was read from
 
@@ -79,6 +98,10 @@ struct RobotDescription {
 /// TOML with
 /// `<file_name>:<line>:<column>: <reason>`.
 [[nodiscard]] RobotDescription parse_robot(std::string_view toml, const std::string& file_name);
+
+/// Moves `controller.files` to `controller.settings`: names are relative to `folder`. Throws
+/// ModelError `controller: KEY = { file = "NAME" }: cannot be read`.
+void read_setting_files(RobotDescription& robot, const std::filesystem::path& folder);
 
 /// Reads the file and parses it; a file that cannot be read is a ModelError too.
 [[nodiscard]] RobotDescription load_robot(const std::filesystem::path& file);

@@ -28,12 +28,12 @@ namespace tendril {
 ///
 /// Memory: stage, the time in it, feed, its speed, section states (theta, phi, extension), and the
 /// memories of the two tip integrals.
-class WrapController final : public Controller {
+class WindController final : public Controller {
  public:
   [[nodiscard]] static std::span<const SettingInfo> settings();
 
   /// Throws ModelError naming the setting.
-  explicit WrapController(const ControllerContext& context);
+  explicit WindController(const ControllerContext& context);
 
   [[nodiscard]] int memory_size() const noexcept override;
   void reset(std::span<double> memory) const noexcept override;

@@ -1,4 +1,4 @@
-#include "controllers/wrap_controller.hpp"
+#include "controllers/wind_controller.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -90,7 +90,7 @@ Smooth smooth(double x) noexcept {
 
 }  // namespace
 
-std::span<const SettingInfo> WrapController::settings() {
+std::span<const SettingInfo> WindController::settings() {
   static constexpr SettingInfo kOwn[] = {
       {"post_point", "m", "", "a point of the post's axis, in the arm's base frame"},
       {"post_axis", "", "", "direction of the post's axis along which the winding rises"},
@@ -118,7 +118,7 @@ std::span<const SettingInfo> WrapController::settings() {
   return kAll;
 }
 
-WrapController::WrapController(const ControllerContext& context)
+WindController::WindController(const ControllerContext& context)
     : robot_(context.robot),
       arm_length_(straight_length(robot_)),
       speed_(context.settings.number("speed", 0.08, {.low = 0.0, .high = 10.0, .open_low = true})),
@@ -154,7 +154,7 @@ WrapController::WrapController(const ControllerContext& context)
 }
 
 /// Feeds the arm along the loose winding and draws it tight, without physics: the two end poses.
-void WrapController::plan_tight_pose(double pull_back) {
+void WindController::plan_tight_pose(double pull_back) {
   const auto loose = [&](double s) { return loose_.position(s); };
   std::copy(robot_.straight().begin(), robot_.straight().end(), states_.begin());
   for (double feed = 0.0; feed < feed_end_; feed += kPlanStep)
@@ -173,18 +173,18 @@ void WrapController::plan_tight_pose(double pull_back) {
   tight_tip_ = tip_pose(robot_, states_, {.feed = tight_feed_, .spin = 0.0}).translation();
 }
 
-int WrapController::memory_size() const noexcept {
+int WindController::memory_size() const noexcept {
   return static_cast<int>(kStates) + 3 * robot_.section_count() + integral_.memory_size() +
          press_integral_.memory_size();
 }
 
-void WrapController::reset(std::span<double> memory) const noexcept {
+void WindController::reset(std::span<double> memory) const noexcept {
   std::fill(memory.begin(), memory.end(), 0.0);
   store_states(robot_.straight(), memory.subspan(kStates));
 }
 
 /// One step along the loose winding, slowed down until no section bends faster than its limit.
-void WrapController::feed(const ArmMeasurement& measurement, std::span<const double> memory,
+void WindController::feed(const ArmMeasurement& measurement, std::span<const double> memory,
                           std::span<double> next_memory, ArmCommand& command) noexcept {
   const double h = measurement.timestep;
   const double feed_last = memory[kFeed];
@@ -221,7 +221,7 @@ void WrapController::feed(const ArmMeasurement& measurement, std::span<const dou
   command.feed_rate = speed;
 }
 
-void WrapController::update(const ArmMeasurement& measurement, std::span<const double> memory,
+void WindController::update(const ArmMeasurement& measurement, std::span<const double> memory,
                             std::span<double> next_memory, ArmCommand& command,
                             ControllerReport& report) noexcept {
   const auto integral_size = static_cast<std::size_t>(integral_.memory_size());
@@ -300,7 +300,7 @@ void WrapController::update(const ArmMeasurement& measurement, std::span<const d
   report.target = goal;
 }
 
-int WrapController::path(std::span<const double> memory,
+int WindController::path(std::span<const double> memory,
                          std::span<Eigen::Vector3d> points) const noexcept {
   const bool tight = static_cast<int>(memory[kStage]) >= static_cast<int>(Stage::Tighten);
   const Path& curve = tight ? tight_ : loose_;

@@ -1,4 +1,4 @@
-#include "controllers/wrap_controller.hpp"
+#include "controllers/wind_controller.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
@@ -41,9 +41,9 @@ Texts around_post(Texts more = {}) {
   return more;
 }
 
-WrapController make(const ContinuumRobot& robot, Texts texts) {
+WindController make(const ContinuumRobot& robot, Texts texts) {
   const Settings settings(std::move(texts));
-  return WrapController({robot, settings, kTimestep, kInfinity});
+  return WindController({robot, settings, kTimestep, kInfinity});
 }
 
 double distance_from_post(const Vector3d& p) {
@@ -57,7 +57,7 @@ TEST_CASE("wrap: feeds clear of the post, draws tight, presses and holds", "[con
   // Sections of constant curvature miss a helix of 47 mm by this much.
   constexpr double kDeviation = 0.006, kTipDeviation = 0.002;
   const ContinuumRobot robot = long_arm();
-  WrapController controller = make(robot, around_post());
+  WindController controller = make(robot, around_post());
   KinematicArm arm(robot, kTimestep);
   ControllerRun run(controller, robot);
   double last_progress = 0.0, nearest = 1.0;
@@ -95,7 +95,7 @@ TEST_CASE("wrap: feeds clear of the post, draws tight, presses and holds", "[con
 TEST_CASE("wrap: an update is a pure function of its arguments and allocates nothing",
           "[controllers]") {
   const ContinuumRobot robot = long_arm();
-  WrapController controller = make(robot, around_post({{"speed", "1"}}));
+  WindController controller = make(robot, around_post({{"speed", "1"}}));
   KinematicArm arm(robot, kTimestep);
   ControllerRun run(controller, robot);
   for (int k = 0; k < 1500; ++k) {
@@ -123,7 +123,7 @@ TEST_CASE("wrap: settings out of range are refused by name", "[controllers]") {
   refused({{"press_sections", "7"}}, "press_sections");
   refused({{"exit_length", "2"}}, "path length");
   const Settings without_post((Texts()));
-  CHECK_THROWS_WITH(WrapController({robot, without_post, kTimestep, kInfinity}),
+  CHECK_THROWS_WITH(WindController({robot, without_post, kTimestep, kInfinity}),
                     Catch::Contains("post_point"));
   CHECK_THROWS_WITH(make(long_arm(0.1), around_post()), Catch::Contains("path length"));
 }
