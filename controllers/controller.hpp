@@ -64,6 +64,7 @@ struct ArmCommand {
   Eigen::VectorXd q;       ///< n: wanted smooth coordinates, corrections included
   Eigen::VectorXd q_rate;  ///< n: their planned rates [1/s]
   Eigen::VectorXd plan;    ///< n: the pose that the task plans, without corrections; only drawn
+  bool has_plan = true;    ///< plan is to be drawn
   BaseState base;          ///< wanted feed and spin
   double feed_rate = 0.0;  ///< [m/s]
 

@@ -470,6 +470,7 @@ void ArmInstance::compute(const mjModel* m, mjData* d) {
   command_.plan.setZero();
   command_.base = {};
   command_.feed_rate = 0.0;
+  command_.has_plan = true;
   controller_->update(measurement_, memory(d), next_memory(), command_, report_);
   const bool finite = command_.q.allFinite() && command_.q_rate.allFinite() &&
                       std::isfinite(command_.base.feed) && std::isfinite(command_.base.spin) &&
@@ -587,6 +588,8 @@ void ArmInstance::visualize(const mjModel*, mjData* d, mjvScene* scene) const {
   line.resize(static_cast<std::size_t>(controller_->path(memory(d), line)));
   for (Vector3d& p : line) p = to_world(p);
   draw_line(scene, line, kLineRadius, kPathColour);
+  draw_sphere(scene, to_world(report_.target), kTargetRadius, kTargetColour);
+  if (!command_.has_plan) return;
 
   std::vector<SectionState> states(static_cast<std::size_t>(robot_->section_count()));
   for (int i = 0; i < robot_->section_count(); ++i) {
@@ -604,7 +607,6 @@ void ArmInstance::visualize(const mjModel*, mjData* d, mjvScene* scene) const {
     }
   }
   draw_line(scene, line, kLineRadius, kPlanColour);
-  draw_sphere(scene, to_world(report_.target), kTargetRadius, kTargetColour);
 }
 
 }  // namespace tendril

@@ -3,6 +3,7 @@
 #include "controllers/follow_controller.hpp"
 #include "controllers/reach_controller.hpp"
 #include "controllers/wind_controller.hpp"
+#include "controllers/wrap_controller.hpp"
 #include "plugin/controller_plugin.hpp"
 #include "plugin/file_decoder.hpp"
 
@@ -11,4 +12,5 @@ mjPLUGIN_LIB_INIT(tendril) {
   tendril::register_controller<tendril::ReachController>("tendril.reach");
   tendril::register_controller<tendril::FollowController>("tendril.follow");
   tendril::register_controller<tendril::WindController>("tendril.wind");
+  tendril::register_controller<tendril::WrapController>("tendril.wrap");
 }

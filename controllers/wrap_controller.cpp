@@ -1,0 +1,379 @@
+#include "controllers/wrap_controller.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "tendril/model_error.hpp"
+#include "tendril/planning/insertion.hpp"
+
+namespace tendril {
+namespace {
+
+using Eigen::Matrix2d;
+using Eigen::Vector2d;
+using Eigen::Vector3d;
+
+// Memory layout; from kMade on one number for each planned contact.
+enum Slot : std::size_t {
+  kStage,
+  kStageTime,
+  kListTime,
+  kClock,  // since the correction's last step [s]
+  kOldCurvature,
+  kOldLength,
+  kNewCurvature,
+  kNewLength,
+  kBlocked,  // time with too much feed force [s]
+  kMade
+};
+
+/// A change of length by so much counts as one of the curvature by 1/m.
+constexpr double kLengthScale = 0.05;  // [m per 1/m]
+
+constexpr double kClampedLengthTolerance = 1e-3;  // [m]
+
+double straight_length(const ContinuumRobot& robot) {
+  double length = 0.0;
+  for (int i = 0; i < robot.section_count(); ++i) length += robot.section(i).length();
+  return length;
+}
+
+WrapPlan read_plan(const Settings& settings) {
+  if (!settings.has("plan")) {
+    throw ModelError("plan: missing: must be the text of a plan, plan = { file = \"NAME\" }");
+  }
+  return parse_wrap_plan(settings.text("plan"), "plan");
+}
+
+}  // namespace
+
+std::span<const SettingInfo> WrapController::settings() {
+  static constexpr SettingInfo kSettings[] = {
+      {"plan", "", "", "text of the plan, as `tendril plan --plan FILE` writes it"},
+      {"elastic", "", "true",
+       "correct the plan for an elastic body; false: the planned curvatures, stage by stage"},
+      {"inserted", "", "false",
+       "the body lies along the plan already when the simulation starts (keyframe `start`)"},
+      {"feedback", "", "contact",
+       "none, or contact: the measured tip corrects curvature and length, by the Jacobian of an "
+       "arm "
+       "in contact"},
+      {"speed", "m/s", "0.05", "of the feed"},
+      {"acceleration", "m/s^2", "0.2", "of the feed"},
+      {"curvature_rate", "1/(m s)", "10", "fastest change of the actuation; the feed slows down"},
+      {"ramp", "m", "0.05",
+       "length over which the actuation changes past a contact, if not elastic"},
+      {"start_delay", "s", "0.5", "the arm comes to rest for this time before it is fed"},
+      {"gain", "1/s", "0.3", "Ki of the correction"},
+      {"damping", "m", "0.002", "lambda of the damped inverse of its Jacobian"},
+      {"period", "s", "0.05", "between two steps of the correction"},
+      {"error_limit", "m", "0.03", "the tip error is shortened to this length"},
+      {"step_limit", "", "0.02", "largest step of the correction, in 1/m and 0.05 m"},
+      {"tolerance", "m", "0.001", "tip error at which the task is done"},
+      {"contact_distance", "m", "0.01",
+       "a planned contact is made if one is measured so near to it"},
+      {"jam_feed_force", "N", "",
+       "feed force at which the feed stops for good; default: 0.98 of the feed servo's limit"},
+      {"jam_time", "s", "0.2", "how long it must last"},
+  };
+  return kSettings;
+}
+
+WrapController::WrapController(const ControllerContext& context)
+    : robot_(context.robot),
+      plan_(read_plan(context.settings)),
+      arm_length_(straight_length(robot_)),
+      guide_length_(context.guide_length),
+      body_radius_(context.body_radius) {
+  const Settings& settings = context.settings;
+  const auto positive = [&](const char* name, double value, double high) {
+    return settings.number(name, value, {.low = 0.0, .high = high, .open_low = true});
+  };
+  elastic_ = settings.boolean("elastic", true);
+  clamped_ = guide_length_ <= 0.0;
+  inserted_ = clamped_ || settings.boolean("inserted", false);
+  constexpr const char* kFeedbacks[] = {"none", "contact"};
+  feedback_ = static_cast<Feedback>(settings.choice("feedback", kFeedbacks, 1));
+  speed_ = positive("speed", 0.05, 10.0);
+  acceleration_ = positive("acceleration", 0.2, 1000.0);
+  curvature_rate_ = positive("curvature_rate", 10.0, 1e6);
+  ramp_ = settings.number("ramp", 0.05, {.low = 0.0, .high = 100.0});
+  start_delay_ = settings.number("start_delay", 0.5, {.low = 0.0});
+  gain_ = settings.number("gain", 0.3, {.low = 0.0, .high = 100.0});
+  damping_ = positive("damping", 0.002, 1.0);
+  period_ = settings.number("period", 0.05, {.low = context.timestep, .high = 100.0});
+  error_limit_ = positive("error_limit", 0.03, 100.0);
+  step_limit_ = positive("step_limit", 0.02, 100.0);
+  tolerance_ = positive("tolerance", 0.001, 100.0);
+  contact_distance_ = positive("contact_distance", 0.01, 100.0);
+  jam_feed_force_ = positive("jam_feed_force", 0.98 * context.feed_force_limit, 1e9);
+  jam_time_ = settings.number("jam_time", 0.2, {.low = 0.0, .high = 1000.0});
+
+  for (int i = 0; i < robot_.section_count(); ++i) {
+    if (robot_.section(i).is_extensible()) {
+      std::ostringstream text;
+      text << "section " << i + 1 << ": variable_length = " << robot_.section(i).variable_length()
+           << " m: must be 0, the arm is lengthened by its feed";
+      throw ModelError(text.str());
+    }
+  }
+  if (std::abs(plan_.body_radius - body_radius_) > 1e-6) {
+    std::ostringstream text;
+    text << "plan: body_radius = " << plan_.body_radius << " m: must be that of the arm, "
+         << body_radius_ << " m";
+    throw ModelError(text.str());
+  }
+  plan_list(context);
+  if (clamped_) {
+    const double length = list_.back().length;
+    if (robot_.base().feed_limit > 0.0) {
+      throw ModelError("base.feed: must be 0 without base.guide_length: the arm is clamped");
+    }
+    if (std::abs(arm_length_ - length) > kClampedLengthTolerance) {
+      std::ostringstream text;
+      text << "plan: needs a length of " << length << " m: must be that of the clamped arm, "
+           << arm_length_ << " m";
+      throw ModelError(text.str());
+    }
+    return;
+  }
+  const double longest = robot_.base().feed_limit + arm_length_ - guide_length_;
+  for (const Row& row : list_) {
+    if (row.length <= longest) continue;
+    std::ostringstream text;
+    text << "plan: needs a length of " << row.length << " m: must be at most " << longest
+         << " m, base.feed and the arm's length less base.guide_length";
+    throw ModelError(text.str());
+  }
+}
+
+/// The list of commands along the insertion.
+void WrapController::plan_list(const ControllerContext& context) {
+  const InsertionPath path(plan_.arcs);
+  InsertionOptions options;
+  options.body_radius = body_radius_;
+  options.ramp = ramp_;
+  options.speed = speed_;
+  options.acceleration = acceleration_;
+  options.curvature_rate = curvature_rate_;
+  options.start_length = inserted_ ? 0.0 : std::max(0.0, arm_length_ - guide_length_);
+  InsertionList list;
+  if (elastic_ && plan_.arcs.size() > 1) {
+    double length = 0.0;
+    for (const PlanarArc& arc : plan_.arcs) length += arc.length;
+    ElasticRodOptions rod;
+    rod.bending_stiffness = context.bending_stiffness;
+    rod.body_radius = body_radius_;
+    rod.max_length = 1.2 * length;
+    rod.element_length = length / 150.0;
+    ElasticCorrection correction(plan_.scene, plan_.base, rod, {.path_step = 0.01});
+    const std::vector<CorrectedState> states = correction.follow(plan_.arcs, plan_.contacts);
+    if (states.empty() || !states.back().corrected()) {
+      throw ModelError(
+          std::string("plan: elastic correction: ") +
+          to_string(states.empty() ? CorrectionStatus::InvalidInput : states.back().status) +
+          ": must lead to the target; elastic = false executes the plan as it is");
+    }
+    list = elastic_insertion(path, states, options);
+  } else {
+    list = extensible_insertion(path, options);
+  }
+  for (const InsertionStep& step : list.steps) {
+    list_.push_back({step.time, step.inserted_length, step.actuation_curvature, step.path_length});
+  }
+}
+
+int WrapController::memory_size() const noexcept {
+  return static_cast<int>(kMade + plan_.contacts.size());
+}
+
+void WrapController::reset(std::span<double> memory) const noexcept {
+  std::fill(memory.begin(), memory.end(), 0.0);
+  if (inserted_) {
+    memory[kStage] = static_cast<double>(Stage::Correct);
+    memory[kListTime] = list_.back().time;
+  }
+  memory[kOldCurvature] = memory[kNewCurvature] = list_.back().curvature;
+  memory[kOldLength] = memory[kNewLength] = list_.back().length;
+}
+
+WrapController::Actuation WrapController::actuation_at(double time) const noexcept {
+  const auto after = std::upper_bound(list_.begin(), list_.end(), time,
+                                      [](double t, const Row& row) { return t < row.time; });
+  if (after == list_.begin()) return {list_.front().curvature, list_.front().length, 0.0, 0.0};
+  if (after == list_.end()) return {list_.back().curvature, list_.back().length, 0.0, 0.0};
+  const Row& a = *(after - 1);
+  const Row& b = *after;
+  const double span = b.time - a.time;
+  const double share = (time - a.time) / span;
+  return {std::lerp(a.curvature, b.curvature, share), std::lerp(a.length, b.length, share),
+          (b.curvature - a.curvature) / span, (b.length - a.length) / span};
+}
+
+double WrapController::path_length_at(double time) const noexcept {
+  const auto after = std::upper_bound(list_.begin(), list_.end(), time,
+                                      [](double t, const Row& row) { return t < row.time; });
+  if (after == list_.begin()) return list_.front().path_length;
+  if (after == list_.end()) return list_.back().path_length;
+  const Row& a = *(after - 1);
+  const Row& b = *after;
+  return std::lerp(a.path_length, b.path_length, (time - a.time) / (b.time - a.time));
+}
+
+Vector2d WrapController::planned_tip(double path_length) const noexcept {
+  for (const PlanarArc& arc : plan_.arcs) {
+    if (path_length <= arc.length) return arc.pose_at(path_length).position;
+    path_length -= arc.length;
+  }
+  return plan_.target();
+}
+
+Vector3d WrapController::to_base(const Vector2d& point) const noexcept {
+  const Vector2d local = plan_.base.to_local(point);
+  return {local.x(), 0.0, guide_length_ + local.y()};
+}
+
+/// One step of the integral action every `period_`; in between the actuation moves there evenly.
+WrapController::Actuation WrapController::correct(const ArmMeasurement& measurement,
+                                                  std::span<const double> memory,
+                                                  std::span<double> next_memory) const noexcept {
+  double clock = memory[kClock] + measurement.timestep;
+  if (clock >= period_) {
+    clock = 0.0;
+    Vector2d step = Vector2d::Zero();
+    if (feedback_ == Feedback::Contact) {
+      const Vector3d error3 = to_base(plan_.target()) - measurement.X_BE.translation();
+      Vector2d error(error3.x(), error3.z());
+      if (error.norm() > error_limit_) error *= error_limit_ / error.norm();
+      Matrix2d J = Matrix2d::Zero();
+      const auto& response = measurement.tip_response;
+      for (int i = 0; i < robot_.section_count(); ++i) {
+        const int u = robot_.coordinate_index(i);
+        J.col(0) += robot_.section(i).length() * Vector2d(response(0, u), response(2, u));
+      }
+      const auto feed = response.cols() - 1;
+      if (!clamped_) J.col(1) = kLengthScale * Vector2d(response(0, feed), response(2, feed));
+      const Matrix2d JJ = J * J.transpose() + damping_ * damping_ * Matrix2d::Identity();
+      step = gain_ * period_ * (J.transpose() * (JJ.inverse() * error));
+      if (step.norm() > step_limit_) step *= step_limit_ / step.norm();
+    }
+    next_memory[kOldCurvature] = memory[kNewCurvature];
+    next_memory[kOldLength] = memory[kNewLength];
+    const double longest = robot_.base().feed_limit + arm_length_ - guide_length_;
+    next_memory[kNewCurvature] = memory[kNewCurvature] + step.x();
+    next_memory[kNewLength] =
+        std::clamp(memory[kNewLength] + kLengthScale * step.y(), 0.0, longest);
+  }
+  next_memory[kClock] = clock;
+  const double share = clock / period_;
+  const double k0 = next_memory[kOldCurvature], k1 = next_memory[kNewCurvature];
+  const double L0 = next_memory[kOldLength], L1 = next_memory[kNewLength];
+  return {std::lerp(k0, k1, share), std::lerp(L0, L1, share), (k1 - k0) / period_,
+          (L1 - L0) / period_};
+}
+
+/// Which of the contacts that the plan has by now are there.
+void WrapController::watch_contacts(const ArmMeasurement& measurement, double path_length,
+                                    std::span<const double> memory, std::span<double> next_memory,
+                                    ControllerReport& report) const noexcept {
+  double passed = 0.0;
+  for (std::size_t i = 0; i < plan_.contacts.size(); ++i) {
+    passed += plan_.arcs[i].length;
+    if (path_length < passed) break;
+    ++report.contacts_expected;
+    const Vector3d centre = to_base(plan_.contacts[i].centre);
+    const double reach = plan_.contacts[i].radius - body_radius_ + contact_distance_;
+    const bool touches = std::any_of(
+        measurement.contacts.begin(), measurement.contacts.end(), [&](const MeasuredContact& c) {
+          return !c.is_guide &&
+                 std::hypot(c.position.x() - centre.x(), c.position.z() - centre.z()) <= reach;
+        });
+    if (touches) {
+      ++report.contacts_made;
+      next_memory[kMade + i] = 1.0;
+    } else if (memory[kMade + i] != 0.0) {
+      ++report.contacts_lost;
+    }
+  }
+}
+
+void WrapController::update(const ArmMeasurement& measurement, std::span<const double> memory,
+                            std::span<double> next_memory, ArmCommand& command,
+                            ControllerReport& report) noexcept {
+  const auto stage = static_cast<Stage>(static_cast<int>(memory[kStage]));
+  const double time = memory[kStageTime];
+  next_memory[kStageTime] = time + measurement.timestep;
+  const auto go_on = [&](Stage next) {
+    next_memory[kStage] = static_cast<double>(next);
+    next_memory[kStageTime] = 0.0;
+  };
+  const bool blocked = measurement.feed_force >= jam_feed_force_;
+  next_memory[kBlocked] = blocked ? memory[kBlocked] + measurement.timestep : 0.0;
+
+  Actuation wanted;
+  double path_length = list_.back().path_length;
+  switch (stage) {
+    case Stage::Settle:
+      wanted = actuation_at(0.0);
+      path_length = list_.front().path_length;
+      if (time >= start_delay_) go_on(Stage::Feed);
+      break;
+    case Stage::Feed: {
+      const double list_time = memory[kListTime] + measurement.timestep;
+      next_memory[kListTime] = list_time;
+      wanted = actuation_at(list_time);
+      path_length = path_length_at(list_time);
+      next_memory[kOldCurvature] = wanted.curvature;  // where a jam would leave it
+      next_memory[kOldLength] = wanted.length;
+      if (memory[kBlocked] > jam_time_) {
+        go_on(Stage::Jammed);
+      } else if (list_time >= list_.back().time) {
+        next_memory[kOldCurvature] = memory[kNewCurvature];
+        next_memory[kOldLength] = memory[kNewLength];
+        go_on(Stage::Correct);
+      }
+      break;
+    }
+    case Stage::Correct:
+      wanted = correct(measurement, memory, next_memory);
+      break;
+    case Stage::Jammed:
+      wanted = {memory[kOldCurvature], memory[kOldLength], 0.0, 0.0};
+      path_length = path_length_at(memory[kListTime]);
+      break;
+  }
+
+  for (int i = 0; i < robot_.section_count(); ++i) {
+    const int u = robot_.coordinate_index(i);
+    command.q[u] = wanted.curvature * robot_.section(i).length();
+    command.q_rate[u] = wanted.curvature_rate * robot_.section(i).length();
+  }
+  command.has_plan = false;  // contacts give the body a shape that sections do not have
+  command.base.feed =
+      std::clamp(wanted.length + guide_length_ - arm_length_, 0.0, robot_.base().feed_limit);
+  command.feed_rate = wanted.length_rate;
+
+  watch_contacts(measurement, path_length, memory, next_memory, report);
+  report.target = to_base(planned_tip(path_length));
+  report.tip_error = (report.target - measurement.X_BE.translation()).norm();
+  report.progress = path_length / list_.back().path_length;
+  if (stage == Stage::Jammed) {
+    report.status = ControllerStatus::Jammed;
+  } else if (stage == Stage::Correct && report.tip_error <= tolerance_) {
+    report.status = ControllerStatus::Finished;
+  }
+}
+
+int WrapController::path(std::span<const double> /*memory*/,
+                         std::span<Vector3d> points) const noexcept {
+  const double length = list_.back().path_length;
+  const auto count = points.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    points[i] =
+        to_base(planned_tip(length * static_cast<double>(i) / static_cast<double>(count - 1)));
+  }
+  return static_cast<int>(count);
+}
+
+}  // namespace tendril

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "controllers/controller.hpp"
+#include "tendril/planning/wrap_plan.hpp"
+
+namespace tendril {
+
+/// Executes a plan that leans on obstacles (`tendril plan`): an elastic planar arm with one
+/// actuation curvature is fed through its guide, round the obstacles, to a target that it does not
+/// reach freely.
+///
+/// 1. Feed: curvature k and length L follow the list that the elastic correction of the plan gives;
+///    contacts are expected as the tip passes them.
+/// 2. Correct: k and L are changed until the measured tip is at the target,
+///
+///        (k, L) += Ki T J^T (J J^T + lambda^2 I)^-1 (target - tip)
+///
+///    with the Jacobian of an arm in contact (`ArmMeasurement::tip_response`).
+///
+/// Source: docs/derivations-control.md, "Executing a plan with contacts".
+///
+/// Memory: stage, time in it, time on the list, the correction's last two (k, L), its clock, time
+/// blocked, and for every planned contact whether it has been made.
+class WrapController final : public Controller {
+ public:
+  [[nodiscard]] static std::span<const SettingInfo> settings();
+
+  /// Throws ModelError naming the setting.
+  explicit WrapController(const ControllerContext& context);
+
+  [[nodiscard]] int memory_size() const noexcept override;
+  void reset(std::span<double> memory) const noexcept override;
+  void update(const ArmMeasurement& measurement, std::span<const double> memory,
+              std::span<double> next_memory, ArmCommand& command,
+              ControllerReport& report) noexcept override;
+  [[nodiscard]] bool senses_contacts() const noexcept override { return true; }
+  [[nodiscard]] int path(std::span<const double> memory,
+                         std::span<Eigen::Vector3d> points) const noexcept override;
+
+ private:
+  enum class Stage { Settle, Feed, Correct, Jammed };
+  enum class Feedback { None, Contact };
+
+  /// A row of the list of commands.
+  struct Row {
+    double time, length, curvature, path_length;
+  };
+  /// Wanted curvature [1/m], length [m] and their rates.
+  struct Actuation {
+    double curvature = 0.0, length = 0.0, curvature_rate = 0.0, length_rate = 0.0;
+  };
+
+  void plan_list(const ControllerContext& context);
+  [[nodiscard]] Actuation actuation_at(double time) const noexcept;
+  [[nodiscard]] double path_length_at(double time) const noexcept;
+  [[nodiscard]] Eigen::Vector2d planned_tip(double path_length) const noexcept;
+  [[nodiscard]] Eigen::Vector3d to_base(const Eigen::Vector2d& point) const noexcept;
+  Actuation correct(const ArmMeasurement& measurement, std::span<const double> memory,
+                    std::span<double> next_memory) const noexcept;
+  void watch_contacts(const ArmMeasurement& measurement, double path_length,
+                      std::span<const double> memory, std::span<double> next_memory,
+                      ControllerReport& report) const noexcept;
+
+  ContinuumRobot robot_;
+  WrapPlan plan_;
+  double arm_length_, guide_length_, body_radius_;
+  bool elastic_, clamped_, inserted_;
+  Feedback feedback_;
+  double speed_, acceleration_, curvature_rate_, ramp_, start_delay_;
+  double gain_, damping_, period_, error_limit_, step_limit_, tolerance_;
+  double contact_distance_, jam_feed_force_, jam_time_;
+  std::vector<Row> list_;
+};
+
+}  // namespace tendril
