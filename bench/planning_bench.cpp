@@ -4,8 +4,16 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <vector>
+
+#include "tendril/planning/elastic_replanner.hpp"
 #include "tendril/planning/grasp.hpp"
 #include "tendril/planning/wrapping.hpp"
+#include "tests/planning/elastic_cases.hpp"
+#include "tests/support/random.hpp"
 #include "tests/support/wrap_cases.hpp"
 
 namespace {
@@ -47,6 +55,78 @@ void grasping(benchmark::State& state) {
   state.counters["solutions"] = static_cast<double>(solutions);
 }
 BENCHMARK(grasping)->Unit(benchmark::kMicrosecond);
+
+constexpr double kPlay = 5e-4;  // of the guide [m]
+
+/// From a wrap solution to corrected commands. Argument 0: plan, 1: 0 clamped, 1 guide with play.
+void elastic_plan(benchmark::State& state) {
+  const auto c = test::elastic_cases()[static_cast<std::size_t>(state.range(0))];
+  const ElasticRodOptions rod{.guide_play = state.range(1) == 0 ? 0.0 : kPlay};
+  CorrectedState end;
+  for (auto _ : state) {
+    ElasticCorrection correction(c.scene, {}, rod, {.path_step = 0.012});
+    end = correction.follow(c.plan(), c.contacts).back();
+  }
+  state.SetLabel(c.name);
+  state.counters["corrected"] = end.corrected() ? 1.0 : 0.0;
+  state.counters["k"] = end.curvatures[0];
+  state.counters["L"] = end.length;
+  state.counters["force"] = end.contact_force;
+  state.counters["exit_turn"] = end.shape.exit_turn;
+}
+BENCHMARK(elastic_plan)->ArgsProduct({{0, 1, 2, 3, 4}, {0, 1}})->Unit(benchmark::kMillisecond);
+
+/// Processor time of this thread [us]: a step is shorter than a scheduler's slice.
+double thread_time_us() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return 1e6 * static_cast<double>(now.tv_sec) + 1e-3 * static_cast<double>(now.tv_nsec);
+}
+
+/// Steps of the replanner after an obstacle has moved by 3 mm and the target by up to 30 mm, each
+/// step timed. Argument 0: plan, 1: element length [mm].
+void replanning(benchmark::State& state) {
+  constexpr int kSeeds = 200, kMostSteps = 30;
+  const auto c = test::elastic_cases()[static_cast<std::size_t>(state.range(0))];
+  const ElasticRodOptions rod{.element_length = 1e-3 * static_cast<double>(state.range(1)),
+                              .guide_play = kPlay};
+  ElasticCorrection correction(c.scene, {}, rod, {.path_step = 0.012});
+  const CorrectedState end = correction.solve(c.plan(), c.contacts);
+  ElasticReplanner replanner(c.scene, {}, c.contacts, rod);
+  std::vector<double> memory(replanner.memory_size()), times;
+  int reached = 0, runs = 0, most = 0;
+  for (auto _ : state) {
+    test::Random random(1);
+    for (int seed = 0; seed < kSeeds; ++seed) {
+      const auto away = [&](double size) {
+        const double angle = random.angle();
+        return Eigen::Vector2d(size * std::cos(angle), size * std::sin(angle));
+      };
+      replanner.reset(end, memory);
+      replanner.set_obstacle_shift(seed % c.scene.size(), away(3e-3), memory);
+      const Eigen::Vector2d target = c.target + away(random.uniform(0.0, 0.03));
+      Replan result;
+      int steps = 0;
+      for (; steps < kMostSteps && result.status != ReplanStatus::AtTarget; ++steps) {
+        const double begin = thread_time_us();
+        result = replanner.step(memory, target, memory);
+        times.push_back(thread_time_us() - begin);
+      }
+      most = std::max(most, steps);
+      reached += result.status == ReplanStatus::AtTarget ? 1 : 0;
+      ++runs;
+    }
+  }
+  std::sort(times.begin(), times.end());
+  state.SetLabel(c.name);
+  state.counters["p50_us"] = times[times.size() / 2];
+  state.counters["p99_us"] = times[times.size() * 99 / 100];
+  state.counters["max_us"] = times.back();
+  state.counters["success"] = static_cast<double>(reached) / runs;
+  state.counters["steps"] = static_cast<double>(times.size()) / runs;
+  state.counters["most_steps"] = most;
+}
+BENCHMARK(replanning)->ArgsProduct({{0, 1, 2, 3, 4}, {5, 10}})->Unit(benchmark::kMillisecond);
 
 }  // namespace
 

@@ -22,8 +22,6 @@ constexpr double kLengthWeight = 0.1;
 constexpr double kCurvatureStep = 2.0, kLengthStep = 0.05;
 /// Contacts are asked for slightly more than the least force, so that rounding does not undo it.
 constexpr double kForceReserve = 1.01;
-/// A rod contact belongs to a planned one if the centreline passes the disc's rim this close [m].
-constexpr double kSamePlace = 1e-3;
 constexpr double kSameLength = 1e-9;  ///< [m]
 /// Steps along the path that are tried, in largest steps. Next to a new contact a larger step can
 /// be the easier one: the force has a longer lever.
@@ -108,38 +106,6 @@ RodSolution ElasticCorrection::equilibrium(const VectorXd& unknowns) noexcept {
   return rod_.solve(actuation_, unknowns[sections_]);
 }
 
-/// The body's point nearest to the contact's disc and, if the body leans on it there, the force;
-/// `index` of the rod's contact or -1.
-ContactState ElasticCorrection::contact_state(const PlannedContact& contact,
-                                              const RodSolution& solution,
-                                              int& index) const noexcept {
-  ContactState state;
-  index = -1;
-  for (std::size_t i = 0; i < solution.contacts.size(); ++i) {
-    const RodContact& rod_contact = solution.contacts[i];
-    const double off = (rod_contact.position - contact.centre).norm() - contact.radius;
-    if (rod_contact.side != contact.side || std::abs(off) > kSamePlace) continue;
-    if (state.loaded && rod_contact.force <= state.force) continue;
-    index = static_cast<int>(i);
-    state = {.loaded = true,
-             .force = rod_contact.force,
-             .gap = off,
-             .arc_length = rod_contact.arc_length};
-  }
-  if (state.loaded) return state;
-  double begin = 0.0;
-  rod_.visit_elements([&](const PlanarArc& arc) {
-    const double s = arc.nearest_parameter(contact.centre);
-    const double gap = (arc.pose_at(s).position - contact.centre).norm() - contact.radius;
-    if (gap < state.gap) {
-      state.gap = gap;
-      state.arc_length = begin + s;
-    }
-    begin += arc.length;
-  });
-  return state;
-}
-
 /// Residuals and their derivatives with respect to curvatures and length: tip first, then the
 /// contacts that press too little. Forces count as the deflection that they would cause at the
 /// tip of a cantilever of the contact's arc length; an open contact counts its gap as well.
@@ -160,7 +126,7 @@ int ElasticCorrection::linearise(const RodSolution& solution, const Vector2d& ta
   if (wanted_force_ > 0.0) {
     for (const PlannedContact& contact : passed) {
       Row row{};
-      row.state = contact_state(contact, solution, row.index);
+      row.state = contact_state(rod_, solution, contact, &row.index);
       if (row.state.force > wanted_force_) continue;
       row.compliance = std::pow(std::max(row.state.arc_length, 0.01), 3) /
                        (3.0 * rod_.options().bending_stiffness);
@@ -248,10 +214,9 @@ CorrectedState ElasticCorrection::reach(VectorXd& unknowns, const Vector2d& targ
   state.tip_error = (solution.tip.position - target).norm();
   state.contact_force = solution.contact_force();
   state.stability = rod_.stability();
-  for (const PlannedContact& contact : passed) {
-    int index = -1;
-    state.contacts.push_back(contact_state(contact, solution, index));
-  }
+  for (const PlannedContact& contact : passed)
+    state.contacts.push_back(contact_state(rod_, solution, contact));
+  state.shape = rod_.shape();
   state.status = !solution.converged()                           ? CorrectionStatus::NoEquilibrium
                  : state.tip_error > options_.position_tolerance ? CorrectionStatus::NotReached
                  : !forces_met                                   ? CorrectionStatus::WeakContact
@@ -296,7 +261,7 @@ std::vector<CorrectedState> ElasticCorrection::advance(std::span<const PlanarArc
   double last_step = 0.0;
   while (l < total && states.back().corrected()) {
     const VectorXd here = unknowns;
-    const std::vector<double> shape(rod_.curvatures().begin(), rod_.curvatures().end());
+    const RodShape shape = states.back().shape;
     double begin = 0.0;
     const std::size_t stage = arc_at(plan, l + kSameLength, begin);
     CorrectedState state;
@@ -304,7 +269,7 @@ std::vector<CorrectedState> ElasticCorrection::advance(std::span<const PlanarArc
     for (const double share : kStepShares) {
       step = std::min(share * path_step, total - l);
       if (step < options_.least_path_step && step < total - l) break;
-      rod_.set_curvatures(shape);
+      rod_.set_curvatures(shape.curvatures, shape.exit_turn);
       // Predictor: the length grows by the step; the curvatures go on as before or, where a contact
       // has just been made, as beam theory has it for a tip that is little ahead of its prop.
       unknowns = here;
@@ -344,18 +309,6 @@ CorrectedState ElasticCorrection::solve(std::span<const PlanarArc> plan,
   std::vector<CorrectedState> states = advance(plan, contacts, kCoarse * options_.path_step);
   if (!states.empty() && !states.back().corrected()) states = follow(plan, contacts);
   return states.empty() ? CorrectedState{} : std::move(states.back());
-}
-
-CorrectedState ElasticCorrection::retarget(const CorrectedState& from, const Vector2d& target,
-                                           std::span<const PlannedContact> contacts) {
-  if (static_cast<Index>(from.curvatures.size()) != sections_ || !target.allFinite()) return {};
-  VectorXd unknowns(sections_ + 1);
-  for (Index i = 0; i < sections_; ++i) unknowns[i] = from.curvatures[static_cast<std::size_t>(i)];
-  unknowns[sections_] = from.length;
-  wanted_force_ = options_.least_contact_force;
-  CorrectedState state = reach(unknowns, target, contacts);
-  wanted_force_ = 0.0;
-  return state;
 }
 
 RodSolution quasi_static_insertion(ElasticRod& rod, std::span<const InsertionCommand> commands) {

@@ -6,15 +6,9 @@
 #include <vector>
 
 #include "tendril/planning/elastic_rod.hpp"
+#include "tendril/planning/planned_contact.hpp"
 
 namespace tendril {
-
-/// A place where a plan leans on an obstacle: the body's centreline runs tangent to a disc.
-struct PlannedContact {
-  Eigen::Vector2d centre{0.0, 0.0};    ///< of a post, or a polygon's corner [m]
-  double radius = 0.0;                 ///< of the post, or 0 for a corner, plus the body radius [m]
-  BodySide side = BodySide::Positive;  ///< of the body on which the obstacle lies
-};
 
 struct ElasticCorrectionOptions {    ///< every field has a working default
   double position_tolerance = 1e-5;  ///< of the tip [m], > 0
@@ -39,14 +33,6 @@ enum class CorrectionStatus {
 };
 [[nodiscard]] const char* to_string(CorrectionStatus status) noexcept;
 
-/// What became of a planned contact.
-struct ContactState {
-  bool loaded = false;                                   ///< otherwise it is open
-  double force = 0.0;                                    ///< [N]
-  double gap = std::numeric_limits<double>::infinity();  ///< between body and obstacle [m]
-  double arc_length = 0.0;  ///< of the body's point nearest to it, from the base [m]
-};
-
 /// A corrected actuation and the equilibrium it leads to.
 struct CorrectedState {
   CorrectionStatus status = CorrectionStatus::InvalidInput;
@@ -60,6 +46,7 @@ struct CorrectedState {
   double stability = 0.0;              ///< as ElasticRod::stability
   int iterations = 0;                  ///< equilibria solved
   std::vector<ContactState> contacts;  ///< one per planned contact
+  RodShape shape;                      ///< of the body at rest
 
   [[nodiscard]] bool corrected() const noexcept { return status == CorrectionStatus::Corrected; }
 };
@@ -90,10 +77,6 @@ class ElasticCorrection {
   [[nodiscard]] CorrectedState solve(std::span<const PlanarArc> plan,
                                      std::span<const PlannedContact> contacts);
 
-  /// From the present shape and actuation to a tip at `target`: replanning from where the body is.
-  [[nodiscard]] CorrectedState retarget(const CorrectedState& from, const Eigen::Vector2d& target,
-                                        std::span<const PlannedContact> contacts);
-
   /// The body in its last equilibrium.
   [[nodiscard]] const ElasticRod& rod() const noexcept { return rod_; }
   [[nodiscard]] const ElasticCorrectionOptions& options() const noexcept { return options_; }
@@ -102,8 +85,6 @@ class ElasticCorrection {
   std::vector<CorrectedState> advance(std::span<const PlanarArc> plan,
                                       std::span<const PlannedContact> contacts, double path_step);
   RodSolution equilibrium(const Eigen::VectorXd& unknowns) noexcept;
-  [[nodiscard]] ContactState contact_state(const PlannedContact& contact,
-                                           const RodSolution& solution, int& index) const noexcept;
   int linearise(const RodSolution& solution, const Eigen::Vector2d& target,
                 std::span<const PlannedContact> passed);
   CorrectedState reach(Eigen::VectorXd& unknowns, const Eigen::Vector2d& target,

@@ -9,7 +9,11 @@
 
 #include "tendril/model_error.hpp"
 
+using Eigen::Matrix3d;
+using Eigen::Matrix4d;
 using Eigen::Vector2d;
+using Eigen::Vector3d;
+using Eigen::Vector4d;
 
 namespace tendril {
 
@@ -29,6 +33,7 @@ constexpr double kSharpestCorner = 1e-4;
 constexpr double kCurvatureStep = 1e-6;  ///< for the curvature of the distance [m]
 /// Overlap that renewed multipliers must bring down, else the body is bent a little [m, 1/m].
 constexpr double kOverlap = 1e-4, kNudge = 1e-2;
+constexpr int kMostHalvings = 30;         ///< of a Newton step
 constexpr double kLeastStepLimit = 2e-3;  ///< [m]
 
 /// The quarter turn that takes a tangent to its lateral axis: the rate of a vector with heading.
@@ -49,7 +54,7 @@ Vector2d arc_centroid(const PlanarArc& arc, double length) {
 double total_curvature(std::span<const CurvaturePiece> pieces, double from, double to) {
   double sum = 0.0, begin = 0.0;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const double end = i + 1 == pieces.size() ? to : begin + pieces[i].length;
+    const double end = i + 1 == pieces.size() ? std::max(to, begin) : begin + pieces[i].length;
     sum += pieces[i].curvature * std::max(0.0, std::min(end, to) - std::max(begin, from));
     begin = end;
   }
@@ -86,7 +91,10 @@ double RodSolution::contact_force() const noexcept {
 }
 
 ElasticRod::ElasticRod(PlanarScene scene, const PlanarPose& base, const ElasticRodOptions& options)
-    : scene_(std::move(scene)), base_(base), options_(options) {
+    : scene_(std::move(scene)),
+      base_(base),
+      options_(options),
+      guide_{.play = options.guide_play, .length = options.guide_length} {
   require_positive("bending_stiffness", options.bending_stiffness, " N m^2");
   require_positive("body_radius", options.body_radius, " m", true);
   require_positive("element_length", options.element_length, " m");
@@ -94,6 +102,9 @@ ElasticRod::ElasticRod(PlanarScene scene, const PlanarPose& base, const ElasticR
   require_positive("gap_tolerance", options.gap_tolerance, " m");
   require_positive("curvature_tolerance", options.curvature_tolerance, " 1/m");
   if (options.max_iterations < 1) require_positive("max_iterations", options.max_iterations, "");
+  if (options.max_evaluations < 1) require_positive("max_evaluations", options.max_evaluations, "");
+  require_positive("guide_play", options.guide_play, " m", true);
+  require_positive("guide_length", options.guide_length, " m");
   if (!base.position.allFinite() || !std::isfinite(base.heading))
     throw ModelError("elastic rod: base pose must be finite");
   constexpr double kMostElements = 2000.0;
@@ -108,23 +119,64 @@ ElasticRod::ElasticRod(PlanarScene scene, const PlanarPose& base, const ElasticR
   kappa_.assign(most, 0.0);
   trial_.resize(most);
   actuation_.resize(most);
+  moved_by_.resize(most);
   node_.resize(most + 1);
   before_.resize(most + 1);
   centroid_.resize(most);
+  shift_.assign(static_cast<std::size_t>(scene_.size()), Vector2d::Zero());
   multiplier_.assign(most * static_cast<std::size_t>(scene_.size()), 0.0);
   saved_kappa_ = kappa_;
   saved_multiplier_ = multiplier_;
   loads_.reserve(most_loads);
   contacts_.reserve(most_loads);
   contact_of_load_.reserve(most_loads);
-  hessian_.setZero(rows, rows);
-  factor_.setZero(rows, rows);
-  constraint_.setZero(rows, static_cast<Eigen::Index>(most_loads));
+  own_.resize(most);
+  sweep_.resize(most);
   gradient_.setZero(rows);
   step_.setZero(rows);
   scratch_.setZero(rows);
   rate_.setZero(rows);
   node_[0] = base_;
+}
+
+double ElasticRod::obstacle_distance(int obstacle, const Vector2d& point,
+                                     Vector2d* gradient) const noexcept {
+  return scene_.obstacle_distance(obstacle, point - obstacle_shift(obstacle), gradient);
+}
+
+void ElasticRod::set_obstacle_shift(int obstacle, const Vector2d& shift) noexcept {
+  shift_[static_cast<std::size_t>(obstacle)] = shift;
+}
+
+int ElasticRod::multipliers(std::span<RodMultiplier> out) const noexcept {
+  const auto obstacles = static_cast<std::size_t>(scene_.size());
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count_) * obstacles; ++i) {
+    if (!(multiplier_[i] > 0.0)) continue;
+    const RodMultiplier entry{.element = static_cast<int>(i / obstacles),
+                              .obstacle = static_cast<int>(i % obstacles),
+                              .force = multiplier_[i]};
+    if (count < out.size()) {
+      out[count++] = entry;
+      continue;
+    }
+    const auto least = std::min_element(
+        out.begin(), out.end(),
+        [](const RodMultiplier& a, const RodMultiplier& b) { return a.force < b.force; });
+    if (least != out.end() && least->force < entry.force) *least = entry;
+  }
+  return static_cast<int>(count);
+}
+
+void ElasticRod::set_multipliers(std::span<const RodMultiplier> multipliers) noexcept {
+  std::fill(multiplier_.begin(), multiplier_.end(), 0.0);
+  for (const RodMultiplier& entry : multipliers) {
+    if (entry.element < 0 || entry.element >= most_elements() || entry.obstacle < 0 ||
+        entry.obstacle >= scene_.size() || !(entry.force > 0.0))
+      continue;
+    multiplier_[static_cast<std::size_t>(entry.element) * static_cast<std::size_t>(scene_.size()) +
+                static_cast<std::size_t>(entry.obstacle)] = entry.force;
+  }
 }
 
 void ElasticRod::set_shape(std::span<const PlanarArc> chain) noexcept {
@@ -133,20 +185,22 @@ void ElasticRod::set_shape(std::span<const PlanarArc> chain) noexcept {
     const double from = static_cast<double>(j) * h, to = from + h;
     double sum = 0.0, begin = 0.0;
     for (std::size_t i = 0; i < chain.size(); ++i) {
-      const double end = i + 1 == chain.size() ? to : begin + chain[i].length;
+      const double end = i + 1 == chain.size() ? std::max(to, begin) : begin + chain[i].length;
       sum += chain[i].curvature * std::max(0.0, std::min(end, to) - std::max(begin, from));
       begin = end;
     }
     kappa_[j] = sum / h;
   }
   count_ = static_cast<int>(kappa_.size());
+  turn_ = 0.0;
   std::fill(multiplier_.begin(), multiplier_.end(), 0.0);
 }
 
-void ElasticRod::set_curvatures(std::span<const double> curvatures) noexcept {
+void ElasticRod::set_curvatures(std::span<const double> curvatures, double exit_turn) noexcept {
   const std::size_t count = std::min(curvatures.size(), kappa_.size());
   std::copy_n(curvatures.begin(), count, kappa_.begin());
   count_ = static_cast<int>(count);
+  turn_ = guide_.play > 0.0 ? exit_turn : 0.0;
   std::fill(multiplier_.begin(), multiplier_.end(), 0.0);
 }
 
@@ -154,12 +208,29 @@ void ElasticRod::save() noexcept {
   saved_kappa_ = kappa_;
   saved_multiplier_ = multiplier_;
   saved_count_ = count_;
+  saved_turn_ = turn_;
 }
 
 void ElasticRod::restore() noexcept {
   kappa_ = saved_kappa_;
   multiplier_ = saved_multiplier_;
   count_ = saved_count_;
+  turn_ = saved_turn_;
+}
+
+RodShape ElasticRod::shape() const {
+  RodShape shape{.curvatures = {kappa_.begin(), kappa_.begin() + count_},
+                 .exit_turn = turn_,
+                 .multipliers = {}};
+  shape.multipliers.resize(static_cast<std::size_t>(
+      std::count_if(multiplier_.begin(), multiplier_.end(), [](double m) { return m > 0.0; })));
+  multipliers(shape.multipliers);
+  return shape;
+}
+
+void ElasticRod::resume(const RodShape& shape) noexcept {
+  set_curvatures(shape.curvatures, shape.exit_turn);
+  set_multipliers(shape.multipliers);
 }
 
 RodSolution ElasticRod::solve(double curvature, double length) noexcept {
@@ -186,8 +257,8 @@ RodSolution ElasticRod::solve(std::span<const CurvaturePiece> actuation, double 
   return minimise();
 }
 
-/// Elements of equal length from the base, the last one between half and one and a half of it: what
-/// lies near the base does not change with the length.
+/// Elements of equal length from the base on, the last one between half and one and a half
+/// of it: what lies near the base does not change with the length.
 void ElasticRod::divide(double length) noexcept {
   const double h = options_.element_length;
   length_ = length;
@@ -204,7 +275,9 @@ PlanarArc ElasticRod::element_arc(int element) const noexcept {
   return {.start = node_[i], .curvature = trial_[i], .length = h_[i]};
 }
 
-void ElasticRod::place(std::span<const double> curvatures) noexcept {
+void ElasticRod::place(std::span<const double> curvatures, double turn) noexcept {
+  trial_turn_ = turn;
+  node_[0].heading = base_.heading + turn;
   if (curvatures.data() != trial_.data()) std::copy_n(curvatures.begin(), count_, trial_.begin());
   for (int j = 0; j < count_; ++j) node_[static_cast<std::size_t>(j) + 1] = element_arc(j).end();
 }
@@ -216,7 +289,7 @@ ElasticRod::Nearest ElasticRod::nearest_on_element(int element, int obstacle) co
   const auto look = [&](double s, double& slope) {
     const PlanarPose at = arc.pose_at(s);
     Vector2d direction;
-    const double distance = scene_.obstacle_distance(obstacle, at.position, &direction);
+    const double distance = obstacle_distance(obstacle, at.position, &direction);
     slope = direction.dot(at.tangent());
     return distance - options_.body_radius;
   };
@@ -251,20 +324,20 @@ ElasticRod::Nearest ElasticRod::nearest_on_element(int element, int obstacle) co
 void ElasticRod::find_loads() noexcept {
   loads_.clear();
   const double pitch = 1.5 * options_.element_length;
+  const auto obstacles = static_cast<std::size_t>(scene_.size());
   for (int o = 0; o < scene_.size(); ++o) {
     int j = 0;
     while (j < count_) {
       const auto i = static_cast<std::size_t>(j);
       const double free =
-          scene_.obstacle_distance(o, node_[i].position) - options_.body_radius - kSearchMargin;
+          obstacle_distance(o, node_[i].position) - options_.body_radius - kSearchMargin;
       if (free > pitch) {
         j += static_cast<int>(std::min(free / pitch, static_cast<double>(count_)));
         continue;
       }
       const Nearest nearest = nearest_on_element(j, o);
-      const double multiplier =
-          multiplier_[i * static_cast<std::size_t>(scene_.size()) + static_cast<std::size_t>(o)];
-      const double force = multiplier - kPenalty * nearest.gap;
+      const double force =
+          multiplier_[i * obstacles + static_cast<std::size_t>(o)] - kPenalty * nearest.gap;
       if (force > 0.0 && loads_.size() < loads_.capacity()) {
         Load load{.element = j,
                   .obstacle = o,
@@ -273,9 +346,8 @@ void ElasticRod::find_loads() noexcept {
                   .force = force,
                   .interior = nearest.interior,
                   .normal = Vector2d::Zero(),
-                  .at = element_arc(j).pose_at(nearest.s),
-                  .distance_curvature = 0.0};
-        scene_.obstacle_distance(o, load.at.position, &load.normal);
+                  .at = element_arc(j).pose_at(nearest.s)};
+        obstacle_distance(o, load.at.position, &load.normal);
         loads_.push_back(load);
       }
       ++j;
@@ -286,10 +358,10 @@ void ElasticRod::find_loads() noexcept {
 }
 
 /// Augmented Lagrangian at these curvatures, less a constant; leaves nodes and loads.
-double ElasticRod::evaluate(std::span<const double> curvatures) noexcept {
-  place(curvatures);
+double ElasticRod::evaluate(std::span<const double> curvatures, double turn) noexcept {
+  place(curvatures, turn);
   find_loads();
-  double sum = 0.0;
+  double sum = guide_.at(turn).energy;
   for (std::size_t i = 0; i < static_cast<std::size_t>(count_); ++i)
     sum += 0.5 * h_[i] * (trial_[i] - actuation_[i]) * (trial_[i] - actuation_[i]);
   for (const Load& load : loads_) sum += 0.5 * load.force * load.force / kPenalty;
@@ -310,108 +382,144 @@ void ElasticRod::compute_gradient() noexcept {
     const auto i = static_cast<std::size_t>(j);
     centroid_[i] = arc_centroid(element_arc(j), h_[i]);
     gradient_[j] = h_[i] * (trial_[i] - actuation_[i]);
+    moved_by_[i].setZero();
   }
-  for (std::size_t l = 0; l < loads_.size(); ++l) {
-    const Load& load = loads_[l];
-    const auto column = static_cast<Eigen::Index>(l);
-    constraint_.col(column).head(coupled_).setZero();
-    for (int j = 0; j <= load.element; ++j) {
-      constraint_(j, column) = load.normal.dot(turned(lever(j, load)));
-      gradient_[j] -= load.force * constraint_(j, column);
-    }
+  // Every load bends its own element; those before it feel force and moment from beyond.
+  for (const Load& load : loads_) {
+    const auto e = static_cast<std::size_t>(load.element);
+    const Vector2d force = load.force * load.normal;
+    gradient_[load.element] -= force.dot(turned(lever(load.element, load)));
+    moved_by_[e] += Vector3d(force.x(), force.y(), force.dot(turned(load.at.position)));
   }
+  Vector3d beyond = Vector3d::Zero();
+  for (int j = coupled_ - 1; j >= 0; --j) {
+    const auto i = static_cast<std::size_t>(j);
+    gradient_[j] -= h_[i] * (beyond.z() - beyond.head<2>().dot(turned(centroid_[i])));
+    beyond += moved_by_[i];
+  }
+  turn_gradient_ = guide_.at(trial_turn_).moment;
+  if (guide_.play > 0.0)
+    turn_gradient_ -= beyond.z() - beyond.head<2>().dot(turned(base_.position));
 }
 
 double ElasticRod::residual() const noexcept {
-  double worst = 0.0;
+  double worst = std::abs(turn_gradient_);
   for (int j = 0; j < count_; ++j)
     worst = std::max(worst, std::abs(gradient_[j]) / h_[static_cast<std::size_t>(j)]);
   return worst;
 }
 
-/// Second derivatives of the augmented Lagrangian for the elements up to the last load; beyond it
-/// they are the element lengths on the diagonal. docs/derivations-rod.md, "Newton's method".
+/// Second derivatives of the augmented Lagrangian, element by element, with respect to displacement
+/// and turn of its start and its own curvature. docs/derivations-rod.md, "Newton's method".
 void ElasticRod::compute_hessian() noexcept {
-  hessian_.topLeftCorner(coupled_, coupled_).setZero();
-  for (int j = 0; j < coupled_; ++j) hessian_(j, j) = h_[static_cast<std::size_t>(j)];
-  for (std::size_t l = 0; l < loads_.size(); ++l) {
-    const Load& load = loads_[l];
-    const int n = load.element + 1;
-    const auto slope = constraint_.col(static_cast<Eigen::Index>(l));
+  // Of the body's own length `reach` under `force` at its end or beyond: the force does work on
+  // int (turn)^2 t ds.
+  const auto add_geometric = [&](Matrix4d& own, int element, double reach, const Vector2d& force,
+                                 const Vector2d& at) {
+    const PlanarArc arc = element_arc(element);
+    const double along = force.dot(at - arc.start.position);
+    const double mixed = reach * force.dot(at - arc_centroid(arc, reach));
+    const double bent =
+        reach * reach * reach / 3.0 * force.dot(arc.pose_at(0.75 * reach).tangent());
+    own(2, 2) += along;
+    own(2, 3) += mixed;
+    own(3, 2) += mixed;
+    own(3, 3) += bent;
+  };
+  for (int j = 0; j < coupled_; ++j) {
+    const auto i = static_cast<std::size_t>(j);
+    own_[i].setZero();
+    own_[i](3, 3) = h_[i];
+    moved_by_[i].setZero();
+    Sweep& sweep = sweep_[i];
+    const Vector2d turn = turned(node_[i + 1].position - node_[i].position);
+    const Vector2d bend = h_[i] * turned(node_[i + 1].position - centroid_[i]);
+    sweep.turn << turn, 0.0;
+    sweep.bend << bend, h_[i];
+  }
+  for (const Load& load : loads_) {
+    const auto e = static_cast<std::size_t>(load.element);
+    Matrix4d& own = own_[e];
     const Vector2d along = turned(load.normal);
     const Vector2d tangent = load.at.tangent();
 
     // Curvature of the distance along the obstacle: of a convex one between 0 and 1/distance.
     Vector2d ahead, behind;
     const double distance =
-        scene_.obstacle_distance(load.obstacle, load.at.position + kCurvatureStep * along, &ahead);
-    scene_.obstacle_distance(load.obstacle, load.at.position - kCurvatureStep * along, &behind);
+        obstacle_distance(load.obstacle, load.at.position + kCurvatureStep * along, &ahead);
+    obstacle_distance(load.obstacle, load.at.position - kCurvatureStep * along, &behind);
     const double curvature = std::clamp(along.dot(ahead - behind) / (2.0 * kCurvatureStep), 0.0,
                                         1.0 / std::max(distance, kSharpestCorner));
-    const auto e = static_cast<std::size_t>(load.element);
     const double side = load.normal.dot(load.at.lateral());
     const double stationarity = curvature * std::pow(along.dot(tangent), 2) + side * trial_[e];
-    const bool slides = load.interior && stationarity > 0.0;
-    const double sliding = curvature * along.dot(tangent);
 
-    for (int j = 0; j < n; ++j) {
-      const auto i = static_cast<std::size_t>(j);
-      const double reach = j == load.element ? load.s : h_[i];
-      const Vector2d arm = lever(j, load);
-      const double move_along = along.dot(turned(arm));
-      scratch_[j] = move_along;
-      // Rate of the slope of the gap along the body.
-      rate_[j] = sliding * move_along + side * reach;
-      step_[j] = reach;
+    // Rates of the loaded point, across and along the obstacle, and of its heading.
+    const Vector2d turn = turned(load.at.position - node_[e].position);
+    const Vector2d bend = turned(lever(load.element, load));
+    Vector4d across, sideways, slope;
+    across << load.normal, load.normal.dot(turn), load.normal.dot(bend);
+    sideways << along, along.dot(turn), along.dot(bend);
+    own += kPenalty * across * across.transpose();
+    own -= (load.force * curvature) * sideways * sideways.transpose();
+    if (load.interior && stationarity > 0.0) {
+      slope = curvature * along.dot(tangent) * sideways;  // of the gap along the body
+      slope[2] += side;
+      slope[3] += side * load.s;
+      own += (load.force / stationarity) * slope * slope.transpose();
     }
-    for (int j = 0; j < n; ++j) {
-      // Of two elements the one nearer to the tip sets the lever.
-      const double bend = -load.normal.dot(lever(j, load));
-      auto row = hessian_.row(j).head(j);
-      row += (kPenalty * slope[j]) * slope.head(j).transpose();
-      row -= (load.force * bend) * step_.head(j).transpose();
-      row -= (load.force * curvature * scratch_[j]) * scratch_.head(j).transpose();
-      const double reach = step_[j];
-      const Vector2d middle = element_arc(j).pose_at(0.75 * reach).tangent();
-      Vector2d beyond = Vector2d::Zero();
-      if (j < load.element)
-        beyond = load.at.position - node_[static_cast<std::size_t>(j) + 1].position;
-      double own = -reach * reach * load.normal.dot(reach / 3.0 * middle + beyond);
-      own += curvature * scratch_[j] * scratch_[j];
-      if (slides) {
-        row += (load.force / stationarity * rate_[j]) * rate_.head(j).transpose();
-        own -= rate_[j] * rate_[j] / stationarity;
-      }
-      hessian_(j, j) += kPenalty * slope[j] * slope[j] - load.force * own;
-    }
+    const Vector2d force = load.force * load.normal;
+    add_geometric(own, load.element, load.s, force, load.at.position);
+    moved_by_[e] += Vector3d(force.x(), force.y(), 0.0);
   }
-}
-
-/// Cholesky factor of the Hessian with (1 + damping) times the element lengths in it; false when it
-/// is not positive definite.
-bool ElasticRod::factorise(double damping) noexcept {
-  for (int j = 0; j < coupled_; ++j) {
-    for (int i = 0; i <= j; ++i) {
-      const double sum = hessian_(j, i) - factor_.row(j).head(i).dot(factor_.row(i).head(i));
-      if (i < j) {
-        factor_(j, i) = sum / factor_(i, i);
-        continue;
-      }
-      const double h = h_[static_cast<std::size_t>(j)];
-      const double pivot = sum + damping * h;
-      if (!(pivot > 1e-12 * h)) return false;
-      factor_(j, j) = std::sqrt(pivot);
-    }
-  }
-  return true;
-}
-
-void ElasticRod::solve_factored(Eigen::Ref<Eigen::VectorXd> x) const noexcept {
-  for (int j = 0; j < coupled_; ++j)
-    x[j] = (x[j] - factor_.row(j).head(j).dot(x.head(j))) / factor_(j, j);
+  Vector2d beyond = Vector2d::Zero();
   for (int j = coupled_ - 1; j >= 0; --j) {
-    x[j] /= factor_(j, j);
-    x.head(j) -= x[j] * factor_.row(j).head(j).transpose();
+    const auto i = static_cast<std::size_t>(j);
+    add_geometric(own_[i], j, h_[i], beyond, node_[i + 1].position);
+    beyond += moved_by_[i].head<2>();
+  }
+}
+
+/// Factor of the Hessian with (1 + damping) times the element lengths in it, eliminated from the
+/// last load to the base; false when it is not positive definite.
+bool ElasticRod::factorise(double damping) noexcept {
+  Matrix3d rest = Matrix3d::Zero();  // what lies beyond, minimised over its curvatures
+  for (int j = coupled_ - 1; j >= 0; --j) {
+    const auto i = static_cast<std::size_t>(j);
+    Sweep& sweep = sweep_[i];
+    const Vector3d on_turn = rest * sweep.turn, on_bend = rest * sweep.bend;
+    Matrix4d form = own_[i];
+    form.topLeftCorner<3, 3>() += rest;
+    form.block<3, 1>(0, 2) += on_turn;
+    form.block<1, 3>(2, 0) += on_turn.transpose();
+    form(2, 2) += sweep.turn.dot(on_turn);
+    form.block<3, 1>(0, 3) += on_bend;
+    form(2, 3) += sweep.turn.dot(on_bend);
+    form(3, 3) += sweep.bend.dot(on_bend);
+    const double pivot = form(3, 3) + damping * h_[i];
+    if (!(pivot > 1e-12 * h_[i])) return false;
+    sweep.pivot = pivot;
+    sweep.gain = form.block<3, 1>(0, 3);
+    rest = form.topLeftCorner<3, 3>() - sweep.gain * (sweep.gain.transpose() / pivot);
+  }
+  if (guide_.play == 0.0) return true;
+  turn_pivot_ = guide_.at(trial_turn_).stiffness + damping / guide_.length + rest(2, 2);
+  return turn_pivot_ > 1e-12 / guide_.length;
+}
+
+void ElasticRod::solve_factored(Eigen::Ref<Eigen::VectorXd> x, double& turn) const noexcept {
+  Vector3d rest = Vector3d::Zero();
+  for (int j = coupled_ - 1; j >= 0; --j) {
+    const Sweep& sweep = sweep_[static_cast<std::size_t>(j)];
+    x[j] += sweep.bend.dot(rest);
+    rest.z() += sweep.turn.dot(rest);
+    rest -= (x[j] / sweep.pivot) * sweep.gain;
+  }
+  turn = guide_.play > 0.0 ? (turn + rest.z()) / turn_pivot_ : 0.0;
+  Vector3d moved(0.0, 0.0, turn);
+  for (int j = 0; j < coupled_; ++j) {
+    const Sweep& sweep = sweep_[static_cast<std::size_t>(j)];
+    x[j] = (x[j] - sweep.gain.dot(moved)) / sweep.pivot;
+    moved += moved.z() * sweep.turn + x[j] * sweep.bend;
   }
   for (int j = coupled_; j < count_; ++j) x[j] /= h_[static_cast<std::size_t>(j)];
 }
@@ -460,7 +568,8 @@ RodSolution ElasticRod::minimise() noexcept {
   solution.status = RodStatus::NoConvergence;
   const double step_limit = std::max(options_.body_radius, kLeastStepLimit);
   double tolerance = 1e-2, damping = 0.0;
-  double value = evaluate(kappa_), last_change = std::numeric_limits<double>::infinity();
+  solution.evaluations = 1;
+  double value = evaluate(kappa_, turn_), last_change = std::numeric_limits<double>::infinity();
   int renewals = 0;
   while (true) {
     compute_gradient();
@@ -479,28 +588,37 @@ RodSolution ElasticRod::minimise() noexcept {
       }
       last_change = change;
       tolerance = std::max(options_.curvature_tolerance, 1e-3 * tolerance);
-      value = evaluate(kappa_);
+      ++solution.evaluations;
+      value = evaluate(kappa_, turn_);
       continue;
     }
-    if (solution.iterations == options_.max_iterations) break;
+    if (solution.iterations == options_.max_iterations ||
+        solution.evaluations >= options_.max_evaluations)
+      break;
     ++solution.iterations;
 
     compute_hessian();
     while (!factorise(damping)) damping = std::max(10.0 * damping, 1e-3);
     step_.head(count_) = -gradient_.head(count_);
-    solve_factored(step_);
-    const double slope = gradient_.head(count_).dot(step_.head(count_));
+    turn_step_ = -turn_gradient_;
+    solve_factored(step_, turn_step_);
+    const double slope =
+        gradient_.head(count_).dot(step_.head(count_)) + turn_gradient_ * turn_step_;
 
     std::copy_n(node_.begin(), count_ + 1, before_.begin());
     const double rounding = 1e-13 * (1.0 + std::abs(value));
     double scale = 1.0;
     bool accepted = false;
-    for (int i = 0; i < 30 && !accepted; ++i) {
+    // One evaluation is kept back for the way back.
+    for (int i = 0;
+         i < kMostHalvings && !accepted && solution.evaluations + 1 < options_.max_evaluations;
+         ++i) {
       for (int j = 0; j < count_; ++j) {
         const auto k = static_cast<std::size_t>(j);
         trial_[k] = kappa_[k] + scale * step_[j];
       }
-      const double trial_value = evaluate(trial_);
+      ++solution.evaluations;
+      const double trial_value = evaluate(trial_, turn_ + scale * turn_step_);
       const double move = largest_move();
       accepted = move <= step_limit && trial_value <= value + 1e-4 * scale * slope + rounding;
       if (accepted)
@@ -509,12 +627,14 @@ RodSolution ElasticRod::minimise() noexcept {
         scale *= move > step_limit ? std::max(0.1, 0.9 * step_limit / move) : 0.5;
     }
     if (!accepted) {
+      ++solution.evaluations;
+      value = evaluate(kappa_, turn_);
       if (damping > 1e6) break;
       damping = std::max(10.0 * damping, 1e-3);
-      value = evaluate(kappa_);
       continue;
     }
     std::copy_n(trial_.begin(), count_, kappa_.begin());
+    turn_ = trial_turn_;
     damping = damping > 1e-3 ? 0.1 * damping : 0.0;
   }
 
@@ -525,15 +645,17 @@ RodSolution ElasticRod::minimise() noexcept {
     for (double shift = 1e-6; !factorise(shift);) shift *= 10.0;
 
   collect_contacts();
+  solution.exit = node_[0];
   solution.tip = node_[static_cast<std::size_t>(count_)];
   solution.contacts = contacts_;
+  solution.energy = options_.bending_stiffness * guide_.at(turn_).energy;
   for (std::size_t i = 0; i < static_cast<std::size_t>(count_); ++i)
     solution.energy +=
         0.5 * options_.bending_stiffness * h_[i] * std::pow(kappa_[i] - actuation_[i], 2);
   for (const Load& load : loads_) {
+    solution.penetration = std::max(solution.penetration, -load.gap);
     const Vector2d force = options_.bending_stiffness * load.force * load.normal;
     const Vector2d arm = load.at.position - base_.position;
-    solution.penetration = std::max(solution.penetration, -load.gap);
     solution.base_force -= force;
     solution.base_moment -= force.dot(turned(arm));
   }
@@ -551,7 +673,8 @@ double ElasticRod::stability() noexcept {
     x.normalize();
     rate_.head(count_) = x;
     for (int j = 0; j < count_; ++j) x[j] *= std::sqrt(h_[static_cast<std::size_t>(j)]);
-    solve_factored(scratch_);
+    double turn = 0.0;
+    solve_factored(scratch_, turn);
     for (int j = 0; j < count_; ++j) x[j] *= std::sqrt(h_[static_cast<std::size_t>(j)]);
     value = 1.0 / x.dot(rate_.head(count_));
   }
@@ -595,12 +718,14 @@ void ElasticRod::differentiate(double from, double to) noexcept {
     const auto i = static_cast<std::size_t>(j);
     rate_[j] = std::max(0.0, std::min(to, start_[i] + h_[i]) - std::max(from, start_[i]));
   }
-  solve_factored(rate_);
+  turn_rate_ = 0.0;
+  solve_factored(rate_, turn_rate_);
 }
 
 Vector2d ElasticRod::position_rate(double arc_length) const noexcept {
   Vector2d sum = Vector2d::Zero();
   const Vector2d point = pose_at(arc_length).position;
+  sum += turn_rate_ * turned(point - base_.position);
   for (int j = 0; j < count_; ++j) {
     const auto i = static_cast<std::size_t>(j);
     const double reach = std::min(h_[i], arc_length - start_[i]);
@@ -615,8 +740,8 @@ double ElasticRod::force_rate(int index) const noexcept {
   double sum = 0.0;
   for (std::size_t l = 0; l < loads_.size(); ++l)
     if (contact_of_load_[l] == index)
-      sum -= kPenalty *
-             constraint_.col(static_cast<Eigen::Index>(l)).head(coupled_).dot(rate_.head(coupled_));
+      sum -= kPenalty * loads_[l].normal.dot(position_rate(
+                            start_[static_cast<std::size_t>(loads_[l].element)] + loads_[l].s));
   return options_.bending_stiffness * sum;
 }
 
@@ -642,7 +767,7 @@ double ElasticRod::feed_force_bound(double coefficient) const noexcept {
 
 double ElasticRod::potential(std::span<const double> curvatures,
                              std::span<double> gradient) noexcept {
-  const double value = evaluate(curvatures);
+  const double value = evaluate(curvatures, turn_);
   compute_gradient();
   for (std::size_t i = 0; i < gradient.size(); ++i)
     gradient[i] = gradient_[static_cast<Eigen::Index>(i)];

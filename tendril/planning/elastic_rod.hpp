@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "tendril/planning/guide_play.hpp"
 #include "tendril/planning/planar_arc.hpp"
 #include "tendril/planning/planar_scene.hpp"
 
@@ -17,6 +18,13 @@ struct ElasticRodOptions {            ///< every field has a working default
   double gap_tolerance = 1e-8;        ///< largest error of a loaded contact's gap [m], > 0
   double curvature_tolerance = 1e-8;  ///< largest residual of the moment balance over EI [1/m], > 0
   int max_iterations = 400;           ///< Newton steps of a solve, >= 1
+  /// Shapes evaluated in a solve, >= 1: the bound of its work. Newton steps take one or two each.
+  int max_evaluations = 20'000;
+  /// Play of the body in the straight guide that it leaves at the base, on each side [m], >= 0: its
+  /// heading there gives way to the moment (guide_play.hpp). 0: clamped.
+  double guide_play = 0.0;
+  double guide_length =
+      0.15;  ///< of the passive body in the guide, up to where it is held [m], > 0
 };
 
 /// A piece of the body with one actuation curvature.
@@ -45,27 +53,46 @@ struct RodContact {
 
 struct RodSolution {
   RodStatus status = RodStatus::InvalidInput;
-  int iterations = 0;                    ///< Newton steps
-  PlanarPose tip;                        ///< pose of the free end
-  double energy = 0.0;                   ///< bending energy against the actuation [J]
-  double penetration = 0.0;              ///< largest overlap with an obstacle [m], >= 0
-  Eigen::Vector2d base_force{0.0, 0.0};  ///< of the clamp on the body [N]; minus the contact forces
-  double base_moment = 0.0;              ///< of the clamp on the body [N m], > 0 from +z to +x
-  std::span<const RodContact> contacts;  ///< by arc length; valid until the next solve
+  int iterations = 0;        ///< Newton steps
+  int evaluations = 0;       ///< shapes evaluated
+  PlanarPose exit;           ///< at the base; turned from it by the play of the guide
+  PlanarPose tip;            ///< pose of the free end
+  double energy = 0.0;       ///< bending energy against the actuation [J]
+  double penetration = 0.0;  ///< largest overlap with an obstacle [m], >= 0
+  /// Of clamp and guide on the body, at the base [N]; minus the contact forces.
+  Eigen::Vector2d base_force{0.0, 0.0};
+  double base_moment = 0.0;              ///< of both about the base [N m], > 0 from +z to +x
+  std::span<const RodContact> contacts;  ///< by obstacle, then arc length; until the next solve
 
   [[nodiscard]] bool converged() const noexcept { return status == RodStatus::Equilibrium; }
   [[nodiscard]] double contact_force() const noexcept;  ///< sum of the magnitudes [N]
 };
 
-/// A planar elastic body that is clamped at its base, bent by its actuation and held by
-/// frictionless one-sided contacts: its shape at rest and the forces on it.
+/// A force that carries over to the next solve: of an element and an obstacle.
+struct RodMultiplier {
+  int element = 0;
+  int obstacle = 0;
+  double force = 0.0;  ///< over EI [1/m^2]
+};
+
+/// What a solve starts from, to be kept.
+struct RodShape {
+  std::vector<double> curvatures;  ///< of the elements [1/m]
+  double exit_turn = 0.0;          ///< in the guide [rad]
+  std::vector<RodMultiplier> multipliers;
+};
+
+/// A planar elastic body that is clamped at its base, or held by a guide that ends there, bent by
+/// its actuation and held by frictionless one-sided contacts: its shape at rest and the forces on
+/// it.
 ///
 ///     minimise  int EI/2 (psi' - k)^2 ds   subject to  d(p(s)) >= r
 ///
 /// The body is a chain of arcs with tangent continuity, so that contacts slide along it without
 /// steps, and is exact where nothing touches it. Each pair of element and obstacle is one
 /// constraint on the least gap between them; augmented Lagrangian with Newton steps on the element
-/// curvatures. docs/derivations-rod.md. Extension, not in the sources.
+/// curvatures, each in a time proportional to the number of elements. docs/derivations-rod.md.
+/// Extension, not in the sources.
 ///
 /// The object holds the shape: a solve starts from the last one, so that a sequence of solves
 /// follows one branch of solutions. The scene is copied. Options are validated in the constructor
@@ -79,8 +106,28 @@ class ElasticRod {
   /// straight for an empty one. Forgets contacts.
   void set_shape(std::span<const PlanarArc> chain) noexcept;
 
-  /// Takes the curvatures of the first elements, as `curvatures` gives them.
-  void set_curvatures(std::span<const double> curvatures) noexcept;
+  /// Takes the curvatures of the first elements, as `curvatures` gives them, and the turn in the
+  /// guide. Forgets contacts.
+  void set_curvatures(std::span<const double> curvatures, double exit_turn = 0.0) noexcept;
+
+  /// Writes the forces that the next solve starts from, the largest ones where `out` is too short;
+  /// returns how many. `set_multipliers` takes them back, after `set_curvatures`; entries that do
+  /// not exist are passed over.
+  int multipliers(std::span<RodMultiplier> out) const noexcept;
+  void set_multipliers(std::span<const RodMultiplier> multipliers) noexcept;
+
+  /// The present shape and forces; `resume` goes back to them.
+  [[nodiscard]] RodShape shape() const;
+  void resume(const RodShape& shape) noexcept;
+
+  /// Moves an obstacle from where the scene has it, from the next solve on [m].
+  void set_obstacle_shift(int obstacle, const Eigen::Vector2d& shift) noexcept;
+  [[nodiscard]] const Eigen::Vector2d& obstacle_shift(int obstacle) const noexcept {
+    return shift_[static_cast<std::size_t>(obstacle)];
+  }
+
+  /// Shapes that a solve may evaluate, from now on; >= 1.
+  void set_max_evaluations(int count) noexcept { options_.max_evaluations = count; }
 
   /// Notes the shape and the contact forces; `restore` goes back to them.
   void save() noexcept;
@@ -106,7 +153,9 @@ class ElasticRod {
   [[nodiscard]] PlanarPose pose_at(double arc_length) const noexcept;  ///< [0, length]
   [[nodiscard]] double curvature_at(double arc_length) const noexcept;
   [[nodiscard]] double length() const noexcept { return length_; }
+  [[nodiscard]] double exit_turn() const noexcept { return turn_; }  ///< in the guide [rad]
   [[nodiscard]] int element_count() const noexcept { return count_; }
+  [[nodiscard]] int most_elements() const noexcept { return static_cast<int>(kappa_.size()); }
 
   /// Force that feeds the body against friction `coefficient` at the contacts [N]: mu sum N, to
   /// first order in mu (N without friction). At constant actuation curvature and unchanged contacts
@@ -141,24 +190,33 @@ class ElasticRod {
     bool interior;  ///< the gap is stationary in s
     Eigen::Vector2d normal;
     PlanarPose at;
-    double distance_curvature;  ///< of the obstacle's distance along the body [1/m]
   };
   struct Nearest {
     double s, gap;
     bool interior;
   };
+  /// How a disturbance (displacement, turn) goes through an element to its end,
+  /// `x' = x + turn x_turn + bend u`, u being that of its curvature, and the factor of the element.
+  struct Sweep {
+    Eigen::Vector3d turn, bend;
+    Eigen::Vector3d gain;  ///< row of the factor: u = (own - gain x)/pivot
+    double pivot;
+  };
 
+  double obstacle_distance(int obstacle, const Eigen::Vector2d& point,
+                           Eigen::Vector2d* gradient = nullptr) const noexcept;
   void divide(double length) noexcept;
-  void place(std::span<const double> curvatures) noexcept;
+  void place(std::span<const double> curvatures, double turn) noexcept;
   [[nodiscard]] PlanarArc element_arc(int element) const noexcept;
   [[nodiscard]] Nearest nearest_on_element(int element, int obstacle) const noexcept;
   void find_loads() noexcept;
-  double evaluate(std::span<const double> curvatures) noexcept;
+  double evaluate(std::span<const double> curvatures, double turn) noexcept;
   void compute_gradient() noexcept;
   void compute_hessian() noexcept;
   bool factorise(double damping) noexcept;
   double keep_multipliers() noexcept;
-  void solve_factored(Eigen::Ref<Eigen::VectorXd> x) const noexcept;
+  /// Solves for curvatures and turn in place.
+  void solve_factored(Eigen::Ref<Eigen::VectorXd> x, double& turn) const noexcept;
   [[nodiscard]] double residual() const noexcept;
   [[nodiscard]] double largest_move() const noexcept;
   [[nodiscard]] Eigen::Vector2d lever(int element, const Load& load) const noexcept;
@@ -168,12 +226,16 @@ class ElasticRod {
   PlanarScene scene_;
   PlanarPose base_;
   ElasticRodOptions options_;
+  GuidePlay guide_;
   double length_ = 0.0;
+  double turn_ = 0.0, trial_turn_ = 0.0, saved_turn_ = 0.0;  ///< in the guide [rad]
+  double turn_gradient_ = 0.0, turn_step_ = 0.0, turn_rate_ = 0.0;
+  double turn_pivot_ = 1.0;
   int count_ = 0;    ///< elements
   int coupled_ = 0;  ///< elements up to the last load
   std::vector<double> h_, start_, kappa_, trial_, actuation_;
   std::vector<PlanarPose> node_, before_;
-  std::vector<Eigen::Vector2d> centroid_;
+  std::vector<Eigen::Vector2d> centroid_, shift_;
   std::vector<double> multiplier_;  ///< element-major
   std::vector<double> saved_kappa_, saved_multiplier_;
   int saved_count_ = 0;
@@ -181,9 +243,9 @@ class ElasticRod {
   std::vector<Load> loads_;
   std::vector<RodContact> contacts_;
   std::vector<int> contact_of_load_;
-  using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  RowMatrix hessian_, factor_;  ///< lower triangles
-  Eigen::MatrixXd constraint_;  ///< one column per load: gradient of its gap
+  std::vector<Eigen::Matrix4d> own_;  ///< second derivatives of what an element adds by itself
+  std::vector<Sweep> sweep_;
+  std::vector<Eigen::Vector3d> moved_by_;  ///< loads of an element: force and moment
   Eigen::VectorXd gradient_, step_, scratch_, rate_;
 };
 

@@ -126,20 +126,6 @@ TEST_CASE("elastic correction: feeding at rest with the plan's stages ends at th
   }
 }
 
-TEST_CASE("elastic correction: replanning to a target near by starts from where the body is",
-          "[planning][correction]") {
-  const ElasticCase c = elastic_cases()[4];
-  ElasticCorrection correction(c.scene, {}, kCoarse);
-  const CorrectedState state = correction.solve(c.plan(), c.contacts);
-  REQUIRE(state.corrected());
-  const Vector2d target = c.target + Vector2d(0.003, -0.004);
-  const CorrectedState moved = correction.retarget(state, target, c.contacts);
-  REQUIRE(moved.corrected());
-  CHECK((moved.tip.position - target).norm() <= correction.options().position_tolerance);
-  CHECK(moved.iterations <= 5);
-  CHECK(std::abs(moved.curvatures[0] - state.curvatures[0]) < 0.2);
-}
-
 TEST_CASE("elastic correction: more sections hold contacts with a wanted force",
           "[planning][correction]") {
   // One section opens the first contact of case 2 at the end; two sections press on it.
@@ -177,7 +163,4 @@ TEST_CASE("elastic correction: bad input is named", "[planning][correction]") {
   const CorrectedState state = correction.solve(free, {});
   CHECK(state.corrected());
   CHECK(state.curvatures[0] == Approx(2.0));
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  CHECK(correction.retarget(state, {infinity, 0.0}, {}).status == CorrectionStatus::InvalidInput);
-  CHECK(correction.retarget(state, {5.0, 5.0}, {}).status == CorrectionStatus::NotReached);
 }
