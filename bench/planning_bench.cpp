@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <limits>
 #include <vector>
 
 #include "tendril/planning/elastic_replanner.hpp"
@@ -41,6 +42,39 @@ void wrapping(benchmark::State& state) {
   state.counters["arcs"] = static_cast<double>(arcs);
 }
 BENCHMARK(wrapping)->ArgsProduct({{0, 1, 2, 3}, {0, 1}})->Unit(benchmark::kMicrosecond);
+
+/// Case 1 with more contact points strewn about. Argument 0: points, 1: 0 exhaustive, 1 pruned.
+void many_points(benchmark::State& state) {
+  const auto c = test::wrap_cases()[0];
+  auto contacts = c.contact_points();
+  test::Random random(1);
+  while (contacts.size() < static_cast<std::size_t>(state.range(0))) {
+    const double x = random.uniform(-0.5, 0.5), z = random.uniform(0.0, 1.0);
+    contacts.push_back({.disc = {{x, z}, 0.0}});
+  }
+  WrapPlanner planner({.search = state.range(1) == 0 ? WrapSearch::Exhaustive : WrapSearch::Pruned,
+                       .max_refusals = 0});
+  const PlanarScene scene = c.scene();
+  std::size_t solutions = 0;
+  double shortest = 0.0;
+  long arcs = 0;
+  bool partial = false;
+  for (auto _ : state) {
+    const WrapResult& result = planner.plan(scene, contacts, {}, c.target);
+    solutions = result.solutions.size();
+    shortest = std::numeric_limits<double>::infinity();
+    for (const WrapSolution& s : result.solutions) shortest = std::min(shortest, s.length);
+    arcs = result.arcs_tried;
+    partial = result.status == WrapStatus::Partial;
+  }
+  state.counters["solutions"] = static_cast<double>(solutions);
+  state.counters["shortest"] = shortest;
+  state.counters["arcs"] = static_cast<double>(arcs);
+  state.counters["partial"] = partial ? 1.0 : 0.0;
+}
+BENCHMARK(many_points)
+    ->ArgsProduct({{8, 100, 1000, 10'000}, {0, 1}})
+    ->Unit(benchmark::kMillisecond);
 
 void grasping(benchmark::State& state) {
   PlanarScene scene;

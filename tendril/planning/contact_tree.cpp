@@ -21,6 +21,7 @@ constexpr double kRuleSlack = 1e-9;       // [1/m]; equal curvatures with roundi
 constexpr double kLimitSlack = 1e-9;      // relative
 constexpr double kProbe = 1e-5;           // [m]; both sides of a line that touches a corner
 constexpr double kEqualSolutions = 1e-9;  // [m], [1/m]
+constexpr double kSameHeading = pi / 180.0;
 
 template <class Value>
 void require_option(const std::string& name, const char* field, Value value, const char* unit,
@@ -80,7 +81,7 @@ void ContactTree::require_point(const std::string& what, const Vector2d& point) 
 }
 
 void ContactTree::begin(const PlanarScene& scene, std::span<const ContactPoint> contacts,
-                        const PlanarPose& base) {
+                        const PlanarPose& base, const Disc& aim) {
   require_point("base", base.position);
   if (!(std::abs(base.heading) <= kFarthest))
     throw ModelError(name_ + ": base: heading must be finite and within 1e9 rad");
@@ -103,11 +104,15 @@ void ContactTree::begin(const PlanarScene& scene, std::span<const ContactPoint> 
   arcs_tried_ = 0;
   deepest_ = 0;
   exhausted_ = false;
+  next_ = 0;
+  chains_ = 0;
+  aim_ = aim;
+  if (options_.search == WrapSearch::Pruned) kept_.assign(2 * contacts.size(), -1);
   Node root;
   root.step.arc.start = base;
   root.end = base;
   nodes_.push_back(root);
-  frontier_.push_back(0);
+  add_to_frontier(0);
 }
 
 void ContactTree::order_contacts(std::span<const ContactPoint> contacts) {
@@ -250,6 +255,82 @@ int ContactTree::try_tangent(int chain, const Disc& disc, int contact, BodySide 
 
 int ContactTree::try_contact(int chain, int contact, BodySide side) {
   return try_tangent(chain, contacts_[static_cast<std::size_t>(contact)].disc, contact, side);
+}
+
+/// What the body at least needs to reach the aim.
+double ContactTree::least_length(int chain) const noexcept {
+  const Node& at = node(chain);
+  return at.length + std::max(0.0, (aim_.centre - at.end.position).norm() - aim_.radius);
+}
+
+/// Order of the pruned search; of equal ones the older one first.
+bool ContactTree::goes_after(int a, int b) const noexcept {
+  const double length_a = least_length(a), length_b = least_length(b);
+  return length_a != length_b ? length_a > length_b : a > b;
+}
+
+int ContactTree::next_chain() noexcept {
+  if (options_.search == WrapSearch::Exhaustive)
+    return next_ < frontier_.size() ? frontier_[next_++] : -1;
+  const auto later = [&](int a, int b) { return goes_after(a, b); };
+  while (!frontier_.empty()) {
+    std::pop_heap(frontier_.begin(), frontier_.end(), later);
+    const int chain = frontier_.back();
+    frontier_.pop_back();
+    if (!node(chain).dominated) return chain;
+  }
+  return -1;
+}
+
+/// False: the pruned search leaves it out.
+bool ContactTree::add_to_frontier(int chain) {
+  const bool pruned = options_.search == WrapSearch::Pruned;
+  if (pruned && chain > 0 && is_dominated(chain)) return false;
+  ++chains_;
+  frontier_.push_back(chain);
+  if (pruned)
+    std::push_heap(frontier_.begin(), frontier_.end(),
+                   [&](int a, int b) { return goes_after(a, b); });
+  return true;
+}
+
+/// Whether the aim cannot be reached by way of the contact, in a straight line.
+bool ContactTree::is_too_far(int chain, int contact) const noexcept {
+  if (options_.search == WrapSearch::Exhaustive) return false;
+  const Disc& disc = contacts_[static_cast<std::size_t>(contact)].disc;
+  const double c = disc.radius + options_.body_radius;
+  const double there = (disc.centre - node(chain).end.position).norm() - c;
+  const double on = (aim_.centre - disc.centre).norm() - c - aim_.radius;
+  return node(chain).length + std::max(0.0, there) + std::max(0.0, on) >
+         options_.max_length * (1.0 + kLimitSlack);
+}
+
+/// Compares the chain with those kept at its contact and side; keeps it or not, and drops those
+/// that it dominates from the search.
+bool ContactTree::is_dominated(int chain) noexcept {
+  Node& added = nodes_[static_cast<std::size_t>(chain)];
+  // Contacts of the newest section bound what may follow.
+  for (int i = chain; i > 0 && node(i).depth >= added.section_start; i = node(i).parent) {
+    const WrapStep& step = node(i).step;
+    if (step.side > 0) added.least_next = std::max(added.least_next, step.arc.curvature);
+    if (step.side < 0) added.largest_next = std::min(added.largest_next, step.arc.curvature);
+    if (options_.rule == ContactRule::Local) break;
+  }
+  const auto dominates = [](const Node& a, const Node& b) {
+    const double turn = std::remainder(a.end.heading - b.end.heading, 2.0 * pi);
+    return std::abs(turn) <= kSameHeading && a.length <= b.length &&
+           a.step.section <= b.step.section && a.least_next <= b.least_next + kRuleSlack &&
+           a.largest_next >= b.largest_next - kRuleSlack;
+  };
+  int& newest =
+      kept_[2 * static_cast<std::size_t>(added.step.contact) + (added.step.side > 0 ? 0 : 1)];
+  for (int i = newest; i >= 0; i = node(i).same_place)
+    if (!node(i).dominated && dominates(node(i), added)) return true;
+  for (int i = newest; i >= 0; i = node(i).same_place)
+    if (dominates(added, node(i))) nodes_[static_cast<std::size_t>(i)].dominated = true;
+  added.same_place = newest;
+  newest = chain;
+  return false;
 }
 
 void ContactTree::append_steps(int chain, std::vector<WrapStep>& steps) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,23 +15,25 @@ class ContactTree {
  public:
   ContactTree(std::string name, const WrapOptions& options);
 
-  /// Forgets the last tree. Throws as WrapPlanner::plan does.
+  /// Forgets the last tree; `aim` is what chains are to reach. Throws as WrapPlanner::plan does.
   void begin(const PlanarScene& scene, std::span<const ContactPoint> contacts,
-             const PlanarPose& base);
+             const PlanarPose& base, const Disc& aim);
 
-  /// Grows chains by unused contact points until there are none; calls `goal(chain)` for each
-  /// chain first. Chains with fewer contacts come first.
+  /// Grows chains by unused contact points until there are none; calls `goal(chain)` once for each
+  /// chain. Chains with fewer contacts come first; in the pruned search those that may be shortest,
+  /// and `goal` is called as soon as a chain is made.
   template <class Goal>
   void grow(const Goal& goal) {
-    for (std::size_t next = 0; next < frontier_.size() && !exhausted_; ++next) {
-      const int chain = frontier_[next];
-      goal(chain);
+    const bool pruned = options_.search == WrapSearch::Pruned;
+    if (pruned) goal(0);
+    for (int chain = next_chain(); chain >= 0 && !exhausted_; chain = next_chain()) {
+      if (!pruned) goal(chain);
       for (const int contact : order_) {
         if (exhausted_) break;
-        if (uses(chain, contact)) continue;
+        if (uses(chain, contact) || is_too_far(chain, contact)) continue;
         for (const BodySide side : {BodySide::Positive, BodySide::Negative}) {
           const int longer = try_contact(chain, contact, side);
-          if (longer >= 0) frontier_.push_back(longer);
+          if (longer >= 0 && add_to_frontier(longer) && pruned) goal(longer);
         }
       }
     }
@@ -63,7 +66,7 @@ class ContactTree {
     return refusal_counts_;
   }
   [[nodiscard]] long arcs_tried() const noexcept { return arcs_tried_; }
-  [[nodiscard]] long chains() const noexcept { return static_cast<long>(frontier_.size()) - 1; }
+  [[nodiscard]] long chains() const noexcept { return chains_ - 1; }
   /// Throws ModelError `<name>: <what> = (x, z) m, must be ...` unless the point is usable.
   void require_point(const std::string& what, const Eigen::Vector2d& point) const;
 
@@ -76,6 +79,11 @@ class ContactTree {
     int section_start = 1;  ///< depth of the first arc of the newest arc's section
     double length = 0.0;
     double max_curvature = 0.0;
+    /// Curvatures that the contacts of the newest section allow (pruned search).
+    double least_next = -std::numeric_limits<double>::infinity();
+    double largest_next = std::numeric_limits<double>::infinity();
+    int same_place = -1;     ///< chain kept before at this contact and side (pruned search)
+    bool dominated = false;  ///< since it was kept
   };
 
   [[nodiscard]] const Node& node(int index) const noexcept {
@@ -84,15 +92,27 @@ class ContactTree {
   [[nodiscard]] bool uses(int chain, int contact) const noexcept;
   [[nodiscard]] bool holds_contacts(int chain, int section_start, double curvature) const noexcept;
   int try_contact(int chain, int contact, BodySide side);
+  int next_chain() noexcept;
+  bool add_to_frontier(int chain);
+  [[nodiscard]] bool is_too_far(int chain, int contact) const noexcept;
+  [[nodiscard]] double least_length(int chain) const noexcept;
+  [[nodiscard]] bool goes_after(int a, int b) const noexcept;
+  [[nodiscard]] bool is_dominated(int chain) noexcept;
   void order_contacts(std::span<const ContactPoint> contacts);
 
   std::string name_;
   WrapOptions options_;
   const PlanarScene* scene_ = nullptr;
   std::vector<ContactPoint> contacts_;
-  std::vector<int> order_;     ///< contact indices, by place, without repeated ones
-  std::vector<Node> nodes_;    ///< [0]: the base
-  std::vector<int> frontier_;  ///< nodes that end at the base or a contact, in order of growth
+  std::vector<int> order_;   ///< contact indices, by place, without repeated ones
+  std::vector<Node> nodes_;  ///< [0]: the base
+  /// Nodes that end at the base or a contact: from `next_` on in order of growth, or, in the
+  /// pruned search, the heap of those to grow.
+  std::vector<int> frontier_;
+  std::size_t next_ = 0;
+  long chains_ = 0;
+  Disc aim_;
+  std::vector<int> kept_;  ///< newest chain by contact and side (pruned search)
   std::vector<RefusedArc> refused_;
   std::array<long, kWrapRefusalCount> refusal_counts_{};
   long arcs_tried_ = 0;

@@ -222,7 +222,12 @@ const GraspResult& GraspPlanner::plan(const PlanarScene& scene,
     refuse_goal("object", goal.object, "a disc or a convex polygon");
   if (!(goal.wrap_angle > 0.0 && goal.wrap_angle < 2.0 * pi))
     refuse_goal("wrap_angle", goal.wrap_angle, "in (0, 2 pi) rad");
-  tree.begin(scene, contacts, base);
+  Disc around = polygon == nullptr ? std::get<Disc>(object) : Disc{polygon->corners[0], 0.0};
+  if (polygon != nullptr)
+    for (const Vector2d& corner : polygon->corners)
+      around.radius = std::max(around.radius, (corner - around.centre).norm());
+  around.radius += options().body_radius;
+  tree.begin(scene, contacts, base, around);
   if (scene.distance(base.position) < options().body_radius - options().tolerance) {
     result_.status = WrapStatus::BaseInObstacle;
     return result_;

@@ -39,6 +39,10 @@ const char* to_string(ContactRule rule) noexcept {
   return rule == ContactRule::Local ? "local" : "persistent";
 }
 
+const char* to_string(WrapSearch search) noexcept {
+  return search == WrapSearch::Pruned ? "pruned" : "exhaustive";
+}
+
 const char* to_string(ContactType type) noexcept {
   switch (type) {
     case ContactType::ForwardLimiting:
@@ -104,7 +108,7 @@ const WrapResult& WrapPlanner::plan(const PlanarScene& scene,
   steps_.clear();
   deepest_.clear();
   tree.require_point("target", target);
-  tree.begin(scene, contacts, base);
+  tree.begin(scene, contacts, base, Disc{target, 0.0});
   const double r = options().body_radius, tolerance = options().tolerance;
   if (scene.distance(base.position) < r - tolerance) {
     result_.status = WrapStatus::BaseInObstacle;

@@ -38,6 +38,17 @@ enum class ContactRule {
 };
 [[nodiscard]] const char* to_string(ContactRule rule) noexcept;
 
+enum class WrapSearch {
+  Exhaustive,  ///< every chain, fewer contacts first
+  /// For many contact points. The chain of which the least possible length is shortest first; a
+  /// chain is left out when another one is at the same contact with nearly the same heading
+  /// (1 deg), no longer, no later section, and bound by no more contacts; so is a contact from
+  /// where `max_length` cannot reach the target. The shortest way is found up to what such a turn
+  /// makes of it, other ways may be missing.
+  Pruned
+};
+[[nodiscard]] const char* to_string(WrapSearch search) noexcept;
+
 /// What the body may do and how far the search may go; checked by the planners' constructors.
 struct WrapOptions {
   double body_radius = 0.01;           ///< [m], in [0, 1e9]
@@ -46,6 +57,7 @@ struct WrapOptions {
   double max_length = 1.5;             ///< of the whole body [m], > 0
   double tolerance = 1e-6;             ///< overlap that counts as touching [m], > 0
   ContactRule rule = ContactRule::Persistent;
+  WrapSearch search = WrapSearch::Exhaustive;
   /// Sections with an actuation of their own, each of any length, >= 1. The rule acts between the
   /// arcs of one section only; a section ends at a contact, and as late as the rule lets it.
   int section_count = 1;
@@ -135,7 +147,8 @@ class ContactTree;
 
 /// Wrapping: reaches targets round obstacles by touching them (source: [FABRIKx] sec. 2.5, 3.3).
 /// The body is one planar extensible section of constant curvature between contacts; what lies
-/// before a contact keeps its shape. All solutions are found, by exhaustive search:
+/// before a contact keeps its shape. All solutions are found, by exhaustive search (or less for
+/// many contact points, `WrapSearch`):
 ///
 ///     level 0: the base.   For every chain of a level, from its end pose:
 ///       the chord arc to the target              -> a solution

@@ -486,6 +486,86 @@ TEST_CASE("wrapping: the budget ends a search as Partial", "[planning]") {
   CHECK(partial.arcs_tried <= 50'001);
 }
 
+TEST_CASE("wrapping: the pruned search has the solutions of the exhaustive one in the worked cases",
+          "[planning]") {
+  for (const WrapCase& c : wrap_cases()) {
+    for (const ContactRule rule : {ContactRule::Persistent, ContactRule::Local}) {
+      CAPTURE(c.name, to_string(rule));
+      WrapPlanner exhaustive({.rule = rule});
+      WrapPlanner pruned({.rule = rule, .search = WrapSearch::Pruned});
+      const auto all = copy(exhaustive.plan(c.scene(), c.contact_points(), {}, c.target));
+      const WrapResult& result = pruned.plan(c.scene(), c.contact_points(), {}, c.target);
+      CHECK(result.status == WrapStatus::Solved);
+      const auto same = copy(result);
+      REQUIRE(same.size() == all.size());
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        CHECK(same[i].length == all[i].length);
+        REQUIRE(same[i].steps.size() == all[i].steps.size());
+        for (std::size_t k = 0; k < all[i].steps.size(); ++k) {
+          CHECK(same[i].steps[k].contact == all[i].steps[k].contact);
+          CHECK(same[i].steps[k].side == all[i].steps[k].side);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("wrapping: what the pruned search finds is found by the exhaustive one too",
+          "[planning]") {
+  // And it loses no target that can be reached, and its shortest way is as short up to the turn
+  // that dominance allows.
+  constexpr double kLonger = 1.02;
+  int solved = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    const Problem problem = random_problem(seed);
+    const PlanarScene scene = problem.scene();
+    WrapPlanner exhaustive, pruned({.search = WrapSearch::Pruned});
+    const auto all = copy(exhaustive.plan(scene, problem.contacts, {}, problem.target));
+    const auto some = copy(pruned.plan(scene, problem.contacts, {}, problem.target));
+    CHECK(some.size() <= all.size());
+    CHECK(some.empty() == all.empty());
+    for (const Solution& solution : some) {
+      check_laws(solution, scene, problem.contacts, {}, problem.target, {});
+      CHECK(std::any_of(all.begin(), all.end(), [&](const Solution& s) {
+        if (s.steps.size() != solution.steps.size()) return false;
+        for (std::size_t k = 0; k < s.steps.size(); ++k)
+          if (s.steps[k].contact != solution.steps[k].contact ||
+              s.steps[k].side != solution.steps[k].side)
+            return false;
+        return true;
+      }));
+    }
+    if (some.empty()) continue;
+    ++solved;
+    const auto shortest = [](const std::vector<Solution>& list) {
+      double least = list[0].length;
+      for (const Solution& s : list) least = std::min(least, s.length);
+      return least;
+    };
+    CHECK(shortest(some) <= kLonger * shortest(all));
+  }
+  CHECK(solved > 20);
+}
+
+TEST_CASE("wrapping: the pruned search finds ways among ten thousand points within its budget",
+          "[planning]") {
+  const WrapCase c = wrap_cases()[0];
+  Random2d random(1);
+  std::vector<ContactPoint> many = c.contact_points();
+  while (many.size() < 10'000) many.push_back({.disc = {random.point(0.5, 0.0, 1.0), 0.0}});
+  const WrapOptions options{.search = WrapSearch::Pruned, .max_refusals = 0};
+  WrapPlanner planner(options), again(options);
+  const WrapResult& result = planner.plan(c.scene(), many, {}, c.target);
+  CHECK(result.status == WrapStatus::Partial);
+  CHECK(result.arcs_tried <= options.max_arcs);
+  REQUIRE_FALSE(result.solutions.empty());
+  const auto solutions = copy(result);
+  const auto same = copy(again.plan(c.scene(), many, {}, c.target));
+  REQUIRE(same.size() == solutions.size());
+  for (std::size_t i = 0; i < same.size(); ++i) CHECK(same[i].length == solutions[i].length);
+}
+
 TEST_CASE("wrapping: without a solution the deepest chain and the reasons are there",
           "[planning]") {
   const auto cases = wrap_cases();
