@@ -25,7 +25,9 @@ enum Slot : std::size_t {
   kNewCurvature,
   kNewLength,
   kBlocked,  // time with too much feed force [s]
-  kMade
+  kShiftX,   // of the model's target from the plan's [m]
+  kShiftZ,
+  kMade  // the model's memory follows
 };
 
 /// A change of length by so much counts as one of the curvature by 1/m.
@@ -56,9 +58,12 @@ std::span<const SettingInfo> WrapController::settings() {
       {"inserted", "", "false",
        "the body lies along the plan already when the simulation starts (keyframe `start`)"},
       {"feedback", "", "contact",
-       "none, or contact: the measured tip corrects curvature and length, by the Jacobian of an "
-       "arm "
-       "in contact"},
+       "how the measured tip corrects curvature and length: none; contact: by the Jacobian of the "
+       "measured arm in contact; model: by an elastic model of the arm, whose obstacles move to "
+       "where they are felt"},
+      {"guide_play", "m", "0.0005", "of the elastic model, on each side"},
+      {"locate_gain", "", "0.2",
+       "part of the distance by which the model's obstacle moves to a contact in one step"},
       {"speed", "m/s", "0.05", "of the feed"},
       {"acceleration", "m/s^2", "0.2", "of the feed"},
       {"curvature_rate", "1/(m s)", "10", "fastest change of the actuation; the feed slows down"},
@@ -93,8 +98,10 @@ WrapController::WrapController(const ControllerContext& context)
   elastic_ = settings.boolean("elastic", true);
   clamped_ = guide_length_ <= 0.0;
   inserted_ = clamped_ || settings.boolean("inserted", false);
-  constexpr const char* kFeedbacks[] = {"none", "contact"};
+  constexpr const char* kFeedbacks[] = {"none", "contact", "model"};
   feedback_ = static_cast<Feedback>(settings.choice("feedback", kFeedbacks, 1));
+  guide_play_ = settings.number("guide_play", 0.0005, {.low = 0.0, .high = 1.0});
+  locate_gain_ = settings.number("locate_gain", 0.2, {.low = 0.0, .high = 1.0});
   speed_ = positive("speed", 0.05, 10.0);
   acceleration_ = positive("acceleration", 0.2, 1000.0);
   curvature_rate_ = positive("curvature_rate", 10.0, 1e6);
@@ -167,6 +174,7 @@ void WrapController::plan_list(const ControllerContext& context) {
     rod.body_radius = body_radius_;
     rod.max_length = 1.2 * length;
     rod.element_length = length / 150.0;
+    rod.guide_play = clamped_ ? 0.0 : guide_play_;
     ElasticCorrection correction(plan_.scene, plan_.base, rod, {.path_step = 0.01});
     const std::vector<CorrectedState> states = correction.follow(plan_.arcs, plan_.contacts);
     if (states.empty() || !states.back().corrected()) {
@@ -176,6 +184,10 @@ void WrapController::plan_list(const ControllerContext& context) {
           ": must lead to the target; elastic = false executes the plan as it is");
     }
     list = elastic_insertion(path, states, options);
+    end_state_ = states.back();
+    if (feedback_ == Feedback::Model) {
+      replanner_.emplace(plan_.scene, plan_.base, plan_.contacts, rod, ElasticReplannerOptions{});
+    }
   } else {
     list = extensible_insertion(path, options);
   }
@@ -185,7 +197,8 @@ void WrapController::plan_list(const ControllerContext& context) {
 }
 
 int WrapController::memory_size() const noexcept {
-  return static_cast<int>(kMade + plan_.contacts.size());
+  return static_cast<int>(kMade + plan_.contacts.size() +
+                          (replanner_ ? replanner_->memory_size() : 0));
 }
 
 void WrapController::reset(std::span<double> memory) const noexcept {
@@ -196,6 +209,7 @@ void WrapController::reset(std::span<double> memory) const noexcept {
   }
   memory[kOldCurvature] = memory[kNewCurvature] = list_.back().curvature;
   memory[kOldLength] = memory[kNewLength] = list_.back().length;
+  if (replanner_) replanner_->reset(end_state_, memory.subspan(kMade + plan_.contacts.size()));
 }
 
 WrapController::Actuation WrapController::actuation_at(double time) const noexcept {
@@ -234,36 +248,87 @@ Vector3d WrapController::to_base(const Vector2d& point) const noexcept {
   return {local.x(), 0.0, guide_length_ + local.y()};
 }
 
+Vector2d WrapController::to_plan(const Vector3d& p_B) const noexcept {
+  return plan_.base.to_world({p_B.x(), p_B.z() - guide_length_});
+}
+
+/// Of the actuation (k in 1/m, L in kLengthScale), by the Jacobian of the measured arm.
+Vector2d WrapController::contact_step(const ArmMeasurement& measurement,
+                                      const Vector2d& error) const noexcept {
+  const auto& response = measurement.tip_response;
+  const auto in_plan = [&](Eigen::Index column) {
+    const double c = std::cos(plan_.base.heading), s = std::sin(plan_.base.heading);
+    const double x = response(0, column), z = response(2, column);
+    return Vector2d(c * x + s * z, c * z - s * x);
+  };
+  Matrix2d J = Matrix2d::Zero();
+  for (int i = 0; i < robot_.section_count(); ++i) {
+    J.col(0) += robot_.section(i).length() * in_plan(robot_.coordinate_index(i));
+  }
+  if (!clamped_) J.col(1) = kLengthScale * in_plan(response.cols() - 1);
+  const Matrix2d JJ = J * J.transpose() + damping_ * damping_ * Matrix2d::Identity();
+  Vector2d step = gain_ * period_ * (J.transpose() * (JJ.inverse() * error));
+  if (step.norm() > step_limit_) step *= step_limit_ / step.norm();
+  return step;
+}
+
+/// Moves the model's obstacles to where the arm feels them.
+void WrapController::locate_obstacles(const ArmMeasurement& measurement,
+                                      std::span<double> model) const noexcept {
+  for (const MeasuredContact& contact : measurement.contacts) {
+    if (contact.is_guide) continue;
+    const Vector2d point = to_plan(contact.position);
+    int nearest = -1;
+    double gap = contact_distance_;
+    Vector2d normal;
+    for (int i = 0; i < plan_.scene.size(); ++i) {
+      Vector2d gradient;
+      const double distance =
+          plan_.scene.obstacle_distance(i, point - replanner_->obstacle_shift(i, model), &gradient);
+      if (std::abs(distance) > std::abs(gap)) continue;
+      nearest = i;
+      gap = distance;
+      normal = gradient;
+    }
+    if (nearest < 0) continue;
+    const Vector2d shift = replanner_->obstacle_shift(nearest, model) + locate_gain_ * gap * normal;
+    replanner_->set_obstacle_shift(nearest, shift, model);
+  }
+}
+
 /// One step of the integral action every `period_`; in between the actuation moves there evenly.
 WrapController::Actuation WrapController::correct(const ArmMeasurement& measurement,
                                                   std::span<const double> memory,
-                                                  std::span<double> next_memory) const noexcept {
+                                                  std::span<double> next_memory,
+                                                  ControllerReport& report) noexcept {
   double clock = memory[kClock] + measurement.timestep;
   if (clock >= period_) {
     clock = 0.0;
-    Vector2d step = Vector2d::Zero();
+    Vector2d error = plan_.target() - to_plan(measurement.X_BE.translation());
+    if (error.norm() > error_limit_) error *= error_limit_ / error.norm();
+    double curvature = memory[kNewCurvature], length = memory[kNewLength];
     if (feedback_ == Feedback::Contact) {
-      const Vector3d error3 = to_base(plan_.target()) - measurement.X_BE.translation();
-      Vector2d error(error3.x(), error3.z());
-      if (error.norm() > error_limit_) error *= error_limit_ / error.norm();
-      Matrix2d J = Matrix2d::Zero();
-      const auto& response = measurement.tip_response;
-      for (int i = 0; i < robot_.section_count(); ++i) {
-        const int u = robot_.coordinate_index(i);
-        J.col(0) += robot_.section(i).length() * Vector2d(response(0, u), response(2, u));
+      const Vector2d step = contact_step(measurement, error);
+      curvature += step.x();
+      length += kLengthScale * step.y();
+    } else if (feedback_ == Feedback::Model) {
+      const auto model = next_memory.subspan(kMade + plan_.contacts.size());
+      locate_obstacles(measurement, model);
+      const Vector2d shift = Vector2d(memory[kShiftX], memory[kShiftZ]) + gain_ * period_ * error;
+      const Replan replan = replanner_->step(model, plan_.target() + shift, model);
+      report.iterations = replan.evaluations;
+      if (replan.status != ReplanStatus::InvalidInput) {
+        next_memory[kShiftX] = shift.x();
+        next_memory[kShiftZ] = shift.y();
+        curvature = replan.curvature;
+        length = replan.length;
       }
-      const auto feed = response.cols() - 1;
-      if (!clamped_) J.col(1) = kLengthScale * Vector2d(response(0, feed), response(2, feed));
-      const Matrix2d JJ = J * J.transpose() + damping_ * damping_ * Matrix2d::Identity();
-      step = gain_ * period_ * (J.transpose() * (JJ.inverse() * error));
-      if (step.norm() > step_limit_) step *= step_limit_ / step.norm();
     }
+    const double longest = robot_.base().feed_limit + arm_length_ - guide_length_;
     next_memory[kOldCurvature] = memory[kNewCurvature];
     next_memory[kOldLength] = memory[kNewLength];
-    const double longest = robot_.base().feed_limit + arm_length_ - guide_length_;
-    next_memory[kNewCurvature] = memory[kNewCurvature] + step.x();
-    next_memory[kNewLength] =
-        std::clamp(memory[kNewLength] + kLengthScale * step.y(), 0.0, longest);
+    next_memory[kNewCurvature] = curvature;
+    next_memory[kNewLength] = std::clamp(length, 0.0, longest);
   }
   next_memory[kClock] = clock;
   const double share = clock / period_;
@@ -336,7 +401,7 @@ void WrapController::update(const ArmMeasurement& measurement, std::span<const d
       break;
     }
     case Stage::Correct:
-      wanted = correct(measurement, memory, next_memory);
+      wanted = correct(measurement, memory, next_memory, report);
       break;
     case Stage::Jammed:
       wanted = {memory[kOldCurvature], memory[kOldLength], 0.0, 0.0};

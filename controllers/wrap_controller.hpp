@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "controllers/controller.hpp"
+#include "tendril/planning/elastic_replanner.hpp"
 #include "tendril/planning/wrap_plan.hpp"
 
 namespace tendril {
@@ -42,7 +44,7 @@ class WrapController final : public Controller {
 
  private:
   enum class Stage { Settle, Feed, Correct, Jammed };
-  enum class Feedback { None, Contact };
+  enum class Feedback { None, Contact, Model };
 
   /// A row of the list of commands.
   struct Row {
@@ -59,7 +61,11 @@ class WrapController final : public Controller {
   [[nodiscard]] Eigen::Vector2d planned_tip(double path_length) const noexcept;
   [[nodiscard]] Eigen::Vector3d to_base(const Eigen::Vector2d& point) const noexcept;
   Actuation correct(const ArmMeasurement& measurement, std::span<const double> memory,
-                    std::span<double> next_memory) const noexcept;
+                    std::span<double> next_memory, ControllerReport& report) noexcept;
+  [[nodiscard]] Eigen::Vector2d to_plan(const Eigen::Vector3d& p_B) const noexcept;
+  [[nodiscard]] Eigen::Vector2d contact_step(const ArmMeasurement& measurement,
+                                             const Eigen::Vector2d& error) const noexcept;
+  void locate_obstacles(const ArmMeasurement& measurement, std::span<double> model) const noexcept;
   void watch_contacts(const ArmMeasurement& measurement, double path_length,
                       std::span<const double> memory, std::span<double> next_memory,
                       ControllerReport& report) const noexcept;
@@ -71,8 +77,11 @@ class WrapController final : public Controller {
   Feedback feedback_;
   double speed_, acceleration_, curvature_rate_, ramp_, start_delay_;
   double gain_, damping_, period_, error_limit_, step_limit_, tolerance_;
+  double guide_play_, locate_gain_;
   double contact_distance_, jam_feed_force_, jam_time_;
   std::vector<Row> list_;
+  std::optional<ElasticReplanner> replanner_;
+  CorrectedState end_state_;  // of the elastic plan
 };
 
 }  // namespace tendril
