@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <string_view>
 
 #include "tendril/model_error.hpp"
@@ -30,6 +32,16 @@ constexpr SignalName kSignals[] = {
     {"speed", Signal::Speed, nullptr, "rad/s or m/s"},
     {"engine_iterations", Signal::EngineIterations, nullptr, ""},
 };
+
+/// Signals of something that the scene names: `<prefix>NAME:<statistic>`.
+struct ObjectSignal {
+  std::string_view prefix;
+  Signal signal;
+  const char* unit;
+};
+constexpr ObjectSignal kObjectSignals[] = {{"sensor:", Signal::Sensor, ""},
+                                           {"winding:", Signal::Winding, "rad"},
+                                           {"contact_span:", Signal::ContactSpan, "rad"}};
 
 struct StatisticName {
   const char* name;
@@ -65,9 +77,53 @@ const StatisticName* statistic_name(std::string_view name) {
   return nullptr;
 }
 
-bool needs_robot(Signal signal) {
+bool of_geom(Signal signal) { return signal == Signal::Winding || signal == Signal::ContactSpan; }
+
+bool needs_contacts(Signal signal) {
   return signal == Signal::WallForce || signal == Signal::WallForceSingle ||
          signal == Signal::Penetration || signal == Signal::ContactCount;
+}
+
+bool has_round_axis(const mjModel& model, int geom) {
+  return model.geom_type[geom] == mjGEOM_CAPSULE || model.geom_type[geom] == mjGEOM_CYLINDER;
+}
+
+/// A point in the frame of a geom.
+Eigen::Vector3d in_frame(const mjData& data, int geom, const mjtNum* point) noexcept {
+  using RowMatrix = Eigen::Matrix<mjtNum, 3, 3, Eigen::RowMajor>;
+  const Eigen::Map<const RowMatrix> axes(data.geom_xmat + 9 * geom);
+  const Eigen::Map<const Eigen::Vector3d> p(point), centre(data.geom_xpos + 3 * geom);
+  return axes.transpose() * (p - centre);
+}
+
+/// Angle about the z axis from one end to the other of that part of the segment a-b which is inside
+/// the cylinder of this radius and half length about the z axis.
+double angle_inside(const Eigen::Vector3d& a, const Eigen::Vector3d& b, double radius,
+                    double half_length) noexcept {
+  const Eigen::Vector3d d = b - a;
+  double from = 0.0, to = 1.0;
+  const auto clip = [&](double enter, double leave) {
+    from = std::max(from, enter);
+    to = std::min(to, leave);
+  };
+  // |a + t d|^2 = radius^2 in the x-y plane
+  const double dd = d.head<2>().squaredNorm();
+  const double ad = a.head<2>().dot(d.head<2>());
+  const double excess = a.head<2>().squaredNorm() - radius * radius;
+  if (dd > 0.0) {
+    const double discriminant = ad * ad - dd * excess;
+    if (discriminant <= 0.0) return 0.0;
+    clip((-ad - std::sqrt(discriminant)) / dd, (-ad + std::sqrt(discriminant)) / dd);
+  }
+  if (d.z() != 0.0) {
+    const double low = (-half_length - a.z()) / d.z(), high = (half_length - a.z()) / d.z();
+    clip(std::min(low, high), std::max(low, high));
+  } else if (std::abs(a.z()) > half_length) {
+    return 0.0;
+  }
+  if (from >= to) return 0.0;
+  const Eigen::Vector3d p = a + from * d, q = a + to * d;
+  return std::atan2(p.x() * q.y() - p.y() * q.x(), p.head<2>().dot(q.head<2>()));
 }
 
 }  // namespace
@@ -87,15 +143,15 @@ Metric parse_metric(const std::string& name) {
     metric.signal = Signal::Speed;
     return metric;
   }
-  if (name.starts_with("sensor:")) {
+  for (const ObjectSignal& s : kObjectSignals) {
+    if (!name.starts_with(s.prefix)) continue;
     const std::size_t colon = name.rfind(':');
     const StatisticName* statistic = statistic_name(std::string_view(name).substr(colon + 1));
-    if (statistic != nullptr && colon > 7) {
-      metric.signal = Signal::Sensor;
-      metric.statistic = statistic->statistic;
-      metric.sensor = name.substr(7, colon - 7);
-      return metric;
-    }
+    if (statistic == nullptr || colon <= s.prefix.size()) break;
+    metric.signal = s.signal;
+    metric.statistic = statistic->statistic;
+    metric.object = name.substr(s.prefix.size(), colon - s.prefix.size());
+    return metric;
   }
   const std::size_t underscore = name.rfind('_');
   if (underscore != std::string::npos) {
@@ -111,13 +167,16 @@ Metric parse_metric(const std::string& name) {
   for (const SignalName& s : kSignals) signals += std::string(signals.empty() ? "" : "|") + s.name;
   throw ModelError(fmt::format(
       "metric: {}: must be ({})_(end|max|min|mean|rms), settle_time, rest_speed, real_time_factor, "
-      "step_time_mean, step_time_p999 or sensor:NAME:(end|max|min|mean|rms)",
+      "step_time_mean, step_time_p999 or (sensor|winding|contact_span):NAME:(end|max|min|mean|rms)",
       name, signals));
 }
 
 std::string unit(const Metric& metric) {
   if (metric.of_run) return metric.name == "real_time_factor" ? "" : "us";
   if (metric.statistic == Statistic::SettleTime) return "s";
+  for (const ObjectSignal& s : kObjectSignals) {
+    if (s.signal == metric.signal) return s.unit;
+  }
   const SignalName* s = signal_name(metric.signal);
   return s == nullptr ? "" : s->unit;
 }
@@ -140,7 +199,7 @@ std::vector<int> Metrics::sensors_of(const Metric& metric) const {
     const char* id = mj_id2name(&model_, mjOBJ_SENSOR, i);
     const std::string_view name = id == nullptr ? "" : id;
     const bool wanted = metric.signal == Signal::Sensor
-                            ? name == metric.sensor
+                            ? name == metric.object
                             : signal != nullptr && signal->sensor_suffix != nullptr &&
                                   name.ends_with(signal->sensor_suffix);
     if (wanted) found.push_back(i);
@@ -153,12 +212,18 @@ bool Metrics::available(const Metric& metric, std::string* why) const {
   if (!metric.of_run) {
     const SignalName* signal = signal_name(metric.signal);
     if (metric.signal == Signal::Sensor && sensors_of(metric).empty()) {
-      reason = fmt::format("the scene has no sensor '{}'", metric.sensor);
+      reason = fmt::format("the scene has no sensor '{}'", metric.object);
     } else if (signal != nullptr && signal->sensor_suffix != nullptr &&
                sensors_of(metric).empty()) {
       reason =
           fmt::format("the scene has no sensor whose name ends with '{}'", signal->sensor_suffix);
-    } else if (needs_robot(metric.signal) && !has_robot_) {
+    } else if (of_geom(metric.signal) &&
+               mj_name2id(&model_, mjOBJ_GEOM, metric.object.c_str()) < 0) {
+      reason = fmt::format("the scene has no geom '{}'", metric.object);
+    } else if (of_geom(metric.signal) &&
+               !has_round_axis(model_, mj_name2id(&model_, mjOBJ_GEOM, metric.object.c_str()))) {
+      reason = fmt::format("the geom '{}' must be a capsule or cylinder", metric.object);
+    } else if ((needs_contacts(metric.signal) || of_geom(metric.signal)) && !has_robot_) {
       reason = "the scene has no robot: no body whose name ends with 'base'";
     }
   }
@@ -175,13 +240,16 @@ int Metrics::add(const Metric& metric, const Window& window, double threshold) {
   entry.threshold = threshold;
   if (!metric.of_run) {
     const std::vector<int> sensors = sensors_of(metric);
+    const int geom =
+        of_geom(metric.signal) ? mj_name2id(&model_, mjOBJ_GEOM, metric.object.c_str()) : -1;
     const auto same = [&](const Source& s) {
-      return s.signal == metric.signal && s.sensors == sensors;
+      return s.signal == metric.signal && s.sensors == sensors && s.geom == geom;
     };
     const auto source = std::find_if(sources_.begin(), sources_.end(), same);
     entry.source = static_cast<int>(source - sources_.begin());
-    if (source == sources_.end()) sources_.push_back({metric.signal, sensors});
-    needs_contacts_ = needs_contacts_ || needs_robot(metric.signal);
+    if (source == sources_.end()) sources_.push_back({metric.signal, sensors, geom});
+    needs_contacts_ = needs_contacts_ || needs_contacts(metric.signal);
+    if (metric.signal == Signal::Winding && link_pairs_.empty()) find_links();
   }
   entries_.push_back(entry);
   return count() - 1;
@@ -211,6 +279,73 @@ void Metrics::read_contacts(const mjModel& model, const mjData& data) noexcept {
   }
 }
 
+/// Links are the bodies below a base that have geoms; bodies of one robot have neighbouring
+/// numbers.
+void Metrics::find_links() {
+  int base = -1;
+  for (int body = 1; body < model_.nbody; ++body) {
+    const auto is_link = [&](int b) {
+      return is_robot_[static_cast<std::size_t>(b)] != 0 && model_.body_geomnum[b] > 0;
+    };
+    const int parent = model_.body_parentid[body];
+    if (is_robot_[static_cast<std::size_t>(parent)] == 0) {
+      base = body;
+    } else if (parent != base && is_link(parent) && is_link(body)) {
+      const int geom = model_.body_geomadr[body];
+      link_pairs_.push_back({model_.body_geomadr[parent], geom, base, model_.geom_size[3 * geom]});
+    }
+  }
+}
+
+double Metrics::winding(int geom, const mjModel& model, const mjData& data) const noexcept {
+  const double geom_radius = model.geom_size[3 * geom];
+  const double half_length = model.geom_size[3 * geom + 1];
+  double widest = 0.0, angle = 0.0;
+  for (std::size_t i = 0; i < link_pairs_.size(); ++i) {
+    const LinkPair& pair = link_pairs_[i];
+    const double near = geom_radius + 2.0 * pair.radius;  // a gap as wide as the link's radius
+    angle +=
+        angle_inside(in_frame(data, geom, data.geom_xpos + 3 * pair.first),
+                     in_frame(data, geom, data.geom_xpos + 3 * pair.second), near, half_length);
+    const bool last = i + 1 == link_pairs_.size() || link_pairs_[i + 1].robot != pair.robot;
+    if (!last) continue;
+    if (std::abs(angle) > std::abs(widest)) widest = angle;
+    angle = 0.0;
+  }
+  return widest;
+}
+
+/// A full turn less the widest gap between neighbouring contacts.
+double Metrics::contact_span(int geom, const mjModel& model, const mjData& data) const noexcept {
+  constexpr double kTurn = 2.0 * std::numbers::pi;
+  const auto touches = [&](int i) {
+    const mjContact& contact = data.contact[i];
+    if (contact.geom[0] != geom && contact.geom[1] != geom) return false;
+    const int other = contact.geom[contact.geom[0] == geom ? 1 : 0];
+    return other >= 0 && is_robot_[static_cast<std::size_t>(model.geom_bodyid[other])] != 0;
+  };
+  const auto azimuth = [&](int i) {
+    const Eigen::Vector3d p = in_frame(data, geom, data.contact[i].pos);
+    return std::atan2(p.y(), p.x());
+  };
+  double widest_gap = 0.0;
+  bool any = false;
+  for (int i = 0; i < data.ncon; ++i) {
+    if (!touches(i)) continue;
+    any = true;
+    double gap = kTurn;  // to the next contact
+    for (int j = 0; j < data.ncon; ++j) {
+      if (j == i || !touches(j)) continue;
+      double turn = azimuth(j) - azimuth(i);
+      // Of two at the same place one is the next of the other, and not also the other way round.
+      if (turn < 0.0 || (turn == 0.0 && j < i)) turn += kTurn;
+      gap = std::min(gap, turn);
+    }
+    widest_gap = std::max(widest_gap, gap);
+  }
+  return any ? kTurn - widest_gap : 0.0;
+}
+
 double Metrics::evaluate(const Source& source, const mjModel& model,
                          const mjData& data) const noexcept {
   const auto sensor = [&](int id) {
@@ -232,6 +367,10 @@ double Metrics::evaluate(const Source& source, const mjModel& model,
       }
       return worst;
     }
+    case Signal::Winding:
+      return winding(source.geom, model, data);
+    case Signal::ContactSpan:
+      return contact_span(source.geom, model, data);
     case Signal::WallForce:
       return wall_force_;
     case Signal::WallForceSingle:

@@ -22,6 +22,8 @@ enum class Signal {
   ContactCount,      ///< number of such contacts
   Speed,             ///< largest |qvel| after the step [rad/s or m/s]
   EngineIterations,  ///< iterations of the engine's constraint solver, all islands
+  Winding,           ///< angle that an arm goes round a named geom [rad]
+  ContactSpan,       ///< angle round a named geom that its contacts with robots span [rad]
   Sensor,            ///< a named sensor, its norm when it has several numbers
 };
 
@@ -32,13 +34,14 @@ struct Metric {
   std::string name;  ///< as written: `tip_error_max`, `sensor:A_feed:mean`, `settle_time`
   Signal signal = Signal::TipError;
   Statistic statistic = Statistic::End;
-  std::string sensor;  ///< for Signal::Sensor
+  std::string object;  ///< name of the sensor or geom, for the signals that have one
   bool of_run =
       false;  ///< a number of the whole run, not of a signal: real_time_factor, step_time_…
 };
 
 /// Reads a metric's name: `<signal>_<statistic>`, `rest_speed`, `settle_time`,
-/// `sensor:NAME:<statistic>`, `real_time_factor`, `step_time_mean`, `step_time_p999`. Throws
+/// `sensor:NAME:<statistic>`, `winding:GEOM:<statistic>`, `contact_span:GEOM:<statistic>`,
+/// `real_time_factor`, `step_time_mean`, `step_time_p999`. Throws
 /// ModelError `metric: name: allowed`.
 [[nodiscard]] Metric parse_metric(const std::string& name);
 
@@ -82,6 +85,7 @@ class Metrics {
   struct Source {  ///< one signal, evaluated once per step
     Signal signal;
     std::vector<int> sensors;
+    int geom = -1;  ///< of Winding and ContactSpan
     double value = 0.0;
   };
   struct Entry {
@@ -100,11 +104,23 @@ class Metrics {
   [[nodiscard]] double evaluate(const Source& source, const mjModel& model,
                                 const mjData& data) const noexcept;
   void read_contacts(const mjModel& model, const mjData& data) noexcept;
+  void find_links();
+  [[nodiscard]] double winding(int geom, const mjModel& model, const mjData& data) const noexcept;
+  [[nodiscard]] double contact_span(int geom, const mjModel& model,
+                                    const mjData& data) const noexcept;
+
+  /// Two neighbouring links of a robot, by the first geom of each.
+  struct LinkPair {
+    int first, second;  ///< geoms
+    int robot;          ///< body of the base
+    double radius;      ///< of the second [m]
+  };
 
   const mjModel& model_;
   std::vector<char> is_robot_;  ///< per body
   bool has_robot_ = false;
   bool needs_contacts_ = false;
+  std::vector<LinkPair> link_pairs_;  ///< robot by robot
   std::vector<Source> sources_;
   std::vector<Entry> entries_;
   double wall_force_ = 0.0, wall_force_single_ = 0.0, penetration_ = 0.0, contact_count_ = 0.0;

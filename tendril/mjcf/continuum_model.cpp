@@ -39,10 +39,6 @@ constexpr double kShortestLinkFraction = 0.02;
 /// section then swings between both limits for ever.
 constexpr double kDampingOutside = 0.5;
 
-/// Range of a bend command, as a multiple of the bend limit, and its least value [rad].
-constexpr double kBendCommandMargin = 1.5;
-constexpr double kSmallestBendCommand = 1.0;
-
 constexpr double kSpinCommandLimit = 4.0 * std::numbers::pi;  // [rad]
 constexpr double kCarriageRadius = 0.05;  // [m], of the ball that gives the carriage its inertia
 
@@ -409,8 +405,7 @@ class Writer {
   void section_actuators(std::size_t i) {
     const SectionPhysics& physics = robot_.physics[i];
     const int section = static_cast<int>(i) + 1;
-    const double range =
-        std::max(kBendCommandMargin * robot_.sections[i].bend_angle_limit, kSmallestBendCommand);
+    const double range = bend_command_limit(robot_.sections[i]);
     if (section_servos()) {
       for (const char axis : bend_axes()) {
         const std::string name = names::bend(section, axis);
@@ -446,14 +441,24 @@ class Writer {
         limit);
   }
 
-  /// Keyframe `start`: every hinge takes the turn of the arcs along its link.
+  /// Keyframe `start`: every hinge takes the turn of the arcs along its link, every servo the
+  /// commands that the file gives.
   void start() {
     if (!robot_.start) return;
+    const std::string ctrl =
+        robot_.start->bends.empty() ? "" : fmt::format(" ctrl=\"{}\"", start_commands());
+    line("  <keyframe>\n    <key name=\"{}\" qpos=\"{}\"{}/>\n  </keyframe>", names::kStart,
+         start_positions(), ctrl);
+  }
+
+  static void append(std::string& numbers, double value) {
+    fmt::format_to(std::back_inserter(numbers), "{}{}", numbers.empty() ? "" : " ",
+                   mjcf_detail::printed(value));
+  }
+
+  std::string start_positions() const {
     std::string qpos;
-    const auto add = [&qpos](double value) {
-      fmt::format_to(std::back_inserter(qpos), "{}{}", qpos.empty() ? "" : " ",
-                     mjcf_detail::printed(value));
-    };
+    const auto add = [&qpos](double value) { append(qpos, value); };
     if (has_feed()) add(robot_.start->feed);
     if (robot_.base.spin) add(0.0);
     // Of the link's start, from where the arcs begin [m].
@@ -470,7 +475,29 @@ class Writer {
       }
       if (link.has_slide() && !link.slide_first) add(0.0);
     }
-    line("  <keyframe>\n    <key name=\"{}\" qpos=\"{}\"/>\n  </keyframe>", names::kStart, qpos);
+    return qpos;
+  }
+
+  /// In the order of `actuators`.
+  std::string start_commands() const {
+    std::string ctrl;
+    const auto add_bend = [&](double bend) {
+      for (const char axis : bend_axes()) append(ctrl, axis == 'y' ? bend : 0.0);
+    };
+    if (has_feed()) append(ctrl, robot_.start->feed);
+    if (robot_.base.spin) append(ctrl, 0.0);
+    for (std::size_t i = 0; i < robot_.sections.size(); ++i) {
+      if (section_servos()) {
+        add_bend(robot_.start->bends[i]);
+      } else {
+        for (const Link& link : chain_) {
+          if (link.section != static_cast<int>(i) + 1 || !link.has_hinges()) continue;
+          add_bend(robot_.start->bends[i] * link.bend_share);
+        }
+      }
+      if (robot_.sections[i].variable_length > 0.0) append(ctrl, 0.0);
+    }
+    return ctrl;
   }
 
   /// Heading of the start pose's arcs at arc length s [rad]; 0 before them, constant beyond them.

@@ -82,7 +82,7 @@ struct LinkLayout {
 ///
 /// A planar robot has the y hinges alone. A guide is two frictionless boxes for every axis of
 /// bending, `guide_x+`, `guide_x-` (`guide_y+`, `guide_y-`), fixed to the base. With a start pose
-/// there is a keyframe `start`.
+/// there is a keyframe `start`; with `bends` in it, the keyframe has these commands and the feed's.
 ///
 /// Source: docs/derivations-links.md, "Links for a section". Held by: continuum_model_test,
 /// arc_fidelity_test.

@@ -36,7 +36,7 @@ constexpr std::array<std::string_view, 9> kBaseKeys{"feed",
                                                     "spin_torque_limit",
                                                     "guide_length",
                                                     "guide_play"};
-constexpr std::array<std::string_view, 2> kStartKeys{"feed", "arcs"};
+constexpr std::array<std::string_view, 3> kStartKeys{"feed", "arcs", "bends"};
 constexpr std::array<std::string_view, 17> kSectionKeys{"constant_length",
                                                         "variable_length",
                                                         "bend_limit",
@@ -158,7 +158,8 @@ BasePhysics read_base_physics(const Fields& fields) {
   return physics;
 }
 
-StartPose read_start(const Fields& fields, double feed_limit) {
+StartPose read_start(const Fields& fields, double feed_limit,
+                     std::span<const SectionParameters> sections) {
   fields.refuse_unknown(kStartKeys);
   StartPose start;
   start.feed = fields.number("feed", 0.0, kNotNegative);
@@ -171,6 +172,17 @@ StartPose read_start(const Fields& fields, double feed_limit) {
   for (std::size_t i = 0; i < numbers.size(); i += 2) {
     if (numbers[i + 1] <= 0.0) fields.refuse("arcs", "every length must be positive");
     start.arcs.emplace_back(numbers[i], numbers[i + 1]);
+  }
+  start.bends = fields.numbers("bends", {-kLargestNumber, kLargestNumber, true, "must be numbers"});
+  if (!start.bends.empty() && start.bends.size() != sections.size()) {
+    fields.refuse("bends", fmt::format("must be one for each section, {} in all", sections.size()));
+  }
+  for (std::size_t i = 0; i < start.bends.size(); ++i) {
+    const double limit = bend_command_limit(sections[i]);
+    if (std::abs(start.bends[i]) > limit) {
+      fields.refuse("bends",
+                    fmt::format("that of section {} must be in [-{}, {}]", i + 1, limit, limit));
+    }
   }
   return start;
 }
@@ -300,7 +312,7 @@ RobotDescription read_robot(const toml::table& table, std::string_view text,
   }
   if (table.contains("start")) {
     robot.start = read_start(Fields(sub_table(top, "start"), file_name, "start", lines),
-                             robot.base.feed_limit);
+                             robot.base.feed_limit, robot.sections);
   }
   if (table.contains("controller")) {
     robot.controller =

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -55,12 +56,21 @@ struct BasePhysics {
   double guide_play = 0.0005;  ///< between the body and each wall of the guide [m], >= 0
 };
 
-/// Pose of the keyframe `start`.
+/// Largest bend that a section's servos can be told [rad]: more than the bend limit, so that a load
+/// can be held at the limit.
+[[nodiscard]] inline double bend_command_limit(const SectionParameters& section) {
+  return std::max(1.5 * section.bend_angle_limit, 1.0);
+}
+
+/// The keyframe `start`.
 struct StartPose {
   double feed = 0.0;  ///< [m], in [0, feed limit]
   /// Curvature [1/m] (positive: towards +x) and length [m] of arcs in the x-z plane, from the end
   /// of the guide or the base on; straight beyond them.
   std::vector<std::pair<double, double>> arcs;
+  /// Commanded bend of each section in the x-z plane (positive: towards +x) [rad]; empty: the
+  /// keyframe leaves the commands at 0.
+  std::vector<double> bends;
 };
 
 /// The [controller] table: plugin name and its settings as the plugin's config strings, in the

@@ -1,7 +1,12 @@
 #include "apps/host/metrics.hpp"
 
+#include <Eigen/Core>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <numbers>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "apps/host/scene.hpp"
 #include "tendril/model_error.hpp"
@@ -35,6 +40,43 @@ ModelPtr model_of(const char* xml) {
   return model;
 }
 
+constexpr double kTurn = 2.0 * std::numbers::pi;
+
+/// Balls of radius 10 mm, each fixed to the one before, with their centres at these points of the
+/// frame of a post: a cylinder of radius 50 mm and half length 0.1 m, which stands askew.
+std::string post_scene(const std::vector<Eigen::Vector3d>& centres) {
+  std::string xml =
+      R"(<mujoco><worldbody><body name="post_frame" pos="0.3 -0.2 0.1" euler="30 50 -20">
+    <geom name="post" type="cylinder" size="0.05 0.1"/><geom name="box" type="box" size="1 1 1" pos="9 9 9"/>
+    <body name="arm_base"><joint axis="0 0 1"/>)";
+  Eigen::Vector3d last = Eigen::Vector3d::Zero();
+  for (const Eigen::Vector3d& p : centres) {
+    const Eigen::Vector3d step = p - last;
+    last = p;
+    std::ostringstream body;
+    body.precision(17);
+    body << "<body pos=\"" << step.x() << ' ' << step.y() << ' ' << step.z()
+         << "\"><geom size=\"0.01\"/>";
+    xml += body.str();
+  }
+  for (std::size_t i = 0; i < centres.size(); ++i) xml += "</body>";
+  return xml + "</body></body></worldbody></mujoco>";
+}
+
+double sampled_once(const std::string& scene, const std::string& metric) {
+  const ModelPtr model = model_of(scene.c_str());
+  const DataPtr data = make_data(*model);
+  Metrics metrics(*model);
+  metrics.add(parse_metric(metric));
+  mj_forward(model.get(), data.get());
+  metrics.sample(*model, *data, 0.0);
+  return metrics.value(0);
+}
+
+Eigen::Vector3d on_circle(double radius, double angle, double z = 0.0) {
+  return {radius * std::cos(angle), radius * std::sin(angle), z};
+}
+
 double value_of(const Metrics& metrics, const std::string& name) {
   for (int i = 0; i < metrics.count(); ++i) {
     if (metrics.metric(i).name == name) return metrics.value(i);
@@ -46,19 +88,35 @@ double value_of(const Metrics& metrics, const std::string& name) {
 }  // namespace
 
 TEST_CASE("metrics: every documented name is read, others are refused", "[metrics]") {
-  for (const char* name :
-       {"tip_error_end", "tip_error_rms", "angle_error_mean", "progress_end", "wall_force_max",
-        "wall_force_single_max", "penetration_max", "solver_iterations_mean", "status_max",
-        "engine_iterations_max", "contact_count_max", "speed_max", "rest_speed", "settle_time",
-        "real_time_factor", "step_time_mean", "step_time_p999", "sensor:A_feed:rms",
-        "sensor:with:colon:min"}) {
+  for (const char* name : {"tip_error_end",
+                           "tip_error_rms",
+                           "angle_error_mean",
+                           "progress_end",
+                           "wall_force_max",
+                           "wall_force_single_max",
+                           "penetration_max",
+                           "solver_iterations_mean",
+                           "status_max",
+                           "engine_iterations_max",
+                           "contact_count_max",
+                           "speed_max",
+                           "rest_speed",
+                           "settle_time",
+                           "real_time_factor",
+                           "step_time_mean",
+                           "step_time_p999",
+                           "sensor:A_feed:rms",
+                           "sensor:with:colon:min",
+                           "winding:post:end",
+                           "contact_span:a:b:max"}) {
     CAPTURE(name);
     CHECK(parse_metric(name).name == name);
   }
   CHECK(parse_metric("wall_force_single_max").signal == Signal::WallForceSingle);
-  CHECK(parse_metric("sensor:with:colon:min").sensor == "with:colon");
+  CHECK(parse_metric("sensor:with:colon:min").object == "with:colon");
   for (const char* name : {"", "tip_error", "tip_error_median", "tip_eror_max", "_max",
-                           "sensor:", "sensor::max", "sensor:x", "sensor:x:median"}) {
+                           "sensor:", "sensor::max", "sensor:x", "sensor:x:median", "winding:max",
+                           "winding::max", "winding_max", "contact_span:x:median"}) {
     CAPTURE(name);
     CHECK_THROWS_WITH(parse_metric(name), Catch::Contains("must be (tip_error|"));
   }
@@ -138,6 +196,63 @@ TEST_CASE("metrics: what the scene lacks is said, and left out of the defaults",
                     Catch::Contains("ends with 'tip_error'"));
   CHECK_THROWS_WITH(metrics.add(parse_metric("wall_force_max")), Catch::Contains("no robot"));
   CHECK_THROWS_WITH(metrics.add(parse_metric("sensor:x:max")), Catch::Contains("no sensor 'x'"));
+  CHECK_THROWS_WITH(metrics.add(parse_metric("winding:x:max")), Catch::Contains("no geom 'x'"));
   metrics.add_defaults();
   CHECK(metrics.count() == 4);  // speed_max, rest_speed, engine_iterations_max and _mean
+}
+
+TEST_CASE("metrics: a winding is the turn of the near part of the arm, with its sign",
+          "[metrics]") {
+  // A helix at 62 mm, nearer than the 70 mm at which the gap is a body's radius; its last half turn
+  // is beyond the end of the post.
+  const double turn = GENERATE(0.5, 2.0, 4.5, 9.0, -4.5);
+  CAPTURE(turn);
+  std::vector<Eigen::Vector3d> helix;
+  constexpr int kSteps = 60;
+  for (int i = 0; i <= kSteps; ++i) {
+    const double share = static_cast<double>(i) / kSteps;
+    helix.push_back(on_circle(0.062, 1.0 + share * turn, -0.08 + 0.16 * share));
+  }
+  CHECK(sampled_once(post_scene(helix), "winding:post:end") == Approx(turn).margin(1e-9));
+  for (Eigen::Vector3d& p : helix) p.z() += 0.1;  // the half from z = 0.1 on is beyond the end
+  CHECK(sampled_once(post_scene(helix), "winding:post:end") == Approx(turn / 2).margin(1e-9));
+}
+
+TEST_CASE("metrics: an arm that passes a post straight winds by the angle of its near part",
+          "[metrics]") {
+  // Along a line at distance d the part within 70 mm is seen from the axis under 2 acos(d / 70 mm).
+  const double distance = GENERATE(0.055, 0.065, 0.0699, 0.0701, 0.2);
+  CAPTURE(distance);
+  std::vector<Eigen::Vector3d> line;
+  for (int i = 0; i <= 40; ++i) line.emplace_back(distance, -0.4 + 0.02 * i, 0.0);
+  const double expected = distance < 0.07 ? 2.0 * std::acos(distance / 0.07) : 0.0;
+  CHECK(sampled_once(post_scene(line), "winding:post:max") == Approx(expected).margin(1e-9));
+}
+
+TEST_CASE("metrics: contacts span a full turn less the widest gap between them", "[metrics]") {
+  struct Case {
+    std::vector<double> angles;  ///< of the touching balls
+    double span;
+  };
+  const Case c = GENERATE(values<Case>({{{}, 0.0},
+                                        {{2.0}, 0.0},
+                                        {{3.0, -3.0}, kTurn - 6.0},
+                                        {{1.0, 1.0, 1.0}, 0.0},
+                                        {{0.0, 1.0, 1.0}, 1.0},
+                                        {{5.0, 0.5, 2.5, 4.0}, kTurn - 2.0},
+                                        {{0.0, kTurn / 3, kTurn * 2 / 3}, kTurn * 2 / 3}}));
+  std::vector<Eigen::Vector3d> centres{on_circle(0.5, 0.3)};  // one that does not touch
+  for (const double angle : c.angles) centres.push_back(on_circle(0.0599, angle));
+  CHECK(sampled_once(post_scene(centres), "contact_span:post:end") == Approx(c.span).margin(1e-6));
+}
+
+TEST_CASE("metrics: what is wound round must be round, and something must wind", "[metrics]") {
+  const ModelPtr model = model_of(post_scene({{0.1, 0.0, 0.0}}).c_str());
+  Metrics metrics(*model);
+  CHECK_THROWS_WITH(metrics.add(parse_metric("winding:box:max")),
+                    Catch::Contains("'box' must be a capsule or cylinder"));
+  const ModelPtr no_robot = model_of(
+      "<mujoco><worldbody><geom name=\"p\" type=\"capsule\" size=\".1 1\"/></worldbody></mujoco>");
+  Metrics without(*no_robot);
+  CHECK_THROWS_WITH(without.add(parse_metric("contact_span:p:max")), Catch::Contains("no robot"));
 }

@@ -1,8 +1,10 @@
 #include "tendril/mjcf/continuum_model.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tendril/model_error.hpp"
@@ -235,4 +237,43 @@ TEST_CASE("continuum model: inner iterations suffice for the tendons", "[mjcf]")
   CHECK(simulation.model->opt.iterations >= 4 * simulation.model->ntendon);
   CHECK(simulation.model->opt.integrator == mjINT_DISCRETE);
   CHECK(simulation.model->opt.cone == mjCONE_ELLIPTIC);
+}
+
+TEST_CASE("continuum model: an elastic arm stays in the start pose that it is told to keep",
+          "[mjcf]") {
+  const std::string compliance = GENERATE("section", "link");
+  const std::string planar = GENERATE("true", "false");
+  CAPTURE(compliance, planar);
+  const std::string section = "[[section]]\nconstant_length = 0.1\nbend_limit = 3\nbend_gain = 0\n";
+  const RobotDescription robot = parse_robot(
+      "compliance = \"" + compliance + "\"\nplanar = " + planar + "\n" + section + section +
+          "[base]\nfeed = 0.2\n[start]\nfeed = 0.05\narcs = [10, 0.1, -20, 0.1]\n"
+          "bends = [1, -2]\n",
+      "arm.toml");
+  Simulation simulation(continuum_mjcf(robot));
+  simulation.set_gravity(Eigen::Vector3d::Zero());
+  const int key = simulation.id(mjOBJ_KEY, names::kStart);
+  mj_resetDataKeyframe(simulation.model.get(), simulation.data.get(), key);
+  mj_forward(simulation.model.get(), simulation.data.get());
+  // Heading after one arc is 1 rad, after both -1 rad.
+  for (const auto& [site, heading] : {std::pair{"s1_end", 1.0}, std::pair{"s2_end", -1.0}}) {
+    const Eigen::Vector3d z = simulation.site_pose(site).linear().col(2);
+    CHECK(std::atan2(z.x(), z.z()) == Approx(heading).margin(kTotalsTolerance));
+  }
+  const Eigen::Vector3d start = simulation.site_pose(names::kTip).translation();
+  simulation.run(3.0);
+  // The file's arcs turn alike in every link, at rest the first and last turn by 1/12 more: 0.2 mm.
+  constexpr double kShape = 3e-4;  // [m]
+  CHECK((simulation.site_pose(names::kTip).translation() - start).norm() < kShape);
+  CHECK(simulation.speed() < 1e-3);
+}
+
+TEST_CASE("continuum model: a start pose without commands leaves them at 0", "[mjcf]") {
+  const RobotDescription robot =
+      parse_robot("[[section]]\nconstant_length = 0.1\nbend_limit = 3\n[start]\narcs = [10, 0.1]\n",
+                  "arm.toml");
+  Simulation simulation(continuum_mjcf(robot));
+  mj_resetDataKeyframe(simulation.model.get(), simulation.data.get(),
+                       simulation.id(mjOBJ_KEY, names::kStart));
+  for (int i = 0; i < simulation.model->nu; ++i) CHECK(simulation.data->ctrl[i] == 0.0);
 }

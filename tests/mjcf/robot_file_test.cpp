@@ -94,6 +94,10 @@ TEST_CASE("robot file: what is refused, and how it is said", "[mjcf]") {
        "arm.toml:6: controller: robot = 'r': this key is reserved"},
       {"table in the controller", kSection + "[controller]\nplugin = \"p\"\nx = { y = 1 }\n",
        "arm.toml:6: controller: x = "},
+      {"a command for a section that is not there", kSection + "[start]\nbends = [1, 1]\n",
+       "arm.toml:5: start: bends = [ 1, 1 ]: must be one for each section, 1 in all"},
+      {"a command beyond the servo's range", kSection + "[start]\nbends = [-3.5]\n",
+       "arm.toml:5: start: bends = [ -3.5 ]: that of section 1 must be in [-3, 3]"},
       {"NaN in the controller", kSection + "[controller]\nplugin = \"p\"\nx = [1, nan]\n",
        "arm.toml:6: controller: x = "},
   }));
