@@ -211,10 +211,10 @@ GraspGoal read_grasp(const Fields& fields, const PlanFile& plan, const std::stri
 }  // namespace
 
 PlanFile parse_plan(std::string_view toml, const std::string& file_name) {
-  constexpr std::array<std::string_view, 15> kPlanKeys{
-      "name",          "base",         "target",     "grasp",     "body_radius",
-      "max_curvature", "max_bend",     "max_length", "tolerance", "rule",
-      "sections",      "min_contacts", "max_arcs",   "obstacle",  "contact"};
+  constexpr std::array<std::string_view, 16> kPlanKeys{
+      "name",         "base",       "target",    "grasp",  "body_radius", "max_curvature",
+      "max_bend",     "max_length", "tolerance", "rule",   "search",      "sections",
+      "min_contacts", "max_arcs",   "obstacle",  "contact"};
   const toml::table table = mjcf_detail::parse_toml(toml, file_name);
   const Fields fields(table, file_name, "", Lines::Named);
   fields.refuse_unknown(kPlanKeys);
@@ -236,6 +236,10 @@ PlanFile parse_plan(std::string_view toml, const std::string& file_name) {
   if (rule != "persistent" && rule != "local")
     fields.refuse("rule", "must be one of: persistent, local");
   o.rule = rule == "local" ? ContactRule::Local : ContactRule::Persistent;
+  const std::string search = fields.text("search", to_string(o.search));
+  if (search != "exhaustive" && search != "pruned")
+    fields.refuse("search", "must be one of: exhaustive, pruned");
+  o.search = search == "pruned" ? WrapSearch::Pruned : WrapSearch::Exhaustive;
   o.section_count = fields.integer("sections", o.section_count, 1, kLargestCount);
   o.min_contacts = fields.integer("min_contacts", o.min_contacts, 0, kLargestCount);
   o.max_arcs = fields.integer("max_arcs", o.max_arcs, 1, kLargestCount);

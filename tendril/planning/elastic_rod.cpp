@@ -33,6 +33,7 @@ constexpr double kSharpestCorner = 1e-4;
 constexpr double kCurvatureStep = 1e-6;  ///< for the curvature of the distance [m]
 /// Overlap that renewed multipliers must bring down, else the body is bent a little [m, 1/m].
 constexpr double kOverlap = 1e-4, kNudge = 1e-2;
+constexpr double kMostDamping = 1e12;     ///< given up beyond
 constexpr int kMostHalvings = 30;         ///< of a Newton step
 constexpr double kLeastStepLimit = 2e-3;  ///< [m]
 
@@ -556,6 +557,10 @@ double ElasticRod::keep_multipliers() noexcept {
   return change;
 }
 
+bool ElasticRod::is_finite(double value) const noexcept {
+  return std::isfinite(value) && node_[static_cast<std::size_t>(count_)].position.allFinite();
+}
+
 double ElasticRod::largest_move() const noexcept {
   double squared = 0.0;
   for (std::size_t j = 1; j <= static_cast<std::size_t>(count_); ++j)
@@ -571,7 +576,7 @@ RodSolution ElasticRod::minimise() noexcept {
   solution.evaluations = 1;
   double value = evaluate(kappa_, turn_), last_change = std::numeric_limits<double>::infinity();
   int renewals = 0;
-  while (true) {
+  while (is_finite(value)) {
     compute_gradient();
     if (residual() <= tolerance) {
       const bool last = tolerance <= options_.curvature_tolerance;
@@ -598,7 +603,8 @@ RodSolution ElasticRod::minimise() noexcept {
     ++solution.iterations;
 
     compute_hessian();
-    while (!factorise(damping)) damping = std::max(10.0 * damping, 1e-3);
+    while (!factorise(damping) && damping < kMostDamping) damping = std::max(10.0 * damping, 1e-3);
+    if (damping >= kMostDamping) break;
     step_.head(count_) = -gradient_.head(count_);
     turn_step_ = -turn_gradient_;
     solve_factored(step_, turn_step_);
@@ -639,10 +645,10 @@ RodSolution ElasticRod::minimise() noexcept {
   }
 
   compute_hessian();
-  stable_ = factorise(0.0);
+  stable_ = is_finite(value) && factorise(0.0);
   if (!stable_ && solution.status == RodStatus::Equilibrium) solution.status = RodStatus::Unstable;
   if (!stable_)
-    for (double shift = 1e-6; !factorise(shift);) shift *= 10.0;
+    for (double shift = 1e-6; !factorise(shift) && shift < kMostDamping;) shift *= 10.0;
 
   collect_contacts();
   solution.exit = node_[0];

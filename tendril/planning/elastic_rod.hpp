@@ -218,6 +218,8 @@ class ElasticRod {
   /// Solves for curvatures and turn in place.
   void solve_factored(Eigen::Ref<Eigen::VectorXd> x, double& turn) const noexcept;
   [[nodiscard]] double residual() const noexcept;
+  /// Of the potential and the shape; curvatures can be too large for numbers.
+  [[nodiscard]] bool is_finite(double value) const noexcept;
   [[nodiscard]] double largest_move() const noexcept;
   [[nodiscard]] Eigen::Vector2d lever(int element, const Load& load) const noexcept;
   void collect_contacts() noexcept;

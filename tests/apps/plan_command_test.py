@@ -175,6 +175,26 @@ class PlanCommand(unittest.TestCase):
         text = (REPOSITORY / "scenes/plans/case_1.toml").read_text()
         self.assertEqual(self.answer("max_arcs = 20\n" + text)["status"], "partial")
 
+    def test_the_pruned_search_has_the_same_solutions(self):
+        for name in ("case_1", "case_2", "case_3", "case_4"):
+            text = (REPOSITORY / f"scenes/plans/{name}.toml").read_text()
+            self.check_solutions(self.answer('search = "pruned"\n' + text), CASES[name])
+
+    def test_ten_thousand_contacts_end_as_partial(self):
+        text = (REPOSITORY / "scenes/plans/case_1.toml").read_text()
+        place = lambda i: (i * 0.6180339887 % 1.0 - 0.5, (i + 0.5) / 10_000)
+        text += "".join("[[contact]]\ncorner = { x = %.6f, z = %.6f }\n" % place(i) for i in range(10_000))
+        self.assertEqual(self.answer(text)["status"], "partial")
+        pruned = self.answer('search = "pruned"\n' + text)
+        self.assertEqual(pruned["status"], "partial")
+        self.assertTrue(pruned["solutions"])
+
+    def test_overlapping_obstacles_and_contacts_inside_them_are_no_error(self):
+        text = (REPOSITORY / "scenes/plans/case_1.toml").read_text()
+        box = "[[obstacle]]\nbox = { x = [-0.17, 0.02], z = [0.36, 0.49] }\n"  # in a box of the scene
+        inside = "[[contact]]\ncorner = { x = -0.07, z = 0.42 }\n[[contact]]\npost = { x = -0.07, z = 0.42, radius = 0.03 }\n"
+        self.check_solutions(self.answer(text + box + inside), CASES["case_1"])
+
     def test_contacts_may_be_named_by_obstacle_or_by_place(self):
         boxed = FREE + "[[obstacle]]\nbox = { x = [-0.05, 0.1], z = [0.2, 0.3] }\n[[contact]]\n"
         self.assertEqual(len(self.answer(boxed + "obstacle = 0\n")["contacts"]), 4)
@@ -198,6 +218,7 @@ class PlanCommand(unittest.TestCase):
                 (FREE + "max_bend = 7.0\n", "2: max_bend = 7: must be in (0, 2 pi]"),
                 (FREE + "body_radius = -0.01\n", "2: body_radius = -0.01: must be in [0, 1e9]"),
                 (FREE + 'rule = "lose"\n', "2: rule = 'lose': must be one of: persistent, local"),
+                (FREE + 'search = "quick"\n', "2: search = 'quick': must be one of: exhaustive, pruned"),
                 (FREE + "sections = 0\n", "2: sections = 0: must be an integer in [1, 10000000]"),
                 (FREE + "obstacles = 1\n", "2: unknown key 'obstacles', must be one of: name, base"),
                 (FREE + "obstacle = 1\n", "2: obstacle = 1: must be written as [[obstacle]]"),
@@ -210,6 +231,7 @@ class PlanCommand(unittest.TestCase):
                 (box + "polygon = [[0, 0], [1, 1], [1, 0], [0, 1]]\n",
                  "2: obstacle 0: polygon: edges 0 and 2 cross or touch, must keep apart"),
                 (box + "polygon = [[0, 0], [1, 1], [nan, 0]]\n", "3: obstacle 0: polygon = "),
+                (box + 'mesh = "open.obj"\n', "3: obstacle 0: unknown key 'mesh', must be one of: box, polygon, disc"),
                 (box + "disc = { x = 0, z = 9, radius = 1 }\npolygon = [[0, 0], [1, 1], [0, 1]]\n",
                  "2: obstacle 0: polygon and disc: must be one of them"),
                 (FREE + "[[contact]]\ncorner = { x = 0, y = 1 }\n", "3: contact 0: corner: unknown key 'y'"),

@@ -355,6 +355,23 @@ TEST_CASE("elastic rod: the same problem gives the same bits, and no solve alloc
   CHECK(a.iterations == b.iterations);
 }
 
+TEST_CASE("elastic rod: what has no equilibrium is said, in bounded work", "[planning][rod]") {
+  // A base inside an obstacle, deep and at its middle; curvatures beyond what numbers hold.
+  PlanarScene scene;
+  scene.add(Disc{{0.0, 0.0}, 0.05});
+  scene.add(box_polygon(-0.02, 0.03, -0.01, 0.02));
+  for (const double play : {0.0, 5e-4}) {
+    ElasticRod rod(scene, {}, {.max_evaluations = 500, .guide_play = play});
+    for (const double curvature : {0.0, 3.0, -1e4, 1e160, 1e308}) {
+      CAPTURE(play, curvature);
+      const RodSolution solution = rod.solve(curvature, 0.3);
+      CHECK_FALSE(solution.converged());
+      CHECK(solution.evaluations <= 500);
+      rod.set_shape({});
+    }
+  }
+}
+
 TEST_CASE("elastic rod: bad input is named", "[planning][rod]") {
   const PlanarScene scene;
   CHECK_THROWS_WITH(ElasticRod(scene, {}, {.bending_stiffness = 0.0}),

@@ -566,6 +566,46 @@ TEST_CASE("wrapping: the pruned search finds ways among ten thousand points with
   for (std::size_t i = 0; i < same.size(); ++i) CHECK(same[i].length == solutions[i].length);
 }
 
+TEST_CASE("wrapping: overlapping obstacles are their union", "[planning]") {
+  const auto cases = wrap_cases();
+  for (const WrapCase& c : cases) {
+    CAPTURE(c.name);
+    PlanarScene once = c.scene(), twice = c.scene();
+    for (int i = 0; i < once.size(); ++i)
+      std::visit([&](const auto& shape) { twice.add(shape); }, once.obstacle(i));
+    for (const auto& b : c.boxes) {  // halves that overlap make the same box
+      const double middle = 0.5 * (b[0] + b[1]), over = 0.1 * (b[1] - b[0]);
+      twice.add(box_polygon(b[0], middle + over, b[2], b[3]));
+      twice.add(box_polygon(middle - over, b[1], b[2], b[3]));
+    }
+    WrapPlanner planner;
+    const auto solutions = copy(planner.plan(once, c.contact_points(), {}, c.target));
+    const auto same = copy(planner.plan(twice, c.contact_points(), {}, c.target));
+    REQUIRE(same.size() == solutions.size());
+    for (std::size_t i = 0; i < same.size(); ++i)
+      CHECK(same[i].length == Approx(solutions[i].length).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("wrapping: contact points inside obstacles or each other are no way and no error",
+          "[planning]") {
+  const auto cases = wrap_cases();
+  const WrapCase& c = cases[0];
+  WrapPlanner planner;
+  const auto solutions = copy(planner.plan(c.scene(), c.contact_points(), {}, c.target));
+  auto contacts = c.contact_points();
+  contacts.push_back({.disc = {{-0.07, 0.42}, 0.0}});   // in a box
+  contacts.push_back({.disc = {{-0.07, 0.42}, 0.03}});  // a post in a box, round the point before
+  contacts.push_back({.disc = {{0.0, 0.0}, 0.0}});      // at the base
+  const WrapResult& result = planner.plan(c.scene(), contacts, {}, c.target);
+  CHECK(result.status == WrapStatus::Solved);
+  REQUIRE(result.solutions.size() == solutions.size());
+  for (const WrapSolution& solution : result.solutions)
+    for (const WrapStep& step : solution.steps) CHECK(step.contact < 8);
+  CHECK(result.refusal_counts[static_cast<std::size_t>(WrapRefusal::InsideContact)] > 0);
+  CHECK(result.refusal_counts[static_cast<std::size_t>(WrapRefusal::Obstacle)] > 0);
+}
+
 TEST_CASE("wrapping: without a solution the deepest chain and the reasons are there",
           "[planning]") {
   const auto cases = wrap_cases();
