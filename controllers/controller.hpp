@@ -92,9 +92,11 @@ struct ControllerReport {
   double angle_error =
       0.0;                ///< angle of the measured tip from the wanted direction [rad]; 0 if free
   double progress = 0.0;  ///< of the task, 0..1
-  int contacts_expected = 0;  ///< contacts that a plan has at this moment
-  int contacts_made = 0;      ///< of these, those that are there
-  int contacts_lost = 0;      ///< of these, those that were there and are no longer
+  double waypoint_error = 0.0;  ///< tip error when the last hold at a waypoint ended [m]; 0 before
+                                ///< and for tasks without such holds
+  int contacts_expected = 0;    ///< contacts that a plan has at this moment
+  int contacts_made = 0;        ///< of these, those that are there
+  int contacts_lost = 0;        ///< of these, those that were there and are no longer
   Eigen::Vector3d target =
       Eigen::Vector3d::Zero();  ///< where the task wants the tip now, base frame [m]
 };

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "controllers/arm_memory.hpp"
+#include "controllers/follow_poses_controller.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
 
@@ -137,7 +138,8 @@ std::span<const SettingInfo> FollowController::settings() {
        "feed force at which the feed stops for good; default: 0.98 of the feed servo's limit"},
       {"jam_time", "s", "0.05", "how long one of the two must last"},
   };
-  static const std::vector<SettingInfo> kAll = joined(kOwn, tip_integral_settings());
+  static const std::vector<SettingInfo> kAll =
+      joined(joined(kOwn, FollowPosesController::settings()), tip_integral_settings());
   return kAll;
 }
 
@@ -170,7 +172,8 @@ FollowController::FollowController(const ControllerContext& context)
     throw ModelError("robot: base.feed = 0: must be > 0: the arm is fed along the path");
   if (trail_) {
     if (!context.settings.has("target"))
-      throw ModelError("waypoints: missing: must be given, or a target whose trail is followed");
+      throw ModelError(
+          "waypoints: missing: must be given, or poses, or a target whose trail is followed");
     // Never more than the feed can use, and the two points of the arm's first line.
     trail_capacity_ = static_cast<int>(std::ceil(feed_end_ / trail_spacing_)) + 3;
   } else {
@@ -339,6 +342,11 @@ int FollowController::path(std::span<const double> memory,
     points[i] = curve(trail, length * static_cast<double>(i) / static_cast<double>(count - 1));
   }
   return static_cast<int>(count);
+}
+
+std::unique_ptr<Controller> make_follow_controller(const ControllerContext& context) {
+  if (context.settings.has("poses")) return std::make_unique<FollowPosesController>(context);
+  return std::make_unique<FollowController>(context);
 }
 
 }  // namespace tendril

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace tendril {
 /// integral's memory, and for a trail its points (count, then x y z s each).
 class FollowController final : public Controller {
  public:
+  /// Of `tendril.follow`, the ones for planned poses included.
   [[nodiscard]] static std::span<const SettingInfo> settings();
 
   /// Throws ModelError naming the setting.
@@ -52,5 +54,9 @@ class FollowController final : public Controller {
   std::vector<SectionState> states_, candidate_;  // scratch
   Eigen::VectorXd q_last_, q_candidate_;          // scratch
 };
+
+/// What `tendril.follow` is: a FollowPosesController with the setting `poses`, otherwise a
+/// FollowController. Throws ModelError naming the setting.
+[[nodiscard]] std::unique_ptr<Controller> make_follow_controller(const ControllerContext& context);
 
 }  // namespace tendril

@@ -494,6 +494,7 @@ ArmInstance::Quantity ArmInstance::quantity_of(std::string_view name) noexcept {
   if (name == "contacts_expected") return Quantity::ContactsExpected;
   if (name == "contacts_made") return Quantity::ContactsMade;
   if (name == "contacts_lost") return Quantity::ContactsLost;
+  if (name == "waypoint_error") return Quantity::WaypointError;
   if (name == "target") return Quantity::Target;
   if (name == "command") return Quantity::Command;
   if (name == "measured") return Quantity::Measured;
@@ -527,6 +528,9 @@ void ArmInstance::write_sensors(const mjModel*, mjData* d) const noexcept {
         break;
       case Quantity::ContactsLost:
         *out = report_.contacts_lost;
+        break;
+      case Quantity::WaypointError:
+        *out = report_.waypoint_error;
         break;
       case Quantity::Target:
         std::copy_n(report_.target.data(), 3, out);

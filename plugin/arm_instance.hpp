@@ -79,6 +79,7 @@ class ArmInstance {
     ContactsExpected,
     ContactsMade,
     ContactsLost,
+    WaypointError,
     Target,
     Command,
     Measured,

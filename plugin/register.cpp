@@ -10,7 +10,9 @@
 mjPLUGIN_LIB_INIT(tendril) {
   tendril::register_file_decoder();
   tendril::register_controller<tendril::ReachController>("tendril.reach");
-  tendril::register_controller<tendril::FollowController>("tendril.follow");
+  static const tendril::ControllerKind follow{
+      "tendril.follow", tendril::FollowController::settings(), tendril::make_follow_controller};
+  tendril::register_controller_kind(follow);
   tendril::register_controller<tendril::WindController>("tendril.wind");
   tendril::register_controller<tendril::WrapController>("tendril.wrap");
 }

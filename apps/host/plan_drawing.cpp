@@ -7,14 +7,14 @@
 #include <cmath>
 #include <numbers>
 
+#include "apps/host/svg_canvas.hpp"
+
 namespace tendril::host {
 namespace {
 
 using Eigen::Vector2d;
 using std::numbers::pi;
 
-// Elements are kept to rect, circle, line, polygon, polyline and text, which
-// apps/report/plan_picture.py can draw.
 constexpr double kPlotSize = 760.0;  // px, the longer side
 constexpr double kLeft = 64.0, kTop = 44.0, kRight = 24.0, kBelow = 56.0;
 constexpr double kSmallestWidth = 620.0;  // px; room for the words
@@ -24,22 +24,6 @@ constexpr int kMostInWords = 8;           // solutions
 constexpr int kMostLabels = 40;           // of refused arcs
 constexpr std::array<const char*, 6> kColours{"#1f6fb4", "#e08214", "#2a9d5c",
                                               "#7b5ea7", "#c0392b", "#8c6d46"};
-
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '<') {
-      result += "&lt;";
-    } else if (c == '>') {
-      result += "&gt;";
-    } else if (c == '&') {
-      result += "&amp;";
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
 
 struct Bounds {
   Vector2d low = Vector2d::Constant(1e300), high = Vector2d::Constant(-1e300);
@@ -83,15 +67,7 @@ Bounds bounds_of(const PlanFile& plan, const PlanAnswer& answer) {
   return bounds;
 }
 
-/// 1, 2 or 5 times a power of ten, about `rough`.
-double nice_step(double rough) {
-  const double power = std::pow(10.0, std::floor(std::log10(rough)));
-  for (const double factor : {1.0, 2.0, 5.0})
-    if (rough <= factor * power) return factor * power;
-  return 10.0 * power;
-}
-
-class Drawing {
+class Drawing : SvgCanvas {
  public:
   Drawing(const PlanFile& plan, const PlanAnswer& answer, RefusedShown refused)
       : plan_(plan), answer_(answer), refused_(refused), bounds_(bounds_of(plan, answer)) {
@@ -116,12 +92,7 @@ class Drawing {
     ends();
     scale_bar();
     words();
-    return fmt::format(
-               "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
-               "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"DejaVu Sans, sans-serif\">\n"
-               "<rect x=\"0\" y=\"0\" width=\"{0:.0f}\" height=\"{1:.0f}\" fill=\"#ffffff\"/>\n",
-               width_, height_) +
-           elements_ + "</svg>\n";
+    return document(width_, height_);
   }
 
  private:
@@ -134,30 +105,12 @@ class Drawing {
     return (p.array() >= bounds_.low.array()).all() && (p.array() <= bounds_.high.array()).all();
   }
 
-  void text(const Vector2d& at, const std::string& words, double size, const char* fill,
-            const char* anchor = "start") {
-    elements_ += fmt::format(
-        "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{:.0f}\" fill=\"{}\" "
-        "text-anchor=\"{}\">{}</text>\n",
-        at.x(), at.y(), size, fill, anchor, escaped(words));
-  }
-  void line(const Vector2d& a, const Vector2d& b, const char* stroke, double width) {
-    elements_ += fmt::format(
-        "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" "
-        "stroke-width=\"{:.2f}\"/>\n",
-        a.x(), a.y(), b.x(), b.y(), stroke, width);
-  }
-  void circle(const Vector2d& at, double radius, const std::string& style) {
-    elements_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.2f}\" {}/>\n", at.x(),
-                             at.y(), radius, style);
-  }
-  void curve(const char* element, const std::vector<Vector2d>& points, const std::string& style) {
-    elements_ += fmt::format("<{} points=\"", element);
-    for (const Vector2d& p : points) {
-      const Vector2d at = pixel(p);
-      elements_ += fmt::format("{:.2f},{:.2f} ", at.x(), at.y());
-    }
-    elements_ += fmt::format("\" {}/>\n", style);
+  /// In coordinates of the plane.
+  void plane_curve(const char* element, const std::vector<Vector2d>& points,
+                   const std::string& style) {
+    std::vector<Vector2d> pixels;
+    for (const Vector2d& p : points) pixels.push_back(pixel(p));
+    curve(element, pixels, style);
   }
 
   void axes() {
@@ -175,10 +128,7 @@ class Drawing {
       line({kLeft, at}, {kLeft + plot_width_, at}, "#eeeeee", 1.0);
       text({kLeft - 6.0, at + 4.0}, fmt::format("{:.{}f}", z + 0.0, digits), 11, "#444444", "end");
     }
-    elements_ += fmt::format(
-        "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"none\" "
-        "stroke=\"#999999\"/>\n",
-        kLeft, kTop, plot_width_, plot_height_);
+    rect({kLeft, kTop}, {plot_width_, plot_height_}, "fill=\"none\" stroke=\"#999999\"");
     text({kLeft + plot_width_, corner.y() + 34.0}, "x [m]", 12, "#222222", "end");
     text({kLeft - 50.0, kTop - 10.0}, "z [m]", 12, "#222222");
     text({kLeft, 24.0}, fmt::format("{}: {}", plan_.name, to_string(answer_.status)), 15,
@@ -199,7 +149,7 @@ class Drawing {
         const auto& corners = std::get<Polygon>(obstacle).corners;
         for (const Vector2d& corner : corners)
           middle += corner / static_cast<double>(corners.size());
-        curve("polygon", corners, style);
+        plane_curve("polygon", corners, style);
       }
       text(pixel(middle) + Vector2d(0.0, 5.0), std::to_string(i), 14, "#333333", "middle");
     }
@@ -228,13 +178,14 @@ class Drawing {
       points.insert(points.end(), arc.begin(), arc.end());
     }
     const double width = 2.0 * scale_ * plan_.options.body_radius;
-    curve("polyline", points,
-          fmt::format("fill=\"none\" stroke=\"{}\" stroke-width=\"{:.2f}\" stroke-opacity=\"0.30\" "
-                      "stroke-linecap=\"round\" stroke-linejoin=\"round\"",
-                      colour, std::max(width, 1.0)));
-    curve("polyline", points,
-          fmt::format("fill=\"none\" stroke=\"{}\" stroke-width=\"1.6\" stroke-opacity=\"1\"",
-                      colour));
+    plane_curve(
+        "polyline", points,
+        fmt::format("fill=\"none\" stroke=\"{}\" stroke-width=\"{:.2f}\" stroke-opacity=\"0.30\" "
+                    "stroke-linecap=\"round\" stroke-linejoin=\"round\"",
+                    colour, std::max(width, 1.0)));
+    plane_curve("polyline", points,
+                fmt::format("fill=\"none\" stroke=\"{}\" stroke-width=\"1.6\" stroke-opacity=\"1\"",
+                            colour));
     for (const WrapStep& step : steps) {
       if (step.side == 0) continue;
       const PlanarPose end = step.arc.end();
@@ -272,10 +223,11 @@ class Drawing {
       }
       if (points.size() < 2) continue;
       const bool to_target = way.arc.contact == kTargetContact;
-      curve("polyline", points,
-            fmt::format("fill=\"none\" stroke=\"{}\" stroke-width=\"1\" stroke-opacity=\"{}\" "
-                        "stroke-dasharray=\"4,3\"",
-                        to_target ? "#777777" : "#999999", to_target ? "0.9" : "0.6"));
+      plane_curve(
+          "polyline", points,
+          fmt::format("fill=\"none\" stroke=\"{}\" stroke-width=\"1\" stroke-opacity=\"{}\" "
+                      "stroke-dasharray=\"4,3\"",
+                      to_target ? "#777777" : "#999999", to_target ? "0.9" : "0.6"));
       std::string words = to_string(way.arc.reason);
       if (way.arc.obstacle >= 0) words += fmt::format(" {}", way.arc.obstacle);
       place(words, points);
@@ -379,7 +331,6 @@ class Drawing {
   Bounds bounds_;
   double scale_ = 1.0;  // px per m
   double plot_width_ = 0.0, plot_height_ = 0.0, width_ = 0.0, height_ = 0.0;
-  std::string elements_;
   std::vector<Label> labels_;  // of refused arcs
 };
 

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <numbers>
 #include <utility>
 
-#include "tendril/mjcf/toml_fields.hpp"
+#include "apps/host/plan_fields.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::host {
@@ -24,50 +25,35 @@ using mjcf_detail::kPositive;
 using mjcf_detail::Lines;
 using std::numbers::pi;
 
-constexpr Allowed kCoordinate{-kLargestNumber, kLargestNumber, true, "must be in [-1e9, 1e9]"};
 constexpr Allowed kBend{0.0, 2.0 * pi, false, "must be in (0, 2 pi]"};
 constexpr Allowed kTolerance{0.0, 1e-3, false, "must be in (0, 1e-3]"};
 constexpr int kLargestCount = 10'000'000;
 
-using Keys = std::span<const std::string_view>;
-
-/// The inline table under `key`, with the keys that it may have.
-Fields sub_table(const Fields& fields, std::string_view key, const std::string& file,
-                 const std::string& object, Keys keys) {
-  const toml::node* node = fields.table().get(key);
-  if (node == nullptr || !node->is_table())
-    fields.refuse(key, fmt::format("must be a table of {}", mjcf_detail::joined(keys)));
-  Fields inner(*node->as_table(), file,
-               object.empty() ? std::string(key) : fmt::format("{}: {}", object, key),
-               Lines::Named);
-  inner.refuse_unknown(keys);
-  return inner;
-}
-
 Vector2d point_of(const Fields& fields) {
-  return {fields.required_number("x", kCoordinate), fields.required_number("z", kCoordinate)};
+  return {fields.required_number("x", kPlanCoordinate),
+          fields.required_number("z", kPlanCoordinate)};
 }
 
 Vector2d read_point(const Fields& fields, std::string_view key, const std::string& file,
                     const std::string& object) {
   constexpr std::array<std::string_view, 2> kKeys{"x", "z"};
-  return point_of(sub_table(fields, key, file, object, kKeys));
+  return point_of(plan_sub_table(fields, key, file, object, kKeys));
 }
 
 Disc read_disc(const Fields& fields, std::string_view key, const std::string& file,
                const std::string& object) {
   constexpr std::array<std::string_view, 3> kKeys{"x", "z", "radius"};
-  const Fields inner = sub_table(fields, key, file, object, kKeys);
+  const Fields inner = plan_sub_table(fields, key, file, object, kKeys);
   return {point_of(inner), inner.required_number("radius", kNotNegative)};
 }
 
 Polygon read_box(const Fields& fields, const std::string& file, const std::string& object) {
   constexpr std::array<std::string_view, 2> kKeys{"x", "z"};
-  const Fields inner = sub_table(fields, "box", file, object, kKeys);
+  const Fields inner = plan_sub_table(fields, "box", file, object, kKeys);
   std::array<std::array<double, 2>, 2> range{};
   for (std::size_t i = 0; i < kKeys.size(); ++i) {
     if (!inner.has(kKeys[i])) inner.refuse(kKeys[i], "is missing, must be [low, high]");
-    const std::vector<double> numbers = inner.numbers(kKeys[i], kCoordinate);
+    const std::vector<double> numbers = inner.numbers(kKeys[i], kPlanCoordinate);
     if (numbers.size() != 2 || !(numbers[0] < numbers[1]))
       inner.refuse(kKeys[i], "must be [low, high] with low < high");
     range[i] = {numbers[0], numbers[1]};
@@ -84,31 +70,17 @@ Polygon read_polygon(const Fields& fields) {
     const toml::array* corner = element.as_array();
     if (corner == nullptr || corner->size() != 2)
       fields.refuse(kKey, "every corner must be [x, z]");
-    polygon.corners.emplace_back(fields.element(kKey, *corner->get(0), kCoordinate),
-                                 fields.element(kKey, *corner->get(1), kCoordinate));
+    polygon.corners.emplace_back(fields.element(kKey, *corner->get(0), kPlanCoordinate),
+                                 fields.element(kKey, *corner->get(1), kPlanCoordinate));
   }
   return polygon;
-}
-
-/// The one of `kinds` that the table has.
-std::string_view kind_of(const Fields& fields, Keys kinds) {
-  std::string_view kind;
-  for (const std::string_view key : kinds) {
-    if (!fields.has(key)) continue;
-    if (!kind.empty())
-      fields.refuse_object(fmt::format("{} and {}: must be one of them", kind, key));
-    kind = key;
-  }
-  if (kind.empty())
-    fields.refuse_object(fmt::format("must have one of: {}", mjcf_detail::joined(kinds)));
-  return kind;
 }
 
 void add_obstacle(const Fields& fields, PlanFile& plan, const std::string& file,
                   const std::string& object) {
   constexpr std::array<std::string_view, 3> kKinds{"box", "polygon", "disc"};
   fields.refuse_unknown(kKinds);
-  const std::string_view kind = kind_of(fields, kKinds);
+  const std::string_view kind = plan_kind_of(fields, kKinds);
   try {
     if (kind == "disc") {
       plan.scene.add(read_disc(fields, kind, file, object));
@@ -157,7 +129,7 @@ void add_contact(const Fields& fields, PlanFile& plan, const std::string& file,
                  const std::string& object) {
   constexpr std::array<std::string_view, 5> kKeys{"corner", "post", "obstacle", "point", "slack"};
   fields.refuse_unknown(kKeys);
-  const std::string_view kind = kind_of(fields, Keys(kKeys).first(4));
+  const std::string_view kind = plan_kind_of(fields, PlanKeys(kKeys).first(4));
   if (fields.has("slack") && kind != "point") fields.refuse("slack", "goes with point only");
   if (kind == "corner") {
     plan.contacts.push_back({.disc = {read_point(fields, kind, file, object), 0.0}});
@@ -173,26 +145,9 @@ void add_contact(const Fields& fields, PlanFile& plan, const std::string& file,
   }
 }
 
-/// Calls `add` with each table of the list under `key`.
-template <class Add>
-void read_list(const Fields& fields, std::string_view key, PlanFile& plan, const std::string& file,
-               const Add& add) {
-  const toml::node* node = fields.table().get(key);
-  if (node == nullptr) return;
-  const toml::array* list = node->as_array();
-  const std::string allowed = fmt::format("must be written as [[{}]]", key);
-  if (list == nullptr) fields.refuse(key, allowed);
-  int index = 0;
-  for (const toml::node& element : *list) {
-    if (!element.is_table()) fields.refuse(key, allowed);
-    const std::string object = fmt::format("{} {}", key, index++);
-    add(Fields(*element.as_table(), file, object, Lines::Named), plan, file, object);
-  }
-}
-
 GraspGoal read_grasp(const Fields& fields, const PlanFile& plan, const std::string& file) {
   constexpr std::array<std::string_view, 3> kKeys{"object", "wrap_angle", "side"};
-  const Fields inner = sub_table(fields, "grasp", file, "", kKeys);
+  const Fields inner = plan_sub_table(fields, "grasp", file, "", kKeys);
   GraspGoal goal;
   goal.object = read_obstacle_index(inner, "object", plan.scene);
   goal.wrap_angle = inner.required_number(
@@ -215,16 +170,16 @@ PlanFile parse_plan(std::string_view toml, const std::string& file_name) {
       "name",         "base",       "target",    "grasp",  "body_radius", "max_curvature",
       "max_bend",     "max_length", "tolerance", "rule",   "search",      "sections",
       "min_contacts", "max_arcs",   "obstacle",  "contact"};
-  const toml::table table = mjcf_detail::parse_toml(toml, file_name);
-  const Fields fields(table, file_name, "", Lines::Named);
+  const toml::table contents = mjcf_detail::parse_toml(toml, file_name);
+  const Fields fields(contents, file_name, "", Lines::Named);
   fields.refuse_unknown(kPlanKeys);
 
   PlanFile plan;
   plan.name = fields.text("name", std::filesystem::path(file_name).stem().string());
   if (fields.has("base")) {
     constexpr std::array<std::string_view, 3> kPoseKeys{"x", "z", "heading"};
-    const Fields base = sub_table(fields, "base", file_name, "", kPoseKeys);
-    plan.base = {point_of(base), base.number("heading", 0.0, kCoordinate)};
+    const Fields base = plan_sub_table(fields, "base", file_name, "", kPoseKeys);
+    plan.base = {point_of(base), base.number("heading", 0.0, kPlanCoordinate)};
   }
   WrapOptions& o = plan.options;
   o.body_radius = fields.number("body_radius", o.body_radius, kNotNegative);
@@ -243,18 +198,20 @@ PlanFile parse_plan(std::string_view toml, const std::string& file_name) {
   o.section_count = fields.integer("sections", o.section_count, 1, kLargestCount);
   o.min_contacts = fields.integer("min_contacts", o.min_contacts, 0, kLargestCount);
   o.max_arcs = fields.integer("max_arcs", o.max_arcs, 1, kLargestCount);
-  read_list(fields, "obstacle", plan, file_name, add_obstacle);
-  read_list(fields, "contact", plan, file_name, add_contact);
+  for_each_plan_table(fields, "obstacle", file_name, 0,
+                      [&](const Fields& table, const std::string& object) {
+                        add_obstacle(table, plan, file_name, object);
+                      });
+  for_each_plan_table(fields, "contact", file_name, 0,
+                      [&](const Fields& table, const std::string& object) {
+                        add_contact(table, plan, file_name, object);
+                      });
 
   if (fields.has("target")) plan.target = read_point(fields, "target", file_name, "");
   if (fields.has("grasp")) plan.grasp = read_grasp(fields, plan, file_name);
   if (plan.target && plan.grasp) fields.refuse_object("target and grasp: must be one of them");
   if (!plan.target && !plan.grasp) fields.refuse_object("must have one of: target, grasp");
   return plan;
-}
-
-PlanFile load_plan(const std::filesystem::path& file) {
-  return parse_plan(mjcf_detail::read_text(file), file.string());
 }
 
 }  // namespace tendril::host

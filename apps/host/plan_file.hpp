@@ -1,7 +1,6 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +27,5 @@ struct PlanFile {
 /// Throws ModelError `<file>:<line>: <object>: <key> = <value>: <what is allowed>`; obstacles and
 /// contacts are counted from 0.
 [[nodiscard]] PlanFile parse_plan(std::string_view toml, const std::string& file_name);
-[[nodiscard]] PlanFile load_plan(const std::filesystem::path& file);
 
 }  // namespace tendril::host

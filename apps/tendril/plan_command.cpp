@@ -8,11 +8,14 @@
 #include <memory>
 #include <system_error>
 
+#include "apps/host/path_plan.hpp"
+#include "apps/host/path_plan_drawing.hpp"
 #include "apps/host/plan_answer.hpp"
 #include "apps/host/plan_drawing.hpp"
 #include "apps/host/plan_file.hpp"
 #include "apps/host/report.hpp"
 #include "apps/host/run.hpp"
+#include "tendril/mjcf/toml_fields.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -53,6 +56,33 @@ void write_png(const fs::path& file, const std::string& svg) {
   if (error) throw host::OutputError(fmt::format("{}: {}", file.string(), error.message()));
 }
 
+/// Writes the drawings that are asked for.
+template <class Svg>
+void draw(const PlanArguments& arguments, const Svg& make_svg) {
+  if (arguments.svg.empty() && arguments.png.empty()) return;
+  const std::string svg = make_svg();
+  if (!arguments.svg.empty()) host::write_text_file(arguments.svg, svg);
+  if (!arguments.png.empty()) write_png(arguments.png, svg);
+}
+
+void print(const std::string& text) {
+  if (!(std::cout << text).flush()) throw host::OutputError("stdout: could not be written");
+}
+
+/// Paths of a robot's tip among obstacles.
+int run_path_plan(const PlanArguments& arguments, const std::string& toml) {
+  const host::PathPlan plan = host::parse_path_plan(toml, arguments.file);
+  const host::PathAnswer answer = host::solve_path_plan(plan);
+  draw(arguments, [&] { return host::path_plan_svg(plan, answer); });
+  print(arguments.json ? host::path_plan_json(plan, answer) : host::path_plan_text(plan, answer));
+  if (!arguments.path.empty()) {
+    if (answer.reached == 0) throw ModelError("--path: no waypoint was reached: there is no path");
+    host::write_text_file(arguments.path, pose_path_csv(plan.robot.kinematics(), answer.path));
+  }
+  const bool is_whole = answer.reached == static_cast<int>(answer.waypoints.size());
+  return arguments.strict && !is_whole ? kExitNoSolution : 0;
+}
+
 int run(const PlanArguments& arguments) {
   const host::RefusedShown refused = refused_shown(arguments.refused);
   if (!(arguments.spacing >= kSmallestSpacing && arguments.spacing <= 1e9))
@@ -61,16 +91,14 @@ int run(const PlanArguments& arguments) {
   if (arguments.solution < 1)
     throw ModelError(fmt::format("--solution: {}: must be >= 1", arguments.solution));
 
-  const host::PlanFile plan = host::load_plan(arguments.file);
+  const std::string toml = mjcf_detail::read_text(arguments.file);
+  if (host::is_path_plan(toml)) return run_path_plan(arguments, toml);
+  const host::PlanFile plan = host::parse_plan(toml, arguments.file);
   const host::PlanAnswer answer = host::solve_plan(plan);
-  if (!arguments.svg.empty() || !arguments.png.empty()) {
-    const std::string svg = host::plan_svg(plan, answer, refused);
-    if (!arguments.svg.empty()) host::write_text_file(arguments.svg, svg);
-    if (!arguments.png.empty()) write_png(arguments.png, svg);
-  }
+  draw(arguments, [&] { return host::plan_svg(plan, answer, refused); });
   const std::string text =
       arguments.json ? host::plan_json(plan, answer) : host::plan_text(plan, answer);
-  if (!(std::cout << text).flush()) throw host::OutputError("stdout: could not be written");
+  print(text);
   if (!arguments.path.empty()) {
     const auto index = static_cast<std::size_t>(arguments.solution) - 1;
     if (index >= answer.ways.size())
@@ -84,8 +112,10 @@ int run(const PlanArguments& arguments) {
 }  // namespace
 
 CLI::App* add_plan_command(CLI::App& app, int& exit_code) {
-  CLI::App* const command = app.add_subcommand(
-      "plan", "All ways to reach round obstacles by touching them, or to grasp one, in a plane");
+  CLI::App* const command =
+      app.add_subcommand("plan",
+                         "Paths of a robot among obstacles; or all ways to reach by touching them, "
+                         "or to grasp one, in a plane");
   const auto arguments = std::make_shared<PlanArguments>();
   command->add_option("file", arguments->file, "plan file (.toml)")->required();
   command->add_flag("--json", arguments->json, "print the answer as JSON");
@@ -93,12 +123,15 @@ CLI::App* add_plan_command(CLI::App& app, int& exit_code) {
   command->add_option("--png", arguments->png, "file for the drawing as a picture (needs Python)");
   command->add_option("--refused", arguments->refused,
                       "refused arcs in the drawing: none, near, all [near]");
-  command->add_option("--path", arguments->path, "CSV file for the centreline of a solution");
+  command->add_option("--path", arguments->path,
+                      "CSV file for the robot's poses, or for the centreline of a solution");
   command->add_option("--solution", arguments->solution, "which one, from 1, for --path [1]");
   command->add_option("--spacing", arguments->spacing, "largest distance of its points, m [0.005]");
-  command->add_flag("--strict", arguments->strict, "exit with 1 when there is no solution");
+  command->add_flag("--strict", arguments->strict,
+                    "exit with 1 when there is no solution, or a waypoint was not reached");
   command->footer(
       "Example: tendril plan scenes/plans/case_1.toml --svg case_1.svg --path case_1.csv\n"
+      "         tendril plan scenes/tube_narrow/plan.toml --png plan.png --path poses.csv\n"
       "Exit codes: 0 done, 1 with --strict there is no solution, 2 bad input, 4 input/output");
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
   return command;

@@ -514,8 +514,8 @@ class Writer {
     if (!has_controller()) return;
     line("  <sensor>");
     for (const std::string_view name :
-         {"status", "iterations", "tip_error", "angle_error", "progress", "contacts_expected",
-          "contacts_made", "contacts_lost", "target", "command", "measured"}) {
+         {"status", "iterations", "tip_error", "angle_error", "progress", "waypoint_error",
+          "contacts_expected", "contacts_made", "contacts_lost", "target", "command", "measured"}) {
       line("    <plugin name=\"{}\" plugin=\"{}\" instance=\"{}\"/>", name,
            mjcf_detail::xml_escaped(robot_.controller.plugin), names::kController);
     }

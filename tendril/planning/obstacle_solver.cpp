@@ -9,6 +9,7 @@
 #include "tendril/ik/solver_support.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/kinematics/random_states.hpp"
+#include "tendril/planning/pose_path.hpp"
 
 namespace tendril {
 namespace {
@@ -218,18 +219,6 @@ void ObstacleSolver::report(const TipTarget& target, const Obstacles& obstacles,
 
 namespace {
 
-/// The pose `share` of the way from a to b: bend vector and length linear.
-void interpolate(const ContinuumRobot& robot, SectionStates a, SectionStates b, double share,
-                 std::span<SectionState> between) noexcept {
-  for (std::size_t i = 0; i < between.size(); ++i) {
-    const Eigen::Vector2d bend = (1.0 - share) * bend_vector(a[i]) + share * bend_vector(b[i]);
-    const double extension = (1.0 - share) * a[i].extension + share * b[i].extension;
-    between[i] = robot.clamped(
-        static_cast<int>(i),
-        state_from_bend_vector(bend.x(), bend.y(), extension, share < 0.5 ? a[i].phi : b[i].phi));
-  }
-}
-
 TipTarget halfway(const Eigen::Isometry3d& from, const TipTarget& to) {
   TipTarget target = to;
   target.X_BG.translation() = 0.5 * (from.translation() + to.position());
@@ -250,7 +239,7 @@ struct Walk {
   [[nodiscard]] bool step_is_free(SectionStates a, SectionStates b) const {
     std::vector<SectionState> between(a.size());
     for (int k = 1; k < checks; ++k) {
-      interpolate(solver.robot(), a, b, static_cast<double>(k) / checks, between);
+      interpolate_pose(solver.robot(), a, b, static_cast<double>(k) / checks, between);
       if (!solver.is_free(between, obstacles, base)) return false;
     }
     return true;

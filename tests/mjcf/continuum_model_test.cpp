@@ -221,7 +221,7 @@ TEST_CASE("continuum model: the controller travels as a plugin instance with its
   CHECK_THAT(xml, Contains("<body name=\"base\">\n      <plugin plugin=\"tendril.reach\" "
                            "instance=\"controller\"/>"));
   for (const std::string sensor : {"status", "iterations", "tip_error", "angle_error", "progress",
-                                   "target", "command", "measured"}) {
+                                   "waypoint_error", "target", "command", "measured"}) {
     CHECK_THAT(xml, Contains("<plugin name=\"" + sensor +
                              "\" plugin=\"tendril.reach\" instance=\"controller\"/>"));
   }
