@@ -238,6 +238,12 @@ class PathDrawing : SvgCanvas {
   void slice(const Panel& panel, const PlanObstacle& obstacle) {
     constexpr double kSmallestStep = 0.2;  // px
     const SignedDistance& shape = *obstacle.obstacle.shape;
+    if (shape.ball_radius() >= 0.0) {
+      const Vector3d center = obstacle.obstacle.X_BO.translation();
+      const double squared = obstacle.radius * obstacle.radius - center.y() * center.y();
+      if (squared > 0.0) disc(panel, center, std::sqrt(squared));
+      return;
+    }
     const Eigen::Isometry3d X_OB = obstacle.obstacle.X_BO.inverse();
     const BoundingBall ball = shape.bounds();
     const Vector2d center = pixel(panel, obstacle.obstacle.X_BO * ball.center);

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import math
+import struct
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,87 @@ CASES = {
     "case_4": [[(4, -1, 1.4766, 0.3505), (-1, 0, 0.3724, 0.5077)]],
 }
 CASE_4_LOCAL = CASES["case_4"] + [[(0, 1, -1.1054, 0.4882), (7, -1, 10.0685, 0.2404), (-1, 0, -2.9072, 0.4481)]]
+
+ROBOT = """kind = "continuum"
+[[section]]
+constant_length = 0.05
+variable_length = 0.1
+bend_limit = 3.0
+radius = 0.008
+[[section]]
+constant_length = 0.05
+variable_length = 0.1
+bend_limit = 3.0
+radius = 0.006
+"""
+BODY = 0.008  # m, the larger radius
+PATH = 'robot = "arm.toml"\n'
+PATH_POINTS = [(0.06, 0, 0.2), (0.1, 0, 0.18), (0.12, 0, 0.14)]
+PATH_OBSTACLES = f"""margin = 0.002
+waypoints = {[list(p) for p in PATH_POINTS]}
+[[obstacle]]
+sphere = {{ center = [0.06, 0, 0.12], radius = 0.02 }}
+[[obstacle]]
+capsule = {{ from = [-0.02, -1, 0.16], to = [-0.02, 1, 0.16], radius = 0.01 }}
+"""
+SAME_POSE = 1e-6  # rad, m: other rounding may end a solve in another digit
+
+
+def bend(row, i):
+    return (row[f"theta_{i}"] * math.cos(row[f"phi_{i}"]), row[f"theta_{i}"] * math.sin(row[f"phi_{i}"]))
+
+
+def between(a, b, share):
+    """The pose a share of the way from row a to row b: bend vectors and lengths linear."""
+    pose = {}
+    for i in (1, 2):
+        u, v = (p + share * (q - p) for p, q in zip(bend(a, i), bend(b, i)))
+        pose[f"theta_{i}"], pose[f"phi_{i}"] = math.hypot(u, v), math.atan2(v, u)
+        pose[f"s_{i}"] = a[f"s_{i}"] + share * (b[f"s_{i}"] - a[f"s_{i}"])
+    return pose
+
+
+def centreline(row, steps=40):
+    """Points of a body of two arcs: the tangent turns evenly about the axis across the bend direction."""
+    point, frame, points = [0.0, 0.0, 0.0], [[1, 0, 0], [0, 1, 0], [0, 0, 1]], [(0.0, 0.0, 0.0)]
+    for i in (1, 2):
+        theta, phi, length = row[f"theta_{i}"], row[f"phi_{i}"], 0.05 + row[f"s_{i}"]
+        x, y, z = ([frame[r][c] for r in range(3)] for c in range(3))
+        side = [math.cos(phi) * a + math.sin(phi) * b for a, b in zip(x, y)]
+        for k in range(1, steps + 1):
+            angle = theta * k / steps
+            across, along = ((1 - math.cos(angle)) / theta, math.sin(angle) / theta) if theta > 1e-9 else (0, k / steps)
+            points.append(tuple(p + length * (across * s + along * t) for p, s, t in zip(point, side, z)))
+        point = points[-1]
+        c, s = math.cos(theta), math.sin(theta)
+        other = [-math.sin(phi) * a + math.cos(phi) * b for a, b in zip(x, y)]
+        new_side, new_z = [c * a - s * b for a, b in zip(side, z)], [s * a + c * b for a, b in zip(side, z)]
+        new_x = [math.cos(phi) * a - math.sin(phi) * b for a, b in zip(new_side, other)]
+        new_y = [math.sin(phi) * a + math.cos(phi) * b for a, b in zip(new_side, other)]
+        frame = [list(column) for column in zip(new_x, new_y, new_z)]
+    return points
+
+
+# A box of half extents 10, 20, 30 mm.
+CORNERS = [[(1 if i & 1 << axis else -1) * half for axis, half in enumerate((0.01, 0.02, 0.03))] for i in range(8)]
+FACES = [(0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5)]
+
+
+def box_obj():
+    return ("".join("v {} {} {}\n".format(*p) for p in CORNERS) +
+            "".join("f " + " ".join(f"{i + 1}/1" for i in face) + "\n" for face in FACES))
+
+
+def box_stl():
+    """As binary and as text."""
+    triangles = [(f[0], f[i], f[i + 1]) for f in FACES for i in (1, 2)]
+    binary = b"solid in spite of that".ljust(80) + struct.pack("<I", len(triangles))
+    text = "solid box\n"
+    for triangle in triangles:
+        binary += struct.pack("<12fH", 0, 0, 0, *(x for i in triangle for x in CORNERS[i]), 0)
+        text += ("facet normal 0 0 0\nouter loop\n" + "".join("vertex {} {} {}\n".format(*CORNERS[i]) for i in triangle) +
+                 "endloop\nendfacet\n")
+    return binary, text + "endsolid box\n"
 
 
 class PlanCommand(unittest.TestCase):
@@ -202,6 +284,158 @@ class PlanCommand(unittest.TestCase):
         self.assertEqual([(c["x"], c["z"]) for c in near["contacts"]], [(0.1, 0.2)])
         posts = self.answer(POST + "[[contact]]\npoint = { x = 0.05, z = 0.2 }\nslack = 0.01\n")
         self.assertEqual(posts["contacts"], [{"x": 0.0, "z": 0.2, "radius": 0.05}])
+
+    # ---- paths of a robot among obstacles
+
+    def write_robot(self):
+        self.write(ROBOT, "arm.toml")
+        self.write(box_obj(), "box.obj")
+
+    def path_answer(self, text, *arguments):
+        self.write_robot()
+        return json.loads(self.output(self.write(PATH + text), "--json", *arguments))
+
+    def poses(self, name="poses.csv"):
+        rows = list(csv.DictReader(io.StringIO((self.folder / name).read_text())))
+        return [{key: float(value) for key, value in row.items()} for row in rows]
+
+    def test_the_poses_of_the_tube_scene_are_what_its_plan_gives(self):
+        scene = REPOSITORY / "scenes" / "tube_narrow"
+        self.output(str(scene / "plan.toml"), "--path", "poses.csv", "--strict")
+        wanted = list(csv.reader((scene / "poses.csv").read_text().splitlines()))
+        written = list(csv.reader((self.folder / "poses.csv").read_text().splitlines()))
+        self.assertEqual(written[0], wanted[0])
+        self.assertEqual(len(written), len(wanted))
+        for a, b in zip(written[1:], wanted[1:], strict=True):
+            for x, y in zip(a, b, strict=True):
+                self.assertAlmostEqual(float(x), float(y), delta=SAME_POSE)
+
+    def test_a_path_meets_its_waypoints_and_keeps_its_margin(self):
+        """Against forward kinematics of arcs and distances of sampled points, written down here again."""
+        answer = self.path_answer(PATH_OBSTACLES, "--path", "poses.csv")
+        self.assertEqual(answer["reached"], 3)
+        rows = self.poses()
+        self.assertEqual([row["waypoint"] for row in rows if row["waypoint"] == int(row["waypoint"])], [0, 1, 2, 3])
+        for row in rows:
+            if row["waypoint"] and row["waypoint"] == int(row["waypoint"]):
+                tip = centreline(row)[-1]
+                self.assertLessEqual(math.dist(tip, PATH_POINTS[int(row["waypoint"]) - 1]), 1e-4)
+        least = math.inf
+        for a, b in zip(rows, rows[1:]):
+            for k in range(21):
+                for p in centreline(between(a, b, k / 20)):
+                    least = min(least, math.dist(p, (0.06, 0.0, 0.12)) - 0.02 - BODY,
+                                math.hypot(p[0] + 0.02, p[2] - 0.16) - 0.01 - BODY)
+        self.assertGreaterEqual(least, 0.002 - 1e-6)
+        self.assertAlmostEqual(least, answer["min_clearance"], delta=1e-4)
+
+    def test_a_waypoint_that_is_not_reached_has_its_reason_and_is_left_out(self):
+        answer = self.path_answer(PATH_OBSTACLES + "[[obstacle]]\nsphere = { center = [0.10, 0, 0.18], "
+                                  "radius = 0.001 }\n", "--path", "poses.csv", "--svg", "plan.svg")
+        self.assertEqual([w["status"] for w in answer["waypoints"]], ["reached", "target_in_obstacle", "reached"])
+        self.assertEqual(answer["waypoints"][1]["steps"], 0)
+        self.assertEqual(sorted({math.ceil(row["waypoint"]) for row in self.poses()}), [0, 1, 3])
+        words = " ".join(e.text or "" for e in xml.etree.ElementTree.parse(self.folder / "plan.svg").getroot())
+        self.assertIn("2 target_in_obstacle", words)
+        self.assertIn("2 of 3 waypoints reached", words)
+        self.assertEqual(self.run_program("plan.toml", "--strict").returncode, 1)
+
+    def test_what_cannot_be_reached_is_a_status(self):
+        far = self.path_answer("waypoints = [[0, 0, 5]]\n")
+        self.assertEqual(far["waypoints"][0]["status"], "not_reached")
+        self.assertIsNone(far["waypoints"][0]["clearance"])
+        inside = self.path_answer("waypoints = [[0, 0, 0.2]]\n[[obstacle]]\nsphere = { center = [0, 0, 0], radius = 0.01 }\n")
+        self.assertEqual(inside["waypoints"][0]["status"], "base_in_obstacle")
+        done = self.run_program("plan.toml", "--path", "poses.csv")
+        self.assertEqual((done.returncode, done.stderr), (USAGE, "tendril: --path: no waypoint was reached: there is no path\n"))
+
+    def test_every_shape_stands_where_it_is_put(self):
+        """The clearance of a straight body on the z axis, 0.2 m long, from a shape 50 mm aside."""
+        for shape in ("sphere = { center = [0.07, 0, 0.1], radius = 0.02 }",
+                      "capsule = { from = [0.07, -0.1, 0.1], to = [0.07, 0.1, 0.1], radius = 0.02 }",
+                      "box = { half_extents = [0.01, 0.02, 0.03], center = [0.07, 0, 0.1], rotation = [0, 0, 1.5707963267948966] }",
+                      "prism = { corners = [[0, 0], [0.02, 0], [0, 0.02]], half_height = 0.01, center = [0.05, 0, 0.1] }",
+                      "polygon = [[0.05, 0.05], [0.09, 0.05], [0.09, 0.1]]",
+                      "half_space = { point = [0.05, 3, 4], normal = [-2, 0, 0] }",
+                      'mesh = { file = "box.obj", center = [0.06, 0, 0.1] }'):
+            answer = self.path_answer("waypoints = [[0, 0, 0.2]]\n[[obstacle]]\n" + shape + "\n", "--svg", "plan.svg")
+            self.assertAlmostEqual(answer["waypoints"][0]["clearance"], 0.05 - BODY, delta=1e-6, msg=shape)
+            self.assertEqual(answer["waypoints"][0]["obstacle"], "0")
+        row = self.path_answer("waypoints = [[0, 0, 0.2]]\n[[obstacle]]\nsphere = { center = [0.17, 0, 0.1], radius = 0.02 }\n"
+                               "repeat = { count = 6, step = [-0.02, 0, 0] }\n")
+        self.assertAlmostEqual(row["waypoints"][0]["clearance"], 0.05 - BODY, delta=1e-9)
+        self.assertEqual(row["waypoints"][0]["obstacle"], "0[5]")
+
+    def test_an_stl_file_is_the_same_mesh(self):
+        text = "waypoints = [[0, 0, 0.2]]\n[[obstacle]]\nmesh = { file = \"%s\", center = [0.06, 0, 0.1] }\n"
+        binary, words = box_stl()
+        self.write_robot()
+        (self.folder / "binary.stl").write_bytes(binary)
+        (self.folder / "text.stl").write_text(words)
+        for name in ("binary.stl", "text.stl"):
+            self.assertAlmostEqual(self.path_answer(text % name)["waypoints"][0]["clearance"], 0.05 - BODY, delta=1e-6)
+
+    def test_the_drawing_of_a_path_has_one_view_or_three(self):
+        self.path_answer(PATH_OBSTACLES, "--svg", "plan.svg", "--png", "plan.png")
+        words = [e.text for e in xml.etree.ElementTree.parse(self.folder / "plan.svg").getroot() if e.text]
+        self.assertEqual([w for w in words if w.endswith("[m]")], ["x [m]", "z [m]", "y [m]", "z [m]", "x [m]", "y [m]"])
+        self.assertEqual((self.folder / "plan.png").read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+        self.path_answer("planar = true\n" + PATH_OBSTACLES, "--svg", "plan.svg")
+        words = [e.text for e in xml.etree.ElementTree.parse(self.folder / "plan.svg").getroot() if e.text]
+        self.assertEqual([w for w in words if w.endswith("[m]")], ["x [m]", "z [m]"])
+
+    def test_bad_path_plans_are_refused_with_the_place(self):
+        self.write_robot()
+        cut = box_obj().rpartition("f ")[0]
+        self.write(cut, "open.obj")
+        self.write("v 0 0 0\nv 1 0 x\n", "word.obj")
+        self.write("v 0 0 0\nf 1 2 3\n", "missing.obj")
+        self.write("solid\n", "empty.stl")
+        (self.folder / "cut.stl").write_bytes(b"S" + box_stl()[0][1:-1])
+        one = "waypoints = [[0, 0, 0.2]]\n"
+        thing = one + "[[obstacle]]\n"
+        for text, wanted in (
+                ("", "1: waypoints: must be given, at least one, as waypoints or [[waypoint]]"),
+                ("waypoints = []\n", "1: waypoints: must be given, at least one"),
+                ("waypoints = 3\n", "2: waypoints = 3: must be a list of points, [[x, y, z], ...]"),
+                ("waypoints = [[0, 0]]\n", "2: waypoints = "),
+                ("waypoints = [[0, nan, 0.1]]\n", "]: must be in [-1e9, 1e9]"),
+                (one + "[[waypoint]]\nposition = [0, 0, 1]\n", "waypoints and waypoint: must be one of them"),
+                ("[[waypoint]]\n", "2: waypoint 1: position: is missing, must be three numbers, [x, y, z]"),
+                ("[[waypoint]]\nposition = [0, 0, 1]\ndirection = [0, 0, 0]\n", "4: waypoint 1: direction = "),
+                ("planar = true\nwaypoints = [[0, 0.1, 0.1]]\n", "y must be 0 in a planar plan"),
+                (one + "margin = nan\n", "3: margin = nan: must be in [0, 1e9]"),
+                (one + "margin = -1\n", "3: margin = -1: must be in [0, 1e9]"),
+                (one + "position_tolerance = 0\n", "3: position_tolerance = 0: must be in (0, 1]"),
+                (one + "target = 1\n", "3: unknown key 'target', must be one of: name, robot"),
+                (one + "start = { s = [0.02] }\n", "3: start: s = "),
+                (one + "start = { s = [0.02, 0.2] }\n", "section 2: must be in [0, 0.1]"),
+                (one + "start = { s = [0.05, 0.05], theta = [2.0, 0] }\n", "section 1: must be in [0, 1.5] with s = 0.05"),
+                (one + "start = { h = 0.1 }\n", "3: start: h = 0.1: must be in [0, feed of the robot's base]"),
+                (thing, "3: obstacle 0: must have one of: sphere, capsule, box, prism, polygon, half_space, mesh"),
+                (thing + "sphere = { center = [0, 0, 1] }\n", "4: obstacle 0: sphere: radius: is missing"),
+                (thing + "sphere = { center = [0, 0, 1], radius = -1 }\n", "4: obstacle 0: sphere: radius = -1: must be in [0, 1e9]"),
+                (thing + "sphere = { center = [0, nan, 1], radius = 1 }\n", "4: obstacle 0: sphere: center = ["),
+                (thing + "box = { half_extents = [0, 1, 1] }\n", "4: obstacle 0: box: half_extents = [ 0, 1, 1 ]: must be positive, at most 1e9"),
+                (thing + "half_space = { point = [0, 0, 0], normal = [0, 0, 0] }\n", "3: obstacle 0: half space: "),
+                (thing + "polygon = [[0, 1], [1, 2]]\n", "3: obstacle 0: polygon: number of vertices"),
+                (thing + "prism = { corners = [[0, 0], [1, 1], [1, 0], [0, 1]], half_height = 1 }\n", "3: obstacle 0: polygon: it has no area"),
+                (thing + "mesh = { file = \"open.obj\" }\n", "3: obstacle 0: mesh: edge"),
+                (thing + "mesh = { file = \"no.obj\" }\n", "no.obj: cannot be read"),
+                (thing + "mesh = { file = \"arm.toml\" }\n", "arm.toml: must be an .obj or .stl file"),
+                (thing + "mesh = { file = \"word.obj\" }\n", "word.obj:2: x: must be a finite number"),
+                (thing + "mesh = { file = \"missing.obj\" }\n", "missing.obj:2: 2: must be the number of a vertex above"),
+                (thing + "mesh = { file = \"empty.stl\" }\n", "empty.stl: has no triangles"),
+                (thing + "mesh = { file = \"cut.stl\" }\n", "cut.stl: is no STL file, or cut off"),
+                (thing + "sphere = { center = [0, 0, 1], radius = 1 }\nrepeat = { count = 0, step = [0, 0, 1] }\n",
+                 "5: obstacle 0: repeat: count = 0: must be an integer in [1, 10000]")):
+            self.assertIn(wanted, self.refusal(PATH + text))
+        done = self.run_program(self.write(PATH + thing + "sphere = { center = [0, 0, 0.1], radius = 0.01 }\n"))
+        self.assertEqual((done.returncode, done.stderr),
+                         (USAGE, "tendril: start: the body's clearance from obstacle 0 is -18.000 mm: must be at least the "
+                                 "margin, 0.000 mm\n"))
+        self.assertIn("no.toml: cannot be read", self.run_program(self.write('robot = "no.toml"\n' + one)).stderr)
+        self.assertIn("robot = 3: must be", self.refusal("robot = 3\n" + one))
 
     # ---- bad input
 
