@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <sstream>
 
 #include "tendril/model_error.hpp"
@@ -27,7 +28,9 @@ enum Slot : std::size_t {
   kBlocked,  // time with too much feed force [s]
   kShiftX,   // of the model's target from the plan's [m]
   kShiftZ,
-  kMade  // the model's memory follows
+  kAddedCurvature,  // to the list's, while feeding [1/m]
+  kAddedLength,     // [kLengthScale]
+  kMade             // the model's memory follows
 };
 
 /// A change of length by so much counts as one of the curvature by 1/m.
@@ -61,6 +64,10 @@ std::span<const SettingInfo> WrapController::settings() {
        "how the measured tip corrects curvature and length: none; contact: by the Jacobian of the "
        "measured arm in contact; model: by an elastic model of the arm, whose obstacles move to "
        "where they are felt"},
+      {"passing_clearance", "m", "0.008",
+       "distance at which the tip passes the planned contacts, if elastic: the body comes to lie "
+       "on "
+       "them behind it"},
       {"guide_play", "m", "0.0005", "of the elastic model, on each side"},
       {"locate_gain", "", "0.2",
        "part of the distance by which the model's obstacle moves to a contact in one step"},
@@ -71,6 +78,7 @@ std::span<const SettingInfo> WrapController::settings() {
        "length over which the actuation changes past a contact, if not elastic"},
       {"start_delay", "s", "0.5", "the arm comes to rest for this time before it is fed"},
       {"gain", "1/s", "0.3", "Ki of the correction"},
+      {"feed_gain", "1/s", "0.5", "the same while feeding, with feedback = model"},
       {"damping", "m", "0.002", "lambda of the damped inverse of its Jacobian"},
       {"period", "s", "0.05", "between two steps of the correction"},
       {"error_limit", "m", "0.03", "the tip error is shortened to this length"},
@@ -100,6 +108,7 @@ WrapController::WrapController(const ControllerContext& context)
   inserted_ = clamped_ || settings.boolean("inserted", false);
   constexpr const char* kFeedbacks[] = {"none", "contact", "model"};
   feedback_ = static_cast<Feedback>(settings.choice("feedback", kFeedbacks, 1));
+  passing_clearance_ = settings.number("passing_clearance", 0.008, {.low = 0.0, .high = 1.0});
   guide_play_ = settings.number("guide_play", 0.0005, {.low = 0.0, .high = 1.0});
   locate_gain_ = settings.number("locate_gain", 0.2, {.low = 0.0, .high = 1.0});
   speed_ = positive("speed", 0.05, 10.0);
@@ -108,6 +117,7 @@ WrapController::WrapController(const ControllerContext& context)
   ramp_ = settings.number("ramp", 0.05, {.low = 0.0, .high = 100.0});
   start_delay_ = settings.number("start_delay", 0.5, {.low = 0.0});
   gain_ = settings.number("gain", 0.3, {.low = 0.0, .high = 100.0});
+  feed_gain_ = settings.number("feed_gain", 0.5, {.low = 0.0, .high = 100.0});
   damping_ = positive("damping", 0.002, 1.0);
   period_ = settings.number("period", 0.05, {.low = context.timestep, .high = 100.0});
   error_limit_ = positive("error_limit", 0.03, 100.0);
@@ -155,9 +165,37 @@ WrapController::WrapController(const ControllerContext& context)
   }
 }
 
+/// The way of the tip: the plan's arcs, but past every contact at a distance.
+void WrapController::lay_tip_path() {
+  std::vector<PlanarArc> arcs;
+  PlanarPose pose = plan_.base;
+  const auto refuse = [&](const char* where) {
+    std::ostringstream text;
+    text << "passing_clearance = " << passing_clearance_ << " m: must leave room for an arc "
+         << where;
+    throw ModelError(text.str());
+  };
+  for (const PlannedContact& contact : plan_.contacts) {
+    const auto curvature =
+        tangency_curvature(pose, contact.centre, contact.radius + passing_clearance_, contact.side);
+    if (!curvature) refuse("past every contact");
+    PlanarArc arc{pose, *curvature, 2.0 * std::numbers::pi / std::max(std::abs(*curvature), 1.0)};
+    arc.length = arc.nearest_parameter(contact.centre);
+    if (arc.length <= 0.0) refuse("past every contact");
+    arcs.push_back(arc);
+    pose = arc.end();
+  }
+  const auto last = chord_arc(pose, plan_.target());
+  if (!last) refuse("to the target");
+  arcs.push_back(*last);
+  tip_path_ = std::move(arcs);
+}
+
 /// The list of commands along the insertion.
 void WrapController::plan_list(const ControllerContext& context) {
-  const InsertionPath path(plan_.arcs);
+  tip_path_ = plan_.arcs;
+  if (elastic_ && !inserted_) lay_tip_path();
+  const InsertionPath path(tip_path_);
   InsertionOptions options;
   options.body_radius = body_radius_;
   options.ramp = ramp_;
@@ -166,9 +204,9 @@ void WrapController::plan_list(const ControllerContext& context) {
   options.curvature_rate = curvature_rate_;
   options.start_length = inserted_ ? 0.0 : std::max(0.0, arm_length_ - guide_length_);
   InsertionList list;
-  if (elastic_ && plan_.arcs.size() > 1) {
+  if (elastic_ && tip_path_.size() > 1) {
     double length = 0.0;
-    for (const PlanarArc& arc : plan_.arcs) length += arc.length;
+    for (const PlanarArc& arc : tip_path_) length += arc.length;
     ElasticRodOptions rod;
     rod.bending_stiffness = context.bending_stiffness;
     rod.body_radius = body_radius_;
@@ -176,7 +214,7 @@ void WrapController::plan_list(const ControllerContext& context) {
     rod.element_length = length / 150.0;
     rod.guide_play = clamped_ ? 0.0 : guide_play_;
     ElasticCorrection correction(plan_.scene, plan_.base, rod, {.path_step = 0.01});
-    const std::vector<CorrectedState> states = correction.follow(plan_.arcs, plan_.contacts);
+    const std::vector<CorrectedState> states = correction.follow(tip_path_, plan_.contacts);
     if (states.empty() || !states.back().corrected()) {
       throw ModelError(
           std::string("plan: elastic correction: ") +
@@ -184,7 +222,7 @@ void WrapController::plan_list(const ControllerContext& context) {
           ": must lead to the target; elastic = false executes the plan as it is");
     }
     list = elastic_insertion(path, states, options);
-    end_state_ = states.back();
+    start_state_ = inserted_ ? states.back() : states.front();
     if (feedback_ == Feedback::Model) {
       replanner_.emplace(plan_.scene, plan_.base, plan_.contacts, rod, ElasticReplannerOptions{});
     }
@@ -207,9 +245,10 @@ void WrapController::reset(std::span<double> memory) const noexcept {
     memory[kStage] = static_cast<double>(Stage::Correct);
     memory[kListTime] = list_.back().time;
   }
-  memory[kOldCurvature] = memory[kNewCurvature] = list_.back().curvature;
-  memory[kOldLength] = memory[kNewLength] = list_.back().length;
-  if (replanner_) replanner_->reset(end_state_, memory.subspan(kMade + plan_.contacts.size()));
+  const Row& row = inserted_ ? list_.back() : list_.front();
+  memory[kOldCurvature] = memory[kNewCurvature] = row.curvature;
+  memory[kOldLength] = memory[kNewLength] = row.length;
+  if (replanner_) replanner_->reset(start_state_, memory.subspan(kMade + plan_.contacts.size()));
 }
 
 WrapController::Actuation WrapController::actuation_at(double time) const noexcept {
@@ -236,7 +275,7 @@ double WrapController::path_length_at(double time) const noexcept {
 }
 
 Vector2d WrapController::planned_tip(double path_length) const noexcept {
-  for (const PlanarArc& arc : plan_.arcs) {
+  for (const PlanarArc& arc : tip_path_) {
     if (path_length <= arc.length) return arc.pose_at(path_length).position;
     path_length -= arc.length;
   }
@@ -252,9 +291,8 @@ Vector2d WrapController::to_plan(const Vector3d& p_B) const noexcept {
   return plan_.base.to_world({p_B.x(), p_B.z() - guide_length_});
 }
 
-/// Of the actuation (k in 1/m, L in kLengthScale), by the Jacobian of the measured arm.
-Vector2d WrapController::contact_step(const ArmMeasurement& measurement,
-                                      const Vector2d& error) const noexcept {
+/// Of the tip with curvature (1/m) and length (kLengthScale), contacts kept, from the measured arm.
+Matrix2d WrapController::measured_jacobian(const ArmMeasurement& measurement) const noexcept {
   const auto& response = measurement.tip_response;
   const auto in_plan = [&](Eigen::Index column) {
     const double c = std::cos(plan_.base.heading), s = std::sin(plan_.base.heading);
@@ -266,8 +304,13 @@ Vector2d WrapController::contact_step(const ArmMeasurement& measurement,
     J.col(0) += robot_.section(i).length() * in_plan(robot_.coordinate_index(i));
   }
   if (!clamped_) J.col(1) = kLengthScale * in_plan(response.cols() - 1);
+  return J;
+}
+
+/// J^T (J J^T + lambda^2 I)^-1 move, shortened to the largest step.
+Vector2d WrapController::damped_step(const Matrix2d& J, const Vector2d& move) const noexcept {
   const Matrix2d JJ = J * J.transpose() + damping_ * damping_ * Matrix2d::Identity();
-  Vector2d step = gain_ * period_ * (J.transpose() * (JJ.inverse() * error));
+  Vector2d step = J.transpose() * (JJ.inverse() * move);
   if (step.norm() > step_limit_) step *= step_limit_ / step.norm();
   return step;
 }
@@ -296,39 +339,59 @@ void WrapController::locate_obstacles(const ArmMeasurement& measurement,
   }
 }
 
-/// One step of the integral action every `period_`; in between the actuation moves there evenly.
+/// One step of the integral action every `period_`, with the tip to be at `now`; in between the
+/// actuation moves evenly. `list`: what the list asks for a period later, while feeding.
 WrapController::Actuation WrapController::correct(const ArmMeasurement& measurement,
+                                                  const Vector2d& now,
+                                                  const std::optional<Actuation>& list, double gain,
                                                   std::span<const double> memory,
                                                   std::span<double> next_memory,
                                                   ControllerReport& report) noexcept {
   double clock = memory[kClock] + measurement.timestep;
   if (clock >= period_) {
     clock = 0.0;
-    Vector2d error = plan_.target() - to_plan(measurement.X_BE.translation());
+    Vector2d error = now - to_plan(measurement.X_BE.translation());
     if (error.norm() > error_limit_) error *= error_limit_ / error.norm();
-    double curvature = memory[kNewCurvature], length = memory[kNewLength];
-    if (feedback_ == Feedback::Contact) {
-      const Vector2d step = contact_step(measurement, error);
-      curvature += step.x();
-      length += kLengthScale * step.y();
+    // Curvature in 1/m, length in kLengthScale.
+    const Vector2d present(memory[kNewCurvature], memory[kNewLength] / kLengthScale);
+    Vector2d added(memory[kAddedCurvature], memory[kAddedLength]), wanted = present;
+    if (feedback_ == Feedback::Contact && !list) {
+      wanted += damped_step(measured_jacobian(measurement), gain * period_ * error);
     } else if (feedback_ == Feedback::Model) {
       const auto model = next_memory.subspan(kMade + plan_.contacts.size());
       locate_obstacles(measurement, model);
-      const Vector2d shift = Vector2d(memory[kShiftX], memory[kShiftZ]) + gain_ * period_ * error;
-      const Replan replan = replanner_->step(model, plan_.target() + shift, model);
-      report.iterations = replan.evaluations;
-      if (replan.status != ReplanStatus::InvalidInput) {
+      if (list) {
+        // The model goes along; its Jacobian turns the error into what is added to the list.
+        const Replan at =
+            replanner_->settle(model, memory[kNewCurvature], memory[kNewLength], model);
+        report.iterations = at.evaluations;
+        Matrix2d J = at.jacobian;
+        J.col(1) *= kLengthScale;
+        added += damped_step(J, gain * period_ * error);
+        const Vector2d shift = at.tip.position - now;
         next_memory[kShiftX] = shift.x();
         next_memory[kShiftZ] = shift.y();
-        curvature = replan.curvature;
-        length = replan.length;
+      } else {
+        // The model's tip is led beyond the target by what the measured one is short of it.
+        const Vector2d shift = Vector2d(memory[kShiftX], memory[kShiftZ]) + gain * period_ * error;
+        const Replan replan = replanner_->step(model, now + shift, model);
+        report.iterations = replan.evaluations;
+        if (replan.status != ReplanStatus::InvalidInput) {
+          next_memory[kShiftX] = shift.x();
+          next_memory[kShiftZ] = shift.y();
+          wanted = {replan.curvature, replan.length / kLengthScale};
+        }
       }
     }
+    if (list) wanted = Vector2d(list->curvature, list->length / kLengthScale) + added;
     const double longest = robot_.base().feed_limit + arm_length_ - guide_length_;
+    next_memory[kAddedCurvature] = added.x();
+    next_memory[kAddedLength] = added.y();
     next_memory[kOldCurvature] = memory[kNewCurvature];
     next_memory[kOldLength] = memory[kNewLength];
-    next_memory[kNewCurvature] = curvature;
-    next_memory[kNewLength] = std::clamp(length, 0.0, longest);
+    next_memory[kNewCurvature] = wanted.x();
+    next_memory[kNewLength] =
+        clamped_ ? arm_length_ : std::clamp(kLengthScale * wanted.y(), 0.0, longest);
   }
   next_memory[kClock] = clock;
   const double share = clock / period_;
@@ -344,7 +407,7 @@ void WrapController::watch_contacts(const ArmMeasurement& measurement, double pa
                                     ControllerReport& report) const noexcept {
   double passed = 0.0;
   for (std::size_t i = 0; i < plan_.contacts.size(); ++i) {
-    passed += plan_.arcs[i].length;
+    passed += tip_path_[i].length;
     if (path_length < passed) break;
     ++report.contacts_expected;
     const Vector3d centre = to_base(plan_.contacts[i].centre);
@@ -387,24 +450,23 @@ void WrapController::update(const ArmMeasurement& measurement, std::span<const d
     case Stage::Feed: {
       const double list_time = memory[kListTime] + measurement.timestep;
       next_memory[kListTime] = list_time;
-      wanted = actuation_at(list_time);
       path_length = path_length_at(list_time);
-      next_memory[kOldCurvature] = wanted.curvature;  // where a jam would leave it
-      next_memory[kOldLength] = wanted.length;
+      wanted = correct(measurement, planned_tip(path_length), actuation_at(list_time + period_),
+                       path_length > tip_path_.front().length ? feed_gain_ : 0.0, memory,
+                       next_memory, report);
       if (memory[kBlocked] > jam_time_) {
         go_on(Stage::Jammed);
       } else if (list_time >= list_.back().time) {
-        next_memory[kOldCurvature] = memory[kNewCurvature];
-        next_memory[kOldLength] = memory[kNewLength];
         go_on(Stage::Correct);
       }
       break;
     }
     case Stage::Correct:
-      wanted = correct(measurement, memory, next_memory, report);
+      wanted =
+          correct(measurement, plan_.target(), std::nullopt, gain_, memory, next_memory, report);
       break;
     case Stage::Jammed:
-      wanted = {memory[kOldCurvature], memory[kOldLength], 0.0, 0.0};
+      wanted = {memory[kNewCurvature], memory[kNewLength], 0.0, 0.0};
       path_length = path_length_at(memory[kListTime]);
       break;
   }

@@ -55,16 +55,20 @@ class WrapController final : public Controller {
     double curvature = 0.0, length = 0.0, curvature_rate = 0.0, length_rate = 0.0;
   };
 
+  void lay_tip_path();
   void plan_list(const ControllerContext& context);
   [[nodiscard]] Actuation actuation_at(double time) const noexcept;
   [[nodiscard]] double path_length_at(double time) const noexcept;
   [[nodiscard]] Eigen::Vector2d planned_tip(double path_length) const noexcept;
   [[nodiscard]] Eigen::Vector3d to_base(const Eigen::Vector2d& point) const noexcept;
-  Actuation correct(const ArmMeasurement& measurement, std::span<const double> memory,
-                    std::span<double> next_memory, ControllerReport& report) noexcept;
+  Actuation correct(const ArmMeasurement& measurement, const Eigen::Vector2d& now,
+                    const std::optional<Actuation>& list, double gain,
+                    std::span<const double> memory, std::span<double> next_memory,
+                    ControllerReport& report) noexcept;
   [[nodiscard]] Eigen::Vector2d to_plan(const Eigen::Vector3d& p_B) const noexcept;
-  [[nodiscard]] Eigen::Vector2d contact_step(const ArmMeasurement& measurement,
-                                             const Eigen::Vector2d& error) const noexcept;
+  [[nodiscard]] Eigen::Matrix2d measured_jacobian(const ArmMeasurement& measurement) const noexcept;
+  [[nodiscard]] Eigen::Vector2d damped_step(const Eigen::Matrix2d& J,
+                                            const Eigen::Vector2d& move) const noexcept;
   void locate_obstacles(const ArmMeasurement& measurement, std::span<double> model) const noexcept;
   void watch_contacts(const ArmMeasurement& measurement, double path_length,
                       std::span<const double> memory, std::span<double> next_memory,
@@ -76,12 +80,13 @@ class WrapController final : public Controller {
   bool elastic_, clamped_, inserted_;
   Feedback feedback_;
   double speed_, acceleration_, curvature_rate_, ramp_, start_delay_;
-  double gain_, damping_, period_, error_limit_, step_limit_, tolerance_;
-  double guide_play_, locate_gain_;
+  double gain_, feed_gain_, damping_, period_, error_limit_, step_limit_, tolerance_;
+  double passing_clearance_, guide_play_, locate_gain_;
   double contact_distance_, jam_feed_force_, jam_time_;
+  std::vector<PlanarArc> tip_path_;
   std::vector<Row> list_;
   std::optional<ElasticReplanner> replanner_;
-  CorrectedState end_state_;  // of the elastic plan
+  CorrectedState start_state_;  // of the replanner: at the first contact, or at the end
 };
 
 }  // namespace tendril
