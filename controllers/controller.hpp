@@ -10,6 +10,7 @@
 #include "controllers/settings.hpp"
 #include "tendril/ik/ik_result.hpp"
 #include "tendril/kinematics/continuum_robot.hpp"
+#include "tendril/obstacles/body_clearance.hpp"
 
 namespace tendril {
 
@@ -49,6 +50,9 @@ struct ArmMeasurement {
   double feed_force = 0.0;  ///< force of the feed servo [N]; 0 without a feed
   bool has_target = false;  ///< a target body is configured
   Eigen::Isometry3d X_BG = Eigen::Isometry3d::Identity();  ///< its pose
+  /// What the arm must keep away from, where it is now; null when the controller has not asked for
+  /// it (setting `avoidance`). The same shapes in the same order as in ControllerContext.
+  const Obstacles* obstacles = nullptr;
 
   explicit ArmMeasurement(int n)
       : q(Eigen::VectorXd::Zero(n)),
@@ -137,12 +141,14 @@ class Controller {
 struct ControllerContext {
   const ContinuumRobot& robot;
   const Settings& settings;
-  double timestep;                 ///< of the simulation [s]
-  double feed_force_limit;         ///< of the feed servo [N]; infinity without one
-  double guide_length = 0.0;       ///< of the guide that the arm is fed through [m]; 0: none
-  double guide_play = 0.0;         ///< between body and guide on each side [m]
-  double body_radius = 0.0;        ///< largest of the arm's sections [m]
-  double bending_stiffness = 0.0;  ///< EI of the arm's last section [N m^2]
+  double timestep;                       ///< of the simulation [s]
+  double feed_force_limit;               ///< of the feed servo [N]; infinity without one
+  double guide_length = 0.0;             ///< of the guide that the arm is fed through [m]; 0: none
+  double guide_play = 0.0;               ///< between body and guide on each side [m]
+  double body_radius = 0.0;              ///< largest of the arm's sections [m]
+  double bending_stiffness = 0.0;        ///< EI of the arm's last section [N m^2]
+  const Obstacles* obstacles = nullptr;  ///< as in ArmMeasurement; lives only during the call
+  int moving_obstacles = 0;  ///< the first so many of them may change their pose in the base frame
 };
 
 }  // namespace tendril

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <string_view>
 
 #include "controllers/arm_memory.hpp"
 #include "tendril/ik/auto_solver.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril {
 namespace {
@@ -18,6 +20,7 @@ constexpr double kSearchDistance =
     1e-3;  // [m]: the target must move so far before poses elsewhere are tried again
 constexpr int kSearchIterations = 200;  // budget of one such search
 constexpr int kSearchRestarts = 20;
+const Obstacles kNone;  // where a measurement has none
 
 SolverOptions solver_options(const Settings& settings) {
   return {.max_iterations =
@@ -57,6 +60,25 @@ std::optional<AnySolver> make_searcher(const ContinuumRobot& robot, const Settin
   return default_solver(robot, solver_options(settings), kSearchIterations, kSearchRestarts);
 }
 
+std::optional<ObstacleLead> make_lead(const ControllerContext& context, double rate_limit) {
+  const Settings& settings = context.settings;
+  const double margin = settings.number("obstacle_margin", 0.002, {.low = 0.0, .high = 1.0});
+  if (!settings.boolean("avoidance", false)) return std::nullopt;
+  if (const char* name = solver_name(settings); !is_default(name))
+    throw ModelError(std::string("solver = ") + name + ": must be " + solver_infos().front().name +
+                     " with avoidance");
+  const SolverOptions options = solver_options(settings);
+  return ObstacleLead(context.robot, context.obstacles ? *context.obstacles : Obstacles(),
+                      context.obstacles ? context.moving_obstacles : 0,
+                      {.position_tolerance = options.position_tolerance,
+                       .angle_tolerance = options.angle_tolerance,
+                       .max_iterations = options.max_iterations,
+                       .body_radius = context.body_radius,
+                       .margin = margin,
+                       .rate_limit = rate_limit,
+                       .timestep = context.timestep});
+}
+
 TipIntegralOptions with_direction(TipIntegralOptions options, TipTask task) {
   options.direction = task == TipTask::PositionAndDirection;
   return options;
@@ -86,6 +108,11 @@ std::span<const SettingInfo> ReachController::settings() {
        "budget of the inverse kinematics in one step; the next step goes on from there"},
       {"position_tolerance", "m", "1e-6", "of the inverse kinematics"},
       {"angle_tolerance", "rad", "1e-4", "of the inverse kinematics"},
+      {"avoidance", "", "false", "keep the whole arm away from obstacles"},
+      {"obstacles", "", "",
+       "geoms, or bodies with all they carry, that are the obstacles, separated by spaces; "
+       "default: all that the arm can touch"},
+      {"obstacle_margin", "m", "0.002", "kept between the arm's body and obstacles"},
   };
   static const std::vector<SettingInfo> kAll = joined(kOwn, tip_integral_settings());
   return kAll;
@@ -98,26 +125,41 @@ ReachController::ReachController(const ControllerContext& context)
                                           {.low = 0.0, .high = 1000.0, .open_low = true})),
       tracker_(make_tracker(context.robot, context.settings)),
       searcher_(make_searcher(context.robot, context.settings)),
+      avoiding_(make_lead(context, rate_limit_)),
       integral_(context.robot,
                 with_direction(read_tip_integral(context.settings, context.timestep), task_),
                 context.timestep),
       states_(static_cast<std::size_t>(context.robot.section_count())),
       q_answer_(context.robot.coordinate_count()) {}
 
+int ReachController::plan_memory_size() const noexcept {
+  if (avoiding_) return avoiding_->memory_size();
+  return 3 * robot().section_count() + robot().coordinate_count() + static_cast<int>(kFailedSize);
+}
+
 int ReachController::memory_size() const noexcept {
-  return 3 * robot().section_count() + robot().coordinate_count() + static_cast<int>(kFailedSize) +
-         integral_.memory_size();
+  return plan_memory_size() + integral_.memory_size();
 }
 
 void ReachController::reset(std::span<double> memory) const noexcept {
+  const auto plan = static_cast<std::size_t>(plan_memory_size());
+  integral_.reset(memory.subspan(plan));
+  if (avoiding_) {
+    avoiding_->reset(memory.first(plan));
+    return;
+  }
   const auto answer = static_cast<std::size_t>(3 * robot().section_count());
-  const auto n = static_cast<std::size_t>(robot().coordinate_count());
   store_states(robot().straight(), memory);
   Eigen::Map<Eigen::VectorXd> q(memory.data() + answer, robot().coordinate_count());
   to_coordinates(robot(), robot().straight(), q);
-  const auto failed = memory.subspan(answer + n, kFailedSize);
+  const auto failed = memory.subspan(plan - kFailedSize, kFailedSize);
   std::fill(failed.begin(), failed.end(), 0.0);
-  integral_.reset(memory.subspan(answer + n + kFailedSize));
+}
+
+Eigen::Map<const Eigen::VectorXd> ReachController::plan_in(
+    std::span<const double> memory) const noexcept {
+  if (avoiding_) return avoiding_->pose(memory);
+  return {memory.data() + 3 * robot().section_count(), robot().coordinate_count()};
 }
 
 IkResult ReachController::inverse_kinematics(const TipTarget& target, const BaseState& base,
@@ -140,14 +182,40 @@ IkResult ReachController::inverse_kinematics(const TipTarget& target, const Base
   return near;
 }
 
+ReachController::Plan ReachController::lead(const TipTarget& target,
+                                            const ArmMeasurement& measurement,
+                                            std::span<const double> memory,
+                                            std::span<double> next_memory) noexcept {
+  const auto plan = static_cast<std::size_t>(plan_memory_size());
+  if (avoiding_) {
+    const ObstacleLead::Step step = avoiding_->step(
+        target, measurement.base, measurement.obstacles ? *measurement.obstacles : kNone,
+        memory.first(plan), next_memory.first(plan));
+    return {step.reached, !step.there, step.iterations, step.scale};
+  }
+  // 1. Inverse kinematics from the last answer.
+  const auto answer = static_cast<std::size_t>(3 * robot().section_count());
+  const Eigen::Map<const Eigen::VectorXd> q_last = plan_in(memory);
+  Eigen::Map<Eigen::VectorXd> q_next(next_memory.data() + answer, robot().coordinate_count());
+  load_states(memory, states_);
+  const IkResult ik =
+      inverse_kinematics(target, measurement.base, memory.subspan(plan - kFailedSize, kFailedSize),
+                         next_memory.subspan(plan - kFailedSize, kFailedSize));
+  store_states(ik.states, next_memory);
+  to_coordinates(robot(), ik.states, q_answer_);
+
+  // 2. Lead the commands there: the whole step is scaled, no section alone.
+  const double change = largest_change(robot(), q_answer_, q_last, TipIntegral::kLengthScale);
+  const double scale = std::min(1.0, rate_limit_ * measurement.timestep / std::max(change, 1e-12));
+  q_next = q_last + scale * (q_answer_ - q_last);
+  return {ik.converged(), scale < 1.0, ik.iterations, scale};
+}
+
 void ReachController::update(const ArmMeasurement& measurement, std::span<const double> memory,
                              std::span<double> next_memory, ArmCommand& command,
                              ControllerReport& report) noexcept {
-  const auto answer = static_cast<std::size_t>(3 * robot().section_count());
-  const auto n = static_cast<std::size_t>(robot().coordinate_count());
-  const Eigen::Map<const Eigen::VectorXd> q_last(memory.data() + answer,
-                                                 robot().coordinate_count());
-  Eigen::Map<Eigen::VectorXd> q_next(next_memory.data() + answer, robot().coordinate_count());
+  const auto plan_size = static_cast<std::size_t>(plan_memory_size());
+  const Eigen::Map<const Eigen::VectorXd> q_last = plan_in(memory);
 
   const TipTarget target{measurement.X_BG, task_};
   if (!measurement.has_target || !is_finite(target)) {
@@ -157,41 +225,30 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
     return;
   }
 
-  // 1. Inverse kinematics from the last answer.
-  load_states(memory, states_);
-  const IkResult ik =
-      inverse_kinematics(target, measurement.base, memory.subspan(answer + n, kFailedSize),
-                         next_memory.subspan(answer + n, kFailedSize));
-  store_states(ik.states, next_memory);
-  to_coordinates(robot(), ik.states, q_answer_);
-
-  // 2. Lead the commands there: the whole step is scaled, no section alone.
-  const double change = largest_change(robot(), q_answer_, q_last, TipIntegral::kLengthScale);
-  const double scale = std::min(1.0, rate_limit_ * measurement.timestep / std::max(change, 1e-12));
-  q_next = q_last + scale * (q_answer_ - q_last);
+  const Plan plan = lead(target, measurement, memory, next_memory);
+  const Eigen::Map<const Eigen::VectorXd> q_next = plan_in(next_memory);
   command.q = q_next;
   command.plan = q_next;
   command.q_rate = (q_next - q_last) / measurement.timestep;
 
-  // 3. Correct on the measured tip: where the plan has the tip now, against where it is.
+  // Correct on the measured tip: where the plan has the tip now, against where it is.
   load_states(next_memory, states_);
   from_coordinates(robot(), q_next, states_);
   const Eigen::Isometry3d X_BP = tip_pose(robot(), states_, measurement.base);
   Eigen::Matrix<double, 6, 1> error;
   error.head<3>() = X_BP.translation() - measurement.X_BE.translation();
   error.tail<3>() = turn_between(measurement.X_BE.linear().col(2), X_BP.linear().col(2));
-  const bool moving_fast =
-      scale < 1.0;  // on the way to a far target the arm lags; nothing to learn from that
-  integral_.update(measurement, error, moving_fast, memory.subspan(answer + n + kFailedSize),
-                   next_memory.subspan(answer + n + kFailedSize), command.q);
+  // On the way to a far target the arm lags; nothing to learn from that.
+  integral_.update(measurement, error, plan.on_its_way, memory.subspan(plan_size),
+                   next_memory.subspan(plan_size), command.q);
   integral_.compensate_sag(measurement, command.q);
 
-  report.status = ik.converged() ? ControllerStatus::Working : ControllerStatus::NotReached;
-  report.iterations = ik.iterations;
+  report.status = plan.reached ? ControllerStatus::Working : ControllerStatus::NotReached;
+  report.iterations = plan.iterations;
   report.target = target.position();
   report.tip_error = position_error(measurement.X_BE, target);
   report.angle_error = angle_error(measurement.X_BE, target);
-  report.progress = scale;
+  report.progress = plan.scale;
 }
 
 }  // namespace tendril

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "controllers/controller.hpp"
+#include "controllers/obstacle_lead.hpp"
 #include "controllers/tip_integral.hpp"
 #include "tendril/ik/any_solver.hpp"
 
@@ -18,8 +19,12 @@ namespace tendril {
 /// short of the target, poses elsewhere are tried, once for every millimetre that the target moves;
 /// the arm changes over only to one that meets the target.
 ///
-/// Memory: IK answer (theta, phi, extension of each section), section commands q, the target for
-/// which nothing better was found (flag, x, y, z), the tip integral's memory.
+/// With `avoidance` the plan is made by ObstacleLead instead, among the obstacles of the
+/// measurement.
+///
+/// Memory: with avoidance the lead's, otherwise IK answer (theta, phi, extension of each section),
+/// section commands q, the target for which nothing better was found (flag, x, y, z); then the tip
+/// integral's memory.
 class ReachController final : public Controller {
  public:
   [[nodiscard]] static std::span<const SettingInfo> settings();
@@ -35,6 +40,19 @@ class ReachController final : public Controller {
 
  private:
   [[nodiscard]] const ContinuumRobot& robot() const noexcept { return tracker_.robot(); }
+  struct Plan {
+    bool reached;     // the target, by the answer of the inverse kinematics
+    bool on_its_way;  // the plan is not yet at the answer
+    int iterations;
+    double scale;  // part of the way that this step goes
+  };
+  [[nodiscard]] int plan_memory_size() const noexcept;
+  /// The planned pose in the memory.
+  [[nodiscard]] Eigen::Map<const Eigen::VectorXd> plan_in(
+      std::span<const double> memory) const noexcept;
+  /// Moves the planned pose by one step.
+  [[nodiscard]] Plan lead(const TipTarget& target, const ArmMeasurement& measurement,
+                          std::span<const double> memory, std::span<double> next_memory) noexcept;
   [[nodiscard]] IkResult inverse_kinematics(const TipTarget& target, const BaseState& base,
                                             std::span<const double> failed,
                                             std::span<double> next_failed) noexcept;
@@ -43,6 +61,7 @@ class ReachController final : public Controller {
   double rate_limit_;
   AnySolver tracker_;
   std::optional<AnySolver> searcher_;  // of the default solver: tracker_ does not look elsewhere
+  std::optional<ObstacleLead> avoiding_;
   TipIntegral integral_;
   std::vector<SectionState> states_;  // scratch
   Eigen::VectorXd q_answer_;          // scratch

@@ -36,15 +36,25 @@ RobotDescription read_robot(const Settings& settings) {
   return parse_robot(text, "robot");
 }
 
+double largest_radius(const RobotDescription& description) {
+  double radius = 0.0;
+  for (const SectionPhysics& section : description.physics)
+    radius = std::max(radius, section.radius);
+  return radius;
+}
+
 ControllerContext controller_context(const RobotDescription& description,
                                      const ContinuumRobot& robot, const Settings& settings,
-                                     double timestep, double feed_force_limit) {
+                                     double timestep, double feed_force_limit,
+                                     const std::optional<SceneObstacles>& obstacles) {
   ControllerContext context{robot, settings, timestep, feed_force_limit};
   context.guide_length = description.base_physics.guide_length;
   context.guide_play = description.base_physics.guide_play;
   context.bending_stiffness = description.physics.back().bending_stiffness;
-  for (const SectionPhysics& physics : description.physics) {
-    context.body_radius = std::max(context.body_radius, physics.radius);
+  context.body_radius = largest_radius(description);
+  if (obstacles) {
+    context.obstacles = &obstacles->obstacles();
+    context.moving_obstacles = obstacles->moving_count();
   }
   return context;
 }
@@ -66,6 +76,16 @@ std::string prefix_of(const mjModel* m, int instance) {
   const std::string_view suffix = names::kController;
   return text.ends_with(suffix) ? std::string(text.substr(0, text.size() - suffix.size()))
                                 : std::string();
+}
+
+/// The scene's obstacles, if the controller has the setting `avoidance` and it is on.
+std::optional<SceneObstacles> read_obstacles(const mjModel* m, const std::string& prefix,
+                                             const Settings& settings,
+                                             const RobotDescription& description) {
+  if (!settings.boolean("avoidance", false)) return std::nullopt;
+  const int base = mj_name2id(m, mjOBJ_BODY, (prefix + names::kBase).c_str());
+  if (base < 0) return std::nullopt;  // told where the bodies are bound
+  return SceneObstacles(m, base, settings.text("obstacles"), largest_radius(description));
 }
 
 /// Name of a plugin sensor without the instance's prefix.
@@ -120,8 +140,9 @@ ArmInstance::ArmInstance(const mjModel* m, int instance, const ControllerKind& k
   if (feed_.actuator >= 0 && m->actuator_forcelimited[feed_.actuator]) {
     feed_force_limit = m->actuator_forcerange[2 * feed_.actuator + 1];
   }
-  controller_ = kind.make(
-      controller_context(description, *robot_, settings, m->opt.timestep, feed_force_limit));
+  obstacles_ = read_obstacles(m, prefix_, settings, description);
+  controller_ = kind.make(controller_context(description, *robot_, settings, m->opt.timestep,
+                                             feed_force_limit, obstacles_));
 
   const int n = robot_->coordinate_count();
   measurement_ = ArmMeasurement(n);
@@ -146,8 +167,10 @@ int ArmInstance::state_size(const mjModel* m, int instance, const ControllerKind
   const Settings settings = read_settings(m, instance, kind);
   const RobotDescription description = read_robot(settings);
   const ContinuumRobot robot = description.kinematics();
-  const auto controller = kind.make(controller_context(
-      description, robot, settings, m->opt.timestep, std::numeric_limits<double>::infinity()));
+  const auto obstacles = read_obstacles(m, prefix_of(m, instance), settings, description);
+  const auto controller =
+      kind.make(controller_context(description, robot, settings, m->opt.timestep,
+                                   std::numeric_limits<double>::infinity(), obstacles));
   return controller->memory_size() + static_cast<int>(own_size(robot));
 }
 
@@ -278,6 +301,7 @@ void ArmInstance::reset(mjtNum* plugin_state) noexcept {
 void ArmInstance::copy_scratch(const ArmInstance& source) noexcept {
   fault_told_ = source.fault_told_;
   measurement_ = source.measurement_;
+  if (obstacles_) measurement_.obstacles = &obstacles_->obstacles();
   command_ = source.command_;
   report_ = source.report_;
   std::copy(source.next_state_.begin(), source.next_state_.end(), next_state_.begin());
@@ -377,6 +401,10 @@ void ArmInstance::measure(const mjModel* m, const mjData* d) noexcept {
                        std::span(d->plugin_state + state_address_, next_state_.size())
                            .subspan(memory_size() + kCommand),
                        out);
+  }
+  if (obstacles_) {
+    obstacles_->refresh(d);
+    out.obstacles = &obstacles_->obstacles();
   }
   out.has_target = target_mocap_ >= 0;
   if (out.has_target) {

@@ -12,6 +12,7 @@
 #include "controllers/controller.hpp"
 #include "plugin/contact_response.hpp"
 #include "plugin/controller_plugin.hpp"
+#include "plugin/scene_obstacles.hpp"
 #include "tendril/mjcf/robot_file.hpp"
 
 namespace tendril {
@@ -137,6 +138,7 @@ class ArmInstance {
   int instance_, state_address_;
   int base_body_ = -1, tip_site_ = -1, target_body_ = -1, target_mocap_ = -1;
   bool gravity_compensation_ = true, velocity_feed_forward_ = true;
+  std::optional<SceneObstacles> obstacles_;  // where the controller asks for them
   std::vector<Coordinate> coordinates_;
   BaseJoint feed_, spin_;
   double guide_length_ = 0.0;

@@ -38,8 +38,9 @@ PlanePoint plane_point(double curvature, double s) noexcept {
 /// The distance along an arc from one shape.
 class Along {
  public:
-  Along(const BodyArc& arc, const SignedDistance& shape, const Isometry3d& X_BO) noexcept
-      : arc_(arc), shape_(shape), X_BO_(X_BO) {}
+  Along(const BodyArc& arc, const SignedDistance& shape, const Isometry3d& X_BO,
+        double growth) noexcept
+      : arc_(arc), shape_(shape), X_BO_(X_BO), growth_(growth) {}
 
   struct Sample {
     double s, distance, slope;
@@ -50,7 +51,7 @@ class Along {
     const Vector3d p = arc_.point(s);
     const auto value = shape_.at(X_BO_.linear().transpose() * (p - X_BO_.translation()));
     const Vector3d normal = X_BO_.linear() * value.gradient;
-    return {s, value.distance, normal.dot(arc_.tangent_at(s)), p, normal};
+    return {s, value.distance - growth_, normal.dot(arc_.tangent_at(s)), p, normal};
   }
   int evaluations = 0;
 
@@ -58,6 +59,7 @@ class Along {
   const BodyArc& arc_;
   const SignedDistance& shape_;
   const Isometry3d& X_BO_;
+  double growth_;
 };
 
 /// A local minimum between a, where the distance falls, and b, where it rises.
@@ -110,6 +112,7 @@ Obstacles::Obstacles(std::vector<Obstacle> obstacles) {
                   .X_BO = obstacle.X_BO,
                   .center = Vector3d::Zero(),
                   .bounding_radius = 0.0,
+                  .growth = 0.0,
                   .is_ball = false,
                   .is_convex = false,
                   .index = static_cast<int>(i)};
@@ -126,7 +129,7 @@ void Obstacles::place(Placed& placed) noexcept {
   placed.is_ball = ball_radius >= 0.0;
   placed.is_convex = placed.shape->is_convex();
   placed.center = placed.X_BO * bounds.center;
-  placed.bounding_radius = placed.is_ball ? ball_radius : bounds.radius;
+  placed.bounding_radius = (placed.is_ball ? ball_radius : bounds.radius) + placed.growth;
 }
 
 void Obstacles::sort() noexcept {
@@ -149,6 +152,14 @@ void Obstacles::set_pose(int i, const Isometry3d& X_BO) noexcept {
   sort();
 }
 
+void Obstacles::set_growth(int i, double growth) noexcept {
+  assert(i >= 0 && i < count() && growth >= 0.0);
+  Placed& grown = placed_[static_cast<std::size_t>(place_of_[static_cast<std::size_t>(i)])];
+  grown.growth = growth;
+  place(grown);
+  sort();
+}
+
 const Isometry3d& Obstacles::pose(int i) const noexcept {
   assert(i >= 0 && i < count());
   return placed(i).X_BO;
@@ -161,8 +172,8 @@ Clearance Obstacles::nearest(const Vector3d& p, double least_known) const noexce
     if ((p - placed.center).norm() - placed.bounding_radius >= least.distance) continue;
     const auto value =
         placed.shape->at(placed.X_BO.linear().transpose() * (p - placed.X_BO.translation()));
-    if (value.distance < least.distance) {
-      least.distance = value.distance;
+    if (value.distance - placed.growth < least.distance) {
+      least.distance = value.distance - placed.growth;
       least.obstacle = placed.index;
       least.normal = placed.X_BO.linear() * value.gradient;
       least.point = p;
@@ -219,8 +230,13 @@ bool Obstacles::nearer(const BodyArc& arc, const Vector3d& middle, const Placed&
     return true;
   }
 
+  // Most shapes are seen to be far away from one distance: long ones have a wide bounding ball.
+  const auto at_middle = placed.shape->distance(placed.X_BO.linear().transpose() *
+                                                (middle - placed.X_BO.translation()));
+  if (at_middle - placed.growth - 0.5 * arc.length >= least.distance) return false;
+
   // A first value from samples and the minimum next to the best of them.
-  Along along(arc, *placed.shape, placed.X_BO);
+  Along along(arc, *placed.shape, placed.X_BO, placed.growth);
   const double resolution = 1e-9 + 0.01 * search.tolerance;
   bool found = false;
   const auto keep = [&](const Along::Sample& sample) {
@@ -264,7 +280,7 @@ bool Obstacles::nearer(const BodyArc& arc, const Vector3d& middle, const Placed&
       if (along.evaluations > search.most_steps) step = std::max(step, (b.s - a.s) / 4.0 + 1e-6);
       if (a.s + step >= b.s) break;
       Along::Sample next = along.at(a.s + step);
-      const bool is_better = next.distance < least.distance;
+      const bool is_better = next.distance < least.distance - search.tolerance;
       keep(next);
       if (is_better && next.slope < 0.0) keep(halve(along, next, b, resolution));
       a = next;

@@ -74,6 +74,17 @@ class Obstacles {
   void set_pose(int i, const Eigen::Isometry3d& X_BO) noexcept;
   [[nodiscard]] const Eigen::Isometry3d& pose(int i) const noexcept;
 
+  /// Makes obstacle `i` larger: all points within `growth` >= 0 of it belong to it [m]. For what
+  /// moves while the arm does: its speed times a time. 0 at first.
+  void set_growth(int i, double growth) noexcept;
+  [[nodiscard]] double growth(int i) const noexcept { return placed(i).growth; }
+  /// Farthest point of obstacle `i` from the origin of its frame, or more [m]; infinite without
+  /// end.
+  [[nodiscard]] double extent(int i) const noexcept {
+    const BoundingBall bounds = placed(i).shape->bounds();
+    return bounds.center.norm() + bounds.radius;
+  }
+
   /// Signed distance of a point and its gradient; infinite without obstacles. `least_known`: only
   /// what is nearer than this is looked for.
   [[nodiscard]] Clearance nearest(
@@ -114,7 +125,8 @@ class Obstacles {
     Shape shape;
     Eigen::Isometry3d X_BO;
     Eigen::Vector3d center;  // of the bounding ball
-    double bounding_radius;  // infinite: none
+    double bounding_radius;  // growth counted; infinite: none
+    double growth;           // [m]
     bool is_ball, is_convex;
     int index;  // in the user's list
   };

@@ -65,6 +65,36 @@ class Capsule final : public SignedDistance {
   double half_length_, radius_;
 };
 
+class Cylinder final : public SignedDistance {
+ public:
+  Cylinder(double half_length, double radius) : half_length_(half_length), radius_(radius) {
+    if (!(radius > 0.0) || !std::isfinite(radius))
+      refuse("cylinder", "radius", radius, "finite and > 0 m");
+    if (!(half_length > 0.0) || !std::isfinite(half_length))
+      refuse("cylinder", "half_length", half_length, "finite and > 0 m");
+  }
+  Value at(const Vector3d& p) const noexcept override {
+    const double from_axis = std::hypot(p.x(), p.y());
+    const Vector3d out = from_axis > kNoDirection
+                             ? Vector3d(p.x() / from_axis, p.y() / from_axis, 0.0)
+                             : Vector3d::UnitX();
+    const Vector3d cap(0.0, 0.0, std::copysign(1.0, p.z()));
+    const double beside = from_axis - radius_, over = std::abs(p.z()) - half_length_;
+    if (beside <= 0.0 || over <= 0.0) {
+      if (over <= beside) return {beside, out};
+      return {over, cap};
+    }
+    const double length = std::hypot(beside, over);
+    return {length, (beside * out + over * cap) / length};
+  }
+  BoundingBall bounds() const noexcept override {
+    return {Vector3d::Zero(), std::hypot(half_length_, radius_)};
+  }
+
+ private:
+  double half_length_, radius_;
+};
+
 class Box final : public SignedDistance {
  public:
   explicit Box(const Vector3d& half) : half_(half) {
@@ -233,6 +263,9 @@ Eigen::Matrix3d frame_with_z(const Vector3d& z) {
 Shape ball(double radius) { return std::make_shared<Ball>(radius); }
 Shape capsule(double half_length, double radius) {
   return std::make_shared<Capsule>(half_length, radius);
+}
+Shape cylinder(double half_length, double radius) {
+  return std::make_shared<Cylinder>(half_length, radius);
 }
 Shape box(const Vector3d& half_extents) { return std::make_shared<Box>(half_extents); }
 Shape polygon(std::span<const Vector2d> vertices, double half_height) {

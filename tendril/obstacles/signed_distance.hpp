@@ -50,6 +50,8 @@ using Shape = std::shared_ptr<const SignedDistance>;
 [[nodiscard]] Shape ball(double radius);
 /// All points within `radius` >= 0 of the segment from -half_length to +half_length on z.
 [[nodiscard]] Shape capsule(double half_length, double radius);
+/// x^2 + y^2 <= radius^2 and |z| <= half_length; both > 0.
+[[nodiscard]] Shape cylinder(double half_length, double radius);
 /// |x| <= half.x and so on; every half extent > 0.
 [[nodiscard]] Shape box(const Eigen::Vector3d& half_extents);
 /// Prism over a simple polygon of the xy-plane, |z| <= half_height (infinite: no end, for planar

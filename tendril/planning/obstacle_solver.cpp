@@ -72,12 +72,13 @@ ObstacleSolver::ObstacleSolver(const ContinuumRobot& robot, const ObstacleOption
 
 Clearance ObstacleSolver::clearance(SectionStates states, const Obstacles& obstacles,
                                     const BaseState& base) noexcept {
-  return body_clearance(body_, states, base, obstacles, options_.body_radius);
+  return body_clearance(body_, states, base, obstacles, options_.body_radius, options_.search);
 }
 
 bool ObstacleSolver::is_free(SectionStates states, const Obstacles& obstacles,
                              const BaseState& base) noexcept {
-  const ArcSearch search{.below = keep_off_ - kTouch};
+  ArcSearch search = options_.search;
+  search.below = keep_off_ - kTouch;
   return body_clearance(body_, states, base, obstacles, 0.0, search).obstacle < 0;
 }
 

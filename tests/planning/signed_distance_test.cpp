@@ -40,6 +40,7 @@ std::vector<NamedShape> shapes() {
   return {{"ball", ball(0.1)},
           {"point", ball(0.0)},
           {"capsule", capsule(0.1, 0.05)},
+          {"cylinder", cylinder(0.1, 0.05)},
           {"box", box({0.1, 0.05, 0.15})},
           {"convex polygon", polygon(kConvex, 0.08)},
           {"hook", polygon(kHook, 0.08)},
@@ -300,11 +301,50 @@ TEST_CASE("obstacles: neither their order nor the way they came there matters", 
   CHECK(Obstacles().nearest(Vector3d(0, 0, 0)).obstacle == -1);
 }
 
+TEST_CASE("signed distance: a cylinder is the prism over a circle", "[obstacles]") {
+  constexpr int kCorners = 400;
+  constexpr double kSagitta = 0.05 * (pi / kCorners) * (pi / kCorners);  // of the inscribed polygon
+  std::vector<Vector2d> circle;
+  for (int i = 0; i < kCorners; ++i) {
+    const double a = 2.0 * pi * i / kCorners;
+    circle.emplace_back(0.05 * std::cos(a), 0.05 * std::sin(a));
+  }
+  const Shape prism = polygon(circle, 0.1), round = cylinder(0.1, 0.05);
+  Random random(12);
+  for (int i = 0; i < 500; ++i) {
+    const Vector3d p = 0.3 * random.uniform(0.0, 1.0) * random.unit_vector();
+    REQUIRE(round->distance(p) == Approx(prism->distance(p)).margin(kSagitta));
+  }
+}
+
+TEST_CASE("obstacles: one that has grown is nearer by its growth", "[obstacles]") {
+  Random random(13);
+  for (const auto& [name, shape] : shapes()) {
+    CAPTURE(name);
+    const std::vector<Obstacle> list{{shape, random_pose(random, 0.3)}};
+    const Obstacles plain(list);
+    Obstacles grown(list);
+    constexpr double kGrowth = 0.03;
+    grown.set_growth(0, kGrowth);
+    CHECK(grown.growth(0) == kGrowth);
+    for (int i = 0; i < 20; ++i) {
+      const BodyArc arc = random_arc(random);
+      CHECK(
+          grown.nearest(std::span(&arc, 1)).distance ==
+          Approx(plain.nearest(std::span(&arc, 1)).distance - kGrowth).margin(kSamplingTolerance));
+      CHECK(grown.nearest(arc.start).distance ==
+            Approx(plain.nearest(arc.start).distance - kGrowth).margin(kAlgebraTolerance));
+    }
+  }
+}
+
 TEST_CASE("obstacles: bad shapes and poses are refused by name", "[obstacles]") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK_THROWS_WITH(ball(-1.0), "ball: radius = -1, must be finite and >= 0 m");
   CHECK_THROWS_WITH(ball(nan), Catch::Contains("ball: radius = "));
   CHECK_THROWS_WITH(capsule(-0.1, 0.1), "capsule: half_length = -0.1, must be finite and >= 0 m");
+  CHECK_THROWS_WITH(cylinder(0.1, 0.0), "cylinder: radius = 0, must be finite and > 0 m");
+  CHECK_THROWS_WITH(cylinder(-0.1, 0.1), "cylinder: half_length = -0.1, must be finite and > 0 m");
   CHECK_THROWS_WITH(box({0.1, 0.0, 0.1}), "box: half extent = 0, must be finite and > 0 m");
   CHECK_THROWS_WITH(half_space_at({0, 0, 0}, {0, 0, 0}), Catch::Contains("normal = 0"));
   const auto refused = [](std::vector<Vector2d> vertices, const std::string& text) {

@@ -1,0 +1,227 @@
+#include "plugin/scene_obstacles.hpp"
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+#include <string>
+
+#include "tendril/model_error.hpp"
+#include "tendril/obstacles/mesh_distance.hpp"
+
+namespace tendril {
+namespace {
+
+using Eigen::Isometry3d;
+using Eigen::Vector3d;
+using ConstVector3 = Eigen::Map<const Vector3d>;
+using ConstMatrix3 = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>;
+
+Isometry3d to_pose(const mjtNum* p, const mjtNum* q) {
+  Isometry3d X = Isometry3d::Identity();
+  X.translation() = ConstVector3(p);
+  X.linear() = Eigen::Quaterniond(q[0], q[1], q[2], q[3]).normalized().toRotationMatrix();
+  return X;
+}
+
+/// Pose of a body in the world with every joint at its reference.
+Isometry3d reference_pose(const mjModel* m, int body) {
+  Isometry3d X = Isometry3d::Identity();
+  for (; body > 0; body = m->body_parentid[body])
+    X = to_pose(m->body_pos + 3 * body, m->body_quat + 4 * body) * X;
+  return X;
+}
+
+bool is_below(const mjModel* m, int body, int top) {
+  while (body > 0 && body != top) body = m->body_parentid[body];
+  return body == top;
+}
+
+bool is_excluded(const mjModel* m, int a, int b) {
+  const int low = std::min(a, b), high = std::max(a, b);
+  const auto matches = [&](int signature) {
+    return signature == (low << 16) + high || signature == (high << 16) + low;
+  };
+  return std::any_of(m->exclude_signature, m->exclude_signature + m->nexclude, matches);
+}
+
+/// Whether the engine lets a geom collide with any geom of the arm.
+bool can_touch(const mjModel* m, int geom, int base_body) {
+  for (int own = 0; own < m->ngeom; ++own) {
+    if (!is_below(m, m->geom_bodyid[own], base_body)) continue;
+    const bool filter = (m->geom_contype[own] & m->geom_conaffinity[geom]) ||
+                        (m->geom_contype[geom] & m->geom_conaffinity[own]);
+    if (filter && !is_excluded(m, m->geom_bodyid[own], m->geom_bodyid[geom])) return true;
+  }
+  return false;
+}
+
+std::string geom_name(const mjModel* m, int geom) {
+  const char* name = mj_id2name(m, mjOBJ_GEOM, geom);
+  if (name && *name) return std::string("geom ") + name;
+  const char* body = mj_id2name(m, mjOBJ_BODY, m->geom_bodyid[geom]);
+  return "geom " + std::to_string(geom) + " (no name, body " + (body ? body : "") + ")";
+}
+
+Shape mesh_shape(const mjModel* m, int mesh_id) {
+  const float* vertex = m->mesh_vert + 3 * m->mesh_vertadr[mesh_id];
+  const auto point = [&](int i) {
+    return Vector3d(vertex[3 * i], vertex[3 * i + 1], vertex[3 * i + 2]);
+  };
+  std::vector<Vector3d> vertices;
+  std::vector<std::array<int, 3>> triangles;
+  if (m->mesh_graphadr[mesh_id] < 0) {
+    // STL-like meshes repeat the vertices of every face: equal ones become one.
+    std::vector<int> order(static_cast<std::size_t>(m->mesh_vertnum[mesh_id]));
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+    const auto before = [&](int a, int b) {
+      return std::lexicographical_compare(vertex + 3 * a, vertex + 3 * a + 3, vertex + 3 * b,
+                                          vertex + 3 * b + 3);
+    };
+    std::sort(order.begin(), order.end(), before);
+    std::vector<int> one(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (i == 0 || before(order[i - 1], order[i])) vertices.push_back(point(order[i]));
+      one[static_cast<std::size_t>(order[i])] = static_cast<int>(vertices.size()) - 1;
+    }
+    const int* face = m->mesh_face + 3 * m->mesh_faceadr[mesh_id];
+    for (int f = 0; f < m->mesh_facenum[mesh_id]; ++f) {
+      std::array<int, 3> corners{};
+      for (std::size_t k = 0; k < 3; ++k)
+        corners[k] = one[static_cast<std::size_t>(face[3 * f + static_cast<int>(k)])];
+      triangles.push_back(corners);
+    }
+    return mesh(vertices, triangles);
+  }
+  // The hull: counts, two arrays of its vertices, its edges, its faces (mjmodel.h, mesh_graph).
+  const int* graph = m->mesh_graph + m->mesh_graphadr[mesh_id];
+  const int vertex_count = graph[0], face_count = graph[1];
+  const int* global = graph + 2 + vertex_count;
+  const int* faces = global + vertex_count + vertex_count + 3 * face_count;
+  Vector3d inside = Vector3d::Zero();
+  for (int i = 0; i < vertex_count; ++i) {
+    vertices.push_back(point(global[i]));
+    inside += vertices.back() / vertex_count;
+  }
+  for (int f = 0; f < face_count; ++f) {
+    std::array<int, 3> corners{};
+    for (std::size_t k = 0; k < 3; ++k) {
+      const int id = faces[3 * f + static_cast<int>(k)];
+      corners[k] = static_cast<int>(std::find(global, global + vertex_count, id) - global);
+    }
+    const Vector3d &a = vertices[static_cast<std::size_t>(corners[0])],
+                   &b = vertices[static_cast<std::size_t>(corners[1])],
+                   &c = vertices[static_cast<std::size_t>(corners[2])];
+    if ((b - a).cross(c - a).dot(inside - a) > 0.0) std::swap(corners[1], corners[2]);
+    triangles.push_back(corners);
+  }
+  return mesh(vertices, triangles);
+}
+
+Shape geom_shape(const mjModel* m, int geom) {
+  const mjtNum* size = m->geom_size + 3 * geom;
+  switch (m->geom_type[geom]) {
+    case mjGEOM_PLANE:
+      return half_space();
+    case mjGEOM_SPHERE:
+      return ball(size[0]);
+    case mjGEOM_CAPSULE:
+      return capsule(size[1], size[0]);
+    case mjGEOM_CYLINDER:
+      return cylinder(size[1], size[0]);
+    case mjGEOM_BOX:
+      return box({size[0], size[1], size[2]});
+    case mjGEOM_MESH:
+      return mesh_shape(m, m->geom_dataid[geom]);
+    case mjGEOM_ELLIPSOID:
+      throw ModelError("an ellipsoid: cannot be an obstacle; use a capsule, a box or a mesh");
+    default:
+      throw ModelError(
+          "its type cannot be an obstacle: must be sphere, capsule, cylinder, box, plane or mesh");
+  }
+}
+
+/// Geoms that the names mean, in the order of the model.
+std::vector<int> named_geoms(const mjModel* m, int base_body, std::string_view names) {
+  std::vector<int> geoms;
+  std::istringstream words{std::string(names)};
+  for (std::string name; words >> name;) {
+    const auto refuse = [&](const char* reason) {
+      throw ModelError("obstacles = " + name + ": " + reason);
+    };
+    const int geom = mj_name2id(m, mjOBJ_GEOM, name.c_str());
+    const int body = mj_name2id(m, mjOBJ_BODY, name.c_str());
+    if (geom < 0 && body < 0) refuse("must be a geom or a body of the scene; there is none");
+    if (geom >= 0) {
+      if (is_below(m, m->geom_bodyid[geom], base_body)) refuse("is a part of the arm itself");
+      geoms.push_back(geom);
+      continue;
+    }
+    if (is_below(m, body, base_body)) refuse("is a part of the arm itself");
+    const std::size_t before = geoms.size();
+    for (int g = 0; g < m->ngeom; ++g) {
+      if (is_below(m, m->geom_bodyid[g], body) && !is_below(m, m->geom_bodyid[g], base_body) &&
+          can_touch(m, g, base_body))
+        geoms.push_back(g);
+    }
+    if (geoms.size() == before) refuse("the body carries no geom that the arm can touch");
+  }
+  std::sort(geoms.begin(), geoms.end());
+  geoms.erase(std::unique(geoms.begin(), geoms.end()), geoms.end());
+  return geoms;
+}
+
+}  // namespace
+
+SceneObstacles::SceneObstacles(const mjModel* m, int base_body, std::string_view names,
+                               double body_radius)
+    : base_body_(base_body) {
+  if (names.find_first_not_of(" \t\n") != std::string_view::npos) {
+    geoms_ = named_geoms(m, base_body, names);
+  } else {
+    for (int g = 0; g < m->ngeom; ++g) {
+      if (!is_below(m, m->geom_bodyid[g], base_body) && can_touch(m, g, base_body))
+        geoms_.push_back(g);
+    }
+  }
+  const auto moves = [&](int g) {
+    return m->body_weldid[m->geom_bodyid[g]] != m->body_weldid[base_body];
+  };
+  const auto first_still = std::stable_partition(geoms_.begin(), geoms_.end(), moves);
+  moving_count_ = static_cast<int>(first_still - geoms_.begin());
+
+  const Isometry3d X_BW = reference_pose(m, base_body).inverse();
+  std::vector<Obstacle> obstacles;
+  for (const int g : geoms_) {
+    const std::string name = geom_name(m, g);
+    try {
+      obstacles.push_back({geom_shape(m, g)});
+    } catch (const ModelError& error) {
+      throw ModelError("obstacles: " + name + ": " + error.what());
+    }
+    Obstacle& obstacle = obstacles.back();
+    obstacle.X_BO = X_BW * reference_pose(m, m->geom_bodyid[g]) *
+                    to_pose(m->geom_pos + 3 * g, m->geom_quat + 4 * g);
+    const Vector3d base_in_O = obstacle.X_BO.inverse().translation();
+    if (!moves(g) && obstacle.shape->distance(base_in_O) < body_radius)
+      throw ModelError("obstacles: " + name +
+                       ": the arm's base stands in it or touches it: name the obstacles that count "
+                       "with the setting obstacles");
+  }
+  obstacles_ = Obstacles(std::move(obstacles));
+}
+
+void SceneObstacles::refresh(const mjData* d) noexcept {
+  const ConstVector3 p_WB(d->xpos + 3 * base_body_);
+  const ConstMatrix3 R_WB(d->xmat + 9 * base_body_);
+  for (int i = 0; i < obstacles_.count(); ++i) {
+    const int g = geom(i);
+    const ConstVector3 p_WO(d->geom_xpos + 3 * g);
+    const ConstMatrix3 R_WO(d->geom_xmat + 9 * g);
+    Isometry3d X_BO = Isometry3d::Identity();
+    X_BO.translation().noalias() = R_WB.transpose() * (p_WO - p_WB);
+    X_BO.linear().noalias() = R_WB.transpose() * R_WO;
+    if (X_BO.matrix() != obstacles_.pose(i).matrix()) obstacles_.set_pose(i, X_BO);
+  }
+}
+
+}  // namespace tendril
