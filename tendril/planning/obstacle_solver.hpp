@@ -20,7 +20,7 @@ struct ObstacleOptions {             ///< every field has a working default
   int max_restarts = 1000;  ///< from random poses, while the budget lasts, >= 0; 0: only from the
                             ///< start, for tracking
   bool planar = false;      ///< bends in the x-z plane of the base only: phi is 0 or pi
-  ArcSearch search;         ///< how thoroughly poses are checked against shapes other than balls
+  ArcSearch search{};       ///< how thoroughly poses are checked against shapes other than balls
   std::uint64_t seed = 1;   ///< of the restarts; the same seed gives the same answer
 };
 
