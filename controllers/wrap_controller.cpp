@@ -29,12 +29,19 @@ enum Slot : std::size_t {
   kShiftX,   // of the model's target from the plan's [m]
   kShiftZ,
   kAddedCurvature,  // to the list's, while feeding [1/m]
-  kAddedLength,     // [kLengthScale]
-  kMade             // the model's memory follows
+  kRateX,           // of its error, filtered [m/s]
+  kRateZ,
+  kErrorX,  // of the tip, at the correction's last step [m]
+  kErrorZ,
+  kAddedLength,  // [kLengthScale]
+  kMade          // the model's memory follows
 };
 
 /// A change of length by so much counts as one of the curvature by 1/m.
 constexpr double kLengthScale = 0.05;  // [m per 1/m]
+
+/// Part of the feed's speed from which the error of the tip counts as that of steady feeding.
+constexpr double kFullPace = 0.8;
 
 constexpr double kClampedLengthTolerance = 1e-3;  // [m]
 
@@ -60,7 +67,7 @@ std::span<const SettingInfo> WrapController::settings() {
        "correct the plan for an elastic body; false: the planned curvatures, stage by stage"},
       {"inserted", "", "false",
        "the body lies along the plan already when the simulation starts (keyframe `start`)"},
-      {"feedback", "", "contact",
+      {"feedback", "", "model",
        "how the measured tip corrects curvature and length: none; contact: by the Jacobian of the "
        "measured arm in contact; model: by an elastic model of the arm, whose obstacles move to "
        "where they are felt"},
@@ -72,13 +79,18 @@ std::span<const SettingInfo> WrapController::settings() {
       {"locate_gain", "", "0.2",
        "part of the distance by which the model's obstacle moves to a contact in one step"},
       {"speed", "m/s", "0.05", "of the feed"},
-      {"acceleration", "m/s^2", "0.2", "of the feed"},
+      {"acceleration", "m/s^2", "0.03", "of the feed"},
       {"curvature_rate", "1/(m s)", "10", "fastest change of the actuation; the feed slows down"},
       {"ramp", "m", "0.05",
        "length over which the actuation changes past a contact, if not elastic"},
       {"start_delay", "s", "0.5", "the arm comes to rest for this time before it is fed"},
-      {"gain", "1/s", "0.3", "Ki of the correction"},
+      {"gain", "1/s", "0.6", "Ki of the correction"},
       {"feed_gain", "1/s", "0.5", "the same while feeding, with feedback = model"},
+      {"rate_time", "s", "0.4",
+       "damps the arm's swing, with feedback = model: the curvature acts against the tip's speed "
+       "times this"},
+      {"rate_filter", "s", "0.5", "time constant of that speed's filter; must exceed rate_time"},
+      {"calming_limit", "1/m", "0.3", "most that this adds to the curvature"},
       {"damping", "m", "0.002", "lambda of the damped inverse of its Jacobian"},
       {"period", "s", "0.05", "between two steps of the correction"},
       {"error_limit", "m", "0.03", "the tip error is shortened to this length"},
@@ -107,17 +119,20 @@ WrapController::WrapController(const ControllerContext& context)
   clamped_ = guide_length_ <= 0.0;
   inserted_ = clamped_ || settings.boolean("inserted", false);
   constexpr const char* kFeedbacks[] = {"none", "contact", "model"};
-  feedback_ = static_cast<Feedback>(settings.choice("feedback", kFeedbacks, 1));
+  feedback_ = static_cast<Feedback>(settings.choice("feedback", kFeedbacks, 2));
   passing_clearance_ = settings.number("passing_clearance", 0.008, {.low = 0.0, .high = 1.0});
   guide_play_ = settings.number("guide_play", 0.0005, {.low = 0.0, .high = 1.0});
   locate_gain_ = settings.number("locate_gain", 0.2, {.low = 0.0, .high = 1.0});
   speed_ = positive("speed", 0.05, 10.0);
-  acceleration_ = positive("acceleration", 0.2, 1000.0);
+  acceleration_ = positive("acceleration", 0.03, 1000.0);
   curvature_rate_ = positive("curvature_rate", 10.0, 1e6);
   ramp_ = settings.number("ramp", 0.05, {.low = 0.0, .high = 100.0});
   start_delay_ = settings.number("start_delay", 0.5, {.low = 0.0});
-  gain_ = settings.number("gain", 0.3, {.low = 0.0, .high = 100.0});
+  gain_ = settings.number("gain", 0.6, {.low = 0.0, .high = 100.0});
   feed_gain_ = settings.number("feed_gain", 0.5, {.low = 0.0, .high = 100.0});
+  rate_time_ = settings.number("rate_time", 0.4, {.low = 0.0, .high = 100.0});
+  rate_filter_ = positive("rate_filter", 0.5, 100.0);
+  calming_limit_ = settings.number("calming_limit", 0.3, {.low = 0.0, .high = 1000.0});
   damping_ = positive("damping", 0.002, 1.0);
   period_ = settings.number("period", 0.05, {.low = context.timestep, .high = 100.0});
   error_limit_ = positive("error_limit", 0.03, 100.0);
@@ -315,6 +330,16 @@ Vector2d WrapController::damped_step(const Matrix2d& J, const Vector2d& move) co
   return step;
 }
 
+/// Damps the swing of the arm: a change of curvature against the rate of the tip error, where the
+/// curvature moves the tip. `tip_rate`: of the tip with the curvature [m per 1/m].
+double WrapController::calming_curvature(const Vector2d& tip_rate,
+                                         const Vector2d& error_rate) const noexcept {
+  const double square = tip_rate.squaredNorm();
+  if (square < damping_ * damping_) return 0.0;
+  return std::clamp(rate_time_ * tip_rate.dot(error_rate) / square, -calming_limit_,
+                    calming_limit_);
+}
+
 /// Moves the model's obstacles to where the arm feels them.
 void WrapController::locate_obstacles(const ArmMeasurement& measurement,
                                       std::span<double> model) const noexcept {
@@ -351,9 +376,19 @@ WrapController::Actuation WrapController::correct(const ArmMeasurement& measurem
   if (clock >= period_) {
     clock = 0.0;
     Vector2d error = now - to_plan(measurement.X_BE.translation());
+    const double forget = std::exp(-period_ / rate_filter_);
+    const Vector2d error_rate =
+        forget * Vector2d(memory[kRateX], memory[kRateZ]) +
+        (1.0 - forget) / period_ * (error - Vector2d(memory[kErrorX], memory[kErrorZ]));
+    next_memory[kRateX] = error_rate.x();
+    next_memory[kRateZ] = error_rate.y();
+    next_memory[kErrorX] = error.x();
+    next_memory[kErrorZ] = error.y();
+    double calming = 0.0;  // of the curvature [1/m]
     if (error.norm() > error_limit_) error *= error_limit_ / error.norm();
     // Curvature in 1/m, length in kLengthScale.
     const Vector2d present(memory[kNewCurvature], memory[kNewLength] / kLengthScale);
+    const double pace = list ? list->length_rate / speed_ : 0.0;
     Vector2d added(memory[kAddedCurvature], memory[kAddedLength]), wanted = present;
     if (feedback_ == Feedback::Contact && !list) {
       wanted += damped_step(measured_jacobian(measurement), gain * period_ * error);
@@ -367,7 +402,9 @@ WrapController::Actuation WrapController::correct(const ArmMeasurement& measurem
         report.iterations = at.evaluations;
         Matrix2d J = at.jacobian;
         J.col(1) *= kLengthScale;
-        added += damped_step(J, gain * period_ * error);
+        calming = calming_curvature(J.col(0), error_rate);
+        // What is added makes up for the lag of a damped body, which goes with its pace.
+        if (pace >= kFullPace) added += damped_step(J, gain * period_ * error);
         const Vector2d shift = at.tip.position - now;
         next_memory[kShiftX] = shift.x();
         next_memory[kShiftZ] = shift.y();
@@ -380,16 +417,17 @@ WrapController::Actuation WrapController::correct(const ArmMeasurement& measurem
           next_memory[kShiftX] = shift.x();
           next_memory[kShiftZ] = shift.y();
           wanted = {replan.curvature, replan.length / kLengthScale};
+          calming = calming_curvature(replan.jacobian.col(0), error_rate);
         }
       }
     }
-    if (list) wanted = Vector2d(list->curvature, list->length / kLengthScale) + added;
+    if (list) wanted = Vector2d(list->curvature, list->length / kLengthScale) + pace * added;
     const double longest = robot_.base().feed_limit + arm_length_ - guide_length_;
     next_memory[kAddedCurvature] = added.x();
     next_memory[kAddedLength] = added.y();
     next_memory[kOldCurvature] = memory[kNewCurvature];
     next_memory[kOldLength] = memory[kNewLength];
-    next_memory[kNewCurvature] = wanted.x();
+    next_memory[kNewCurvature] = wanted.x() + calming;
     next_memory[kNewLength] =
         clamped_ ? arm_length_ : std::clamp(kLengthScale * wanted.y(), 0.0, longest);
   }

@@ -69,6 +69,8 @@ class WrapController final : public Controller {
   [[nodiscard]] Eigen::Matrix2d measured_jacobian(const ArmMeasurement& measurement) const noexcept;
   [[nodiscard]] Eigen::Vector2d damped_step(const Eigen::Matrix2d& J,
                                             const Eigen::Vector2d& move) const noexcept;
+  [[nodiscard]] double calming_curvature(const Eigen::Vector2d& tip_rate,
+                                         const Eigen::Vector2d& error_rate) const noexcept;
   void locate_obstacles(const ArmMeasurement& measurement, std::span<double> model) const noexcept;
   void watch_contacts(const ArmMeasurement& measurement, double path_length,
                       std::span<const double> memory, std::span<double> next_memory,
@@ -80,7 +82,8 @@ class WrapController final : public Controller {
   bool elastic_, clamped_, inserted_;
   Feedback feedback_;
   double speed_, acceleration_, curvature_rate_, ramp_, start_delay_;
-  double gain_, feed_gain_, damping_, period_, error_limit_, step_limit_, tolerance_;
+  double gain_, feed_gain_, rate_time_, rate_filter_, calming_limit_, damping_, period_,
+      error_limit_, step_limit_, tolerance_;
   double passing_clearance_, guide_play_, locate_gain_;
   double contact_distance_, jam_feed_force_, jam_time_;
   std::vector<PlanarArc> tip_path_;
