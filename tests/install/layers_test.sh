@@ -23,8 +23,10 @@ refuse 'controllers/|plugin/|apps/' tendril
 refuse 'plugin/|apps/' controllers
 refuse 'apps/' plugin
 refuse 'GLFW|EGL|GL/' plugin
-refuse 'toml|fmt/|hdf5|H5|CLI/|nlohmann|spdlog' tendril/kinematics tendril/ik tendril/obstacles tendril/planning controllers
-refuse 'tendril/(planning|mjcf|rollout)/' tendril/kinematics tendril/ik tendril/obstacles
+refuse 'toml|fmt/|hdf5|H5|CLI/|nlohmann|spdlog' tendril/kinematics tendril/ik tendril/obstacles tendril/planning tendril/snake controllers
+refuse 'tendril/(planning|snake|mjcf|rollout)/' tendril/kinematics tendril/ik tendril/obstacles
+refuse 'tendril/(ik|obstacles|planning|mjcf|rollout)/' tendril/snake
+refuse 'tendril/snake/' tendril/planning
 refuse 'tendril/(ik|obstacles)/' tendril/kinematics
 refuse 'tendril/ik/' tendril/obstacles
 refuse 'tendril/obstacles/' tendril/ik
