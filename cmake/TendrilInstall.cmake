@@ -1,5 +1,5 @@
 # What `cmake --install` puts into a prefix. One CMake component for each set of dependencies:
-#   core         tendril::core, planning, snake, control   Eigen
+#   core         tendril::core, planning, snake, mobile, control  Eigen
 #   mjcf         tendril::mjcf                       + toml++, fmt
 #   rollout      tendril::rollout                    HDF5, zlib
 #   plugin_host  tendril::plugin_host                + MuJoCo
@@ -19,7 +19,7 @@ function(tendril_install_libraries component header_root)
     FILE_SET HEADERS DESTINATION ${header_root})
 endfunction()
 set(include ${CMAKE_INSTALL_INCLUDEDIR})
-tendril_install_libraries(core ${include} tendril_core tendril_planning tendril_snake)
+tendril_install_libraries(core ${include} tendril_core tendril_planning tendril_snake tendril_mobile)
 tendril_install_libraries(core ${include}/tendril tendril_control)
 set(components core)
 if(TARGET tendril_mjcf)

@@ -23,14 +23,16 @@ refuse 'controllers/|plugin/|apps/' tendril
 refuse 'plugin/|apps/' controllers
 refuse 'apps/' plugin
 refuse 'GLFW|EGL|GL/' plugin
-refuse 'toml|fmt/|hdf5|H5|CLI/|nlohmann|spdlog' tendril/kinematics tendril/ik tendril/obstacles tendril/planning tendril/snake controllers
-refuse 'tendril/(planning|snake|mjcf|rollout)/' tendril/kinematics tendril/ik tendril/obstacles
-refuse 'tendril/(ik|obstacles|planning|mjcf|rollout)/' tendril/snake
+refuse 'toml|fmt/|hdf5|H5|CLI/|nlohmann|spdlog' tendril/kinematics tendril/ik tendril/obstacles tendril/planning tendril/snake tendril/mobile controllers
+refuse 'tendril/(planning|snake|mobile|mjcf|rollout)/' tendril/kinematics tendril/ik tendril/obstacles
+refuse 'tendril/(ik|obstacles|planning|mobile|mjcf|rollout)/' tendril/snake
 refuse 'tendril/snake/' tendril/planning
 refuse 'tendril/(ik|obstacles)/' tendril/kinematics
 refuse 'tendril/ik/' tendril/obstacles
 refuse 'tendril/obstacles/' tendril/ik
-refuse 'tendril/(mjcf|rollout)/' tendril/planning controllers
+refuse 'tendril/mobile/' tendril/planning
+refuse 'tendril/(planning|obstacles|snake)/' tendril/mobile
+refuse 'tendril/(mjcf|rollout)/' tendril/planning tendril/mobile controllers
 
 # link libraries: only what stands above the plugin folder may name MuJoCo
 if grep -niE 'mujoco::|find_package\(mujoco' tendril/CMakeLists.txt tendril/*/CMakeLists.txt controllers/CMakeLists.txt; then

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <vector>
+
+#include "tendril/mobile/mobile_result.hpp"
+#include "tendril/mobile/mobile_support.hpp"
+#include "tendril/mobile/platform_rule.hpp"
+
+namespace tendril {
+
+/// What a pose costs, measured from the start: base_weight |travel| + sum weight_j |dq_j|.
+struct MobileCost {
+  double base_weight = 4.0;             ///< [1/m], >= 0
+  std::vector<double> joint_weights{};  ///< [1/rad], >= 0, one for each joint; empty: 1 each
+};
+
+struct ClosedFormOptions {           ///< every field has a working default
+  double step = 1e-3;                ///< of the shoulder-wrist abscissa [m], > 0
+  double position_tolerance = 1e-4;  ///< [m], > 0; also what a frozen base may be off by
+  double angle_tolerance = 1e-3;     ///< [rad], > 0
+  bool check_floor = true;           ///< no hinge, and not the tool, under the floor
+  MobileCost cost{};
+};
+
+/// The cheapest pose of a robot with three in-plane links, in closed form: attitude and tool
+/// position give the wrist; the abscissa from shoulder to wrist is swept, and for each the two
+/// elbow postures follow from the triangle shoulder, elbow, wrist. A golden-section search refines
+/// the best.
+///
+///     cos q3 = (r^2 - d2^2 - d3^2) / (2 d2 d3),  r^2 = dx^2 + dz^2
+///     q2 = atan2(dx, dz) - atan2(d3 sin q3, d2 + d3 cos q3),  q4 = b - q2 - q3
+///
+/// The abscissas at which a joint meets a limit or the elbow is straight are interval ends of the
+/// sweep, and every interval is looked at: UnreachableLimits is a proof, not a guess.
+/// Source: the geometric method that [MobileFABRIK] compares with, worked out in
+/// docs/derivations-mobile.md, "The closed form". Held by: mobile_closed_form_test.
+class MobileClosedForm {
+ public:
+  /// Throws ModelError unless the robot has three in-plane links and the options are in range.
+  explicit MobileClosedForm(const MobileRobot& robot, const ClosedFormOptions& options = {});
+
+  /// `base` and `joints` are the start that the cost is measured from. Allocates and throws
+  /// nothing.
+  [[nodiscard]] MobileResult solve(const ToolTarget& target, const PlatformPose& base,
+                                   JointAngles joints, const PlatformRule& rule = {}) noexcept;
+
+  /// The cost of a pose, measured from a start.
+  [[nodiscard]] double cost(const PlatformPose& from, JointAngles from_joints,
+                            const PlatformPose& to, JointAngles to_joints) const noexcept;
+
+  /// The cheapest pose in one plane, for solvers that have found the plane. False if there is none.
+  /// `postures` is counted up.
+  [[nodiscard]] bool best_in_plane(const mobile::PlaneCase& plane, const mobile::Problem& problem,
+                                   PlatformPose& base, std::span<double> joints, double& cost,
+                                   int& postures) const noexcept;
+
+  [[nodiscard]] const MobileRobot& robot() const noexcept { return robot_; }
+  [[nodiscard]] const ClosedFormOptions& options() const noexcept { return options_; }
+
+ private:
+  [[nodiscard]] double posture(const mobile::PlaneCase& plane, const mobile::Problem& problem,
+                               double dx, int elbow, std::span<double> joints) const noexcept;
+
+  MobileRobot robot_;
+  ClosedFormOptions options_;
+  std::vector<double> start_, joints_, best_;
+};
+
+}  // namespace tendril

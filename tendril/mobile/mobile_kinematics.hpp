@@ -1,0 +1,48 @@
+#pragma once
+
+#include <Eigen/Geometry>
+#include <span>
+
+#include "tendril/mobile/mobile_robot.hpp"
+
+namespace tendril {
+
+/// Joint angles of a MobileRobot [rad]: yaw, hinges, roll.
+using JointAngles = std::span<const double>;
+
+/// Pose of the tool in the world; the tool axis is its x axis.
+///
+///     psi = heading + q_yaw,  b_i = b_(i-1) + q_i  (b_0 = 0: angles from the vertical)
+///     rho = a + sum d_i sin b_i,  z = H + sum d_i cos b_i
+///     p = (x, y) + R(heading) mount + rho (cos psi, sin psi)
+///     R = Rz(psi) Ry(-e) Rx(q_roll),  e = pi/2 - b_last - tool_tilt
+///
+/// @param joints  joint_count() angles; limits are not looked at
+[[nodiscard]] Eigen::Isometry3d tool_pose(const MobileRobot& robot, const PlatformPose& base,
+                                          JointAngles joints) noexcept;
+
+/// Frames that `mobile_frames` gives: platform, yaw, one for each link, tool.
+[[nodiscard]] inline int frame_count(const MobileRobot& robot) noexcept {
+  return robot.link_count() + 3;
+}
+
+/// The poses X_WF of all frames, in the order of `frame_count`. Platform: on the floor, x forward,
+/// z up. Yaw: on the yaw axis at the shoulder's height, x in the arm's plane. Link: at its hinge, z
+/// along the link, y the hinge axis. Tool: as `tool_pose`.
+/// @param frames  frame_count(robot) poses
+void mobile_frames(const MobileRobot& robot, const PlatformPose& base, JointAngles joints,
+                   std::span<Eigen::Isometry3d> frames) noexcept;
+
+/// Whether all joints are finite and inside their limits.
+[[nodiscard]] bool within_limits(const MobileRobot& robot, JointAngles joints,
+                                 double tolerance = 1e-12) noexcept;
+
+/// Angle of the rotation from one attitude to another [rad], in [0, pi]. Keeps its digits near 0.
+[[nodiscard]] double rotation_angle(const Eigen::Matrix3d& from,
+                                    const Eigen::Matrix3d& to) noexcept;
+
+/// The attitude whose x axis points with azimuth `yaw` and elevation `pitch` (up is positive),
+/// turned by `roll` about it: Rz(yaw) Ry(-pitch) Rx(roll), [rad].
+[[nodiscard]] Eigen::Matrix3d tool_attitude(double roll, double pitch, double yaw) noexcept;
+
+}  // namespace tendril

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <vector>
+
+#include "tendril/mobile/mobile_robot.hpp"
+
+namespace tendril {
+
+/// Where the platform may stand. Non-owning; the default allows every pose.
+struct PlatformRule {
+  /// Whether the platform may stand at `pose`; null: everywhere. Must not allocate or throw.
+  bool (*allows)(const void* context, const PlatformPose& pose) noexcept = nullptr;
+  const void* context = nullptr;  ///< handed to `allows`
+  bool frozen = false;            ///< the platform must stay where it is; `allows` is not asked
+
+  [[nodiscard]] bool operator()(const PlatformPose& pose) const noexcept {
+    return allows == nullptr || allows(context, pose);
+  }
+};
+
+/// A box on the floor that the platform must not touch.
+struct FloorBox {
+  double x = 0.0, y = 0.0;           ///< centre [m]
+  double length = 0.0, width = 0.0;  ///< along its own x and y axis [m], >= 0
+  double heading = 0.0;              ///< of its x axis [rad]
+};
+
+/// Boxes that the platform's own rectangle keeps clear of, as a PlatformRule:
+///
+///     const FloorPlan plan(0.58, 0.38, {{.x = 1.0, .length = 0.1, .width = 2.0}});
+///     solver.solve(target, start, plan.rule());
+class FloorPlan {
+ public:
+  /// @param length, width  of the platform [m], > 0; a margin may be added to them
+  /// Throws ModelError for numbers that are not finite or negative.
+  FloorPlan(double length, double width, std::vector<FloorBox> boxes);
+
+  /// Whether the platform, standing at `pose`, touches no box (separating axes).
+  [[nodiscard]] bool allows(const PlatformPose& pose) const noexcept;
+
+  /// Valid as long as the plan.
+  [[nodiscard]] PlatformRule rule() const noexcept;
+
+ private:
+  double half_length_, half_width_;
+  std::vector<FloorBox> boxes_;
+};
+
+}  // namespace tendril
