@@ -1,0 +1,140 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "tendril/snake/march_start.hpp"
+
+namespace tendril {
+
+/// A path that grows at its end, read from the memory it lives in: C2 pieces of degree five between
+/// nodes, each fixed for good by position, first and second derivative at its ends. A
+/// ParametricCurve; s is about the arc length [m] and only ever grows, whatever is dropped behind.
+/// Beyond its ends it goes on straight. docs/derivations-snake.md, "Growing path".
+class PathView {
+ public:
+  explicit PathView(std::span<const double> memory) noexcept;
+
+  [[nodiscard]] CurvePoint at(double s) const noexcept;
+  [[nodiscard]] double begin() const noexcept;
+  [[nodiscard]] double end() const noexcept;
+
+  /// Frame with x along the path and z carried along it from node to node by the smallest turn: the
+  /// roll of a head at s, a property of the path alone. Precondition: at least one node.
+  [[nodiscard]] Eigen::Matrix3d frame(double s) const noexcept;
+
+  [[nodiscard]] int node_count() const noexcept;
+  [[nodiscard]] int capacity() const noexcept;
+
+ private:
+  friend class GrowingPath;
+  struct Node;
+  [[nodiscard]] Node node(int i) const noexcept;
+  [[nodiscard]] double node_parameter(int i) const noexcept;
+  /// Index of the node at which the piece that holds s begins.
+  [[nodiscard]] int piece_at(double s) const noexcept;
+  /// Where in the memory node i begins.
+  [[nodiscard]] std::size_t place(int i) const noexcept;
+  [[nodiscard]] CurvePoint at(double s, int piece) const noexcept;
+
+  std::span<const double> memory_;
+};
+
+enum class GrowStatus : std::uint8_t {
+  Appended,
+  NotFinite,
+  TooNear,   ///< nearer than min_spacing to the last target: a repeated point
+  TooFar,    ///< further than max_spacing from the last target
+  Behind,    ///< turns by more than max_turn against the path's end: behind the head
+  TooTight,  ///< the new piece would bend more than max_curvature
+  Full,      ///< no room: nothing has been dropped behind
+};
+[[nodiscard]] const char* to_string(GrowStatus status) noexcept;
+
+struct GrowingPathOptions {
+  double min_spacing = 1e-3;  ///< [m], > 0
+  double max_spacing = 0.15;  ///< [m], > min_spacing; at most a module's length
+  double max_turn = 1.0;  ///< of a leg between targets against the path before it [rad], in (0, pi)
+  double max_curvature = std::numeric_limits<double>::infinity();  ///< [1/m], > 0
+};
+
+/// What an attempt to append gave.
+struct GrowResult {
+  GrowStatus status = GrowStatus::NotFinite;
+  double value = 0.0;  ///< the distance [m], turn [rad] or curvature [1/m] that decided
+  double limit = 0.0;  ///< and its limit
+  [[nodiscard]] bool ok() const noexcept { return status == GrowStatus::Appended; }
+};
+
+/// Writes a growing path into memory that the caller owns: everything is there, so a copy of the
+/// memory is a copy of the path. Old pieces never change. `append` gives the target before the
+/// newest one its derivatives (central differences), so the path ends one target short of the
+/// newest; `finish` takes it in too. All functions but the constructor are noexcept and allocate
+/// nothing.
+class GrowingPath {
+ public:
+  /// Doubles for `capacity` nodes, >= 2.
+  [[nodiscard]] static int memory_size(int capacity) noexcept;
+
+  /// Of at least memory_size(2) doubles; what they hold is taken as it is (all 0: an empty path).
+  /// Throws ModelError naming the option.
+  GrowingPath(std::span<double> memory, const GrowingPathOptions& options);
+
+  /// Begins anew, straight from `start` along `direction` for `length` [m], > 0; z of the frames as
+  /// near to `z_reference` as can be. Nothing but Appended, NotFinite (also for a length or
+  /// direction of 0) can come out.
+  GrowResult start(const Eigen::Vector3d& start, const Eigen::Vector3d& direction, double length,
+                   const Eigen::Vector3d& z_reference = Eigen::Vector3d::UnitZ()) noexcept;
+
+  /// A new target for the leading link; refused targets leave the path as it was.
+  /// Precondition: started.
+  GrowResult append(const Eigen::Vector3d& target) noexcept;
+
+  /// Takes the newest target in, with derivatives from the targets behind it alone; the path may go
+  /// on from there. Appended also if there was nothing to take in.
+  GrowResult finish() noexcept;
+
+  /// Forgets the nodes that are not needed for s and beyond.
+  void drop_behind(double s) noexcept;
+
+  /// Forgets the path ahead of s, to grow on elsewhere after a reversal; what stays keeps its exact
+  /// shape. Where a node lies less than min_spacing behind s, up to min_spacing beyond s is kept.
+  void cut_ahead(double s) noexcept;
+
+  [[nodiscard]] PathView view() const noexcept { return PathView(memory_); }
+  /// Whether a target waits to be taken in.
+  [[nodiscard]] bool pending() const noexcept;
+
+ private:
+  using Node = PathView::Node;
+  GrowResult push(const Eigen::Vector3d& position, double s, const Eigen::Vector3d& first,
+                  const Eigen::Vector3d& second) noexcept;
+  void write(int i, const Node& node) noexcept;
+  [[nodiscard]] Eigen::Vector3d waiting() const noexcept;
+
+  std::span<double> memory_;
+  GrowingPathOptions options_;
+};
+
+/// One move of a chain along a path.
+struct FollowStep {
+  double s = 0.0;               ///< where head or base have come to
+  double largest_change = 0.0;  ///< of a joint angle against `before` [rad]
+  MarchResult march;
+};
+
+/// Moves the chain along the path from the head's parameter s to `wanted` (the whole body slides,
+/// base included; HeadToBase) or with s that of the base point B_0 (a fed base; BaseToHead), as far
+/// as no joint turns by more than `largest_change` [rad] against the angles `before`: the leader
+/// slows down, angles are not clipped. R: of the base (BaseToHead) or the head's frame at `wanted`
+/// (HeadToBase; path.frame(wanted)). If the march to `wanted` fails, the step is tried shorter; if
+/// all fail, s stays and march says why the first one failed, with `out` holding `before`.
+/// Allocates nothing. Precondition: N angles before, not out.angles itself.
+FollowStep follow_path(const SnakeChain& chain, const PathView& path, MarchDirection direction,
+                       const Eigen::Matrix3d& R, double s, double wanted, double largest_change,
+                       std::span<const double> before, MarchMemory out,
+                       const MarchOptions& options = {}) noexcept;
+
+}  // namespace tendril
