@@ -84,7 +84,7 @@ std::span<const SettingInfo> WrapController::settings() {
       {"ramp", "m", "0.05",
        "length over which the actuation changes past a contact, if not elastic"},
       {"start_delay", "s", "0.5", "the arm comes to rest for this time before it is fed"},
-      {"gain", "1/s", "0.6", "Ki of the correction"},
+      {"gain", "1/s", "1", "Ki of the correction"},
       {"feed_gain", "1/s", "0.5", "the same while feeding, with feedback = model"},
       {"rate_time", "s", "0.4",
        "damps the arm's swing, with feedback = model: the curvature acts against the tip's speed "
@@ -128,7 +128,7 @@ WrapController::WrapController(const ControllerContext& context)
   curvature_rate_ = positive("curvature_rate", 10.0, 1e6);
   ramp_ = settings.number("ramp", 0.05, {.low = 0.0, .high = 100.0});
   start_delay_ = settings.number("start_delay", 0.5, {.low = 0.0});
-  gain_ = settings.number("gain", 0.6, {.low = 0.0, .high = 100.0});
+  gain_ = settings.number("gain", 1.0, {.low = 0.0, .high = 100.0});
   feed_gain_ = settings.number("feed_gain", 0.5, {.low = 0.0, .high = 100.0});
   rate_time_ = settings.number("rate_time", 0.4, {.low = 0.0, .high = 100.0});
   rate_filter_ = positive("rate_filter", 0.5, 100.0);
@@ -402,7 +402,6 @@ WrapController::Actuation WrapController::correct(const ArmMeasurement& measurem
         report.iterations = at.evaluations;
         Matrix2d J = at.jacobian;
         J.col(1) *= kLengthScale;
-        calming = calming_curvature(J.col(0), error_rate);
         // What is added makes up for the lag of a damped body, which goes with its pace.
         if (pace >= kFullPace) added += damped_step(J, gain * period_ * error);
         const Vector2d shift = at.tip.position - now;
