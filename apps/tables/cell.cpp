@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "apps/tables/mobile_cell.hpp"
 #include "tendril/ik/batch.hpp"
 #include "tendril/ik/section_ik.hpp"
 #include "tendril/ik/section_polynomial.hpp"
@@ -496,6 +497,8 @@ std::unique_ptr<Cell> make_cell(const Row& row, const Method& method, std::int64
     return std::make_unique<TipCell>(*tip, method, row.seed, samples);
   if (const auto* section = std::get_if<SectionProblem>(&row.problem))
     return std::make_unique<SectionCell>(*section, method, row.seed, samples);
+  if (const auto* mobile = std::get_if<MobileRow>(&row.problem))
+    return make_mobile_cell(*mobile, method, row.seed, samples);
   if (const auto* clutter = std::get_if<ClutterRow>(&row.problem))
     return std::make_unique<ClutterCell>(*clutter, method, samples);
   return std::make_unique<CoverageCell>(std::get<CoverageProblem>(row.problem).problem, method,

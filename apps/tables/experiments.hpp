@@ -70,11 +70,20 @@ struct ClutterRow {
   Tolerances tolerances;
 };
 
+/// The youBot (tendril/mobile/youbot_targets.hpp). Methods: the printed algorithm (`printed-claims`
+/// counts what it calls a success, by position only), its corrections one after the other, `fabrik`
+/// with and without the closed form behind it, `closed-form`; `forward-kinematics` is one tool
+/// pose.
+struct MobileRow {
+  bool listed = true;  ///< the twenty listed targets; else random reachable ones
+  Tolerances tolerances;
+};
+
 struct Row {
   std::string group;        ///< robot, or what else the row stands for
   std::string column = {};  ///< second label of rows that form a matrix; empty: none
   std::uint64_t seed = 0;
-  std::variant<TipProblem, SectionProblem, CoverageProblem, ClutterRow> problem;
+  std::variant<TipProblem, SectionProblem, CoverageProblem, ClutterRow, MobileRow> problem;
   std::vector<Method> methods;
   [[nodiscard]] std::string name() const { return column.empty() ? group : group + " " + column; }
 };
@@ -94,8 +103,8 @@ struct Table {
   std::vector<std::string> statements = {};      ///< further numbers of the source
 };
 
-/// Every table, in the order of the source: 3.1, 3.3, 3.4, 3.5, 3.6, 3.9, 3.11, article; and
-/// clutter.
+/// Every table, in the order of the source: 3.1, 3.3, 3.4, 3.5, 3.6, 3.9, 3.11, article; then
+/// clutter and mobile.
 [[nodiscard]] std::vector<std::string> table_names();
 
 /// Throws ModelError for another name; the text lists those that there are.

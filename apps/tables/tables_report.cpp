@@ -295,10 +295,31 @@ std::optional<std::string> largest_lead(const TableResult& result, const std::st
                      100.0 * lead, where);
 }
 
-Strings sentences_of(const TableResult& result) {
+/// Mean times by the time of one forward kinematics, of rows that measure it.
+Strings times_of_forward_kinematics(const TableResult& result) {
+  constexpr const char* kUnit = "forward-kinematics";
   Strings sentences;
+  const auto mean_us = [](const Record& record) {
+    return kMicroseconds * std::get<Measurement>(record.result).mean_time();
+  };
+  for (const Record& unit : result.records) {
+    if (unit.key.method != kUnit) continue;
+    Strings texts;
+    for (const Record& record : result.records) {
+      if (record.key.row == unit.key.row && record.key.method != kUnit)
+        texts.push_back(
+            fmt::format("{} {}", record.key.method, number(mean_us(record) / mean_us(unit))));
+    }
+    sentences.push_back(fmt::format("{}, mean time in forward kinematics ({:.0f} ns): {}",
+                                    unit.key.row, 1e3 * mean_us(unit), fmt::join(texts, ", ")));
+  }
+  return sentences;
+}
+
+Strings sentences_of(const TableResult& result) {
+  Strings sentences = times_of_forward_kinematics(result);
   if (result.table.pooling != Pooling::None) {
-    sentences = worst_cells(result);
+    for (std::string& sentence : worst_cells(result)) sentences.push_back(std::move(sentence));
     if (auto lead = largest_lead(result, "fabrikx", "jacobian")) sentences.push_back(*lead);
   }
   for (const std::string& statement : result.table.statements) sentences.push_back(statement);

@@ -32,7 +32,7 @@ struct ClosedFormOptions {           ///< every field has a working default
 ///
 /// The abscissas at which a joint meets a limit or the elbow is straight are interval ends of the
 /// sweep, and every interval is looked at: UnreachableLimits is a proof, not a guess.
-/// Source: the geometric method that [MobileFABRIK] compares with, worked out in
+/// Source: the geometric method that [Mobile] compares with, worked out in
 /// docs/derivations-mobile.md, "The closed form". Held by: mobile_closed_form_test.
 class MobileClosedForm {
  public:

@@ -166,7 +166,7 @@ MobileResult MobileFabrikSolver::solve(const ToolTarget& target, const PlatformP
   return result;
 }
 
-/// [MobileFABRIK] lines 1.1 to 1.52, corrected: one start in one plane.
+/// [Mobile] lines 1.1 to 1.52, corrected: one start in one plane.
 MobileFabrikSolver::Outcome MobileFabrikSolver::attempt(const PlaneCase& plane,
                                                         const Problem& problem, double abscissa,
                                                         double gamma,

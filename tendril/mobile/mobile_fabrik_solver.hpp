@@ -36,7 +36,7 @@ struct MobileFabrikOptions {         ///< every field has a working default
   double stall_ratio = 3e-2;  ///< an iteration that takes less of the error stalls, in (0, 1)
   /// k_i of the links, each > 0; empty: all 1. More than 1: the link keeps more of its old
   /// direction in the forward pass; less: it turns more. Has an effect on the links between the
-  /// first and the last one only. [MobileFABRIK] sec. on priorities
+  /// first and the last one only. [Mobile] sec. on priorities
   std::vector<double> priorities{};
   PlaneOrder planes = PlaneOrder::FacingFirst;
   bool check_floor = true;  ///< refuse targets, and answers, with the arm under the floor
@@ -59,7 +59,7 @@ struct MobileFabrikOptions {         ///< every field has a working default
 ///
 /// Options are validated in the constructor (ModelError); `solve` allocates and throws nothing and
 /// its result depends on its arguments only. The robot is copied.
-/// Source: [MobileFABRIK]. Differs: see MobileFabrikFeatures and docs/derivations-mobile.md.
+/// Source: [Mobile]. Differs: see MobileFabrikFeatures and docs/derivations-mobile.md.
 class MobileFabrikSolver {
  public:
   explicit MobileFabrikSolver(const MobileRobot& robot, const MobileFabrikOptions& options = {});

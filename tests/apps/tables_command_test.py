@@ -37,7 +37,7 @@ class TablesCommand(unittest.TestCase):
     def test_wrong_input_is_one_line_that_says_what_is_allowed(self):
         message = self.refused("3.2")
         self.assertIn("3.2", message)
-        self.assertIn("3.1, 3.3, 3.4, 3.5, 3.6, 3.9, 3.11, article, clutter", message)
+        self.assertIn("3.1, 3.3, 3.4, 3.5, 3.6, 3.9, 3.11, article, clutter, mobile", message)
         self.assertIn("fabrikx", self.refused("3.6", "--method", "newton"))
         self.assertIn("samples", self.refused("--samples", "0"))
         self.refused("--samples", "many")

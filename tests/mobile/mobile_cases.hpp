@@ -13,10 +13,6 @@ namespace tendril::test {
 
 inline constexpr double kDegree = std::numbers::pi / 180.0;
 
-/// The start of the published experiments.
-inline const std::array<double, 5> kStartJoints = {0.0, 20.0 * kDegree, 60.0 * kDegree,
-                                                   30.0 * kDegree, 0.0};
-
 /// The pose of the tool as a product of elementary transforms.
 inline Eigen::Isometry3d tool_pose_by_product(const MobileRobot& robot, const PlatformPose& base,
                                               JointAngles joints) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tendril/mobile/youbot_targets.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/mobile/mobile_cases.hpp"
 #include "tests/support/allocation_counter.hpp"
@@ -48,8 +49,8 @@ double cheapest_on_grid(const MobileRobot& robot, const ToolTarget& target,
         if (!arm.roll.contains(joints[4])) continue;
         const Eigen::Vector3d off =
             target.X_WG.translation() - tool_pose_by_product(robot, {}, joints).translation();
-        cheapest =
-            std::min(cheapest, solver.cost({}, kStartJoints, {.x = off.x(), .y = off.y()}, joints));
+        cheapest = std::min(
+            cheapest, solver.cost({}, youbot_start_joints(), {.x = off.x(), .y = off.y()}, joints));
       }
     }
   }
@@ -65,7 +66,7 @@ TEST_CASE("closed form: every reachable target is reached, exactly", "[mobile]")
   for (int k = 0; k < 300; ++k) {
     CAPTURE(k);
     const ToolTarget target = target_of(robot, random_pose(random, robot));
-    const MobileResult result = solver.solve(target, {}, kStartJoints);
+    const MobileResult result = solver.solve(target, {}, youbot_start_joints());
     REQUIRE(result.converged());
     const Eigen::Isometry3d X = tool_pose_by_product(robot, result.base, result.joints);
     CHECK((X.translation() - target.X_WG.translation()).norm() < kExact);
@@ -85,9 +86,9 @@ TEST_CASE("closed form: its pose is no dearer than any on a grid of postures", "
     const double grid = cheapest_on_grid(robot, target, solver);
     if (!std::isfinite(grid)) continue;  // the platform must turn, which the grid does not
     ++compared;
-    const MobileResult result = solver.solve(target, {}, kStartJoints);
+    const MobileResult result = solver.solve(target, {}, youbot_start_joints());
     REQUIRE(result.converged());
-    CHECK(solver.cost({}, kStartJoints, result.base, result.joints) <= grid + 1e-9);
+    CHECK(solver.cost({}, youbot_start_joints(), result.base, result.joints) <= grid + 1e-9);
   }
   CHECK(compared > 20);
 }
@@ -107,7 +108,7 @@ TEST_CASE("closed form: unreachable is said only where no posture of a fine grid
   for (int k = 0; k < 150; ++k) {
     CAPTURE(k);
     const ToolTarget target = target_of(full, random_pose(random, full));
-    const MobileResult result = solver.solve(target, {}, kStartJoints);
+    const MobileResult result = solver.solve(target, {}, youbot_start_joints());
     if (result.converged()) {
       ++reached;
       CHECK(within_limits(robot, result.joints));
@@ -129,14 +130,15 @@ TEST_CASE("closed form: a frozen base keeps its pose; a wall is kept off", "[mob
     CAPTURE(k);
     const RandomPose pose = random_pose(random, robot);
     const ToolTarget target = target_of(robot, pose);
-    const MobileResult frozen = solver.solve(target, pose.base, kStartJoints, {.frozen = true});
+    const MobileResult frozen =
+        solver.solve(target, pose.base, youbot_start_joints(), {.frozen = true});
     REQUIRE(frozen.converged());
     CHECK(frozen.base_travel == 0.0);
     CHECK(frozen.base.heading == pose.base.heading);
 
     const PlatformRule half{
         .allows = [](const void*, const PlatformPose& p) noexcept { return p.x > 0.0; }};
-    const MobileResult walled = solver.solve(target, {.x = 1.0}, kStartJoints, half);
+    const MobileResult walled = solver.solve(target, {.x = 1.0}, youbot_start_joints(), half);
     if (walled.converged()) CHECK(walled.base.x > 0.0);
   }
 }
@@ -159,7 +161,7 @@ TEST_CASE("closed form: a solve takes nothing from the heap", "[mobile]") {
   Random random(15);
   const ToolTarget target = target_of(robot, random_pose(random, robot));
   const AllocationCounter counter;
-  const MobileResult result = solver.solve(target, {}, kStartJoints);
+  const MobileResult result = solver.solve(target, {}, youbot_start_joints());
   CHECK(counter.count() == 0);
   CHECK(result.converged());
 }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <thread>
 
+#include "tendril/mobile/youbot_targets.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/mobile/mobile_cases.hpp"
 #include "tests/support/allocation_counter.hpp"
@@ -20,23 +21,7 @@ namespace {
 constexpr double kPositionTolerance = 1e-4, kAngleTolerance = 1e-3;  // the solver's own
 constexpr double kRounding = 1e-9;  // of forward kinematics computed in two ways
 
-constexpr std::array<std::array<double, 6>, 20> kTargets = {{
-    {0.5, -1, 0.357, 60, 20, -45},  {1, 0, 0.197, 45, 270, 45},
-    {0.8, 0.3, 0.10, 0, -90, 0},    {0.6, -0.4, 0.20, 0, -60, -30},
-    {1.2, 0.5, 0.30, 30, 0, 20},    {-0.7, 0.2, 0.25, -45, -30, 170},
-    {0, 1, 0.40, 90, 30, 90},       {-0.5, -0.8, 0.15, 0, -90, -120},
-    {0.4, 0.4, 0.50, 0, 45, 45},    {1.5, -1, 0.05, 20, -70, -35},
-    {0.9, 0, 0.60, 0, 80, 0},       {0.3, -0.3, 0.35, -90, 10, -60},
-    {2, 1, 0.22, 10, -20, 25},      {-1, 1, 0.28, 150, -45, 135},
-    {0.7, 0.7, 0.12, -30, -80, 60}, {0.2, -1.2, 0.45, 0, 60, -80},
-    {1, 1, 0.33, 120, -10, -150},   {-0.3, 0.6, 0.18, 60, -50, 100},
-    {0.5, 0, 0.65, 0, 90, 0},       {1.1, -0.6, 0.08, -120, -75, -20},
-}};
-
-ToolTarget listed_target(std::size_t k) {
-  const auto& t = kTargets[k];
-  return tool_target({t[0], t[1], t[2]}, t[3] * kDegree, t[4] * kDegree, t[5] * kDegree);
-}
+ToolTarget listed_target(std::size_t k) { return tool_target(listed_youbot_targets()[k]); }
 
 /// A claim of success is true by the independent forward kinematics, limits included.
 void check_claim(const MobileRobot& robot, const ToolTarget& target, const MobileResult& result) {
@@ -65,7 +50,7 @@ struct Count {
 Count count_met(MobileFabrikSolver& solver, std::span<const ToolTarget> targets) {
   Count count;
   for (const ToolTarget& target : targets) {
-    const MobileResult result = solver.solve(target, {}, kStartJoints);
+    const MobileResult result = solver.solve(target, {}, youbot_start_joints());
     check_claim(solver.robot(), target, result);
     count.met += result.converged();
     count.claimed += result.converged() || result.status == MobileStatus::WrongAttitude;
@@ -80,10 +65,10 @@ MobileFabrikOptions without_fallback() { return {.fallback = false}; }
 TEST_CASE("mobile fabrik: all listed targets are met without the closed form", "[mobile]") {
   const MobileRobot robot(youbot());
   MobileFabrikSolver solver(robot, without_fallback());
-  for (std::size_t k = 0; k < kTargets.size(); ++k) {
+  for (std::size_t k = 0; k < listed_youbot_targets().size(); ++k) {
     CAPTURE(k);
     const ToolTarget target = listed_target(k);
-    const MobileResult result = solver.solve(target, {}, kStartJoints);
+    const MobileResult result = solver.solve(target, {}, youbot_start_joints());
     CHECK(result.converged());
     check_claim(robot, target, result);
     CHECK(result.iterations > 0);
@@ -157,13 +142,13 @@ TEST_CASE("mobile fabrik: a moved and turned world moves and turns the answer", 
     const Eigen::Isometry3d X =
         Eigen::Translation3d(random.uniform(-2, 2), random.uniform(-2, 2), 0.0) *
         Eigen::AngleAxisd(turn, Eigen::Vector3d::UnitZ());
-    const MobileResult first = solver.solve(target, {}, kStartJoints);
+    const MobileResult first = solver.solve(target, {}, youbot_start_joints());
     REQUIRE(first.converged());
     const std::vector<double> joints(first.joints.begin(), first.joints.end());
     ToolTarget moved;
     moved.X_WG = X * target.X_WG;
     const PlatformPose start{.x = X.translation().x(), .y = X.translation().y(), .heading = turn};
-    const MobileResult second = solver.solve(moved, start, kStartJoints);
+    const MobileResult second = solver.solve(moved, start, youbot_start_joints());
     REQUIRE(second.converged());
     double difference = 0.0;
     for (std::size_t j = 0; j < joints.size(); ++j)
@@ -177,16 +162,18 @@ TEST_CASE("mobile fabrik: a mirrored target has the mirrored answer", "[mobile]"
   const MobileRobot robot(youbot());  // its yaw and roll ranges are symmetric
   MobileFabrikSolver solver(robot);
   constexpr double kSameAnswer = 1e-6;
-  for (std::size_t k = 0; k < kTargets.size(); ++k) {
+  for (std::size_t k = 0; k < listed_youbot_targets().size(); ++k) {
     CAPTURE(k);
-    const auto& t = kTargets[k];
-    const MobileResult first = solver.solve(listed_target(k), {}, kStartJoints);
+    ListedToolTarget listed = listed_youbot_targets()[k];
+    const MobileResult first = solver.solve(listed_target(k), {}, youbot_start_joints());
     REQUIRE(first.converged());
     const std::vector<double> joints(first.joints.begin(), first.joints.end());
     const double y = first.base.y;
-    const ToolTarget mirrored =
-        tool_target({t[0], -t[1], t[2]}, -t[3] * kDegree, t[4] * kDegree, -t[5] * kDegree);
-    const MobileResult second = solver.solve(mirrored, {}, kStartJoints);
+    listed.y = -listed.y;
+    listed.roll_deg = -listed.roll_deg;
+    listed.yaw_deg = -listed.yaw_deg;
+    const ToolTarget mirrored = tool_target(listed);
+    const MobileResult second = solver.solve(mirrored, {}, youbot_start_joints());
     REQUIRE(second.converged());
     CHECK(std::abs(second.base.y + y) < kSameAnswer);
     for (const std::size_t j : {1u, 2u, 3u})
@@ -202,7 +189,7 @@ TEST_CASE("mobile fabrik: the same bits again, from copies and on every thread",
   const auto answers = [&](MobileFabrikSolver solver, std::size_t first, std::size_t step,
                            std::vector<std::array<double, 8>>& out) {
     for (std::size_t k = first; k < targets.size(); k += step) {
-      const MobileResult r = solver.solve(targets[k], {}, kStartJoints);
+      const MobileResult r = solver.solve(targets[k], {}, youbot_start_joints());
       std::copy(r.joints.begin(), r.joints.end(), out[k].begin());
       out[k][5] = r.base.x, out[k][6] = r.base.y, out[k][7] = r.base.heading;
     }
@@ -227,8 +214,8 @@ TEST_CASE("mobile fabrik: a solve takes nothing from the heap", "[mobile]") {
   const AllocationCounter counter;
   int met = 0;
   for (const ToolTarget& target : targets)
-    met += solver.solve(target, {}, kStartJoints).converged();
-  (void)solver.solve(beyond, {}, kStartJoints);
+    met += solver.solve(target, {}, youbot_start_joints()).converged();
+  (void)solver.solve(beyond, {}, youbot_start_joints());
   CHECK(counter.count() == 0);
   CHECK(met == 20);
 }
@@ -237,7 +224,7 @@ TEST_CASE("mobile fabrik: the previous answer may be the next start", "[mobile]"
   const MobileRobot robot(youbot());
   MobileFabrikSolver solver(robot), fresh(robot);
   const std::vector<ToolTarget> targets = random_targets(robot, 20, 27);
-  MobileResult previous = solver.solve(targets[0], {}, kStartJoints);
+  MobileResult previous = solver.solve(targets[0], {}, youbot_start_joints());
   for (const ToolTarget& target : targets) {
     const std::vector<double> start(previous.joints.begin(), previous.joints.end());
     const PlatformPose base = previous.base;
@@ -253,7 +240,7 @@ TEST_CASE("mobile fabrik: a roll outside its range is met from the other arm pla
   MobileFabrikSolver solver(robot);
   // 175 deg of roll is in the dead zone of the roll joint, 175 - 180 deg is not.
   const ToolTarget target = tool_target({0.8, 0.2, 0.35}, 175.0 * kDegree, 0.0, 0.3);
-  const MobileResult result = solver.solve(target, {}, kStartJoints);
+  const MobileResult result = solver.solve(target, {}, youbot_start_joints());
   REQUIRE(result.converged());
   CHECK(result.plane == ArmPlane::Opposite);
   check_claim(robot, target, result);
@@ -261,8 +248,8 @@ TEST_CASE("mobile fabrik: a roll outside its range is met from the other arm pla
   MobileRobotParameters stiff = youbot();
   stiff.roll = {.min = -0.5, .max = 0.5};
   MobileFabrikSolver stiff_solver{MobileRobot(stiff)};
-  const MobileResult refused =
-      stiff_solver.solve(tool_target({0.8, 0.2, 0.35}, 90.0 * kDegree, 0.0, 0.3), {}, kStartJoints);
+  const MobileResult refused = stiff_solver.solve(
+      tool_target({0.8, 0.2, 0.35}, 90.0 * kDegree, 0.0, 0.3), {}, youbot_start_joints());
   CHECK(refused.status == MobileStatus::UnreachableRoll);
   CHECK(refused.iterations == 0);
 }
@@ -272,7 +259,7 @@ TEST_CASE("mobile fabrik: a vertical tool is met from any azimuth, the wanted on
   const MobileRobot robot(youbot());
   MobileFabrikSolver solver(robot);
   const ToolTarget target = tool_target({0.8, 0.3, 0.10}, 0.0, -90.0 * kDegree, 0.7);
-  const MobileResult result = solver.solve(target, {}, kStartJoints);
+  const MobileResult result = solver.solve(target, {}, youbot_start_joints());
   REQUIRE(result.converged());
   CHECK(result.plane == ArmPlane::Free);
   CHECK(std::abs(result.base.heading + result.joints[0] - 0.7) < 1e-9);
@@ -285,7 +272,8 @@ TEST_CASE("mobile fabrik: a vertical tool is met from any azimuth, the wanted on
     if (!within_limits(robot, pose.joints)) continue;
     const ToolTarget down = target_of(robot, pose);
     if (down.X_WG.translation().z() < 0.0) continue;
-    const MobileResult frozen = solver.solve(down, pose.base, kStartJoints, {.frozen = true});
+    const MobileResult frozen =
+        solver.solve(down, pose.base, youbot_start_joints(), {.frozen = true});
     CHECK(frozen.converged());
     CHECK(frozen.base_travel == 0.0);
     ++met;
@@ -301,7 +289,8 @@ TEST_CASE("mobile fabrik: a frozen base keeps its pose to the bit", "[mobile]") 
     CAPTURE(k);
     const RandomPose pose = random_pose(random, robot);
     const ToolTarget target = target_of(robot, pose);
-    const MobileResult result = solver.solve(target, pose.base, kStartJoints, {.frozen = true});
+    const MobileResult result =
+        solver.solve(target, pose.base, youbot_start_joints(), {.frozen = true});
     CHECK(result.converged());
     check_claim(robot, target, result);
     CHECK(result.base.x == pose.base.x);
@@ -309,7 +298,7 @@ TEST_CASE("mobile fabrik: a frozen base keeps its pose to the bit", "[mobile]") 
     CHECK(result.base.heading == pose.base.heading);
   }
   const MobileResult away =
-      solver.solve(listed_target(12), {}, kStartJoints, {.frozen = true});  // 2 m off
+      solver.solve(listed_target(12), {}, youbot_start_joints(), {.frozen = true});  // 2 m off
   CHECK(away.status == MobileStatus::BaseBlocked);
 }
 
@@ -323,7 +312,7 @@ TEST_CASE("mobile fabrik: the platform stays off forbidden ground, or says that 
   int met = 0, blocked = 0;
   for (std::size_t k = 0; k < targets.size(); ++k) {
     CAPTURE(k);
-    const MobileResult result = solver.solve(targets[k], {}, kStartJoints, wall.rule());
+    const MobileResult result = solver.solve(targets[k], {}, youbot_start_joints(), wall.rule());
     check_claim(robot, targets[k], result);
     if (result.converged()) {
       CHECK(wall.allows(result.base));
@@ -345,7 +334,8 @@ TEST_CASE("mobile fabrik: the platform stays off forbidden ground, or says that 
                         {.y = 10.5, .length = 20.0, .width = 20.0},
                         {.y = -10.5, .length = 20.0, .width = 20.0}});
   REQUIRE(cell.allows({}));
-  const MobileResult walled_in = solver.solve(listed_target(12), {}, kStartJoints, cell.rule());
+  const MobileResult walled_in =
+      solver.solve(listed_target(12), {}, youbot_start_joints(), cell.rule());
   CHECK(walled_in.status == MobileStatus::BaseBlocked);
 }
 
@@ -378,14 +368,15 @@ TEST_CASE("mobile fabrik: polish never costs more and comes to the cheapest pose
   const std::vector<ToolTarget> targets = random_targets(robot, 100, 32);
   double saved = 0.0;
   for (const ToolTarget& target : targets) {
-    const MobileResult before = plain.solve(target, {}, kStartJoints);
-    const MobileResult after = polished.solve(target, {}, kStartJoints);
+    const MobileResult before = plain.solve(target, {}, youbot_start_joints());
+    const MobileResult after = polished.solve(target, {}, youbot_start_joints());
     REQUIRE(before.converged());
     REQUIRE(after.converged());
     check_claim(robot, target, after);
     CHECK(after.plane == before.plane);
-    const double cost_before = closed_form.cost({}, kStartJoints, before.base, before.joints);
-    const double cost_after = closed_form.cost({}, kStartJoints, after.base, after.joints);
+    const double cost_before =
+        closed_form.cost({}, youbot_start_joints(), before.base, before.joints);
+    const double cost_after = closed_form.cost({}, youbot_start_joints(), after.base, after.joints);
     CHECK(cost_after <= cost_before + kAlgebraTolerance);
     saved += cost_before - cost_after;
   }
@@ -404,10 +395,10 @@ TEST_CASE(
     MobileFabrikSolver solver(robot, {.priorities = {1.0, k3, 1.0}});
     Mean mean;
     for (const ToolTarget& target : targets) {
-      const MobileResult result = solver.solve(target, {}, kStartJoints);
+      const MobileResult result = solver.solve(target, {}, youbot_start_joints());
       REQUIRE(result.converged());
-      mean.shoulder += std::abs(result.joints[1] - kStartJoints[1]) / 2000.0;
-      mean.elbow += std::abs(result.joints[2] - kStartJoints[2]) / 2000.0;
+      mean.shoulder += std::abs(result.joints[1] - youbot_start_joints()[1]) / 2000.0;
+      mean.elbow += std::abs(result.joints[2] - youbot_start_joints()[2]) / 2000.0;
       mean.base += result.base_travel / 2000.0;
     }
     return mean;
@@ -453,7 +444,7 @@ TEST_CASE("mobile fabrik: what cannot be reached is named", "[mobile]") {
   const double infinity = std::numeric_limits<double>::infinity();
   const ToolTarget good = listed_target(0);
   const auto status = [&](const ToolTarget& target) {
-    const MobileResult result = solver.solve(target, {}, kStartJoints);
+    const MobileResult result = solver.solve(target, {}, youbot_start_joints());
     CHECK(within_limits(robot, result.joints));
     CHECK(std::isfinite(result.base.x));
     return result.status;
@@ -487,11 +478,11 @@ TEST_CASE("mobile fabrik: what cannot be reached is named", "[mobile]") {
 
   const std::array<double, 3> few{};
   CHECK(solver.solve(good, {}, few).status == MobileStatus::InvalidStart);
-  std::array<double, 5> spoiled_start = kStartJoints;
+  std::array<double, 5> spoiled_start = youbot_start_joints();
   spoiled_start[2] = nan;
   CHECK(solver.solve(good, {}, spoiled_start).status == MobileStatus::InvalidStart);
-  CHECK(solver.solve(good, {.x = nan}, kStartJoints).status == MobileStatus::InvalidStart);
-  CHECK(solver.solve(good, {.heading = infinity}, kStartJoints).status ==
+  CHECK(solver.solve(good, {.x = nan}, youbot_start_joints()).status == MobileStatus::InvalidStart);
+  CHECK(solver.solve(good, {.heading = infinity}, youbot_start_joints()).status ==
         MobileStatus::InvalidStart);
   // Joints beyond their limits are brought inside.
   const std::array<double, 5> beyond = {9.0, 9.0, -9.0, 9.0, 9.0};
@@ -505,8 +496,8 @@ TEST_CASE("mobile fabrik: limits that no posture keeps are proven by the closed 
   const MobileRobot robot(narrow);
   const ToolTarget target = tool_target({1.0, 0.0, 0.2}, 0.0, -90.0 * kDegree, 0.0);
   MobileFabrikSolver solver(robot), alone(robot, without_fallback());
-  CHECK(solver.solve(target, {}, kStartJoints).status == MobileStatus::UnreachableLimits);
-  CHECK(alone.solve(target, {}, kStartJoints).status == MobileStatus::Stalled);
+  CHECK(solver.solve(target, {}, youbot_start_joints()).status == MobileStatus::UnreachableLimits);
+  CHECK(alone.solve(target, {}, youbot_start_joints()).status == MobileStatus::Stalled);
 }
 
 TEST_CASE("mobile fabrik: bad options are refused by name", "[mobile]") {
