@@ -72,8 +72,8 @@ struct ClutterRow {
 
 /// The youBot (tendril/mobile/youbot_targets.hpp). Methods: the printed algorithm (`printed-claims`
 /// counts what it calls a success, by position only), its corrections one after the other, `fabrik`
-/// with and without the closed form behind it, `closed-form`; `forward-kinematics` is one tool
-/// pose.
+/// with and without the closed form behind it, `closed-form` and `closed-form-coarse`;
+/// `forward-kinematics` is one tool pose.
 struct MobileRow {
   bool listed = true;  ///< the twenty listed targets; else random reachable ones
   Tolerances tolerances;

@@ -22,6 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kSourceStallRatio = 1e-3;  // of the methods before `fabrik`
+constexpr double kCoarseStep = 1.0;         // [m] longer than any interval: two postures in each
 constexpr int kRepeats = 100;               // forward kinematics between two readings of the clock
 constexpr int kTimings = 2;  // of a solve: the shorter counts, others lost time to other programs
 
@@ -64,8 +65,10 @@ class MobileCell final : public Cell {
     Measurement measurement;
     if (method_ == "forward-kinematics") {
       measure_forward_kinematics(block, measurement);
-    } else if (method_ == "closed-form") {
-      MobileClosedForm solver(robot_);
+    } else if (method_ == "closed-form" || method_ == "closed-form-coarse") {
+      ClosedFormOptions options;
+      if (method_ == "closed-form-coarse") options.step = kCoarseStep;
+      MobileClosedForm solver(robot_, options);
       measure(block, measurement, [&](const ToolTarget& target) {
         return solver.solve(target, {}, youbot_start_joints());
       });
