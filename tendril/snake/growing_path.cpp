@@ -85,8 +85,10 @@ int PathView::capacity() const noexcept {
 }
 
 std::size_t PathView::place(int i) const noexcept {
-  const int index = (static_cast<int>(memory_[kFirst]) + i) % capacity();
-  return kHeader + kNodeSize * static_cast<std::size_t>(index);
+  const std::size_t at = kHeader + kNodeSize * (static_cast<std::size_t>(memory_[kFirst]) +
+                                                static_cast<std::size_t>(i));
+  const std::size_t end = kHeader + kNodeSize * static_cast<std::size_t>(capacity());
+  return at < end ? at : at - (end - kHeader);
 }
 
 double PathView::node_parameter(int i) const noexcept { return memory_[place(i)]; }

@@ -19,6 +19,7 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr int kMaxIterations = 400;    // long first links step by the second one's length
 constexpr double kNear = 0.5;          // of `outer`: Newton and false position take over
 constexpr double kLongestStep = 2.0;   // in safe steps, while there is no bracket
+constexpr double kBendMargin = 1.5;    // of the gap's second derivative
 constexpr double kRounding = 2.0;      // in units of the last place, of what a gap is made of
 constexpr double kStalled = 16.0;      // roundings, accepted where the bracket has closed
 constexpr int kCurvatureSamples = 16;  // along a failed module
@@ -128,11 +129,20 @@ TorusPoint next_on_torus(CurveRef curve, double s, const CurvePoint& start, cons
         found.status = MarchStatus::PathTooShort;
         return found;
       }
-      const double safe = -gap.value / speed;
-      double step = safe;
-      if (-gap.value < kNear * outer && gap.slope > 0.0) {
-        step = kLongestStep * safe;
-        if (method == RootMethod::Newton) step = std::min(step, -gap.value / gap.slope);
+      // A step of |gap| is safe whatever the curve does. Near the torus the way to the parabola
+      // that bends at twice the present rate is longer, where the curve runs along the torus or
+      // away.
+      double step = -gap.value / speed;
+      if (-gap.value < kNear * outer) {
+        const double bend = kBendMargin * (found.point.second.norm() + speed * speed / outer);
+        const double rise = std::sqrt(gap.slope * gap.slope - 2.0 * bend * gap.value);
+        const double ahead = -2.0 * gap.value / (gap.slope + rise);
+        if (gap.slope <= 0.0) {
+          step = std::max(step, ahead);
+        } else {
+          step = std::max(kLongestStep * step, ahead);
+          if (method == RootMethod::Newton) step = std::min(step, -gap.value / gap.slope);
+        }
       }
       t = std::min(t + step, way_left);
     } else if (method == RootMethod::Newton) {
