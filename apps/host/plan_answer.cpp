@@ -173,6 +173,14 @@ std::string plan_json(const PlanFile& plan, const PlanAnswer& answer) {
   return json.dump(2) + '\n';
 }
 
+WrapPlan executable_plan(const PlanFile& plan, const PlannedWay& way) {
+  return {.base = plan.base,
+          .body_radius = plan.options.body_radius,
+          .arcs = planned_arcs(way.steps),
+          .contacts = planned_contacts(way.steps, plan.contacts, plan.options.body_radius),
+          .scene = plan.scene};
+}
+
 std::string way_csv(const PlannedWay& way, double spacing) {
   std::string text = "s,x,y,z,heading,curvature,section,contact\n";
   double before = 0.0;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/host/plan_file.hpp"
+#include "tendril/planning/wrap_plan.hpp"
 
 namespace tendril::host {
 
@@ -48,6 +49,9 @@ struct PlanAnswer {
 /// The centreline of a way as CSV, `s,x,y,z,heading,curvature,section,contact`, points at most
 /// `spacing` [m] apart, with the ends of all arcs among them; y is 0.
 [[nodiscard]] std::string way_csv(const PlannedWay& way, double spacing);
+
+/// A way to a target as `tendril.wrap` executes it.
+[[nodiscard]] WrapPlan executable_plan(const PlanFile& plan, const PlannedWay& way);
 
 /// Name of what a step ends at: `contact 3 (+)`, `target`, `object (-)`, `hug`.
 [[nodiscard]] std::string step_name(int contact, int side);

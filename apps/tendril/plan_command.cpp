@@ -28,7 +28,7 @@ constexpr double kSmallestSpacing = 1e-5;  // m; keeps tables short of a million
 
 struct PlanArguments {
   std::string file;
-  std::string svg, png, path;
+  std::string svg, png, path, plan;
   std::string refused = "near";
   int solution = 1;
   double spacing = 0.005;
@@ -71,6 +71,8 @@ void print(const std::string& text) {
 
 /// Paths of a robot's tip among obstacles.
 int run_path_plan(const PlanArguments& arguments, const std::string& toml) {
+  if (!arguments.plan.empty())
+    throw ModelError("--plan: for ways with contacts; --path writes the poses of this file's kind");
   const host::PathPlan plan = host::parse_path_plan(toml, arguments.file);
   const host::PathAnswer answer = host::solve_path_plan(plan);
   draw(arguments, [&] { return host::path_plan_svg(plan, answer); });
@@ -99,12 +101,22 @@ int run(const PlanArguments& arguments) {
   const std::string text =
       arguments.json ? host::plan_json(plan, answer) : host::plan_text(plan, answer);
   print(text);
-  if (!arguments.path.empty()) {
+  if (!arguments.path.empty() || !arguments.plan.empty()) {
     const auto index = static_cast<std::size_t>(arguments.solution) - 1;
     if (index >= answer.ways.size())
       throw ModelError(fmt::format("--solution: {}: must be at most the number of solutions, {}",
                                    arguments.solution, answer.ways.size()));
-    host::write_text_file(arguments.path, host::way_csv(answer.ways[index], arguments.spacing));
+    const host::PlannedWay& way = answer.ways[index];
+    if (!arguments.path.empty())
+      host::write_text_file(arguments.path, host::way_csv(way, arguments.spacing));
+    if (!arguments.plan.empty()) {
+      if (plan.grasp) throw ModelError("--plan: tendril.wrap executes ways to a target, no grasps");
+      host::write_text_file(
+          arguments.plan,
+          fmt::format("# tendril plan {} --solution {}\n",
+                      std::filesystem::path(arguments.file).filename().string(), arguments.solution) +
+              wrap_plan_text(host::executable_plan(plan, way)));
+    }
   }
   return arguments.strict && answer.ways.empty() ? kExitNoSolution : 0;
 }
@@ -125,7 +137,11 @@ CLI::App* add_plan_command(CLI::App& app, int& exit_code) {
                       "refused arcs in the drawing: none, near, all [near]");
   command->add_option("--path", arguments->path,
                       "CSV file for the robot's poses, or for the centreline of a solution");
-  command->add_option("--solution", arguments->solution, "which one, from 1, for --path [1]");
+  command->add_option("--plan", arguments->plan,
+                      "file for a solution with its contacts and obstacles, which the controller "
+                      "tendril.wrap executes");
+  command->add_option("--solution", arguments->solution,
+                      "which one, from 1, for --path and --plan [1]");
   command->add_option("--spacing", arguments->spacing, "largest distance of its points, m [0.005]");
   command->add_flag("--strict", arguments->strict,
                     "exit with 1 when there is no solution, or a waypoint was not reached");

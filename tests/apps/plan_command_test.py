@@ -159,6 +159,25 @@ class PlanCommand(unittest.TestCase):
 
     # ---- what comes out
 
+    def test_the_plans_of_the_scenes_are_what_the_plan_files_give(self):
+        for case, solution, name in (("case_1", 1, "case_1_short"), ("case_1", 2, "case_1_long"), ("case_2", 1, "case_2_long"),
+                                     ("case_2", 2, "case_2_short"), ("case_3", 1, "case_3")):
+            with self.subTest(name):
+                out = self.folder / "way.plan"
+                self.output(REPOSITORY / f"scenes/plans/{case}.toml", "--solution", str(solution), "--plan", out)
+                lines = [line.split() for line in out.read_text().splitlines() if not line.startswith("#")]
+                kept = (REPOSITORY / f"scenes/wrap_reach/{name}.plan").read_text()
+                wanted = [line.split() for line in kept.splitlines() if not line.startswith("#")]
+                self.assertEqual([line[0] for line in lines], [line[0] for line in wanted])
+                for line, want in zip(lines, wanted):
+                    for a, b in zip(line[1:], want[1:], strict=True):
+                        self.assertAlmostEqual(float(a), float(b), delta=1e-9)
+
+    def test_only_ways_to_a_target_can_be_executed(self):
+        done = self.run_program(REPOSITORY / "scenes/plans/grasp_post.toml", "--plan", self.folder / "way.plan")
+        self.assertEqual(done.returncode, USAGE)
+        self.assertIn("--plan: tendril.wrap executes ways to a target", done.stderr)
+
     def test_the_cases_have_their_solutions(self):
         for name, wanted in CASES.items():
             file = REPOSITORY / "scenes" / "plans" / f"{name}.toml"

@@ -53,7 +53,7 @@ double distance_from_post(const Vector3d& p) {
 
 }  // namespace
 
-TEST_CASE("wrap: feeds clear of the post, draws tight, presses and holds", "[controllers]") {
+TEST_CASE("wind: feeds clear of the post, draws tight, presses and holds", "[controllers]") {
   // Sections of constant curvature miss a helix of 47 mm by this much.
   constexpr double kDeviation = 0.006, kTipDeviation = 0.002;
   const ContinuumRobot robot = long_arm();
@@ -92,7 +92,7 @@ TEST_CASE("wrap: feeds clear of the post, draws tight, presses and holds", "[con
   }
 }
 
-TEST_CASE("wrap: an update is a pure function of its arguments and allocates nothing",
+TEST_CASE("wind: an update is a pure function of its arguments and allocates nothing",
           "[controllers]") {
   const ContinuumRobot robot = long_arm();
   WindController controller = make(robot, around_post({{"speed", "1"}}));
@@ -111,7 +111,7 @@ TEST_CASE("wrap: an update is a pure function of its arguments and allocates not
   }
 }
 
-TEST_CASE("wrap: settings out of range are refused by name", "[controllers]") {
+TEST_CASE("wind: settings out of range are refused by name", "[controllers]") {
   const ContinuumRobot robot = long_arm();
   const auto refused = [&](Texts texts, const char* name) {
     CHECK_THROWS_WITH(make(robot, around_post(std::move(texts))), Catch::Contains(name));

@@ -277,3 +277,37 @@ TEST_CASE("continuum model: a start pose without commands leaves them at 0", "[m
                        simulation.id(mjOBJ_KEY, names::kStart));
   for (int i = 0; i < simulation.model->nu; ++i) CHECK(simulation.data->ctrl[i] == 0.0);
 }
+
+TEST_CASE("continuum model: a planar arm bends in one plane only and starts along its arcs",
+          "[mjcf]") {
+  constexpr double kCurvature = 5.0, kBent = 0.15, kFeed = 0.05, kGuide = 0.1, kLength = 0.3;
+  const std::string section =
+      "[[section]]\nconstant_length = 0.15\nbend_limit = 3\nlinks = 30\nradius = 0.01\nbend_gain = "
+      "0\n";
+  const Simulation arm(continuum_mjcf(
+      parse_robot("planar = true\ncompliance = \"link\"\n[base]\nfeed = 0.3\nguide_length = 0.1\n"
+                  "guide_play = 0.001\n" +
+                      section + section + "[start]\nfeed = 0.05\narcs = [5, 0.15]\n",
+                  "arm.toml")));
+  CHECK(arm.model->njnt == 61);  // the feed, and one hinge a link
+  for (int j = 1; j < arm.model->njnt; ++j) CHECK(arm.model->jnt_axis[3 * j + 1] == 1.0);
+  for (const char* wall : {"guide_x+", "guide_x-"}) {
+    const int geom = arm.id(mjOBJ_GEOM, wall);
+    const double inside = std::abs(arm.model->geom_pos[3 * geom]) - arm.model->geom_size[3 * geom];
+    CHECK(inside == Approx(0.011));
+    CHECK(arm.model->geom_pos[3 * geom + 2] + arm.model->geom_size[3 * geom + 2] == Approx(kGuide));
+    CHECK(arm.model->geom_friction[3 * geom] == 0.0);
+  }
+
+  // What is in the guide is straight; then the arc, then straight on. Where the tip is then:
+  mj_resetDataKeyframe(arm.model.get(), arm.data.get(), arm.id(mjOBJ_KEY, "start"));
+  mj_forward(arm.model.get(), arm.data.get());
+  const double turn = kCurvature * kBent, rest = kLength + kFeed - kGuide - kBent;
+  REQUIRE(rest > 0.0);
+  const double x = (1.0 - std::cos(turn)) / kCurvature + rest * std::sin(turn);
+  const double z = kGuide + std::sin(turn) / kCurvature + rest * std::cos(turn);
+  const mjtNum* tip = arm.data->site_xpos + 3 * arm.id(mjOBJ_SITE, "tip");
+  constexpr double kLinks = 1e-4;  // of second order in the length of a link
+  CHECK(tip[0] == Approx(x).margin(kLinks));
+  CHECK(tip[2] == Approx(z).margin(kLinks));
+}

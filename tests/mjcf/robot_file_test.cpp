@@ -1,6 +1,8 @@
 #include "tendril/mjcf/robot_file.hpp"
 
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -57,6 +59,14 @@ TEST_CASE("robot file: what is refused, and how it is said", "[mjcf]") {
        "arm.toml:4: section 1: variable_length = -0.1: must be"},
       {"zero stiffness", section("bending_stiffness = 0"),
        "arm.toml:4: section 1: bending_stiffness = 0: must be positive"},
+      {"guide without feed", kSection + "[base]\nguide_length = 1\n",
+       "arm.toml:5: base: guide_length = 1: needs feed > 0"},
+      {"guide with section servos", kSection + "[base]\nfeed = 1\nguide_length = 1\n",
+       "arm.toml:6: base: guide_length = 1: needs compliance = \"link\""},
+      {"start beyond the feed", kSection + "[start]\nfeed = 1\n",
+       "arm.toml:5: start: feed = 1: must be"},
+      {"odd arcs", kSection + "[start]\narcs = [1, 0.1, 2]\n", "arm.toml:5: start: arcs = "},
+      {"arc without length", kSection + "[start]\narcs = [1, 0]\n", "arm.toml:5: start: arcs = "},
       {"no damping", section("damping_time = 0.0"),
        "arm.toml:4: section 1: damping_time = 0: must"},
       {"text for a number", section("radius = \"thick\""),
@@ -270,4 +280,25 @@ TEST_CASE("overrides: what is refused", "[mjcf]") {
   const std::vector<RobotOverride> overrides{{c.key, c.value}};
   CHECK_THROWS_WITH(with_overrides(kSection + kSection, overrides, "arm.toml"),
                     StartsWith(c.message));
+}
+
+TEST_CASE("robot file: a setting can be the text of a file beside it", "[mjcf]") {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / "tendril_robot_file_test";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "way.plan") << "arc 1 0.2\n# two\n";
+  const std::string text = kSection + "[controller]\nplugin = \"p\"\nspeed = 2\nplan = { file = ";
+  RobotDescription robot = parse_robot(text + "\"way.plan\" }\n", "arm.toml");
+  REQUIRE(robot.controller.files.size() == 1);
+  read_setting_files(robot, folder);
+  CHECK(robot.controller.files.empty());
+  REQUIRE(robot.controller.settings.size() == 2);
+  CHECK(robot.controller.settings[1].first == "plan");
+  CHECK(robot.controller.settings[1].second == "arc 1 0.2\n# two\n");
+
+  RobotDescription lost = parse_robot(text + "\"no.plan\" }\n", "arm.toml");
+  CHECK_THROWS_WITH(
+      read_setting_files(lost, folder),
+      StartsWith("controller: plan = { file = \"no.plan\" }: ") && Contains("cannot be read"));
+  std::filesystem::remove_all(folder);
 }

@@ -7,6 +7,7 @@
 #include "controllers/follow_controller.hpp"
 #include "controllers/reach_controller.hpp"
 #include "controllers/wind_controller.hpp"
+#include "controllers/wrap_controller.hpp"
 #include "tests/plugin/test_scenes.hpp"
 
 using namespace tendril;
@@ -55,8 +56,11 @@ TEST_CASE("plugin README: has every setting with unit, default and meaning", "[p
   const std::string follow = section(text, "### `tendril.follow`");
   for (const SettingInfo& info : FollowController::settings())
     CHECK_THAT(follow, Catch::Contains(row(info)));
-  const std::string wrap = section(text, "### `tendril.wind`");
+  const std::string wind = section(text, "### `tendril.wind`");
   for (const SettingInfo& info : WindController::settings())
+    CHECK_THAT(wind, Catch::Contains(row(info)));
+  const std::string wrap = section(text, "### `tendril.wrap`");
+  for (const SettingInfo& info : WrapController::settings())
     CHECK_THAT(wrap, Catch::Contains(row(info)));
 }
 
