@@ -122,13 +122,14 @@ void continuum(benchmark::State& state) {
   SplitMix64 random(kSeed);
   std::vector<TipTarget> targets;
   std::vector<SectionState> states(3);
-  for (std::uint64_t k = 0; k < kTargets; ++k) {
+  while (targets.size() < kTargets) {
     const PlatformPose base{.x = random.uniform(-1.0, 1.0),
                             .y = random.uniform(-1.0, 1.0),
                             .heading = random.uniform(-std::numbers::pi, std::numbers::pi)};
     random_states(robot.arm, random, states);
-    targets.push_back({.X_BG = arm_base_pose(robot, base) * tip_pose(robot.arm, states),
-                       .task = TipTask::PositionAndDirection});
+    const TipTarget target{.X_BG = arm_base_pose(robot, base) * tip_pose(robot.arm, states),
+                           .task = TipTask::PositionAndDirection};
+    if (target.position().z() > 0.0) targets.push_back(target);
   }
   std::size_t k = 0;
   double converged = 0.0, places = 0.0, travel = 0.0, solved = 0.0;

@@ -100,6 +100,10 @@ MobileContinuumResult MobileContinuumSolver::solve(const TipTarget& target,
     result.status = MobileStatus::InvalidRotation;
     return result;
   }
+  if (options_.check_floor && target.position().z() < 0.0) {
+    result.status = MobileStatus::UnderFloor;
+    return result;
+  }
   const double feed = robot_.arm.base().feed_limit;
   const double height = target.position().z() - robot_.X_PB.translation().z();
   if (std::abs(height) > robot_.arm.max_length() + feed) {

@@ -22,6 +22,7 @@ struct MobileContinuumOptions {  ///< every field has a working default
   /// After success, the base moves back towards its start by halves as long as the arm still meets
   /// the target: that often, >= 0.
   int return_steps = 8;
+  bool check_floor = true;  ///< refuse targets under the floor; the arm itself is not looked at
 };
 
 /// The pose of platform and arm; errors by forward kinematics in the world.

@@ -146,8 +146,11 @@ MobileResult MobileFabrikSolver::solve(const ToolTarget& target, const PlatformP
   }
   result.status = MobileStatus::Stalled;
   if (options_.fallback && closed_form_) {
+    if (one_plane) {
+      result.fallback = cheapest_in_plane(tried.front(), problem, result);
+      return result;
+    }
     MobileResult exact = closed_form_->solve(target, base, start_, rule);
-    if (one_plane && exact.converged() && exact.plane != tried.front().plane) return result;
     exact.iterations += result.iterations;
     exact.attempts += result.attempts;
     exact.base_shifts = result.base_shifts;
@@ -406,19 +409,27 @@ void MobileFabrikSolver::finish(const PlaneCase& plane, const Problem& problem,
                                 MobileResult& result) noexcept {
   if (!options_.polish || !result.converged()) return;
   const double found = closed_form_->cost(problem.base, problem.joints, result.base, joints_);
+  (void)cheapest_in_plane(plane, problem, result, found);
+}
+
+/// Takes the closed form's pose in the plane if there is one that costs less. False if not.
+bool MobileFabrikSolver::cheapest_in_plane(const PlaneCase& plane, const Problem& problem,
+                                           MobileResult& result, double less_than) noexcept {
   PlatformPose base;
   double cost = kInfinity;
-  if (!closed_form_->best_in_plane(plane, problem, base, trial_, cost, result.iterations)) return;
-  if (!(cost < found)) return;
-  MobileResult polished = result;
-  mobile::judge(robot_, problem, base, trial_, polished);
-  if (!(polished.position_error <= options_.position_tolerance &&
-        polished.angle_error <= options_.angle_tolerance)) {
-    return;
+  if (!closed_form_->best_in_plane(plane, problem, base, trial_, cost, result.iterations) ||
+      !(cost < less_than)) {
+    return false;
   }
-  joints_ = trial_;
-  polished.joints = joints_;
-  result = polished;
+  MobileResult judged = result;
+  mobile::judge(robot_, problem, base, trial_, judged);
+  if (!(judged.position_error <= options_.position_tolerance &&
+        judged.angle_error <= options_.angle_tolerance)) {
+    return false;
+  }
+  judged.status = MobileStatus::Converged;
+  keep(plane, judged, result);
+  return true;
 }
 
 }  // namespace tendril

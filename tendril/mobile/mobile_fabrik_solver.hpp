@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -107,6 +108,9 @@ class MobileFabrikSolver {
                       MobileResult& result) noexcept;
   [[nodiscard]] bool accept(const mobile::PlaneCase& plane, const mobile::Problem& problem,
                             MobileResult& result) noexcept;
+  [[nodiscard]] bool cheapest_in_plane(
+      const mobile::PlaneCase& plane, const mobile::Problem& problem, MobileResult& result,
+      double less_than = std::numeric_limits<double>::infinity()) noexcept;
   void finish(const mobile::PlaneCase& plane, const mobile::Problem& problem,
               MobileResult& result) noexcept;
 

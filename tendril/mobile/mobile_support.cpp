@@ -70,6 +70,7 @@ namespace {
 constexpr double kLimitSlack = 1e-9;     // [rad] rounding of angles at a limit
 constexpr double kVerticalTool = 1e-6;   // horizontal part of the tool axis
 constexpr double kRotationSlack = 1e-6;  // entries of R^T R - I
+constexpr double kLargestHeading = 1e6;  // [rad] beyond it turns are lost in rounding
 
 }  // namespace
 
@@ -202,7 +203,7 @@ MobileStatus begin(const MobileRobot& robot, const ToolTarget& target, const Pla
     joints[static_cast<std::size_t>(j)] = std::clamp(0.0, limits.min, limits.max);
   }
   if (!R.allFinite() || !std::isfinite(p.squaredNorm()) ||
-      !std::isfinite(target.azimuth.value_or(0.0))) {
+      !(std::abs(target.azimuth.value_or(0.0)) <= kLargestHeading)) {
     return MobileStatus::InvalidTarget;
   }
   if (((R.transpose() * R) - Eigen::Matrix3d::Identity()).cwiseAbs().maxCoeff() > kRotationSlack ||
@@ -211,7 +212,8 @@ MobileStatus begin(const MobileRobot& robot, const ToolTarget& target, const Pla
   }
   if (static_cast<int>(start.size()) != robot.joint_count() ||
       !std::all_of(start.begin(), start.end(), [](double q) { return std::isfinite(q); }) ||
-      !std::isfinite(base.x * base.x + base.y * base.y) || !std::isfinite(base.heading)) {
+      !std::isfinite(base.x * base.x + base.y * base.y) ||
+      !(std::abs(base.heading) <= kLargestHeading)) {
     return MobileStatus::InvalidStart;
   }
   for (int j = 0; j < robot.joint_count(); ++j) {

@@ -104,6 +104,11 @@ TEST_CASE("tables: the number of threads changes nothing but times", "[tables]")
     options.methods = {"fabrikx", "auto"};
     options.samples = kBlock + 1;
   }
+  SECTION("mobile") {
+    options.tables = {"mobile"};
+    options.methods = {"printed", "fabrik", "closed-form-coarse"};
+    options.samples = kBlock + 1;
+  }
   SECTION("coverage") {
     options.tables = {"3.5"};
     options.methods = {"fabrikx"};

@@ -41,10 +41,15 @@ Eigen::Isometry3d tip_of(const MobileContinuum& robot, const PlatformPose& base,
          tip_pose(robot.arm, states, arm_base);
 }
 
+/// The tip pose of a random pose with the tip over the floor.
 TipTarget random_target(Random& random, const MobileContinuum& robot, TipTask task) {
-  const PlatformPose base{
-      .x = random.uniform(-1.0, 1.0), .y = random.uniform(-1.0, 1.0), .heading = random.angle()};
-  return {.X_BG = tip_of(robot, base, random_states(random, robot.arm)), .task = task};
+  while (true) {
+    const PlatformPose base{
+        .x = random.uniform(-1.0, 1.0), .y = random.uniform(-1.0, 1.0), .heading = random.angle()};
+    const TipTarget target{.X_BG = tip_of(robot, base, random_states(random, robot.arm)),
+                           .task = task};
+    if (target.position().z() > 0.0) return target;
+  }
 }
 
 void check_claim(const MobileContinuum& robot, const TipTarget& target,
@@ -169,6 +174,8 @@ TEST_CASE("mobile continuum: bad input is named", "[mobile]") {
   TipTarget spoiled = target;
   spoiled.X_BG.translation().z() = 0.6;
   CHECK(status(spoiled) == MobileStatus::UnreachableHeight);
+  spoiled.X_BG.translation().z() = -0.01;
+  CHECK(status(spoiled) == MobileStatus::UnderFloor);
   spoiled.X_BG.translation().z() = nan;
   CHECK(status(spoiled) == MobileStatus::InvalidTarget);
   spoiled = target;

@@ -428,6 +428,79 @@ TEST_CASE("mobile fabrik: arms of other lengths and numbers of links are solved 
   CHECK(met >= (links == 2 ? 150 : 190));
 }
 
+TEST_CASE("mobile fabrik: robots of any size and limits reach every pose of their own",
+          "[mobile]") {
+  const auto seed = GENERATE(range(0u, 40u));
+  CAPTURE(seed);
+  Random random(seed);
+  const auto limits = [&] {  // some beyond half a turn, some not around zero
+    const double middle = random.uniform(-3.0, 3.0), half = random.uniform(0.1, 3.5);
+    return JointLimits{.min = middle - half, .max = middle + half};
+  };
+  const double size = random.uniform(0.2, 5.0);
+  MobileRobotParameters parameters{.mount_x = random.uniform(-0.3, 0.3) * size,
+                                   .mount_y = random.uniform(-0.3, 0.3) * size,
+                                   .shoulder_height = random.uniform(1.5, 3.0) * size,
+                                   .shoulder_offset = random.uniform(0.0, 0.2) * size,
+                                   .yaw = limits(),
+                                   .links = {},
+                                   .roll = limits(),
+                                   .tool_tilt = random.uniform(-0.5, 0.5)};
+  for (int i = 0; i < 3; ++i)
+    parameters.links.push_back({.length = random.uniform(0.1, 0.5) * size, .limits = limits()});
+  const MobileRobot robot(parameters);
+  MobileFabrikSolver solver(robot);
+  std::vector<double> start;
+  for (int j = 0; j < robot.joint_count(); ++j) start.push_back(robot.joint_limits(j).min);
+  for (int k = 0; k < 25; ++k) {
+    CAPTURE(k);
+    const ToolTarget target = target_of(robot, random_pose(random, robot));
+    const MobileResult result = solver.solve(target, {}, start);
+    check_claim(robot, target, result);
+    CHECK(result.converged());
+  }
+}
+
+TEST_CASE("mobile fabrik: far targets are met, and beyond all measure the answer stays finite",
+          "[mobile]") {
+  const MobileRobot robot(youbot());
+  MobileFabrikSolver solver(robot);
+  for (const double far : {1e3, 1e6, 1e12, 1e100, 1e150}) {
+    CAPTURE(far);
+    ToolTarget target = listed_target(0);
+    target.X_WG.translation().x() = far;
+    const MobileResult result = solver.solve(target, {}, youbot_start_joints());
+    if (far <= 1e6) {
+      CHECK(result.converged());
+      check_claim(robot, target, result);
+    }
+    CHECK(within_limits(robot, result.joints));
+    CHECK(std::isfinite(result.base.x));
+  }
+}
+
+TEST_CASE("mobile fabrik: with one plane the closed form keeps to it", "[mobile]") {
+  const MobileRobot robot(youbot());
+  // One pass is not enough: the closed form has to help.
+  MobileFabrikSolver solver(robot, {.max_iterations = 1, .planes = PlaneOrder::NearestOnly});
+  Random random(36);
+  int helped = 0;
+  for (int k = 0; k < 100; ++k) {
+    CAPTURE(k);
+    const RandomPose pose = random_pose(random, robot);
+    const ToolTarget target = target_of(robot, pose);
+    std::vector<double> start = pose.joints;
+    for (const std::size_t j : {1u, 2u, 3u}) start[j] *= 0.9;
+    const MobileResult result = solver.solve(target, {.heading = pose.base.heading}, start);
+    CHECK(result.converged());
+    check_claim(robot, target, result);
+    const double turn = result.base.heading + result.joints[0] - pose.base.heading - pose.joints[0];
+    CHECK(std::cos(turn) > 1.0 - 1e-9);
+    helped += result.fallback;
+  }
+  CHECK(helped > 10);
+}
+
 TEST_CASE("mobile fabrik: a tool that leans from its link is turned right", "[mobile]") {
   MobileRobotParameters parameters = youbot();
   parameters.tool_tilt = std::atan(0.002 / 0.2175);
@@ -484,6 +557,11 @@ TEST_CASE("mobile fabrik: what cannot be reached is named", "[mobile]") {
   CHECK(solver.solve(good, {.x = nan}, youbot_start_joints()).status == MobileStatus::InvalidStart);
   CHECK(solver.solve(good, {.heading = infinity}, youbot_start_joints()).status ==
         MobileStatus::InvalidStart);
+  CHECK(solver.solve(good, {.heading = 1e300}, youbot_start_joints()).status ==
+        MobileStatus::InvalidStart);
+  spoiled = good;
+  spoiled.azimuth = -1e300;
+  CHECK(status(spoiled) == MobileStatus::InvalidTarget);
   // Joints beyond their limits are brought inside.
   const std::array<double, 5> beyond = {9.0, 9.0, -9.0, 9.0, 9.0};
   CHECK(solver.solve(good, {}, beyond).converged());
