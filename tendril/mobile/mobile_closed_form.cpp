@@ -211,6 +211,7 @@ MobileResult MobileClosedForm::solve(const ToolTarget& target, const PlatformPos
   result.status = mobile::begin(robot_, target, base, joints, options_.check_floor, start_);
   best_ = start_;
   result.joints = best_;
+  if (result.status == MobileStatus::InvalidStart) result.base = {};  // it may not be finite
   if (result.status != MobileStatus::Converged) return result;
   const Problem problem{.target = &target, .base = base, .joints = start_, .rule = rule};
   const mobile::PlaneCases planes =

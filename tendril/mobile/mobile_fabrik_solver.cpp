@@ -101,6 +101,7 @@ MobileResult MobileFabrikSolver::solve(const ToolTarget& target, const PlatformP
   result.status = mobile::begin(robot_, target, base, joints, options_.check_floor, start_);
   joints_ = start_;
   result.joints = joints_;
+  if (result.status == MobileStatus::InvalidStart) result.base = {};  // it may not be finite
   if (result.status != MobileStatus::Converged) return result;
   const Problem problem{.target = &target, .base = base, .joints = start_, .rule = rule};
 
@@ -119,8 +120,8 @@ MobileResult MobileFabrikSolver::solve(const ToolTarget& target, const PlatformP
     return plane.refusal == MobileStatus::Converged;
   });
   const int starts = features.starts ? kStarts : 1;
-  // Shifts to the other side first; shifts that only bring the joint above the one before it as
-  // long as nothing was met. A frozen base does not shift.
+  // First with shifts to the other side, then with shifts that bring the joint just above the one
+  // before it. A frozen base does not shift.
   const bool both_shifts = features.mirror_shift && features.starts && !rule.frozen;
   for (const double gamma : {features.mirror_shift ? 2.0 : 1.0, 1.0}) {
     for (const PlaneCase& plane : tried) {
@@ -157,6 +158,7 @@ MobileResult MobileFabrikSolver::solve(const ToolTarget& target, const PlatformP
     exact.limit_shifts = result.limit_shifts;
     exact.fallback = exact.converged();
     if (!exact.converged()) {  // the pose nearest to the target is that of the attempts
+      exact.plane = result.plane;
       exact.base = result.base;
       exact.joints = result.joints;
       exact.position_error = result.position_error;

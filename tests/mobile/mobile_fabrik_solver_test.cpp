@@ -554,7 +554,9 @@ TEST_CASE("mobile fabrik: what cannot be reached is named", "[mobile]") {
   std::array<double, 5> spoiled_start = youbot_start_joints();
   spoiled_start[2] = nan;
   CHECK(solver.solve(good, {}, spoiled_start).status == MobileStatus::InvalidStart);
-  CHECK(solver.solve(good, {.x = nan}, youbot_start_joints()).status == MobileStatus::InvalidStart);
+  const MobileResult nowhere = solver.solve(good, {.x = nan}, youbot_start_joints());
+  CHECK(nowhere.status == MobileStatus::InvalidStart);
+  CHECK(nowhere.base.x == 0.0);
   CHECK(solver.solve(good, {.heading = infinity}, youbot_start_joints()).status ==
         MobileStatus::InvalidStart);
   CHECK(solver.solve(good, {.heading = 1e300}, youbot_start_joints()).status ==
