@@ -19,7 +19,7 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 constexpr int kMaxIterations = 400;    // long first links step by the second one's length
 constexpr double kNear = 0.5;          // of `outer`: Newton and false position take over
 constexpr double kLongestStep = 2.0;   // in safe steps, while there is no bracket
-constexpr double kBendMargin = 1.5;    // of the gap's second derivative
+constexpr double kBendMargin = 1.5;    // of the second derivative the gap can have here
 constexpr double kRounding = 2.0;      // in units of the last place, of what a gap is made of
 constexpr double kStalled = 16.0;      // roundings, accepted where the bracket has closed
 constexpr int kCurvatureSamples = 16;  // along a failed module
@@ -129,9 +129,8 @@ TorusPoint next_on_torus(CurveRef curve, double s, const CurvePoint& start, cons
         found.status = MarchStatus::PathTooShort;
         return found;
       }
-      // A step of |gap| is safe whatever the curve does. Near the torus the way to the parabola
-      // that bends at twice the present rate is longer, where the curve runs along the torus or
-      // away.
+      // A step of |gap| is safe whatever the curve does. Near the torus, where the curve runs along
+      // it or away from it, the zero of a parabola above the gap is further away.
       double step = -gap.value / speed;
       if (-gap.value < kNear * outer) {
         const double bend = kBendMargin * (found.point.second.norm() + speed * speed / outer);
