@@ -15,26 +15,26 @@ using Eigen::Matrix2d;
 using Eigen::Vector2d;
 using Eigen::Vector3d;
 
-// Memory layout; from kMade on one number for each planned contact.
+// Memory layout; from kMade on one number for each planned contact, then the model's memory.
 enum Slot : std::size_t {
   kStage,
   kStageTime,
   kListTime,
-  kClock,  // since the correction's last step [s]
+  kBlocked,  // time with too much feed force [s]
+  kClock,    // since the correction's last step [s]
   kOldCurvature,
   kOldLength,
   kNewCurvature,
   kNewLength,
-  kBlocked,  // time with too much feed force [s]
-  kShiftX,   // of the model's target from the plan's [m]
-  kShiftZ,
   kAddedCurvature,  // to the list's, while feeding [1/m]
-  kRateX,           // of its error, filtered [m/s]
-  kRateZ,
+  kAddedLength,     // [kLengthScale]
+  kShiftX,          // of the model's target from the plan's [m]
+  kShiftZ,
   kErrorX,  // of the tip, at the correction's last step [m]
   kErrorZ,
-  kAddedLength,  // [kLengthScale]
-  kMade          // the model's memory follows
+  kRateX,  // of that error, filtered [m/s]
+  kRateZ,
+  kMade
 };
 
 /// A change of length by so much counts as one of the curvature by 1/m.
@@ -70,7 +70,7 @@ std::span<const SettingInfo> WrapController::settings() {
       {"feedback", "", "model",
        "how the measured tip corrects curvature and length: none; contact: by the Jacobian of the "
        "measured arm in contact; model: by an elastic model of the arm, whose obstacles move to "
-       "where they are felt"},
+       "where they are felt. Without elastic the default is contact"},
       {"passing_clearance", "m", "0.008",
        "distance at which the tip passes the planned contacts, if elastic: the body comes to lie "
        "on "
@@ -119,7 +119,10 @@ WrapController::WrapController(const ControllerContext& context)
   clamped_ = guide_length_ <= 0.0;
   inserted_ = clamped_ || settings.boolean("inserted", false);
   constexpr const char* kFeedbacks[] = {"none", "contact", "model"};
-  feedback_ = static_cast<Feedback>(settings.choice("feedback", kFeedbacks, 2));
+  feedback_ = static_cast<Feedback>(settings.choice("feedback", kFeedbacks, elastic_ ? 2 : 1));
+  if (feedback_ == Feedback::Model && !elastic_) {
+    throw ModelError("feedback = model: needs elastic = true");
+  }
   passing_clearance_ = settings.number("passing_clearance", 0.008, {.low = 0.0, .high = 1.0});
   guide_play_ = settings.number("guide_play", 0.0005, {.low = 0.0, .high = 1.0});
   locate_gain_ = settings.number("locate_gain", 0.2, {.low = 0.0, .high = 1.0});
@@ -219,7 +222,7 @@ void WrapController::plan_list(const ControllerContext& context) {
   options.curvature_rate = curvature_rate_;
   options.start_length = inserted_ ? 0.0 : std::max(0.0, arm_length_ - guide_length_);
   InsertionList list;
-  if (elastic_ && tip_path_.size() > 1) {
+  if (elastic_) {
     double length = 0.0;
     for (const PlanarArc& arc : tip_path_) length += arc.length;
     ElasticRodOptions rod;
@@ -266,27 +269,28 @@ void WrapController::reset(std::span<double> memory) const noexcept {
   if (replanner_) replanner_->reset(start_state_, memory.subspan(kMade + plan_.contacts.size()));
 }
 
-WrapController::Actuation WrapController::actuation_at(double time) const noexcept {
+/// The rows between which `time` lies, and the share of the way to the second; twice the same row
+/// beyond the ends.
+WrapController::Place WrapController::place_at(double time) const noexcept {
   const auto after = std::upper_bound(list_.begin(), list_.end(), time,
                                       [](double t, const Row& row) { return t < row.time; });
-  if (after == list_.begin()) return {list_.front().curvature, list_.front().length, 0.0, 0.0};
-  if (after == list_.end()) return {list_.back().curvature, list_.back().length, 0.0, 0.0};
-  const Row& a = *(after - 1);
-  const Row& b = *after;
+  if (after == list_.begin()) return {list_.front(), list_.front(), 0.0};
+  if (after == list_.end()) return {list_.back(), list_.back(), 0.0};
+  const Row& before = *(after - 1);
+  return {before, *after, (time - before.time) / (after->time - before.time)};
+}
+
+WrapController::Actuation WrapController::actuation_at(double time) const noexcept {
+  const auto [a, b, share] = place_at(time);
   const double span = b.time - a.time;
-  const double share = (time - a.time) / span;
+  if (span <= 0.0) return {a.curvature, a.length, 0.0, 0.0};
   return {std::lerp(a.curvature, b.curvature, share), std::lerp(a.length, b.length, share),
           (b.curvature - a.curvature) / span, (b.length - a.length) / span};
 }
 
 double WrapController::path_length_at(double time) const noexcept {
-  const auto after = std::upper_bound(list_.begin(), list_.end(), time,
-                                      [](double t, const Row& row) { return t < row.time; });
-  if (after == list_.begin()) return list_.front().path_length;
-  if (after == list_.end()) return list_.back().path_length;
-  const Row& a = *(after - 1);
-  const Row& b = *after;
-  return std::lerp(a.path_length, b.path_length, (time - a.time) / (b.time - a.time));
+  const auto [a, b, share] = place_at(time);
+  return std::lerp(a.path_length, b.path_length, share);
 }
 
 Vector2d WrapController::planned_tip(double path_length) const noexcept {

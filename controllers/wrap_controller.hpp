@@ -14,18 +14,16 @@ namespace tendril {
 /// actuation curvature is fed through its guide, round the obstacles, to a target that it does not
 /// reach freely.
 ///
-/// 1. Feed: curvature k and length L follow the list that the elastic correction of the plan gives;
-///    contacts are expected as the tip passes them.
-/// 2. Correct: k and L are changed until the measured tip is at the target,
-///
-///        (k, L) += Ki T J^T (J J^T + lambda^2 I)^-1 (target - tip)
-///
-///    with the Jacobian of an arm in contact (`ArmMeasurement::tip_response`).
+/// 1. Feed: curvature k and length L follow the list that the elastic correction of the plan gives,
+///    and what the tip error adds to it; contacts are expected as the tip passes them.
+/// 2. Correct: k and L are changed until the measured tip is at the target, by an elastic model of
+///    the arm that is told of obstacles where contacts are measured (or by the Jacobian of the
+///    measured arm, `ArmMeasurement::tip_response`).
 ///
 /// Source: docs/derivations-control.md, "Executing a plan with contacts".
 ///
-/// Memory: stage, time in it, time on the list, the correction's last two (k, L), its clock, time
-/// blocked, and for every planned contact whether it has been made.
+/// Memory: stage, time in it, on the list and blocked; the correction's clock, last two (k, L),
+/// sums and errors; for every planned contact whether it has been made; the model's memory.
 class WrapController final : public Controller {
  public:
   [[nodiscard]] static std::span<const SettingInfo> settings();
@@ -50,6 +48,11 @@ class WrapController final : public Controller {
   struct Row {
     double time, length, curvature, path_length;
   };
+  struct Place {
+    const Row& before;
+    const Row& after;
+    double share;
+  };
   /// Wanted curvature [1/m], length [m] and their rates.
   struct Actuation {
     double curvature = 0.0, length = 0.0, curvature_rate = 0.0, length_rate = 0.0;
@@ -57,6 +60,7 @@ class WrapController final : public Controller {
 
   void lay_tip_path();
   void plan_list(const ControllerContext& context);
+  [[nodiscard]] Place place_at(double time) const noexcept;
   [[nodiscard]] Actuation actuation_at(double time) const noexcept;
   [[nodiscard]] double path_length_at(double time) const noexcept;
   [[nodiscard]] Eigen::Vector2d planned_tip(double path_length) const noexcept;

@@ -209,11 +209,54 @@ TEST_CASE("wrap: too much feed force for too long stops the feed for good", "[co
   CHECK(run.command.base.feed == Approx(feed).margin(1e-3));
 }
 
+TEST_CASE("wrap: executes plans without contacts and plans as they are", "[controllers]") {
+  const ContinuumRobot robot = rod_arm();
+  WrapPlan free{.base = {}, .body_radius = kRadius, .arcs = {}, .contacts = {}, .scene = {}};
+  free.arcs.push_back({{}, 2.0, 0.5});
+  const ElasticCase elastic = elastic_cases()[3];
+  struct Case {
+    WrapPlan plan;
+    Texts texts;
+  };
+  const std::vector<Case> cases = {
+      {free, {}},
+      {free, {{"elastic", "false"}}},
+      {plan_of(elastic), {{"elastic", "false"}, {"feedback", "none"}}}};
+  for (const Case& c : cases) {
+    WrapController controller = make(robot, c.plan, c.texts);
+    ControllerRun run(controller, robot);
+    RodAtRest arm(c.plan.scene, 0.0, robot.coordinate_count());
+    double curvature = 0.0, length = 0.0;
+    for (int step = 0; step < 4000; ++step) {
+      run.update(arm.measurement);
+      run.advance();
+      arm.obey(run.command);
+      if (run.report.progress >= 1.0 && length == 0.0) {
+        length = run.command.base.feed + kSections * kSection - kGuide;
+        curvature = run.command.q[0] / kSection;
+      }
+    }
+    CHECK(run.report.progress == 1.0);
+    CHECK(run.report.status != ControllerStatus::Jammed);
+    if (c.texts.empty()) {
+      CHECK(run.report.tip_error < 1e-3);
+      continue;
+    }
+    // As planned: the last arc's curvature, the length of all arcs.
+    double planned = 0.0;
+    for (const PlanarArc& arc : c.plan.arcs) planned += arc.length;
+    CHECK(length == Approx(planned).margin(1e-3));
+    CHECK(curvature == Approx(c.plan.arcs.back().curvature).margin(1e-6));
+  }
+}
+
 TEST_CASE("wrap: what is refused, and how it is said", "[controllers]") {
   const WrapPlan plan = plan_of(elastic_cases()[4]);
   CHECK(refusal(plan, {}) == "accepted");
   CHECK_THAT(refusal(plan, {{"feedback", "some"}}),
              Catch::Contains("feedback = some: must be one of"));
+  CHECK_THAT(refusal(plan, {{"elastic", "false"}, {"feedback", "model"}}),
+             Catch::Contains("feedback = model: needs elastic = true"));
   CHECK_THAT(refusal(plan, {{"speed", "0"}}), Catch::Contains("speed = 0: must be"));
   CHECK_THAT(refusal(plan, {}, 0.5), Catch::Contains("plan: needs a length of"));
   WrapPlan thick = plan;
