@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "apps/host/experiment.hpp"
 #include "apps/host/plan_file.hpp"
 #include "apps/host/scene.hpp"
 #include "tendril/mjcf/robot_file.hpp"
@@ -18,7 +19,8 @@ constexpr double kWritten = 1e-4;  // the robot file has four digits
 }
 
 TEST_CASE("grasp scene: the arm starts in the planned arcs, round the planned post", "[scenes]") {
-  const PlanFile plan = load_plan("scenes/plans/grasp_post.toml");
+  const char* file = "scenes/plans/grasp_post.toml";
+  const PlanFile plan = parse_plan(read_text_file(file), file);
   GraspPlanner planner(plan.options);
   const GraspResult& result = planner.plan(plan.scene, plan.contacts, plan.base, *plan.grasp);
   REQUIRE(result.status == WrapStatus::Solved);
