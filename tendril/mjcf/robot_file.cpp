@@ -10,6 +10,8 @@
 #include <numeric>
 #include <sstream>
 
+#include "tendril/mjcf/controller_table.hpp"
+#include "tendril/mjcf/overrides.hpp"
 #include "tendril/mjcf/toml_fields.hpp"
 #include "tendril/model_error.hpp"
 
@@ -17,12 +19,16 @@ namespace tendril {
 namespace {
 
 using mjcf_detail::Allowed;
+using mjcf_detail::ensured_table;
 using mjcf_detail::Fields;
 using mjcf_detail::kLargestNumber;
 using mjcf_detail::kNotNegative;
 using mjcf_detail::kPositive;
 using mjcf_detail::Lines;
+using mjcf_detail::override_value;
 using mjcf_detail::parse_toml;
+using mjcf_detail::read_controller;
+using mjcf_detail::sub_table;
 
 constexpr std::array<std::string_view, 9> kTopKeys{"kind",    "name",           "compliance",
                                                    "planar",  "self_collision", "base",
@@ -66,15 +72,6 @@ constexpr double kSmallestInertia = 1e-14;  // [kg m^2]
 template <std::size_t n>
 bool is_known(const std::array<std::string_view, n>& keys, std::string_view key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
-}
-
-/// The table under `key` of the top level, or an empty one.
-const toml::table& sub_table(const Fields& top, std::string_view key) {
-  static const toml::table empty;
-  const toml::node* node = top.table().get(key);
-  if (node == nullptr) return empty;
-  if (!node->is_table()) top.refuse(key, fmt::format("must be a table, [{}]", key));
-  return *node->as_table();
 }
 
 SectionParameters read_parameters(const Fields& fields) {
@@ -187,66 +184,6 @@ StartPose read_start(const Fields& fields, double feed_limit,
   return start;
 }
 
-/// NAME of a setting `{ file = "NAME" }`; empty if it is none.
-std::string file_of(const toml::node& node) {
-  const toml::table* table = node.as_table();
-  if (table == nullptr || table->size() != 1) return {};
-  return (*table)["file"].value_or(std::string());
-}
-
-/// Appends the config text of a setting's value; arrays are flattened.
-void append_setting(const Fields& fields, std::string_view key, const toml::node& node,
-                    std::string& text) {
-  if (const toml::array* array = node.as_array()) {
-    for (const toml::node& element : *array) append_setting(fields, key, element, text);
-    return;
-  }
-  if (!text.empty()) text += ' ';
-  if (const auto integer = node.as_integer()) {
-    text += fmt::format("{}", integer->get());
-  } else if (const auto number = node.as_floating_point()) {
-    if (!std::isfinite(number->get())) fields.refuse(key, "must be finite");
-    text += fmt::format("{}", number->get());
-  } else if (const auto boolean = node.as_boolean()) {
-    text += boolean->get() ? "true" : "false";
-  } else if (const auto string = node.as_string()) {
-    text += string->get();
-  } else {
-    fields.refuse(
-        key, "must be a string, a number, true, false, a list of these, or { file = \"NAME\" }");
-  }
-}
-
-ControllerConfig read_controller(const Fields& fields) {
-  ControllerConfig controller;
-  controller.plugin = fields.text("plugin", "");
-  if (controller.plugin.empty()) {
-    fields.refuse("plugin", "is missing, must name a plugin, such as \"tendril.reach\"");
-  }
-  if (fields.has("robot")) fields.refuse("robot", "this key is reserved for the robot itself");
-
-  // A TOML table is sorted by key; the plugin gets its settings in the order of the text.
-  std::vector<std::pair<std::string_view, const toml::node*>> in_order;
-  for (const auto& [key, node] : fields.table()) {
-    if (key.str() != "plugin") in_order.emplace_back(key.str(), &node);
-  }
-  std::stable_sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) {
-    const auto& p = a.second->source().begin;
-    const auto& q = b.second->source().begin;
-    return std::pair(p.line, p.column) < std::pair(q.line, q.column);
-  });
-  for (const auto& [key, node] : in_order) {
-    if (std::string file = file_of(*node); !file.empty()) {
-      controller.files.emplace_back(std::string(key), std::move(file));
-      continue;
-    }
-    std::string value;
-    append_setting(fields, key, *node, value);
-    controller.settings.emplace_back(std::string(key), std::move(value));
-  }
-  return controller;
-}
-
 Compliance read_compliance(const Fields& top) {
   const std::string compliance = top.text("compliance", "section");
   if (compliance != "section" && compliance != "link") {
@@ -258,12 +195,12 @@ Compliance read_compliance(const Fields& top) {
 void check_kind(const Fields& top) {
   const std::string kind = top.text("kind", "continuum");
   if (kind == "continuum") return;
-  if (kind == "snake" || kind == "mobile") {
-    top.refuse("kind",
-               "must be \"continuum\"; \"snake\" and \"mobile\" are not supported by this version");
+  if (kind == "mobile") {
+    top.refuse("kind", "must be \"continuum\"; \"mobile\" is not supported by this version");
   }
+  if (kind == "snake") top.refuse("kind", "must be \"continuum\"; this file is a snake");
   if (kind == "tube") top.refuse("kind", "must be \"continuum\"; this file is a tube");
-  top.refuse("kind", "must be \"continuum\"");
+  top.refuse("kind", "must be \"continuum\" or \"snake\"");
 }
 
 RobotDescription read_robot(const toml::table& table, std::string_view text,
@@ -328,29 +265,6 @@ RobotDescription read_robot(const toml::table& table, std::string_view text,
 }
 
 // ---- overrides
-
-/// The TOML value that an override's text stands for, as the only entry `value` of a table.
-toml::table override_value(const RobotOverride& change, const std::string& file_name) {
-  try {
-    toml::table table = toml::parse("value = " + change.value);
-    if (table.size() == 1) return table;
-  } catch (const toml::parse_error&) {
-    // Not a TOML value: a bare word, if it looks like one.
-  }
-  const bool is_word =
-      !change.value.empty() && change.value.find_first_of("\"'[]{}=#,\n\r\t ") == std::string::npos;
-  if (!is_word) {
-    throw ModelError(fmt::format("{}: {} = {}: must be a TOML value or a bare word", file_name,
-                                 change.key, change.value));
-  }
-  return toml::table{{"value", change.value}};
-}
-
-/// The table `key` of the top level, added if the text has none.
-toml::table& ensured_table(toml::table& top, std::string_view key) {
-  if (!top.contains(key)) top.insert(key, toml::table{});
-  return *top.get(key)->as_table();
-}
 
 /// The tables that the first parts of an override's key name, and the key inside them.
 struct OverrideTarget {
@@ -425,17 +339,7 @@ RobotDescription parse_robot(std::string_view toml, const std::string& file_name
 }
 
 void read_setting_files(RobotDescription& robot, const std::filesystem::path& folder) {
-  for (const auto& [key, name] : robot.controller.files) {
-    std::string text;
-    try {
-      text = mjcf_detail::read_text(folder / name);
-    } catch (const ModelError& error) {
-      throw ModelError(
-          fmt::format("controller: {} = {{ file = \"{}\" }}: {}", key, name, error.what()));
-    }
-    robot.controller.settings.emplace_back(key, std::move(text));
-  }
-  robot.controller.files.clear();
+  mjcf_detail::read_setting_files(robot.controller, folder);
 }
 
 RobotDescription load_robot(const std::filesystem::path& file) {

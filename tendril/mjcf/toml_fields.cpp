@@ -123,6 +123,14 @@ std::vector<double> Fields::numbers(std::string_view key, const Allowed& each) c
   return values;
 }
 
+const toml::table& sub_table(const Fields& top, std::string_view key) {
+  static const toml::table empty;
+  const toml::node* node = top.table().get(key);
+  if (node == nullptr) return empty;
+  if (!node->is_table()) top.refuse(key, fmt::format("must be a table, [{}]", key));
+  return *node->as_table();
+}
+
 std::string joined(std::span<const std::string_view> words) {
   std::string text;
   for (const std::string_view word : words) {

@@ -76,6 +76,9 @@ class Fields {
   Lines lines_;
 };
 
+/// The table under `key` of the top level, or an empty one; anything else is refused.
+[[nodiscard]] const toml::table& sub_table(const Fields& top, std::string_view key);
+
 /// The words joined by ", ".
 [[nodiscard]] std::string joined(std::span<const std::string_view> words);
 

@@ -43,7 +43,7 @@ TEST_CASE("robot file: what is refused, and how it is said", "[mjcf]") {
       {"unknown key", section("stiffness = 1"), "arm.toml:4: section 1: unknown key 'stiffness'"},
       {"unknown top key", "sectons = 1\n" + kSection, "arm.toml:1: unknown key 'sectons'"},
       {"unknown base key", kSection + "[base]\nlift = 1\n", "arm.toml:5: base: unknown key 'lift'"},
-      {"snake", "kind = \"snake\"\n" + kSection, "arm.toml:1: kind = "},
+      {"snake", "kind = \"snake\"\n" + kSection, "arm.toml:1: kind = 'snake': must be"},
       {"mobile", "kind = \"mobile\"\n", "arm.toml:1: kind = "},
       {"no length", "[[section]]\nbend_limit = 1.0\n", "arm.toml:1: section 1: constant_length"},
       {"no bend limit", "[[section]]\nconstant_length = 0.1\n",
@@ -115,7 +115,7 @@ TEST_CASE("robot file: what is refused, and how it is said", "[mjcf]") {
 }
 
 TEST_CASE("robot file: kinds of later versions are named as such", "[mjcf]") {
-  CHECK_THAT(refusal("kind = \"snake\"\n"), Contains("not supported by this version"));
+  CHECK_THAT(refusal("kind = \"mobile\"\n"), Contains("not supported by this version"));
 }
 
 TEST_CASE("robot file: a section of lengths and a limit has the documented defaults", "[mjcf]") {
