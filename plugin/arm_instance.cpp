@@ -16,18 +16,9 @@ namespace tendril {
 namespace {
 
 using Eigen::Vector3d;
-using ConstVector3 = Eigen::Map<const Vector3d>;
-using ConstMatrix3 = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>;
 
 Settings read_settings(const mjModel* m, int instance, const ControllerKind& kind) {
-  std::vector<std::pair<std::string, std::string>> values;
-  const auto read = [&](const char* name) {
-    if (const char* text = mj_getPluginConfig(m, instance, name); text && *text)
-      values.emplace_back(name, text);
-  };
-  for (const SettingInfo& setting : kind.settings) read(setting.name);
-  for (const char* name : {"robot", "gravity_compensation", "velocity_feed_forward"}) read(name);
-  return Settings(std::move(values));
+  return read_settings(m, instance, kind.settings, kCommonArmSettings);
 }
 
 RobotDescription read_robot(const Settings& settings) {
@@ -59,25 +50,6 @@ ControllerContext controller_context(const RobotDescription& description,
   return context;
 }
 
-/// Name of the target body: as set, else the controller's default ("": it needs none).
-std::string_view target_name(const Settings& settings, const ControllerKind& kind) {
-  if (settings.has("target")) return settings.text("target");
-  for (const SettingInfo& setting : kind.settings) {
-    if (std::string_view(setting.name) == "target") return setting.default_value;
-  }
-  return {};
-}
-
-/// "A_" of instance "A_controller"; attaching prefixes the instance and the elements alike, but not
-/// the config strings.
-std::string prefix_of(const mjModel* m, int instance) {
-  const char* name = mj_id2name(m, mjOBJ_PLUGIN, instance);
-  const std::string_view text = name ? name : "";
-  const std::string_view suffix = names::kController;
-  return text.ends_with(suffix) ? std::string(text.substr(0, text.size() - suffix.size()))
-                                : std::string();
-}
-
 /// The scene's obstacles, if the controller has the setting `avoidance` and it is on.
 std::optional<SceneObstacles> read_obstacles(const mjModel* m, const std::string& prefix,
                                              const Settings& settings,
@@ -88,19 +60,10 @@ std::optional<SceneObstacles> read_obstacles(const mjModel* m, const std::string
   return SceneObstacles(m, base, settings.text("obstacles"), largest_radius(description));
 }
 
-/// Name of a plugin sensor without the instance's prefix.
-std::string_view sensor_quantity_name(const mjModel* m, int instance, int sensor) {
-  const char* name = mj_id2name(m, mjOBJ_SENSOR, sensor);
-  std::string_view text = name ? name : "";
-  const std::string prefix = prefix_of(m, instance);
-  if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
-  return text;
-}
-
 }  // namespace
 
 ArmInstance::ArmInstance(const mjModel* m, int instance, const ControllerKind& kind)
-    : prefix_(prefix_of(m, instance)),
+    : prefix_(instance_prefix(m, instance)),
       instance_(instance),
       state_address_(m->plugin_stateadr[instance]),
       measurement_(0),
@@ -122,18 +85,8 @@ ArmInstance::ArmInstance(const mjModel* m, int instance, const ControllerKind& k
   if (robot_->base().feed_limit > 0.0) feed_ = bind_base(m, names::kFeed);
   if (robot_->base().spin) spin_ = bind_base(m, names::kSpin);
 
-  const std::string_view target = target_name(settings, kind);
-  if (!target.empty()) {
-    // The target belongs to the scene: its name is as written, not prefixed.
-    target_body_ = mj_name2id(m, mjOBJ_BODY, std::string(target).c_str());
-    if (target_body_ < 0)
-      throw ModelError("target = " + std::string(target) +
-                       ": must be the name of a mocap body of the scene; there is no such body");
-    target_mocap_ = m->body_mocapid[target_body_];
-    if (target_mocap_ < 0)
-      throw ModelError("target = " + std::string(target) +
-                       ": must be a mocap body (mocap=\"true\")");
-  }
+  const std::string_view target = target_name(settings, kind.settings);
+  if (!target.empty()) target_mocap_ = target_mocap(m, target);
 
   const double infinity = std::numeric_limits<double>::infinity();
   double feed_force_limit = infinity;
@@ -167,7 +120,7 @@ int ArmInstance::state_size(const mjModel* m, int instance, const ControllerKind
   const Settings settings = read_settings(m, instance, kind);
   const RobotDescription description = read_robot(settings);
   const ContinuumRobot robot = description.kinematics();
-  const auto obstacles = read_obstacles(m, prefix_of(m, instance), settings, description);
+  const auto obstacles = read_obstacles(m, instance_prefix(m, instance), settings, description);
   const auto controller =
       kind.make(controller_context(description, robot, settings, m->opt.timestep,
                                    std::numeric_limits<double>::infinity(), obstacles));
@@ -188,12 +141,7 @@ int ArmInstance::sensor_dimension(const mjModel* m, int instance, int sensor,
 }
 
 int ArmInstance::require(const mjModel* m, mjtObj type, const std::string& name) const {
-  const int id = mj_name2id(m, type, (prefix_ + name).c_str());
-  if (id < 0) {
-    throw ModelError(std::string(mju_type2Str(type)) + " " + prefix_ + name +
-                     ": missing: the model must hold the arm that the setting robot describes");
-  }
-  return id;
+  return require_element(m, type, prefix_ + name);
 }
 
 void ArmInstance::bind_section(const mjModel* m, const RobotDescription& description, int i,
@@ -298,7 +246,8 @@ void ArmInstance::reset(mjtNum* plugin_state) noexcept {
   std::copy(next_state_.begin(), next_state_.end(), plugin_state);
 }
 
-void ArmInstance::copy_scratch(const ArmInstance& source) noexcept {
+void ArmInstance::copy_scratch(const PluginInstance& other) noexcept {
+  const auto& source = static_cast<const ArmInstance&>(other);
   fault_told_ = source.fault_told_;
   measurement_ = source.measurement_;
   if (obstacles_) measurement_.obstacles = &obstacles_->obstacles();
@@ -581,31 +530,6 @@ namespace {
 constexpr float kTargetColour[4] = {0.95f, 0.35f, 0.15f, 0.9f};
 constexpr float kPathColour[4] = {0.95f, 0.75f, 0.1f, 0.8f};
 constexpr float kPlanColour[4] = {0.1f, 0.45f, 0.95f, 0.9f};
-
-mjvGeom* next_geom(mjvScene* scene) {
-  return scene->ngeom < scene->maxgeom ? scene->geoms + scene->ngeom : nullptr;
-}
-
-void draw_sphere(mjvScene* scene, const Vector3d& p, double radius, const float colour[4]) {
-  mjvGeom* geom = next_geom(scene);
-  if (!geom) return;
-  const mjtNum size[3] = {radius, radius, radius};
-  mjv_initGeom(geom, mjGEOM_SPHERE, size, p.data(), nullptr, colour);
-  geom->category = mjCAT_DECOR;
-  ++scene->ngeom;
-}
-
-void draw_line(mjvScene* scene, std::span<const Vector3d> points, double radius,
-               const float colour[4]) {
-  for (std::size_t i = 1; i < points.size(); ++i) {
-    mjvGeom* geom = next_geom(scene);
-    if (!geom) return;
-    mjv_initGeom(geom, mjGEOM_CAPSULE, nullptr, nullptr, nullptr, colour);
-    mjv_connector(geom, mjGEOM_CAPSULE, radius, points[i - 1].data(), points[i].data());
-    geom->category = mjCAT_DECOR;
-    ++scene->ngeom;
-  }
-}
 
 }  // namespace
 

@@ -12,15 +12,18 @@
 #include "controllers/controller.hpp"
 #include "plugin/contact_response.hpp"
 #include "plugin/controller_plugin.hpp"
+#include "plugin/plugin_instance.hpp"
 #include "plugin/scene_obstacles.hpp"
 #include "tendril/mjcf/robot_file.hpp"
 
 namespace tendril {
 
-/// One plugin instance bound to one arm of one model: reads mjData, calls the controller, writes
-/// the setpoints of the arm's servos. What influences the future is in `plugin_state`; this object
-/// holds the binding to the model (rebuilt from it) and scratch.
-class ArmInstance {
+/// Settings of every arm's controller besides its own.
+inline constexpr const char* kCommonArmSettings[] = {"robot", "gravity_compensation",
+                                                     "velocity_feed_forward"};
+
+/// An instance for a continuum arm.
+class ArmInstance final : public PluginInstance {
  public:
   /// Size of the instance's plugin_state: the controller's memory and the instance's own, from
   /// the configuration alone. Throws ModelError.
@@ -33,17 +36,13 @@ class ArmInstance {
   /// Throws ModelError naming the setting or the element of the model that is wrong.
   ArmInstance(const mjModel* m, int instance, const ControllerKind& kind);
 
-  void reset(mjtNum* plugin_state) noexcept;
-  /// Measures, updates, writes ctrl; leaves plugin_state alone. Throws what the controller throws,
-  /// and when its command is not finite.
-  void compute(const mjModel* m, mjData* d);
-  void advance(const mjModel* m, mjData* d) noexcept;  ///< plugin_state becomes what compute found
-  void write_sensors(const mjModel* m, mjData* d) const noexcept;
-  void visualize(const mjModel* m, mjData* d, mjvScene* scene) const;
-  void copy_scratch(const ArmInstance& source) noexcept;
-  /// The controller failed in this step. From the next advance on, plugin_state says so: ctrl and
-  /// memory stay as they are until a reset or an older state. Returns whether it is the first time.
-  bool set_fault(const mjData* d) noexcept;
+  void reset(mjtNum* plugin_state) noexcept override;
+  void compute(const mjModel* m, mjData* d) override;
+  void advance(const mjModel* m, mjData* d) noexcept override;
+  void write_sensors(const mjModel* m, mjData* d) const noexcept override;
+  void visualize(const mjModel* m, mjData* d, mjvScene* scene) const override;
+  void copy_scratch(const PluginInstance& other) noexcept override;
+  bool set_fault(const mjData* d) noexcept override;
 
  private:
   /// A hinge or slide with its part of the section's bend or length.
@@ -136,7 +135,7 @@ class ArmInstance {
   std::unique_ptr<ContinuumRobot> robot_;
   std::unique_ptr<Controller> controller_;
   int instance_, state_address_;
-  int base_body_ = -1, tip_site_ = -1, target_body_ = -1, target_mocap_ = -1;
+  int base_body_ = -1, tip_site_ = -1, target_mocap_ = -1;
   bool gravity_compensation_ = true, velocity_feed_forward_ = true;
   std::optional<SceneObstacles> obstacles_;  // where the controller asks for them
   std::vector<Coordinate> coordinates_;

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "controllers/controller.hpp"
+#include "controllers/snake_controller.hpp"
 
 namespace tendril {
 
@@ -16,10 +17,18 @@ struct ControllerKind {
   std::unique_ptr<Controller> (*make)(const ControllerContext& context);
 };
 
+/// A kind of controller for snakes.
+struct SnakeControllerKind {
+  const char* name;                       ///< plugin name, "tendril.snake"
+  std::span<const SettingInfo> settings;  ///< its config keys
+  std::unique_ptr<SnakeController> (*make)(const SnakeContext& context);
+};
+
 /// Registers a controller kind as a MuJoCo plugin; call it from `mjPLUGIN_LIB_INIT`. `kind` must
 /// live as long as the program. Refuses (with a warning) an engine whose version is not the one
 /// that this library was built for.
 void register_controller_kind(const ControllerKind& kind);
+void register_controller_kind(const SnakeControllerKind& kind);
 
 /// The one registration line of a controller class `C` with `static std::span<const SettingInfo>
 /// settings()` and a constructor from ControllerContext:

@@ -1,6 +1,7 @@
 #include <mujoco/mujoco.h>
 
 #include "controllers/follow_controller.hpp"
+#include "controllers/gait_controller.hpp"
 #include "controllers/reach_controller.hpp"
 #include "controllers/wind_controller.hpp"
 #include "controllers/wrap_controller.hpp"
@@ -15,4 +16,10 @@ mjPLUGIN_LIB_INIT(tendril) {
   tendril::register_controller_kind(follow);
   tendril::register_controller<tendril::WindController>("tendril.wind");
   tendril::register_controller<tendril::WrapController>("tendril.wrap");
+  static const tendril::SnakeControllerKind snake{
+      "tendril.snake", tendril::GaitController::settings(),
+      [](const tendril::SnakeContext& context) -> std::unique_ptr<tendril::SnakeController> {
+        return std::make_unique<tendril::GaitController>(context);
+      }};
+  tendril::register_controller_kind(snake);
 }

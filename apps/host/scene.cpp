@@ -8,15 +8,16 @@
 #include <cmath>
 #include <cstdlib>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <sstream>
 #include <utility>
 
 #include "apps/host/engine_log.hpp"
 #include "apps/host/experiment.hpp"
-#include "tendril/mjcf/continuum_model.hpp"
+#include "tendril/mjcf/model_file.hpp"
 #include "tendril/mjcf/robot_file.hpp"
-#include "tendril/mjcf/tube_file.hpp"
+#include "tendril/mjcf/snake_file.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::host {
@@ -175,11 +176,8 @@ ModelFile read_model_file(std::string name, fs::path path,
   file.text = read_text_file(file.path);
   file.kind = kind_of(file.text);
   const std::string shown = file.path.string();
-  if (file.kind == "tube") {
-    (void)parse_tube(file.text, shown);
-    return file;
-  }
-  (void)parse_robot(file.text, shown);
+  (void)model_controller(file.text, shown);
+  if (file.kind == "tube") return file;
   for (const RobotOverride& change : overrides) {
     if (change.key != "controller.plugin") continue;
     const std::string plugin_name = setting_word({.key = change.key, .value = change.value});
@@ -187,8 +185,8 @@ ModelFile read_model_file(std::string name, fs::path path,
       file.text = without_foreign_settings(file.text, *plugin);
     }
   }
-  if (!overrides.empty()) file.text = with_overrides(file.text, overrides, shown);
-  const std::string controller = parse_robot(file.text, shown).controller.plugin;
+  if (!overrides.empty()) file.text = model_with_overrides(file.text, overrides, shown);
+  const std::string controller = model_controller(file.text, shown).plugin;
   if (!controller.empty() && mjp_getPlugin(controller.c_str(), nullptr) == nullptr) {
     throw ModelError(fmt::format("{}: controller.plugin: {}: must be a loaded plugin: {}", shown,
                                  controller, known_controllers()));
@@ -227,7 +225,7 @@ const char* integrator_name(int integrator) {
 /// Options of the MJCF that a robot stands for.
 std::optional<mjOption> wanted_options(const ModelFile& file) {
   if (file.kind == "tube") return std::nullopt;
-  const std::string mjcf = continuum_mjcf(parse_robot(file.text, file.path.string()));
+  const std::string mjcf = model_file_mjcf(file.text, file.path.string());
   char error[kErrorSize] = "";
   const SpecPtr spec(mj_parseXMLString(mjcf.c_str(), nullptr, error, kErrorSize));
   if (!spec) throw ModelError(fmt::format("{}: {}", file.path.string(), one_line(error)));
@@ -260,9 +258,8 @@ void check_options(const mjOption& scene, const ModelFile& file, const std::stri
 
 // ---- a lone robot ------------------------------------------------------------------------------
 
-/// Light, camera and target round a robot that stands at the world's origin.
-void furnish(mjSpec& spec, const RobotDescription& robot) {
-  const double reach = robot.kinematics().max_length() + robot.base.feed_limit;
+/// Light and camera for what reaches this far from the world's origin.
+void light_up(mjSpec& spec, double reach) {
   mjsBody* const world = mjs_findBody(&spec, "world");
   mjsLight* const light = mjs_addLight(world, nullptr);
   const double light_position[3] = {0.5 * reach, -reach, 2.0 * reach + 1.0};
@@ -277,17 +274,15 @@ void furnish(mjSpec& spec, const RobotDescription& robot) {
   std::copy_n(along_x, 4, camera->quat);
   spec.visual.global.offwidth = 1920;
   spec.visual.global.offheight = 1080;
+}
 
-  for (const auto& [key, target] : robot.controller.settings) {
+/// The mocap body that the controller names as its target, unless there is one.
+void add_target(mjSpec& spec, const ControllerConfig& controller, const double (&position)[3]) {
+  for (const auto& [key, target] : controller.settings) {
     if (key != "target" || mjs_findBody(&spec, target.c_str()) != nullptr) continue;
-    double length = 0.0;
-    for (const SectionParameters& section : robot.sections) {
-      length += section.length + 0.5 * section.variable_length;
-    }
-    mjsBody* const body = mjs_addBody(world, nullptr);
+    mjsBody* const body = mjs_addBody(mjs_findBody(&spec, "world"), nullptr);
     mjs_setName(body->element, target.c_str());
     body->mocap = 1;
-    const double position[3] = {0.1 * length, 0.0, 0.95 * length};
     std::copy_n(position, 3, body->pos);
     mjsGeom* const sphere = mjs_addGeom(body, nullptr);
     sphere->type = mjGEOM_SPHERE;
@@ -296,6 +291,32 @@ void furnish(mjSpec& spec, const RobotDescription& robot) {
     const float colour[4] = {0.9f, 0.3f, 0.2f, 0.5f};
     std::copy_n(colour, 4, sphere->rgba);
   }
+}
+
+/// Light, camera and target round an arm that stands at the world's origin.
+void furnish(mjSpec& spec, const RobotDescription& robot) {
+  light_up(spec, robot.kinematics().max_length() + robot.base.feed_limit);
+  double length = 0.0;
+  for (const SectionParameters& section : robot.sections) {
+    length += section.length + 0.5 * section.variable_length;
+  }
+  add_target(spec, robot.controller, {0.1 * length, 0.0, 0.95 * length});
+}
+
+/// Light, camera, target and, for a free snake, the floor that it lies on.
+void furnish(mjSpec& spec, const SnakeDescription& snake) {
+  const double length =
+      std::accumulate(snake.link_lengths.begin(), snake.link_lengths.end(), snake.feed_limit);
+  light_up(spec, length);
+  add_target(spec, snake.controller, {2.0 * length, length, 0.0});
+  if (snake.base != SnakeBase::Free && !snake.scales) return;
+  mjsGeom* const floor = mjs_addGeom(mjs_findBody(&spec, "world"), nullptr);
+  mjs_setName(floor->element, snake.scales ? snake.scales->floor.c_str() : "floor");
+  floor->type = mjGEOM_PLANE;
+  floor->size[0] = floor->size[1] = 10.0 * length;
+  floor->size[2] = 0.01;
+  const float colour[4] = {0.8f, 0.82f, 0.85f, 1.0f};
+  std::copy_n(colour, 4, floor->rgba);
 }
 
 // ---- settings of the compiled model ------------------------------------------------------------
@@ -581,7 +602,9 @@ Scene load_scene(const fs::path& file, std::span<const Setting> settings) {
     scene.source_files[models.front().name] = models.front().text;
     files.add(name, models.front().text);
     spec.reset(mj_parse(name.c_str(), nullptr, files.get(), error, kErrorSize));
-    if (spec && models.front().kind != "tube") {
+    if (spec && models.front().kind == "snake") {
+      furnish(*spec, parse_snake(models.front().text, name));
+    } else if (spec && models.front().kind != "tube") {
       furnish(*spec, parse_robot(models.front().text, name));
     }
   } else {

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "controllers/follow_controller.hpp"
+#include "controllers/gait_controller.hpp"
 #include "controllers/reach_controller.hpp"
 #include "controllers/wind_controller.hpp"
 #include "controllers/wrap_controller.hpp"
@@ -56,6 +57,9 @@ TEST_CASE("plugin README: has every setting with unit, default and meaning", "[p
   const std::string follow = section(text, "### `tendril.follow`");
   for (const SettingInfo& info : FollowController::settings())
     CHECK_THAT(follow, Catch::Contains(row(info)));
+  const std::string snake = section(text, "### `tendril.snake`");
+  for (const SettingInfo& info : GaitController::settings())
+    CHECK_THAT(snake, Catch::Contains(row(info)));
   const std::string wind = section(text, "### `tendril.wind`");
   for (const SettingInfo& info : WindController::settings())
     CHECK_THAT(wind, Catch::Contains(row(info)));

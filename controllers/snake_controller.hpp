@@ -1,0 +1,81 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <Eigen/Geometry>
+#include <span>
+#include <vector>
+
+#include "controllers/controller.hpp"
+#include "controllers/settings.hpp"
+
+namespace tendril {
+
+/// What a controller sees of a snake in one step; world frame, SI units. `n` is the number of
+/// joints.
+struct SnakeMeasurement {
+  double time = 0.0;                                         ///< simulated time [s]
+  double timestep = 0.0;                                     ///< [s]
+  Eigen::VectorXd q;                                         ///< n: joint angles [rad]
+  double feed = 0.0;                                         ///< of the carriage [m]; 0 without one
+  Eigen::Isometry3d X_WT = Eigen::Isometry3d::Identity();    ///< tail end of link 0, x forward
+  Eigen::Isometry3d X_WE = Eigen::Isometry3d::Identity();    ///< head end of the last link
+  Eigen::Vector3d center_of_mass = Eigen::Vector3d::Zero();  ///< [m]
+  double upright = 1.0;  ///< mean over the links of the cosine between their z axes and the world's
+  bool has_target = false;                         ///< a target body is configured
+  Eigen::Vector3d p_WG = Eigen::Vector3d::Zero();  ///< its position [m]
+
+  explicit SnakeMeasurement(int n) : q(Eigen::VectorXd::Zero(n)) {}
+};
+
+/// What a controller asks for in one step: set points of the position servos.
+struct SnakeCommand {
+  Eigen::VectorXd q;  ///< n [rad]; the servos keep them inside the joint limits
+  double feed = 0.0;  ///< of the carriage [m]
+
+  explicit SnakeCommand(int n) : q(Eigen::VectorXd::Zero(n)) {}
+};
+
+/// What a controller tells about one step; becomes sensor data.
+struct SnakeReport {
+  ControllerStatus status = ControllerStatus::Working;
+  double progress = 0.0;    ///< of the task, 0..1
+  double path_error = 0.0;  ///< distance from the path that the task has now [m]
+  double speed = 0.0;       ///< of the centre of mass, mean over the last period [m/s]
+  double heading = 0.0;     ///< direction from tail to head about the world's z, mean over the last
+                            ///< period [rad]
+  double advance = 0.0;     ///< way of the centre of mass along the world's x axis [m]
+  double rise = 0.0;        ///< way of the centre of mass upwards [m]
+  double slip = 0.0;        ///< largest change of `rise` during a hold on a pole [m]
+  int goals = 0;            ///< goals reached
+  Eigen::Vector3d target = Eigen::Vector3d::Zero();  ///< where the task goes now [m]
+};
+
+/// A controller of a snake: measured state in, joint angles out, once per step. Memory, purity and
+/// failures are as for `Controller`.
+class SnakeController {
+ public:
+  virtual ~SnakeController() = default;
+
+  [[nodiscard]] virtual int memory_size() const noexcept = 0;
+  /// Fills the memory with its start values.
+  virtual void reset(std::span<double> memory) const noexcept = 0;
+  /// One step: `command` and `report` come in as default values, `next_memory` as a copy of
+  /// `memory`.
+  virtual void update(const SnakeMeasurement& measurement, std::span<const double> memory,
+                      std::span<double> next_memory, SnakeCommand& command,
+                      SnakeReport& report) = 0;
+};
+
+/// What a snake's controller is made from; it lives only during the call.
+struct SnakeContext {
+  std::span<const double> link_lengths;  ///< a_0 .. a_n [m]; a_0 is 0 for a carriage
+  double joint_limit;                    ///< [rad]
+  double radius;                         ///< of the links [m]
+  bool is_free;                          ///< no carriage
+  const Settings& settings;
+  double timestep;  ///< of the simulation [s]
+
+  [[nodiscard]] int joints() const noexcept { return static_cast<int>(link_lengths.size()) - 1; }
+};
+
+}  // namespace tendril

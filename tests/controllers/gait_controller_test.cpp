@@ -1,0 +1,298 @@
+#include "controllers/gait_controller.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tendril/model_error.hpp"
+#include "tests/support/allocation_counter.hpp"
+
+using namespace tendril;
+using namespace tendril::test;
+using Texts = std::vector<std::pair<std::string, std::string>>;
+
+namespace {
+
+constexpr double kPi = std::numbers::pi;
+constexpr int kJoints = 16;
+constexpr double kTimestep = 0.005;
+
+GaitController make(Texts texts) {
+  const Settings settings(std::move(texts));
+  const std::vector<double> lengths(kJoints + 1, 0.06);
+  return GaitController({.link_lengths = lengths,
+                         .joint_limit = kPi / 2.0,
+                         .radius = 0.025,
+                         .is_free = true,
+                         .settings = settings,
+                         .timestep = kTimestep});
+}
+
+/// A snake without physics: the joints are where they are told to be, and the body is a point with
+/// a heading that moves as the gait's steering asks.
+class PointSnake {
+ public:
+  explicit PointSnake(GaitController controller)
+      : controller_(std::move(controller)),
+        memory_(static_cast<std::size_t>(controller_.memory_size())),
+        next_(memory_.size()) {
+    controller_.reset(memory_);
+  }
+
+  void step() {
+    measurement.timestep = kTimestep;
+    measurement.X_WT.translation() = place - 0.4 * along();
+    measurement.X_WE.translation() = place + 0.4 * along();
+    measurement.center_of_mass = place;
+    std::copy(memory_.begin(), memory_.end(), next_.begin());
+    command = SnakeCommand(kJoints);
+    report = {};
+    controller_.update(measurement, memory_, next_, command, report);
+    memory_ = next_;
+    largest_step = std::max(largest_step, (command.q - measurement.q).cwiseAbs().maxCoeff());
+    measurement.q = command.q;
+    measurement.time += kTimestep;
+  }
+  void run(double duration) {
+    for (double t = 0.0; t < duration; t += kTimestep) step();
+  }
+  [[nodiscard]] Eigen::Vector3d along() const {
+    return {std::cos(heading), std::sin(heading), 0.0};
+  }
+  /// How much the first yaw joint moved in the last run [rad], by sampling.
+  [[nodiscard]] double swing(double duration) {
+    double low = 10.0, high = -10.0;
+    for (double t = 0.0; t < duration; t += kTimestep) {
+      step();
+      low = std::min(low, command.q[0]);
+      high = std::max(high, command.q[0]);
+    }
+    return high - low;
+  }
+
+  SnakeMeasurement measurement{kJoints};
+  SnakeCommand command{kJoints};
+  SnakeReport report;
+  Eigen::Vector3d place = Eigen::Vector3d::Zero();
+  double heading = 0.0;
+  double largest_step = 0.0;
+
+ private:
+  GaitController controller_;
+  std::vector<double> memory_, next_;
+};
+
+}  // namespace
+
+TEST_CASE("gait controller: what is refused names the setting", "[controllers]") {
+  struct Case {
+    std::string name;
+    Texts settings;
+    std::string start;
+  };
+  const auto c = GENERATE(values<Case>({
+      {"gait", {{"gait", "hop"}}, "gait = hop: must be one of vertical_wave"},
+      {"frequency", {{"frequency", "fast"}}, "frequency = fast: must be"},
+      {"frequency too high", {{"frequency", "11"}}, "frequency = 11: must be in"},
+      {"amplitude", {{"yaw_amplitude", "1.6"}}, "yaw_amplitude = 1.6: must be in"},
+      {"waves", {{"waves", "9"}}, "waves = 9: must be in [-8, 8]"},
+      {"goals", {{"goals", "1 2 3"}}, "goals: 3 numbers: must be x and y"},
+      {"NaN goal", {{"goals", "1 nan"}}, "goals = nan: must be"},
+      {"both targets", {{"goals", "1 2"}, {"target", "t"}}, "target: must not be given"},
+      {"schedule without number", {{"schedule", "0 helix"}}, "schedule = 0 ..."},
+      {"schedule of another gait", {{"schedule", "0 hop 1"}}, "schedule = ... hop"},
+      {"schedule that begins late", {{"schedule", "1 helix 1"}}, "schedule = ... 1"},
+      {"schedule too dense", {{"schedule", "0 helix 1 1 rolling 1"}}, "schedule = ... 1"},
+      {"schedule and gait", {{"schedule", "0 helix 1"}, {"gait", "helix"}}, "gait: must not be"},
+      {"pole for another gait", {{"pole_radius", "0.03"}}, "pole_radius: needs gait = helix"},
+      {"pole too thick",
+       {{"gait", "helix"}, {"pole_radius", "0.5"}},
+       "pole_radius = 0.5: must be one that links of 0.06 m can coil round"},
+      {"heights for another gait", {{"heights", "1"}}, "heights: needs gait = helix"},
+      {"tolerance", {{"goal_tolerance", "0"}}, "goal_tolerance = 0: must be > 0"},
+  }));
+  DYNAMIC_SECTION(c.name) {
+    CHECK_THROWS_WITH(make(c.settings), Catch::StartsWith(c.start));
+    CHECK_THROWS_AS(make(c.settings), ModelError);
+  }
+}
+
+TEST_CASE("gait controller: an update allocates nothing, is pure and gives the same bits",
+          "[controllers]") {
+  GaitController controller = make({{"goals", "1 1 -1 2"}});
+  std::vector<double> memory(static_cast<std::size_t>(controller.memory_size()));
+  controller.reset(memory);
+  SnakeMeasurement measurement(kJoints);
+  measurement.timestep = kTimestep;
+  measurement.X_WE.translation() << 1, 0, 0;
+  std::vector<double> first = memory, second = memory;
+  SnakeCommand a(kJoints), b(kJoints);
+  SnakeReport report;
+  const AllocationCounter counter;
+  controller.update(measurement, memory, first, a, report);
+  controller.update(measurement, memory, second, b, report);
+  CHECK(counter.count() == 0);
+  CHECK(first == second);
+  CHECK(a.q == b.q);
+}
+
+TEST_CASE("gait controller: the gait sets in gently from any pose", "[controllers]") {
+  const std::string gait =
+      GENERATE("vertical_wave", "serpenoid", "sidewinding", "rolling", "helix");
+  CAPTURE(gait);
+  PointSnake snake(make({{"gait", gait}, {"ramp_time", "1"}}));
+  for (int j = 0; j < kJoints; ++j) snake.measurement.q[j] = 0.3 * std::cos(j);
+  snake.step();
+  CHECK(snake.largest_step < 1e-6);
+  snake.run(5.0);
+  // 3 rad of difference at most, 1.875 of it a second in the middle of the fade, and the wave
+  CHECK(snake.largest_step < (3.0 * 1.875 + 2.0 * kPi * 1.6) * kTimestep);
+  CHECK(snake.command.q.cwiseAbs().maxCoeff() <= kPi / 2.0);
+  CHECK(snake.report.status == ControllerStatus::Working);
+}
+
+TEST_CASE("gait controller: a schedule fades from gait to gait", "[controllers]") {
+  PointSnake snake(make({{"schedule", "0 vertical_wave 1 4 serpenoid 0.5 9 sidewinding -1"}}));
+  snake.run(3.0);
+  CHECK(snake.swing(0.9) == 0.0);  // the vertical wave has no yaw
+  snake.run(2.5);
+  CHECK(snake.swing(2.0) == Approx(1.2).margin(0.01));
+  snake.run(6.0);
+  CHECK(snake.swing(1.0) == Approx(1.2).margin(0.01));
+  CHECK(snake.largest_step < (1.0 * 1.875 + 2.0 * kPi * 0.7) * kTimestep);
+}
+
+TEST_CASE("gait controller: the sign of the frequency is that of the wave", "[controllers]") {
+  // Two waves on 16 joints: from pitch joint to pitch joint a quarter of a period.
+  const double frequency = GENERATE(1.0, -1.0);
+  PointSnake snake(make({{"gait", "vertical_wave"}, {"frequency", std::to_string(frequency)}}));
+  snake.run(4.0);
+  const Eigen::VectorXd now = snake.command.q;
+  snake.run(0.25);
+  const int nearer = frequency > 0.0 ? 3 : 5, further = frequency > 0.0 ? 5 : 3;
+  CHECK(snake.command.q[further] == Approx(now[nearer]).margin(1e-9));
+  CHECK(std::abs(now[further] - now[nearer]) > 0.01);
+}
+
+TEST_CASE("gait controller: goals are counted, then it stops", "[controllers]") {
+  PointSnake snake(make({{"goals", "1 0 1 1"}, {"goal_tolerance", "0.1"}}));
+  snake.run(2.0);
+  CHECK(snake.report.goals == 0);
+  CHECK(snake.report.target.x() == 1.0);
+  snake.place << 0.5, 0.2, 0.0;
+  snake.step();
+  CHECK(snake.report.progress == Approx(0.5 * (1.0 - std::hypot(0.5, 0.2))));
+  CHECK(snake.report.path_error == Approx(0.2));  // off the line from the start to the goal
+  snake.place << 0.95, 0, 0;
+  snake.step();
+  CHECK(snake.report.goals == 1);
+  CHECK(snake.report.target.y() == 1.0);
+  snake.place << 1, 0.95, 0;
+  snake.step();
+  CHECK(snake.report.goals == 2);
+  CHECK(snake.report.status == ControllerStatus::Finished);
+  CHECK(snake.report.progress == 1.0);
+  snake.run(1.0);
+  const Eigen::VectorXd still = snake.command.q;
+  snake.run(1.0);
+  CHECK((snake.command.q - still).norm() == 0.0);
+}
+
+TEST_CASE("gait controller: steers to the side of the goal", "[controllers]") {
+  // A mirrored goal has a mirrored answer.
+  const std::string gait = GENERATE("serpenoid", "vertical_wave");
+  PointSnake left(make({{"gait", gait}, {"goals", "2 1"}}));
+  PointSnake right(make({{"gait", gait}, {"goals", "2 -1"}}));
+  left.run(3.0);
+  right.run(3.0);
+  double mean_left = 0.0, mean_right = 0.0;
+  for (int j = 0; j < kJoints; j += 2) {
+    mean_left += left.command.q[j] / 8.0;
+    mean_right += right.command.q[j] / 8.0;
+  }
+  CHECK(mean_left - mean_right == Approx(2.0 * 0.42 * std::atan2(1.0, 2.0)).margin(1e-6));
+}
+
+TEST_CASE("gait controller: sidewinding takes the side on which the goal is", "[controllers]") {
+  // Weight of the pitch wave: +1 moves to the left, -1 to the right.
+  const auto weight = [](const char* goal) {
+    PointSnake snake(make({{"goals", goal}}));
+    snake.run(6.0);
+    const Gait gait = standard_gait(GaitKind::Sidewinding, kJoints);
+    // Recover the phase from yaw joints 1 and 5, then the weight from the pitch joints.
+    std::vector<double> angles(kJoints);
+    double best = 1e9, side = 0.0;
+    for (int k = 0; k < 3600; ++k) {
+      for (const double sign : {1.0, -1.0}) {
+        gait_angles(gait, {.side = sign}, 2.0 * kPi * k / 3600, angles);
+        double distance = 0.0;
+        for (int j = 0; j < kJoints; ++j)
+          distance += std::pow(angles[static_cast<std::size_t>(j)] - snake.command.q[j], 2);
+        if (distance < best) best = distance, side = sign;
+      }
+    }
+    CHECK(best < 1e-4);
+    return side;
+  };
+  CHECK(weight("0 5") == 1.0);
+  CHECK(weight("0 -5") == -1.0);
+}
+
+TEST_CASE("gait controller: a target that is not finite stops the snake", "[controllers]") {
+  PointSnake snake(make({{"target", "goal"}}));
+  snake.measurement.has_target = true;
+  snake.measurement.p_WG << 1, 1, 0;
+  snake.run(2.0);
+  CHECK(snake.report.status == ControllerStatus::Working);
+  snake.measurement.p_WG << std::nan(""), 0, 0;
+  snake.run(1.0);
+  CHECK(snake.report.status == ControllerStatus::InvalidTarget);
+  CHECK(snake.command.q.allFinite());
+  snake.measurement.p_WG << 0.02, 0, 0;
+  snake.run(1.0);
+  CHECK(snake.report.status == ControllerStatus::Finished);
+}
+
+TEST_CASE("gait controller: keeps a speed by its frequency", "[controllers]") {
+  // A body whose stride is 0.36 m a period, told to go at a third of its full speed.
+  PointSnake snake(make({{"speed", "0.12"}}));
+  double before = 0.0;
+  for (double t = 0.0; t < 40.0; t += kTimestep) {
+    snake.step();
+    // phase of the first yaw joint is hidden; its rate is what moves the body
+    const double rate = std::abs(snake.command.q[0] - before) / (4.0 * 0.6);  // of a period
+    before = snake.command.q[0];
+    snake.place.y() += 0.36 * rate;
+  }
+  CHECK(snake.report.speed == Approx(0.12).epsilon(0.1));
+}
+
+TEST_CASE("gait controller: climbs to its heights and holds", "[controllers]") {
+  PointSnake snake(make(
+      {{"gait", "helix"}, {"pole_radius", "0.03"}, {"heights", "0.3 0.1"}, {"hold_time", "2"}}));
+  snake.run(1.5);
+  const Eigen::VectorXd tight = snake.command.q;
+  snake.run(0.3);
+  CHECK((snake.command.q - tight).norm() == 0.0);  // closed, waits
+  double turned = 0.0, before = snake.command.q[0];
+  for (double t = 0.0; t < 8.0; t += kTimestep) {
+    snake.step();
+    turned += std::abs(snake.command.q[0] - before);
+    before = snake.command.q[0];
+    if (snake.report.goals == 0) snake.place.z() += 0.065 * kTimestep;
+  }
+  CHECK(turned > 1.0);
+  CHECK(snake.report.goals == 1);
+  CHECK(snake.report.progress == 0.5);
+  for (double t = 0.0; t < 15.0; t += kTimestep) {
+    snake.step();
+    if (snake.report.goals == 1 && snake.place.z() > 0.0 && t > 2.0)
+      snake.place.z() -= 0.065 * kTimestep;
+  }
+  CHECK(snake.report.goals == 2);
+  CHECK(snake.report.status == ControllerStatus::Finished);
+}

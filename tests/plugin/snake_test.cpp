@@ -1,0 +1,127 @@
+// Snakes in the engine: what is measured, saving and restoring, faults, prefixes, bad settings.
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <string>
+
+#include "tests/plugin/test_scenes.hpp"
+#include "tests/support/allocation_counter.hpp"
+
+using namespace tendril::test;
+
+namespace {
+
+std::string snake(const std::string& settings, const std::string& more = "") {
+  return "kind = \"snake\"\njoints = 8\nlink_length = 0.06\n" + more +
+         "[start]\nposition = [0, 0, 0.001]\n[controller]\nplugin = \"tendril.snake\"\n" + settings;
+}
+
+std::string scene() {
+  return R"(<mujoco model="snakes">
+  <option timestep="0.002" integrator="discrete" cone="elliptic" iterations="100"/>
+  <asset><model name="snake" file="snake.toml"/></asset>
+  <worldbody>
+    <geom name="floor" type="plane" size="3 3 0.1"/>
+    <attach model="snake" body="base" prefix="S_"/>
+    <body name="goal" mocap="true" pos="0.6 0.4 0"/>
+  </worldbody>
+</mujoco>)";
+}
+
+ModelPtr load(const std::string& toml) {
+  load_tendril();
+  return load_scene_text(scene(), {{"snake.toml", toml}});
+}
+
+std::string refusal(const std::string& toml) {
+  load_tendril();
+  std::string error;
+  CHECK_FALSE(try_load_scene(scene(), {{"snake.toml", toml}}, error));
+  return error;
+}
+
+}  // namespace
+
+TEST_CASE("snake plugin: measures joints, margin and the way it went", "[plugin]") {
+  const ModelPtr model = load(snake("gait = \"sidewinding\"\n"));
+  const DataPtr data = make_data(model);
+  step(model, data, 1500);
+  CHECK(sensor(model, data, "S_status")[0] == 0.0);
+  const auto measured = sensor(model, data, "S_measured");
+  const auto command = sensor(model, data, "S_command");
+  REQUIRE(measured.size() == 8);
+  REQUIRE(command.size() == 8);
+  double margin = 10.0;
+  for (std::size_t j = 0; j < 8; ++j) {
+    CHECK(measured[j] == Approx(command[j]).margin(0.5));  // servos lag
+    margin = std::min(margin, 1.5707963267948966 - std::abs(measured[j]));
+  }
+  CHECK(sensor(model, data, "S_joint_margin")[0] == Approx(margin).margin(1e-9));
+  CHECK(sensor(model, data, "S_upright")[0] > 0.7);
+  CHECK(sensor(model, data, "S_speed")[0] > 0.02);
+  CHECK(std::abs(sensor(model, data, "S_rise")[0]) < 0.05);
+}
+
+TEST_CASE("snake plugin: a copy and a restored state go on bit for bit", "[plugin]") {
+  const ModelPtr model = load(snake("target = \"goal\"\n"));
+  const DataPtr data = make_data(model);
+  step(model, data, 700);
+  REQUIRE(data->ncon > 0);
+  const DataPtr copy(mj_copyData(nullptr, model.get(), data.get()));
+  const DataPtr other = make_data(model);
+  step(model, other, 33);
+  mj_setState(model.get(), other.get(), full_state(model, data).data(), mjSTATE_INTEGRATION);
+  step(model, data, 400);
+  step(model, copy, 400);
+  step(model, other, 400);
+  CHECK(same_bits(full_state(model, data), full_state(model, copy)));
+  CHECK(same_bits(full_state(model, data), full_state(model, other)));
+}
+
+TEST_CASE("snake plugin: a step allocates nothing, a reset begins anew", "[plugin]") {
+  const ModelPtr model = load(snake("goals = [1, 1]\n"));
+  const DataPtr data = make_data(model), fresh = make_data(model);
+  step(model, data, 200);
+  {
+    const AllocationCounter counter;
+    mj_forward(model.get(), data.get());
+    CHECK(counter.count() == 0);
+  }
+  mj_resetData(model.get(), data.get());
+  step(model, data, 100);
+  step(model, fresh, 100);
+  CHECK(same_bits(full_state(model, data), full_state(model, fresh)));
+}
+
+TEST_CASE("snake plugin: follows a mocap body", "[plugin]") {
+  const ModelPtr model = load(snake("target = \"goal\"\ngoal_tolerance = 0.15\n"));
+  const DataPtr data = make_data(model);
+  for (int k = 0; k < 15000 && sensor(model, data, "S_status")[0] == 0.0; ++k)
+    mj_step(model.get(), data.get());
+  CHECK(sensor(model, data, "S_status")[0] == 1.0);
+  const int base = mj_name2id(model.get(), mjOBJ_BODY, "S_base");
+  CHECK(std::hypot(data->subtree_com[3 * base] - 0.6, data->subtree_com[3 * base + 1] - 0.4) <
+        0.16);
+}
+
+TEST_CASE("snake plugin: a carriage stays where it is and the chain waves", "[plugin]") {
+  load_tendril();
+  const ModelPtr model = load(
+      "kind = \"snake\"\njoints = 8\nlink_length = 0.06\n[base]\nkind = \"carriage\"\nfeed = 1\n"
+      "[start]\nfeed = 0.5\n[controller]\nplugin = \"tendril.snake\"\ngait = \"serpenoid\"\n");
+  const DataPtr data = make_data(model);
+  mj_resetDataKeyframe(model.get(), data.get(), 0);
+  step(model, data, 1000);
+  CHECK(sensor(model, data, "S_status")[0] == 0.0);
+  CHECK(data->qpos[0] == Approx(0.5).margin(0.02));
+}
+
+TEST_CASE("snake plugin: bad settings are refused with instance, key and value", "[plugin]") {
+  CHECK_THAT(refusal(snake("gait = \"hop\"\n")),
+             Catch::Contains("S_controller") && Catch::Contains("gait = hop: must be one of"));
+  CHECK_THAT(refusal(snake("target = \"nowhere\"\n")),
+             Catch::Contains("target = nowhere: must be the name of a mocap body"));
+  CHECK_THAT(refusal(snake("speeed = 1\n")), Catch::Contains("speeed"));
+  CHECK_THAT(refusal(snake("", "joints = 7\n")), Catch::Contains("snake.toml"));
+}
