@@ -133,7 +133,7 @@ TEST_CASE("plugin: an instance without its robot, or without its arm, is refused
         "kind='continuum'&#10;[[section]]&#10;constant_length=0.1&#10;bend_limit=1";
     check_refused(bare_instance("<config key=\"robot\" value=\"" + robot + "\"/>"), "",
                   {"tendril.reach, instance 'controller': site tip: missing: the model must hold",
-                   "the arm that the setting robot describes"});
+                   "the robot that the setting robot describes"});
   }
 }
 
