@@ -41,6 +41,7 @@ struct ObjectSignal {
 };
 constexpr ObjectSignal kObjectSignals[] = {{"sensor:", Signal::Sensor, ""},
                                            {"winding:", Signal::Winding, "rad"},
+                                           {"passing:", Signal::Passing, "rad"},
                                            {"contact_span:", Signal::ContactSpan, "rad"}};
 
 struct StatisticName {
@@ -77,7 +78,13 @@ const StatisticName* statistic_name(std::string_view name) {
   return nullptr;
 }
 
-bool of_geom(Signal signal) { return signal == Signal::Winding || signal == Signal::ContactSpan; }
+bool of_round_geom(Signal signal) {
+  return signal == Signal::Winding || signal == Signal::ContactSpan;
+}
+
+bool of_geom(Signal signal) { return of_round_geom(signal) || signal == Signal::Passing; }
+
+bool of_links(Signal signal) { return signal == Signal::Winding || signal == Signal::Passing; }
 
 bool needs_contacts(Signal signal) {
   return signal == Signal::WallForce || signal == Signal::WallForceSingle ||
@@ -94,6 +101,11 @@ Eigen::Vector3d in_frame(const mjData& data, int geom, const mjtNum* point) noex
   const Eigen::Map<const RowMatrix> axes(data.geom_xmat + 9 * geom);
   const Eigen::Map<const Eigen::Vector3d> p(point), centre(data.geom_xpos + 3 * geom);
   return axes.transpose() * (p - centre);
+}
+
+/// Angle about the z axis from one point to the other, in (-pi, pi].
+double turn_between(const Eigen::Vector3d& p, const Eigen::Vector3d& q) noexcept {
+  return std::atan2(p.x() * q.y() - p.y() * q.x(), p.head<2>().dot(q.head<2>()));
 }
 
 /// Angle about the z axis from one end to the other of that part of the segment a-b which is inside
@@ -122,8 +134,7 @@ double angle_inside(const Eigen::Vector3d& a, const Eigen::Vector3d& b, double r
     return 0.0;
   }
   if (from >= to) return 0.0;
-  const Eigen::Vector3d p = a + from * d, q = a + to * d;
-  return std::atan2(p.x() * q.y() - p.y() * q.x(), p.head<2>().dot(q.head<2>()));
+  return turn_between(a + from * d, a + to * d);
 }
 
 }  // namespace
@@ -167,7 +178,8 @@ Metric parse_metric(const std::string& name) {
   for (const SignalName& s : kSignals) signals += std::string(signals.empty() ? "" : "|") + s.name;
   throw ModelError(fmt::format(
       "metric: {}: must be ({})_(end|max|min|mean|rms), settle_time, rest_speed, real_time_factor, "
-      "step_time_mean, step_time_p999 or (sensor|winding|contact_span):NAME:(end|max|min|mean|rms)",
+      "step_time_mean, step_time_p999 or "
+      "(sensor|winding|passing|contact_span):NAME:(end|max|min|mean|rms)",
       name, signals));
 }
 
@@ -220,7 +232,7 @@ bool Metrics::available(const Metric& metric, std::string* why) const {
     } else if (of_geom(metric.signal) &&
                mj_name2id(&model_, mjOBJ_GEOM, metric.object.c_str()) < 0) {
       reason = fmt::format("the scene has no geom '{}'", metric.object);
-    } else if (of_geom(metric.signal) &&
+    } else if (of_round_geom(metric.signal) &&
                !has_round_axis(model_, mj_name2id(&model_, mjOBJ_GEOM, metric.object.c_str()))) {
       reason = fmt::format("the geom '{}' must be a capsule or cylinder", metric.object);
     } else if ((needs_contacts(metric.signal) || of_geom(metric.signal)) && !has_robot_) {
@@ -249,7 +261,7 @@ int Metrics::add(const Metric& metric, const Window& window, double threshold) {
     entry.source = static_cast<int>(source - sources_.begin());
     if (source == sources_.end()) sources_.push_back({metric.signal, sensors, geom});
     needs_contacts_ = needs_contacts_ || needs_contacts(metric.signal);
-    if (metric.signal == Signal::Winding && link_pairs_.empty()) find_links();
+    if (of_links(metric.signal) && link_pairs_.empty()) find_links();
   }
   entries_.push_back(entry);
   return count() - 1;
@@ -297,22 +309,35 @@ void Metrics::find_links() {
   }
 }
 
-double Metrics::winding(int geom, const mjModel& model, const mjData& data) const noexcept {
-  const double geom_radius = model.geom_size[3 * geom];
-  const double half_length = model.geom_size[3 * geom + 1];
+template <typename Turn>
+double Metrics::widest_turn(const Turn& turn) const noexcept {
   double widest = 0.0, angle = 0.0;
   for (std::size_t i = 0; i < link_pairs_.size(); ++i) {
     const LinkPair& pair = link_pairs_[i];
-    const double near = geom_radius + 2.0 * pair.radius;  // a gap as wide as the link's radius
-    angle +=
-        angle_inside(in_frame(data, geom, data.geom_xpos + 3 * pair.first),
-                     in_frame(data, geom, data.geom_xpos + 3 * pair.second), near, half_length);
+    angle += turn(pair);
     const bool last = i + 1 == link_pairs_.size() || link_pairs_[i + 1].robot != pair.robot;
     if (!last) continue;
     if (std::abs(angle) > std::abs(widest)) widest = angle;
     angle = 0.0;
   }
   return widest;
+}
+
+double Metrics::winding(int geom, const mjModel& model, const mjData& data) const noexcept {
+  const double geom_radius = model.geom_size[3 * geom];
+  const double half_length = model.geom_size[3 * geom + 1];
+  return widest_turn([&](const LinkPair& pair) {
+    const double near = geom_radius + 2.0 * pair.radius;  // a gap as wide as the link's radius
+    return angle_inside(in_frame(data, geom, data.geom_xpos + 3 * pair.first),
+                        in_frame(data, geom, data.geom_xpos + 3 * pair.second), near, half_length);
+  });
+}
+
+double Metrics::passing(int geom, const mjData& data) const noexcept {
+  return widest_turn([&](const LinkPair& pair) {
+    return turn_between(in_frame(data, geom, data.geom_xpos + 3 * pair.first),
+                        in_frame(data, geom, data.geom_xpos + 3 * pair.second));
+  });
 }
 
 /// A full turn less the widest gap between neighbouring contacts.
@@ -369,6 +394,8 @@ double Metrics::evaluate(const Source& source, const mjModel& model,
     }
     case Signal::Winding:
       return winding(source.geom, model, data);
+    case Signal::Passing:
+      return passing(source.geom, data);
     case Signal::ContactSpan:
       return contact_span(source.geom, model, data);
     case Signal::WallForce:

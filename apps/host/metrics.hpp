@@ -23,6 +23,7 @@ enum class Signal {
   Speed,             ///< largest |qvel| after the step [rad/s or m/s]
   EngineIterations,  ///< iterations of the engine's constraint solver, all islands
   Winding,           ///< angle that an arm goes round a named geom [rad]
+  Passing,           ///< the same of the whole arm, near or far [rad]
   ContactSpan,       ///< angle round a named geom that its contacts with robots span [rad]
   Sensor,            ///< a named sensor, its norm when it has several numbers
 };
@@ -40,8 +41,8 @@ struct Metric {
 };
 
 /// Reads a metric's name: `<signal>_<statistic>`, `rest_speed`, `settle_time`,
-/// `sensor:NAME:<statistic>`, `winding:GEOM:<statistic>`, `contact_span:GEOM:<statistic>`,
-/// `real_time_factor`, `step_time_mean`, `step_time_p999`. Throws
+/// `sensor:NAME:<statistic>`, `winding:GEOM:<statistic>`, `passing:GEOM:<statistic>`,
+/// `contact_span:GEOM:<statistic>`, `real_time_factor`, `step_time_mean`, `step_time_p999`. Throws
 /// ModelError `metric: name: allowed`.
 [[nodiscard]] Metric parse_metric(const std::string& name);
 
@@ -85,7 +86,7 @@ class Metrics {
   struct Source {  ///< one signal, evaluated once per step
     Signal signal;
     std::vector<int> sensors;
-    int geom = -1;  ///< of Winding and ContactSpan
+    int geom = -1;  ///< of Winding, Passing and ContactSpan
     double value = 0.0;
   };
   struct Entry {
@@ -105,6 +106,10 @@ class Metrics {
                                 const mjData& data) const noexcept;
   void read_contacts(const mjModel& model, const mjData& data) noexcept;
   void find_links();
+  /// Sum of turn(link pair) over a robot's pairs: of all robots the one with the largest amount.
+  template <typename Turn>
+  [[nodiscard]] double widest_turn(const Turn& turn) const noexcept;
+  [[nodiscard]] double passing(int geom, const mjData& data) const noexcept;
   [[nodiscard]] double winding(int geom, const mjModel& model, const mjData& data) const noexcept;
   [[nodiscard]] double contact_span(int geom, const mjModel& model,
                                     const mjData& data) const noexcept;

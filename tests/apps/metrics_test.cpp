@@ -108,6 +108,7 @@ TEST_CASE("metrics: every documented name is read, others are refused", "[metric
                            "sensor:A_feed:rms",
                            "sensor:with:colon:min",
                            "winding:post:end",
+                           "passing:box:min",
                            "contact_span:a:b:max"}) {
     CAPTURE(name);
     CHECK(parse_metric(name).name == name);
@@ -227,6 +228,15 @@ TEST_CASE("metrics: an arm that passes a post straight winds by the angle of its
   for (int i = 0; i <= 40; ++i) line.emplace_back(distance, -0.4 + 0.02 * i, 0.0);
   const double expected = distance < 0.07 ? 2.0 * std::acos(distance / 0.07) : 0.0;
   CHECK(sampled_once(post_scene(line), "winding:post:max") == Approx(expected).margin(1e-9));
+}
+
+TEST_CASE("metrics: the whole of an arm passes a post on its left or on its right", "[metrics]") {
+  const double distance = GENERATE(0.055, 0.2, -0.3);
+  CAPTURE(distance);
+  std::vector<Eigen::Vector3d> line;
+  for (int i = 0; i <= 40; ++i) line.emplace_back(distance, -0.4 + 0.02 * i, 0.2);
+  const double expected = 2.0 * std::atan(0.4 / distance);
+  CHECK(sampled_once(post_scene(line), "passing:post:end") == Approx(expected).margin(1e-9));
 }
 
 TEST_CASE("metrics: contacts span a full turn less the widest gap between them", "[metrics]") {
