@@ -23,7 +23,8 @@ constexpr double kAtRest = 1e-9;            // of the speed limits
 constexpr double kThere = 1e-7;             // [m], [rad]
 constexpr double kRotationSlack = 1e-6;     // entries of R^T R - I
 constexpr int kCandidates = 64;             // looked at in one step of a search
-constexpr int kMaxTries = 8;                // searches for a way to one goal
+constexpr int kChecks = 60;                 // the same of a search for a way
+constexpr double kCostStep = 0.3;           // [rad] by which the next goal must cost more
 constexpr double kFarthestClearance = 1.0;  // [m] that is reported
 const Obstacles kNone;                      // where a measurement has none
 
@@ -35,9 +36,9 @@ enum Slot : std::size_t {
   kCandidate,  // next one of a search; -1: the way to the best is searched
   kBestCost,
   kCostFloor,  // goals that cost no more have been given up
-  kTries,
-  kInVain,  // a whole search has found nothing
-  kTurns,   // of the way
+  kSearching,  // for a way; its trees are at the end of the memory
+  kInVain,     // a whole search has found nothing
+  kTurns,      // of the way
   kNextTurn,
   kArrived,
   kArrivals,
@@ -136,7 +137,8 @@ MobileReachController::MobileReachController(const MobileContext& context)
 
 int MobileReachController::memory_size() const noexcept {
   const auto parts = kTurn + static_cast<std::size_t>(way_.options().max_turns);
-  return static_cast<int>(kVectors + parts * static_cast<std::size_t>(x_.size()));
+  return static_cast<int>(kVectors + parts * static_cast<std::size_t>(x_.size())) +
+         way_.memory_size();
 }
 
 void MobileReachController::reset(std::span<double> memory) const noexcept {
@@ -183,7 +185,7 @@ void MobileReachController::begin_search(const Isometry3d& X_WG,
   next[kCandidate] = 0.0;
   next[kBestCost] = kInfinity;
   next[kCostFloor] = -1.0;
-  next[kTries] = 0.0;
+  next[kSearching] = 0.0;
   next[kInVain] = 0.0;
   write_pose(X_WG, next, kTarget);
 }
@@ -258,16 +260,20 @@ void MobileReachController::search(std::span<double> next, MobileReport& report)
   const Isometry3d X_WG = read_pose(next, kTarget);
   Map best = part(next, kBest);
   if (next[kCandidate] < 0.0) {
-    const int turns =
-        way_.search(plan, best, *obstacles_, static_cast<std::uint64_t>(next[kSearches]));
-    next[kSearches] += 1.0;
-    if (turns >= 0) {
-      adopt(X_WG, best, turns, next);
+    const std::span<double> trees = next.last(static_cast<std::size_t>(way_.memory_size()));
+    if (next[kSearching] == 0.0) {
+      way_.begin(plan, best, static_cast<int>(next[kSearches]), trees);
+      next[kSearching] = 1.0;
+      next[kSearches] += 1.0;
+    }
+    const MobileWay::Progress progress = way_.resume(*obstacles_, kChecks, trees);
+    if (progress == MobileWay::Progress::Searching) return;
+    next[kSearching] = 0.0;
+    if (progress == MobileWay::Progress::Found) {
+      adopt(X_WG, best, way_.turn_count(), next);
       return;
     }
-    next[kTries] += 1.0;
-    if (next[kTries] < kMaxTries) return;
-    next[kCostFloor] = next[kBestCost];  // the next cheapest goal
+    next[kCostFloor] = next[kBestCost] + kCostStep;  // a goal that differs
     next[kBestCost] = kInfinity;
     next[kCandidate] = 0.0;
     return;
@@ -286,7 +292,6 @@ void MobileReachController::search(std::span<double> next, MobileReport& report)
   }
   next[kCandidate] = last;
   if (last < count) return;
-  next[kTries] = 0.0;
   if (std::isfinite(next[kBestCost])) {
     next[kCandidate] = -1.0;
     return;

@@ -4,19 +4,32 @@
 #include <cmath>
 #include <numbers>
 
+#include "tendril/kinematics/random_states.hpp"
 #include "tendril/mobile/mobile_support.hpp"
 
 namespace tendril {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
-constexpr double kStep = 0.6;             // [m] of the body: one step of a tree
-constexpr double kTolerance = 2e-4;       // [m] this much too near still counts as free
-constexpr double kFar = 0.25;             // [m] larger clearances are not told apart
-constexpr double kShorteningShare = 0.3;  // of the checks, kept for shortening
-constexpr int kFirstTries = 4;
+constexpr double kStep = 0.6;        // [m] of the body: one step of a tree
+constexpr double kTolerance = 2e-4;  // [m] this much too near still counts as free
+constexpr double kFar = 0.25;        // [m] larger clearances are not told apart
+constexpr int kShorteningChecks = 600;
+constexpr int kFirstTries = 6;
+constexpr double kBackOff = 0.4;  // [m], of the platform, away from where the arm points
 // The folded arm: first hinge back, second forward, the others spread so that the tool points up.
 constexpr double kFoldBack = -0.9, kFoldForward = 2.2;
+
+// Memory of a search: these, then nodes and parents of the first tree, then of the second.
+enum Slot : std::size_t {
+  kSeed,
+  kAttempt,
+  kChecks,   // so far; 0: not even the straight line
+  kGrowing,  // the tree whose turn it is
+  kNode,     // of that tree, that the other one grows towards; -1: none
+  kCounts,   // nodes of both trees
+  kTrees = kCounts + 2
+};
 
 }  // namespace
 
@@ -53,12 +66,22 @@ MobileWay::MobileWay(const MobileBody& body, const MobileWayOptions& options)
   }
   reach_.push_back(0.0);  // roll: the capsules lie on its axis
   const Eigen::Index n = configuration_size(robot);
-  for (Tree* tree : {&first_, &second_}) {
-    tree->nodes.resize(n, options.max_nodes);
-    tree->parents.resize(static_cast<std::size_t>(options.max_nodes));
-  }
   way_.resize(n, 2 * options.max_nodes);
   turns_.resize(n, options.max_turns);
+}
+
+int MobileWay::memory_size() const noexcept {
+  const auto columns = static_cast<std::size_t>(2 * options_.max_nodes);
+  return static_cast<int>(kTrees + columns * (static_cast<std::size_t>(aim_.size()) + 1));
+}
+
+MobileWay::Tree MobileWay::tree(std::span<double> memory, int which) const noexcept {
+  const auto nodes = static_cast<std::size_t>(options_.max_nodes);
+  const std::size_t size = nodes * (static_cast<std::size_t>(aim_.size()) + 1);
+  double* at = memory.data() + kTrees + static_cast<std::size_t>(which) * size;
+  return {.nodes = {at, aim_.size(), options_.max_nodes},
+          .parents = {at + nodes * static_cast<std::size_t>(aim_.size()), options_.max_nodes},
+          .count = memory[kCounts + static_cast<std::size_t>(which)]};
 }
 
 double MobileWay::distance(const MobileConfiguration& a,
@@ -119,10 +142,10 @@ bool MobileWay::line_is_free(const MobileConfiguration& a, const MobileConfigura
 
 /// Grows the tree from its nearest node by one step towards aim_. Its new node, or -1.
 int MobileWay::extend(Tree& tree, const Obstacles& obstacles) noexcept {
-  if (tree.count == options_.max_nodes) return -1;
+  if (tree.size() == options_.max_nodes) return -1;
   int nearest = 0;
   double least = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < tree.count; ++i) {
+  for (int i = 0; i < tree.size(); ++i) {
     if (const double d = distance(tree.nodes.col(i), aim_); d < least) {
       least = d;
       nearest = i;
@@ -130,27 +153,21 @@ int MobileWay::extend(Tree& tree, const Obstacles& obstacles) noexcept {
   }
   if (least == 0.0) return -1;
   const double share = std::min(1.0, kStep / least);
-  auto grown = tree.nodes.col(tree.count);
+  const int added = tree.size();
+  auto grown = tree.nodes.col(added);
   grown = tree.nodes.col(nearest) + share * (aim_ - tree.nodes.col(nearest));
   if (share == 1.0) grown = aim_;
   if (!line_is_free(tree.nodes.col(nearest), grown, obstacles)) return -1;
-  tree.parents[static_cast<std::size_t>(tree.count)] = nearest;
-  return tree.count++;
-}
-
-/// Grows the tree until it has aim_ as a node.
-bool MobileWay::connect(Tree& tree, const Obstacles& obstacles) noexcept {
-  while (checks_ < options_.max_checks) {
-    const int grown = extend(tree, obstacles);
-    if (grown < 0) return false;
-    if (tree.nodes.col(grown) == aim_) return true;
-  }
-  return false;
+  tree.parents[added] = nearest;
+  tree.count = added + 1;
+  return added;
 }
 
 /// The configuration that the trees grow towards next, in aim_.
-void MobileWay::draw(int attempt, const MobileConfiguration& from, const MobileConfiguration& to,
-                     SplitMix64& random) noexcept {
+void MobileWay::draw(int attempt, int seed, const MobileConfiguration& from,
+                     const MobileConfiguration& to) noexcept {
+  // A stream for each attempt: nothing but its number is remembered.
+  SplitMix64 random((static_cast<std::uint64_t>(seed) << 32) + static_cast<std::uint64_t>(attempt));
   const MobileRobot& robot = body_.robot();
   const auto set_arm = [&](double first, double second) {
     for (int j = 0; j < robot.joint_count(); ++j) {
@@ -161,7 +178,15 @@ void MobileWay::draw(int attempt, const MobileConfiguration& from, const MobileC
   };
   if (attempt < kFirstTries) {
     aim_ = attempt % 2 == 0 ? from : to;
-    attempt < 2 ? set_arm(0.0, 0.0) : set_arm(kFoldBack, kFoldForward);
+    if (attempt < 2) {
+      set_arm(0.0, 0.0);
+    } else if (attempt < 4) {
+      const double azimuth = aim_[2] + aim_[kPlatformSize];
+      aim_[0] -= kBackOff * std::cos(azimuth);
+      aim_[1] -= kBackOff * std::sin(azimuth);
+    } else {
+      set_arm(kFoldBack, kFoldForward);
+    }
     return;
   }
   for (Eigen::Index k = 0; k < 2; ++k) {
@@ -171,7 +196,10 @@ void MobileWay::draw(int attempt, const MobileConfiguration& from, const MobileC
   const double heading = random.uniform();
   aim_[2] = attempt % 3 == 0 ? from[2] + kPi * (2.0 * heading - 1.0)
                              : from[2] + heading * (to[2] - from[2]);
-  switch (attempt % 4) {
+  const auto arm = [&](const MobileConfiguration& x) {
+    aim_.tail(aim_.size() - kPlatformSize) = x.tail(x.size() - kPlatformSize);
+  };
+  switch (attempt % 6) {
     case 0:
       for (int j = 0; j < robot.joint_count(); ++j) {
         const JointLimits& limits = robot.joint_limits(j);
@@ -181,67 +209,101 @@ void MobileWay::draw(int attempt, const MobileConfiguration& from, const MobileC
     case 1:
       set_arm(kFoldBack, kFoldForward);
       break;
+    case 2:
+      arm(from);
+      break;
+    case 3:
+      arm(to);
+      break;
     default:
       set_arm(0.0, 0.0);
   }
 }
 
-int MobileWay::search(const MobileConfiguration& from, const MobileConfiguration& to,
-                      const Obstacles& obstacles, std::uint64_t seed) noexcept {
-  checks_ = 0;
-  way_count_ = 0;
-  if (line_is_free(from, to, obstacles)) return 0;
-  if (!is_free(to, obstacles)) return -1;
-  SplitMix64 random(seed);
-  first_.nodes.col(0) = from;
-  second_.nodes.col(0) = to;
-  first_.parents[0] = second_.parents[0] = -1;
-  first_.count = second_.count = 1;
-  Tree *tree = &first_, *other = &second_;
-  const int budget = static_cast<int>((1.0 - kShorteningShare) * options_.max_checks);
-  for (int attempt = 0; checks_ < budget; ++attempt) {
-    if (first_.count == options_.max_nodes || second_.count == options_.max_nodes) break;
-    draw(attempt, from, to, random);
-    const int grown = extend(*tree, obstacles);
-    if (grown >= 0) {
-      aim_ = tree->nodes.col(grown);
-      if (connect(*other, obstacles)) {
-        // From the first tree's root to where they meet, and on to the second one's.
-        const int at_first = tree == &first_ ? grown : first_.count - 1;
-        const int at_second = tree == &first_ ? second_.count - 1 : grown;
-        for (int i = at_first; i >= 0; i = first_.parents[static_cast<std::size_t>(i)])
-          way_.col(way_count_++) = first_.nodes.col(i);
-        for (int i = 0; i < way_count_ / 2; ++i) way_.col(i).swap(way_.col(way_count_ - 1 - i));
-        for (int i = second_.parents[static_cast<std::size_t>(at_second)]; i >= 0;
-             i = second_.parents[static_cast<std::size_t>(i)])
-          way_.col(way_count_++) = second_.nodes.col(i);
-        return shorten(obstacles);
-      }
-    }
-    std::swap(tree, other);
+void MobileWay::begin(const MobileConfiguration& from, const MobileConfiguration& to, int seed,
+                      std::span<double> memory) const noexcept {
+  std::fill_n(memory.begin(), memory_size(), 0.0);
+  memory[kSeed] = seed;
+  memory[kNode] = -1.0;
+  for (int which = 0; which < 2; ++which) {
+    Tree tree = this->tree(memory, which);
+    tree.nodes.col(0) = which == 0 ? from : to;
+    tree.parents[0] = -1.0;
+    tree.count = 1.0;
   }
-  return -1;
 }
 
-/// Leaves out what a free straight line makes needless; the turns that are left, or -1 when they
-/// are too many.
-int MobileWay::shorten(const Obstacles& obstacles) noexcept {
-  int turns = 0;
+MobileWay::Progress MobileWay::resume(const Obstacles& obstacles, int checks,
+                                      std::span<double> memory) noexcept {
+  checks_ = turn_count_ = way_count_ = 0;
+  Tree trees[2] = {tree(memory, 0), tree(memory, 1)};
+  const auto from = trees[0].nodes.col(0), to = trees[1].nodes.col(0);
+  if (memory[kChecks] == 0.0) {
+    if (line_is_free(from, to, obstacles)) return Progress::Found;
+    if (!is_free(to, obstacles)) return Progress::Failed;
+  }
+  while (checks_ < checks) {
+    const int growing = static_cast<int>(memory[kGrowing]);
+    Tree &tree = trees[growing], &other = trees[1 - growing];
+    const int node = static_cast<int>(memory[kNode]);
+    if (node >= 0) {  // the other tree grows towards the node, until it is there or blocked
+      aim_ = tree.nodes.col(node);
+      const int grown = extend(other, obstacles);
+      if (grown >= 0 && other.nodes.col(grown) == aim_) {
+        if (growing == 0) {
+          join(tree, node, other, grown);
+        } else {
+          join(other, grown, tree, node);
+        }
+        return shorten(obstacles) ? Progress::Found : Progress::Failed;
+      }
+      if (grown >= 0) continue;
+      memory[kNode] = -1.0;
+      memory[kGrowing] = 1 - growing;
+      continue;
+    }
+    if (trees[0].size() == options_.max_nodes || trees[1].size() == options_.max_nodes ||
+        memory[kChecks] + checks_ >= options_.max_checks) {
+      return Progress::Failed;
+    }
+    draw(static_cast<int>(memory[kAttempt]), static_cast<int>(memory[kSeed]), from, to);
+    memory[kAttempt] += 1.0;
+    const int grown = extend(tree, obstacles);
+    ++checks_;  // ends even where the trees have nothing to grow towards
+    memory[kNode] = grown;
+    if (grown < 0) memory[kGrowing] = 1 - growing;
+  }
+  memory[kChecks] += checks_;
+  return Progress::Searching;
+}
+
+/// From the first tree's root to where they meet, and on to the second one's: way_.
+void MobileWay::join(const Tree& first, int at_first, const Tree& second, int at_second) noexcept {
+  const auto parent = [](const Tree& tree, int i) { return static_cast<int>(tree.parents[i]); };
+  for (int i = at_first; i >= 0; i = parent(first, i)) way_.col(way_count_++) = first.nodes.col(i);
+  for (int i = 0; i < way_count_ / 2; ++i) way_.col(i).swap(way_.col(way_count_ - 1 - i));
+  for (int i = parent(second, at_second); i >= 0; i = parent(second, i))
+    way_.col(way_count_++) = second.nodes.col(i);
+}
+
+/// Leaves out what a free straight line makes needless. False when too many turns are left.
+bool MobileWay::shorten(const Obstacles& obstacles) noexcept {
+  checks_ = 0;
   for (int at = 0; at < way_count_ - 1;) {
     int next = at + 1;
-    for (int far = way_count_ - 1; far > at + 1 && checks_ < options_.max_checks; --far) {
+    for (int far = way_count_ - 1; far > at + 1 && checks_ < kShorteningChecks; --far) {
       if (line_is_free(way_.col(at), way_.col(far), obstacles)) {
         next = far;
         break;
       }
     }
     if (next < way_count_ - 1) {
-      if (turns == options_.max_turns) return -1;
-      turns_.col(turns++) = way_.col(next);
+      if (turn_count_ == options_.max_turns) return false;
+      turns_.col(turn_count_++) = way_.col(next);
     }
     at = next;
   }
-  return turns;
+  return true;
 }
 
 }  // namespace tendril

@@ -1,19 +1,17 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <cstdint>
 #include <span>
 #include <vector>
 
-#include "tendril/kinematics/random_states.hpp"
 #include "tendril/mobile/mobile_body.hpp"
 #include "tendril/mobile/mobile_configuration.hpp"
 
 namespace tendril {
 
 struct MobileWayOptions {     ///< every field has a working default
-  int max_nodes = 96;         ///< of each of the two trees, >= 2
-  int max_checks = 1200;      ///< configurations checked in one search, >= 1: bounds its work
+  int max_nodes = 128;        ///< of each of the two trees, >= 2
+  int max_checks = 10000;     ///< configurations checked in one search, >= 1
   int max_line_checks = 120;  ///< on one straight line, >= 1; one that would need more is checked
                               ///< more coarsely
   int max_turns = 12;         ///< of a way, >= 1; a way with more of them is no answer
@@ -26,12 +24,12 @@ struct MobileWayOptions {     ///< every field has a working default
 
 /// A way for platform and arm from configuration to configuration among obstacles: straight lines
 /// in x, y, heading and joints, found by two trees that grow towards each other (RRT-Connect:
-/// Kuffner and LaValle 2000) and shortened. The first configurations tried have the arm stand
-/// straight up where the platform stands and where it shall stand; then seeded random places with
-/// the arm upright, folded or anyhow.
+/// Kuffner and LaValle 2000) and shortened. The first configurations tried have the arm upright or
+/// folded, or the platform backed off, at either end; then seeded random places with such arms.
 ///
-/// Options are validated in the constructor (ModelError). Nothing else allocates or throws; the
-/// work of a call is bounded, and its result depends on its arguments only.
+/// A search may be spread over many calls: the trees are in memory that the caller owns. Options
+/// are validated in the constructor (ModelError). Nothing else allocates or throws; the work of a
+/// call is bounded, and its result depends on its arguments only.
 class MobileWay {
  public:
   MobileWay(const MobileBody& body, const MobileWayOptions& options = {});
@@ -44,11 +42,17 @@ class MobileWay {
   [[nodiscard]] bool line_is_free(const MobileConfiguration& a, const MobileConfiguration& b,
                                   const Obstacles& obstacles, double share = 1.0) noexcept;
 
-  /// Searches a way. Returns the number of its turns (see `turn`), 0 for a straight line; -1: none
-  /// found.
-  [[nodiscard]] int search(const MobileConfiguration& from, const MobileConfiguration& to,
-                           const Obstacles& obstacles, std::uint64_t seed) noexcept;
-  /// Turn i of the way found last.
+  enum class Progress { Searching, Found, Failed };
+  /// Numbers that a search needs.
+  [[nodiscard]] int memory_size() const noexcept;
+  /// Begins a search. The same seed finds the same way.
+  void begin(const MobileConfiguration& from, const MobileConfiguration& to, int seed,
+             std::span<double> memory) const noexcept;
+  /// Goes on with it, for about `checks` more configurations. Found: see `turn_count` and `turn`.
+  [[nodiscard]] Progress resume(const Obstacles& obstacles, int checks,
+                                std::span<double> memory) noexcept;
+  /// The way found last, without its ends; 0 turns: a straight line.
+  [[nodiscard]] int turn_count() const noexcept { return turn_count_; }
   [[nodiscard]] Eigen::MatrixXd::ConstColXpr turn(int i) const noexcept { return turns_.col(i); }
 
   /// No point of the body moves farther than this between two configurations [m].
@@ -59,27 +63,29 @@ class MobileWay {
   [[nodiscard]] const MobileWayOptions& options() const noexcept { return options_; }
 
  private:
+  /// A tree in the memory of a search.
   struct Tree {
-    Eigen::MatrixXd nodes;  // a column each
-    std::vector<int> parents;
-    int count = 0;
+    Eigen::Map<Eigen::MatrixXd> nodes;  // a column each
+    Eigen::Map<Eigen::VectorXd> parents;
+    double& count;
+    [[nodiscard]] int size() const noexcept { return static_cast<int>(count); }
   };
+  [[nodiscard]] Tree tree(std::span<double> memory, int which) const noexcept;
   /// Part of the distance that moves the arm against its own platform.
   [[nodiscard]] double own_distance(const MobileConfiguration& a,
                                     const MobileConfiguration& b) const noexcept;
   [[nodiscard]] int extend(Tree& tree, const Obstacles& obstacles) noexcept;
-  [[nodiscard]] bool connect(Tree& tree, const Obstacles& obstacles) noexcept;
-  void draw(int attempt, const MobileConfiguration& from, const MobileConfiguration& to,
-            SplitMix64& random) noexcept;
-  [[nodiscard]] int shorten(const Obstacles& obstacles) noexcept;
+  void draw(int attempt, int seed, const MobileConfiguration& from,
+            const MobileConfiguration& to) noexcept;
+  void join(const Tree& first, int at_first, const Tree& second, int at_second) noexcept;
+  [[nodiscard]] bool shorten(const Obstacles& obstacles) noexcept;
 
   MobileBody body_;
   MobileWayOptions options_;
-  std::vector<double> reach_;  // how far each coordinate moves the body [m/rad]
-  Tree first_, second_;
+  std::vector<double> reach_;    // how far each coordinate moves the body [m/rad]
   Eigen::MatrixXd way_, turns_;  // a column each
-  int way_count_ = 0;
-  int checks_ = 0;
+  int way_count_ = 0, turn_count_ = 0;
+  int checks_ = 0;  // of the running call
   Eigen::VectorXd aim_, middle_;
 };
 
