@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plugin/arm_instance.hpp"
+#include "plugin/mobile_instance.hpp"
 #include "plugin/snake_instance.hpp"
 
 namespace tendril {
@@ -194,6 +195,10 @@ void register_controller_kind(const ControllerKind& kind) {
 
 void register_controller_kind(const SnakeControllerKind& kind) {
   register_kind<SnakeInstance>(kind, kCommonSnakeSettings);
+}
+
+void register_controller_kind(const MobileControllerKind& kind) {
+  register_kind<MobileInstance>(kind, kCommonMobileSettings);
 }
 
 }  // namespace tendril

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "controllers/controller.hpp"
+#include "controllers/mobile_controller.hpp"
 #include "controllers/snake_controller.hpp"
 
 namespace tendril {
@@ -24,11 +25,19 @@ struct SnakeControllerKind {
   std::unique_ptr<SnakeController> (*make)(const SnakeContext& context);
 };
 
+/// A kind of controller for arms on a mobile platform.
+struct MobileControllerKind {
+  const char* name;                       ///< plugin name, "tendril.mobile"
+  std::span<const SettingInfo> settings;  ///< its config keys
+  std::unique_ptr<MobileController> (*make)(const MobileContext& context);
+};
+
 /// Registers a controller kind as a MuJoCo plugin; call it from `mjPLUGIN_LIB_INIT`. `kind` must
 /// live as long as the program. Refuses (with a warning) an engine whose version is not the one
 /// that this library was built for.
 void register_controller_kind(const ControllerKind& kind);
 void register_controller_kind(const SnakeControllerKind& kind);
+void register_controller_kind(const MobileControllerKind& kind);
 
 /// The one registration line of a controller class `C` with `static std::span<const SettingInfo>
 /// settings()` and a constructor from ControllerContext:

@@ -20,7 +20,7 @@ class SceneObstacles {
   /// @param names        geoms, or bodies with all they carry, as written in the scene, separated
   ///                     by spaces; of a body those geoms count that can collide with the arm.
   ///                     Empty: all geoms of the scene that can.
-  /// @param body_radius  of the arm [m]
+  /// @param body_radius  of the arm [m]; -infinity: the base is no body and may stand anywhere
   ///
   /// Throws ModelError that names the geom (or the name that is none): a kind of geom that has no
   /// distance (ellipsoid, height field, signed distance field), a mesh that is not closed, a geom

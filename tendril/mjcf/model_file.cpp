@@ -2,6 +2,7 @@
 
 #include "tendril/mjcf/continuum_model.hpp"
 #include "tendril/mjcf/controller_table.hpp"
+#include "tendril/mjcf/mobile_model.hpp"
 #include "tendril/mjcf/robot_file.hpp"
 #include "tendril/mjcf/snake_model.hpp"
 #include "tendril/mjcf/toml_fields.hpp"
@@ -14,6 +15,7 @@ ModelKind model_kind(std::string_view toml, const std::string& file_name) {
   const auto kind = table["kind"].value_or(std::string_view{});
   if (kind == "tube") return ModelKind::Tube;
   if (kind == "snake") return ModelKind::Snake;
+  if (kind == "mobile") return ModelKind::Mobile;
   return ModelKind::Continuum;
 }
 
@@ -26,6 +28,11 @@ std::string model_file_mjcf(std::string_view toml, const std::string& file_name)
       SnakeDescription snake = parse_snake(toml, file_name);
       mjcf_detail::read_setting_files(snake.controller, folder);
       return snake_mjcf(snake);
+    }
+    case ModelKind::Mobile: {
+      MobileDescription robot = parse_mobile(toml, file_name);
+      mjcf_detail::read_setting_files(robot.controller, folder);
+      return mobile_mjcf(robot);
     }
     case ModelKind::Continuum:
       break;
@@ -42,6 +49,8 @@ ControllerConfig model_controller(std::string_view toml, const std::string& file
       return {};
     case ModelKind::Snake:
       return parse_snake(toml, file_name).controller;
+    case ModelKind::Mobile:
+      return parse_mobile(toml, file_name).controller;
     case ModelKind::Continuum:
       break;
   }
@@ -55,6 +64,8 @@ std::string model_with_overrides(std::string_view toml, std::span<const RobotOve
       return std::string(toml);
     case ModelKind::Snake:
       return snake_with_overrides(toml, overrides, file_name);
+    case ModelKind::Mobile:
+      return mobile_with_overrides(toml, overrides, file_name);
     case ModelKind::Continuum:
       break;
   }

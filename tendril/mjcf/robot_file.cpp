@@ -196,11 +196,11 @@ void check_kind(const Fields& top) {
   const std::string kind = top.text("kind", "continuum");
   if (kind == "continuum") return;
   if (kind == "mobile") {
-    top.refuse("kind", "must be \"continuum\"; \"mobile\" is not supported by this version");
+    top.refuse("kind", "must be \"continuum\"; this file is a mobile robot");
   }
   if (kind == "snake") top.refuse("kind", "must be \"continuum\"; this file is a snake");
   if (kind == "tube") top.refuse("kind", "must be \"continuum\"; this file is a tube");
-  top.refuse("kind", "must be \"continuum\" or \"snake\"");
+  top.refuse("kind", "must be \"continuum\", \"snake\" or \"mobile\"");
 }
 
 RobotDescription read_robot(const toml::table& table, std::string_view text,

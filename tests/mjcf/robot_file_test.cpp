@@ -115,7 +115,7 @@ TEST_CASE("robot file: what is refused, and how it is said", "[mjcf]") {
 }
 
 TEST_CASE("robot file: kinds of later versions are named as such", "[mjcf]") {
-  CHECK_THAT(refusal("kind = \"mobile\"\n"), Contains("not supported by this version"));
+  CHECK_THAT(refusal("kind = \"mobile\"\n"), Contains("this file is a mobile robot"));
 }
 
 TEST_CASE("robot file: a section of lengths and a limit has the documented defaults", "[mjcf]") {
