@@ -10,9 +10,11 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <numbers>
 #include <sstream>
 #include <utility>
 
+#include "tendril/mobile/mobile_kinematics.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::host {
@@ -131,6 +133,20 @@ void for_each_table(const Table& root, std::string_view key, Use use) {
   }
 }
 
+/// `angles_deg`: roll, pitch and yaw of each waypoint, as `tool_attitude` has them.
+void parse_attitudes(const Table& table, Motion& motion) {
+  constexpr double kDegree = std::numbers::pi / 180.0;
+  const toml::node* angles = table.get("angles_deg");
+  if (angles == nullptr) return;
+  if (!angles->is_array())
+    table.refuse("angles_deg", "must be a list of [roll, pitch, yaw] in deg");
+  for (const toml::node& entry : *angles->as_array()) {
+    const auto a = table.numbers(entry, table.field("angles_deg"), 3,
+                                 "every entry must be three finite numbers: roll, pitch, yaw");
+    motion.attitudes.emplace_back(tool_attitude(a[0] * kDegree, a[1] * kDegree, a[2] * kDegree));
+  }
+}
+
 Motion parse_motion(const Table& table) {
   Motion motion;
   motion.body = table.text("body");
@@ -150,17 +166,21 @@ Motion parse_motion(const Table& table) {
     if (table.get("frequency") == nullptr) table.missing("frequency", "must be [x, y, z] in Hz");
   } else if (kind == "circle") {
     motion.kind = MotionKind::Circle;
-    table.only({"body", "kind", "center", "radius", "normal", "speed", "start_after"});
+    table.only({"body", "kind", "center", "radius", "normal", "speed", "start_after", "turns"});
     motion.radius = table.number("radius", -kHuge, kHuge, "must be a length > 0 m").value_or(0.0);
     motion.normal = table.vector("normal").value_or(Eigen::Vector3d::UnitZ());
     motion.speed =
         table.number("speed", -kHuge, kHuge, "must be a finite speed in m/s").value_or(0.0);
     motion.start_after = time("start_after");
+    if (const toml::node* turns = table.get("turns")) {
+      if (!turns->is_boolean()) table.refuse("turns", "must be true or false");
+      motion.turns = turns->as_boolean()->get();
+    }
     if (table.get("radius") == nullptr) table.missing("radius", "must be a length > 0 m");
     if (table.get("speed") == nullptr) table.missing("speed", "must be a finite speed in m/s");
   } else if (kind == "waypoints") {
     motion.kind = MotionKind::Waypoints;
-    table.only({"body", "kind", "times", "points", "interpolation"});
+    table.only({"body", "kind", "times", "points", "angles_deg", "interpolation"});
     const toml::node* times = table.get("times");
     const toml::node* points = table.get("points");
     if (times == nullptr) table.missing("times", "must be a list of increasing times in s");
@@ -174,12 +194,15 @@ Motion parse_motion(const Table& table) {
                                    "every point must be a list of three finite numbers");
       motion.points.emplace_back(p[0], p[1], p[2]);
     }
+    parse_attitudes(table, motion);
     const std::string interpolation = table.text("interpolation", "smooth");
-    if (interpolation != "smooth" && interpolation != "linear") {
-      table.refuse("interpolation", "must be \"smooth\" or \"linear\"");
+    if (interpolation == "linear") {
+      motion.interpolation = Interpolation::Linear;
+    } else if (interpolation == "step") {
+      motion.interpolation = Interpolation::Step;
+    } else if (interpolation != "smooth") {
+      table.refuse("interpolation", "must be \"smooth\", \"linear\" or \"step\"");
     }
-    motion.interpolation =
-        interpolation == "linear" ? Interpolation::Linear : Interpolation::Smooth;
   } else if (kind.empty()) {
     table.missing("kind", "must be \"lissajous\", \"circle\" or \"waypoints\"");
   } else {

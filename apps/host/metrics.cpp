@@ -28,7 +28,9 @@ constexpr SignalName kSignals[] = {
     {"wall_force_single", Signal::WallForceSingle, nullptr, "N"},
     {"wall_force", Signal::WallForce, nullptr, "N"},
     {"penetration", Signal::Penetration, nullptr, "m"},
+    {"self_contact_count", Signal::SelfContactCount, nullptr, ""},
     {"contact_count", Signal::ContactCount, nullptr, ""},
+    {"limit_margin", Signal::LimitMargin, nullptr, "rad or m"},
     {"speed", Signal::Speed, nullptr, "rad/s or m/s"},
     {"engine_iterations", Signal::EngineIterations, nullptr, ""},
 };
@@ -88,7 +90,8 @@ bool of_links(Signal signal) { return signal == Signal::Winding || signal == Sig
 
 bool needs_contacts(Signal signal) {
   return signal == Signal::WallForce || signal == Signal::WallForceSingle ||
-         signal == Signal::Penetration || signal == Signal::ContactCount;
+         signal == Signal::Penetration || signal == Signal::ContactCount ||
+         signal == Signal::SelfContactCount;
 }
 
 bool has_round_axis(const mjModel& model, int geom) {
@@ -194,13 +197,20 @@ std::string unit(const Metric& metric) {
 }
 
 Metrics::Metrics(const mjModel& model) : model_(model) {
-  is_robot_.assign(static_cast<std::size_t>(model.nbody), 0);
+  robot_.assign(static_cast<std::size_t>(model.nbody), 0);
   for (int body = 1; body < model.nbody; ++body) {
     const char* name = mj_id2name(&model, mjOBJ_BODY, body);
     const bool is_base = name != nullptr && std::string_view(name).ends_with("base");
-    const auto parent = static_cast<std::size_t>(model.body_parentid[body]);
-    is_robot_[static_cast<std::size_t>(body)] = is_base || is_robot_[parent] ? 1 : 0;
+    const int parent = robot_[static_cast<std::size_t>(model.body_parentid[body])];
+    robot_[static_cast<std::size_t>(body)] = parent == 0 && is_base ? body : parent;
     has_robot_ = has_robot_ || is_base;
+  }
+  for (int joint = 0; joint < model.njnt; ++joint) {
+    const bool is_scalar =
+        model.jnt_type[joint] == mjJNT_HINGE || model.jnt_type[joint] == mjJNT_SLIDE;
+    if (is_scalar && model.jnt_limited[joint] &&
+        robot_[static_cast<std::size_t>(model.jnt_bodyid[joint])] != 0)
+      limited_joints_.push_back(joint);
   }
 }
 
@@ -237,6 +247,8 @@ bool Metrics::available(const Metric& metric, std::string* why) const {
       reason = fmt::format("the geom '{}' must be a capsule or cylinder", metric.object);
     } else if ((needs_contacts(metric.signal) || of_geom(metric.signal)) && !has_robot_) {
       reason = "the scene has no robot: no body whose name ends with 'base'";
+    } else if (metric.signal == Signal::LimitMargin && limited_joints_.empty()) {
+      reason = "no robot of the scene has a joint with a limit";
     }
   }
   if (why != nullptr) *why = reason;
@@ -275,13 +287,15 @@ void Metrics::add_defaults() {
 }
 
 void Metrics::read_contacts(const mjModel& model, const mjData& data) noexcept {
-  wall_force_ = wall_force_single_ = penetration_ = contact_count_ = 0.0;
+  wall_force_ = wall_force_single_ = penetration_ = contact_count_ = self_contact_count_ = 0.0;
   for (int i = 0; i < data.ncon; ++i) {
     const mjContact& contact = data.contact[i];
-    const auto of_robot = [&](int geom) {
-      return geom >= 0 && is_robot_[static_cast<std::size_t>(model.geom_bodyid[geom])] != 0;
+    const auto robot_of = [&](int geom) {
+      return geom < 0 ? 0 : robot_[static_cast<std::size_t>(model.geom_bodyid[geom])];
     };
-    if (of_robot(contact.geom[0]) == of_robot(contact.geom[1])) continue;
+    const int first = robot_of(contact.geom[0]), second = robot_of(contact.geom[1]);
+    if (first != 0 && first == second) self_contact_count_ += 1.0;
+    if ((first != 0) == (second != 0)) continue;
     mjtNum force[6];
     mj_contactForce(&model, &data, i, force);
     wall_force_ += force[0];
@@ -297,16 +311,26 @@ void Metrics::find_links() {
   int base = -1;
   for (int body = 1; body < model_.nbody; ++body) {
     const auto is_link = [&](int b) {
-      return is_robot_[static_cast<std::size_t>(b)] != 0 && model_.body_geomnum[b] > 0;
+      return robot_[static_cast<std::size_t>(b)] != 0 && model_.body_geomnum[b] > 0;
     };
     const int parent = model_.body_parentid[body];
-    if (is_robot_[static_cast<std::size_t>(parent)] == 0) {
+    if (robot_[static_cast<std::size_t>(parent)] == 0) {
       base = body;
     } else if (parent != base && is_link(parent) && is_link(body)) {
       const int geom = model_.body_geomadr[body];
       link_pairs_.push_back({model_.body_geomadr[parent], geom, base, model_.geom_size[3 * geom]});
     }
   }
+}
+
+double Metrics::limit_margin(const mjModel& model, const mjData& data) const noexcept {
+  double margin = std::numeric_limits<double>::infinity();
+  for (const int joint : limited_joints_) {
+    const mjtNum* range = model.jnt_range + 2 * joint;
+    const mjtNum q = data.qpos[model.jnt_qposadr[joint]];
+    margin = std::min({margin, q - range[0], range[1] - q});
+  }
+  return margin;
 }
 
 template <typename Turn>
@@ -347,7 +371,7 @@ double Metrics::contact_span(int geom, const mjModel& model, const mjData& data)
     const mjContact& contact = data.contact[i];
     if (contact.geom[0] != geom && contact.geom[1] != geom) return false;
     const int other = contact.geom[contact.geom[0] == geom ? 1 : 0];
-    return other >= 0 && is_robot_[static_cast<std::size_t>(model.geom_bodyid[other])] != 0;
+    return other >= 0 && robot_[static_cast<std::size_t>(model.geom_bodyid[other])] != 0;
   };
   const auto azimuth = [&](int i) {
     const Eigen::Vector3d p = in_frame(data, geom, data.contact[i].pos);
@@ -406,6 +430,10 @@ double Metrics::evaluate(const Source& source, const mjModel& model,
       return penetration_;
     case Signal::ContactCount:
       return contact_count_;
+    case Signal::SelfContactCount:
+      return self_contact_count_;
+    case Signal::LimitMargin:
+      return limit_margin(model, data);
     case Signal::Speed: {
       double speed = 0.0;
       for (int i = 0; i < model.nv; ++i) speed = std::max(speed, std::abs(data.qvel[i]));

@@ -20,6 +20,9 @@ enum class Signal {
   WallForceSingle,   ///< largest normal force of one such contact [N]
   Penetration,       ///< deepest overlap of such a contact, 0 without contact [m]
   ContactCount,      ///< number of such contacts
+  SelfContactCount,  ///< number of contacts between two parts of one robot
+  LimitMargin,       ///< least distance of a robot's joints from the ends of their ranges, negative
+                     ///< beyond them [rad or m]
   Speed,             ///< largest |qvel| after the step [rad/s or m/s]
   EngineIterations,  ///< iterations of the engine's constraint solver, all islands
   Winding,           ///< angle that an arm goes round a named geom [rad]
@@ -110,6 +113,7 @@ class Metrics {
   template <typename Turn>
   [[nodiscard]] double widest_turn(const Turn& turn) const noexcept;
   [[nodiscard]] double passing(int geom, const mjData& data) const noexcept;
+  [[nodiscard]] double limit_margin(const mjModel& model, const mjData& data) const noexcept;
   [[nodiscard]] double winding(int geom, const mjModel& model, const mjData& data) const noexcept;
   [[nodiscard]] double contact_span(int geom, const mjModel& model,
                                     const mjData& data) const noexcept;
@@ -122,13 +126,15 @@ class Metrics {
   };
 
   const mjModel& model_;
-  std::vector<char> is_robot_;  ///< per body
+  std::vector<int> robot_;  ///< per body: body of the base that it belongs to, 0: none
   bool has_robot_ = false;
   bool needs_contacts_ = false;
+  std::vector<int> limited_joints_;   ///< of robots
   std::vector<LinkPair> link_pairs_;  ///< robot by robot
   std::vector<Source> sources_;
   std::vector<Entry> entries_;
-  double wall_force_ = 0.0, wall_force_single_ = 0.0, penetration_ = 0.0, contact_count_ = 0.0;
+  double wall_force_ = 0.0, wall_force_single_ = 0.0, penetration_ = 0.0, contact_count_ = 0.0,
+         self_contact_count_ = 0.0;
 };
 
 }  // namespace tendril::host

@@ -52,16 +52,31 @@ Eigen::Vector3d Motion::position(double time, const Eigen::Vector3d& home) const
         std::abs(n.x()) > 1.0 - 1e-9 ? Eigen::Vector3d::UnitY() : Eigen::Vector3d::UnitX();
     const Eigen::Vector3d e1 = (towards - towards.dot(n) * n).normalized();
     const Eigen::Vector3d e2 = n.cross(e1);
-    const double angle = speed / radius * std::max(0.0, time - start_after);
+    const double angle = turn(time);
     return middle + radius * (std::cos(angle) * e1 + std::sin(angle) * e2);
   }
+  const Leg now = leg(time);
+  return points[now.from] + now.part * (points[now.to] - points[now.from]);
+}
+
+Eigen::Quaterniond Motion::attitude(double time, const Eigen::Quaterniond& home) const noexcept {
+  if (turns) return Eigen::AngleAxisd(turn(time), normal.normalized()) * home;
+  if (attitudes.empty()) return home;
+  const Leg now = leg(time);
+  return attitudes[now.from].slerp(now.part, attitudes[now.to]);
+}
+
+double Motion::turn(double time) const noexcept {
+  return speed / radius * std::max(0.0, time - start_after);
+}
+
+Motion::Leg Motion::leg(double time) const noexcept {
   const auto next = std::upper_bound(times.begin(), times.end(), time);
-  if (next == times.begin()) return points.front();
-  if (next == times.end()) return points.back();
+  if (next == times.begin()) return {0, 0, 0.0};
   const auto i = static_cast<std::size_t>(next - times.begin());
+  if (next == times.end() || interpolation == Interpolation::Step) return {i - 1, i - 1, 0.0};
   const double s = (time - times[i - 1]) / (times[i] - times[i - 1]);
-  return points[i - 1] +
-         (interpolation == Interpolation::Smooth ? smooth(s) : s) * (points[i] - points[i - 1]);
+  return {i - 1, i, interpolation == Interpolation::Smooth ? smooth(s) : s};
 }
 
 bool Motion::apply(const Setting& setting) {
@@ -119,6 +134,10 @@ std::string Motion::problem() const {
       return fmt::format("times: {} of them: must be as many as points ({})", times.size(),
                          points.size());
     }
+    if (!attitudes.empty() && attitudes.size() != points.size()) {
+      return fmt::format("angles_deg: {} of them: must be as many as points ({})", attitudes.size(),
+                         points.size());
+    }
     for (std::size_t i = 1; i < times.size(); ++i) {
       if (!(times[i] > times[i - 1])) {
         return fmt::format("times: {} after {}: must increase", times[i], times[i - 1]);
@@ -147,13 +166,22 @@ MotionSet::MotionSet(const mjModel& model, std::span<const Motion> motions) {
       throw ModelError(
           fmt::format("motion: body: {}: is moved twice, one motion per body", motion.body));
     }
-    bound_.push_back({motion, mocap, Eigen::Vector3d(model.body_pos + 3 * body)});
+    const mjtNum* q = model.body_quat + 4 * body;
+    bound_.push_back({motion, mocap, Eigen::Vector3d(model.body_pos + 3 * body),
+                      Eigen::Quaterniond(q[0], q[1], q[2], q[3])});
   }
 }
 
 void MotionSet::apply(mjData& data, double time) const noexcept {
   for (const Bound& b : bound_) {
     Eigen::Map<Eigen::Vector3d>(data.mocap_pos + 3 * b.mocap) = b.motion.position(time, b.home);
+    if (!b.motion.moves_attitude()) continue;
+    const Eigen::Quaterniond q = b.motion.attitude(time, b.home_attitude);
+    mjtNum* out = data.mocap_quat + 4 * b.mocap;
+    out[0] = q.w();
+    out[1] = q.x();
+    out[2] = q.y();
+    out[3] = q.z();
   }
 }
 

@@ -3,6 +3,7 @@
 #include <mujoco/mujoco.h>
 
 #include <Eigen/Core>
+#include <Eigen/Geometry>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,10 +22,11 @@ enum class MotionKind {
 enum class Interpolation {
   Linear,  ///< constant speed on every leg
   Smooth,  ///< at rest at every waypoint: 10 s^3 - 15 s^4 + 6 s^5 of the leg
+  Step,    ///< stays at a point until the next one's time
 };
 
-/// How a mocap body moves: its position in the world as a function of time alone, so that a run can
-/// be repeated. A `[[motion]]` table of an experiment file. SI units, rad.
+/// How a mocap body moves: its pose in the world as a function of time alone, so that a run can be
+/// repeated. A `[[motion]]` table of an experiment file. SI units, rad.
 struct Motion {
   std::string body;  ///< name of a mocap body
   MotionKind kind = MotionKind::Lissajous;
@@ -40,6 +42,8 @@ struct Motion {
   // Waypoints; before the first time the first point, after the last time the last one
   std::vector<double> times = {};  ///< [s], strictly increasing, one per point
   std::vector<Eigen::Vector3d> points = {};
+  /// One per point, each leg a rotation about a fixed axis; empty: the attitude stays.
+  std::vector<Eigen::Quaterniond> attitudes = {};
   Interpolation interpolation = Interpolation::Smooth;
 
   // Circle: p = center + radius (cos(a) e1 + sin(a) e2), a = speed / radius max(0, t -
@@ -49,9 +53,15 @@ struct Motion {
   Eigen::Vector3d normal = Eigen::Vector3d::UnitZ();
   double speed = 0.0;        ///< [m/s], negative turns the other way
   double start_after = 0.0;  ///< [s]
+  bool turns = false;        ///< the body turns with its way round; else its attitude stays
 
   /// Position at a time; `home` stands for a missing centre.
   [[nodiscard]] Eigen::Vector3d position(double time, const Eigen::Vector3d& home) const noexcept;
+
+  /// Attitude at a time, of a body that the scene gives the attitude `home`.
+  [[nodiscard]] Eigen::Quaterniond attitude(double time,
+                                            const Eigen::Quaterniond& home) const noexcept;
+  [[nodiscard]] bool moves_attitude() const noexcept { return turns || !attitudes.empty(); }
 
   /// Applies `motion.<body>.<field>` if its body pattern names this body; returns whether it did.
   /// Throws ModelError.
@@ -59,6 +69,15 @@ struct Motion {
 
   /// Why the values do not make a motion (`radius: -1: must be > 0`), empty when they do.
   [[nodiscard]] std::string problem() const;
+
+ private:
+  /// Where a time is on the way from waypoint to waypoint: leg i, part 0 .. 1 of it.
+  struct Leg {
+    std::size_t from, to;
+    double part;
+  };
+  [[nodiscard]] Leg leg(double time) const noexcept;
+  [[nodiscard]] double turn(double time) const noexcept;  ///< of a circle [rad]
 };
 
 /// The motions of a run, bound to the mocap bodies of a model.
@@ -67,7 +86,7 @@ class MotionSet {
   /// Throws ModelError when a body is missing or not mocap, or is moved twice.
   MotionSet(const mjModel& model, std::span<const Motion> motions);
 
-  /// Writes the positions at `time` to `mocap_pos`; to be called before each step.
+  /// Writes the poses at `time` to `mocap_pos` and `mocap_quat`; to be called before each step.
   void apply(mjData& data, double time) const noexcept;
 
  private:
@@ -75,6 +94,7 @@ class MotionSet {
     Motion motion;
     int mocap = 0;
     Eigen::Vector3d home;
+    Eigen::Quaterniond home_attitude;
   };
   std::vector<Bound> bound_;
 };

@@ -15,6 +15,7 @@
 
 #include "apps/host/engine_log.hpp"
 #include "apps/host/experiment.hpp"
+#include "tendril/mjcf/mobile_file.hpp"
 #include "tendril/mjcf/model_file.hpp"
 #include "tendril/mjcf/robot_file.hpp"
 #include "tendril/mjcf/snake_file.hpp"
@@ -303,6 +304,16 @@ void furnish(mjSpec& spec, const RobotDescription& robot) {
   add_target(spec, robot.controller, {0.1 * length, 0.0, 0.95 * length});
 }
 
+void add_floor(mjSpec& spec, const char* name, double half_size) {
+  mjsGeom* const floor = mjs_addGeom(mjs_findBody(&spec, "world"), nullptr);
+  mjs_setName(floor->element, name);
+  floor->type = mjGEOM_PLANE;
+  floor->size[0] = floor->size[1] = half_size;
+  floor->size[2] = 0.01;
+  const float colour[4] = {0.8f, 0.82f, 0.85f, 1.0f};
+  std::copy_n(colour, 4, floor->rgba);
+}
+
 /// Light, camera, target and, for a free snake, the floor that it lies on.
 void furnish(mjSpec& spec, const SnakeDescription& snake) {
   const double length =
@@ -310,13 +321,15 @@ void furnish(mjSpec& spec, const SnakeDescription& snake) {
   light_up(spec, length);
   add_target(spec, snake.controller, {2.0 * length, length, 0.0});
   if (snake.base != SnakeBase::Free && !snake.scales) return;
-  mjsGeom* const floor = mjs_addGeom(mjs_findBody(&spec, "world"), nullptr);
-  mjs_setName(floor->element, snake.scales ? snake.scales->floor.c_str() : "floor");
-  floor->type = mjGEOM_PLANE;
-  floor->size[0] = floor->size[1] = 10.0 * length;
-  floor->size[2] = 0.01;
-  const float colour[4] = {0.8f, 0.82f, 0.85f, 1.0f};
-  std::copy_n(colour, 4, floor->rgba);
+  add_floor(spec, snake.scales ? snake.scales->floor.c_str() : "floor", 10.0 * length);
+}
+
+/// Light, camera, target and the floor that a mobile robot stands on.
+void furnish(mjSpec& spec, const MobileDescription& robot) {
+  const double reach = robot.kinematics().reach() + robot.parameters.platform_length;
+  light_up(spec, reach);
+  add_target(spec, robot.controller, {2.0 * reach, 0.0, robot.parameters.shoulder_height});
+  add_floor(spec, "floor", 10.0 * reach);
 }
 
 // ---- settings of the compiled model ------------------------------------------------------------
@@ -604,6 +617,8 @@ Scene load_scene(const fs::path& file, std::span<const Setting> settings) {
     spec.reset(mj_parse(name.c_str(), nullptr, files.get(), error, kErrorSize));
     if (spec && models.front().kind == "snake") {
       furnish(*spec, parse_snake(models.front().text, name));
+    } else if (spec && models.front().kind == "mobile") {
+      furnish(*spec, parse_mobile(models.front().text, name));
     } else if (spec && models.front().kind != "tube") {
       furnish(*spec, parse_robot(models.front().text, name));
     }

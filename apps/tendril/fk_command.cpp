@@ -1,9 +1,14 @@
 #include "apps/tendril/fk_command.hpp"
 
+#include <fmt/format.h>
+
 #include <memory>
 
+#include "apps/host/experiment.hpp"
 #include "apps/tendril/robot_table.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/mjcf/mobile_file.hpp"
+#include "tendril/mjcf/model_file.hpp"
 #include "tendril/mjcf/robot_file.hpp"
 
 namespace tendril {
@@ -30,8 +35,41 @@ host::CsvLayout layout_of(const ContinuumRobot& robot) {
   return layout;
 }
 
+/// Tool poses of a mobile robot.
+void run_mobile(const FkArguments& arguments, const MobileRobot& robot) {
+  const host::CsvLayout layout{
+      .columns = pose_columns(robot),
+      .ignored = {kResultColumns.begin(), kResultColumns.end()},
+      .allowed = fmt::format("base_x,base_y,base_heading,q_1,...,q_{}", robot.joint_count())};
+  host::CsvReader reader(arguments.states, layout);
+  host::CsvWriter writer(arguments.out);
+  for (const char* const name : kToolColumns) writer.field(std::string_view(name));
+  writer.end_row();
+
+  TableProgress progress(arguments.quiet, arguments.out);
+  std::vector<double> row(layout.columns.size());
+  for (long count = 1; reader.read(row); ++count) {
+    const PlatformPose base{.x = row[0], .y = row[1], .heading = row[2]};
+    const Eigen::Isometry3d X_WE = tool_pose(robot, base, JointAngles(row).subspan(3));
+    const Eigen::Vector3d p = X_WE.translation(), angles = tool_angles(X_WE.linear());
+    if (!p.allFinite() || !angles.allFinite())
+      reader.refuse("columns " + layout.allowed + ": the tool pose is not finite");
+    for (const double value : p) writer.field(value);
+    for (const double value : angles) writer.field(value);
+    writer.end_row();
+    if (count % kRowsBetweenFrames == 0) progress.show(reader, count);
+  }
+  progress.finish();
+  writer.finish();
+}
+
 void run(const FkArguments& arguments) {
-  const ContinuumRobot robot = load_robot(arguments.robot).kinematics();
+  const std::string text = host::read_text_file(arguments.robot);
+  if (model_kind(text, arguments.robot) == ModelKind::Mobile) {
+    run_mobile(arguments, parse_mobile(text, arguments.robot).kinematics());
+    return;
+  }
+  const ContinuumRobot robot = parse_robot(text, arguments.robot).kinematics();
   const host::CsvLayout layout = layout_of(robot);
   host::CsvReader reader(arguments.states, layout);
   host::CsvWriter writer(arguments.out);
@@ -61,17 +99,18 @@ void run(const FkArguments& arguments) {
 }  // namespace
 
 CLI::App* add_fk_command(CLI::App& app, int& exit_code) {
-  CLI::App* const command = app.add_subcommand("fk", "Tip poses of a table of section states");
+  CLI::App* const command = app.add_subcommand("fk", "Tip or tool poses of a table of states");
   const auto arguments = std::make_shared<FkArguments>();
   command->add_option("robot", arguments->robot, "robot file (.toml)")->required();
   command
       ->add_option("states", arguments->states,
                    "CSV file (-: stdin) with the columns theta_1,phi_1,s_1,theta_2,...[,h,omega0]: "
                    "rad and m; s may be left out for sections of fixed length; the output of "
-                   "tendril ik will do")
+                   "tendril ik will do; mobile robot: base_x,base_y,base_heading,q_1,...")
       ->required();
   command->add_option("-o,--output", arguments->out,
-                      "CSV file to write instead of stdout: x,y,z,zx,zy,zz");
+                      "CSV file to write instead of stdout: x,y,z,zx,zy,zz; mobile robot: "
+                      "x,y,z,roll,pitch,yaw");
   command->add_flag("--quiet", arguments->quiet, "no progress bar");
   command->footer(
       "Example: tendril ik models/arm_3x10.toml models/arm_3x10_targets.csv | tendril fk "

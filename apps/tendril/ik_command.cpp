@@ -5,16 +5,21 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "apps/host/experiment.hpp"
 #include "apps/host/run.hpp"
 #include "apps/tendril/robot_table.hpp"
 #include "tendril/ik/batch.hpp"
+#include "tendril/mjcf/mobile_file.hpp"
+#include "tendril/mjcf/model_file.hpp"
 #include "tendril/mjcf/robot_file.hpp"
+#include "tendril/mobile/mobile_fabrik_solver.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -67,7 +72,10 @@ struct Summary {
   Spread time_us;                        ///< of the solves
   double wall_time = 0.0;                ///< reading and writing included [s]
 
-  void add(const BatchResult& result) {
+  /// @param result  BatchResult or MobileResult
+  /// @param time    of the solve [s]
+  template <class Result>
+  void add(const Result& result, double time) {
     ++rows;
     if (result.converged()) {
       ++converged;
@@ -76,7 +84,7 @@ struct Summary {
     }
     position_error.add(result.position_error);
     angle_error.add(result.angle_error);
-    time_us.add(1e6 * result.time);
+    time_us.add(1e6 * time);
   }
 };
 
@@ -111,26 +119,24 @@ TipTarget target_of(std::span<const double> row, bool with_direction,
   return target;
 }
 
-void write_header(host::CsvWriter& writer, const ContinuumRobot& robot) {
+void write_header(host::CsvWriter& writer, const std::vector<host::CsvColumn>& columns) {
   for (const char* const name : kResultColumns) writer.field(std::string_view(name));
-  for (const host::CsvColumn& column : state_columns(robot))
-    writer.field(std::string_view(column.name));
+  for (const host::CsvColumn& column : columns) writer.field(std::string_view(column.name));
   writer.end_row();
 }
 
-void write_row(host::CsvWriter& writer, const ContinuumRobot& robot, const BatchResult& result,
-               SectionStates states, bool with_time) {
+/// The fields of kResultColumns; `result` and `time` as for `Summary::add`.
+template <class Result>
+void write_result(host::CsvWriter& writer, const Result& result, double time, bool with_time) {
   writer.field(std::string_view(to_string(result.status)));
   writer.field(static_cast<long>(result.iterations));
   writer.field(result.position_error);
   writer.field(result.angle_error);
   if (with_time) {
-    writer.field(1e6 * result.time, 3);
+    writer.field(1e6 * time, 3);
   } else {
     writer.field(std::string_view());
   }
-  write_state(writer, robot, states, result.base);
-  writer.end_row();
 }
 
 /// Solves the whole table block by block: memory does not grow with it.
@@ -143,7 +149,7 @@ Summary solve_table(const AnySolver& solver, const IkArguments& arguments) {
   host::CsvReader reader(arguments.targets, layout);
   const bool with_direction = has_direction(reader);
   host::CsvWriter writer(arguments.out);
-  write_header(writer, robot);
+  write_header(writer, state_columns(robot));
 
   TableProgress progress(arguments.quiet, arguments.out);
   const auto sections = static_cast<std::size_t>(robot.section_count());
@@ -161,10 +167,109 @@ Summary solve_table(const AnySolver& solver, const IkArguments& arguments) {
     solve_batch(solver, targets, results, states,
                 {.threads = arguments.threads, .measure_time = !arguments.no_time});
     for (std::size_t k = 0; k < results.size(); ++k) {
-      summary.add(results[k]);
-      write_row(writer, robot, results[k], SectionStates(states).subspan(k * sections, sections),
-                !arguments.no_time);
+      summary.add(results[k], results[k].time);
+      write_result(writer, results[k], results[k].time, !arguments.no_time);
+      write_state(writer, robot, SectionStates(states).subspan(k * sections, sections),
+                  results[k].base);
+      writer.end_row();
     }
+    writer.flush();
+    progress.show(reader, summary.rows);
+  }
+  progress.finish();
+  writer.finish();
+  summary.wall_time = std::chrono::duration<double>(Clock::now() - begin).count();
+  return summary;
+}
+
+// ---- mobile robots ------------------------------------------------------------------------------
+
+struct MobileSolverInfo {
+  const char* name;
+  const char* summary;
+};
+constexpr MobileSolverInfo kMobileSolvers[] = {
+    {"auto", "forward and backward reaching; where that fails, the closed form (three links)"},
+    {"fabrik", "forward and backward reaching alone"},
+    {"closed_form", "the cheapest pose; robots of three links"}};
+
+using MobileSolve = std::function<MobileResult(const ToolTarget&, const MobileStart&)>;
+
+MobileSolve make_mobile_solver(const MobileRobot& robot, const IkArguments& arguments) {
+  const SolverOptions& wanted = arguments.options;
+  if (arguments.solver == "closed_form") {
+    if (arguments.max_iterations)
+      throw ModelError("--max-iterations: the solver closed_form has no iterations");
+    const auto solver = std::make_shared<MobileClosedForm>(
+        robot, ClosedFormOptions{.position_tolerance = wanted.position_tolerance,
+                                 .angle_tolerance = wanted.angle_tolerance});
+    return [solver](const ToolTarget& target, const MobileStart& start) {
+      return solver->solve(target, start.base, start.joints);
+    };
+  }
+  if (arguments.solver != "auto" && arguments.solver != "fabrik") {
+    std::string names;
+    for (const MobileSolverInfo& info : kMobileSolvers)
+      names += (names.empty() ? "" : ", ") + std::string(info.name);
+    throw ModelError(
+        fmt::format("--solver: {}: for a mobile robot must be one of {}", arguments.solver, names));
+  }
+  MobileFabrikOptions options;
+  options.position_tolerance = wanted.position_tolerance;
+  options.angle_tolerance = wanted.angle_tolerance;
+  options.fallback = arguments.solver == "auto";
+  options.max_iterations = arguments.max_iterations.value_or(options.max_iterations);
+  const auto solver = std::make_shared<MobileFabrikSolver>(robot, options);
+  return [solver](const ToolTarget& target, const MobileStart& start) {
+    return solver->solve(target, start.base, start.joints);
+  };
+}
+
+/// The result with a pose to show: where the solver tried nothing, the start and its errors.
+MobileResult with_pose(MobileResult result, const MobileRobot& robot, const ToolTarget& target,
+                       const MobileStart& start) {
+  const bool has_pose = static_cast<int>(result.joints.size()) == robot.joint_count() &&
+                        std::isfinite(result.position_error) && std::isfinite(result.angle_error);
+  if (has_pose) return result;
+  result.base = start.base;
+  result.joints = start.joints;
+  const Eigen::Isometry3d X_WE = tool_pose(robot, start.base, start.joints);
+  result.position_error = (X_WE.translation() - target.X_WG.translation()).norm();
+  result.angle_error = rotation_angle(X_WE.linear(), target.X_WG.linear());
+  return result;
+}
+
+/// Solves the table row by row, each from the robot's start.
+Summary solve_mobile_table(const MobileDescription& description, const IkArguments& arguments) {
+  const Clock::time_point begin = Clock::now();
+  const MobileRobot robot = description.kinematics();
+  const MobileStart start = description.start_pose();
+  const MobileSolve solve = make_mobile_solver(robot, arguments);
+  host::CsvLayout layout{.columns = {}, .ignored = {}, .allowed = "x,y,z,roll,pitch,yaw"};
+  for (const char* const name : kToolColumns) layout.columns.push_back({name, true});
+  host::CsvReader reader(arguments.targets, layout);
+  host::CsvWriter writer(arguments.out);
+  write_header(writer, pose_columns(robot));
+
+  TableProgress progress(arguments.quiet, arguments.out);
+  std::vector<double> row(layout.columns.size());
+  Summary summary;
+  while (reader.read(row)) {
+    const ToolTarget target = tool_target({row[0], row[1], row[2]}, row[3], row[4], row[5]);
+    if (target.X_WG.translation().lpNorm<Eigen::Infinity>() > kFarthestTarget)
+      reader.refuse(fmt::format("columns x,y,z: {}, {}, {}: must be within {} m", row[0], row[1],
+                                row[2], kFarthestTarget));
+    const Clock::time_point before = Clock::now();
+    const MobileResult solved = solve(target, start);
+    const double time = std::chrono::duration<double>(Clock::now() - before).count();
+    const MobileResult result = with_pose(solved, robot, target, start);
+    summary.add(result, time);
+    write_result(writer, result, time, !arguments.no_time);
+    for (const double value : {result.base.x, result.base.y, result.base.heading})
+      writer.field(value);
+    for (const double angle : result.joints) writer.field(angle);
+    writer.end_row();
+    if (static_cast<std::size_t>(summary.rows) % kBlock != 0) continue;
     writer.flush();
     progress.show(reader, summary.rows);
   }
@@ -224,9 +329,14 @@ int run(IkArguments arguments) {
   }
   if (arguments.threads < 0)
     throw ModelError(fmt::format("--threads: {}: must be >= 0", arguments.threads));
-  const ContinuumRobot robot = load_robot(arguments.robot).kinematics();
-  const AnySolver solver = make_solver(arguments.solver, robot, arguments.options);
-  const Summary summary = solve_table(solver, arguments);
+  const std::string text = host::read_text_file(arguments.robot);
+  const auto solve = [&] {
+    if (model_kind(text, arguments.robot) == ModelKind::Mobile)
+      return solve_mobile_table(parse_mobile(text, arguments.robot), arguments);
+    const ContinuumRobot robot = parse_robot(text, arguments.robot).kinematics();
+    return solve_table(make_solver(arguments.solver, robot, arguments.options), arguments);
+  };
+  const Summary summary = solve();
   if (arguments.json && !(std::cout << summary_json(summary, arguments)).flush())
     throw host::OutputError("stdout: could not be written");
   if (!arguments.quiet) std::cerr << "tendril ik: " << summary_text(summary, arguments) << '\n';
@@ -237,20 +347,25 @@ std::string solver_list() {
   std::string text;
   for (const SolverInfo& info : solver_infos())
     text += fmt::format("  {:<16} {}\n", info.name, info.summary);
+  text += "Solvers for a mobile robot:\n";
+  for (const MobileSolverInfo& info : kMobileSolvers)
+    text += fmt::format("  {:<16} {}\n", info.name, info.summary);
   return text;
 }
 
 }  // namespace
 
 CLI::App* add_ik_command(CLI::App& app, int& exit_code) {
-  CLI::App* const command =
-      app.add_subcommand("ik", "Section states that bring the tip to a table of targets");
+  CLI::App* const command = app.add_subcommand(
+      "ik", "Section states or poses that bring the tip or tool to a table of targets");
   const auto arguments = std::make_shared<IkArguments>();
   command->add_option("robot", arguments->robot, "robot file (.toml)")->required();
   command
-      ->add_option("targets", arguments->targets,
-                   "CSV file (-: stdin) with the columns x,y,z[,zx,zy,zz]: position in m and unit "
-                   "direction of the tip in the robot's base frame")
+      ->add_option(
+          "targets", arguments->targets,
+          "CSV file (-: stdin) with the columns x,y,z[,zx,zy,zz]: position in m and unit "
+          "direction of the tip in the robot's base frame; mobile robot: x,y,z,roll,pitch,yaw "
+          "of the tool")
       ->required();
   command->add_option("-o,--output", arguments->out, "CSV file to write instead of stdout");
   command->add_option("--solver", arguments->solver,
@@ -261,7 +376,8 @@ CLI::App* add_ik_command(CLI::App& app, int& exit_code) {
                       fmt::format("rad [{:g}]", arguments->options.angle_tolerance));
   command->add_option("--max-iterations", arguments->max_iterations,
                       "budget of a row [the solver's]");
-  command->add_option("--threads", arguments->threads, "0: one per core [0]");
+  command->add_option("--threads", arguments->threads,
+                      "0: one per core [0]; mobile robots take one");
   command->add_flag("--strict", arguments->strict, "exit with 1 unless every row converged");
   command->add_flag("--no-time", arguments->no_time,
                     "leave the column time_us empty: the same bytes in every run");

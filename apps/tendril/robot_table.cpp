@@ -27,6 +27,12 @@ std::vector<host::CsvColumn> state_columns(const ContinuumRobot& robot) {
   return columns;
 }
 
+std::vector<host::CsvColumn> pose_columns(const MobileRobot& robot) {
+  std::vector<host::CsvColumn> columns{{"base_x", true}, {"base_y", true}, {"base_heading", true}};
+  for (int j = 1; j <= robot.joint_count(); ++j) columns.push_back({fmt::format("q_{}", j), true});
+  return columns;
+}
+
 void write_state(host::CsvWriter& table, const ContinuumRobot& robot, SectionStates states,
                  const BaseState& base) {
   for (const SectionState& state : states) {

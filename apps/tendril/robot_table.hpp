@@ -9,6 +9,7 @@
 #include "apps/host/csv_table.hpp"
 #include "apps/tendril/progress.hpp"
 #include "tendril/kinematics/continuum_robot.hpp"
+#include "tendril/mobile/mobile_kinematics.hpp"
 
 // What the tables of `tendril ik` and `tendril fk` share. Their format: docs/ik_command.md.
 namespace tendril {
@@ -19,6 +20,13 @@ inline constexpr std::array<const char*, 5> kResultColumns = {
 
 /// Tip positions and directions: input of `tendril ik`, output of `tendril fk`.
 inline constexpr std::array<const char*, 6> kTipColumns = {"x", "y", "z", "zx", "zy", "zz"};
+
+/// Tool poses of a mobile robot, angles as `tool_attitude`: input of `tendril ik`, output of
+/// `tendril fk`.
+inline constexpr std::array<const char*, 6> kToolColumns = {"x", "y", "z", "roll", "pitch", "yaw"};
+
+/// base_x, base_y, base_heading, q_1 ... of a mobile robot.
+[[nodiscard]] std::vector<host::CsvColumn> pose_columns(const MobileRobot& robot);
 
 /// theta_1, phi_1, s_1, theta_2, ... of all sections, then h if the base feeds and omega0 if it
 /// spins. Only s of extensible sections and theta and phi of all are required of a table.

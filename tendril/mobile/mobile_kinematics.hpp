@@ -45,4 +45,8 @@ void mobile_frames(const MobileRobot& robot, const PlatformPose& base, JointAngl
 /// turned by `roll` about it: Rz(yaw) Ry(-pitch) Rx(roll), [rad].
 [[nodiscard]] Eigen::Matrix3d tool_attitude(double roll, double pitch, double yaw) noexcept;
 
+/// Roll, pitch and yaw of an attitude [rad], the inverse of `tool_attitude`: pitch in [-pi/2,
+/// pi/2], the others in [-pi, pi]. Roll is 0 for an axis within 1e-9 of the vertical.
+[[nodiscard]] Eigen::Vector3d tool_angles(const Eigen::Matrix3d& R) noexcept;
+
 }  // namespace tendril

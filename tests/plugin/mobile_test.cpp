@@ -1,0 +1,294 @@
+// Mobile robots in the engine: what is measured, what the servos are told, saving and restoring,
+// faults, prefixes, bad settings. The controller is a plain one of this file.
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "plugin/controller_plugin.hpp"
+#include "tendril/mjcf/mobile_file.hpp"
+#include "tendril/mobile/mobile_kinematics.hpp"
+#include "tests/plugin/test_scenes.hpp"
+#include "tests/support/allocation_counter.hpp"
+
+using namespace tendril;
+using namespace tendril::test;
+
+namespace {
+
+/// Goes from where the robot is first seen to the setting `pose` (x, y, heading, joints) within
+/// `duration`, at rest at both ends. Reports the distance from the target as tool error. With
+/// `fail`, it commands NaN after that many seconds.
+class PoseController final : public MobileController {
+ public:
+  static std::span<const SettingInfo> settings() {
+    static constexpr SettingInfo kSettings[] = {
+        {"target", "", "", "a mocap body"},           {"pose", "", "", "where to go"},
+        {"duration", "s", "1", "of the way"},         {"fail", "s", "", "when to command NaN"},
+        {"avoidance", "", "false", "sees obstacles"}, {"obstacles", "", "", "which"}};
+    return kSettings;
+  }
+  explicit PoseController(const MobileContext& context)
+      : goal_(context.settings.numbers("pose")),
+        duration_(context.settings.number("duration", 1.0, {.low = 0.0})),
+        fail_(context.settings.number("fail", std::numeric_limits<double>::infinity(), {})) {
+    goal_.resize(static_cast<std::size_t>(context.robot.joint_count()) + 3);
+    CHECK(context.capsules.size() == static_cast<std::size_t>(context.robot.link_count()) + 2);
+    CHECK(context.limits.platform_speed > 0.0);
+    CHECK((context.obstacles != nullptr) == context.settings.boolean("avoidance", false));
+  }
+  [[nodiscard]] int memory_size() const noexcept override {
+    return static_cast<int>(goal_.size()) + 2;
+  }
+  void reset(std::span<double> memory) const noexcept override {
+    std::fill(memory.begin(), memory.end(), 0.0);
+  }
+  void update(const MobileMeasurement& m, std::span<const double> memory, std::span<double> next,
+              MobileCommand& command, MobileReport& report) override {
+    const auto n = static_cast<std::size_t>(m.q.size());
+    std::vector<double>& from = from_;
+    from.resize(n + 3);
+    if (memory[n + 3] == 0.0) {
+      next[0] = m.base.x;
+      next[1] = m.base.y;
+      next[2] = m.base.heading;
+      std::copy_n(m.q.data(), n, next.begin() + 3);
+      next[n + 3] = 1.0;
+      next[n + 4] = m.time;
+    }
+    std::copy_n(next.begin(), n + 3, from.begin());
+    const double t = std::clamp((m.time - next[n + 4]) / duration_, 0.0, 1.0);
+    const double s = t * t * t * (10.0 + t * (6.0 * t - 15.0));
+    const double rate = 30.0 * t * t * (1.0 - t) * (1.0 - t) / duration_;
+    const auto at = [&](std::size_t k) { return from[k] + s * (goal_[k] - from[k]); };
+    const auto speed = [&](std::size_t k) { return rate * (goal_[k] - from[k]); };
+    command.base = {at(0), at(1), at(2)};
+    command.base_rate = {speed(0), speed(1), speed(2)};
+    for (std::size_t j = 0; j < n; ++j) {
+      command.q[static_cast<Eigen::Index>(j)] = at(j + 3);
+      command.q_rate[static_cast<Eigen::Index>(j)] = speed(j + 3);
+    }
+    if (m.has_target) report.tool_error = (m.X_WE.translation() - m.X_WG.translation()).norm();
+    if (m.obstacles != nullptr) report.clearance = m.obstacles->count();
+    if (m.time >= fail_) command.q_rate[1] = std::numeric_limits<double>::quiet_NaN();
+  }
+
+ private:
+  std::vector<double> goal_, from_;
+  double duration_, fail_;
+};
+
+const std::vector<double> kGoal{0.4, -0.3, 0.6, 0.5, 1.2, 0.8, 0.9, -1.0};
+
+std::string numbers(const std::vector<double>& values) {
+  std::string text;
+  for (const double v : values) text += (text.empty() ? "[" : ", ") + std::to_string(v);
+  return text + "]";
+}
+
+std::string youbot_file(const std::string& settings = "") {
+  std::ifstream in("models/youbot.toml");
+  REQUIRE(in);
+  return std::string(std::istreambuf_iterator<char>(in), {}) +
+         "[controller]\nplugin = \"test.pose\"\npose = " + numbers(kGoal) + "\n" + settings;
+}
+
+constexpr const char* kUpright = R"(<attach model="robot" body="base" prefix="Y_"/>)";
+
+std::string scene(const std::string& attached = kUpright, const std::string& option = "") {
+  return R"(<mujoco model="mobile">
+  <option timestep="0.002" integrator="discrete" cone="elliptic" iterations="100")" +
+         option + R"(/>
+  <asset><model name="robot" file="robot.toml"/></asset>
+  <worldbody>
+    <geom name="floor" type="plane" size="3 3 0.1"/>)" +
+         attached + R"(
+    <body name="goal" mocap="true" pos="0.6 0.4 0.3"/>
+  </worldbody>
+</mujoco>)";
+}
+
+void register_once() {
+  [[maybe_unused]] static const bool registered = [] {
+    load_tendril();
+    static const MobileControllerKind kind{
+        "test.pose", PoseController::settings(),
+        [](const MobileContext& context) -> std::unique_ptr<MobileController> {
+          return std::make_unique<PoseController>(context);
+        }};
+    register_controller_kind(kind);
+    return true;
+  }();
+}
+
+ModelPtr load(const std::string& toml, const std::string& xml = scene()) {
+  register_once();
+  return load_scene_text(xml, {{"robot.toml", toml}});
+}
+
+DataPtr at_start(const ModelPtr& model) {
+  DataPtr data = make_data(model);
+  mj_resetDataKeyframe(model.get(), data.get(), 0);
+  return data;
+}
+
+std::string refusal(const std::string& toml) {
+  register_once();
+  std::string error;
+  CHECK_FALSE(try_load_scene(scene(), {{"robot.toml", toml}}, error));
+  return error;
+}
+
+Eigen::Isometry3d goal_pose(const MobileRobot& robot) {
+  const PlatformPose base{.x = kGoal[0], .y = kGoal[1], .heading = kGoal[2]};
+  return tool_pose(robot, base, JointAngles(kGoal).subspan(3));
+}
+
+Eigen::Vector3d tip(const ModelPtr& model, const DataPtr& data) {
+  const int site = mj_name2id(model.get(), mjOBJ_SITE, "Y_tip");
+  return Eigen::Vector3d(data->site_xpos + 3 * site);
+}
+
+}  // namespace
+
+TEST_CASE("mobile plugin: the servos carry the arm's weight, and lag only if told to", "[plugin]") {
+  const std::string settings = GENERATE("", "gravity_compensation = false\n");
+  const ModelPtr model = load(youbot_file(settings));
+  const DataPtr data = at_start(model);
+  const MobileRobot robot = load_mobile("models/youbot.toml").kinematics();
+  step(model, data, 1500);
+  const double miss = (tip(model, data) - goal_pose(robot).translation()).norm();
+  // At rest a servo stands exactly where its set point says, once the weight is in it.
+  constexpr double kAtRest = 1e-5;  // [m]
+  if (settings.empty()) {
+    CHECK(miss < kAtRest);
+  } else {
+    CHECK(miss > 1e-3);
+  }
+}
+
+TEST_CASE("mobile plugin: the lead of the set points makes up for the servos' lag", "[plugin]") {
+  const auto worst_lag = [](const std::string& settings) {
+    const ModelPtr model = load(youbot_file("duration = 2\n" + settings));
+    const DataPtr data = at_start(model);
+    double worst = 0.0;
+    for (int k = 0; k < 1000; ++k) {
+      step(model, data, 1);
+      const auto command = sensor(model, data, "Y_command");
+      const auto measured = sensor(model, data, "Y_measured");
+      REQUIRE(command.size() == 8);
+      REQUIRE(measured.size() == 8);
+      for (std::size_t j = 0; j < 8; ++j)
+        worst = std::max(worst, std::abs(command[j] - measured[j]));
+    }
+    return worst;
+  };
+  const double lag = worst_lag(""), without = worst_lag("velocity_feed_forward = false\n");
+  CHECK(lag < 0.005);  // [m], [rad]: accelerations of up to 3 rad/s^2 are left to the servos
+  CHECK(without > 5.0 * lag);
+}
+
+TEST_CASE("mobile plugin: margin and speed are those of the robot", "[plugin]") {
+  const ModelPtr model = load(youbot_file());
+  const DataPtr data = at_start(model);
+  step(model, data, 250);
+  const MobileDescription file = load_mobile("models/youbot.toml");
+  const MobileRobot robot = file.kinematics();
+  const auto measured = sensor(model, data, "Y_measured");
+  double margin = 10.0;
+  for (int j = 0; j < robot.joint_count(); ++j) {
+    const double q = measured[static_cast<std::size_t>(j) + 3];
+    margin = std::min({margin, q - robot.joint_limits(j).min, robot.joint_limits(j).max - q});
+  }
+  CHECK(sensor(model, data, "Y_joint_margin")[0] == Approx(margin).epsilon(1e-12));
+  mj_forward(model.get(), data.get());  // the sensors then belong to the present speeds
+  double use = std::hypot(data->qvel[0], data->qvel[1]) / file.speeds.platform_speed;
+  use = std::max(use, std::abs(data->qvel[2]) / file.speeds.turn_speed);
+  for (int j = 3; j < 8; ++j)
+    use = std::max(use, std::abs(data->qvel[j]) / file.speeds.joint_speed);
+  CHECK(use > 0.1);
+  CHECK(sensor(model, data, "Y_speed_use")[0] == Approx(use).epsilon(1e-12));
+}
+
+TEST_CASE("mobile plugin: tool and target are seen from the robot's base", "[plugin]") {
+  const std::string turned =
+      R"(<frame pos="0.5 -1 0" euler="0 0 40"><attach model="robot" body="base" prefix="Y_"/></frame>)";
+  const ModelPtr model = load(youbot_file("target = \"goal\"\n"), scene(turned));
+  const DataPtr data = at_start(model);
+  step(model, data, 300);
+  mj_forward(model.get(), data.get());
+  const double distance = (tip(model, data) - Eigen::Vector3d(0.6, 0.4, 0.3)).norm();
+  CHECK(sensor(model, data, "Y_tip_error")[0] == Approx(distance).epsilon(1e-9));
+}
+
+TEST_CASE("mobile plugin: obstacles are handed on, the floor among them", "[plugin]") {
+  const ModelPtr model =
+      load(youbot_file("avoidance = true\n"),
+           scene(std::string(kUpright) + R"(<geom type="box" size="0.1 0.1 0.4" pos="1 1 0.4"/>)"));
+  const DataPtr data = at_start(model);
+  step(model, data, 1);
+  CHECK(sensor(model, data, "Y_clearance")[0] == 2.0);  // this file's controller counts them
+}
+
+TEST_CASE("mobile plugin: a copy and a restored state go on bit for bit", "[plugin]") {
+  const ModelPtr model = load(youbot_file());
+  const DataPtr data = at_start(model);
+  step(model, data, 200);
+  const DataPtr copy(mj_copyData(nullptr, model.get(), data.get()));
+  const DataPtr other = make_data(model);
+  step(model, other, 33);
+  mj_setState(model.get(), other.get(), full_state(model, data).data(), mjSTATE_INTEGRATION);
+  step(model, data, 400);
+  step(model, copy, 400);
+  step(model, other, 400);
+  CHECK(same_bits(full_state(model, data), full_state(model, copy)));
+  CHECK(same_bits(full_state(model, data), full_state(model, other)));
+}
+
+TEST_CASE("mobile plugin: a step allocates nothing, a reset begins anew", "[plugin]") {
+  const ModelPtr model = load(youbot_file("target = \"goal\"\n"));
+  const DataPtr data = make_data(model), fresh = make_data(model);
+  step(model, data, 200);
+  {
+    const AllocationCounter counter;
+    mj_forward(model.get(), data.get());
+    CHECK(counter.count() == 0);
+  }
+  mj_resetData(model.get(), data.get());
+  step(model, data, 100);
+  step(model, fresh, 100);
+  CHECK(same_bits(full_state(model, data), full_state(model, fresh)));
+}
+
+TEST_CASE("mobile plugin: a failing controller is told once, and its robot held", "[plugin]") {
+  const ModelPtr model = load(youbot_file("fail = 0.3\n"));
+  const DataPtr data = at_start(model);
+  step(model, data, 100);
+  CHECK(sensor(model, data, "Y_status")[0] == 0.0);
+  EngineWarnings::take();
+  step(model, data, 100);
+  const std::vector<double> held(data->ctrl, data->ctrl + model->nu);
+  step(model, data, 200);
+  CHECK(sensor(model, data, "Y_status")[0] == 5.0);
+  CHECK(std::equal(held.begin(), held.end(), data->ctrl));
+  const auto warnings = EngineWarnings::take();
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], Catch::Contains("the controller's command is not finite"));
+}
+
+TEST_CASE("mobile plugin: bad settings are refused with instance, key and value", "[plugin]") {
+  CHECK_THAT(refusal(youbot_file("target = \"nowhere\"\n")),
+             Catch::Contains("Y_controller") &&
+                 Catch::Contains("target = nowhere: must be the name of a mocap body"));
+  CHECK_THAT(refusal(youbot_file("speeed = 1\n")), Catch::Contains("speeed"));
+  CHECK_THAT(refusal(youbot_file("velocity_feed_forward = 2\n")),
+             Catch::Contains("velocity_feed_forward = 2"));
+  CHECK_THAT(refusal(youbot_file("avoidance = true\nobstacles = \"nothing\"\n")),
+             Catch::Contains("obstacles = nothing: must be a geom or a body"));
+}
