@@ -34,11 +34,28 @@ std::optional<SceneObstacles> read_obstacles(const mjModel* m, const std::string
   return SceneObstacles(m, base, settings.text("obstacles"), kNoBody);
 }
 
+/// The robot with joint ranges that are smaller by the setting `limit_margin` at either end.
+MobileRobot robot_with_margin(const MobileDescription& description, const Settings& settings) {
+  constexpr double kDefault = 0.002, kLargest = 0.5;  // [rad]
+  const double margin = settings.number("limit_margin", kDefault, {.low = 0.0, .high = kLargest});
+  MobileRobotParameters parameters = description.parameters;
+  const auto shrink = [margin](JointLimits& limits) {
+    if (limits.max - limits.min <= 2.0 * margin)
+      throw ModelError("limit_margin: must leave something of every joint's range");
+    limits.min += margin;
+    limits.max -= margin;
+  };
+  shrink(parameters.yaw);
+  for (ArmLink& link : parameters.links) shrink(link.limits);
+  shrink(parameters.roll);
+  return MobileRobot(parameters);
+}
+
 std::unique_ptr<MobileController> make_controller(const MobileControllerKind& kind,
                                                   const MobileDescription& description,
                                                   const Settings& settings, double timestep,
                                                   const std::optional<SceneObstacles>& obstacles) {
-  const MobileRobot robot = description.kinematics();
+  const MobileRobot robot = robot_with_margin(description, settings);
   const std::vector<BodyCapsule> capsules = description.capsules();
   return kind.make({.robot = robot,
                     .limits = description.speeds,

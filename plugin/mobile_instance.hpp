@@ -18,10 +18,12 @@ namespace tendril {
 
 /// Settings of every mobile robot's controller besides its own.
 inline constexpr const char* kCommonMobileSettings[] = {"robot", "gravity_compensation",
-                                                        "velocity_feed_forward"};
+                                                        "velocity_feed_forward", "limit_margin"};
 
 /// An instance for an arm on a mobile platform. To the controller's set points it adds what the
-/// servos need: the lead that makes up for their lag, and the weight that each joint carries.
+/// servos need: the lead that makes up for their lag, and the weight that each joint carries. The
+/// controller knows joint ranges that are a little smaller at either end (setting `limit_margin`),
+/// so that the servos' overshoot stays inside the robot's.
 class MobileInstance final : public PluginInstance {
  public:
   /// Size of the instance's plugin_state: the controller's memory and the fault, from the

@@ -2,6 +2,7 @@
 
 #include "controllers/follow_controller.hpp"
 #include "controllers/gait_controller.hpp"
+#include "controllers/mobile_reach_controller.hpp"
 #include "controllers/reach_controller.hpp"
 #include "controllers/wind_controller.hpp"
 #include "controllers/wrap_controller.hpp"
@@ -22,4 +23,10 @@ mjPLUGIN_LIB_INIT(tendril) {
         return std::make_unique<tendril::GaitController>(context);
       }};
   tendril::register_controller_kind(snake);
+  static const tendril::MobileControllerKind mobile{
+      "tendril.mobile", tendril::MobileReachController::settings(),
+      [](const tendril::MobileContext& context) -> std::unique_ptr<tendril::MobileController> {
+        return std::make_unique<tendril::MobileReachController>(context);
+      }};
+  tendril::register_controller_kind(mobile);
 }

@@ -72,6 +72,28 @@ before = 4
   REQUIRE(e.variations.size() == 1);
 }
 
+TEST_CASE("experiment: attitudes of waypoints are roll, pitch upwards and yaw in degrees",
+          "[experiment]") {
+  const Experiment e = parse(R"(
+scene = "scene.xml"
+[[motion]]
+body = "t"
+kind = "waypoints"
+times = [0, 1]
+points = [[0, 0, 0], [1, 0, 0]]
+angles_deg = [[0, 90, 0], [10, -30, 90]]
+interpolation = "step"
+)");
+  REQUIRE(e.motions.size() == 1);
+  const Motion& motion = e.motions[0];
+  CHECK(motion.interpolation == Interpolation::Step);
+  REQUIRE(motion.attitudes.size() == 2);
+  const Eigen::Vector3d up = motion.attitudes[0] * Eigen::Vector3d::UnitX();
+  CHECK((up - Eigen::Vector3d::UnitZ()).norm() < 1e-12);
+  const Eigen::Vector3d down = motion.attitudes[1] * Eigen::Vector3d::UnitX();
+  CHECK((down - Eigen::Vector3d(0, std::sqrt(0.75), -0.5)).norm() < 1e-12);
+}
+
 TEST_CASE("experiment: only the scene is needed", "[experiment]") {
   const Experiment e = parse("scene = \"a.xml\"");
   CHECK(e.name == "try");
@@ -141,6 +163,15 @@ TEST_CASE("experiment: errors name file, line, field, value and what is allowed"
       {"scene = \"a.xml\"\n[[motion]]\nbody = \"t\"\nkind = \"waypoints\"\ntimes = [0]\npoints = "
        "[[0, 0]]",
        "motion 1.points: [ 0, 0 ]: every point"},
+      {"scene = \"a.xml\"\n[[motion]]\nbody = \"t\"\nkind = \"circle\"\nradius = 1\nspeed = "
+       "1\nturns = 1",
+       "motion 1.turns: 1: must be true or false"},
+      {"scene = \"a.xml\"\n[[motion]]\nbody = \"t\"\nkind = \"waypoints\"\ntimes = [0]\npoints = "
+       "[[0, 0, 0]]\nangles_deg = [[1, 2]]",
+       "motion 1.angles_deg: [ 1, 2 ]: every entry must be three finite numbers"},
+      {"scene = \"a.xml\"\n[[motion]]\nbody = \"t\"\nkind = \"waypoints\"\ntimes = [0]\npoints = "
+       "[[0, 0, 0]]\ninterpolation = \"cubic\"",
+       "motion 1.interpolation: 'cubic': must be \"smooth\", \"linear\" or \"step\""},
       {"scene = \"a.xml\"\n[[motion]]\nbody = \"t\"\nkind = \"lissajous\"\nfrequency = [1, 1, 1]",
        "motion 1.amplitude: missing"},
       {"scene = \"a.xml\"\n[vary]\n\"body.b.mass\" = 3",

@@ -211,6 +211,44 @@ class TableCommand(unittest.TestCase):
         short = table(self.output("ik", "fixed.toml", "targets.csv", "--max-iterations", "1"))
         self.assertEqual({(row["status"], row["iterations"]) for row in short}, {("max_iterations", "1")})
 
+    # ---- mobile robots
+
+    def mobile(self, command, *arguments, text=None):
+        return table(self.output(command, str(REPOSITORY / "models/youbot.toml"), *arguments, text=text))
+
+    def test_a_mobile_robot_takes_poses_and_gives_poses(self):
+        targets = str(REPOSITORY / "models/youbot_targets.csv")
+        for solver in ("auto", "fabrik", "closed_form"):
+            rows = self.mobile("ik", targets, "--solver", solver, "--strict", "-o", "o.csv") or \
+                table((self.folder / "o.csv").read_text())
+            self.assertEqual(list(rows[0]), RESULT_COLUMNS + ["base_x", "base_y", "base_heading"] +
+                             [f"q_{j}" for j in range(1, 6)])
+            self.assertEqual(len(rows), 20)
+            tools = self.mobile("fk", "o.csv")
+            for wanted, tool in zip(table(Path(targets).read_text()), tools):
+                distance = math.dist(*([float(row[c]) for c in "xyz"] for row in (wanted, tool)))
+                self.assertLess(distance, POSITION_TOLERANCE + ROUNDING)
+                axes = []
+                for row in (wanted, tool):
+                    pitch, yaw = float(row["pitch"]), float(row["yaw"])
+                    axes.append([math.cos(yaw) * math.cos(pitch), math.sin(yaw) * math.cos(pitch), math.sin(pitch)])
+                self.assertLess(math.dist(*axes), ANGLE_TOLERANCE)
+
+    def test_a_mobile_robot_says_why_it_cannot(self):
+        header = "x,y,z,roll,pitch,yaw\n"
+        rows = self.mobile("ik", "-", "--no-time", text=header + "1,0,2,0,0,0\n1,0,-0.1,0,0,0\n1,0,0.3,0,0,0\n")
+        self.assertEqual([row["status"] for row in rows], ["unreachable_height", "under_floor", "converged"])
+        for row in rows:  # a pose stands there in any case
+            self.assertTrue(all(math.isfinite(float(row[f"q_{j}"])) for j in range(1, 6)))
+            self.assertTrue(math.isfinite(float(row["position_error"])))
+        youbot = str(REPOSITORY / "models/youbot.toml")
+        self.assertIn("--solver: chord: for a mobile robot must be one of auto, fabrik, closed_form",
+                      self.refusal(USAGE, "ik", youbot, "-", "--solver", "chord", text=header))
+        self.assertIn("column roll", self.refusal(USAGE, "ik", youbot, "-", text="x,y,z\n1,2,3\n"))
+        self.assertIn("base_heading", self.refusal(USAGE, "fk", youbot, "-", text="base_x,base_y\n1,2\n"))
+        self.write("bad.toml", 'kind = "mobile"\n')
+        self.assertIn("bad.toml:1: platform: is missing", self.refusal(USAGE, "fk", "bad.toml", "-", text=""))
+
     # ---- files and pipes
 
     def test_the_readme_example_works(self):

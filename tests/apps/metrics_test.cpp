@@ -99,6 +99,8 @@ TEST_CASE("metrics: every documented name is read, others are refused", "[metric
                            "status_max",
                            "engine_iterations_max",
                            "contact_count_max",
+                           "self_contact_count_max",
+                           "limit_margin_min",
                            "speed_max",
                            "rest_speed",
                            "settle_time",
@@ -265,4 +267,41 @@ TEST_CASE("metrics: what is wound round must be round, and something must wind",
       "<mujoco><worldbody><geom name=\"p\" type=\"capsule\" size=\".1 1\"/></worldbody></mujoco>");
   Metrics without(*no_robot);
   CHECK_THROWS_WITH(without.add(parse_metric("contact_span:p:max")), Catch::Contains("no robot"));
+}
+
+TEST_CASE("metrics: the margin is that of the joint nearest to an end of its range", "[metrics]") {
+  const auto scene = [](const std::string& first, const std::string& second) {
+    return R"(<mujoco><compiler angle="radian"/><worldbody><body name="base">
+      <body><joint type="hinge" )" +
+           first + R"(/><geom size="0.1" contype="0"/>
+      <body pos="1 0 0"><joint type="slide" )" +
+           second + R"(/><geom size="0.1" contype="0"/></body></body></body>
+    <body><joint type="hinge" range="-0.01 0.01"/><geom size="0.1" contype="0"/></body>
+    </worldbody></mujoco>)";
+  };
+  const std::string wide = "range=\"-1 2\"", narrow = "range=\"-0.4 0.3\"";
+  // The joint of no robot does not count.
+  CHECK(sampled_once(scene(wide, narrow), "limit_margin_min") == Approx(0.3));
+  CHECK(sampled_once(scene(wide, ""), "limit_margin_min") == Approx(1.0));
+  CHECK(sampled_once(scene("range=\"0.2 1\"", wide), "limit_margin_min") == Approx(-0.2));
+  const ModelPtr free = model_of(scene("", "").c_str());
+  std::string why;
+  CHECK_FALSE(Metrics(*free).available(parse_metric("limit_margin_min"), &why));
+  CHECK(why == "no robot of the scene has a joint with a limit");
+}
+
+TEST_CASE("metrics: contacts of a robot with itself are none with its surroundings", "[metrics]") {
+  // Two balls of one robot overlap, or one of them overlaps the ball of another robot.
+  const auto scene = [](const std::string& x) {
+    return R"(<mujoco><worldbody>
+      <body name="A_base"><body><joint type="slide"/><geom size="0.1"/></body></body>
+      <body name="B_base">
+        <body pos=")" +
+           x + R"( 0 0"><joint type="slide"/><geom size="0.1"/></body>
+        <body pos="5.15 0 0"><joint type="slide"/><geom size="0.1"/></body></body>
+      </worldbody></mujoco>)";
+  };
+  CHECK(sampled_once(scene("5"), "self_contact_count_max") == 1.0);
+  CHECK(sampled_once(scene("5"), "contact_count_max") == 0.0);
+  CHECK(sampled_once(scene("0.15"), "self_contact_count_max") == 0.0);  // two robots
 }

@@ -143,3 +143,69 @@ TEST_CASE("motion: bodies that are missing, fixed or moved twice are refused", "
   CHECK_THROWS_WITH(bind({{.body = "post"}}), Catch::Contains("post") && Catch::Contains("mocap"));
   CHECK_THROWS_WITH(bind({{.body = "target"}, {.body = "target"}}), Catch::Contains("twice"));
 }
+
+TEST_CASE("motion: a body that turns with its circle shows the centre the same side", "[motion]") {
+  Motion motion{.body = "target", .kind = MotionKind::Circle, .center = Vector3d(1, 2, 3)};
+  motion.radius = 0.5;
+  motion.speed = GENERATE(0.1, -0.3);
+  motion.normal = Vector3d(0.2, -0.1, 2.0);
+  motion.turns = true;
+  const Eigen::Quaterniond home(Eigen::AngleAxisd(0.4, Vector3d(1, 2, 3).normalized()));
+  const auto seen = [&](double t) -> Vector3d {
+    return motion.attitude(t, home).inverse() * (motion.position(t, kHome) - *motion.center);
+  };
+  CHECK(motion.attitude(0.0, home).isApprox(home, kAlgebraTolerance));
+  for (double t = 0.5; t < 40.0; t += 3.1) CHECK(seen(t).isApprox(seen(0.0), kAlgebraTolerance));
+  motion.turns = false;
+  CHECK(motion.attitude(7.0, home).isApprox(home, kAlgebraTolerance));
+}
+
+TEST_CASE("motion: attitudes of waypoints are met at their times, between them they turn evenly",
+          "[motion]") {
+  Motion motion{.body = "target", .kind = MotionKind::Waypoints};
+  motion.times = {1.0, 3.0, 4.0};
+  motion.points = {Vector3d::Zero(), Vector3d::UnitX(), Vector3d::UnitY()};
+  const auto about_z = [](double angle) {
+    return Eigen::Quaterniond(Eigen::AngleAxisd(angle, Vector3d::UnitZ()));
+  };
+  motion.attitudes = {about_z(0.0), about_z(1.0), about_z(-0.5)};
+  motion.interpolation = Interpolation::Linear;
+  const Eigen::Quaterniond home = about_z(2.0);
+  CHECK(motion.problem().empty());
+  CHECK(motion.attitude(0.0, home).isApprox(about_z(0.0), kAlgebraTolerance));
+  CHECK(motion.attitude(1.5, home).isApprox(about_z(0.25), kAlgebraTolerance));
+  CHECK(motion.attitude(3.0, home).isApprox(about_z(1.0), kAlgebraTolerance));
+  CHECK(motion.attitude(3.5, home).isApprox(about_z(0.25), kAlgebraTolerance));
+  CHECK(motion.attitude(9.0, home).isApprox(about_z(-0.5), kAlgebraTolerance));
+  motion.attitudes.pop_back();
+  CHECK(motion.problem() == "angles_deg: 2 of them: must be as many as points (3)");
+}
+
+TEST_CASE("motion: steps stay at a point until the next one's time", "[motion]") {
+  Motion motion{.body = "target", .kind = MotionKind::Waypoints};
+  motion.times = {1.0, 3.0};
+  motion.points = {Vector3d::Zero(), Vector3d::UnitX()};
+  motion.interpolation = Interpolation::Step;
+  CHECK(motion.position(0.0, kHome) == Vector3d::Zero());
+  CHECK(motion.position(2.999, kHome) == Vector3d::Zero());
+  CHECK(motion.position(3.0, kHome) == Vector3d::UnitX());
+  CHECK(motion.position(5.0, kHome) == Vector3d::UnitX());
+}
+
+TEST_CASE("motion: a mocap body takes attitudes only where a motion has them", "[motion]") {
+  const ModelPtr model = model_of(R"(<mujoco><worldbody>
+    <body name="target" mocap="true" pos="0.1 -0.2 0.3" euler="0 0 30"/>
+  </worldbody></mujoco>)");
+  const DataPtr data = make_data(*model);
+  const Eigen::Quaterniond before(data->mocap_quat[0], data->mocap_quat[1], data->mocap_quat[2],
+                                  data->mocap_quat[3]);
+  Motion motion{.body = "target", .kind = MotionKind::Circle};
+  motion.radius = 1.0;
+  motion.speed = 0.5;
+  MotionSet(*model, std::span(&motion, 1)).apply(*data, 2.0);
+  CHECK(data->mocap_quat[3] == before.z());
+  motion.turns = true;
+  MotionSet(*model, std::span(&motion, 1)).apply(*data, 2.0);  // 1 m along a circle of 1 m: 1 rad
+  const double angle = 2.0 * std::atan2(data->mocap_quat[3], data->mocap_quat[0]);
+  CHECK(angle == Approx(std::numbers::pi / 6.0 + 1.0).epsilon(1e-12));
+}

@@ -3,8 +3,10 @@
 #include <catch2/catch.hpp>
 #include <functional>
 #include <limits>
+#include <numbers>
 #include <string>
 
+#include "tendril/kinematics/random_states.hpp"
 #include "tendril/mobile/mobile_kinematics.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/mobile/mobile_cases.hpp"
@@ -119,4 +121,23 @@ TEST_CASE("mobile robot: the angles of an attitude mean azimuth, elevation and r
         expected * Eigen::AngleAxisd(angle, random.unit_vector()).toRotationMatrix();
     CHECK(std::abs(rotation_angle(expected, turned) - angle) < kAlgebraTolerance);
   }
+}
+
+TEST_CASE("mobile robot: the angles of an attitude bring it back", "[mobile]") {
+  SplitMix64 random(11);
+  for (int k = 0; k < 200; ++k) {
+    const double roll = random.uniform(-3.1, 3.1), yaw = random.uniform(-3.1, 3.1);
+    const double pitch =
+        k % 4 == 0 ? (k % 8 == 0 ? 0.5 : -0.5) * std::numbers::pi : random.uniform(-1.57, 1.57);
+    CAPTURE(roll, pitch, yaw);
+    const Eigen::Matrix3d R = tool_attitude(roll, pitch, yaw);
+    const Eigen::Vector3d angles = tool_angles(R);
+    CHECK(rotation_angle(R, tool_attitude(angles[0], angles[1], angles[2])) < 1e-9);
+    if (k % 4 != 0) CHECK((angles - Eigen::Vector3d(roll, pitch, yaw)).norm() < 1e-9);
+  }
+  // Beyond the vertical the same attitude has other angles.
+  const Eigen::Matrix3d over = tool_attitude(0.3, 2.0, 0.4);
+  const Eigen::Vector3d angles = tool_angles(over);
+  CHECK(std::abs(angles[1]) < 0.5 * std::numbers::pi);
+  CHECK(rotation_angle(over, tool_attitude(angles[0], angles[1], angles[2])) < 1e-9);
 }

@@ -40,6 +40,7 @@ class PoseController final : public MobileController {
         fail_(context.settings.number("fail", std::numeric_limits<double>::infinity(), {})) {
     goal_.resize(static_cast<std::size_t>(context.robot.joint_count()) + 3);
     CHECK(context.capsules.size() == static_cast<std::size_t>(context.robot.link_count()) + 2);
+    CHECK(context.robot.joint_limits(0).max < 2.949606435870417);  // by the margin
     CHECK(context.limits.platform_speed > 0.0);
     CHECK((context.obstacles != nullptr) == context.settings.boolean("avoidance", false));
   }
@@ -289,6 +290,7 @@ TEST_CASE("mobile plugin: bad settings are refused with instance, key and value"
   CHECK_THAT(refusal(youbot_file("speeed = 1\n")), Catch::Contains("speeed"));
   CHECK_THAT(refusal(youbot_file("velocity_feed_forward = 2\n")),
              Catch::Contains("velocity_feed_forward = 2"));
+  CHECK_THAT(refusal(youbot_file("limit_margin = 0.6\n")), Catch::Contains("limit_margin = 0.6"));
   CHECK_THAT(refusal(youbot_file("avoidance = true\nobstacles = \"nothing\"\n")),
              Catch::Contains("obstacles = nothing: must be a geom or a body"));
 }

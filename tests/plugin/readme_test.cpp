@@ -6,6 +6,7 @@
 
 #include "controllers/follow_controller.hpp"
 #include "controllers/gait_controller.hpp"
+#include "controllers/mobile_reach_controller.hpp"
 #include "controllers/reach_controller.hpp"
 #include "controllers/wind_controller.hpp"
 #include "controllers/wrap_controller.hpp"
@@ -60,6 +61,9 @@ TEST_CASE("plugin README: has every setting with unit, default and meaning", "[p
   const std::string snake = section(text, "### `tendril.snake`");
   for (const SettingInfo& info : GaitController::settings())
     CHECK_THAT(snake, Catch::Contains(row(info)));
+  const std::string mobile = section(text, "### `tendril.mobile`");
+  for (const SettingInfo& info : MobileReachController::settings())
+    CHECK_THAT(mobile, Catch::Contains(row(info)));
   const std::string wind = section(text, "### `tendril.wind`");
   for (const SettingInfo& info : WindController::settings())
     CHECK_THAT(wind, Catch::Contains(row(info)));
