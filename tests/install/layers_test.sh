@@ -30,8 +30,8 @@ refuse 'tendril/snake/' tendril/planning
 refuse 'tendril/(ik|obstacles)/' tendril/kinematics
 refuse 'tendril/ik/' tendril/obstacles
 refuse 'tendril/obstacles/' tendril/ik
-refuse 'tendril/mobile/' tendril/planning
-refuse 'tendril/(planning|obstacles|snake)/' tendril/mobile
+refuse 'tendril/mobile/' tendril/planning tendril/obstacles
+refuse 'tendril/(planning|snake)/' tendril/mobile
 refuse 'tendril/(mjcf|rollout)/' tendril/planning tendril/mobile controllers
 
 # link libraries: only what stands above the plugin folder may name MuJoCo
