@@ -1,6 +1,6 @@
-// What a controller costs: the step of an arm with the controller plugin against the step of the
-// same arm, driven through the same motion by the recorded commands, without it. Alternates blocks
-// of both in one process, so that the machine's load hits both alike.
+// What a controller costs: the step of an arm or a fed snake with the controller plugin against the
+// step of the same robot, driven through the same motion by the recorded commands, without it.
+// Alternates blocks of both in one process, so that the machine's load hits both alike.
 //
 //   build/bench/bin/controller_cost [--rounds N] [--json]
 
@@ -19,6 +19,7 @@
 #include "apps/host/scene.hpp"
 #include "tendril/mjcf/continuum_model.hpp"
 #include "tendril/mjcf/robot_file.hpp"
+#include "tendril/mjcf/snake_model.hpp"
 
 namespace {
 
@@ -40,8 +41,23 @@ std::string robot_text(int links, const std::string& compliance, bool with_contr
   return text;
 }
 
-ModelPtr model_of(const std::string& robot) {
-  std::string xml = tendril::continuum_mjcf(tendril::parse_robot(robot, "arm.toml"));
+/// 16 joints on a carriage, fed along a path with two bends.
+std::string snake_text(bool with_controller) {
+  std::string text =
+      "kind = \"snake\"\nname = \"snake\"\njoints = 16\nlink_length = 0.06\ngain = 500\n"
+      "torque_limit = 12\n[base]\nkind = \"carriage\"\nfeed = 1.0\n";
+  if (with_controller) {
+    text +=
+        "[controller]\nplugin = \"tendril.snake\"\nmode = \"path\"\nspeed = 0.3\n"
+        "start_delay = 0.5\nwaypoints = [1.0, 0, 0, 1.4, 0, 0, 1.4, 0, 0.6, 1.4, 0.3, 0.6]\n"
+        "corner_radius = 0.25\n";
+  }
+  return text;
+}
+
+ModelPtr model_of(const std::string& robot, bool is_snake) {
+  std::string xml = is_snake ? tendril::snake_mjcf(tendril::parse_snake(robot, "snake.toml"))
+                             : tendril::continuum_mjcf(tendril::parse_robot(robot, "arm.toml"));
   const std::string target = "<body name=\"target\" mocap=\"true\" pos=\"0.08 0 0.23\"/>";
   xml.insert(xml.find("</worldbody>"), target);
   char error[1000] = "";
@@ -49,7 +65,7 @@ ModelPtr model_of(const std::string& robot) {
   if (!spec) throw std::runtime_error(error);
   ModelPtr model(mj_compile(spec, nullptr));
   mj_deleteSpec(spec);
-  if (!model) throw std::runtime_error("arm.toml: does not compile");
+  if (!model) throw std::runtime_error("the robot does not compile");
   return model;
 }
 
@@ -93,51 +109,60 @@ int main(int argc, char** argv) {
   tendril::host::load_engine();
 
   nlohmann::json rows = nlohmann::json::array();
-  for (const std::string compliance : {"section", "link"}) {
-    for (const int links : {10, 20}) {
-      const ModelPtr with = model_of(robot_text(links, compliance, true));
-      const ModelPtr bare = model_of(robot_text(links, compliance, false));
-      const auto nu = static_cast<std::size_t>(with->nu);
-      std::vector<double> commands(nu * kSteps);
-      Times with_times, bare_times;
-      double worst_difference = 0.0;
-      for (int round = 0; round < rounds; ++round) {
-        const DataPtr a(mj_makeData(with.get())), b(mj_makeData(bare.get()));
-        for (int block = 0; block < kSteps; block += 100) {
-          for (int k = block; k < block + 100; ++k) {
-            move_target(a.get());
-            const double t = timed_step(with.get(), a.get());
-            if (k >= kWarmUp) with_times.us.push_back(t);
-            std::copy_n(
-                a->ctrl, nu,
-                commands.begin() + static_cast<std::ptrdiff_t>(nu * static_cast<std::size_t>(k)));
-          }
-          for (int k = block; k < block + 100; ++k) {
-            std::copy_n(
-                commands.begin() + static_cast<std::ptrdiff_t>(nu * static_cast<std::size_t>(k)),
-                nu, b->ctrl);
-            const double t = timed_step(bare.get(), b.get());
-            if (k >= kWarmUp) bare_times.us.push_back(t);
-          }
+  struct Case {
+    std::string model, drive;
+    int links;  // 0: the snake
+  };
+  for (const Case& c :
+       {Case{"3x10", "section", 10}, Case{"3x20", "section", 20}, Case{"3x10", "link", 10},
+        Case{"3x20", "link", 20}, Case{"snake", "path", 0}}) {
+    const bool is_snake = c.links == 0;
+    const auto model = [&](bool with_controller) {
+      return model_of(
+          is_snake ? snake_text(with_controller) : robot_text(c.links, c.drive, with_controller),
+          is_snake);
+    };
+    const ModelPtr with = model(true), bare = model(false);
+    const auto nu = static_cast<std::size_t>(with->nu);
+    std::vector<double> commands(nu * kSteps);
+    Times with_times, bare_times;
+    double worst_difference = 0.0;
+    for (int round = 0; round < rounds; ++round) {
+      const DataPtr a(mj_makeData(with.get())), b(mj_makeData(bare.get()));
+      for (int block = 0; block < kSteps; block += 100) {
+        for (int k = block; k < block + 100; ++k) {
+          move_target(a.get());
+          const double t = timed_step(with.get(), a.get());
+          if (k >= kWarmUp) with_times.us.push_back(t);
+          std::copy_n(
+              a->ctrl, nu,
+              commands.begin() + static_cast<std::ptrdiff_t>(nu * static_cast<std::size_t>(k)));
         }
-        for (int i = 0; i < with->nq; ++i)
-          worst_difference = std::max(worst_difference, std::abs(a->qpos[i] - b->qpos[i]));
+        for (int k = block; k < block + 100; ++k) {
+          std::copy_n(
+              commands.begin() + static_cast<std::ptrdiff_t>(nu * static_cast<std::size_t>(k)), nu,
+              b->ctrl);
+          const double t = timed_step(bare.get(), b.get());
+          if (k >= kWarmUp) bare_times.us.push_back(t);
+        }
       }
-      // The same motion, or the comparison means nothing.
-      if (worst_difference > 1e-9) {
-        std::fprintf(stderr, "controller_cost: the two motions differ by %g\n", worst_difference);
-        return 1;
-      }
-      rows.push_back({{"model", "3x" + std::to_string(links)},
-                      {"compliance", compliance},
-                      {"bare_mean_us", bare_times.mean()},
-                      {"with_mean_us", with_times.mean()},
-                      {"cost_percent", 100.0 * (with_times.mean() / bare_times.mean() - 1.0)},
-                      {"cost_median_percent",
-                       100.0 * (with_times.quantile(0.5) / bare_times.quantile(0.5) - 1.0)},
-                      {"bare_p999_us", bare_times.quantile(0.999)},
-                      {"with_p999_us", with_times.quantile(0.999)}});
+      for (int i = 0; i < with->nq; ++i)
+        worst_difference = std::max(worst_difference, std::abs(a->qpos[i] - b->qpos[i]));
     }
+    // The same motion, or the comparison means nothing.
+    if (worst_difference > 1e-9) {
+      std::fprintf(stderr, "controller_cost: the two motions differ by %g\n", worst_difference);
+      return 1;
+    }
+    rows.push_back({{"model", c.model},
+                    {"compliance", c.drive},
+                    {"bare_mean_us", bare_times.mean()},
+                    {"with_mean_us", with_times.mean()},
+                    {"cost_percent", 100.0 * (with_times.mean() / bare_times.mean() - 1.0)},
+                    {"cost_median_percent",
+                     100.0 * (with_times.quantile(0.5) / bare_times.quantile(0.5) - 1.0)},
+                    {"bare_p999_us", bare_times.quantile(0.999)},
+                    {"with_p999_us", with_times.quantile(0.999)}});
   }
   double load = 0.0;
   std::ifstream("/proc/loadavg") >> load;

@@ -86,6 +86,8 @@ enum class ControllerStatus : std::uint8_t {
   Jammed = 3,      ///< the feed is stopped: tip error or feed force at its limit
   InvalidTarget = 4,  ///< the target is not finite; the last command is held
   Fault = 5,          ///< an internal error; nothing is commanded any more
+  TargetBehind = 6,   ///< the path cannot go on to the target: it lies behind the head
+  PathTooTight = 7,   ///< nor can it here: it would bend more than the body can
 };
 
 /// What a controller tells about one step; becomes sensor data.

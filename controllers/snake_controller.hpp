@@ -27,12 +27,16 @@ struct SnakeMeasurement {
   explicit SnakeMeasurement(int n) : q(Eigen::VectorXd::Zero(n)) {}
 };
 
-/// What a controller asks for in one step: set points of the position servos.
+/// What a controller asks for in one step: set points of the position servos. The plugin adds what
+/// the servos need for the rates and the weight.
 struct SnakeCommand {
-  Eigen::VectorXd q;  ///< n [rad]; the servos keep them inside the joint limits
-  double feed = 0.0;  ///< of the carriage [m]
+  Eigen::VectorXd q;            ///< n [rad]; the servos keep them inside the joint limits
+  Eigen::VectorXd q_rate;       ///< n: their planned rates [rad/s]; 0: no lead
+  double feed = 0.0;            ///< of the carriage [m]
+  double feed_rate = 0.0;       ///< [m/s]
+  double gravity_factor = 0.0;  ///< part of the weight of the links that set points carry
 
-  explicit SnakeCommand(int n) : q(Eigen::VectorXd::Zero(n)) {}
+  explicit SnakeCommand(int n) : q(Eigen::VectorXd::Zero(n)), q_rate(Eigen::VectorXd::Zero(n)) {}
 };
 
 /// What a controller tells about one step; becomes sensor data.
@@ -40,13 +44,13 @@ struct SnakeReport {
   ControllerStatus status = ControllerStatus::Working;
   double progress = 0.0;    ///< of the task, 0..1
   double path_error = 0.0;  ///< distance from the path that the task has now [m]
-  double speed = 0.0;       ///< of the centre of mass, mean over the last period [m/s]
-  double heading = 0.0;     ///< direction from tail to head about the world's z, mean over the last
-                            ///< period [rad]
-  double advance = 0.0;     ///< way of the centre of mass along the world's x axis [m]
-  double rise = 0.0;        ///< way of the centre of mass upwards [m]
-  double slip = 0.0;        ///< largest change of `rise` during a hold on a pole [m]
-  int goals = 0;            ///< goals reached
+  double speed = 0.0;    ///< of the centre of mass, mean over the last period; of a carriage [m/s]
+  double heading = 0.0;  ///< direction from tail to head about the world's z, mean over the last
+                         ///< period [rad]
+  double advance = 0.0;  ///< way of the centre of mass along the world's x axis [m]
+  double rise = 0.0;     ///< way of the centre of mass upwards [m]
+  double slip = 0.0;     ///< largest change of `rise` during a hold on a pole [m]
+  int goals = 0;         ///< goals reached
   Eigen::Vector3d target = Eigen::Vector3d::Zero();  ///< where the task goes now [m]
 };
 
@@ -64,6 +68,13 @@ class SnakeController {
   virtual void update(const SnakeMeasurement& measurement, std::span<const double> memory,
                       std::span<double> next_memory, SnakeCommand& command,
                       SnakeReport& report) = 0;
+  /// Points of the path that the task follows, world, for drawing; at most `points.size()`. Returns
+  /// how many were written.
+  [[nodiscard]] virtual int path(const SnakeMeasurement& /*measurement*/,
+                                 std::span<const double> /*memory*/,
+                                 std::span<Eigen::Vector3d> /*points*/) const noexcept {
+    return 0;
+  }
 };
 
 /// What a snake's controller is made from; it lives only during the call.
@@ -73,7 +84,8 @@ struct SnakeContext {
   double radius;                         ///< of the links [m]
   bool is_free;                          ///< no carriage
   const Settings& settings;
-  double timestep;  ///< of the simulation [s]
+  double timestep;          ///< of the simulation [s]
+  double feed_limit = 0.0;  ///< of the carriage [m]
 
   [[nodiscard]] int joints() const noexcept { return static_cast<int>(link_lengths.size()) - 1; }
 };

@@ -173,8 +173,9 @@ void register_kind(const C& kind, std::span<const char* const> common) {
   plugin.nattribute = static_cast<int>(attributes.size());
   plugin.attributes = attributes.data();
   plugin.capabilityflags = mjPLUGIN_PASSIVE | mjPLUGIN_SENSOR;
-  plugin.needstage =
-      mjSTAGE_ACC;  // sensors report what the controller found earlier in the same step
+  // Sensors report what the controller found earlier in the same step, among the passive forces. A
+  // later stage would cost the engine's pass for accelerations and forces of all bodies.
+  plugin.needstage = mjSTAGE_VEL;
   plugin.nstate = plugin_nstate;
   plugin.nsensordata = plugin_nsensordata;
   plugin.init = plugin_init;

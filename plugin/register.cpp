@@ -1,9 +1,9 @@
 #include <mujoco/mujoco.h>
 
 #include "controllers/follow_controller.hpp"
-#include "controllers/gait_controller.hpp"
 #include "controllers/mobile_reach_controller.hpp"
 #include "controllers/reach_controller.hpp"
+#include "controllers/snake_modes.hpp"
 #include "controllers/wind_controller.hpp"
 #include "controllers/wrap_controller.hpp"
 #include "plugin/controller_plugin.hpp"
@@ -17,11 +17,8 @@ mjPLUGIN_LIB_INIT(tendril) {
   tendril::register_controller_kind(follow);
   tendril::register_controller<tendril::WindController>("tendril.wind");
   tendril::register_controller<tendril::WrapController>("tendril.wrap");
-  static const tendril::SnakeControllerKind snake{
-      "tendril.snake", tendril::GaitController::settings(),
-      [](const tendril::SnakeContext& context) -> std::unique_ptr<tendril::SnakeController> {
-        return std::make_unique<tendril::GaitController>(context);
-      }};
+  static const tendril::SnakeControllerKind snake{"tendril.snake", tendril::snake_settings(),
+                                                  tendril::make_snake_controller};
   tendril::register_controller_kind(snake);
   static const tendril::MobileControllerKind mobile{
       "tendril.mobile", tendril::MobileReachController::settings(),

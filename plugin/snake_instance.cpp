@@ -1,6 +1,7 @@
 #include "plugin/snake_instance.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
@@ -30,7 +31,8 @@ std::unique_ptr<SnakeController> make_controller(const SnakeControllerKind& kind
                     .radius = snake.radius,
                     .is_free = snake.base == SnakeBase::Free,
                     .settings = settings,
-                    .timestep = timestep});
+                    .timestep = timestep,
+                    .feed_limit = snake.feed_limit});
 }
 
 }  // namespace
@@ -69,15 +71,13 @@ SnakeInstance::SnakeInstance(const mjModel* m, int instance, const SnakeControll
   base_body_ = require(mjOBJ_BODY, names::kBase);
   tail_site_ = require(mjOBJ_SITE, names::kTail);
   tip_site_ = require(mjOBJ_SITE, names::kTip);
-  for (int j = 1; j <= snake.joints; ++j) {
-    const int joint = require(mjOBJ_JOINT, names::snake_joint(j));
-    const int actuator = require(mjOBJ_ACTUATOR, names::snake_joint(j));
-    joints_.push_back({m->jnt_qposadr[joint], m->jnt_bodyid[joint], m->actuator_ctrladr[actuator]});
-  }
-  if (!is_free_) {
-    feed_qpos_ = m->jnt_qposadr[require(mjOBJ_JOINT, names::kFeed)];
-    feed_control_ = m->actuator_ctrladr[require(mjOBJ_ACTUATOR, names::kFeed)];
-  }
+  const auto servo = [&](const std::string& name) {
+    const int joint = require(mjOBJ_JOINT, name), actuator = require(mjOBJ_ACTUATOR, name);
+    return Joint{joint,    m->jnt_qposadr[joint],        m->jnt_dofadr[joint], m->jnt_bodyid[joint],
+                 actuator, m->actuator_ctrladr[actuator]};
+  };
+  for (int j = 1; j <= snake.joints; ++j) joints_.push_back(servo(names::snake_joint(j)));
+  if (!is_free_) feed_ = servo(names::kFeed);
   const std::string_view target = target_name(settings, kind.settings);
   if (!target.empty()) target_mocap_ = target_mocap(m, target);
 
@@ -138,7 +138,7 @@ void SnakeInstance::measure(const mjModel* m, const mjData* d) noexcept {
     upright += d->xmat[9 * joints_[j].body + 8];
   }
   out.upright = upright / static_cast<double>(joints_.size() + (is_free_ ? 1 : 0));
-  if (feed_qpos_ >= 0) out.feed = d->qpos[feed_qpos_];
+  if (feed_) out.feed = d->qpos[feed_->qpos];
   const auto site = [&](int id, Eigen::Isometry3d& X) {
     X.translation() = ConstVector3(d->site_xpos + 3 * id);
     X.linear() = ConstMatrix3(d->site_xmat + 9 * id);
@@ -161,14 +161,44 @@ void SnakeInstance::compute(const mjModel* m, mjData* d) {
   if (!measurement_.q.allFinite() || !measurement_.X_WE.matrix().allFinite())
     return;  // diverged: the engine's own checks say so
   command_.q.setZero();
-  command_.feed = 0.0;
+  command_.q_rate.setZero();
+  command_.feed = command_.feed_rate = command_.gravity_factor = 0.0;
   controller_->update(measurement_, memory(d), std::span(next_state_).first(memory_size()),
                       command_, report_);
-  if (!command_.q.allFinite() || !std::isfinite(command_.feed))
+  const double factor = command_.gravity_factor;
+  if (!command_.q.allFinite() || !command_.q_rate.allFinite() || !std::isfinite(command_.feed) ||
+      !std::isfinite(command_.feed_rate) || !std::isfinite(factor))
     throw std::runtime_error("the controller's command is not finite");
-  for (std::size_t j = 0; j < joints_.size(); ++j)
-    d->ctrl[joints_[j].control] = command_.q[static_cast<Eigen::Index>(j)];
-  if (feed_control_ >= 0) d->ctrl[feed_control_] = command_.feed;
+  for (std::size_t j = 0; j < joints_.size(); ++j) {
+    const auto i = static_cast<Eigen::Index>(j);
+    d->ctrl[joints_[j].control] =
+        setpoint(m, d, joints_[j], command_.q[i], command_.q_rate[i], factor);
+  }
+  if (feed_)
+    d->ctrl[feed_->control] = setpoint(m, d, *feed_, command_.feed, command_.feed_rate, factor);
+}
+
+double SnakeInstance::setpoint(const mjModel* m, const mjData* d, const Joint& joint, double wanted,
+                               double rate, double factor) noexcept {
+  const double gain = m->actuator_gainprm[joint.actuator * mjNGAIN];
+  if (rate != 0.0) {
+    const double damping =
+        m->dof_damping[joint.dof] - m->actuator_biasprm[joint.actuator * mjNBIAS + 2];
+    wanted += damping / gain * rate;
+  }
+  if (factor != 0.0 && !(m->opt.disableflags & mjDSBL_GRAVITY)) {
+    const ConstVector3 gravity(m->opt.gravity), axis(d->xaxis + 3 * joint.joint);
+    const Eigen::Vector3d weight = m->body_subtreemass[joint.body] * gravity;
+    double load = 0.0;
+    if (m->jnt_type[joint.joint] == mjJNT_SLIDE) {
+      load = axis.dot(weight);
+    } else {
+      const ConstVector3 com(d->subtree_com + 3 * joint.body), anchor(d->xanchor + 3 * joint.joint);
+      load = axis.dot((com - anchor).cross(weight));
+    }
+    wanted -= factor * load / gain;
+  }
+  return wanted;
 }
 
 void SnakeInstance::advance(const mjModel*, mjData* d) noexcept {
@@ -246,11 +276,19 @@ void SnakeInstance::write_sensors(const mjModel*, mjData* d) const noexcept {
   }
 }
 
-void SnakeInstance::visualize(const mjModel*, mjData*, mjvScene* scene) const {
+void SnakeInstance::visualize(const mjModel*, mjData* d, mjvScene* scene) const {
   constexpr float kGoalColour[4] = {0.95f, 0.35f, 0.15f, 0.9f};
   constexpr double kGoalRadius = 0.03;
-  if (report_.status == ControllerStatus::Working && !report_.target.isZero())
+  constexpr float kPathColour[4] = {0.95f, 0.55f, 0.15f, 0.8f};
+  constexpr double kPathRadius = 0.003;
+  std::array<Eigen::Vector3d, 64> points;
+  const int count = controller_->path(measurement_, memory(d), points);
+  if (count > 1) {
+    draw_line(scene, std::span(points).first(static_cast<std::size_t>(count)), kPathRadius,
+              kPathColour);
+  } else if (report_.status == ControllerStatus::Working && !report_.target.isZero()) {
     draw_sphere(scene, report_.target, kGoalRadius, kGoalColour);
+  }
 }
 
 }  // namespace tendril

@@ -3,6 +3,7 @@
 #include <mujoco/mujoco.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,12 +65,16 @@ class SnakeInstance final : public PluginInstance {
   };
   /// A hinge with its servo.
   struct Joint {
-    int qpos, body, control;
+    int joint, qpos, dof, body, actuator, control;
   };
 
   [[nodiscard]] static Quantity quantity_of(std::string_view name) noexcept;
   void keep_state(const mjData* d) noexcept;
   void measure(const mjModel* m, const mjData* d) noexcept;
+  /// ctrl of a servo for which its joint goes to `wanted` and on at `rate`, under `factor` times
+  /// the weight that it carries.
+  [[nodiscard]] static double setpoint(const mjModel* m, const mjData* d, const Joint& joint,
+                                       double wanted, double rate, double factor) noexcept;
   [[nodiscard]] std::size_t memory_size() const noexcept { return next_state_.size() - 1; }
   [[nodiscard]] std::span<const double> memory(const mjData* d) const noexcept {
     return {d->plugin_state + state_address_, memory_size()};
@@ -78,10 +83,10 @@ class SnakeInstance final : public PluginInstance {
   std::unique_ptr<SnakeController> controller_;
   int state_address_;
   int base_body_ = -1, tail_site_ = -1, tip_site_ = -1, target_mocap_ = -1;
-  int feed_qpos_ = -1, feed_control_ = -1;
   double joint_limit_;
   bool is_free_;
   std::vector<Joint> joints_;  // from the tail
+  std::optional<Joint> feed_;
   std::vector<Sensor> sensors_;
 
   bool fault_told_ = false;  // only saves repeated warnings

@@ -68,9 +68,10 @@ std::string& glfw_message() {
 }
 
 const char* status_text(double status) {
-  constexpr const char* kTexts[] = {"working", "finished",       "target not reached",
-                                    "jammed",  "invalid target", "fault"};
-  const auto index = static_cast<std::size_t>(std::clamp(status, 0.0, 5.0));
+  constexpr const char* kTexts[] = {
+      "working",        "finished", "target not reached",     "jammed",
+      "invalid target", "fault",    "target behind the head", "path too tight"};
+  const auto index = static_cast<std::size_t>(std::clamp(status, 0.0, 7.0));
   return kTexts[index];
 }
 

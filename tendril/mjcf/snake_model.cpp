@@ -101,6 +101,11 @@ class Writer {
            snake_.carriage_mass, 0.4 * snake_.carriage_mass * kCarriageRadius * kCarriageRadius);
       line("      <joint name=\"{}\" type=\"slide\" axis=\"1 0 0\" range=\"0 {}\"/>", names::kFeed,
            snake_.feed_limit);
+      line(  // only to be seen
+          "      <geom name=\"{}\" type=\"box\" pos=\"0 0 -{}\" size=\"{} {} {}\" contype=\"0\" "
+          "conaffinity=\"0\" rgba=\"0.25 0.27 0.30 1\"/>",
+          names::kCarriage, 1.3 * snake_.radius, 1.5 * snake_.radius, 1.2 * snake_.radius,
+          0.3 * snake_.radius);
     }
     line("      <site name=\"{}\" size=\"0.002\"/>", names::kTail);
     for (int j = 1; j <= snake_.joints; ++j) {

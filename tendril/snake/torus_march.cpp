@@ -170,6 +170,46 @@ TorusPoint next_on_torus(CurveRef curve, double s, const CurvePoint& start, cons
 
 namespace {
 
+/// A curve, shifted.
+struct Shifted {
+  CurveRef curve;
+  Vector3d by;
+
+  [[nodiscard]] CurvePoint at(double s) const noexcept {
+    CurvePoint point = curve.at(s);
+    point.position += by;
+    return point;
+  }
+  [[nodiscard]] double begin() const noexcept { return curve.begin(); }
+  [[nodiscard]] double end() const noexcept { return curve.end(); }
+};
+
+/// How far beside the curve the even point of module k is to lie, so that the greater of its
+/// distance and the next odd point's is smallest: b is the module's first point, beside `start`,
+/// the curve's at s; u is the yaw axis there. docs/derivations-snake.md, "Balanced march".
+Vector3d balancing_shift(const SnakeChain& chain, CurveRef curve, int k, double s,
+                         const CurvePoint& start, const Vector3d& b, const Vector3d& u) noexcept {
+  if (k == chain.module_count()) return Vector3d::Zero();  // the head stays on the curve
+  const double a = chain.link_length(2 * k - 1), a_1 = chain.link_length(2 * k),
+               a_2 = chain.link_length(2 * k + 1), ratio = a_2 / a_1;
+  const double speed = start.first.norm();
+  const auto at = [&](double way) { return curve.at(std::min(s + way / speed, curve.end())); };
+  const CurvePoint odd = at(a), even = at(a + a_1), next = at(a + a_1 + a_2);
+  const Vector3d t = even.first.normalized();
+  const Vector3d up = u - u.dot(t) * t, left = u.cross(t);
+  const double height2 = up.squaredNorm();
+  // Pitch: links 2k and 2k + 1 are one bar as seen along the pitch axis; it turns about B_2k. The
+  // curve itself is bent between the three points.
+  const Vector3d bend = next.position + ratio * odd.position - (1.0 + ratio) * even.position;
+  const double e = u.dot(b - odd.position);
+  const double d_up = (ratio * e + bend.dot(up)) / (2.0 + ratio);
+  // Yaw: links 2k - 1 and 2k are one bar with both ends beside the curve.
+  const Vector3d chord = (a_1 * start.position + a * even.position) / (a + a_1);
+  const double d_left = 0.5 * (odd.position - chord).dot(left);
+  const Vector3d shift = (d_up * up + d_left * left) / height2;
+  return shift.allFinite() ? shift : Vector3d::Zero();
+}
+
 /// What both marches share: the outcome, and how a failure is put into it.
 class March {
  public:
@@ -193,7 +233,15 @@ class March {
   bool step(int module, const Vector3d& u, double inner, double outer, int direction) noexcept {
     const double s = next.s;
     const Vector3d p = next.point.position;
-    next = next_on_torus(curve_, s, next.point, u, inner, outer, direction, options_.method);
+    if (direction > 0 && options_.target == MarchTarget::AllJoints) {
+      CurvePoint start = next.point;
+      start.position -= shift_;
+      shift_ = balancing_shift(chain_, curve_, module, s, start, p, u);
+      next = next_on_torus(Shifted{curve_, shift_}, s, next.point, u, inner, outer, direction,
+                           options_.method);
+    } else {
+      next = next_on_torus(curve_, s, next.point, u, inner, outer, direction, options_.method);
+    }
     result.iterations += next.iterations;
     result.largest_iterations = std::max(result.largest_iterations, next.iterations);
     if (next.status == MarchStatus::Ok) return true;
@@ -242,6 +290,7 @@ class March {
   CurveRef curve_;
   MarchMemory out_;
   MarchOptions options_;
+  Vector3d shift_ = Vector3d::Zero();  // of `next` beside the curve
 };
 
 }  // namespace

@@ -53,8 +53,17 @@ struct TorusPoint {
                                        const Eigen::Vector3d& u, double inner, double outer,
                                        int direction, RootMethod method) noexcept;
 
+/// What a march from the base puts on the curve.
+enum class MarchTarget : std::uint8_t {
+  EvenJoints,  ///< B_0, B_2, ... exactly; the odd points lie a^2 kappa / 2 beside it, or further
+               ///< where the curvature changes along a few links
+  AllJoints,  ///< as near as a march can: even points half that way on the other side. Only B_0 and
+              ///< the head are exact. docs/derivations-snake.md, "Balanced march"
+};
+
 struct MarchOptions {
   RootMethod method = RootMethod::Newton;
+  MarchTarget target = MarchTarget::EvenJoints;  ///< of march_from_base; the other one ignores it
 };
 
 /// Where a march writes to; the caller owns the memory.
@@ -85,7 +94,9 @@ struct MarchResult {
 
 /// Lays the chain on the curve from the base on: B_0 = R(s_start) and the orientation of body 0 are
 /// given, B_2, B_4, ... B_N come to lie on the curve beyond, towards end(). The odd points lie
-/// about a^2 kappa / 2 beside it. noexcept, allocates nothing. Source: [Torus] (23)-(27);
+/// about a^2 kappa / 2 beside it (options.target can share that distance among all joints, then
+/// `parameters` are those of the curve's points beside the even ones). noexcept, allocates nothing.
+/// Source: [Torus] (23)-(27);
 /// docs/derivations-snake.md, "March from the base".
 MarchResult march_from_base(const SnakeChain& chain, CurveRef curve, double s_start,
                             const Eigen::Matrix3d& R_WB, MarchMemory out,

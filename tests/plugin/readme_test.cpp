@@ -5,9 +5,9 @@
 #include <sstream>
 
 #include "controllers/follow_controller.hpp"
-#include "controllers/gait_controller.hpp"
 #include "controllers/mobile_reach_controller.hpp"
 #include "controllers/reach_controller.hpp"
+#include "controllers/snake_modes.hpp"
 #include "controllers/wind_controller.hpp"
 #include "controllers/wrap_controller.hpp"
 #include "tests/plugin/test_scenes.hpp"
@@ -59,8 +59,7 @@ TEST_CASE("plugin README: has every setting with unit, default and meaning", "[p
   for (const SettingInfo& info : FollowController::settings())
     CHECK_THAT(follow, Catch::Contains(row(info)));
   const std::string snake = section(text, "### `tendril.snake`");
-  for (const SettingInfo& info : GaitController::settings())
-    CHECK_THAT(snake, Catch::Contains(row(info)));
+  for (const SettingInfo& info : snake_settings()) CHECK_THAT(snake, Catch::Contains(row(info)));
   const std::string mobile = section(text, "### `tendril.mobile`");
   for (const SettingInfo& info : MobileReachController::settings())
     CHECK_THAT(mobile, Catch::Contains(row(info)));

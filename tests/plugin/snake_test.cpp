@@ -117,6 +117,90 @@ TEST_CASE("snake plugin: a carriage stays where it is and the chain waves", "[pl
   CHECK(data->qpos[0] == Approx(0.5).margin(0.02));
 }
 
+namespace {
+
+/// On a carriage, straight, at 1 g; 8 links of 60 mm.
+std::string fed_snake(const std::string& settings) {
+  return "kind = \"snake\"\njoints = 8\nlink_length = 0.06\ngain = 300\ntorque_limit = 12\n"
+         "[base]\nkind = \"carriage\"\nfeed = 0.5\n[controller]\nplugin = \"tendril.snake\"\n"
+         "mode = \"path\"\nspeed = 0.1\nstart_delay = 0.2\n" +
+         settings;
+}
+
+/// High above the floor, turned about z.
+ModelPtr load_fed(const std::string& settings) {
+  load_tendril();
+  std::string text = scene();
+  const std::string attach = R"(<attach model="snake" body="base" prefix="S_"/>)";
+  text.replace(text.find(attach), attach.size(),
+               R"(<frame pos="0 0 1" euler="0 0 90">)" + attach + "</frame>");
+  const std::string place = R"(pos="0.6 0.4 0")";
+  text.replace(text.find(place), place.size(), R"(pos="0.08 0.85 1.03")");
+  return load_scene_text(text, {{"snake.toml", fed_snake(settings)}});
+}
+
+constexpr const char* kFedWaypoints =
+    "waypoints = [0.5, 0, 0,  0.56, 0, 0.002,  0.62, 0, 0.01,  0.68, 0, 0.026,  0.74, 0, 0.05,  "
+    "0.8, 0, 0.08]\n";
+
+}  // namespace
+
+TEST_CASE("snake plugin: a fed snake follows its path at 1 g as at 0 g", "[plugin]") {
+  const auto worst = [](const char* more, bool has_gravity) {
+    const ModelPtr model = load_fed(std::string(kFedWaypoints) + more);
+    if (!has_gravity) model->opt.gravity[2] = 0.0;
+    const DataPtr data = make_data(model);
+    double error = 0.0;
+    for (int i = 0; i < 3000; ++i) {
+      mj_step(model.get(), data.get());
+      error = std::max(error, sensor(model, data, "S_path_error")[0]);
+    }
+    CHECK(sensor(model, data, "S_status")[0] == 1.0);
+    CHECK(sensor(model, data, "S_progress")[0] > 0.999);
+    // The base's x axis is the world's y: the head ends where the last waypoint is.
+    const int tip = mj_name2id(model.get(), mjOBJ_SITE, "S_tip");
+    CHECK(data->site_xpos[3 * tip + 1] == Approx(0.8).margin(error + 1e-3));
+    CHECK(data->site_xpos[3 * tip + 2] == Approx(1.08).margin(error + 1e-3));
+    return error;
+  };
+  const double free = worst("", false), heavy = worst("", true);
+  CHECK(heavy == Approx(free).margin(1e-4));
+  // The weight bends the root joint by m g L/2 / gain = 9 mrad: 4.5 mm at the head.
+  CHECK(worst("gravity_factor = 0\n", true) > free + 2e-3);
+}
+
+TEST_CASE("snake plugin: a fed snake's copy and restored state go on bit for bit", "[plugin]") {
+  const ModelPtr model = load_fed("target = \"goal\"\n");
+  const DataPtr data = make_data(model);
+  step(model, data, 700);
+  const DataPtr copy(mj_copyData(nullptr, model.get(), data.get()));
+  const DataPtr other = make_data(model);
+  step(model, other, 33);
+  mj_setState(model.get(), other.get(), full_state(model, data).data(), mjSTATE_INTEGRATION);
+  {
+    const AllocationCounter counter;
+    mj_forward(model.get(), data.get());
+    CHECK(counter.count() == 0);
+  }
+  step(model, data, 1500);
+  step(model, copy, 1500);
+  step(model, other, 1500);
+  CHECK(data->qpos[0] > 0.2);
+  CHECK(sensor(model, data, "S_path_error")[0] < 7.5e-3);  // of the sharpest turn
+  CHECK(same_bits(full_state(model, data), full_state(model, copy)));
+  CHECK(same_bits(full_state(model, data), full_state(model, other)));
+}
+
+TEST_CASE("snake plugin: bad paths are refused when the scene is loaded", "[plugin]") {
+  CHECK_THAT(refusal(fed_snake("waypoints = [0.5, 0, 0,  0.6, 0, 0,  0.5, 0.01, 0]\n")),
+             Catch::Contains("S_controller") &&
+                 Catch::Contains("waypoints: point 3 lies behind the head"));
+  CHECK_THAT(refusal(fed_snake("target = \"goal\"\ngait = \"helix\"\n")),
+             Catch::Contains("gait: needs mode = gait"));
+  CHECK_THAT(refusal(snake("mode = \"path\"\ntarget = \"goal\"\n")),
+             Catch::Contains("mode = path: needs base.kind = \"carriage\""));
+}
+
 TEST_CASE("snake plugin: bad settings are refused with instance, key and value", "[plugin]") {
   CHECK_THAT(refusal(snake("gait = \"hop\"\n")),
              Catch::Contains("S_controller") && Catch::Contains("gait = hop: must be one of"));

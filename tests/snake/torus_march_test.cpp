@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "tendril/snake/march_start.hpp"
+#include "tendril/snake/snake_fit.hpp"
 #include "tests/snake/snake_cases.hpp"
 #include "tests/support/allocation_counter.hpp"
 #include "tests/support/tolerances.hpp"
@@ -323,6 +324,71 @@ TEST_CASE("zig-zag: a wrong start tilt alternates, and grows by the ratio of the
   CHECK(zigzag.last / zigzag.first == Approx(std::pow(q, 5)).epsilon(2e-2));
   CHECK(zigzag.growing == (q > 1.001));
   CHECK(zigzag.alternating == 8);
+}
+
+TEST_CASE("balanced march: a wrong start tilt dies away, whatever the ratio of the links",
+          "[snake]") {
+  const double ratio = GENERATE(0.8, 1.0, 1.25, 2.0);
+  CAPTURE(ratio);
+  const SnakeChain chain = chain_with_ratio(8, ratio);
+  const Line line({0, 0, 0}, {1, 0, 0}, 2.0);
+  MarchArrays arrays(chain);
+  const Matrix3d R = tangent_frame(Vector3d::UnitX(), Vector3d::UnitZ(), 0.0, 0.002);
+  const MarchResult result =
+      march_from_base(chain, line, 0.0, R, arrays.memory(), {.target = MarchTarget::AllJoints});
+  REQUIRE(result.ok());
+  std::vector<Vector3d> p(17);
+  snake_points(chain, result.X_WB, arrays.angles, p);
+  for (std::size_t j = 3; j < 16; j += 2)
+    CHECK(p[j].z() / p[j - 2].z() == Approx(-ratio / (2.0 + ratio)).epsilon(2e-3));
+  for (std::size_t j = 2; j < 16; j += 2)
+    CHECK(std::abs(p[j].z()) < 1.001 * std::abs(p[j + 1].z()));  // even points share the distance
+  CHECK(std::abs(p[16].z()) < kOnCurve);
+}
+
+TEST_CASE("balanced march: on steady arcs odd and even joints share a^2 kappa / 2, in any plane",
+          "[snake]") {
+  const double plane = GENERATE(0.0, 0.5, 1.0, pi / 2.0, 2.5);
+  CAPTURE(plane);
+  const double a = 0.06, r = 0.5;
+  const SnakeChain chain = SnakeChain::uniform(12, a);
+  const Arc arc({0, 0, 0}, {1, 0, 0}, {0, std::cos(plane), std::sin(plane)}, r, 3.0);
+  MarchArrays arrays(chain);
+  const MarchResult result = march_from_base(chain, arc, 0.0, Matrix3d::Identity(), arrays.memory(),
+                                             {.target = MarchTarget::AllJoints});
+  REQUIRE(result.ok());
+  std::vector<Vector3d> p(25);
+  snake_points(chain, result.X_WB, arrays.angles, p);
+  // The start is no part of the steady arc, and the last module has its head on the curve.
+  const double share = a * a / r / 4.0;
+  for (std::size_t j = 8; j <= 22; ++j) {
+    const std::size_t k = j / 2;
+    const double guess =
+        j % 2 == 0 ? arrays.parameters[k] : 0.5 * (arrays.parameters[k] + arrays.parameters[k + 1]);
+    CHECK(nearest_on_curve(arc, p[j], guess).distance == Approx(share).epsilon(0.12));
+  }
+  CHECK((p[24] - arc.at(arrays.parameters[12]).position).norm() < kOnCurve);
+  CHECK((p[0] - arc.at(0.0).position).norm() < kOnCurve);
+}
+
+TEST_CASE("balanced march: all joints come nearer to every curve", "[snake]") {
+  const auto seed = GENERATE(range(0u, 20u));
+  CAPTURE(seed);
+  Random random(seed);
+  const SnakeChain chain = random_chain(random, 12, 0.05, 0.07);
+  const CubicSpline curve = random_spline(random, 16, 0.2, 0.5);
+  const Matrix3d R = tangent_frame(curve.at(0.0).first, Vector3d::UnitZ());
+  MarchArrays even(chain), all(chain);
+  const MarchResult a = march_from_base(chain, curve, 0.0, R, even.memory());
+  const AllocationCounter counter;
+  const MarchResult b =
+      march_from_base(chain, curve, 0.0, R, all.memory(), {.target = MarchTarget::AllJoints});
+  CHECK(counter.count() == 0);
+  REQUIRE(a.ok());
+  REQUIRE(b.ok());
+  const CurveDeviation before = curve_deviation(chain, curve, a.X_WB, even.angles, even.parameters);
+  const CurveDeviation after = curve_deviation(chain, curve, b.X_WB, all.angles, all.parameters);
+  CHECK(after.worst() < 0.8 * before.worst());
 }
 
 TEST_CASE("zig-zag: a smooth shape has none", "[snake]") {

@@ -1,0 +1,504 @@
+#include "controllers/snake_path_controller.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <string>
+
+#include "tendril/model_error.hpp"
+#include "tendril/planning/path.hpp"
+#include "tendril/snake/curve_check.hpp"
+
+namespace tendril {
+namespace {
+
+using Eigen::Isometry3d;
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+
+constexpr double kArrived = 1e-4;        // [m], to go
+constexpr double kOffAxis = 1e-6;        // [m], of the first waypoint
+constexpr double kMinSpacing = 1e-3;     // [m], between waypoints
+constexpr double kCornerSpacing = 0.02;  // [m], between points of rounded corners
+constexpr double kCheckStep = 0.005;     // [m], of feed
+constexpr int kBisections = 40;
+// Of the curvature that the chain can follow in steady arcs: what a trail has at most, and what it
+// turns with. A piece of the path whose ends differ by a curvature c bends up to 1.76 c within.
+constexpr double kTrailPart = 0.9;
+constexpr double kTurnPart = 0.45;
+constexpr int kTargetsPerPeriod = 16;  // that are laid at most
+
+// Memory layout: these, then the joint angles of the start, of the last set point and of the next,
+// then where the even joints lie on the path, then the path.
+enum Slot : std::size_t {
+  kStarted,
+  kStartTime,
+  kStep,      // of the period
+  kFeed,      // of the last set point
+  kNextFeed,  // of the next
+  kFeedEnd,
+  kSpeed,     // planned
+  kWaypoint,  // index of the next one
+  kLaid,      // the path ends where it ends
+  kTargetX,   // last target of the path
+  kTargetY,
+  kTargetZ,
+  kAlongX,  // direction of the path there
+  kAlongY,
+  kAlongZ,
+  kTurnX,  // by what its direction has changed there, last
+  kTurnY,
+  kTurnZ,
+  kStatus,
+  kPathError,
+  kSensedTime,
+  kSensedFeed,
+  kSensedSpeed,
+  kCenterX,  // of mass, at the start
+  kCenterZ,
+  kArrays
+};
+enum AngleSet { kStartAngles, kFrom, kTo, kAngleSets };
+
+double smooth(double x) noexcept {
+  x = std::clamp(x, 0.0, 1.0);
+  return x * x * x * (10.0 - x * (15.0 - 6.0 * x));
+}
+
+ControllerStatus status(std::span<const double> memory) noexcept {
+  return static_cast<ControllerStatus>(static_cast<int>(memory[kStatus]));
+}
+
+Isometry3d base_pose(const SnakeMeasurement& measurement) noexcept {
+  Isometry3d X_WB = measurement.X_WT;
+  X_WB.translation() -= measurement.feed * X_WB.linear().col(0);
+  return X_WB;
+}
+
+Isometry3d carriage(double feed) noexcept {
+  return Isometry3d(Eigen::Translation3d(feed, 0.0, 0.0));
+}
+
+/// Of p from the path near s, by the parabola that touches it there: s is where the joint is to be.
+double distance(const PathView& path, const Vector3d& p, double s) noexcept {
+  const CurvePoint point = path.at(s);
+  const Vector3d off = p - point.position;
+  const double way = off.dot(point.first) / point.first.squaredNorm();
+  return (off - way * point.first - 0.5 * way * way * point.second).norm();
+}
+
+template <class... Args>
+std::string text(const char* format, Args... args) {
+  std::array<char, 200> line;
+  std::snprintf(line.data(), line.size(), format, args...);
+  return line.data();
+}
+
+}  // namespace
+
+std::span<const SettingInfo> SnakePathController::settings() {
+  static constexpr SettingInfo kAll[] = {
+      {"waypoints", "m", "",
+       "path: points that it leads through, x y z each, in the frame of the carriage's base; the "
+       "first on the feed axis"},
+      {"corner_radius", "m", "0",
+       "path: the corners of the waypoints' polyline are rounded with arcs of this radius; 0: "
+       "smooth through all waypoints"},
+      {"target", "", "",
+       "mocap body to go to, when there are no goals; path: its trail continues the path"},
+      {"speed", "m/s", "",
+       "to be kept by slowing the gait down from its frequency; default: none; path: of the feed, "
+       "default 0.05"},
+      {"acceleration", "m/s^2", "0.2", "path: of the feed"},
+      {"rate_limit", "rad/s", "3", "path: fastest turn of a joint; the feed slows down to keep it"},
+      {"look_ahead", "m", "0.2", "path: it is laid this far ahead of the head, and fixed then"},
+      {"trail_spacing", "m", "0.03",
+       "path: the trail gets a new point when the target has moved this far"},
+      {"joints", "", "all",
+       "path: all: all joints as near to it as they come; even: every second one exactly on it"},
+      {"period", "s", "0.02", "path: between two set points; straight lines join them"},
+      {"start_delay", "s", "1", "path: the body comes to lie on the path before it is fed"},
+      {"gravity_factor", "", "1",
+       "path: part of the links' weight that the set points carry, 0.9: a model that is 10 % off"},
+      {"jam_path_error", "m", "0.05",
+       "path: distance of a joint from the path at which the feed stops for good"},
+  };
+  return kAll;
+}
+
+SnakePathController::SnakePathController(const SnakeContext& context)
+    : chain_({.link_lengths = {context.link_lengths.begin() + 1, context.link_lengths.end()},
+              .joint_limit = context.joint_limit,
+              .joint_limits = {},
+              .rear_length = 0.0}),
+      speed_(context.settings.number("speed", 0.05, {.low = 0.0, .high = 10.0, .open_low = true})),
+      acceleration_(context.settings.number("acceleration", 0.2,
+                                            {.low = 0.0, .high = 1e3, .open_low = true})),
+      rate_limit_(
+          context.settings.number("rate_limit", 3.0, {.low = 0.0, .high = 1e3, .open_low = true})),
+      start_delay_(context.settings.number("start_delay", 1.0, {.low = 0.0, .high = 1e3})),
+      look_ahead_(
+          context.settings.number("look_ahead", 0.2, {.low = 0.0, .high = 10.0, .open_low = true})),
+      trail_spacing_(
+          context.settings.number("trail_spacing", 0.03, {.low = 2.0 * kMinSpacing, .high = 0.1})),
+      gravity_factor_(context.settings.number("gravity_factor", 1.0, {.low = 0.0, .high = 10.0})),
+      jam_path_error_(
+          context.settings.number("jam_path_error", 0.05, {.low = 0.0, .open_low = true})),
+      has_target_(context.settings.has("target")) {
+  const Settings& settings = context.settings;
+  if (context.is_free) throw ModelError("mode = path: needs base.kind = \"carriage\"");
+  constexpr const char* kJoints[] = {"all", "even"};
+  march_.target =
+      settings.choice("joints", kJoints, 0) == 0 ? MarchTarget::AllJoints : MarchTarget::EvenJoints;
+  const double period = settings.number("period", 0.02, {.low = 0.0, .high = 1.0});
+  steps_ = std::max(1, static_cast<int>(std::lround(period / context.timestep)));
+
+  growing_.min_spacing = kMinSpacing;
+  growing_.max_spacing = std::numeric_limits<double>::infinity();
+  growing_.max_turn = std::acos(0.0);
+  curvature_limit_ = std::numeric_limits<double>::infinity();  // at any roll
+  for (int j = 1; j <= chain_.joint_count(); ++j)
+    curvature_limit_ = std::min(curvature_limit_, chain_.curvature_limit(j));
+  feed_end_ = context.feed_limit;
+  lead_ = chain_.length() + trail_spacing_;  // ahead of the start's feed
+  read_waypoints(settings);
+  if (!waypoints_.empty()) check_waypoints(context.feed_limit);
+  if (waypoints_.empty() && !has_target_)
+    throw ModelError("waypoints: missing: mode = path needs waypoints, target or both");
+  const double trail = has_target_ ? (chain_.length() + context.feed_limit + look_ahead_) : 0.0;
+  points_.resize(static_cast<std::size_t>(chain_.joint_count()) + 1);
+  capacity_ = static_cast<int>(waypoints_.size()) + 4 + static_cast<int>(trail / trail_spacing_);
+}
+
+void SnakePathController::read_waypoints(const Settings& settings) {
+  const std::vector<double> numbers = settings.numbers("waypoints");
+  if (numbers.empty()) return;
+  if (numbers.size() % 3 != 0 || numbers.size() < 6) {
+    throw ModelError(
+        text("waypoints: %zu numbers: must be x y z of at least two points", numbers.size()));
+  }
+  for (std::size_t i = 0; i < numbers.size(); i += 3)
+    waypoints_.emplace_back(numbers[i], numbers[i + 1], numbers[i + 2]);
+  const Vector3d& first = waypoints_.front();
+  if (std::hypot(first.y(), first.z()) > kOffAxis || first.x() < kMinSpacing) {
+    throw ModelError(
+        text("waypoints: point 1 (%g %g %g): must be (x 0 0) with x > 0: the carriage "
+             "needs a straight way",
+             first.x(), first.y(), first.z()));
+  }
+  const double radius = settings.number("corner_radius", 0.0, {.low = 0.0, .high = 1e3});
+  if (radius > 0.0) {
+    try {
+      const Path rounded = rounded_path(waypoints_, radius, kCornerSpacing);
+      waypoints_.clear();
+      for (const Vector3d& point : rounded.points()) {
+        if (waypoints_.empty() || (point - waypoints_.back()).norm() > kMinSpacing)
+          waypoints_.push_back(point);
+      }
+    } catch (const ModelError& error) {
+      throw ModelError(std::string("waypoints: ") + error.what());
+    }
+  }
+  // The straight piece goes on to the last point on the axis.
+  while (waypoints_.size() > 2 && std::hypot(waypoints_[1].y(), waypoints_[1].z()) <= kOffAxis &&
+         waypoints_[1].x() > waypoints_[0].x() && radius > 0.0) {
+    waypoints_.erase(waypoints_.begin());
+  }
+  lead_ = waypoints_.front().x();
+}
+
+/// Lays the whole path and marches along it.
+void SnakePathController::check_waypoints(double feed_limit) {
+  std::vector<double> memory(
+      static_cast<std::size_t>(GrowingPath::memory_size(static_cast<int>(waypoints_.size()) + 2)));
+  GrowingPath path(memory, growing_);
+  path.start(Vector3d::Zero(), Vector3d::UnitX(), lead_);
+  for (std::size_t i = 1; i < waypoints_.size(); ++i) {
+    const GrowResult grown = path.append(waypoints_[i]);
+    if (grown.status == GrowStatus::TooNear) {
+      throw ModelError(text("waypoints: point %zu repeats point %zu: %g m apart, must be >= %g m",
+                            i + 1, i, grown.value, grown.limit));
+    }
+    if (grown.status == GrowStatus::Behind) {
+      throw ModelError(
+          text("waypoints: point %zu lies behind the head: the path would turn by "
+               "%.3g rad, must be <= %.3g rad",
+               i + 1, grown.value, grown.limit));
+    }
+    if (!grown.ok())
+      throw ModelError(text("waypoints: point %zu: %s", i + 1, to_string(grown.status)));
+  }
+  path.finish();
+  const PathView view = path.view();
+  const CurveReport report = check_curve(chain_, view, 0.0);
+  if (!report.ok()) throw ModelError("waypoints: " + describe(report));
+
+  std::vector<double> angles(static_cast<std::size_t>(chain_.joint_count())),
+      parameters(static_cast<std::size_t>(chain_.module_count()) + 1);
+  const auto march = [&](double feed) {
+    return march_from_base(chain_, view, feed, Matrix3d::Identity(), {angles, parameters}, march_);
+  };
+  const double end = std::min(feed_limit, lead_);
+  double reached = 0.0, missed = end;
+  bool short_path = false;
+  for (int i = 0; !short_path && reached < end; ++i) {
+    const double feed = std::min(i * kCheckStep, end);
+    const MarchResult result = march(feed);
+    short_path = result.status == MarchStatus::PathTooShort;
+    if (!result.ok() && !(short_path && i > 0)) {
+      throw ModelError(text("waypoints: at a feed of %.3g m: ", feed) + describe(result));
+    }
+    (short_path ? missed : reached) = feed;
+  }
+  for (int i = 0; short_path && i < kBisections; ++i) {
+    const double middle = 0.5 * (reached + missed);
+    (march(middle).ok() ? reached : missed) = middle;
+  }
+  feed_end_ = has_target_ ? end : reached;
+}
+
+int SnakePathController::memory_size() const noexcept {
+  return static_cast<int>(kArrays) + kAngleSets * chain_.joint_count() + chain_.module_count() + 1 +
+         GrowingPath::memory_size(capacity_);
+}
+
+void SnakePathController::reset(std::span<double> memory) const noexcept {
+  std::fill(memory.begin(), memory.end(), 0.0);
+}
+
+std::span<double> SnakePathController::angles(std::span<double> memory, int set) const noexcept {
+  const auto n = static_cast<std::size_t>(chain_.joint_count());
+  return memory.subspan(kArrays + static_cast<std::size_t>(set) * n, n);
+}
+
+std::span<double> SnakePathController::parameters(std::span<double> memory) const noexcept {
+  return memory.subspan(kArrays + static_cast<std::size_t>(kAngleSets * chain_.joint_count()),
+                        static_cast<std::size_t>(chain_.module_count()) + 1);
+}
+
+std::span<double> SnakePathController::path_memory(std::span<double> memory) const noexcept {
+  return memory.last(static_cast<std::size_t>(GrowingPath::memory_size(capacity_)));
+}
+
+void SnakePathController::begin(const SnakeMeasurement& measurement,
+                                std::span<double> next) const noexcept {
+  next[kStarted] = 1.0;
+  next[kStartTime] = next[kSensedTime] = measurement.time;
+  next[kSensedFeed] = measurement.feed;
+  next[kCenterX] = measurement.center_of_mass.x();
+  next[kCenterZ] = measurement.center_of_mass.z();
+  const double lead = waypoints_.empty() ? std::max(measurement.feed, 0.0) + lead_ : lead_;
+  next[kFeedEnd] = std::min(feed_end_, lead);
+  next[kFeed] = next[kNextFeed] = std::clamp(measurement.feed, 0.0, next[kFeedEnd]);
+  next[kWaypoint] = 1.0;
+  next[kTargetX] = lead;
+  next[kAlongX] = 1.0;
+
+  GrowingPath path(path_memory(next), growing_);
+  path.start(Vector3d::Zero(), Vector3d::UnitX(), lead);
+  parameters(next).back() = next[kNextFeed] + chain_.length();
+  lay(measurement, next);
+  for (const int set : {kStartAngles, kFrom, kTo})
+    std::copy_n(measurement.q.data(), measurement.q.size(), angles(next, set).begin());
+  const MarchResult march =
+      march_from_base(chain_, path.view(), next[kNextFeed], Matrix3d::Identity(),
+                      {angles(next, kTo), parameters(next)}, march_);
+  if (!march.ok())
+    std::copy_n(measurement.q.data(), measurement.q.size(), angles(next, kTo).begin());
+}
+
+/// Lets the path grow ahead of the head.
+void SnakePathController::lay(const SnakeMeasurement& measurement,
+                              std::span<double> next) const noexcept {
+  GrowingPath path(path_memory(next), growing_);
+  const double wanted = parameters(next).back() + look_ahead_;
+  while (path.view().end() < wanted && next[kWaypoint] < static_cast<double>(waypoints_.size())) {
+    const Vector3d& point = waypoints_[static_cast<std::size_t>(next[kWaypoint])];
+    if (!path.append(point).ok()) return;  // cannot be: all have been laid before
+    next[kWaypoint] += 1.0;
+    Eigen::Map<Vector3d> last(next.data() + kTargetX), along(next.data() + kAlongX),
+        turn(next.data() + kTurnX);
+    const Vector3d direction = (point - last).normalized();
+    turn = direction - along;
+    along = direction;
+    last = point;
+  }
+  if (next[kWaypoint] < static_cast<double>(waypoints_.size())) return;
+  if (has_target_) {
+    follow_target(measurement, next);
+  } else if (path.pending()) {
+    path.finish();
+    next[kLaid] = 1.0;
+  }
+}
+
+/// The trail: points at even distances towards where the target is now, turning no faster than the
+/// body can follow. A target within the circle of that turn cannot be reached.
+void SnakePathController::follow_target(const SnakeMeasurement& measurement,
+                                        std::span<double> next) const noexcept {
+  GrowingPathOptions options = growing_;
+  options.max_curvature = kTrailPart * curvature_limit_;
+  GrowingPath path(path_memory(next), options);
+  const auto tell = [&](ControllerStatus status) { next[kStatus] = static_cast<double>(status); };
+  const Vector3d p_BG = base_pose(measurement).inverse() * measurement.p_WG;
+  if (!p_BG.allFinite()) return tell(ControllerStatus::InvalidTarget);
+  Eigen::Map<Vector3d> last(next.data() + kTargetX), along(next.data() + kAlongX),
+      turn(next.data() + kTurnX);
+  const double radius = 1.0 / (kTurnPart * curvature_limit_);
+  const double largest_turn = trail_spacing_ / radius;
+  const double head = parameters(next).back();
+  next[kLaid] = 0.0;
+  for (int i = 0; i < kTargetsPerPeriod && path.view().end() < head + look_ahead_; ++i) {
+    const Vector3d way = p_BG - last;
+    const double distance = way.norm();
+    if (distance < trail_spacing_) {
+      // The target rests: once the head is there, the newest point is taken in, too.
+      if (path.pending() && path.view().end() - head <= kArrived && path.finish().ok()) {
+        along = path.view().at(path.view().end()).first.normalized();
+        turn.setZero();
+      }
+      next[kLaid] = path.pending() ? 0.0 : 1.0;
+      return;
+    }
+    const double ahead = along.dot(way);
+    if (ahead < 0.0) return tell(ControllerStatus::TargetBehind);
+    const Vector3d aside = way - ahead * along;
+    const double off = aside.norm();
+    // Within the circle of the sharpest turn nothing can be reached.
+    if (std::atan2(off, ahead) > largest_turn && std::hypot(ahead, off - radius) < radius)
+      return tell(ControllerStatus::PathTooTight);
+    // From turn to turn the direction changes no more than from straight on to the sharpest turn;
+    // behind a complete piece it goes straight on.
+    Vector3d wanted = way / distance - along;
+    if (wanted.norm() > largest_turn) wanted *= largest_turn / wanted.norm();
+    Vector3d change = wanted - turn;
+    if (change.norm() > largest_turn) change *= largest_turn / change.norm();
+    const Vector3d next_turn = path.pending() ? Vector3d(turn + change) : Vector3d::Zero();
+    const Vector3d direction = (along + next_turn).normalized();
+    const Vector3d point = last + trail_spacing_ * direction;
+    const GrowResult grown = path.append(point);
+    if (grown.status == GrowStatus::TooTight) return tell(ControllerStatus::PathTooTight);
+    if (!grown.ok()) return;  // no room: the carriage cannot go that far
+    last = point;
+    along = direction;
+    turn = next_turn;
+  }
+}
+
+/// The next set point: feed and joints, as far as speed, acceleration and joint rates allow.
+void SnakePathController::move(std::span<double> next, double dt) const noexcept {
+  const PathView path(path_memory(next));
+  const double to_go = std::max(
+      0.0, std::min(path.end() - parameters(next).back(), next[kFeedEnd] - next[kNextFeed]));
+  const double speed = std::min({speed_, next[kSpeed] + acceleration_ * dt,
+                                 std::sqrt(2.0 * acceleration_ * to_go), 0.5 * to_go / dt});
+  next[kSpeed] = 0.0;
+  if (to_go <= kArrived) {
+    const bool at_end = next[kLaid] > 0.0 || next[kFeedEnd] - next[kNextFeed] <= kArrived;
+    if (at_end && status(next) == ControllerStatus::Working)
+      next[kStatus] = static_cast<double>(ControllerStatus::Finished);
+    return;
+  }
+  const FollowStep step =
+      follow_path(chain_, path, MarchDirection::BaseToHead, Matrix3d::Identity(), next[kFeed],
+                  next[kFeed] + speed * dt, rate_limit_ * dt, angles(next, kFrom),
+                  {angles(next, kTo), parameters(next)}, march_);
+  next[kNextFeed] = step.s;
+  next[kSpeed] = (step.s - next[kFeed]) / dt;
+  const MarchStatus march = step.march.status;
+  if (march == MarchStatus::JointLimit || march == MarchStatus::TooTight)
+    next[kStatus] = static_cast<double>(ControllerStatus::PathTooTight);
+}
+
+/// Measured: speed, and how far the joints are from the path.
+void SnakePathController::watch(const SnakeMeasurement& measurement,
+                                std::span<double> next) noexcept {
+  if (measurement.time > next[kSensedTime]) {
+    next[kSensedSpeed] =
+        (measurement.feed - next[kSensedFeed]) / (measurement.time - next[kSensedTime]);
+  }
+  next[kSensedTime] = measurement.time;
+  next[kSensedFeed] = measurement.feed;
+  snake_points(chain_, carriage(measurement.feed),
+               {measurement.q.data(), static_cast<std::size_t>(measurement.q.size())}, points_);
+  const PathView path(path_memory(next));
+  const std::span<const double> s = parameters(next);
+  double largest = 0.0;
+  for (std::size_t j = 0; j < points_.size(); ++j) {
+    const double guess = j % 2 == 0 ? s[j / 2] : 0.5 * (s[j / 2] + s[j / 2 + 1]);
+    largest = std::max(largest, distance(path, points_[j], guess));
+  }
+  next[kPathError] = largest;
+}
+
+/// Once in a period.
+void SnakePathController::plan(const SnakeMeasurement& measurement,
+                               std::span<double> next) noexcept {
+  watch(measurement, next);
+  next[kFeed] = next[kNextFeed];
+  std::copy_n(angles(next, kTo).begin(), chain_.joint_count(), angles(next, kFrom).begin());
+  if (status(next) == ControllerStatus::Jammed) return;
+  next[kStatus] = static_cast<double>(ControllerStatus::Working);
+  lay(measurement, next);
+  if (measurement.time < next[kStartTime] + start_delay_) return;
+  if (next[kPathError] > jam_path_error_) {
+    next[kStatus] = static_cast<double>(ControllerStatus::Jammed);
+    next[kSpeed] = 0.0;
+    return;
+  }
+  move(next, steps_ * measurement.timestep);
+}
+
+void SnakePathController::update(const SnakeMeasurement& measurement,
+                                 std::span<const double> memory, std::span<double> next_memory,
+                                 SnakeCommand& command, SnakeReport& report) noexcept {
+  const std::span<double> next = next_memory;
+  if (memory[kStarted] == 0.0) begin(measurement, next);
+  if (next[kStep] == 0.0) plan(measurement, next);
+  next[kStep] += 1.0;
+
+  // Between the last set point and the next; at first from where the body was.
+  const double share = next[kStep] / steps_, dt = steps_ * measurement.timestep;
+  const double since = measurement.time - next[kStartTime];
+  const double fade = since < start_delay_ ? smooth(since / start_delay_) : 1.0;
+  const std::span<const double> start = angles(next, kStartAngles), from = angles(next, kFrom),
+                                to = angles(next, kTo);
+  for (int j = 0; j < chain_.joint_count(); ++j) {
+    const auto i = static_cast<std::size_t>(j);
+    const double planned = from[i] + share * (to[i] - from[i]);
+    command.q[j] = start[i] + fade * (planned - start[i]);
+    command.q_rate[j] = fade * (to[i] - from[i]) / dt;
+  }
+  command.feed = next[kFeed] + share * (next[kNextFeed] - next[kFeed]);
+  command.feed_rate = (next[kNextFeed] - next[kFeed]) / dt;
+  command.gravity_factor = gravity_factor_;
+  if (next[kStep] >= steps_) next[kStep] = 0.0;
+
+  report.status = status(next);
+  report.progress = next[kFeedEnd] > 0.0 ? std::min(1.0, command.feed / next[kFeedEnd]) : 1.0;
+  report.path_error = next[kPathError];
+  report.speed = next[kSensedSpeed];
+  const Vector3d along = measurement.X_WE.translation() - measurement.X_WT.translation();
+  report.heading = std::atan2(along.y(), along.x());
+  report.advance = measurement.center_of_mass.x() - next[kCenterX];
+  report.rise = measurement.center_of_mass.z() - next[kCenterZ];
+  const PathView path(path_memory(next));
+  report.target = base_pose(measurement) * path.at(parameters(next).back()).position;
+}
+
+int SnakePathController::path(const SnakeMeasurement& measurement, std::span<const double> memory,
+                              std::span<Vector3d> points) const noexcept {
+  if (memory[kStarted] == 0.0 || points.size() < 2) return 0;
+  const PathView path(memory.last(static_cast<std::size_t>(GrowingPath::memory_size(capacity_))));
+  const Isometry3d X_WB = base_pose(measurement);
+  const double begin = measurement.feed, end = path.end();
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double share = static_cast<double>(i) / static_cast<double>(points.size() - 1);
+    points[i] = X_WB * path.at(begin + share * (end - begin)).position;
+  }
+  return static_cast<int>(points.size());
+}
+
+}  // namespace tendril

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "controllers/snake_controller.hpp"
+#include "tendril/snake/growing_path.hpp"
+#include "tendril/snake/snake_chain.hpp"
+
+namespace tendril {
+
+/// Follow-the-leader: a carriage feeds a chain of hinges along a path that grows ahead of its head,
+/// and the body passes where the head passed. The path is straight along the feed axis for as far
+/// as the carriage goes, then leads through waypoints, then follows the trail of a target body; it
+/// is laid `look_ahead` ahead of the head, and never changes again. Everything is in the frame of
+/// the carriage's base: x along the feed, z up.
+///
+/// At a fixed rate, `period`, the chain is laid on the path by `march_from_base`; between, set
+/// points run on straight lines. Feed and joints share one time scale: where a joint would have to
+/// turn faster than `rate_limit`, all slow down.
+///
+/// A target that the path cannot go on to (behind the head, or the path too tight) is not taken in:
+/// the status says so, the body goes on to the end of the path that it has, and waits.
+///
+/// Memory: feed, speed, progress of the plan, the angles of three set points, the path.
+/// Source: [Torus], fed manipulator; docs/derivations-snake.md, "March from the base", "Growing
+/// path". Held by: snake_path_controller_test, scenes/snake_path, scenes/snake_inspect.
+class SnakePathController final : public SnakeController {
+ public:
+  [[nodiscard]] static std::span<const SettingInfo> settings();
+
+  /// Lays all waypoints and marches along the whole way first. Throws ModelError naming the
+  /// setting, and the waypoint or the module that is wrong.
+  explicit SnakePathController(const SnakeContext& context);
+
+  [[nodiscard]] int memory_size() const noexcept override;
+  void reset(std::span<double> memory) const noexcept override;
+  void update(const SnakeMeasurement& measurement, std::span<const double> memory,
+              std::span<double> next_memory, SnakeCommand& command,
+              SnakeReport& report) noexcept override;
+  [[nodiscard]] int path(const SnakeMeasurement& measurement, std::span<const double> memory,
+                         std::span<Eigen::Vector3d> points) const noexcept override;
+
+  /// Feed at which the head is at the end of the waypoints, or the carriage at the end of its way
+  /// [m].
+  [[nodiscard]] double feed_end() const noexcept { return feed_end_; }
+
+ private:
+  // Parts of the memory.
+  [[nodiscard]] std::span<double> angles(std::span<double> memory, int set) const noexcept;
+  [[nodiscard]] std::span<double> parameters(std::span<double> memory) const noexcept;
+  [[nodiscard]] std::span<double> path_memory(std::span<double> memory) const noexcept;
+
+  void read_waypoints(const Settings& settings);
+  void check_waypoints(double feed_limit);
+  void begin(const SnakeMeasurement& measurement, std::span<double> next) const noexcept;
+  void lay(const SnakeMeasurement& measurement, std::span<double> next) const noexcept;
+  void follow_target(const SnakeMeasurement& measurement, std::span<double> next) const noexcept;
+  void move(std::span<double> next, double dt) const noexcept;
+  void watch(const SnakeMeasurement& measurement, std::span<double> next) noexcept;
+  void plan(const SnakeMeasurement& measurement, std::span<double> next) noexcept;
+
+  SnakeChain chain_;
+  double speed_, acceleration_, rate_limit_, start_delay_, look_ahead_, trail_spacing_;
+  double gravity_factor_, jam_path_error_;
+  bool has_target_;
+  int steps_;  ///< of the simulation in a period
+  std::vector<Eigen::Vector3d> waypoints_;
+  double lead_;      ///< straight piece of the path [m]
+  double feed_end_;  ///< [m]
+  MarchOptions march_;
+  GrowingPathOptions growing_;  ///< without a limit of curvature: waypoints have been checked
+  double curvature_limit_;      ///< of the chain in steady arcs, at any roll [1/m]
+  int capacity_ = 2;            ///< of the path, in nodes
+
+  std::vector<Eigen::Vector3d> points_;  // scratch: measured joints
+};
+
+}  // namespace tendril
