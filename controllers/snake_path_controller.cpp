@@ -39,7 +39,9 @@ enum Slot : std::size_t {
   kFeed,      // of the last set point
   kNextFeed,  // of the next
   kFeedEnd,
-  kSpeed,     // planned
+  kSpeed,  // planned
+  kStartFeed,
+  kBack,      // on the way back
   kWaypoint,  // index of the next one
   kLaid,      // the path ends where it ends
   kTargetX,   // last target of the path
@@ -116,6 +118,8 @@ std::span<const SettingInfo> SnakePathController::settings() {
       {"look_ahead", "m", "0.2", "path: it is laid this far ahead of the head, and fixed then"},
       {"trail_spacing", "m", "0.03",
        "path: the trail gets a new point when the target has moved this far"},
+      {"back", "", "false",
+       "path: at its end the snake goes back along it to where it began; not with a target"},
       {"joints", "", "all",
        "path: all: all joints as near to it as they come; even: every second one exactly on it"},
       {"period", "s", "0.02", "path: between two set points; straight lines join them"},
@@ -146,12 +150,14 @@ SnakePathController::SnakePathController(const SnakeContext& context)
       gravity_factor_(context.settings.number("gravity_factor", 1.0, {.low = 0.0, .high = 10.0})),
       jam_path_error_(
           context.settings.number("jam_path_error", 0.05, {.low = 0.0, .open_low = true})),
-      has_target_(context.settings.has("target")) {
+      has_target_(context.settings.has("target")),
+      back_(context.settings.boolean("back", false)) {
   const Settings& settings = context.settings;
   if (context.is_free) throw ModelError("mode = path: needs base.kind = \"carriage\"");
   constexpr const char* kJoints[] = {"all", "even"};
   march_.target =
       settings.choice("joints", kJoints, 0) == 0 ? MarchTarget::AllJoints : MarchTarget::EvenJoints;
+  if (back_ && has_target_) throw ModelError("back: must not be given together with target");
   const double period = settings.number("period", 0.02, {.low = 0.0, .high = 1.0});
   steps_ = std::max(1, static_cast<int>(std::lround(period / context.timestep)));
 
@@ -292,6 +298,7 @@ void SnakePathController::begin(const SnakeMeasurement& measurement,
   const double lead = waypoints_.empty() ? std::max(measurement.feed, 0.0) + lead_ : lead_;
   next[kFeedEnd] = std::min(feed_end_, lead);
   next[kFeed] = next[kNextFeed] = std::clamp(measurement.feed, 0.0, next[kFeedEnd]);
+  next[kStartFeed] = next[kFeed];
   next[kWaypoint] = 1.0;
   next[kTargetX] = lead;
   next[kAlongX] = 1.0;
@@ -390,23 +397,28 @@ void SnakePathController::follow_target(const SnakeMeasurement& measurement,
 /// The next set point: feed and joints, as far as speed, acceleration and joint rates allow.
 void SnakePathController::move(std::span<double> next, double dt) const noexcept {
   const PathView path(path_memory(next));
-  const double to_go = std::max(
-      0.0, std::min(path.end() - parameters(next).back(), next[kFeedEnd] - next[kNextFeed]));
-  const double speed = std::min({speed_, next[kSpeed] + acceleration_ * dt,
-                                 std::sqrt(2.0 * acceleration_ * to_go), 0.5 * to_go / dt});
-  next[kSpeed] = 0.0;
+  const double feed_left = next[kFeedEnd] - next[kNextFeed];
+  const bool is_back = next[kBack] > 0.0;
+  const double to_go = is_back ? next[kNextFeed] - next[kStartFeed]
+                               : std::min(path.end() - parameters(next).back(), feed_left);
   if (to_go <= kArrived) {
-    const bool at_end = next[kLaid] > 0.0 || next[kFeedEnd] - next[kNextFeed] <= kArrived;
-    if (at_end && status(next) == ControllerStatus::Working)
+    next[kSpeed] = 0.0;
+    const bool at_end = is_back || next[kLaid] > 0.0 || feed_left <= kArrived;
+    if (!at_end || status(next) != ControllerStatus::Working) return;
+    if (back_ && !is_back)
+      next[kBack] = 1.0;
+    else
       next[kStatus] = static_cast<double>(ControllerStatus::Finished);
     return;
   }
-  const FollowStep step =
-      follow_path(chain_, path, MarchDirection::BaseToHead, Matrix3d::Identity(), next[kFeed],
-                  next[kFeed] + speed * dt, rate_limit_ * dt, angles(next, kFrom),
-                  {angles(next, kTo), parameters(next)}, march_);
+  const double speed = std::min({speed_, next[kSpeed] + acceleration_ * dt,
+                                 std::sqrt(2.0 * acceleration_ * to_go), 0.5 * to_go / dt});
+  const double wanted = next[kFeed] + (is_back ? -speed : speed) * dt;
+  const FollowStep step = follow_path(
+      chain_, path, MarchDirection::BaseToHead, Matrix3d::Identity(), next[kFeed], wanted,
+      rate_limit_ * dt, angles(next, kFrom), {angles(next, kTo), parameters(next)}, march_);
   next[kNextFeed] = step.s;
-  next[kSpeed] = (step.s - next[kFeed]) / dt;
+  next[kSpeed] = std::abs(step.s - next[kFeed]) / dt;
   const MarchStatus march = step.march.status;
   if (march == MarchStatus::JointLimit || march == MarchStatus::TooTight)
     next[kStatus] = static_cast<double>(ControllerStatus::PathTooTight);
@@ -441,7 +453,7 @@ void SnakePathController::plan(const SnakeMeasurement& measurement,
   std::copy_n(angles(next, kTo).begin(), chain_.joint_count(), angles(next, kFrom).begin());
   if (status(next) == ControllerStatus::Jammed) return;
   next[kStatus] = static_cast<double>(ControllerStatus::Working);
-  lay(measurement, next);
+  if (next[kBack] == 0.0) lay(measurement, next);
   if (measurement.time < next[kStartTime] + start_delay_) return;
   if (next[kPathError] > jam_path_error_) {
     next[kStatus] = static_cast<double>(ControllerStatus::Jammed);
@@ -477,7 +489,10 @@ void SnakePathController::update(const SnakeMeasurement& measurement,
   if (next[kStep] >= steps_) next[kStep] = 0.0;
 
   report.status = status(next);
-  report.progress = next[kFeedEnd] > 0.0 ? std::min(1.0, command.feed / next[kFeedEnd]) : 1.0;
+  const double whole = next[kFeedEnd] - next[kStartFeed];
+  const double part =
+      whole > 0.0 ? std::clamp((command.feed - next[kStartFeed]) / whole, 0.0, 1.0) : 1.0;
+  report.progress = !back_ ? part : 0.5 * (next[kBack] > 0.0 ? 2.0 - part : part);
   report.path_error = next[kPathError];
   report.speed = next[kSensedSpeed];
   const Vector3d along = measurement.X_WE.translation() - measurement.X_WT.translation();

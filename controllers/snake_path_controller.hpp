@@ -19,6 +19,8 @@ namespace tendril {
 /// points run on straight lines. Feed and joints share one time scale: where a joint would have to
 /// turn faster than `rate_limit`, all slow down.
 ///
+/// At the path's end the snake stays, or goes `back` on the same path.
+///
 /// A target that the path cannot go on to (behind the head, or the path too tight) is not taken in:
 /// the status says so, the body goes on to the end of the path that it has, and waits.
 ///
@@ -63,7 +65,7 @@ class SnakePathController final : public SnakeController {
   SnakeChain chain_;
   double speed_, acceleration_, rate_limit_, start_delay_, look_ahead_, trail_spacing_;
   double gravity_factor_, jam_path_error_;
-  bool has_target_;
+  bool has_target_, back_;
   int steps_;  ///< of the simulation in a period
   std::vector<Eigen::Vector3d> waypoints_;
   double lead_;      ///< straight piece of the path [m]

@@ -207,6 +207,7 @@ TEST_CASE("snake path: what is refused names the setting, the point or the modul
       {"speed", {{"speed", "0"}, {"target", "t"}}, "speed = 0: must be in (0, 10]"},
       {"look-ahead", {{"look_ahead", "-1"}, {"target", "t"}}, "look_ahead = -1: must be"},
       {"joints", {{"joints", "odd"}, {"target", "t"}}, "joints = odd: must be one of all, even"},
+      {"back to a target", {{"back", "true"}, {"target", "t"}}, "back: must not be given"},
       {"gravity", {{"gravity_factor", "-1"}, {"target", "t"}}, "gravity_factor = -1: must be"},
   }));
   DYNAMIC_SECTION(c.name) {
@@ -435,6 +436,37 @@ TEST_CASE("snake path: a path to targets anywhere ahead can be followed to the c
   }
   CHECK(snake.measurement.feed == Approx(16 * kLink + 0.03).margin(1e-3));  // the straight piece
   CHECK(worst < 0.02);
+}
+
+TEST_CASE("snake path: on the way back the body takes the poses of the way there",
+          "[controllers]") {
+  PerfectSnake snake(make({{"waypoints", bow_waypoints()}, {"back", "true"}, {"speed", "0.1"}}));
+  std::vector<std::pair<double, Eigen::VectorXd>> there;
+  double furthest = 0.0, last_progress = 0.0, worst = 0.0;
+  int compared = 0;
+  snake.run(40.0, [&] {
+    CHECK(snake.report.progress >= last_progress - 1e-12);
+    last_progress = snake.report.progress;
+    const double feed = snake.measurement.feed;
+    if (feed > furthest) {
+      furthest = feed;
+      if (there.empty() || feed > there.back().first + 0.05)
+        there.emplace_back(feed, snake.measurement.q);
+    } else if (!there.empty() && feed < furthest - 1e-3 && feed < there.back().first + 1e-4) {
+      // At 0.1 m/s a step is 0.2 mm of feed, and a joint turns by 2 mrad a millimetre at most.
+      worst = std::max(worst, (snake.measurement.q - there.back().second).cwiseAbs().maxCoeff());
+      there.pop_back();
+      ++compared;
+    }
+  });
+  CHECK(compared > 15);
+  CHECK(worst < 1e-3);
+  CHECK(furthest == Approx(snake.controller().feed_end()).margin(2e-4));
+  CHECK(snake.report.status == ControllerStatus::Finished);
+  CHECK(snake.report.progress == Approx(1.0).margin(1e-3));
+  CHECK(snake.measurement.feed < 2e-4);
+  CHECK(snake.fastest_feed < 0.1 * 1.001);
+  CHECK(snake.slowest_feed > -0.1 * 1.001);
 }
 
 TEST_CASE("snake path: the feed stops for good when a joint is far off the path", "[controllers]") {
