@@ -20,7 +20,13 @@ Settings read_settings(const mjModel* m, int instance, const MobileControllerKin
 MobileDescription read_mobile(const Settings& settings) {
   const std::string_view text = settings.text("robot");
   if (text.empty()) throw ModelError("robot: missing: must be the text of a robot file");
-  return parse_mobile(text, "robot");
+  MobileDescription robot = parse_mobile(text, "robot");
+  if (robot.mounted) robot.mounted->text = settings.text("arm");
+  return robot;
+}
+
+int joint_count(const MobileDescription& robot) {
+  return robot.mounted ? 0 : robot.kinematics().joint_count();
 }
 
 /// The scene's obstacles, if the controller has the setting `avoidance` and it is on.
@@ -55,6 +61,19 @@ std::unique_ptr<MobileController> make_controller(const MobileControllerKind& ki
                                                   const MobileDescription& description,
                                                   const Settings& settings, double timestep,
                                                   const std::optional<SceneObstacles>& obstacles) {
+  if (description.mounted) {
+    if (kind.carry == nullptr)
+      throw ModelError("robot: its arm is a continuum arm: use a controller such as tendril.carry");
+    const MobileContinuum robot = description.continuum();
+    return kind.carry({.robot = robot,
+                       .limits = description.speeds,
+                       .platform_length = description.parameters.platform_length,
+                       .platform_width = description.parameters.platform_width,
+                       .settings = settings,
+                       .timestep = timestep});
+  }
+  if (kind.make == nullptr)
+    throw ModelError("robot: its arm is one of joints: use a controller such as tendril.mobile");
   const MobileRobot robot = robot_with_margin(description, settings);
   const std::vector<BodyCapsule> capsules = description.capsules();
   return kind.make({.robot = robot,
@@ -80,7 +99,7 @@ int MobileInstance::sensor_dimension(const mjModel* m, int instance, int sensor,
   switch (quantity_of(sensor_quantity_name(m, instance, sensor))) {
     case Quantity::Command:
     case Quantity::Measured:
-      return read_mobile(read_settings(m, instance, kind)).kinematics().joint_count() + 3;
+      return joint_count(read_mobile(read_settings(m, instance, kind))) + 3;
     default:
       return 1;
   }
@@ -90,7 +109,8 @@ MobileInstance::MobileInstance(const mjModel* m, int instance, const MobileContr
     : state_address_(m->plugin_stateadr[instance]), measurement_(0), command_(0) {
   const Settings settings = read_settings(m, instance, kind);
   const MobileDescription description = read_mobile(settings);
-  robot_ = description.kinematics();
+  const int joints = joint_count(description);
+  for (int j = 0; j < joints; ++j) limits_.push_back(description.kinematics().joint_limits(j));
   speeds_ = description.speeds;
   gravity_compensation_ = settings.boolean("gravity_compensation", true);
   velocity_feed_forward_ = settings.boolean("velocity_feed_forward", true);
@@ -105,18 +125,19 @@ MobileInstance::MobileInstance(const mjModel* m, int instance, const MobileContr
             require(mjOBJ_ACTUATOR, name)};
   };
   base_body_ = require(mjOBJ_BODY, names::kBase);
-  tip_site_ = require(mjOBJ_SITE, names::kTip);
+  tip_site_ = require(mjOBJ_SITE, description.mounted ? std::string(names::kArm) + "_" + names::kTip
+                                                      : std::string(names::kTip));
   x_ = bind(names::kPlatformX);
   y_ = bind(names::kPlatformY);
   heading_ = bind(names::kHeading);
-  for (int j = 1; j <= robot_->joint_count(); ++j) joints_.push_back(bind(names::arm_joint(j)));
+  for (int j = 1; j <= joints; ++j) joints_.push_back(bind(names::arm_joint(j)));
   const std::string_view target = target_name(settings, kind.settings);
   if (!target.empty()) target_mocap_ = target_mocap(m, target);
 
   obstacles_ = read_obstacles(m, prefix, settings);
   controller_ = make_controller(kind, description, settings, m->opt.timestep, obstacles_);
-  measurement_ = MobileMeasurement(robot_->joint_count());
-  command_ = MobileCommand(robot_->joint_count());
+  measurement_ = MobileMeasurement(joints);
+  command_ = MobileCommand(joints);
   next_state_.assign(static_cast<std::size_t>(controller_->memory_size()) + 1, 0.0);
   if (m->plugin_statenum[instance] != static_cast<int>(next_state_.size())) {
     throw ModelError(
@@ -171,11 +192,11 @@ void MobileInstance::measure(const mjModel* m, const mjData* d) noexcept {
   out.timestep = m->opt.timestep;
   out.base = {d->qpos[x_.qpos], d->qpos[y_.qpos], d->qpos[heading_.qpos]};
   out.base_velocity = {d->qvel[x_.dof], d->qvel[y_.dof], d->qvel[heading_.dof]};
-  joint_margin_ = std::numeric_limits<double>::infinity();
+  joint_margin_ = joints_.empty() ? 0.0 : std::numeric_limits<double>::infinity();
   double joint_speed = 0.0;
   for (std::size_t j = 0; j < joints_.size(); ++j) {
     const double q = d->qpos[joints_[j].qpos], speed = d->qvel[joints_[j].dof];
-    const JointLimits& limits = robot_->joint_limits(static_cast<int>(j));
+    const JointLimits& limits = limits_[j];
     out.q[static_cast<Eigen::Index>(j)] = q;
     out.q_velocity[static_cast<Eigen::Index>(j)] = speed;
     joint_margin_ = std::min({joint_margin_, q - limits.min, limits.max - q});

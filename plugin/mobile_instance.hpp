@@ -17,13 +17,14 @@
 namespace tendril {
 
 /// Settings of every mobile robot's controller besides its own.
-inline constexpr const char* kCommonMobileSettings[] = {"robot", "gravity_compensation",
+inline constexpr const char* kCommonMobileSettings[] = {"robot", "arm", "gravity_compensation",
                                                         "velocity_feed_forward", "limit_margin"};
 
-/// An instance for an arm on a mobile platform. To the controller's set points it adds what the
-/// servos need: the lead that makes up for their lag, and the weight that each joint carries. The
-/// controller knows joint ranges that are a little smaller at either end (setting `limit_margin`),
-/// so that the servos' overshoot stays inside the robot's.
+/// An instance for an arm on a mobile platform, or for the platform alone when it carries a
+/// continuum arm: then there are no joints, and the tip is the arm's. To the controller's set
+/// points it adds what the servos need: the lead that makes up for their lag, and the weight that
+/// each joint carries. The controller knows joint ranges that are a little smaller at either end
+/// (setting `limit_margin`), so that the servos' overshoot stays inside the robot's.
 class MobileInstance final : public PluginInstance {
  public:
   /// Size of the instance's plugin_state: the controller's memory and the fault, from the
@@ -87,7 +88,7 @@ class MobileInstance final : public PluginInstance {
   }
 
   std::unique_ptr<MobileController> controller_;
-  std::optional<MobileRobot> robot_;
+  std::vector<JointLimits> limits_;  // of the joints
   MobileSpeedLimits speeds_;
   std::optional<SceneObstacles> obstacles_;
   int state_address_;

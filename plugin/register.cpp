@@ -1,5 +1,6 @@
 #include <mujoco/mujoco.h>
 
+#include "controllers/carry_controller.hpp"
 #include "controllers/follow_controller.hpp"
 #include "controllers/mobile_reach_controller.hpp"
 #include "controllers/reach_controller.hpp"
@@ -26,4 +27,10 @@ mjPLUGIN_LIB_INIT(tendril) {
         return std::make_unique<tendril::MobileReachController>(context);
       }};
   tendril::register_controller_kind(mobile);
+  static const tendril::MobileControllerKind carry{
+      "tendril.carry", tendril::CarryController::settings(), nullptr,
+      [](const tendril::CarryContext& context) -> std::unique_ptr<tendril::MobileController> {
+        return std::make_unique<tendril::CarryController>(context);
+      }};
+  tendril::register_controller_kind(carry);
 }

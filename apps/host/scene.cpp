@@ -326,9 +326,11 @@ void furnish(mjSpec& spec, const SnakeDescription& snake) {
 
 /// Light, camera, target and the floor that a mobile robot stands on.
 void furnish(mjSpec& spec, const MobileDescription& robot) {
-  const double reach = robot.kinematics().reach() + robot.parameters.platform_length;
+  constexpr double kMountedReach = 1.0;  // [m], of an arm that is described elsewhere
+  const double arm = robot.mounted ? kMountedReach : robot.kinematics().reach();
+  const double reach = arm + robot.parameters.platform_length;
   light_up(spec, reach);
-  add_target(spec, robot.controller, {2.0 * reach, 0.0, robot.parameters.shoulder_height});
+  add_target(spec, robot.controller, {2.0 * reach, 0.0, 2.0 * robot.parameters.platform_height});
   add_floor(spec, "floor", 10.0 * reach);
 }
 

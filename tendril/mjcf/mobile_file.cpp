@@ -52,6 +52,8 @@ constexpr std::array<std::string_view, 8> kYawKeys{"limits",        "mass",     
 constexpr std::array<std::string_view, 9> kLinkKeys{"length",       "limits",        "mass",
                                                     "radius",       "gain",          "damping_time",
                                                     "torque_limit", "joint_damping", "armature"};
+/// Of [arm] with a continuum arm.
+constexpr std::array<std::string_view, 3> kMountKeys{"file", "mount", "angles"};
 constexpr std::array<std::string_view, 4> kStartKeys{"x", "y", "heading", "joints"};
 constexpr std::array<std::string_view, 6> kTables{"platform", "arm",   "yaw",
                                                   "tool",     "start", "controller"};
@@ -141,6 +143,25 @@ void read_arm(const Fields& fields, MobileDescription& robot) {
     fields.refuse("shoulder_height", "must be above the platform");
 }
 
+MountedArm read_mount(const Fields& fields) {
+  fields.refuse_unknown(kMountKeys);
+  MountedArm arm;
+  arm.file = fields.text("file", "");
+  const auto three = [&fields](std::string_view key, const char* allowed) -> Eigen::Vector3d {
+    const std::vector<double> numbers = fields.numbers(key, kPlace);
+    if (numbers.empty()) return Eigen::Vector3d::Zero();
+    if (numbers.size() != 3) fields.refuse(key, allowed);
+    return {numbers[0], numbers[1], numbers[2]};
+  };
+  arm.X_PB.translation() = three("mount", "must be [x, y, z] on the platform");
+  const Eigen::Vector3d angles = three("angles", "must be [roll, pitch, yaw]");
+  arm.X_PB.linear() = (Eigen::AngleAxisd(angles.z(), Eigen::Vector3d::UnitZ()) *
+                       Eigen::AngleAxisd(angles.y(), Eigen::Vector3d::UnitY()) *
+                       Eigen::AngleAxisd(angles.x(), Eigen::Vector3d::UnitX()))
+                          .toRotationMatrix();
+  return arm;
+}
+
 MobileStart read_start(const Fields& fields, const MobileDescription& robot) {
   fields.refuse_unknown(kStartKeys);
   MobileStart start = robot.start_pose();
@@ -162,30 +183,19 @@ MobileStart read_start(const Fields& fields, const MobileDescription& robot) {
   return start;
 }
 
-MobileDescription read_mobile(const toml::table& table, std::string_view text,
-                              const std::string& file_name, Lines lines) {
-  const Fields top(table, file_name, "", lines);
-  if (top.text("kind", "") != "mobile") top.refuse("kind", "must be \"mobile\"");
-  top.refuse_unknown(kTopKeys);
-
-  MobileDescription robot;
-  robot.text = std::string(text);
-  robot.name = top.text("name", robot.name);
-  robot.self_collision = top.boolean("self_collision", robot.self_collision);
-  for (const std::string_view key : {"platform", "arm", "yaw", "tool"}) {
-    if (!top.has(key)) top.refuse(key, fmt::format("is missing, must be a table, [{}]", key));
-  }
+/// An arm of joints: [arm], [yaw], [[link]], [tool].
+void read_joints(const Fields& top, MobileDescription& robot, const std::string& file_name,
+                 Lines lines) {
   const auto fields = [&](std::string_view key) {
     return Fields(sub_table(top, key), file_name, std::string(key), lines);
   };
-  read_platform(fields("platform"), robot);
   read_arm(fields("arm"), robot);
   const Fields yaw = fields("yaw");
   yaw.refuse_unknown(kYawKeys);
   robot.parameters.yaw = read_limits(yaw);
   robot.column = read_part(yaw);
 
-  const toml::node* links = table.get("link");
+  const toml::node* links = top.table().get("link");
   if (links == nullptr) top.refuse("link", "is missing, two [[link]] at least");
   if (!links->is_array_of_tables()) top.refuse("link", "must be tables, each headed [[link]]");
   const toml::array& all = *links->as_array();
@@ -215,6 +225,35 @@ MobileDescription read_mobile(const toml::table& table, std::string_view text,
   } catch (const ModelError& error) {
     throw ModelError(fmt::format("{}: {}", file_name, error.what()));
   }
+}
+
+MobileDescription read_mobile(const toml::table& table, std::string_view text,
+                              const std::string& file_name, Lines lines) {
+  const Fields top(table, file_name, "", lines);
+  if (top.text("kind", "") != "mobile") top.refuse("kind", "must be \"mobile\"");
+  top.refuse_unknown(kTopKeys);
+
+  MobileDescription robot;
+  robot.text = std::string(text);
+  robot.name = top.text("name", robot.name);
+  robot.self_collision = top.boolean("self_collision", robot.self_collision);
+  const auto fields = [&](std::string_view key) {
+    return Fields(sub_table(top, key), file_name, std::string(key), lines);
+  };
+  const bool is_mounted = fields("arm").has("file");
+  for (const std::string_view key : {"platform", "arm", "yaw", "tool"}) {
+    if (!top.has(key) && !(is_mounted && (key == "yaw" || key == "tool")))
+      top.refuse(key, fmt::format("is missing, must be a table, [{}]", key));
+  }
+  read_platform(fields("platform"), robot);
+  if (is_mounted) {
+    for (const std::string_view key : {"yaw", "link", "tool", "self_collision", "start"}) {
+      if (top.has(key)) top.refuse(key, "is for an arm of joints; this one has a file, arm.file");
+    }
+    robot.mounted = read_mount(fields("arm"));
+  } else {
+    read_joints(top, robot, file_name, lines);
+  }
   if (table.contains("start")) robot.start = read_start(fields("start"), robot);
   if (table.contains("controller"))
     robot.controller = mjcf_detail::read_controller(fields("controller"));
@@ -222,8 +261,9 @@ MobileDescription read_mobile(const toml::table& table, std::string_view text,
 }
 
 /// The keys of a table of the file; none for the controller, whose keys are its own.
-std::span<const std::string_view> keys_of(std::string_view table) {
+std::span<const std::string_view> keys_of(std::string_view table, bool is_mounted) {
   if (table == "platform") return kPlatformKeys;
+  if (table == "arm" && is_mounted) return kMountKeys;
   if (table == "arm") return kArmKeys;
   if (table == "yaw") return kYawKeys;
   if (table == "start") return kStartKeys;
@@ -233,6 +273,7 @@ std::span<const std::string_view> keys_of(std::string_view table) {
 /// The tables that an override of `link.NUMBER.KEY` changes.
 std::vector<toml::table*> link_tables(toml::table& top, std::string_view number,
                                       const std::string& place) {
+  if (!top.contains("link")) throw ModelError(place + "the robot has no links");
   toml::array& links = *top.get("link")->as_array();
   std::vector<toml::table*> tables;
   if (number == "*") {
@@ -276,8 +317,9 @@ void apply_override(toml::table& top, const RobotOverride& change, const std::st
   }
   if (head == "controller") {
     if (rest.empty()) refuse("controller.KEY: the key is missing");
-  } else if (!is_known(keys_of(head), rest)) {
-    refuse("unknown key, must be one of: " + mjcf_detail::joined(keys_of(head)));
+  } else {
+    const auto keys = keys_of(head, top.get("arm")->as_table()->contains("file"));
+    if (!is_known(keys, rest)) refuse("unknown key, must be one of: " + mjcf_detail::joined(keys));
   }
   for (toml::table* table : tables) table->insert_or_assign(rest, *value.get("value"));
 }
@@ -290,7 +332,18 @@ const JointPhysics& MobileDescription::joint(int j) const noexcept {
   return link < links.size() ? links[link].joint : tool.joint;
 }
 
+MobileRobot MobileDescription::kinematics() const {
+  if (mounted) throw ModelError(name + ": its arm is a continuum arm, must be one of joints");
+  return MobileRobot(parameters);
+}
+
+MobileContinuum MobileDescription::continuum() const {
+  if (!mounted) throw ModelError(name + ": its arm is one of joints, must be a continuum arm");
+  return {.arm = parse_robot(mounted->text, mounted->file).kinematics(), .X_PB = mounted->X_PB};
+}
+
 std::vector<BodyCapsule> MobileDescription::capsules() const {
+  if (mounted) return {};
   const double down = parameters.platform_height - parameters.shoulder_height;
   std::vector<BodyCapsule> all{
       {.frame = 1, .start = {0.0, 0.0, down}, .end = {0.0, 0.0, 0.0}, .radius = column.radius}};
@@ -313,6 +366,7 @@ std::vector<BodyCapsule> MobileDescription::capsules() const {
 MobileStart MobileDescription::start_pose() const {
   if (start) return *start;
   MobileStart pose;
+  if (mounted) return pose;
   const MobileRobot robot = kinematics();
   for (int j = 0; j < robot.joint_count(); ++j)
     pose.joints.push_back(std::clamp(0.0, robot.joint_limits(j).min, robot.joint_limits(j).max));
@@ -323,8 +377,18 @@ MobileDescription parse_mobile(std::string_view toml, const std::string& file_na
   return read_mobile(mjcf_detail::parse_toml(toml, file_name), toml, file_name, Lines::Named);
 }
 
+void read_arm_file(MobileDescription& robot, const std::filesystem::path& folder) {
+  if (!robot.mounted) return;
+  MountedArm& arm = *robot.mounted;
+  arm.file = (folder / arm.file).string();
+  arm.text = mjcf_detail::read_text(arm.file);
+  static_cast<void>(parse_robot(arm.text, arm.file));
+}
+
 MobileDescription load_mobile(const std::filesystem::path& file) {
-  return parse_mobile(mjcf_detail::read_text(file), file.string());
+  MobileDescription robot = parse_mobile(mjcf_detail::read_text(file), file.string());
+  read_arm_file(robot, file.parent_path());
+  return robot;
 }
 
 std::string mobile_with_overrides(std::string_view toml, std::span<const RobotOverride> overrides,

@@ -11,6 +11,7 @@
 
 #include "tendril/mjcf/robot_file.hpp"
 #include "tendril/mobile/mobile_body.hpp"
+#include "tendril/mobile/mobile_continuum_solver.hpp"
 #include "tendril/mobile/mobile_robot.hpp"
 #include "tendril/mobile/mobile_speed.hpp"
 
@@ -51,8 +52,16 @@ struct MobileStart {
   std::vector<double> joints;  ///< one for each, inside the limits [rad]
 };
 
-/// A robot file of kind = "mobile", parsed and validated: an arm of joints on a platform. The names
-/// are the keys of the file (docs/robot_file.md).
+/// A continuum arm on the platform, described by a robot file of its own.
+struct MountedArm {
+  std::string file;  ///< as written: relative to the folder of the mobile robot's file
+  /// The arm's base frame in the platform's (on the floor, x forward, z up) [m].
+  Eigen::Isometry3d X_PB = Eigen::Isometry3d::Identity();
+  std::string text;  ///< of that file; see read_arm_file
+};
+
+/// A robot file of kind = "mobile", parsed and validated: an arm on a platform, of joints or (if
+/// `mounted`) a continuum arm. The names are the keys of the file (docs/robot_file.md).
 struct MobileDescription {
   std::string name = "mobile";
   MobileRobotParameters parameters;  ///< what the solvers know of it
@@ -62,12 +71,16 @@ struct MobileDescription {
   std::vector<ArmPartPhysics> links;  ///< one for each link of `parameters`
   ArmPartPhysics tool;                ///< moved by the roll joint
   double tool_length = 0.08;          ///< part of the last link's length that the tool takes [m]
+  std::optional<MountedArm> mounted;  ///< if given there are no joints, links and tool
   bool self_collision = false;
   std::optional<MobileStart> start;
   ControllerConfig controller;
   std::string text;  ///< the TOML it was read from
 
-  [[nodiscard]] MobileRobot kinematics() const { return MobileRobot(parameters); }
+  /// Of an arm of joints. Throws ModelError for a continuum arm.
+  [[nodiscard]] MobileRobot kinematics() const;
+  /// Of a continuum arm whose file has been read. Throws ModelError.
+  [[nodiscard]] MobileContinuum continuum() const;
   /// Physics of joint 0 (yaw) .. link_count + 1 (roll).
   [[nodiscard]] const JointPhysics& joint(int j) const noexcept;
   /// The arm's body as the model's geoms have it: column, links, tool.
@@ -80,7 +93,12 @@ struct MobileDescription {
 /// Reads a mobile robot from TOML text; messages as those of parse_robot.
 [[nodiscard]] MobileDescription parse_mobile(std::string_view toml, const std::string& file_name);
 
-/// Reads the file and parses it; a file that cannot be read is a ModelError too.
+/// Reads the file of a mounted arm, if there is one, from `folder` and checks it. Its `file` then
+/// is the whole path. Throws ModelError.
+void read_arm_file(MobileDescription& robot, const std::filesystem::path& folder);
+
+/// Reads the file and parses it, and that of a mounted arm; a file that cannot be read is a
+/// ModelError too.
 [[nodiscard]] MobileDescription load_mobile(const std::filesystem::path& file);
 
 /// As with_overrides, with the keys of a mobile robot: `platform.mass`, `link.2.gain`,

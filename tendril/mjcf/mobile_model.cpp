@@ -24,6 +24,7 @@ namespace {
 constexpr std::string_view kSolver = "solref=\"0.004 1\" solimp=\"0.95 0.99 0.0005\"";
 constexpr double kBeyondLimit =
     0.5;  // [rad] that a set point may lie beyond: it carries the weight
+constexpr double kMastRadius = 0.025;  // [m], under a mounted arm
 constexpr const char* kBrightLooks = "rgba=\"0.93 0.45 0.12 1\"";
 constexpr const char* kDarkLooks = "rgba=\"0.22 0.23 0.26 1\"";
 constexpr const char* kFingerLooks = "rgba=\"0.6 0.62 0.65 1\"";
@@ -44,7 +45,7 @@ class Writer {
       : robot_(robot),
         parameters_(robot.parameters),
         capsules_(robot.capsules()),
-        joints_(static_cast<int>(parameters_.links.size()) + 2) {}
+        joints_(robot.mounted ? 0 : static_cast<int>(parameters_.links.size()) + 2) {}
 
   std::string document() {
     line(
@@ -57,6 +58,10 @@ class Writer {
         "iterations=\"100\"/>");
     line("  <visual>\n    <global offwidth=\"1280\" offheight=\"960\"/>\n  </visual>");
     extension();
+    if (robot_.mounted) {
+      line("  <asset>\n    <model name=\"{}\" file=\"{}\"/>\n  </asset>", names::kArm,
+           mjcf_detail::xml_escaped(robot_.mounted->file));
+    }
     line("  <worldbody>");
     line("    <body name=\"{}\">", names::kBase);
     if (has_controller()) {
@@ -64,9 +69,13 @@ class Writer {
            mjcf_detail::xml_escaped(robot_.controller.plugin), names::kController);
     }
     platform();
-    arm();
+    if (robot_.mounted) {
+      mounted_arm();
+    } else {
+      arm();
+    }
     line("    </body>\n  </worldbody>");
-    contacts();
+    if (!robot_.mounted) contacts();
     actuators();
     sensors();
     start();
@@ -91,6 +100,7 @@ class Writer {
          mjcf_detail::xml_escaped(robot_.controller.plugin));
     line("      <instance name=\"{}\">", names::kController);
     config("robot", robot_.text);
+    if (robot_.mounted) config("arm", robot_.mounted->text);
     for (const auto& [key, value] : robot_.controller.settings) config(key, value);
     line("      </instance>\n    </plugin>\n  </extension>");
   }
@@ -134,14 +144,32 @@ class Writer {
     }
   }
 
+  void mounted_arm() {
+    const Eigen::Isometry3d& X = robot_.mounted->X_PB;
+    const Eigen::Vector3d p = X.translation(), x = X.linear().col(0), y = X.linear().col(1);
+    if (p.z() > parameters_.platform_height) {  // a mast, only drawn
+      line("        <geom type=\"cylinder\" fromto=\"{}\" size=\"{}\" {} {}/>",
+           exact({p.x(), p.y(), parameters_.platform_height, p.x(), p.y(), p.z()}), kMastRadius,
+           kNoContact, kDarkLooks);
+    }
+    line("        <frame pos=\"{}\" xyaxes=\"{}\">", exact({p.x(), p.y(), p.z()}),
+         exact({x.x(), x.y(), x.z(), y.x(), y.y(), y.z()}));
+    line("          <attach model=\"{}\" body=\"{}\" prefix=\"{}_\"/>", names::kArm, names::kBase,
+         names::kArm);
+    line("        </frame>\n      </body>");
+  }
+
   void joint(int j, const char* axis) {
     const JointPhysics& physics = robot_.joint(j - 1);
-    const JointLimits limits = j == 1         ? parameters_.yaw
-                               : j == joints_ ? parameters_.roll
-                                              : parameters_.links[index(j - 2)].limits;
+    const JointLimits& limits = limits_of(j);
     line("        <joint name=\"{}\" axis=\"{}\" range=\"{}\" damping=\"{}\" armature=\"{}\"/>",
          names::arm_joint(j), axis, exact({limits.min, limits.max}), physics.joint_damping,
          physics.armature);
+  }
+
+  [[nodiscard]] const JointLimits& limits_of(int j) const {
+    if (j == 1) return parameters_.yaw;
+    return j == joints_ ? parameters_.roll : parameters_.links[index(j - 2)].limits;
   }
 
   [[nodiscard]] static std::size_t index(int i) { return static_cast<std::size_t>(i); }
@@ -220,10 +248,9 @@ class Writer {
     servo(names::kPlatformX, p.gain, p.damping_time, p.force_limit);
     servo(names::kPlatformY, p.gain, p.damping_time, p.force_limit);
     servo(names::kHeading, p.turn_gain, p.damping_time, p.turn_torque_limit);
-    const MobileRobot robot = robot_.kinematics();
     for (int j = 1; j <= joints_; ++j) {
       const JointPhysics& physics = robot_.joint(j - 1);
-      const JointLimits& limits = robot.joint_limits(j - 1);
+      const JointLimits& limits = limits_of(j);
       servo(names::arm_joint(j), physics.gain, physics.damping_time, physics.torque_limit,
             fmt::format(" ctrlrange=\"{}\"",
                         exact({limits.min - kBeyondLimit, limits.max + kBeyondLimit})));

@@ -17,6 +17,7 @@ inline constexpr const char* kPlatformY = "y";
 inline constexpr const char* kHeading = "heading";  ///< hinge joint and actuator
 inline constexpr const char* kColumn = "column";    ///< body that the yaw joint turns, and its geom
 inline constexpr const char* kTool = "tool";        ///< body behind the roll joint, and its geom
+inline constexpr const char* kArm = "arm";          ///< prefix of a mounted arm, "arm_"
 /// Body and geom "link_1" ...
 [[nodiscard]] std::string arm_link(int i);
 /// Joint and actuator "joint_1" (yaw) .. "joint_n" (roll).
@@ -29,6 +30,10 @@ inline constexpr const char* kTool = "tool";        ///< body behind the roll jo
 /// up, and the site `tip` is where `tool_pose` has the tool, its axis along x. Wheels are only
 /// drawn: the platform moves freely in the plane. Geoms: the platform's box, a capsule for every
 /// other part; what the tool shows is inside its capsule but for the tips of the fingers.
+///
+/// A continuum arm comes from its own file: the document attaches it to the platform with the
+/// prefix `arm_`, controller and all, and names that file. Then there are no joints and no
+/// keyframe.
 ///
 /// Actuators, position servos in this order: `x`, `y` [m], `heading`, `joint_1` .. `joint_n` [rad].
 /// Nothing but the servos carries the weight of the arm: without a controller they sag.

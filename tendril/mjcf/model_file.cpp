@@ -32,6 +32,7 @@ std::string model_file_mjcf(std::string_view toml, const std::string& file_name)
     case ModelKind::Mobile: {
       MobileDescription robot = parse_mobile(toml, file_name);
       mjcf_detail::read_setting_files(robot.controller, folder);
+      read_arm_file(robot, folder);
       return mobile_mjcf(robot);
     }
     case ModelKind::Continuum:

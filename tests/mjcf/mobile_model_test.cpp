@@ -120,6 +120,41 @@ TEST_CASE("mobile file: what is refused, and how it is said", "[mjcf]") {
   }
 }
 
+TEST_CASE("mobile file: a continuum arm comes from a file of its own", "[mjcf]") {
+  const std::string arm = "[arm]\nfile = \"arm_telescopic.toml\"\n";
+  MobileDescription file = parse_mobile(
+      kPlatform + arm + "mount = [0.1, 0.2, 0.3]\nangles = [0, 1.5707963267948966, 0]\n", "m.toml");
+  REQUIRE(file.mounted);
+  CHECK_THROWS_WITH(file.kinematics(), Contains("must be one of joints"));
+  CHECK(file.start_pose().joints.empty());
+  read_arm_file(file, "models");
+  CHECK(file.mounted->file == "models/arm_telescopic.toml");
+  const MobileContinuum robot = file.continuum();
+  CHECK(robot.arm.section_count() == 3);
+  CHECK((robot.X_PB * Eigen::Vector3d::UnitZ()).isApprox(Eigen::Vector3d(1.1, 0.2, 0.3)));
+  CHECK_THAT(mobile_mjcf(file), Contains("<attach model=\"arm\" body=\"base\" prefix=\"arm_\"/>"));
+  CHECK_THROWS_WITH(parse_mobile(kSmall, "m.toml").continuum(),
+                    Contains("must be a continuum arm"));
+
+  CHECK_THAT(refusal(kPlatform + arm + kYaw), StartsWith("m.toml:8: yaw = "));
+  CHECK_THAT(refusal(kPlatform + arm + "[start]\nx = 1\n"), Contains("start"));
+  CHECK_THAT(refusal(kPlatform + arm + "shoulder_height = 1\n"),
+             StartsWith("m.toml:8: arm: unknown key 'shoulder_height'"));
+  CHECK_THAT(refusal(kPlatform + arm + "mount = [1, 2]\n"),
+             StartsWith("m.toml:8: arm: mount = [ 1, 2 ]: must be [x, y, z]"));
+  CHECK_THROWS_WITH(model_file_mjcf(kPlatform + "[arm]\nfile = \"none.toml\"\n", "models/m.toml"),
+                    Contains("models/none.toml: cannot be read"));
+  CHECK_THROWS_WITH(model_file_mjcf(kPlatform + "[arm]\nfile = \"youbot.toml\"\n", "models/m.toml"),
+                    Contains("this file is a mobile robot"));
+  const RobotOverride change{"arm.file", "\"other.toml\""};
+  const std::string changed =
+      mobile_with_overrides(kPlatform + arm, std::span(&change, 1), "m.toml");
+  CHECK(parse_mobile(changed, "m.toml").mounted->file == "other.toml");
+  const RobotOverride link{"link.1.mass", "1"};
+  CHECK_THROWS_WITH(mobile_with_overrides(kPlatform + arm, std::span(&link, 1), "m.toml"),
+                    Contains("the robot has no links"));
+}
+
 TEST_CASE("mobile file: overrides change what they name and nothing unknown", "[mjcf]") {
   const auto changed = [](const std::string& key, const std::string& value) {
     const RobotOverride change{key, value};

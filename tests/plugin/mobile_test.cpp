@@ -294,3 +294,52 @@ TEST_CASE("mobile plugin: bad settings are refused with instance, key and value"
   CHECK_THAT(refusal(youbot_file("avoidance = true\nobstacles = \"nothing\"\n")),
              Catch::Contains("obstacles = nothing: must be a geom or a body"));
 }
+
+namespace {
+
+/// A platform that carries the arm of models/arm_3x10.toml, and its own controller.
+std::string carrier(const std::string& settings = "", const std::string& plugin = "tendril.carry") {
+  return "kind = \"mobile\"\n[platform]\nlength = 0.4\nwidth = 0.3\nheight = 0.14\n"
+         "[arm]\nfile = \"models/arm_3x10.toml\"\nmount = [0.1, 0, 0.2]\n"
+         "[controller]\nplugin = \"" +
+         plugin + "\"\n" + settings;
+}
+
+}  // namespace
+
+TEST_CASE("carry plugin: brings a mounted arm to its target", "[plugin]") {
+  const ModelPtr model = load(carrier("target = \"goal\"\n"));
+  const DataPtr data = make_data(model);
+  step(model, data, 1500);
+  CHECK(sensor(model, data, "Y_measured").size() == 3);
+  CHECK(sensor(model, data, "Y_base_travel")[0] > 0.2);
+  CHECK(sensor(model, data, "Y_joint_margin")[0] == 0.0);
+  // The arm has no controller here, it hangs straight: its tip is above the mount.
+  const int base = mj_name2id(model.get(), mjOBJ_BODY, "Y_arm_base");
+  REQUIRE(base >= 0);
+  const auto measured = sensor(model, data, "Y_measured");
+  const Eigen::Vector3d p(data->xpos + 3 * base);
+  const double c = std::cos(measured[2]), s = std::sin(measured[2]);
+  CHECK((p - Eigen::Vector3d(measured[0] + 0.1 * c, measured[1] + 0.1 * s, 0.2)).norm() < 1e-4);
+  const int site = mj_name2id(model.get(), mjOBJ_SITE, "Y_arm_tip");
+  const double distance =
+      (Eigen::Vector3d(data->site_xpos + 3 * site) - Eigen::Vector3d(0.6, 0.4, 0.3)).norm();
+  CHECK(sensor(model, data, "Y_tip_error")[0] == Approx(distance).margin(1e-4));
+}
+
+TEST_CASE("carry plugin: saved and restored bit for bit; robots of the other kind are refused",
+          "[plugin]") {
+  const ModelPtr model = load(carrier("target = \"goal\"\n"));
+  const DataPtr data = make_data(model), other = make_data(model);
+  step(model, data, 200);
+  mj_setState(model.get(), other.get(), full_state(model, data).data(), mjSTATE_INTEGRATION);
+  step(model, data, 300);
+  step(model, other, 300);
+  CHECK(same_bits(full_state(model, data), full_state(model, other)));
+
+  CHECK_THAT(refusal(carrier("", "test.pose")), Catch::Contains("its arm is a continuum arm"));
+  std::string jointed = youbot_file("");
+  jointed.replace(jointed.find("test.pose"), 9, "tendril.carry");
+  jointed = jointed.substr(0, jointed.find("pose =")) + "target = \"goal\"\n";
+  CHECK_THAT(refusal(jointed), Catch::Contains("its arm is one of joints"));
+}

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "controllers/carry_controller.hpp"
 #include "controllers/follow_controller.hpp"
 #include "controllers/mobile_reach_controller.hpp"
 #include "controllers/reach_controller.hpp"
@@ -63,6 +64,9 @@ TEST_CASE("plugin README: has every setting with unit, default and meaning", "[p
   const std::string mobile = section(text, "### `tendril.mobile`");
   for (const SettingInfo& info : MobileReachController::settings())
     CHECK_THAT(mobile, Catch::Contains(row(info)));
+  const std::string carry = section(text, "### `tendril.carry`");
+  for (const SettingInfo& info : CarryController::settings())
+    CHECK_THAT(carry, Catch::Contains(row(info)));
   const std::string wind = section(text, "### `tendril.wind`");
   for (const SettingInfo& info : WindController::settings())
     CHECK_THAT(wind, Catch::Contains(row(info)));
