@@ -34,6 +34,7 @@ enum Slot : std::size_t {
   kErrorZ,
   kRateX,  // of that error, filtered [m/s]
   kRateZ,
+  kHeld,  // the correction pauses
   kMade
 };
 
@@ -42,6 +43,10 @@ constexpr double kLengthScale = 0.05;  // [m per 1/m]
 
 /// Part of the feed's speed from which the error of the tip counts as that of steady feeding.
 constexpr double kFullPace = 0.8;
+
+/// Parts of the tolerance: the correction pauses when the tip has come to rest so near, and goes on
+/// when it is further away than that.
+constexpr double kHoldBelow = 0.6, kReleaseAbove = 0.9;
 
 constexpr double kClampedLengthTolerance = 1e-3;  // [m]
 
@@ -388,6 +393,12 @@ WrapController::Actuation WrapController::correct(const ArmMeasurement& measurem
     next_memory[kRateZ] = error_rate.y();
     next_memory[kErrorX] = error.x();
     next_memory[kErrorZ] = error.y();
+    // Where curvature and length move the tip nearly alike, an integral of what is left of the
+    // error would drift away along the one that the tip hardly feels.
+    const bool rests = error.norm() <= kHoldBelow * tolerance_ && error_rate.norm() <= tolerance_;
+    const bool held =
+        !list && (rests || (memory[kHeld] != 0.0 && error.norm() <= kReleaseAbove * tolerance_));
+    next_memory[kHeld] = held ? 1.0 : 0.0;
     double calming = 0.0;  // of the curvature [1/m]
     if (error.norm() > error_limit_) error *= error_limit_ / error.norm();
     // Curvature in 1/m, length in kLengthScale.
@@ -395,10 +406,10 @@ WrapController::Actuation WrapController::correct(const ArmMeasurement& measurem
     const double pace = list ? list->length_rate / speed_ : 0.0;
     Vector2d added(memory[kAddedCurvature], memory[kAddedLength]), wanted = present;
     if (feedback_ == Feedback::Contact && !list) {
-      wanted += damped_step(measured_jacobian(measurement), gain * period_ * error);
+      if (!held) wanted += damped_step(measured_jacobian(measurement), gain * period_ * error);
     } else if (feedback_ == Feedback::Model) {
       const auto model = next_memory.subspan(kMade + plan_.contacts.size());
-      locate_obstacles(measurement, model);
+      if (!held) locate_obstacles(measurement, model);
       if (list) {
         // The model goes along; its Jacobian turns the error into what is added to the list.
         const Replan at =
@@ -413,7 +424,8 @@ WrapController::Actuation WrapController::correct(const ArmMeasurement& measurem
         next_memory[kShiftZ] = shift.y();
       } else {
         // The model's tip is led beyond the target by what the measured one is short of it.
-        const Vector2d shift = Vector2d(memory[kShiftX], memory[kShiftZ]) + gain * period_ * error;
+        Vector2d shift(memory[kShiftX], memory[kShiftZ]);
+        if (!held) shift += gain * period_ * error;
         const Replan replan = replanner_->step(model, now + shift, model);
         report.iterations = replan.evaluations;
         if (replan.status != ReplanStatus::InvalidInput) {
