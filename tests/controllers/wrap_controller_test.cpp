@@ -98,6 +98,15 @@ class RodAtRest {
   ArmMeasurement measurement;
 };
 
+/// Feeds the arm along the whole way.
+void run_until_fed(ControllerRun& run, RodAtRest& arm) {
+  for (int step = 0; step < 4000 && run.report.progress < 1.0; ++step) {
+    run.update(arm.measurement);
+    run.advance();
+    arm.obey(run.command);
+  }
+}
+
 std::string refusal(const WrapPlan& plan, const Texts& texts, double feed_limit = 1.2) {
   try {
     static_cast<void>(make(rod_arm(feed_limit), plan, texts));
@@ -147,20 +156,45 @@ TEST_CASE("wrap: finds the target though obstacles and play are not what was pla
   CHECK(run.report.status == ControllerStatus::Finished);
 }
 
-TEST_CASE("wrap: without feedback it misses by centimetres what it otherwise finds",
-          "[controllers]") {
-  const ElasticCase elastic = elastic_cases()[0];
+TEST_CASE("wrap: without feedback it misses by what it otherwise finds", "[controllers]") {
+  constexpr int kThird = 4;
+  const ElasticCase elastic = elastic_cases()[kThird];
   const ContinuumRobot robot = rod_arm();
-  WrapController controller =
-      make(robot, plan_of(elastic), {{"feedback", "none"}, {"inserted", "true"}});
+  WrapController controller = make(robot, plan_of(elastic), {{"feedback", "none"}});
   ControllerRun run(controller, robot);
-  RodAtRest arm(moved(elastic.scene, {0.002, -0.002}), 0.0007, robot.coordinate_count());
-  for (int step = 0; step < 50; ++step) {
-    run.update(arm.measurement);
-    run.advance();
-    arm.obey(run.command);
-  }
-  CHECK(run.report.tip_error > 0.005);
+  RodAtRest arm(moved(elastic.scene, {-0.002, 0.002}), 0.0003, robot.coordinate_count());
+  run_until_fed(run, arm);
+  CHECK(run.report.progress == 1.0);
+  CHECK(run.report.tip_error > 0.001);
+  CHECK(run.report.tip_error < 0.05);
+}
+
+TEST_CASE("wrap: the correction pauses where the tip rests, and goes on when it is moved away",
+          "[controllers]") {
+  constexpr int kThird = 4, kMore = 400;
+  const ElasticCase elastic = elastic_cases()[kThird];
+  const ContinuumRobot robot = rod_arm();
+  WrapController controller = make(robot, plan_of(elastic));
+  ControllerRun run(controller, robot);
+  RodAtRest arm(elastic.scene, kPlay, robot.coordinate_count());
+  run_until_fed(run, arm);
+  const auto pushed_by = [&](double offset) {  // the tip, away from where the body has it [m]
+    for (int i = 0; i < kMore; ++i) {
+      run.update(arm.measurement);
+      run.advance();
+      arm.obey(run.command);
+      arm.measurement.X_BE.translation().x() += offset;
+    }
+  };
+  pushed_by(0.0);
+  REQUIRE(run.report.tip_error < 0.0006);
+  const double feed = run.command.base.feed, bend = run.command.q[0];
+  pushed_by(run.report.tip_error < 0.0003 ? 0.0002 : -0.0002);
+  CHECK(run.command.base.feed == Approx(feed).margin(1e-9));
+  CHECK(run.command.q[0] == Approx(bend).margin(1e-6));
+  pushed_by(0.003);
+  CHECK(std::abs(run.command.base.feed - feed) + std::abs(run.command.q[0] - bend) > 1e-3);
+  CHECK(run.report.tip_error < 0.001);
 }
 
 TEST_CASE("wrap: an update is a function of measurement and memory, and allocates nothing",
