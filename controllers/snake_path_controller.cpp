@@ -143,8 +143,7 @@ SnakePathController::SnakePathController(const SnakeContext& context)
       rate_limit_(
           context.settings.number("rate_limit", 3.0, {.low = 0.0, .high = 1e3, .open_low = true})),
       start_delay_(context.settings.number("start_delay", 1.0, {.low = 0.0, .high = 1e3})),
-      look_ahead_(
-          context.settings.number("look_ahead", 0.2, {.low = 0.0, .high = 10.0, .open_low = true})),
+      look_ahead_(context.settings.number("look_ahead", 0.2, {.low = 0.01, .high = 10.0})),
       trail_spacing_(
           context.settings.number("trail_spacing", 0.03, {.low = 2.0 * kMinSpacing, .high = 0.1})),
       gravity_factor_(context.settings.number("gravity_factor", 1.0, {.low = 0.0, .high = 10.0})),

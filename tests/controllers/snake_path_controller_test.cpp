@@ -205,7 +205,9 @@ TEST_CASE("snake path: what is refused names the setting, the point or the modul
        {{"waypoints", "1 0 0 1.1 0 0 1.1 0.3 0"}, {"corner_radius", "0.2"}},
        "waypoints: "},
       {"speed", {{"speed", "0"}, {"target", "t"}}, "speed = 0: must be in (0, 10]"},
-      {"look-ahead", {{"look_ahead", "-1"}, {"target", "t"}}, "look_ahead = -1: must be"},
+      {"look-ahead",
+       {{"look_ahead", "0"}, {"target", "t"}},
+       "look_ahead = 0: must be in [0.01, 10]"},
       {"joints", {{"joints", "odd"}, {"target", "t"}}, "joints = odd: must be one of all, even"},
       {"back to a target", {{"back", "true"}, {"target", "t"}}, "back: must not be given"},
       {"gravity", {{"gravity_factor", "-1"}, {"target", "t"}}, "gravity_factor = -1: must be"},
@@ -467,6 +469,60 @@ TEST_CASE("snake path: on the way back the body takes the poses of the way there
   CHECK(snake.measurement.feed < 2e-4);
   CHECK(snake.fastest_feed < 0.1 * 1.001);
   CHECK(snake.slowest_feed > -0.1 * 1.001);
+}
+
+TEST_CASE("snake path: behind the waypoints the trail of the target goes on", "[controllers]") {
+  PerfectSnake snake(make({{"waypoints",
+                            "0.5 0 0 0.6 0 0 0.7 0.005 0 0.8 0.02 0 0.9 0.045 0 "
+                            "1.0 0.08 0 1.1 0.125 0 1.2 0.18 0"},
+                           {"target", "t"},
+                           {"speed", "0.2"},
+                           {"start_delay", "0.5"}}));
+  const Vector3d end(1.38, 0.3, 0.05);
+  snake.aim(end);
+  double nearest = 1.0;  // of the head to the last waypoint
+  snake.run(20.0,
+            [&] { nearest = std::min(nearest, (snake.head() - Vector3d(1.2, 0.18, 0.0)).norm()); });
+  CHECK(snake.report.status == ControllerStatus::Finished);
+  CHECK(nearest < 1e-3);
+  CHECK((snake.head() - end).norm() < kTrailSpacing);
+}
+
+TEST_CASE("snake path: it may begin anywhere on the carriage's way", "[controllers]") {
+  PerfectSnake snake(make({{"waypoints", bow_waypoints()}, {"start_delay", "1"}}));
+  snake.measurement.feed = 0.5;
+  snake.run(0.99);
+  CHECK(snake.measurement.feed == Approx(0.5).margin(1e-12));
+  const std::vector<Vector3d> curve = dense_bow(1.0, 0.0);
+  for (const Vector3d& p : snake.joints()) CHECK(distance_to(curve, p) < 1.6e-3);
+  CHECK(snake.fastest_joint < 1.0);
+  snake.run(30.0);
+  CHECK(snake.report.status == ControllerStatus::Finished);
+}
+
+TEST_CASE("snake path: longer time steps than the period lay the chain in every step",
+          "[controllers]") {
+  const Settings settings(Texts{{"waypoints", bow_waypoints()}, {"period", "0"}});
+  const std::vector<double> lengths = carriage_lengths(16);
+  SnakePathController controller(context(settings, lengths));
+  std::vector<double> memory(static_cast<std::size_t>(controller.memory_size()));
+  controller.reset(memory);
+  SnakeMeasurement measurement(16);
+  measurement.timestep = kTimestep;
+  SnakeCommand command(16);
+  SnakeReport report;
+  double feed = 0.0;
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<double> next = memory;
+    controller.update(measurement, memory, next, command, report);
+    memory = next;
+    if (i > 1500) CHECK(command.feed - feed == Approx(0.05 * kTimestep));
+    measurement.feed = feed = command.feed;
+    measurement.q = command.q;
+    measurement.X_WT.translation().x() = feed;
+    measurement.time += kTimestep;
+  }
+  CHECK(report.path_error < 1.6e-3);
 }
 
 TEST_CASE("snake path: the feed stops for good when a joint is far off the path", "[controllers]") {
