@@ -1,6 +1,7 @@
 // What a controller costs: the step of an arm or a fed snake with the controller plugin against the
 // step of the same robot, driven through the same motion by the recorded commands, without it.
-// Alternates blocks of both in one process, so that the machine's load hits both alike.
+// Alternates blocks of both in one process, so that the machine's load hits both alike. The snake's
+// files are read from scenes/snake_path: run it in the source folder.
 //
 //   build/bench/bin/controller_cost [--rounds N] [--json]
 
@@ -13,6 +14,8 @@
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -41,17 +44,30 @@ std::string robot_text(int links, const std::string& compliance, bool with_contr
   return text;
 }
 
-/// 16 joints on a carriage, fed along a path with two bends.
+std::string file_text(const std::string& name) {
+  std::ifstream file(name);
+  if (!file) throw std::runtime_error(name + ": not found: run it in the source folder");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// The snake of scenes/snake_path; fed faster, to come all the way.
 std::string snake_text(bool with_controller) {
-  std::string text =
-      "kind = \"snake\"\nname = \"snake\"\njoints = 16\nlink_length = 0.06\ngain = 500\n"
-      "torque_limit = 12\n[base]\nkind = \"carriage\"\nfeed = 1.0\n";
-  if (with_controller) {
-    text +=
-        "[controller]\nplugin = \"tendril.snake\"\nmode = \"path\"\nspeed = 0.3\n"
-        "start_delay = 0.5\nwaypoints = [1.0, 0, 0, 1.4, 0, 0, 1.4, 0, 0.6, 1.4, 0.3, 0.6]\n"
-        "corner_radius = 0.25\n";
-  }
+  const std::string text = file_text("scenes/snake_path/snake.toml");
+  if (!with_controller) return text.substr(0, text.find("[controller]"));
+  const std::string speed = "speed = 0.05";
+  return std::string(text).replace(text.find(speed), speed.size(), "speed = 0.3");
+}
+
+/// The five rings of that scene.
+std::string rings() {
+  std::string text = file_text("scenes/snake_path/rings.xml");
+  const std::size_t begin = text.find("<geom");
+  text = text.substr(begin, text.find("</worldbody>") - begin);
+  const std::string mark = "class=\"ring\"";
+  for (std::size_t at = 0; (at = text.find(mark, at)) != std::string::npos;)
+    text.replace(at, mark.size(), "type=\"capsule\" size=\"0.004\"");
   return text;
 }
 
@@ -59,7 +75,7 @@ ModelPtr model_of(const std::string& robot, bool is_snake) {
   std::string xml = is_snake ? tendril::snake_mjcf(tendril::parse_snake(robot, "snake.toml"))
                              : tendril::continuum_mjcf(tendril::parse_robot(robot, "arm.toml"));
   const std::string target = "<body name=\"target\" mocap=\"true\" pos=\"0.08 0 0.23\"/>";
-  xml.insert(xml.find("</worldbody>"), target);
+  xml.insert(xml.find("</worldbody>"), is_snake ? target + rings() : target);
   char error[1000] = "";
   mjSpec* spec = mj_parseXMLString(xml.c_str(), nullptr, error, sizeof error);
   if (!spec) throw std::runtime_error(error);
@@ -115,7 +131,7 @@ int main(int argc, char** argv) {
   };
   for (const Case& c :
        {Case{"3x10", "section", 10}, Case{"3x20", "section", 20}, Case{"3x10", "link", 10},
-        Case{"3x20", "link", 20}, Case{"snake", "path", 0}}) {
+        Case{"3x20", "link", 20}, Case{"rings", "snake", 0}}) {
     const bool is_snake = c.links == 0;
     const auto model = [&](bool with_controller) {
       return model_of(
