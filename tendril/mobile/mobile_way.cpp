@@ -15,6 +15,7 @@ constexpr double kStep = 0.6;        // [m] of the body: one step of a tree
 constexpr double kTolerance = 2e-4;  // [m] this much too near still counts as free
 constexpr double kFar = 0.25;        // [m] larger clearances are not told apart
 constexpr int kShorteningChecks = 600;
+constexpr double kFartherAside = 2.0;  // of the detours: every other one
 constexpr int kFirstTries = 6;
 constexpr double kBackOff = 0.4;  // [m], of the platform, away from where the arm points
 // The folded arm: first hinge back, second forward, the others spread so that the tool points up.
@@ -189,9 +190,9 @@ void MobileWay::draw(int attempt, int seed, const MobileConfiguration& from,
     }
     return;
   }
+  const double aside = options_.aside * (attempt % 2 == 0 ? 1.0 : kFartherAside);
   for (Eigen::Index k = 0; k < 2; ++k) {
-    aim_[k] = random.uniform(std::min(from[k], to[k]) - options_.aside,
-                             std::max(from[k], to[k]) + options_.aside);
+    aim_[k] = random.uniform(std::min(from[k], to[k]) - aside, std::max(from[k], to[k]) + aside);
   }
   const double heading = random.uniform();
   aim_[2] = attempt % 3 == 0 ? from[2] + kPi * (2.0 * heading - 1.0)

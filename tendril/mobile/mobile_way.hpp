@@ -19,7 +19,8 @@ struct MobileWayOptions {     ///< every field has a working default
   double own_margin = 0.002;  ///< kept between the arm and the floor or the platform [m], >= 0
   double resolution = 0.01;   ///< the body moves by so much between two checks where it is nearer
                               ///< than that to an obstacle [m], > 0
-  double aside = 1.5;         ///< the platform makes detours this far [m], >= 0
+  double aside = 1.5;         ///< half of the detours tried go no farther aside than this [m], the
+                              ///< others twice as far; >= 0
 };
 
 /// A way for platform and arm from configuration to configuration among obstacles: straight lines
