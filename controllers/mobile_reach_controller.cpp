@@ -95,7 +95,7 @@ std::span<const SettingInfo> MobileReachController::settings() {
       {"target", "", "target", "mocap body that the tool shall coincide with, its x axis along it"},
       {"tolerance", "m", "0.003", "tool error within which the target counts as reached"},
       {"angle_tolerance", "rad", "0.0175", "the same of the attitude"},
-      {"platform_weight", "", "12",
+      {"platform_weight", "", "6",
        "following a target: what 1 m of the platform weighs against 1 rad of a joint"},
       {"speed", "", "1", "part of the robot's speed and acceleration limits that is used"},
       {"gain", "1/s", "5", "of the integral of set point minus measured position; 0: none"},
@@ -122,7 +122,7 @@ MobileReachController::MobileReachController(const MobileContext& context)
       h_(context.timestep),
       solver_(context.robot, solver_options(context.robot)),
       tracker_(context.robot, {.platform_weight = context.settings.number(
-                                   "platform_weight", 12.0, {.low = 0.01, .high = 1000.0})}),
+                                   "platform_weight", 6.0, {.low = 0.01, .high = 1000.0})}),
       postures_(context.robot),
       way_(make_body(context),
            {.margin = context.settings.number("obstacle_margin", 0.03, {.low = 0.0, .high = 1.0})}),

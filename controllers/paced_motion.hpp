@@ -20,8 +20,8 @@ class PacedMotion {
 
   using Vector = Eigen::Ref<Eigen::VectorXd>;
 
-  /// One step from position `x` at velocity `v`, both replaced, towards `goal`, which moves at
-  /// `goal_rate`.
+  /// One step from position `x` at velocity `v`, both replaced, towards `goal`, which is there at
+  /// the step's begin and moves at `goal_rate`.
   void step(const MobileConfiguration& goal, const MobileConfiguration& goal_rate, Vector x,
             Vector v) noexcept;
   /// One step of braking.

@@ -17,7 +17,7 @@ struct MobileTrackerOptions {        ///< every field has a working default
   int max_iterations = 12;           ///< >= 1
   double position_tolerance = 1e-8;  ///< [m], > 0
   double angle_tolerance = 1e-8;     ///< [rad], > 0
-  double platform_weight = 12.0;     ///< what 1 m of the platform costs in rad of a joint, > 0
+  double platform_weight = 6.0;      ///< what 1 m of the platform costs in rad of a joint, > 0
   double heading_weight = 3.0;       ///< of 1 rad of the heading, > 0
   double limit_zone = 0.15;          ///< [rad] nearer to its limit a joint moves less, > 0
 };
