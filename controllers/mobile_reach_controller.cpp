@@ -16,7 +16,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kPlanShare = 0.95;         // of the speed limits; the rest is the correction's
 constexpr double kFollowDistance = 0.01;    // [m] a target that moves less in a step is followed
 constexpr double kFollowAngle = 0.05;       // [rad]
-constexpr double kFollowSpeed = 1.5;        // of the limits: an answer that changes faster jumps
+constexpr double kFollowSpeed = 1.5;        // of the limits; a goal that is faster has no rate
+constexpr double kLongestFollow = 0.15;     // [s] an answer that is farther away has jumped
 constexpr double kRateTime = 0.02;          // [s] over which the goal's rate is averaged
 constexpr double kGuardShare = 0.75;        // of the margins, kept while moving
 constexpr double kAtRest = 1e-9;            // of the speed limits
@@ -199,10 +200,12 @@ bool MobileReachController::follow(const Isometry3d& X_WG, std::span<double> nex
   const MobileTracker::Result found = tracker_.follow(X_WG, x_);
   report.iterations += found.iterations;
   if (!found.converged) return false;
-  v_ = (x_ - goal) / h_;
-  if (motion_.speed_ratio(v_) > kFollowSpeed) return false;
-  if (!way_.is_free(x_, *obstacles_)) return false;
-  part(next, kGoalRate) += h_ / (h_ + kRateTime) * v_;
+  // How long the robot would take at full speed. More than a step: it has been waiting or searching
+  // while the target went on.
+  v_ = x_ - goal;
+  const double duration = motion_.speed_ratio(v_);
+  if (duration > kLongestFollow || !way_.is_free(x_, *obstacles_)) return false;
+  if (duration <= kFollowSpeed * h_) part(next, kGoalRate) += h_ / (h_ + kRateTime) * (v_ / h_);
   goal = x_;
   next[kMode] = static_cast<double>(Mode::Going);
   next[kReason] = static_cast<double>(MobileStatus::Converged);

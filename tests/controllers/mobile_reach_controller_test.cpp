@@ -282,6 +282,33 @@ TEST_CASE("among tables and posts targets are reached without coming near them")
   CHECK(blind_least < 0.0);
 }
 
+TEST_CASE("a post in the platform's way is gone round while the target moves on") {
+  constexpr double kSpeed = 0.2, kLength = 4.0;  // [m/s], [m]
+  for (const double x : {0.25, 0.05, 0.62}) {
+    const Obstacles obstacles({capsule_between({x, 0.3, 0.0}, {x, 0.3, 1.0}, 0.05)});
+    Setup setup({{"avoidance", "true"}}, &obstacles);
+    const auto target = [&](double t) {
+      return tool_target({0.6, -1.2 + std::min(kSpeed * t, kLength), 0.3}, 0.0, 0.0, 0.0);
+    };
+    setup.aim(target(0.0));
+    REQUIRE(setup.run.run_to_target(kPatience));
+    double least = 1.0;
+    bool caught_up = false;  // before the target rests
+    const int steps = static_cast<int>(kLength / kSpeed / kTimestep);
+    for (int i = 0; i < steps; ++i) {
+      setup.aim(target((i + 1) * kTimestep));
+      setup.run.step();
+      least = std::min(least, setup.run.report.clearance);
+      caught_up = i > steps / 2 && setup.run.report.tool_error < 0.002;
+    }
+    CAPTURE(x);
+    CHECK(caught_up);
+    CHECK(least > 0.02);
+    CHECK(setup.run.report.searches > 0);
+    setup.check_limits();
+  }
+}
+
 TEST_CASE("what cannot be reached is named, and the robot holds") {
   struct Case {
     Eigen::Isometry3d X_WG;
