@@ -144,6 +144,7 @@ void CarryController::update(const MobileMeasurement& measurement, std::span<con
     target_moved = choose(target, next, report);
   } else {
     std::copy_n(next.begin() + kPlan, 3, next.begin() + kGoal);  // stops
+    std::fill_n(next.begin() + kTarget, 6, 0.0);                 // a place is chosen anew after it
     report.status = ControllerStatus::InvalidTarget;
     report.reason = MobileStatus::InvalidTarget;
   }

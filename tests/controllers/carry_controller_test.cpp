@@ -189,6 +189,9 @@ TEST_CASE("carry: a target that is no number makes the platform brake", "[contro
   const MobileReport report = drive.run(2.0);
   CHECK(report.status == ControllerStatus::InvalidTarget);
   CHECK(std::hypot(drive.measurement_.base_velocity.x, drive.measurement_.base_velocity.y) < 1e-9);
+  // The same target again is gone to again.
+  drive.place_target(3.0, 0.0, 0.4);
+  CHECK(drive.run(5.0).status == ControllerStatus::Finished);
 }
 
 TEST_CASE("carry: a step depends on its arguments only and allocates nothing", "[control]") {
