@@ -6,19 +6,19 @@
 
 #include <vector>
 
-#include "tendril/planning/clutter.hpp"
-#include "tendril/planning/obstacle_solver.hpp"
-#include "tests/planning/obstacle_scenes.hpp"
+#include "tendril/avoidance/clutter.hpp"
+#include "tendril/avoidance/obstacle_solver.hpp"
+#include "tests/avoidance/obstacle_scenes.hpp"
 
 namespace {
 
 using namespace tendril;
 
-/// One tip target in clutter; arguments: sections, balls, body radius [mm].
+/// One tip target in clutter; arguments: sections, spheres, body radius [mm].
 void clutter_solve(benchmark::State& state) {
   constexpr std::uint64_t kProblems = 64;
   const ClutterClass kind{.sections = static_cast<int>(state.range(0)),
-                          .balls = static_cast<int>(state.range(1)),
+                          .spheres = static_cast<int>(state.range(1)),
                           .body_radius = 1e-3 * static_cast<double>(state.range(2))};
   const ContinuumRobot robot = clutter_robot(kind.sections);
   std::vector<ClutterProblem> problems;

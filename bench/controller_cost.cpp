@@ -19,10 +19,10 @@
 #include <string>
 #include <vector>
 
-#include "apps/host/scene.hpp"
-#include "tendril/mjcf/continuum_model.hpp"
-#include "tendril/mjcf/robot_file.hpp"
-#include "tendril/mjcf/snake_model.hpp"
+#include "apps/host/engine/scene.hpp"
+#include "tendril/robot_file/continuum_model.hpp"
+#include "tendril/robot_file/robot_file.hpp"
+#include "tendril/robot_file/snake_model.hpp"
 
 namespace {
 

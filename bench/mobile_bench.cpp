@@ -71,7 +71,7 @@ void closed_form(benchmark::State& state, double step) {
 BENCHMARK_CAPTURE(closed_form, millimetre, 1e-3);
 BENCHMARK_CAPTURE(closed_form, coarse, 1.0);
 
-/// A tool on a circle of 0.2 m, 1 mm a step, the start being the previous answer.
+/// A tool on a circle of 0.2 m, 1 mm a step, the start being the previous solution.
 void tracking(benchmark::State& state) {
   const MobileRobot robot(youbot());
   MobileFabrikSolver solver(robot, {.planes = PlaneOrder::NearestOnly});

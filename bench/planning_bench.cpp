@@ -10,10 +10,10 @@
 #include <limits>
 #include <vector>
 
-#include "tendril/planning/elastic_replanner.hpp"
-#include "tendril/planning/grasp.hpp"
-#include "tendril/planning/wrapping.hpp"
-#include "tests/planning/elastic_cases.hpp"
+#include "tendril/contact/contact_planner.hpp"
+#include "tendril/contact/grasp.hpp"
+#include "tendril/rod/elastic_replanner.hpp"
+#include "tests/rod/elastic_cases.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/wrap_cases.hpp"
 
@@ -24,15 +24,15 @@ using namespace tendril;
 /// Argument 0: case, 1: whether refused arcs are listed with their reasons.
 void wrapping(benchmark::State& state) {
   const auto c = test::wrap_cases()[static_cast<std::size_t>(state.range(0))];
-  WrapOptions options;
+  ContactPlannerOptions options;
   if (state.range(1) == 0) options.max_refusals = 0;
-  WrapPlanner planner(options);
+  ContactPlanner planner(options);
   const PlanarScene scene = c.scene();
   const auto contacts = c.contact_points();
   std::size_t solutions = 0;
   long arcs = 0;
   for (auto _ : state) {
-    const WrapResult& result = planner.plan(scene, contacts, {}, c.target);
+    const ContactPlannerResult& result = planner.plan(scene, contacts, {}, c.target);
     solutions = result.solutions.size();
     arcs = result.arcs_tried;
     benchmark::DoNotOptimize(result);
@@ -52,20 +52,21 @@ void many_points(benchmark::State& state) {
     const double x = random.uniform(-0.5, 0.5), z = random.uniform(0.0, 1.0);
     contacts.push_back({.disc = {{x, z}, 0.0}});
   }
-  WrapPlanner planner({.search = state.range(1) == 0 ? WrapSearch::Exhaustive : WrapSearch::Pruned,
-                       .max_refusals = 0});
+  ContactPlanner planner(
+      {.search = state.range(1) == 0 ? ContactSearch::Exhaustive : ContactSearch::Pruned,
+       .max_refusals = 0});
   const PlanarScene scene = c.scene();
   std::size_t solutions = 0;
   double shortest = 0.0;
   long arcs = 0;
   bool partial = false;
   for (auto _ : state) {
-    const WrapResult& result = planner.plan(scene, contacts, {}, c.target);
+    const ContactPlannerResult& result = planner.plan(scene, contacts, {}, c.target);
     solutions = result.solutions.size();
     shortest = std::numeric_limits<double>::infinity();
-    for (const WrapSolution& s : result.solutions) shortest = std::min(shortest, s.length);
+    for (const ContactSolution& s : result.solutions) shortest = std::min(shortest, s.length);
     arcs = result.arcs_tried;
-    partial = result.status == WrapStatus::Partial;
+    partial = result.status == ContactPlannerStatus::Partial;
   }
   state.counters["solutions"] = static_cast<double>(solutions);
   state.counters["shortest"] = shortest;
@@ -95,7 +96,7 @@ constexpr double kPlay = 5e-4;  // of the guide [m]
 /// From a wrap solution to corrected commands. Argument 0: plan, 1: 0 clamped, 1 guide with play.
 void elastic_plan(benchmark::State& state) {
   const auto c = test::elastic_cases()[static_cast<std::size_t>(state.range(0))];
-  const ElasticRodOptions rod{.guide_play = state.range(1) == 0 ? 0.0 : kPlay};
+  const ElasticRodOptions rod{.guide_clearance = state.range(1) == 0 ? 0.0 : kPlay};
   CorrectedState end;
   for (auto _ : state) {
     ElasticCorrection correction(c.scene, {}, rod, {.path_step = 0.012});
@@ -123,7 +124,7 @@ void replanning(benchmark::State& state) {
   constexpr int kSeeds = 200, kMostSteps = 30;
   const auto c = test::elastic_cases()[static_cast<std::size_t>(state.range(0))];
   const ElasticRodOptions rod{.element_length = 1e-3 * static_cast<double>(state.range(1)),
-                              .guide_play = kPlay};
+                              .guide_clearance = kPlay};
   ElasticCorrection correction(c.scene, {}, rod, {.path_step = 0.012});
   const CorrectedState end = correction.solve(c.plan(), c.contacts);
   ElasticReplanner replanner(c.scene, {}, c.contacts, rod);

@@ -1,7 +1,7 @@
 # What `cmake --install` puts into a prefix. One CMake component for each set of dependencies:
 #   core         tendril::core, planning, snake, mobile, control  Eigen
-#   mjcf         tendril::mjcf                       + toml++, fmt
-#   rollout      tendril::rollout                    HDF5, zlib
+#   robot_file       tendril::robot_file                       + toml++, fmt
+#   recording      tendril::recording                    HDF5, zlib
 #   plugin_host  tendril::plugin_host                + MuJoCo
 # and the program, libtendril.so, models and scenes. A build without MuJoCo installs what it has.
 if(NOT TENDRIL_INSTALL)
@@ -22,13 +22,13 @@ set(include ${CMAKE_INSTALL_INCLUDEDIR})
 tendril_install_libraries(core ${include} tendril_core tendril_planning tendril_snake tendril_mobile)
 tendril_install_libraries(core ${include}/tendril tendril_control)
 set(components core)
-if(TARGET tendril_mjcf)
-  tendril_install_libraries(mjcf ${include} tendril_mjcf)
-  list(APPEND components mjcf)
+if(TARGET tendril_robot_file)
+  tendril_install_libraries(robot_file ${include} tendril_robot_file)
+  list(APPEND components robot_file)
 endif()
-if(TARGET tendril_rollout)
-  tendril_install_libraries(rollout ${include} tendril_rollout)
-  list(APPEND components rollout)
+if(TARGET tendril_recording)
+  tendril_install_libraries(recording ${include} tendril_recording)
+  list(APPEND components recording)
 endif()
 if(TARGET tendril_plugin_host)
   tendril_install_libraries(plugin_host ${include}/tendril tendril_plugin_host)

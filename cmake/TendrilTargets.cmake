@@ -15,6 +15,27 @@ if(TENDRIL_SANITIZE)
   target_link_options(tendril_codegen INTERFACE -fsanitize=address,undefined)
 endif()
 
+# Headers that nearly every file needs, parsed once. A source file still includes what it uses: the headers
+# compile alone (tests/install/headers_test), and TENDRIL_PRECOMPILE=OFF builds without.
+option(TENDRIL_PRECOMPILE "Parse Eigen and the standard library once (precompiled headers)" ON)
+function(tendril_precompiled name)
+  if(NOT TENDRIL_PRECOMPILE)
+    return()
+  endif()
+  if(NOT TARGET tendril_precompiled_headers)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/cmake/precompiled.cpp CONTENT "")
+    add_library(tendril_precompiled_headers OBJECT ${PROJECT_BINARY_DIR}/cmake/precompiled.cpp)
+    target_compile_features(tendril_precompiled_headers PUBLIC cxx_std_20)
+    set_target_properties(tendril_precompiled_headers PROPERTIES
+      POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+    target_link_libraries(tendril_precompiled_headers PRIVATE Eigen3::Eigen tendril_warnings tendril_codegen)
+    target_precompile_headers(tendril_precompiled_headers PRIVATE
+      <algorithm> <array> <charconv> <cmath> <cstdint> <filesystem> <functional> <fstream> <iomanip> <limits> <map> <memory> <numbers> <optional>
+      <span> <sstream> <stdexcept> <string> <string_view> <utility> <variant> <vector> <Eigen/Core> <Eigen/Geometry> <Eigen/LU> <Eigen/Cholesky>)
+  endif()
+  target_precompile_headers(${name} REUSE_FROM tendril_precompiled_headers)
+endfunction()
+
 # tendril_library(<name> SOURCES ... HEADERS ... PUBLIC ... PRIVATE ...)
 # A static, position-independent library tendril_<name> with the alias tendril::<name>.
 function(tendril_library name)
@@ -30,6 +51,7 @@ function(tendril_library name)
   target_link_libraries(tendril_${name}
     PUBLIC ${ARG_PUBLIC}
     PRIVATE ${ARG_PRIVATE} $<BUILD_INTERFACE:tendril_warnings> $<BUILD_INTERFACE:tendril_codegen>)
+  tendril_precompiled(tendril_${name})
 endfunction()
 
 # tendril_test(<name> SOURCES ... LIBRARIES ... [LABELS ...])

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "controllers/settings.hpp"
+#include "tendril/geometry/body_clearance.hpp"
 #include "tendril/ik/ik_result.hpp"
 #include "tendril/kinematics/continuum_robot.hpp"
-#include "tendril/obstacles/body_clearance.hpp"
 
 namespace tendril {
 
@@ -65,11 +65,11 @@ struct ArmMeasurement {
 /// What a controller asks for in one step. The plugin adds what the servos need (velocity and
 /// gravity feed-forward).
 struct ArmCommand {
-  Eigen::VectorXd q;       ///< n: wanted smooth coordinates, corrections included
+  Eigen::VectorXd q;       ///< n: desired smooth coordinates, corrections included
   Eigen::VectorXd q_rate;  ///< n: their planned rates [1/s]
   Eigen::VectorXd plan;    ///< n: the pose that the task plans, without corrections; only drawn
   bool has_plan = true;    ///< plan is to be drawn
-  BaseState base;          ///< wanted feed and spin
+  BaseState base;          ///< desired feed and spin
   double feed_rate = 0.0;  ///< [m/s]
 
   explicit ArmCommand(int n)
@@ -96,7 +96,7 @@ struct ControllerReport {
   int iterations = 0;      ///< of the inverse kinematics in this step
   double tip_error = 0.0;  ///< distance of the measured tip from where the task wants it now [m]
   double angle_error =
-      0.0;                ///< angle of the measured tip from the wanted direction [rad]; 0 if free
+      0.0;                ///< angle of the measured tip from the desired direction [rad]; 0 if free
   double progress = 0.0;  ///< of the task, 0..1
   double waypoint_error = 0.0;  ///< tip error when the last hold at a waypoint ended [m]; 0 before
                                 ///< and for tasks without such holds
@@ -146,7 +146,7 @@ struct ControllerContext {
   double timestep;                       ///< of the simulation [s]
   double feed_force_limit;               ///< of the feed servo [N]; infinity without one
   double guide_length = 0.0;             ///< of the guide that the arm is fed through [m]; 0: none
-  double guide_play = 0.0;               ///< between body and guide on each side [m]
+  double guide_clearance = 0.0;          ///< between body and guide on each side [m]
   double body_radius = 0.0;              ///< largest of the arm's sections [m]
   double bending_stiffness = 0.0;        ///< EI of the arm's last section [N m^2]
   const Obstacles* obstacles = nullptr;  ///< as in ArmMeasurement; lives only during the call

@@ -264,8 +264,8 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
   to_coordinates(robot_, states_, q_last_);
 
   // 1. Jam: tip error or feed force beyond what free feeding needs, for some time.
-  const Eigen::Vector3d tip_wanted_now = position(feed_last + arm_length_);
-  const double tip_error = (measurement.X_BE.translation() - tip_wanted_now).norm();
+  const Eigen::Vector3d desired_tip_now = position(feed_last + arm_length_);
+  const double tip_error = (measurement.X_BE.translation() - desired_tip_now).norm();
   const bool feeding = measurement.time >= start_delay_;
   const bool blocked = feeding && (tip_error > jam_tip_error_ ||
                                    std::abs(measurement.feed_force) >= jam_feed_force_);
@@ -315,10 +315,10 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
   command.feed_rate = speed;
 
   // 3. Correct on the measured tip: its point of the path is where the leader should be.
-  const Eigen::Vector3d tip_wanted = position(base.feed + arm_length_);
+  const Eigen::Vector3d desired_tip = position(base.feed + arm_length_);
   Eigen::Matrix<double, 6, 1> error = Eigen::Matrix<double, 6, 1>::Zero();
   const Eigen::Vector3d tip_planned = tip_pose(robot_, candidate_, base).translation();
-  error.head<3>() = (body_first_ && base.feed < feed_end_ ? tip_planned : tip_wanted) -
+  error.head<3>() = (body_first_ && base.feed < feed_end_ ? tip_planned : desired_tip) -
                     measurement.X_BE.translation();
   integral_.update(measurement, error, jammed, integral_memory, next_integral_memory, command.q);
   integral_.compensate_sag(measurement, command.q);
@@ -326,9 +326,9 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
   report.status = jammed                              ? ControllerStatus::Jammed
                   : !trail_ && base.feed >= feed_end_ ? ControllerStatus::Finished
                                                       : ControllerStatus::Working;
-  report.tip_error = (tip_wanted - measurement.X_BE.translation()).norm();
+  report.tip_error = (desired_tip - measurement.X_BE.translation()).norm();
   report.progress = base.feed / feed_end_;
-  report.target = tip_wanted;
+  report.target = desired_tip;
 }
 
 int FollowController::path(std::span<const double> memory,

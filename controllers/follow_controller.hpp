@@ -6,8 +6,8 @@
 
 #include "controllers/controller.hpp"
 #include "controllers/tip_integral.hpp"
-#include "tendril/planning/path.hpp"
-#include "tendril/planning/shape_fit.hpp"
+#include "tendril/path/path.hpp"
+#include "tendril/path/shape_fit.hpp"
 
 namespace tendril {
 

@@ -103,7 +103,7 @@ PoseSchedule::Sample FollowPosesController::planned(
   PoseSchedule::Sample sample = schedule_.at(time, q, q_rate);
   if (time >= 0.0) return sample;
   const double duration = memory[kStartTime];
-  const SmoothShare smooth = smooth_share(1.0 + time / duration);
+  const SmoothStep smooth = smooth_step(1.0 + time / duration);
   const Eigen::Map<const Eigen::VectorXd> start(&memory[kStart], q.size());
   const double feed = sample.feed - memory[kStartFeed];
   q_rate = (smooth.rate / duration) * (q - start);
@@ -142,9 +142,9 @@ void FollowPosesController::update(const ArmMeasurement& measurement,
 
   // 1. Where the plan has the arm now, and how far the measured tip is from that.
   PoseSchedule::Sample now = planned(time, next_memory, q_, q_rate_);
-  const Eigen::Vector3d tip_wanted = planned_tip(q_, {.feed = now.feed, .spin = now.spin});
+  const Eigen::Vector3d desired_tip = planned_tip(q_, {.feed = now.feed, .spin = now.spin});
   Eigen::Matrix<double, 6, 1> error = Eigen::Matrix<double, 6, 1>::Zero();
-  error.head<3>() = tip_wanted - measurement.X_BE.translation();
+  error.head<3>() = desired_tip - measurement.X_BE.translation();
   report.tip_error = error.head<3>().norm();
 
   // 2. Jam: tip error or feed force beyond what a free way needs, for some time.
@@ -181,7 +181,7 @@ void FollowPosesController::update(const ArmMeasurement& measurement,
                                                       : ControllerStatus::Working;
   report.waypoint_error = next_memory[kWaypointError];
   report.progress = std::clamp(next_time / schedule_.duration(), 0.0, 1.0);
-  report.target = tip_wanted;
+  report.target = desired_tip;
 }
 
 int FollowPosesController::path(std::span<const double> /*memory*/,

@@ -401,7 +401,7 @@ double GaitController::climb(std::span<double> next, double time,
   return factor;
 }
 
-/// The factor of the frequency for which the measured speed becomes the wanted one.
+/// The factor of the frequency for which the measured speed becomes the desired one.
 double GaitController::keep_speed(const Motion& motion, std::span<double> next,
                                   double h) const noexcept {
   if (speed_ <= 0.0) return 1.0;
@@ -409,9 +409,9 @@ double GaitController::keep_speed(const Motion& motion, std::span<double> next,
       std::abs(stages_[static_cast<std::size_t>(next[kTo])].gait.frequency) * next[kSpeedFactor];
   if (motion.speed > 0.0 && frequency > 0.0) {
     const double ratio = std::clamp(speed_ / motion.speed, 0.5, 2.0);
-    const double wanted = std::clamp(ratio * next[kSpeedFactor], kLowestFactor, 1.0);
+    const double desired = std::clamp(ratio * next[kSpeedFactor], kLowestFactor, 1.0);
     next[kSpeedFactor] +=
-        (wanted - next[kSpeedFactor]) * std::min(1.0, h * frequency / kSpeedPeriods);
+        (desired - next[kSpeedFactor]) * std::min(1.0, h * frequency / kSpeedPeriods);
   }
   return next[kSpeedFactor];
 }

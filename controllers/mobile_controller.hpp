@@ -33,7 +33,7 @@ struct MobileMeasurement {
       : q(Eigen::VectorXd::Zero(n)), q_velocity(Eigen::VectorXd::Zero(n)) {}
 };
 
-/// What a controller asks for in one step: set points of the position servos, and their planned
+/// What a controller asks for in one step: setpoints of the position servos, and their planned
 /// rates, with which the plugin compensates the servos' lag.
 struct MobileCommand {
   PlatformPose base;       ///< heading counted on from the measured one
@@ -49,21 +49,21 @@ struct MobileReport {
   /// Working: on its way; Finished: the tool is where the target is, within tolerance; NotReached:
   /// `reason` says why; InvalidTarget: not finite or no rotation.
   ControllerStatus status = ControllerStatus::Working;
-  MobileStatus reason = MobileStatus::Converged;  ///< of the last answer
+  MobileStatus reason = MobileStatus::Converged;  ///< of the last solution
   int iterations = 0;                             ///< of the inverse kinematics in this step
-  double tool_error = 0.0;   ///< distance of the measured tool from the target [m]
-  double angle_error = 0.0;  ///< angle of the measured tool from the target's attitude [rad]
+  double tip_error = 0.0;    ///< distance of the measured tool from the target [m]
+  double angle_error = 0.0;  ///< angle of the measured tool from the target's orientation [rad]
   int arrivals = 0;          ///< targets that the tool has come to rest at
   /// Largest errors after an arrival, from `settle_time` after it until the target moves away
   /// again, of all arrivals [m], [rad].
   double settled_error = 0.0, settled_angle_error = 0.0;
   double base_travel = 0.0;  ///< way of the platform so far [m]
-  int flips = 0;           ///< changes of the arm's plane from one side of the target to the other
-  int searches = 0;        ///< for poses and ways among obstacles, all steps together
-  double clearance = 0.0;  ///< of the commanded pose from obstacles [m]; 1 m or more: 1
+  int branch_switches = 0;  ///< changes of the arm's plane from one side of the target to the other
+  int searches = 0;         ///< for poses and ways among obstacles, all steps together
+  double clearance = 0.0;   ///< of the commanded pose from obstacles [m]; 1 m or more: 1
 };
 
-/// A controller of an arm on a mobile platform: measured state and target in, set points out, once
+/// A controller of an arm on a mobile platform: measured state and target in, setpoints out, once
 /// per step. Memory, purity and failures are as for `Controller`.
 class MobileController {
  public:

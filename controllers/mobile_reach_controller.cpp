@@ -17,7 +17,7 @@ constexpr double kPlanShare = 0.95;         // of the speed limits; the rest is 
 constexpr double kFollowDistance = 0.01;    // [m] a target that moves less in a step is followed
 constexpr double kFollowAngle = 0.05;       // [rad]
 constexpr double kFollowSpeed = 1.5;        // of the limits; a goal that is faster has no rate
-constexpr double kLongestFollow = 0.15;     // [s] an answer that is farther away has jumped
+constexpr double kLongestFollow = 0.15;     // [s] a solution that is farther away has jumped
 constexpr double kRateTime = 0.02;          // [s] over which the goal's rate is averaged
 constexpr double kGuardShare = 0.75;        // of the margins, kept while moving
 constexpr double kAtRest = 1e-9;            // of the speed limits
@@ -40,14 +40,14 @@ enum Slot : std::size_t {
   kSearching,  // for a way; its trees are at the end of the memory
   kInVain,     // a whole search has found nothing
   kTurns,      // of the way
-  kNextTurn,
+  kNextWaypoint,
   kArrived,
   kArrivals,
   kArrivalTime,
   kSettledError,
   kSettledAngle,
   kTravel,
-  kFlips,
+  kBranchSwitches,
   kSearches,
   kTarget,                     // that the mode is about; 12 numbers
   kGoalTarget = kTarget + 12,  // that the goal meets
@@ -95,11 +95,11 @@ std::span<const SettingInfo> MobileReachController::settings() {
   static constexpr SettingInfo kAll[] = {
       {"target", "", "target", "mocap body that the tool shall coincide with, its x axis along it"},
       {"tolerance", "m", "0.003", "tool error within which the target counts as reached"},
-      {"angle_tolerance", "rad", "0.0175", "the same of the attitude"},
+      {"angle_tolerance", "rad", "0.0175", "the same of the orientation"},
       {"platform_weight", "", "6",
        "following a target: what 1 m of the platform weighs against 1 rad of a joint"},
       {"speed", "", "1", "part of the robot's speed and acceleration limits that is used"},
-      {"gain", "1/s", "5", "of the integral of set point minus measured position; 0: none"},
+      {"gain", "1/s", "5", "of the integral of setpoint minus measured position; 0: none"},
       {"correction_limit", "rad", "0.05", "largest integral of each joint, of the platform in m"},
       {"settle_time", "s", "2", "after an arrival, before settled errors are recorded"},
       {"avoidance", "", "false", "keep away from the scene's obstacles"},
@@ -137,7 +137,7 @@ MobileReachController::MobileReachController(const MobileContext& context)
       rate_(configuration_size(robot_)) {}
 
 int MobileReachController::memory_size() const noexcept {
-  const auto parts = kTurn + static_cast<std::size_t>(way_.options().max_turns);
+  const auto parts = kTurn + static_cast<std::size_t>(way_.options().max_waypoints);
   return static_cast<int>(kVectors + parts * static_cast<std::size_t>(x_.size())) +
          way_.memory_size();
 }
@@ -167,14 +167,14 @@ void MobileReachController::adopt(const Isometry3d& X_WG, const MobileConfigurat
                      next[kGoalTarget + 2] != 0.0;  // first column of a rotation
   if (known && is_near(read_pose(next, kGoalTarget), X_WG) &&
       side(goal, X_WG) * side(part(next, kGoal), X_WG) < 0.0) {
-    next[kFlips] += 1.0;
+    next[kBranchSwitches] += 1.0;
   }
   part(next, kGoal) = goal;
   part(next, kGoalRate).setZero();
   next[kMode] = static_cast<double>(Mode::Going);
   next[kReason] = static_cast<double>(MobileStatus::Converged);
   next[kTurns] = turns;
-  next[kNextTurn] = 0.0;
+  next[kNextWaypoint] = 0.0;
   for (int i = 0; i < turns; ++i) part(next, kTurn + static_cast<std::size_t>(i)) = way_.turn(i);
   write_pose(X_WG, next, kTarget);
   write_pose(X_WG, next, kGoalTarget);
@@ -214,7 +214,7 @@ bool MobileReachController::follow(const Isometry3d& X_WG, std::span<double> nex
   return true;
 }
 
-/// A new target: FABRIK's answer if the way to it is free; otherwise a search begins, or it is
+/// A new target: FABRIK's solution if the way to it is free; otherwise a search begins, or it is
 /// refused.
 void MobileReachController::reach(const Isometry3d& X_WG, std::span<double> next,
                                   MobileReport& report) noexcept {
@@ -269,11 +269,11 @@ void MobileReachController::search(std::span<double> next, MobileReport& report)
       next[kSearching] = 1.0;
       next[kSearches] += 1.0;
     }
-    const MobileWay::Progress progress = way_.resume(*obstacles_, kChecks, trees);
-    if (progress == MobileWay::Progress::Searching) return;
+    const MobilePathPlanner::Progress progress = way_.resume(*obstacles_, kChecks, trees);
+    if (progress == MobilePathPlanner::Progress::Searching) return;
     next[kSearching] = 0.0;
-    if (progress == MobileWay::Progress::Found) {
-      adopt(X_WG, best, way_.turn_count(), next);
+    if (progress == MobilePathPlanner::Progress::Found) {
+      adopt(X_WG, best, way_.waypoint_count(), next);
       return;
     }
     next[kCostFloor] = next[kBestCost] + kCostStep;  // a goal that differs
@@ -314,7 +314,7 @@ void MobileReachController::move(std::span<double> next, bool hold) noexcept {
   x_ = plan;
   v_ = velocity;
   if (going) {
-    const auto turn = static_cast<std::size_t>(next[kNextTurn]);
+    const auto turn = static_cast<std::size_t>(next[kNextWaypoint]);
     const bool last = turn >= static_cast<std::size_t>(next[kTurns]);
     rate_ = part(next, kGoalRate);
     if (!last) rate_.setZero();
@@ -328,7 +328,7 @@ void MobileReachController::move(std::span<double> next, bool hold) noexcept {
       motion_.brake(x_, v_);
       if (motion_.speed_ratio(v_) <= kAtRest) begin_search(read_pose(next, kTarget), next);
     } else if (!last && (x_ - part(next, kTurn + turn)).cwiseAbs().maxCoeff() <= kThere) {
-      next[kNextTurn] += 1.0;
+      next[kNextWaypoint] += 1.0;
     }
   } else {
     motion_.brake(x_, v_);
@@ -338,7 +338,7 @@ void MobileReachController::move(std::span<double> next, bool hold) noexcept {
   velocity = v_;
 }
 
-/// Set points: the plan, and what integrates the servos' error away.
+/// Setpoints: the plan, and what integrates the servos' error away.
 void MobileReachController::correct(const MobileMeasurement& measurement,
                                     std::span<const double> memory, std::span<double> next,
                                     MobileCommand& command) noexcept {
@@ -352,10 +352,10 @@ void MobileReachController::correct(const MobileMeasurement& measurement,
     const double fastest = kShare * motion_.speed()[k] * (k < 2 ? std::sqrt(0.5) : 1.0);
     const double change = kShare * motion_.acceleration()[k] * h_ * (k < 2 ? std::sqrt(0.5) : 1.0);
     const double error = memory[kStarted] == 0.0 ? 0.0 : planned[k] - x_[k];
-    double wanted = std::clamp(gain_ * error, -fastest, fastest);
-    if (std::abs(correction[k] + h_ * wanted) > correction_limit_ && wanted * correction[k] > 0.0)
-      wanted = 0.0;
-    rate[k] += std::clamp(wanted - rate[k], -change, change);
+    double desired = std::clamp(gain_ * error, -fastest, fastest);
+    if (std::abs(correction[k] + h_ * desired) > correction_limit_ && desired * correction[k] > 0.0)
+      desired = 0.0;
+    rate[k] += std::clamp(desired - rate[k], -change, change);
     correction[k] += h_ * rate[k];
   }
   x_ = plan + correction;
@@ -376,7 +376,7 @@ void MobileReachController::judge(const MobileMeasurement& measurement, std::spa
   const Isometry3d known = pose_in(next, kGoalTarget).allFinite() ? read_pose(next, kGoalTarget)
                                                                   : Isometry3d::Identity();
   const bool at_goal = mode == Mode::Going && known.affine() == measurement.X_WG.affine() &&
-                       next[kNextTurn] >= next[kTurns] &&
+                       next[kNextWaypoint] >= next[kTurns] &&
                        (part(next, kGoal) - part(next, kPlan)).cwiseAbs().maxCoeff() <= kThere &&
                        motion_.speed_ratio(part(next, kVelocity)) <= kAtRest;
   if (at_goal && next[kArrived] == 0.0) {
@@ -387,19 +387,19 @@ void MobileReachController::judge(const MobileMeasurement& measurement, std::spa
     next[kArrived] = 0.0;
   }
   if (next[kArrived] != 0.0 && measurement.time >= next[kArrivalTime] + settle_time_) {
-    next[kSettledError] = std::max(next[kSettledError], report.tool_error);
+    next[kSettledError] = std::max(next[kSettledError], report.tip_error);
     next[kSettledAngle] = std::max(next[kSettledAngle], report.angle_error);
   }
   if (mode == Mode::Refused || (mode == Mode::Searching && next[kInVain] != 0.0)) {
     report.status = ControllerStatus::NotReached;
-  } else if (at_goal && report.tool_error <= tolerance_ && report.angle_error <= angle_tolerance_) {
+  } else if (at_goal && report.tip_error <= tolerance_ && report.angle_error <= angle_tolerance_) {
     report.status = ControllerStatus::Finished;
   }
   report.arrivals = static_cast<int>(next[kArrivals]);
   report.settled_error = next[kSettledError];
   report.settled_angle_error = next[kSettledAngle];
   report.base_travel = next[kTravel];
-  report.flips = static_cast<int>(next[kFlips]);
+  report.branch_switches = static_cast<int>(next[kBranchSwitches]);
   report.searches = static_cast<int>(next[kSearches]);
 }
 
@@ -422,7 +422,7 @@ void MobileReachController::update(const MobileMeasurement& measurement,
   const bool valid = measurement.has_target && is_pose(measurement.X_WG);
   if (valid) {
     const Isometry3d& X_WG = measurement.X_WG;
-    report.tool_error = (X_WG.translation() - measurement.X_WE.translation()).norm();
+    report.tip_error = (X_WG.translation() - measurement.X_WE.translation()).norm();
     report.angle_error = rotation_angle(measurement.X_WE.linear(), X_WG.linear());
     Map rate = part(next, kGoalRate);  // a running mean; `follow` adds what is new
     rate *= kRateTime / (h_ + kRateTime);

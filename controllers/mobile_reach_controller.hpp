@@ -4,27 +4,29 @@
 #include <vector>
 
 #include "controllers/mobile_controller.hpp"
-#include "controllers/paced_motion.hpp"
+#include "controllers/trajectory_generator.hpp"
 #include "tendril/mobile/mobile_fabrik_solver.hpp"
+#include "tendril/mobile/mobile_path_planner.hpp"
 #include "tendril/mobile/mobile_postures.hpp"
 #include "tendril/mobile/mobile_tracker.hpp"
-#include "tendril/mobile/mobile_way.hpp"
 
 namespace tendril {
 
-/// The tool of an arm on a mobile platform follows a target body, with position and full attitude.
+/// The tool of an arm on a mobile platform follows a target body, with position and full
+/// orientation.
 ///
-/// 1. A target that moves little is followed from the last answer by MobileTracker: no jump of
+/// 1. A target that moves little is followed from the last solution by MobileTracker: no jump of
 ///    elbow or plane.
 /// 2. For a new one MobileFabrikSolver is asked, first with the platform where it stands, then with
-///    its help. The answer is taken when the robot is free there (of obstacles, the floor and its
+///    its help. The solution is taken when the robot is free there (of obstacles, the floor and its
 ///    own platform) and on the straight way to it.
-/// 3. Otherwise the robot brakes, the cheapest free answer among all planes, elbows, distances and
+/// 3. Otherwise the robot brakes, the cheapest free solution among all planes, elbows, distances
+/// and
 ///    headings of the platform is looked for, some of them in each step, and a way to it by
-///    MobileWay. Where there is no way, the next cheapest answer is tried.
+///    MobilePathPlanner. Where there is no way, the next cheapest solution is tried.
 /// 4. Platform and arm go there, paced together under their speed limits. A step that could not
 ///    brake before a collision is not made.
-/// 5. What the servos leave of the set points' error is integrated away.
+/// 5. What the servos leave of the setpoints' error is integrated away.
 ///
 /// A target that is refused, or that is not finite, makes the robot brake and hold; the reason is
 /// reported. Nothing but the constructor allocates or throws; the work of a step is bounded.
@@ -49,7 +51,7 @@ class MobileReachController final : public MobileController {
     kVelocity,  // of the plan
     kGoal,
     kGoalRate,
-    kCorrection,  // added to the plan for the set points
+    kCorrection,  // added to the plan for the setpoints
     kCorrectionRate,
     kBest,  // of the search for a goal
     kTurn   // the turns of the way follow one another
@@ -81,8 +83,8 @@ class MobileReachController final : public MobileController {
   MobileFabrikSolver solver_;
   MobileTracker tracker_;
   MobilePostures postures_;
-  MobileWay way_;
-  PacedMotion motion_;
+  MobilePathPlanner way_;
+  TrajectoryGenerator motion_;
   Eigen::VectorXd x_, v_, stop_, rate_;   // scratch
   const Obstacles* obstacles_ = nullptr;  // of the running update
 };

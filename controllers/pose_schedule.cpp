@@ -7,7 +7,7 @@
 
 namespace tendril {
 
-SmoothShare smooth_share(double t) noexcept {
+SmoothStep smooth_step(double t) noexcept {
   if (t <= 0.0) return {0.0, 0.0};
   if (t >= 1.0) return {1.0, 0.0};
   return {t * t * t * (10.0 + t * (-15.0 + 6.0 * t)), 30.0 * t * t * (1.0 - t) * (1.0 - t)};
@@ -55,11 +55,11 @@ PoseSchedule::Sample PoseSchedule::at(double time, Eigen::Ref<Eigen::VectorXd> q
   const std::size_t i =
       next == steps_.begin() ? 0 : static_cast<std::size_t>(next - steps_.begin()) - 1;
   const Step& step = steps_[i];
-  SmoothShare smooth{0.0, 0.0};
+  SmoothStep smooth{0.0, 0.0};
   double frequency = 0.0;  // [1/s]
   if (step.duration > 0.0) {
     frequency = 1.0 / step.duration;
-    smooth = smooth_share((time - step.begin) * frequency);
+    smooth = smooth_step((time - step.begin) * frequency);
   } else if (time >= step.begin) {
     smooth.share = 1.0;
   }

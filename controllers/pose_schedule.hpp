@@ -3,7 +3,7 @@
 #include <Eigen/Core>
 #include <vector>
 
-#include "tendril/planning/pose_path.hpp"
+#include "tendril/avoidance/pose_path.hpp"
 
 namespace tendril {
 
@@ -53,10 +53,10 @@ class PoseSchedule {
 };
 
 /// The share of a step that is done at part t of its time, and its first derivative.
-struct SmoothShare {
+struct SmoothStep {
   double share, rate;
 };
-[[nodiscard]] SmoothShare smooth_share(double t) noexcept;
+[[nodiscard]] SmoothStep smooth_step(double t) noexcept;
 
 /// Its largest rate.
 inline constexpr double kSmoothPeakRate = 1.875;

@@ -60,7 +60,8 @@ std::optional<AnySolver> make_searcher(const ContinuumRobot& robot, const Settin
   return default_solver(robot, solver_options(settings), kSearchIterations, kSearchRestarts);
 }
 
-std::optional<ObstacleLead> make_lead(const ControllerContext& context, double rate_limit) {
+std::optional<ReactivePlanner> make_reactive_planner(const ControllerContext& context,
+                                                     double rate_limit) {
   const Settings& settings = context.settings;
   const double margin = settings.number("obstacle_margin", 0.002, {.low = 0.0, .high = 1.0});
   if (!settings.boolean("avoidance", false)) return std::nullopt;
@@ -68,15 +69,15 @@ std::optional<ObstacleLead> make_lead(const ControllerContext& context, double r
     throw ModelError(std::string("solver = ") + name + ": must be " + solver_infos().front().name +
                      " with avoidance");
   const SolverOptions options = solver_options(settings);
-  return ObstacleLead(context.robot, context.obstacles ? *context.obstacles : Obstacles(),
-                      context.obstacles ? context.moving_obstacles : 0,
-                      {.position_tolerance = options.position_tolerance,
-                       .angle_tolerance = options.angle_tolerance,
-                       .max_iterations = options.max_iterations,
-                       .body_radius = context.body_radius,
-                       .margin = margin,
-                       .rate_limit = rate_limit,
-                       .timestep = context.timestep});
+  return ReactivePlanner(context.robot, context.obstacles ? *context.obstacles : Obstacles(),
+                         context.obstacles ? context.moving_obstacles : 0,
+                         {.position_tolerance = options.position_tolerance,
+                          .angle_tolerance = options.angle_tolerance,
+                          .max_iterations = options.max_iterations,
+                          .body_radius = context.body_radius,
+                          .margin = margin,
+                          .rate_limit = rate_limit,
+                          .timestep = context.timestep});
 }
 
 TipIntegralOptions with_direction(TipIntegralOptions options, TipTask task) {
@@ -125,12 +126,12 @@ ReachController::ReachController(const ControllerContext& context)
                                           {.low = 0.0, .high = 1000.0, .open_low = true})),
       tracker_(make_tracker(context.robot, context.settings)),
       searcher_(make_searcher(context.robot, context.settings)),
-      avoiding_(make_lead(context, rate_limit_)),
+      avoiding_(make_reactive_planner(context, rate_limit_)),
       integral_(context.robot,
                 with_direction(read_tip_integral(context.settings, context.timestep), task_),
                 context.timestep),
       states_(static_cast<std::size_t>(context.robot.section_count())),
-      q_answer_(context.robot.coordinate_count()) {}
+      q_solution_(context.robot.coordinate_count()) {}
 
 int ReachController::plan_memory_size() const noexcept {
   if (avoiding_) return avoiding_->memory_size();
@@ -148,9 +149,9 @@ void ReachController::reset(std::span<double> memory) const noexcept {
     avoiding_->reset(memory.first(plan));
     return;
   }
-  const auto answer = static_cast<std::size_t>(3 * robot().section_count());
+  const auto solution = static_cast<std::size_t>(3 * robot().section_count());
   store_states(robot().straight(), memory);
-  Eigen::Map<Eigen::VectorXd> q(memory.data() + answer, robot().coordinate_count());
+  Eigen::Map<Eigen::VectorXd> q(memory.data() + solution, robot().coordinate_count());
   to_coordinates(robot(), robot().straight(), q);
   const auto failed = memory.subspan(plan - kFailedSize, kFailedSize);
   std::fill(failed.begin(), failed.end(), 0.0);
@@ -188,26 +189,26 @@ ReachController::Plan ReachController::lead(const TipTarget& target,
                                             std::span<double> next_memory) noexcept {
   const auto plan = static_cast<std::size_t>(plan_memory_size());
   if (avoiding_) {
-    const ObstacleLead::Step step = avoiding_->step(
+    const ReactivePlanner::Step step = avoiding_->step(
         target, measurement.base, measurement.obstacles ? *measurement.obstacles : kNone,
         memory.first(plan), next_memory.first(plan));
     return {step.reached, !step.there, step.iterations, step.scale};
   }
-  // 1. Inverse kinematics from the last answer.
-  const auto answer = static_cast<std::size_t>(3 * robot().section_count());
+  // 1. Inverse kinematics from the last solution.
+  const auto solution = static_cast<std::size_t>(3 * robot().section_count());
   const Eigen::Map<const Eigen::VectorXd> q_last = plan_in(memory);
-  Eigen::Map<Eigen::VectorXd> q_next(next_memory.data() + answer, robot().coordinate_count());
+  Eigen::Map<Eigen::VectorXd> q_next(next_memory.data() + solution, robot().coordinate_count());
   load_states(memory, states_);
   const IkResult ik =
       inverse_kinematics(target, measurement.base, memory.subspan(plan - kFailedSize, kFailedSize),
                          next_memory.subspan(plan - kFailedSize, kFailedSize));
   store_states(ik.states, next_memory);
-  to_coordinates(robot(), ik.states, q_answer_);
+  to_coordinates(robot(), ik.states, q_solution_);
 
   // 2. Lead the commands there: the whole step is scaled, no section alone.
-  const double change = largest_change(robot(), q_answer_, q_last, TipIntegral::kLengthScale);
+  const double change = largest_change(robot(), q_solution_, q_last, TipIntegral::kLengthScale);
   const double scale = std::min(1.0, rate_limit_ * measurement.timestep / std::max(change, 1e-12));
-  q_next = q_last + scale * (q_answer_ - q_last);
+  q_next = q_last + scale * (q_solution_ - q_last);
   return {ik.converged(), scale < 1.0, ik.iterations, scale};
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "controllers/controller.hpp"
-#include "controllers/obstacle_lead.hpp"
+#include "controllers/reactive_planner.hpp"
 #include "controllers/tip_integral.hpp"
 #include "tendril/ik/any_solver.hpp"
 
@@ -15,16 +15,16 @@ namespace tendril {
 /// led there with a bounded rate (all of them scaled by the same factor, so that the arm stays on
 /// the straight line between two poses), and corrected on the measured tip.
 ///
-/// The default solver descends from the last answer and so stays near it. Where that comes to rest
-/// short of the target, poses elsewhere are tried, once for every millimetre that the target moves;
-/// the arm changes over only to one that meets the target.
+/// The default solver descends from the last solution and so stays near it. Where that comes to
+/// rest short of the target, poses elsewhere are tried, once for every millimetre that the target
+/// moves; the arm changes over only to one that meets the target.
 ///
-/// With `avoidance` the plan is made by ObstacleLead instead, among the obstacles of the
+/// With `avoidance` the plan is made by ReactivePlanner instead, among the obstacles of the
 /// measurement.
 ///
-/// Memory: with avoidance the lead's, otherwise IK answer (theta, phi, extension of each section),
-/// section commands q, the target for which nothing better was found (flag, x, y, z); then the tip
-/// integral's memory.
+/// Memory: with avoidance the lead's, otherwise IK solution (theta, phi, extension of each
+/// section), section commands q, the target for which nothing better was found (flag, x, y, z);
+/// then the tip integral's memory.
 class ReachController final : public Controller {
  public:
   [[nodiscard]] static std::span<const SettingInfo> settings();
@@ -41,8 +41,8 @@ class ReachController final : public Controller {
  private:
   [[nodiscard]] const ContinuumRobot& robot() const noexcept { return tracker_.robot(); }
   struct Plan {
-    bool reached;     // the target, by the answer of the inverse kinematics
-    bool on_its_way;  // the plan is not yet at the answer
+    bool reached;     // the target, by the solution of the inverse kinematics
+    bool on_its_way;  // the plan is not yet at the solution
     int iterations;
     double scale;  // part of the way that this step goes
   };
@@ -61,10 +61,10 @@ class ReachController final : public Controller {
   double rate_limit_;
   AnySolver tracker_;
   std::optional<AnySolver> searcher_;  // of the default solver: tracker_ does not look elsewhere
-  std::optional<ObstacleLead> avoiding_;
+  std::optional<ReactivePlanner> avoiding_;
   TipIntegral integral_;
   std::vector<SectionState> states_;  // scratch
-  Eigen::VectorXd q_answer_;          // scratch
+  Eigen::VectorXd q_solution_;        // scratch
 };
 
 }  // namespace tendril

@@ -27,14 +27,14 @@ struct SnakeMeasurement {
   explicit SnakeMeasurement(int n) : q(Eigen::VectorXd::Zero(n)) {}
 };
 
-/// What a controller asks for in one step: set points of the position servos. The plugin adds what
+/// What a controller asks for in one step: setpoints of the position servos. The plugin adds what
 /// the servos need for the rates and the weight.
 struct SnakeCommand {
   Eigen::VectorXd q;            ///< n [rad]; the servos keep them inside the joint limits
   Eigen::VectorXd q_rate;       ///< n: their planned rates [rad/s]; 0: no lead
   double feed = 0.0;            ///< of the carriage [m]
   double feed_rate = 0.0;       ///< [m/s]
-  double gravity_factor = 0.0;  ///< part of the weight of the links that set points carry
+  double gravity_factor = 0.0;  ///< part of the weight of the links that setpoints carry
 
   explicit SnakeCommand(int n) : q(Eigen::VectorXd::Zero(n)), q_rate(Eigen::VectorXd::Zero(n)) {}
 };

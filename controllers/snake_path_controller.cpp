@@ -8,7 +8,7 @@
 #include <string>
 
 #include "tendril/model_error.hpp"
-#include "tendril/planning/path.hpp"
+#include "tendril/path/path.hpp"
 #include "tendril/snake/curve_check.hpp"
 
 namespace tendril {
@@ -30,13 +30,13 @@ constexpr double kTrailPart = 0.9;
 constexpr double kTurnPart = 0.45;
 constexpr int kTargetsPerPeriod = 16;  // that are laid at most
 
-// Memory layout: these, then the joint angles of the start, of the last set point and of the next,
+// Memory layout: these, then the joint angles of the start, of the last setpoint and of the next,
 // then where the even joints lie on the path, then the path.
 enum Slot : std::size_t {
   kStarted,
   kStartTime,
   kStep,      // of the period
-  kFeed,      // of the last set point
+  kFeed,      // of the last setpoint
   kNextFeed,  // of the next
   kFeedEnd,
   kSpeed,  // planned
@@ -122,10 +122,10 @@ std::span<const SettingInfo> SnakePathController::settings() {
        "path: at its end the snake goes back along it to where it began; not with a target"},
       {"joints", "", "all",
        "path: all: all joints as near to it as they come; even: every second one exactly on it"},
-      {"period", "s", "0.02", "path: between two set points; straight lines join them"},
+      {"period", "s", "0.02", "path: between two setpoints; straight lines join them"},
       {"start_delay", "s", "1", "path: the body comes to lie on the path before it is fed"},
       {"gravity_factor", "", "1",
-       "path: part of the links' weight that the set points carry, 0.9: a model that is 10 % off"},
+       "path: part of the links' weight that the setpoints carry, 0.9: a model that is 10 % off"},
       {"jam_path_error", "m", "0.05",
        "path: distance of a joint from the path at which the feed stops for good"},
   };
@@ -319,8 +319,8 @@ void SnakePathController::begin(const SnakeMeasurement& measurement,
 void SnakePathController::lay(const SnakeMeasurement& measurement,
                               std::span<double> next) const noexcept {
   GrowingPath path(path_memory(next), growing_);
-  const double wanted = parameters(next).back() + look_ahead_;
-  while (path.view().end() < wanted && next[kWaypoint] < static_cast<double>(waypoints_.size())) {
+  const double desired = parameters(next).back() + look_ahead_;
+  while (path.view().end() < desired && next[kWaypoint] < static_cast<double>(waypoints_.size())) {
     const Vector3d& point = waypoints_[static_cast<std::size_t>(next[kWaypoint])];
     if (!path.append(point).ok()) return;  // cannot be: all have been laid before
     next[kWaypoint] += 1.0;
@@ -377,9 +377,9 @@ void SnakePathController::follow_target(const SnakeMeasurement& measurement,
       return tell(ControllerStatus::PathTooTight);
     // From turn to turn the direction changes no more than from straight on to the sharpest turn;
     // behind a complete piece it goes straight on.
-    Vector3d wanted = way / distance - along;
-    if (wanted.norm() > largest_turn) wanted *= largest_turn / wanted.norm();
-    Vector3d change = wanted - turn;
+    Vector3d desired = way / distance - along;
+    if (desired.norm() > largest_turn) desired *= largest_turn / desired.norm();
+    Vector3d change = desired - turn;
     if (change.norm() > largest_turn) change *= largest_turn / change.norm();
     const Vector3d next_turn = path.pending() ? Vector3d(turn + change) : Vector3d::Zero();
     const Vector3d direction = (along + next_turn).normalized();
@@ -393,7 +393,7 @@ void SnakePathController::follow_target(const SnakeMeasurement& measurement,
   }
 }
 
-/// The next set point: feed and joints, as far as speed, acceleration and joint rates allow.
+/// The next setpoint: feed and joints, as far as speed, acceleration and joint rates allow.
 void SnakePathController::move(std::span<double> next, double dt) const noexcept {
   const PathView path(path_memory(next));
   const double feed_left = next[kFeedEnd] - next[kNextFeed];
@@ -412,9 +412,9 @@ void SnakePathController::move(std::span<double> next, double dt) const noexcept
   }
   const double speed = std::min({speed_, next[kSpeed] + acceleration_ * dt,
                                  std::sqrt(2.0 * acceleration_ * to_go), 0.5 * to_go / dt});
-  const double wanted = next[kFeed] + (is_back ? -speed : speed) * dt;
+  const double desired = next[kFeed] + (is_back ? -speed : speed) * dt;
   const FollowStep step = follow_path(
-      chain_, path, MarchDirection::BaseToHead, Matrix3d::Identity(), next[kFeed], wanted,
+      chain_, path, MarchDirection::BaseToHead, Matrix3d::Identity(), next[kFeed], desired,
       rate_limit_ * dt, angles(next, kFrom), {angles(next, kTo), parameters(next)}, march_);
   next[kNextFeed] = step.s;
   next[kSpeed] = std::abs(step.s - next[kFeed]) / dt;
@@ -470,7 +470,7 @@ void SnakePathController::update(const SnakeMeasurement& measurement,
   if (next[kStep] == 0.0) plan(measurement, next);
   next[kStep] += 1.0;
 
-  // Between the last set point and the next; at first from where the body was.
+  // Between the last setpoint and the next; at first from where the body was.
   const double share = next[kStep] / steps_, dt = steps_ * measurement.timestep;
   const double since = measurement.time - next[kStartTime];
   const double fade = since < start_delay_ ? smooth(since / start_delay_) : 1.0;

@@ -24,7 +24,7 @@ namespace tendril {
 /// A target that the path cannot go on to (behind the head, or the path too tight) is not taken in:
 /// the status says so, the body goes on to the end of the path that it has, and waits.
 ///
-/// Memory: feed, speed, progress of the plan, the angles of three set points, the path.
+/// Memory: feed, speed, progress of the plan, the angles of three setpoints, the path.
 /// Source: [Torus], fed manipulator; docs/derivations-snake.md, "March from the base", "Growing
 /// path". Held by: snake_path_controller_test, scenes/snake_path, scenes/snake_inspect.
 class SnakePathController final : public SnakeController {

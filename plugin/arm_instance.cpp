@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "tendril/kinematics/forward_kinematics.hpp"
-#include "tendril/mjcf/continuum_model.hpp"
-#include "tendril/mjcf/robot_file.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/robot_file/continuum_model.hpp"
+#include "tendril/robot_file/robot_file.hpp"
 
 namespace tendril {
 namespace {
@@ -40,7 +40,7 @@ ControllerContext controller_context(const RobotDescription& description,
                                      const std::optional<SceneObstacles>& obstacles) {
   ControllerContext context{robot, settings, timestep, feed_force_limit};
   context.guide_length = description.base_physics.guide_length;
-  context.guide_play = description.base_physics.guide_play;
+  context.guide_clearance = description.base_physics.guide_clearance;
   context.bending_stiffness = description.physics.back().bending_stiffness;
   context.body_radius = largest_radius(description);
   if (obstacles) {
@@ -149,10 +149,10 @@ void ArmInstance::bind_section(const mjModel* m, const RobotDescription& descrip
   const Section& section = robot_->section(i);
   const int links = description.physics[static_cast<std::size_t>(i)].links;
   const LinkLayout layout = link_layout(section, links);
-  coordinates_.push_back(bind_coordinate(m, i + 1, links, 'y', layout.bend_share, 1.0));  // u
+  coordinates_.push_back(bind_coordinate(m, i + 1, links, 'y', layout.bend_fraction, 1.0));  // u
   coordinates_.push_back(description.planar
                              ? Coordinate{}  // v: a planar arm has no joints for it
-                             : bind_coordinate(m, i + 1, links, 'x', layout.bend_share, -1.0));
+                             : bind_coordinate(m, i + 1, links, 'x', layout.bend_fraction, -1.0));
   if (section.is_extensible()) {
     Coordinate extension = bind_coordinate(m, i + 1, links, 'z', layout.length, 1.0);
     extension.offset = section.variable_length() / 2;
@@ -372,16 +372,16 @@ ArmInstance::ServoGains ArmInstance::gains(const mjModel* m, int actuator,
   return {gain, (joint_damping - m->actuator_biasprm[actuator * mjNBIAS + 2]) / gain};
 }
 
-double ArmInstance::unsaturated(const mjModel* m, int actuator, double wanted, double position,
+double ArmInstance::unsaturated(const mjModel* m, int actuator, double desired, double position,
                                 double velocity) noexcept {
   constexpr double kPartOfLimit = 0.98;
-  if (!m->actuator_forcelimited[actuator]) return wanted;
+  if (!m->actuator_forcelimited[actuator]) return desired;
   const double gain = m->actuator_gainprm[actuator * mjNGAIN];
   const mjtNum* bias = m->actuator_biasprm + actuator * mjNBIAS;
   const double passive = bias[1] * position + bias[2] * velocity;
   const double low = (kPartOfLimit * m->actuator_forcerange[2 * actuator] - passive) / gain;
   const double high = (kPartOfLimit * m->actuator_forcerange[2 * actuator + 1] - passive) / gain;
-  return std::clamp(wanted, low, high);
+  return std::clamp(desired, low, high);
 }
 
 void ArmInstance::write_controls(const mjModel* m, mjData* d) noexcept {
@@ -391,7 +391,7 @@ void ArmInstance::write_controls(const mjModel* m, mjData* d) noexcept {
   const double lead = velocity_feed_forward_ ? 1.0 : 0.0;
   for (int k = 0; k < static_cast<int>(coordinates_.size()); ++k) {
     const Coordinate& coordinate = coordinates_[static_cast<std::size_t>(k)];
-    const double wanted = command_.q[k] - coordinate.offset;
+    const double desired = command_.q[k] - coordinate.offset;
     if (coordinate.actuator >= 0) {
       double compliance = 0.0, position = 0.0, velocity = 0.0;
       for (const LinkJoint& link : coordinate.joints) {
@@ -402,7 +402,7 @@ void ArmInstance::write_controls(const mjModel* m, mjData* d) noexcept {
       const int tendon = m->actuator_trnid[2 * coordinate.actuator];
       const ServoGains servo =
           gains(m, coordinate.actuator, 1.0 / compliance + m->tendon_damping[tendon]);
-      const double setpoint = coordinate.sign * (wanted + lead * servo.lag * command_.q_rate[k]) -
+      const double setpoint = coordinate.sign * (desired + lead * servo.lag * command_.q_rate[k]) -
                               load_[k] / servo.gain;
       set(coordinate.actuator, unsaturated(m, coordinate.actuator, setpoint, position, velocity));
     } else {
@@ -410,9 +410,9 @@ void ArmInstance::write_controls(const mjModel* m, mjData* d) noexcept {
         const ServoGains servo = gains(m, link.actuator, m->dof_damping[link.dof]);
         const double part =
             guide_exposure(guide_length_, measurement_.base.feed, link.start, link.length).part;
-        const double setpoint =
-            coordinate.sign * part * link.share * (wanted + lead * servo.lag * command_.q_rate[k]) -
-            joint_gravity_[static_cast<std::size_t>(link.joint)] / servo.gain;
+        const double setpoint = coordinate.sign * part * link.share *
+                                    (desired + lead * servo.lag * command_.q_rate[k]) -
+                                joint_gravity_[static_cast<std::size_t>(link.joint)] / servo.gain;
         set(link.actuator,
             unsaturated(m, link.actuator, setpoint, d->qpos[link.qpos], d->qvel[link.dof]));
       }

@@ -14,7 +14,7 @@
 #include "plugin/controller_plugin.hpp"
 #include "plugin/plugin_instance.hpp"
 #include "plugin/scene_obstacles.hpp"
-#include "tendril/mjcf/robot_file.hpp"
+#include "tendril/robot_file/robot_file.hpp"
 
 namespace tendril {
 
@@ -96,10 +96,10 @@ class ArmInstance final : public PluginInstance {
   void bind_contacts(const mjModel* m);
   [[nodiscard]] BaseJoint bind_base(const mjModel* m, const char* name) const;
   [[nodiscard]] int require(const mjModel* m, mjtObj type, const std::string& name) const;
-  /// The setpoint nearest to `wanted` for which the servo stays inside its force range at the
+  /// The setpoint nearest to `desired` for which the servo stays inside its force range at the
   /// measured joint position and velocity. A saturated servo is integrated without its own damping
   /// and then swings from limit to limit.
-  [[nodiscard]] static double unsaturated(const mjModel* m, int actuator, double wanted,
+  [[nodiscard]] static double unsaturated(const mjModel* m, int actuator, double desired,
                                           double position, double velocity) noexcept;
   [[nodiscard]] static ServoGains gains(const mjModel* m, int actuator,
                                         double joint_damping) noexcept;

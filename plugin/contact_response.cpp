@@ -43,7 +43,7 @@ ContactResponse::ContactResponse(const mjModel* m, std::vector<DrivenJoint> join
   normals_ = scaled_ = Eigen::MatrixXd::Zero(size, rows);
   small_ = Eigen::MatrixXd::Zero(rows, rows);
   rhs_ = Eigen::MatrixXd::Zero(rows, coordinate_count + 1);
-  answer_ = Eigen::MatrixXd::Zero(size, coordinate_count + 1);
+  solution_ = Eigen::MatrixXd::Zero(size, coordinate_count + 1);
   compliance_ = feed_part_ = Eigen::VectorXd::Zero(rows);
   order_.reserve(kMaxMeasuredContacts + 1);
 }
@@ -114,16 +114,16 @@ void ContactResponse::measure(const mjModel* m, const mjData* d, int tip_site,
   find_contacts(m, d, out);
 
   // dq without rows, then what the rows take back: Sherman, Morrison, Woodbury.
-  const Eigen::Index n = answer_.cols() - 1;
-  answer_.setZero();
+  const Eigen::Index n = solution_.cols() - 1;
+  solution_.setZero();
   const auto joint_count = static_cast<Eigen::Index>(joints_.size());
   for (Eigen::Index i = 0; i < joint_count; ++i) {
     const DrivenJoint& joint = joints_[static_cast<std::size_t>(i)];
     const Exposure out_of_guide =
         guide_exposure(guide_length_, out.base.feed, joint.start, joint.length);
     const double force_rate = joint.gain * command[static_cast<std::size_t>(joint.coordinate)];
-    answer_(i, joint.coordinate) = out_of_guide.part * joint.gain / joint.stiffness;
-    answer_(i, n) = out_of_guide.rate * force_rate / joint.stiffness;
+    solution_(i, joint.coordinate) = out_of_guide.part * joint.gain / joint.stiffness;
+    solution_(i, n) = out_of_guide.rate * force_rate / joint.stiffness;
     scaled_.row(i).head(rows_) = normals_.row(i).head(rows_) / joint.stiffness;
   }
   if (rows_ > 0) {
@@ -131,13 +131,13 @@ void ContactResponse::measure(const mjModel* m, const mjData* d, int tip_site,
     auto rhs = rhs_.topRows(rows_);
     small.noalias() = normals_.leftCols(rows_).transpose() * scaled_.leftCols(rows_);
     small.diagonal() += compliance_.head(rows_);
-    rhs.noalias() = normals_.leftCols(rows_).transpose() * answer_;
+    rhs.noalias() = normals_.leftCols(rows_).transpose() * solution_;
     rhs.col(n) += feed_part_.head(rows_);
     // In place: LLT of a block of memory that is there already.
     Eigen::Ref<Eigen::MatrixXd> block(small);
     Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> factor(block);
     factor.solveInPlace(rhs);
-    answer_.noalias() -= scaled_.leftCols(rows_) * rhs;
+    solution_.noalias() -= scaled_.leftCols(rows_) * rhs;
   }
 
   const ConstMatrix3 R_WB(d->xmat + 9 * base_body_);
@@ -154,7 +154,7 @@ void ContactResponse::measure(const mjModel* m, const mjData* d, int tip_site,
       const ConstVector3 anchor(d->xanchor + 3 * joint.joint);
       rate << R_WB.transpose() * axis.cross(p_WE - anchor), R_WB.transpose() * axis;
     }
-    out.tip_response.noalias() += rate * answer_.row(i);
+    out.tip_response.noalias() += rate * solution_.row(i);
   }
   if (feed_joint_ >= 0) {
     out.tip_response.col(n).head<3>().noalias() +=

@@ -40,7 +40,7 @@ struct DrivenTendon {
   double servo_gain = 0.0;  ///< kp, without the joints' own stiffness
 };
 
-/// Contacts of one arm, and how its tip answers to commands while they last.
+/// Contacts of one arm, and how its tip responds to commands while they last.
 ///
 ///     (K + N C N^T) dq = G dc - C N n_h dh,     d(tip) = J dq + J_h dh
 ///
@@ -74,7 +74,7 @@ class ContactResponse {
   int rows_ = 0;
   Eigen::MatrixXd normals_, scaled_;  // joints x rows: N and K^-1 N
   Eigen::MatrixXd small_, rhs_;       // rows x rows and rows x (n + 1), of the Woodbury formula
-  Eigen::MatrixXd answer_;            // joints x (n + 1): dq
+  Eigen::MatrixXd solution_;          // joints x (n + 1): dq
   Eigen::VectorXd compliance_, feed_part_;
 };
 

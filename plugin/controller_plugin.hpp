@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "controllers/carry_controller.hpp"
+#include "controllers/base_placement_controller.hpp"
 #include "controllers/controller.hpp"
 #include "controllers/mobile_controller.hpp"
 #include "controllers/snake_controller.hpp"
@@ -33,7 +33,7 @@ struct MobileControllerKind {
   /// For an arm of joints; null: such robots are refused.
   std::unique_ptr<MobileController> (*make)(const MobileContext& context);
   /// For a platform that carries a continuum arm, which has a controller of its own; null as above.
-  std::unique_ptr<MobileController> (*carry)(const CarryContext& context) = nullptr;
+  std::unique_ptr<MobileController> (*carry)(const BasePlacementContext& context) = nullptr;
 };
 
 /// Registers a controller kind as a MuJoCo plugin; call it from `mjPLUGIN_LIB_INIT`. `kind` must

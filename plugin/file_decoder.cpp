@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "tendril/mjcf/model_file.hpp"
+#include "tendril/robot_file/model_file.hpp"
 
 namespace tendril {
 namespace {

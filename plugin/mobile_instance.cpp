@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "tendril/mjcf/continuum_model.hpp"
-#include "tendril/mjcf/mobile_model.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/robot_file/continuum_model.hpp"
+#include "tendril/robot_file/mobile_model.hpp"
 
 namespace tendril {
 namespace {
@@ -63,7 +63,8 @@ std::unique_ptr<MobileController> make_controller(const MobileControllerKind& ki
                                                   const std::optional<SceneObstacles>& obstacles) {
   if (description.mounted) {
     if (kind.carry == nullptr)
-      throw ModelError("robot: its arm is a continuum arm: use a controller such as tendril.carry");
+      throw ModelError(
+          "robot: its arm is a continuum arm: use a controller such as tendril.base_placement");
     const MobileContinuum robot = description.continuum();
     return kind.carry({.robot = robot,
                        .limits = description.speeds,
@@ -226,14 +227,14 @@ void MobileInstance::measure(const mjModel* m, const mjData* d) noexcept {
   }
 }
 
-/// Set point of a position servo: `wanted`, the lead by its lag times the rate, and the angle at
+/// Setpoint of a position servo: `desired`, the lead by its lag times the rate, and the angle at
 /// which it carries the weight of what the joint moves.
-void MobileInstance::drive(const mjModel* m, mjData* d, const Joint& joint, double wanted,
+void MobileInstance::drive(const mjModel* m, mjData* d, const Joint& joint, double desired,
                            double rate, bool carries_weight) const noexcept {
   const double gain = m->actuator_gainprm[joint.actuator * mjNGAIN];
   const double damping =
       m->dof_damping[joint.dof] - m->actuator_biasprm[joint.actuator * mjNBIAS + 2];
-  double setpoint = wanted;
+  double setpoint = desired;
   if (velocity_feed_forward_) setpoint += damping / gain * rate;
   if (carries_weight && gravity_compensation_ && !(m->opt.disableflags & mjDSBL_GRAVITY)) {
     const ConstVector3 axis(d->xaxis + 3 * joint.joint);
@@ -292,7 +293,7 @@ MobileInstance::Quantity MobileInstance::quantity_of(std::string_view name) noex
   if (name == "joint_margin") return Quantity::JointMargin;
   if (name == "speed_use") return Quantity::SpeedUse;
   if (name == "base_travel") return Quantity::BaseTravel;
-  if (name == "flips") return Quantity::Flips;
+  if (name == "branch_switches") return Quantity::BranchSwitches;
   if (name == "searches") return Quantity::Searches;
   if (name == "clearance") return Quantity::Clearance;
   if (name == "command") return Quantity::Command;
@@ -309,7 +310,7 @@ double MobileInstance::quantity(Quantity quantity) const noexcept {
     case Quantity::Iterations:
       return report_.iterations;
     case Quantity::TipError:
-      return report_.tool_error;
+      return report_.tip_error;
     case Quantity::AngleError:
       return report_.angle_error;
     case Quantity::Arrivals:
@@ -324,8 +325,8 @@ double MobileInstance::quantity(Quantity quantity) const noexcept {
       return speed_use_;
     case Quantity::BaseTravel:
       return report_.base_travel;
-    case Quantity::Flips:
-      return report_.flips;
+    case Quantity::BranchSwitches:
+      return report_.branch_switches;
     case Quantity::Searches:
       return report_.searches;
     case Quantity::Clearance:

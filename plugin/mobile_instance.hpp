@@ -60,7 +60,7 @@ class MobileInstance final : public PluginInstance {
     JointMargin,
     SpeedUse,
     BaseTravel,
-    Flips,
+    BranchSwitches,
     Searches,
     Clearance,
     Command,
@@ -80,7 +80,7 @@ class MobileInstance final : public PluginInstance {
   [[nodiscard]] double quantity(Quantity quantity) const noexcept;
   void keep_state(const mjData* d) noexcept;
   void measure(const mjModel* m, const mjData* d) noexcept;
-  void drive(const mjModel* m, mjData* d, const Joint& joint, double wanted, double rate,
+  void drive(const mjModel* m, mjData* d, const Joint& joint, double desired, double rate,
              bool carries_weight) const noexcept;
   [[nodiscard]] std::size_t memory_size() const noexcept { return next_state_.size() - 1; }
   [[nodiscard]] std::span<const double> memory(const mjData* d) const noexcept {

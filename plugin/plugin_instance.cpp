@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "tendril/mjcf/continuum_model.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/robot_file/continuum_model.hpp"
 
 namespace tendril {
 

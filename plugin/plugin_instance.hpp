@@ -13,7 +13,7 @@
 namespace tendril {
 
 /// One plugin instance bound to one robot of one model: reads mjData, calls a controller, writes
-/// the set points of the robot's servos. What influences the future is in `plugin_state`; the
+/// the setpoints of the robot's servos. What influences the future is in `plugin_state`; the
 /// object holds the binding to the model (rebuilt from it) and scratch.
 class PluginInstance {
  public:

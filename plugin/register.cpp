@@ -1,12 +1,12 @@
 #include <mujoco/mujoco.h>
 
-#include "controllers/carry_controller.hpp"
+#include "controllers/base_placement_controller.hpp"
+#include "controllers/coil_controller.hpp"
+#include "controllers/contact_plan_controller.hpp"
 #include "controllers/follow_controller.hpp"
 #include "controllers/mobile_reach_controller.hpp"
 #include "controllers/reach_controller.hpp"
 #include "controllers/snake_modes.hpp"
-#include "controllers/wind_controller.hpp"
-#include "controllers/wrap_controller.hpp"
 #include "plugin/controller_plugin.hpp"
 #include "plugin/file_decoder.hpp"
 
@@ -16,8 +16,8 @@ mjPLUGIN_LIB_INIT(tendril) {
   static const tendril::ControllerKind follow{
       "tendril.follow", tendril::FollowController::settings(), tendril::make_follow_controller};
   tendril::register_controller_kind(follow);
-  tendril::register_controller<tendril::WindController>("tendril.wind");
-  tendril::register_controller<tendril::WrapController>("tendril.wrap");
+  tendril::register_controller<tendril::CoilController>("tendril.coil");
+  tendril::register_controller<tendril::ContactPlanController>("tendril.contact_plan");
   static const tendril::SnakeControllerKind snake{"tendril.snake", tendril::snake_settings(),
                                                   tendril::make_snake_controller};
   tendril::register_controller_kind(snake);
@@ -28,9 +28,10 @@ mjPLUGIN_LIB_INIT(tendril) {
       }};
   tendril::register_controller_kind(mobile);
   static const tendril::MobileControllerKind carry{
-      "tendril.carry", tendril::CarryController::settings(), nullptr,
-      [](const tendril::CarryContext& context) -> std::unique_ptr<tendril::MobileController> {
-        return std::make_unique<tendril::CarryController>(context);
+      "tendril.base_placement", tendril::BasePlacementController::settings(), nullptr,
+      [](const tendril::BasePlacementContext& context)
+          -> std::unique_ptr<tendril::MobileController> {
+        return std::make_unique<tendril::BasePlacementController>(context);
       }};
   tendril::register_controller_kind(carry);
 }

@@ -5,8 +5,8 @@
 #include <sstream>
 #include <string>
 
+#include "tendril/geometry/mesh_distance.hpp"
 #include "tendril/model_error.hpp"
-#include "tendril/obstacles/mesh_distance.hpp"
 
 namespace tendril {
 namespace {
@@ -123,7 +123,7 @@ Shape geom_shape(const mjModel* m, int geom) {
     case mjGEOM_PLANE:
       return half_space();
     case mjGEOM_SPHERE:
-      return ball(size[0]);
+      return sphere(size[0]);
     case mjGEOM_CAPSULE:
       return capsule(size[1], size[0]);
     case mjGEOM_CYLINDER:

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tendril/obstacles/body_clearance.hpp"
+#include "tendril/geometry/body_clearance.hpp"
 
 namespace tendril {
 

@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "tendril/mjcf/continuum_model.hpp"
-#include "tendril/mjcf/snake_model.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/robot_file/continuum_model.hpp"
+#include "tendril/robot_file/snake_model.hpp"
 
 namespace tendril {
 namespace {
@@ -178,13 +178,13 @@ void SnakeInstance::compute(const mjModel* m, mjData* d) {
     d->ctrl[feed_->control] = setpoint(m, d, *feed_, command_.feed, command_.feed_rate, factor);
 }
 
-double SnakeInstance::setpoint(const mjModel* m, const mjData* d, const Joint& joint, double wanted,
-                               double rate, double factor) noexcept {
+double SnakeInstance::setpoint(const mjModel* m, const mjData* d, const Joint& joint,
+                               double desired, double rate, double factor) noexcept {
   const double gain = m->actuator_gainprm[joint.actuator * mjNGAIN];
   if (rate != 0.0) {
     const double damping =
         m->dof_damping[joint.dof] - m->actuator_biasprm[joint.actuator * mjNBIAS + 2];
-    wanted += damping / gain * rate;
+    desired += damping / gain * rate;
   }
   if (factor != 0.0 && !(m->opt.disableflags & mjDSBL_GRAVITY)) {
     const ConstVector3 gravity(m->opt.gravity), axis(d->xaxis + 3 * joint.joint);
@@ -196,9 +196,9 @@ double SnakeInstance::setpoint(const mjModel* m, const mjData* d, const Joint& j
       const ConstVector3 com(d->subtree_com + 3 * joint.body), anchor(d->xanchor + 3 * joint.joint);
       load = axis.dot((com - anchor).cross(weight));
     }
-    wanted -= factor * load / gain;
+    desired -= factor * load / gain;
   }
-  return wanted;
+  return desired;
 }
 
 void SnakeInstance::advance(const mjModel*, mjData* d) noexcept {

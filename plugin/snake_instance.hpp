@@ -71,10 +71,10 @@ class SnakeInstance final : public PluginInstance {
   [[nodiscard]] static Quantity quantity_of(std::string_view name) noexcept;
   void keep_state(const mjData* d) noexcept;
   void measure(const mjModel* m, const mjData* d) noexcept;
-  /// ctrl of a servo for which its joint goes to `wanted` and on at `rate`, under `factor` times
+  /// ctrl of a servo for which its joint goes to `desired` and on at `rate`, under `factor` times
   /// the weight that it carries.
   [[nodiscard]] static double setpoint(const mjModel* m, const mjData* d, const Joint& joint,
-                                       double wanted, double rate, double factor) noexcept;
+                                       double desired, double rate, double factor) noexcept;
   [[nodiscard]] std::size_t memory_size() const noexcept { return next_state_.size() - 1; }
   [[nodiscard]] std::span<const double> memory(const mjData* d) const noexcept {
     return {d->plugin_state + state_address_, memory_size()};

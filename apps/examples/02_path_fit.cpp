@@ -2,8 +2,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "tendril/planning/path.hpp"
-#include "tendril/planning/shape_fit.hpp"
+#include "tendril/path/path.hpp"
+#include "tendril/path/shape_fit.hpp"
 
 using namespace tendril;
 

@@ -32,10 +32,10 @@ int main() {
     if (!path.append({x, 0.1 * (1.0 - std::cos(5.0 * x)), 0.0}).ok()) return 1;
     const PathView view = path.view();
     while (s < view.end()) {
-      const double wanted = std::min(s + 0.002, view.end());
+      const double desired = std::min(s + 0.002, view.end());
       const FollowStep step =
-          follow_path(chain, view, MarchDirection::HeadToBase, view.frame(wanted), s, wanted, 0.05,
-                      before, {angles, parameters});
+          follow_path(chain, view, MarchDirection::HeadToBase, view.frame(desired), s, desired,
+                      0.05, before, {angles, parameters});
       if (!step.march.ok() || step.s == s) return 1;
       s = step.s;
       before = angles;

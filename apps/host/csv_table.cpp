@@ -13,7 +13,7 @@
 #include <map>
 #include <system_error>
 
-#include "apps/host/run.hpp"
+#include "apps/host/experiment/run.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::host {

@@ -89,7 +89,7 @@ class CsvReader {
 /// Writes a CSV file. Numbers have as many digits as bring the same double back when read.
 ///
 /// A regular file is written under its name with `.part` behind it and renamed by `finish`, so that
-/// a file of the wanted name is always complete; without `finish` the part is removed. Stdout and
+/// a file of the desired name is always complete; without `finish` the part is removed. Stdout and
 /// what else is no regular file (a pipe, a device) is written directly. Throws OutputError.
 class CsvWriter {
  public:

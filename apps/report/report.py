@@ -102,8 +102,8 @@ class Recording:
         if not is_robot.any():
             return row, force, distance
         of_robot = [(geom >= 0) & is_robot[model.geom_bodyid[np.maximum(geom, 0)]] for geom in (geom1, geom2)]
-        wanted = of_robot[0] != of_robot[1]
-        return row[wanted], force[wanted], distance[wanted]
+        desired = of_robot[0] != of_robot[1]
+        return row[desired], force[desired], distance[desired]
 
 
 # ---- plots -------------------------------------------------------------------------------------------------------

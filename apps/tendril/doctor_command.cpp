@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "apps/host/report.hpp"
-#include "apps/host/run.hpp"
-#include "apps/host/scene.hpp"
+#include "apps/host/engine/scene.hpp"
+#include "apps/host/experiment/report.hpp"
+#include "apps/host/experiment/run.hpp"
 #include "apps/tendril/progress.hpp"
 #include "tendril/model_error.hpp"
 

@@ -4,12 +4,12 @@
 
 #include <memory>
 
-#include "apps/host/experiment.hpp"
+#include "apps/host/experiment/experiment.hpp"
 #include "apps/tendril/robot_table.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
-#include "tendril/mjcf/mobile_file.hpp"
-#include "tendril/mjcf/model_file.hpp"
-#include "tendril/mjcf/robot_file.hpp"
+#include "tendril/robot_file/mobile_file.hpp"
+#include "tendril/robot_file/model_file.hpp"
+#include "tendril/robot_file/robot_file.hpp"
 
 namespace tendril {
 namespace {

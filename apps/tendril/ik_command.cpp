@@ -12,15 +12,15 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "apps/host/experiment.hpp"
-#include "apps/host/run.hpp"
+#include "apps/host/experiment/experiment.hpp"
+#include "apps/host/experiment/run.hpp"
 #include "apps/tendril/robot_table.hpp"
 #include "tendril/ik/batch.hpp"
-#include "tendril/mjcf/mobile_file.hpp"
-#include "tendril/mjcf/model_file.hpp"
-#include "tendril/mjcf/robot_file.hpp"
 #include "tendril/mobile/mobile_fabrik_solver.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/robot_file/mobile_file.hpp"
+#include "tendril/robot_file/model_file.hpp"
+#include "tendril/robot_file/robot_file.hpp"
 
 namespace tendril {
 namespace {
@@ -196,13 +196,13 @@ constexpr MobileSolverInfo kMobileSolvers[] = {
 using MobileSolve = std::function<MobileResult(const ToolTarget&, const MobileStart&)>;
 
 MobileSolve make_mobile_solver(const MobileRobot& robot, const IkArguments& arguments) {
-  const SolverOptions& wanted = arguments.options;
+  const SolverOptions& desired = arguments.options;
   if (arguments.solver == "closed_form") {
     if (arguments.max_iterations)
       throw ModelError("--max-iterations: the solver closed_form has no iterations");
     const auto solver = std::make_shared<MobileClosedForm>(
-        robot, ClosedFormOptions{.position_tolerance = wanted.position_tolerance,
-                                 .angle_tolerance = wanted.angle_tolerance});
+        robot, ClosedFormOptions{.position_tolerance = desired.position_tolerance,
+                                 .angle_tolerance = desired.angle_tolerance});
     return [solver](const ToolTarget& target, const MobileStart& start) {
       return solver->solve(target, start.base, start.joints);
     };
@@ -215,8 +215,8 @@ MobileSolve make_mobile_solver(const MobileRobot& robot, const IkArguments& argu
         fmt::format("--solver: {}: for a mobile robot must be one of {}", arguments.solver, names));
   }
   MobileFabrikOptions options;
-  options.position_tolerance = wanted.position_tolerance;
-  options.angle_tolerance = wanted.angle_tolerance;
+  options.position_tolerance = desired.position_tolerance;
+  options.angle_tolerance = desired.angle_tolerance;
   options.fallback = arguments.solver == "auto";
   options.max_iterations = arguments.max_iterations.value_or(options.max_iterations);
   const auto solver = std::make_shared<MobileFabrikSolver>(robot, options);

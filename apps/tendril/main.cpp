@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/host/run.hpp"
-#include "apps/host/scene.hpp"
+#include "apps/host/engine/scene.hpp"
+#include "apps/host/experiment/run.hpp"
 #include "apps/tendril/doctor_command.hpp"
 #include "apps/tendril/fk_command.hpp"
 #include "apps/tendril/ik_command.hpp"

@@ -5,9 +5,9 @@
 #include <iostream>
 #include <memory>
 
-#include "apps/host/experiment.hpp"
-#include "apps/host/run.hpp"
-#include "tendril/mjcf/model_file.hpp"
+#include "apps/host/experiment/experiment.hpp"
+#include "apps/host/experiment/run.hpp"
+#include "tendril/robot_file/model_file.hpp"
 
 namespace tendril {
 namespace {

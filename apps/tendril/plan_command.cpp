@@ -8,15 +8,15 @@
 #include <memory>
 #include <system_error>
 
-#include "apps/host/path_plan.hpp"
-#include "apps/host/path_plan_drawing.hpp"
-#include "apps/host/plan_answer.hpp"
-#include "apps/host/plan_drawing.hpp"
-#include "apps/host/plan_file.hpp"
-#include "apps/host/report.hpp"
-#include "apps/host/run.hpp"
-#include "tendril/mjcf/toml_fields.hpp"
+#include "apps/host/experiment/report.hpp"
+#include "apps/host/experiment/run.hpp"
+#include "apps/host/plan/path_plan.hpp"
+#include "apps/host/plan/path_plan_drawing.hpp"
+#include "apps/host/plan/plan_drawing.hpp"
+#include "apps/host/plan/plan_file.hpp"
+#include "apps/host/plan/plan_result.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/robot_file/toml_fields.hpp"
 
 namespace tendril {
 namespace {
@@ -72,16 +72,19 @@ void print(const std::string& text) {
 /// Paths of a robot's tip among obstacles.
 int run_path_plan(const PlanArguments& arguments, const std::string& toml) {
   if (!arguments.plan.empty())
-    throw ModelError("--plan: for ways with contacts; --path writes the poses of this file's kind");
+    throw ModelError(
+        "--plan: for paths with contacts; --path writes the poses of this file's kind");
   const host::PathPlan plan = host::parse_path_plan(toml, arguments.file);
-  const host::PathAnswer answer = host::solve_path_plan(plan);
-  draw(arguments, [&] { return host::path_plan_svg(plan, answer); });
-  print(arguments.json ? host::path_plan_json(plan, answer) : host::path_plan_text(plan, answer));
+  const host::PathPlanResult solution = host::solve_path_plan(plan);
+  draw(arguments, [&] { return host::path_plan_svg(plan, solution); });
+  print(arguments.json ? host::path_plan_json(plan, solution)
+                       : host::path_plan_text(plan, solution));
   if (!arguments.path.empty()) {
-    if (answer.reached == 0) throw ModelError("--path: no waypoint was reached: there is no path");
-    host::write_text_file(arguments.path, pose_path_csv(plan.robot.kinematics(), answer.path));
+    if (solution.reached == 0)
+      throw ModelError("--path: no waypoint was reached: there is no path");
+    host::write_text_file(arguments.path, pose_path_csv(plan.robot.kinematics(), solution.path));
   }
-  const bool is_whole = answer.reached == static_cast<int>(answer.waypoints.size());
+  const bool is_whole = solution.reached == static_cast<int>(solution.waypoints.size());
   return arguments.strict && !is_whole ? kExitNoSolution : 0;
 }
 
@@ -93,44 +96,45 @@ int run(const PlanArguments& arguments) {
   if (arguments.solution < 1)
     throw ModelError(fmt::format("--solution: {}: must be >= 1", arguments.solution));
 
-  const std::string toml = mjcf_detail::read_text(arguments.file);
+  const std::string toml = robot_file_detail::read_text(arguments.file);
   if (host::is_path_plan(toml)) return run_path_plan(arguments, toml);
   const host::PlanFile plan = host::parse_plan(toml, arguments.file);
-  const host::PlanAnswer answer = host::solve_plan(plan);
-  draw(arguments, [&] { return host::plan_svg(plan, answer, refused); });
+  const host::PlanResult solution = host::solve_plan(plan);
+  draw(arguments, [&] { return host::plan_svg(plan, solution, refused); });
   const std::string text =
-      arguments.json ? host::plan_json(plan, answer) : host::plan_text(plan, answer);
+      arguments.json ? host::plan_json(plan, solution) : host::plan_text(plan, solution);
   print(text);
   if (!arguments.path.empty() || !arguments.plan.empty()) {
     const auto index = static_cast<std::size_t>(arguments.solution) - 1;
-    if (index >= answer.ways.size())
+    if (index >= solution.paths.size())
       throw ModelError(fmt::format("--solution: {}: must be at most the number of solutions, {}",
-                                   arguments.solution, answer.ways.size()));
-    const host::PlannedWay& way = answer.ways[index];
+                                   arguments.solution, solution.paths.size()));
+    const host::ContactPath& way = solution.paths[index];
     if (!arguments.path.empty())
-      host::write_text_file(arguments.path, host::way_csv(way, arguments.spacing));
+      host::write_text_file(arguments.path, host::path_csv(way, arguments.spacing));
     if (!arguments.plan.empty()) {
-      if (plan.grasp) throw ModelError("--plan: tendril.wrap executes ways to a target, no grasps");
-      host::write_text_file(
-          arguments.plan,
-          fmt::format("# tendril plan {} --solution {}\n",
-                      std::filesystem::path(arguments.file).filename().string(), arguments.solution) +
-              wrap_plan_text(host::executable_plan(plan, way)));
+      if (plan.grasp)
+        throw ModelError("--plan: tendril.contact_plan executes paths to a target, no grasps");
+      host::write_text_file(arguments.plan,
+                            fmt::format("# tendril plan {} --solution {}\n",
+                                        std::filesystem::path(arguments.file).filename().string(),
+                                        arguments.solution) +
+                                contact_plan_text(host::executable_plan(plan, way)));
     }
   }
-  return arguments.strict && answer.ways.empty() ? kExitNoSolution : 0;
+  return arguments.strict && solution.paths.empty() ? kExitNoSolution : 0;
 }
 
 }  // namespace
 
 CLI::App* add_plan_command(CLI::App& app, int& exit_code) {
-  CLI::App* const command =
-      app.add_subcommand("plan",
-                         "Paths of a robot among obstacles; or all ways to reach by touching them, "
-                         "or to grasp one, in a plane");
+  CLI::App* const command = app.add_subcommand(
+      "plan",
+      "Paths of a robot among obstacles; or all paths to reach by touching them, "
+      "or to grasp one, in a plane");
   const auto arguments = std::make_shared<PlanArguments>();
   command->add_option("file", arguments->file, "plan file (.toml)")->required();
-  command->add_flag("--json", arguments->json, "print the answer as JSON");
+  command->add_flag("--json", arguments->json, "print the solution as JSON");
   command->add_option("--svg", arguments->svg, "file for a drawing");
   command->add_option("--png", arguments->png, "file for the drawing as a picture (needs Python)");
   command->add_option("--refused", arguments->refused,
@@ -139,7 +143,7 @@ CLI::App* add_plan_command(CLI::App& app, int& exit_code) {
                       "CSV file for the robot's poses, or for the centreline of a solution");
   command->add_option("--plan", arguments->plan,
                       "file for a solution with its contacts and obstacles, which the controller "
-                      "tendril.wrap executes");
+                      "tendril.contact_plan executes");
   command->add_option("--solution", arguments->solution,
                       "which one, from 1, for --path and --plan [1]");
   command->add_option("--spacing", arguments->spacing, "largest distance of its points, m [0.005]");

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "apps/host/run.hpp"
+#include "apps/host/experiment/run.hpp"
 
 namespace tendril {
 

@@ -21,7 +21,7 @@ inline constexpr std::array<const char*, 5> kResultColumns = {
 /// Tip positions and directions: input of `tendril ik`, output of `tendril fk`.
 inline constexpr std::array<const char*, 6> kTipColumns = {"x", "y", "z", "zx", "zy", "zz"};
 
-/// Tool poses of a mobile robot, angles as `tool_attitude`: input of `tendril ik`, output of
+/// Tool poses of a mobile robot, angles as `tool_orientation`: input of `tendril ik`, output of
 /// `tendril fk`.
 inline constexpr std::array<const char*, 6> kToolColumns = {"x", "y", "z", "roll", "pitch", "yaw"};
 

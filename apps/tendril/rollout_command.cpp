@@ -11,11 +11,11 @@
 #include <string>
 #include <utility>
 
-#include "apps/host/replay.hpp"
-#include "apps/host/run.hpp"
+#include "apps/host/experiment/run.hpp"
+#include "apps/host/recording/replay.hpp"
 #include "apps/tendril/progress.hpp"
 #include "tendril/model_error.hpp"
-#include "tendril/rollout/rollout_file.hpp"
+#include "tendril/recording/rollout_file.hpp"
 
 namespace tendril {
 namespace {

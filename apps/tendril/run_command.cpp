@@ -12,9 +12,9 @@
 #include <memory>
 #include <optional>
 
-#include "apps/host/render_recording.hpp"
-#include "apps/host/report.hpp"
-#include "apps/host/run.hpp"
+#include "apps/host/experiment/report.hpp"
+#include "apps/host/experiment/run.hpp"
+#include "apps/host/recording/render_recording.hpp"
 #include "apps/tendril/progress.hpp"
 #include "tendril/model_error.hpp"
 

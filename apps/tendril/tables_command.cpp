@@ -18,12 +18,12 @@
 #include <thread>
 #include <tuple>
 
-#include "apps/host/report.hpp"
-#include "apps/host/run.hpp"
-#include "apps/tables/run_tables.hpp"
-#include "apps/tables/tables_report.hpp"
+#include "apps/host/experiment/report.hpp"
+#include "apps/host/experiment/run.hpp"
 #include "apps/tendril/progress.hpp"
 #include "apps/tendril/run_command.hpp"
+#include "bench/published/run_tables.hpp"
+#include "bench/published/tables_report.hpp"
 #include "tendril_commit.hpp"
 
 namespace tendril {
@@ -132,7 +132,7 @@ int run(const TablesArguments& arguments) {
                                                 : tables::tables_text(run);
   if (!(std::cout << text).flush()) throw host::OutputError("stdout: could not be written");
   if (arguments.plot) {
-    if (const auto problem = host::run_script("apps/tables/plot_tables.py", out))
+    if (const auto problem = host::run_script("bench/published/plot_tables.py", out))
       notice(arguments, "no plots: " + *problem);
   }
   if (!arguments.quiet) {
@@ -142,7 +142,7 @@ int run(const TablesArguments& arguments) {
   const std::int64_t wrong = false_claims(run);
   if (wrong > 0) {
     std::cerr << fmt::format(
-        "tendril: tables: {} answers were claimed that forward kinematics refutes\n", wrong);
+        "tendril: tables: {} solutions were claimed that forward kinematics refutes\n", wrong);
     return kExitFalseClaim;
   }
   return 0;
@@ -178,7 +178,8 @@ CLI::App* add_tables_command(CLI::App& app, int& exit_code) {
       "Example: tendril tables 3.9 --samples 1000 --plot\n"
       "Finished rows are kept in the folder and taken from there when the same program is asked "
       "again, also after an interruption.\n"
-      "Exit codes: 0 done, 1 an answer was claimed that forward kinematics refutes, 2 bad usage, 4 "
+      "Exit codes: 0 done, 1 a solution was claimed that forward kinematics refutes, 2 bad usage, "
+      "4 "
       "input/output, 130 interrupted");
   command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
   return command;

@@ -6,7 +6,7 @@
 #include <iostream>
 #include <memory>
 
-#include "apps/host/experiment.hpp"
+#include "apps/host/experiment/experiment.hpp"
 #include "apps/tendril/viewer.hpp"
 #include "tendril/model_error.hpp"
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/host/offscreen.hpp"
+#include "apps/host/recording/offscreen.hpp"
 
 namespace tendril {
 namespace {
@@ -150,14 +150,14 @@ struct Viewer::Impl {
   double cursor_x = 0.0, cursor_y = 0.0;  ///< framebuffer pixels, y up
   double last_click = -1.0;
 
-  Impl(host::ViewSource& shown, const ViewerOptions& wanted)
+  Impl(host::ViewSource& shown, const ViewerOptions& desired)
       : source(shown),
         live(dynamic_cast<host::LiveRun*>(&shown)),
-        options(wanted),
+        options(desired),
         centrelines(shown.model()),
-        paused(wanted.start_paused),
-        show_help(wanted.help),
-        speed(wanted.speed) {
+        paused(desired.start_paused),
+        show_help(desired.help),
+        speed(desired.speed) {
     mjv_defaultOption(&view);
     mjv_defaultPerturb(&perturb);
     mjv_defaultScene(&scene);
@@ -250,7 +250,7 @@ struct Viewer::Impl {
     }
   }
 
-  /// A fixed camera cannot be turned: the free camera takes its place first, from the same side as
+  /// A fixed camera cannot be rotated: the free camera takes its place first, from the same side as
   /// far as it can.
   void free_camera() {
     if (camera.type == mjCAMERA_FREE) return;

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "apps/host/view_source.hpp"
+#include "apps/host/recording/view_source.hpp"
 
 namespace tendril {
 

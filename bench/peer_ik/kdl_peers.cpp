@@ -37,7 +37,7 @@ KDL::Frame kdl_frame(const Eigen::Isometry3d& X, double scale) {
 /// was made from.
 struct Lma {
   Lma(const LinkChain& links, TipTask task, double length_scale)
-      : scale(length_scale), chain(kdl_chain(links, scale)), answer(chain.getNrOfJoints()) {
+      : scale(length_scale), chain(kdl_chain(links, scale)), solution(chain.getNrOfJoints()) {
     Eigen::Matrix<double, 6, 1> weights = Eigen::Matrix<double, 6, 1>::Zero();
     weights.head<3>().setConstant(1.0);
     if (task == TipTask::PositionAndDirection)
@@ -47,13 +47,13 @@ struct Lma {
   }
   void solve(const TipTarget& target, Eigen::VectorXd& angles) {
     start.data = angles;
-    solver->CartToJnt(start, kdl_frame(target.X_BG, scale), answer);
-    angles = answer.data;
+    solver->CartToJnt(start, kdl_frame(target.X_BG, scale), solution);
+    angles = solution.data;
   }
 
   double scale;
   KDL::Chain chain;
-  KDL::JntArray start, answer;
+  KDL::JntArray start, solution;
   std::unique_ptr<KDL::ChainIkSolverPos_LMA> solver;
 };
 
@@ -64,7 +64,7 @@ struct NewtonRaphson {
   explicit NewtonRaphson(const LinkChain& links)
       : chain(kdl_chain(links, kScale)),
         start(chain.getNrOfJoints()),
-        answer(chain.getNrOfJoints()),
+        solution(chain.getNrOfJoints()),
         low(chain.getNrOfJoints()),
         high(chain.getNrOfJoints()),
         position(chain),
@@ -73,8 +73,8 @@ struct NewtonRaphson {
                position, velocity, kMaxIterations, kAngleTolerance / std::sqrt(3.0)) {}
   void solve(const TipTarget& target, Eigen::VectorXd& angles) {
     start.data = angles;
-    solver.CartToJnt(start, kdl_frame(target.X_BG, kScale), answer);
-    angles = answer.data;
+    solver.CartToJnt(start, kdl_frame(target.X_BG, kScale), solution);
+    angles = solution.data;
   }
 
  private:
@@ -87,7 +87,7 @@ struct NewtonRaphson {
   }
 
   KDL::Chain chain;
-  KDL::JntArray start, answer, low, high;
+  KDL::JntArray start, solution, low, high;
   KDL::ChainFkSolverPos_recursive position;
   KDL::ChainIkSolverVel_pinv_givens velocity;
   KDL::ChainIkSolverPos_NR_JL solver;

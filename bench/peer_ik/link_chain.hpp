@@ -37,7 +37,7 @@ struct LinkChain {
 /// Hinge angles of the sections' states.
 [[nodiscard]] Eigen::VectorXd hinge_angles(const LinkChain& chain, SectionStates states);
 
-/// Tip pose of the chain, by plain products: the check of every peer's answer.
+/// Tip pose of the chain, by plain products: the check of every peer's solution.
 [[nodiscard]] Eigen::Isometry3d tip_pose(const LinkChain& chain, const Eigen::VectorXd& angles);
 
 /// Tolerances of all solvers.
@@ -47,7 +47,7 @@ inline constexpr double kAngleTolerance = 1e-3;     // [rad]
 /// A general solver on the link chain.
 struct Peer {
   std::string name;
-  /// From the angles given to its answer, in place.
+  /// From the angles given to its solution, in place.
   std::function<void(const TipTarget& target, Eigen::VectorXd& angles)> solve;
 };
 

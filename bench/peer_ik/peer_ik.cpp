@@ -87,17 +87,17 @@ void default_solver(benchmark::State& state, const LinkChain& chain, TipTask tas
                   {.position_tolerance = kPositionTolerance, .angle_tolerance = kAngleTolerance});
   std::vector<TipTarget> targets;
   for (const auto& pose : random_poses(robot)) targets.push_back({tip_pose(robot, pose), task});
-  std::vector<std::vector<SectionState>> answers(
+  std::vector<std::vector<SectionState>> solutions(
       kTargets, std::vector<SectionState>(static_cast<std::size_t>(chain.sections)));
   auto_units(task) = measure(
       state,
       [&](std::size_t i) {
         const IkResult result = solver.solve(targets[i], robot.straight());
-        std::copy(result.states.begin(), result.states.end(), answers[i].begin());
+        std::copy(result.states.begin(), result.states.end(), solutions[i].begin());
       },
       [&](std::size_t i) {
-        return std::pair(meets(tip_pose(robot, answers[i]), targets[i]),
-                         robot.within_limits(answers[i]));
+        return std::pair(meets(tip_pose(robot, solutions[i]), targets[i]),
+                         robot.within_limits(solutions[i]));
       });
 }
 
@@ -110,16 +110,16 @@ void general_solver(benchmark::State& state, const LinkChain& chain, TipTask tas
                                                    : tip_pose(chain, hinge_angles(chain, pose)),
                        task});
   const Eigen::VectorXd start = Eigen::VectorXd::Constant(chain.joints(), kStartAngle);
-  std::vector<Eigen::VectorXd> answers(kTargets, start);
+  std::vector<Eigen::VectorXd> solutions(kTargets, start);
   const double units = measure(
       state,
       [&](std::size_t i) {
-        answers[i] = start;
-        peer.solve(targets[i], answers[i]);
+        solutions[i] = start;
+        peer.solve(targets[i], solutions[i]);
       },
       [&](std::size_t i) {
-        return std::pair(meets(tip_pose(chain, answers[i]), targets[i]),
-                         answers[i].cwiseAbs().maxCoeff() <= chain.hinge_limit() + 1e-9);
+        return std::pair(meets(tip_pose(chain, solutions[i]), targets[i]),
+                         solutions[i].cwiseAbs().maxCoeff() <= chain.hinge_limit() + 1e-9);
       });
   if (auto_units(task) > 0.0) state.counters["times_auto"] = units / auto_units(task);
 }

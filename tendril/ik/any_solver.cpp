@@ -3,12 +3,12 @@
 #include <array>
 
 #include "tendril/ik/auto_solver.hpp"
-#include "tendril/ik/chord_solver.hpp"
-#include "tendril/ik/combined_solver.hpp"
-#include "tendril/ik/fabrikc_solver.hpp"
 #include "tendril/ik/fabrikx_solver.hpp"
 #include "tendril/ik/jacobian_solver.hpp"
 #include "tendril/ik/levenberg_solver.hpp"
+#include "tendril/ik/published/chord_solver.hpp"
+#include "tendril/ik/published/combined_solver.hpp"
+#include "tendril/ik/published/fabrikc_solver.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {

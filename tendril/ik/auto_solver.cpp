@@ -38,7 +38,7 @@ AutoSolver::AutoSolver(const ContinuumRobot& robot, const AutoOptions& options)
 IkResult AutoSolver::solve(const TipTarget& target, SectionStates start,
                            const BaseState& base) noexcept {
   if (const auto refusal = refused_solve(robot_, target, start, base)) return *refusal;
-  std::copy(start.begin(), start.end(), start_.begin());  // it may be the previous answer
+  std::copy(start.begin(), start.end(), start_.begin());  // it may be the previous solution
   IkResult result;
   Best best{std::numeric_limits<double>::infinity(), base};
 

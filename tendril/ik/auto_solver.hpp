@@ -26,13 +26,13 @@ struct AutoOptions {                 ///< every field has a working default
                             ///< length counts as `bend` by half of the mean section length
   Preference preference = Preference::None;
   bool feed_base = false;  ///< the base feed is solved for too, within [0, feed_limit]
-  std::uint64_t seed = 1;  ///< of the restarts; the same seed gives the same answer
+  std::uint64_t seed = 1;  ///< of the restarts; the same seed gives the same solution
 };
 
 /// The default solver: bounded Levenberg-Marquardt from the start, then from seeded random poses,
 /// then, if nothing meets the target, the closest pose in position.
 ///
-/// - From a start near the answer it ends near the start; where it does not, `jumped` says so:
+/// - From a start near the solution it ends near the start; where it does not, `jumped` says so:
 ///   without it, every section's bend vector is within `jump_limit` of the start's.
 /// - A target that no descent meets gets the admissible pose whose tip is closest in position that
 ///   was found with what is left of the budget (a quarter is kept for it); Stalled when all came to
@@ -49,9 +49,9 @@ class AutoSolver {
   explicit AutoSolver(const ContinuumRobot& robot, const AutoOptions& options = {});
 
   /// Reaches for `target` from `start` (one state per section, clamped to the limits first; may be
-  /// the previous answer). Converged with 0 iterations if the start meets the target and nothing is
-  /// preferred. The base's spin is taken as given, and its feed unless `feed_base`. InvalidTarget
-  /// and InvalidStart as FabrikxSolver.
+  /// the previous solution). Converged with 0 iterations if the start meets the target and nothing
+  /// is preferred. The base's spin is taken as given, and its feed unless `feed_base`.
+  /// InvalidTarget and InvalidStart as FabrikxSolver.
   [[nodiscard]] IkResult solve(const TipTarget& target, SectionStates start,
                                const BaseState& base = {}) noexcept;
 

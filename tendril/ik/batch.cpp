@@ -29,16 +29,16 @@ class Worker {
       start = start_;
     }
     const Clock::time_point begin = measure_time ? Clock::now() : Clock::time_point{};
-    const IkResult answer = solver_.solve(target, start);
+    const IkResult solution = solver_.solve(target, start);
     const Clock::time_point end = measure_time ? Clock::now() : Clock::time_point{};
-    result = {.status = answer.status,
-              .iterations = answer.iterations,
-              .position_error = answer.position_error,
-              .angle_error = answer.angle_error,
-              .jumped = answer.jumped,
-              .base = answer.base,
+    result = {.status = solution.status,
+              .iterations = solution.iterations,
+              .position_error = solution.position_error,
+              .angle_error = solution.angle_error,
+              .jumped = solution.jumped,
+              .base = solution.base,
               .time = std::chrono::duration<double>(end - begin).count()};
-    std::copy(answer.states.begin(), answer.states.end(), states.begin());
+    std::copy(solution.states.begin(), solution.states.end(), states.begin());
   }
 
  private:
@@ -46,10 +46,10 @@ class Worker {
   std::vector<SectionState> start_;
 };
 
-void require_size(const char* what, std::size_t value, std::size_t wanted) {
-  if (value != wanted)
+void require_size(const char* what, std::size_t value, std::size_t desired) {
+  if (value != desired)
     throw ModelError(std::string("batch: number of ") + what + " = " + std::to_string(value) +
-                     ", must be " + std::to_string(wanted));
+                     ", must be " + std::to_string(desired));
 }
 
 }  // namespace
@@ -66,10 +66,10 @@ void solve_batch(const AnySolver& solver, std::span<const TipTarget> targets,
     throw ModelError("batch: threads = " + std::to_string(options.threads) + ", must be >= 0");
 
   const std::size_t chunks = (targets.size() + kChunk - 1) / kChunk;
-  const std::size_t wanted = options.threads > 0
-                                 ? static_cast<std::size_t>(options.threads)
-                                 : std::max(1u, std::thread::hardware_concurrency());
-  std::vector<Worker> workers(std::max<std::size_t>(1, std::min(wanted, chunks)), Worker(solver));
+  const std::size_t desired = options.threads > 0
+                                  ? static_cast<std::size_t>(options.threads)
+                                  : std::max(1u, std::thread::hardware_concurrency());
+  std::vector<Worker> workers(std::max<std::size_t>(1, std::min(desired, chunks)), Worker(solver));
   std::atomic<std::size_t> next_chunk = 0;
   const auto work = [&](Worker& worker) noexcept {
     for (std::size_t chunk = next_chunk++; chunk < chunks; chunk = next_chunk++) {

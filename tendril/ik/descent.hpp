@@ -13,7 +13,7 @@ namespace tendril {
 /// LevenbergSolver and AutoSolver, not a solver by itself. docs/derivations.md, "Bounded
 /// Levenberg-Marquardt".
 ///
-/// Works on reduced rows: three for the position and, if a direction is wanted, two for the turn
+/// Works on reduced rows: three for the position and, if a direction is desired, two for the turn
 /// that is left, along the tip's own x and y axes; so the system is 3 x 3 or 5 x 5 whatever the
 /// number of sections.
 class Descent {
@@ -23,7 +23,7 @@ class Descent {
   /// When a descent that still gains a little is over.
   enum class Patience {
     Meet,      ///< soon: what creeps does not meet the target, and another start may
-    Approach,  ///< late: the closest pose is wanted
+    Approach,  ///< late: the closest pose is desired
   };
 
   /// @param free_feed  the base feed is a coordinate too, within [0, feed_limit]

@@ -220,7 +220,7 @@ FabrikxSolver::PlanarShape FabrikxSolver::reach_in_plane(int i, double rho,
   const bool is_fed = i == 0 && fed_section_ik_.feed_limit > 0.0;
   if (shape.is_single_arc() && !is_fed) return reach_with_arc(shape, rho, z);
   const SectionIkOptions& section_ik = is_fed ? fed_section_ik_ : options_.section_ik;
-  const SectionIkResult answer = [&] {
+  const SectionIkResult solution = [&] {
     switch (options_.section_solve) {
       case SectionSolve::Iterative:
         return solve_section_iterative(shape, rho, z, section_ik);
@@ -234,8 +234,8 @@ FabrikxSolver::PlanarShape FabrikxSolver::reach_in_plane(int i, double rho,
     return solve_section_newton(shape, rho, z, section_ik,
                                 links_[static_cast<std::size_t>(i)].placement.theta);
   }();
-  PlanarShape placed = shape_of(i, answer.theta, answer.extension, answer.end);
-  placed.feed = answer.feed;
+  PlanarShape placed = shape_of(i, solution.theta, solution.extension, solution.end);
+  placed.feed = solution.feed;
   return placed;
 }
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tendril/ik/ik_result.hpp"
-#include "tendril/ik/section_polynomial.hpp"
+#include "tendril/ik/published/section_polynomial.hpp"
 #include "tendril/kinematics/random_states.hpp"
 
 namespace tendril {
@@ -28,8 +28,8 @@ struct FabrikxOptions {              ///< every field has a working default
   /// pose until the budget is spent.
   bool stall_restart = false;
   int stall_window = 20;   ///< iterations, >= 1; healthy runs of ten sections want 40
-  std::uint64_t seed = 1;  ///< of the restarts; the same seed gives the same answer
-  /// The first section is solved with base shift: the answer's feed is chosen by the solver, as
+  std::uint64_t seed = 1;  ///< of the restarts; the same seed gives the same solution
+  /// The first section is solved with base shift: the solution's feed is chosen by the solver, as
   /// small as the section allows, in [0, feed_limit] of the robot's base. Off: the feed is taken as
   /// given.
   bool feed_base = false;
@@ -52,7 +52,7 @@ class FabrikxSolver {
   explicit FabrikxSolver(const ContinuumRobot& robot, const FabrikxOptions& options = {});
 
   /// Reaches for `target` from `start` (one state per section, clamped to the limits first; may be
-  /// the previous answer). Base spin is taken as given, and feed unless `feed_base` is set. Stops
+  /// the previous solution). Base spin is taken as given, and feed unless `feed_base` is set. Stops
   /// when the errors are within tolerance (0 iterations if they are at the start), when an
   /// iteration moves no section end any more (Stalled; not with `stall_restart`), or when the
   /// budget is spent; returns the best iterate, `jumped` if it was found from a random pose.

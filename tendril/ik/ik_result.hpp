@@ -41,9 +41,9 @@ struct IkResult {
   int iterations = 0;           ///< iterations that ran
   double position_error = 0.0;  ///< [m]
   double angle_error = 0.0;     ///< [rad]; 0 when the direction is free
-  bool jumped = false;   ///< the answer was found from another start than the given one, or beyond
-                         ///< the solver's jump limit: it need not be near the start
-  BaseState base;        ///< feed and spin of the answer
+  bool jumped = false;  ///< the solution was found from another start than the given one, or beyond
+                        ///< the solver's jump limit: it need not be near the start
+  BaseState base;       ///< feed and spin of the solution
   SectionStates states;  ///< best iterate, inside limits; valid until the solver's next call
   [[nodiscard]] bool converged() const noexcept { return status == IkStatus::Converged; }
 };
@@ -52,7 +52,7 @@ struct IkResult {
 [[nodiscard]] double position_error(const Eigen::Isometry3d& X_BE,
                                     const TipTarget& target) noexcept;
 
-/// Angle between the tip's z axis and the wanted direction [rad] in [0, pi]; 0 when the direction
+/// Angle between the tip's z axis and the desired direction [rad] in [0, pi]; 0 when the direction
 /// is free. Uses atan2, which keeps its digits near 0.
 [[nodiscard]] double angle_error(const Eigen::Isometry3d& X_BE, const TipTarget& target) noexcept;
 

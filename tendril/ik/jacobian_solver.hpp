@@ -48,7 +48,7 @@ class JacobianSolver {
   static constexpr double kLeastStartExtension = 0.05;
 
   /// Reaches for `target` from `start` (one state per section, clamped to the limits first; may be
-  /// the previous answer). Converged with 0 iterations if the start meets the target; otherwise
+  /// the previous solution). Converged with 0 iterations if the start meets the target; otherwise
   /// sections that are straighter or shorter than the least start are first brought up to it, in
   /// their own phi and inside their limits. Base feed and spin are taken as given. Stalled when a
   /// step moves nothing any more; MaxIterations when the budget is spent; returns the best pose

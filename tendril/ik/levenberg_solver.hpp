@@ -13,7 +13,7 @@ struct LevenbergOptions {            ///< every field has a working default
   double position_tolerance = 1e-5;  ///< [m], > 0
   double angle_tolerance = 1e-3;     ///< [rad], > 0
   int max_restarts = 0;    ///< from random admissible poses, when a descent comes to rest, >= 0
-  std::uint64_t seed = 1;  ///< of the restarts; the same seed gives the same answer
+  std::uint64_t seed = 1;  ///< of the restarts; the same seed gives the same solution
 };
 
 /// Bounded Levenberg-Marquardt in the smooth coordinates u, v, s of the sections. Limits are an
@@ -30,7 +30,7 @@ class LevenbergSolver {
   explicit LevenbergSolver(const ContinuumRobot& robot, const LevenbergOptions& options = {});
 
   /// Reaches for `target` from `start` (one state per section, clamped to the limits first; may be
-  /// the previous answer). Base feed and spin are taken as given. Converged with 0 iterations if
+  /// the previous solution). Base feed and spin are taken as given. Converged with 0 iterations if
   /// the start meets the target; Stalled when a descent, and every restart, came to rest; the best
   /// pose seen is returned. InvalidTarget and InvalidStart as FabrikxSolver.
   [[nodiscard]] IkResult solve(const TipTarget& target, SectionStates start,

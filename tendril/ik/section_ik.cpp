@@ -40,9 +40,9 @@ bool is_reached(double rho, double z, double S, const SectionShape::End& end,
 }
 
 /// Steps 17-20: limits; then the honest comparison with the target.
-SectionIkResult clamped_answer(const SectionShape& shape, double rho, double z, double h,
-                               double theta, double s, const SectionShape::End& end, int iterations,
-                               const SectionIkOptions& options) noexcept {
+SectionIkResult clamped_solution(const SectionShape& shape, double rho, double z, double h,
+                                 double theta, double s, const SectionShape::End& end,
+                                 int iterations, const SectionIkOptions& options) noexcept {
   SectionIkResult result{.theta = theta,
                          .extension = std::clamp(s, 0.0, shape.variable_length()),  // (2.24)
                          .feed = std::clamp(h, 0.0, options.feed_limit),            // (2.27)
@@ -182,15 +182,15 @@ double first_root(const F& f, double low, double high) noexcept {
 
 }  // namespace
 
-SectionIkResult section_answer_at(const SectionShape& shape, double rho, double z, double theta,
-                                  int iterations, const SectionIkOptions& options) noexcept {
+SectionIkResult section_solution_at(const SectionShape& shape, double rho, double z, double theta,
+                                    int iterations, const SectionIkOptions& options) noexcept {
   const SectionShape::End end = shape.end(theta);
   double s = 0.0;
   if (shape.is_extensible()) {
     const double c2 = end.x * end.x + end.z * end.z;
     s = c2 > 0.0 ? std::sqrt((rho * rho + z * z) / c2) - shape.length() : shape.variable_length();
   }
-  return clamped_answer(shape, rho, z, 0.0, theta, s, end, iterations, options);
+  return clamped_solution(shape, rho, z, 0.0, theta, s, end, iterations, options);
 }
 
 SectionIkResult solve_section_iterative(const SectionShape& shape, double rho, double z,
@@ -199,7 +199,7 @@ SectionIkResult solve_section_iterative(const SectionShape& shape, double rho, d
   PolarTarget target = polar(rho, z);
   const double theta_inv = shape.invertible_bend_angle();
   if (target.alpha >= shape.invertible_chord_angle())  // feeding would only widen the chord angle
-    return section_answer_at(shape, rho, z, theta_inv, 0, options);
+    return section_solution_at(shape, rho, z, theta_inv, 0, options);
 
   const double SC = shape.length(), SD = shape.variable_length();
   const double position_tolerance = options.position_tolerance;
@@ -250,7 +250,7 @@ SectionIkResult solve_section_iterative(const SectionShape& shape, double rho, d
       break;
     last_step = step;
   }
-  return clamped_answer(shape, rho, z, h, theta, s, shape.end(theta), iterations, options);
+  return clamped_solution(shape, rho, z, h, theta, s, shape.end(theta), iterations, options);
 }
 
 SectionIkResult solve_section_newton(const SectionShape& shape, double rho, double z,
@@ -258,11 +258,11 @@ SectionIkResult solve_section_newton(const SectionShape& shape, double rho, doub
   assert(rho >= 0.0);
   const PolarTarget target = polar(rho, z);
   if (target.alpha >= shape.invertible_chord_angle())
-    return section_answer_at(shape, rho, z, shape.invertible_bend_angle(), 0, options);
+    return section_solution_at(shape, rho, z, shape.invertible_bend_angle(), 0, options);
   if (shape.is_single_arc() || target.alpha == 0.0)
-    return section_answer_at(shape, rho, z, 2.0 * target.alpha, 0, options);
+    return section_solution_at(shape, rho, z, 2.0 * target.alpha, 0, options);
   const BendSearch found = find_bend(shape, target, theta_start, options);
-  return section_answer_at(shape, rho, z, found.theta, found.iterations, options);
+  return section_solution_at(shape, rho, z, found.theta, found.iterations, options);
 }
 
 SectionIkResult solve_section_with_feed(const SectionShape& shape, double rho, double z,
@@ -276,7 +276,7 @@ SectionIkResult solve_section_with_feed(const SectionShape& shape, double rho, d
   const double SC = shape.length(), SD = shape.variable_length();
   if (rho <= kOnAxis * n) {  // straight ahead
     const double s = std::clamp(z - SC, 0.0, SD);
-    return clamped_answer(shape, rho, z, z - SC - s, 0.0, s, shape.end(0.0), 0, options);
+    return clamped_solution(shape, rho, z, z - SC - s, 0.0, s, shape.end(0.0), 0, options);
   }
 
   // The bend theta meets the target with the length rho/X and the feed z - rho Z/X, which grows
@@ -301,8 +301,8 @@ SectionIkResult solve_section_with_feed(const SectionShape& shape, double rho, d
                            high);
   const double s = too_far ? SD : length_at_limit(theta) - SC;
   const SectionShape::End end = shape.end(theta);
-  return clamped_answer(shape, rho, z, z - (SC + s) * end.z, theta, s, end, at_rest.iterations,
-                        options);
+  return clamped_solution(shape, rho, z, z - (SC + s) * end.z, theta, s, end, at_rest.iterations,
+                          options);
 }
 
 }  // namespace tendril

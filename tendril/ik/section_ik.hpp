@@ -22,8 +22,8 @@ struct SectionIkResult {
   double extension = 0.0;  ///< in [0, SD] [m]
   double feed = 0.0;       ///< base shift h, in [0, feed_limit] [m]
   SectionShape::End end;   ///< end point of the unit-length shape at `theta`, and its last tangent
-  int iterations = 0;      ///< passes that ran; 0 where the answer is known without one
-  bool reached = false;    ///< by forward kinematics of the clamped answer, within the tolerances
+  int iterations = 0;      ///< passes that ran; 0 where the solution is known without one
+  bool reached = false;    ///< by forward kinematics of the clamped solution, within the tolerances
 };
 
 /// Bend and length that put the section's end at the point (rho, z) of its bend plane, by Algorithm
@@ -33,11 +33,11 @@ struct SectionIkResult {
 ///
 /// With `feed_limit` > 0 the base shifts along z as far as the section's length range falls short:
 /// the surface that the end can reach is replaced by the plane through it and perpendicular to the
-/// chord, and the base moves until the target lies in that plane. Fails where the answer lies
+/// chord, and the base moves until the target lies in that plane. Fails where the solution lies
 /// beyond the largest lateral offset of the shape; `solve_section_with_feed` does not.
 ///
-/// Every pass updates before it tests, so that the answer is one contraction better than the tested
-/// one. Targets beyond the invertible chord angle get the largest invertible bend, clamped;
+/// Every pass updates before it tests, so that the solution is one contraction better than the
+/// tested one. Targets beyond the invertible chord angle get the largest invertible bend, clamped;
 /// `reached` is then false.
 ///
 /// Differs: (2.15) and (2.19) are repaired, h is clamped in the loop, and the loop goes on while
@@ -51,9 +51,9 @@ struct SectionIkResult {
     const SectionShape& shape, double rho, double z, const SectionIkOptions& options = {}) noexcept;
 
 /// The same by bracketed Newton steps on the chord angle; quadratic, and not slowed down near the
-/// critical bend. Not in [FABRIKx]. For one sub-section the answer is exact at once. The base stays
-/// at rest whatever `feed_limit` says.
-/// @param theta_start  > 0: start [rad], for instance the previous answer; otherwise the start is
+/// critical bend. Not in [FABRIKx]. For one sub-section the solution is exact at once. The base
+/// stays at rest whatever `feed_limit` says.
+/// @param theta_start  > 0: start [rad], for instance the previous solution; otherwise the start is
 ///                     interpolated between the small-bend limit and the largest invertible bend
 [[nodiscard]] SectionIkResult solve_section_newton(const SectionShape& shape, double rho, double z,
                                                    const SectionIkOptions& options = {},
@@ -62,16 +62,16 @@ struct SectionIkResult {
 /// Exact solve with base shift, for every type of section: the smallest feed in [0, feed_limit]
 /// (and with it the smallest bend) that lets the end reach the target inside all limits. Finds it
 /// wherever it exists, at the price of up to about a hundred evaluations of the shape; without need
-/// of a feed the answer is that of `solve_section_newton`. Unreachable targets get the pose of
+/// of a feed the solution is that of `solve_section_newton`. Unreachable targets get the pose of
 /// least lateral miss, `reached` false. Not in [FABRIKx]; docs/derivations.md, "Base shift". Held
 /// by: section_ik_test "the exact base shift finds every generated target".
 [[nodiscard]] SectionIkResult solve_section_with_feed(
     const SectionShape& shape, double rho, double z, const SectionIkOptions& options = {}) noexcept;
 
-/// The answer for a bend known from the chord angle of the target: the length that puts the end at
-/// the target's distance, then the limits, then the honest comparison. (2.24)-(2.26)
-[[nodiscard]] SectionIkResult section_answer_at(const SectionShape& shape, double rho, double z,
-                                                double theta, int iterations,
-                                                const SectionIkOptions& options) noexcept;
+/// The solution for a bend known from the chord angle of the target: the length that puts the end
+/// at the target's distance, then the limits, then the honest comparison. (2.24)-(2.26)
+[[nodiscard]] SectionIkResult section_solution_at(const SectionShape& shape, double rho, double z,
+                                                  double theta, int iterations,
+                                                  const SectionIkOptions& options) noexcept;
 
 }  // namespace tendril

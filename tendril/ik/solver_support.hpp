@@ -17,7 +17,7 @@ void require_solver_options(const std::string& solver, int max_iterations,
 [[noreturn]] void refuse_solver_option(const std::string& solver, const std::string& field,
                                        double value, const std::string& allowed);
 
-/// The answer to a solve that cannot begin (InvalidTarget, InvalidStart: infinite errors, the
+/// The solution to a solve that cannot begin (InvalidTarget, InvalidStart: infinite errors, the
 /// states of `ContinuumRobot::straight`); nothing if it can. Starts of wrong size or with NaN or
 /// infinity in them or in the base are invalid; a base that is not finite is answered by the base
 /// at rest.

@@ -83,7 +83,7 @@ struct PlanarWalk {
   }
 };
 
-/// Rz(phi) Ry(tangent angle) Rz(-phi) and the planar point, for total length S, turned into the
+/// Rz(phi) Ry(tangent angle) Rz(-phi) and the planar point, for total length S, rotated into the
 /// plane phi.
 Eigen::Isometry3d bent_pose(const PlanarPoint& point, double phi, double S) noexcept {
   const double c = point.cos_tangent, s = point.sin_tangent;

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "tendril/geometry/body_clearance.hpp"
 #include "tendril/mobile/mobile_kinematics.hpp"
-#include "tendril/obstacles/body_clearance.hpp"
 
 namespace tendril {
 

@@ -22,7 +22,7 @@ struct ClosedFormOptions {           ///< every field has a working default
   MobileCost cost{};
 };
 
-/// The cheapest pose of a robot with three in-plane links, in closed form: attitude and tool
+/// The cheapest pose of a robot with three in-plane links, in closed form: orientation and tool
 /// position give the wrist; the abscissa from shoulder to wrist is swept, and for each the two
 /// elbow postures follow from the triangle shoulder, elbow, wrist. A golden-section search refines
 /// the best.

@@ -82,7 +82,7 @@ MobileContinuumResult MobileContinuumSolver::solve(const TipTarget& target,
                   }) &&
       std::isfinite(base.x * base.x + base.y * base.y) && std::isfinite(base.heading) &&
       std::isfinite(arm_base.feed) && std::isfinite(arm_base.spin);
-  // The start may be the previous answer, which stands in `best_`.
+  // The start may be the previous solution, which stands in `best_`.
   std::copy_n(valid_start ? states.begin() : straight.begin(), start_.size(), start_.begin());
   for (std::size_t i = 0; i < start_.size(); ++i)
     best_[i] = robot_.arm.clamped(static_cast<int>(i), start_[i]);
@@ -171,7 +171,7 @@ bool MobileContinuumSolver::search(const TipTarget& target, const PlatformPose& 
   return nearest != nullptr && try_from(thorough_, target, nearest->base, start_, arm_base, result);
 }
 
-/// Solves the arm with the platform at `base`; keeps the answer if it meets the target, or is
+/// Solves the arm with the platform at `base`; keeps the solution if it meets the target, or is
 /// nearer to it than what there was.
 bool MobileContinuumSolver::try_from(AutoSolver& solver, const TipTarget& target,
                                      const PlatformPose& base, SectionStates from,
@@ -179,13 +179,13 @@ bool MobileContinuumSolver::try_from(AutoSolver& solver, const TipTarget& target
                                      MobileContinuumResult& result) noexcept {
   const Eigen::Isometry3d X_WB = arm_base_pose(robot_, base);
   const TipTarget seen{.X_BG = X_WB.inverse() * target.X_BG, .task = target.task};
-  const IkResult answer = solver.solve(seen, from, arm_base);
+  const IkResult solution = solver.solve(seen, from, arm_base);
   ++result.places;
-  result.iterations += answer.iterations;
-  std::copy(answer.states.begin(), answer.states.end(), states_.begin());
+  result.iterations += solution.iterations;
+  std::copy(solution.states.begin(), solution.states.end(), states_.begin());
 
   MobileContinuumResult judged = result;
-  const Eigen::Isometry3d X_WE = X_WB * tip_pose(robot_.arm, states_, answer.base);
+  const Eigen::Isometry3d X_WE = X_WB * tip_pose(robot_.arm, states_, solution.base);
   shortfall_ = target.position() - X_WE.translation();
   judged.position_error = position_error(X_WE, target);
   judged.angle_error = angle_error(X_WE, target);
@@ -194,7 +194,7 @@ bool MobileContinuumSolver::try_from(AutoSolver& solver, const TipTarget& target
   last_score_ = score(judged, options_.arm);
   if (!met && !(last_score_ < score(result, options_.arm))) return false;
   judged.base = base;
-  judged.arm_base = answer.base;
+  judged.arm_base = solution.base;
   judged.status = met ? MobileStatus::Converged : MobileStatus::Stalled;
   std::copy(states_.begin(), states_.end(), best_.begin());
   judged.states = best_;
@@ -219,11 +219,11 @@ void MobileContinuumSolver::list_places(const TipTarget& target, const PlatformP
   for (int k = 0; k < kDirections; ++k) {
     const double direction = towards + 2.0 * kPi * k / kDirections;
     for (const double distance : kDistances) {
-      for (const bool turned : {false, true}) {
-        if (turned && upright) continue;  // the heading does not matter to the arm
+      for (const bool rotated : {false, true}) {
+        if (rotated && upright) continue;  // the heading does not matter to the arm
         const double heading =
-            turned ? start.heading + mobile::wrapped(direction - lean - start.heading)
-                   : start.heading;
+            rotated ? start.heading + mobile::wrapped(direction - lean - start.heading)
+                    : start.heading;
         const Eigen::Vector2d offset = Eigen::Rotation2Dd(heading) * mount;
         const PlatformPose pose{.x = goal.x() - distance * reach * std::cos(direction) - offset.x(),
                                 .y = goal.y() - distance * reach * std::sin(direction) - offset.y(),

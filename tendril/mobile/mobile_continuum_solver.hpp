@@ -33,7 +33,7 @@ struct MobileContinuumResult {
   PlatformPose base{};
   BaseState arm_base{};         ///< feed and spin of the arm's base
   SectionStates states{};       ///< inside the limits; valid until the solver's next call
-  double base_travel = 0.0;     ///< between the platform's origins, start to answer [m]
+  double base_travel = 0.0;     ///< between the platform's origins, start to solution [m]
   double heading_change = 0.0;  ///< [rad]
   int iterations = 0;           ///< of the arm's solver, all places together
   int base_shifts = 0;          ///< by what the arm left of the error
@@ -48,7 +48,7 @@ struct MobileContinuumResult {
 /// 2. While it falls short, the platform shifts by the horizontal part of what is left of the
 ///    error, as the base of [Mobile] does.
 /// 3. Then places around the target are looked at, those with the least travel first, with the
-///    present heading and turned so that the mounted arm leans towards the target.
+///    present heading and rotated so that the mounted arm leans towards the target.
 /// 4. The platform moves back towards its start as far as the target is still met.
 ///
 /// Options are validated in the constructor (ModelError); `solve` allocates and throws nothing and

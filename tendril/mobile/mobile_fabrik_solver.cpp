@@ -97,7 +97,7 @@ MobileFabrikSolver::MobileFabrikSolver(const MobileRobot& robot, const MobileFab
 MobileResult MobileFabrikSolver::solve(const ToolTarget& target, const PlatformPose& base,
                                        JointAngles joints, const PlatformRule& rule) noexcept {
   MobileResult result{.position_error = kInfinity, .angle_error = kInfinity, .base = base};
-  // The start may be the joints of the previous answer, which stand in `joints_`.
+  // The start may be the joints of the previous solution, which stand in `joints_`.
   result.status = mobile::begin(robot_, target, base, joints, options_.check_floor, start_);
   joints_ = start_;
   result.joints = joints_;
@@ -127,9 +127,9 @@ MobileResult MobileFabrikSolver::solve(const ToolTarget& target, const PlatformP
     for (const PlaneCase& plane : tried) {
       if (plane.refusal != MobileStatus::Converged) continue;
       for (int start = 0; start < starts; ++start) {
-        double wanted = start_posture(plane, problem, start);
-        if (rule.frozen) wanted = plane.start_abscissa;
-        const std::optional<double> abscissa = nearest_allowed(plane, problem, wanted);
+        double desired = start_posture(plane, problem, start);
+        if (rule.frozen) desired = plane.start_abscissa;
+        const std::optional<double> abscissa = nearest_allowed(plane, problem, desired);
         if (!abscissa) continue;
         ++result.attempts;
         if (attempt(plane, problem, *abscissa, gamma, result) == Outcome::Met) {
@@ -179,7 +179,7 @@ MobileFabrikSolver::Outcome MobileFabrikSolver::attempt(const PlaneCase& plane,
   const double height = problem.target->X_WG.translation().z();
   const double tolerance = kToleranceShare * options_.position_tolerance;
   const double cos_tolerance = std::cos(std::min(kToleranceShare * options_.angle_tolerance, kPi));
-  const bool test_attitude = options_.features.attitude_test;
+  const bool test_orientation = options_.features.orientation_test;
   place(abscissa);
   limit_joint_ = -1;
   double previous = kInfinity, nudge = kNudge * robot_.reach();
@@ -190,7 +190,7 @@ MobileFabrikSolver::Outcome MobileFabrikSolver::attempt(const PlaneCase& plane,
     const double error = std::sqrt(ex * ex + ez * ez);
     const Point& last = directions_.back();
     const bool along = dot(last.x, last.z, plane.last_sin, plane.last_cos) >= cos_tolerance;
-    if (error < tolerance && (along || !test_attitude) && accept(plane, problem, result))
+    if (error < tolerance && (along || !test_orientation) && accept(plane, problem, result))
       return Outcome::Met;
     if (iteration == options_.max_iterations) return Outcome::Failed;
 
@@ -230,7 +230,7 @@ void MobileFabrikSolver::forward_pass(const PlaneCase& plane, double height) noe
   points_[n] = {0.0, height};
   for (std::size_t i = n - 1; i >= 1; --i) {
     const Point old = points_[i];
-    if (i == n - 1 && options_.features.attitude_forward) {
+    if (i == n - 1 && options_.features.orientation_forward) {
       points_[i] = {-lengths_[i] * plane.last_sin, height - lengths_[i] * plane.last_cos};
     } else {
       double ax = next_old.x - old.x, az = next_old.z - old.z;
@@ -242,7 +242,7 @@ void MobileFabrikSolver::forward_pass(const PlaneCase& plane, double height) noe
       if (b > kVerySmall) {
         points_[i] = {points_[i + 1].x - lengths_[i] * bx / b,
                       points_[i + 1].z - lengths_[i] * bz / b};
-      } else {  // the wanted point is the next one: the old direction
+      } else {  // the desired point is the next one: the old direction
         points_[i] = {points_[i + 1].x - lengths_[i] * directions_[i].x,
                       points_[i + 1].z - lengths_[i] * directions_[i].z};
       }
@@ -258,26 +258,27 @@ void MobileFabrikSolver::backward_pass(const PlaneCase& plane) noexcept {
   limit_joint_ = -1;
   Point before{0.0, 1.0};  // the vertical
   for (std::size_t i = 0; i < n; ++i) {
-    Point wanted{plane.last_sin, plane.last_cos};
+    Point desired{plane.last_sin, plane.last_cos};
     if (i + 1 < n) {
       const double ax = points_[i + 1].x - points_[i].x, az = points_[i + 1].z - points_[i].z;
       const double a = std::sqrt(ax * ax + az * az);
-      wanted = a > kVerySmall ? Point{ax / a, az / a} : directions_[i];
+      desired = a > kVerySmall ? Point{ax / a, az / a} : directions_[i];
     }
     // Sine and cosine of the hinge angle, and whether its range holds it.
-    const Point turn{wanted.x * before.z - wanted.z * before.x,
-                     wanted.x * before.x + wanted.z * before.z};
+    const Point turn{desired.x * before.z - desired.z * before.x,
+                     desired.x * before.x + desired.z * before.z};
     const Sector& sector = sectors_[i];
     if (!sector.whole_turn &&
         dot(turn.x, turn.z, sector.middle.x, sector.middle.z) < sector.cos_half) {
       const bool above = turn.x * sector.middle.z - turn.z * sector.middle.x > 0.0;
       const Point& limit = above ? sector.high : sector.low;
-      wanted = {before.x * limit.z + before.z * limit.x, before.z * limit.z - before.x * limit.x};
+      desired = {before.x * limit.z + before.z * limit.x, before.z * limit.z - before.x * limit.x};
       limit_joint_ = static_cast<int>(i);
     }
-    directions_[i] = wanted;
-    points_[i + 1] = {points_[i].x + lengths_[i] * wanted.x, points_[i].z + lengths_[i] * wanted.z};
-    before = wanted;
+    directions_[i] = desired;
+    points_[i + 1] = {points_[i].x + lengths_[i] * desired.x,
+                      points_[i].z + lengths_[i] * desired.z};
+    before = desired;
   }
 }
 
@@ -295,7 +296,7 @@ bool MobileFabrikSolver::shift(const PlaneCase& plane, const Problem& problem, d
   return true;
 }
 
-/// The abscissa nearest to the wanted one at which the platform may stand.
+/// The abscissa nearest to the desired one at which the platform may stand.
 std::optional<double> MobileFabrikSolver::nearest_allowed(const PlaneCase& plane,
                                                           const Problem& problem,
                                                           double abscissa) const noexcept {
@@ -381,15 +382,15 @@ void MobileFabrikSolver::keep(const PlaneCase& plane, const MobileResult& judged
   result.plane = plane.plane;
 }
 
-/// Keeps the present iterate as the answer, with the status, if it meets the target.
+/// Keeps the present iterate as the solution, with the status, if it meets the target.
 bool MobileFabrikSolver::accept(const PlaneCase& plane, const Problem& problem,
                                 MobileResult& result) noexcept {
   MobileResult judged = result;
   if (!read_joints(plane, problem, judged)) return false;
   if (!(judged.position_error <= options_.position_tolerance)) return false;
-  const bool right_attitude = judged.angle_error <= options_.angle_tolerance;
-  if (!right_attitude && options_.features.attitude_test) return false;
-  judged.status = right_attitude ? MobileStatus::Converged : MobileStatus::WrongAttitude;
+  const bool right_orientation = judged.angle_error <= options_.angle_tolerance;
+  if (!right_orientation && options_.features.orientation_test) return false;
+  judged.status = right_orientation ? MobileStatus::Converged : MobileStatus::WrongAttitude;
   keep(plane, judged, result);
   return true;
 }

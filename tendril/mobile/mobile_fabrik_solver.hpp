@@ -14,19 +14,20 @@ namespace tendril {
 /// What the solver does beyond the printed algorithm. All off: the algorithm as printed, its syntax
 /// repaired, as a baseline (docs/derivations-mobile.md). Each builds on those before it.
 struct MobileFabrikFeatures {
-  bool attitude_test = true;     ///< success asks for the attitude too; off: for the position only
-  bool attitude_forward = true;  ///< the forward pass puts the last link along the wanted axis
-  bool second_plane = true;      ///< the opposite arm plane, and any plane for a vertical tool
-  bool mirror_shift = true;      ///< a limit shift goes to the other side (factor 2), as the text
-                                 ///< of the source says; off: factor 1, as its formula does
-  bool starts = true;            ///< attempts from seeded elbow postures, and with factor 1
+  bool orientation_test =
+      true;  ///< success asks for the orientation too; off: for the position only
+  bool orientation_forward = true;  ///< the forward pass puts the last link along the desired axis
+  bool second_plane = true;         ///< the opposite arm plane, and any plane for a vertical tool
+  bool mirror_shift = true;  ///< a limit shift goes to the other side (factor 2), as the text
+                             ///< of the source says; off: factor 1, as its formula does
+  bool starts = true;        ///< attempts from seeded elbow postures, and with factor 1
 };
 
 /// Which arm planes are tried, and which first.
 enum class PlaneOrder : std::uint8_t {
   FacingFirst,   ///< the tool axis' own azimuth, then the other side
   NearestFirst,  ///< the plane nearest to the arm's at the start, then the other
-  NearestOnly,   ///< for tracking: never flips
+  NearestOnly,   ///< for tracking: never branch_switches
 };
 
 struct MobileFabrikOptions {         ///< every field has a working default
@@ -40,7 +41,7 @@ struct MobileFabrikOptions {         ///< every field has a working default
   /// first and the last one only. [Mobile] sec. on priorities
   std::vector<double> priorities{};
   PlaneOrder planes = PlaneOrder::FacingFirst;
-  bool check_floor = true;  ///< refuse targets, and answers, with the arm under the floor
+  bool check_floor = true;  ///< refuse targets, and solutions, with the arm under the floor
   /// The closed form where every attempt fails; robots of three in-plane links only, others have
   /// none.
   bool fallback = true;
@@ -51,12 +52,13 @@ struct MobileFabrikOptions {         ///< every field has a working default
   MobileFabrikFeatures features{};
 };
 
-/// Forward and backward reaching for an arm on a mobile platform: tool position and full attitude,
-/// joint limits, a base that shifts when the error stalls or a joint stands at its limit.
+/// Forward and backward reaching for an arm on a mobile platform: tool position and full
+/// orientation, joint limits, a base that shifts when the error stalls or a joint stands at its
+/// limit.
 ///
-/// The arm lies in a vertical plane, which the target's attitude fixes but for its side; in it the
-/// problem is planar: abscissa and height. For each plane and each start an attempt is made, the
-/// first that meets the target wins. Deterministic; no random numbers.
+/// The arm lies in a vertical plane, which the target's orientation fixes but for its side; in it
+/// the problem is planar: abscissa and height. For each plane and each start an attempt is made,
+/// the first that meets the target wins. Deterministic; no random numbers.
 ///
 /// Options are validated in the constructor (ModelError); `solve` allocates and throws nothing and
 /// its result depends on its arguments only. The robot is copied.
@@ -66,7 +68,7 @@ class MobileFabrikSolver {
   explicit MobileFabrikSolver(const MobileRobot& robot, const MobileFabrikOptions& options = {});
 
   /// Reaches for `target` from the platform pose `base` and `joints` (clamped to their limits
-  /// first; may be the previous answer's). Converged with 0 iterations, unchanged, if the start
+  /// first; may be the previous solution's). Converged with 0 iterations, unchanged, if the start
   /// meets the target already. `rule` says where the platform may stand.
   ///
   /// A shift that the rule forbids is clipped; a frozen base is not shifted at all.

@@ -7,7 +7,8 @@ namespace tendril {
 namespace {
 
 /// Rz(psi) Ry(-e) Rx(roll) from the sines and cosines; the tool axis leans by b = pi/2 - e.
-Eigen::Matrix3d attitude(double cos_psi, double sin_psi, double cos_e, double sin_e, double roll) {
+Eigen::Matrix3d orientation(double cos_psi, double sin_psi, double cos_e, double sin_e,
+                            double roll) {
   const double c = std::cos(roll), s = std::sin(roll);
   const Eigen::Vector3d axis(cos_e * cos_psi, cos_e * sin_psi, sin_e);
   const Eigen::Vector3d left(-sin_psi, cos_psi, 0.0);
@@ -48,7 +49,7 @@ Eigen::Isometry3d tool_pose(const MobileRobot& robot, const PlatformPose& base,
   }
   const Eigen::Vector2d foot = yaw_axis(robot, base);
   Eigen::Isometry3d X_WE;
-  X_WE.linear() = attitude(cos_psi, sin_psi, sin_b, cos_b, joints.back());
+  X_WE.linear() = orientation(cos_psi, sin_psi, sin_b, cos_b, joints.back());
   X_WE.translation() << foot.x() + rho * cos_psi, foot.y() + rho * sin_psi, z;
   X_WE.makeAffine();
   return X_WE;
@@ -101,8 +102,8 @@ double rotation_angle(const Eigen::Matrix3d& from, const Eigen::Matrix3d& to) no
   return std::atan2(twice_sine.norm(), R.trace() - 1.0);
 }
 
-Eigen::Matrix3d tool_attitude(double roll, double pitch, double yaw) noexcept {
-  return attitude(std::cos(yaw), std::sin(yaw), std::cos(pitch), std::sin(pitch), roll);
+Eigen::Matrix3d tool_orientation(double roll, double pitch, double yaw) noexcept {
+  return orientation(std::cos(yaw), std::sin(yaw), std::cos(pitch), std::sin(pitch), roll);
 }
 
 Eigen::Vector3d tool_angles(const Eigen::Matrix3d& R) noexcept {

@@ -37,15 +37,16 @@ void mobile_frames(const MobileRobot& robot, const PlatformPose& base, JointAngl
 [[nodiscard]] bool within_limits(const MobileRobot& robot, JointAngles joints,
                                  double tolerance = 1e-12) noexcept;
 
-/// Angle of the rotation from one attitude to another [rad], in [0, pi]. Keeps its digits near 0.
+/// Angle of the rotation from one orientation to another [rad], in [0, pi]. Keeps its digits near
+/// 0.
 [[nodiscard]] double rotation_angle(const Eigen::Matrix3d& from,
                                     const Eigen::Matrix3d& to) noexcept;
 
-/// The attitude whose x axis points with azimuth `yaw` and elevation `pitch` (up is positive),
-/// turned by `roll` about it: Rz(yaw) Ry(-pitch) Rx(roll), [rad].
-[[nodiscard]] Eigen::Matrix3d tool_attitude(double roll, double pitch, double yaw) noexcept;
+/// The orientation whose x axis points with azimuth `yaw` and elevation `pitch` (up is positive),
+/// rotated by `roll` about it: Rz(yaw) Ry(-pitch) Rx(roll), [rad].
+[[nodiscard]] Eigen::Matrix3d tool_orientation(double roll, double pitch, double yaw) noexcept;
 
-/// Roll, pitch and yaw of an attitude [rad], the inverse of `tool_attitude`: pitch in [-pi/2,
+/// Roll, pitch and yaw of an orientation [rad], the inverse of `tool_orientation`: pitch in [-pi/2,
 /// pi/2], the others in [-pi, pi]. Roll is 0 for an axis within 1e-9 of the vertical.
 [[nodiscard]] Eigen::Vector3d tool_angles(const Eigen::Matrix3d& R) noexcept;
 

@@ -96,11 +96,11 @@ bool MobilePostures::closed_form(int i, Eigen::Ref<Eigen::VectorXd> x) noexcept 
   const double turn = 2.0 * kPi * heading_index / options_.headings;
   const double heading = from_[2] + std::remainder(turn, 2.0 * kPi);
   const double psi = std::atan2(plane.sin_psi, plane.cos_psi);
-  const std::array wanted = {psi - heading, q2, q3, plane.last_angle - q2 - q3, plane.roll};
+  const std::array desired = {psi - heading, q2, q3, plane.last_angle - q2 - q3, plane.roll};
   for (int j = 0; j < robot_.joint_count(); ++j) {
     const Eigen::Index k = kPlatformSize + j;
     const auto fitted =
-        mobile::into_limits(wanted[static_cast<std::size_t>(j)], robot_.joint_limits(j), from_[k]);
+        mobile::into_limits(desired[static_cast<std::size_t>(j)], robot_.joint_limits(j), from_[k]);
     if (!fitted) return false;
     x[k] = *fitted;
   }
@@ -112,7 +112,7 @@ bool MobilePostures::closed_form(int i, Eigen::Ref<Eigen::VectorXd> x) noexcept 
   return true;
 }
 
-/// MobileFabrikSolver from the present joints or from mirrored ones, the platform turned.
+/// MobileFabrikSolver from the present joints or from mirrored ones, the platform rotated.
 bool MobilePostures::reached(int i, Eigen::Ref<Eigen::VectorXd> x) noexcept {
   const double turn = 2.0 * kPi * (i / kElbows) / options_.headings;
   PlatformPose base = platform_of(from_);

@@ -8,7 +8,7 @@
 
 namespace tendril {
 
-/// The goal of the solvers for a MobileRobot: position and full attitude of the tool.
+/// The goal of the solvers for a MobileRobot: position and full orientation of the tool.
 struct ToolTarget {
   /// Goal pose in the world [m]; the tool axis is its x axis.
   Eigen::Isometry3d X_WG = Eigen::Isometry3d::Identity();
@@ -17,20 +17,20 @@ struct ToolTarget {
   std::optional<double> azimuth = {};
 };
 
-/// The target at `position` [m] with the attitude of `tool_attitude`, and its yaw as azimuth.
+/// The target at `position` [m] with the orientation of `tool_orientation`, and its yaw as azimuth.
 [[nodiscard]] ToolTarget tool_target(const Eigen::Vector3d& position, double roll, double pitch,
                                      double yaw) noexcept;
 
 enum class MobileStatus : std::uint8_t {
   Converged,          ///< both errors, by forward kinematics, are within tolerance; limits hold
   Stalled,            ///< every attempt failed; nothing says that the target cannot be reached
-  WrongAttitude,      ///< the printed algorithm's own test is met, but the attitude is not
+  WrongAttitude,      ///< the printed algorithm's own test is met, but the orientation is not
   InvalidTarget,      ///< NaN, infinity, a number whose square is none, azimuth beyond 1e6 rad
   InvalidRotation,    ///< the target's 3 x 3 part is no rotation matrix
   InvalidStart,       ///< wrong number of joints, NaN or infinity, heading beyond 1e6 rad
   UnderFloor,         ///< the tool point or the last link's start would be under the floor
   UnreachableHeight,  ///< the wrist would be too high or too low for the other links
-  UnreachableRoll,    ///< the roll joint's range holds the attitude in no arm plane
+  UnreachableRoll,    ///< the roll joint's range holds the orientation in no arm plane
   UnreachableLimits,  ///< no admissible posture exists: proven in closed form
   BaseBlocked,        ///< it could be reached, but not from where the platform may stand
 };
@@ -52,7 +52,7 @@ struct MobileResult {
   double angle_error = 0.0;     ///< [rad]; infinite when nothing was tried
   PlatformPose base{};          ///< of the best pose found
   JointAngles joints{};         ///< inside the limits; valid until the solver's next call
-  double base_travel = 0.0;     ///< distance between the platform's origins, start to answer [m]
+  double base_travel = 0.0;     ///< distance between the platform's origins, start to solution [m]
   double heading_change = 0.0;  ///< [rad], in [-pi, pi]
   int iterations = 0;           ///< of all attempts; closed form: postures looked at
   int attempts = 0;             ///< arm planes and starts tried

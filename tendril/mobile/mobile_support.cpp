@@ -18,7 +18,7 @@ constexpr double kPi = std::numbers::pi;
 ToolTarget tool_target(const Eigen::Vector3d& position, double roll, double pitch,
                        double yaw) noexcept {
   ToolTarget target;
-  target.X_WG.linear() = tool_attitude(roll, pitch, yaw);
+  target.X_WG.linear() = tool_orientation(roll, pitch, yaw);
   target.X_WG.translation() = position;
   target.azimuth = yaw;
   return target;
@@ -31,7 +31,7 @@ const char* to_string(MobileStatus status) noexcept {
     case MobileStatus::Stalled:
       return "stalled";
     case MobileStatus::WrongAttitude:
-      return "wrong_attitude";
+      return "wrong_orientation";
     case MobileStatus::InvalidTarget:
       return "invalid_target";
     case MobileStatus::InvalidRotation:
@@ -75,8 +75,8 @@ constexpr double kLargestHeading = 1e6;  // [rad] beyond it turns are lost in ro
 }  // namespace
 
 double wrapped(double angle) noexcept {
-  const double turned = std::remainder(angle, 2.0 * kPi);
-  return turned <= -kPi ? kPi : turned;
+  const double rotated = std::remainder(angle, 2.0 * kPi);
+  return rotated <= -kPi ? kPi : rotated;
 }
 
 std::optional<double> into_limits(double angle, const JointLimits& limits, double near) noexcept {
@@ -117,27 +117,29 @@ PlaneCase plane_case(const MobileRobot& robot, const Problem& problem, double po
   plane.last_sin = std::sin(plane.last_angle);
   plane.last_cos = std::cos(plane.last_angle);
 
-  // Roll: what is left of the attitude in the frame of a tool without roll. Its y axis is `left`.
+  // Roll: what is left of the orientation in the frame of a tool without roll. Its y axis is
+  // `left`.
   const Eigen::Vector3d up = axis.cross(left);
   const std::optional<double> roll = into_limits(std::atan2(R.col(1).dot(up), R.col(1).dot(left)),
                                                  parameters.roll, problem.joints.back());
   if (roll) plane.roll = *roll;
 
   // Yaw: within the limits, or the platform turns by the rest.
-  const double wanted_yaw = psi - problem.base.heading;
-  const std::optional<double> yaw = into_limits(wanted_yaw, parameters.yaw, problem.joints.front());
-  plane.yaw = yaw ? *yaw : nearest_limit(wanted_yaw, parameters.yaw);
+  const double desired_yaw = psi - problem.base.heading;
+  const std::optional<double> yaw =
+      into_limits(desired_yaw, parameters.yaw, problem.joints.front());
+  plane.yaw = yaw ? *yaw : nearest_limit(desired_yaw, parameters.yaw);
   plane.heading =
-      yaw ? problem.base.heading : problem.base.heading + wrapped(wanted_yaw - plane.yaw);
+      yaw ? problem.base.heading : problem.base.heading + wrapped(desired_yaw - plane.yaw);
   const auto mount = [&](double heading) {
     const double c = std::cos(heading), s = std::sin(heading);
     return Eigen::Vector2d(c * parameters.mount_x - s * parameters.mount_y,
                            s * parameters.mount_x + c * parameters.mount_y);
   };
   const Eigen::Vector2d mount_at_start = mount(problem.base.heading);
-  const Eigen::Vector2d turned_mount = yaw ? mount_at_start : mount(plane.heading);
-  plane.mount_x = turned_mount.x();
-  plane.mount_y = turned_mount.y();
+  const Eigen::Vector2d rotated_mount = yaw ? mount_at_start : mount(plane.heading);
+  plane.mount_x = rotated_mount.x();
+  plane.mount_y = rotated_mount.y();
   const Eigen::Vector2d foot =
       mount_at_start + Eigen::Vector2d(problem.base.x, problem.base.y) - p.head<2>();
   plane.start_abscissa = foot.dot(forward.head<2>());

@@ -28,7 +28,7 @@ struct MobileTrackerOptions {        ///< every field has a working default
 ///     dx = W^-1 J^T (J W^-1 J^T)^-1 e .
 ///
 /// The platform weighs more, so that the arm does what it can; a joint that nears its limit weighs
-/// more and more. The answer changes continuously with the target: the arm never jumps to another
+/// more and more. The solution changes continuously with the target: the arm never jumps to another
 /// elbow or plane. Nothing but the constructor allocates or throws.
 class MobileTracker {
  public:

@@ -8,7 +8,7 @@
 // The targets of the youBot's experiments, for tables, tests and scenes.
 namespace tendril {
 
-/// A tool pose as the source prints them: position [m], angles [deg] of `tool_attitude`.
+/// A tool pose as the source prints them: position [m], angles [deg] of `tool_orientation`.
 struct ListedToolTarget {
   double x, y, z;
   double roll_deg, pitch_deg, yaw_deg;

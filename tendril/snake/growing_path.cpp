@@ -295,14 +295,14 @@ void GrowingPath::cut_ahead(double s) noexcept {
 }
 
 FollowStep follow_path(const SnakeChain& chain, const PathView& path, MarchDirection direction,
-                       const Matrix3d& R, double s, double wanted, double largest_change,
+                       const Matrix3d& R, double s, double desired, double largest_change,
                        std::span<const double> before, MarchMemory out,
                        const MarchOptions& options) noexcept {
   assert(before.size() == out.angles.size() && before.data() != out.angles.data());
   FollowStep step{.s = s, .march = {}};
   double share = 1.0;
   for (int trial = 0; trial < kTrials; ++trial) {
-    const double at = s + share * (wanted - s);
+    const double at = s + share * (desired - s);
     const Matrix3d R_at = direction == MarchDirection::HeadToBase && trial > 0 ? path.frame(at) : R;
     const MarchResult march = direction == MarchDirection::HeadToBase
                                   ? march_from_head(chain, path, at, R_at, out, options)

@@ -125,16 +125,16 @@ struct FollowStep {
   MarchResult march;
 };
 
-/// Moves the chain along the path from the head's parameter s to `wanted` (the whole body slides,
+/// Moves the chain along the path from the head's parameter s to `desired` (the whole body slides,
 /// base included; HeadToBase) or with s that of the base point B_0 (a fed base; BaseToHead), as far
 /// as no joint turns by more than `largest_change` [rad] against the angles `before`: the leader
-/// slows down, angles are not clipped. R: of the base (BaseToHead) or the head's frame at `wanted`
-/// (HeadToBase; path.frame(wanted)). If the march to `wanted` fails, the step is tried shorter. If
-/// no step can be made, s stays, `out.angles` holds `before`, and march tells what the first trial
-/// gave: the reason of its failure, or Ok if `before` lies further from the path than
+/// slows down, angles are not clipped. R: of the base (BaseToHead) or the head's frame at `desired`
+/// (HeadToBase; path.frame(desired)). If the march to `desired` fails, the step is tried shorter.
+/// If no step can be made, s stays, `out.angles` holds `before`, and march tells what the first
+/// trial gave: the reason of its failure, or Ok if `before` lies further from the path than
 /// `largest_change`. Allocates nothing. Precondition: N angles before, not out.angles itself.
 FollowStep follow_path(const SnakeChain& chain, const PathView& path, MarchDirection direction,
-                       const Eigen::Matrix3d& R, double s, double wanted, double largest_change,
+                       const Eigen::Matrix3d& R, double s, double desired, double largest_change,
                        std::span<const double> before, MarchMemory out,
                        const MarchOptions& options = {}) noexcept;
 

@@ -135,7 +135,7 @@ CASES = [
 
 
 def verdict(program, name, files, arguments, exit_code, pieces):
-    """What is wrong with the program's answer to one case; empty when nothing is."""
+    """What is wrong with the program's solution to one case; empty when nothing is."""
     with tempfile.TemporaryDirectory() as folder:
         for file, text in {**FILES, **files}.items():
             (Path(folder) / file).write_text(text)
@@ -145,7 +145,7 @@ def verdict(program, name, files, arguments, exit_code, pieces):
         stray = [p for p in Path(folder).rglob("MUJOCO_LOG.TXT")]
     problems = []
     if done.returncode != exit_code:
-        problems.append(f"exit code {done.returncode}, wanted {exit_code}")
+        problems.append(f"exit code {done.returncode}, desired {exit_code}")
     lines = done.stderr.splitlines()
     if len(lines) != 1 or not lines[0].startswith("tendril: "):
         problems.append("stderr must be one line that begins with 'tendril: '")

@@ -7,7 +7,7 @@
 #include <limits>
 #include <sstream>
 
-#include "apps/host/run.hpp"
+#include "apps/host/experiment/run.hpp"
 #include "tendril/kinematics/random_states.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/apps/temporary_folder.hpp"

@@ -1,9 +1,9 @@
-#include "apps/host/divergence.hpp"
+#include "apps/host/engine/divergence.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "apps/host/engine_log.hpp"
-#include "apps/host/scene.hpp"
+#include "apps/host/engine/engine_log.hpp"
+#include "apps/host/engine/scene.hpp"
 
 using namespace tendril::host;
 

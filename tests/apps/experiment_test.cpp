@@ -1,4 +1,4 @@
-#include "apps/host/experiment.hpp"
+#include "apps/host/experiment/experiment.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -72,7 +72,7 @@ before = 4
   REQUIRE(e.variations.size() == 1);
 }
 
-TEST_CASE("experiment: attitudes of waypoints are roll, pitch upwards and yaw in degrees",
+TEST_CASE("experiment: orientations of waypoints are roll, pitch upwards and yaw in degrees",
           "[experiment]") {
   const Experiment e = parse(R"(
 scene = "scene.xml"
@@ -87,10 +87,10 @@ interpolation = "step"
   REQUIRE(e.motions.size() == 1);
   const Motion& motion = e.motions[0];
   CHECK(motion.interpolation == Interpolation::Step);
-  REQUIRE(motion.attitudes.size() == 2);
-  const Eigen::Vector3d up = motion.attitudes[0] * Eigen::Vector3d::UnitX();
+  REQUIRE(motion.orientations.size() == 2);
+  const Eigen::Vector3d up = motion.orientations[0] * Eigen::Vector3d::UnitX();
   CHECK((up - Eigen::Vector3d::UnitZ()).norm() < 1e-12);
-  const Eigen::Vector3d down = motion.attitudes[1] * Eigen::Vector3d::UnitX();
+  const Eigen::Vector3d down = motion.orientations[1] * Eigen::Vector3d::UnitX();
   CHECK((down - Eigen::Vector3d(0, std::sqrt(0.75), -0.5)).norm() < 1e-12);
 }
 

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <numbers>
 
-#include "apps/host/experiment.hpp"
-#include "apps/host/plan_file.hpp"
-#include "apps/host/scene.hpp"
-#include "tendril/mjcf/robot_file.hpp"
-#include "tendril/planning/grasp.hpp"
+#include "apps/host/engine/scene.hpp"
+#include "apps/host/experiment/experiment.hpp"
+#include "apps/host/plan/plan_file.hpp"
+#include "tendril/contact/grasp.hpp"
+#include "tendril/robot_file/robot_file.hpp"
 
 using namespace tendril;
 using namespace tendril::host;
@@ -23,7 +23,7 @@ TEST_CASE("grasp scene: the arm starts in the planned arcs, round the planned po
   const PlanFile plan = parse_plan(read_text_file(file), file);
   GraspPlanner planner(plan.options);
   const GraspResult& result = planner.plan(plan.scene, plan.contacts, plan.base, *plan.grasp);
-  REQUIRE(result.status == WrapStatus::Solved);
+  REQUIRE(result.status == ContactPlannerStatus::Solved);
   const auto solution =
       std::find_if(result.solutions.begin(), result.solutions.end(),
                    [](const GraspSolution& s) { return s.steps.front().side == 1; });

@@ -37,7 +37,7 @@ def table(text):
 
 def tip_of_arcs(row, lengths):
     """Tip position and direction of sections of constant curvature by turning and shifting vectors."""
-    def turned(v, axis, angle):
+    def rotated(v, axis, angle):
         c, s = math.cos(angle), math.sin(angle)
         cross = [axis[1] * v[2] - axis[2] * v[1], axis[2] * v[0] - axis[0] * v[2], axis[0] * v[1] - axis[1] * v[0]]
         along = sum(a * b for a, b in zip(axis, v))
@@ -48,12 +48,12 @@ def tip_of_arcs(row, lengths):
         theta, phi = float(row[f"theta_{i + 1}"]), float(row[f"phi_{i + 1}"])
         length = lengths[i] + float(row.get(f"s_{i + 1}") or 0)
         axis = [-math.sin(phi), math.cos(phi), 0.0]
-        p, z = turned(p, axis, theta), turned(z, axis, theta)
+        p, z = rotated(p, axis, theta), rotated(z, axis, theta)
         side = length * (1 - math.cos(theta)) / theta if theta else 0.0
         along = length * math.sin(theta) / theta if theta else length
         p = [p[0] + side * math.cos(phi), p[1] + side * math.sin(phi), p[2] + along]
     omega0 = float(row.get("omega0") or 0)
-    p, z = turned(p, [0.0, 0.0, 1.0], omega0), turned(z, [0.0, 0.0, 1.0], omega0)
+    p, z = rotated(p, [0.0, 0.0, 1.0], omega0), rotated(z, [0.0, 0.0, 1.0], omega0)
     return [p[0], p[1], p[2] + float(row.get("h") or 0)], z
 
 
@@ -122,16 +122,16 @@ class TableCommand(unittest.TestCase):
     def test_ik_then_fk_meets_the_targets(self):
         for robot in ("fixed.toml", "mixed.toml"):
             targets = self.random_targets(robot, 200)
-            answers = self.output("ik", robot, "-", text=targets)
-            tips = table(self.output("fk", robot, "-", text=answers))
+            solutions = self.output("ik", robot, "-", text=targets)
+            tips = table(self.output("fk", robot, "-", text=solutions))
             converged = 0
-            for target, answer, tip in zip(table(targets), table(answers), tips, strict=True):
+            for target, solution, tip in zip(table(targets), table(solutions), tips, strict=True):
                 distance = math.dist([float(target[k]) for k in "xyz"], [float(tip[k]) for k in "xyz"])
                 cosine = sum(float(target[k]) * float(tip[k]) for k in ("zx", "zy", "zz"))
                 angle = math.acos(min(1.0, max(-1.0, cosine)))
-                self.assertAlmostEqual(distance, float(answer["position_error"]), delta=ROUNDING)
-                self.assertAlmostEqual(angle, float(answer["angle_error"]), delta=ANGLE_ROUNDING)
-                if answer["status"] == "converged":
+                self.assertAlmostEqual(distance, float(solution["position_error"]), delta=ROUNDING)
+                self.assertAlmostEqual(angle, float(solution["angle_error"]), delta=ANGLE_ROUNDING)
+                if solution["status"] == "converged":
                     converged += 1
                     self.assertLessEqual(distance, POSITION_TOLERANCE + ROUNDING)
                     self.assertLessEqual(angle, ANGLE_TOLERANCE + ANGLE_ROUNDING)
@@ -225,11 +225,11 @@ class TableCommand(unittest.TestCase):
                              [f"q_{j}" for j in range(1, 6)])
             self.assertEqual(len(rows), 20)
             tools = self.mobile("fk", "o.csv")
-            for wanted, tool in zip(table(Path(targets).read_text()), tools):
-                distance = math.dist(*([float(row[c]) for c in "xyz"] for row in (wanted, tool)))
+            for desired, tool in zip(table(Path(targets).read_text()), tools):
+                distance = math.dist(*([float(row[c]) for c in "xyz"] for row in (desired, tool)))
                 self.assertLess(distance, POSITION_TOLERANCE + ROUNDING)
                 axes = []
-                for row in (wanted, tool):
+                for row in (desired, tool):
                     pitch, yaw = float(row["pitch"]), float(row["yaw"])
                     axes.append([math.cos(yaw) * math.cos(pitch), math.sin(yaw) * math.cos(pitch), math.sin(pitch)])
                 self.assertLess(math.dist(*axes), ANGLE_TOLERANCE)
@@ -286,9 +286,9 @@ class TableCommand(unittest.TestCase):
         self.assertFalse((self.folder / "o.csv.part").exists())
 
     def test_input_and_output_may_be_one_file(self):
-        wanted = self.output("ik", "fixed.toml", "targets.csv", "--no-time")
+        desired = self.output("ik", "fixed.toml", "targets.csv", "--no-time")
         self.output("ik", "fixed.toml", "targets.csv", "--no-time", "-o", "targets.csv")
-        self.assertEqual((self.folder / "targets.csv").read_text(), wanted)
+        self.assertEqual((self.folder / "targets.csv").read_text(), desired)
 
     def test_output_that_cannot_be_written_gives_4(self):
         for command, file in (("ik", "targets.csv"), ("fk", "states.csv")):

@@ -1,4 +1,4 @@
-#include "apps/host/metrics.hpp"
+#include "apps/host/experiment/metrics.hpp"
 
 #include <Eigen/Core>
 #include <catch2/catch.hpp>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/host/scene.hpp"
+#include "apps/host/engine/scene.hpp"
 #include "tendril/model_error.hpp"
 
 using namespace tendril;
@@ -16,8 +16,8 @@ using namespace tendril::host;
 
 namespace {
 
-// A ball of 2 kg, called a robot by its body's name, resting on the floor at 10 m/s^2; a second
-// ball that is no robot.
+// A sphere of 2 kg, called a robot by its body's name, resting on the floor at 10 m/s^2; a second
+// sphere that is no robot.
 constexpr const char* kBallScene =
     R"(<mujoco><option gravity="0 0 -10" timestep="0.002" integrator="discrete"/>
   <worldbody><geom type="plane" size="1 1 1"/>
@@ -243,7 +243,7 @@ TEST_CASE("metrics: the whole of an arm passes a post on its left or on its righ
 
 TEST_CASE("metrics: contacts span a full turn less the widest gap between them", "[metrics]") {
   struct Case {
-    std::vector<double> angles;  ///< of the touching balls
+    std::vector<double> angles;  ///< of the touching spheres
     double span;
   };
   const Case c = GENERATE(values<Case>({{{}, 0.0},
@@ -291,7 +291,7 @@ TEST_CASE("metrics: the margin is that of the joint nearest to an end of its ran
 }
 
 TEST_CASE("metrics: contacts of a robot with itself are none with its surroundings", "[metrics]") {
-  // Two balls of one robot overlap, or one of them overlaps the ball of another robot.
+  // Two spheres of one robot overlap, or one of them overlaps the sphere of another robot.
   const auto scene = [](const std::string& x) {
     return R"(<mujoco><worldbody>
       <body name="A_base"><body><joint type="slide"/><geom size="0.1"/></body></body>

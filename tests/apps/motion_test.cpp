@@ -1,11 +1,11 @@
-#include "apps/host/motion.hpp"
+#include "apps/host/experiment/motion.hpp"
 
 #include <Eigen/Geometry>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numbers>
 
-#include "apps/host/scene.hpp"
+#include "apps/host/engine/scene.hpp"
 #include "tendril/model_error.hpp"
 
 using namespace tendril;
@@ -152,15 +152,15 @@ TEST_CASE("motion: a body that turns with its circle shows the centre the same s
   motion.turns = true;
   const Eigen::Quaterniond home(Eigen::AngleAxisd(0.4, Vector3d(1, 2, 3).normalized()));
   const auto seen = [&](double t) -> Vector3d {
-    return motion.attitude(t, home).inverse() * (motion.position(t, kHome) - *motion.center);
+    return motion.orientation(t, home).inverse() * (motion.position(t, kHome) - *motion.center);
   };
-  CHECK(motion.attitude(0.0, home).isApprox(home, kAlgebraTolerance));
+  CHECK(motion.orientation(0.0, home).isApprox(home, kAlgebraTolerance));
   for (double t = 0.5; t < 40.0; t += 3.1) CHECK(seen(t).isApprox(seen(0.0), kAlgebraTolerance));
   motion.turns = false;
-  CHECK(motion.attitude(7.0, home).isApprox(home, kAlgebraTolerance));
+  CHECK(motion.orientation(7.0, home).isApprox(home, kAlgebraTolerance));
 }
 
-TEST_CASE("motion: attitudes of waypoints are met at their times, between them they turn evenly",
+TEST_CASE("motion: orientations of waypoints are met at their times, between them they turn evenly",
           "[motion]") {
   Motion motion{.body = "target", .kind = MotionKind::Waypoints};
   motion.times = {1.0, 3.0, 4.0};
@@ -168,16 +168,16 @@ TEST_CASE("motion: attitudes of waypoints are met at their times, between them t
   const auto about_z = [](double angle) {
     return Eigen::Quaterniond(Eigen::AngleAxisd(angle, Vector3d::UnitZ()));
   };
-  motion.attitudes = {about_z(0.0), about_z(1.0), about_z(-0.5)};
+  motion.orientations = {about_z(0.0), about_z(1.0), about_z(-0.5)};
   motion.interpolation = Interpolation::Linear;
   const Eigen::Quaterniond home = about_z(2.0);
   CHECK(motion.problem().empty());
-  CHECK(motion.attitude(0.0, home).isApprox(about_z(0.0), kAlgebraTolerance));
-  CHECK(motion.attitude(1.5, home).isApprox(about_z(0.25), kAlgebraTolerance));
-  CHECK(motion.attitude(3.0, home).isApprox(about_z(1.0), kAlgebraTolerance));
-  CHECK(motion.attitude(3.5, home).isApprox(about_z(0.25), kAlgebraTolerance));
-  CHECK(motion.attitude(9.0, home).isApprox(about_z(-0.5), kAlgebraTolerance));
-  motion.attitudes.pop_back();
+  CHECK(motion.orientation(0.0, home).isApprox(about_z(0.0), kAlgebraTolerance));
+  CHECK(motion.orientation(1.5, home).isApprox(about_z(0.25), kAlgebraTolerance));
+  CHECK(motion.orientation(3.0, home).isApprox(about_z(1.0), kAlgebraTolerance));
+  CHECK(motion.orientation(3.5, home).isApprox(about_z(0.25), kAlgebraTolerance));
+  CHECK(motion.orientation(9.0, home).isApprox(about_z(-0.5), kAlgebraTolerance));
+  motion.orientations.pop_back();
   CHECK(motion.problem() == "angles_deg: 2 of them: must be as many as points (3)");
 }
 
@@ -192,7 +192,7 @@ TEST_CASE("motion: steps stay at a point until the next one's time", "[motion]")
   CHECK(motion.position(5.0, kHome) == Vector3d::UnitX());
 }
 
-TEST_CASE("motion: a mocap body takes attitudes only where a motion has them", "[motion]") {
+TEST_CASE("motion: a mocap body takes orientations only where a motion has them", "[motion]") {
   const ModelPtr model = model_of(R"(<mujoco><worldbody>
     <body name="target" mocap="true" pos="0.1 -0.2 0.3" euler="0 0 30"/>
   </worldbody></mujoco>)");

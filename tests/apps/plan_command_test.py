@@ -135,7 +135,7 @@ class PlanCommand(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
 
-    def answer(self, text):
+    def solution(self, text):
         return json.loads(self.output(self.write(text), "--json"))
 
     def refusal(self, text, *arguments):
@@ -146,10 +146,10 @@ class PlanCommand(unittest.TestCase):
         self.assertTrue(done.stderr.startswith("tendril: plan.toml"), done.stderr)
         return done.stderr[len("tendril: plan.toml:"):].strip()
 
-    def check_solutions(self, answer, wanted):
-        self.assertEqual(answer["status"], "solved")
-        self.assertEqual(len(answer["solutions"]), len(wanted))
-        for solution, arcs in zip(answer["solutions"], wanted, strict=True):
+    def check_solutions(self, solution, desired):
+        self.assertEqual(solution["status"], "solved")
+        self.assertEqual(len(solution["solutions"]), len(desired))
+        for solution, arcs in zip(solution["solutions"], desired, strict=True):
             self.assertGreaterEqual(solution["min_clearance"], -1e-6)
             for arc, (contact, side, curvature, length) in zip(solution["arcs"], arcs, strict=True):
                 self.assertEqual((arc["contact"], arc["side"]), (contact, side))
@@ -167,24 +167,24 @@ class PlanCommand(unittest.TestCase):
                 self.output(REPOSITORY / f"scenes/plans/{case}.toml", "--solution", str(solution), "--plan", out)
                 lines = [line.split() for line in out.read_text().splitlines() if not line.startswith("#")]
                 kept = (REPOSITORY / f"scenes/wrap_reach/{name}.plan").read_text()
-                wanted = [line.split() for line in kept.splitlines() if not line.startswith("#")]
-                self.assertEqual([line[0] for line in lines], [line[0] for line in wanted])
-                for line, want in zip(lines, wanted):
+                desired = [line.split() for line in kept.splitlines() if not line.startswith("#")]
+                self.assertEqual([line[0] for line in lines], [line[0] for line in desired])
+                for line, want in zip(lines, desired):
                     for a, b in zip(line[1:], want[1:], strict=True):
                         self.assertAlmostEqual(float(a), float(b), delta=1e-9)
 
     def test_only_ways_to_a_target_can_be_executed(self):
         done = self.run_program(REPOSITORY / "scenes/plans/grasp_post.toml", "--plan", self.folder / "way.plan")
         self.assertEqual(done.returncode, USAGE)
-        self.assertIn("--plan: tendril.wrap executes ways to a target", done.stderr)
+        self.assertIn("--plan: tendril.contact_plan executes paths to a target", done.stderr)
 
     def test_the_cases_have_their_solutions(self):
-        for name, wanted in CASES.items():
+        for name, desired in CASES.items():
             file = REPOSITORY / "scenes" / "plans" / f"{name}.toml"
-            self.check_solutions(json.loads(self.output(str(file), "--json")), wanted)
-            self.assertIn(f"{len(wanted)} solution", self.output(str(file)))
+            self.check_solutions(json.loads(self.output(str(file), "--json")), desired)
+            self.assertIn(f"{len(desired)} solution", self.output(str(file)))
         local = (REPOSITORY / "scenes/plans/case_4.toml").read_text().replace('"persistent"', '"local"')
-        self.check_solutions(self.answer(local), CASE_4_LOCAL)
+        self.check_solutions(self.solution(local), CASE_4_LOCAL)
 
     def test_the_grasp_goes_three_quarters_round(self):
         file = str(REPOSITORY / "scenes/plans/grasp_post.toml")
@@ -205,12 +205,12 @@ class PlanCommand(unittest.TestCase):
         self.assertEqual(self.output(file, "--json"), self.output(file, "--json"))
 
     def test_every_refused_arc_has_its_reason(self):
-        answer = json.loads(self.output(str(REPOSITORY / "scenes/plans/case_2.toml"), "--json"))
-        counts = dict.fromkeys(answer["refused"], 0)
-        for arc in answer["refused_arcs"]:
+        solution = json.loads(self.output(str(REPOSITORY / "scenes/plans/case_2.toml"), "--json"))
+        counts = dict.fromkeys(solution["refused"], 0)
+        for arc in solution["refused_arcs"]:
             counts[arc["reason"]] += 1
             self.assertEqual(arc["reason"] == "obstacle", "obstacle" in arc)
-        self.assertEqual(counts, answer["refused"])
+        self.assertEqual(counts, solution["refused"])
 
     def test_the_path_runs_along_the_arcs(self):
         file = str(REPOSITORY / "scenes/plans/case_2.toml")
@@ -251,15 +251,15 @@ class PlanCommand(unittest.TestCase):
     # ---- statuses
 
     def test_a_free_way_needs_no_contact(self):
-        answer = self.answer(FREE)
-        self.assertEqual((answer["status"], len(answer["solutions"])), ("solved", 1))
-        self.assertIsNone(answer["solutions"][0]["min_clearance"])
-        self.assertEqual(answer["solutions"][0]["arcs"][0]["contact"], -1)
+        solution = self.solution(FREE)
+        self.assertEqual((solution["status"], len(solution["solutions"])), ("solved", 1))
+        self.assertIsNone(solution["solutions"][0]["min_clearance"])
+        self.assertEqual(solution["solutions"][0]["arcs"][0]["contact"], -1)
 
     def test_base_or_target_in_an_obstacle_is_a_status(self):
-        self.assertEqual(self.answer(POST + "[[obstacle]]\ndisc = { x = 0.0, z = 0.0, radius = 0.05 }\n")["status"],
+        self.assertEqual(self.solution(POST + "[[obstacle]]\ndisc = { x = 0.0, z = 0.0, radius = 0.05 }\n")["status"],
                          "base_in_obstacle")
-        self.assertEqual(self.answer(POST + "[[obstacle]]\nbox = { x = [0, 0.2], z = [0.35, 0.45] }\n")["status"],
+        self.assertEqual(self.solution(POST + "[[obstacle]]\nbox = { x = [0, 0.2], z = [0.35, 0.45] }\n")["status"],
                          "target_in_obstacle")
 
     def test_strict_turns_no_solution_into_1(self):
@@ -270,23 +270,23 @@ class PlanCommand(unittest.TestCase):
 
     def test_a_contact_listed_twice_counts_once(self):
         text = (REPOSITORY / "scenes/plans/case_3.toml").read_text()
-        self.check_solutions(self.answer(text + "[[contact]]\ncorner = { x = 0.27, z = 0.48 }\n"), CASES["case_3"])
+        self.check_solutions(self.solution(text + "[[contact]]\ncorner = { x = 0.27, z = 0.48 }\n"), CASES["case_3"])
 
     def test_the_budget_ends_the_search_as_partial(self):
         text = (REPOSITORY / "scenes/plans/case_1.toml").read_text()
-        self.assertEqual(self.answer("max_arcs = 20\n" + text)["status"], "partial")
+        self.assertEqual(self.solution("max_arcs = 20\n" + text)["status"], "partial")
 
     def test_the_pruned_search_has_the_same_solutions(self):
         for name in ("case_1", "case_2", "case_3", "case_4"):
             text = (REPOSITORY / f"scenes/plans/{name}.toml").read_text()
-            self.check_solutions(self.answer('search = "pruned"\n' + text), CASES[name])
+            self.check_solutions(self.solution('search = "pruned"\n' + text), CASES[name])
 
     def test_ten_thousand_contacts_end_as_partial(self):
         text = (REPOSITORY / "scenes/plans/case_1.toml").read_text()
         place = lambda i: (i * 0.6180339887 % 1.0 - 0.5, (i + 0.5) / 10_000)
         text += "".join("[[contact]]\ncorner = { x = %.6f, z = %.6f }\n" % place(i) for i in range(10_000))
-        self.assertEqual(self.answer(text)["status"], "partial")
-        pruned = self.answer('search = "pruned"\n' + text)
+        self.assertEqual(self.solution(text)["status"], "partial")
+        pruned = self.solution('search = "pruned"\n' + text)
         self.assertEqual(pruned["status"], "partial")
         self.assertTrue(pruned["solutions"])
 
@@ -294,14 +294,14 @@ class PlanCommand(unittest.TestCase):
         text = (REPOSITORY / "scenes/plans/case_1.toml").read_text()
         box = "[[obstacle]]\nbox = { x = [-0.17, 0.02], z = [0.36, 0.49] }\n"  # in a box of the scene
         inside = "[[contact]]\ncorner = { x = -0.07, z = 0.42 }\n[[contact]]\npost = { x = -0.07, z = 0.42, radius = 0.03 }\n"
-        self.check_solutions(self.answer(text + box + inside), CASES["case_1"])
+        self.check_solutions(self.solution(text + box + inside), CASES["case_1"])
 
     def test_contacts_may_be_named_by_obstacle_or_by_place(self):
         boxed = FREE + "[[obstacle]]\nbox = { x = [-0.05, 0.1], z = [0.2, 0.3] }\n[[contact]]\n"
-        self.assertEqual(len(self.answer(boxed + "obstacle = 0\n")["contacts"]), 4)
-        near = self.answer(boxed + "point = { x = 0.1, z = 0.21 }\nslack = 0.02\n")
+        self.assertEqual(len(self.solution(boxed + "obstacle = 0\n")["contacts"]), 4)
+        near = self.solution(boxed + "point = { x = 0.1, z = 0.21 }\nslack = 0.02\n")
         self.assertEqual([(c["x"], c["z"]) for c in near["contacts"]], [(0.1, 0.2)])
-        posts = self.answer(POST + "[[contact]]\npoint = { x = 0.05, z = 0.2 }\nslack = 0.01\n")
+        posts = self.solution(POST + "[[contact]]\npoint = { x = 0.05, z = 0.2 }\nslack = 0.01\n")
         self.assertEqual(posts["contacts"], [{"x": 0.0, "z": 0.2, "radius": 0.05}])
 
     # ---- paths of a robot among obstacles
@@ -321,18 +321,18 @@ class PlanCommand(unittest.TestCase):
     def test_the_poses_of_the_tube_scene_are_what_its_plan_gives(self):
         scene = REPOSITORY / "scenes" / "tube_narrow"
         self.output(str(scene / "plan.toml"), "--path", "poses.csv", "--strict")
-        wanted = list(csv.reader((scene / "poses.csv").read_text().splitlines()))
+        desired = list(csv.reader((scene / "poses.csv").read_text().splitlines()))
         written = list(csv.reader((self.folder / "poses.csv").read_text().splitlines()))
-        self.assertEqual(written[0], wanted[0])
-        self.assertEqual(len(written), len(wanted))
-        for a, b in zip(written[1:], wanted[1:], strict=True):
+        self.assertEqual(written[0], desired[0])
+        self.assertEqual(len(written), len(desired))
+        for a, b in zip(written[1:], desired[1:], strict=True):
             for x, y in zip(a, b, strict=True):
                 self.assertAlmostEqual(float(x), float(y), delta=SAME_POSE)
 
     def test_a_path_meets_its_waypoints_and_keeps_its_margin(self):
         """Against forward kinematics of arcs and distances of sampled points, written down here again."""
-        answer = self.path_answer(PATH_OBSTACLES, "--path", "poses.csv")
-        self.assertEqual(answer["reached"], 3)
+        solution = self.path_answer(PATH_OBSTACLES, "--path", "poses.csv")
+        self.assertEqual(solution["reached"], 3)
         rows = self.poses()
         self.assertEqual([row["waypoint"] for row in rows if row["waypoint"] == int(row["waypoint"])], [0, 1, 2, 3])
         for row in rows:
@@ -346,13 +346,13 @@ class PlanCommand(unittest.TestCase):
                     least = min(least, math.dist(p, (0.06, 0.0, 0.12)) - 0.02 - BODY,
                                 math.hypot(p[0] + 0.02, p[2] - 0.16) - 0.01 - BODY)
         self.assertGreaterEqual(least, 0.002 - 1e-6)
-        self.assertAlmostEqual(least, answer["min_clearance"], delta=1e-4)
+        self.assertAlmostEqual(least, solution["min_clearance"], delta=1e-4)
 
     def test_a_waypoint_that_is_not_reached_has_its_reason_and_is_left_out(self):
-        answer = self.path_answer(PATH_OBSTACLES + "[[obstacle]]\nsphere = { center = [0.10, 0, 0.18], "
+        solution = self.path_answer(PATH_OBSTACLES + "[[obstacle]]\nsphere = { center = [0.10, 0, 0.18], "
                                   "radius = 0.001 }\n", "--path", "poses.csv", "--svg", "plan.svg")
-        self.assertEqual([w["status"] for w in answer["waypoints"]], ["reached", "target_in_obstacle", "reached"])
-        self.assertEqual(answer["waypoints"][1]["steps"], 0)
+        self.assertEqual([w["status"] for w in solution["waypoints"]], ["reached", "target_in_obstacle", "reached"])
+        self.assertEqual(solution["waypoints"][1]["steps"], 0)
         self.assertEqual(sorted({math.ceil(row["waypoint"]) for row in self.poses()}), [0, 1, 3])
         words = " ".join(e.text or "" for e in xml.etree.ElementTree.parse(self.folder / "plan.svg").getroot())
         self.assertIn("2 target_in_obstacle", words)
@@ -377,9 +377,9 @@ class PlanCommand(unittest.TestCase):
                       "polygon = [[0.05, 0.05], [0.09, 0.05], [0.09, 0.1]]",
                       "half_space = { point = [0.05, 3, 4], normal = [-2, 0, 0] }",
                       'mesh = { file = "box.obj", center = [0.06, 0, 0.1] }'):
-            answer = self.path_answer("waypoints = [[0, 0, 0.2]]\n[[obstacle]]\n" + shape + "\n", "--svg", "plan.svg")
-            self.assertAlmostEqual(answer["waypoints"][0]["clearance"], 0.05 - BODY, delta=1e-6, msg=shape)
-            self.assertEqual(answer["waypoints"][0]["obstacle"], "0")
+            solution = self.path_answer("waypoints = [[0, 0, 0.2]]\n[[obstacle]]\n" + shape + "\n", "--svg", "plan.svg")
+            self.assertAlmostEqual(solution["waypoints"][0]["clearance"], 0.05 - BODY, delta=1e-6, msg=shape)
+            self.assertEqual(solution["waypoints"][0]["obstacle"], "0")
         row = self.path_answer("waypoints = [[0, 0, 0.2]]\n[[obstacle]]\nsphere = { center = [0.17, 0, 0.1], radius = 0.02 }\n"
                                "repeat = { count = 6, step = [-0.02, 0, 0] }\n")
         self.assertAlmostEqual(row["waypoints"][0]["clearance"], 0.05 - BODY, delta=1e-9)
@@ -413,7 +413,7 @@ class PlanCommand(unittest.TestCase):
         (self.folder / "cut.stl").write_bytes(b"S" + box_stl()[0][1:-1])
         one = "waypoints = [[0, 0, 0.2]]\n"
         thing = one + "[[obstacle]]\n"
-        for text, wanted in (
+        for text, desired in (
                 ("", "1: waypoints: must be given, at least one, as waypoints or [[waypoint]]"),
                 ("waypoints = []\n", "1: waypoints: must be given, at least one"),
                 ("waypoints = 3\n", "2: waypoints = 3: must be a list of points, [[x, y, z], ...]"),
@@ -448,7 +448,7 @@ class PlanCommand(unittest.TestCase):
                 (thing + "mesh = { file = \"cut.stl\" }\n", "cut.stl: is no STL file, or cut off"),
                 (thing + "sphere = { center = [0, 0, 1], radius = 1 }\nrepeat = { count = 0, step = [0, 0, 1] }\n",
                  "5: obstacle 0: repeat: count = 0: must be an integer in [1, 10000]")):
-            self.assertIn(wanted, self.refusal(PATH + text))
+            self.assertIn(desired, self.refusal(PATH + text))
         done = self.run_program(self.write(PATH + thing + "sphere = { center = [0, 0, 0.1], radius = 0.01 }\n"))
         self.assertEqual((done.returncode, done.stderr),
                          (USAGE, "tendril: start: the body's clearance from obstacle 0 is -18.000 mm: must be at least the "
@@ -460,7 +460,7 @@ class PlanCommand(unittest.TestCase):
 
     def test_bad_files_are_refused_with_the_place(self):
         box = FREE + "[[obstacle]]\n"
-        for text, wanted in (
+        for text, desired in (
                 ("", "must have one of: target, grasp"),
                 ("target = 3\n", "1: target = 3: must be a table of x, z"),
                 ("target = { x = 1 }\n", "1: target: z: is missing, must be in [-1e9, 1e9]"),
@@ -494,7 +494,7 @@ class PlanCommand(unittest.TestCase):
                 (POST + "[grasp]\nobject = 0\nwrap_angle = 1.0\n", "target and grasp: must be one of them"),
                 ("[grasp]\nobject = 0\nwrap_angle = 1.0\n", "2: grasp: object = 0: there is no obstacle"),
                 ("target = { x = 1, z = 1 \n", "")):
-            self.assertIn(wanted, self.refusal(text))
+            self.assertIn(desired, self.refusal(text))
         concave = "[[obstacle]]\npolygon = [[1, 0], [3, 0], [3, 2], [2, 1], [1, 2]]\n[grasp]\nobject = 0\nwrap_angle = "
         done = self.run_program(self.write(concave + "1.0\n"))
         self.assertEqual((done.returncode, done.stderr),
@@ -503,7 +503,7 @@ class PlanCommand(unittest.TestCase):
 
     def test_bad_options_are_refused(self):
         file = self.write(FREE)
-        for arguments, code, wanted in (
+        for arguments, code, desired in (
                 (("--refused", "some"), USAGE, "--refused: some: must be one of: none, near, all"),
                 (("--solution", "0"), USAGE, "--solution: 0: must be >= 1"),
                 (("--path", "o.csv", "--solution", "2"), USAGE, "--solution: 2: must be at most the number of solutions, 1"),
@@ -512,7 +512,7 @@ class PlanCommand(unittest.TestCase):
             done = self.run_program(file, *arguments)
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
-            self.assertIn(wanted, done.stderr)
+            self.assertIn(desired, done.stderr)
         self.assertIn("missing.toml: cannot be read", self.run_program("missing.toml").stderr)
 
 

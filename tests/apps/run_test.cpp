@@ -1,10 +1,10 @@
-#include "apps/host/run.hpp"
+#include "apps/host/experiment/run.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include "tendril/model_error.hpp"
-#include "tendril/rollout/rollout_file.hpp"
+#include "tendril/recording/rollout_file.hpp"
 #include "tests/apps/temporary_folder.hpp"
 
 using namespace tendril;

@@ -1,8 +1,8 @@
-#include "apps/host/scene.hpp"
+#include "apps/host/engine/scene.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "apps/host/experiment.hpp"
+#include "apps/host/experiment/experiment.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/apps/temporary_folder.hpp"
 
@@ -24,7 +24,7 @@ constexpr const char* kScene = R"(<mujoco model="s"><compiler conflict="merge"/>
   <worldbody><!-- <model name="no" file="missing.toml"/> -->
     <geom name="floor" type="plane" size="1 1 1"/>
     <body name="post" pos="0.5 0 0"><geom name="post" size="0.1"/></body>
-    <body name="ball" pos="0 1 1"><freejoint/><geom name="ball" size="0.1"/></body>
+    <body name="sphere" pos="0 1 1"><freejoint/><geom name="sphere" size="0.1"/></body>
     <attach model="arm" body="base" prefix="A_"/>
   </worldbody></mujoco>)";
 
@@ -100,7 +100,7 @@ TEST_CASE("scene: settings change the compiled model", "[scene]") {
   const std::vector<Setting> settings{
       set("option.gravity", "[0, 0, -1]"),     set("option.integrator", "implicitfast"),
       set("option.cone", "\"elliptic\""),      set("option.iterations", "7"),
-      set("body.post.offset", "[0, 0.25, 0]"), set("body.ball.mass", "3"),
+      set("body.post.offset", "[0, 0.25, 0]"), set("body.sphere.mass", "3"),
       set("geom.post.friction", "[0.5, 0.01]")};
   const Scene scene = load_scene(files.scene, settings);
   const mjModel& m = *scene.model;
@@ -108,10 +108,10 @@ TEST_CASE("scene: settings change the compiled model", "[scene]") {
   CHECK(m.opt.integrator == mjINT_IMPLICITFAST);
   CHECK(m.opt.cone == mjCONE_ELLIPTIC);
   CHECK(m.opt.iterations == 7);
-  const int ball = mj_name2id(&m, mjOBJ_BODY, "ball");
-  CHECK(m.body_mass[ball] == 3.0);
-  CHECK(m.body_inertia[3 * ball] == Approx(0.4 * 3.0 * 0.01));  // solid sphere: 2/5 m r^2
-  CHECK(m.body_subtreemass[ball] == Approx(3.0));               // mj_setConst ran
+  const int sphere = mj_name2id(&m, mjOBJ_BODY, "sphere");
+  CHECK(m.body_mass[sphere] == 3.0);
+  CHECK(m.body_inertia[3 * sphere] == Approx(0.4 * 3.0 * 0.01));  // solid sphere: 2/5 m r^2
+  CHECK(m.body_subtreemass[sphere] == Approx(3.0));               // mj_setConst ran
   const DataPtr data = make_data(m);
   mj_forward(&m, data.get());
   CHECK(data->xpos[3 * mj_name2id(&m, mjOBJ_BODY, "post") + 1] == Approx(0.25));
@@ -132,7 +132,7 @@ TEST_CASE("scene: settings that fit nothing are refused", "[scene]") {
       {"option.colour", "1", "the option must be"},
       {"body.post.offset", "[0, 0]", "must be three finite numbers"},
       {"body.pst.offset", "[0, 0, 0]", "no such body"},
-      {"body.ball.offset", "[0, 0, 0]", "must be static or mocap"},
+      {"body.sphere.offset", "[0, 0, 0]", "must be static or mocap"},
       {"body.post.colour", "1", "must be offset or mass"},
       {"body.post", "1", "must be body.<name>.<field>"},
       {"geom.post.friction", "-1", ">= 0"},

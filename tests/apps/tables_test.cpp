@@ -8,10 +8,10 @@
 #include <numbers>
 #include <set>
 
-#include "apps/tables/cell.hpp"
-#include "apps/tables/result_store.hpp"
-#include "apps/tables/run_tables.hpp"
-#include "apps/tables/tables_report.hpp"
+#include "bench/published/cell.hpp"
+#include "bench/published/result_store.hpp"
+#include "bench/published/run_tables.hpp"
+#include "bench/published/tables_report.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/apps/temporary_folder.hpp"
@@ -56,8 +56,9 @@ std::vector<Json> timeless(const RunResult& run) {
   return all;
 }
 
-TEST_CASE("tables: every experiment runs and no answer is claimed that forward kinematics refutes",
-          "[tables]") {
+TEST_CASE(
+    "tables: every experiment runs and no solution is claimed that forward kinematics refutes",
+    "[tables]") {
   const auto name = GENERATE(from_range(table_names()));
   DYNAMIC_SECTION("table " << name) {
     std::vector<std::string> methods;
@@ -307,7 +308,7 @@ TEST_CASE("tables: table 3.9 has every order of types at every limit once", "[ta
 // ---- measuring
 // -------------------------------------------------------------------------------------
 
-TEST_CASE("tables: an answer that forward kinematics refutes is counted and is no success",
+TEST_CASE("tables: a solution that forward kinematics refutes is counted and is no success",
           "[tables]") {
   const ContinuumRobot robot({{.length = 0.1, .bend_angle_limit = 1.0}});
   const SectionState bent{.theta = 0.5, .phi = 0.3};

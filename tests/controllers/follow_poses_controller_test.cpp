@@ -148,7 +148,7 @@ TEST_CASE("follow poses: refused settings name the setting and its range", "[con
       {"start_delay", "-1", "start_delay = -1: must be >= 0"},
       {"waypoints", "0 0 0 0 0 1",
        "poses and waypoints: must be one of them: what is to be followed"},
-      {"target", "ball", "poses and target: must be one of them: what is to be followed"},
+      {"target", "sphere", "poses and target: must be one of them: what is to be followed"},
   }));
   DYNAMIC_SECTION(c.name << " = " << c.text) {
     CHECK_THROWS_WITH(make(robot_of_two(), {{c.name, c.text}}), c.message);
@@ -302,10 +302,10 @@ TEST_CASE("follow poses: the waypoint error is the tip error at the end of the h
       before = changed;
     }
   }
-  const Vector3d wanted =
+  const Vector3d desired =
       tip_pose(robot, parse_pose_path(kTable, robot).back().states, {.feed = 0.05}).translation();
   CHECK(run.report.waypoint_error ==
-        Approx((wanted - arm.measurement.X_BE.translation()).norm()).epsilon(1e-6));
+        Approx((desired - arm.measurement.X_BE.translation()).norm()).epsilon(1e-6));
 }
 
 TEST_CASE("follow poses: a blocked arm stops the schedule for good", "[controllers]") {

@@ -203,7 +203,7 @@ TEST_CASE("gait controller: goals are counted, then it stops", "[controllers]") 
 }
 
 TEST_CASE("gait controller: steers to the side of the goal", "[controllers]") {
-  // A mirrored goal has a mirrored answer.
+  // A mirrored goal has a mirrored solution.
   const std::string gait = GENERATE("serpenoid", "vertical_wave");
   PointSnake left(make({{"gait", gait}, {"goals", "2 1"}}));
   PointSnake right(make({{"gait", gait}, {"goals", "2 -1"}}));
@@ -278,14 +278,14 @@ TEST_CASE("gait controller: climbs to its heights and holds", "[controllers]") {
   const Eigen::VectorXd tight = snake.command.q;
   snake.run(0.3);
   CHECK((snake.command.q - tight).norm() == 0.0);  // closed, waits
-  double turned = 0.0, before = snake.command.q[0];
+  double rotated = 0.0, before = snake.command.q[0];
   for (double t = 0.0; t < 8.0; t += kTimestep) {
     snake.step();
-    turned += std::abs(snake.command.q[0] - before);
+    rotated += std::abs(snake.command.q[0] - before);
     before = snake.command.q[0];
     if (snake.report.goals == 0) snake.place.z() += 0.065 * kTimestep;
   }
-  CHECK(turned > 1.0);
+  CHECK(rotated > 1.0);
   CHECK(snake.report.goals == 1);
   CHECK(snake.report.progress == 0.5);
   for (double t = 0.0; t < 15.0; t += kTimestep) {

@@ -13,7 +13,7 @@
 namespace tendril::test {
 
 /// A mobile robot without physics: it is measured where it was last commanded, less `droop`. Keeps
-/// the fastest set points.
+/// the fastest setpoints.
 class KinematicMobile {
  public:
   KinematicMobile(MobileController& controller, const MobileRobot& robot, double timestep,
@@ -73,10 +73,10 @@ class KinematicMobile {
   MobileMeasurement measurement;
   MobileCommand command{0};
   MobileReport report;
-  Eigen::VectorXd droop;     ///< set point less measured position, in every step
+  Eigen::VectorXd droop;     ///< setpoint less measured position, in every step
   Eigen::VectorXd setpoint;  ///< last one
   MobileSpeedLimits fastest{0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
-  bool inside = true;  ///< every set point was inside the joint limits
+  bool inside = true;  ///< every setpoint was inside the joint limits
 
  private:
   void measure() {

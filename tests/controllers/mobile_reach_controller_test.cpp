@@ -129,7 +129,7 @@ TEST_CASE("the youBot reaches its twenty targets in turn within its limits") {
     REQUIRE(setup.run.run_to_target(kPatience));
     setup.run.run(0.1);
     CHECK(setup.run.report.arrivals == ++reached);
-    CHECK(setup.run.report.tool_error < kRounding);
+    CHECK(setup.run.report.tip_error < kRounding);
     CHECK(setup.run.report.angle_error < kRounding);
     CHECK(setup.controller.memory_size() == static_cast<int>(setup.run.memory().size()));
   }
@@ -139,7 +139,7 @@ TEST_CASE("the youBot reaches its twenty targets in turn within its limits") {
   CHECK(setup.run.fastest.joint_speed > 0.8 * setup.limits.joint_speed);
 }
 
-TEST_CASE("the set points never put the arm into the floor or its own platform") {
+TEST_CASE("the setpoints never put the arm into the floor or its own platform") {
   Setup setup;
   MobileBody body(setup.robot, standard_capsules(setup.robot));
   double least = 1.0;
@@ -184,10 +184,10 @@ TEST_CASE("a tool pose on a line 3 m long is followed at 0.2 m/s") {
     for (int i = 0; i < steps; ++i) {
       setup.aim(target((i + 1) * kTimestep));
       setup.run.step();
-      error = std::max(error, setup.run.report.tool_error);
+      error = std::max(error, setup.run.report.tip_error);
       angle = std::max(angle, setup.run.report.angle_error);
       if (i > 2.0 / kTimestep && i < steps - 1.0 / kTimestep)
-        steady = std::max(steady, setup.run.report.tool_error);
+        steady = std::max(steady, setup.run.report.tip_error);
       CHECK(setup.run.report.status != ControllerStatus::NotReached);
       CHECK(side(setup.run.setpoint, setup.run.measurement.X_WG) * first_side >= -1e-9);
     }
@@ -195,7 +195,7 @@ TEST_CASE("a tool pose on a line 3 m long is followed at 0.2 m/s") {
     CHECK(error < 0.005);
     CHECK(angle < 1.0 * kDegree);
     CHECK(steady < 0.001);  // a step's way is 0.8 mm: measured before the command
-    CHECK(setup.run.report.flips == 0);
+    CHECK(setup.run.report.branch_switches == 0);
     setup.run.run(1.0);
     CHECK(setup.run.report.status == ControllerStatus::Finished);
     CHECK(setup.run.report.base_travel > 0.8 * kLength);
@@ -227,7 +227,7 @@ TEST_CASE("steady errors of the servos are integrated away") {
   setup.aim(tool_target({0.9, 0.0, 0.3}, 0.0, -0.5, 0.3));
   REQUIRE(setup.run.run_to_target(kPatience));
   setup.run.run(3.0);
-  CHECK(setup.run.report.tool_error < 1e-5);
+  CHECK(setup.run.report.tip_error < 1e-5);
   CHECK(setup.run.report.angle_error < 1e-5);
   CHECK(setup.run.report.settled_error < 1e-3);
   setup.check_limits();
@@ -236,7 +236,7 @@ TEST_CASE("steady errors of the servos are integrated away") {
   without.run.droop = setup.run.droop;
   without.aim(tool_target({0.9, 0.0, 0.3}, 0.0, -0.5, 0.3));
   without.run.run(10.0);
-  CHECK(without.run.report.tool_error > 0.005);
+  CHECK(without.run.report.tip_error > 0.005);
 }
 
 TEST_CASE("among tables and posts targets are reached without coming near them") {
@@ -299,7 +299,7 @@ TEST_CASE("a post in the platform's way is gone round while the target moves on"
       setup.aim(target((i + 1) * kTimestep));
       setup.run.step();
       least = std::min(least, setup.run.report.clearance);
-      caught_up = i > steps / 2 && setup.run.report.tool_error < 0.002;
+      caught_up = i > steps / 2 && setup.run.report.tip_error < 0.002;
     }
     CAPTURE(x);
     CHECK(caught_up);
@@ -348,7 +348,7 @@ TEST_CASE("what cannot be reached is named, and the robot holds") {
 }
 
 TEST_CASE("a target that stands in obstacles is refused, and reached when they are gone") {
-  std::vector<Obstacle> wall = {ball_at({0.9, 0.0, 0.3}, 0.3)};
+  std::vector<Obstacle> wall = {sphere_at({0.9, 0.0, 0.3}, 0.3)};
   const Obstacles obstacles(wall);
   Setup setup(Texts{{"avoidance", "true"}}, &obstacles);
   setup.aim(tool_target({0.9, 0.0, 0.3}, 0.0, -0.5, 0.3));

@@ -94,7 +94,7 @@ TEST_CASE("reach: a target that cannot be reached is told, and the nearest pose 
   CHECK((run.command.q - q).norm() < 0.02);
 }
 
-TEST_CASE("reach: all commands are led to the answer by one factor within the rate limit",
+TEST_CASE("reach: all commands are led to the solution by one factor within the rate limit",
           "[controllers]") {
   const auto seed = GENERATE(range(0u, 10u));
   CAPTURE(seed);
@@ -106,7 +106,7 @@ TEST_CASE("reach: all commands are led to the answer by one factor within the ra
   arm.move_target(reachable(random, robot).translation());
   ControllerRun run(controller, robot);
   const int n = robot.coordinate_count();
-  VectorXd last(n), answer(n);
+  VectorXd last(n), solution(n);
   std::vector<SectionState> states(robot.straight().begin(), robot.straight().end());
   to_coordinates(robot, states, last);
   int limited_steps = 0;
@@ -114,9 +114,9 @@ TEST_CASE("reach: all commands are led to the answer by one factor within the ra
     run.step(arm);
     const VectorXd step = run.command.q - last;
     CHECK(largest_change(robot, run.command.q, last, 0.05) <= rate_limit * kTimestep * (1 + 1e-9));
-    load_states(run.memory, states);  // the answer of the inverse kinematics
-    to_coordinates(robot, states, answer);
-    const VectorXd way = answer - last;
+    load_states(run.memory, states);  // the solution of the inverse kinematics
+    to_coordinates(robot, states, solution);
+    const VectorXd way = solution - last;
     if (way.norm() > 1e-3) {
       CHECK((step - way * (step.dot(way) / way.squaredNorm())).norm() < 1e-12);
       CHECK((run.command.q_rate * kTimestep - step).norm() < 1e-12);

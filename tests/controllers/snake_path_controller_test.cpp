@@ -426,7 +426,7 @@ TEST_CASE("snake path: a path to targets anywhere ahead can be followed to the c
   PerfectSnake snake(make({{"target", "t"}, {"speed", "0.3"}, {"start_delay", "0"}}));
   double worst = 0.0;
   for (int i = 0; i < 40 && snake.report.status != ControllerStatus::Finished; ++i) {
-    // Within 75 degrees of where the head points, far enough to be turned to.
+    // Within 75 degrees of where the head points, far enough to be rotated to.
     const std::vector<Vector3d> joints = snake.joints();
     const Vector3d along = (joints[16] - joints[15]).normalized();
     const Vector3d axis = along.cross(random.unit_vector()).normalized();

@@ -83,7 +83,7 @@ TEST_CASE("any solver: options reach the solver", "[ik]") {
   }
 }
 
-TEST_CASE("any solver: answers as the solver that it holds", "[ik]") {
+TEST_CASE("any solver: solutions as the solver that it holds", "[ik]") {
   const ContinuumRobot robot = mixed_robot();
   const JacobianOptions options{.max_iterations = 100, .coordinates = JacobianCoordinates::Polar};
   JacobianSolver plain(robot, options);
@@ -113,13 +113,13 @@ TEST_CASE("any solver: copies are independent, and outlive what they were copied
   for (const SolverInfo& info : solver_infos()) {
     CAPTURE(info.name);
     std::optional<AnySolver> original = make_solver(info.name, robot, {.max_iterations = 50});
-    const IkResult answer = original->solve(target, robot.straight());
-    const std::vector<SectionState> kept(answer.states.begin(), answer.states.end());
+    const IkResult solution = original->solve(target, robot.straight());
+    const std::vector<SectionState> kept(solution.states.begin(), solution.states.end());
     AnySolver copy = *original;
     (void)copy.solve(other, robot.straight());
-    for (std::size_t i = 0; i < kept.size(); ++i) {  // the original's answer is still there
-      CHECK(answer.states[i].theta == kept[i].theta);
-      CHECK(answer.states[i].phi == kept[i].phi);
+    for (std::size_t i = 0; i < kept.size(); ++i) {  // the original's solution is still there
+      CHECK(solution.states[i].theta == kept[i].theta);
+      CHECK(solution.states[i].phi == kept[i].phi);
     }
     AnySolver assigned = make_solver("fabrikx", mixed_robot());
     assigned = copy;

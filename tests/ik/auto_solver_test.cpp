@@ -95,7 +95,7 @@ TEST_CASE("auto: every reachable target is reached", "[ik]") {
   CHECK(tried == 800);
 }
 
-TEST_CASE("auto: the answer is within the jump limit of the start, or says that it is not",
+TEST_CASE("auto: the solution is within the jump limit of the start, or says that it is not",
           "[ik]") {
   constexpr double kMove = 2e-4;  // [m]: one step of 2 ms at 0.1 m/s
   constexpr double kLimit = 0.1;  // [rad]
@@ -120,7 +120,7 @@ TEST_CASE("auto: the answer is within the jump limit of the start, or says that 
       jumped += result.jumped;
     }
   }
-  CHECK(near > 540);   // of 600: nearly always the near answer
+  CHECK(near > 540);   // of 600: nearly always the near solution
   CHECK(jumped < 60);  // from poses at their limits, and for targets moved out of reach
 }
 

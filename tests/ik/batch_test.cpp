@@ -43,10 +43,10 @@ struct Answers {
 };
 
 Answers solve(const Problem& problem, const AnySolver& solver, const BatchOptions& options) {
-  Answers answers{std::vector<BatchResult>(problem.targets.size()),
-                  std::vector<SectionState>(problem.starts.size())};
-  solve_batch(solver, problem.targets, answers.results, answers.states, options);
-  return answers;
+  Answers solutions{std::vector<BatchResult>(problem.targets.size()),
+                    std::vector<SectionState>(problem.starts.size())};
+  solve_batch(solver, problem.targets, solutions.results, solutions.states, options);
+  return solutions;
 }
 
 bool same_bits(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
@@ -71,7 +71,7 @@ void check_same(const Answers& a, const Answers& b) {
 
 /// The batch by hand: one solver, one target after the other.
 Answers one_by_one(const Problem& problem, AnySolver solver, bool own_starts) {
-  Answers answers;
+  Answers solutions;
   const auto sections = static_cast<std::size_t>(problem.robot.section_count());
   std::vector<SectionState> start(sections);
   for (std::size_t k = 0; k < problem.targets.size(); ++k) {
@@ -80,20 +80,20 @@ Answers one_by_one(const Problem& problem, AnySolver solver, bool own_starts) {
         solver.solve(problem.targets[k],
                      own_starts ? SectionStates(problem.starts).subspan(k * sections, sections)
                                 : SectionStates(start));
-    answers.results.push_back({.status = result.status,
-                               .iterations = result.iterations,
-                               .position_error = result.position_error,
-                               .angle_error = result.angle_error,
-                               .jumped = result.jumped,
-                               .base = result.base});
-    answers.states.insert(answers.states.end(), result.states.begin(), result.states.end());
+    solutions.results.push_back({.status = result.status,
+                                 .iterations = result.iterations,
+                                 .position_error = result.position_error,
+                                 .angle_error = result.angle_error,
+                                 .jumped = result.jumped,
+                                 .base = result.base});
+    solutions.states.insert(solutions.states.end(), result.states.begin(), result.states.end());
   }
-  return answers;
+  return solutions;
 }
 
 }  // namespace
 
-TEST_CASE("batch: the answers are those of single solves at any number of threads", "[ik]") {
+TEST_CASE("batch: the solutions are those of single solves at any number of threads", "[ik]") {
   const Problem given = problem();
   const bool own_starts = GENERATE(false, true);
   for (const char* name : {"levenberg", "fabrikx-jacobian-chained"}) {
@@ -120,10 +120,10 @@ TEST_CASE("batch: any number of targets, none and one included", "[ik]") {
 TEST_CASE("batch: the solver given is not used itself", "[ik]") {
   const Problem given = problem(10);
   AnySolver solver = make_solver("fabrikx", given.robot);
-  const IkResult answer = solver.solve(given.targets[0], given.robot.straight());
-  const std::vector<SectionState> kept(answer.states.begin(), answer.states.end());
+  const IkResult solution = solver.solve(given.targets[0], given.robot.straight());
+  const std::vector<SectionState> kept(solution.states.begin(), solution.states.end());
   (void)solve(given, solver, {});
-  for (std::size_t i = 0; i < kept.size(); ++i) CHECK(same(answer.states[i], kept[i]));
+  for (std::size_t i = 0; i < kept.size(); ++i) CHECK(same(solution.states[i], kept[i]));
 }
 
 TEST_CASE("batch: a bad target leaves the others alone", "[ik]") {
@@ -131,13 +131,13 @@ TEST_CASE("batch: a bad target leaves the others alone", "[ik]") {
   const AnySolver solver = make_solver("jacobian", given.robot, {.max_iterations = 30});
   const Answers clean = solve(given, solver, {.threads = 2});
   given.targets[41].X_BG.translation().x() = std::numeric_limits<double>::quiet_NaN();
-  const Answers answers = solve(given, solver, {.threads = 2});
-  for (std::size_t k = 0; k < answers.results.size(); ++k) {
+  const Answers solutions = solve(given, solver, {.threads = 2});
+  for (std::size_t k = 0; k < solutions.results.size(); ++k) {
     CAPTURE(k);
     if (k == 41) {
-      CHECK(answers.results[k].status == IkStatus::InvalidTarget);
+      CHECK(solutions.results[k].status == IkStatus::InvalidTarget);
     } else {
-      CHECK(same(answers.results[k], clean.results[k]));
+      CHECK(same(solutions.results[k], clean.results[k]));
     }
   }
 }

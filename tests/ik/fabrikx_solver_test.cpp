@@ -33,7 +33,7 @@ TipTarget reachable_target(Random& random, const ContinuumRobot& robot, TipTask 
 /// Difference of two angles, in [-pi, pi].
 double turn(double a, double b) { return std::remainder(a - b, 2 * pi); }
 
-/// The answer checked from its states alone: limits, errors and status.
+/// The solution checked from its states alone: limits, errors and status.
 void check_honest(const FabrikxSolver& solver, const TipTarget& target, const IkResult& result) {
   CHECK(solver.robot().within_limits(result.states));
   const Isometry3d X_BE = oracle_tip_pose(solver.robot(), result.states, result.base);
@@ -142,7 +142,7 @@ TEST_CASE("fabrikx: reference start pose", "[ik]") {
   }
 }
 
-TEST_CASE("fabrikx: every answer is honest and inside the limits", "[ik]") {
+TEST_CASE("fabrikx: every solution is honest and inside the limits", "[ik]") {
   const auto seed = GENERATE(range(0u, 100u));
   CAPTURE(seed);
   Random random(seed);
@@ -200,7 +200,7 @@ TEST_CASE("fabrikx: a warm start follows a moving target in few iterations", "[i
   CHECK(most <= 20);
 }
 
-TEST_CASE("fabrikx: the answer depends on the arguments only", "[ik]") {
+TEST_CASE("fabrikx: the solution depends on the arguments only", "[ik]") {
   Random random(3);
   const ContinuumRobot robot = table_robot();
   FabrikxSolver used(robot), fresh(robot);
@@ -216,21 +216,21 @@ TEST_CASE("fabrikx: the answer depends on the arguments only", "[ik]") {
   }
 }
 
-TEST_CASE("fabrikx: a turned world turns the answer", "[ik]") {
+TEST_CASE("fabrikx: a rotated world turns the solution", "[ik]") {
   const auto seed = GENERATE(range(0u, 30u));
   CAPTURE(seed);
   Random random(seed);
   const ContinuumRobot robot = random_robot(random, 3);
   const TipTarget target = reachable_target(random, robot, TipTask::PositionAndDirection);
   const double a = random.angle();
-  TipTarget turned = target;
-  turned.X_BG = Eigen::AngleAxisd(a, Vector3d::UnitZ()) * target.X_BG;
+  TipTarget rotated_target = target;
+  rotated_target.X_BG = Eigen::AngleAxisd(a, Vector3d::UnitZ()) * target.X_BG;
   FabrikxSolver solver(robot, {.max_iterations = 20}), other(robot, {.max_iterations = 20});
   const IkResult plain = solver.solve(target, robot.straight());
-  const IkResult rotated = other.solve(turned, robot.straight());
+  const IkResult rotated = other.solve(rotated_target, robot.straight());
   // And a base that is spun by the same angle needs no other directions.
   FabrikxSolver third(robot, {.max_iterations = 20});
-  const IkResult spun = third.solve(turned, robot.straight(), {.spin = a});
+  const IkResult spun = third.solve(rotated_target, robot.straight(), {.spin = a});
   CHECK(plain.iterations == rotated.iterations);
   for (std::size_t i = 0; i < 3; ++i) {
     CHECK(rotated.states[i].theta == Approx(plain.states[i].theta).margin(1e-8));
@@ -255,7 +255,7 @@ TEST_CASE("fabrikx: scale scales it", "[ik]") {
     CHECK(first.states[i].theta == Approx(second.states[i].theta).margin(1e-9));
 }
 
-TEST_CASE("fabrikx: feed shifts the target, the answer stays", "[ik]") {
+TEST_CASE("fabrikx: feed shifts the target, the solution stays", "[ik]") {
   const ContinuumRobot robot = plain_robot();
   TipTarget target;
   target.X_BG.translation() = Vector3d(0.05, 0.02, 0.25);
@@ -269,7 +269,7 @@ TEST_CASE("fabrikx: feed shifts the target, the answer stays", "[ik]") {
     CHECK(a.states[i].theta == Approx(b.states[i].theta).margin(1e-9));
 }
 
-TEST_CASE("fabrikx: degenerate targets give finite answers inside the limits", "[ik]") {
+TEST_CASE("fabrikx: degenerate targets give finite solutions inside the limits", "[ik]") {
   const TipTask task = GENERATE(TipTask::Position, TipTask::PositionAndDirection);
   const bool cap = GENERATE(false, true);
   const double limit = GENERATE(100 * kDegree, pi, 2 * pi);
@@ -418,7 +418,7 @@ TEST_CASE("fabrikx: restarts leave the rest points of the plain method", "[ik]")
   CHECK(result.jumped);
   check_honest(restarting, target, result);
 
-  SECTION("the same call gives the same answer") {
+  SECTION("the same call gives the same solution") {
     const std::vector<SectionState> first(result.states.begin(), result.states.end());
     const IkResult again = restarting.solve(target, robot.straight());
     CHECK(again.iterations == result.iterations);
@@ -467,7 +467,7 @@ TEST_CASE("fabrikx: feeds the base as far as needed", "[ik]") {
     check_honest(solver, target, result);
     CHECK_FALSE(given.solve(target, robot.straight()).converged());
   }
-  SECTION("answers stay inside the limits and are honest for any target") {
+  SECTION("solutions stay inside the limits and are honest for any target") {
     Random random(9);
     for (int k = 0; k < 20; ++k) {
       const BaseState base{random.uniform(-0.1, 0.3), random.angle()};

@@ -183,7 +183,7 @@ TEST_CASE("jacobian: a target off the start's plane is reached from the straight
   CHECK(solver.solve(target, robot.straight()).converged());
 }
 
-TEST_CASE("jacobian: from a bent start a turned world turns the answer", "[ik]") {
+TEST_CASE("jacobian: from a bent start a rotated world turns the solution", "[ik]") {
   constexpr double kTurnTolerance = 1e-6;
   const auto seed = GENERATE(range(0u, 20u));
   const auto coordinates = GENERATE(JacobianCoordinates::Polar, JacobianCoordinates::BendVector);
@@ -203,11 +203,11 @@ TEST_CASE("jacobian: from a bent start a turned world turns the answer", "[ik]")
   const double angle = random.angle();
   target.X_BG = AngleAxisd(angle, Vector3d::UnitZ()) * target.X_BG;
   for (SectionState& state : start) state.phi += angle;
-  const IkResult turned = solver.solve(target, start);
+  const IkResult rotated = solver.solve(target, start);
   for (std::size_t i = 0; i < start.size(); ++i) {
     SectionState expected = plain_states[i];
     expected.phi += angle;
-    CHECK((bend_vector(turned.states[i]) - bend_vector(expected)).norm() < kTurnTolerance);
+    CHECK((bend_vector(rotated.states[i]) - bend_vector(expected)).norm() < kTurnTolerance);
   }
 }
 

@@ -37,7 +37,7 @@ double percent_reached(const ContinuumRobot& robot, TipTask task, int count) {
 
 }  // namespace
 
-TEST_CASE("levenberg: every answer is honest and inside the limits", "[ik]") {
+TEST_CASE("levenberg: every solution is honest and inside the limits", "[ik]") {
   const auto seed = GENERATE(range(0u, 60u));
   const TipTask task = GENERATE(TipTask::Position, TipTask::PositionAndDirection);
   CAPTURE(seed);
@@ -88,7 +88,7 @@ TEST_CASE("levenberg: a small move of the target is a small move of the arm", "[
   CHECK(solved > 0.95 * count);
 }
 
-TEST_CASE("levenberg: the answer depends on the arguments only", "[ik]") {
+TEST_CASE("levenberg: the solution depends on the arguments only", "[ik]") {
   Random random(8);
   const ContinuumRobot robot = mixed_robot();
   const LevenbergOptions options{.max_iterations = 300, .max_restarts = 10};
@@ -107,7 +107,7 @@ TEST_CASE("levenberg: the answer depends on the arguments only", "[ik]") {
   }
 }
 
-TEST_CASE("levenberg: a turned world turns the answer", "[ik]") {
+TEST_CASE("levenberg: a rotated world turns the solution", "[ik]") {
   constexpr double kTurnTolerance = 1e-6;
   const auto seed = GENERATE(range(0u, 30u));
   CAPTURE(seed);
@@ -122,14 +122,14 @@ TEST_CASE("levenberg: a turned world turns the answer", "[ik]") {
   const bool converged = plain.converged();
   target.X_BG = Eigen::AngleAxisd(angle, Vector3d::UnitZ()) * target.X_BG;
   for (SectionState& state : start) state.phi += angle;
-  const IkResult turned = solver.solve(target, start);
-  CHECK(turned.converged() == converged);
+  const IkResult rotated = solver.solve(target, start);
+  CHECK(rotated.converged() == converged);
   if (!converged) return;
   for (std::size_t i = 0; i < plain_states.size(); ++i) {
     SectionState expected = plain_states[i];
     expected.phi += angle;
-    CHECK((bend_vector(turned.states[i]) - bend_vector(expected)).norm() < kTurnTolerance);
-    CHECK(turned.states[i].extension == Approx(expected.extension).margin(kTurnTolerance));
+    CHECK((bend_vector(rotated.states[i]) - bend_vector(expected)).norm() < kTurnTolerance);
+    CHECK(rotated.states[i].extension == Approx(expected.extension).margin(kTurnTolerance));
   }
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("levenberg: a target out of reach gets the nearest pose", "[ik]") {
   CHECK(result.position_error == Approx(0.3).margin(1e-4));
 }
 
-TEST_CASE("levenberg: degenerate targets give finite answers inside the limits", "[ik]") {
+TEST_CASE("levenberg: degenerate targets give finite solutions inside the limits", "[ik]") {
   const TipTask task = GENERATE(TipTask::Position, TipTask::PositionAndDirection);
   const double limit = GENERATE(100 * kDegree, pi, 2 * pi);
   const SectionParameters arc{.length = 0.1, .bend_angle_limit = limit};

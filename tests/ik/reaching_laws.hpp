@@ -87,7 +87,7 @@ inline std::vector<SectionState> random_bends(Random& random, const ContinuumRob
   return states;
 }
 
-/// The answer checked from its states alone: limits, errors and status.
+/// The solution checked from its states alone: limits, errors and status.
 template <class Solver>
 void check_honest(const Solver& solver, const TipTarget& target, const IkResult& result) {
   CHECK(solver.robot().within_limits(result.states));
@@ -152,7 +152,7 @@ void law_honest(const Options& options, unsigned seed, auto make) {
   }
 }
 
-/// A turned target (or a spun base) turns the answer; scaled lengths and a fed base leave its
+/// A rotated target (or a spun base) turns the solution; scaled lengths and a fed base leave its
 /// bends.
 template <class Options>
 void law_symmetries(Options options, unsigned seed, auto make) {
@@ -182,11 +182,11 @@ void law_symmetries(Options options, unsigned seed, auto make) {
   };
 
   const double a = random.angle();
-  TipTarget turned = target;
-  turned.X_BG = Eigen::AngleAxisd(a, Eigen::Vector3d::UnitZ()) * target.X_BG;
+  TipTarget rotated = target;
+  rotated.X_BG = Eigen::AngleAxisd(a, Eigen::Vector3d::UnitZ()) * target.X_BG;
   auto second = make(robot, options);
-  same_bends(second.solve(turned, robot.straight()), a);
-  same_bends(second.solve(turned, robot.straight(), {.spin = a}), 0.0);
+  same_bends(second.solve(rotated, robot.straight()), a);
+  same_bends(second.solve(rotated, robot.straight(), {.spin = a}), 0.0);
 
   TipTarget fed = target;
   fed.X_BG.translation().z() += 0.5;
@@ -311,7 +311,7 @@ void law_refusals(const Options& options, auto make) {
 }
 
 /// Same arguments, same bits, whatever was solved before; nothing from the heap; and a start that
-/// is the solver's own answer.
+/// is the solver's own solution.
 template <class Options>
 void law_pure(const Options& options, auto make) {
   Random random(5);
@@ -337,7 +337,7 @@ void law_pure(const Options& options, auto make) {
   }
 }
 
-/// A target that moves in small steps is followed from answer to answer; returns the most
+/// A target that moves in small steps is followed from solution to solution; returns the most
 /// iterations of one step.
 template <class Options>
 int most_iterations_following(const Options& options, auto make) {

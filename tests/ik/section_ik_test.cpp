@@ -23,7 +23,7 @@ SectionIkResult newton(const SectionShape& section, double rho, double z,
   return solve_section_newton(section, rho, z, options);
 }
 
-/// Tight enough for the answer to be exact to rounding even where Algorithm I contracts slowly.
+/// Tight enough for the solution to be exact to rounding even where Algorithm I contracts slowly.
 constexpr SectionIkOptions kTight{
     .max_iterations = 5000, .position_tolerance = 1e-12, .angle_tolerance = 1e-13};
 
@@ -119,7 +119,7 @@ TEST_CASE("section ik: Newton needs few passes next to the critical bend", "[ik]
   CHECK(slow.iterations > 50);
 }
 
-TEST_CASE("section ik: Newton started at the answer stays there", "[ik]") {
+TEST_CASE("section ik: Newton started at the solution stays there", "[ik]") {
   const SectionIkResult cold =
       solve_section_newton(trace_section(), kTraceRho, kTraceTarget.z(), kTight);
   const SectionIkResult warm =
@@ -145,7 +145,7 @@ TEST_CASE("section ik: one arc is solved by the first pass, theta = 2 alpha", "[
   CHECK(newton(shape, rho, p.z(), {}).reached);
 }
 
-TEST_CASE("section ik: equal sub-sections give the answer of one arc", "[ik]") {
+TEST_CASE("section ik: equal sub-sections give the solution of one arc", "[ik]") {
   const Solve solve = GENERATE(&solve_section_iterative, &newton);
   const auto seed = GENERATE(range(0u, 50u));
   CAPTURE(seed);
@@ -181,7 +181,7 @@ TEST_CASE("section ik: with a fixed length the chord points at the target", "[ik
   CHECK(result.reached == false);
 }
 
-TEST_CASE("section ik: answers are inside the limits and honest for any target", "[ik]") {
+TEST_CASE("section ik: solutions are inside the limits and honest for any target", "[ik]") {
   const Solve solve = GENERATE(&solve_section_iterative, &newton);
   const auto seed = GENERATE(range(0u, 200u));
   CAPTURE(seed);
@@ -201,7 +201,7 @@ TEST_CASE("section ik: answers are inside the limits and honest for any target",
   CHECK(result.end.x == Approx(section.end_point(result.theta).x).margin(kAlgebraTolerance));
 }
 
-TEST_CASE("section ik: degenerate targets have defined answers", "[ik]") {
+TEST_CASE("section ik: degenerate targets have defined solutions", "[ik]") {
   const Solve solve = GENERATE(&solve_section_iterative, &newton);
   const std::vector<double> W{1, 2, 4}, w{1, 2, 3};
   const SectionShape fixed(Section({.length = 0.1, .length_weights = W, .angle_weights = w}));
@@ -428,7 +428,7 @@ TEST_CASE("section ik: without need of a feed the base stays", "[ik]") {
   CHECK(solve_section_iterative(shape, rho, p.z(), kFed).feed == 0.0);
 }
 
-TEST_CASE("section ik: base shift has defined answers on the axis and out of reach", "[ik]") {
+TEST_CASE("section ik: base shift has defined solutions on the axis and out of reach", "[ik]") {
   const Solve solve = GENERATE(&solve_section_iterative, &solve_section_with_feed);
   for (const SectionParameters& parameters :
        {SectionParameters{.length = 0.05},

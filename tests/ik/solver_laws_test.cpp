@@ -27,7 +27,7 @@ using std::numbers::pi;
 namespace {
 
 constexpr double kLimitTolerance = 1e-9;  // [rad], [m]
-constexpr double kTurnTolerance = 1e-6;   // [rad], [m]: a turned problem has other rounding
+constexpr double kTurnTolerance = 1e-6;   // [rad], [m]: a rotated problem has other rounding
 
 struct NamedRobot {
   std::string name;
@@ -112,7 +112,7 @@ void for_all_solvers(const std::vector<NamedRobot>& robots, const SolverOptions&
   }
 }
 
-/// An answer checked from its states alone.
+/// A solution checked from its states alone.
 void check_honest(const IkResult& result, const ContinuumRobot& robot, const TipTarget& target,
                   const SolverOptions& options, int max_iterations) {
   REQUIRE(static_cast<int>(result.states.size()) == robot.section_count());
@@ -176,7 +176,7 @@ TipTask task_of(unsigned seed) {
 
 }  // namespace
 
-TEST_CASE("every solver: answers are honest and inside the limits", "[ik]") {
+TEST_CASE("every solver: solutions are honest and inside the limits", "[ik]") {
   const SolverOptions options{.max_iterations = 25};
   for_all_solvers(ordinary_robots(), options, [&](AnySolver& solver, const ContinuumRobot& robot) {
     for (unsigned seed = 0; seed < 6; ++seed) {
@@ -211,7 +211,7 @@ TEST_CASE("every solver: budgets down to one iteration are kept", "[ik]") {
   }
 }
 
-TEST_CASE("every solver: a start that meets the target is the answer, without an iteration",
+TEST_CASE("every solver: a start that meets the target is the solution, without an iteration",
           "[ik]") {
   const SolverOptions options{.max_iterations = 25};
   for_all_solvers(ordinary_robots(), options, [&](AnySolver& solver, const ContinuumRobot& robot) {
@@ -257,10 +257,10 @@ TEST_CASE("every solver: the same input gives the same bits", "[ik]") {
         const Answer by_copy(copy.solve(target, start));
         check_same_bits(by_used, by_fresh);
         check_same_bits(by_used, by_copy);
-        // An answer that is still a view of the solver's own buffer may be the next start.
-        const IkResult answer = copy.solve(target, start);
-        const Answer kept(answer);
-        const Answer from_view(copy.solve(other, answer.states));
+        // A solution that is still a view of the solver's own buffer may be the next start.
+        const IkResult solution = copy.solve(target, start);
+        const Answer kept(solution);
+        const Answer from_view(copy.solve(other, solution.states));
         const Answer from_own(fresh.solve(other, kept.states));
         check_same_bits(from_view, from_own);
       }
@@ -285,7 +285,7 @@ TEST_CASE("every solver: solve takes nothing from the heap", "[ik]") {
   });
 }
 
-TEST_CASE("every solver: a turned world turns the answer", "[ik]") {
+TEST_CASE("every solver: a rotated world turns the solution", "[ik]") {
   // Some methods have directions of their own that do not turn with the world.
   struct Exception {
     const char* solver;
@@ -317,19 +317,19 @@ TEST_CASE("every solver: a turned world turns the answer", "[ik]") {
         const double angle = random.angle();
         TipTarget turned_target = target;
         turned_target.X_BG = AngleAxisd(angle, Vector3d::UnitZ()) * target.X_BG;
-        const auto check_turned = [&](const Answer& turned, double turn) {
-          CHECK(turned.result.status == plain.result.status);
-          CHECK(turned.result.iterations == plain.result.iterations);
-          CHECK(turned.result.position_error ==
+        const auto check_turned = [&](const Answer& rotated, double turn) {
+          CHECK(rotated.result.status == plain.result.status);
+          CHECK(rotated.result.iterations == plain.result.iterations);
+          CHECK(rotated.result.position_error ==
                 Approx(plain.result.position_error).margin(kTurnTolerance));
           for (std::size_t i = 0; i < start.size(); ++i) {
             SectionState expected = plain.states[i];
             expected.phi += turn;
-            CHECK((bend_vector(turned.states[i]) - bend_vector(expected)).norm() < kTurnTolerance);
-            CHECK(turned.states[i].extension == Approx(expected.extension).margin(kTurnTolerance));
+            CHECK((bend_vector(rotated.states[i]) - bend_vector(expected)).norm() < kTurnTolerance);
+            CHECK(rotated.states[i].extension == Approx(expected.extension).margin(kTurnTolerance));
           }
         };
-        // A base that turns with the world needs no other bends; one that does not, turned ones.
+        // A base that turns with the world needs no other bends; one that does not, rotated ones.
         check_turned(Answer(solver->solve(turned_target, start, {.spin = angle})), 0.0);
         for (SectionState& state : start) state.phi += angle;
         check_turned(Answer(solver->solve(turned_target, start)), angle);
@@ -394,7 +394,7 @@ TEST_CASE("every solver: a target of position only has no direction", "[ik]") {
                   });
 }
 
-TEST_CASE("every solver: degenerate problems get finite answers in bounded work", "[ik]") {
+TEST_CASE("every solver: degenerate problems get finite solutions in bounded work", "[ik]") {
   const auto check_degenerate = [](const std::vector<NamedRobot>& robots, int budget) {
     const SolverOptions options{.max_iterations = budget};
     for_all_solvers(robots, options, [&](AnySolver& solver, const ContinuumRobot& robot) {
@@ -425,7 +425,7 @@ TEST_CASE("every solver: degenerate problems get finite answers in bounded work"
   check_degenerate(extreme_robots(), 8);
 }
 
-TEST_CASE("every solver: the longest robots get finite answers", "[ik]") {
+TEST_CASE("every solver: the longest robots get finite solutions", "[ik]") {
   const SolverOptions options{.max_iterations = 1};
   for_all_solvers(long_robots(), options, [&](AnySolver& solver, const ContinuumRobot& robot) {
     const std::vector<SectionState> shortest(static_cast<std::size_t>(robot.section_count()));

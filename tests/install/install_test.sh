@@ -19,7 +19,7 @@ cmake --install "$build" --prefix "$prefix" >"$work/install.log" || { cat "$work
 # --- A consumer of every component that this build has, and of every header -------------------------
 config=$prefix/$libdir/cmake/tendril
 components="core"
-for component in mjcf rollout plugin_host; do
+for component in robot_file recording plugin_host; do
   [ ! -f "$config/tendril_$component.cmake" ] || components="$components;$component"
 done
 {

@@ -23,16 +23,39 @@ refuse 'controllers/|plugin/|apps/' tendril
 refuse 'plugin/|apps/' controllers
 refuse 'apps/' plugin
 refuse 'GLFW|EGL|GL/' plugin
-refuse 'toml|fmt/|hdf5|H5|CLI/|nlohmann|spdlog' tendril/kinematics tendril/ik tendril/obstacles tendril/planning tendril/snake tendril/mobile controllers
-refuse 'tendril/(planning|snake|mobile|mjcf|rollout)/' tendril/kinematics tendril/ik tendril/obstacles
-refuse 'tendril/(ik|obstacles|planning|mobile|mjcf|rollout)/' tendril/snake
-refuse 'tendril/snake/' tendril/planning
-refuse 'tendril/(ik|obstacles)/' tendril/kinematics
-refuse 'tendril/ik/' tendril/obstacles
-refuse 'tendril/obstacles/' tendril/ik
-refuse 'tendril/mobile/' tendril/planning tendril/obstacles
-refuse 'tendril/(planning|snake)/' tendril/mobile
-refuse 'tendril/(mjcf|rollout)/' tendril/planning tendril/mobile controllers
+
+# allow FOLDER OTHER...: a folder of tendril/ may include these others (and itself), nothing else of tendril/
+allow() {
+  folder=$1
+  known=$(echo "$@" | tr ' ' '|')
+  if grep -rnE --include='*.hpp' --include='*.cpp' '^[[:space:]]*#[[:space:]]*include[[:space:]]*"tendril/[a-z_]+/' "tendril/$folder" |
+      grep -vE "\"tendril/($known)/"; then
+    echo "layers_test: tendril/$folder must not include the above"
+    wrong=1
+  fi
+}
+mathematics="kinematics ik geometry path contact rod avoidance snake mobile"
+allow kinematics
+allow ik kinematics
+allow geometry kinematics
+allow path kinematics
+allow contact
+allow rod contact
+allow avoidance kinematics ik geometry contact path
+allow snake path
+allow mobile kinematics ik geometry
+allow robot_file kinematics path snake mobile
+allow recording
+for folder in tendril/*/; do
+  case " $mathematics robot_file recording " in
+    *" $(basename "$folder") "*) ;;
+    *) echo "layers_test: $folder is in no layer"; wrong=1 ;;
+  esac
+done
+for folder in $mathematics; do
+  refuse 'toml|fmt/|hdf5|H5|CLI/|nlohmann|spdlog' "tendril/$folder"
+done
+refuse 'toml|fmt/|hdf5|H5|CLI/|nlohmann|spdlog' controllers
 
 # link libraries: only what stands above the plugin folder may name MuJoCo
 if grep -niE 'mujoco::|find_package\(mujoco' tendril/CMakeLists.txt tendril/*/CMakeLists.txt controllers/CMakeLists.txt; then

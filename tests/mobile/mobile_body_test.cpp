@@ -54,7 +54,7 @@ TEST_CASE("the clearance of the arm is that of points along its capsules") {
                       pose.base.y + random.uniform(-0.5, 0.5), random.uniform(0.75, 1.1));
     };
     const Vector3d a = place(), b = place();
-    const Obstacles obstacles({ball_at(a, 0.05), box_at(b, {0.1, 0.04, 0.02}),
+    const Obstacles obstacles({sphere_at(a, 0.05), box_at(b, {0.1, 0.04, 0.02}),
                                capsule_between(a, b + Vector3d(0.0, 0.0, 0.1), 0.02)});
     const auto distance = [&](const Vector3d& p) { return obstacles.nearest(p).distance; };
     const double expected = least_sampled(robot, body.capsules(), pose, distance);
@@ -137,7 +137,7 @@ TEST_CASE("a search that is bounded from above finds the same or nothing") {
   for (int i = 0; i < 50; ++i) {
     const RandomPose pose = random_pose(random, robot);
     const Obstacles obstacles(
-        {ball_at({random.uniform(-1.0, 1.0), random.uniform(-1.0, 1.0), 0.3}, 0.1),
+        {sphere_at({random.uniform(-1.0, 1.0), random.uniform(-1.0, 1.0), 0.3}, 0.1),
          half_space_at(Vector3d::Zero(), Vector3d::UnitZ())});
     const double whole = body.clearance(pose.base, pose.joints, obstacles);
     const double bounded = body.clearance(pose.base, pose.joints, obstacles, 0.2);
@@ -152,7 +152,7 @@ TEST_CASE("a search that is bounded from above finds the same or nothing") {
 TEST_CASE("clearances allocate nothing, and bad capsules are refused") {
   const MobileRobot robot(youbot());
   MobileBody body(robot, standard_capsules(robot));
-  const Obstacles obstacles({ball_at({0.5, 0.0, 0.3}, 0.1)});
+  const Obstacles obstacles({sphere_at({0.5, 0.0, 0.3}, 0.1)});
   const std::vector<double> joints(5, 0.3);
   const AllocationCounter counter;
   const double found = body.clearance({}, joints, obstacles) + body.own_clearance(joints);

@@ -30,11 +30,11 @@ double cheapest_on_grid(const MobileRobot& robot, const ToolTarget& target,
     const double psi = opposite ? azimuth + std::numbers::pi : azimuth;
     const double last =
         std::atan2(std::hypot(axis.x(), axis.y()) * (opposite ? -1.0 : 1.0), axis.z());
-    const double wanted =
+    const double desired =
         target.X_WG.translation().z() - arm.links[2].length * std::cos(last) - arm.shoulder_height;
     for (double q2 = arm.links[0].limits.min; q2 <= arm.links[0].limits.max; q2 += kStep) {
       // The elbow that gives the wrist its height.
-      const double rest = (wanted - arm.links[0].length * std::cos(q2)) / arm.links[1].length;
+      const double rest = (desired - arm.links[0].length * std::cos(q2)) / arm.links[1].length;
       if (std::abs(rest) > 1.0) continue;
       for (const double b2 : {std::acos(rest), -std::acos(rest)}) {
         const double q3 = std::remainder(b2 - q2, 2.0 * std::numbers::pi);

@@ -207,7 +207,7 @@ TEST_CASE("mobile continuum: the same bits again, and nothing from the heap", "[
     const PlatformPose base = previous.base;
     const MobileContinuumResult expected = other.solve(target, base, start);
     const AllocationCounter counter;
-    previous = solver.solve(target, base, previous.states);  // may be the previous answer
+    previous = solver.solve(target, base, previous.states);  // may be the previous solution
     CHECK(counter.count() == 0);
     CHECK(previous.base.x == expected.base.x);
     CHECK(previous.position_error == expected.position_error);

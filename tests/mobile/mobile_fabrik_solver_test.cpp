@@ -96,12 +96,12 @@ TEST_CASE("mobile fabrik: each step from the printed algorithm on meets more tar
     return count_met(solver, targets);
   };
   const Count printed = count();
-  CHECK(printed.claimed > printed.met + 20);  // says success with a wrong attitude
-  options.features.attitude_test = true;
+  CHECK(printed.claimed > printed.met + 20);  // says success with a wrong orientation
+  options.features.orientation_test = true;
   const Count tested = count();
   CHECK(tested.claimed == tested.met);
   CHECK(tested.met > printed.met);
-  options.features.attitude_forward = true;
+  options.features.orientation_forward = true;
   const Count forward = count();
   CHECK(forward.met > tested.met);
   options.features.second_plane = true;
@@ -130,7 +130,7 @@ TEST_CASE("mobile fabrik: a start that meets the target is returned unchanged", 
   }
 }
 
-TEST_CASE("mobile fabrik: a moved and turned world moves and turns the answer", "[mobile]") {
+TEST_CASE("mobile fabrik: a moved and rotated world moves and turns the solution", "[mobile]") {
   const MobileRobot robot(youbot());
   MobileFabrikSolver solver(robot, without_fallback());
   Random random(24);
@@ -158,7 +158,7 @@ TEST_CASE("mobile fabrik: a moved and turned world moves and turns the answer", 
   CHECK(same >= 198);  // an iterate may fall on the other side of a threshold
 }
 
-TEST_CASE("mobile fabrik: a mirrored target has the mirrored answer", "[mobile]") {
+TEST_CASE("mobile fabrik: a mirrored target has the mirrored solution", "[mobile]") {
   const MobileRobot robot(youbot());  // its yaw and roll ranges are symmetric
   MobileFabrikSolver solver(robot);
   constexpr double kSameAnswer = 1e-6;
@@ -186,8 +186,8 @@ TEST_CASE("mobile fabrik: a mirrored target has the mirrored answer", "[mobile]"
 TEST_CASE("mobile fabrik: the same bits again, from copies and on every thread", "[mobile]") {
   const MobileRobot robot(youbot());
   const std::vector<ToolTarget> targets = random_targets(robot, 200, 25);
-  const auto answers = [&](MobileFabrikSolver solver, std::size_t first, std::size_t step,
-                           std::vector<std::array<double, 8>>& out) {
+  const auto solutions = [&](MobileFabrikSolver solver, std::size_t first, std::size_t step,
+                             std::vector<std::array<double, 8>>& out) {
     for (std::size_t k = first; k < targets.size(); k += step) {
       const MobileResult r = solver.solve(targets[k], {}, youbot_start_joints());
       std::copy(r.joints.begin(), r.joints.end(), out[k].begin());
@@ -196,11 +196,11 @@ TEST_CASE("mobile fabrik: the same bits again, from copies and on every thread",
   };
   const MobileFabrikSolver solver(robot);
   std::vector<std::array<double, 8>> alone(targets.size()), shared(targets.size());
-  answers(solver, 0, 1, alone);
+  solutions(solver, 0, 1, alone);
   {
     std::vector<std::jthread> threads;
     for (std::size_t t = 0; t < 3; ++t)
-      threads.emplace_back([&, t] { answers(solver, t, 3, shared); });
+      threads.emplace_back([&, t] { solutions(solver, t, 3, shared); });
   }
   CHECK(std::memcmp(alone.data(), shared.data(), alone.size() * sizeof(alone[0])) == 0);
 }
@@ -220,7 +220,7 @@ TEST_CASE("mobile fabrik: a solve takes nothing from the heap", "[mobile]") {
   CHECK(met == 20);
 }
 
-TEST_CASE("mobile fabrik: the previous answer may be the next start", "[mobile]") {
+TEST_CASE("mobile fabrik: the previous solution may be the next start", "[mobile]") {
   const MobileRobot robot(youbot());
   MobileFabrikSolver solver(robot), fresh(robot);
   const std::vector<ToolTarget> targets = random_targets(robot, 20, 27);
@@ -254,7 +254,7 @@ TEST_CASE("mobile fabrik: a roll outside its range is met from the other arm pla
   CHECK(refused.iterations == 0);
 }
 
-TEST_CASE("mobile fabrik: a vertical tool is met from any azimuth, the wanted one first",
+TEST_CASE("mobile fabrik: a vertical tool is met from any azimuth, the desired one first",
           "[mobile]") {
   const MobileRobot robot(youbot());
   MobileFabrikSolver solver(robot);
@@ -461,7 +461,7 @@ TEST_CASE("mobile fabrik: robots of any size and limits reach every pose of thei
   }
 }
 
-TEST_CASE("mobile fabrik: far targets are met, and beyond all measure the answer stays finite",
+TEST_CASE("mobile fabrik: far targets are met, and beyond all measure the solution stays finite",
           "[mobile]") {
   const MobileRobot robot(youbot());
   MobileFabrikSolver solver(robot);
@@ -501,7 +501,7 @@ TEST_CASE("mobile fabrik: with one plane the closed form keeps to it", "[mobile]
   CHECK(helped > 10);
 }
 
-TEST_CASE("mobile fabrik: a tool that leans from its link is turned right", "[mobile]") {
+TEST_CASE("mobile fabrik: a tool that leans from its link is rotated right", "[mobile]") {
   MobileRobotParameters parameters = youbot();
   parameters.tool_tilt = std::atan(0.002 / 0.2175);
   const MobileRobot robot(parameters);

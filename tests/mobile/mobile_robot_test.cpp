@@ -107,7 +107,8 @@ TEST_CASE("mobile robot: forward kinematics is the product of its joints' transf
     CHECK(std::abs(frame.linear().determinant() - 1.0) < kAlgebraTolerance);
 }
 
-TEST_CASE("mobile robot: the angles of an attitude mean azimuth, elevation and roll", "[mobile]") {
+TEST_CASE("mobile robot: the angles of an orientation mean azimuth, elevation and roll",
+          "[mobile]") {
   Random random(3);
   for (int k = 0; k < 50; ++k) {
     const double roll = random.angle(), pitch = random.angle(), yaw = random.angle();
@@ -115,29 +116,29 @@ TEST_CASE("mobile robot: the angles of an attitude mean azimuth, elevation and r
                                       Eigen::AngleAxisd(-pitch, Eigen::Vector3d::UnitY()) *
                                       Eigen::AngleAxisd(roll, Eigen::Vector3d::UnitX()))
                                          .toRotationMatrix();
-    CHECK(tool_attitude(roll, pitch, yaw).isApprox(expected, kAlgebraTolerance));
+    CHECK(tool_orientation(roll, pitch, yaw).isApprox(expected, kAlgebraTolerance));
     const double angle = random.uniform(0.0, 3.1);
-    const Eigen::Matrix3d turned =
+    const Eigen::Matrix3d rotated =
         expected * Eigen::AngleAxisd(angle, random.unit_vector()).toRotationMatrix();
-    CHECK(std::abs(rotation_angle(expected, turned) - angle) < kAlgebraTolerance);
+    CHECK(std::abs(rotation_angle(expected, rotated) - angle) < kAlgebraTolerance);
   }
 }
 
-TEST_CASE("mobile robot: the angles of an attitude bring it back", "[mobile]") {
+TEST_CASE("mobile robot: the angles of an orientation bring it back", "[mobile]") {
   SplitMix64 random(11);
   for (int k = 0; k < 200; ++k) {
     const double roll = random.uniform(-3.1, 3.1), yaw = random.uniform(-3.1, 3.1);
     const double pitch =
         k % 4 == 0 ? (k % 8 == 0 ? 0.5 : -0.5) * std::numbers::pi : random.uniform(-1.57, 1.57);
     CAPTURE(roll, pitch, yaw);
-    const Eigen::Matrix3d R = tool_attitude(roll, pitch, yaw);
+    const Eigen::Matrix3d R = tool_orientation(roll, pitch, yaw);
     const Eigen::Vector3d angles = tool_angles(R);
-    CHECK(rotation_angle(R, tool_attitude(angles[0], angles[1], angles[2])) < 1e-9);
+    CHECK(rotation_angle(R, tool_orientation(angles[0], angles[1], angles[2])) < 1e-9);
     if (k % 4 != 0) CHECK((angles - Eigen::Vector3d(roll, pitch, yaw)).norm() < 1e-9);
   }
-  // Beyond the vertical the same attitude has other angles.
-  const Eigen::Matrix3d over = tool_attitude(0.3, 2.0, 0.4);
+  // Beyond the vertical the same orientation has other angles.
+  const Eigen::Matrix3d over = tool_orientation(0.3, 2.0, 0.4);
   const Eigen::Vector3d angles = tool_angles(over);
   CHECK(std::abs(angles[1]) < 0.5 * std::numbers::pi);
-  CHECK(rotation_angle(over, tool_attitude(angles[0], angles[1], angles[2])) < 1e-9);
+  CHECK(rotation_angle(over, tool_orientation(angles[0], angles[1], angles[2])) < 1e-9);
 }

@@ -103,7 +103,8 @@ TEST_CASE("plugin: the tip response is the derivative of the tip at rest, contac
        section("bend_gain = 0.5\n") + section("bend_gain = 0.5\n") + controller, post_scene("0.05"),
        0.5, 0.0},
       {"elastic, fed through a guide",
-       "compliance = \"link\"\nplanar = true\n[base]\nfeed = 0.1\nguide_length = 0.05\nguide_play "
+       "compliance = \"link\"\nplanar = true\n[base]\nfeed = 0.1\nguide_length = "
+       "0.05\nguide_clearance "
        "= 0.0001\n" +
            section("bend_gain = 0\n") + section("bend_gain = 0\n") + controller,
        post_scene("0.034"), 0.6, 0.0333},

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "plugin/controller_plugin.hpp"
-#include "tendril/mjcf/mobile_file.hpp"
 #include "tendril/mobile/mobile_kinematics.hpp"
+#include "tendril/robot_file/mobile_file.hpp"
 #include "tests/plugin/test_scenes.hpp"
 #include "tests/support/allocation_counter.hpp"
 
@@ -75,7 +75,7 @@ class PoseController final : public MobileController {
       command.q[static_cast<Eigen::Index>(j)] = at(j + 3);
       command.q_rate[static_cast<Eigen::Index>(j)] = speed(j + 3);
     }
-    if (m.has_target) report.tool_error = (m.X_WE.translation() - m.X_WG.translation()).norm();
+    if (m.has_target) report.tip_error = (m.X_WE.translation() - m.X_WG.translation()).norm();
     if (m.obstacles != nullptr) report.clearance = m.obstacles->count();
     if (m.time >= fail_) command.q_rate[1] = std::numeric_limits<double>::quiet_NaN();
   }
@@ -165,7 +165,7 @@ TEST_CASE("mobile plugin: the servos carry the arm's weight, and lag only if tol
   const MobileRobot robot = load_mobile("models/youbot.toml").kinematics();
   step(model, data, 1500);
   const double miss = (tip(model, data) - goal_pose(robot).translation()).norm();
-  // At rest a servo stands exactly where its set point says, once the weight is in it.
+  // At rest a servo stands exactly where its setpoint says, once the weight is in it.
   constexpr double kAtRest = 1e-5;  // [m]
   if (settings.empty()) {
     CHECK(miss < kAtRest);
@@ -174,7 +174,7 @@ TEST_CASE("mobile plugin: the servos carry the arm's weight, and lag only if tol
   }
 }
 
-TEST_CASE("mobile plugin: the lead of the set points makes up for the servos' lag", "[plugin]") {
+TEST_CASE("mobile plugin: the lead of the setpoints makes up for the servos' lag", "[plugin]") {
   const auto worst_lag = [](const std::string& settings) {
     const ModelPtr model = load(youbot_file("duration = 2\n" + settings));
     const DataPtr data = at_start(model);
@@ -218,9 +218,9 @@ TEST_CASE("mobile plugin: margin and speed are those of the robot", "[plugin]") 
 }
 
 TEST_CASE("mobile plugin: tool and target are seen from the robot's base", "[plugin]") {
-  const std::string turned =
+  const std::string rotated =
       R"(<frame pos="0.5 -1 0" euler="0 0 40"><attach model="robot" body="base" prefix="Y_"/></frame>)";
-  const ModelPtr model = load(youbot_file("target = \"goal\"\n"), scene(turned));
+  const ModelPtr model = load(youbot_file("target = \"goal\"\n"), scene(rotated));
   const DataPtr data = at_start(model);
   step(model, data, 300);
   mj_forward(model.get(), data.get());
@@ -298,7 +298,8 @@ TEST_CASE("mobile plugin: bad settings are refused with instance, key and value"
 namespace {
 
 /// A platform that carries the arm of models/arm_3x10.toml, and its own controller.
-std::string carrier(const std::string& settings = "", const std::string& plugin = "tendril.carry") {
+std::string carrier(const std::string& settings = "",
+                    const std::string& plugin = "tendril.base_placement") {
   return "kind = \"mobile\"\n[platform]\nlength = 0.4\nwidth = 0.3\nheight = 0.14\n"
          "[arm]\nfile = \"models/arm_3x10.toml\"\nmount = [0.1, 0, 0.2]\n"
          "[controller]\nplugin = \"" +
@@ -339,7 +340,7 @@ TEST_CASE("carry plugin: saved and restored bit for bit; robots of the other kin
 
   CHECK_THAT(refusal(carrier("", "test.pose")), Catch::Contains("its arm is a continuum arm"));
   std::string jointed = youbot_file("");
-  jointed.replace(jointed.find("test.pose"), 9, "tendril.carry");
+  jointed.replace(jointed.find("test.pose"), 9, "tendril.base_placement");
   jointed = jointed.substr(0, jointed.find("pose =")) + "target = \"goal\"\n";
   CHECK_THAT(refusal(jointed), Catch::Contains("its arm is one of joints"));
 }

@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   int written = 0;
   for (int i = 0; i < model->nu; ++i) written += data->ctrl[i] != 0.0;
   const int has_plugin = model->nplugin == 1;
-  printf("%d set points written\n", written);
+  printf("%d setpoints written\n", written);
   mj_deleteData(data);
   mj_deleteModel(model);
   return has_plugin && written > 0 ? 0 : 1;

@@ -4,13 +4,13 @@
 #include <fstream>
 #include <sstream>
 
-#include "controllers/carry_controller.hpp"
+#include "controllers/base_placement_controller.hpp"
+#include "controllers/coil_controller.hpp"
+#include "controllers/contact_plan_controller.hpp"
 #include "controllers/follow_controller.hpp"
 #include "controllers/mobile_reach_controller.hpp"
 #include "controllers/reach_controller.hpp"
 #include "controllers/snake_modes.hpp"
-#include "controllers/wind_controller.hpp"
-#include "controllers/wrap_controller.hpp"
 #include "tests/plugin/test_scenes.hpp"
 
 using namespace tendril;
@@ -64,14 +64,14 @@ TEST_CASE("plugin README: has every setting with unit, default and meaning", "[p
   const std::string mobile = section(text, "### `tendril.mobile`");
   for (const SettingInfo& info : MobileReachController::settings())
     CHECK_THAT(mobile, Catch::Contains(row(info)));
-  const std::string carry = section(text, "### `tendril.carry`");
-  for (const SettingInfo& info : CarryController::settings())
+  const std::string carry = section(text, "### `tendril.base_placement`");
+  for (const SettingInfo& info : BasePlacementController::settings())
     CHECK_THAT(carry, Catch::Contains(row(info)));
-  const std::string wind = section(text, "### `tendril.wind`");
-  for (const SettingInfo& info : WindController::settings())
+  const std::string wind = section(text, "### `tendril.coil`");
+  for (const SettingInfo& info : CoilController::settings())
     CHECK_THAT(wind, Catch::Contains(row(info)));
-  const std::string wrap = section(text, "### `tendril.wrap`");
-  for (const SettingInfo& info : WrapController::settings())
+  const std::string wrap = section(text, "### `tendril.contact_plan`");
+  for (const SettingInfo& info : ContactPlanController::settings())
     CHECK_THAT(wrap, Catch::Contains(row(info)));
 }
 

@@ -19,7 +19,7 @@ namespace {
 constexpr double kBodyRadius = 0.008;        // [m], of test_scenes.hpp
 constexpr double kDistanceTolerance = 2e-6;  // [m], of the engine's own search
 
-/// One geom of every kind that can be an obstacle, about an arm along x; a small ball to measure
+/// One geom of every kind that can be an obstacle, about an arm along x; a small sphere to measure
 /// with.
 const char* const kGeoms = R"(
     <geom name="floor" type="plane" size="1 1 1" pos="0 0 -0.2" euler="5 -8 0"/>

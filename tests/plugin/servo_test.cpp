@@ -119,7 +119,7 @@ TEST_CASE("plugin: velocity feed-forward takes the servo's lag out", "[plugin]")
 }
 
 TEST_CASE("plugin: servos pushed to their limits by a far target do not swing", "[plugin]") {
-  // Measured: 0.0005 rad/s; 0.11 rad/s, from limit to limit, when set points may saturate a servo.
+  // Measured: 0.0005 rad/s; 0.11 rad/s, from limit to limit, when setpoints may saturate a servo.
   const double target_x = GENERATE(-0.5, 0.3);
   const std::string section =
       "[[section]]\nconstant_length = 0.1\nbend_limit = 1.745\nlinks = 4\nmass = 0.07\n"
@@ -154,7 +154,7 @@ TEST_CASE("plugin: an invalid target holds the arm and says so", "[plugin]") {
   CHECK(sensor(model, data, "A_tip_error")[0] < 1e-4);
 }
 
-TEST_CASE("plugin: no set points are written while springs and dampers are both disabled",
+TEST_CASE("plugin: no setpoints are written while springs and dampers are both disabled",
           "[plugin]") {
   const ModelPtr model = load_one_arm(reach_arm());
   const DataPtr data = make_data(model);

@@ -127,7 +127,7 @@ std::string fed_snake(const std::string& settings) {
          settings;
 }
 
-/// High above the floor, turned about z.
+/// High above the floor, rotated about z.
 ModelPtr load_fed(const std::string& settings) {
   load_tendril();
   std::string text = scene();

@@ -20,7 +20,7 @@ namespace {
 constexpr double kModule = 0.14;  // [m], two links of 70 mm
 
 /// The leader's way: straight along x up to 0, then weaving ever more, y and z out of step.
-struct LeaderWay {
+struct LeaderPath {
   double length = 10.0;
   [[nodiscard]] CurvePoint at(double s) const noexcept {
     if (s <= 0.0) return {{s, 0, 0}, {1, 0, 0}, {0, 0, 0}};
@@ -57,7 +57,7 @@ TEST_CASE("growing path: the body passes where the leader passed, over ten metre
   const double step = GENERATE(0.01, 0.03, 0.06);
   CAPTURE(step);
   const SnakeChain chain = SnakeChain::uniform(12, 0.07);
-  const LeaderWay way;
+  const LeaderPath way;
   Grown grown(200);
   GrowingPath& path = grown.path;
   REQUIRE(path.start({-2.0, 0, 0}, {1, 0, 0}, 2.0).ok());
@@ -169,7 +169,7 @@ TEST_CASE("growing path: position, tangent and curvature are continuous at the t
 TEST_CASE("growing path: back and forth ends in the same pose, wherever the snake has been",
           "[snake]") {
   const SnakeChain chain = SnakeChain::uniform(8, 0.07);
-  const LeaderWay way;
+  const LeaderPath way;
   Grown grown(400);
   REQUIRE(grown.path.start({-2.0, 0, 0}, {1, 0, 0}, 2.0).ok());
   for (double s = 0.02; s < 3.0; s += 0.02) REQUIRE(grown.path.append(way.at(s).position).ok());
@@ -181,10 +181,10 @@ TEST_CASE("growing path: back and forth ends in the same pose, wherever the snak
   double s = start, change = 0.0;
   for (const double goal : {4.0, 1.2, 2.7, 1.5}) {
     for (int i = 0; i < 4000 && s != goal; ++i) {
-      const double wanted = goal > s ? std::min(s + 0.01, goal) : std::max(s - 0.01, goal);
+      const double desired = goal > s ? std::min(s + 0.01, goal) : std::max(s - 0.01, goal);
       const FollowStep step =
-          follow_path(chain, view, MarchDirection::HeadToBase, view.frame(wanted), s, wanted, 0.01,
-                      before.angles, now.memory());
+          follow_path(chain, view, MarchDirection::HeadToBase, view.frame(desired), s, desired,
+                      0.01, before.angles, now.memory());
       REQUIRE(step.march.ok());
       REQUIRE(step.s != s);
       change = std::max(change, step.largest_change);
@@ -202,7 +202,7 @@ TEST_CASE("growing path: a fed base pushes the chain along it", "[snake]") {
   const SnakeChain chain = SnakeChain::uniform(6, 0.07);
   Grown grown(200);
   REQUIRE(grown.path.start({-1.0, 0, 0}, {1, 0, 0}, 1.0).ok());
-  const LeaderWay way;
+  const LeaderPath way;
   for (double s = 0.03; s < 1.5; s += 0.03) REQUIRE(grown.path.append(way.at(s).position).ok());
   const PathView view = grown.path.view();
   MarchArrays now(chain), before(chain);
@@ -317,7 +317,7 @@ TEST_CASE(
     "alike",
     "[snake]") {
   const SnakeChain chain = SnakeChain::uniform(4, 0.07);
-  const LeaderWay way;
+  const LeaderPath way;
   Grown grown(100);
   REQUIRE(grown.path.start({-2.0, 0, 0}, {1, 0, 0}, 2.0).ok());
   MarchArrays arrays(chain), again(chain);

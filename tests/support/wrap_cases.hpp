@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "tendril/planning/planar_scene.hpp"
-#include "tendril/planning/wrapping.hpp"
+#include "tendril/contact/contact_planner.hpp"
+#include "tendril/contact/planar_scene.hpp"
 
 namespace tendril::test {
 

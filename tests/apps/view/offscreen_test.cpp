@@ -1,4 +1,4 @@
-#include "apps/host/offscreen.hpp"
+#include "apps/host/recording/offscreen.hpp"
 
 #include <zlib.h>
 
@@ -9,7 +9,7 @@
 #include <iterator>
 #include <optional>
 
-#include "apps/host/scene.hpp"
+#include "apps/host/engine/scene.hpp"
 #include "tests/apps/temporary_folder.hpp"
 
 using namespace tendril::host;
@@ -21,7 +21,7 @@ constexpr int kWidth = 200, kHeight = 100;
 constexpr double kPixelTolerance =
     1.5;  // of a disc's centre: anti-aliasing and the disc's perspective
 
-/// A glowing red ball of radius 5 cm at (x, 0, z) seen from 1 m along +y, without lights and
+/// A glowing red sphere of radius 5 cm at (x, 0, z) seen from 1 m along +y, without lights and
 /// shadows.
 std::string ball_scene(double x, double z) {
   return "<mujoco><visual><headlight ambient='1 1 1' diffuse='0 0 0' specular='0 0 "
@@ -62,7 +62,7 @@ std::unique_ptr<OffscreenRenderer> renderer_of(const mjModel& model) {
 
 }  // namespace
 
-TEST_CASE("offscreen: a ball appears where a pinhole camera puts it, x to the right and z up",
+TEST_CASE("offscreen: a sphere appears where a pinhole camera puts it, x to the right and z up",
           "[view]") {
   const double x = GENERATE(-0.3, 0.0, 0.2), z = GENERATE(-0.15, 0.1);
   const Loaded scene = load(ball_scene(x, z));
@@ -117,7 +117,7 @@ TEST_CASE("offscreen: sizes that are no picture are refused", "[view]") {
 }
 
 TEST_CASE("offscreen: a force arrow grows with the force and stays within the scene", "[view]") {
-  // A ball of known weight on the floor; the light second body only lowers the mean mass.
+  // A sphere of known weight on the floor; the light second body only lowers the mean mass.
   double before = 0.0;
   for (const double mass : {0.01, 0.1, 1.0, 100.0}) {
     const Loaded scene = load(

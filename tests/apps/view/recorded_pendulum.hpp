@@ -1,6 +1,6 @@
 #pragma once
 
-#include "apps/host/run.hpp"
+#include "apps/host/experiment/run.hpp"
 #include "tests/apps/temporary_folder.hpp"
 
 namespace tendril::test {

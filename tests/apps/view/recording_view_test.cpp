@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <optional>
 
-#include "apps/host/render_recording.hpp"
-#include "apps/host/report.hpp"
+#include "apps/host/experiment/report.hpp"
+#include "apps/host/recording/render_recording.hpp"
 #include "tests/apps/view/recorded_pendulum.hpp"
 
 using namespace tendril;
@@ -36,11 +36,11 @@ TEST_CASE("recorded scene: the row nearest to a time is found, whatever the time
   const TemporaryFolder folder;
   RecordedScene scene(recorded_pendulum(folder));
   REQUIRE(scene.row_count() == 101);
-  for (std::int64_t wanted = 0; wanted < scene.row_count(); ++wanted) {
-    const double time = 0.01 * static_cast<double>(wanted);
-    CHECK(scene.row_at(time) == wanted);
-    CHECK(scene.row_at(time + 0.004) == wanted);
-    CHECK(scene.row_at(time - 0.004) == wanted);
+  for (std::int64_t desired = 0; desired < scene.row_count(); ++desired) {
+    const double time = 0.01 * static_cast<double>(desired);
+    CHECK(scene.row_at(time) == desired);
+    CHECK(scene.row_at(time + 0.004) == desired);
+    CHECK(scene.row_at(time - 0.004) == desired);
   }
   CHECK(scene.row_at(-5.0) == 0);
   CHECK(scene.row_at(99.0) == 100);
@@ -107,7 +107,7 @@ TEST_CASE("snapshots: times start at the first row and end at the last", "[view]
   CHECK(snapshot_times(1.0, 3.0, 1) == std::vector<double>{3.0});
 }
 
-TEST_CASE("snapshots: as many pictures as wanted, older ones removed", "[view]") {
+TEST_CASE("snapshots: as many pictures as desired, older ones removed", "[view]") {
   const TemporaryFolder folder;
   const std::filesystem::path recording = recorded_pendulum(folder);
   const std::filesystem::path old = folder.write("snapshot_99_9.000s.png", "");

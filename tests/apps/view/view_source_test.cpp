@@ -1,4 +1,4 @@
-#include "apps/host/view_source.hpp"
+#include "apps/host/recording/view_source.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -106,10 +106,10 @@ TEST_CASE("live run: a divergence stops it and says where, reset makes it run ag
 }
 
 TEST_CASE("live run: the wall force at rest is the weight on the floor", "[view]") {
-  // A ball named base lies on the floor and on nothing else.
+  // A sphere named base lies on the floor and on nothing else.
   const TemporaryFolder folder;
   const auto file =
-      folder.write("ball.xml", R"(<mujoco><worldbody><geom type="plane" size="1 1 0.1"/>
+      folder.write("sphere.xml", R"(<mujoco><worldbody><geom type="plane" size="1 1 0.1"/>
     <body name="base" pos="0 0 0.1"><freejoint/><geom size="0.1" mass="2"/></body></worldbody></mujoco>)");
   LiveRun run(prepare_run(load_experiment(file), {}));
   run.advance(2.0, kEnough);

@@ -52,8 +52,8 @@ class Window(unittest.TestCase):
         cls.server = subprocess.Popen(["Xvfb", "-displayfd", str(to_us), "-screen", "0", "1024x768x24", "-nolisten", "tcp"],
                                       pass_fds=[to_us], stderr=subprocess.DEVNULL)
         os.close(to_us)
-        with os.fdopen(from_server) as answer:  # the number of a free display, once it accepts clients
-            cls.display = ":" + answer.readline().strip()
+        with os.fdopen(from_server) as solution:  # the number of a free display, once it accepts clients
+            cls.display = ":" + solution.readline().strip()
 
     @classmethod
     def tearDownClass(cls):

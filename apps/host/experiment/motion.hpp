@@ -1,0 +1,102 @@
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include <Eigen/Core>
+#include <Eigen/Geometry>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "apps/host/experiment/setting.hpp"
+
+namespace tendril::host {
+
+enum class MotionKind {
+  Lissajous,  ///< p(t) = center + amplitude .* sin(2 pi frequency (t - start) + phase)
+  Waypoints,  ///< from point to point at given times
+  Circle,     ///< round a centre at constant speed
+};
+
+enum class Interpolation {
+  Linear,  ///< constant speed on every leg
+  Smooth,  ///< at rest at every waypoint: 10 s^3 - 15 s^4 + 6 s^5 of the leg
+  Step,    ///< stays at a point until the next one's time
+};
+
+/// How a mocap body moves: its pose in the world as a function of time alone, so that a run can be
+/// repeated. A `[[motion]]` table of an experiment file. SI units, rad.
+struct Motion {
+  std::string body;  ///< name of a mocap body
+  MotionKind kind = MotionKind::Lissajous;
+  std::optional<Eigen::Vector3d> center =
+      {};  ///< Lissajous, circle; without it, where the scene puts the body [m]
+
+  // Lissajous; before `start` the body stays where it is at `start`
+  Eigen::Vector3d amplitude = Eigen::Vector3d::Zero();  ///< [m]
+  Eigen::Vector3d frequency = Eigen::Vector3d::Zero();  ///< [Hz]
+  Eigen::Vector3d phase = Eigen::Vector3d::Zero();      ///< [rad]
+  double start = 0.0;                                   ///< [s]
+
+  // Waypoints; before the first time the first point, after the last time the last one
+  std::vector<double> times = {};  ///< [s], strictly increasing, one per point
+  std::vector<Eigen::Vector3d> points = {};
+  /// One per point, each leg a rotation about a fixed axis; empty: the orientation stays.
+  std::vector<Eigen::Quaterniond> orientations = {};
+  Interpolation interpolation = Interpolation::Smooth;
+
+  // Circle: p = center + radius (cos(a) e1 + sin(a) e2), a = speed / radius max(0, t -
+  // start_after); e1 is the x axis (the y axis when the normal is parallel to x) made orthogonal to
+  // the normal, e2 = normal x e1
+  double radius = 0.0;  ///< [m], > 0
+  Eigen::Vector3d normal = Eigen::Vector3d::UnitZ();
+  double speed = 0.0;        ///< [m/s], negative turns the other way
+  double start_after = 0.0;  ///< [s]
+  bool turns = false;        ///< the body turns with its way round; else its orientation stays
+
+  /// Position at a time; `home` stands for a missing centre.
+  [[nodiscard]] Eigen::Vector3d position(double time, const Eigen::Vector3d& home) const noexcept;
+
+  /// Attitude at a time, of a body that the scene gives the orientation `home`.
+  [[nodiscard]] Eigen::Quaterniond orientation(double time,
+                                               const Eigen::Quaterniond& home) const noexcept;
+  [[nodiscard]] bool moves_orientation() const noexcept { return turns || !orientations.empty(); }
+
+  /// Applies `motion.<body>.<field>` if its body pattern names this body; returns whether it did.
+  /// Throws ModelError.
+  bool apply(const Setting& setting);
+
+  /// Why the values do not make a motion (`radius: -1: must be > 0`), empty when they do.
+  [[nodiscard]] std::string problem() const;
+
+ private:
+  /// Where a time is on the way from waypoint to waypoint: leg i, part 0 .. 1 of it.
+  struct Leg {
+    std::size_t from, to;
+    double part;
+  };
+  [[nodiscard]] Leg leg(double time) const noexcept;
+  [[nodiscard]] double turn(double time) const noexcept;  ///< of a circle [rad]
+};
+
+/// The motions of a run, bound to the mocap bodies of a model.
+class MotionSet {
+ public:
+  /// Throws ModelError when a body is missing or not mocap, or is moved twice.
+  MotionSet(const mjModel& model, std::span<const Motion> motions);
+
+  /// Writes the poses at `time` to `mocap_pos` and `mocap_quat`; to be called before each step.
+  void apply(mjData& data, double time) const noexcept;
+
+ private:
+  struct Bound {
+    Motion motion;
+    int mocap = 0;
+    Eigen::Vector3d home;
+    Eigen::Quaterniond home_orientation;
+  };
+  std::vector<Bound> bound_;
+};
+
+}  // namespace tendril::host

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/host/engine/scene.hpp"
+#include "apps/host/experiment/experiment.hpp"
+
+namespace tendril::host {
+
+/// Thrown when results cannot be written; the message names the file and the reason. Exit code 4.
+class OutputError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A scene that is ready to step: compiled with the settings of one seed, at its initial state.
+struct PreparedRun {
+  Scene scene;
+  DataPtr data;
+  MotionSet motions;
+  std::vector<Setting> settings;  ///< all that were applied, in order
+  double timestep = 0.0;          ///< [s]
+  long steps = 0;                 ///< of the whole run
+};
+
+/// What may be changed in an experiment from the command line.
+struct RunChanges {
+  std::optional<double> duration;  ///< [s]
+  std::optional<std::uint64_t> seed;
+  std::vector<Setting> settings;  ///< applied last
+  std::string controller;         ///< plugin name for every robot file; empty: as in the files
+};
+
+/// Loads the scene with the experiment's settings, what the seed draws and the changes; switches
+/// the engine's automatic reset off, goes to the keyframe, puts the motions at their start and
+/// evaluates the initial state (mj_forward). Throws ModelError.
+[[nodiscard]] PreparedRun prepare_run(const Experiment& experiment, const RunChanges& changes);
+
+struct Progress {
+  double time = 0.0;              ///< simulated [s]
+  double duration = 0.0;          ///< [s]
+  double real_time_factor = 0.0;  ///< simulated time / wall time so far
+};
+
+struct RunOptions {
+  RunChanges changes;
+  std::filesystem::path recording;                   ///< file of the recording; empty: none
+  std::string command_line;                          ///< for the recording and the summary
+  std::function<void(const Progress&)> on_progress;  ///< called about ten times a second
+  const std::atomic<bool>* stop =
+      nullptr;  ///< the run ends after the step in which it becomes true
+};
+
+enum class Outcome { Done, Diverged, Interrupted };
+
+struct CheckResult {
+  Check check;
+  double value = std::numeric_limits<double>::quiet_NaN();
+  bool holds = false;
+};
+
+/// Wall time of the engine's steps [us].
+struct StepTimes {
+  double mean = 0.0, p50 = 0.0, p99 = 0.0, p999 = 0.0, max = 0.0;
+};
+
+struct RunResult {
+  Outcome outcome = Outcome::Done;
+  std::string reason;  ///< of a divergence: one line that names joint, value, step and time
+  long steps = 0;      ///< done
+  double timestep = 0.0;
+  double simulated_time = 0.0;    ///< [s]
+  double wall_time = 0.0;         ///< of the whole loop, recording and metrics included [s]
+  double real_time_factor = 0.0;  ///< simulated_time / wall_time
+  double duration = 0.0;          ///< asked for [s]
+  std::uint64_t seed = 0;
+  StepTimes step_times;
+  std::vector<CheckResult> checks;
+  std::vector<std::pair<Metric, double>> metrics;
+  std::vector<Setting> settings;
+  std::vector<std::string> notices;
+  std::string command_line;
+
+  [[nodiscard]] bool all_checks_hold() const noexcept;
+};
+
+/// Called with the notices of the loaded scene before the first step.
+using OnNotices = std::function<void(std::span<const std::string>)>;
+
+/// Runs an experiment headless as fast as it goes. In each step: motions, mj_step, divergence
+/// monitor, metrics, recording. Row 0 of the recording is the initial state, row i the state after
+/// step i with the mocap poses, controls, sensor data and contacts of step i. Throws ModelError
+/// (scene, checks) and RolloutError (recording).
+[[nodiscard]] RunResult run_experiment(const Experiment& experiment, const RunOptions& options,
+                                       const OnNotices& on_notices = {});
+
+/// The summary as JSON text: experiment, seed, checks with value, limit and verdict, metrics, step
+/// times, settings, versions, machine. Keys: docs/experiment_file.md. NaN and infinity become null.
+[[nodiscard]] std::string summary_json(const Experiment& experiment, const RunResult& result);
+
+/// Makes the folder and checks that files can be made in it. Throws OutputError.
+void make_output_folder(const std::filesystem::path& folder);
+
+/// Writes the whole text or throws OutputError.
+void write_text_file(const std::filesystem::path& file, const std::string& text);
+
+/// Model of the machine's processor; empty when it is not known.
+[[nodiscard]] std::string processor_name();
+
+/// Version of this program, `0.1.0`.
+[[nodiscard]] const char* version() noexcept;
+
+}  // namespace tendril::host

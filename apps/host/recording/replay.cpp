@@ -1,0 +1,157 @@
+#include "apps/host/recording/replay.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "apps/host/engine/engine_log.hpp"
+#include "apps/host/engine/scene.hpp"
+#include "apps/host/experiment/run.hpp"
+#include "apps/host/recording/recorded_model.hpp"
+
+namespace tendril::host {
+namespace {
+
+constexpr std::int64_t kProgressRows = 256;  // between two calls of on_progress
+
+std::string attribute(const RolloutReader& reader, const std::string& name) {
+  const auto found = reader.attributes().find(name);
+  return found == reader.attributes().end() ? "unknown" : found->second;
+}
+
+// The sizes of the rows are those of the model, or nothing may be copied.
+void check_layout(const mjModel& model, const RolloutLayout& layout) {
+  const struct {
+    const char* name;
+    mjtSize model;
+    int recorded;
+  } sizes[] = {{"qpos", model.nq, layout.nq},
+               {"qvel", model.nv, layout.nv},
+               {"ctrl", model.nu, layout.nu},
+               {"act", model.na, layout.na},
+               {"sensordata", model.nsensordata, layout.nsensordata},
+               {"plugin_state", model.npluginstate, layout.npluginstate},
+               {"mocap", model.nmocap, layout.nmocap},
+               {"integration", mj_stateSize(&model, mjSTATE_INTEGRATION), layout.nintegration}};
+  for (const auto& size : sizes) {
+    if (size.model != size.recorded) {
+      throw RolloutFormatError(fmt::format("{}: {} values a row, the recorded model has {}",
+                                           size.name, size.recorded, size.model));
+    }
+  }
+}
+
+std::optional<std::size_t> first_differing_bits(std::span<const double> a,
+                                                std::span<const double> b) {
+  if (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0) return std::nullopt;
+  std::size_t i = 0;
+  while (std::memcmp(&a[i], &b[i], sizeof(double)) == 0) ++i;
+  return i;
+}
+
+// One model and data that follow a recording.
+class Replayer {
+ public:
+  explicit Replayer(ModelPtr model)
+      : model_(std::move(model)),
+        data_(make_data(*model_)),
+        integration_(static_cast<std::size_t>(mj_stateSize(model_.get(), mjSTATE_INTEGRATION))) {}
+
+  // Returns the engine's reason when it refuses.
+  [[nodiscard]] std::string start(const RolloutReader::Row& row) {
+    return guarded([&] {
+      mj_setState(model_.get(), data_.get(), row.integration_state.data(), mjSTATE_INTEGRATION);
+    });
+  }
+
+  [[nodiscard]] std::string step(const RolloutReader::Row& row) {
+    std::copy(row.mocap_pos.begin(), row.mocap_pos.end(), data_->mocap_pos);
+    std::copy(row.mocap_quat.begin(), row.mocap_quat.end(), data_->mocap_quat);
+    std::copy(row.ctrl.begin(), row.ctrl.end(), data_->ctrl);
+    return guarded([&] { mj_step(model_.get(), data_.get()); });
+  }
+
+  [[nodiscard]] std::optional<ReplayDifference> compare(const RolloutReader::Row& row) {
+    const mjModel& m = *model_;
+    const mjData& d = *data_;
+    const auto view = [](const mjtNum* values, mjtSize count) {
+      return std::span<const double>(values, static_cast<std::size_t>(count));
+    };
+    if (!row.integration_state.empty())
+      mj_getState(&m, &d, integration_.data(), mjSTATE_INTEGRATION);
+    const struct {
+      const char* name;
+      std::span<const double> recorded, replayed;
+    } fields[] = {{"time", {&row.time, 1}, {&d.time, 1}},
+                  {"qpos", row.qpos, view(d.qpos, m.nq)},
+                  {"qvel", row.qvel, view(d.qvel, m.nv)},
+                  {"act", row.act, view(d.act, m.na)},
+                  {"ctrl", row.ctrl, view(d.ctrl, m.nu)},
+                  {"plugin_state", row.plugin_state, view(d.plugin_state, m.npluginstate)},
+                  {"sensordata", row.sensordata, view(d.sensordata, m.nsensordata)},
+                  {"integration", row.integration_state, integration_}};
+    for (const auto& field : fields) {
+      if (const auto i = first_differing_bits(field.recorded, field.replayed)) {
+        return ReplayDifference{.step = row.step,
+                                .field = field.name,
+                                .index = static_cast<std::int64_t>(*i),
+                                .recorded = field.recorded[*i],
+                                .replayed = field.replayed[*i],
+                                .reason = {}};
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  ModelPtr model_;
+  DataPtr data_;
+  std::vector<double> integration_;
+};
+
+ReplayDifference engine_failure(std::int64_t step, std::string reason) {
+  return {.step = step, .field = "engine", .reason = std::move(reason)};
+}
+
+}  // namespace
+
+ReplayResult replay(RolloutReader& reader, const OnReplayProgress& on_progress) {
+  ReplayResult result;
+  result.rows = reader.row_count();
+  result.recorded_mujoco = attribute(reader, "mujoco_version");
+  result.replaying_mujoco = mj_versionString();
+  result.recorded_tendril = attribute(reader, "tendril_version");
+  result.replaying_tendril = version();
+  if (result.rows == 0) throw RolloutFormatError("has no rows to replay");
+  if (reader.row(0).integration_state.empty())
+    throw RolloutFormatError("row 0: has no integration state to start from");
+
+  ModelPtr model = recorded_model(reader);
+  check_layout(*model, reader.layout());
+  Replayer replayer(std::move(model));
+  if (std::string reason = replayer.start(reader.row(0)); !reason.empty()) {
+    result.first_difference = engine_failure(0, std::move(reason));
+    return result;
+  }
+  std::int64_t step = reader.row(0).step;
+  for (std::int64_t i = 1; i < result.rows; ++i) {
+    const RolloutReader::Row& row = reader.row(i);
+    if (row.step != ++step)
+      throw RolloutFormatError(
+          fmt::format("row {}: step {}, must be {}: replay needs every step", i, row.step, step));
+    if (std::string reason = replayer.step(row); !reason.empty()) {
+      result.first_difference = engine_failure(step, std::move(reason));
+      return result;
+    }
+    result.first_difference = replayer.compare(row);
+    if (result.first_difference) return result;
+    ++result.compared_steps;
+    if (on_progress && i % kProgressRows == 0) on_progress(i, row.time);
+  }
+  return result;
+}
+
+}  // namespace tendril::host

@@ -1,0 +1,271 @@
+#include "apps/host/recording/view_source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "apps/host/engine/engine_log.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril::host {
+namespace {
+
+constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
+constexpr double kLiveWindow = 10.0;       // s of a running scene that plots show
+constexpr std::size_t kPlotPoints = 500;   // stretches of a plot
+constexpr std::int64_t kMostRows = 20000;  // that are read to plot a recording
+
+std::string_view name_of(const mjModel& model, mjtObj type, int id) {
+  const char* name = mj_id2name(&model, type, id);
+  return name == nullptr ? std::string_view() : name;
+}
+
+std::span<const double> sensordata(const mjModel& model, const mjData& data) {
+  return {data.sensordata, static_cast<std::size_t>(model.nsensordata)};
+}
+
+/// The larger of two values of which each may be NaN.
+double larger(double a, double b) { return std::isnan(a) || b > a ? b : a; }
+
+}  // namespace
+
+// ---- signals and history ---------------------------------------------------------------------
+
+ViewSignals::ViewSignals(const mjModel& model) : model_(model) {
+  std::vector<char> robot_body(static_cast<std::size_t>(model.nbody), 0);
+  for (int body = 1; body < model.nbody; ++body) {
+    const bool is_base = name_of(model, mjOBJ_BODY, body).ends_with("base");
+    const auto parent = static_cast<std::size_t>(model.body_parentid[body]);
+    robot_body[static_cast<std::size_t>(body)] = is_base || robot_body[parent] ? 1 : 0;
+    has_robot_ = has_robot_ || is_base;
+  }
+  for (int geom = 0; geom < model.ngeom; ++geom) {
+    robot_geom_.push_back(robot_body[static_cast<std::size_t>(model.geom_bodyid[geom])]);
+  }
+}
+
+double ViewSignals::sensor(const char* ending, std::span<const double> values) const {
+  double largest = kNotKnown;
+  for (int i = 0; i < model_.nsensor; ++i) {
+    if (!name_of(model_, mjOBJ_SENSOR, i).ends_with(ending)) continue;
+    largest = larger(largest, mju_norm(values.data() + model_.sensor_adr[i], model_.sensor_dim[i]));
+  }
+  return largest;
+}
+
+bool ViewSignals::at_wall(int geom1, int geom2) const noexcept {
+  const auto of_robot = [&](int geom) {
+    return geom >= 0 && robot_geom_[static_cast<std::size_t>(geom)] != 0;
+  };
+  return of_robot(geom1) != of_robot(geom2);
+}
+
+double ViewSignals::wall_force(const mjData& data) const noexcept {
+  if (!has_robot_) return kNotKnown;
+  double sum = 0.0;
+  for (int i = 0; i < data.ncon; ++i) {
+    if (!at_wall(data.contact[i].geom[0], data.contact[i].geom[1])) continue;
+    mjtNum force[6];
+    mj_contactForce(&model_, &data, i, force);
+    sum += force[0];
+  }
+  return sum;
+}
+
+double ViewSignals::wall_force(std::span<const ContactRow> contacts) const noexcept {
+  if (!has_robot_) return kNotKnown;
+  double sum = 0.0;
+  for (const ContactRow& contact : contacts) {
+    if (at_wall(contact.geom1, contact.geom2)) sum += contact.force[0];
+  }
+  return sum;
+}
+
+void ViewHistory::add(const Point& point) {
+  if (!points_.empty() && point.time < points_.back().time) points_.clear();
+  if (!points_.empty() && point.time < points_.back().time + stretch_) {
+    Point& last = points_.back();
+    last.tip_error = larger(last.tip_error, point.tip_error);
+    last.wall_force = larger(last.wall_force, point.wall_force);
+    return;
+  }
+  points_.push_back(point);
+  if (points_.size() > capacity_) points_.pop_front();
+}
+
+// ---- a scene that runs -----------------------------------------------------------------------
+
+LiveRun::LiveRun(PreparedRun run)
+    : run_(std::move(run)),
+      start_(make_data(*run_.scene.model)),
+      signals_(*run_.scene.model),
+      history_(kLiveWindow / kPlotPoints, kPlotPoints),
+      monitor_(*run_.data) {
+  mj_copyData(start_.get(), &model(), run_.data.get());
+  record();
+}
+
+void LiveRun::record() {
+  const auto sensors = sensordata(model(), *run_.data);
+  history_.add({.time = run_.data->time,
+                .tip_error = signals_.sensor("tip_error", sensors),
+                .wall_force = signals_.wall_force(*run_.data)});
+}
+
+bool LiveRun::step_once() {
+  if (!stopped_.empty()) return false;
+  mjData& d = *run_.data;
+  const double time = d.time;
+  if (motions_on) run_.motions.apply(d, time);
+  if (before_step) before_step(model(), d);
+  const std::string error = guarded([&] { mj_step(&model(), &d); });
+  ++steps_;
+  if (!error.empty()) {
+    stopped_ = fmt::format("stopped at step {}, t = {:.6g} s: MuJoCo: {}", steps_, time, error);
+  } else if (!monitor_.healthy(model(), d)) {
+    stopped_ = monitor_.reason(model(), d, steps_);
+  } else {
+    record();
+  }
+  return stopped_.empty();
+}
+
+double LiveRun::advance(double seconds, Clock::duration budget) {
+  const Clock::time_point limit = Clock::now() + budget;
+  const double start = run_.data->time, timestep = model().opt.timestep;
+  due_ += seconds;
+  constexpr double kRounding = 1e-6;  // of a step, from adding up
+  const auto step_is_due = [&] { return due_ >= (1.0 - kRounding) * timestep; };
+  while (step_is_due() && step_once()) {
+    due_ -= timestep;
+    if (step_is_due() && Clock::now() >= limit) due_ = 0.0;
+  }
+  return run_.data->time - start;
+}
+
+void LiveRun::step(int count) {
+  for (int i = 0; i < count && step_once(); ++i) {
+  }
+}
+
+void LiveRun::reset() {
+  mj_copyData(run_.data.get(), &model(), start_.get());
+  monitor_ = DivergenceMonitor(*run_.data);
+  history_.clear();
+  due_ = 0.0;
+  steps_ = 0;
+  stopped_.clear();
+  motions_on = true;
+  record();
+}
+
+void LiveRun::refresh() {
+  const std::string error = guarded([&] { mj_forward(&model(), run_.data.get()); });
+  if (!error.empty())
+    stopped_ = fmt::format("stopped at t = {:.6g} s: MuJoCo: {}", run_.data->time, error);
+}
+
+// ---- a recording -----------------------------------------------------------------------------
+
+Playback::Playback(const std::filesystem::path& file)
+    : scene_(file),
+      signals_(scene_.model()),
+      history_(std::max(1e-9, (scene_.end_time() - scene_.start_time()) / kPlotPoints),
+               kPlotPoints + 2) {
+  const std::int64_t stride = std::max<std::int64_t>(1, scene_.row_count() / kMostRows);
+  for (std::int64_t i = 0; i < scene_.row_count(); i += stride) {
+    const RolloutReader::Row& row = scene_.reader().row(i);
+    history_.add({.time = row.time,
+                  .tip_error = signals_.sensor("tip_error", row.sensordata),
+                  .wall_force = signals_.wall_force(row.contacts)});
+  }
+  go_to(0);
+}
+
+void Playback::go_to(std::int64_t row) {
+  row_ = std::clamp(row, std::int64_t{0}, scene_.row_count() - 1);
+  scene_.show(row_);
+  time_ = scene_.data().time;
+}
+
+double Playback::advance(double seconds, Clock::duration /*budget*/) {
+  const double before = time_;
+  time_ = std::clamp(time_ + seconds, scene_.start_time(), scene_.end_time());
+  const std::int64_t row = scene_.row_at(time_);
+  if (row != row_) {
+    row_ = row;
+    scene_.show(row_);
+  }
+  return time_ - before;
+}
+
+void Playback::step(int count) { go_to(row_ + count); }
+
+void Playback::seek(double time) { go_to(scene_.row_at(time)); }
+
+std::string Playback::stopped() const {
+  return row_ == scene_.row_count() - 1 ? "end of the recording" : "";
+}
+
+std::optional<std::pair<double, double>> Playback::range() const {
+  return std::pair(scene_.start_time(), scene_.end_time());
+}
+
+std::string Playback::outcome() {
+  const auto& attributes = scene_.reader().attributes();
+  const auto found = attributes.find("outcome");
+  return found == attributes.end() ? "unknown" : found->second;
+}
+
+// ---- centrelines -----------------------------------------------------------------------------
+
+Centrelines::Centrelines(const mjModel& model) {
+  constexpr std::string_view kFirstLink = "s1_l1";
+  const auto body_id = [&](const std::string& name) {
+    return mj_name2id(&model, mjOBJ_BODY, name.c_str());
+  };
+  for (int body = 1; body < model.nbody; ++body) {
+    const std::string_view name = name_of(model, mjOBJ_BODY, body);
+    if (!name.ends_with(kFirstLink)) continue;
+    const std::string prefix(name.substr(0, name.size() - kFirstLink.size()));
+    if (!prefix.empty() && std::isalnum(static_cast<unsigned char>(prefix.back()))) continue;
+    Robot robot;
+    for (int section = 1; body_id(fmt::format("{}s{}_l1", prefix, section)) >= 0; ++section) {
+      for (int link = 1;; ++link) {
+        const int id = body_id(fmt::format("{}s{}_l{}", prefix, section, link));
+        if (id < 0) break;
+        robot.bodies.push_back(id);
+      }
+    }
+    const int last = robot.bodies.back();
+    if (model.body_geomnum[last] > 0) robot.radius = model.geom_size[3 * model.body_geomadr[last]];
+    robot.tip_site = mj_name2id(&model, mjOBJ_SITE, (prefix + "tip").c_str());
+    robots_.push_back(std::move(robot));
+  }
+}
+
+void Centrelines::draw(const mjData& data, mjvScene& scene, const float colour[4]) const noexcept {
+  constexpr double kShare = 0.25, kThinnest = 5e-4;  // of the link's radius; m
+  for (const Robot& robot : robots_) {
+    const double radius = std::max(kThinnest, kShare * robot.radius);
+    const auto connect = [&](const mjtNum* from, const mjtNum* to) {
+      if (scene.ngeom >= scene.maxgeom) return;
+      mjvGeom* const geom = scene.geoms + scene.ngeom;
+      mjv_initGeom(geom, mjGEOM_CAPSULE, nullptr, nullptr, nullptr, colour);
+      mjv_connector(geom, mjGEOM_CAPSULE, radius, from, to);
+      geom->category = mjCAT_DECOR;
+      geom->emission = 0.7F;
+      ++scene.ngeom;
+    };
+    for (std::size_t i = 1; i < robot.bodies.size(); ++i) {
+      connect(data.xpos + 3 * robot.bodies[i - 1], data.xpos + 3 * robot.bodies[i]);
+    }
+    if (robot.tip_site >= 0)
+      connect(data.xpos + 3 * robot.bodies.back(), data.site_xpos + 3 * robot.tip_site);
+  }
+}
+
+}  // namespace tendril::host

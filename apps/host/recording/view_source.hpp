@@ -1,0 +1,185 @@
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "apps/host/engine/divergence.hpp"
+#include "apps/host/experiment/run.hpp"
+#include "apps/host/recording/render_recording.hpp"
+
+namespace tendril::host {
+
+/// The quantities that a window shows of every instant. Robots are the bodies at or below one whose
+/// name ends with `base`, as for the metrics.
+class ViewSignals {
+ public:
+  explicit ViewSignals(const mjModel& model);
+
+  /// Largest value of the sensors whose name ends so; NaN without one.
+  [[nodiscard]] double sensor(const char* ending, std::span<const double> sensordata) const;
+  /// Sum of the normal forces between robots and everything else [N]; NaN without a robot.
+  [[nodiscard]] double wall_force(const mjData& data) const noexcept;
+  [[nodiscard]] double wall_force(std::span<const ContactRow> contacts) const noexcept;
+
+ private:
+  [[nodiscard]] bool at_wall(int geom1, int geom2) const noexcept;
+
+  const mjModel& model_;
+  std::vector<char> robot_geom_;
+  bool has_robot_ = false;
+};
+
+/// Largest tip error and wall force of each short stretch of time, for plots; the oldest are
+/// dropped.
+class ViewHistory {
+ public:
+  struct Point {
+    double time = 0.0;        ///< of the first value in the stretch [s]
+    double tip_error = 0.0;   ///< [m], NaN: not known
+    double wall_force = 0.0;  ///< [N], NaN: not known
+  };
+
+  /// @param stretch  length of a stretch [s], > 0
+  /// @param capacity  stretches that are kept, >= 1
+  ViewHistory(double stretch, std::size_t capacity) : stretch_(stretch), capacity_(capacity) {}
+
+  /// Adds an instant. A time before the last one starts afresh.
+  void add(const Point& point);
+  void clear() { points_.clear(); }
+  [[nodiscard]] const std::deque<Point>& points() const noexcept { return points_; }
+
+ private:
+  double stretch_;
+  std::size_t capacity_;
+  std::deque<Point> points_;
+};
+
+/// What a window shows: a scene that runs, or a recording that plays.
+class ViewSource {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  virtual ~ViewSource() = default;
+  [[nodiscard]] virtual const mjModel& model() const = 0;
+  [[nodiscard]] virtual mjData& data() = 0;
+  [[nodiscard]] virtual const ViewHistory& history() const = 0;
+  [[nodiscard]] virtual const ViewSignals& signals() const = 0;
+
+  /// Moves on by simulated time, but computes no longer than `budget`. Time below one step is kept
+  /// for the next call, time that the budget did not allow is dropped. Returns the simulated time
+  /// that passed [s].
+  virtual double advance(double seconds, Clock::duration budget) = 0;
+  /// Moves by single steps or rows; backwards only in a recording.
+  virtual void step(int count) = 0;
+  /// Back to the start.
+  virtual void reset() = 0;
+  /// After a change of mocap bodies while paused: computes poses and contacts again.
+  virtual void refresh() = 0;
+
+  /// Why it cannot go on: the divergence, or the end of the recording. Empty while it can.
+  [[nodiscard]] virtual std::string stopped() const = 0;
+
+  /// First and last time of a recording [s]; nothing for a scene that runs.
+  [[nodiscard]] virtual std::optional<std::pair<double, double>> range() const {
+    return std::nullopt;
+  }
+  /// Goes to a time of the recording.
+  virtual void seek(double /*time*/) {}
+};
+
+/// A scene that is stepped, with the motions of its experiment.
+class LiveRun final : public ViewSource {
+ public:
+  explicit LiveRun(PreparedRun run);
+
+  [[nodiscard]] const mjModel& model() const override { return *run_.scene.model; }
+  [[nodiscard]] mjData& data() override { return *run_.data; }
+  [[nodiscard]] const ViewHistory& history() const override { return history_; }
+  [[nodiscard]] const ViewSignals& signals() const override { return signals_; }
+  double advance(double seconds, Clock::duration budget) override;
+  void step(int count) override;
+  void reset() override;
+  void refresh() override;
+  [[nodiscard]] std::string stopped() const override { return stopped_; }
+
+  /// Called before each step, after the motions: the pull of the mouse.
+  std::function<void(const mjModel&, mjData&)> before_step;
+  /// Whether the experiment moves its mocap bodies; a hand that drags one switches it off.
+  bool motions_on = true;
+
+ private:
+  bool step_once();
+  void record();
+
+  PreparedRun run_;
+  DataPtr start_;
+  ViewSignals signals_;
+  ViewHistory history_;
+  DivergenceMonitor monitor_;
+  double due_ = 0.0;  ///< simulated time not yet stepped [s]
+  long steps_ = 0;
+  std::string stopped_;
+};
+
+/// A recording that plays; its history covers the whole of it from the start.
+class Playback final : public ViewSource {
+ public:
+  explicit Playback(const std::filesystem::path& file);
+
+  [[nodiscard]] const mjModel& model() const override { return scene_.model(); }
+  [[nodiscard]] mjData& data() override { return scene_.data(); }
+  [[nodiscard]] const ViewHistory& history() const override { return history_; }
+  [[nodiscard]] const ViewSignals& signals() const override { return signals_; }
+  double advance(double seconds, Clock::duration budget) override;
+  void step(int count) override;
+  void reset() override { go_to(0); }
+  void refresh() override {}
+  [[nodiscard]] std::string stopped() const override;
+  [[nodiscard]] std::optional<std::pair<double, double>> range() const override;
+  void seek(double time) override;
+
+  [[nodiscard]] std::int64_t row() const noexcept { return row_; }
+  [[nodiscard]] std::int64_t row_count() const noexcept { return scene_.row_count(); }
+  /// How the recording ended: `done`, `diverged at …`, `running` when the writer was killed.
+  [[nodiscard]] std::string outcome();
+
+ private:
+  void go_to(std::int64_t row);
+
+  RecordedScene scene_;
+  ViewSignals signals_;
+  ViewHistory history_;
+  std::int64_t row_ = 0;
+  double time_ = 0.0;  ///< playing time, between rows [s]
+};
+
+/// Centrelines of the robots of a scene, from where their links are: one polyline for each robot,
+/// world frame [m], flat (x, y, z, x, …). Empty for a scene without `s1_l1`.
+class Centrelines {
+ public:
+  explicit Centrelines(const mjModel& model);
+
+  struct Robot {
+    std::vector<int>
+        bodies;  ///< links from base to tip; their origins are the middles of the links
+    int tip_site = -1;
+    double radius = 0.0;  ///< of the last link's geom [m]
+  };
+  [[nodiscard]] const std::vector<Robot>& robots() const noexcept { return robots_; }
+
+  /// Appends capsules along the centrelines to a scene; stops when it is full.
+  void draw(const mjData& data, mjvScene& scene, const float colour[4]) const noexcept;
+
+ private:
+  std::vector<Robot> robots_;
+};
+
+}  // namespace tendril::host

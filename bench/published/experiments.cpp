@@ -1,0 +1,572 @@
+#include "bench/published/experiments.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <numbers>
+#include <utility>
+
+#include "tendril/ik/any_solver.hpp"
+#include "tendril/kinematics/random_states.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril::tables {
+namespace {
+
+constexpr double kMillimetre = 1e-3;
+constexpr double kDegree = std::numbers::pi / 180.0;
+constexpr double kHalfTurn = std::numbers::pi;
+constexpr int kPublishedLimit = 300;  // iterations, tables 3.3 to 3.5
+
+using Publications = std::vector<Published>;
+
+std::string default_solver() { return solver_infos().front().name; }
+
+/// The methods with the default solver, on its own budget, behind them.
+std::vector<Method> with_default(std::vector<Method> methods) {
+  methods.push_back({.name = default_solver(), .max_iterations = 0});
+  return methods;
+}
+
+std::uint64_t seed_of(std::uint64_t table, std::size_t row) { return 10000 * table + row; }
+
+TipProblem same_limits(ContinuumRobot robot, TipTask task, const Tolerances& tolerances) {
+  return {.robot = robot, .target_robot = std::move(robot), .task = task, .tolerances = tolerances};
+}
+
+/// `count` sections of one arc, [m] and [rad].
+ContinuumRobot uniform_robot(int count, double length, double bend_angle_limit) {
+  return ContinuumRobot(std::vector<SectionParameters>(
+      static_cast<std::size_t>(count), {.length = length, .bend_angle_limit = bend_angle_limit}));
+}
+
+// ---- table 3.1: single sections ----------------------------------------------------------------
+
+struct PublishedSection {
+  SectionKind kind;
+  const char* name;
+  int sub_sections;
+  Published iterative, jacobian;
+};
+
+Published printed(double success, double mean_time_us, double mean_iterations, const char* label) {
+  return {.success = success,
+          .mean_time_us = mean_time_us,
+          .mean_iterations = mean_iterations,
+          .label = label};
+}
+
+const std::array kPublishedSections = {
+    PublishedSection{SectionKind::Fixed, "fixed", 3, printed(99.9, 63.8, 3, "iterative"),
+                     printed(92.3, 189.6, 12, "Jacobian")},
+    PublishedSection{SectionKind::Fixed, "fixed", 6, printed(99.9, 70.0, 3, "iterative"),
+                     printed(91.5, 219.4, 12, "Jacobian")},
+    PublishedSection{SectionKind::Fixed, "fixed", 9, printed(99.9, 73.7, 3, "iterative"),
+                     printed(90.3, 236.6, 9, "Jacobian")},
+    PublishedSection{SectionKind::Telescopic, "telescopic", 3, printed(94.4, 56.8, 3, "iterative"),
+                     printed(62.3, 136.8, 8, "Jacobian")},
+    PublishedSection{SectionKind::Telescopic, "telescopic", 6, printed(95.3, 61.6, 3, "iterative"),
+                     printed(60.5, 159.2, 8, "Jacobian")},
+    PublishedSection{SectionKind::Telescopic, "telescopic", 9, printed(96.2, 67.5, 3, "iterative"),
+                     printed(60.4, 180.5, 8, "Jacobian")},
+    PublishedSection{SectionKind::Variable, "variable", 3, printed(95.3, 103.3, 8, "iterative"),
+                     printed(83.2, 136.4, 8, "Jacobian")},
+    PublishedSection{SectionKind::Variable, "variable", 6, printed(95.1, 124.5, 7, "iterative"),
+                     printed(81.2, 163.9, 8, "Jacobian")},
+    PublishedSection{SectionKind::Variable, "variable", 9, printed(95.6, 147.1, 7, "iterative"),
+                     printed(81.3, 190.3, 8, "Jacobian")},
+};
+
+Table table_3_1() {
+  Table table{.name = "3.1",
+              .title = "Single section, position",
+              .setup =
+                  "200 random sections a row, weights in 1..10, targets in equal shares; "
+                  "tolerances 1 um and 0.001 rad (chord angle); bend limit 180 deg.",
+              .default_samples = 2000,
+              .full_samples = 100000};
+  for (const PublishedSection& entry : kPublishedSections) {
+    table.rows.push_back(
+        {.group = fmt::format("{}, {} sub-sections", entry.name, entry.sub_sections),
+         .seed = seed_of(31, table.rows.size()),
+         .problem = SectionProblem{.kind = entry.kind,
+                                   .sub_sections = entry.sub_sections,
+                                   .tolerances = {.position = 1e-6, .angle = 1e-3}},
+         .methods = with_default({{.name = "section-iterative", .published = {entry.iterative}},
+                                  {.name = "section-newton"},
+                                  {.name = "section-polynomial"},
+                                  {.name = "jacobian", .published = {entry.jacobian}}})});
+  }
+  return table;
+}
+
+// ---- tables 3.2 to 3.5: uniform robots of 100 mm and 180 deg in all
+// --------------------------------
+
+constexpr std::array kUniformSections = {2, 3, 5, 10};
+
+TipProblem uniform_problem(int sections, TipTask task) {
+  return same_limits(uniform_robot(sections, 100.0 * kMillimetre / sections, kHalfTurn / sections),
+                     task, {.position = 1e-4, .angle = 0.1});
+}
+
+Table uniform_table(std::string name, std::string title, TipTask task, std::uint64_t seed,
+                    const std::array<Published, kUniformSections.size()>& published) {
+  Table table{
+      .name = std::move(name),
+      .title = std::move(title),
+      .setup =
+          "Fixed lengths, 100 mm and 180 deg shared out evenly, one arc a section; tolerances "
+          "0.1 mm and 0.1 rad; at most 300 iterations.",
+      .default_samples = 1000,
+      .full_samples = 1000000};
+  for (std::size_t i = 0; i < kUniformSections.size(); ++i) {
+    table.rows.push_back(
+        {.group = fmt::format("{} sections", kUniformSections[i]),
+         .seed = seed_of(seed, i),
+         .problem = uniform_problem(kUniformSections[i], task),
+         .methods = with_default(
+             {{.name = "fabrikx", .max_iterations = kPublishedLimit, .published = {published[i]}},
+              {.name = "chord", .max_iterations = kPublishedLimit}})});
+  }
+  return table;
+}
+
+Published with_medians(double success, double median_time_ms, double median_iterations) {
+  return {.success = success,
+          .median_time_us = 1e3 * median_time_ms,
+          .median_iterations = median_iterations,
+          .label = "FABRIKx"};
+}
+
+Table table_3_3() {
+  return uniform_table("3.3", "Uniform robots, position", TipTask::Position, 33,
+                       {with_medians(100.0, 0.18, 7), with_medians(99.0, 0.50, 13),
+                        with_medians(96.6, 1.51, 24), with_medians(97.7, 7.10, 57)});
+}
+
+Table table_3_4() {
+  return uniform_table("3.4", "Uniform robots, position and direction",
+                       TipTask::PositionAndDirection, 34,
+                       {with_medians(98.1, 0.30, 8), with_medians(98.0, 0.51, 10),
+                        with_medians(96.0, 2.01, 27), with_medians(89.9, 11.4, 83)});
+}
+
+Table table_3_5() {
+  Table table{
+      .name = "3.5",
+      .title = "Cells of the workspace: Monte-Carlo against inverse kinematics",
+      .setup =
+          "Robots and targets of table 3.3, rotated into one half-plane; cells of 1 mm, "
+          "86 x 104; five targets a cell at most; tolerance 0.1 mm; at most 300 "
+          "iterations.",
+      .default_samples = 20000,
+      .full_samples = 1000000,
+      .statements = {"published, both / inverse kinematics only / Monte-Carlo only: 2 "
+                     "sections 1775 / 91 / 1, 3 sections 2298 / 264 / 19, 5 sections 1936 / "
+                     "675 / 37, 10 sections 1100 / 1545 / 1"}};
+  for (std::size_t i = 0; i < kUniformSections.size(); ++i) {
+    table.rows.push_back(
+        {.group = fmt::format("{} sections", kUniformSections[i]),
+         .seed = seed_of(33, i),
+         .problem = CoverageProblem{uniform_problem(kUniformSections[i], TipTask::Position)},
+         .methods = with_default({{.name = "fabrikx", .max_iterations = kPublishedLimit}})});
+  }
+  return table;
+}
+
+// ---- table 3.6: FABRIKx against the Jacobian
+// -------------------------------------------------------
+
+Published with_means(double success, double mean_time_ms, double mean_iterations,
+                     const char* label) {
+  return {.success = success,
+          .mean_time_us = 1e3 * mean_time_ms,
+          .mean_iterations = mean_iterations,
+          .label = label};
+}
+
+Table table_3_6() {
+  struct Entry {
+    int sections;
+    Publications fabrikx, jacobian;
+  };
+  const std::array entries = {
+      Entry{3, {with_means(94.8, 1.9, 68, "FABRIKx")}, {with_means(94.3, 5.6, 101, "Jacobian")}},
+      Entry{5, {with_means(95.1, 4.7, 162, "FABRIKx")}, {with_means(84.2, 15.2, 27, "Jacobian")}},
+      Entry{10, {with_means(90.4, 16.4, 222, "FABRIKx")}, {}}};
+  Table table{.name = "3.6",
+              .title = "FABRIKx against the Jacobian",
+              .setup =
+                  "Fixed lengths of 50 mm, one arc a section, bend limit 180 deg / sections; "
+                  "position and direction to 10 um and 0.01 rad.",
+              .default_samples = 1000,
+              .full_samples = 1000000};
+  for (const Entry& entry : entries) {
+    table.rows.push_back(
+        {.group = fmt::format("{} sections", entry.sections),
+         .seed = seed_of(36, table.rows.size()),
+         .problem = same_limits(
+             uniform_robot(entry.sections, 50.0 * kMillimetre, kHalfTurn / entry.sections),
+             TipTask::PositionAndDirection, {.position = 1e-5, .angle = 0.01}),
+         .methods = with_default({{.name = "fabrikx", .published = entry.fabrikx},
+                                  {.name = "jacobian", .published = entry.jacobian},
+                                  {.name = "jacobian-polar", .published = entry.jacobian}})});
+  }
+  return table;
+}
+
+// ---- table 3.9: all mixtures of section types
+// ------------------------------------------------------
+
+struct MixedType {
+  char letter;
+  double length, variable_length;  // [m]
+};
+
+constexpr std::array kMixedTypes = {MixedType{'F', 50.0 * kMillimetre, 0.0},
+                                    MixedType{'V', 25.0 * kMillimetre, 25.0 * kMillimetre},
+                                    MixedType{'T', 0.0, 50.0 * kMillimetre}};
+
+Table table_3_9() {
+  constexpr int kLimits = 20;
+  constexpr double kLimitStep = 9.0;  // [deg]
+  Table table{
+      .name = "3.9",
+      .title = "All mixtures of fixed (F), variable (V) and telescopic (T) sections",
+      .setup =
+          "Three sections, 27 orders of types x 20 bend limits (9, 18 .. 180 deg); 50 mm, 25 + "
+          "25 mm, 0 + 50 mm; position and direction to 1 um and 0.001 rad. All cells pooled.",
+      .pooling = Pooling::All,
+      .default_samples = 10,
+      .full_samples = 10000,
+      .pooled_published = {{.success = 84.3,
+                            .mean_time_us = 4400,
+                            .median_time_us = 2500,
+                            .mean_iterations = 41,
+                            .median_iterations = 24,
+                            .label = "fabrikx"},
+                           {.success = 56.9,
+                            .mean_time_us = 11500,
+                            .median_time_us = 9800,
+                            .mean_iterations = 85,
+                            .median_iterations = 72,
+                            .label = "jacobian"},
+                           {.success = 91.4, .label = "fabrikx-jacobian"}},
+      .statements = {
+          "published: worst cell FABRIKx 56 %, Jacobian 11 %; largest advantage of "
+          "FABRIKx in a cell 76 points; median errors of failures FABRIKx 0.22 mm / 0.06 "
+          "rad, Jacobian 3.62 mm / 0.1 rad"}};
+  for (const MixedType& first : kMixedTypes) {
+    for (const MixedType& second : kMixedTypes) {
+      for (const MixedType& third : kMixedTypes) {
+        for (int k = 1; k <= kLimits; ++k) {
+          std::vector<SectionParameters> sections;
+          for (const MixedType& type : {first, second, third}) {
+            sections.push_back({.length = type.length,
+                                .variable_length = type.variable_length,
+                                .bend_angle_limit = kLimitStep * k * kDegree});
+          }
+          table.rows.push_back(
+              {.group = {first.letter, second.letter, third.letter},
+               .column = fmt::format("{:g} deg", kLimitStep * k),
+               .seed = seed_of(39, table.rows.size()),
+               .problem = same_limits(ContinuumRobot(sections), TipTask::PositionAndDirection,
+                                      {.position = 1e-6, .angle = 1e-3}),
+               .methods = with_default(
+                   {{.name = "fabrikx"}, {.name = "jacobian"}, {.name = "fabrikx-jacobian"}})});
+        }
+      }
+    }
+  }
+  return table;
+}
+
+// ---- tables 3.10, 3.11: variable curvature
+// ---------------------------------------------------------
+
+/// Sub-section lengths [mm] and angle weights of a section of table 3.10.
+struct CurvedSection {
+  std::vector<double> lengths_mm, weights;
+};
+
+struct CurvedRobot {
+  const char* name;
+  std::vector<CurvedSection> sections;
+  Published iterative, polynomial, fabrikc;
+  Publications jacobian;
+};
+
+Published full_row(double success, double mean_ms, double median_ms, double mean_iterations,
+                   double median_iterations, const char* label) {
+  return {.success = success,
+          .mean_time_us = 1e3 * mean_ms,
+          .median_time_us = 1e3 * median_ms,
+          .mean_iterations = mean_iterations,
+          .median_iterations = median_iterations,
+          .label = label};
+}
+
+std::vector<CurvedRobot> curved_robots() {
+  const std::vector<CurvedSection> three = {
+      {{20, 40, 10}, {1, 0.001, 3}}, {{10, 20, 40}, {3, 2, 1}}, {{30, 10, 30}, {1, 7, 1}}};
+  std::vector<CurvedSection> five = three;
+  five.push_back({{10, 50, 10}, {0.001, 1, 0.001}});
+  five.push_back({{10, 50, 10}, {3, 1, 3}});
+  std::vector<CurvedSection> seven = five;
+  seven.push_back({{20, 40, 10}, {3, 0.001, 1}});
+  seven.push_back({{10, 40, 20}, {3, 0.001, 1}});
+  return {
+      {"1 (3x3)",
+       three,
+       full_row(92.8, 4.5, 3.2, 16, 11, "FABRIKx (I)"),
+       full_row(93.8, 3.3, 2.1, 17, 11, "FABRIKx (P)"),
+       full_row(78.5, 4.4, 2.3, 29, 14, "FABRIKc"),
+       {full_row(81.3, 8.1, 5.9, 34, 25, "Jacobian")}},
+      {"2 (3x5)",
+       {{{20, 20, 40, 10, 10}, {1, 1, 0.001, 3, 4}},
+        {{10, 10, 20, 40, 20}, {4, 3, 2, 1, 0.001}},
+        {{15, 30, 10, 30, 15}, {0.001, 1, 7, 1, 3}}},
+       full_row(92.4, 5.3, 4.0, 17, 12, "FABRIKx (I)"),
+       full_row(93.6, 3.6, 2.4, 18, 12, "FABRIKx (P)"),
+       full_row(79.5, 4.3, 2.2, 27, 13, "FABRIKc"),
+       {full_row(83.7, 7.9, 6.0, 32, 24, "Jacobian")}},
+      {"3 (3x7)",
+       {{{30, 20, 20, 40, 10, 10, 10}, {4, 1, 1, 0.001, 3, 4, 1}},
+        {{30, 10, 10, 20, 40, 20, 10}, {1, 4, 3, 2, 1, 0.001, 4}},
+        {{20, 15, 30, 10, 30, 15, 20}, {1, 0.001, 1, 7, 1, 3, 1}}},
+       full_row(86.7, 6.4, 4.7, 19, 13, "FABRIKx (I)"),
+       full_row(88.5, 4.2, 2.8, 20, 14, "FABRIKx (P)"),
+       full_row(75.8, 4.9, 2.6, 30, 15, "FABRIKc"),
+       {full_row(84.4, 7.3, 5.1, 28, 19, "Jacobian")}},
+      {"4 (3x9)",
+       {{{10, 30, 20, 20, 40, 10, 10, 10, 30}, {2, 4, 1, 1, 0.001, 3, 4, 1, 3}},
+        {{30, 30, 10, 10, 20, 40, 20, 10, 10}, {4, 1, 4, 3, 2, 1, 0.001, 4, 1}},
+        {{20, 20, 15, 30, 10, 30, 15, 20, 20}, {4, 1, 0.001, 1, 7, 1, 3, 1, 4}}},
+       full_row(82.8, 6.7, 4.9, 19, 14, "FABRIKx (I)"),
+       full_row(84.9, 4.4, 2.9, 21, 14, "FABRIKx (P)"),
+       full_row(73.4, 5.0, 2.7, 30, 15, "FABRIKc"),
+       {full_row(84.9, 7.4, 5.2, 27, 19, "Jacobian")}},
+      {"5 (5x3)",
+       five,
+       full_row(69.3, 5.8, 4.5, 12, 10, "FABRIKx (I)"),
+       full_row(70.7, 4.1, 3.1, 13, 10, "FABRIKx (P)"),
+       full_row(70.0, 4.0, 3.0, 16, 12, "FABRIKc"),
+       {full_row(0.3, 26.0, 26.6, 28, 28, "Jacobian"),
+        full_row(13.3, 138.7, 98.4, 128, 90, "Jacobian (S)")}},
+      {"6 (7x3)",
+       seven,
+       full_row(58.9, 7.4, 6.0, 12, 10, "FABRIKx (I)"),
+       full_row(60.4, 5.4, 4.1, 13, 10, "FABRIKx (P)"),
+       full_row(53.1, 8.2, 6.2, 24, 18, "FABRIKc"),
+       {{.success = 0.0, .label = "Jacobian"},
+        full_row(5.2, 401.3, 411.0, 60, 61, "Jacobian (S)")}},
+  };
+}
+
+ContinuumRobot continuum_robot(const CurvedRobot& robot) {
+  constexpr double kBendLimit = 100.0 * kDegree;
+  std::vector<SectionParameters> sections;
+  for (const CurvedSection& section : robot.sections) {
+    double length = 0.0;
+    for (const double part : section.lengths_mm) length += part * kMillimetre;
+    sections.push_back({.length = length,
+                        .bend_angle_limit = kBendLimit,
+                        .length_weights = section.lengths_mm,
+                        .angle_weights = section.weights});
+  }
+  return ContinuumRobot(sections);
+}
+
+Table table_3_11() {
+  Table table{.name = "3.11",
+              .title = "Variable curvature: robots of table 3.10",
+              .setup =
+                  "Fixed lengths, bend limit 100 deg a section; position and direction to 10 um "
+                  "and 0.01 deg. Published times of (S) rows: limit 0.5 s instead of 30 ms.",
+              .default_samples = 500,
+              .full_samples = 100000};
+  for (const CurvedRobot& robot : curved_robots()) {
+    table.rows.push_back(
+        {.group = robot.name,
+         .seed = seed_of(311, table.rows.size()),
+         .problem = same_limits(continuum_robot(robot), TipTask::PositionAndDirection,
+                                {.position = 1e-5, .angle = 0.01 * kDegree}),
+         .methods = with_default({{.name = "fabrikx-iterative", .published = {robot.iterative}},
+                                  {.name = "fabrikx-polynomial", .published = {robot.polynomial}},
+                                  {.name = "fabrikc", .published = {robot.fabrikc}},
+                                  {.name = "jacobian", .published = robot.jacobian}})});
+  }
+  return table;
+}
+
+// ---- [FABRIKc]: tangents and chords
+// ----------------------------------------------------------------
+
+Table article() {
+  Table table{
+      .name = "article",
+      .title = "FABRIKc: tangents and chords",
+      .setup =
+          "Fixed lengths of 100 mm, one arc a section; targets bent by up to 30, 60, 90, 120, "
+          "180 deg a section; bend limit of the solve 360 deg (free) or as the targets "
+          "(limited); position and direction to 1 um and 0.001 rad. Limits pooled.",
+      .pooling = Pooling::Group,
+      .default_samples = 200,
+      .full_samples = 100000,
+      .statements = {"published (the rest are curves): free, tangents rise to 100 % with more "
+                     "sections, chords stay near 85 %; free, 3 sections below 120 deg: tangents "
+                     "lower than chords, else higher; limited: chords higher, by up to 30 points; "
+                     "mean times: tangents below 2 ms, chords above 2 ms"}};
+  for (const bool limited : {false, true}) {
+    for (const int sections : {3, 5, 10}) {
+      for (const int bend : {30, 60, 90, 120, 180}) {
+        const double target_limit = bend * kDegree;
+        table.rows.push_back(
+            {.group = fmt::format("{} sections, {}", sections, limited ? "limited" : "free"),
+             .column = fmt::format("{} deg", bend),
+             .seed = seed_of(500, table.rows.size() % 15),  // the same targets free and limited
+             .problem = TipProblem{.robot = uniform_robot(sections, 100.0 * kMillimetre,
+                                                          limited ? target_limit : 2.0 * kHalfTurn),
+                                   .target_robot =
+                                       uniform_robot(sections, 100.0 * kMillimetre, target_limit),
+                                   .task = TipTask::PositionAndDirection,
+                                   .tolerances = {.position = 1e-6, .angle = 1e-3}},
+             .methods = with_default(
+                 {{.name = "fabrikc"}, {.name = "fabrikc-clamped"}, {.name = "chord"}})});
+      }
+    }
+  }
+  return table;
+}
+
+// ---- tips among obstacles
+// --------------------------------------------------------------------------
+
+Table clutter() {
+  Table table{
+      .name = "clutter",
+      .title = "Tips among spheres",
+      .setup =
+          "Extensible sections of 0.15 to 0.55 m that bend by up to 180 deg, among random "
+          "spheres of radius 0.1 to 0.3 m that keep clear of the base; position and direction "
+          "of random free poses to 10 um and 0.001 rad. A success keeps off the spheres by "
+          "the body's radius; `auto` does not know of them.",
+      .default_samples = 100,
+      .full_samples = 2000,
+      .statements = {"[CIDGIKc], in environments of its own: above 98 %, seconds a solve"}};
+  for (const int sections : {3, 6}) {
+    for (const int spheres : {5, 10, 20, 40}) {
+      for (const double radius : {0.0, 20.0 * kMillimetre}) {
+        table.rows.push_back(
+            {.group = fmt::format("{} sections, {} spheres, {:.0f} mm", sections, spheres,
+                                  radius / kMillimetre),
+             .problem =
+                 ClutterRow{
+                     .kind = {.sections = sections, .spheres = spheres, .body_radius = radius},
+                     .tolerances = {.position = 1e-5, .angle = 1e-3}},
+             .methods = with_default({{.name = "obstacles", .max_iterations = 0}})});
+      }
+    }
+  }
+  return table;
+}
+
+// ---- an arm on a mobile platform
+// --------------------------------------------------------------------------
+
+Table mobile() {
+  constexpr int kOwnLimits = 100;  // iterations of an attempt, of the printed algorithm on
+  Table table{
+      .name = "mobile",
+      .title = "Tool poses of the youBot: position and full orientation",
+      .setup =
+          "Eight degrees of freedom: platform in the plane, arm of five joints with their public "
+          "limits; start at the origin, joints 0, 20, 60, 30, 0 deg; 0.1 mm and 1 mrad. The row of "
+          "listed targets has 20 at most. Each method from `printed` to `starts` adds one "
+          "correction to the printed algorithm (docs/derivations-mobile.md); `fabrik-alone` asks "
+          "for the base's help earlier; `fabrik`, the default, has the closed form behind it. "
+          "`printed-claims` counts what the printed algorithm calls a success: the position only. "
+          "Iterations of `closed-form` are postures looked at, one every millimetre; "
+          "`closed-form-coarse` looks at two between the abscissas at which a limit is met, which "
+          "is enough to find whether there is a posture, not the cheapest.",
+      .default_samples = 1000,
+      .full_samples = 5000,
+      .statements = {"[Mobile], 20 targets, Ryzen 7 7840H: mean 142 ms, geometric method 35 ms"}};
+  for (const bool listed : {true, false}) {
+    std::vector<Method> methods;
+    for (const char* name : {"printed-claims", "printed", "orientation-test", "orientation-forward",
+                             "second-plane", "mirror-shift", "starts"}) {
+      methods.push_back({.name = name, .max_iterations = kOwnLimits});
+    }
+    const auto published = [&](double mean_time_us, const char* label) {
+      return listed ? Publications{{.mean_time_us = mean_time_us, .label = label}} : Publications{};
+    };
+    methods.push_back({.name = "fabrik-alone", .max_iterations = kOwnLimits});
+    methods.push_back({.name = "fabrik",
+                       .max_iterations = kOwnLimits,
+                       .published = published(142e3, "proposed")});
+    methods.push_back(
+        {.name = "closed-form", .max_iterations = 0, .published = published(35e3, "geometric")});
+    methods.push_back({.name = "closed-form-coarse", .max_iterations = 0});
+    methods.push_back({.name = "forward-kinematics", .max_iterations = 0});
+    table.rows.push_back(
+        {.group = listed ? "listed targets" : "random reachable targets",
+         .seed = seed_of(700, table.rows.size()),
+         .problem = MobileRow{.listed = listed, .tolerances = {.position = 1e-4, .angle = 1e-3}},
+         .methods = std::move(methods)});
+  }
+  return table;
+}
+
+struct Entry {
+  const char* name;
+  Table (*make)();
+};
+
+constexpr std::array kTables = {
+    Entry{"3.1", table_3_1},   Entry{"3.3", table_3_3},   Entry{"3.4", table_3_4},
+    Entry{"3.5", table_3_5},   Entry{"3.6", table_3_6},   Entry{"3.9", table_3_9},
+    Entry{"3.11", table_3_11}, Entry{"article", article}, Entry{"clutter", clutter},
+    Entry{"mobile", mobile},
+};
+
+}  // namespace
+
+std::vector<std::string> table_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : kTables) names.emplace_back(entry.name);
+  return names;
+}
+
+Table make_table(const std::string& name) {
+  for (const Entry& entry : kTables) {
+    if (name == entry.name) return entry.make();
+  }
+  throw ModelError(fmt::format("tables: {}: unknown table: must be one of {}", name,
+                               fmt::join(table_names(), ", ")));
+}
+
+SectionParameters random_section(const SectionProblem& problem, SplitMix64& random) {
+  SectionParameters parameters;
+  switch (problem.kind) {
+    case SectionKind::Fixed:
+      parameters.length = random.uniform(1.0, 100.0) * kMillimetre;
+      break;
+    case SectionKind::Telescopic:
+      parameters.variable_length = random.uniform(1.0, 100.0) * kMillimetre;
+      break;
+    case SectionKind::Variable:
+      parameters.length = random.uniform(1.0, 50.0) * kMillimetre;
+      parameters.variable_length = 100.0 * kMillimetre - parameters.length;
+      break;
+  }
+  parameters.bend_angle_limit = kHalfTurn;
+  for (int j = 0; j < problem.sub_sections; ++j) {
+    parameters.length_weights.push_back(random.uniform(1.0, 10.0));
+    parameters.angle_weights.push_back(random.uniform(1.0, 10.0));
+  }
+  return parameters;
+}
+
+}  // namespace tendril::tables

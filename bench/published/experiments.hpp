@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "bench/published/measurement.hpp"
+#include "tendril/avoidance/clutter.hpp"
+#include "tendril/ik/ik_result.hpp"
+#include "tendril/kinematics/random_states.hpp"
+
+// The published experiments as data: robots, targets, methods, tolerances and printed results.
+// Sources: [FABRIKx] sec. 3.1, tables 3.1-3.11; [FABRIKc] sec. 4 ("article"). Read this header
+// first.
+namespace tendril::tables {
+
+/// What the source prints for a method on a row. Times in us, iterations as counts.
+struct Published {
+  std::optional<double> success = {};  ///< %
+  std::optional<double> mean_time_us = {}, median_time_us = {};
+  std::optional<double> mean_iterations = {}, median_iterations = {};
+  std::string label = {};  ///< the method's name in the source
+};
+
+/// Iteration limit of rows whose source has a time limit only: made for another machine and
+/// language, and never reached by compiled code.
+inline constexpr int kIterationLimit = 3000;
+
+/// A method on a row. Names are those of `make_solver`, or one of the single-section solves:
+/// section-iterative, section-newton, section-polynomial.
+struct Method {
+  std::string name;
+  int max_iterations = kIterationLimit;   ///< 0: the solver's own budget
+  std::vector<Published> published = {};  ///< one for each variant that the source has
+};
+
+/// Targets are tip poses of random admissible poses (random_states) of `target_robot`, which is
+/// `robot` but for its limits; all starts are straight.
+struct TipProblem {
+  ContinuumRobot robot;
+  ContinuumRobot target_robot;
+  TipTask task = TipTask::PositionAndDirection;
+  Tolerances tolerances;
+};
+
+enum class SectionKind { Fixed, Telescopic, Variable };
+
+/// Random single sections of one kind, the targets shared out among them evenly. Weights are real
+/// numbers in [1, 10), lengths in mm: fixed SC in [1, 100); telescopic SD in [1, 100); variable SC
+/// in [1, 50) and SD = 100 - SC.
+struct SectionProblem {
+  SectionKind kind = SectionKind::Fixed;
+  int sub_sections = 3;
+  Tolerances tolerances;
+  static constexpr int kSections = 200;
+};
+
+/// Which cells of a half-plane the tip can come to. The Monte-Carlo side bins the position targets
+/// of `problem`.
+struct CoverageProblem {
+  TipProblem problem;
+};
+
+/// Arms among spheres (tendril/avoidance/clutter.hpp). Methods: `obstacles`, the ObstacleSolver; or
+/// a name of `make_solver`, which knows nothing of the spheres. A success is free of them, too.
+struct ClutterRow {
+  ClutterClass kind;
+  Tolerances tolerances;
+};
+
+/// The youBot (tendril/mobile/youbot_targets.hpp). Methods: the printed algorithm (`printed-claims`
+/// counts what it calls a success, by position only), its corrections one after the other, `fabrik`
+/// with and without the closed form behind it, `closed-form` and `closed-form-coarse`;
+/// `forward-kinematics` is one tool pose.
+struct MobileRow {
+  bool listed = true;  ///< the twenty listed targets; else random reachable ones
+  Tolerances tolerances;
+};
+
+struct Row {
+  std::string group;        ///< robot, or what else the row stands for
+  std::string column = {};  ///< second label of rows that form a matrix; empty: none
+  std::uint64_t seed = 0;
+  std::variant<TipProblem, SectionProblem, CoverageProblem, ClutterRow, MobileRow> problem;
+  std::vector<Method> methods;
+  [[nodiscard]] std::string name() const { return column.empty() ? group : group + " " + column; }
+};
+
+/// Which rows are printed as one, their cells pooled.
+enum class Pooling { None, Group, All };
+
+struct Table {
+  std::string name;  ///< as in the source
+  std::string title;
+  std::string setup;  ///< robots, task, tolerances, limits, in one sentence or two
+  Pooling pooling = Pooling::None;
+  std::int64_t default_samples = 0;  ///< per row, a minute for all tables
+  std::int64_t full_samples = 0;     ///< per row, as published
+  std::vector<Row> rows = {};
+  std::vector<Published> pooled_published = {};  ///< label is the name of our method
+  std::vector<std::string> statements = {};      ///< further numbers of the source
+};
+
+/// Every table, in the order of the source: 3.1, 3.3, 3.4, 3.5, 3.6, 3.9, 3.11, article; then
+/// clutter and mobile.
+[[nodiscard]] std::vector<std::string> table_names();
+
+/// Throws ModelError for another name; the text lists those that there are.
+[[nodiscard]] Table make_table(const std::string& name);
+
+/// A section of table 3.1. Draws its parameters from `random`.
+[[nodiscard]] SectionParameters random_section(const SectionProblem& problem, SplitMix64& random);
+
+}  // namespace tendril::tables

@@ -1,0 +1,69 @@
+#include "bench/published/histogram.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tendril::tables {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+/// Index of the first bin at which at least a `part` of `total` is reached.
+std::size_t quantile_bin(const std::vector<std::int64_t>& counts, std::int64_t total, double part) {
+  const auto rank = std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(std::ceil(part * static_cast<double>(total))));
+  std::int64_t reached = 0;
+  for (std::size_t bin = 0; bin < counts.size(); ++bin) {
+    reached += counts[bin];
+    if (reached >= rank) return bin;
+  }
+  return counts.size() - 1;
+}
+
+}  // namespace
+
+void LogHistogram::add_bin(int bin, std::int64_t count) {
+  if (counts_.empty()) counts_.resize(kBins);
+  counts_.at(static_cast<std::size_t>(bin)) += count;
+  total_ += count;
+}
+
+void LogHistogram::merge(const LogHistogram& other) {
+  if (other.total_ == 0) return;
+  if (counts_.empty()) counts_.resize(kBins);
+  for (std::size_t bin = 0; bin < counts_.size(); ++bin) counts_[bin] += other.counts_[bin];
+  total_ += other.total_;
+}
+
+double LogHistogram::quantile(double part) const {
+  if (total_ == 0) return kNan;
+  const auto bin = static_cast<double>(quantile_bin(counts_, total_, part));
+  return kLowest * std::pow(kRatio, bin + 0.5);
+}
+
+void CountHistogram::add(int value, std::int64_t count) {
+  const auto bin = static_cast<std::size_t>(std::max(0, value));
+  if (bin >= counts_.size()) counts_.resize(bin + 1);
+  counts_[bin] += count;
+}
+
+void CountHistogram::merge(const CountHistogram& other) {
+  if (other.counts_.size() > counts_.size()) counts_.resize(other.counts_.size());
+  for (std::size_t bin = 0; bin < other.counts_.size(); ++bin) counts_[bin] += other.counts_[bin];
+}
+
+double CountHistogram::mean() const {
+  std::int64_t total = 0, sum = 0;
+  for (std::size_t bin = 0; bin < counts_.size(); ++bin) {
+    total += counts_[bin];
+    sum += counts_[bin] * static_cast<std::int64_t>(bin);
+  }
+  return total == 0 ? kNan : static_cast<double>(sum) / static_cast<double>(total);
+}
+
+double CountHistogram::quantile(double part) const {
+  const std::int64_t total = std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0});
+  return total == 0 ? kNan : static_cast<double>(quantile_bin(counts_, total, part));
+}
+
+}  // namespace tendril::tables

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "bench/published/histogram.hpp"
+#include "tendril/ik/any_solver.hpp"
+
+namespace tendril::tables {
+
+/// What a table asks of a solution.
+struct Tolerances {
+  double position = 1e-5;  ///< [m]
+  double angle = 1e-3;     ///< [rad]
+};
+
+/// Whether both errors are within their tolerances, up to rounding.
+[[nodiscard]] bool within(const Tolerances& tolerances, double position_error,
+                          double angle_error) noexcept;
+
+/// One solve, checked.
+struct Outcome {
+  bool claimed = false;   ///< the solver says that it converged
+  bool verified = false;  ///< forward kinematics of its states says so too, limits included
+  int iterations = 0;
+  double time = 0.0;            ///< [s], for the quantiles
+  double time_for_mean = 0.0;   ///< [s], for the mean
+  double position_error = 0.0;  ///< [m], by forward kinematics
+  double angle_error = 0.0;     ///< [rad]
+  [[nodiscard]] bool success() const noexcept { return claimed && verified; }
+};
+
+/// What is kept of the solves of one method on one row. Times and iterations are those of the
+/// successes, errors those of the rest.
+struct Measurement {
+  std::int64_t samples = 0;
+  std::int64_t successes = 0;
+  std::int64_t false_claims = 0;  ///< claimed, but not verified
+  double time_sum = 0.0;          ///< [s]
+  LogHistogram times;             ///< [s]
+  CountHistogram iterations;
+  LogHistogram position_errors;  ///< [m]
+  LogHistogram angle_errors;     ///< [rad]
+
+  void add(const Outcome& outcome);
+  void merge(const Measurement& other);
+
+  [[nodiscard]] double success() const;    ///< 0..1; NaN without samples
+  [[nodiscard]] double mean_time() const;  ///< [s]; NaN without successes
+};
+
+/// Interval that holds the true rate with 95 % confidence (Wilson); sensible at 0 and 1, too.
+struct Interval {
+  double low = 0.0, high = 1.0;
+};
+[[nodiscard]] Interval success_interval(const Measurement& measurement);
+
+/// A measurement to JSON and back; histograms as lists of [bin, count]. `from_json` throws
+/// nlohmann::json::exception, or std::out_of_range, for text that is none.
+[[nodiscard]] nlohmann::ordered_json to_json(const Measurement& measurement);
+[[nodiscard]] Measurement measurement_from_json(const nlohmann::ordered_json& json);
+
+/// The errors of `states` by forward kinematics, and whether they are within the tolerances and the
+/// limits of the robot.
+void verify(const ContinuumRobot& robot, SectionStates states, const BaseState& base,
+            const TipTarget& target, const Tolerances& tolerances, Outcome& outcome) noexcept;
+
+}  // namespace tendril::tables

@@ -1,0 +1,63 @@
+#include "bench/published/result_store.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+
+namespace tendril::tables {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const fs::path& file, const std::string& reason) {
+  throw std::runtime_error(file.string() + ": " + reason);
+}
+
+}  // namespace
+
+ResultStore::ResultStore(const fs::path& folder) : file_(folder / "results.jsonl") {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) fail(folder, error.message());
+  if (!fs::exists(file_, error)) return;
+  std::ifstream in(file_);
+  if (!in) fail(file_, "could not be read");
+  for (std::string line; std::getline(in, line);) {
+    ends_inside_line_ = in.eof();
+    if (line.empty()) continue;
+    try {
+      Record record = record_from_json(nlohmann::ordered_json::parse(line));
+      RecordKey key = record.key;
+      records_.insert_or_assign(std::move(key), std::move(record));
+    } catch (const std::exception&) {
+      ++unreadable_lines_;
+    }
+  }
+  if (in.bad()) fail(file_, "could not be read");
+}
+
+const Record* ResultStore::find(const RecordKey& key) const {
+  const auto found = records_.find(key);
+  return found == records_.end() ? nullptr : &found->second;
+}
+
+void ResultStore::append(const Record& record) {
+  const std::string line = (ends_inside_line_ ? "\n" : "") + to_json(record).dump() + "\n";
+  const int file = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (file < 0) fail(file_, std::strerror(errno));
+  const ssize_t written = ::write(file, line.data(), line.size());
+  const int reason = errno;
+  ::close(file);
+  if (written != static_cast<ssize_t>(line.size()))
+    fail(file_, written < 0 ? std::strerror(reason) : "the disk is full");
+  ends_inside_line_ = false;
+  records_.insert_or_assign(record.key, record);
+}
+
+}  // namespace tendril::tables

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "controllers/controller.hpp"
+#include "controllers/tip_integral.hpp"
+#include "tendril/path/path.hpp"
+#include "tendril/path/shape_fit.hpp"
+#include "tendril/path/winding_path.hpp"
+
+namespace tendril {
+
+/// The arm winds round a round post and works with its tip beyond it. Four stages, one after the
+/// other:
+///
+/// 1. Feed: follow-the-leader along a winding that keeps clear of the post; the tip is corrected on
+///    the measured one.
+/// 2. Tighten: the sections go to the winding drawn tight round the post, the base gives back what
+///    that takes less; corrections are held. The post now carries the arm.
+/// 3. Press: the tip's goal moves by `press`; only the last sections are corrected on the measured
+///    tip, so that they do not fight the post.
+/// 4. Hold, pressing.
+///
+/// Feeding in touch with the post does not work: sections of constant curvature miss a helix by
+/// some millimetres, the error becomes contact force and the corrections wind up. Source:
+/// docs/derivations-control.md, "Winding round a post".
+///
+/// Memory: stage, the time in it, feed, its speed, section states (theta, phi, extension), and the
+/// memories of the two tip integrals.
+class CoilController final : public Controller {
+ public:
+  [[nodiscard]] static std::span<const SettingInfo> settings();
+
+  /// Throws ModelError naming the setting.
+  explicit CoilController(const ControllerContext& context);
+
+  [[nodiscard]] int memory_size() const noexcept override;
+  void reset(std::span<double> memory) const noexcept override;
+  void update(const ArmMeasurement& measurement, std::span<const double> memory,
+              std::span<double> next_memory, ArmCommand& command,
+              ControllerReport& report) noexcept override;
+  [[nodiscard]] int path(std::span<const double> memory,
+                         std::span<Eigen::Vector3d> points) const noexcept override;
+
+ private:
+  enum class Stage { Settle, Feed, Tighten, Press, Hold };
+
+  void plan_tight_pose(double pull_back);
+  void feed(const ArmMeasurement& measurement, std::span<const double> memory,
+            std::span<double> next_memory, ArmCommand& command) noexcept;
+
+  ContinuumRobot robot_;
+  double arm_length_, speed_, acceleration_, rate_limit_, start_delay_;
+  double tighten_time_, press_time_;
+  Eigen::Vector3d press_;
+  Path loose_, tight_;
+  double feed_end_, tight_feed_;
+  ShapeFit fit_;
+  TipIntegral integral_, press_integral_;
+  Eigen::VectorXd q_loose_, q_tight_;             // at the end of feeding, and drawn tight
+  Eigen::Vector3d tight_tip_;                     // planned tip of the latter
+  std::vector<SectionState> states_, candidate_;  // scratch
+  Eigen::VectorXd q_last_, q_candidate_;          // scratch
+};
+
+}  // namespace tendril

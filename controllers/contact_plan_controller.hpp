@@ -1,0 +1,99 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "controllers/controller.hpp"
+#include "tendril/contact/contact_plan.hpp"
+#include "tendril/rod/elastic_replanner.hpp"
+
+namespace tendril {
+
+/// Executes a plan that leans on obstacles (`tendril plan`): an elastic planar arm with one
+/// actuation curvature is fed through its guide, round the obstacles, to a target that it does not
+/// reach freely.
+///
+/// 1. Feed: curvature k and length L follow the list that the elastic correction of the plan gives,
+///    and what the tip error adds to it; contacts are expected as the tip passes them.
+/// 2. Correct: k and L are changed until the measured tip is at the target, by an elastic model of
+///    the arm that is told of obstacles where contacts are measured (or by the Jacobian of the
+///    measured arm, `ArmMeasurement::tip_response`).
+///
+/// Source: docs/derivations-control.md, "Executing a plan with contacts".
+///
+/// Memory: stage, time in it, on the list and blocked; the correction's clock, last two (k, L),
+/// sums and errors; for every planned contact whether it has been made; the model's memory.
+class ContactPlanController final : public Controller {
+ public:
+  [[nodiscard]] static std::span<const SettingInfo> settings();
+
+  /// Throws ModelError naming the setting.
+  explicit ContactPlanController(const ControllerContext& context);
+
+  [[nodiscard]] int memory_size() const noexcept override;
+  void reset(std::span<double> memory) const noexcept override;
+  void update(const ArmMeasurement& measurement, std::span<const double> memory,
+              std::span<double> next_memory, ArmCommand& command,
+              ControllerReport& report) noexcept override;
+  [[nodiscard]] bool senses_contacts() const noexcept override { return true; }
+  [[nodiscard]] int path(std::span<const double> memory,
+                         std::span<Eigen::Vector3d> points) const noexcept override;
+
+ private:
+  enum class Stage { Settle, Feed, Correct, Jammed };
+  enum class Feedback { None, Contact, Model };
+
+  /// A row of the list of commands.
+  struct Row {
+    double time, length, curvature, path_length;
+  };
+  struct Place {
+    const Row& before;
+    const Row& after;
+    double share;
+  };
+  /// Wanted curvature [1/m], length [m] and their rates.
+  struct Actuation {
+    double curvature = 0.0, length = 0.0, curvature_rate = 0.0, length_rate = 0.0;
+  };
+
+  void lay_tip_path();
+  void plan_list(const ControllerContext& context);
+  [[nodiscard]] Place place_at(double time) const noexcept;
+  [[nodiscard]] Actuation actuation_at(double time) const noexcept;
+  [[nodiscard]] double path_length_at(double time) const noexcept;
+  [[nodiscard]] Eigen::Vector2d planned_tip(double path_length) const noexcept;
+  [[nodiscard]] Eigen::Vector3d to_base(const Eigen::Vector2d& point) const noexcept;
+  Actuation correct(const ArmMeasurement& measurement, const Eigen::Vector2d& now,
+                    const std::optional<Actuation>& list, double gain,
+                    std::span<const double> memory, std::span<double> next_memory,
+                    ControllerReport& report) noexcept;
+  [[nodiscard]] Eigen::Vector2d to_plan(const Eigen::Vector3d& p_B) const noexcept;
+  [[nodiscard]] Eigen::Matrix2d measured_jacobian(const ArmMeasurement& measurement) const noexcept;
+  [[nodiscard]] Eigen::Vector2d damped_step(const Eigen::Matrix2d& J,
+                                            const Eigen::Vector2d& move) const noexcept;
+  [[nodiscard]] double rate_damping_curvature(const Eigen::Vector2d& tip_rate,
+                                              const Eigen::Vector2d& error_rate) const noexcept;
+  void locate_obstacles(const ArmMeasurement& measurement, std::span<double> model) const noexcept;
+  void watch_contacts(const ArmMeasurement& measurement, double path_length,
+                      std::span<const double> memory, std::span<double> next_memory,
+                      ControllerReport& report) const noexcept;
+
+  ContinuumRobot robot_;
+  ContactPlan plan_;
+  double arm_length_, guide_length_, body_radius_;
+  bool elastic_, clamped_, inserted_;
+  Feedback feedback_;
+  double speed_, acceleration_, curvature_rate_, ramp_, start_delay_;
+  double gain_, feed_gain_, rate_time_, rate_filter_, rate_damping_limit_, damping_, period_,
+      error_limit_, step_limit_, tolerance_;
+  double passing_clearance_, guide_clearance_, locate_gain_;
+  double contact_distance_, jam_feed_force_, jam_time_;
+  std::vector<PlanarArc> tip_path_;
+  std::vector<Row> list_;
+  std::optional<ElasticReplanner> replanner_;
+  CorrectedState start_state_;  // of the replanner: at the first contact, or at the end
+};
+
+}  // namespace tendril

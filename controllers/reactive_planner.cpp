@@ -1,0 +1,305 @@
+#include "controllers/reactive_planner.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "controllers/arm_memory.hpp"
+#include "controllers/tip_integral.hpp"
+#include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+using Eigen::Vector3d;
+
+constexpr double kSearchDistance = 1e-3;  // [m]: the target must move so far before what was tried
+                                          // in vain is tried again
+constexpr int kSearches = 40;             // for one place of the target, one in a step; then
+constexpr int kSearchPause = 50;          // one in so many steps: obstacles move
+constexpr int kSearchIterations = 100;    // of one search
+constexpr int kPathSearches = 25;         // likewise for the way
+constexpr int kPathPause = 10;
+constexpr int kMostWaits = 100;  // after so many steps without a way another solution is tried
+constexpr ArcSearch kCheck{.tolerance = 1e-5, .most_steps = 100};  // of poses of the tracker
+constexpr double kCreeps[] = {0.5, 0.2};  // parts of the tip's way that are tried alone
+constexpr int kHalvings = 6;              // of the way to a pose that is not free
+constexpr double kSpeedTime = 0.05;       // [s], of the filter of the obstacles' speed
+constexpr double kBackOff = 1e-4;         // [m] beyond the margin when backing away
+constexpr double kLeastGain = 1e-9;       // [m], of clearance in a step that backs away
+
+ObstacleOptions solver_options(const ReactivePlannerOptions& options, int iterations) {
+  return {.max_iterations = iterations,
+          .position_tolerance = options.position_tolerance,
+          .angle_tolerance = options.angle_tolerance,
+          .body_radius = options.body_radius,
+          .margin = options.margin,
+          .max_restarts = 0,
+          .search = kCheck};
+}
+
+}  // namespace
+
+ReactivePlanner::ReactivePlanner(const ContinuumRobot& robot, const Obstacles& obstacles,
+                                 int moving, const ReactivePlannerOptions& options)
+    : options_(options),
+      moving_(moving),
+      tracker_(robot, solver_options(options, options.max_iterations)),
+      searcher_(robot, solver_options(options, kSearchIterations)),
+      way_(robot, {.safety_distance = options.body_radius + kPathMargin * options.margin}),
+      obstacles_(obstacles),
+      states_(static_cast<std::size_t>(robot.section_count())),
+      solution_(states_.size()),
+      q_last_(robot.coordinate_count()),
+      q_solution_(robot.coordinate_count()),
+      q_goal_(robot.coordinate_count()),
+      q_next_(robot.coordinate_count()),
+      direction_(robot.coordinate_count()) {
+  const Clearance base = obstacles.nearest(Vector3d(Vector3d::Zero()));
+  if (base.obstacle >= moving && base.distance < options.body_radius + options.margin)
+    throw ModelError(
+        "avoidance: the arm's base is nearer to an obstacle than the radius of its body and "
+        "obstacle_margin: no pose can be free; name the obstacles that count with the setting "
+        "obstacles");
+}
+
+std::size_t ReactivePlanner::pose_offset() const noexcept { return 3 * states_.size(); }
+std::size_t ReactivePlanner::slot_offset() const noexcept {
+  return pose_offset() + static_cast<std::size_t>(robot().coordinate_count());
+}
+std::size_t ReactivePlanner::turn_offset() const noexcept { return slot_offset() + kSlots; }
+std::size_t ReactivePlanner::moving_offset() const noexcept {
+  return turn_offset() +
+         static_cast<std::size_t>(way_.options().max_waypoints * robot().coordinate_count());
+}
+int ReactivePlanner::memory_size() const noexcept {
+  return static_cast<int>(moving_offset() + kMovingSize * static_cast<std::size_t>(moving_));
+}
+
+void ReactivePlanner::reset(std::span<double> memory) const noexcept {
+  std::fill(memory.begin(), memory.end(), 0.0);
+  store_states(robot().straight(), memory);
+  Eigen::Map<Eigen::VectorXd> q(memory.data() + pose_offset(), robot().coordinate_count());
+  to_coordinates(robot(), robot().straight(), q);
+}
+
+Eigen::Map<const Eigen::VectorXd> ReactivePlanner::pose(
+    std::span<const double> memory) const noexcept {
+  return {memory.data() + pose_offset(), robot().coordinate_count()};
+}
+
+/// The obstacles where they are now; those that move grow by the way of kLookAhead.
+void ReactivePlanner::place_obstacles(const Obstacles& obstacles, std::span<const double> memory,
+                                      std::span<double> next_memory) noexcept {
+  assert(obstacles.count() == obstacles_.count());
+  const bool known = memory[slot_offset() + kObstaclesKnown] != 0.0;
+  for (int i = 0; i < obstacles_.count(); ++i) {
+    const Eigen::Isometry3d& X_BO = obstacles.pose(i);
+    if (X_BO.matrix() != obstacles_.pose(i).matrix()) obstacles_.set_pose(i, X_BO);
+  }
+  for (int i = 0; i < moving_; ++i) {
+    const std::size_t offset = moving_offset() + kMovingSize * static_cast<std::size_t>(i);
+    const double* before = memory.data() + offset;
+    double* now = next_memory.data() + offset;
+    const Eigen::Isometry3d& X_BO = obstacles.pose(i);
+    const Eigen::Quaterniond turn(X_BO.linear());
+    double speed = 0.0;
+    if (known) {
+      const Eigen::Map<const Vector3d> p(before);
+      const Eigen::Quaterniond q(Eigen::Map<const Eigen::Vector4d>(before + 3));
+      const double extent = std::min(obstacles.extent(i), robot().max_length());
+      const double moved = (X_BO.translation() - p).norm() + extent * q.angularDistance(turn);
+      const double share = std::min(1.0, options_.timestep / kSpeedTime);
+      speed = before[7] + share * (moved / options_.timestep - before[7]);
+    }
+    std::copy_n(X_BO.translation().data(), 3, now);
+    std::copy_n(turn.coeffs().data(), 4, now + 3);
+    now[7] = speed;
+    obstacles_.set_growth(i, std::min(kMostGrowth, speed * (kLookAhead + options_.timestep)));
+  }
+  next_memory[slot_offset() + kObstaclesKnown] = 1.0;
+}
+
+/// A pose to go to, in q_solution_ and solution_; whether it meets the target.
+bool ReactivePlanner::find_solution(const TipTarget& target, const BaseState& base,
+                                    std::span<const double> memory, std::span<double> next_memory,
+                                    Step& step) noexcept {
+  const auto take = [&](const ObstacleResult& result) {
+    std::copy(result.states.begin(), result.states.end(), solution_.begin());
+    to_coordinates(robot(), solution_, q_solution_);
+  };
+  load_states(memory, states_);
+  TipTarget goal = target;
+  ObstacleResult near = tracker_.solve(goal, states_, obstacles_, base);
+  step.iterations = near.iterations;
+  const bool is_outside = near.status != ObstacleStatus::TargetInObstacle;
+  if (!is_outside) {
+    goal.X_BG.translation() = near.nearest_free_point;
+    near = tracker_.solve(goal, states_, obstacles_, base);
+    step.iterations += near.iterations;
+  }
+  take(near);
+
+  double* slots = next_memory.data() + slot_offset();
+  const Vector3d place(slots[kTargetX], slots[kTargetY], slots[kTargetZ]);
+  if ((target.position() - place).norm() >= kSearchDistance) {
+    slots[kSearches] = slots[kWaits] = 0.0;
+    std::copy_n(target.position().data(), 3, slots + kTargetX);
+  }
+  if (near.reached()) return is_outside;
+
+  const auto searches = static_cast<std::uint64_t>(slots[kSearches]);
+  slots[kSearches] += 1.0;
+  if (searches < kSearches || searches % kSearchPause == 0) {
+    SplitMix64 random(searches);
+    random_states(robot(), random, states_);
+    const ObstacleResult elsewhere = searcher_.solve(goal, states_, obstacles_, base);
+    step.iterations += elsewhere.iterations;
+    if (elsewhere.reached()) {
+      take(elsewhere);
+      return is_outside;
+    }
+  }
+  // As near as it goes: on the way to the best pose, as far as that is free.
+  if (way_.is_free(q_solution_, obstacles_, base)) return false;
+  load_states(memory, states_);
+  to_coordinates(robot(), states_, q_goal_);
+  double free = 0.0, blocked = 1.0;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = 0.5 * (free + blocked);
+    q_next_ = q_goal_ + middle * (q_solution_ - q_goal_);
+    (way_.is_free(q_next_, obstacles_, base) ? free : blocked) = middle;
+  }
+  q_solution_ = q_goal_ + free * (q_solution_ - q_goal_);
+  solution_ = states_;
+  from_coordinates(robot(), q_solution_, solution_);
+  return false;
+}
+
+/// The next pose to go straight to, in q_goal_; whether there is one.
+bool ReactivePlanner::find_path(const Eigen::VectorXd& from, const Vector3d& goal,
+                                const BaseState& base, std::span<double> next_memory) noexcept {
+  double* slots = next_memory.data() + slot_offset();
+  Eigen::Map<Eigen::MatrixXd> turns(next_memory.data() + turn_offset(), from.size(),
+                                    way_.options().max_waypoints);
+  const auto forget_turns = [&] { slots[kWaypointCount] = slots[kNextWaypoint] = 0.0; };
+  if (way_.line_is_free(from, q_solution_, obstacles_, base)) {
+    forget_turns();
+    slots[kWaits] = 0.0;
+    q_goal_ = q_solution_;
+    return true;
+  }
+  const int count = static_cast<int>(slots[kWaypointCount]);
+  int next = static_cast<int>(slots[kNextWaypoint]);
+  if (next < count) {
+    if (next + 1 < count && way_.line_is_free(from, turns.col(next + 1), obstacles_, base)) ++next;
+    if (way_.line_is_free(from, turns.col(next), obstacles_, base)) {
+      slots[kNextWaypoint] = next;
+      q_goal_ = turns.col(next);
+      return true;
+    }
+  }
+  forget_turns();
+  // A part of the way of the tip may be free for the whole arm; the solution is looked for from
+  // there then.
+  from_coordinates(robot(), from, states_);
+  TipTarget part;
+  for (const double share : kCreeps) {
+    const Vector3d tip = tip_pose(robot(), states_, base).translation();
+    part.X_BG.translation() = tip + share * (goal - tip);
+    const ObstacleResult nearer = tracker_.solve(part, states_, obstacles_, base);
+    if (!nearer.reached()) continue;
+    to_coordinates(robot(), nearer.states, q_goal_);
+    if (!way_.line_is_free(from, q_goal_, obstacles_, base)) continue;
+    std::copy(nearer.states.begin(), nearer.states.end(), solution_.begin());
+    q_solution_ = q_goal_;
+    return true;
+  }
+  const auto waits = static_cast<std::uint64_t>(slots[kWaits]);
+  slots[kWaits] += 1.0;
+  if (waits >= kPathSearches && waits % kPathPause != 0) return false;
+  const int found = way_.search(from, q_solution_, obstacles_, base, waits);
+  if (found <= 0) {
+    if (waits > 0 && waits % kMostWaits == 0) {
+      // No way to this solution: look for another one from a pose somewhere on the way to a random
+      // one.
+      SplitMix64 random(waits);
+      random_states(robot(), random, states_);
+      to_coordinates(robot(), states_, q_goal_);
+      q_goal_ = from + random.uniform() * (q_goal_ - from);
+      from_coordinates(robot(), q_goal_, solution_);
+    }
+    return false;
+  }
+  for (int i = 0; i < found; ++i) turns.col(i) = way_.turn(i);
+  slots[kWaypointCount] = found;
+  q_goal_ = turns.col(0);
+  return true;
+}
+
+/// An obstacle has come too near: towards the solution if that leads away from it, else along the
+/// gradient of the clearance, else not at all. The new pose in q_next_.
+void ReactivePlanner::back_away(const BaseState& base, std::span<double> next_memory) noexcept {
+  double* slots = next_memory.data() + slot_offset();
+  slots[kWaypointCount] = slots[kNextWaypoint] = 0.0;
+  const double here = way_.clearance(q_last_, obstacles_, base);
+  q_next_ = q_last_ + step_fraction(q_last_, q_solution_) * (q_solution_ - q_last_);
+  if (way_.clearance(q_next_, obstacles_, base) > here + kLeastGain) return;
+  way_.away(q_last_, obstacles_, base, direction_);
+  q_goal_ = q_last_ + (kBackOff - here) * direction_;
+  for (int i = 0; i < robot().section_count(); ++i)
+    states_[static_cast<std::size_t>(i)] = solution_[static_cast<std::size_t>(i)];
+  from_coordinates(robot(), q_goal_, states_);
+  for (int i = 0; i < robot().section_count(); ++i)
+    states_[static_cast<std::size_t>(i)] = robot().clamped(i, states_[static_cast<std::size_t>(i)]);
+  to_coordinates(robot(), states_, q_goal_);
+  q_next_ = q_last_ + step_fraction(q_last_, q_goal_) * (q_goal_ - q_last_);
+  if (way_.clearance(q_next_, obstacles_, base) > here + kLeastGain) {
+    if (!way_.is_free(q_solution_, obstacles_, base)) solution_ = states_;
+    return;
+  }
+  q_next_ = q_last_;
+}
+
+/// The part of the way between two poses that the rate limit lets one step go.
+double ReactivePlanner::step_fraction(const Eigen::VectorXd& from,
+                                      const Eigen::VectorXd& to) const noexcept {
+  const double change = largest_change(robot(), from, to, TipIntegral::kLengthScale);
+  return std::min(1.0, options_.rate_limit * options_.timestep / std::max(change, 1e-12));
+}
+
+ReactivePlanner::Step ReactivePlanner::step(const TipTarget& target, const BaseState& base,
+                                            const Obstacles& obstacles,
+                                            std::span<const double> memory,
+                                            std::span<double> next_memory) noexcept {
+  Step step;
+  std::copy(memory.begin(), memory.end(), next_memory.begin());
+  place_obstacles(obstacles, memory, next_memory);
+  q_last_ = pose(memory);
+  step.reached = find_solution(target, base, memory, next_memory, step);
+
+  if (!way_.is_free(q_last_, obstacles_, base)) {
+    back_away(base, next_memory);
+    step.scale = step_fraction(q_last_, q_solution_);
+  } else if (find_path(q_last_, target.position(), base, next_memory)) {
+    step.scale = step_fraction(q_last_, q_goal_);
+    q_next_ = q_last_ + step.scale * (q_goal_ - q_last_);
+    double* slots = next_memory.data() + slot_offset();
+    if (!way_.is_free(q_next_, obstacles_, base)) {
+      q_next_ = q_last_;
+      step.scale = 0.0;
+    } else if (step.scale == 1.0 && slots[kNextWaypoint] < slots[kWaypointCount]) {
+      slots[kNextWaypoint] += 1.0;
+    }
+  } else {
+    q_next_ = q_last_;
+    step.reached = step.reached && next_memory[slot_offset() + kWaits] <= kPathSearches;
+  }
+  step.there = q_next_ == q_solution_;
+  store_states(solution_, next_memory);
+  std::copy_n(q_next_.data(), q_next_.size(), next_memory.data() + pose_offset());
+  return step;
+}
+
+}  // namespace tendril

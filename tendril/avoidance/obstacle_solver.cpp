@@ -1,0 +1,289 @@
+#include "tendril/avoidance/obstacle_solver.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "tendril/avoidance/pose_path.hpp"
+#include "tendril/ik/solver_support.hpp"
+#include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/kinematics/random_states.hpp"
+
+namespace tendril {
+namespace {
+
+using Eigen::Vector3d;
+using End = ObstacleDescent::End;
+
+constexpr std::array kMargins{1e-3, 2e-4, 1e-6};  // [m] beyond what must be kept, one after another
+constexpr double kWorthAnother = 30.0;  // squared margins; a cost below may only be the margin's
+constexpr int kLinkIterations = 20;     // of FABRIKx with avoidance
+constexpr int kDraws = 8;               // random poses, the best of which is a start
+constexpr int kPerDescent = 150;        // poses that one descent may evaluate
+constexpr double kPushOut = 1e-9;       // [m] beyond the surface that a point is pushed to
+constexpr int kPushes = 20;             // where obstacles overlap
+constexpr int kMostHalvings = 6;        // of a step between waypoints
+
+}  // namespace
+
+const char* to_string(ObstacleStatus status) noexcept {
+  switch (status) {
+    case ObstacleStatus::Reached:
+      return "reached";
+    case ObstacleStatus::ReachedButColliding:
+      return "reached_but_colliding";
+    case ObstacleStatus::NotReached:
+      return "not_reached";
+    case ObstacleStatus::BaseInObstacle:
+      return "base_in_obstacle";
+    case ObstacleStatus::TargetInObstacle:
+      return "target_in_obstacle";
+    case ObstacleStatus::InvalidTarget:
+      return "invalid_target";
+    case ObstacleStatus::InvalidStart:
+      return "invalid_start";
+  }
+  return "unknown";
+}
+
+ObstacleSolver::ObstacleSolver(const ContinuumRobot& robot, const ObstacleOptions& options)
+    : robot_(robot),
+      options_(options),
+      safety_distance_(options.body_radius + options.margin),
+      descent_(robot, options.planar),
+      reach_(robot),
+      body_(robot),
+      start_(static_cast<std::size_t>(robot.section_count())),
+      trial_(start_.size()),
+      drawn_(start_.size()),
+      best_(start_.size()) {
+  require_solver_options("obstacle", options.max_iterations, options.position_tolerance,
+                         options.angle_tolerance);
+  const auto require = [](const char* field, double value) {
+    if (!(value >= 0.0) || !std::isfinite(value))
+      refuse_solver_option("obstacle", field, value, "finite and >= 0");
+  };
+  require("body_radius", options.body_radius);
+  require("margin", options.margin);
+  require("max_restarts", options.max_restarts);
+}
+
+Clearance ObstacleSolver::clearance(SectionStates states, const Obstacles& obstacles,
+                                    const BaseState& base) noexcept {
+  return body_clearance(body_, states, base, obstacles, options_.body_radius, options_.search);
+}
+
+bool ObstacleSolver::is_free(SectionStates states, const Obstacles& obstacles,
+                             const BaseState& base) noexcept {
+  ArcSearch search = options_.search;
+  search.below = safety_distance_ - kTouch;
+  return body_clearance(body_, states, base, obstacles, 0.0, search).obstacle < 0;
+}
+
+ObstacleResult ObstacleSolver::solve(const TipTarget& target, SectionStates start,
+                                     const Obstacles& obstacles, const BaseState& base) noexcept {
+  ObstacleResult result;
+  result.base = base;
+  if (const auto refusal = refused_solve(robot_, target, start, base)) {
+    result.status = refusal->status == IkStatus::InvalidTarget ? ObstacleStatus::InvalidTarget
+                                                               : ObstacleStatus::InvalidStart;
+    result.position_error = refusal->position_error;
+    result.angle_error = refusal->angle_error;
+    result.base = refusal->base;
+    result.states = refusal->states;
+    return result;
+  }
+  for (std::size_t i = 0; i < start_.size(); ++i) {
+    start_[i] = robot_.clamped(static_cast<int>(i), start[i]);
+    if (options_.planar && std::cos(start_[i].phi) < 0.0) {
+      start_[i].phi = std::numbers::pi;
+    } else if (options_.planar) {
+      start_[i].phi = 0.0;
+    }
+  }
+  best_ = start_;
+
+  // What no pose can help.
+  result.nearest_free_point = target.position();
+  for (int i = 0; i < kPushes; ++i) {
+    const Clearance inside =
+        obstacles.nearest(result.nearest_free_point, safety_distance_ - kTouch);
+    if (inside.obstacle < 0) break;
+    result.nearest_free_point += (safety_distance_ - inside.distance + kPushOut) * inside.normal;
+  }
+  const bool base_is_free =
+      obstacles.nearest(base_pose(base).translation(), safety_distance_ - kTouch).obstacle < 0;
+  const bool target_is_free =
+      obstacles.nearest(target.position(), safety_distance_ - kTouch).obstacle < 0;
+  if (!base_is_free || !target_is_free) {
+    report(target, obstacles, base, result);
+    result.status =
+        base_is_free ? ObstacleStatus::TargetInObstacle : ObstacleStatus::BaseInObstacle;
+    return result;
+  }
+
+  Best best{std::numeric_limits<double>::infinity(), false};
+  descent_.aim(target, options_.position_tolerance, options_.angle_tolerance);
+  bool found = descend(start_, obstacles, base, false, result.iterations, best);
+  if (!found && options_.max_restarts > 0) {
+    found = reach_by_links(target, obstacles, base, result.iterations, best);
+    SplitMix64 random(options_.seed);
+    for (int i = 0; !found && i < options_.max_restarts; ++i) {
+      if (result.iterations + kDraws >= options_.max_iterations) break;
+      double least = std::numeric_limits<double>::infinity();
+      descent_.around(&obstacles, safety_distance_, kMargins[0]);
+      for (int k = 0; k < kDraws; ++k, ++result.iterations) {
+        draw(random);
+        descent_.place(drawn_, base);
+        descent_.measure();
+        if (descent_.cost() < least) {
+          least = descent_.cost();
+          trial_ = drawn_;
+        }
+      }
+      found = descend(trial_, obstacles, base, true, result.iterations, best);
+    }
+  }
+  result.jumped = best.restarted;
+  report(target, obstacles, base, result);
+  return result;
+}
+
+/// One descent with smaller and smaller margins; keeps the pose in best_ if it is the best so far.
+/// Whether it is a solution.
+bool ObstacleSolver::descend(SectionStates from, const Obstacles& obstacles, const BaseState& base,
+                             bool restarted, int& iterations, Best& best) noexcept {
+  const int budget = std::min(options_.max_iterations, iterations + kPerDescent);
+  bool found = false;
+  for (std::size_t i = 0; i < kMargins.size() && !found; ++i) {
+    descent_.around(&obstacles, safety_distance_, kMargins[i]);
+    if (i == 0) descent_.place(from, base);
+    const End end = descent_.run(iterations, budget);
+    if (end == End::Free) {
+      descent_.states(drawn_);
+      found = is_free(drawn_, obstacles, base);
+    }
+    if (iterations >= budget || descent_.cost() > kWorthAnother * kMargins[i] * kMargins[i]) break;
+  }
+  if (found || descent_.cost() < best.score) {
+    best = {found ? 0.0 : descent_.cost(), restarted};
+    descent_.states(best_);
+  }
+  return found;
+}
+
+/// FABRIKx with avoidance from the start, then a descent from where it ends.
+bool ObstacleSolver::reach_by_links(const TipTarget& target, const Obstacles& obstacles,
+                                    const BaseState& base, int& iterations, Best& best) noexcept {
+  reach_.aim(target, obstacles, safety_distance_);
+  reach_.place(start_, base);
+  for (int i = 0; i < kLinkIterations && iterations < options_.max_iterations; ++i) {
+    reach_.iterate();
+    ++iterations;
+    if (reach_.position_error() > options_.position_tolerance ||
+        reach_.angle_error() > options_.angle_tolerance)
+      continue;
+    reach_.states(trial_);
+    if (is_free(trial_, obstacles, base)) {
+      best = {0.0, false};
+      best_ = trial_;
+      return true;
+    }
+  }
+  reach_.states(trial_);
+  return descend(trial_, obstacles, base, false, iterations, best);
+}
+
+void ObstacleSolver::draw(SplitMix64& random) noexcept {
+  random_states(robot_, random, drawn_);
+  if (!options_.planar) return;
+  for (SectionState& state : drawn_) state.phi = state.phi < 0.0 ? 0.0 : std::numbers::pi;
+}
+
+/// Errors, clearance and status of best_.
+void ObstacleSolver::report(const TipTarget& target, const Obstacles& obstacles,
+                            const BaseState& base, ObstacleResult& result) noexcept {
+  const Eigen::Isometry3d X_BE = tip_pose(robot_, best_, base);
+  result.position_error = position_error(X_BE, target);
+  result.angle_error = angle_error(X_BE, target);
+  const Clearance least = clearance(best_, obstacles, base);
+  result.clearance = least.distance;
+  result.nearest_obstacle = least.obstacle;
+  const bool met = result.position_error <= options_.position_tolerance &&
+                   result.angle_error <= options_.angle_tolerance;
+  const bool free = is_free(best_, obstacles, base);
+  result.status = !met   ? ObstacleStatus::NotReached
+                  : free ? ObstacleStatus::Reached
+                         : ObstacleStatus::ReachedButColliding;
+  result.states = best_;
+}
+
+namespace {
+
+TipTarget halfway(const Eigen::Isometry3d& from, const TipTarget& to) {
+  TipTarget target = to;
+  target.X_BG.translation() = 0.5 * (from.translation() + to.position());
+  const Eigen::Quaterniond turn =
+      Eigen::Quaterniond::FromTwoVectors(from.linear().col(2), to.direction());
+  target.X_BG.linear() =
+      Eigen::Quaterniond::Identity().slerp(0.5, turn).toRotationMatrix() * from.linear();
+  return target;
+}
+
+struct Walk {
+  ObstacleSolver& solver;
+  const Obstacles& obstacles;
+  const BaseState& base;
+  int checks;
+  WaypointPath& path;
+
+  [[nodiscard]] bool step_is_free(SectionStates a, SectionStates b) const {
+    std::vector<SectionState> between(a.size());
+    for (int k = 1; k < checks; ++k) {
+      interpolate_pose(solver.robot(), a, b, static_cast<double>(k) / checks, between);
+      if (!solver.is_free(between, obstacles, base)) return false;
+    }
+    return true;
+  }
+
+  /// Appends poses up to one that meets the target; whether there is one.
+  bool go(const TipTarget& target, int halvings) {
+    const std::vector<SectionState> from = path.poses.back();
+    const ObstacleResult result = solver.solve(target, from, obstacles, base);
+    if (!result.reached()) return false;
+    const std::vector<SectionState> to(result.states.begin(), result.states.end());
+    if (step_is_free(from, to)) {
+      path.poses.push_back(to);
+      return true;
+    }
+    const std::size_t before = path.poses.size();
+    if (halvings > 0) {
+      const TipTarget middle = halfway(tip_pose(solver.robot(), from, base), target);
+      if (go(middle, halvings - 1) && go(target, halvings - 1)) return true;
+    }
+    path.poses.resize(before);
+    path.poses.push_back(to);
+    path.is_continuous = false;
+    return true;
+  }
+};
+
+}  // namespace
+
+WaypointPath path_through(ObstacleSolver& solver, std::span<const TipTarget> waypoints,
+                          SectionStates start, const Obstacles& obstacles, const BaseState& base,
+                          int checks) {
+  WaypointPath path;
+  path.poses.emplace_back(start.begin(), start.end());
+  Walk walk{solver, obstacles, base, checks, path};
+  for (const TipTarget& waypoint : waypoints) {
+    const bool reached = walk.go(waypoint, kMostHalvings);
+    path.reached += reached;
+    path.pose_of_waypoint.push_back(reached ? static_cast<int>(path.poses.size()) - 1 : -1);
+  }
+  return path;
+}
+
+}  // namespace tendril

@@ -1,0 +1,59 @@
+#include "tendril/ik/published/combined_solver.hpp"
+
+#include <algorithm>
+
+#include "tendril/ik/solver_support.hpp"
+
+namespace tendril {
+namespace {
+
+CombinedOptions checked(const CombinedOptions& options) {
+  require_solver_options("fabrikx-jacobian", options.max_iterations, options.position_tolerance,
+                         options.angle_tolerance);
+  return options;
+}
+
+int fabrikx_budget(const CombinedOptions& options) {
+  return options.max_iterations - options.max_iterations / 2;
+}
+int jacobian_budget(const CombinedOptions& options) { return options.max_iterations / 2; }
+
+}  // namespace
+
+CombinedSolver::CombinedSolver(const ContinuumRobot& robot, const CombinedOptions& options)
+    : options_(checked(options)),
+      fabrikx_(robot, {.max_iterations = fabrikx_budget(options),
+                       .position_tolerance = options.position_tolerance,
+                       .angle_tolerance = options.angle_tolerance}),
+      jacobian_(robot, {.max_iterations = std::max(1, jacobian_budget(options)),
+                        .position_tolerance = options.position_tolerance,
+                        .angle_tolerance = options.angle_tolerance}),
+      start_(static_cast<std::size_t>(robot.section_count())) {}
+
+IkResult CombinedSolver::solve(const TipTarget& target, SectionStates start,
+                               const BaseState& base) noexcept {
+  if (const auto refusal = refused_solve(robot(), target, start, base)) return *refusal;
+  std::copy(start.begin(), start.end(), start_.begin());
+
+  const IkResult first = fabrikx_.solve(target, start_, base);
+  if (first.converged() || jacobian_budget(options_) == 0) return first;
+
+  const IkResult second = jacobian_.solve(
+      target,
+      options_.second_start == SecondStart::GivenStart ? SectionStates(start_) : first.states,
+      base);
+  IkResult better = score(second) < score(first) ? second : first;
+  better.iterations = first.iterations + second.iterations;
+  better.status = second.converged()                        ? IkStatus::Converged
+                  : first.status == IkStatus::MaxIterations ? IkStatus::MaxIterations
+                                                            : second.status;
+  return better;
+}
+
+/// At most 1 where both errors are within tolerance.
+double CombinedSolver::score(const IkResult& result) const noexcept {
+  return std::max(result.position_error / options_.position_tolerance,
+                  result.angle_error / options_.angle_tolerance);
+}
+
+}  // namespace tendril

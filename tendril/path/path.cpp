@@ -1,0 +1,181 @@
+#include "tendril/path/path.hpp"
+
+#include <Eigen/Geometry>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numbers>
+#include <string>
+
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+using Eigen::Vector3d;
+
+constexpr double kApart = 1e-9;           // [m], nearer points count as one
+constexpr double kStraightCorner = 1e-9;  // [rad], a smaller turn needs no arc
+constexpr double kLargestSampleCount = 1e7;
+
+std::string text(double value) {
+  char number[32];
+  std::snprintf(number, sizeof number, "%.9g", value);
+  return number;
+}
+
+std::string text(const Vector3d& p) {
+  char numbers[96];
+  std::snprintf(numbers, sizeof numbers, "(%.9g, %.9g, %.9g)", p.x(), p.y(), p.z());
+  return numbers;
+}
+
+/// Refuses a sequence with fewer than two points, a point that is not finite, or neighbours that
+/// coincide.
+void check_points(std::span<const Vector3d> points, const std::string& name) {
+  if (points.size() < 2)
+    throw ModelError("path: number of " + name + "s = " + std::to_string(points.size()) +
+                     ", must be >= 2");
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const std::string here =
+        "path: " + name + " " + std::to_string(i + 1) + ": " + text(points[i]) + " m";
+    if (!points[i].allFinite()) throw ModelError(here + ", must be finite");
+    if (i > 0 && (points[i] - points[i - 1]).norm() <= kApart)
+      throw ModelError(here + ", must lie apart from " + name + " " + std::to_string(i));
+  }
+}
+
+/// The rounding of one corner: the arc starts and ends `trim` away from the corner and turns by
+/// `turn`.
+struct Corner {
+  double turn = 0.0;  // [rad]
+  double trim = 0.0;  // [m]
+};
+
+Corner corner_at(std::size_t index, const Vector3d& t_in, const Vector3d& t_out, double radius) {
+  const double turn = std::atan2(t_in.cross(t_out).norm(), t_in.dot(t_out));
+  if (turn < kStraightCorner) return {};
+  if (turn > std::numbers::pi - kStraightCorner)
+    throw ModelError("path: waypoint " + std::to_string(index + 1) +
+                     ": the path turns back on itself here, must turn by less than pi");
+  return {turn, radius * std::tan(turn / 2.0)};
+}
+
+/// Collects the samples; a point that coincides with the last one is left out.
+class Samples {
+ public:
+  explicit Samples(double spacing) : spacing_(spacing) {}
+
+  void add(const Vector3d& p) {
+    if (points_.empty() || (p - points_.back()).norm() > kApart) points_.push_back(p);
+  }
+
+  /// From the last point straight on to `end`.
+  void add_line(const Vector3d& end) {
+    const Vector3d start = points_.back();
+    const int count = steps((end - start).norm());
+    for (int k = 1; k < count; ++k) add(start + (end - start) * (double(k) / count));
+    add(end);
+  }
+
+  /// From the last point, leaving along t_in, round to the leg along t_out.
+  void add_arc(const Vector3d& t_in, const Vector3d& t_out, double turn, double radius) {
+    const Vector3d start = points_.back();
+    const Vector3d inward = (t_out - t_out.dot(t_in) * t_in).normalized();
+    const int count = steps(turn * radius);
+    for (int k = 1; k <= count; ++k) {
+      const double a = turn * k / count;
+      add(start + radius * (std::sin(a) * t_in + (1.0 - std::cos(a)) * inward));
+    }
+  }
+
+  [[nodiscard]] std::vector<Vector3d> take() { return std::move(points_); }
+
+ private:
+  [[nodiscard]] int steps(double length) const {
+    return std::max(1, static_cast<int>(std::ceil(length / spacing_)));
+  }
+
+  double spacing_;
+  std::vector<Vector3d> points_;
+};
+
+void check_positive(const char* name, double value) {
+  if (!std::isfinite(value) || value <= 0.0)
+    throw ModelError(std::string("path: ") + name + " = " + text(value) +
+                     " m, must be finite and > 0");
+}
+
+}  // namespace
+
+Path::Path(std::vector<Vector3d> points) : points_(std::move(points)) {
+  check_points(points_, "point");
+  arc_length_.reserve(points_.size());
+  arc_length_.push_back(0.0);
+  for (std::size_t i = 1; i < points_.size(); ++i)
+    arc_length_.push_back(arc_length_.back() + (points_[i] - points_[i - 1]).norm());
+}
+
+std::size_t Path::leg_at(double s) const noexcept {
+  const auto above = std::upper_bound(arc_length_.begin() + 1, arc_length_.end() - 1, s);
+  return static_cast<std::size_t>(above - arc_length_.begin()) - 1;
+}
+
+Vector3d Path::position(double s) const noexcept {
+  if (points_.empty()) return Vector3d::Zero();
+  const std::size_t i = leg_at(s);
+  const double share = (s - arc_length_[i]) / (arc_length_[i + 1] - arc_length_[i]);
+  return points_[i] + share * (points_[i + 1] - points_[i]);
+}
+
+Vector3d Path::tangent(double s) const noexcept {
+  if (points_.empty()) return Vector3d::UnitZ();
+  const std::size_t i = leg_at(s);
+  return (points_[i + 1] - points_[i]) / (arc_length_[i + 1] - arc_length_[i]);
+}
+
+Path rounded_path(std::span<const Vector3d> waypoints, double corner_radius, double spacing) {
+  check_points(waypoints, "waypoint");
+  check_positive("corner_radius", corner_radius);
+  check_positive("spacing", spacing);
+
+  const std::size_t legs = waypoints.size() - 1;
+  std::vector<Vector3d> tangents(legs);
+  std::vector<double> lengths(legs);
+  double total = 0.0;
+  for (std::size_t i = 0; i < legs; ++i) {
+    const Vector3d leg = waypoints[i + 1] - waypoints[i];
+    lengths[i] = leg.norm();
+    tangents[i] = leg / lengths[i];
+    total += lengths[i];
+  }
+  if (total / spacing > kLargestSampleCount)
+    throw ModelError("path: spacing = " + text(spacing) + " m, must be >= " +
+                     text(total / kLargestSampleCount) + " m on a path of " + text(total) + " m");
+
+  std::vector<Corner> corners(waypoints.size());  // none at the ends
+  for (std::size_t i = 1; i < legs; ++i)
+    corners[i] = corner_at(i, tangents[i - 1], tangents[i], corner_radius);
+  for (std::size_t i = 0; i < legs; ++i) {
+    const double needed = corners[i].trim + corners[i + 1].trim;
+    if (needed > lengths[i] + kApart) {
+      const std::size_t named = corners[i].trim > corners[i + 1].trim ? i : i + 1;
+      throw ModelError("path: waypoint " + std::to_string(named + 1) +
+                       ": corner_radius = " + text(corner_radius) + " m needs " + text(needed) +
+                       " m of the leg from waypoint " + std::to_string(i + 1) + " to " +
+                       std::to_string(i + 2) + ", must be at most its length " + text(lengths[i]) +
+                       " m");
+    }
+  }
+
+  Samples samples(spacing);
+  samples.add(waypoints.front());
+  for (std::size_t i = 0; i < legs; ++i) {
+    samples.add_line(waypoints[i + 1] - corners[i + 1].trim * tangents[i]);
+    if (corners[i + 1].turn > 0.0)
+      samples.add_arc(tangents[i], tangents[i + 1], corners[i + 1].turn, corner_radius);
+  }
+  return Path(samples.take());
+}
+
+}  // namespace tendril

@@ -1,0 +1,98 @@
+#include "tendril/path/shape_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/kinematics/jacobian.hpp"
+
+namespace tendril {
+namespace {
+
+constexpr double kBodyExponent = 4.0;  // p of FitNorm::Body
+constexpr double kLeastWeight = 0.01;  // keeps the normal equations regular where nothing deviates
+constexpr double kSmallDeviation = 1e-5;  // [m]
+
+}  // namespace
+
+ShapeFit::ShapeFit(const ContinuumRobot& robot, const ShapeFitOptions& options)
+    : robot_(robot),
+      options_(options),
+      points_per_section_(options.norm == FitNorm::Tip ? 2 : 4),
+      points_(static_cast<std::size_t>(points_per_section_ * robot.section_count())),
+      jacobian_(6, robot.coordinate_count()),
+      bend_jacobian_(3, 2 * robot.section_count()),
+      normal_(2 * robot.section_count(), 2 * robot.section_count()),
+      gradient_(2 * robot.section_count()),
+      update_(2 * robot.section_count()),
+      ldlt_(2 * robot.section_count()) {}
+
+double ShapeFit::point_weight(double deviation, bool is_tip) const noexcept {
+  if (options_.norm == FitNorm::Tip)
+    return is_tip ? options_.tip_weight * options_.tip_weight : 1.0;
+  if (largest_deviation_ < kSmallDeviation) return 1.0;  // nothing to share out
+  return std::min(1.0, std::pow(deviation / largest_deviation_, kBodyExponent - 2.0)) +
+         kLeastWeight;
+}
+
+void ShapeFit::step(const BaseState& base, std::span<SectionState> states) noexcept {
+  const int sections = robot_.section_count();
+  normal_.setZero();
+  gradient_.setZero();
+  double largest = 0.0;
+  for (int i = 0; i < sections; ++i) {
+    const int columns = 2 * (i + 1);  // later sections do not move this point
+    for (int k = 1; k <= points_per_section_; ++k) {
+      const double fraction = static_cast<double>(k) / points_per_section_;
+      const Eigen::Isometry3d X_BP =
+          backbone_jacobian(robot_, states, base, i, fraction, jacobian_);
+      for (int j = 0; j <= i; ++j) {
+        bend_jacobian_.middleCols<2>(2 * j) =
+            jacobian_.topRows<3>().middleCols<2>(robot_.coordinate_index(j));
+      }
+      const Eigen::Vector3d error =
+          points_[static_cast<std::size_t>(points_per_section_ * i + k - 1)] - X_BP.translation();
+      const bool is_tip = i == sections - 1 && k == points_per_section_;
+      const double weight = point_weight(error.norm(), is_tip);
+      largest = std::max(largest, error.norm());
+      const auto J = bend_jacobian_.leftCols(columns);
+      normal_.topLeftCorner(columns, columns).noalias() += weight * (J.transpose().lazyProduct(J));
+      gradient_.head(columns).noalias() += weight * (J.transpose().lazyProduct(error));
+    }
+  }
+  largest_deviation_ = largest;
+  normal_.diagonal().array() += options_.damping;
+  ldlt_.compute(normal_);
+  update_ = ldlt_.solve(gradient_);
+  if (options_.norm == FitNorm::Body)
+    update_ /= kBodyExponent - 1.0;  // Newton's step of a p-norm with reweighted squares
+  for (int i = 0; i < sections; ++i) {
+    SectionState& state = states[static_cast<std::size_t>(i)];
+    const Eigen::Vector2d bend = bend_vector(state) + update_.segment<2>(2 * i);
+    state =
+        robot_.clamped(i, state_from_bend_vector(bend.x(), bend.y(), state.extension, state.phi));
+  }
+}
+
+double ShapeFit::deviation(const BaseState& base,
+                           std::span<const SectionState> states) const noexcept {
+  double largest = 0.0;
+  for (int i = 0; i < robot_.section_count(); ++i) {
+    for (int k = 1; k <= points_per_section_; ++k) {
+      const Eigen::Isometry3d X_BP =
+          backbone_pose(robot_, states, base, i, static_cast<double>(k) / points_per_section_);
+      largest = std::max(
+          largest,
+          (X_BP.translation() - points_[static_cast<std::size_t>(points_per_section_ * i + k - 1)])
+              .norm());
+    }
+  }
+  return largest;
+}
+
+double ShapeFit::tip_distance(const BaseState& base,
+                              std::span<const SectionState> states) const noexcept {
+  return (tip_pose(robot_, states, base).translation() - points_.back()).norm();
+}
+
+}  // namespace tendril

@@ -1,0 +1,49 @@
+#pragma once
+
+// Read first: rollout_file.hpp. The layout in words is docs/recording.md.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tendril/recording/rollout_file.hpp"
+
+namespace tendril::format {
+
+inline constexpr const char* kGroup = "/rollout_0";
+inline constexpr const char* kName = "tendril rollout";
+inline constexpr std::int64_t kVersion = 1;
+inline constexpr std::size_t kRowsPerChunk = 256;
+inline constexpr std::size_t kContactsPerChunk = 512;
+inline constexpr std::size_t kIntegrationsPerChunk = 64;
+inline constexpr std::size_t kOutcomeSize = 256;  ///< bytes of the attribute `outcome`, UTF-8
+
+/// A quantity with a fixed number of values in every row.
+struct Field {
+  const char* path;                ///< below kGroup
+  std::vector<std::size_t> shape;  ///< of one row
+
+  [[nodiscard]] std::size_t width() const {
+    std::size_t product = 1;
+    for (const std::size_t extent : shape) product *= extent;
+    return product;
+  }
+};
+
+inline constexpr std::size_t kFieldCount = 8;
+
+inline std::array<Field, kFieldCount> fields(const RolloutLayout& layout) {
+  const auto size = [](int n) { return static_cast<std::size_t>(n); };
+  return {{{"qpos", {size(layout.nq)}},
+           {"qvel", {size(layout.nv)}},
+           {"ctrl", {size(layout.nu)}},
+           {"act", {size(layout.na)}},
+           {"sensordata", {size(layout.nsensordata)}},
+           {"plugin_state", {size(layout.npluginstate)}},
+           {"mocap/pos", {size(layout.nmocap), 3}},
+           {"mocap/quat", {size(layout.nmocap), 4}}}};
+}
+
+}  // namespace tendril::format

@@ -1,0 +1,379 @@
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "tendril/recording/hdf5_support.hpp"
+#include "tendril/recording/rollout_file.hpp"
+#include "tendril/recording/rollout_format.hpp"
+
+namespace tendril {
+namespace {
+
+using hdf5::Handle;
+using hdf5::Session;
+
+constexpr const char* kDamaged = "is truncated or damaged";
+
+// Pieces of the datasets under /rollout_0. Every call within a Session.
+class Source {
+ public:
+  std::filesystem::path file;
+  Handle file_id, group;
+
+  [[noreturn]] void damaged(const std::string& name) const {
+    hdf5::refuse(file, std::string(kDamaged) + ": " + name);
+  }
+
+  [[nodiscard]] Handle open(const std::string& name) const {
+    Handle dataset(H5Dopen2(group, name.c_str(), H5P_DEFAULT));
+    if (!dataset.valid()) damaged(name);
+    return dataset;
+  }
+
+  [[nodiscard]] std::vector<hsize_t> shape(hid_t dataset, const std::string& name) const {
+    const Handle space(H5Dget_space(dataset));
+    const int rank = space.valid() ? H5Sget_simple_extent_ndims(space) : -1;
+    if (rank < 0) damaged(name);
+    std::vector<hsize_t> size(static_cast<std::size_t>(rank));
+    H5Sget_simple_extent_dims(space, size.data(), nullptr);
+    return size;
+  }
+
+  [[nodiscard]] std::vector<hsize_t> shape(const std::string& name, std::size_t rank) const {
+    const std::vector<hsize_t> size = shape(open(name), name);
+    if (size.size() != rank) damaged(name);
+    return size;
+  }
+
+  // Rows [first, first + count) of `dataset`, all their elements.
+  template <class Number>
+  void read(hid_t dataset, const std::string& name, hid_t memory_type, hsize_t first, hsize_t count,
+            std::vector<Number>& values) const {
+    std::vector<hsize_t> size = shape(dataset, name);
+    std::size_t total = static_cast<std::size_t>(count);
+    for (std::size_t i = 1; i < size.size(); ++i) total *= static_cast<std::size_t>(size[i]);
+    values.resize(total);
+    if (total == 0) return;
+    std::vector<hsize_t> offset(size.size(), 0);
+    offset[0] = first;
+    size[0] = count;
+    const Handle file_space(H5Dget_space(dataset));
+    const Handle memory_space(
+        H5Screate_simple(static_cast<int>(size.size()), size.data(), nullptr));
+    if (H5Sselect_hyperslab(file_space, H5S_SELECT_SET, offset.data(), nullptr, size.data(),
+                            nullptr) < 0 ||
+        H5Dread(dataset, memory_type, memory_space, file_space, H5P_DEFAULT, values.data()) < 0)
+      damaged(name);
+  }
+};
+
+// A text attribute, of variable length or fixed.
+bool read_text(hid_t attribute, std::string& text) {
+  const Handle type(H5Aget_type(attribute));
+  if (!type.valid() || H5Tget_class(type) != H5T_STRING) return false;
+  const Handle memory_type(H5Tcopy(H5T_C_S1));
+  H5Tset_cset(memory_type, H5Tget_cset(type));
+  if (H5Tis_variable_str(type) > 0) {
+    H5Tset_size(memory_type, H5T_VARIABLE);
+    char* pointer = nullptr;
+    if (H5Aread(attribute, memory_type, &pointer) < 0) return false;
+    if (pointer != nullptr) text = pointer;
+    H5free_memory(pointer);
+    return true;
+  }
+  std::vector<char> buffer(H5Tget_size(type) + 1, '\0');
+  H5Tset_size(memory_type, buffer.size());
+  if (H5Aread(attribute, memory_type, buffer.data()) < 0) return false;
+  text = buffer.data();
+  return true;
+}
+
+struct Attributes {
+  RolloutAttributes* texts;
+  std::string failed;
+};
+
+herr_t visit_attribute(hid_t group, const char* name, const H5A_info_t*, void* client) {
+  auto& attributes = *static_cast<Attributes*>(client);
+  const Handle attribute(H5Aopen(group, name, H5P_DEFAULT));
+  const Handle type(attribute.valid() ? H5Aget_type(attribute) : H5I_INVALID_HID);
+  if (type.valid() && H5Tget_class(type) != H5T_STRING) return 0;
+  std::string text;
+  if (!attribute.valid() || !read_text(attribute, text)) {
+    attributes.failed = name;
+    return -1;
+  }
+  (*attributes.texts)[name] = text;
+  return 0;
+}
+
+}  // namespace
+
+struct RolloutReader::Impl {
+  Source source;
+  RolloutLayout layout;
+  RolloutAttributes attributes;
+  std::int64_t rows = 0;
+  std::vector<std::int64_t> integration_rows;
+
+  struct FieldColumn {
+    std::string name;
+    Handle dataset;
+    std::size_t width = 0;
+    std::vector<double> values;
+    std::vector<double> Row::*target;
+  };
+  Handle step_id, time_id, step_time_id, contact_start_id, contact_count_id, geom1_id, geom2_id,
+      distance_id, position_id, force_id, state_id;
+  std::array<FieldColumn, format::kFieldCount> fields;
+  hsize_t contact_total = 0;
+
+  // The block in memory.
+  std::int64_t block = -1;
+  std::vector<std::int64_t> step, contact_start;
+  std::vector<double> time, step_time, distance, position, force;
+  std::vector<std::int32_t> contact_count, geom1, geom2;
+  std::int64_t first_contact = 0;
+  Row row;
+
+  ~Impl() {
+    const Session session;
+    for (FieldColumn& field : fields) field.dataset.reset();
+    for (Handle* handle : {&step_id, &time_id, &step_time_id, &contact_start_id, &contact_count_id,
+                           &geom1_id, &geom2_id, &distance_id, &position_id, &force_id, &state_id,
+                           &source.group, &source.file_id})
+      handle->reset();
+  }
+
+  void open(const std::filesystem::path& file);
+  void read_attributes();
+  void read_layout();
+  void read_integration_rows();
+  void load(std::int64_t desired_block);
+};
+
+void RolloutReader::Impl::open(const std::filesystem::path& file) {
+  source.file = file;
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  if (!std::filesystem::exists(status)) throw RolloutFormatError(file.string() + ": no such file");
+  if (!std::filesystem::is_regular_file(status))
+    throw RolloutFormatError(file.string() + ": is not a file");
+  const htri_t is_hdf5 = H5Fis_hdf5(file.c_str());
+  if (is_hdf5 < 0) hdf5::refuse(file, "cannot be read");
+  if (is_hdf5 == 0)
+    throw RolloutFormatError(file.string() + ": is not a recording (not an HDF5 file)");
+
+  const Handle access(H5Pcreate(H5P_FILE_ACCESS));
+  H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+  // A finished file opens as it is; one that is being written, or whose writer was killed, only so.
+  source.file_id = Handle(H5Fopen(file.c_str(), H5F_ACC_RDONLY, access));
+  if (!source.file_id.valid())
+    source.file_id = Handle(H5Fopen(file.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access));
+  if (!source.file_id.valid()) hdf5::refuse(file, kDamaged);
+  source.group = Handle(H5Gopen2(source.file_id, format::kGroup, H5P_DEFAULT));
+  if (!source.group.valid())
+    throw RolloutFormatError(file.string() + ": is not a recording (there is no group /rollout_0)");
+}
+
+void RolloutReader::Impl::read_attributes() {
+  const auto integer = [&](const char* name, std::int64_t& value) {
+    if (H5Aexists(source.group, name) <= 0) return false;
+    const Handle attribute(H5Aopen(source.group, name, H5P_DEFAULT));
+    return attribute.valid() && H5Aread(attribute, H5T_NATIVE_INT64, &value) >= 0;
+  };
+  std::int64_t version = 0;
+  if (!integer("format_version", version))
+    throw RolloutFormatError(source.file.string() +
+                             ": is not a recording (/rollout_0 has no format_version)");
+  if (version != format::kVersion)
+    throw RolloutFormatError(source.file.string() +
+                             ": format_version = " + std::to_string(version) +
+                             ", this program reads " + std::to_string(format::kVersion));
+  std::int64_t interval = 0;
+  if (!integer("integration_interval", interval)) source.damaged("integration_interval");
+  layout.integration_interval = static_cast<int>(interval);
+
+  Attributes result{&attributes, {}};
+  if (H5Aiterate2(source.group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, visit_attribute, &result) <
+      0)
+    source.damaged("attribute " + result.failed);
+}
+
+void RolloutReader::Impl::read_layout() {
+  step_id = source.open("step");
+  time_id = source.open("time");
+  step_time_id = source.open("step_time_us");
+  contact_start_id = source.open("contact/start");
+  contact_count_id = source.open("contact/count");
+  geom1_id = source.open("contact/geom1");
+  geom2_id = source.open("contact/geom2");
+  distance_id = source.open("contact/distance");
+  position_id = source.open("contact/position");
+  force_id = source.open("contact/force");
+  state_id = source.open("integration/state");
+
+  const Handle rows_id = source.open("rows");
+  std::int64_t count = 0;
+  if (H5Dread(rows_id, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &count) < 0 || count < 0)
+    source.damaged("rows");
+  rows = count;
+  for (const char* name : {"step", "time", "step_time_us", "contact/start", "contact/count"})
+    rows = std::min(rows, static_cast<std::int64_t>(source.shape(name, 1)[0]));
+
+  const std::array<std::pair<int*, std::vector<double> Row::*>, format::kFieldCount> targets = {{
+      {&layout.nq, &Row::qpos},
+      {&layout.nv, &Row::qvel},
+      {&layout.nu, &Row::ctrl},
+      {&layout.na, &Row::act},
+      {&layout.nsensordata, &Row::sensordata},
+      {&layout.npluginstate, &Row::plugin_state},
+      {&layout.nmocap, &Row::mocap_pos},
+      {&layout.nmocap, &Row::mocap_quat},
+  }};
+  const auto described = format::fields(layout);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    FieldColumn& field = fields[i];
+    field.name = described[i].path;
+    field.target = targets[i].second;
+    field.dataset = source.open(field.name);
+    const auto shape = source.shape(field.name, described[i].shape.size() + 1);
+    rows = std::min(rows, static_cast<std::int64_t>(shape[0]));
+    *targets[i].first = static_cast<int>(shape[1]);
+    field.width = 1;
+    for (std::size_t k = 1; k < shape.size(); ++k)
+      field.width *= static_cast<std::size_t>(shape[k]);
+  }
+  layout.nintegration = static_cast<int>(source.shape("integration/state", 2)[1]);
+  contact_total = source.shape("contact/geom1", 1)[0];
+  for (const auto& [name, rank] : {std::pair<const char*, std::size_t>{"contact/geom2", 1},
+                                   {"contact/distance", 1},
+                                   {"contact/position", 2},
+                                   {"contact/force", 2}}) {
+    const auto shape = source.shape(name, rank);
+    if (rank == 2 && shape[1] != 3) source.damaged(name);
+    contact_total = std::min(contact_total, shape[0]);
+  }
+}
+
+void RolloutReader::Impl::read_integration_rows() {
+  const hsize_t count =
+      std::min(source.shape("integration/state", 2)[0], source.shape("integration/row", 1)[0]);
+  source.read(source.open("integration/row"), "integration/row", H5T_NATIVE_INT64, 0, count,
+              integration_rows);
+  const auto end = std::find_if(integration_rows.begin(), integration_rows.end(),
+                                [this](std::int64_t index) { return index >= rows; });
+  integration_rows.erase(end, integration_rows.end());
+  if (!std::is_sorted(integration_rows.begin(), integration_rows.end()) ||
+      (!integration_rows.empty() && integration_rows.front() < 0))
+    source.damaged("integration/row");
+}
+
+void RolloutReader::Impl::load(std::int64_t desired_block) {
+  block = -1;
+  const auto chunk = static_cast<std::int64_t>(format::kRowsPerChunk);
+  const std::int64_t first_row = desired_block * chunk;
+  const auto first = static_cast<hsize_t>(first_row);
+  const auto count = static_cast<hsize_t>(std::min(chunk, rows - first_row));
+  source.read(step_id, "step", H5T_NATIVE_INT64, first, count, step);
+  source.read(time_id, "time", H5T_NATIVE_DOUBLE, first, count, time);
+  source.read(step_time_id, "step_time_us", H5T_NATIVE_DOUBLE, first, count, step_time);
+  for (FieldColumn& field : fields)
+    source.read(field.dataset, field.name, H5T_NATIVE_DOUBLE, first, count, field.values);
+  source.read(contact_start_id, "contact/start", H5T_NATIVE_INT64, first, count, contact_start);
+  source.read(contact_count_id, "contact/count", H5T_NATIVE_INT32, first, count, contact_count);
+
+  // The contacts of consecutive rows stand one after the other.
+  first_contact = contact_start.front();
+  std::int64_t next = first_contact;
+  bool consistent = first_contact >= 0;
+  for (std::size_t i = 0; i < contact_start.size(); ++i) {
+    consistent = consistent && contact_start[i] == next && contact_count[i] >= 0;
+    next += contact_count[i];
+  }
+  if (!consistent || next > static_cast<std::int64_t>(contact_total))
+    source.damaged("contact/start");
+  const auto contact_first = static_cast<hsize_t>(first_contact);
+  const auto contacts = static_cast<hsize_t>(next - first_contact);
+  source.read(geom1_id, "contact/geom1", H5T_NATIVE_INT32, contact_first, contacts, geom1);
+  source.read(geom2_id, "contact/geom2", H5T_NATIVE_INT32, contact_first, contacts, geom2);
+  source.read(distance_id, "contact/distance", H5T_NATIVE_DOUBLE, contact_first, contacts,
+              distance);
+  source.read(position_id, "contact/position", H5T_NATIVE_DOUBLE, contact_first, contacts,
+              position);
+  source.read(force_id, "contact/force", H5T_NATIVE_DOUBLE, contact_first, contacts, force);
+  block = desired_block;
+}
+
+RolloutReader::RolloutReader(const std::filesystem::path& file) : impl_(std::make_unique<Impl>()) {
+  const Session session;
+  impl_->open(file);
+  impl_->read_attributes();
+  impl_->read_layout();
+  impl_->read_integration_rows();
+}
+
+RolloutReader::~RolloutReader() = default;
+
+const RolloutLayout& RolloutReader::layout() const { return impl_->layout; }
+
+const RolloutAttributes& RolloutReader::attributes() const { return impl_->attributes; }
+
+std::int64_t RolloutReader::row_count() const { return impl_->rows; }
+
+std::vector<std::int64_t> RolloutReader::integration_rows() const {
+  return impl_->integration_rows;
+}
+
+std::vector<std::byte> RolloutReader::model_mjb() const {
+  const Session session;
+  const Source& source = impl_->source;
+  std::vector<std::uint8_t> bytes;
+  source.read(source.open("model_mjb"), "model_mjb", H5T_NATIVE_UINT8, 0,
+              source.shape("model_mjb", 1)[0], bytes);
+  std::vector<std::byte> model(bytes.size());
+  if (!bytes.empty()) std::memcpy(model.data(), bytes.data(), bytes.size());
+  return model;
+}
+
+const RolloutReader::Row& RolloutReader::row(std::int64_t index) {
+  Impl& impl = *impl_;
+  if (index < 0 || index >= impl.rows)
+    throw RolloutError(impl.source.file.string() + ": row " + std::to_string(index) +
+                       ", must be in [0, " + std::to_string(impl.rows) + ")");
+  const auto chunk = static_cast<std::int64_t>(format::kRowsPerChunk);
+  if (index / chunk != impl.block) {
+    const Session session;
+    impl.load(index / chunk);
+  }
+  const auto i = static_cast<std::size_t>(index % chunk);
+  Row& row = impl.row;
+  row.step = impl.step[i];
+  row.time = impl.time[i];
+  row.step_time_us = impl.step_time[i];
+  for (const Impl::FieldColumn& field : impl.fields) {
+    const auto begin = field.values.begin() + static_cast<std::ptrdiff_t>(i * field.width);
+    (row.*field.target).assign(begin, begin + static_cast<std::ptrdiff_t>(field.width));
+  }
+  row.contacts.resize(static_cast<std::size_t>(impl.contact_count[i]));
+  auto from = static_cast<std::size_t>(impl.contact_start[i] - impl.first_contact);
+  for (ContactRow& contact : row.contacts) {
+    contact.geom1 = impl.geom1[from];
+    contact.geom2 = impl.geom2[from];
+    contact.distance = impl.distance[from];
+    std::copy_n(&impl.position[3 * from], 3, contact.position);
+    std::copy_n(&impl.force[3 * from], 3, contact.force);
+    ++from;
+  }
+  row.integration_state.clear();
+  const auto& states = impl.integration_rows;
+  const auto found = std::lower_bound(states.begin(), states.end(), index);
+  if (found != states.end() && *found == index) {
+    const Session session;
+    impl.source.read(impl.state_id, "integration/state", H5T_NATIVE_DOUBLE,
+                     static_cast<hsize_t>(found - states.begin()), 1, row.integration_state);
+  }
+  return row;
+}
+
+}  // namespace tendril

@@ -1,0 +1,236 @@
+#include "tendril/robot_file/tube_file.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/Geometry>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <numbers>
+
+#include "tendril/model_error.hpp"
+#include "tendril/path/path.hpp"
+#include "tendril/robot_file/toml_fields.hpp"
+#include "tendril/robot_file/xml_text.hpp"
+
+namespace tendril {
+namespace {
+
+using Eigen::Vector3d;
+using robot_file_detail::Allowed;
+using robot_file_detail::Fields;
+using robot_file_detail::kLargestNumber;
+using robot_file_detail::kNotNegative;
+using robot_file_detail::kPositive;
+
+constexpr std::array<std::string_view, 9> kTubeKeys{
+    "kind",           "name",   "centreline",    "corner_radius", "inner_radius",
+    "wall_thickness", "staves", "segment_angle", "friction"};
+
+constexpr double kSmallestTurn = 1e-9;   // [rad]; below it two legs are one straight line
+constexpr double kShortestStave = 1e-5;  // [m]
+
+std::vector<Vector3d> read_centreline(const Fields& fields) {
+  constexpr std::string_view kKey = "centreline";
+  constexpr Allowed kCoordinate{-kLargestNumber, kLargestNumber, true,
+                                "every coordinate must be in [-1e9, 1e9]"};
+  const toml::node* node = fields.table().get(kKey);
+  if (node == nullptr) fields.refuse(kKey, "is missing, must be a list of [x, y, z]");
+  const toml::array* points = node->as_array();
+  if (points == nullptr || points->size() < 2) {
+    fields.refuse(kKey, "must be a list of two [x, y, z] at least");
+  }
+  std::vector<Vector3d> centreline;
+  for (const toml::node& element : *points) {
+    const toml::array* point = element.as_array();
+    if (point == nullptr || point->size() != 3)
+      fields.refuse(kKey, "every waypoint must be [x, y, z]");
+    Vector3d p;
+    for (std::size_t i = 0; i < 3; ++i) {
+      p[static_cast<Eigen::Index>(i)] = fields.element(kKey, *point->get(i), kCoordinate);
+    }
+    centreline.push_back(p);
+  }
+  return centreline;
+}
+
+void check_geometry(const Fields& fields, const TubeDescription& tube) {
+  try {
+    if (tube.corner_radius > 0.0) {
+      static_cast<void>(rounded_path(tube.centreline, tube.corner_radius));
+    } else {
+      static_cast<void>(Path(tube.centreline));
+    }
+  } catch (const ModelError& error) {
+    fields.refuse("centreline", error.what());
+  }
+  const double ring_radius = tube.inner_radius + tube.wall_thickness;
+  const double gap =
+      2.0 * ring_radius * std::sin(std::numbers::pi / tube.staves) - 2.0 * tube.wall_thickness;
+  if (gap > tube.inner_radius / 2.0) {
+    fields.refuse_object(
+        fmt::format("staves = {}: they would stand {} m apart, must be at most half of "
+                    "inner_radius; give more or "
+                    "thicker ones (wall_thickness)",
+                    tube.staves, gap));
+  }
+  try {
+    static_cast<void>(tube_staves(tube));
+  } catch (const ModelError& error) {
+    fields.refuse_object(error.what());
+  }
+}
+
+/// Rotation that carries the unit vector `from` to `to` the shortest way.
+Eigen::Quaterniond turn(const Vector3d& from, const Vector3d& to) {
+  return Eigen::Quaterniond::FromTwoVectors(from, to);
+}
+
+std::string numbers(const Vector3d& p) {
+  using robot_file_detail::number_text;
+  return number_text(p.x()) + " " + number_text(p.y()) + " " + number_text(p.z());
+}
+
+}  // namespace
+
+TubeDescription parse_tube(std::string_view toml, const std::string& file_name) {
+  const toml::table table = robot_file_detail::parse_toml(toml, file_name);
+  const Fields fields(table, file_name, "", robot_file_detail::Lines::Named);
+  if (fields.text("kind", "continuum") != "tube") {
+    fields.refuse("kind", "must be \"tube\"");
+  }
+  fields.refuse_unknown(kTubeKeys);
+
+  TubeDescription tube;
+  tube.name = fields.text("name", tube.name);
+  tube.centreline = read_centreline(fields);
+  tube.corner_radius = fields.number("corner_radius", tube.corner_radius, kNotNegative);
+  tube.inner_radius = fields.required_number("inner_radius", kPositive);
+  tube.wall_thickness = fields.number("wall_thickness", tube.wall_thickness, kPositive);
+  tube.staves = fields.integer("staves", tube.staves, 6, 64);
+  tube.segment_angle =
+      fields.number("segment_angle", tube.segment_angle,
+                    {0.01, std::numbers::pi / 4.0, true, "must be in [0.01, pi/4]"});
+  tube.friction = fields.number("friction", tube.friction, kNotNegative);
+  check_geometry(fields, tube);
+  return tube;
+}
+
+TubeDescription load_tube(const std::filesystem::path& file) {
+  return parse_tube(robot_file_detail::read_text(file), file.string());
+}
+
+std::vector<Vector3d> tube_vertices(const TubeDescription& tube) {
+  const auto& waypoints = tube.centreline;
+  std::vector<Vector3d> vertices{waypoints.front()};
+  for (std::size_t i = 1; i + 1 < waypoints.size(); ++i) {
+    const Vector3d& corner = waypoints[i];
+    const Vector3d before = (corner - waypoints[i - 1]).normalized();
+    const Vector3d after = (waypoints[i + 1] - corner).normalized();
+    const double angle = std::atan2(before.cross(after).norm(), before.dot(after));
+    if (angle < kSmallestTurn) continue;
+    if (tube.corner_radius <= 0.0) {
+      vertices.push_back(corner);
+      continue;
+    }
+    const Vector3d start = corner - tube.corner_radius * std::tan(angle / 2.0) * before;
+    const Vector3d inward = (after - std::cos(angle) * before) / std::sin(angle);
+    const int chords = std::max(1, static_cast<int>(std::ceil(angle / tube.segment_angle - 1e-9)));
+    for (int k = 0; k <= chords; ++k) {
+      const double a = angle * k / chords;
+      vertices.push_back(start + tube.corner_radius *
+                                     (std::sin(a) * before + (1.0 - std::cos(a)) * inward));
+    }
+  }
+  vertices.push_back(waypoints.back());
+
+  // An arc may begin where the one before, or the whole line, ends or starts.
+  const auto coincide = [](const Vector3d& a, const Vector3d& b) {
+    return (a - b).norm() < kShortestStave;
+  };
+  vertices.erase(std::unique(vertices.begin(), vertices.end(), coincide), vertices.end());
+  return vertices;
+}
+
+std::vector<TubeStave> tube_staves(const TubeDescription& tube) {
+  const std::vector<Vector3d> vertices = tube_vertices(tube);
+  const std::size_t segments = vertices.size() - 1;
+  std::vector<Vector3d> direction(segments);
+  for (std::size_t k = 0; k < segments; ++k) {
+    direction[k] = (vertices[k + 1] - vertices[k]).normalized();
+  }
+  // How far a stave at `offset` from the centreline goes on beyond the vertex, along its own
+  // segment, until it meets the plane that halves the angle between the segments.
+  const auto mitre = [](const Vector3d& own, const Vector3d& other, const Vector3d& offset) {
+    const Vector3d normal = own + other;
+    return -offset.dot(normal) / own.dot(normal);
+  };
+
+  const double ring_radius = tube.inner_radius + tube.wall_thickness;
+  Eigen::Matrix3d frame = turn(Vector3d::UnitZ(), direction.front()).toRotationMatrix();
+  std::vector<TubeStave> staves;
+  for (std::size_t k = 0; k < segments; ++k) {
+    if (k > 0) frame = turn(direction[k - 1], direction[k]) * frame;  // no twist along the tube
+    for (int i = 0; i < tube.staves; ++i) {
+      const double a = 2.0 * std::numbers::pi * i / tube.staves;
+      const Vector3d offset =
+          ring_radius * (std::cos(a) * frame.col(0) + std::sin(a) * frame.col(1));
+      const double from_start = k == 0 ? 0.0 : mitre(direction[k], direction[k - 1], offset);
+      const double from_end =
+          k + 1 == segments ? 0.0 : mitre(direction[k], direction[k + 1], offset);
+      const TubeStave stave{vertices[k] + offset + from_start * direction[k],
+                            vertices[k + 1] + offset + from_end * direction[k]};
+      if (!((stave.end - stave.start).dot(direction[k]) >= kShortestStave)) {
+        throw ModelError(
+            fmt::format("corner_radius = {}: the tube folds in a bend, its legs must be longer or "
+                        "corner_radius "
+                        "larger than inner_radius + wall_thickness = {}",
+                        tube.corner_radius, ring_radius));
+      }
+      staves.push_back(stave);
+    }
+  }
+  return staves;
+}
+
+std::string tube_mjcf(const TubeDescription& tube) {
+  const std::vector<Vector3d> vertices = tube_vertices(tube);
+  const std::vector<TubeStave> staves = tube_staves(tube);
+  std::string text;
+  const auto line = [&text](std::string_view format, const auto&... args) {
+    fmt::vformat_to(std::back_inserter(text), format,
+                    fmt::make_format_args(robot_file_detail::printed(args)...));
+    text += '\n';
+  };
+  const auto site = [&line](std::string_view name, const Vector3d& position,
+                            const Vector3d& direction) {
+    line("      <site name=\"{}\" pos=\"{}\" zaxis=\"{}\" size=\"0.002\"/>", name,
+         numbers(position), numbers(direction));
+  };
+
+  line("<!-- Made from a tube file by: tendril model TUBE.toml (change that file, not this) -->");
+  line("<mujoco model=\"{}\">", robot_file_detail::xml_escaped(tube.name));
+  line("  <compiler angle=\"radian\" autolimits=\"true\"/>");
+  line("  <option timestep=\"0.002\" integrator=\"discrete\" cone=\"elliptic\"/>");
+  line("  <default>\n    <default class=\"tube_wall\">");
+  line(
+      "      <geom type=\"capsule\" size=\"{}\" contype=\"2\" conaffinity=\"1\" priority=\"1\" "
+      "friction=\"{} 0.005 0.0001\" solref=\"0.004 1\" solimp=\"0.95 0.99 0.0005\" "
+      "material=\"tube_wall\"/>",
+      tube.wall_thickness, tube.friction);
+  line("    </default>\n  </default>");
+  line("  <asset>\n    <material name=\"tube_wall\" rgba=\"0.62 0.72 0.82 0.3\"/>\n  </asset>");
+  line("  <worldbody>\n    <body name=\"tube\">");
+  for (std::size_t k = 0; k < staves.size(); ++k) {
+    const std::size_t ring = static_cast<std::size_t>(tube.staves);
+    line("      <geom name=\"tube_{}_{}\" class=\"tube_wall\" fromto=\"{} {}\"/>", k / ring + 1,
+         k % ring + 1, numbers(staves[k].start), numbers(staves[k].end));
+  }
+  site("tube_start", vertices.front(), vertices[1] - vertices[0]);
+  site("tube_end", vertices.back(), vertices.back() - vertices[vertices.size() - 2]);
+  line("    </body>\n  </worldbody>\n</mujoco>");
+  return text;
+}
+
+}  // namespace tendril

@@ -1,0 +1,787 @@
+#include "tendril/rod/elastic_rod.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <sstream>
+#include <utility>
+
+#include "tendril/model_error.hpp"
+
+using Eigen::Matrix3d;
+using Eigen::Matrix4d;
+using Eigen::Vector2d;
+using Eigen::Vector3d;
+using Eigen::Vector4d;
+
+namespace tendril {
+
+namespace {
+
+/// Stiffness of the penalty over EI [1/m^3]. The multipliers take the load, so it sets the speed of
+/// convergence only.
+constexpr double kPenalty = 4e6;
+/// Gaps above this carry no load, whatever the multiplier [m].
+constexpr double kSearchMargin = 1e-3;
+/// Loads below this are no contacts [1/m^2], over EI.
+constexpr double kLeastForce = 1e-7;
+/// Loads on neighbouring elements this near, in elements, can be one contact at the joint.
+constexpr double kSameContact = 0.25;
+/// Smallest radius of curvature at which a corner is differentiated [m].
+constexpr double kSharpestCorner = 1e-4;
+constexpr double kCurvatureStep = 1e-6;  ///< for the curvature of the distance [m]
+/// Overlap that renewed multipliers must bring down, else the body is bent a little [m, 1/m].
+constexpr double kOverlap = 1e-4, kNudge = 1e-2;
+constexpr double kMostDamping = 1e12;     ///< given up beyond
+constexpr int kMostHalvings = 30;         ///< of a Newton step
+constexpr double kLeastStepLimit = 2e-3;  ///< [m]
+
+/// The quarter turn that takes a tangent to its lateral axis: the rate of a vector with heading.
+Vector2d rotated(const Vector2d& v) { return {v.y(), -v.x()}; }
+
+/// Mean position of the first `length` of an arc.
+Vector2d arc_centroid(const PlanarArc& arc, double length) {
+  const double u = arc.curvature * length;
+  const bool small = std::abs(u) < 1e-2;
+  const double x = small ? u / 6.0 * (1.0 - u * u / 20.0) : (1.0 - std::sin(u) / u) / u;
+  const double half = 0.5 * u;
+  const double z = small ? 0.5 * (1.0 - u * u / 12.0 * (1.0 - u * u / 30.0))
+                         : 0.5 * std::pow(std::sin(half) / half, 2);
+  return arc.start.to_world({length * x, length * z});
+}
+
+/// Integral over [from, to] of the curvature of pieces laid end to end; the last one goes on.
+double total_curvature(std::span<const CurvaturePiece> pieces, double from, double to) {
+  double sum = 0.0, begin = 0.0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const double end = i + 1 == pieces.size() ? std::max(to, begin) : begin + pieces[i].length;
+    sum += pieces[i].curvature * std::max(0.0, std::min(end, to) - std::max(begin, from));
+    begin = end;
+  }
+  return sum;
+}
+
+void require_positive(const char* field, double value, const char* unit, bool zero_too = false) {
+  if (std::isfinite(value) && (value > 0.0 || (zero_too && value == 0.0))) return;
+  std::ostringstream text;
+  text << "elastic rod options: " << field << " = " << value << unit << ", must be finite and "
+       << (zero_too ? ">= 0" : "> 0");
+  throw ModelError(text.str());
+}
+
+}  // namespace
+
+const char* to_string(RodStatus status) noexcept {
+  switch (status) {
+    case RodStatus::Equilibrium:
+      return "equilibrium";
+    case RodStatus::Unstable:
+      return "unstable";
+    case RodStatus::NoConvergence:
+      return "no convergence";
+    case RodStatus::InvalidInput:
+      return "invalid input";
+  }
+  return "unknown";
+}
+
+double RodSolution::contact_force() const noexcept {
+  return std::accumulate(contacts.begin(), contacts.end(), 0.0,
+                         [](double sum, const RodContact& c) { return sum + c.force; });
+}
+
+ElasticRod::ElasticRod(PlanarScene scene, const PlanarPose& base, const ElasticRodOptions& options)
+    : scene_(std::move(scene)),
+      base_(base),
+      options_(options),
+      guide_{.play = options.guide_clearance, .length = options.guide_length} {
+  require_positive("bending_stiffness", options.bending_stiffness, " N m^2");
+  require_positive("body_radius", options.body_radius, " m", true);
+  require_positive("element_length", options.element_length, " m");
+  require_positive("max_length", options.max_length, " m");
+  require_positive("gap_tolerance", options.gap_tolerance, " m");
+  require_positive("curvature_tolerance", options.curvature_tolerance, " 1/m");
+  if (options.max_iterations < 1) require_positive("max_iterations", options.max_iterations, "");
+  if (options.max_evaluations < 1) require_positive("max_evaluations", options.max_evaluations, "");
+  require_positive("guide_clearance", options.guide_clearance, " m", true);
+  require_positive("guide_length", options.guide_length, " m");
+  if (!base.position.allFinite() || !std::isfinite(base.heading))
+    throw ModelError("elastic rod: base pose must be finite");
+  constexpr double kMostElements = 2000.0;
+  if (options.max_length / options.element_length > kMostElements)
+    throw ModelError("elastic rod options: element_length is below 1/2000 of max_length");
+
+  const auto most = static_cast<std::size_t>(options.max_length / options.element_length) + 2;
+  const auto rows = static_cast<Eigen::Index>(most);
+  const std::size_t most_loads = 4 * most;
+  h_.resize(most);
+  start_.resize(most);
+  kappa_.assign(most, 0.0);
+  trial_.resize(most);
+  actuation_.resize(most);
+  moved_by_.resize(most);
+  node_.resize(most + 1);
+  before_.resize(most + 1);
+  centroid_.resize(most);
+  shift_.assign(static_cast<std::size_t>(scene_.size()), Vector2d::Zero());
+  multiplier_.assign(most * static_cast<std::size_t>(scene_.size()), 0.0);
+  saved_kappa_ = kappa_;
+  saved_multiplier_ = multiplier_;
+  loads_.reserve(most_loads);
+  contacts_.reserve(most_loads);
+  contact_of_load_.reserve(most_loads);
+  own_.resize(most);
+  sweep_.resize(most);
+  gradient_.setZero(rows);
+  step_.setZero(rows);
+  scratch_.setZero(rows);
+  rate_.setZero(rows);
+  node_[0] = base_;
+}
+
+double ElasticRod::obstacle_distance(int obstacle, const Vector2d& point,
+                                     Vector2d* gradient) const noexcept {
+  return scene_.obstacle_distance(obstacle, point - obstacle_shift(obstacle), gradient);
+}
+
+void ElasticRod::set_obstacle_shift(int obstacle, const Vector2d& shift) noexcept {
+  shift_[static_cast<std::size_t>(obstacle)] = shift;
+}
+
+int ElasticRod::multipliers(std::span<RodMultiplier> out) const noexcept {
+  const auto obstacles = static_cast<std::size_t>(scene_.size());
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count_) * obstacles; ++i) {
+    if (!(multiplier_[i] > 0.0)) continue;
+    const RodMultiplier entry{.element = static_cast<int>(i / obstacles),
+                              .obstacle = static_cast<int>(i % obstacles),
+                              .force = multiplier_[i]};
+    if (count < out.size()) {
+      out[count++] = entry;
+      continue;
+    }
+    const auto least = std::min_element(
+        out.begin(), out.end(),
+        [](const RodMultiplier& a, const RodMultiplier& b) { return a.force < b.force; });
+    if (least != out.end() && least->force < entry.force) *least = entry;
+  }
+  return static_cast<int>(count);
+}
+
+void ElasticRod::set_multipliers(std::span<const RodMultiplier> multipliers) noexcept {
+  std::fill(multiplier_.begin(), multiplier_.end(), 0.0);
+  for (const RodMultiplier& entry : multipliers) {
+    if (entry.element < 0 || entry.element >= most_elements() || entry.obstacle < 0 ||
+        entry.obstacle >= scene_.size() || !(entry.force > 0.0))
+      continue;
+    multiplier_[static_cast<std::size_t>(entry.element) * static_cast<std::size_t>(scene_.size()) +
+                static_cast<std::size_t>(entry.obstacle)] = entry.force;
+  }
+}
+
+void ElasticRod::set_shape(std::span<const PlanarArc> chain) noexcept {
+  const double h = options_.element_length;
+  for (std::size_t j = 0; j < kappa_.size(); ++j) {
+    const double from = static_cast<double>(j) * h, to = from + h;
+    double sum = 0.0, begin = 0.0;
+    for (std::size_t i = 0; i < chain.size(); ++i) {
+      const double end = i + 1 == chain.size() ? std::max(to, begin) : begin + chain[i].length;
+      sum += chain[i].curvature * std::max(0.0, std::min(end, to) - std::max(begin, from));
+      begin = end;
+    }
+    kappa_[j] = sum / h;
+  }
+  count_ = static_cast<int>(kappa_.size());
+  turn_ = 0.0;
+  std::fill(multiplier_.begin(), multiplier_.end(), 0.0);
+}
+
+void ElasticRod::set_curvatures(std::span<const double> curvatures, double exit_turn) noexcept {
+  const std::size_t count = std::min(curvatures.size(), kappa_.size());
+  std::copy_n(curvatures.begin(), count, kappa_.begin());
+  count_ = static_cast<int>(count);
+  turn_ = guide_.play > 0.0 ? exit_turn : 0.0;
+  std::fill(multiplier_.begin(), multiplier_.end(), 0.0);
+}
+
+void ElasticRod::save() noexcept {
+  saved_kappa_ = kappa_;
+  saved_multiplier_ = multiplier_;
+  saved_count_ = count_;
+  saved_turn_ = turn_;
+}
+
+void ElasticRod::restore() noexcept {
+  kappa_ = saved_kappa_;
+  multiplier_ = saved_multiplier_;
+  count_ = saved_count_;
+  turn_ = saved_turn_;
+}
+
+RodShape ElasticRod::shape() const {
+  RodShape shape{.curvatures = {kappa_.begin(), kappa_.begin() + count_},
+                 .exit_turn = turn_,
+                 .multipliers = {}};
+  shape.multipliers.resize(static_cast<std::size_t>(
+      std::count_if(multiplier_.begin(), multiplier_.end(), [](double m) { return m > 0.0; })));
+  multipliers(shape.multipliers);
+  return shape;
+}
+
+void ElasticRod::resume(const RodShape& shape) noexcept {
+  set_curvatures(shape.curvatures, shape.exit_turn);
+  set_multipliers(shape.multipliers);
+}
+
+RodSolution ElasticRod::solve(double curvature, double length) noexcept {
+  const CurvaturePiece whole{.length = length, .curvature = curvature};
+  return solve(std::span(&whole, 1), length);
+}
+
+RodSolution ElasticRod::solve(std::span<const CurvaturePiece> actuation, double length) noexcept {
+  bool valid =
+      std::isfinite(length) && length > 0.0 && length <= options_.max_length && !actuation.empty();
+  for (const CurvaturePiece& piece : actuation)
+    valid = valid && std::isfinite(piece.curvature) && piece.length > 0.0;
+  if (!valid) return {};
+
+  const int known = count_;
+  divide(length);
+  for (int j = 0; j < count_; ++j) {
+    const auto i = static_cast<std::size_t>(j);
+    actuation_[i] = total_curvature(actuation, start_[i], start_[i] + h_[i]) / h_[i];
+    if (j >= known) kappa_[i] = actuation_[i];
+  }
+  const auto used = static_cast<std::ptrdiff_t>(count_) * scene_.size();
+  std::fill(multiplier_.begin() + used, multiplier_.end(), 0.0);
+  return minimise();
+}
+
+/// Elements of equal length from the base on, the last one between half and one and a half
+/// of it: what lies near the base does not change with the length.
+void ElasticRod::divide(double length) noexcept {
+  const double h = options_.element_length;
+  length_ = length;
+  count_ = std::max(1, static_cast<int>(std::lround(length / h)));
+  for (int j = 0; j < count_; ++j) {
+    const auto i = static_cast<std::size_t>(j);
+    start_[i] = j * h;
+    h_[i] = j + 1 < count_ ? h : length - start_[i];
+  }
+}
+
+PlanarArc ElasticRod::element_arc(int element) const noexcept {
+  const auto i = static_cast<std::size_t>(element);
+  return {.start = node_[i], .curvature = trial_[i], .length = h_[i]};
+}
+
+void ElasticRod::place(std::span<const double> curvatures, double turn) noexcept {
+  trial_turn_ = turn;
+  node_[0].heading = base_.heading + turn;
+  if (curvatures.data() != trial_.data()) std::copy_n(curvatures.begin(), count_, trial_.begin());
+  for (int j = 0; j < count_; ++j) node_[static_cast<std::size_t>(j) + 1] = element_arc(j).end();
+}
+
+/// The point of the element nearest to the obstacle. Where the distance falls at the start and
+/// rises at the end it is stationary between them (Illinois rule on its slope), else it is an end.
+ElasticRod::Nearest ElasticRod::nearest_on_element(int element, int obstacle) const noexcept {
+  const PlanarArc arc = element_arc(element);
+  const auto look = [&](double s, double& slope) {
+    const PlanarPose at = arc.pose_at(s);
+    Vector2d direction;
+    const double distance = obstacle_distance(obstacle, at.position, &direction);
+    slope = direction.dot(at.tangent());
+    return distance - options_.body_radius;
+  };
+  double a = 0.0, b = arc.length, slope_a = 0.0, slope_b = 0.0;
+  const double gap_a = look(a, slope_a), gap_b = look(b, slope_b);
+  if (slope_a >= 0.0 || slope_b <= 0.0)
+    return gap_a <= gap_b ? Nearest{a, gap_a, false} : Nearest{b, gap_b, false};
+  double s = 0.0, gap = 0.0;
+  int kept = 0;
+  for (int i = 0; i < 60; ++i) {
+    s = (a * slope_b - b * slope_a) / (slope_b - slope_a);
+    double slope = 0.0;
+    gap = look(s, slope);
+    if (std::abs(slope) < 1e-13 || b - a < 1e-13) break;
+    if (slope < 0.0) {
+      a = s;
+      slope_a = slope;
+      if (kept < 0) slope_b *= 0.5;
+      kept = -1;
+    } else {
+      b = s;
+      slope_b = slope;
+      if (kept > 0) slope_a *= 0.5;
+      kept = 1;
+    }
+  }
+  return {s, gap, true};
+}
+
+/// Collects the constraints with a force: multiplier - penalty gap > 0. Along the body the distance
+/// changes by no more than the arc length, so elements that cannot be near are passed over.
+void ElasticRod::find_loads() noexcept {
+  loads_.clear();
+  const double pitch = 1.5 * options_.element_length;
+  const auto obstacles = static_cast<std::size_t>(scene_.size());
+  for (int o = 0; o < scene_.size(); ++o) {
+    int j = 0;
+    while (j < count_) {
+      const auto i = static_cast<std::size_t>(j);
+      const double free =
+          obstacle_distance(o, node_[i].position) - options_.body_radius - kSearchMargin;
+      if (free > pitch) {
+        j += static_cast<int>(std::min(free / pitch, static_cast<double>(count_)));
+        continue;
+      }
+      const Nearest nearest = nearest_on_element(j, o);
+      const double force =
+          multiplier_[i * obstacles + static_cast<std::size_t>(o)] - kPenalty * nearest.gap;
+      if (force > 0.0 && loads_.size() < loads_.capacity()) {
+        Load load{.element = j,
+                  .obstacle = o,
+                  .s = nearest.s,
+                  .gap = nearest.gap,
+                  .force = force,
+                  .interior = nearest.interior,
+                  .normal = Vector2d::Zero(),
+                  .at = element_arc(j).pose_at(nearest.s)};
+        obstacle_distance(o, load.at.position, &load.normal);
+        loads_.push_back(load);
+      }
+      ++j;
+    }
+  }
+  coupled_ = 0;
+  for (const Load& load : loads_) coupled_ = std::max(coupled_, load.element + 1);
+}
+
+/// Augmented Lagrangian at these curvatures, less a constant; leaves nodes and loads.
+double ElasticRod::evaluate(std::span<const double> curvatures, double turn) noexcept {
+  place(curvatures, turn);
+  find_loads();
+  double sum = guide_.at(turn).energy;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count_); ++i)
+    sum += 0.5 * h_[i] * (trial_[i] - actuation_[i]) * (trial_[i] - actuation_[i]);
+  for (const Load& load : loads_) sum += 0.5 * load.force * load.force / kPenalty;
+  return sum;
+}
+
+/// From the mean position of what an element moves to the loaded point, times its length: rotated
+/// by a quarter it is the motion of the point per curvature of the element.
+Vector2d ElasticRod::lever(int element, const Load& load) const noexcept {
+  const auto i = static_cast<std::size_t>(element);
+  if (element == load.element)
+    return load.s * (load.at.position - arc_centroid(element_arc(element), load.s));
+  return h_[i] * (load.at.position - centroid_[i]);
+}
+
+void ElasticRod::compute_gradient() noexcept {
+  for (int j = 0; j < count_; ++j) {
+    const auto i = static_cast<std::size_t>(j);
+    centroid_[i] = arc_centroid(element_arc(j), h_[i]);
+    gradient_[j] = h_[i] * (trial_[i] - actuation_[i]);
+    moved_by_[i].setZero();
+  }
+  // Every load bends its own element; those before it feel force and moment from beyond.
+  for (const Load& load : loads_) {
+    const auto e = static_cast<std::size_t>(load.element);
+    const Vector2d force = load.force * load.normal;
+    gradient_[load.element] -= force.dot(rotated(lever(load.element, load)));
+    moved_by_[e] += Vector3d(force.x(), force.y(), force.dot(rotated(load.at.position)));
+  }
+  Vector3d beyond = Vector3d::Zero();
+  for (int j = coupled_ - 1; j >= 0; --j) {
+    const auto i = static_cast<std::size_t>(j);
+    gradient_[j] -= h_[i] * (beyond.z() - beyond.head<2>().dot(rotated(centroid_[i])));
+    beyond += moved_by_[i];
+  }
+  turn_gradient_ = guide_.at(trial_turn_).moment;
+  if (guide_.play > 0.0)
+    turn_gradient_ -= beyond.z() - beyond.head<2>().dot(rotated(base_.position));
+}
+
+double ElasticRod::residual() const noexcept {
+  double worst = std::abs(turn_gradient_);
+  for (int j = 0; j < count_; ++j)
+    worst = std::max(worst, std::abs(gradient_[j]) / h_[static_cast<std::size_t>(j)]);
+  return worst;
+}
+
+/// Second derivatives of the augmented Lagrangian, element by element, with respect to displacement
+/// and turn of its start and its own curvature. docs/derivations-rod.md, "Newton's method".
+void ElasticRod::compute_hessian() noexcept {
+  // Of the body's own length `reach` under `force` at its end or beyond: the force does work on
+  // int (turn)^2 t ds.
+  const auto add_geometric = [&](Matrix4d& own, int element, double reach, const Vector2d& force,
+                                 const Vector2d& at) {
+    const PlanarArc arc = element_arc(element);
+    const double along = force.dot(at - arc.start.position);
+    const double mixed = reach * force.dot(at - arc_centroid(arc, reach));
+    const double bent =
+        reach * reach * reach / 3.0 * force.dot(arc.pose_at(0.75 * reach).tangent());
+    own(2, 2) += along;
+    own(2, 3) += mixed;
+    own(3, 2) += mixed;
+    own(3, 3) += bent;
+  };
+  for (int j = 0; j < coupled_; ++j) {
+    const auto i = static_cast<std::size_t>(j);
+    own_[i].setZero();
+    own_[i](3, 3) = h_[i];
+    moved_by_[i].setZero();
+    Sweep& sweep = sweep_[i];
+    const Vector2d turn = rotated(node_[i + 1].position - node_[i].position);
+    const Vector2d bend = h_[i] * rotated(node_[i + 1].position - centroid_[i]);
+    sweep.turn << turn, 0.0;
+    sweep.bend << bend, h_[i];
+  }
+  for (const Load& load : loads_) {
+    const auto e = static_cast<std::size_t>(load.element);
+    Matrix4d& own = own_[e];
+    const Vector2d along = rotated(load.normal);
+    const Vector2d tangent = load.at.tangent();
+
+    // Curvature of the distance along the obstacle: of a convex one between 0 and 1/distance.
+    Vector2d ahead, behind;
+    const double distance =
+        obstacle_distance(load.obstacle, load.at.position + kCurvatureStep * along, &ahead);
+    obstacle_distance(load.obstacle, load.at.position - kCurvatureStep * along, &behind);
+    const double curvature = std::clamp(along.dot(ahead - behind) / (2.0 * kCurvatureStep), 0.0,
+                                        1.0 / std::max(distance, kSharpestCorner));
+    const double side = load.normal.dot(load.at.lateral());
+    const double stationarity = curvature * std::pow(along.dot(tangent), 2) + side * trial_[e];
+
+    // Rates of the loaded point, across and along the obstacle, and of its heading.
+    const Vector2d turn = rotated(load.at.position - node_[e].position);
+    const Vector2d bend = rotated(lever(load.element, load));
+    Vector4d across, sideways, slope;
+    across << load.normal, load.normal.dot(turn), load.normal.dot(bend);
+    sideways << along, along.dot(turn), along.dot(bend);
+    own += kPenalty * across * across.transpose();
+    own -= (load.force * curvature) * sideways * sideways.transpose();
+    if (load.interior && stationarity > 0.0) {
+      slope = curvature * along.dot(tangent) * sideways;  // of the gap along the body
+      slope[2] += side;
+      slope[3] += side * load.s;
+      own += (load.force / stationarity) * slope * slope.transpose();
+    }
+    const Vector2d force = load.force * load.normal;
+    add_geometric(own, load.element, load.s, force, load.at.position);
+    moved_by_[e] += Vector3d(force.x(), force.y(), 0.0);
+  }
+  Vector2d beyond = Vector2d::Zero();
+  for (int j = coupled_ - 1; j >= 0; --j) {
+    const auto i = static_cast<std::size_t>(j);
+    add_geometric(own_[i], j, h_[i], beyond, node_[i + 1].position);
+    beyond += moved_by_[i].head<2>();
+  }
+}
+
+/// Factor of the Hessian with (1 + damping) times the element lengths in it, eliminated from the
+/// last load to the base; false when it is not positive definite.
+bool ElasticRod::factorise(double damping) noexcept {
+  Matrix3d rest = Matrix3d::Zero();  // what lies beyond, minimised over its curvatures
+  for (int j = coupled_ - 1; j >= 0; --j) {
+    const auto i = static_cast<std::size_t>(j);
+    Sweep& sweep = sweep_[i];
+    const Vector3d on_turn = rest * sweep.turn, on_bend = rest * sweep.bend;
+    Matrix4d form = own_[i];
+    form.topLeftCorner<3, 3>() += rest;
+    form.block<3, 1>(0, 2) += on_turn;
+    form.block<1, 3>(2, 0) += on_turn.transpose();
+    form(2, 2) += sweep.turn.dot(on_turn);
+    form.block<3, 1>(0, 3) += on_bend;
+    form(2, 3) += sweep.turn.dot(on_bend);
+    form(3, 3) += sweep.bend.dot(on_bend);
+    const double pivot = form(3, 3) + damping * h_[i];
+    if (!(pivot > 1e-12 * h_[i])) return false;
+    sweep.pivot = pivot;
+    sweep.gain = form.block<3, 1>(0, 3);
+    rest = form.topLeftCorner<3, 3>() - sweep.gain * (sweep.gain.transpose() / pivot);
+  }
+  if (guide_.play == 0.0) return true;
+  turn_pivot_ = guide_.at(trial_turn_).stiffness + damping / guide_.length + rest(2, 2);
+  return turn_pivot_ > 1e-12 / guide_.length;
+}
+
+void ElasticRod::solve_factored(Eigen::Ref<Eigen::VectorXd> x, double& turn) const noexcept {
+  Vector3d rest = Vector3d::Zero();
+  for (int j = coupled_ - 1; j >= 0; --j) {
+    const Sweep& sweep = sweep_[static_cast<std::size_t>(j)];
+    x[j] += sweep.bend.dot(rest);
+    rest.z() += sweep.turn.dot(rest);
+    rest -= (x[j] / sweep.pivot) * sweep.gain;
+  }
+  turn = guide_.play > 0.0 ? (turn + rest.z()) / turn_pivot_ : 0.0;
+  Vector3d moved(0.0, 0.0, turn);
+  for (int j = 0; j < coupled_; ++j) {
+    const Sweep& sweep = sweep_[static_cast<std::size_t>(j)];
+    x[j] = (x[j] - sweep.gain.dot(moved)) / sweep.pivot;
+    moved += moved.z() * sweep.turn + x[j] * sweep.bend;
+  }
+  for (int j = coupled_; j < count_; ++j) x[j] /= h_[static_cast<std::size_t>(j)];
+}
+
+/// Takes the forces as multipliers; returns the largest gap error that this leaves [m]. Where the
+/// joint of two elements is nearest for one and the other has a nearer point beside it, both are
+/// one contact: the other takes the force.
+double ElasticRod::keep_multipliers() noexcept {
+  for (std::size_t l = 1; l < loads_.size(); ++l) {
+    Load &a = loads_[l - 1], &b = loads_[l];
+    if (a.obstacle != b.obstacle || a.element + 1 != b.element) continue;
+    const double h = h_[static_cast<std::size_t>(a.element)];
+    if (h - a.s + b.s > kSameContact * h) continue;
+    Load& joint = a.s >= h ? a : b;
+    Load& other = a.s >= h ? b : a;
+    if (joint.interior) continue;
+    other.force += std::exchange(joint.force, 0.0);
+  }
+  const auto obstacles = static_cast<std::size_t>(scene_.size());
+  const auto multiplier = [&](const Load& load) -> double& {
+    return multiplier_[static_cast<std::size_t>(load.element) * obstacles +
+                       static_cast<std::size_t>(load.obstacle)];
+  };
+  double change = 0.0;
+  for (Load& load : loads_) {
+    change = std::max(change, std::abs(load.force - multiplier(load)) / kPenalty);
+    multiplier(load) = 0.0;
+  }
+  for (double& left : multiplier_) {
+    change = std::max(change, left / kPenalty);
+    left = 0.0;
+  }
+  for (const Load& load : loads_) multiplier(load) = load.force;
+  return change;
+}
+
+bool ElasticRod::is_finite(double value) const noexcept {
+  return std::isfinite(value) && node_[static_cast<std::size_t>(count_)].position.allFinite();
+}
+
+double ElasticRod::largest_move() const noexcept {
+  double squared = 0.0;
+  for (std::size_t j = 1; j <= static_cast<std::size_t>(count_); ++j)
+    squared = std::max(squared, (node_[j].position - before_[j].position).squaredNorm());
+  return std::sqrt(squared);
+}
+
+RodSolution ElasticRod::minimise() noexcept {
+  RodSolution solution;
+  solution.status = RodStatus::NoConvergence;
+  const double step_limit = std::max(options_.body_radius, kLeastStepLimit);
+  double tolerance = 1e-2, damping = 0.0;
+  solution.evaluations = 1;
+  double value = evaluate(kappa_, turn_), last_change = std::numeric_limits<double>::infinity();
+  int renewals = 0;
+  while (is_finite(value)) {
+    compute_gradient();
+    if (residual() <= tolerance) {
+      const bool last = tolerance <= options_.curvature_tolerance;
+      const double change = keep_multipliers();
+      if (last && change <= options_.gap_tolerance) {
+        solution.status = RodStatus::Equilibrium;
+        break;
+      }
+      if (++renewals > options_.max_iterations) break;
+      if (change > kOverlap && change > 0.5 * last_change) {
+        // The forces grow and nothing yields: the body stands on end. Let it give way.
+        std::fill(multiplier_.begin(), multiplier_.end(), 0.0);
+        for (int j = 0; j < count_; ++j) kappa_[static_cast<std::size_t>(j)] += kNudge;
+      }
+      last_change = change;
+      tolerance = std::max(options_.curvature_tolerance, 1e-3 * tolerance);
+      ++solution.evaluations;
+      value = evaluate(kappa_, turn_);
+      continue;
+    }
+    if (solution.iterations == options_.max_iterations ||
+        solution.evaluations >= options_.max_evaluations)
+      break;
+    ++solution.iterations;
+
+    compute_hessian();
+    while (!factorise(damping) && damping < kMostDamping) damping = std::max(10.0 * damping, 1e-3);
+    if (damping >= kMostDamping) break;
+    step_.head(count_) = -gradient_.head(count_);
+    turn_step_ = -turn_gradient_;
+    solve_factored(step_, turn_step_);
+    const double slope =
+        gradient_.head(count_).dot(step_.head(count_)) + turn_gradient_ * turn_step_;
+
+    std::copy_n(node_.begin(), count_ + 1, before_.begin());
+    const double rounding = 1e-13 * (1.0 + std::abs(value));
+    double scale = 1.0;
+    bool accepted = false;
+    // One evaluation is kept back for the way back.
+    for (int i = 0;
+         i < kMostHalvings && !accepted && solution.evaluations + 1 < options_.max_evaluations;
+         ++i) {
+      for (int j = 0; j < count_; ++j) {
+        const auto k = static_cast<std::size_t>(j);
+        trial_[k] = kappa_[k] + scale * step_[j];
+      }
+      ++solution.evaluations;
+      const double trial_value = evaluate(trial_, turn_ + scale * turn_step_);
+      const double move = largest_move();
+      accepted = move <= step_limit && trial_value <= value + 1e-4 * scale * slope + rounding;
+      if (accepted)
+        value = trial_value;
+      else
+        scale *= move > step_limit ? std::max(0.1, 0.9 * step_limit / move) : 0.5;
+    }
+    if (!accepted) {
+      ++solution.evaluations;
+      value = evaluate(kappa_, turn_);
+      if (damping > 1e6) break;
+      damping = std::max(10.0 * damping, 1e-3);
+      continue;
+    }
+    std::copy_n(trial_.begin(), count_, kappa_.begin());
+    turn_ = trial_turn_;
+    damping = damping > 1e-3 ? 0.1 * damping : 0.0;
+  }
+
+  compute_hessian();
+  stable_ = is_finite(value) && factorise(0.0);
+  if (!stable_ && solution.status == RodStatus::Equilibrium) solution.status = RodStatus::Unstable;
+  if (!stable_)
+    for (double shift = 1e-6; !factorise(shift) && shift < kMostDamping;) shift *= 10.0;
+
+  collect_contacts();
+  solution.exit = node_[0];
+  solution.tip = node_[static_cast<std::size_t>(count_)];
+  solution.contacts = contacts_;
+  solution.energy = options_.bending_stiffness * guide_.at(turn_).energy;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count_); ++i)
+    solution.energy +=
+        0.5 * options_.bending_stiffness * h_[i] * std::pow(kappa_[i] - actuation_[i], 2);
+  for (const Load& load : loads_) {
+    solution.penetration = std::max(solution.penetration, -load.gap);
+    const Vector2d force = options_.bending_stiffness * load.force * load.normal;
+    const Vector2d arm = load.at.position - base_.position;
+    solution.base_force -= force;
+    solution.base_moment -= force.dot(rotated(arm));
+  }
+  return solution;
+}
+
+/// Of the Hessian scaled to 1 for a free rod, by inverse iteration.
+double ElasticRod::stability() noexcept {
+  if (!stable_) return 0.0;
+  if (coupled_ == 0) return 1.0;
+  double value = 1.0;
+  auto x = scratch_.head(count_);
+  x.setOnes();
+  for (int i = 0; i < 12; ++i) {
+    x.normalize();
+    rate_.head(count_) = x;
+    for (int j = 0; j < count_; ++j) x[j] *= std::sqrt(h_[static_cast<std::size_t>(j)]);
+    double turn = 0.0;
+    solve_factored(scratch_, turn);
+    for (int j = 0; j < count_; ++j) x[j] *= std::sqrt(h_[static_cast<std::size_t>(j)]);
+    value = 1.0 / x.dot(rate_.head(count_));
+  }
+  return value;
+}
+
+/// Loads of one obstacle on neighbouring elements, less than half an element apart, are one
+/// contact.
+void ElasticRod::collect_contacts() noexcept {
+  contacts_.clear();
+  contact_of_load_.clear();
+  const double h = options_.element_length;
+  for (const Load& load : loads_) {
+    contact_of_load_.push_back(-1);
+    if (load.force < kLeastForce) continue;
+    const double force = options_.bending_stiffness * load.force;
+    const double s = start_[static_cast<std::size_t>(load.element)] + load.s;
+    if (!contacts_.empty() && contacts_.back().obstacle == load.obstacle &&
+        s - contacts_.back().arc_length < 0.5 * h) {
+      RodContact& same = contacts_.back();
+      const double share = force / (same.force + force);
+      same.arc_length += share * (s - same.arc_length);
+      same.position += share * (load.at.position - same.position);
+      same.direction = (same.force * same.direction + force * load.normal).normalized();
+      same.force += force;
+    } else {
+      contacts_.push_back({.obstacle = load.obstacle,
+                           .arc_length = s,
+                           .force = force,
+                           .position = load.at.position,
+                           .direction = load.normal,
+                           .side = load.normal.dot(load.at.lateral()) < 0.0 ? BodySide::Positive
+                                                                            : BodySide::Negative});
+    }
+    contact_of_load_.back() = static_cast<int>(contacts_.size()) - 1;
+  }
+}
+
+void ElasticRod::differentiate(double from, double to) noexcept {
+  for (int j = 0; j < count_; ++j) {
+    const auto i = static_cast<std::size_t>(j);
+    rate_[j] = std::max(0.0, std::min(to, start_[i] + h_[i]) - std::max(from, start_[i]));
+  }
+  turn_rate_ = 0.0;
+  solve_factored(rate_, turn_rate_);
+}
+
+Vector2d ElasticRod::position_rate(double arc_length) const noexcept {
+  Vector2d sum = Vector2d::Zero();
+  const Vector2d point = pose_at(arc_length).position;
+  sum += turn_rate_ * rotated(point - base_.position);
+  for (int j = 0; j < count_; ++j) {
+    const auto i = static_cast<std::size_t>(j);
+    const double reach = std::min(h_[i], arc_length - start_[i]);
+    if (reach <= 0.0) break;
+    const PlanarArc arc{.start = node_[i], .curvature = kappa_[i], .length = h_[i]};
+    sum += rate_[j] * reach * rotated(point - arc_centroid(arc, reach));
+  }
+  return sum;
+}
+
+double ElasticRod::force_rate(int index) const noexcept {
+  double sum = 0.0;
+  for (std::size_t l = 0; l < loads_.size(); ++l)
+    if (contact_of_load_[l] == index)
+      sum -= kPenalty * loads_[l].normal.dot(position_rate(
+                            start_[static_cast<std::size_t>(loads_[l].element)] + loads_[l].s));
+  return options_.bending_stiffness * sum;
+}
+
+PlanarPose ElasticRod::pose_at(double arc_length) const noexcept {
+  if (count_ == 0) return base_;
+  const double s = std::clamp(arc_length, 0.0, length_);
+  const int j = std::clamp(static_cast<int>(s / options_.element_length), 0, count_ - 1);
+  const auto i = static_cast<std::size_t>(j);
+  const PlanarArc arc{.start = node_[i], .curvature = kappa_[i], .length = h_[i]};
+  return arc.pose_at(s - start_[i]);
+}
+
+double ElasticRod::curvature_at(double arc_length) const noexcept {
+  const int j = static_cast<int>(arc_length / options_.element_length);
+  return kappa_[static_cast<std::size_t>(std::clamp(j, 0, std::max(0, count_ - 1)))];
+}
+
+double ElasticRod::feed_force_bound(double coefficient) const noexcept {
+  double sum = 0.0;
+  for (const RodContact& contact : contacts_) sum += contact.force;
+  return coefficient * sum;
+}
+
+double ElasticRod::potential(std::span<const double> curvatures,
+                             std::span<double> gradient) noexcept {
+  const double value = evaluate(curvatures, turn_);
+  compute_gradient();
+  for (std::size_t i = 0; i < gradient.size(); ++i)
+    gradient[i] = gradient_[static_cast<Eigen::Index>(i)];
+  return value;
+}
+
+std::span<const double> ElasticRod::curvatures() const noexcept {
+  return std::span(kappa_).first(static_cast<std::size_t>(count_));
+}
+
+}  // namespace tendril

@@ -1,0 +1,31 @@
+#pragma once
+
+namespace tendril {
+
+/// How an elastic body turns in the play of the straight guide that it leaves. Inside, the body is
+/// passive and is held in the middle `length` behind the exit, along the guide. Everything is over
+/// its bending stiffness EI.
+///
+/// A moment M at the exit first bends the body in the guide, then presses it to one wall at the
+/// exit, then also to the other wall a distance b behind it:
+///
+///     psi = M l                      up to psi = 2 c/l
+///     psi = M l/4 + 3 c/(2 l)        up to the second contact
+///     psi = 6 c/b - 3 c b/(l - b)^2,   M = 12 c/b^2 - 12 c/(l - b)^2
+///
+/// so that psi = sqrt(3 c M) in a long guide, whatever the shear force. The sideways motion of the
+/// exit, at most c, is left out. docs/derivations-rod.md, "Guide". Extension, not in the sources.
+struct GuideClearance {
+  double play = 0.0;     ///< c, on each side [m], >= 0; 0: no turn, whatever the moment
+  double length = 0.15;  ///< l [m], > 0
+
+  struct Response {
+    double energy = 0.0;     ///< U [1/m]
+    double moment = 0.0;     ///< dU/dpsi [1/m]
+    double stiffness = 0.0;  ///< d2U/dpsi2 [1/(m rad)], > 0 with play
+  };
+  /// At a turn psi [rad]; zero without play.
+  [[nodiscard]] Response at(double turn) const noexcept;
+};
+
+}  // namespace tendril

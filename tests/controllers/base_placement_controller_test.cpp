@@ -1,0 +1,226 @@
+#include "controllers/base_placement_controller.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/model_error.hpp"
+#include "tests/support/allocation_counter.hpp"
+
+using namespace tendril;
+using namespace tendril::test;
+
+namespace {
+
+constexpr double kStep = 0.002;      // [s]
+constexpr double kRounding = 1e-12;  // of speeds and accelerations
+constexpr double kLength = 0.2, kWidth = 0.6;
+
+/// Three sections of 0.2 m that point forwards, 0.4 m over the floor.
+MobileContinuum robot() {
+  const SectionParameters section{.length = 0.2, .bend_angle_limit = 1.7};
+  MobileContinuum robot{.arm = ContinuumRobot({section, section, section})};
+  robot.X_PB.translation() = Eigen::Vector3d(0.1, 0.0, 0.4);
+  robot.X_PB.linear() << 0, 0, 1, 0, 1, 0, -1, 0, 0;
+  return robot;
+}
+
+/// The controller, a platform whose servos are perfect, and an arm that always reaches if it can.
+class Drive {
+ public:
+  using Values = std::vector<std::pair<std::string, std::string>>;
+  explicit Drive(Values settings = {})
+      : robot_(robot()),
+        settings_(std::move(settings)),
+        controller_({.robot = robot_,
+                     .limits = limits_,
+                     .platform_length = kLength,
+                     .platform_width = kWidth,
+                     .settings = settings_,
+                     .timestep = kStep}),
+        arm_(robot_),
+        memory_(static_cast<std::size_t>(controller_.memory_size())) {
+    controller_.reset(memory_);
+    measurement_.timestep = kStep;
+    measurement_.has_target = true;
+  }
+
+  void place_target(double x, double y, double z) {
+    measurement_.X_WG.translation() = Eigen::Vector3d(x, y, z);
+  }
+
+  /// One step; checks that the command keeps the limits and is its own rate's integral.
+  MobileReport step() {
+    const PlatformRule stay{.frozen = true};
+    const TipTarget target{.X_BG = measurement_.X_WG};
+    if (count_++ % 10 == 0 && is_finite(target)) {  // on the way the tip does not matter
+      const MobileContinuumResult reached =
+          arm_.solve(target, measurement_.base, robot_.arm.straight(), stay);
+      if (!reached.states.empty())
+        measurement_.X_WE =
+            arm_base_pose(robot_, measurement_.base) * tip_pose(robot_.arm, reached.states);
+    }
+    std::vector<double> next = memory_;
+    MobileCommand command(0);
+    MobileReport report;
+    controller_.update(measurement_, memory_, next, command, report);
+    const PlatformPose &v = command.base_rate, &before = measurement_.base_velocity;
+    CHECK(std::hypot(v.x, v.y) <= limits_.platform_speed + kRounding);
+    CHECK(std::abs(v.heading) <= limits_.turn_speed + kRounding);
+    CHECK(std::hypot(v.x - before.x, v.y - before.y) <=
+          limits_.platform_acceleration * kStep + kRounding);
+    CHECK(std::abs(v.heading - before.heading) <= limits_.turn_acceleration * kStep + kRounding);
+    CHECK(command.base.x == Approx(measurement_.base.x + kStep * v.x).margin(kRounding));
+    CHECK(command.base.y == Approx(measurement_.base.y + kStep * v.y).margin(kRounding));
+    memory_ = next;
+    measurement_.base = command.base;
+    measurement_.base_velocity = v;
+    measurement_.time += kStep;
+    return report;
+  }
+  MobileReport run(double duration) {
+    MobileReport report;
+    for (int k = 0; k < std::lround(duration / kStep); ++k) report = step();
+    return report;
+  }
+
+  MobileMeasurement measurement_{0};
+  MobileSpeedLimits limits_{};
+  MobileContinuum robot_;
+  Settings settings_;
+  BasePlacementController controller_;
+  MobileContinuumSolver arm_;
+  std::vector<double> memory_;
+  int count_ = 0;
+};
+
+std::string refusal(const std::string& name, const std::string& value) {
+  try {
+    const Drive drive(Drive::Values{{name, value}});
+  } catch (const ModelError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("carry: the platform stays where the arm reaches from", "[control]") {
+  Drive drive;
+  drive.place_target(0.5, 0.1, 0.5);
+  const MobileReport report = drive.run(3.0);
+  CHECK(report.status == ControllerStatus::Finished);
+  CHECK(report.arrivals == 1);
+  CHECK(report.base_travel == 0.0);
+  CHECK(drive.measurement_.base.x == 0.0);
+}
+
+TEST_CASE("carry: a far target is come to, at rest there and then the error is told", "[control]") {
+  Drive drive;
+  drive.place_target(2.0, -1.0, 0.5);
+  MobileReport report = drive.run(5.0);
+  CHECK(report.status == ControllerStatus::Finished);
+  CHECK(report.arrivals == 1);
+  CHECK(report.tip_error < 1e-4);
+  CHECK(drive.measurement_.base_velocity.x == 0.0);
+  CHECK(report.base_travel > 1.0);
+  report = drive.run(2.5);
+  CHECK(report.settled_error == Approx(report.tip_error).margin(1e-12));
+  // An arm that then slips off is told as well: the error is not that of the arrivals alone.
+  drive.robot_.X_PB.translation().z() += 2.0;
+  drive.arm_ = MobileContinuumSolver(drive.robot_);
+  report = drive.run(0.1);
+  CHECK(report.settled_error > 1.0);
+}
+
+TEST_CASE("carry: the platform comes to a target that moves, and backs away from it", "[control]") {
+  Drive drive(Drive::Values{{"nearest", "0.5"}, {"reserve", "0.05"}});
+  const auto distance = [&] {
+    const Eigen::Isometry3d X_WB = arm_base_pose(drive.robot_, drive.measurement_.base);
+    return (X_WB.translation() - drive.measurement_.X_WG.translation()).norm();
+  };
+  for (double x = 0.7; x < 1.5; x += 0.2 * kStep) {
+    drive.place_target(x, 0.0, 0.4);
+    static_cast<void>(drive.step());
+  }
+  drive.run(1.0);
+  CHECK(distance() <= 0.6);
+  CHECK(distance() >= 0.5 - 1e-9);
+  const double far = drive.measurement_.base.x;
+  for (double x = 1.5; x > 1.0; x -= 0.2 * kStep) {
+    drive.place_target(x, 0.0, 0.4);
+    static_cast<void>(drive.step());
+  }
+  const MobileReport report = drive.run(1.0);
+  CHECK(drive.measurement_.base.x < far - 0.3);
+  CHECK(distance() >= 0.5 - 1e-9);
+  CHECK(report.status == ControllerStatus::Finished);
+}
+
+TEST_CASE("carry: the platform never touches what it is to keep out of", "[control]") {
+  // A wall across the way, 0.5 m off and 0.1 m thick.
+  Drive drive(Drive::Values{{"keep_out", "0.55 0 0.1 4 0"}});
+  const FloorPlan wall(kLength, kWidth, {{.x = 0.55, .y = 0.0, .length = 0.1, .width = 4.0}});
+  drive.place_target(1.8, 0.0, 0.4);
+  MobileReport report;
+  for (int k = 0; k < 3000; ++k) {
+    report = drive.step();
+    REQUIRE(wall.allows(drive.measurement_.base));
+  }
+  CHECK(report.status == ControllerStatus::NotReached);
+  CHECK(report.reason == MobileStatus::BaseBlocked);
+  CHECK(report.arrivals == 0);
+  CHECK(drive.measurement_.base_velocity.x == 0.0);
+  // What can be reached over the wall is.
+  drive.place_target(0.8, 0.0, 0.5);
+  report = drive.run(4.0);
+  CAPTURE(report.tip_error, report.reason, drive.measurement_.base.x);
+  CHECK(report.status == ControllerStatus::Finished);
+}
+
+TEST_CASE("carry: a target that is no number makes the platform brake", "[control]") {
+  Drive drive;
+  drive.place_target(3.0, 0.0, 0.4);
+  drive.run(1.0);
+  CHECK(drive.measurement_.base_velocity.x > 0.5);
+  drive.place_target(std::numeric_limits<double>::quiet_NaN(), 0.0, 0.4);
+  const MobileReport report = drive.run(2.0);
+  CHECK(report.status == ControllerStatus::InvalidTarget);
+  CHECK(std::hypot(drive.measurement_.base_velocity.x, drive.measurement_.base_velocity.y) < 1e-9);
+  // The same target again is gone to again.
+  drive.place_target(3.0, 0.0, 0.4);
+  CHECK(drive.run(5.0).status == ControllerStatus::Finished);
+}
+
+TEST_CASE("carry: a step depends on its arguments only and allocates nothing", "[control]") {
+  Drive drive;
+  drive.place_target(1.5, 0.4, 0.5);
+  drive.run(0.2);
+  drive.place_target(1.6, 0.4, 0.5);
+  const std::vector<double> memory = drive.memory_;
+  std::vector<double> first = memory, second = memory;
+  MobileCommand command(0);
+  MobileReport report;
+  {
+    const AllocationCounter counter;
+    drive.controller_.update(drive.measurement_, memory, first, command, report);
+    CHECK(counter.count() == 0);
+  }
+  drive.controller_.update(drive.measurement_, memory, second, command, report);
+  CHECK(first == second);
+}
+
+TEST_CASE("carry: bad settings are refused", "[control]") {
+  using Catch::Contains;
+  CHECK_THAT(refusal("reserve", "1"), Contains("reserve = 1"));
+  CHECK_THAT(refusal("keep_out", "1 2 3"), Contains("keep_out: must be x, y, length"));
+  CHECK_THAT(refusal("keep_out", "0 0 -1 1 0"), !Contains("accepted"));
+  CHECK_THAT(refusal("task", "pose"), Contains("task = pose"));
+  CHECK_THAT(refusal("nearest", "nan"), Contains("nearest = nan"));
+  CHECK_THAT(refusal("tolerance", "0"), Contains("tolerance = 0"));
+}

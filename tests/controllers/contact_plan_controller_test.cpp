@@ -1,0 +1,303 @@
+#include "controllers/contact_plan_controller.hpp"
+
+#include <catch2/catch.hpp>
+#include <limits>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tendril/model_error.hpp"
+#include "tests/controllers/kinematic_arm.hpp"
+#include "tests/rod/elastic_cases.hpp"
+#include "tests/support/allocation_counter.hpp"
+
+using namespace tendril;
+using namespace tendril::test;
+using Eigen::Vector2d;
+using Texts = std::vector<std::pair<std::string, std::string>>;
+
+namespace {
+
+constexpr double kTimestep = 0.01;
+constexpr double kGuide = 1.2, kSection = 0.4, kRadius = 0.01, kPlay = 0.0005;
+constexpr int kSections = 3;
+
+ContinuumRobot rod_arm(double feed_limit = 1.2) {
+  const SectionParameters section{.length = kSection, .bend_angle_limit = 6.28};
+  return ContinuumRobot(std::vector<SectionParameters>(kSections, section),
+                        {.feed_limit = feed_limit});
+}
+
+ContactPlan plan_of(const ElasticCase& c) {
+  return {.base = {},
+          .body_radius = kRadius,
+          .arcs = c.plan(),
+          .contacts = c.contacts,
+          .scene = c.scene};
+}
+
+ContactPlanController make(const ContinuumRobot& robot, const ContactPlan& plan, Texts texts = {}) {
+  texts.emplace_back("plan", contact_plan_text(plan));
+  const Settings settings(std::move(texts));
+  ControllerContext context{robot, settings, kTimestep, std::numeric_limits<double>::infinity()};
+  context.guide_length = kGuide;
+  context.guide_clearance = kPlay;
+  context.body_radius = kRadius;
+  context.bending_stiffness = 0.05;
+  return ContactPlanController(context);
+}
+
+PlanarScene moved(const PlanarScene& scene, const Vector2d& shift) {
+  PlanarScene result;
+  for (int i = 0; i < scene.size(); ++i) {
+    if (const auto* disc = std::get_if<Disc>(&scene.obstacle(i))) {
+      result.add(Disc{disc->centre + shift, disc->radius});
+    } else {
+      Polygon polygon = std::get<Polygon>(scene.obstacle(i));
+      for (Vector2d& corner : polygon.corners) corner += shift;
+      result.add(std::move(polygon));
+    }
+  }
+  return result;
+}
+
+/// An elastic rod that is always at rest, as what the controller measures.
+class RodAtRest {
+ public:
+  RodAtRest(const PlanarScene& scene, double play, int coordinates)
+      : rod_(scene, {}, {.body_radius = kRadius, .max_length = 1.3, .guide_clearance = play}),
+        measurement(coordinates) {
+    measurement.timestep = kTimestep;
+  }
+
+  void obey(const ArmCommand& command) {
+    measurement.time += kTimestep;
+    const double length = command.base.feed + kSections * kSection - kGuide;
+    if (length < 0.03) {
+      measurement.X_BE.translation() = Eigen::Vector3d(0.0, 0.0, kGuide + length);
+      return;
+    }
+    const RodSolution solution = rod_.solve(command.q[0] / kSection, length);
+    const Vector2d tip = solution.tip.position;
+    measurement.X_BE.translation() = Eigen::Vector3d(tip.x(), 0.0, kGuide + tip.y());
+    measurement.contacts.clear();
+    for (const RodContact& contact : solution.contacts) {
+      const Vector2d point = contact.position - kRadius * contact.direction;
+      MeasuredContact measured;
+      measured.position = {point.x(), 0.0, kGuide + point.y()};
+      measured.normal = {contact.direction.x(), 0.0, contact.direction.y()};
+      measured.arc_length = contact.arc_length;
+      measurement.contacts.push_back(measured);
+    }
+  }
+
+ private:
+  ElasticRod rod_;
+
+ public:
+  ArmMeasurement measurement;
+};
+
+/// Feeds the arm along the whole way.
+void run_until_fed(ControllerRun& run, RodAtRest& arm) {
+  for (int step = 0; step < 4000 && run.report.progress < 1.0; ++step) {
+    run.update(arm.measurement);
+    run.advance();
+    arm.obey(run.command);
+  }
+}
+
+std::string refusal(const ContactPlan& plan, const Texts& texts, double feed_limit = 1.2) {
+  try {
+    static_cast<void>(make(rod_arm(feed_limit), plan, texts));
+  } catch (const ModelError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("wrap: finds the target though obstacles and play are not what was planned",
+          "[controllers]") {
+  constexpr double kTolerance = 1e-3;  // m
+  constexpr int kFirst = 0, kThird = 4;
+  struct Case {
+    int index;
+    Vector2d shift;
+    double play;
+    const char* clearance;
+  };
+  const auto c = GENERATE(values<Case>(
+      {{kFirst, {0.002, -0.002}, 0.0007, "0.004"}, {kThird, {-0.002, 0.002}, 0.0003, "0.008"}}));
+  const ElasticCase elastic = elastic_cases()[static_cast<std::size_t>(c.index)];
+  CAPTURE(elastic.name);
+  const ContinuumRobot robot = rod_arm();
+  ContactPlanController controller =
+      make(robot, plan_of(elastic), {{"passing_clearance", c.clearance}});
+  ControllerRun run(controller, robot);
+  RodAtRest arm(moved(elastic.scene, c.shift), c.play, robot.coordinate_count());
+
+  double feed_end = 0.0;
+  int most_expected = 0, expected_before = 0;
+  for (int step = 0; step < 4000; ++step) {
+    run.update(arm.measurement);
+    run.advance();
+    arm.obey(run.command);
+    CHECK(run.report.contacts_expected >= expected_before);  // the tip does not go back
+    expected_before = run.report.contacts_expected;
+    most_expected = std::max(most_expected, run.report.contacts_expected);
+    if (run.report.progress >= 1.0 && feed_end == 0.0) feed_end = arm.measurement.time;
+    if (feed_end > 0.0 && arm.measurement.time > feed_end + 10.0) break;
+  }
+  CHECK(feed_end > 0.0);
+  CHECK(most_expected == static_cast<int>(elastic.contacts.size()));
+  CHECK(run.report.contacts_made >= 1);
+  CHECK(run.report.tip_error <= kTolerance);
+  CHECK(run.report.status == ControllerStatus::Finished);
+}
+
+TEST_CASE("wrap: without feedback it misses by what it otherwise finds", "[controllers]") {
+  constexpr int kThird = 4;
+  const ElasticCase elastic = elastic_cases()[kThird];
+  const ContinuumRobot robot = rod_arm();
+  ContactPlanController controller = make(robot, plan_of(elastic), {{"feedback", "none"}});
+  ControllerRun run(controller, robot);
+  RodAtRest arm(moved(elastic.scene, {-0.002, 0.002}), 0.0003, robot.coordinate_count());
+  run_until_fed(run, arm);
+  CHECK(run.report.progress == 1.0);
+  CHECK(run.report.tip_error > 0.001);
+  CHECK(run.report.tip_error < 0.05);
+}
+
+TEST_CASE("wrap: the correction pauses where the tip rests, and goes on when it is moved away",
+          "[controllers]") {
+  constexpr int kThird = 4, kMore = 400;
+  const ElasticCase elastic = elastic_cases()[kThird];
+  const ContinuumRobot robot = rod_arm();
+  ContactPlanController controller = make(robot, plan_of(elastic));
+  ControllerRun run(controller, robot);
+  RodAtRest arm(elastic.scene, kPlay, robot.coordinate_count());
+  run_until_fed(run, arm);
+  const auto pushed_by = [&](double offset) {  // the tip, away from where the body has it [m]
+    for (int i = 0; i < kMore; ++i) {
+      run.update(arm.measurement);
+      run.advance();
+      arm.obey(run.command);
+      arm.measurement.X_BE.translation().x() += offset;
+    }
+  };
+  pushed_by(0.0);
+  REQUIRE(run.report.tip_error < 0.0006);
+  const double feed = run.command.base.feed, bend = run.command.q[0];
+  pushed_by(run.report.tip_error < 0.0003 ? 0.0002 : -0.0002);
+  CHECK(run.command.base.feed == Approx(feed).margin(1e-9));
+  CHECK(run.command.q[0] == Approx(bend).margin(1e-6));
+  pushed_by(0.003);
+  CHECK(std::abs(run.command.base.feed - feed) + std::abs(run.command.q[0] - bend) > 1e-3);
+  CHECK(run.report.tip_error < 0.001);
+}
+
+TEST_CASE("wrap: an update is a function of measurement and memory, and allocates nothing",
+          "[controllers]") {
+  const ElasticCase elastic = elastic_cases()[4];
+  const ContinuumRobot robot = rod_arm();
+  ContactPlanController controller = make(robot, plan_of(elastic));
+  ContactPlanController other = make(robot, plan_of(elastic));
+  ControllerRun run(controller, robot), twin(other, robot);
+  RodAtRest arm(elastic.scene, kPlay, robot.coordinate_count());
+  long allocations = 0;
+  for (int step = 0; step < 2200; ++step) {
+    const AllocationCounter counter;
+    run.update(arm.measurement);
+    allocations += counter.count();
+    if (step % 100 == 0) {  // another controller, given the memory, goes on alike
+      twin.memory = run.memory;
+      twin.update(arm.measurement);
+      CHECK(twin.next == run.next);
+      CHECK(twin.command.q == run.command.q);
+      CHECK(twin.command.base.feed == run.command.base.feed);
+    }
+    run.advance();
+    arm.obey(run.command);
+  }
+  CHECK(run.report.progress == 1.0);
+  CHECK(allocations == 0);
+}
+
+TEST_CASE("wrap: too much feed force for too long stops the feed for good", "[controllers]") {
+  const ElasticCase elastic = elastic_cases()[4];
+  const ContinuumRobot robot = rod_arm();
+  ContactPlanController controller = make(robot, plan_of(elastic), {{"jam_feed_force", "20"}});
+  ControllerRun run(controller, robot);
+  RodAtRest arm(elastic.scene, kPlay, robot.coordinate_count());
+  double feed = 0.0;
+  for (int step = 0; step < 1000; ++step) {
+    arm.measurement.feed_force = step >= 600 && step < 650 ? 25.0 : 2.0;
+    run.update(arm.measurement);
+    run.advance();
+    arm.obey(run.command);
+    if (step == 660) feed = run.command.base.feed;
+  }
+  CHECK(run.report.status == ControllerStatus::Jammed);
+  CHECK(feed > 0.1);
+  CHECK(run.command.base.feed == Approx(feed).margin(1e-3));
+}
+
+TEST_CASE("wrap: executes plans without contacts and plans as they are", "[controllers]") {
+  const ContinuumRobot robot = rod_arm();
+  ContactPlan free{.base = {}, .body_radius = kRadius, .arcs = {}, .contacts = {}, .scene = {}};
+  free.arcs.push_back({{}, 2.0, 0.5});
+  const ElasticCase elastic = elastic_cases()[3];
+  struct Case {
+    ContactPlan plan;
+    Texts texts;
+  };
+  const std::vector<Case> cases = {
+      {free, {}},
+      {free, {{"elastic", "false"}}},
+      {plan_of(elastic), {{"elastic", "false"}, {"feedback", "none"}}}};
+  for (const Case& c : cases) {
+    ContactPlanController controller = make(robot, c.plan, c.texts);
+    ControllerRun run(controller, robot);
+    RodAtRest arm(c.plan.scene, 0.0, robot.coordinate_count());
+    double curvature = 0.0, length = 0.0;
+    for (int step = 0; step < 4000; ++step) {
+      run.update(arm.measurement);
+      run.advance();
+      arm.obey(run.command);
+      if (run.report.progress >= 1.0 && length == 0.0) {
+        length = run.command.base.feed + kSections * kSection - kGuide;
+        curvature = run.command.q[0] / kSection;
+      }
+    }
+    CHECK(run.report.progress == 1.0);
+    CHECK(run.report.status != ControllerStatus::Jammed);
+    if (c.texts.empty()) {
+      CHECK(run.report.tip_error < 1e-3);
+      continue;
+    }
+    // As planned: the last arc's curvature, the length of all arcs.
+    double planned = 0.0;
+    for (const PlanarArc& arc : c.plan.arcs) planned += arc.length;
+    CHECK(length == Approx(planned).margin(1e-3));
+    CHECK(curvature == Approx(c.plan.arcs.back().curvature).margin(1e-6));
+  }
+}
+
+TEST_CASE("wrap: what is refused, and how it is said", "[controllers]") {
+  const ContactPlan plan = plan_of(elastic_cases()[4]);
+  CHECK(refusal(plan, {}) == "accepted");
+  CHECK_THAT(refusal(plan, {{"feedback", "some"}}),
+             Catch::Contains("feedback = some: must be one of"));
+  CHECK_THAT(refusal(plan, {{"elastic", "false"}, {"feedback", "model"}}),
+             Catch::Contains("feedback = model: needs elastic = true"));
+  CHECK_THAT(refusal(plan, {{"speed", "0"}}), Catch::Contains("speed = 0: must be"));
+  CHECK_THAT(refusal(plan, {}, 0.5), Catch::Contains("plan: needs a length of"));
+  ContactPlan thick = plan;
+  thick.body_radius = 0.02;
+  CHECK_THAT(refusal(thick, {}),
+             Catch::Contains("body_radius = 0.02 m: must be that of the arm, 0.01 m"));
+  CHECK_THAT(refusal(plan, {{"passing_clearance", "0.3"}}),
+             Catch::Contains("passing_clearance = 0.3 m"));
+}

@@ -1,0 +1,236 @@
+#include "apps/host/recording/replay.hpp"
+
+#include <mujoco/mujoco.h>
+#include <stdlib.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "apps/host/engine/scene.hpp"
+#include "apps/host/experiment/experiment.hpp"
+#include "apps/host/experiment/run.hpp"
+
+using namespace tendril;
+using namespace tendril::host;
+
+namespace {
+
+constexpr std::int64_t kSteps = 600;
+
+// Balls on a floor, one of them pulled by a mocap body and one pushed by an actuator with a state.
+constexpr const char* kScene = R"(<mujoco>
+  <option timestep="0.002" integrator="implicitfast" cone="elliptic"/>
+  <worldbody>
+    <geom type="plane" size="1 1 .1"/>
+    <body name="hand" mocap="true" pos="0 0 .2"/>
+    <body name="a" pos="0 0 .11"><freejoint/><geom type="sphere" size=".05" mass=".1"/></body>
+    <body name="b" pos=".03 0 .25"><freejoint/><geom type="sphere" size=".05" mass=".1"/></body>
+    <body pos=".3 0 .05"><joint name="slide" type="slide" axis="1 0 0"/>
+      <geom type="box" size=".03 .03 .03" mass=".2"/></body>
+  </worldbody>
+  <equality><weld body1="hand" body2="b"/></equality>
+  <actuator><general joint="slide" dyntype="filter" dynprm=".1" gainprm="3"/></actuator>
+  <sensor><accelerometer site="s"/><jointpos joint="slide"/></sensor>
+</mujoco>)";
+
+struct Folder {
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "replay_XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  std::filesystem::path path;
+};
+
+ModelPtr model_of(std::string xml) {
+  const std::size_t at = xml.find("<geom type=\"box\"");
+  xml.insert(at, "<site name=\"s\"/>");
+  char error[1000] = "";
+  mjSpec* spec = mj_parseXMLString(xml.c_str(), nullptr, error, sizeof(error));
+  REQUIRE_THAT(error, Catch::Equals(""));
+  ModelPtr model(mj_compile(spec, nullptr));
+  mj_deleteSpec(spec);
+  REQUIRE(model);
+  return model;
+}
+
+// What a row is made of, for a test to change before it is written.
+struct RowCopy {
+  std::int64_t step;
+  double time;
+  std::vector<double> qpos, qvel, ctrl, act, sensordata, mocap_pos, mocap_quat, integration;
+};
+
+// Records kSteps of the scene by the rules of the row; `change` sees each row before it is written.
+void record(const std::filesystem::path& file, const std::function<void(RowCopy&)>& change = {}) {
+  load_engine();
+  const ModelPtr model = model_of(kScene);
+  const mjModel& m = *model;
+  const DataPtr data = make_data(m);
+  mjData& d = *data;
+  std::vector<std::byte> mjb(static_cast<std::size_t>(mj_sizeModel(&m)));
+  mj_saveModel(&m, nullptr, mjb.data(), static_cast<mjtSize>(mjb.size()));
+  const RolloutLayout layout{.nq = static_cast<int>(m.nq),
+                             .nv = static_cast<int>(m.nv),
+                             .nu = static_cast<int>(m.nu),
+                             .na = static_cast<int>(m.na),
+                             .nsensordata = static_cast<int>(m.nsensordata),
+                             .npluginstate = 0,
+                             .nmocap = static_cast<int>(m.nmocap),
+                             .nintegration = mj_stateSize(&m, mjSTATE_INTEGRATION),
+                             .integration_interval = 100};
+  RolloutWriter writer(
+      file, layout, {{"mujoco_version", mj_versionString()}, {"tendril_version", version()}}, mjb);
+  for (std::int64_t step = 0; step <= kSteps; ++step) {
+    if (step > 0) {
+      const double t = d.time;
+      d.mocap_pos[0] = 0.1 * std::sin(5 * t);
+      d.mocap_pos[2] = 0.2 - 0.1 * t;
+      d.ctrl[0] = std::cos(7 * t);
+      mj_step(&m, &d);
+    }
+    const auto copy = [](const mjtNum* values, mjtSize count) {
+      return std::vector<double>(values, values + count);
+    };
+    RowCopy row{step,
+                d.time,
+                copy(d.qpos, m.nq),
+                copy(d.qvel, m.nv),
+                copy(d.ctrl, m.nu),
+                copy(d.act, m.na),
+                copy(d.sensordata, m.nsensordata),
+                copy(d.mocap_pos, 3 * m.nmocap),
+                copy(d.mocap_quat, 4 * m.nmocap),
+                {}};
+    if (step % 100 == 0) {
+      row.integration.resize(static_cast<std::size_t>(layout.nintegration));
+      mj_getState(&m, &d, row.integration.data(), mjSTATE_INTEGRATION);
+    }
+    if (change) change(row);
+    writer.append({.step = row.step,
+                   .time = row.time,
+                   .qpos = row.qpos,
+                   .qvel = row.qvel,
+                   .ctrl = row.ctrl,
+                   .act = row.act,
+                   .sensordata = row.sensordata,
+                   .plugin_state = {},
+                   .mocap_pos = row.mocap_pos,
+                   .mocap_quat = row.mocap_quat,
+                   .contacts = {},
+                   .integration_state = row.integration});
+  }
+  writer.close("done");
+}
+
+double next_up(double value) {
+  return std::nextafter(value, std::numeric_limits<double>::infinity());
+}
+
+}  // namespace
+
+TEST_CASE("replay: a recording with contacts, a moving hand and an actuator is identical",
+          "[rollout]") {
+  const Folder folder;
+  record(folder.path / "rollout.h5");
+  RolloutReader reader(folder.path / "rollout.h5");
+  std::int64_t reported = 0;
+  const ReplayResult result = replay(reader, [&](std::int64_t steps, double) { reported = steps; });
+  CHECK(result.identical());
+  CHECK(result.rows == kSteps + 1);
+  CHECK(result.compared_steps == kSteps);
+  CHECK(result.same_versions());
+  CHECK(reported > 0);
+}
+
+TEST_CASE("replay: one changed bit is found at its step, field and index", "[rollout]") {
+  struct Case {
+    const char* field;
+    std::int64_t step;
+    std::size_t index;
+    std::vector<double> RowCopy::*values;
+  };
+  const auto c = GENERATE(values<Case>({{"qpos", 37, 3, &RowCopy::qpos},
+                                        {"qvel", 599, 12, &RowCopy::qvel},
+                                        {"act", 1, 0, &RowCopy::act},
+                                        {"sensordata", 255, 2, &RowCopy::sensordata},
+                                        {"integration", 300, 40, &RowCopy::integration}}));
+  CAPTURE(c.field);
+  const Folder folder;
+  double original = 0.0;
+  record(folder.path / "rollout.h5", [&](RowCopy& row) {
+    if (row.step != c.step) return;
+    double& value = (row.*c.values)[c.index];
+    original = value;
+    value = next_up(value);
+  });
+  RolloutReader reader(folder.path / "rollout.h5");
+  const ReplayResult result = replay(reader);
+  REQUIRE_FALSE(result.identical());
+  CHECK(result.first_difference->field == c.field);
+  CHECK(result.first_difference->step == c.step);
+  CHECK(result.first_difference->index == static_cast<std::int64_t>(c.index));
+  CHECK(result.first_difference->replayed == original);
+  CHECK(result.first_difference->recorded == next_up(original));
+  CHECK(result.compared_steps == c.step - 1);
+}
+
+TEST_CASE("replay: another mocap pose or control than was in force shows in the step after",
+          "[rollout]") {
+  const auto values = GENERATE(&RowCopy::mocap_pos, &RowCopy::ctrl);
+  const Folder folder;
+  record(folder.path / "rollout.h5", [&](RowCopy& row) {
+    if (row.step == 120) (row.*values)[0] += 1e-3;
+  });
+  RolloutReader reader(folder.path / "rollout.h5");
+  const ReplayResult result = replay(reader);
+  REQUIRE_FALSE(result.identical());
+  CHECK(result.first_difference->step == 120);
+}
+
+TEST_CASE("replay: a recording with a gap, without rows or without a model is refused",
+          "[rollout]") {
+  const Folder folder;
+  record(folder.path / "gap.h5", [](RowCopy& row) { row.step += row.step > 50 ? 1 : 0; });
+  RolloutReader gap(folder.path / "gap.h5");
+  CHECK_THROWS_WITH(replay(gap), Catch::Contains("row 51: step 52, must be 51"));
+
+  { RolloutWriter(folder.path / "empty.h5", {}, {}, {}).close("done"); }
+  RolloutReader empty(folder.path / "empty.h5");
+  CHECK_THROWS_WITH(replay(empty), Catch::Contains("no rows"));
+
+  {
+    const std::byte junk[100] = {};
+    const double state[] = {1.0};
+    RolloutWriter writer(folder.path / "junk.h5", {.nintegration = 1}, {{"mujoco_version", "9.9"}},
+                         junk);
+    RolloutRow row;
+    row.integration_state = state;
+    writer.append(row);
+    writer.close("done");
+  }
+  RolloutReader junk(folder.path / "junk.h5");
+  CHECK_THROWS_WITH(replay(junk), Catch::Contains("model_mjb") && Catch::Contains("9.9"));
+}
+
+TEST_CASE("replay: runs of the shipped scenes with their controllers are identical", "[rollout]") {
+  const auto scene = GENERATE("scenes/reach/reach.xml", "scenes/tube_insertion/tube_insertion.xml");
+  CAPTURE(scene);
+  const Folder folder;
+  RunOptions options;
+  options.changes.duration = 2.0;
+  options.recording = folder.path / "rollout.h5";
+  const RunResult run = run_experiment(load_experiment(scene), options);
+  REQUIRE(run.outcome == Outcome::Done);
+  RolloutReader reader(options.recording);
+  CHECK(reader.layout().npluginstate > 0);
+  const ReplayResult result = replay(reader);
+  CHECK(result.identical());
+  CHECK(result.compared_steps == run.steps);
+}

@@ -1,0 +1,214 @@
+// The chain of links, driven by its native servos and settled without gravity, against the
+// constant-curvature kinematics of tendril::core.
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "tendril/kinematics/forward_kinematics.hpp"
+#include "tests/robot_file/compiled_model.hpp"
+
+using namespace tendril;
+using namespace tendril::test;
+
+namespace {
+
+constexpr double kDegree = std::numbers::pi / 180.0;
+
+// Twice to three times the servo's time constant of rest motion is left after this: 20 time
+// constants of kv/kp = 0.05 s, taken in large steps that the implicit integrator damps.
+constexpr double kSettlingTime = 1.5;  // [s]
+constexpr double kRestSpeed = 1e-5;    // [rad/s]
+
+/// Strong damping of the links' own vibrations: the tests look at the rest shape.
+const std::string kDamped = "damping_time = 0.1\n";
+
+std::string section_text(double length, int links, const std::string& more = "") {
+  return "[[section]]\nconstant_length = " + std::to_string(length) +
+         "\nbend_limit = 3.1415926\nlinks = " + std::to_string(links) + "\n" + kDamped + more;
+}
+
+/// Settles the robot on `states` in 0 g; the pose of `tip`.
+Simulation settled(const RobotDescription& robot, SectionStates states,
+                   const BaseState& base = {}) {
+  Simulation simulation(continuum_mjcf(robot));
+  simulation.set_gravity(Eigen::Vector3d::Zero());
+  simulation.model->opt.timestep = 0.01;
+  simulation.command(robot, states, base);
+  simulation.run(kSettlingTime);
+  CHECK(simulation.speed() < kRestSpeed);
+  return simulation;
+}
+
+struct Deviation {
+  double position = 0.0;   ///< part of the arm's length
+  double direction = 0.0;  ///< angle of the tip directions [rad]
+  double turn = 0.0;       ///< angle of the whole rotation between the tips, twist included [rad]
+};
+
+Deviation deviation(const RobotDescription& robot, SectionStates states) {
+  const Simulation simulation = settled(robot, states);
+  const ContinuumRobot kinematics = robot.kinematics();
+  const Eigen::Isometry3d X_BE = tip_pose(kinematics, states);
+  const Eigen::Isometry3d X_BT = simulation.site_pose(names::kTip);
+  const Eigen::Vector3d z = X_BE.linear().col(2);
+  const Eigen::Vector3d z_T = X_BT.linear().col(2);
+  double length = 0.0;
+  for (int i = 0; i < kinematics.section_count(); ++i) {
+    length += kinematics.section(i).length() + states[static_cast<std::size_t>(i)].extension;
+  }
+  Deviation result;
+  result.position = (X_BT.translation() - X_BE.translation()).norm() / length;
+  result.direction = std::atan2(z.cross(z_T).norm(), z.dot(z_T));
+  result.turn =
+      Eigen::AngleAxisd(Eigen::Matrix3d(X_BE.linear().transpose() * X_BT.linear())).angle();
+  return result;
+}
+
+// Tip distance from the arc in parts of the length, 60 to 90 deg, 10 and 20 links.
+constexpr double kFidelity10 = 1.5e-3;
+constexpr double kFidelity20 = 3.0e-4;
+
+}  // namespace
+
+TEST_CASE("arc fidelity: a settled section is the constant-curvature arc", "[mjcf]") {
+  const int links = GENERATE(10, 20);
+  const double budget = links == 10 ? kFidelity10 : kFidelity20;
+  const double theta = GENERATE(60 * kDegree, 90 * kDegree);
+  const std::string compliance = GENERATE("section", "link");
+  const double phi = GENERATE(0.0, 90 * kDegree, 200 * kDegree);
+  CAPTURE(links, theta, compliance, phi);
+  const RobotDescription robot =
+      parse_robot("compliance = \"" + compliance + "\"\n" + section_text(0.1, links), "arm.toml");
+  const std::vector<SectionState> states{{.theta = theta, .phi = phi}};
+  const Deviation d = deviation(robot, states);
+  CAPTURE(d.position, d.direction, d.turn);
+  CHECK(d.position < budget);
+  CHECK(d.direction < 2.0 * budget);
+  CHECK(d.turn < 2.0 * budget);
+}
+
+TEST_CASE("arc fidelity: twice the links, a quarter of the error", "[mjcf]") {
+  const std::vector<SectionState> states{{.theta = 1.5, .phi = 0.6}};
+  const auto error = [&](int links) {
+    return deviation(parse_robot(section_text(0.1, links), "arm.toml"), states).position;
+  };
+  const double ratio = error(8) / error(16);
+  CHECK(ratio == Approx(4.0).epsilon(0.1));
+}
+
+// Sub-sections with few links have no room for the end correction: parts of beta^2, beta being the
+// largest bend of one link.
+double compound_budget(double beta) { return beta * beta / 6.0; }
+
+TEST_CASE("arc fidelity: three sections bent in three planes", "[mjcf]") {
+  const int links = GENERATE(10, 20);
+  const std::string compliance = GENERATE("section", "link");
+  CAPTURE(links, compliance);
+  std::string text = "compliance = \"" + compliance + "\"\n";
+  for (int i = 0; i < 3; ++i) text += section_text(0.1, links);
+  const std::vector<SectionState> states{{.theta = 60 * kDegree, .phi = 0.3},
+                                         {.theta = 60 * kDegree, .phi = 2.4},
+                                         {.theta = 60 * kDegree, .phi = -1.9}};
+  const Deviation d = deviation(parse_robot(text, "arm.toml"), states);
+  CAPTURE(d.position, d.direction, d.turn);
+  const double budget = links == 10 ? kFidelity10 : kFidelity20;
+  CHECK(d.position < budget);
+  CHECK(d.direction < 5.0 * budget);
+  CHECK(d.turn < 5.0 * budget);
+}
+
+TEST_CASE("arc fidelity: sub-section weights shape the chain", "[mjcf]") {
+  const std::string compliance = GENERATE("section", "link");
+  CAPTURE(compliance);
+  const std::string weights =
+      GENERATE("length_weights = [2, 4, 1]\nangle_weights = [1, 0.001, 0.5]\n",
+               "length_weights = [1, 2, 1]\nangle_weights = [1, 0, 1]\n");
+  const RobotDescription robot = parse_robot(
+      "compliance = \"" + compliance + "\"\n" + section_text(0.1, 28, weights), "arm.toml");
+  const std::vector<SectionState> states{{.theta = 80 * kDegree, .phi = -0.7}};
+  const Deviation d = deviation(robot, states);
+  CAPTURE(d.position, d.turn);
+  const LinkLayout layout = link_layout(robot.kinematics().section(0), 28);
+  const double beta =
+      states[0].theta * *std::max_element(layout.bend_fraction.begin(), layout.bend_fraction.end());
+  CHECK(d.position < compound_budget(beta));
+  CHECK(d.turn < 2.0 * compound_budget(beta));
+  // The same bend spread evenly ends elsewhere: the weights matter in this test.
+  const ContinuumRobot even({{.length = 0.1}});
+  CHECK((tip_pose(even, states).translation() - tip_pose(robot.kinematics(), states).translation())
+            .norm() > 2e-3);
+}
+
+TEST_CASE("arc fidelity: telescopic sections reach the commanded lengths", "[mjcf]") {
+  constexpr double kLengthTolerance = 5e-5;  // [m]
+  const std::string compliance = GENERATE("section", "link");
+  CAPTURE(compliance);
+  std::string text = "compliance = \"" + compliance + "\"\n";
+  for (int i = 0; i < 3; ++i) text += section_text(0.05, 10, "variable_length = 0.1\n");
+  const RobotDescription robot = parse_robot(text, "arm.toml");
+  const std::vector<SectionState> states{{.theta = 50 * kDegree, .phi = 0.3, .extension = 0.08},
+                                         {.theta = 30 * kDegree, .phi = 2.4, .extension = 0.03},
+                                         {.theta = 60 * kDegree, .phi = -1.9, .extension = 0.09}};
+  const Simulation simulation = settled(robot, states);
+  for (int i = 1; i <= 3; ++i) {
+    CAPTURE(i);
+    const double s = states[static_cast<std::size_t>(i - 1)].extension;
+    CHECK(std::abs(simulation.sum_of_slides(i, 10) - (s - 0.05)) < kLengthTolerance);
+  }
+  const Eigen::Isometry3d X_BE = tip_pose(robot.kinematics(), states);
+  const Eigen::Vector3d p_BT = simulation.site_pose(names::kTip).translation();
+  CAPTURE((p_BT - X_BE.translation()).norm() / 0.35);
+  CHECK((p_BT - X_BE.translation()).norm() < 1.5e-3 * 0.35);
+}
+
+TEST_CASE("arc fidelity: feed and spin move the base as the kinematics do", "[mjcf]") {
+  const RobotDescription robot =
+      parse_robot(section_text(0.1, 10) + "[base]\nfeed = 0.2\nspin = true\n", "arm.toml");
+  const std::vector<SectionState> states{{.theta = 1.0, .phi = 0.4}};
+  const BaseState base{.feed = 0.12, .spin = 0.8};
+  // At its force limit the feed servo needs a timestep below mass / kv = 4 ms.
+  Simulation simulation(continuum_mjcf(robot));
+  simulation.set_gravity(Eigen::Vector3d::Zero());
+  simulation.command(robot, states, base);
+  simulation.run(2.0);
+  CHECK(simulation.speed() < 1e-3);
+  const Eigen::Isometry3d X_BE = tip_pose(robot.kinematics(), states, base);
+  CHECK((simulation.site_pose(names::kTip).translation() - X_BE.translation()).norm() < 1.5e-4);
+}
+
+TEST_CASE("servo: a step far beyond the torque limit settles", "[mjcf]") {
+  // With all damping inside the limit the default arm swings between +3 and -3 N m for ever.
+  const std::string compliance = GENERATE("section", "link");
+  const auto integrator = GENERATE(mjINT_DISCRETE, mjINT_IMPLICITFAST);
+  CAPTURE(compliance, static_cast<int>(integrator));
+  const RobotDescription robot = parse_robot(
+      "compliance = \"" + compliance + "\"\n[[section]]\nconstant_length = 0.1\nbend_limit = 3.1\n",
+      "arm.toml");
+  Simulation simulation(continuum_mjcf(robot));
+  simulation.model->opt.integrator = integrator;
+  const std::vector<SectionState> states{{.theta = 1.5, .phi = 0.5}};
+  simulation.command(robot, states);
+  simulation.run(2.0);
+  CHECK(simulation.speed() < kRestSpeed);
+}
+
+TEST_CASE("statics: a passive horizontal arm sags like the linear beam", "[mjcf]") {
+  constexpr double kGravity = 9.81, kStiffness = 0.2, kLength = 0.3, kMass = 0.21;
+  const double beam = kMass * kGravity * std::pow(kLength, 3) / (8.0 * kStiffness);
+  CHECK(beam == Approx(0.0348).margin(5e-5));
+  std::string text;
+  for (int i = 0; i < 3; ++i) text += section_text(0.1, 10, "bending_stiffness = 0.2\n");
+  Simulation simulation(continuum_mjcf(parse_robot(text, "arm.toml")));
+  simulation.set_gravity({-kGravity, 0.0, 0.0});
+  simulation.model->opt.disableflags |= mjDSBL_ACTUATION;
+  simulation.model->opt.timestep = 0.01;
+  simulation.run(4.0);
+  CHECK(simulation.speed() < 1e-3);
+  const double sag = -simulation.site_pose(names::kTip).translation().x();
+  CAPTURE(sag, beam);
+  CHECK(sag == Approx(beam).epsilon(0.02));  // the bend is large enough to shorten the lever by 1 %
+}

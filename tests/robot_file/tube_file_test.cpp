@@ -1,0 +1,151 @@
+#include "tendril/robot_file/tube_file.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numbers>
+#include <string>
+
+#include "tendril/model_error.hpp"
+#include "tendril/path/path.hpp"
+#include "tests/robot_file/compiled_model.hpp"
+
+using namespace tendril;
+using namespace tendril::test;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+using Eigen::Vector3d;
+
+namespace {
+
+const std::string kTube = R"(kind = "tube"
+centreline = [[0, 0, 0.32], [0, 0, 0.54], [0.2, 0, 0.54], [0.2, 0.2, 0.6]]
+corner_radius = 0.06
+inner_radius = 0.014
+)";
+
+double distance_to_segment(const Vector3d& p, const Vector3d& a, const Vector3d& b) {
+  const double t = std::clamp((p - a).dot(b - a) / (b - a).squaredNorm(), 0.0, 1.0);
+  return (p - a - t * (b - a)).norm();
+}
+
+std::string refusal(const std::string& toml) {
+  try {
+    static_cast<void>(parse_tube(toml, "tube.toml"));
+  } catch (const ModelError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("tube: the vertices follow the rounded centreline within the sagitta of a chord",
+          "[mjcf]") {
+  const TubeDescription tube = parse_tube(kTube, "tube.toml");
+  const double sagitta = tube.corner_radius * (1.0 - std::cos(tube.segment_angle / 2.0));
+  const std::vector<Vector3d> vertices = tube_vertices(tube);
+  const Path path = rounded_path(tube.centreline, tube.corner_radius, 1e-3);
+  double worst = 0.0;
+  for (const Vector3d& p : path.points()) {
+    double nearest = 1.0;
+    for (std::size_t k = 0; k + 1 < vertices.size(); ++k) {
+      nearest = std::min(nearest, distance_to_segment(p, vertices[k], vertices[k + 1]));
+    }
+    worst = std::max(worst, nearest);
+  }
+  CHECK(worst < sagitta + 1e-6);
+  CHECK(worst > 0.5 * sagitta);
+  CHECK(vertices.size() == 2 + 10 + 10);  // 90 deg and 86 deg: nine chords each
+}
+
+TEST_CASE("tube: nothing stands inside the free radius, and the wall is closed at the joints",
+          "[mjcf]") {
+  const TubeDescription tube = parse_tube(kTube, "tube.toml");
+  const std::vector<Vector3d> vertices = tube_vertices(tube);
+  const std::vector<TubeStave> staves = tube_staves(tube);
+  const auto ring = static_cast<std::size_t>(tube.staves);
+  REQUIRE(staves.size() == (vertices.size() - 1) * ring);
+  double nearest = 1.0;
+  for (std::size_t k = 0; k + 1 < vertices.size(); ++k) {
+    for (int i = 0; i <= 20; ++i) {
+      const Vector3d p = vertices[k] + i / 20.0 * (vertices[k + 1] - vertices[k]);
+      for (const TubeStave& stave : staves) {
+        nearest = std::min(nearest, distance_to_segment(p, stave.start, stave.end));
+      }
+    }
+  }
+  // On the inside of a bend a stave comes nearer to a vertex by the mitre, R (1 - cos(a/2)).
+  const double ring_radius = tube.inner_radius + tube.wall_thickness;
+  CHECK(nearest - tube.wall_thickness <= tube.inner_radius + 1e-9);
+  CHECK(nearest - tube.wall_thickness >
+        tube.inner_radius - ring_radius * (1.0 - std::cos(tube.segment_angle / 2.0)) - 1e-9);
+  for (std::size_t k = ring; k < staves.size(); ++k) {
+    CHECK((staves[k].start - staves[k - ring].end).norm() < 1e-9);
+  }
+}
+
+TEST_CASE("tube: the document compiles with the filter, friction and sites it promises", "[mjcf]") {
+  const TubeDescription tube = parse_tube(kTube, "tube.toml");
+  const std::string xml = tube_mjcf(tube);
+  CHECK(xml == tube_mjcf(tube));
+  const Simulation simulation(xml);
+  CHECK(simulation.model->ngeom == static_cast<int>(tube_staves(tube).size()));
+  for (int g = 0; g < simulation.model->ngeom; ++g) {
+    CHECK(simulation.model->geom_contype[g] == 2);
+    CHECK(simulation.model->geom_conaffinity[g] == 1);
+    CHECK(simulation.model->geom_priority[g] == 1);
+    CHECK(simulation.model->geom_friction[3 * g] == Approx(0.3));
+    CHECK(simulation.model->geom_size[3 * g] == Approx(0.003));
+  }
+  const Eigen::Isometry3d start = simulation.site_pose("tube_start");
+  CHECK((start.translation() - tube.centreline.front()).norm() < 1e-9);
+  CHECK((start.linear().col(2) - Vector3d::UnitZ()).norm() < 1e-9);
+  CHECK((simulation.site_pose("tube_end").translation() - tube.centreline.back()).norm() < 1e-9);
+}
+
+TEST_CASE("tube: a body of less than the inner radius touches nothing, a thicker one does",
+          "[mjcf]") {
+  const std::string radius = GENERATE("0.0139", "0.0142");
+  const std::string xml = tube_mjcf(parse_tube(
+      "kind = \"tube\"\ncentreline = [[0, 0, 0], [0, 0, 0.2]]\ninner_radius = 0.014\n", "t"));
+  const std::string body = "<body pos=\"0 0 0.1\"><freejoint/><geom type=\"capsule\" size=\"" +
+                           radius + " 0.02\" contype=\"1\" conaffinity=\"2\"/></body></worldbody>";
+  std::string scene = xml;
+  scene.replace(scene.find("</worldbody>"), 12, body);
+  const Simulation simulation(scene);
+  CHECK((simulation.data->ncon > 0) == (radius == "0.0142"));
+}
+
+TEST_CASE("tube: what is refused, and how it is said", "[mjcf]") {
+  struct Case {
+    std::string name, toml, message;
+  };
+  const std::string line = "centreline = [[0, 0, 0], [0, 0, 1], [1, 0, 1]]\n";
+  const auto tube = [&line](const std::string& more) { return "kind = \"tube\"\n" + line + more; };
+  const auto c = GENERATE_COPY(values<Case>({
+      {"kind", line, "tube.toml:1: kind: must be \"tube\""},
+      {"no centreline", "kind = \"tube\"\n", "tube.toml:1: centreline: is missing"},
+      {"one point", "kind = \"tube\"\ncentreline = [[0, 0, 0]]\n", "tube.toml:2: centreline = "},
+      {"two numbers", "kind = \"tube\"\ncentreline = [[0, 0], [1, 1]]\n",
+       "tube.toml:2: centreline = "},
+      {"repeated point",
+       "kind = \"tube\"\ncentreline = [[0, 0, 0], [0, 0, 0]]\ninner_radius = 0.1\n",
+       "tube.toml:2: centreline = "},
+      {"NaN", "kind = \"tube\"\ncentreline = [[0, 0, 0], [0, nan, 1]]\n",
+       "tube.toml:2: centreline = "},
+      {"no radius", tube(""), "tube.toml:1: inner_radius: is missing"},
+      {"zero radius", tube("inner_radius = 0\n"),
+       "tube.toml:3: inner_radius = 0: must be positive"},
+      {"arc too large", tube("inner_radius = 0.1\ncorner_radius = 2\n"),
+       "tube.toml:2: centreline = "},
+      {"folded bend", tube("inner_radius = 0.1\nwall_thickness = 0.02\ncorner_radius = 0.05\n"),
+       "tube.toml:1: corner_radius = 0.05: the tube folds"},
+      {"open ring", tube("inner_radius = 0.1\nwall_thickness = 0.001\nstaves = 6\n"),
+       "tube.toml:1: staves = 6: they would stand"},
+      {"staves", tube("inner_radius = 0.1\nstaves = 5\n"),
+       "tube.toml:4: staves = 5: must be an integer"},
+      {"unknown key", tube("radius = 0.1\n"), "tube.toml:3: unknown key 'radius'"},
+  }));
+  DYNAMIC_SECTION(c.name) { CHECK_THAT(refusal(c.toml), StartsWith(c.message)); }
+}
