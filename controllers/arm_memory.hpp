@@ -2,8 +2,10 @@
 
 #include <Eigen/Core>
 #include <span>
+#include <vector>
 
 #include "tendril/kinematics/continuum_robot.hpp"
+#include "tendril/memory_layout.hpp"
 
 namespace tendril {
 
@@ -18,6 +20,13 @@ inline void store_states(std::span<const SectionState> states, std::span<double>
     memory[3 * i + 1] = states[i].phi;
     memory[3 * i + 2] = states[i].extension;
   }
+}
+
+/// A place for them that starts with the straight robot.
+inline Block add_states(MemoryLayout& layout, const ContinuumRobot& robot) {
+  std::vector<double> start(3 * robot.straight().size());
+  store_states(robot.straight(), start);
+  return layout.numbers(start);
 }
 
 /// Smooth coordinates of section states, and back (directions of straight sections are taken from
@@ -40,6 +49,21 @@ inline void from_coordinates(const ContinuumRobot& robot,
     state = state_from_bend_vector(q[k], q[k + 1],
                                    robot.section(i).is_extensible() ? q[k + 2] : 0.0, state.phi);
   }
+}
+
+/// Smooth coordinates of the straight robot.
+inline Eigen::VectorXd straight_coordinates(const ContinuumRobot& robot) {
+  Eigen::VectorXd q(robot.coordinate_count());
+  to_coordinates(robot, robot.straight(), q);
+  return q;
+}
+
+/// Length of the straight arm, variable lengths as in its straight pose [m].
+inline double straight_length(const ContinuumRobot& robot) {
+  double length = 0.0;
+  for (int i = 0; i < robot.section_count(); ++i)
+    length += robot.section(i).length() + robot.straight()[static_cast<std::size_t>(i)].extension;
+  return length;
 }
 
 /// Largest change of a coordinate between two commands; `length_scale` [m] makes lengths comparable

@@ -5,30 +5,12 @@
 #include <numbers>
 #include <utility>
 
+#include "controllers/arm_memory.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
 namespace {
 
-constexpr const char* kTasks[] = {"position", "direction"};
-
-/// Places in the memory; the arm's states follow behind the last one.
-enum Slot : std::size_t {
-  kStarted = 0,
-  kPlan = 1,      // x, y, heading
-  kVelocity = 4,  // of the plan
-  kGoal = 7,      // x, y, heading
-  kTarget = 10,   // position and z axis of the target that the goal is for
-  kReason = 16,   // MobileStatus of that solution
-  kArrived = 17,  // at the target and at rest
-  kArrivalTime = 18,
-  kArrivals = 19,
-  kSettledError = 20,
-  kSettledAngle = 21,
-  kTravel = 22,
-  kStates = 23
-};
-constexpr std::size_t kNumbersOfState = 3;
 constexpr double kAtRest = 1e-9;  // [m/s], [rad/s]: of the plan, which stops exactly
 
 std::vector<FloorBox> read_boxes(const Settings& settings) {
@@ -49,8 +31,15 @@ std::vector<FloorBox> read_boxes(const Settings& settings) {
   return boxes;
 }
 
-double read_margin(const Settings& settings) {
-  return settings.number("keep_out_margin", 0.02, {.low = 0.0, .high = 10.0});
+double& own(ControllerReport& report, Own<BasePlacementController::kQuantities> quantity) noexcept {
+  return report.own[quantity.index];
+}
+
+PlatformPose to_pose(const Eigen::Vector3d& numbers) noexcept {
+  return {numbers.x(), numbers.y(), numbers.z()};
+}
+Eigen::Vector3d to_numbers(const PlatformPose& pose) noexcept {
+  return {pose.x, pose.y, pose.heading};
 }
 
 /// The robot with an arm that is shorter by a part of its length.
@@ -78,64 +67,53 @@ double braking_speed(double distance, double acceleration, double h) noexcept {
 
 std::span<const SettingInfo> BasePlacementController::settings() {
   static constexpr SettingInfo kAll[] = {
-      {"target", "", "target", "mocap body that the arm's tip shall meet"},
-      {"task", "", "position",
-       "position, or direction: position and the tip's z axis along the target's; as the arm's "
-       "own"},
-      {"reserve", "", "0.1",
-       "part of the arm's length that the choice of a place does not count on"},
-      {"nearest", "m", "0",
-       "the platform backs away from a target that is nearer than this to the arm's base"},
-      {"keep_out", "m, rad", "",
-       "boxes on the floor that the platform must not touch: x, y, length, width, heading of each"},
-      {"keep_out_margin", "m", "0.02", "kept from them"},
-      {"tolerance", "m", "0.002", "tip error within which the target counts as reached"},
-      {"angle_tolerance", "rad", "0.0175", "the same of the direction"},
-      {"settle_time", "s", "2", "after an arrival, before settled errors are recorded"},
+      setting::text("target", "target", "mocap body that the arm's tip shall meet"),
+      setting::choice(
+          "task", "position direction",
+          "position, or direction: position and the tip's z axis along the target's; as "
+          "the arm's own"),
+      setting::number("reserve", "", "0.1", {0.0, 0.9},
+                      "fraction of the arm's length that the choice of a base pose does not count "
+                      "on"),
+      setting::number("nearest", "m", "0", {0.0, 1e3},
+                      "the platform backs away from a target that is nearer than this to the arm's "
+                      "base"),
+      setting::numbers("keep_out", "m, rad",
+                       "boxes on the floor that the platform must not touch: x, y, length, width, "
+                       "heading of each"),
+      setting::number("keep_out_margin", "m", "0.02", {0.0, 10.0}, "kept from them"),
+      setting::number("tolerance", "m", "0.002", kPositive,
+                      "tip error within which the target counts as reached"),
+      setting::number("angle_tolerance", "rad", "0.0175", kPositive, "the same of the direction"),
+      setting::number("settle_time", "s", "2", kNotNegative,
+                      "after an arrival, before settled errors are recorded"),
   };
   return kAll;
 }
 
-BasePlacementController::BasePlacementController(const BasePlacementContext& context)
+BasePlacementController::BasePlacementController(const PlatformContext& context)
     : limits_(context.limits),
-      task_(context.settings.choice("task", kTasks, 0) == 0 ? TipTask::Position
-                                                            : TipTask::PositionAndDirection),
-      tolerance_(context.settings.number("tolerance", 0.002, {.low = 0.0, .open_low = true})),
-      angle_tolerance_(
-          context.settings.number("angle_tolerance", 0.0175, {.low = 0.0, .open_low = true})),
-      settle_time_(context.settings.number("settle_time", 2.0, {.low = 0.0})),
-      nearest_(context.settings.number("nearest", 0.0, {.low = 0.0, .high = 1e3})),
+      task_(context.settings.choice<TipTask>("task")),
+      tolerance_(context.settings.number("tolerance")),
+      angle_tolerance_(context.settings.number("angle_tolerance")),
+      settle_time_(context.settings.number("settle_time")),
+      nearest_(context.settings.number("nearest")),
       h_(context.timestep),
-      keep_out_(context.platform_length + 2.0 * read_margin(context.settings),
-                context.platform_width + 2.0 * read_margin(context.settings),
+      keep_out_(context.platform_length + 2.0 * context.settings.number("keep_out_margin"),
+                context.platform_width + 2.0 * context.settings.number("keep_out_margin"),
                 read_boxes(context.settings)),
-      shorter_(shortened(context.robot,
-                         context.settings.number("reserve", 0.1, {.low = 0.0, .high = 0.9}))),
+      shorter_(shortened(context.robot, context.settings.number("reserve"))),
       whole_(context.robot),
+      states_memory_(add_states(memory_, context.robot.arm)),
       states_(static_cast<std::size_t>(context.robot.arm.section_count())) {}
-
-int BasePlacementController::memory_size() const noexcept {
-  return static_cast<int>(kStates + kNumbersOfState * states_.size());
-}
-
-void BasePlacementController::reset(std::span<double> memory) const noexcept {
-  std::fill(memory.begin(), memory.end(), 0.0);
-  const auto straight = whole_.robot().arm.straight();
-  for (std::size_t i = 0; i < states_.size(); ++i)
-    memory[kStates + kNumbersOfState * i + 2] = straight[i].extension;
-}
 
 void BasePlacementController::update(const MobileMeasurement& measurement,
                                      std::span<const double> memory, std::span<double> next,
-                                     MobileCommand& command, MobileReport& report) noexcept {
-  if (memory[kStarted] == 0.0) {
-    const PlatformPose& base = measurement.base;
-    for (const Slot slot : {kPlan, kGoal}) {
-      next[slot] = base.x;
-      next[slot + 1] = base.y;
-      next[slot + 2] = base.heading;
-    }
-    next[kStarted] = 1.0;
+                                     MobileCommand& command, ControllerReport& report) noexcept {
+  if (!started_(memory)) {
+    plan_(next) = to_numbers(measurement.base);
+    goal_(next) = plan_(next);
+    started_(next) = true;
   }
   const TipTarget target{.X_BG = measurement.X_WG, .task = task_};
   const bool valid = measurement.has_target && is_finite(target);
@@ -143,46 +121,44 @@ void BasePlacementController::update(const MobileMeasurement& measurement,
   if (valid) {
     target_moved = choose(target, next, report);
   } else {
-    std::copy_n(next.begin() + kPlan, 3, next.begin() + kGoal);  // stops
-    std::fill_n(next.begin() + kTarget, 6, 0.0);                 // a place is chosen anew after it
+    goal_(next) = plan_(next);  // stops
+    target_(next).setZero();    // a base pose is chosen anew after it
     report.status = ControllerStatus::InvalidTarget;
-    report.reason = MobileStatus::InvalidTarget;
+    own(report, "reason") = static_cast<double>(MobileStatus::InvalidTarget);
   }
   move(next, report);
-  if (valid) judge(measurement, target, target_moved, next, report);
-  command.base = {next[kPlan], next[kPlan + 1], next[kPlan + 2]};
-  command.base_rate = {next[kVelocity], next[kVelocity + 1], next[kVelocity + 2]};
-  report.base_travel = next[kTravel];
-  report.arrivals = static_cast<int>(next[kArrivals]);
-  report.settled_error = next[kSettledError];
-  report.settled_angle_error = next[kSettledAngle];
+  if (valid) evaluate(measurement, target, target_moved, next, report);
+  command.base = to_pose(plan_(next));
+  command.base_rate = to_pose(velocity_(next));
+  own(report, "base_travel") = travel_(next);
+  own(report, "arrivals") = arrivals_(next);
+  own(report, "settled_error") = settled_error_(next);
+  own(report, "settled_angle") = settled_angle_(next);
 }
 
 /// A place for the platform, when the target is another than that of the present goal; returns
 /// whether it is.
 bool BasePlacementController::choose(const TipTarget& target, std::span<double> next,
-                                     MobileReport& report) noexcept {
-  const Eigen::Vector3d p = target.position(), z = target.direction();
-  const double key[] = {p.x(), p.y(), p.z(), z.x(), z.y(), z.z()};
-  const bool known = std::equal(std::begin(key), std::end(key), next.begin() + kTarget);
+                                     ControllerReport& report) noexcept {
+  Eigen::Matrix<double, 6, 1> key;
+  key << target.position(), target.direction();
+  const bool known = key == target_(next);
   if (!known) {
-    std::copy(std::begin(key), std::end(key), next.begin() + kTarget);
-    for (std::size_t i = 0; i < states_.size(); ++i) {
-      const double* s = next.data() + kStates + kNumbersOfState * i;
-      states_[i] = {.theta = s[0], .phi = s[1], .extension = s[2]};
-    }
-    next[kReason] = static_cast<double>(look_for(target, next, report));
+    target_(next) = key;
+    load_states(states_memory_(next), states_);
+    reason_(next) = look_for(target, next, report);
   }
-  report.reason = static_cast<MobileStatus>(static_cast<int>(next[kReason]));
-  if (report.reason != MobileStatus::Converged) report.status = ControllerStatus::NotReached;
+  const MobileStatus reason = reason_(next);
+  own(report, "reason") = static_cast<double>(reason);
+  if (reason != MobileStatus::Converged) report.status = ControllerStatus::NotReached;
   return !known;
 }
 
 /// The place for the shorter arm, backed away from if it is too near; taken if the whole arm meets
 /// the target from there. If it does not, the place for the whole arm.
 MobileStatus BasePlacementController::look_for(const TipTarget& target, std::span<double> next,
-                                               MobileReport& report) noexcept {
-  const PlatformPose goal{next[kGoal], next[kGoal + 1], next[kGoal + 2]};
+                                               ControllerReport& report) noexcept {
+  const PlatformPose goal = to_pose(goal_(next));
   const PlatformRule stay{.frozen = true};
   const MobileContinuumResult place = shorter_.solve(target, goal, states_, keep_out_.rule());
   report.iterations = place.iterations;
@@ -204,15 +180,8 @@ MobileStatus BasePlacementController::look_for(const TipTarget& target, std::spa
 
 void BasePlacementController::adopt(const MobileContinuumResult& result,
                                     std::span<double> next) const noexcept {
-  next[kGoal] = result.base.x;
-  next[kGoal + 1] = result.base.y;
-  next[kGoal + 2] = result.base.heading;
-  for (std::size_t i = 0; i < states_.size(); ++i) {
-    double* s = next.data() + kStates + kNumbersOfState * i;
-    s[0] = result.states[i].theta;
-    s[1] = result.states[i].phi;
-    s[2] = result.states[i].extension;
-  }
+  goal_(next) = to_numbers(result.base);
+  store_states(result.states, states_memory_(next));
 }
 
 /// The place, moved away from the target until the arm's base is `nearest` from it.
@@ -227,9 +196,12 @@ PlatformPose BasePlacementController::backed_away(const Eigen::Vector3d& target,
 }
 
 /// One step of the plan towards the goal: position and heading each brake in time for it.
-void BasePlacementController::move(std::span<double> next, MobileReport& report) const noexcept {
-  const Eigen::Vector2d p(next[kPlan], next[kPlan + 1]), v(next[kVelocity], next[kVelocity + 1]);
-  const Eigen::Vector2d way = Eigen::Vector2d(next[kGoal], next[kGoal + 1]) - p;
+void BasePlacementController::move(std::span<double> next,
+                                   ControllerReport& report) const noexcept {
+  auto plan = plan_(next), rates = velocity_(next), goal = goal_(next);
+  const Eigen::Vector2d p = plan.head<2>(), v = rates.head<2>();
+  const double heading = plan.z(), heading_rate = rates.z();
+  const Eigen::Vector2d way = goal.head<2>() - p;
   const double distance = way.norm();
   const double speed = std::min({limits_.platform_speed, distance / h_,
                                  braking_speed(distance, limits_.platform_acceleration, h_)});
@@ -240,70 +212,62 @@ void BasePlacementController::move(std::span<double> next, MobileReport& report)
   Eigen::Vector2d velocity =
       change.norm() <= step ? desired : Eigen::Vector2d(v + step * change.normalized());
 
-  const double turn = std::remainder(next[kGoal + 2] - next[kPlan + 2], 2.0 * std::numbers::pi);
+  const double turn = std::remainder(goal.z() - heading, 2.0 * std::numbers::pi);
   const double turn_speed =
       std::copysign(std::min({limits_.turn_speed, std::abs(turn) / h_,
                               braking_speed(std::abs(turn), limits_.turn_acceleration, h_)}),
                     turn);
   const double turn_step = limits_.turn_acceleration * h_;
-  double rate = next[kVelocity + 2];
+  double rate = heading_rate;
   rate += std::clamp(turn_speed - rate, -turn_step, turn_step);
 
-  // Where braking from the next place on would end must be allowed, else it brakes now.
+  // Where braking from the next pose on would end must be allowed, else it brakes now.
   const Eigen::Vector2d end =
       p + (h_ + 0.5 * velocity.norm() / limits_.platform_acceleration) * velocity;
   const double end_heading =
-      next[kPlan + 2] + (h_ + 0.5 * std::abs(rate) / limits_.turn_acceleration) * rate;
-  const PlatformPose stopped{end.x(), end.y(), end_heading};
-  const PlatformPose here{p.x(), p.y(), next[kPlan + 2]};
-  if (!keep_out_.allows(stopped) && keep_out_.allows(here)) {
+      heading + (h_ + 0.5 * std::abs(rate) / limits_.turn_acceleration) * rate;
+  if (!keep_out_.allows({end.x(), end.y(), end_heading}) &&
+      keep_out_.allows({p.x(), p.y(), heading})) {
     const double now = v.norm();
     velocity = now <= step ? Eigen::Vector2d(Eigen::Vector2d::Zero())
                            : Eigen::Vector2d((1.0 - step / now) * v);
-    const double turning = next[kVelocity + 2];
-    rate = turning - std::clamp(turning, -turn_step, turn_step);
+    rate = heading_rate - std::clamp(heading_rate, -turn_step, turn_step);
     // The goal is given up: it becomes where this braking ends.
     const Eigen::Vector2d left = 0.5 * velocity.norm() / limits_.platform_acceleration * velocity;
-    next[kGoal] = p.x() + h_ * velocity.x() + left.x();
-    next[kGoal + 1] = p.y() + h_ * velocity.y() + left.y();
-    next[kGoal + 2] =
-        next[kPlan + 2] + (h_ + 0.5 * std::abs(rate) / limits_.turn_acceleration) * rate;
-    next[kReason] = static_cast<double>(MobileStatus::BaseBlocked);
+    goal.head<2>() = p + h_ * velocity + left;
+    goal.z() = heading + (h_ + 0.5 * std::abs(rate) / limits_.turn_acceleration) * rate;
+    reason_(next) = MobileStatus::BaseBlocked;
     report.status = ControllerStatus::NotReached;
-    report.reason = MobileStatus::BaseBlocked;
+    own(report, "reason") = static_cast<double>(MobileStatus::BaseBlocked);
   }
-  next[kVelocity] = velocity.x();
-  next[kVelocity + 1] = velocity.y();
-  next[kVelocity + 2] = rate;
-  next[kPlan] += h_ * velocity.x();
-  next[kPlan + 1] += h_ * velocity.y();
-  next[kPlan + 2] += h_ * rate;
-  next[kTravel] += h_ * velocity.norm();
+  rates << velocity, rate;
+  plan.head<2>() += h_ * velocity;
+  plan.z() += h_ * rate;
+  travel_(next) += h_ * velocity.norm();
 }
 
 /// An arrival: the target rests, the platform does so at its goal, and the tip is near.
-void BasePlacementController::judge(const MobileMeasurement& measurement, const TipTarget& target,
-                                    bool target_moved, std::span<double> next,
-                                    MobileReport& report) const noexcept {
+void BasePlacementController::evaluate(const MobileMeasurement& measurement,
+                                       const TipTarget& target, bool target_moved,
+                                       std::span<double> next,
+                                       ControllerReport& report) const noexcept {
   report.tip_error = position_error(measurement.X_WE, target);
   report.angle_error = angle_error(measurement.X_WE, target);
-  const bool at_rest =
-      std::abs(next[kVelocity]) + std::abs(next[kVelocity + 1]) + std::abs(next[kVelocity + 2]) <
-      kAtRest;
+  const bool at_rest = velocity_(next).cwiseAbs().sum() < kAtRest;
   const bool near = report.tip_error <= tolerance_ && report.angle_error <= angle_tolerance_;
-  const Eigen::Vector2d left(next[kGoal] - next[kPlan], next[kGoal + 1] - next[kPlan + 1]);
+  const Eigen::Vector2d left = (goal_(next) - plan_(next)).head<2>();
   const bool there = at_rest && near && left.norm() < tolerance_;
-  if (target_moved) next[kArrived] = 0.0;
-  if (there && !target_moved && next[kArrived] == 0.0) {
-    next[kArrived] = 1.0;
-    next[kArrivalTime] = measurement.time;
-    next[kArrivals] += 1.0;
+  if (target_moved) arrived_(next) = false;
+  if (there && !target_moved && !arrived_(next)) {
+    arrived_(next) = true;
+    arrival_time_(next) = measurement.time;
+    arrivals_(next) += 1;
   }
-  if (next[kArrived] != 0.0 && measurement.time >= next[kArrivalTime] + settle_time_) {
-    next[kSettledError] = std::max(next[kSettledError], report.tip_error);
-    next[kSettledAngle] = std::max(next[kSettledAngle], report.angle_error);
+  if (arrived_(next) && measurement.time >= arrival_time_(next) + settle_time_) {
+    settled_error_(next) = std::max<double>(settled_error_(next), report.tip_error);
+    settled_angle_(next) = std::max<double>(settled_angle_(next), report.angle_error);
   }
-  if (next[kArrived] != 0.0 && report.status == ControllerStatus::Working)
+  if (arrived_(next) && report.status == ControllerStatus::Working)
     report.status = ControllerStatus::Finished;
 }
 

@@ -3,7 +3,8 @@
 #include <span>
 #include <vector>
 
-#include "controllers/controller.hpp"
+#include "controllers/arm_controller.hpp"
+#include "controllers/feed_drive.hpp"
 #include "controllers/tip_integral.hpp"
 #include "tendril/path/path.hpp"
 #include "tendril/path/shape_fit.hpp"
@@ -25,18 +26,15 @@ namespace tendril {
 /// Feeding in touch with the post does not work: sections of constant curvature miss a helix by
 /// some millimetres, the error becomes contact force and the corrections wind up. Source:
 /// docs/derivations-control.md, "Winding round a post".
-///
-/// Memory: stage, the time in it, feed, its speed, section states (theta, phi, extension), and the
-/// memories of the two tip integrals.
-class CoilController final : public Controller {
+class CoilController final : public ArmController {
  public:
+  static constexpr Quantity kQuantities[] = {quantity::kIterations, quantity::kTipError,
+                                             quantity::kProgress};
   [[nodiscard]] static std::span<const SettingInfo> settings();
 
   /// Throws ModelError naming the setting.
-  explicit CoilController(const ControllerContext& context);
+  explicit CoilController(const ArmContext& context);
 
-  [[nodiscard]] int memory_size() const noexcept override;
-  void reset(std::span<double> memory) const noexcept override;
   void update(const ArmMeasurement& measurement, std::span<const double> memory,
               std::span<double> next_memory, ArmCommand& command,
               ControllerReport& report) noexcept override;
@@ -51,17 +49,22 @@ class CoilController final : public Controller {
             std::span<double> next_memory, ArmCommand& command) noexcept;
 
   ContinuumRobot robot_;
-  double arm_length_, speed_, acceleration_, rate_limit_, start_delay_;
+  double arm_length_, start_delay_;
   double tighten_time_, press_time_;
   Eigen::Vector3d press_;
   Path loose_, tight_;
   double feed_end_, tight_feed_;
-  ShapeFit fit_;
+  FeedDrive drive_;
   TipIntegral integral_, press_integral_;
-  Eigen::VectorXd q_loose_, q_tight_;             // at the end of feeding, and drawn tight
-  Eigen::Vector3d tight_tip_;                     // planned tip of the latter
+  Eigen::VectorXd q_loose_, q_tight_;  // at the end of feeding, and drawn tight
+  Eigen::Vector3d tight_tip_;          // planned tip of the latter
+
+  Slot<Stage> stage_ = memory_.choice(Stage::Settle, Stage::Hold);
+  Slot<double> stage_time_ = memory_.number(), feed_ = memory_.number(), speed_ = memory_.number();
+  Block states_memory_, integral_memory_, press_memory_;
+
   std::vector<SectionState> states_, candidate_;  // scratch
-  Eigen::VectorXd q_last_, q_candidate_;          // scratch
+  Eigen::VectorXd q_last_;                        // scratch
 };
 
 }  // namespace tendril

@@ -5,6 +5,7 @@
 #include <numbers>
 #include <sstream>
 
+#include "controllers/arm_memory.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/rod/insertion.hpp"
 
@@ -14,29 +15,6 @@ namespace {
 using Eigen::Matrix2d;
 using Eigen::Vector2d;
 using Eigen::Vector3d;
-
-// Memory layout; from kMade on one number for each planned contact, then the model's memory.
-enum Slot : std::size_t {
-  kStage,
-  kStageTime,
-  kListTime,
-  kBlocked,  // time with too much feed force [s]
-  kClock,    // since the correction's last step [s]
-  kOldCurvature,
-  kOldLength,
-  kNewCurvature,
-  kNewLength,
-  kAddedCurvature,  // to the list's, while feeding [1/m]
-  kAddedLength,     // [kLengthScale]
-  kShiftX,          // of the model's target from the plan's [m]
-  kShiftZ,
-  kErrorX,  // of the tip, at the correction's last step [m]
-  kErrorZ,
-  kRateX,  // of that error, filtered [m/s]
-  kRateZ,
-  kHeld,  // the correction pauses
-  kMade
-};
 
 /// A change of length by so much counts as one of the curvature by 1/m.
 constexpr double kLengthScale = 0.05;  // [m per 1/m]
@@ -50,12 +28,6 @@ constexpr double kHoldBelow = 0.6, kReleaseAbove = 0.9;
 
 constexpr double kClampedLengthTolerance = 1e-3;  // [m]
 
-double straight_length(const ContinuumRobot& robot) {
-  double length = 0.0;
-  for (int i = 0; i < robot.section_count(); ++i) length += robot.section(i).length();
-  return length;
-}
-
 ContactPlan read_plan(const Settings& settings) {
   if (!settings.has("plan")) {
     throw ModelError("plan: missing: must be the text of a plan, plan = { file = \"NAME\" }");
@@ -67,88 +39,112 @@ ContactPlan read_plan(const Settings& settings) {
 
 std::span<const SettingInfo> ContactPlanController::settings() {
   static constexpr SettingInfo kSettings[] = {
-      {"plan", "", "", "text of the plan, as `tendril plan --plan FILE` writes it"},
-      {"elastic", "", "true",
-       "correct the plan for an elastic body; false: the planned curvatures, stage by stage"},
-      {"inserted", "", "false",
-       "the body lies along the plan already when the simulation starts (keyframe `start`)"},
-      {"feedback", "", "model",
-       "how the measured tip corrects curvature and length: none; contact: by the Jacobian of the "
-       "measured arm in contact; model: by an elastic model of the arm, whose obstacles move to "
-       "where they are felt. Without elastic the default is contact"},
-      {"passing_clearance", "m", "0.008",
-       "distance at which the tip passes the planned contacts, if elastic: the body comes to lie "
-       "on "
-       "them behind it"},
-      {"guide_clearance", "m", "0.0005", "of the elastic model, on each side"},
-      {"locate_gain", "", "0.2",
-       "part of the distance by which the model's obstacle moves to a contact in one step"},
-      {"speed", "m/s", "0.05", "of the feed"},
-      {"acceleration", "m/s^2", "0.03", "of the feed"},
-      {"curvature_rate", "1/(m s)", "10", "fastest change of the actuation; the feed slows down"},
-      {"ramp", "m", "0.05",
-       "length over which the actuation changes past a contact, if not elastic"},
-      {"start_delay", "s", "0.5", "the arm comes to rest for this time before it is fed"},
-      {"gain", "1/s", "1", "Ki of the correction"},
-      {"feed_gain", "1/s", "0.5", "the same while feeding, with feedback = model"},
-      {"rate_time", "s", "0.4",
-       "damps the arm's swing, with feedback = model: the curvature acts against the tip's speed "
-       "times this"},
-      {"rate_filter", "s", "0.5", "time constant of that speed's filter; must exceed rate_time"},
-      {"rate_damping_limit", "1/m", "0.3", "most that this adds to the curvature"},
-      {"damping", "m", "0.002", "lambda of the damped inverse of its Jacobian"},
-      {"period", "s", "0.05", "between two steps of the correction"},
-      {"error_limit", "m", "0.03", "the tip error is shortened to this length"},
-      {"step_limit", "", "0.02", "largest step of the correction, in 1/m and 0.05 m"},
-      {"tolerance", "m", "0.001", "tip error at which the task is done"},
-      {"contact_distance", "m", "0.01",
-       "a planned contact is made if one is measured so near to it"},
-      {"jam_feed_force", "N", "",
-       "feed force at which the feed stops for good; default: 0.98 of the feed servo's limit"},
-      {"jam_time", "s", "0.2", "how long it must last"},
+      setting::text("plan", "", "text of the plan, as `tendril plan --plan FILE` writes it"),
+      setting::flag("elastic", true,
+                    "correct the plan for an elastic body; false: the planned curvatures, stage by "
+                    "stage"),
+      setting::flag("inserted", false,
+                    "the body lies along the plan already when the simulation starts (keyframe "
+                    "`start`)"),
+      setting::choice(
+          "feedback", "auto none contact model",
+          "how the measured tip corrects curvature and length: none; contact: by the Jacobian of "
+          "the measured arm in contact; model: by an elastic model of the arm, whose obstacles "
+          "move "
+          "to where they are felt; auto: model if elastic, else contact"),
+      setting::number("passing_clearance", "m", "0.008", {0.0, 1.0},
+                      "distance at which the tip passes the planned contacts, if elastic: the body "
+                      "comes to lie on them behind it"),
+      setting::number("guide_clearance", "m", "0.0005", {0.0, 1.0},
+                      "of the elastic model, on each side"),
+      setting::number(
+          "locate_gain", "", "0.2", {0.0, 1.0},
+          "fraction of the distance by which the model's obstacle moves to a contact in "
+          "one step"),
+      setting::number("speed", "m/s", "0.05", {0.0, 10.0, true}, "of the feed"),
+      setting::number("acceleration", "m/s^2", "0.03", {0.0, 1000.0, true}, "of the feed"),
+      setting::number("curvature_rate", "1/(m s)", "10", {0.0, 1e6, true},
+                      "fastest change of the actuation; the feed slows down"),
+      setting::number("ramp", "m", "0.05", {0.0, 100.0},
+                      "length over which the actuation changes past a contact, if not elastic"),
+      setting::number("start_delay", "s", "0.5", kNotNegative,
+                      "the arm comes to rest for this time before it is fed"),
+      setting::number("gain", "1/s", "1", {0.0, 100.0}, "Ki of the correction"),
+      setting::number("feed_gain", "1/s", "0.5", {0.0, 100.0},
+                      "the same while feeding, with feedback = model"),
+      setting::number(
+          "rate_time", "s", "0.4", {0.0, 100.0},
+          "damps the arm's swing, with feedback = model: the curvature acts against the "
+          "tip's speed times this"),
+      setting::number("rate_filter", "s", "0.5", {0.0, 100.0, true},
+                      "time constant of that speed's filter; must exceed rate_time"),
+      setting::number("rate_damping_limit", "1/m", "0.3", {0.0, 1000.0},
+                      "most that this adds to the curvature"),
+      setting::number("damping", "m", "0.002", {0.0, 1.0, true},
+                      "lambda of the damped inverse of its Jacobian"),
+      setting::number("period", "s", "0.05", {0.0, 100.0, true},
+                      "between two steps of the correction, at least a time step"),
+      setting::number("error_limit", "m", "0.03", {0.0, 100.0, true},
+                      "the tip error is shortened to this length"),
+      setting::number("step_limit", "", "0.02", {0.0, 100.0, true},
+                      "largest step of the correction, in 1/m and 0.05 m"),
+      setting::number("tolerance", "m", "0.001", {0.0, 100.0, true},
+                      "tip error at which the task is done"),
+      setting::number("contact_distance", "m", "0.01", {0.0, 100.0, true},
+                      "a planned contact is made if one is measured so near to it"),
+      setting::number(
+          "jam_feed_force", "N", "", {0.0, 1e9, true},
+          "feed force at which the feed stops for good; default: 0.98 of the feed servo's limit"),
+      setting::number("jam_time", "s", "0.2", {0.0, 1000.0}, "how long it must last"),
   };
   return kSettings;
 }
 
-ContactPlanController::ContactPlanController(const ControllerContext& context)
+ContactPlanController::ContactPlanController(const ArmContext& context)
     : robot_(context.robot),
       plan_(read_plan(context.settings)),
       arm_length_(straight_length(robot_)),
       guide_length_(context.guide_length),
       body_radius_(context.body_radius) {
   const Settings& settings = context.settings;
-  const auto positive = [&](const char* name, double value, double high) {
-    return settings.number(name, value, {.low = 0.0, .high = high, .open_low = true});
-  };
-  elastic_ = settings.boolean("elastic", true);
+  elastic_ = settings.flag("elastic");
   clamped_ = guide_length_ <= 0.0;
-  inserted_ = clamped_ || settings.boolean("inserted", false);
-  constexpr const char* kFeedbacks[] = {"none", "contact", "model"};
-  feedback_ = static_cast<Feedback>(settings.choice("feedback", kFeedbacks, elastic_ ? 2 : 1));
+  inserted_ = settings.flag("inserted") || clamped_;
+  feedback_ = settings.choice<Feedback>("feedback");
+  if (feedback_ == Feedback::Auto) feedback_ = elastic_ ? Feedback::Model : Feedback::Contact;
   if (feedback_ == Feedback::Model && !elastic_) {
     throw ModelError("feedback = model: needs elastic = true");
   }
-  passing_clearance_ = settings.number("passing_clearance", 0.008, {.low = 0.0, .high = 1.0});
-  guide_clearance_ = settings.number("guide_clearance", 0.0005, {.low = 0.0, .high = 1.0});
-  locate_gain_ = settings.number("locate_gain", 0.2, {.low = 0.0, .high = 1.0});
-  speed_ = positive("speed", 0.05, 10.0);
-  acceleration_ = positive("acceleration", 0.03, 1000.0);
-  curvature_rate_ = positive("curvature_rate", 10.0, 1e6);
-  ramp_ = settings.number("ramp", 0.05, {.low = 0.0, .high = 100.0});
-  start_delay_ = settings.number("start_delay", 0.5, {.low = 0.0});
-  gain_ = settings.number("gain", 1.0, {.low = 0.0, .high = 100.0});
-  feed_gain_ = settings.number("feed_gain", 0.5, {.low = 0.0, .high = 100.0});
-  rate_time_ = settings.number("rate_time", 0.4, {.low = 0.0, .high = 100.0});
-  rate_filter_ = positive("rate_filter", 0.5, 100.0);
-  rate_damping_limit_ = settings.number("rate_damping_limit", 0.3, {.low = 0.0, .high = 1000.0});
-  damping_ = positive("damping", 0.002, 1.0);
-  period_ = settings.number("period", 0.05, {.low = context.timestep, .high = 100.0});
-  error_limit_ = positive("error_limit", 0.03, 100.0);
-  step_limit_ = positive("step_limit", 0.02, 100.0);
-  tolerance_ = positive("tolerance", 0.001, 100.0);
-  contact_distance_ = positive("contact_distance", 0.01, 100.0);
-  jam_feed_force_ = positive("jam_feed_force", 0.98 * context.feed_force_limit, 1e9);
-  jam_time_ = settings.number("jam_time", 0.2, {.low = 0.0, .high = 1000.0});
+  passing_clearance_ = settings.number("passing_clearance");
+  guide_clearance_ = settings.number("guide_clearance");
+  locate_gain_ = settings.number("locate_gain");
+  speed_ = settings.number("speed");
+  acceleration_ = settings.number("acceleration");
+  curvature_rate_ = settings.number("curvature_rate");
+  ramp_ = settings.number("ramp");
+  start_delay_ = settings.number("start_delay");
+  gain_ = settings.number("gain");
+  feed_gain_ = settings.number("feed_gain");
+  rate_time_ = settings.number("rate_time");
+  rate_filter_ = settings.number("rate_filter");
+  if (!(rate_filter_ > rate_time_)) {
+    throw ModelError("rate_filter = " + std::string(settings.text("rate_filter")) +
+                     ": must be > rate_time = " + std::string(settings.text("rate_time")));
+  }
+  rate_damping_limit_ = settings.number("rate_damping_limit");
+  damping_ = settings.number("damping");
+  period_ = settings.number("period");
+  if (period_ < context.timestep) {
+    throw ModelError("period = " + std::string(settings.text("period")) +
+                     ": must be at least the time step");
+  }
+  error_limit_ = settings.number("error_limit");
+  step_limit_ = settings.number("step_limit");
+  tolerance_ = settings.number("tolerance");
+  contact_distance_ = settings.number("contact_distance");
+  jam_feed_force_ =
+      settings.optional_number("jam_feed_force").value_or(0.98 * context.feed_force_limit);
+  jam_time_ = settings.number("jam_time");
 
   for (int i = 0; i < robot_.section_count(); ++i) {
     if (robot_.section(i).is_extensible()) {
@@ -165,6 +161,7 @@ ContactPlanController::ContactPlanController(const ControllerContext& context)
     throw ModelError(text.str());
   }
   plan_list(context);
+  add_memory();
   if (clamped_) {
     const double length = list_.back().length;
     if (robot_.base().feed_limit > 0.0) {
@@ -215,7 +212,7 @@ void ContactPlanController::lay_tip_path() {
 }
 
 /// The list of commands along the insertion.
-void ContactPlanController::plan_list(const ControllerContext& context) {
+void ContactPlanController::plan_list(const ArmContext& context) {
   tip_path_ = plan_.arcs;
   if (elastic_ && !inserted_) lay_tip_path();
   const InsertionPath path(tip_path_);
@@ -257,21 +254,26 @@ void ContactPlanController::plan_list(const ControllerContext& context) {
   }
 }
 
-int ContactPlanController::memory_size() const noexcept {
-  return static_cast<int>(kMade + plan_.contacts.size() +
-                          (replanner_ ? replanner_->memory_size() : 0));
+void ContactPlanController::add_memory() {
+  const Row& row = inserted_ ? list_.back() : list_.front();
+  stage_ = memory_.choice(Stage::Settle, Stage::Jammed, inserted_ ? Stage::Correct : Stage::Settle);
+  stage_time_ = memory_.number();
+  list_time_ = memory_.number(inserted_ ? list_.back().time : 0.0);
+  blocked_ = memory_.number();
+  clock_ = memory_.number();
+  old_curvature_ = memory_.number(row.curvature);
+  old_length_ = memory_.number(row.length);
+  new_curvature_ = memory_.number(row.curvature);
+  new_length_ = memory_.number(row.length);
+  for (auto* slot : {&added_, &shift_, &error_, &error_rate_}) *slot = memory_.matrix<Vector2d>();
+  held_ = memory_.flag();
+  for (std::size_t i = 0; i < plan_.contacts.size(); ++i) made_.push_back(memory_.flag());
+  if (replanner_) model_ = memory_.part(replanner_->layout());
 }
 
 void ContactPlanController::reset(std::span<double> memory) const noexcept {
-  std::fill(memory.begin(), memory.end(), 0.0);
-  if (inserted_) {
-    memory[kStage] = static_cast<double>(Stage::Correct);
-    memory[kListTime] = list_.back().time;
-  }
-  const Row& row = inserted_ ? list_.back() : list_.front();
-  memory[kOldCurvature] = memory[kNewCurvature] = row.curvature;
-  memory[kOldLength] = memory[kNewLength] = row.length;
-  if (replanner_) replanner_->reset(start_state_, memory.subspan(kMade + plan_.contacts.size()));
+  memory_.reset(memory);
+  if (replanner_) replanner_->reset(start_state_, model_(memory));
 }
 
 /// The rows between which `time` lies, and the share of the way to the second; twice the same row
@@ -381,56 +383,50 @@ ContactPlanController::Actuation ContactPlanController::correct(
     const ArmMeasurement& measurement, const Vector2d& now, const std::optional<Actuation>& list,
     double gain, std::span<const double> memory, std::span<double> next_memory,
     ControllerReport& report) noexcept {
-  double clock = memory[kClock] + measurement.timestep;
+  double clock = clock_(memory) + measurement.timestep;
   if (clock >= period_) {
     clock = 0.0;
     Vector2d error = now - to_plan(measurement.X_BE.translation());
     const double forget = std::exp(-period_ / rate_filter_);
     const Vector2d error_rate =
-        forget * Vector2d(memory[kRateX], memory[kRateZ]) +
-        (1.0 - forget) / period_ * (error - Vector2d(memory[kErrorX], memory[kErrorZ]));
-    next_memory[kRateX] = error_rate.x();
-    next_memory[kRateZ] = error_rate.y();
-    next_memory[kErrorX] = error.x();
-    next_memory[kErrorZ] = error.y();
+        forget * error_rate_(memory) + (1.0 - forget) / period_ * (error - error_(memory));
+    error_rate_(next_memory) = error_rate;
+    error_(next_memory) = error;
     // Where curvature and length move the tip nearly alike, an integral of what is left of the
     // error would drift away along the one that the tip hardly feels.
     const bool rests = error.norm() <= kHoldBelow * tolerance_ && error_rate.norm() <= tolerance_;
     const bool held =
-        !list && (rests || (memory[kHeld] != 0.0 && error.norm() <= kReleaseAbove * tolerance_));
-    next_memory[kHeld] = held ? 1.0 : 0.0;
+        !list && (rests || (held_(memory) && error.norm() <= kReleaseAbove * tolerance_));
+    held_(next_memory) = held;
     double rate_damping = 0.0;  // of the curvature [1/m]
     if (error.norm() > error_limit_) error *= error_limit_ / error.norm();
     // Curvature in 1/m, length in kLengthScale.
-    const Vector2d present(memory[kNewCurvature], memory[kNewLength] / kLengthScale);
+    const Vector2d present(new_curvature_(memory), new_length_(memory) / kLengthScale);
     const double pace = list ? list->length_rate / speed_ : 0.0;
-    Vector2d added(memory[kAddedCurvature], memory[kAddedLength]), desired = present;
+    Vector2d added = added_(memory), desired = present;
     if (feedback_ == Feedback::Contact && !list) {
       if (!held) desired += damped_step(measured_jacobian(measurement), gain * period_ * error);
     } else if (feedback_ == Feedback::Model) {
-      const auto model = next_memory.subspan(kMade + plan_.contacts.size());
+      const auto model = model_(next_memory);
       if (!held) locate_obstacles(measurement, model);
       if (list) {
         // The model goes along; its Jacobian turns the error into what is added to the list.
         const Replan at =
-            replanner_->settle(model, memory[kNewCurvature], memory[kNewLength], model);
+            replanner_->settle(model, new_curvature_(memory), new_length_(memory), model);
         report.iterations = at.evaluations;
         Matrix2d J = at.jacobian;
         J.col(1) *= kLengthScale;
         // What is added makes up for the lag of a damped body, which goes with its pace.
         if (pace >= kFullPace) added += damped_step(J, gain * period_ * error);
-        const Vector2d shift = at.tip.position - now;
-        next_memory[kShiftX] = shift.x();
-        next_memory[kShiftZ] = shift.y();
+        shift_(next_memory) = at.tip.position - now;
       } else {
         // The model's tip is led beyond the target by what the measured one is short of it.
-        Vector2d shift(memory[kShiftX], memory[kShiftZ]);
+        Vector2d shift = shift_(memory);
         if (!held) shift += gain * period_ * error;
         const Replan replan = replanner_->step(model, now + shift, model);
         report.iterations = replan.evaluations;
         if (replan.status != ReplanStatus::InvalidInput) {
-          next_memory[kShiftX] = shift.x();
-          next_memory[kShiftZ] = shift.y();
+          shift_(next_memory) = shift;
           desired = {replan.curvature, replan.length / kLengthScale};
           rate_damping = rate_damping_curvature(replan.jacobian.col(0), error_rate);
         }
@@ -438,18 +434,17 @@ ContactPlanController::Actuation ContactPlanController::correct(
     }
     if (list) desired = Vector2d(list->curvature, list->length / kLengthScale) + pace * added;
     const double longest = robot_.base().feed_limit + arm_length_ - guide_length_;
-    next_memory[kAddedCurvature] = added.x();
-    next_memory[kAddedLength] = added.y();
-    next_memory[kOldCurvature] = memory[kNewCurvature];
-    next_memory[kOldLength] = memory[kNewLength];
-    next_memory[kNewCurvature] = desired.x() + rate_damping;
-    next_memory[kNewLength] =
+    added_(next_memory) = added;
+    old_curvature_(next_memory) = new_curvature_(memory);
+    old_length_(next_memory) = new_length_(memory);
+    new_curvature_(next_memory) = desired.x() + rate_damping;
+    new_length_(next_memory) =
         clamped_ ? arm_length_ : std::clamp(kLengthScale * desired.y(), 0.0, longest);
   }
-  next_memory[kClock] = clock;
+  clock_(next_memory) = clock;
   const double share = clock / period_;
-  const double k0 = next_memory[kOldCurvature], k1 = next_memory[kNewCurvature];
-  const double L0 = next_memory[kOldLength], L1 = next_memory[kNewLength];
+  const double k0 = old_curvature_(next_memory), k1 = new_curvature_(next_memory);
+  const double L0 = old_length_(next_memory), L1 = new_length_(next_memory);
   return {std::lerp(k0, k1, share), std::lerp(L0, L1, share), (k1 - k0) / period_,
           (L1 - L0) / period_};
 }
@@ -459,11 +454,14 @@ void ContactPlanController::watch_contacts(const ArmMeasurement& measurement, do
                                            std::span<const double> memory,
                                            std::span<double> next_memory,
                                            ControllerReport& report) const noexcept {
+  double& expected = report.own[index_of(kQuantities, "contacts_expected")];
+  double& made = report.own[index_of(kQuantities, "contacts_made")];
+  double& lost = report.own[index_of(kQuantities, "contacts_lost")];
   double passed = 0.0;
   for (std::size_t i = 0; i < plan_.contacts.size(); ++i) {
     passed += tip_path_[i].length;
     if (path_length < passed) break;
-    ++report.contacts_expected;
+    expected += 1.0;
     const Vector3d centre = to_base(plan_.contacts[i].centre);
     const double reach = plan_.contacts[i].radius - body_radius_ + contact_distance_;
     const bool touches = std::any_of(
@@ -472,10 +470,10 @@ void ContactPlanController::watch_contacts(const ArmMeasurement& measurement, do
                  std::hypot(c.position.x() - centre.x(), c.position.z() - centre.z()) <= reach;
         });
     if (touches) {
-      ++report.contacts_made;
-      next_memory[kMade + i] = 1.0;
-    } else if (memory[kMade + i] != 0.0) {
-      ++report.contacts_lost;
+      made += 1.0;
+      made_[i](next_memory) = true;
+    } else if (made_[i](memory)) {
+      lost += 1.0;
     }
   }
 }
@@ -483,15 +481,15 @@ void ContactPlanController::watch_contacts(const ArmMeasurement& measurement, do
 void ContactPlanController::update(const ArmMeasurement& measurement,
                                    std::span<const double> memory, std::span<double> next_memory,
                                    ArmCommand& command, ControllerReport& report) noexcept {
-  const auto stage = static_cast<Stage>(static_cast<int>(memory[kStage]));
-  const double time = memory[kStageTime];
-  next_memory[kStageTime] = time + measurement.timestep;
-  const auto go_on = [&](Stage next) {
-    next_memory[kStage] = static_cast<double>(next);
-    next_memory[kStageTime] = 0.0;
+  const Stage stage = stage_(memory);
+  const double time = stage_time_(memory);
+  stage_time_(next_memory) = time + measurement.timestep;
+  const auto enter = [&](Stage next) {
+    stage_(next_memory) = next;
+    stage_time_(next_memory) = 0.0;
   };
   const bool blocked = measurement.feed_force >= jam_feed_force_;
-  next_memory[kBlocked] = blocked ? memory[kBlocked] + measurement.timestep : 0.0;
+  blocked_(next_memory) = blocked ? blocked_(memory) + measurement.timestep : 0.0;
 
   Actuation desired;
   double path_length = list_.back().path_length;
@@ -499,19 +497,19 @@ void ContactPlanController::update(const ArmMeasurement& measurement,
     case Stage::Settle:
       desired = actuation_at(0.0);
       path_length = list_.front().path_length;
-      if (time >= start_delay_) go_on(Stage::Feed);
+      if (time >= start_delay_) enter(Stage::Feed);
       break;
     case Stage::Feed: {
-      const double list_time = memory[kListTime] + measurement.timestep;
-      next_memory[kListTime] = list_time;
+      const double list_time = list_time_(memory) + measurement.timestep;
+      list_time_(next_memory) = list_time;
       path_length = path_length_at(list_time);
       desired = correct(measurement, planned_tip(path_length), actuation_at(list_time + period_),
                         path_length > tip_path_.front().length ? feed_gain_ : 0.0, memory,
                         next_memory, report);
-      if (memory[kBlocked] > jam_time_) {
-        go_on(Stage::Jammed);
+      if (blocked_(memory) > jam_time_) {
+        enter(Stage::Jammed);
       } else if (list_time >= list_.back().time) {
-        go_on(Stage::Correct);
+        enter(Stage::Correct);
       }
       break;
     }
@@ -520,8 +518,8 @@ void ContactPlanController::update(const ArmMeasurement& measurement,
           correct(measurement, plan_.target(), std::nullopt, gain_, memory, next_memory, report);
       break;
     case Stage::Jammed:
-      desired = {memory[kNewCurvature], memory[kNewLength], 0.0, 0.0};
-      path_length = path_length_at(memory[kListTime]);
+      desired = {new_curvature_(memory), new_length_(memory), 0.0, 0.0};
+      path_length = path_length_at(list_time_(memory));
       break;
   }
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "controllers/controller.hpp"
+#include "controllers/arm_controller.hpp"
 #include "tendril/contact/contact_plan.hpp"
 #include "tendril/rod/elastic_replanner.hpp"
 
@@ -21,17 +21,20 @@ namespace tendril {
 ///    measured arm, `ArmMeasurement::tip_response`).
 ///
 /// Source: docs/derivations-control.md, "Executing a plan with contacts".
-///
-/// Memory: stage, time in it, on the list and blocked; the correction's clock, last two (k, L),
-/// sums and errors; for every planned contact whether it has been made; the model's memory.
-class ContactPlanController final : public Controller {
+class ContactPlanController final : public ArmController {
  public:
+  static constexpr Quantity kQuantities[] = {
+      quantity::kIterations,
+      quantity::kTipError,
+      quantity::kProgress,
+      {"contacts_expected", "", "contacts that the plan has at this moment"},
+      {"contacts_made", "", "of these, those that exist"},
+      {"contacts_lost", "", "of these, those that existed and no longer do"}};
   [[nodiscard]] static std::span<const SettingInfo> settings();
 
   /// Throws ModelError naming the setting.
-  explicit ContactPlanController(const ControllerContext& context);
+  explicit ContactPlanController(const ArmContext& context);
 
-  [[nodiscard]] int memory_size() const noexcept override;
   void reset(std::span<double> memory) const noexcept override;
   void update(const ArmMeasurement& measurement, std::span<const double> memory,
               std::span<double> next_memory, ArmCommand& command,
@@ -42,7 +45,7 @@ class ContactPlanController final : public Controller {
 
  private:
   enum class Stage { Settle, Feed, Correct, Jammed };
-  enum class Feedback { None, Contact, Model };
+  enum class Feedback { Auto, None, Contact, Model };
 
   /// A row of the list of commands.
   struct Row {
@@ -59,7 +62,7 @@ class ContactPlanController final : public Controller {
   };
 
   void lay_tip_path();
-  void plan_list(const ControllerContext& context);
+  void plan_list(const ArmContext& context);
   [[nodiscard]] Place place_at(double time) const noexcept;
   [[nodiscard]] Actuation actuation_at(double time) const noexcept;
   [[nodiscard]] double path_length_at(double time) const noexcept;
@@ -94,6 +97,20 @@ class ContactPlanController final : public Controller {
   std::vector<Row> list_;
   std::optional<ElasticReplanner> replanner_;
   CorrectedState start_state_;  // of the replanner: at the first contact, or at the end
+
+  void add_memory();
+  Slot<Stage> stage_;
+  Slot<double> stage_time_, list_time_;
+  Slot<double> blocked_;  // time with too much feed force [s]
+  Slot<double> clock_;    // since the correction's last step [s]
+  Slot<double> old_curvature_, old_length_, new_curvature_, new_length_;
+  MatrixSlot<Eigen::Vector2d> added_;       // to the list's, while feeding [1/m, kLengthScale]
+  MatrixSlot<Eigen::Vector2d> shift_;       // of the model's target from the plan's [m]
+  MatrixSlot<Eigen::Vector2d> error_;       // of the tip, at the correction's last step [m]
+  MatrixSlot<Eigen::Vector2d> error_rate_;  // of that error, filtered [m/s]
+  Slot<bool> held_;                         // the correction pauses
+  std::vector<Slot<bool>> made_;            // one for each planned contact
+  Block model_;
 };
 
 }  // namespace tendril

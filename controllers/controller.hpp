@@ -1,82 +1,20 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <Eigen/Geometry>
 #include <cstdint>
-#include <memory>
+#include <initializer_list>
+#include <limits>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "controllers/settings.hpp"
-#include "tendril/geometry/body_clearance.hpp"
-#include "tendril/ik/ik_result.hpp"
-#include "tendril/kinematics/continuum_robot.hpp"
+#include "tendril/memory_layout.hpp"
+
+// What controllers of all kinds of robots share. arm_controller.hpp, snake_controller.hpp and
+// mobile_controller.hpp have the interface of each kind.
 
 namespace tendril {
-
-/// A place where the arm touches something else; base frame.
-struct MeasuredContact {
-  Eigen::Vector3d position = Eigen::Vector3d::Zero();  ///< [m]
-  Eigen::Vector3d normal = Eigen::Vector3d::UnitX();   ///< unit, towards the arm
-  double depth = 0.0;                                  ///< overlap [m]
-  double arc_length = 0.0;  ///< of the touching link's middle along the arm, from its root [m]
-  bool is_guide = false;    ///< with the guide that feeds the arm
-};
-
-/// Most contacts that are handed on in one step; of more, those nearest to the base.
-inline constexpr int kMaxMeasuredContacts = 64;
-
-/// What a controller sees of the arm in one step. Everything is in the robot's base frame B (the
-/// body `base`, to which the feed and the arm are mounted) and in SI units. `n` is the robot's
-/// coordinate count.
-struct ArmMeasurement {
-  double time = 0.0;      ///< simulated time [s]
-  double timestep = 0.0;  ///< [s]
-  Eigen::VectorXd q;      ///< n: measured smooth coordinates u, v (and s) of each section
-  BaseState base;         ///< measured feed and spin
-  Eigen::Isometry3d X_BE = Eigen::Isometry3d::Identity();  ///< measured tip pose
-  /// 6 x (n + 2): derivative of tip position (rows 0-2) and tip rotation vector (rows 3-5) with
-  /// respect to q, feed and spin, of the measured shape.
-  Eigen::Matrix<double, 6, Eigen::Dynamic> tip_jacobian;
-  /// Tip shift [m] that gravity causes by bending the inside of the sections unevenly, predicted
-  /// from the measured shape; zero where every link is compensated by its own servo.
-  Eigen::Vector3d sag = Eigen::Vector3d::Zero();
-  /// Of this step's positions, by arc length; only for a controller that `senses_contacts`.
-  std::vector<MeasuredContact> contacts;
-  /// 6 x (n + 1): derivative of the tip pose at rest, rows as above, with respect to the commanded
-  /// q and the feed, present contacts kept; only for a controller that `senses_contacts`.
-  /// docs/derivations-control.md, "Commands of an arm in contact".
-  Eigen::Matrix<double, 6, Eigen::Dynamic> tip_response;
-  double feed_force = 0.0;  ///< force of the feed servo [N]; 0 without a feed
-  bool has_target = false;  ///< a target body is configured
-  Eigen::Isometry3d X_BG = Eigen::Isometry3d::Identity();  ///< its pose
-  /// What the arm must keep away from, where it is now; null when the controller has not asked for
-  /// it (setting `avoidance`). The same shapes in the same order as in ControllerContext.
-  const Obstacles* obstacles = nullptr;
-
-  explicit ArmMeasurement(int n)
-      : q(Eigen::VectorXd::Zero(n)),
-        tip_jacobian(Eigen::Matrix<double, 6, Eigen::Dynamic>::Zero(6, n + 2)),
-        tip_response(Eigen::Matrix<double, 6, Eigen::Dynamic>::Zero(6, n + 1)) {
-    contacts.reserve(kMaxMeasuredContacts);
-  }
-};
-
-/// What a controller asks for in one step. The plugin adds what the servos need (velocity and
-/// gravity feed-forward).
-struct ArmCommand {
-  Eigen::VectorXd q;       ///< n: desired smooth coordinates, corrections included
-  Eigen::VectorXd q_rate;  ///< n: their planned rates [1/s]
-  Eigen::VectorXd plan;    ///< n: the pose that the task plans, without corrections; only drawn
-  bool has_plan = true;    ///< plan is to be drawn
-  BaseState base;          ///< desired feed and spin
-  double feed_rate = 0.0;  ///< [m/s]
-
-  explicit ArmCommand(int n)
-      : q(Eigen::VectorXd::Zero(n)),
-        q_rate(Eigen::VectorXd::Zero(n)),
-        plan(Eigen::VectorXd::Zero(n)) {}
-};
 
 enum class ControllerStatus : std::uint8_t {
   Working = 0,
@@ -86,71 +24,112 @@ enum class ControllerStatus : std::uint8_t {
   Jammed = 3,      ///< the feed is stopped: tip error or feed force at its limit
   InvalidTarget = 4,  ///< the target is not finite; the last command is held
   Fault = 5,          ///< an internal error; nothing is commanded any more
-  TargetBehind = 6,   ///< the path cannot go on to the target: it lies behind the head
+  TargetBehind = 6,   ///< the path cannot continue to the target: it lies behind the head
   PathTooTight = 7,   ///< nor can it here: it would bend more than the body can
 };
 
-/// What a controller tells about one step; becomes sensor data.
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+/// What a controller reports about one step.
 struct ControllerReport {
   ControllerStatus status = ControllerStatus::Working;
-  int iterations = 0;      ///< of the inverse kinematics in this step
-  double tip_error = 0.0;  ///< distance of the measured tip from where the task wants it now [m]
-  double angle_error =
-      0.0;                ///< angle of the measured tip from the desired direction [rad]; 0 if free
+  int iterations = 0;  ///< of the inverse kinematics in this step
+  /// Distance of the measured tip from where the task wants it now [m], angle of the measured tip
+  /// from the desired direction or orientation [rad]; NaN: not known.
+  double tip_error = kUnknown, angle_error = kUnknown;
   double progress = 0.0;  ///< of the task, 0..1
-  double waypoint_error = 0.0;  ///< tip error when the last hold at a waypoint ended [m]; 0 before
-                                ///< and for tasks without such holds
-  int contacts_expected = 0;    ///< contacts that a plan has at this moment
-  int contacts_made = 0;        ///< of these, those that are there
-  int contacts_lost = 0;        ///< of these, those that were there and are no longer
-  Eigen::Vector3d target =
-      Eigen::Vector3d::Zero();  ///< where the task wants the tip now, base frame [m]
+  /// Where the task wants the tip now [m]: base frame of an arm, world frame of a snake.
+  Eigen::Vector3d target = Eigen::Vector3d::Zero();
+  /// The controller's own quantities, in the order of its table; see `index_of`.
+  std::span<double> own;
 };
 
-/// A controller: measured state and target in, section commands out, once per step. This is the
-/// interface to implement for a controller of your own; see apps/examples/03_custom_controller.cpp
-/// for a whole one.
+/// A quantity that a controller reports: one row of its table. Rows become sensors of the model,
+/// columns of recordings, and rows of the documented table.
+struct Quantity {
+  const char* name;  ///< of the sensor, without the robot's prefix
+  const char* unit;
+  const char* meaning;
+  /// Where a report has it; null: it is one of the controller's own, in ControllerReport::own.
+  double (*read)(const ControllerReport& report) = nullptr;
+  int width = 1;  ///< numbers; kPerCoordinate: one for each coordinate or joint of the robot
+  const char* summary = "end";     ///< its statistics in the summary of a run: end max min mean rms
+  bool smallest_is_worst = false;  ///< of several robots the smallest counts, else the largest
+};
+inline constexpr int kPerCoordinate = -1;
+
+/// Quantities that a report has a field for. A controller's table lists those that it fills in.
+namespace quantity {
+inline constexpr Quantity kStatus{
+    "status", "", "ControllerStatus as a number",
+    [](const ControllerReport& r) { return static_cast<double>(r.status); }, 1, "max end"};
+inline constexpr Quantity kIterations{
+    "ik_iterations", "", "of the inverse kinematics in this step",
+    [](const ControllerReport& r) { return static_cast<double>(r.iterations); }, 1, "max mean"};
+inline constexpr Quantity kTipError{
+    "tip_error", "m", "distance of the measured tip from where the task wants it now; NaN: unknown",
+    [](const ControllerReport& r) { return r.tip_error; }, 1, "end max rms mean"};
+inline constexpr Quantity kAngleError{
+    "angle_error", "rad",
+    "angle of the measured tip from the desired direction or orientation; 0: free; NaN: unknown",
+    [](const ControllerReport& r) { return r.angle_error; }, 1, "end max rms mean"};
+inline constexpr Quantity kProgress{
+    "progress", "", "of the task, 0 to 1",
+    [](const ControllerReport& r) { return r.progress; }, 1, "end", true};
+}  // namespace quantity
+
+/// Index in ControllerReport::own of the row `name` of a table; the table must have it:
+/// `report.own[index_of(kQuantities, "contacts_made")] = 2`.
+consteval std::size_t index_of(std::span<const Quantity> table, std::string_view name) {
+  std::size_t index = 0;
+  for (const Quantity& row : table) {
+    if (row.read != nullptr) continue;
+    if (row.name == name) return index;
+    ++index;
+  }
+  throw "the table has no such row";  // an error of the compiler
+}
+
+/// The quantities of controllers of which one is chosen by a setting: each has its own quantities in
+/// the same places as all. Throws std::logic_error if they are not.
+[[nodiscard]] std::vector<Quantity> joined_quantities(
+    std::initializer_list<std::span<const Quantity>> tables);
+
+/// One of a controller's own quantities, found in its table by the compiler:
+/// `double& own(ControllerReport& report, Own<kQuantities> quantity)`, `own(report, "goals") = 2`.
+template <const auto& table>
+struct Own {
+  consteval Own(const char* name) : index(index_of(table, name)) {}  // NOLINT: from a name
+  std::size_t index;
+};
+
+/// Base of all controllers: the memory between steps.
 ///
-/// All memory between steps is an array of `memory_size()` doubles that the caller owns (in the
-/// plugin: MuJoCo's `plugin_state`), so that saving and restoring the simulation restores the
-/// controller. `update` is a pure function of its arguments: it may be called several times for one
-/// step. Members that it uses as scratch must not carry anything over. It is called in the step
-/// loop: no throw, no allocation, no lock, no print, no clock.
+/// All memory is a flat array of doubles that the caller owns (in the plugin: MuJoCo's
+/// `plugin_state`), so that saving and restoring the simulation restores the controller. A
+/// controller lays it out in its constructor (`memory_`); slots read and write it. `update` is a
+/// function of its arguments: it may be called several times for one step, and members that it uses
+/// as scratch must not carry anything over. It is called in the step loop: no throw, no allocation,
+/// no lock, no print, no clock. Should it throw after all, command what is not finite, or get memory
+/// that is not of its layout, then the robot's servos hold their last setpoints and the status is
+/// `Fault`. (An exception that leaves a function declared noexcept ends the program.)
 class Controller {
  public:
   virtual ~Controller() = default;
 
-  [[nodiscard]] virtual int memory_size() const noexcept = 0;
+  [[nodiscard]] const MemoryLayout& memory_layout() const noexcept { return memory_; }
+  [[nodiscard]] int memory_size() const noexcept { return memory_.size(); }
   /// Fills the memory with its start values.
-  virtual void reset(std::span<double> memory) const noexcept = 0;
-  /// One step: `command` and `report` come in as default values of the right size, `next_memory` as
-  /// a copy of `memory`. Declare it noexcept where you override it; should it throw after all, or
-  /// command what is not finite, the plugin holds the arm's last setpoints and reports `Fault`.
-  virtual void update(const ArmMeasurement& measurement, std::span<const double> memory,
-                      std::span<double> next_memory, ArmCommand& command,
-                      ControllerReport& report) = 0;
-  /// Whether it needs contacts and tip_response in its measurement.
-  [[nodiscard]] virtual bool senses_contacts() const noexcept { return false; }
-  /// Points of the path that the task follows, base frame, for drawing; at most `points.size()`.
-  /// Returns how many were written.
-  [[nodiscard]] virtual int path(std::span<const double> /*memory*/,
-                                 std::span<Eigen::Vector3d> /*points*/) const noexcept {
-    return 0;
-  }
-};
+  virtual void reset(std::span<double> memory) const noexcept { memory_.reset(memory); }
 
-/// What a controller is made from. `robot` and `settings` live only during the call.
-struct ControllerContext {
-  const ContinuumRobot& robot;
-  const Settings& settings;
-  double timestep;                       ///< of the simulation [s]
-  double feed_force_limit;               ///< of the feed servo [N]; infinity without one
-  double guide_length = 0.0;             ///< of the guide that the arm is fed through [m]; 0: none
-  double guide_clearance = 0.0;          ///< between body and guide on each side [m]
-  double body_radius = 0.0;              ///< largest of the arm's sections [m]
-  double bending_stiffness = 0.0;        ///< EI of the arm's last section [N m^2]
-  const Obstacles* obstacles = nullptr;  ///< as in ArmMeasurement; lives only during the call
-  int moving_obstacles = 0;  ///< the first so many of them may change their pose in the base frame
+ protected:
+  Controller() = default;
+  Controller(const Controller&) = default;
+  Controller(Controller&&) = default;
+  Controller& operator=(const Controller&) = default;
+  Controller& operator=(Controller&&) = default;
+
+  MemoryLayout memory_;
 };
 
 }  // namespace tendril

@@ -11,19 +11,6 @@
 namespace tendril {
 namespace {
 
-// Memory layout.
-enum Slot : std::size_t {
-  kTime,
-  kBlockedTime,
-  kJammed,
-  kStarted,
-  kWaypointError,
-  kStartTime,
-  kStartFeed,
-  kStartSpin,
-  kStart
-};
-
 constexpr int kTipsPerStep = 8;  // points that are drawn between two poses
 
 PosePath read_poses(const Settings& settings, const ContinuumRobot& robot) {
@@ -40,39 +27,34 @@ PosePath read_poses(const Settings& settings, const ContinuumRobot& robot) {
   }
 }
 
-PoseTiming read_timing(const Settings& settings) {
-  return {.waypoint_time =
-              settings.number("waypoint_time", 0.5, {.low = 0.0, .high = 1e4, .open_low = true}),
-          .hold_time = settings.number("hold_time", 0.5, {.low = 0.0, .high = 1e4}),
-          .rate_limit =
-              settings.number("rate_limit", 3.0, {.low = 0.0, .high = 1000.0, .open_low = true})};
-}
-
 }  // namespace
 
 std::span<const SettingInfo> FollowPosesController::settings() {
   static constexpr SettingInfo kSettings[] = {
-      {"poses", "", "",
-       "a path of poses as `tendril plan --path` writes it, the table itself; in a robot file "
-       "`poses = { file = \"path.csv\" }`"},
-      {"waypoint_time", "s", "0.5",
-       "poses: from waypoint to waypoint; longer where `rate_limit` asks for it"},
-      {"hold_time", "s", "0.5", "poses: at the first pose and at each waypoint"},
+      setting::text("poses", "",
+                    "a path of poses as `tendril plan --path` writes it, the table itself; in a "
+                    "robot file `poses = { file = \"path.csv\" }`"),
+      setting::number("waypoint_time", "s", "0.5", {0.0, 1e4, true},
+                      "poses: from waypoint to waypoint; longer where `rate_limit` asks for it"),
+      setting::number("hold_time", "s", "0.5", {0.0, 1e4},
+                      "poses: at the first pose and at each waypoint"),
   };
   return kSettings;
 }
 
-FollowPosesController::FollowPosesController(const ControllerContext& context)
+FollowPosesController::FollowPosesController(const ArmContext& context)
     : robot_(context.robot),
-      schedule_(robot_, read_poses(context.settings, robot_), read_timing(context.settings)),
-      start_delay_(context.settings.number("start_delay", 1.0, {.low = 0.0})),
-      rate_limit_(read_timing(context.settings).rate_limit),
-      jam_tip_error_(
-          context.settings.number("jam_tip_error", 0.005, {.low = 0.0, .open_low = true})),
-      jam_feed_force_(context.settings.number("jam_feed_force", 0.98 * context.feed_force_limit,
-                                              {.low = 0.0, .open_low = true})),
-      jam_time_(context.settings.number("jam_time", 0.05, {.low = 0.0})),
+      schedule_(robot_, read_poses(context.settings, robot_),
+                {.waypoint_time = context.settings.number("waypoint_time"),
+                 .hold_time = context.settings.number("hold_time"),
+                 .rate_limit = context.settings.number("rate_limit")}),
+      start_delay_(context.settings.number("start_delay")),
+      rate_limit_(context.settings.number("rate_limit")),
+      jam_(context.settings, context.feed_force_limit),
       integral_(robot_, read_tip_integral(context.settings, context.timestep), context.timestep),
+      start_(memory_.vector(robot_.coordinate_count())),
+      jam_memory_(memory_.part(jam_.layout())),
+      integral_memory_(memory_.part(integral_.layout())),
       states_(static_cast<std::size_t>(robot_.section_count())),
       q_(robot_.coordinate_count()),
       q_rate_(robot_.coordinate_count()) {
@@ -89,28 +71,21 @@ FollowPosesController::FollowPosesController(const ControllerContext& context)
   }
 }
 
-int FollowPosesController::memory_size() const noexcept {
-  return static_cast<int>(kStart) + robot_.coordinate_count() + integral_.memory_size();
-}
-
-void FollowPosesController::reset(std::span<double> memory) const noexcept {
-  std::fill(memory.begin(), memory.end(), 0.0);
-}
-
 PoseSchedule::Sample FollowPosesController::planned(
     double time, std::span<const double> memory, Eigen::Ref<Eigen::VectorXd> q,
     Eigen::Ref<Eigen::VectorXd> q_rate) const noexcept {
   PoseSchedule::Sample sample = schedule_.at(time, q, q_rate);
   if (time >= 0.0) return sample;
-  const double duration = memory[kStartTime];
+  const double duration = start_time_(memory);
   const SmoothStep smooth = smooth_step(1.0 + time / duration);
-  const Eigen::Map<const Eigen::VectorXd> start(&memory[kStart], q.size());
-  const double feed = sample.feed - memory[kStartFeed];
+  const auto start = start_(memory);
+  const double start_feed = start_feed_(memory), start_spin = start_spin_(memory);
+  const double feed = sample.feed - start_feed;
   q_rate = (smooth.rate / duration) * (q - start);
   q = start + smooth.share * (q - start);
-  sample.feed = memory[kStartFeed] + smooth.share * feed;
+  sample.feed = start_feed + smooth.share * feed;
   sample.feed_rate = smooth.rate / duration * feed;
-  sample.spin = memory[kStartSpin] + smooth.share * (sample.spin - memory[kStartSpin]);
+  sample.spin = start_spin + smooth.share * (sample.spin - start_spin);
   return sample;
 }
 
@@ -124,20 +99,20 @@ void FollowPosesController::update(const ArmMeasurement& measurement,
                                    std::span<const double> memory, std::span<double> next_memory,
                                    ArmCommand& command, ControllerReport& report) noexcept {
   const double h = measurement.timestep;
-  const auto n = static_cast<std::size_t>(robot_.coordinate_count());
-  double time = memory[kTime];
-  if (memory[kStarted] == 0.0) {
-    // The way to the first pose takes start_delay, or as long as the rate limit asks for.
-    Eigen::Map<Eigen::VectorXd>(&next_memory[kStart], robot_.coordinate_count()) = measurement.q;
-    next_memory[kStartFeed] = measurement.base.feed;
-    next_memory[kStartSpin] = measurement.base.spin;
+  double time = time_(memory);
+  if (!started_(memory)) {
+    // Moving to the first pose takes start_delay, or as long as the rate limit asks for.
+    start_(next_memory) = measurement.q;
+    start_feed_(next_memory) = measurement.base.feed;
+    start_spin_(next_memory) = measurement.base.spin;
     const PoseSchedule::Sample first = schedule_.at(0.0, q_, q_rate_);
     const double length = std::max({largest_change(robot_, q_, measurement.q, kPoseLengthScale),
                                     std::abs(first.feed - measurement.base.feed) / kPoseLengthScale,
                                     std::abs(first.spin - measurement.base.spin)});
-    next_memory[kStartTime] = std::max(start_delay_, kSmoothPeakRate * length / rate_limit_);
-    next_memory[kStarted] = 1.0;
-    time = -next_memory[kStartTime];
+    const double duration = std::max(start_delay_, kSmoothPeakRate * length / rate_limit_);
+    start_time_(next_memory) = duration;
+    started_(next_memory) = true;
+    time = -duration;
   }
 
   // 1. Where the plan has the arm now, and how far the measured tip is from that.
@@ -148,19 +123,14 @@ void FollowPosesController::update(const ArmMeasurement& measurement,
   report.tip_error = error.head<3>().norm();
 
   // 2. Jam: tip error or feed force beyond what a free way needs, for some time.
-  bool jammed = memory[kJammed] != 0.0;
-  const bool blocked = time >= 0.0 && (report.tip_error > jam_tip_error_ ||
-                                       std::abs(measurement.feed_force) >= jam_feed_force_);
-  next_memory[kBlockedTime] = blocked ? memory[kBlockedTime] + h : 0.0;
-  if (!jammed && next_memory[kBlockedTime] > jam_time_) {
-    jammed = true;
-    next_memory[kJammed] = 1.0;
-  }
+  const bool jammed =
+      jam_.step(time >= 0.0, report.tip_error, measurement.feed_force, h, jam_memory_(memory),
+                jam_memory_(next_memory)) != JamDetector::State::Free;
 
   // 3. One step of the schedule. A jam stops it.
   const double next_time = jammed ? time : std::min(time + h, schedule_.duration());
-  if (schedule_.hold_ends(time, next_time)) next_memory[kWaypointError] = report.tip_error;
-  next_memory[kTime] = next_time;
+  if (schedule_.hold_ends(time, next_time)) waypoint_error_(next_memory) = report.tip_error;
+  time_(next_memory) = next_time;
   now = planned(next_time, next_memory, command.q, command.q_rate);
   if (next_time == time) {
     command.q_rate.setZero();
@@ -171,15 +141,14 @@ void FollowPosesController::update(const ArmMeasurement& measurement,
   command.feed_rate = now.feed_rate;
 
   // 4. Correct on the measured tip.
-  const auto integral_size = static_cast<std::size_t>(integral_.memory_size());
-  integral_.update(measurement, error, jammed, memory.subspan(kStart + n, integral_size),
-                   next_memory.subspan(kStart + n, integral_size), command.q);
+  integral_.update(measurement, error, jammed, integral_memory_(memory),
+                   integral_memory_(next_memory), command.q);
   integral_.compensate_sag(measurement, command.q);
 
   report.status = jammed                              ? ControllerStatus::Jammed
                   : next_time >= schedule_.duration() ? ControllerStatus::Finished
                                                       : ControllerStatus::Working;
-  report.waypoint_error = next_memory[kWaypointError];
+  report.own[index_of(kQuantities, "waypoint_error")] = waypoint_error_(next_memory);
   report.progress = std::clamp(next_time / schedule_.duration(), 0.0, 1.0);
   report.target = desired_tip;
 }

@@ -4,7 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "controllers/controller.hpp"
+#include "controllers/arm_controller.hpp"
+#include "controllers/jam_detector.hpp"
 #include "controllers/pose_schedule.hpp"
 #include "controllers/tip_integral.hpp"
 
@@ -13,19 +14,17 @@ namespace tendril {
 /// `tendril.follow` with the setting `poses`: runs through a planned path of poses, waypoint after
 /// waypoint, with a hold at each, and holds the measured tip where the plan has it. During
 /// `start_delay` the arm goes from where it is to the first pose; nobody has planned that move.
-///
-/// Memory: time on the schedule, time blocked, jam flag, started flag, tip error at the end of the
-/// last hold, time of the way to the first pose, feed, spin and coordinates where the arm was
-/// found, the tip integral's memory.
-class FollowPosesController final : public Controller {
+class FollowPosesController final : public ArmController {
  public:
+  static constexpr Quantity kQuantities[] = {
+      quantity::kTipError,
+      quantity::kProgress,
+      {"waypoint_error", "m", "tip error when the last hold at a waypoint ended; 0 before"}};
   [[nodiscard]] static std::span<const SettingInfo> settings();
 
   /// Throws ModelError naming the setting.
-  explicit FollowPosesController(const ControllerContext& context);
+  explicit FollowPosesController(const ArmContext& context);
 
-  [[nodiscard]] int memory_size() const noexcept override;
-  void reset(std::span<double> memory) const noexcept override;
   void update(const ArmMeasurement& measurement, std::span<const double> memory,
               std::span<double> next_memory, ArmCommand& command,
               ControllerReport& report) noexcept override;
@@ -45,8 +44,18 @@ class FollowPosesController final : public Controller {
   ContinuumRobot robot_;
   PoseSchedule schedule_;
   double start_delay_, rate_limit_;
-  double jam_tip_error_, jam_feed_force_, jam_time_;
+  JamDetector jam_;
   TipIntegral integral_;
+
+  Slot<double> time_ = memory_.number();  // on the schedule
+  Slot<bool> started_ = memory_.flag();
+  Slot<double> waypoint_error_ = memory_.number();
+  // Where the arm was found, and the time that it takes from there to the first pose.
+  Slot<double> start_time_ = memory_.number(), start_feed_ = memory_.number(),
+               start_spin_ = memory_.number();
+  MatrixSlot<Eigen::VectorXd> start_;
+  Block jam_memory_, integral_memory_;
+
   std::vector<Eigen::Vector3d> tips_;  // along the path, for drawing
   std::vector<SectionState> states_;   // scratch
   Eigen::VectorXd q_, q_rate_;         // scratch

@@ -20,22 +20,31 @@ namespace tendril {
 /// scenes/snake_*.
 class GaitController final : public SnakeController {
  public:
+  static constexpr Quantity kQuantities[] = {
+      quantity::kProgress,
+      {"path_error", "m", "distance from the path that the task has now"},
+      {"speed", "m/s", "of the centre of mass, mean over the last period; of a carriage"},
+      {"heading", "rad",
+       "direction from tail to head about the world's z axis, mean over the last period"},
+      {"advance", "m", "displacement of the centre of mass along the world's x axis"},
+      {"rise", "m", "displacement of the centre of mass upwards"},
+      {"slip", "m", "largest change of `rise` while holding on a pole"},
+      {"goals", "", "goals reached"}};
   [[nodiscard]] static std::span<const SettingInfo> settings();
 
   /// Throws ModelError naming the setting.
   explicit GaitController(const SnakeContext& context);
 
-  [[nodiscard]] int memory_size() const noexcept override;
-  void reset(std::span<double> memory) const noexcept override;
   void update(const SnakeMeasurement& measurement, std::span<const double> memory,
               std::span<double> next_memory, SnakeCommand& command,
-              SnakeReport& report) noexcept override;
+              ControllerReport& report) noexcept override;
 
  private:
   struct Stage {
     double time;  ///< begins [s]
     Gait gait;
   };
+  enum class Climbing { Closing, Rolling, Holding };
   /// What the body does now, averaged over the last period.
   struct Motion {
     double heading = 0.0;  ///< [rad]
@@ -52,8 +61,8 @@ class GaitController final : public SnakeController {
                                std::span<double> next) const noexcept;
   /// Both return the factor of the gait's frequency.
   double steer(const SnakeMeasurement& measurement, const Motion& motion, std::span<double> next,
-               SnakeReport& report) const noexcept;
-  double climb(std::span<double> next, double time, SnakeReport& report) const noexcept;
+               ControllerReport& report) const noexcept;
+  double climb(std::span<double> next, double time, ControllerReport& report) const noexcept;
   double keep_speed(const Motion& motion, std::span<double> next, double h) const noexcept;
 
   int joints_;
@@ -66,6 +75,32 @@ class GaitController final : public SnakeController {
   double goal_tolerance_;
   std::vector<double> heights_;
   double hold_time_;
+
+  // Memory.
+  static constexpr int kBins = 40;  // of a period, for averages
+  Slot<bool> started_ = memory_.flag();
+  Slot<double> phase_ = memory_.number();
+  Slot<double> factor_ = memory_.number();      // of the gait's frequency, rate-limited
+  Slot<int> from_stage_, to_stage_;             // -1: the start pose
+  Slot<double> fade_start_ = memory_.number();  // time
+  Slot<double> side_ = memory_.number(1.0), side_target_ = memory_.number(1.0);
+  Slot<double> side_time_ = memory_.number();  // of the last change
+  Slot<double> turn_ = memory_.number();
+  Slot<int> goal_;
+  Slot<Climbing> climbing_ = memory_.choice(Climbing::Closing, Climbing::Holding);
+  Slot<int> height_;  // index of the next one
+  Slot<double> stage_time_ = memory_.number();
+  Slot<double> held_ = memory_.number();  // rise at the beginning of the hold
+  Slot<double> slip_ = memory_.number(), speed_factor_ = memory_.number(1.0);
+  MatrixSlot<Eigen::Vector3d> start_center_ = memory_.matrix<Eigen::Vector3d>();
+  MatrixSlot<Eigen::Vector2d> leg_ = memory_.matrix<Eigen::Vector2d>();  // where the motion to the
+                                                                         // present goal began
+  Slot<int> bin_ = memory_.index(-1, kBins - 1, -1);
+  Slot<double> heading_ = memory_.number(), mean_speed_ = memory_.number();
+  MatrixSlot<Eigen::VectorXd> start_angles_;
+  MatrixSlot<Eigen::VectorXd> bin_time_;     // of each bin; -1: none yet
+  MatrixSlot<Eigen::MatrixXd> bin_center_;   // of mass, a column each
+  MatrixSlot<Eigen::MatrixXd> bin_heading_;  // from tail to head, horizontal, a column each
 
   std::vector<double> from_, to_;  // scratch: angles of the two gaits
 };

@@ -7,7 +7,7 @@
 #include "controllers/controller.hpp"
 #include "controllers/settings.hpp"
 #include "tendril/mobile/mobile_body.hpp"
-#include "tendril/mobile/mobile_result.hpp"
+#include "tendril/mobile/mobile_continuum_solver.hpp"
 #include "tendril/mobile/mobile_speed.hpp"
 
 namespace tendril {
@@ -44,41 +44,6 @@ struct MobileCommand {
   explicit MobileCommand(int n) : q(Eigen::VectorXd::Zero(n)), q_rate(Eigen::VectorXd::Zero(n)) {}
 };
 
-/// What a controller tells about one step; becomes sensor data.
-struct MobileReport {
-  /// Working: on its way; Finished: the tool is where the target is, within tolerance; NotReached:
-  /// `reason` says why; InvalidTarget: not finite or no rotation.
-  ControllerStatus status = ControllerStatus::Working;
-  MobileStatus reason = MobileStatus::Converged;  ///< of the last solution
-  int iterations = 0;                             ///< of the inverse kinematics in this step
-  double tip_error = 0.0;    ///< distance of the measured tool from the target [m]
-  double angle_error = 0.0;  ///< angle of the measured tool from the target's orientation [rad]
-  int arrivals = 0;          ///< targets that the tool has come to rest at
-  /// Largest errors after an arrival, from `settle_time` after it until the target moves away
-  /// again, of all arrivals [m], [rad].
-  double settled_error = 0.0, settled_angle_error = 0.0;
-  double base_travel = 0.0;  ///< way of the platform so far [m]
-  int branch_switches = 0;  ///< changes of the arm's plane from one side of the target to the other
-  int searches = 0;         ///< for poses and ways among obstacles, all steps together
-  double clearance = 0.0;   ///< of the commanded pose from obstacles [m]; 1 m or more: 1
-};
-
-/// A controller of an arm on a mobile platform: measured state and target in, setpoints out, once
-/// per step. Memory, purity and failures are as for `Controller`.
-class MobileController {
- public:
-  virtual ~MobileController() = default;
-
-  [[nodiscard]] virtual int memory_size() const noexcept = 0;
-  /// Fills the memory with its start values.
-  virtual void reset(std::span<double> memory) const noexcept = 0;
-  /// One step: `command` and `report` come in as default values of the right size, `next_memory` as
-  /// a copy of `memory`.
-  virtual void update(const MobileMeasurement& measurement, std::span<const double> memory,
-                      std::span<double> next_memory, MobileCommand& command,
-                      MobileReport& report) = 0;
-};
-
 /// What a mobile controller is made from; it lives only during the call.
 struct MobileContext {
   const MobileRobot& robot;
@@ -87,6 +52,31 @@ struct MobileContext {
   const Settings& settings;
   double timestep;                       ///< of the simulation [s]
   const Obstacles* obstacles = nullptr;  ///< as in MobileMeasurement
+};
+
+/// What the controller of a platform with a continuum arm is made from, which has a controller of
+/// its own; it lives only during the call.
+struct PlatformContext {
+  const MobileContinuum& robot;
+  const MobileSpeedLimits& limits;
+  double platform_length, platform_width;  ///< [m]
+  const Settings& settings;
+  double timestep;  ///< of the simulation [s]
+};
+
+/// A controller of an arm on a mobile platform, or of the platform alone: measured state and target
+/// in, setpoints out, once per step. Memory and failures: Controller.
+class MobileController : public Controller {
+ public:
+  using Context = MobileContext;
+  using Measurement = MobileMeasurement;
+  using Command = MobileCommand;
+
+  /// One step: `command` and `report` come in as default values of the right size, `next_memory` as
+  /// a copy of `memory`.
+  virtual void update(const MobileMeasurement& measurement, std::span<const double> memory,
+                      std::span<double> next_memory, MobileCommand& command,
+                      ControllerReport& report) = 0;
 };
 
 }  // namespace tendril

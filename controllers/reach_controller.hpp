@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "controllers/controller.hpp"
+#include "controllers/arm_controller.hpp"
 #include "controllers/reactive_planner.hpp"
 #include "controllers/tip_integral.hpp"
 #include "tendril/ik/any_solver.hpp"
@@ -21,19 +21,15 @@ namespace tendril {
 ///
 /// With `avoidance` the plan is made by ReactivePlanner instead, among the obstacles of the
 /// measurement.
-///
-/// Memory: with avoidance the lead's, otherwise IK solution (theta, phi, extension of each
-/// section), section commands q, the target for which nothing better was found (flag, x, y, z);
-/// then the tip integral's memory.
-class ReachController final : public Controller {
+class ReachController final : public ArmController {
  public:
+  static constexpr Quantity kQuantities[] = {quantity::kIterations, quantity::kTipError,
+                                             quantity::kAngleError, quantity::kProgress};
   [[nodiscard]] static std::span<const SettingInfo> settings();
 
   /// Throws ModelError naming the setting.
-  explicit ReachController(const ControllerContext& context);
+  explicit ReachController(const ArmContext& context);
 
-  [[nodiscard]] int memory_size() const noexcept override;
-  void reset(std::span<double> memory) const noexcept override;
   void update(const ArmMeasurement& measurement, std::span<const double> memory,
               std::span<double> next_memory, ArmCommand& command,
               ControllerReport& report) noexcept override;
@@ -46,7 +42,6 @@ class ReachController final : public Controller {
     int iterations;
     double scale;  // part of the way that this step goes
   };
-  [[nodiscard]] int plan_memory_size() const noexcept;
   /// The planned pose in the memory.
   [[nodiscard]] Eigen::Map<const Eigen::VectorXd> plan_in(
       std::span<const double> memory) const noexcept;
@@ -54,8 +49,8 @@ class ReachController final : public Controller {
   [[nodiscard]] Plan lead(const TipTarget& target, const ArmMeasurement& measurement,
                           std::span<const double> memory, std::span<double> next_memory) noexcept;
   [[nodiscard]] IkResult inverse_kinematics(const TipTarget& target, const BaseState& base,
-                                            std::span<const double> failed,
-                                            std::span<double> next_failed) noexcept;
+                                            std::span<const double> memory,
+                                            std::span<double> next_memory) noexcept;
 
   TipTask task_;
   double rate_limit_;
@@ -63,6 +58,15 @@ class ReachController final : public Controller {
   std::optional<AnySolver> searcher_;  // of the default solver: tracker_ does not look elsewhere
   std::optional<ReactivePlanner> avoiding_;
   TipIntegral integral_;
+
+  // With avoidance the planner's memory; otherwise the IK solution, the planned pose, and the target
+  // for which nothing better was found.
+  Block avoiding_memory_, solution_memory_;
+  MatrixSlot<Eigen::VectorXd> q_memory_;
+  Slot<bool> failed_;
+  MatrixSlot<Eigen::Vector3d> failed_target_;
+  Block integral_memory_;
+
   std::vector<SectionState> states_;  // scratch
   Eigen::VectorXd q_solution_;        // scratch
 };

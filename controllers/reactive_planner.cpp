@@ -47,7 +47,18 @@ ReactivePlanner::ReactivePlanner(const ContinuumRobot& robot, const Obstacles& o
       moving_(moving),
       tracker_(robot, solver_options(options, options.max_iterations)),
       searcher_(robot, solver_options(options, kSearchIterations)),
-      way_(robot, {.safety_distance = options.body_radius + kPathMargin * options.margin}),
+      planner_(robot, {.safety_distance = options.body_radius + kPathMargin * options.margin}),
+      solution_memory_(add_states(layout_, robot)),
+      pose_memory_(layout_.matrix(straight_coordinates(robot))),
+      searches_(layout_.counter()),
+      searched_target_(layout_.matrix<Vector3d>()),
+      waits_(layout_.counter()),
+      waypoint_count_(layout_.index(0, planner_.options().max_waypoints)),
+      next_waypoint_(layout_.index(0, planner_.options().max_waypoints)),
+      waypoints_(layout_.matrix<Eigen::MatrixXd>(robot.coordinate_count(),
+                                                 planner_.options().max_waypoints)),
+      obstacles_known_(layout_.flag()),
+      moving_memory_(layout_.matrix<Eigen::MatrixXd>(kMovingRows, moving)),
       obstacles_(obstacles),
       states_(static_cast<std::size_t>(robot.section_count())),
       solution_(states_.size()),
@@ -64,61 +75,33 @@ ReactivePlanner::ReactivePlanner(const ContinuumRobot& robot, const Obstacles& o
         "obstacles");
 }
 
-std::size_t ReactivePlanner::pose_offset() const noexcept { return 3 * states_.size(); }
-std::size_t ReactivePlanner::slot_offset() const noexcept {
-  return pose_offset() + static_cast<std::size_t>(robot().coordinate_count());
-}
-std::size_t ReactivePlanner::turn_offset() const noexcept { return slot_offset() + kSlots; }
-std::size_t ReactivePlanner::moving_offset() const noexcept {
-  return turn_offset() +
-         static_cast<std::size_t>(way_.options().max_waypoints * robot().coordinate_count());
-}
-int ReactivePlanner::memory_size() const noexcept {
-  return static_cast<int>(moving_offset() + kMovingSize * static_cast<std::size_t>(moving_));
-}
-
-void ReactivePlanner::reset(std::span<double> memory) const noexcept {
-  std::fill(memory.begin(), memory.end(), 0.0);
-  store_states(robot().straight(), memory);
-  Eigen::Map<Eigen::VectorXd> q(memory.data() + pose_offset(), robot().coordinate_count());
-  to_coordinates(robot(), robot().straight(), q);
-}
-
-Eigen::Map<const Eigen::VectorXd> ReactivePlanner::pose(
-    std::span<const double> memory) const noexcept {
-  return {memory.data() + pose_offset(), robot().coordinate_count()};
-}
-
 /// The obstacles where they are now; those that move grow by the way of kLookAhead.
 void ReactivePlanner::place_obstacles(const Obstacles& obstacles, std::span<const double> memory,
                                       std::span<double> next_memory) noexcept {
   assert(obstacles.count() == obstacles_.count());
-  const bool known = memory[slot_offset() + kObstaclesKnown] != 0.0;
+  const bool known = obstacles_known_(memory);
+  const auto before = moving_memory_(memory);
+  auto now = moving_memory_(next_memory);
   for (int i = 0; i < obstacles_.count(); ++i) {
     const Eigen::Isometry3d& X_BO = obstacles.pose(i);
     if (X_BO.matrix() != obstacles_.pose(i).matrix()) obstacles_.set_pose(i, X_BO);
   }
   for (int i = 0; i < moving_; ++i) {
-    const std::size_t offset = moving_offset() + kMovingSize * static_cast<std::size_t>(i);
-    const double* before = memory.data() + offset;
-    double* now = next_memory.data() + offset;
     const Eigen::Isometry3d& X_BO = obstacles.pose(i);
     const Eigen::Quaterniond turn(X_BO.linear());
     double speed = 0.0;
     if (known) {
-      const Eigen::Map<const Vector3d> p(before);
-      const Eigen::Quaterniond q(Eigen::Map<const Eigen::Vector4d>(before + 3));
+      const Vector3d p = before.col(i).head<3>();
+      const Eigen::Quaterniond q(Eigen::Vector4d(before.col(i).segment<4>(3)));
       const double extent = std::min(obstacles.extent(i), robot().max_length());
       const double moved = (X_BO.translation() - p).norm() + extent * q.angularDistance(turn);
       const double share = std::min(1.0, options_.timestep / kSpeedTime);
-      speed = before[7] + share * (moved / options_.timestep - before[7]);
+      speed = before(7, i) + share * (moved / options_.timestep - before(7, i));
     }
-    std::copy_n(X_BO.translation().data(), 3, now);
-    std::copy_n(turn.coeffs().data(), 4, now + 3);
-    now[7] = speed;
+    now.col(i) << X_BO.translation(), turn.coeffs(), speed;
     obstacles_.set_growth(i, std::min(kMostGrowth, speed * (kLookAhead + options_.timestep)));
   }
-  next_memory[slot_offset() + kObstaclesKnown] = 1.0;
+  obstacles_known_(next_memory) = true;
 }
 
 /// A pose to go to, in q_solution_ and solution_; whether it meets the target.
@@ -129,7 +112,7 @@ bool ReactivePlanner::find_solution(const TipTarget& target, const BaseState& ba
     std::copy(result.states.begin(), result.states.end(), solution_.begin());
     to_coordinates(robot(), solution_, q_solution_);
   };
-  load_states(memory, states_);
+  load_states(solution_memory_(memory), states_);
   TipTarget goal = target;
   ObstacleResult near = tracker_.solve(goal, states_, obstacles_, base);
   step.iterations = near.iterations;
@@ -141,16 +124,15 @@ bool ReactivePlanner::find_solution(const TipTarget& target, const BaseState& ba
   }
   take(near);
 
-  double* slots = next_memory.data() + slot_offset();
-  const Vector3d place(slots[kTargetX], slots[kTargetY], slots[kTargetZ]);
-  if ((target.position() - place).norm() >= kSearchDistance) {
-    slots[kSearches] = slots[kWaits] = 0.0;
-    std::copy_n(target.position().data(), 3, slots + kTargetX);
+  if ((target.position() - searched_target_(next_memory)).norm() >= kSearchDistance) {
+    searches_(next_memory) = 0;
+    waits_(next_memory) = 0;
+    searched_target_(next_memory) = target.position();
   }
   if (near.reached()) return is_outside;
 
-  const auto searches = static_cast<std::uint64_t>(slots[kSearches]);
-  slots[kSearches] += 1.0;
+  const auto searches = static_cast<std::uint64_t>(searches_(next_memory));
+  searches_(next_memory) += 1;
   if (searches < kSearches || searches % kSearchPause == 0) {
     SplitMix64 random(searches);
     random_states(robot(), random, states_);
@@ -162,14 +144,14 @@ bool ReactivePlanner::find_solution(const TipTarget& target, const BaseState& ba
     }
   }
   // As near as it goes: on the way to the best pose, as far as that is free.
-  if (way_.is_free(q_solution_, obstacles_, base)) return false;
-  load_states(memory, states_);
+  if (planner_.is_free(q_solution_, obstacles_, base)) return false;
+  load_states(solution_memory_(memory), states_);
   to_coordinates(robot(), states_, q_goal_);
   double free = 0.0, blocked = 1.0;
   for (int i = 0; i < kHalvings; ++i) {
     const double middle = 0.5 * (free + blocked);
     q_next_ = q_goal_ + middle * (q_solution_ - q_goal_);
-    (way_.is_free(q_next_, obstacles_, base) ? free : blocked) = middle;
+    (planner_.is_free(q_next_, obstacles_, base) ? free : blocked) = middle;
   }
   q_solution_ = q_goal_ + free * (q_solution_ - q_goal_);
   solution_ = states_;
@@ -177,30 +159,33 @@ bool ReactivePlanner::find_solution(const TipTarget& target, const BaseState& ba
   return false;
 }
 
+void ReactivePlanner::forget_path(std::span<double> next_memory) const noexcept {
+  waypoint_count_(next_memory) = 0;
+  next_waypoint_(next_memory) = 0;
+}
+
 /// The next pose to go straight to, in q_goal_; whether there is one.
 bool ReactivePlanner::find_path(const Eigen::VectorXd& from, const Vector3d& goal,
                                 const BaseState& base, std::span<double> next_memory) noexcept {
-  double* slots = next_memory.data() + slot_offset();
-  Eigen::Map<Eigen::MatrixXd> turns(next_memory.data() + turn_offset(), from.size(),
-                                    way_.options().max_waypoints);
-  const auto forget_turns = [&] { slots[kWaypointCount] = slots[kNextWaypoint] = 0.0; };
-  if (way_.line_is_free(from, q_solution_, obstacles_, base)) {
-    forget_turns();
-    slots[kWaits] = 0.0;
+  auto waypoints = waypoints_(next_memory);
+  if (planner_.line_is_free(from, q_solution_, obstacles_, base)) {
+    forget_path(next_memory);
+    waits_(next_memory) = 0;
     q_goal_ = q_solution_;
     return true;
   }
-  const int count = static_cast<int>(slots[kWaypointCount]);
-  int next = static_cast<int>(slots[kNextWaypoint]);
+  const int count = waypoint_count_(next_memory);
+  int next = next_waypoint_(next_memory);
   if (next < count) {
-    if (next + 1 < count && way_.line_is_free(from, turns.col(next + 1), obstacles_, base)) ++next;
-    if (way_.line_is_free(from, turns.col(next), obstacles_, base)) {
-      slots[kNextWaypoint] = next;
-      q_goal_ = turns.col(next);
+    if (next + 1 < count && planner_.line_is_free(from, waypoints.col(next + 1), obstacles_, base))
+      ++next;
+    if (planner_.line_is_free(from, waypoints.col(next), obstacles_, base)) {
+      next_waypoint_(next_memory) = next;
+      q_goal_ = waypoints.col(next);
       return true;
     }
   }
-  forget_turns();
+  forget_path(next_memory);
   // A part of the way of the tip may be free for the whole arm; the solution is looked for from
   // there then.
   from_coordinates(robot(), from, states_);
@@ -211,15 +196,15 @@ bool ReactivePlanner::find_path(const Eigen::VectorXd& from, const Vector3d& goa
     const ObstacleResult nearer = tracker_.solve(part, states_, obstacles_, base);
     if (!nearer.reached()) continue;
     to_coordinates(robot(), nearer.states, q_goal_);
-    if (!way_.line_is_free(from, q_goal_, obstacles_, base)) continue;
+    if (!planner_.line_is_free(from, q_goal_, obstacles_, base)) continue;
     std::copy(nearer.states.begin(), nearer.states.end(), solution_.begin());
     q_solution_ = q_goal_;
     return true;
   }
-  const auto waits = static_cast<std::uint64_t>(slots[kWaits]);
-  slots[kWaits] += 1.0;
+  const auto waits = static_cast<std::uint64_t>(waits_(next_memory));
+  waits_(next_memory) += 1;
   if (waits >= kPathSearches && waits % kPathPause != 0) return false;
-  const int found = way_.search(from, q_solution_, obstacles_, base, waits);
+  const int found = planner_.search(from, q_solution_, obstacles_, base, waits);
   if (found <= 0) {
     if (waits > 0 && waits % kMostWaits == 0) {
       // No way to this solution: look for another one from a pose somewhere on the way to a random
@@ -232,21 +217,20 @@ bool ReactivePlanner::find_path(const Eigen::VectorXd& from, const Vector3d& goa
     }
     return false;
   }
-  for (int i = 0; i < found; ++i) turns.col(i) = way_.turn(i);
-  slots[kWaypointCount] = found;
-  q_goal_ = turns.col(0);
+  for (int i = 0; i < found; ++i) waypoints.col(i) = planner_.turn(i);
+  waypoint_count_(next_memory) = found;
+  q_goal_ = waypoints.col(0);
   return true;
 }
 
 /// An obstacle has come too near: towards the solution if that leads away from it, else along the
 /// gradient of the clearance, else not at all. The new pose in q_next_.
 void ReactivePlanner::back_away(const BaseState& base, std::span<double> next_memory) noexcept {
-  double* slots = next_memory.data() + slot_offset();
-  slots[kWaypointCount] = slots[kNextWaypoint] = 0.0;
-  const double here = way_.clearance(q_last_, obstacles_, base);
+  forget_path(next_memory);
+  const double here = planner_.clearance(q_last_, obstacles_, base);
   q_next_ = q_last_ + step_fraction(q_last_, q_solution_) * (q_solution_ - q_last_);
-  if (way_.clearance(q_next_, obstacles_, base) > here + kLeastGain) return;
-  way_.away(q_last_, obstacles_, base, direction_);
+  if (planner_.clearance(q_next_, obstacles_, base) > here + kLeastGain) return;
+  planner_.away(q_last_, obstacles_, base, direction_);
   q_goal_ = q_last_ + (kBackOff - here) * direction_;
   for (int i = 0; i < robot().section_count(); ++i)
     states_[static_cast<std::size_t>(i)] = solution_[static_cast<std::size_t>(i)];
@@ -255,8 +239,8 @@ void ReactivePlanner::back_away(const BaseState& base, std::span<double> next_me
     states_[static_cast<std::size_t>(i)] = robot().clamped(i, states_[static_cast<std::size_t>(i)]);
   to_coordinates(robot(), states_, q_goal_);
   q_next_ = q_last_ + step_fraction(q_last_, q_goal_) * (q_goal_ - q_last_);
-  if (way_.clearance(q_next_, obstacles_, base) > here + kLeastGain) {
-    if (!way_.is_free(q_solution_, obstacles_, base)) solution_ = states_;
+  if (planner_.clearance(q_next_, obstacles_, base) > here + kLeastGain) {
+    if (!planner_.is_free(q_solution_, obstacles_, base)) solution_ = states_;
     return;
   }
   q_next_ = q_last_;
@@ -279,26 +263,25 @@ ReactivePlanner::Step ReactivePlanner::step(const TipTarget& target, const BaseS
   q_last_ = pose(memory);
   step.reached = find_solution(target, base, memory, next_memory, step);
 
-  if (!way_.is_free(q_last_, obstacles_, base)) {
+  if (!planner_.is_free(q_last_, obstacles_, base)) {
     back_away(base, next_memory);
     step.scale = step_fraction(q_last_, q_solution_);
   } else if (find_path(q_last_, target.position(), base, next_memory)) {
     step.scale = step_fraction(q_last_, q_goal_);
     q_next_ = q_last_ + step.scale * (q_goal_ - q_last_);
-    double* slots = next_memory.data() + slot_offset();
-    if (!way_.is_free(q_next_, obstacles_, base)) {
+    if (!planner_.is_free(q_next_, obstacles_, base)) {
       q_next_ = q_last_;
       step.scale = 0.0;
-    } else if (step.scale == 1.0 && slots[kNextWaypoint] < slots[kWaypointCount]) {
-      slots[kNextWaypoint] += 1.0;
+    } else if (step.scale == 1.0 && next_waypoint_(next_memory) < waypoint_count_(next_memory)) {
+      next_waypoint_(next_memory) += 1;
     }
   } else {
     q_next_ = q_last_;
-    step.reached = step.reached && next_memory[slot_offset() + kWaits] <= kPathSearches;
+    step.reached = step.reached && waits_(next_memory) <= kPathSearches;
   }
   step.there = q_next_ == q_solution_;
-  store_states(solution_, next_memory);
-  std::copy_n(q_next_.data(), q_next_.size(), next_memory.data() + pose_offset());
+  store_states(solution_, solution_memory_(next_memory));
+  pose_memory_(next_memory) = q_next_;
   return step;
 }
 

@@ -36,9 +36,7 @@ struct ReactivePlannerOptions {
 /// what they touch. docs/avoidance.md, "In tendril.reach".
 ///
 /// Nothing but the constructor allocates or throws; the work of a step is bounded. All that is
-/// remembered is in the caller's memory: the solution (theta, phi, extension of each section), the
-/// planned pose q, what was tried in vain, the turns of the way, and pose and speed of every moving
-/// obstacle.
+/// remembered is in the caller's memory.
 class ReactivePlanner {
  public:
   static constexpr double kLookAhead = 0.05;   ///< [s]
@@ -50,11 +48,17 @@ class ReactivePlanner {
   ReactivePlanner(const ContinuumRobot& robot, const Obstacles& obstacles, int moving,
                   const ReactivePlannerOptions& options);
 
-  [[nodiscard]] int memory_size() const noexcept;
-  void reset(std::span<double> memory) const noexcept;
+  /// Of its memory.
+  [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
   /// The planned pose in the memory.
   [[nodiscard]] Eigen::Map<const Eigen::VectorXd> pose(
-      std::span<const double> memory) const noexcept;
+      std::span<const double> memory) const noexcept {
+    return pose_memory_(memory);
+  }
+  /// The solution in the memory: theta, phi, extension of each section.
+  [[nodiscard]] std::span<const double> solution(std::span<const double> memory) const noexcept {
+    return solution_memory_(memory);
+  }
 
   struct Step {
     bool reached = false;  ///< the solution meets the target, and there is a way to it
@@ -70,25 +74,6 @@ class ReactivePlanner {
   [[nodiscard]] const ContinuumRobot& robot() const noexcept { return tracker_.robot(); }
 
  private:
-  // What is remembered beside poses.
-  enum Slot : std::size_t {
-    kSearches,  // for another solution, since the target moved
-    kTargetX,   // the target then
-    kTargetY,
-    kTargetZ,
-    kWaits,          // steps without a way to the solution
-    kWaypointCount,  // of the way
-    kNextWaypoint,
-    kObstaclesKnown,  // the obstacles' poses are those of the step before
-    kSlots
-  };
-  static constexpr std::size_t kMovingSize = 8;  // position, quaternion, speed
-
-  [[nodiscard]] std::size_t pose_offset() const noexcept;
-  [[nodiscard]] std::size_t slot_offset() const noexcept;
-  [[nodiscard]] std::size_t turn_offset() const noexcept;
-  [[nodiscard]] std::size_t moving_offset() const noexcept;
-
   void place_obstacles(const Obstacles& obstacles, std::span<const double> memory,
                        std::span<double> next_memory) noexcept;
   [[nodiscard]] bool find_solution(const TipTarget& target, const BaseState& base,
@@ -96,14 +81,30 @@ class ReactivePlanner {
                                    Step& step) noexcept;
   [[nodiscard]] bool find_path(const Eigen::VectorXd& from, const Eigen::Vector3d& goal,
                                const BaseState& base, std::span<double> next_memory) noexcept;
+  void forget_path(std::span<double> next_memory) const noexcept;
   void back_away(const BaseState& base, std::span<double> next_memory) noexcept;
   [[nodiscard]] double step_fraction(const Eigen::VectorXd& from,
                                      const Eigen::VectorXd& to) const noexcept;
 
+  /// Of the numbers of a moving obstacle: position, quaternion, speed.
+  static constexpr int kMovingRows = 8;
+
   ReactivePlannerOptions options_;
   int moving_;
   ObstacleSolver tracker_, searcher_;
-  ArmPathPlanner way_;
+  ArmPathPlanner planner_;
+
+  MemoryLayout layout_;
+  Block solution_memory_;
+  MatrixSlot<Eigen::VectorXd> pose_memory_;
+  Slot<int> searches_;                           // for another solution, since the target moved
+  MatrixSlot<Eigen::Vector3d> searched_target_;  // the target then
+  Slot<int> waits_;                              // steps without a path to the solution
+  Slot<int> waypoint_count_, next_waypoint_;     // of the path
+  MatrixSlot<Eigen::MatrixXd> waypoints_;        // a column each
+  Slot<bool> obstacles_known_;                   // moving_memory_ is that of the step before
+  MatrixSlot<Eigen::MatrixXd> moving_memory_;    // of each moving obstacle, a column each
+
   // Scratch.
   Obstacles obstacles_;
   std::vector<SectionState> states_, solution_;

@@ -1,54 +1,108 @@
 #pragma once
 
 #include <limits>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "tendril/range.hpp"
+
 namespace tendril {
 
-/// One setting of a controller, as `tendril` and plugin/README.md show it.
+/// One setting of a controller: everything about it stands in this row. The reader takes default and
+/// range from it, documents and error messages show it.
 struct SettingInfo {
+  enum class Type { Number, Integer, Numbers, Flag, Choice, Text };
+
   const char* name;
-  const char* unit;           ///< "m", "1/s", "" …
+  Type type;
+  const char* unit;           ///< "m", "1/s", "" ...
   const char* default_value;  ///< as text; "" if the setting may be absent
+  Range range;                ///< of a number, of an integer, of each of several numbers
+  const char* choices;        ///< words separated by spaces; the first is the default
   const char* meaning;
 };
 
-/// Closed or open range of a number.
-struct Range {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
-  bool open_low = false;  ///< `low` itself is not allowed
-};
+/// Rows of settings tables.
+namespace setting {
 
-/// The settings of one controller instance: name -> text, read strictly. Every reader throws
-/// ModelError
-/// `<setting> = <text>: must be …` when the text is not wholly a value of the kind, or outside the
-/// range.
+/// @param default_value  as text, "0.05"; "" if there is none: `Settings::optional_number`
+constexpr SettingInfo number(const char* name, const char* unit, const char* default_value,
+                             const Range& range, const char* meaning) {
+  return {name, SettingInfo::Type::Number, unit, default_value, range, "", meaning};
+}
+constexpr SettingInfo integer(const char* name, const char* default_value, int low, int high,
+                              const char* meaning) {
+  const Range range{static_cast<double>(low), static_cast<double>(high)};
+  return {name, SettingInfo::Type::Integer, "", default_value, range, "", meaning};
+}
+/// A list of numbers, which may be absent.
+constexpr SettingInfo numbers(const char* name, const char* unit, const char* meaning) {
+  return {name, SettingInfo::Type::Numbers, unit, "", {}, "", meaning};
+}
+constexpr SettingInfo flag(const char* name, bool default_value, const char* meaning) {
+  return {name, SettingInfo::Type::Flag, "", default_value ? "true" : "false", {}, "", meaning};
+}
+/// One of some words, separated by spaces; the first is the default.
+constexpr SettingInfo choice(const char* name, const char* choices, const char* meaning) {
+  return {name, SettingInfo::Type::Choice, "", "", {}, choices, meaning};
+}
+constexpr SettingInfo text(const char* name, const char* default_value, const char* meaning) {
+  return {name, SettingInfo::Type::Text, "", default_value, {}, "", meaning};
+}
+
+}  // namespace setting
+
+/// Default of a row as a document shows it.
+[[nodiscard]] std::string default_text(const SettingInfo& info);
+
+/// The settings of one controller instance, read strictly by the rows of its table. Every reader
+/// throws ModelError `<setting> = <text>: must be ...` when the text is not wholly a value of the
+/// row's type or outside its range, and std::logic_error for a setting that has no row of that type.
 class Settings {
  public:
-  Settings() = default;
-  explicit Settings(std::vector<std::pair<std::string, std::string>> values)
-      : values_(std::move(values)) {}
+  using Texts = std::vector<std::pair<std::string, std::string>>;
 
-  /// Text of a setting, empty if it is not given.
-  [[nodiscard]] std::string_view text(std::string_view name) const noexcept;
-  [[nodiscard]] bool has(std::string_view name) const noexcept { return !text(name).empty(); }
+  /// @param rows  must outlive the settings
+  explicit Settings(std::span<const SettingInfo> rows, Texts values = {})
+      : rows_(rows), values_(std::move(values)) {}
 
-  [[nodiscard]] double number(std::string_view name, double default_value,
-                              const Range& range) const;
-  [[nodiscard]] bool boolean(std::string_view name, bool default_value) const;
-  /// Numbers separated by spaces; empty if not given.
+  /// Whether it is given.
+  [[nodiscard]] bool has(std::string_view name) const;
+  /// As given, or the row's default.
+  [[nodiscard]] std::string_view text(std::string_view name) const;
+  [[nodiscard]] double number(std::string_view name) const;
+  [[nodiscard]] std::optional<double> optional_number(std::string_view name) const;
+  [[nodiscard]] int integer(std::string_view name) const;
+  [[nodiscard]] bool flag(std::string_view name) const;
+  /// Empty if not given.
   [[nodiscard]] std::vector<double> numbers(std::string_view name) const;
-  /// Index of the text in `choices`.
-  [[nodiscard]] int choice(std::string_view name, std::span<const char* const> choices,
-                           int default_choice) const;
+  /// The enumerator whose number is the place of the word among the row's choices.
+  template <class E>
+  [[nodiscard]] E choice(std::string_view name) const {
+    return static_cast<E>(choice_index(name));
+  }
+  [[nodiscard]] int choice_index(std::string_view name) const;
+
+  /// Names of the rows that have been read.
+  [[nodiscard]] const std::set<std::string_view>& reads() const noexcept { return reads_; }
 
  private:
-  std::vector<std::pair<std::string, std::string>> values_;
+  [[nodiscard]] const SettingInfo& row(std::string_view name) const;
+  [[nodiscard]] const SettingInfo& row(std::string_view name, SettingInfo::Type type) const;
+  [[nodiscard]] std::string_view given(std::string_view name) const noexcept;
+
+  std::span<const SettingInfo> rows_;
+  Texts values_;
+  mutable std::set<std::string_view> reads_;
 };
+
+/// Tables of settings one behind the other.
+[[nodiscard]] std::vector<SettingInfo> joined(
+    std::initializer_list<std::span<const SettingInfo>> tables);
 
 }  // namespace tendril

@@ -39,44 +39,6 @@ struct SnakeCommand {
   explicit SnakeCommand(int n) : q(Eigen::VectorXd::Zero(n)), q_rate(Eigen::VectorXd::Zero(n)) {}
 };
 
-/// What a controller tells about one step; becomes sensor data.
-struct SnakeReport {
-  ControllerStatus status = ControllerStatus::Working;
-  double progress = 0.0;    ///< of the task, 0..1
-  double path_error = 0.0;  ///< distance from the path that the task has now [m]
-  double speed = 0.0;    ///< of the centre of mass, mean over the last period; of a carriage [m/s]
-  double heading = 0.0;  ///< direction from tail to head about the world's z, mean over the last
-                         ///< period [rad]
-  double advance = 0.0;  ///< way of the centre of mass along the world's x axis [m]
-  double rise = 0.0;     ///< way of the centre of mass upwards [m]
-  double slip = 0.0;     ///< largest change of `rise` during a hold on a pole [m]
-  int goals = 0;         ///< goals reached
-  Eigen::Vector3d target = Eigen::Vector3d::Zero();  ///< where the task goes now [m]
-};
-
-/// A controller of a snake: measured state in, joint angles out, once per step. Memory, purity and
-/// failures are as for `Controller`.
-class SnakeController {
- public:
-  virtual ~SnakeController() = default;
-
-  [[nodiscard]] virtual int memory_size() const noexcept = 0;
-  /// Fills the memory with its start values.
-  virtual void reset(std::span<double> memory) const noexcept = 0;
-  /// One step: `command` and `report` come in as default values, `next_memory` as a copy of
-  /// `memory`.
-  virtual void update(const SnakeMeasurement& measurement, std::span<const double> memory,
-                      std::span<double> next_memory, SnakeCommand& command,
-                      SnakeReport& report) = 0;
-  /// Points of the path that the task follows, world, for drawing; at most `points.size()`. Returns
-  /// how many were written.
-  [[nodiscard]] virtual int path(const SnakeMeasurement& /*measurement*/,
-                                 std::span<const double> /*memory*/,
-                                 std::span<Eigen::Vector3d> /*points*/) const noexcept {
-    return 0;
-  }
-};
-
 /// What a snake's controller is made from; it lives only during the call.
 struct SnakeContext {
   std::span<const double> link_lengths;  ///< a_0 .. a_n [m]; a_0 is 0 for a carriage
@@ -88,6 +50,28 @@ struct SnakeContext {
   double feed_limit = 0.0;  ///< of the carriage [m]
 
   [[nodiscard]] int joints() const noexcept { return static_cast<int>(link_lengths.size()) - 1; }
+};
+
+/// A controller of a snake: measured state in, joint angles out, once per step. Memory and failures:
+/// Controller.
+class SnakeController : public Controller {
+ public:
+  using Context = SnakeContext;
+  using Measurement = SnakeMeasurement;
+  using Command = SnakeCommand;
+
+  /// One step: `command` and `report` come in as default values, `next_memory` as a copy of
+  /// `memory`.
+  virtual void update(const SnakeMeasurement& measurement, std::span<const double> memory,
+                      std::span<double> next_memory, SnakeCommand& command,
+                      ControllerReport& report) = 0;
+  /// Points of the path that the task follows, world frame, for drawing; at most `points.size()`.
+  /// Returns how many were written.
+  [[nodiscard]] virtual int path(const SnakeMeasurement& /*measurement*/,
+                                 std::span<const double> /*memory*/,
+                                 std::span<Eigen::Vector3d> /*points*/) const noexcept {
+    return 0;
+  }
 };
 
 }  // namespace tendril

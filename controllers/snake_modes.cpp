@@ -12,8 +12,7 @@
 namespace tendril {
 namespace {
 
-enum Mode { kGait, kPath };
-constexpr const char* kModes[] = {"gait", "path"};
+enum class Mode { Gait, Path };
 
 bool has(std::span<const SettingInfo> settings, std::string_view name) {
   return std::any_of(settings.begin(), settings.end(),
@@ -24,10 +23,10 @@ bool has(std::span<const SettingInfo> settings, std::string_view name) {
 
 std::span<const SettingInfo> snake_settings() {
   static const std::vector<SettingInfo> all = [] {
-    std::vector<SettingInfo> infos{
-        {"mode", "", "gait",
-         "gait: it moves by itself; path: a carriage feeds it along a path, its body follows its "
-         "head"}};
+    std::vector<SettingInfo> infos{setting::choice(
+        "mode", "gait path",
+        "gait: it moves by itself; path: a carriage feeds it along a path, its body follows its "
+        "head")};
     // What both have, `speed` and `target`, is told once.
     for (const auto settings : {SnakePathController::settings(), GaitController::settings()}) {
       for (const SettingInfo& info : settings)
@@ -38,14 +37,19 @@ std::span<const SettingInfo> snake_settings() {
   return all;
 }
 
+std::span<const Quantity> snake_quantities() {
+  static const std::vector<Quantity> all =
+      joined_quantities({GaitController::kQuantities, SnakePathController::kQuantities});
+  return all;
+}
+
 std::unique_ptr<SnakeController> make_snake_controller(const SnakeContext& context) {
-  const bool is_path = context.settings.choice("mode", kModes, kGait) == kPath;
+  const bool is_path = context.settings.choice<Mode>("mode") == Mode::Path;
   const auto own = is_path ? SnakePathController::settings() : GaitController::settings();
   for (const SettingInfo& info : snake_settings()) {
     if (std::string_view(info.name) != "mode" && context.settings.has(info.name) &&
         !has(own, info.name)) {
-      throw ModelError(std::string(info.name) +
-                       ": needs mode = " + kModes[is_path ? kGait : kPath]);
+      throw ModelError(std::string(info.name) + ": needs mode = " + (is_path ? "gait" : "path"));
     }
   }
   if (is_path) return std::make_unique<SnakePathController>(context);

@@ -30,47 +30,13 @@ constexpr double kTrailPart = 0.9;
 constexpr double kTurnPart = 0.45;
 constexpr int kTargetsPerPeriod = 16;  // that are laid at most
 
-// Memory layout: these, then the joint angles of the start, of the last setpoint and of the next,
-// then where the even joints lie on the path, then the path.
-enum Slot : std::size_t {
-  kStarted,
-  kStartTime,
-  kStep,      // of the period
-  kFeed,      // of the last setpoint
-  kNextFeed,  // of the next
-  kFeedEnd,
-  kSpeed,  // planned
-  kStartFeed,
-  kBack,      // on the way back
-  kWaypoint,  // index of the next one
-  kLaid,      // the path ends where it ends
-  kTargetX,   // last target of the path
-  kTargetY,
-  kTargetZ,
-  kAlongX,  // direction of the path there
-  kAlongY,
-  kAlongZ,
-  kTurnX,  // by what its direction has changed there, last
-  kTurnY,
-  kTurnZ,
-  kStatus,
-  kPathError,
-  kSensedTime,
-  kSensedFeed,
-  kSensedSpeed,
-  kCenterX,  // of mass, at the start
-  kCenterZ,
-  kArrays
-};
-enum AngleSet { kStartAngles, kFrom, kTo, kAngleSets };
-
 double smooth(double x) noexcept {
   x = std::clamp(x, 0.0, 1.0);
   return x * x * x * (10.0 - x * (15.0 - 6.0 * x));
 }
 
-ControllerStatus status(std::span<const double> memory) noexcept {
-  return static_cast<ControllerStatus>(static_cast<int>(memory[kStatus]));
+double& own(ControllerReport& report, Own<SnakePathController::kQuantities> quantity) noexcept {
+  return report.own[quantity.index];
 }
 
 Isometry3d base_pose(const SnakeMeasurement& measurement) noexcept {
@@ -102,32 +68,42 @@ std::string text(const char* format, Args... args) {
 
 std::span<const SettingInfo> SnakePathController::settings() {
   static constexpr SettingInfo kAll[] = {
-      {"waypoints", "m", "",
-       "path: points that it leads through, x y z each, in the frame of the carriage's base; the "
-       "first on the feed axis"},
-      {"corner_radius", "m", "0",
-       "path: the corners of the waypoints' polyline are rounded with arcs of this radius; 0: "
-       "smooth through all waypoints"},
-      {"target", "", "",
-       "mocap body to go to, when there are no goals; path: its trail continues the path"},
-      {"speed", "m/s", "",
-       "to be kept by slowing the gait down from its frequency; default: none; path: of the feed, "
-       "default 0.05"},
-      {"acceleration", "m/s^2", "0.2", "path: of the feed"},
-      {"rate_limit", "rad/s", "3", "path: fastest turn of a joint; the feed slows down to keep it"},
-      {"look_ahead", "m", "0.2", "path: it is laid this far ahead of the head, and fixed then"},
-      {"trail_spacing", "m", "0.03",
-       "path: the trail gets a new point when the target has moved this far"},
-      {"back", "", "false",
-       "path: at its end the snake goes back along it to where it began; not with a target"},
-      {"joints", "", "all",
-       "path: all: all joints as near to it as they come; even: every second one exactly on it"},
-      {"period", "s", "0.02", "path: between two setpoints; straight lines join them"},
-      {"start_delay", "s", "1", "path: the body comes to lie on the path before it is fed"},
-      {"gravity_factor", "", "1",
-       "path: part of the links' weight that the setpoints carry, 0.9: a model that is 10 % off"},
-      {"jam_path_error", "m", "0.05",
-       "path: distance of a joint from the path at which the feed stops for good"},
+      setting::numbers("waypoints", "m",
+                       "path: points that it leads through, x y z each, in the frame of the "
+                       "carriage's base; the "
+                       "first on the feed axis"),
+      setting::number("corner_radius", "m", "0", {0.0, 1e3},
+                      "path: the corners of the waypoints' polyline are rounded with arcs of this "
+                      "radius; 0: smooth through all waypoints"),
+      setting::text("target", "",
+                    "mocap body to go to, when there are no goals; path: its trail continues the "
+                    "path"),
+      setting::number(
+          "speed", "m/s", "", {0.0, 100.0, true},
+          "to be kept by slowing the gait down from its frequency; default: none; path: "
+          "of the feed, default 0.05"),
+      setting::number("acceleration", "m/s^2", "0.2", {0.0, 1e3, true}, "path: of the feed"),
+      setting::number("rate_limit", "rad/s", "3", {0.0, 1e3, true},
+                      "path: fastest rotation of a joint; the feed slows down to keep it"),
+      setting::number("look_ahead", "m", "0.2", {0.01, 10.0},
+                      "path: it is fixed this far ahead of the head"),
+      setting::number("trail_spacing", "m", "0.03", {2.0 * kMinSpacing, 0.1},
+                      "path: the trail gets a new point when the target has moved this far"),
+      setting::flag("back", false,
+                    "path: at its end the snake returns along it to where it began; not with a "
+                    "target"),
+      setting::choice("joints", "all even",
+                      "path: all: all joints as near to it as they come; even: every second one "
+                      "exactly on it"),
+      setting::number("period", "s", "0.02", {0.0, 1.0},
+                      "path: between two setpoints; straight lines join them"),
+      setting::number("start_delay", "s", "1", {0.0, 1e3},
+                      "path: the body moves onto the path before it is fed"),
+      setting::number("gravity_factor", "", "1", {0.0, 10.0},
+                      "path: fraction of the links' weight that the setpoints compensate, 0.9: a "
+                      "model that is 10 % off"),
+      setting::number("jam_path_error", "m", "0.05", kPositive,
+                      "path: distance of a joint from the path at which the feed stops for good"),
   };
   return kAll;
 }
@@ -137,27 +113,22 @@ SnakePathController::SnakePathController(const SnakeContext& context)
               .joint_limit = context.joint_limit,
               .joint_limits = {},
               .rear_length = 0.0}),
-      speed_(context.settings.number("speed", 0.05, {.low = 0.0, .high = 10.0, .open_low = true})),
-      acceleration_(context.settings.number("acceleration", 0.2,
-                                            {.low = 0.0, .high = 1e3, .open_low = true})),
-      rate_limit_(
-          context.settings.number("rate_limit", 3.0, {.low = 0.0, .high = 1e3, .open_low = true})),
-      start_delay_(context.settings.number("start_delay", 1.0, {.low = 0.0, .high = 1e3})),
-      look_ahead_(context.settings.number("look_ahead", 0.2, {.low = 0.01, .high = 10.0})),
-      trail_spacing_(
-          context.settings.number("trail_spacing", 0.03, {.low = 2.0 * kMinSpacing, .high = 0.1})),
-      gravity_factor_(context.settings.number("gravity_factor", 1.0, {.low = 0.0, .high = 10.0})),
-      jam_path_error_(
-          context.settings.number("jam_path_error", 0.05, {.low = 0.0, .open_low = true})),
+      speed_(context.settings.optional_number("speed").value_or(0.05)),
+      acceleration_(context.settings.number("acceleration")),
+      rate_limit_(context.settings.number("rate_limit")),
+      start_delay_(context.settings.number("start_delay")),
+      look_ahead_(context.settings.number("look_ahead")),
+      trail_spacing_(context.settings.number("trail_spacing")),
+      gravity_factor_(context.settings.number("gravity_factor")),
+      jam_path_error_(context.settings.number("jam_path_error")),
       has_target_(context.settings.has("target")),
-      back_(context.settings.boolean("back", false)) {
+      back_(context.settings.flag("back")) {
   const Settings& settings = context.settings;
   if (context.is_free) throw ModelError("mode = path: needs base.kind = \"carriage\"");
-  constexpr const char* kJoints[] = {"all", "even"};
   march_.target =
-      settings.choice("joints", kJoints, 0) == 0 ? MarchTarget::AllJoints : MarchTarget::EvenJoints;
+      settings.choice_index("joints") == 0 ? MarchTarget::AllJoints : MarchTarget::EvenJoints;
   if (back_ && has_target_) throw ModelError("back: must not be given together with target");
-  const double period = settings.number("period", 0.02, {.low = 0.0, .high = 1.0});
+  const double period = settings.number("period");
   steps_ = std::max(1, static_cast<int>(std::lround(period / context.timestep)));
 
   growing_.min_spacing = kMinSpacing;
@@ -175,6 +146,14 @@ SnakePathController::SnakePathController(const SnakeContext& context)
   const double trail = has_target_ ? (chain_.length() + context.feed_limit + look_ahead_) : 0.0;
   points_.resize(static_cast<std::size_t>(chain_.joint_count()) + 1);
   capacity_ = static_cast<int>(waypoints_.size()) + 4 + static_cast<int>(trail / trail_spacing_);
+
+  const auto joints = static_cast<std::size_t>(chain_.joint_count());
+  step_ = memory_.index(0, steps_ - 1);
+  waypoint_ = memory_.index(0, std::max(1, static_cast<int>(waypoints_.size())));
+  for (Block* const block : {&start_angles_, &from_angles_, &to_angles_})
+    *block = memory_.numbers(joints);
+  parameters_ = memory_.numbers(static_cast<std::size_t>(chain_.module_count()) + 1);
+  path_ = memory_.part(GrowingPath::layout(capacity_));
 }
 
 void SnakePathController::read_waypoints(const Settings& settings) {
@@ -193,7 +172,7 @@ void SnakePathController::read_waypoints(const Settings& settings) {
              "needs a straight way",
              first.x(), first.y(), first.z()));
   }
-  const double radius = settings.number("corner_radius", 0.0, {.low = 0.0, .high = 1e3});
+  const double radius = settings.number("corner_radius");
   if (radius > 0.0) {
     try {
       const Path rounded = rounded_path(waypoints_, radius, kCornerSpacing);
@@ -264,79 +243,57 @@ void SnakePathController::check_waypoints(double feed_limit) {
   feed_end_ = has_target_ ? end : reached;
 }
 
-int SnakePathController::memory_size() const noexcept {
-  return static_cast<int>(kArrays) + kAngleSets * chain_.joint_count() + chain_.module_count() + 1 +
-         GrowingPath::memory_size(capacity_);
-}
-
-void SnakePathController::reset(std::span<double> memory) const noexcept {
-  std::fill(memory.begin(), memory.end(), 0.0);
-}
-
-std::span<double> SnakePathController::angles(std::span<double> memory, int set) const noexcept {
-  const auto n = static_cast<std::size_t>(chain_.joint_count());
-  return memory.subspan(kArrays + static_cast<std::size_t>(set) * n, n);
-}
-
-std::span<double> SnakePathController::parameters(std::span<double> memory) const noexcept {
-  return memory.subspan(kArrays + static_cast<std::size_t>(kAngleSets * chain_.joint_count()),
-                        static_cast<std::size_t>(chain_.module_count()) + 1);
-}
-
-std::span<double> SnakePathController::path_memory(std::span<double> memory) const noexcept {
-  return memory.last(static_cast<std::size_t>(GrowingPath::memory_size(capacity_)));
-}
-
 void SnakePathController::begin(const SnakeMeasurement& measurement,
                                 std::span<double> next) const noexcept {
-  next[kStarted] = 1.0;
-  next[kStartTime] = next[kSensedTime] = measurement.time;
-  next[kSensedFeed] = measurement.feed;
-  next[kCenterX] = measurement.center_of_mass.x();
-  next[kCenterZ] = measurement.center_of_mass.z();
+  started_(next) = true;
+  start_time_(next) = measurement.time;
+  sensed_time_(next) = measurement.time;
+  sensed_feed_(next) = measurement.feed;
+  start_center_(next) = measurement.center_of_mass;
   const double lead = waypoints_.empty() ? std::max(measurement.feed, 0.0) + lead_ : lead_;
-  next[kFeedEnd] = std::min(feed_end_, lead);
-  next[kFeed] = next[kNextFeed] = std::clamp(measurement.feed, 0.0, next[kFeedEnd]);
-  next[kStartFeed] = next[kFeed];
-  next[kWaypoint] = 1.0;
-  next[kTargetX] = lead;
-  next[kAlongX] = 1.0;
+  path_feed_end_(next) = std::min(feed_end_, lead);
+  const double feed = std::clamp<double>(measurement.feed, 0.0, path_feed_end_(next));
+  feed_(next) = feed;
+  next_feed_(next) = feed;
+  start_feed_(next) = feed;
+  waypoint_(next) = 1;
+  target_(next) = Vector3d(lead, 0.0, 0.0);
+  along_(next) = Vector3d::UnitX();
 
-  GrowingPath path(path_memory(next), growing_);
+  GrowingPath path(path_(next), growing_);
   path.start(Vector3d::Zero(), Vector3d::UnitX(), lead);
-  parameters(next).back() = next[kNextFeed] + chain_.length();
+  parameters_(next).back() = feed + chain_.length();
   lay(measurement, next);
-  for (const int set : {kStartAngles, kFrom, kTo})
-    std::copy_n(measurement.q.data(), measurement.q.size(), angles(next, set).begin());
-  const MarchResult march =
-      march_from_base(chain_, path.view(), next[kNextFeed], Matrix3d::Identity(),
-                      {angles(next, kTo), parameters(next)}, march_);
+  for (const Block& set : {start_angles_, from_angles_, to_angles_})
+    std::copy_n(measurement.q.data(), measurement.q.size(), set(next).begin());
+  const MarchResult march = march_from_base(chain_, path.view(), feed, Matrix3d::Identity(),
+                                            {to_angles_(next), parameters_(next)}, march_);
   if (!march.ok())
-    std::copy_n(measurement.q.data(), measurement.q.size(), angles(next, kTo).begin());
+    std::copy_n(measurement.q.data(), measurement.q.size(), to_angles_(next).begin());
 }
 
 /// Lets the path grow ahead of the head.
 void SnakePathController::lay(const SnakeMeasurement& measurement,
                               std::span<double> next) const noexcept {
-  GrowingPath path(path_memory(next), growing_);
-  const double desired = parameters(next).back() + look_ahead_;
-  while (path.view().end() < desired && next[kWaypoint] < static_cast<double>(waypoints_.size())) {
-    const Vector3d& point = waypoints_[static_cast<std::size_t>(next[kWaypoint])];
+  GrowingPath path(path_(next), growing_);
+  const double desired = parameters_(next).back() + look_ahead_;
+  const int count = static_cast<int>(waypoints_.size());
+  while (path.view().end() < desired && waypoint_(next) < count) {
+    const Vector3d& point = waypoints_[waypoint_(next)];
     if (!path.append(point).ok()) return;  // cannot be: all have been laid before
-    next[kWaypoint] += 1.0;
-    Eigen::Map<Vector3d> last(next.data() + kTargetX), along(next.data() + kAlongX),
-        turn(next.data() + kTurnX);
+    waypoint_(next) += 1;
+    auto last = target_(next), along = along_(next), bend = bend_(next);
     const Vector3d direction = (point - last).normalized();
-    turn = direction - along;
+    bend = direction - along;
     along = direction;
     last = point;
   }
-  if (next[kWaypoint] < static_cast<double>(waypoints_.size())) return;
+  if (waypoint_(next) < count) return;
   if (has_target_) {
     follow_target(measurement, next);
   } else if (path.pending()) {
     path.finish();
-    next[kLaid] = 1.0;
+    complete_(next) = true;
   }
 }
 
@@ -346,16 +303,15 @@ void SnakePathController::follow_target(const SnakeMeasurement& measurement,
                                         std::span<double> next) const noexcept {
   GrowingPathOptions options = growing_;
   options.max_curvature = kTrailPart * curvature_limit_;
-  GrowingPath path(path_memory(next), options);
-  const auto tell = [&](ControllerStatus status) { next[kStatus] = static_cast<double>(status); };
+  GrowingPath path(path_(next), options);
+  const auto tell = [&](ControllerStatus status) { status_(next) = status; };
   const Vector3d p_BG = base_pose(measurement).inverse() * measurement.p_WG;
   if (!p_BG.allFinite()) return tell(ControllerStatus::InvalidTarget);
-  Eigen::Map<Vector3d> last(next.data() + kTargetX), along(next.data() + kAlongX),
-      turn(next.data() + kTurnX);
+  auto last = target_(next), along = along_(next), bend = bend_(next);
   const double radius = 1.0 / (kTurnPart * curvature_limit_);
   const double largest_turn = trail_spacing_ / radius;
-  const double head = parameters(next).back();
-  next[kLaid] = 0.0;
+  const double head = parameters_(next).back();
+  complete_(next) = false;
   for (int i = 0; i < kTargetsPerPeriod && path.view().end() < head + look_ahead_; ++i) {
     const Vector3d way = p_BG - last;
     const double distance = way.norm();
@@ -363,9 +319,9 @@ void SnakePathController::follow_target(const SnakeMeasurement& measurement,
       // The target rests: once the head is there, the newest point is taken in, too.
       if (path.pending() && path.view().end() - head <= kArrived && path.finish().ok()) {
         along = path.view().at(path.view().end()).first.normalized();
-        turn.setZero();
+        bend.setZero();
       }
-      next[kLaid] = path.pending() ? 0.0 : 1.0;
+      complete_(next) = !path.pending();
       return;
     }
     const double ahead = along.dot(way);
@@ -379,9 +335,9 @@ void SnakePathController::follow_target(const SnakeMeasurement& measurement,
     // behind a complete piece it goes straight on.
     Vector3d desired = way / distance - along;
     if (desired.norm() > largest_turn) desired *= largest_turn / desired.norm();
-    Vector3d change = desired - turn;
+    Vector3d change = desired - bend;
     if (change.norm() > largest_turn) change *= largest_turn / change.norm();
-    const Vector3d next_turn = path.pending() ? Vector3d(turn + change) : Vector3d::Zero();
+    const Vector3d next_turn = path.pending() ? Vector3d(bend + change) : Vector3d::Zero();
     const Vector3d direction = (along + next_turn).normalized();
     const Vector3d point = last + trail_spacing_ * direction;
     const GrowResult grown = path.append(point);
@@ -389,74 +345,74 @@ void SnakePathController::follow_target(const SnakeMeasurement& measurement,
     if (!grown.ok()) return;  // no room: the carriage cannot go that far
     last = point;
     along = direction;
-    turn = next_turn;
+    bend = next_turn;
   }
 }
 
 /// The next setpoint: feed and joints, as far as speed, acceleration and joint rates allow.
 void SnakePathController::move(std::span<double> next, double dt) const noexcept {
-  const PathView path(path_memory(next));
-  const double feed_left = next[kFeedEnd] - next[kNextFeed];
-  const bool is_back = next[kBack] > 0.0;
-  const double to_go = is_back ? next[kNextFeed] - next[kStartFeed]
-                               : std::min(path.end() - parameters(next).back(), feed_left);
+  const PathView path(path_(next));
+  const double feed_left = path_feed_end_(next) - next_feed_(next);
+  const bool is_back = returning_(next);
+  const double to_go = is_back ? next_feed_(next) - start_feed_(next)
+                               : std::min(path.end() - parameters_(next).back(), feed_left);
   if (to_go <= kArrived) {
-    next[kSpeed] = 0.0;
-    const bool at_end = is_back || next[kLaid] > 0.0 || feed_left <= kArrived;
-    if (!at_end || status(next) != ControllerStatus::Working) return;
+    planned_speed_(next) = 0.0;
+    const bool at_end = is_back || complete_(next) || feed_left <= kArrived;
+    if (!at_end || status_(next) != ControllerStatus::Working) return;
     if (back_ && !is_back)
-      next[kBack] = 1.0;
+      returning_(next) = true;
     else
-      next[kStatus] = static_cast<double>(ControllerStatus::Finished);
+      status_(next) = ControllerStatus::Finished;
     return;
   }
-  const double speed = std::min({speed_, next[kSpeed] + acceleration_ * dt,
+  const double speed = std::min({speed_, planned_speed_(next) + acceleration_ * dt,
                                  std::sqrt(2.0 * acceleration_ * to_go), 0.5 * to_go / dt});
-  const double desired = next[kFeed] + (is_back ? -speed : speed) * dt;
+  const double desired = feed_(next) + (is_back ? -speed : speed) * dt;
   const FollowStep step = follow_path(
-      chain_, path, MarchDirection::BaseToHead, Matrix3d::Identity(), next[kFeed], desired,
-      rate_limit_ * dt, angles(next, kFrom), {angles(next, kTo), parameters(next)}, march_);
-  next[kNextFeed] = step.s;
-  next[kSpeed] = std::abs(step.s - next[kFeed]) / dt;
+      chain_, path, MarchDirection::BaseToHead, Matrix3d::Identity(), feed_(next), desired,
+      rate_limit_ * dt, from_angles_(next), {to_angles_(next), parameters_(next)}, march_);
+  next_feed_(next) = step.s;
+  planned_speed_(next) = std::abs(step.s - feed_(next)) / dt;
   const MarchStatus march = step.march.status;
   if (march == MarchStatus::JointLimit || march == MarchStatus::TooTight)
-    next[kStatus] = static_cast<double>(ControllerStatus::PathTooTight);
+    status_(next) = ControllerStatus::PathTooTight;
 }
 
 /// Measured: speed, and how far the joints are from the path.
 void SnakePathController::watch(const SnakeMeasurement& measurement,
                                 std::span<double> next) noexcept {
-  if (measurement.time > next[kSensedTime]) {
-    next[kSensedSpeed] =
-        (measurement.feed - next[kSensedFeed]) / (measurement.time - next[kSensedTime]);
+  if (measurement.time > sensed_time_(next)) {
+    sensed_speed_(next) =
+        (measurement.feed - sensed_feed_(next)) / (measurement.time - sensed_time_(next));
   }
-  next[kSensedTime] = measurement.time;
-  next[kSensedFeed] = measurement.feed;
+  sensed_time_(next) = measurement.time;
+  sensed_feed_(next) = measurement.feed;
   snake_points(chain_, carriage(measurement.feed),
                {measurement.q.data(), static_cast<std::size_t>(measurement.q.size())}, points_);
-  const PathView path(path_memory(next));
-  const std::span<const double> s = parameters(next);
+  const PathView path(path_(next));
+  const std::span<const double> s = parameters_(next);
   double largest = 0.0;
   for (std::size_t j = 0; j < points_.size(); ++j) {
     const double guess = j % 2 == 0 ? s[j / 2] : 0.5 * (s[j / 2] + s[j / 2 + 1]);
     largest = std::max(largest, distance(path, points_[j], guess));
   }
-  next[kPathError] = largest;
+  path_error_(next) = largest;
 }
 
 /// Once in a period.
 void SnakePathController::plan(const SnakeMeasurement& measurement,
                                std::span<double> next) noexcept {
   watch(measurement, next);
-  next[kFeed] = next[kNextFeed];
-  std::copy_n(angles(next, kTo).begin(), chain_.joint_count(), angles(next, kFrom).begin());
-  if (status(next) == ControllerStatus::Jammed) return;
-  next[kStatus] = static_cast<double>(ControllerStatus::Working);
-  if (next[kBack] == 0.0) lay(measurement, next);
-  if (measurement.time < next[kStartTime] + start_delay_) return;
-  if (next[kPathError] > jam_path_error_) {
-    next[kStatus] = static_cast<double>(ControllerStatus::Jammed);
-    next[kSpeed] = 0.0;
+  feed_(next) = next_feed_(next);
+  std::copy_n(to_angles_(next).begin(), chain_.joint_count(), from_angles_(next).begin());
+  if (status_(next) == ControllerStatus::Jammed) return;
+  status_(next) = ControllerStatus::Working;
+  if (!returning_(next)) lay(measurement, next);
+  if (measurement.time < start_time_(next) + start_delay_) return;
+  if (path_error_(next) > jam_path_error_) {
+    status_(next) = ControllerStatus::Jammed;
+    planned_speed_(next) = 0.0;
     return;
   }
   move(next, steps_ * measurement.timestep);
@@ -464,48 +420,50 @@ void SnakePathController::plan(const SnakeMeasurement& measurement,
 
 void SnakePathController::update(const SnakeMeasurement& measurement,
                                  std::span<const double> memory, std::span<double> next_memory,
-                                 SnakeCommand& command, SnakeReport& report) noexcept {
+                                 SnakeCommand& command, ControllerReport& report) noexcept {
   const std::span<double> next = next_memory;
-  if (memory[kStarted] == 0.0) begin(measurement, next);
-  if (next[kStep] == 0.0) plan(measurement, next);
-  next[kStep] += 1.0;
+  if (!started_(memory)) begin(measurement, next);
+  int step = step_(next);
+  if (step == 0) plan(measurement, next);
+  ++step;
 
   // Between the last setpoint and the next; at first from where the body was.
-  const double share = next[kStep] / steps_, dt = steps_ * measurement.timestep;
-  const double since = measurement.time - next[kStartTime];
+  const double share = static_cast<double>(step) / steps_, dt = steps_ * measurement.timestep;
+  const double since = measurement.time - start_time_(next);
   const double fade = since < start_delay_ ? smooth(since / start_delay_) : 1.0;
-  const std::span<const double> start = angles(next, kStartAngles), from = angles(next, kFrom),
-                                to = angles(next, kTo);
+  const std::span<const double> start = start_angles_(next), from = from_angles_(next),
+                                to = to_angles_(next);
   for (int j = 0; j < chain_.joint_count(); ++j) {
     const auto i = static_cast<std::size_t>(j);
     const double planned = from[i] + share * (to[i] - from[i]);
     command.q[j] = start[i] + fade * (planned - start[i]);
     command.q_rate[j] = fade * (to[i] - from[i]) / dt;
   }
-  command.feed = next[kFeed] + share * (next[kNextFeed] - next[kFeed]);
-  command.feed_rate = (next[kNextFeed] - next[kFeed]) / dt;
+  const double feed_step = next_feed_(next) - feed_(next);
+  command.feed = feed_(next) + share * feed_step;
+  command.feed_rate = feed_step / dt;
   command.gravity_factor = gravity_factor_;
-  if (next[kStep] >= steps_) next[kStep] = 0.0;
+  step_(next) = step < steps_ ? step : 0;
 
-  report.status = status(next);
-  const double whole = next[kFeedEnd] - next[kStartFeed];
+  report.status = status_(next);
+  const double whole = path_feed_end_(next) - start_feed_(next);
   const double part =
-      whole > 0.0 ? std::clamp((command.feed - next[kStartFeed]) / whole, 0.0, 1.0) : 1.0;
-  report.progress = !back_ ? part : 0.5 * (next[kBack] > 0.0 ? 2.0 - part : part);
-  report.path_error = next[kPathError];
-  report.speed = next[kSensedSpeed];
+      whole > 0.0 ? std::clamp((command.feed - start_feed_(next)) / whole, 0.0, 1.0) : 1.0;
+  report.progress = !back_ ? part : 0.5 * (returning_(next) ? 2.0 - part : part);
+  own(report, "path_error") = path_error_(next);
+  own(report, "speed") = sensed_speed_(next);
   const Vector3d along = measurement.X_WE.translation() - measurement.X_WT.translation();
-  report.heading = std::atan2(along.y(), along.x());
-  report.advance = measurement.center_of_mass.x() - next[kCenterX];
-  report.rise = measurement.center_of_mass.z() - next[kCenterZ];
-  const PathView path(path_memory(next));
-  report.target = base_pose(measurement) * path.at(parameters(next).back()).position;
+  own(report, "heading") = std::atan2(along.y(), along.x());
+  own(report, "advance") = measurement.center_of_mass.x() - start_center_(next).x();
+  own(report, "rise") = measurement.center_of_mass.z() - start_center_(next).z();
+  const PathView path(path_(next));
+  report.target = base_pose(measurement) * path.at(parameters_(next).back()).position;
 }
 
 int SnakePathController::path(const SnakeMeasurement& measurement, std::span<const double> memory,
                               std::span<Vector3d> points) const noexcept {
-  if (memory[kStarted] == 0.0 || points.size() < 2) return 0;
-  const PathView path(memory.last(static_cast<std::size_t>(GrowingPath::memory_size(capacity_))));
+  if (!started_(memory) || points.size() < 2) return 0;
+  const PathView path(path_(memory));
   const Isometry3d X_WB = base_pose(measurement);
   const double begin = measurement.feed, end = path.end();
   for (std::size_t i = 0; i < points.size(); ++i) {

@@ -24,22 +24,26 @@ namespace tendril {
 /// A target that the path cannot go on to (behind the head, or the path too tight) is not taken in:
 /// the status says so, the body goes on to the end of the path that it has, and waits.
 ///
-/// Memory: feed, speed, progress of the plan, the angles of three setpoints, the path.
 /// Source: [Torus], fed manipulator; docs/derivations-snake.md, "March from the base", "Growing
 /// path". Held by: snake_path_controller_test, scenes/snake_path, scenes/snake_inspect.
 class SnakePathController final : public SnakeController {
  public:
+  static constexpr Quantity kQuantities[] = {
+      quantity::kProgress,
+      {"path_error", "m", "distance of the joint that is farthest from the path"},
+      {"speed", "m/s", "of the carriage"},
+      {"heading", "rad", "direction from tail to head about the world's z axis"},
+      {"advance", "m", "displacement of the centre of mass along the world's x axis"},
+      {"rise", "m", "displacement of the centre of mass upwards"}};
   [[nodiscard]] static std::span<const SettingInfo> settings();
 
   /// Lays all waypoints and marches along the whole way first. Throws ModelError naming the
   /// setting, and the waypoint or the module that is wrong.
   explicit SnakePathController(const SnakeContext& context);
 
-  [[nodiscard]] int memory_size() const noexcept override;
-  void reset(std::span<double> memory) const noexcept override;
   void update(const SnakeMeasurement& measurement, std::span<const double> memory,
               std::span<double> next_memory, SnakeCommand& command,
-              SnakeReport& report) noexcept override;
+              ControllerReport& report) noexcept override;
   [[nodiscard]] int path(const SnakeMeasurement& measurement, std::span<const double> memory,
                          std::span<Eigen::Vector3d> points) const noexcept override;
 
@@ -48,11 +52,6 @@ class SnakePathController final : public SnakeController {
   [[nodiscard]] double feed_end() const noexcept { return feed_end_; }
 
  private:
-  // Parts of the memory.
-  [[nodiscard]] std::span<double> angles(std::span<double> memory, int set) const noexcept;
-  [[nodiscard]] std::span<double> parameters(std::span<double> memory) const noexcept;
-  [[nodiscard]] std::span<double> path_memory(std::span<double> memory) const noexcept;
-
   void read_waypoints(const Settings& settings);
   void check_waypoints(double feed_limit);
   void begin(const SnakeMeasurement& measurement, std::span<double> next) const noexcept;
@@ -74,6 +73,29 @@ class SnakePathController final : public SnakeController {
   GrowingPathOptions growing_;  ///< without a limit of curvature: waypoints have been checked
   double curvature_limit_;      ///< of the chain in steady arcs, at any roll [1/m]
   int capacity_ = 2;            ///< of the path, in nodes
+
+  // Memory.
+  Slot<bool> started_ = memory_.flag();
+  Slot<double> start_time_ = memory_.number(), start_feed_ = memory_.number();
+  Slot<int> step_;                             // of the period
+  Slot<double> feed_ = memory_.number();       // of the last setpoint
+  Slot<double> next_feed_ = memory_.number();  // of the next
+  Slot<double> path_feed_end_ = memory_.number(), planned_speed_ = memory_.number();
+  Slot<bool> returning_ = memory_.flag();  // along the path
+  Slot<int> waypoint_;                     // index of the next one
+  Slot<bool> complete_ = memory_.flag();   // the path ends where it is to end
+  MatrixSlot<Eigen::Vector3d> target_ = memory_.matrix<Eigen::Vector3d>();  // last one of the path
+  MatrixSlot<Eigen::Vector3d> along_ = memory_.matrix<Eigen::Vector3d>();   // its direction there
+  MatrixSlot<Eigen::Vector3d> bend_ = memory_.matrix<Eigen::Vector3d>();    // its last change there
+  Slot<ControllerStatus> status_ =
+      memory_.choice(ControllerStatus::Working, ControllerStatus::PathTooTight);
+  Slot<double> path_error_ = memory_.number();
+  Slot<double> sensed_time_ = memory_.number(), sensed_feed_ = memory_.number(),
+               sensed_speed_ = memory_.number();
+  MatrixSlot<Eigen::Vector3d> start_center_ = memory_.matrix<Eigen::Vector3d>();  // of mass
+  Block start_angles_, from_angles_, to_angles_;  // of the start, the last setpoint and the next
+  Block parameters_;                              // where the even joints lie on the path
+  Block path_;
 
   std::vector<Eigen::Vector3d> points_;  // scratch: measured joints
 };

@@ -3,6 +3,9 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <string>
+
+#include "tendril/model_error.hpp"
 
 namespace tendril {
 
@@ -11,6 +14,9 @@ TipIntegral::TipIntegral(const ContinuumRobot& robot, const TipIntegralOptions& 
     : options_(options),
       n_(robot.coordinate_count()),
       delay_steps_(static_cast<int>(std::lround(options.delay / timestep))),
+      correction_(layout_.vector(n_)),
+      oldest_(layout_.index(0, std::max(0, delay_steps_ - 1))),
+      ring_(layout_.matrix<Eigen::MatrixXd>(6, delay_steps_)),
       scale_(Eigen::VectorXd::Ones(n_)),
       J_(6, n_),
       step_(n_) {
@@ -18,10 +24,6 @@ TipIntegral::TipIntegral(const ContinuumRobot& robot, const TipIntegralOptions& 
     if (robot.section(i).is_extensible()) scale_[robot.coordinate_index(i) + 2] = kLengthScale;
     if (i == options.first_section) first_coordinate_ = robot.coordinate_index(i);
   }
-}
-
-void TipIntegral::reset(std::span<double> memory) const noexcept {
-  std::fill(memory.begin(), memory.end(), 0.0);
 }
 
 void TipIntegral::damped_step(const ArmMeasurement& measurement, int rows,
@@ -54,12 +56,9 @@ void TipIntegral::update(const ArmMeasurement& measurement,
   // instant.
   Eigen::Matrix<double, 6, 1> e = error;
   if (delay_steps_ > 0) {
-    const auto n = static_cast<std::size_t>(n_);
-    const auto slot =
-        static_cast<std::size_t>(memory[n]);  // oldest entry, to be replaced by the newest
-    double* ring = next_memory.data() + n + 1 + 6 * slot;
-    for (int i = 0; i < 6; ++i) std::swap(e[i], ring[i]);
-    next_memory[n] = static_cast<double>((slot + 1) % static_cast<std::size_t>(delay_steps_));
+    const int oldest = oldest_(memory);
+    ring_(next_memory).col(oldest).swap(e);
+    oldest_(next_memory) = (oldest + 1) % delay_steps_;
   }
   e.tail<3>() *= kDirectionArm;
   const double distance = e.head<3>().norm();
@@ -67,6 +66,7 @@ void TipIntegral::update(const ArmMeasurement& measurement,
   const double turn = e.tail<3>().norm();
   if (turn > options_.error_limit) e.tail<3>() *= options_.error_limit / turn;
 
+  auto next_correction = correction_(next_memory);
   if (!frozen && options_.gain > 0.0) {
     damped_step(measurement, options_.direction ? 6 : 3, e);
     step_ *= options_.gain * measurement.timestep;
@@ -75,12 +75,11 @@ void TipIntegral::update(const ArmMeasurement& measurement,
     const double allowed = options_.rate_limit * measurement.timestep;
     if (largest > allowed) step_ *= allowed / largest;
     for (int i = 0; i < n_; ++i) {
-      const auto k = static_cast<std::size_t>(i);
       const double limit = options_.correction_limit * scale_[i];
-      next_memory[k] = std::clamp(memory[k] + step_[i], -limit, limit);
+      next_correction[i] = std::clamp(correction_(memory)[i] + step_[i], -limit, limit);
     }
   }
-  for (int i = 0; i < n_; ++i) q[i] += next_memory[static_cast<std::size_t>(i)];
+  q += next_correction;
 }
 
 void TipIntegral::compensate_sag(const ArmMeasurement& measurement, Eigen::VectorXd& q) noexcept {
@@ -93,36 +92,31 @@ void TipIntegral::compensate_sag(const ArmMeasurement& measurement, Eigen::Vecto
 
 std::span<const SettingInfo> tip_integral_settings() noexcept {
   static constexpr SettingInfo kSettings[] = {
-      {"integral_gain", "1/s", "5",
-       "gain of the integral action on the measured tip; 0: open loop"},
-      {"integral_damping", "m", "0.01",
-       "damping of the inverse of the tip Jacobian; 0.02 suits arms in contact"},
-      {"integral_limit", "rad", "0.3", "largest correction of a section command"},
-      {"sensor_delay", "s", "0",
-       "age of the tip measurement; the controller then sees the tip that late"},
-      {"sag_compensation", "", "true",
-       "predict the uneven sag inside the sections and correct the commands for it"},
+      setting::number("integral_gain", "1/s", "5", {.low = 0.0, .high = 100.0},
+                      "gain of the integral action on the measured tip; 0: open loop"),
+      setting::number("integral_damping", "m", "0.01", {0.0, 1.0, true},
+                      "damping of the inverse of the tip Jacobian; 0.02 suits arms in contact"),
+      setting::number("integral_limit", "rad", "0.3", {0.0, 3.0, true},
+                      "largest correction of a section command"),
+      setting::number("sensor_delay", "s", "0", {.low = 0.0, .high = 10.0},
+                      "age of the tip measurement, at most 1000 time steps; the controller then "
+                      "sees the tip that late"),
+      setting::flag("sag_compensation", true,
+                    "predict the uneven sag inside the sections and correct the commands for it"),
   };
   return kSettings;
 }
 
 TipIntegralOptions read_tip_integral(const Settings& settings, double timestep) {
-  TipIntegralOptions options;
-  options.gain = settings.number("integral_gain", options.gain, {.low = 0.0, .high = 100.0});
-  options.damping = settings.number("integral_damping", options.damping,
-                                    {.low = 0.0, .high = 1.0, .open_low = true});
-  options.correction_limit = settings.number("integral_limit", options.correction_limit,
-                                             {.low = 0.0, .high = 3.0, .open_low = true});
-  options.delay = settings.number("sensor_delay", 0.0, {.low = 0.0, .high = 1000 * timestep});
-  options.sag_compensation = settings.boolean("sag_compensation", true);
-  return options;
-}
-
-std::vector<SettingInfo> joined(std::span<const SettingInfo> own,
-                                std::span<const SettingInfo> common) {
-  std::vector<SettingInfo> all(own.begin(), own.end());
-  all.insert(all.end(), common.begin(), common.end());
-  return all;
+  const double delay = settings.number("sensor_delay");
+  if (delay > 1000 * timestep)
+    throw ModelError("sensor_delay = " + std::string(settings.text("sensor_delay")) +
+                     ": must be at most 1000 time steps");
+  return {.gain = settings.number("integral_gain"),
+          .damping = settings.number("integral_damping"),
+          .correction_limit = settings.number("integral_limit"),
+          .delay = delay,
+          .sag_compensation = settings.flag("sag_compensation")};
 }
 
 }  // namespace tendril

@@ -2,9 +2,8 @@
 
 #include <Eigen/Core>
 #include <span>
-#include <vector>
 
-#include "controllers/controller.hpp"
+#include "controllers/arm_controller.hpp"
 
 namespace tendril {
 
@@ -28,8 +27,7 @@ struct TipIntegralOptions {
 ///     q_I += Ki h J^T (J J^T + lambda^2 I)^-1 e .
 ///
 /// With a delayed measurement, tip and reference of the same instant are compared (the reference is
-/// delayed by the same time). Memory: q_I, then a ring of past errors. Source:
-/// docs/derivations-control.md, "Tip integral".
+/// delayed by the same time). Source: docs/derivations-control.md, "Tip integral".
 class TipIntegral {
  public:
   static constexpr double kLengthScale =
@@ -40,8 +38,8 @@ class TipIntegral {
   /// Feed and spin are left to the task: only the sections correct.
   TipIntegral(const ContinuumRobot& robot, const TipIntegralOptions& options, double timestep);
 
-  [[nodiscard]] int memory_size() const noexcept { return n_ + 1 + 6 * delay_steps_; }
-  void reset(std::span<double> memory) const noexcept;
+  /// Of its memory: q_I and a ring of past errors.
+  [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
 
   /// One step. `error` (3: position; 6: with direction, as a rotation vector) is reference minus
   /// measurement, both of this instant. Writes the new correction into `next_memory` and adds it to
@@ -61,7 +59,11 @@ class TipIntegral {
   TipIntegralOptions options_;
   int n_, delay_steps_;
   int first_coordinate_ = 0;  // of the first section that is corrected
-  Eigen::VectorXd scale_;     // per coordinate: 1 for u, v; kLengthScale for s
+  MemoryLayout layout_;
+  MatrixSlot<Eigen::VectorXd> correction_;  // q_I
+  Slot<int> oldest_;                        // of the ring: to be replaced by the newest
+  MatrixSlot<Eigen::MatrixXd> ring_;        // errors, a column each
+  Eigen::VectorXd scale_;                   // per coordinate: 1 for u, v; kLengthScale for s
   Eigen::Matrix<double, 6, Eigen::Dynamic> J_;
   Eigen::VectorXd step_;
 };
@@ -70,9 +72,5 @@ class TipIntegral {
 /// reads them (ModelError).
 [[nodiscard]] std::span<const SettingInfo> tip_integral_settings() noexcept;
 [[nodiscard]] TipIntegralOptions read_tip_integral(const Settings& settings, double timestep);
-
-/// `common` and `own` in one table.
-[[nodiscard]] std::vector<SettingInfo> joined(std::span<const SettingInfo> own,
-                                              std::span<const SettingInfo> common);
 
 }  // namespace tendril

@@ -1,14 +1,11 @@
 #include "plugin/controller_plugin.hpp"
 
-#include <cstring>
+#include <deque>
 #include <exception>
-#include <memory>
-#include <string>
-#include <vector>
+#include <mutex>
+#include <string_view>
 
-#include "plugin/arm_instance.hpp"
-#include "plugin/mobile_instance.hpp"
-#include "plugin/snake_instance.hpp"
+#include "plugin/instance.hpp"
 
 namespace tendril {
 namespace {
@@ -16,69 +13,56 @@ namespace {
 static_assert(sizeof(mjtNum) == sizeof(double),
               "Tendril needs an engine built with double precision");
 
-/// A registered kind, whatever robot it is for.
-class Kind {
+/// The kinds that this library has registered; they stay where they are.
+class Kinds {
  public:
-  explicit Kind(const char* name) : name_(name) {}
-  virtual ~Kind() = default;
-  [[nodiscard]] const char* name() const noexcept { return name_; }
-  [[nodiscard]] virtual int state_size(const mjModel* m, int instance) const = 0;
-  [[nodiscard]] virtual int sensor_dimension(const mjModel* m, int instance, int sensor) const = 0;
-  [[nodiscard]] virtual std::unique_ptr<PluginInstance> make(const mjModel* m,
-                                                             int instance) const = 0;
-
- private:
-  const char* name_;
-};
-
-template <class Instance, class C>
-class KindOf final : public Kind {
- public:
-  explicit KindOf(const C& kind) : Kind(kind.name), kind_(kind) {}
-  [[nodiscard]] int state_size(const mjModel* m, int instance) const override {
-    return Instance::state_size(m, instance, kind_);
+  const ControllerKind& add(const ControllerKind& kind) {
+    const std::lock_guard lock(mutex_);
+    return kinds_.emplace_back(kind);
   }
-  [[nodiscard]] int sensor_dimension(const mjModel* m, int instance, int sensor) const override {
-    return Instance::sensor_dimension(m, instance, sensor, kind_);
-  }
-  [[nodiscard]] std::unique_ptr<PluginInstance> make(const mjModel* m,
-                                                     int instance) const override {
-    return std::make_unique<Instance>(m, instance, kind_);
+  const ControllerKind* find(std::string_view name) {
+    const std::lock_guard lock(mutex_);
+    for (const ControllerKind& kind : kinds_)
+      if (kind.name == name) return &kind;
+    return nullptr;
   }
 
  private:
-  const C& kind_;
+  std::mutex mutex_;
+  std::deque<ControllerKind> kinds_;
 };
 
-std::vector<std::unique_ptr<Kind>>& kinds() {
-  static std::vector<std::unique_ptr<Kind>> all;
+Kinds& kinds() {
+  static Kinds all;
   return all;
 }
 
-const Kind* kind_of(const mjModel* m, int instance) {
+const char* plugin_name(const mjModel* m, int instance) noexcept {
   const mjpPlugin* plugin = mjp_getPluginAtSlot(m->plugin[instance]);
-  for (const auto& kind : kinds()) {
-    if (plugin && std::strcmp(kind->name(), plugin->name) == 0) return kind.get();
-  }
-  return nullptr;
+  return plugin ? plugin->name : "?";
 }
 
-PluginInstance* bound(void* data) { return static_cast<PluginInstance*>(data); }
-PluginInstance* bound(const mjData* d, int instance) {
-  return reinterpret_cast<PluginInstance*>(d->plugin_data[instance]);
+/// Throws std::runtime_error for an instance of a plugin that this library has not registered.
+const ControllerKind& kind_of(const mjModel* m, int instance) {
+  const char* const name = plugin_name(m, instance);
+  if (const ControllerKind* kind = kinds().find(name)) return *kind;
+  throw std::runtime_error(std::string(name) + ": not a controller of this library");
+}
+
+Instance* bound(const mjData* d, int instance) noexcept {
+  return reinterpret_cast<Instance*>(d->plugin_data[instance]);
 }
 
 void warn(const mjModel* m, int instance, const char* what) noexcept {
-  const mjpPlugin* plugin = mjp_getPluginAtSlot(m->plugin[instance]);
   const char* name = mj_id2name(m, mjOBJ_PLUGIN, instance);
-  mju_warning("%s, instance '%s': %s", plugin ? plugin->name : "?", name ? name : "", what);
+  mju_warning("%s, instance '%s': %s", plugin_name(m, instance), name ? name : "", what);
 }
 
 /// Runs a callback's body; nothing escapes to C. A fault is told once and latched: the robot's
 /// servos keep their last setpoints.
 template <class Body>
 void guarded(const mjModel* m, mjData* d, int instance, const Body& body) noexcept {
-  PluginInstance* self = bound(d, instance);
+  Instance* self = bound(d, instance);
   if (!self) return;
   try {
     body(*self);
@@ -91,7 +75,7 @@ void guarded(const mjModel* m, mjData* d, int instance, const Body& body) noexce
 
 int plugin_nstate(const mjModel* m, int instance) noexcept {
   try {
-    return kind_of(m, instance)->state_size(m, instance);
+    return Instance::state_size(m, instance, kind_of(m, instance));
   } catch (...) {
     return 0;  // init refuses the same configuration, and can say why
   }
@@ -99,7 +83,7 @@ int plugin_nstate(const mjModel* m, int instance) noexcept {
 
 int plugin_nsensordata(const mjModel* m, int instance, int sensor) noexcept {
   try {
-    return kind_of(m, instance)->sensor_dimension(m, instance, sensor);
+    return Instance::sensor_dimension(m, instance, sensor, kind_of(m, instance));
   } catch (...) {
     return 1;
   }
@@ -108,8 +92,8 @@ int plugin_nsensordata(const mjModel* m, int instance, int sensor) noexcept {
 int plugin_init(const mjModel* m, mjData* d, int instance) noexcept {
   d->plugin_data[instance] = 0;
   try {
-    d->plugin_data[instance] =
-        reinterpret_cast<uintptr_t>(kind_of(m, instance)->make(m, instance).release());
+    auto self = std::make_unique<Instance>(m, instance, kind_of(m, instance));
+    d->plugin_data[instance] = reinterpret_cast<uintptr_t>(self.release());
     return 0;
   } catch (const std::exception& error) {
     warn(m, instance, error.what());
@@ -125,27 +109,29 @@ void plugin_destroy(mjData* d, int instance) noexcept {
 }
 
 void plugin_copy(mjData* dest, const mjModel*, const mjData* src, int instance) noexcept {
-  bound(dest, instance)->copy_scratch(*bound(src, instance));
+  Instance* const to = bound(dest, instance);
+  const Instance* const from = bound(src, instance);
+  if (to && from) to->copy_scratch(*from);
 }
 
 void plugin_reset(const mjModel*, mjtNum* plugin_state, void* plugin_data, int) noexcept {
-  if (plugin_data) bound(plugin_data)->reset(plugin_state);
+  if (plugin_data) static_cast<Instance*>(plugin_data)->reset(plugin_state);
 }
 
 void plugin_compute(const mjModel* m, mjData* d, int instance, int capability) noexcept {
-  guarded(m, d, instance, [&](PluginInstance& self) {
+  guarded(m, d, instance, [&](Instance& self) {
     if (capability == mjPLUGIN_PASSIVE) self.compute(m, d);
-    if (capability == mjPLUGIN_SENSOR) self.write_sensors(m, d);
+    if (capability == mjPLUGIN_SENSOR) self.write_sensors(d);
   });
 }
 
 void plugin_advance(const mjModel* m, mjData* d, int instance) noexcept {
-  guarded(m, d, instance, [&](PluginInstance& self) { self.advance(m, d); });
+  guarded(m, d, instance, [&](Instance& self) { self.advance(d); });
 }
 
 void plugin_visualize(const mjModel* m, mjData* d, const mjvOption*, mjvScene* scene,
                       int instance) noexcept {
-  guarded(m, d, instance, [&](PluginInstance& self) { self.visualize(m, d, scene); });
+  guarded(m, d, instance, [&](Instance& self) { self.visualize(d, scene); });
 }
 
 bool engine_is_right() {
@@ -159,19 +145,33 @@ bool engine_is_right() {
   return false;
 }
 
-template <class Instance, class C>
-void register_kind(const C& kind, std::span<const char* const> common) {
-  if (!engine_is_right()) return;
-  kinds().push_back(std::make_unique<KindOf<Instance, C>>(kind));
+// What a plugin reports stands among its attributes, so that every library in the process can read
+// it: "reports|tip_error|m|end max|largest".
+constexpr std::string_view kReports = "reports|";
 
-  std::vector<const char*> attributes(common.begin(), common.end());
-  for (const SettingInfo& setting : kind.settings) attributes.push_back(setting.name);
+std::string report_text(const Quantity& q) {
+  return std::string(kReports) + q.name + "|" + q.unit + "|" + (q.width == 1 ? q.summary : "") + "|" +
+         (q.smallest_is_worst ? "smallest" : "largest");
+}
+
+}  // namespace
+
+void register_controller_kind(const ControllerKind& kind) {
+  if (!engine_is_right()) return;
+  const ControllerKind& kept = kinds().add(kind);
+
+  std::vector<std::string> attributes;
+  for (const SettingInfo& setting : joined({kept.settings, common_settings(kept)}))
+    attributes.emplace_back(setting.name);
+  for (const Quantity& quantity : all_quantities(kept)) attributes.push_back(report_text(quantity));
+  std::vector<const char*> texts;
+  for (const std::string& attribute : attributes) texts.push_back(attribute.c_str());
 
   mjpPlugin plugin;
   mjp_defaultPlugin(&plugin);
-  plugin.name = kind.name;
-  plugin.nattribute = static_cast<int>(attributes.size());
-  plugin.attributes = attributes.data();
+  plugin.name = kept.name.c_str();
+  plugin.nattribute = static_cast<int>(texts.size());
+  plugin.attributes = texts.data();
   plugin.capabilityflags = mjPLUGIN_PASSIVE | mjPLUGIN_SENSOR;
   // Sensors report what the controller found earlier in the same step, among the passive forces. A
   // later stage would cost the engine's pass for accelerations and forces of all bodies.
@@ -188,18 +188,38 @@ void register_kind(const C& kind, std::span<const char* const> common) {
   mjp_registerPlugin(&plugin);
 }
 
-}  // namespace
-
-void register_controller_kind(const ControllerKind& kind) {
-  register_kind<ArmInstance>(kind, kCommonArmSettings);
+std::vector<ReportedQuantity> reported_quantities(const std::string& name) {
+  std::vector<ReportedQuantity> all;
+  const mjpPlugin* const plugin = mjp_getPlugin(name.c_str(), nullptr);
+  for (int i = 0; plugin && i < plugin->nattribute; ++i) {
+    std::string_view text = plugin->attributes[i];
+    if (!text.starts_with(kReports)) continue;
+    text.remove_prefix(kReports.size());
+    std::string parts[4];
+    for (std::string& part : parts) {
+      const std::size_t bar = text.find('|');
+      part = text.substr(0, bar);
+      text.remove_prefix(bar == text.npos ? text.size() : bar + 1);
+    }
+    all.push_back({parts[0], parts[1], parts[2], parts[3] == "smallest"});
+  }
+  return all;
 }
 
-void register_controller_kind(const SnakeControllerKind& kind) {
-  register_kind<SnakeInstance>(kind, kCommonSnakeSettings);
+std::vector<std::string> sensor_names(const std::string& name) {
+  std::vector<std::string> names;
+  for (const ReportedQuantity& quantity : reported_quantities(name)) names.push_back(quantity.name);
+  return names;
 }
 
-void register_controller_kind(const MobileControllerKind& kind) {
-  register_kind<MobileInstance>(kind, kCommonMobileSettings);
+std::vector<std::string> setting_names(const std::string& name) {
+  std::vector<std::string> names;
+  const mjpPlugin* const plugin = mjp_getPlugin(name.c_str(), nullptr);
+  for (int i = 0; plugin && i < plugin->nattribute; ++i) {
+    if (!std::string_view(plugin->attributes[i]).starts_with(kReports))
+      names.emplace_back(plugin->attributes[i]);
+  }
+  return names;
 }
 
 }  // namespace tendril

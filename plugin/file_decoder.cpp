@@ -7,7 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "tendril/robot_file/model_file.hpp"
+#include "plugin/controller_plugin.hpp"
+#include "plugin/robot_cache.hpp"
+#include "tendril/robot_file/robot_mjcf.hpp"
 
 namespace tendril {
 namespace {
@@ -29,7 +31,16 @@ mjSpec* decode(mjResource* resource, const mjVFS* vfs, char* error, int error_si
       return nullptr;
     }
     const std::string_view text(static_cast<const char*>(buffer), static_cast<std::size_t>(size));
-    return mj_parseXMLString(model_file_mjcf(text, resource->name).c_str(), vfs, error, error_size);
+    // Who has read the file already hands on what it stands for.
+    if (text.starts_with('<'))
+      return mj_parseXMLString(std::string(text).c_str(), vfs, error, error_size);
+    const ModelDescription model = parse_model(text, resource->name);
+    std::vector<std::string> sensors;
+    if (const auto robot = as_robot(model)) {
+      remember_robot(*robot);
+      sensors = sensor_names(controller_of(*robot).plugin);
+    }
+    return mj_parseXMLString(model_mjcf(model, sensors).c_str(), vfs, error, error_size);
   } catch (const std::exception& exception) {
     report(exception.what());
   } catch (...) {

@@ -33,12 +33,18 @@ Slot<bool> MemoryLayout::flag(bool start) {
   return {add(1, start ? 1.0 : 0.0, &kLow, &kHigh), kLow, kHigh};
 }
 
-Slot<int> MemoryLayout::index(int low, int high) {
-  return {add(1, std::clamp(0, low, high), &low, &high), low, high};
+Slot<int> MemoryLayout::index(int low, int high, int start) {
+  return {add(1, std::clamp(start, low, high), &low, &high), low, high};
 }
 
 Block MemoryLayout::numbers(std::size_t count, double start) {
   return {add(count, start, nullptr, nullptr), count};
+}
+
+Block MemoryLayout::numbers(std::span<const double> start) {
+  const std::size_t offset = start_.size();
+  start_.insert(start_.end(), start.begin(), start.end());
+  return {offset, start.size()};
 }
 
 Block MemoryLayout::indices(std::size_t count, int low, int high) {

@@ -16,7 +16,7 @@ namespace tendril {
 //
 //   MemoryLayout layout;
 //   const auto feed = layout.number();                    // double, starts at 0
-//   const auto stage = layout.choice(Stage::Settle, Stage::Hold);   // an enum, first to last
+//   const auto stage = layout.choice(Stage::Settle, Stage::Hold);   // an enum; starts at the first
 //   const auto goal = layout.index(0, goal_count);        // int in [0, goal_count]
 //   const auto pose = layout.vector(n);                   // Eigen::VectorXd
 //   ...
@@ -129,28 +129,43 @@ class MemoryLayout {
   /// A finite number that starts at `start`.
   Slot<double> number(double start = 0.0);
   Slot<bool> flag(bool start = false);
-  /// An integer of [low, high]; starts at the one nearest to 0.
-  Slot<int> index(int low, int high);
+  /// An integer of [low, high]; starts at the one nearest to `start`.
+  Slot<int> index(int low, int high, int start = 0);
   /// A count of events, without an upper end that matters.
   Slot<int> counter() { return index(0, std::numeric_limits<int>::max()); }
-  /// One of the enumerators from `first`, where it starts, to `last`.
+  /// One of the enumerators from `first` to `last`.
   template <class E>
-  requires std::is_enum_v<E> Slot<E> choice(E first, E last) {
+    requires std::is_enum_v<E>
+  Slot<E> choice(E first, E last, E start) {
     const int low = static_cast<int>(first), high = static_cast<int>(last);
-    return Slot<E>(add(1, low, &low, &high), low, high);
+    return Slot<E>(add(1, static_cast<int>(start), &low, &high), low, high);
+  }
+  template <class E>
+    requires std::is_enum_v<E>
+  Slot<E> choice(E first, E last) {
+    return choice(first, last, first);
   }
   /// Finite numbers that start at `start`.
   Block numbers(std::size_t count, double start = 0.0);
+  Block numbers(std::span<const double> start);
   /// Integers of [low, high].
   Block indices(std::size_t count, int low, int high);
   /// A matrix of finite numbers that start at 0.
   template <class M>
   MatrixSlot<M> matrix(Eigen::Index rows = M::RowsAtCompileTime,
                        Eigen::Index columns = M::ColsAtCompileTime) {
-    return MatrixSlot<M>(add(static_cast<std::size_t>(rows * columns), 0.0, nullptr, nullptr), rows,
-                         columns);
+    const Block block = numbers(static_cast<std::size_t>(rows * columns));
+    return MatrixSlot<M>(block.offset_, rows, columns);
   }
-  MatrixSlot<Eigen::VectorXd> vector(Eigen::Index size) { return matrix<Eigen::VectorXd>(size, 1); }
+  /// The same with start values.
+  template <class M>
+  MatrixSlot<M> matrix(const M& start) {
+    const Block block = numbers({start.data(), static_cast<std::size_t>(start.size())});
+    return MatrixSlot<M>(block.offset_, start.rows(), start.cols());
+  }
+  MatrixSlot<Eigen::VectorXd> vector(Eigen::Index size) {
+    return matrix<Eigen::VectorXd>(size, 1);
+  }
   /// All that `part` describes, in its order.
   Block part(const MemoryLayout& part);
 

@@ -23,7 +23,14 @@ std::string shown(double value) {
     return text.str();
   }
   text << value;
-  return text.str();
+  std::string digits = text.str();
+  // 1e+09 as people write it: 1e9.
+  if (const std::size_t exponent = digits.find('e'); exponent != std::string::npos) {
+    const bool negative = digits[exponent + 1] == '-';
+    const std::size_t first = digits.find_first_not_of("+-0", exponent + 1);
+    digits.replace(exponent + 1, first - exponent - 1, negative ? "-" : "");
+  }
+  return digits;
 }
 
 }  // namespace

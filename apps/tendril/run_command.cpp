@@ -100,7 +100,7 @@ void print_checks(const host::RunResult& result) {
     const char* const verdict = r.holds ? (colour ? "\033[32mok\033[0m" : "ok")
                                         : (colour ? "\033[31mFAILED\033[0m" : "FAILED");
     fmt::print("{:<{}}  {:>18}  {:>20}  {}\n", r.check.name, width,
-               number_with_unit(r.value, unit(r.check.metric)), limits(r.check), verdict);
+               number_with_unit(r.value, r.unit), limits(r.check), verdict);
   }
 }
 

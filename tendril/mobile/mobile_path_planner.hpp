@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "tendril/memory_layout.hpp"
 #include "tendril/mobile/mobile_body.hpp"
 #include "tendril/mobile/mobile_configuration.hpp"
 
@@ -46,6 +47,11 @@ class MobilePathPlanner {
   enum class Progress { Searching, Found, Failed };
   /// Numbers that a search needs.
   [[nodiscard]] int memory_size() const noexcept;
+  [[nodiscard]] MemoryLayout layout() const {
+    MemoryLayout layout;
+    static_cast<void>(layout.numbers(static_cast<std::size_t>(memory_size())));
+    return layout;
+  }
   /// Begins a search. The same seed finds the same way.
   void begin(const MobileConfiguration& from, const MobileConfiguration& to, int seed,
              std::span<double> memory) const noexcept;
@@ -55,7 +61,7 @@ class MobilePathPlanner {
                                 std::span<double> memory) noexcept;
   /// The way found last, without its ends; 0 turns: a straight line.
   [[nodiscard]] int waypoint_count() const noexcept { return waypoint_count_; }
-  [[nodiscard]] Eigen::MatrixXd::ConstColXpr turn(int i) const noexcept { return turns_.col(i); }
+  [[nodiscard]] Eigen::MatrixXd::ConstColXpr waypoint(int i) const noexcept { return turns_.col(i); }
 
   /// No point of the body moves farther than this between two configurations [m].
   [[nodiscard]] double distance(const MobileConfiguration& a,

@@ -1,8 +1,7 @@
 #pragma once
 
-// Read robot_file.hpp first.
+// Read robot_description.hpp first.
 
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,7 +12,7 @@
 #include "tendril/mobile/mobile_continuum_solver.hpp"
 #include "tendril/mobile/mobile_robot.hpp"
 #include "tendril/mobile/mobile_speed.hpp"
-#include "tendril/robot_file/robot_file.hpp"
+#include "tendril/robot_file/continuum_file.hpp"
 
 namespace tendril {
 
@@ -54,10 +53,10 @@ struct MobileStart {
 
 /// A continuum arm on the platform, described by a robot file of its own.
 struct MountedArm {
-  std::string file;  ///< as written: relative to the folder of the mobile robot's file
+  std::string file;  ///< its path
   /// The arm's base frame in the platform's (on the floor, x forward, z up) [m].
   Eigen::Isometry3d X_PB = Eigen::Isometry3d::Identity();
-  std::string text;  ///< of that file; see read_arm_file
+  ContinuumDescription robot;  ///< what the file describes
 };
 
 /// A robot file of kind = "mobile", parsed and validated: an arm on a platform, of joints or (if
@@ -79,7 +78,7 @@ struct MobileDescription {
 
   /// Of an arm of joints. Throws ModelError for a continuum arm.
   [[nodiscard]] MobileRobot kinematics() const;
-  /// Of a continuum arm whose file has been read. Throws ModelError.
+  /// Of a continuum arm. Throws ModelError for an arm of joints.
   [[nodiscard]] MobileContinuum continuum() const;
   /// Physics of joint 0 (yaw) .. link_count + 1 (roll).
   [[nodiscard]] const JointPhysics& joint(int j) const noexcept;
@@ -89,22 +88,5 @@ struct MobileDescription {
   /// nearest to zero.
   [[nodiscard]] MobileStart start_pose() const;
 };
-
-/// Reads a mobile robot from TOML text; messages as those of parse_robot.
-[[nodiscard]] MobileDescription parse_mobile(std::string_view toml, const std::string& file_name);
-
-/// Reads the file of a mounted arm, if there is one, from `folder` and checks it. Its `file` then
-/// is the whole path. Throws ModelError.
-void read_arm_file(MobileDescription& robot, const std::filesystem::path& folder);
-
-/// Reads the file and parses it, and that of a mounted arm; a file that cannot be read is a
-/// ModelError too.
-[[nodiscard]] MobileDescription load_mobile(const std::filesystem::path& file);
-
-/// As with_overrides, with the keys of a mobile robot: `platform.mass`, `link.2.gain`,
-/// `link.*.torque_limit`, `yaw.gain`, `start.heading`, `controller.target`.
-[[nodiscard]] std::string mobile_with_overrides(std::string_view toml,
-                                                std::span<const RobotOverride> overrides,
-                                                const std::string& file_name);
 
 }  // namespace tendril

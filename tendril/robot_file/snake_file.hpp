@@ -1,6 +1,6 @@
 #pragma once
 
-// Read robot_file.hpp first.
+// Read robot_description.hpp first.
 
 #include <Eigen/Core>
 #include <optional>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "tendril/robot_file/robot_file.hpp"
+#include "tendril/robot_file/controller_config.hpp"
 #include "tendril/snake/snake_chain.hpp"
 
 namespace tendril {
@@ -88,14 +88,5 @@ struct SnakeDescription {
   /// Body 0 of the chain is link 0 (free) or the carriage; its base point is where joint 1 is.
   [[nodiscard]] SnakeChain kinematics() const;
 };
-
-/// Reads a snake from TOML text; messages as those of parse_robot.
-[[nodiscard]] SnakeDescription parse_snake(std::string_view toml, const std::string& file_name);
-
-/// As with_overrides, with the keys of a snake: `gain`, `base.feed`, `scales.along`, `start.roll`,
-/// `controller.frequency`.
-[[nodiscard]] std::string snake_with_overrides(std::string_view toml,
-                                               std::span<const RobotOverride> overrides,
-                                               const std::string& file_name);
 
 }  // namespace tendril

@@ -5,81 +5,129 @@
 
 #include <toml++/toml.h>
 
+#include <Eigen/Core>
 #include <filesystem>
+#include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-namespace tendril::robot_file_detail {
+#include "tendril/range.hpp"
+#include "tendril/robot_file/value.hpp"
+
+namespace tendril {
 
 /// Parses TOML text; a syntax error is a ModelError `file:line:column: reason`.
 [[nodiscard]] toml::table parse_toml(std::string_view text, const std::string& file_name);
 
-/// The whole file; a ModelError `<file>: <reason>` when it cannot be read.
-[[nodiscard]] std::string read_text(const std::filesystem::path& file);
+/// The whole file; a ModelError `<file>: <reason>` when it cannot be read to its end.
+[[nodiscard]] std::string read_text_file(const std::filesystem::path& file);
 
-/// What a number may be. The check is written so that NaN never passes.
-struct Allowed {
-  double low = 0.0;
-  double high = 0.0;
-  bool low_included = true;
-  std::string_view text;  ///< "must be ..."
+/// Puts the values of the overrides where their keys name, adding tables that are missing. What they
+/// put there is checked when the fields are read. Throws ModelError for a key that leads through
+/// what is no table.
+void apply_overrides(toml::table& top, std::span<const Override> overrides,
+                     const std::string& file_name);
 
-  [[nodiscard]] bool holds(double value) const noexcept {
-    return (low_included ? value >= low : value > low) && value <= high;
-  }
-};
+[[nodiscard]] Value to_value(const toml::node& node);
 
-/// Largest number accepted anywhere; keeps overflows out of the model.
+/// TOML text of a node on one line.
+[[nodiscard]] std::string to_text(const toml::node& node);
+
+/// Largest number accepted anywhere in a file; keeps overflows out of the model.
 inline constexpr double kLargestNumber = 1e9;
-
-inline constexpr Allowed kPositive{0.0, kLargestNumber, false, "must be positive, at most 1e9"};
-inline constexpr Allowed kNotNegative{0.0, kLargestNumber, true, "must be in [0, 1e9]"};
-
-/// Whether the messages name the line. Text that this library wrote itself has no lines a user
-/// knows.
-enum class Lines { Named, Omitted };
+inline constexpr Range kAnyNumber{-kLargestNumber, kLargestNumber};
+inline constexpr Range kPositiveNumber{0.0, kLargestNumber, true};
+inline constexpr Range kNotNegativeNumber{0.0, kLargestNumber};
+inline constexpr Range kMass{1e-6, kLargestNumber};
 
 /// The fields of one TOML table. Every reader throws a ModelError
-/// `<file>:<line>: <object>: <key> = <value>: <what is allowed>`; the top level has no object.
+/// `<file>:<line>: <object>: <key> = <value>: <what is allowed>`; the top level has no object. What
+/// an override has put there is `<origin>: <file>: <object>: ...`.
 class Fields {
  public:
-  Fields(const toml::table& table, std::string file_name, std::string object, Lines lines);
+  using Keys = std::span<const std::string_view>;
+
+  /// `table` must outlive the fields.
+  Fields(const toml::table& table, std::string file_name, std::string object = {});
 
   /// Refuses a key that is not in `known`.
-  void refuse_unknown(std::span<const std::string_view> known) const;
+  void refuse_unknown(Keys known) const;
+  void refuse_unknown(std::initializer_list<std::string_view> known) const {
+    refuse_unknown(Keys(known.begin(), known.size()));
+  }
 
-  [[nodiscard]] bool has(std::string_view key) const { return table_.contains(key); }
-  [[nodiscard]] double number(std::string_view key, double fallback, const Allowed& allowed) const;
-  [[nodiscard]] double required_number(std::string_view key, const Allowed& allowed) const;
+  [[nodiscard]] bool has(std::string_view key) const { return table_->contains(key); }
+  [[nodiscard]] const toml::node* get(std::string_view key) const { return table_->get(key); }
+  [[nodiscard]] const toml::table& toml() const noexcept { return *table_; }
+  [[nodiscard]] const std::string& file_name() const noexcept { return file_name_; }
+  [[nodiscard]] const std::string& object() const noexcept { return object_; }
+  /// `file:line` of a node.
+  [[nodiscard]] std::string origin(const toml::node& node) const;
+
+  [[nodiscard]] double number(std::string_view key, double fallback, const Range& range) const;
+  [[nodiscard]] std::optional<double> number(std::string_view key, const Range& range) const;
+  [[nodiscard]] double required_number(std::string_view key, const Range& range) const;
   [[nodiscard]] int integer(std::string_view key, int fallback, int low, int high) const;
   [[nodiscard]] bool boolean(std::string_view key, bool fallback) const;
   [[nodiscard]] std::string text(std::string_view key, std::string_view fallback) const;
-  [[nodiscard]] std::vector<double> numbers(std::string_view key, const Allowed& each) const;
+  /// @param what  "must be ...", for the message when it is missing
+  [[nodiscard]] std::string required_text(std::string_view key, std::string_view what) const;
+  /// One of the words; the first of them when the key is missing.
+  template <class E>
+  [[nodiscard]] E choice(std::string_view key,
+                         std::initializer_list<std::pair<std::string_view, E>> words) const {
+    std::vector<std::string_view> names;
+    for (const auto& [name, value] : words) names.push_back(name);
+    return (words.begin() + choice_index(key, names))->second;
+  }
+  /// A list, not empty; an empty one when the key is missing.
+  [[nodiscard]] std::vector<double> numbers(std::string_view key, const Range& each) const;
+  /// A list of exactly so many.
+  [[nodiscard]] std::optional<std::vector<double>> numbers(std::string_view key, std::size_t count,
+                                                           const Range& each) const;
+  /// A list, not empty, of lists of exactly so many; an empty one when the key is missing.
+  [[nodiscard]] std::vector<std::vector<double>> rows(std::string_view key, std::size_t count,
+                                                      const Range& each) const;
+  [[nodiscard]] std::optional<Eigen::Vector3d> vector(std::string_view key,
+                                                      const Range& each = kAnyNumber) const;
   /// The number `node`, which is the value of `key` or an element of it.
   [[nodiscard]] double element(std::string_view key, const toml::node& node,
-                               const Allowed& allowed) const;
-  [[nodiscard]] const toml::table& table() const noexcept { return table_; }
+                               const Range& range) const;
+  /// A list of so many numbers, which is the value of `key` or an element of it.
+  [[nodiscard]] std::vector<double> elements(std::string_view key, const toml::node& node,
+                                             std::size_t count, const Range& each) const;
+
+  /// The table [key], an empty one when it is missing; anything else is refused. Its object is
+  /// `<this object>: <key>`.
+  [[nodiscard]] Fields table(std::string_view key) const;
+  /// The tables [[key]], none when it is missing; their objects are `<key> 1`, `<key> 2`, ...
+  [[nodiscard]] std::vector<Fields> tables(std::string_view key, int first = 1) const;
 
   /// `<file>:<line>: <object>: <key> = <value>: <reason>`
   [[noreturn]] void refuse(std::string_view key, std::string_view reason) const;
+  /// The same of a node that this object has under a key of its own.
+  [[noreturn]] void refuse(std::string_view key, const toml::node& node,
+                           std::string_view reason) const;
+  /// The same of a key that is not in the table.
+  [[noreturn]] void missing(std::string_view key, std::string_view what) const;
   /// `<file>:<line>: <object>: <reason>`, the line of the table.
   [[noreturn]] void refuse_object(std::string_view reason) const;
 
  private:
   [[nodiscard]] std::string place(const toml::node& node) const;
+  [[nodiscard]] std::ptrdiff_t choice_index(std::string_view key,
+                                            std::span<const std::string_view> names) const;
 
-  const toml::table& table_;
+  const toml::table* table_;
   std::string file_name_;
   std::string object_;
-  Lines lines_;
 };
-
-/// The table under `key` of the top level, or an empty one; anything else is refused.
-[[nodiscard]] const toml::table& sub_table(const Fields& top, std::string_view key);
 
 /// The words joined by ", ".
 [[nodiscard]] std::string joined(std::span<const std::string_view> words);
 
-}  // namespace tendril::robot_file_detail
+}  // namespace tendril

@@ -11,18 +11,13 @@
 
 #include "tendril/model_error.hpp"
 #include "tendril/path/path.hpp"
-#include "tendril/robot_file/toml_fields.hpp"
-#include "tendril/robot_file/xml_text.hpp"
+#include "tendril/robot_file/mjcf_writer.hpp"
+#include "tendril/robot_file/readers.hpp"
 
 namespace tendril {
 namespace {
 
 using Eigen::Vector3d;
-using robot_file_detail::Allowed;
-using robot_file_detail::Fields;
-using robot_file_detail::kLargestNumber;
-using robot_file_detail::kNotNegative;
-using robot_file_detail::kPositive;
 
 constexpr std::array<std::string_view, 9> kTubeKeys{
     "kind",           "name",   "centreline",    "corner_radius", "inner_radius",
@@ -33,24 +28,14 @@ constexpr double kShortestStave = 1e-5;  // [m]
 
 std::vector<Vector3d> read_centreline(const Fields& fields) {
   constexpr std::string_view kKey = "centreline";
-  constexpr Allowed kCoordinate{-kLargestNumber, kLargestNumber, true,
-                                "every coordinate must be in [-1e9, 1e9]"};
-  const toml::node* node = fields.table().get(kKey);
-  if (node == nullptr) fields.refuse(kKey, "is missing, must be a list of [x, y, z]");
-  const toml::array* points = node->as_array();
-  if (points == nullptr || points->size() < 2) {
-    fields.refuse(kKey, "must be a list of two [x, y, z] at least");
-  }
+  constexpr const char* kAllowed = "must be a list of two [x, y, z] at least";
+  if (!fields.has(kKey)) fields.missing(kKey, fmt::format("is missing, {}", kAllowed));
+  const toml::array* points = fields.get(kKey)->as_array();
+  if (points == nullptr || points->size() < 2) fields.refuse(kKey, kAllowed);
   std::vector<Vector3d> centreline;
   for (const toml::node& element : *points) {
-    const toml::array* point = element.as_array();
-    if (point == nullptr || point->size() != 3)
-      fields.refuse(kKey, "every waypoint must be [x, y, z]");
-    Vector3d p;
-    for (std::size_t i = 0; i < 3; ++i) {
-      p[static_cast<Eigen::Index>(i)] = fields.element(kKey, *point->get(i), kCoordinate);
-    }
-    centreline.push_back(p);
+    const std::vector<double> p = fields.elements(kKey, element, 3, kAnyNumber);
+    centreline.emplace_back(p[0], p[1], p[2]);
   }
   return centreline;
 }
@@ -88,37 +73,26 @@ Eigen::Quaterniond turn(const Vector3d& from, const Vector3d& to) {
 }
 
 std::string numbers(const Vector3d& p) {
-  using robot_file_detail::number_text;
   return number_text(p.x()) + " " + number_text(p.y()) + " " + number_text(p.z());
 }
 
 }  // namespace
 
-TubeDescription parse_tube(std::string_view toml, const std::string& file_name) {
-  const toml::table table = robot_file_detail::parse_toml(toml, file_name);
-  const Fields fields(table, file_name, "", robot_file_detail::Lines::Named);
-  if (fields.text("kind", "continuum") != "tube") {
-    fields.refuse("kind", "must be \"tube\"");
-  }
+TubeDescription read_tube(const FileContents& file) {
+  const Fields& fields = file.top;
   fields.refuse_unknown(kTubeKeys);
-
   TubeDescription tube;
   tube.name = fields.text("name", tube.name);
   tube.centreline = read_centreline(fields);
-  tube.corner_radius = fields.number("corner_radius", tube.corner_radius, kNotNegative);
-  tube.inner_radius = fields.required_number("inner_radius", kPositive);
-  tube.wall_thickness = fields.number("wall_thickness", tube.wall_thickness, kPositive);
+  tube.corner_radius = fields.number("corner_radius", tube.corner_radius, kNotNegativeNumber);
+  tube.inner_radius = fields.required_number("inner_radius", kPositiveNumber);
+  tube.wall_thickness = fields.number("wall_thickness", tube.wall_thickness, kPositiveNumber);
   tube.staves = fields.integer("staves", tube.staves, 6, 64);
   tube.segment_angle =
-      fields.number("segment_angle", tube.segment_angle,
-                    {0.01, std::numbers::pi / 4.0, true, "must be in [0.01, pi/4]"});
-  tube.friction = fields.number("friction", tube.friction, kNotNegative);
+      fields.number("segment_angle", tube.segment_angle, {0.01, std::numbers::pi / 4.0});
+  tube.friction = fields.number("friction", tube.friction, kNotNegativeNumber);
   check_geometry(fields, tube);
   return tube;
-}
-
-TubeDescription load_tube(const std::filesystem::path& file) {
-  return parse_tube(robot_file_detail::read_text(file), file.string());
 }
 
 std::vector<Vector3d> tube_vertices(const TubeDescription& tube) {
@@ -197,11 +171,9 @@ std::vector<TubeStave> tube_staves(const TubeDescription& tube) {
 std::string tube_mjcf(const TubeDescription& tube) {
   const std::vector<Vector3d> vertices = tube_vertices(tube);
   const std::vector<TubeStave> staves = tube_staves(tube);
-  std::string text;
-  const auto line = [&text](std::string_view format, const auto&... args) {
-    fmt::vformat_to(std::back_inserter(text), format,
-                    fmt::make_format_args(robot_file_detail::printed(args)...));
-    text += '\n';
+  MjcfWriter out;
+  const auto line = [&out](std::string_view format, const auto&... args) {
+    out.line(format, args...);
   };
   const auto site = [&line](std::string_view name, const Vector3d& position,
                             const Vector3d& direction) {
@@ -209,16 +181,12 @@ std::string tube_mjcf(const TubeDescription& tube) {
          numbers(position), numbers(direction));
   };
 
-  line("<!-- Made from a tube file by: tendril model TUBE.toml (change that file, not this) -->");
-  line("<mujoco model=\"{}\">", robot_file_detail::xml_escaped(tube.name));
-  line("  <compiler angle=\"radian\" autolimits=\"true\"/>");
-  line("  <option timestep=\"0.002\" integrator=\"discrete\" cone=\"elliptic\"/>");
+  out.begin("tube", tube.name, 0);
   line("  <default>\n    <default class=\"tube_wall\">");
   line(
       "      <geom type=\"capsule\" size=\"{}\" contype=\"2\" conaffinity=\"1\" priority=\"1\" "
-      "friction=\"{} 0.005 0.0001\" solref=\"0.004 1\" solimp=\"0.95 0.99 0.0005\" "
-      "material=\"tube_wall\"/>",
-      tube.wall_thickness, tube.friction);
+      "friction=\"{} 0.005 0.0001\" {} material=\"tube_wall\"/>",
+      tube.wall_thickness, tube.friction, kStiffContact);
   line("    </default>\n  </default>");
   line("  <asset>\n    <material name=\"tube_wall\" rgba=\"0.62 0.72 0.82 0.3\"/>\n  </asset>");
   line("  <worldbody>\n    <body name=\"tube\">");
@@ -229,8 +197,8 @@ std::string tube_mjcf(const TubeDescription& tube) {
   }
   site("tube_start", vertices.front(), vertices[1] - vertices[0]);
   site("tube_end", vertices.back(), vertices.back() - vertices[vertices.size() - 2]);
-  line("    </body>\n  </worldbody>\n</mujoco>");
-  return text;
+  line("    </body>\n  </worldbody>");
+  return out.end_without_robot();
 }
 
 }  // namespace tendril

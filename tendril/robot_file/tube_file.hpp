@@ -35,13 +35,6 @@ struct TubeDescription {
   double friction = 0.3;                       ///< >= 0
 };
 
-/// Reads a tube from TOML text; refuses as parse_robot does, and also a tube whose staves cannot be
-/// laid (arcs that do not fit between their waypoints, bends tighter than the wall, open rings).
-[[nodiscard]] TubeDescription parse_tube(std::string_view toml, const std::string& file_name);
-
-/// Reads the file and parses it; a file that cannot be read is a ModelError too.
-[[nodiscard]] TubeDescription load_tube(const std::filesystem::path& file);
-
 /// Centreline of the tube as its staves stand for it: the straight legs, and every arc as equal
 /// chords with their ends on the arc. It deviates from the arc by at most R (1 - cos(a/2)), a being
 /// the turn of one chord: 0.46 mm for R = 120 mm and 10 deg.

@@ -8,6 +8,7 @@
 #include "tendril/contact/contact_planner.hpp"
 #include "tendril/rod/contact_state.hpp"
 #include "tendril/rod/elastic_correction.hpp"
+#include "tendril/memory_layout.hpp"
 #include "tendril/rod/insertion.hpp"
 
 namespace tendril {
@@ -87,6 +88,12 @@ class ElasticReplanner {
                    const ElasticReplannerOptions& options = {});
 
   [[nodiscard]] std::size_t memory_size() const noexcept;  ///< doubles
+  /// Of the memory.
+  [[nodiscard]] MemoryLayout layout() const {
+    MemoryLayout layout;
+    static_cast<void>(layout.numbers(memory_size()));
+    return layout;
+  }
 
   /// Sets the memory: a body that leans on nothing, an arc from the base; obstacles as in the
   /// scene. Arguments outside their ranges leave a memory that is not set.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <span>
 
+#include "tendril/memory_layout.hpp"
 #include "tendril/snake/march_start.hpp"
 
 namespace tendril {
@@ -77,6 +78,11 @@ class GrowingPath {
  public:
   /// Doubles for `capacity` nodes, >= 2.
   [[nodiscard]] static int memory_size(int capacity) noexcept;
+  [[nodiscard]] static MemoryLayout layout(int capacity) {
+    MemoryLayout layout;
+    static_cast<void>(layout.numbers(static_cast<std::size_t>(memory_size(capacity))));
+    return layout;
+  }
 
   /// Of at least memory_size(2) doubles; what they hold is taken as it is (all 0: an empty path).
   /// Throws ModelError naming the option.

@@ -4,38 +4,14 @@
 
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "apps/host/engine/engine.hpp"
 #include "apps/host/experiment/setting.hpp"
 
 namespace tendril::host {
-
-struct ModelDeleter {
-  void operator()(mjModel* model) const noexcept { mj_deleteModel(model); }
-};
-struct DataDeleter {
-  void operator()(mjData* data) const noexcept { mj_deleteData(data); }
-};
-using ModelPtr = std::unique_ptr<mjModel, ModelDeleter>;
-using DataPtr = std::unique_ptr<mjData, DataDeleter>;
-
-/// Where libtendril.so is looked for, in this order: TENDRIL_PLUGIN (nothing else, when it is set),
-/// beside the program (`../lib`), the library folder of the install prefix.
-[[nodiscard]] std::vector<std::filesystem::path> plugin_candidates();
-
-/// The first candidate that exists; empty when there is none.
-[[nodiscard]] std::filesystem::path find_plugin();
-
-/// A plugin library of the user's own, to be loaded by `load_engine` after libtendril.so. Throws
-/// ModelError when the file is not there.
-void add_plugin_library(const std::filesystem::path& file);
-
-/// Takes over the engine's messages, checks the engine's version (4.0.0 is refused with the reason)
-/// and loads libtendril.so; once per process, further calls do nothing. Throws ModelError.
-void load_engine();
 
 /// A compiled scene with everything that a recording keeps of it.
 struct Scene {
@@ -53,8 +29,5 @@ struct Scene {
 /// ModelError: `file: field: value: what is allowed`.
 [[nodiscard]] Scene load_scene(const std::filesystem::path& file,
                                std::span<const Setting> settings = {});
-
-/// mj_makeData. Throws ModelError when memory or a plugin fails.
-[[nodiscard]] DataPtr make_data(const mjModel& model);
 
 }  // namespace tendril::host

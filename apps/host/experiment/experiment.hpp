@@ -15,7 +15,8 @@ namespace tendril::host {
 
 /// One `[[check]]`: a metric and the limits that it must keep.
 struct Check {
-  std::string name;  ///< shown in reports; the metric's name by default
+  std::string name;    ///< shown in reports; the metric's name by default
+  std::string origin;  ///< `file:line`
   Metric metric;
   Window window;
   double threshold = 0.0;  ///< settle_time only [m]
@@ -32,10 +33,10 @@ struct Variation {
   std::string key;
   std::string origin;  ///< `file:line`
   Kind kind = Kind::Uniform;
-  bool is_list = false;              ///< the value is a list; each number of it is drawn for itself
-  std::vector<double> first;         ///< uniform: lower ends; normal: means
-  std::vector<double> second;        ///< uniform: upper ends; normal: standard deviations
-  std::vector<std::string> choices;  ///< TOML text
+  bool is_list = false;        ///< the value is a list; each number of it is drawn for itself
+  std::vector<double> first;   ///< uniform: lower ends; normal: means
+  std::vector<double> second;  ///< uniform: upper ends; normal: standard deviations
+  std::vector<Value> choices;
 
   /// The setting that a seed draws. Depends on the seed and the key only, the same on every
   /// machine: splitmix64 of (seed, FNV-1a of the key, counter); the top 53 bits are a number in [0,
@@ -63,16 +64,13 @@ struct Experiment {
 
 inline constexpr double kLongestRun = 1e6;  ///< s
 
-/// Reads an experiment from TOML text. Throws ModelError `file:line: field: value: what is
-/// allowed`.
+/// Reads an experiment from TOML text. Throws ModelError
+/// `file:line: object: key = value: what is allowed`.
 [[nodiscard]] Experiment parse_experiment(std::string_view toml, const std::filesystem::path& file);
 
 /// Reads what `tendril run` and `tendril view` take: an experiment (`.toml` with the key `scene`),
-/// a robot file (other
-/// `.toml`) or a scene (`.xml`). Throws ModelError, also for a file that cannot be read.
+/// a robot file (`.toml` with the key `kind`) or a scene (`.xml`). Throws ModelError, also for a file
+/// that cannot be read.
 [[nodiscard]] Experiment load_experiment(const std::filesystem::path& file);
-
-/// The whole file. Throws ModelError `file: <reason>: …`.
-[[nodiscard]] std::string read_text_file(const std::filesystem::path& file);
 
 }  // namespace tendril::host

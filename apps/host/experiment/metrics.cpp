@@ -6,96 +6,49 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <sstream>
+#include <stdexcept>
 #include <string_view>
+#include <utility>
 
+#include "plugin/controller_plugin.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::host {
 namespace {
 
-struct SignalName {
-  const char* name;
-  Signal signal;
-  const char* sensor_suffix;  ///< null: not from a sensor
-  const char* unit;
-};
-constexpr SignalName kSignals[] = {
-    {"tip_error", Signal::TipError, "tip_error", "m"},
-    {"angle_error", Signal::AngleError, "angle_error", "rad"},
-    {"progress", Signal::Progress, "progress", ""},
-    {"status", Signal::Status, "status", ""},
-    {"solver_iterations", Signal::SolverIterations, "iterations", ""},
-    {"wall_force_single", Signal::WallForceSingle, nullptr, "N"},
-    {"wall_force", Signal::WallForce, nullptr, "N"},
-    {"penetration", Signal::Penetration, nullptr, "m"},
-    {"self_contact_count", Signal::SelfContactCount, nullptr, ""},
-    {"contact_count", Signal::ContactCount, nullptr, ""},
-    {"limit_margin", Signal::LimitMargin, nullptr, "rad or m"},
-    {"speed", Signal::Speed, nullptr, "rad/s or m/s"},
-    {"engine_iterations", Signal::EngineIterations, nullptr, ""},
-};
-
-/// Signals of something that the scene names: `<prefix>NAME:<statistic>`.
-struct ObjectSignal {
-  std::string_view prefix;
-  Signal signal;
-  const char* unit;
-};
-constexpr ObjectSignal kObjectSignals[] = {{"sensor:", Signal::Sensor, ""},
-                                           {"winding:", Signal::Winding, "rad"},
-                                           {"passing:", Signal::Passing, "rad"},
-                                           {"contact_span:", Signal::ContactSpan, "rad"}};
-
-struct StatisticName {
-  const char* name;
-  Statistic statistic;
-};
-constexpr StatisticName kStatistics[] = {{"end", Statistic::End},
-                                         {"max", Statistic::Max},
-                                         {"min", Statistic::Min},
-                                         {"mean", Statistic::Mean},
-                                         {"rms", Statistic::Rms}};
-
-constexpr const char* kRunMetrics[] = {"real_time_factor", "step_time_mean", "step_time_p999"};
-
-constexpr const char* kDefaults[] = {
-    "tip_error_end",          "tip_error_max",   "tip_error_rms",     "tip_error_mean",
-    "angle_error_end",        "angle_error_max", "angle_error_rms",   "angle_error_mean",
-    "progress_end",           "wall_force_max",  "wall_force_end",    "wall_force_single_max",
-    "penetration_max",        "penetration_end", "contact_count_max", "solver_iterations_max",
-    "solver_iterations_mean", "status_max",      "status_end",        "engine_iterations_max",
-    "engine_iterations_mean", "speed_max",       "rest_speed"};
-
-const SignalName* signal_name(Signal signal) {
-  for (const SignalName& s : kSignals) {
-    if (s.signal == signal) return &s;
-  }
-  return nullptr;
-}
-
-const StatisticName* statistic_name(std::string_view name) {
-  for (const StatisticName& s : kStatistics) {
-    if (name == s.name) return &s;
-  }
-  return nullptr;
-}
-
-bool of_round_geom(Signal signal) {
-  return signal == Signal::Winding || signal == Signal::ContactSpan;
-}
-
-bool of_geom(Signal signal) { return of_round_geom(signal) || signal == Signal::Passing; }
-
-bool of_links(Signal signal) { return signal == Signal::Winding || signal == Signal::Passing; }
-
-bool needs_contacts(Signal signal) {
-  return signal == Signal::WallForce || signal == Signal::WallForceSingle ||
-         signal == Signal::Penetration || signal == Signal::ContactCount ||
-         signal == Signal::SelfContactCount;
-}
-
 bool has_round_axis(const mjModel& model, int geom) {
   return model.geom_type[geom] == mjGEOM_CAPSULE || model.geom_type[geom] == mjGEOM_CYLINDER;
+}
+
+const char* sensor_name(const mjModel& model, int sensor) {
+  const char* const name = mj_id2name(&model, mjOBJ_SENSOR, sensor);
+  return name == nullptr ? "" : name;
+}
+
+/// Sensors of a quantity: called like it, or with a robot's prefix that ends in `_` before that.
+std::vector<int> sensors_called(const mjModel& model, const std::string& quantity) {
+  std::vector<int> found;
+  for (int i = 0; i < model.nsensor; ++i) {
+    const std::string_view name = sensor_name(model, i);
+    if (name == quantity || name.ends_with("_" + quantity)) found.push_back(i);
+  }
+  return found;
+}
+
+/// What the controllers of the library and of the loaded plugins declare.
+std::vector<ReportedQuantity> declared_quantities() {
+  std::vector<ReportedQuantity> all;
+  for (const ControllerKind& kind : built_in_controllers()) {
+    for (const Quantity& q : all_quantities(kind)) {
+      if (q.width == 1) all.push_back({q.name, q.unit, q.summary, q.smallest_is_worst});
+    }
+  }
+  for (int slot = 0; slot < mjp_pluginCount(); ++slot) {
+    for (ReportedQuantity& quantity : reported_quantities(mjp_getPluginAtSlot(slot)->name))
+      all.push_back(std::move(quantity));
+  }
+  return all;
 }
 
 /// A point in the frame of a geom.
@@ -142,190 +95,176 @@ double angle_inside(const Eigen::Vector3d& a, const Eigen::Vector3d& b, double r
 
 }  // namespace
 
-Metric parse_metric(const std::string& name) {
-  Metric metric;
-  metric.name = name;
-  if (std::find(std::begin(kRunMetrics), std::end(kRunMetrics), name) != std::end(kRunMetrics)) {
-    metric.of_run = true;
-    return metric;
-  }
-  if (name == "settle_time") {
-    metric.statistic = Statistic::SettleTime;
-    return metric;
-  }
-  if (name == "rest_speed") {
-    metric.signal = Signal::Speed;
-    return metric;
-  }
-  for (const ObjectSignal& s : kObjectSignals) {
-    if (!name.starts_with(s.prefix)) continue;
-    const std::size_t colon = name.rfind(':');
-    const StatisticName* statistic = statistic_name(std::string_view(name).substr(colon + 1));
-    if (statistic == nullptr || colon <= s.prefix.size()) break;
-    metric.signal = s.signal;
-    metric.statistic = statistic->statistic;
-    metric.object = name.substr(s.prefix.size(), colon - s.prefix.size());
-    return metric;
-  }
-  const std::size_t underscore = name.rfind('_');
-  if (underscore != std::string::npos) {
-    const StatisticName* statistic = statistic_name(std::string_view(name).substr(underscore + 1));
-    for (const SignalName& s : kSignals) {
-      if (statistic == nullptr || name.substr(0, underscore) != s.name) continue;
-      metric.signal = s.signal;
-      metric.statistic = statistic->statistic;
-      return metric;
-    }
-  }
-  std::string signals;
-  for (const SignalName& s : kSignals) signals += std::string(signals.empty() ? "" : "|") + s.name;
-  throw ModelError(fmt::format(
-      "metric: {}: must be ({})_(end|max|min|mean|rms), settle_time, rest_speed, real_time_factor, "
-      "step_time_mean, step_time_p999 or "
-      "(sensor|winding|passing|contact_span):NAME:(end|max|min|mean|rms)",
-      name, signals));
-}
+/// How the signals are read that are of no sensor.
+const Metrics::Reader Metrics::kReaders[] = {
+    {"wall_force",
+     [](const Metrics& m, auto&, auto&, int) noexcept { return m.contacts_.force; }},
+    {"wall_force_single",
+     [](const Metrics& m, auto&, auto&, int) noexcept { return m.contacts_.largest_force; }},
+    {"penetration",
+     [](const Metrics& m, auto&, auto&, int) noexcept { return m.contacts_.penetration; }},
+    {"contact_count", [](const Metrics& m, auto&, auto&, int) noexcept { return m.contacts_.count; }},
+    {"self_contact_count",
+     [](const Metrics& m, auto&, auto&, int) noexcept { return m.contacts_.self_count; }},
+    {"limit_margin", &Metrics::limit_margin},
+    {"speed",
+     [](const Metrics&, const mjModel& model, const mjData& data, int) noexcept {
+       double speed = 0.0;
+       for (int i = 0; i < model.nv; ++i) speed = std::max(speed, std::abs(data.qvel[i]));
+       return speed;
+     }},
+    {"engine_iterations",
+     [](const Metrics&, auto&, const mjData& data, int) noexcept {
+       int iterations = 0;
+       const int islands = std::clamp(data.nisland, 1, static_cast<int>(mjNISLAND));
+       for (int i = 0; i < islands; ++i) iterations += data.solver_niter[i];
+       return static_cast<double>(iterations);
+     }},
+    {"winding", &Metrics::winding},
+    {"passing", &Metrics::passing},
+    {"contact_span", &Metrics::contact_span},
+};
 
-std::string unit(const Metric& metric) {
-  if (metric.of_run) return metric.name == "real_time_factor" ? "" : "us";
-  if (metric.statistic == Statistic::SettleTime) return "s";
-  for (const ObjectSignal& s : kObjectSignals) {
-    if (s.signal == metric.signal) return s.unit;
-  }
-  const SignalName* s = signal_name(metric.signal);
-  return s == nullptr ? "" : s->unit;
-}
-
-Metrics::Metrics(const mjModel& model) : model_(model) {
-  robot_.assign(static_cast<std::size_t>(model.nbody), 0);
-  for (int body = 1; body < model.nbody; ++body) {
-    const char* name = mj_id2name(&model, mjOBJ_BODY, body);
-    const bool is_base = name != nullptr && std::string_view(name).ends_with("base");
-    const int parent = robot_[static_cast<std::size_t>(model.body_parentid[body])];
-    robot_[static_cast<std::size_t>(body)] = parent == 0 && is_base ? body : parent;
-    has_robot_ = has_robot_ || is_base;
-  }
+Metrics::Metrics(const mjModel& model) : model_(model), robots_(model) {
   for (int joint = 0; joint < model.njnt; ++joint) {
     const bool is_scalar =
         model.jnt_type[joint] == mjJNT_HINGE || model.jnt_type[joint] == mjJNT_SLIDE;
-    if (is_scalar && model.jnt_limited[joint] &&
-        robot_[static_cast<std::size_t>(model.jnt_bodyid[joint])] != 0)
+    if (is_scalar && model.jnt_limited[joint] && robots_.base_of_body(model.jnt_bodyid[joint]) != 0)
       limited_joints_.push_back(joint);
   }
+  for (const ReportedQuantity& quantity : declared_quantities()) {
+    if (reported(quantity.name) != nullptr || find_signal(quantity.name) != nullptr) continue;
+    std::vector<int> sensors = sensors_called(model, quantity.name);
+    if (sensors.empty()) continue;
+    reported_.push_back({quantity.name, quantity.unit, quantity.summary, quantity.smallest_is_worst,
+                         std::move(sensors)});
+  }
 }
 
-std::vector<int> Metrics::sensors_of(const Metric& metric) const {
-  std::vector<int> found;
-  const SignalName* signal = signal_name(metric.signal);
-  for (int i = 0; i < model_.nsensor; ++i) {
-    const char* id = mj_id2name(&model_, mjOBJ_SENSOR, i);
-    const std::string_view name = id == nullptr ? "" : id;
-    const bool desired = metric.signal == Signal::Sensor
-                             ? name == metric.object
-                             : signal != nullptr && signal->sensor_suffix != nullptr &&
-                                   name.ends_with(signal->sensor_suffix);
-    if (desired) found.push_back(i);
-  }
-  return found;
+const Metrics::Reported* Metrics::reported(std::string_view name) const {
+  const auto found = std::find_if(reported_.begin(), reported_.end(),
+                                  [&](const Reported& r) { return r.name == name; });
+  return found == reported_.end() ? nullptr : &*found;
 }
 
-bool Metrics::available(const Metric& metric, std::string* why) const {
-  std::string reason;
-  if (!metric.of_run) {
-    const SignalName* signal = signal_name(metric.signal);
-    if (metric.signal == Signal::Sensor && sensors_of(metric).empty()) {
-      reason = fmt::format("the scene has no sensor '{}'", metric.object);
-    } else if (signal != nullptr && signal->sensor_suffix != nullptr &&
-               sensors_of(metric).empty()) {
-      reason =
-          fmt::format("the scene has no sensor whose name ends with '{}'", signal->sensor_suffix);
-    } else if (of_geom(metric.signal) &&
-               mj_name2id(&model_, mjOBJ_GEOM, metric.object.c_str()) < 0) {
-      reason = fmt::format("the scene has no geom '{}'", metric.object);
-    } else if (of_round_geom(metric.signal) &&
-               !has_round_axis(model_, mj_name2id(&model_, mjOBJ_GEOM, metric.object.c_str()))) {
-      reason = fmt::format("the geom '{}' must be a capsule or cylinder", metric.object);
-    } else if ((needs_contacts(metric.signal) || of_geom(metric.signal)) && !has_robot_) {
-      reason = "the scene has no robot: no body whose name ends with 'base'";
-    } else if (metric.signal == Signal::LimitMargin && limited_joints_.empty()) {
-      reason = "no robot of the scene has a joint with a limit";
-    }
+std::string Metrics::problem(const Metric& metric) const {
+  const SignalInfo* const info = find_signal(metric.signal);
+  if (info == nullptr) {
+    if (reported(metric.signal) != nullptr) return {};
+    std::string names;
+    for (const Reported& quantity : reported_)
+      names += (names.empty() ? "" : ", ") + quantity.name;
+    return fmt::format("no controller of the scene reports '{}' with a sensor of that name{}{}",
+                       metric.signal, names.empty() ? "" : ", but ", names);
   }
-  if (why != nullptr) *why = reason;
-  return reason.empty();
+  const int geom = mj_name2id(&model_, mjOBJ_GEOM, metric.object.c_str());
+  const bool of_geom = info->of == MetricOf::Geom || info->of == MetricOf::RoundGeom;
+  if (info->of == MetricOf::Sensor &&
+      mj_name2id(&model_, mjOBJ_SENSOR, metric.object.c_str()) < 0)
+    return fmt::format("the scene has no sensor '{}'", metric.object);
+  if (of_geom && geom < 0) return fmt::format("the scene has no geom '{}'", metric.object);
+  if (info->of == MetricOf::RoundGeom && !has_round_axis(model_, geom))
+    return fmt::format("the geom '{}' must be a capsule or cylinder", metric.object);
+  if ((of_geom || info->of == MetricOf::Robots) && robots_.empty()) {
+    return "the scene has no robot; a robot file is one, a robot of the scene's own is declared by "
+           "<custom><tuple name=\"robot\"><element objtype=\"body\" objname=\"BASE\"/></tuple>"
+           "</custom>";
+  }
+  if (info->of == MetricOf::Joints && limited_joints_.empty())
+    return "no robot of the scene has a joint with a range";
+  return {};
+}
+
+Metrics::Read Metrics::reader_of(std::string_view signal) {
+  for (const Reader& reader : kReaders)
+    if (reader.signal == signal) return reader.read;
+  throw std::logic_error(fmt::format("the signal {} has no reader", signal));
 }
 
 int Metrics::add(const Metric& metric, const Window& window, double threshold) {
-  std::string why;
-  if (!available(metric, &why)) throw ModelError(fmt::format("metric: {}: {}", metric.name, why));
+  if (const std::string why = problem(metric); !why.empty())
+    throw ModelError(fmt::format("{}: {}", metric.name, why));
+  const SignalInfo* const info = find_signal(metric.signal);
+  const Reported* const quantity = info == nullptr ? reported(metric.signal) : nullptr;
   Entry entry;
   entry.metric = metric;
   entry.window = window;
   entry.threshold = threshold;
-  if (!metric.of_run) {
-    const std::vector<int> sensors = sensors_of(metric);
-    const int geom =
-        of_geom(metric.signal) ? mj_name2id(&model_, mjOBJ_GEOM, metric.object.c_str()) : -1;
+  entry.unit = metric.statistic == Statistic::SettleTime ? "s"
+               : info != nullptr                         ? info->unit
+                                                         : quantity->unit;
+  if (!metric.of_run()) {
+    Source source{.signal = metric.signal, .sensors = {}};
+    if (quantity != nullptr) {
+      source.sensors = quantity->sensors;
+      source.smallest_is_worst = quantity->smallest_is_worst;
+    } else if (info->of == MetricOf::Sensor) {
+      source.sensors = {mj_name2id(&model_, mjOBJ_SENSOR, metric.object.c_str())};
+    } else {
+      source.read = reader_of(metric.signal);
+      if (!metric.object.empty()) {
+        source.geom = mj_name2id(&model_, mjOBJ_GEOM, metric.object.c_str());
+        if (link_pairs_.empty()) find_links();
+      }
+    }
+    needs_contacts_ = needs_contacts_ || (info != nullptr && info->of == MetricOf::Robots);
     const auto same = [&](const Source& s) {
-      return s.signal == metric.signal && s.sensors == sensors && s.geom == geom;
+      return s.signal == source.signal && s.sensors == source.sensors && s.geom == source.geom;
     };
-    const auto source = std::find_if(sources_.begin(), sources_.end(), same);
-    entry.source = static_cast<int>(source - sources_.begin());
-    if (source == sources_.end()) sources_.push_back({metric.signal, sensors, geom});
-    needs_contacts_ = needs_contacts_ || needs_contacts(metric.signal);
-    if (of_links(metric.signal) && link_pairs_.empty()) find_links();
+    const auto found = std::find_if(sources_.begin(), sources_.end(), same);
+    entry.source = static_cast<int>(found - sources_.begin());
+    if (found == sources_.end()) sources_.push_back(std::move(source));
   }
-  entries_.push_back(entry);
+  entries_.push_back(std::move(entry));
   return count() - 1;
 }
 
 void Metrics::add_defaults() {
-  for (const char* name : kDefaults) {
-    const Metric metric = parse_metric(name);
-    if (available(metric)) add(metric);
-  }
+  const auto add_all = [&](const std::string& signal, const std::string& statistics) {
+    std::istringstream words(statistics);
+    for (std::string word; words >> word;) {
+      const Metric metric = parse_metric(signal + "_" + word);
+      if (problem(metric).empty()) add(metric);
+    }
+  };
+  for (const Reported& quantity : reported_) add_all(quantity.name, quantity.summary);
+  for (const SignalInfo& signal : signal_table()) add_all(signal.name, signal.summary);
 }
 
 void Metrics::read_contacts(const mjModel& model, const mjData& data) noexcept {
-  wall_force_ = wall_force_single_ = penetration_ = contact_count_ = self_contact_count_ = 0.0;
+  contacts_ = {};
   for (int i = 0; i < data.ncon; ++i) {
     const mjContact& contact = data.contact[i];
-    const auto robot_of = [&](int geom) {
-      return geom < 0 ? 0 : robot_[static_cast<std::size_t>(model.geom_bodyid[geom])];
-    };
-    const int first = robot_of(contact.geom[0]), second = robot_of(contact.geom[1]);
-    if (first != 0 && first == second) self_contact_count_ += 1.0;
-    if ((first != 0) == (second != 0)) continue;
+    const int first = robots_.base_of_geom(contact.geom[0]);
+    const int second = robots_.base_of_geom(contact.geom[1]);
+    if (first != 0 && first == second) contacts_.self_count += 1.0;
+    if (!robots_.meets_surroundings(contact.geom[0], contact.geom[1])) continue;
     mjtNum force[6];
     mj_contactForce(&model, &data, i, force);
-    wall_force_ += force[0];
-    wall_force_single_ = std::max(wall_force_single_, force[0]);
-    penetration_ = std::max(penetration_, -contact.dist);
-    contact_count_ += 1.0;
+    contacts_.force += force[0];
+    contacts_.largest_force = std::max(contacts_.largest_force, force[0]);
+    contacts_.penetration = std::max(contacts_.penetration, -contact.dist);
+    contacts_.count += 1.0;
   }
 }
 
 /// Links are the bodies below a base that have geoms; bodies of one robot have neighbouring
 /// numbers.
 void Metrics::find_links() {
-  int base = -1;
   for (int body = 1; body < model_.nbody; ++body) {
-    const auto is_link = [&](int b) {
-      return robot_[static_cast<std::size_t>(b)] != 0 && model_.body_geomnum[b] > 0;
-    };
+    const auto is_link = [&](int b) { return model_.body_geomnum[b] > 0; };
+    const int base = robots_.base_of_body(body);
     const int parent = model_.body_parentid[body];
-    if (robot_[static_cast<std::size_t>(parent)] == 0) {
-      base = body;
-    } else if (parent != base && is_link(parent) && is_link(body)) {
-      const int geom = model_.body_geomadr[body];
-      link_pairs_.push_back({model_.body_geomadr[parent], geom, base, model_.geom_size[3 * geom]});
-    }
+    if (base == 0 || body == base || parent == base || !is_link(parent) || !is_link(body)) continue;
+    const int geom = model_.body_geomadr[body];
+    link_pairs_.push_back({model_.body_geomadr[parent], geom, base, model_.geom_size[3 * geom]});
   }
 }
 
-double Metrics::limit_margin(const mjModel& model, const mjData& data) const noexcept {
+double Metrics::limit_margin(const Metrics& self, const mjModel& model, const mjData& data,
+                             int /*geom*/) noexcept {
   double margin = std::numeric_limits<double>::infinity();
-  for (const int joint : limited_joints_) {
+  for (const int joint : self.limited_joints_) {
     const mjtNum* range = model.jnt_range + 2 * joint;
     const mjtNum q = data.qpos[model.jnt_qposadr[joint]];
     margin = std::min({margin, q - range[0], range[1] - q});
@@ -347,31 +286,34 @@ double Metrics::widest_turn(const Turn& turn) const noexcept {
   return widest;
 }
 
-double Metrics::winding(int geom, const mjModel& model, const mjData& data) const noexcept {
+double Metrics::winding(const Metrics& self, const mjModel& model, const mjData& data,
+                        int geom) noexcept {
   const double geom_radius = model.geom_size[3 * geom];
   const double half_length = model.geom_size[3 * geom + 1];
-  return widest_turn([&](const LinkPair& pair) {
+  return self.widest_turn([&](const LinkPair& pair) {
     const double near = geom_radius + 2.0 * pair.radius;  // a gap as wide as the link's radius
     return angle_inside(in_frame(data, geom, data.geom_xpos + 3 * pair.first),
                         in_frame(data, geom, data.geom_xpos + 3 * pair.second), near, half_length);
   });
 }
 
-double Metrics::passing(int geom, const mjData& data) const noexcept {
-  return widest_turn([&](const LinkPair& pair) {
+double Metrics::passing(const Metrics& self, const mjModel& /*model*/, const mjData& data,
+                        int geom) noexcept {
+  return self.widest_turn([&](const LinkPair& pair) {
     return turn_between(in_frame(data, geom, data.geom_xpos + 3 * pair.first),
                         in_frame(data, geom, data.geom_xpos + 3 * pair.second));
   });
 }
 
 /// A full turn less the widest gap between neighbouring contacts.
-double Metrics::contact_span(int geom, const mjModel& model, const mjData& data) const noexcept {
+double Metrics::contact_span(const Metrics& self, const mjModel& /*model*/, const mjData& data,
+                             int geom) noexcept {
   constexpr double kTurn = 2.0 * std::numbers::pi;
   const auto touches = [&](int i) {
     const mjContact& contact = data.contact[i];
     if (contact.geom[0] != geom && contact.geom[1] != geom) return false;
     const int other = contact.geom[contact.geom[0] == geom ? 1 : 0];
-    return other >= 0 && robot_[static_cast<std::size_t>(model.geom_bodyid[other])] != 0;
+    return self.robots_.base_of_geom(other) != 0;
   };
   const auto azimuth = [&](int i) {
     const Eigen::Vector3d p = in_frame(data, geom, data.contact[i].pos);
@@ -397,56 +339,21 @@ double Metrics::contact_span(int geom, const mjModel& model, const mjData& data)
 
 double Metrics::evaluate(const Source& source, const mjModel& model,
                          const mjData& data) const noexcept {
-  const auto sensor = [&](int id) {
-    const mjtNum* values = data.sensordata + model.sensor_adr[id];
-    if (model.sensor_dim[id] == 1) return values[0];
-    return mju_norm(values, model.sensor_dim[id]);
-  };
-  switch (source.signal) {
-    case Signal::TipError:
-    case Signal::AngleError:
-    case Signal::Status:
-    case Signal::SolverIterations:
-    case Signal::Progress:
-    case Signal::Sensor: {
-      double worst = sensor(source.sensors.front());
-      for (const int id : source.sensors) {
-        const double value = sensor(id);
-        worst = source.signal == Signal::Progress ? std::min(worst, value) : std::max(worst, value);
-      }
-      return worst;
+  if (!source.sensors.empty()) {
+    double worst = std::numeric_limits<double>::quiet_NaN();
+    bool is_first = true;
+    for (const int id : source.sensors) {
+      const mjtNum* const values = data.sensordata + model.sensor_adr[id];
+      const int width = model.sensor_dim[id];
+      const double value = width == 1 ? values[0] : mju_norm(values, width);
+      const bool is_worse = source.smallest_is_worst ? value < worst : value > worst;
+      if (is_first || is_worse || std::isnan(value)) worst = value;
+      if (std::isnan(value)) break;
+      is_first = false;
     }
-    case Signal::Winding:
-      return winding(source.geom, model, data);
-    case Signal::Passing:
-      return passing(source.geom, data);
-    case Signal::ContactSpan:
-      return contact_span(source.geom, model, data);
-    case Signal::WallForce:
-      return wall_force_;
-    case Signal::WallForceSingle:
-      return wall_force_single_;
-    case Signal::Penetration:
-      return penetration_;
-    case Signal::ContactCount:
-      return contact_count_;
-    case Signal::SelfContactCount:
-      return self_contact_count_;
-    case Signal::LimitMargin:
-      return limit_margin(model, data);
-    case Signal::Speed: {
-      double speed = 0.0;
-      for (int i = 0; i < model.nv; ++i) speed = std::max(speed, std::abs(data.qvel[i]));
-      return speed;
-    }
-    case Signal::EngineIterations: {
-      int iterations = 0;
-      const int islands = std::clamp(data.nisland, 1, static_cast<int>(mjNISLAND));
-      for (int i = 0; i < islands; ++i) iterations += data.solver_niter[i];
-      return iterations;
-    }
+    return worst;
   }
-  return 0.0;
+  return source.read(*this, model, data, source.geom);
 }
 
 void Metrics::sample(const mjModel& model, const mjData& data, double time) noexcept {
@@ -458,8 +365,9 @@ void Metrics::sample(const mjModel& model, const mjData& data, double time) noex
     if (entry.samples == 0) entry.max = entry.min = value;
     entry.samples += 1;
     entry.last = value;
-    entry.max = std::max(entry.max, value);
-    entry.min = std::min(entry.min, value);
+    // What is not known once leaves an extreme unknown.
+    if (!(value <= entry.max)) entry.max = std::isnan(entry.max) ? entry.max : value;
+    if (!(value >= entry.min)) entry.min = std::isnan(entry.min) ? entry.min : value;
     entry.sum += value;
     entry.sum_of_squares += value * value;
     if (entry.metric.statistic == Statistic::SettleTime) {

@@ -9,33 +9,21 @@
 #include <numbers>
 
 #include "tendril/model_error.hpp"
+#include "tendril/path/smooth_step.hpp"
 
 namespace tendril::host {
 namespace {
 
-constexpr double kLargest = 1e6;  // m, s, Hz: beyond this it is a mistake
-
-using Field = Eigen::Vector3d Motion::*;
-using Number = double Motion::*;
-
-struct VectorField {
-  const char* name;
-  Field member;
-};
-constexpr VectorField kVectors[] = {{"amplitude", &Motion::amplitude},
-                                    {"frequency", &Motion::frequency},
-                                    {"phase", &Motion::phase},
-                                    {"normal", &Motion::normal}};
-struct NumberField {
-  const char* name;
-  Number member;
-};
-constexpr NumberField kNumbers[] = {{"start", &Motion::start},
-                                    {"radius", &Motion::radius},
-                                    {"speed", &Motion::speed},
-                                    {"start_after", &Motion::start_after}};
-
-double smooth(double s) { return s * s * s * (10.0 + s * (-15.0 + 6.0 * s)); }
+constexpr Range kNotNegativeMotion{0.0, kMotionRange.high};
+constexpr MotionVector kVectors[] = {{"amplitude", &Motion::amplitude, kMotionRange},
+                                     {"frequency", &Motion::frequency, kMotionRange},
+                                     {"phase", &Motion::phase, kMotionRange},
+                                     {"normal", &Motion::normal, kMotionRange}};
+constexpr MotionNumber kNumbers[] = {
+    {"start", &Motion::start, kNotNegativeMotion},
+    {"radius", &Motion::radius, {0.0, kMotionRange.high, true}},
+    {"speed", &Motion::speed, kMotionRange},
+    {"start_after", &Motion::start_after, kNotNegativeMotion}};
 
 }  // namespace
 
@@ -76,8 +64,11 @@ Motion::Leg Motion::leg(double time) const noexcept {
   const auto i = static_cast<std::size_t>(next - times.begin());
   if (next == times.end() || interpolation == Interpolation::Step) return {i - 1, i - 1, 0.0};
   const double s = (time - times[i - 1]) / (times[i] - times[i - 1]);
-  return {i - 1, i, interpolation == Interpolation::Smooth ? smooth(s) : s};
+  return {i - 1, i, interpolation == Interpolation::Smooth ? smooth_step(s).value : s};
 }
+
+std::span<const MotionNumber> motion_numbers() noexcept { return kNumbers; }
+std::span<const MotionVector> motion_vectors() noexcept { return kVectors; }
 
 bool Motion::apply(const Setting& setting) {
   const std::string key = setting.key.substr(std::string("motion.").size());
@@ -85,66 +76,61 @@ bool Motion::apply(const Setting& setting) {
   if (dot == std::string::npos) refuse(setting, "must be motion.<body>.<field>");
   if (!matches(key.substr(0, dot), body)) return false;
   const std::string field = key.substr(dot + 1);
-  const auto vector = [&] {
+  const auto vector = [&](const Range& range) {
     const auto n = setting_numbers(setting, 3, 3, "must be three finite numbers");
+    for (const double number : n) {
+      if (!range.contains(number)) refuse(setting, "each must be " + to_string(range));
+    }
     return Eigen::Vector3d(n[0], n[1], n[2]);
   };
-  bool known = false;
+  const auto row = [&](const auto& rows) {
+    return std::find_if(std::begin(rows), std::end(rows),
+                        [&](const auto& r) { return field == r.name; });
+  };
   if (field == "center") {
-    center = vector();
-    known = true;
+    center = vector(kMotionRange);
+  } else if (const auto* v = row(kVectors); v != std::end(kVectors)) {
+    this->*v->member = vector(v->range);
+  } else if (const auto* n = row(kNumbers); n != std::end(kNumbers)) {
+    this->*n->member = setting_number(setting, n->range);
+  } else {
+    std::string names = "center";
+    for (const MotionVector& r : kVectors) names += std::string(", ") + r.name;
+    for (const MotionNumber& r : kNumbers) names += std::string(", ") + r.name;
+    refuse(setting, "the field must be one of: " + names);
   }
-  for (const VectorField& f : kVectors) {
-    if (field != f.name) continue;
-    this->*f.member = vector();
-    known = true;
-  }
-  for (const NumberField& f : kNumbers) {
-    if (field != f.name) continue;
-    this->*f.member = setting_number(setting, -kLargest, kLargest, "must be a finite number");
-    known = true;
-  }
-  if (!known) {
-    refuse(setting,
-           "the field must be center, amplitude, frequency, phase, start, radius, normal, speed or "
-           "start_after");
-  }
-  if (const std::string why = problem(); !why.empty()) refuse(setting, why);
+  if (const auto why = problem()) refuse(setting, why->field + " " + why->reason);
   return true;
 }
 
-std::string Motion::problem() const {
-  for (const VectorField& f : kVectors) {
-    if (!((this->*f.member).array().abs() <= kLargest).all()) {
-      return fmt::format("{}: must be finite", f.name);
+std::optional<Motion::Problem> Motion::problem() const {
+  for (const MotionVector& row : kVectors) {
+    for (const double number : this->*row.member) {
+      if (!row.range.contains(number)) return {{row.name, "each must be " + to_string(row.range)}};
     }
   }
-  for (const NumberField& f : kNumbers) {
-    if (!(std::abs(this->*f.member) <= kLargest)) {
-      return fmt::format("{}: {}: must be finite", f.name, this->*f.member);
-    }
+  for (const MotionNumber& row : kNumbers) {
+    if (row.member == &Motion::radius && kind != MotionKind::Circle) continue;
+    if (!row.range.contains(this->*row.member))
+      return {{row.name, "must be " + to_string(row.range)}};
   }
-  if (kind == MotionKind::Circle) {
-    if (!(radius > 0.0)) return fmt::format("radius: {}: must be > 0", radius);
-    if (!(normal.norm() > 1e-9)) return "normal: must not be zero";
-  }
+  if (kind == MotionKind::Circle && !(normal.norm() > 1e-9)) return {{"normal", "must not be zero"}};
   if (kind == MotionKind::Waypoints) {
-    if (points.empty()) return "points: must have at least one point";
+    if (points.empty()) return {{"points", "must have at least one point"}};
     if (times.size() != points.size()) {
-      return fmt::format("times: {} of them: must be as many as points ({})", times.size(),
-                         points.size());
+      return {{"times", fmt::format("has {} numbers, must have as many as there are points, {}",
+                                    times.size(), points.size())}};
     }
     if (!orientations.empty() && orientations.size() != points.size()) {
-      return fmt::format("angles_deg: {} of them: must be as many as points ({})",
-                         orientations.size(), points.size());
+      return {{"angles_deg", fmt::format("has {} entries, must have as many as there are points, {}",
+                                         orientations.size(), points.size())}};
     }
     for (std::size_t i = 1; i < times.size(); ++i) {
-      if (!(times[i] > times[i - 1])) {
-        return fmt::format("times: {} after {}: must increase", times[i], times[i - 1]);
-      }
+      if (!(times[i] > times[i - 1]))
+        return {{"times", fmt::format("{} after {}: must increase", times[i], times[i - 1])}};
     }
   }
-  return {};
+  return std::nullopt;
 }
 
 MotionSet::MotionSet(const mjModel& model, std::span<const Motion> motions) {

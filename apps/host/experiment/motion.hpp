@@ -67,8 +67,11 @@ struct Motion {
   /// Throws ModelError.
   bool apply(const Setting& setting);
 
-  /// Why the values do not make a motion (`radius: -1: must be > 0`), empty when they do.
-  [[nodiscard]] std::string problem() const;
+  struct Problem {
+    std::string field, reason;  ///< `radius`, `must be > 0`
+  };
+  /// Why the values do not make a motion; nothing when they do.
+  [[nodiscard]] std::optional<Problem> problem() const;
 
  private:
   /// Where a time is on the way from waypoint to waypoint: leg i, part 0 .. 1 of it.
@@ -79,6 +82,21 @@ struct Motion {
   [[nodiscard]] Leg leg(double time) const noexcept;
   [[nodiscard]] double turn(double time) const noexcept;  ///< of a circle [rad]
 };
+
+/// The numbers of a motion that files and settings give.
+struct MotionNumber {
+  const char* name;
+  double Motion::* member;
+  Range range;
+};
+struct MotionVector {
+  const char* name;
+  Eigen::Vector3d Motion::* member;
+  Range range;
+};
+inline constexpr Range kMotionRange{-1e6, 1e6};  ///< m, s, Hz: beyond this it is a mistake
+[[nodiscard]] std::span<const MotionNumber> motion_numbers() noexcept;
+[[nodiscard]] std::span<const MotionVector> motion_vectors() noexcept;
 
 /// The motions of a run, bound to the mocap bodies of a model.
 class MotionSet {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -107,10 +108,27 @@ class Recorder {
   std::vector<ContactRow> contacts_;
 };
 
+Json json_of(const Value& value) {
+  struct Writer {
+    Json operator()(const Value::List& list) const {
+      Json all = Json::array();
+      for (const Value& element : list) all.push_back(json_of(element));
+      return all;
+    }
+    Json operator()(const Value::Table& table) const {
+      Json all = Json::object();
+      for (const auto& [key, element] : table) all[key] = json_of(element);
+      return all;
+    }
+    Json operator()(const auto& plain) const { return plain; }
+  };
+  return std::visit(Writer{}, value.data);
+}
+
 Json settings_json(std::span<const Setting> settings) {
   Json all = Json::array();
   for (const Setting& s : settings) {
-    all.push_back({{"key", s.key}, {"value", s.value}, {"origin", s.origin}});
+    all.push_back({{"key", s.key}, {"value", json_of(s.value)}, {"origin", s.origin}});
   }
   return all;
 }
@@ -132,23 +150,42 @@ RolloutAttributes attributes_of(const Experiment& experiment, const RunOptions& 
   return attributes;
 }
 
-StepTimes statistics(std::vector<float>& times) {
-  StepTimes result;
-  if (times.empty()) return result;
-  double sum = 0.0;
-  for (const float t : times) sum += t;
-  result.mean = sum / static_cast<double>(times.size());
-  std::sort(times.begin(), times.end());
-  const auto quantile = [&](double q) {
-    const auto rank = std::ceil(q * static_cast<double>(times.size()));
-    return static_cast<double>(times[static_cast<std::size_t>(std::max(1.0, rank)) - 1]);
-  };
-  result.p50 = quantile(0.5);
-  result.p99 = quantile(0.99);
-  result.p999 = quantile(0.999);
-  result.max = times.back();
-  return result;
-}
+/// Times of any number of steps in constant memory: counts in buckets that are 1 % wide.
+class StepTimeHistogram {
+ public:
+  void add(double time_us) noexcept {
+    const double bucket = std::log(std::max(time_us, kSmallest) / kSmallest) / kWidth;
+    counts_[std::min(static_cast<std::size_t>(bucket), counts_.size() - 1)] += 1;
+    count_ += 1;
+    sum_ += time_us;
+    max_ = std::max(max_, time_us);
+  }
+
+  [[nodiscard]] StepTimes times() const {
+    if (count_ == 0) return {};
+    return {sum_ / static_cast<double>(count_), quantile(0.5), quantile(0.99), quantile(0.999),
+            max_};
+  }
+
+ private:
+  /// The middle of the bucket with the value of this rank.
+  [[nodiscard]] double quantile(double q) const {
+    const double rank = std::max(1.0, std::ceil(q * static_cast<double>(count_)));
+    double below = 0.0;
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      below += static_cast<double>(counts_[i]);
+      if (below < rank) continue;
+      return std::min(max_, kSmallest * std::exp((static_cast<double>(i) + 0.5) * kWidth));
+    }
+    return max_;
+  }
+
+  static constexpr double kSmallest = 0.01;  // us
+  static constexpr double kWidth = 0.01;
+  std::array<std::uint64_t, 2600> counts_{};  // up to 2e9 us
+  std::uint64_t count_ = 0;
+  double sum_ = 0.0, max_ = 0.0;
+};
 
 double run_metric(const Metric& metric, const RunResult& result) {
   if (metric.name == "real_time_factor") return result.real_time_factor;
@@ -192,7 +229,7 @@ PreparedRun prepare_run(const Experiment& experiment, const RunChanges& changes)
   std::vector<Setting> settings = experiment.settings_for(changes.seed.value_or(experiment.seed));
   if (!changes.controller.empty()) {
     settings.push_back({.key = "controller.plugin",
-                        .value = fmt::format("\"{}\"", changes.controller),
+                        .value = {changes.controller},
                         .origin = "--controller"});
   }
   settings.insert(settings.end(), changes.settings.begin(), changes.settings.end());
@@ -262,7 +299,7 @@ RunResult run_experiment(const Experiment& experiment, const RunOptions& options
     try {
       check_metrics.push_back(metrics.add(check.metric, check.window, check.threshold));
     } catch (const ModelError& error) {
-      throw ModelError(fmt::format("{}: check: {}", experiment.file.string(), error.what()));
+      throw ModelError(fmt::format("{}: check: {}", check.origin, error.what()));
     }
   }
   const int first_default = metrics.count();
@@ -274,8 +311,7 @@ RunResult run_experiment(const Experiment& experiment, const RunOptions& options
                      attributes_of(experiment, options, run, result.seed));
     recorder->append(data, 0, 0.0);
   }
-  std::vector<float> step_times;
-  step_times.reserve(static_cast<std::size_t>(run.steps));
+  StepTimeHistogram step_times;
   const DivergenceMonitor monitor(data);
 
   const Clock::time_point start = Clock::now();
@@ -293,7 +329,7 @@ RunResult run_experiment(const Experiment& experiment, const RunOptions& options
       break;
     }
     const double step_time_us = 1e6 * seconds(after - before);
-    step_times.push_back(static_cast<float>(step_time_us));
+    step_times.add(step_time_us);
     result.steps = step;
     if (!monitor.healthy(model, data)) {
       result.outcome = Outcome::Diverged;
@@ -319,19 +355,20 @@ RunResult run_experiment(const Experiment& experiment, const RunOptions& options
     recorder->close(result.reason.empty() ? outcome_name(result.outcome) : result.reason);
   }
 
-  result.step_times = statistics(step_times);
+  result.step_times = step_times.times();
   for (std::size_t i = 0; i < experiment.checks.size(); ++i) {
-    CheckResult check{experiment.checks[i]};
+    CheckResult check{experiment.checks[i], metrics.unit(check_metrics[i])};
     const Metric& metric = check.check.metric;
-    check.value = metric.of_run ? run_metric(metric, result) : metrics.value(check_metrics[i]);
+    check.value = metric.of_run() ? run_metric(metric, result) : metrics.value(check_metrics[i]);
     check.holds = check.check.holds(check.value);
     result.checks.push_back(std::move(check));
   }
   for (int i = first_default; i < metrics.count(); ++i) {
     result.metrics.emplace_back(metrics.metric(i), metrics.value(i));
   }
-  for (const char* name : {"real_time_factor", "step_time_mean", "step_time_p999"}) {
-    const Metric metric = parse_metric(name);
+  for (const SignalInfo& signal : signal_table()) {
+    if (signal.of != MetricOf::Run) continue;
+    const Metric metric = parse_metric(signal.name);
     result.metrics.emplace_back(metric, run_metric(metric, result));
   }
   return result;
@@ -351,7 +388,7 @@ std::string summary_json(const Experiment& experiment, const RunResult& result) 
     Json check{{"name", r.check.name},
                {"metric", r.check.metric.name},
                {"value", finite(r.value)},
-               {"unit", unit(r.check.metric)},
+               {"unit", r.unit},
                {"min", limit(r.check.min)},
                {"max", limit(r.check.max)},
                {"after", r.check.window.after},

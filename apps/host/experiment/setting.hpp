@@ -5,24 +5,27 @@
 #include <string_view>
 #include <vector>
 
+#include "tendril/range.hpp"
+#include "tendril/robot_file/value.hpp"
+
 namespace tendril::host {
 
-/// One setting that changes a scene before or after it is compiled, or a motion of an experiment;
-/// keys:
-///   `robot.<key>` / `controller.<key>`   overrides in every robot file of the scene (see
-///   with_overrides) `option.<name>`                      options of the compiled model: timestep,
-///   gravity, integrator, … `body.<name>.offset` = [x, y, z]     shifts a static or mocap body in
-///   its parent's frame, m `body.<name>.mass`                   mass, kg; the inertia is scaled
-///   with it `geom.<name>.friction`               one (sliding) to three numbers
-///   `motion.<body>.<field>`              a number or list of a `[[motion]]` table
-/// `<name>` may be a shell pattern (`*`, `?`, `[a-z]`). The full list is docs/experiment_file.md.
-struct Setting {
-  std::string key;
-  std::string value;             ///< TOML text; a bare word is a string
-  std::string origin = "--set";  ///< where it stands, for messages: `experiment.toml:7` or `--set`
-};
+/// One setting that changes a scene before or after it is compiled, or a motion of an experiment.
+/// Its key is one of
+///
+///     robot.<key>, controller.<key>       overrides in every robot file of the scene
+///     option.<name>                       an option of the compiled model: timestep, gravity, ...
+///     body.<name>.offset = [x, y, z]      shifts a static or mocap body in its parent's frame [m]
+///     body.<name>.mass                    mass [kg]; the inertia is scaled with it
+///     geom.<name>.friction                one (sliding) to three numbers
+///     motion.<body>.<field>               a number or list of a [[motion]] table
+///
+/// where <name> may be a shell pattern (`*`, `?`, `[a-z]`). The full list is
+/// docs/experiment_file.md. An override of a robot file has the key without `robot.`.
+using Setting = Override;
 
-/// Splits `key=value`. Throws ModelError when there is no `=` or nothing before or after it.
+/// Splits `key=value`; the origin is `--set`. Throws ModelError when there is no `=` or nothing
+/// before or after it.
 [[nodiscard]] Setting parse_setting(std::string_view text);
 
 /// Throws ModelError `origin: key: value: allowed`.
@@ -33,11 +36,10 @@ struct Setting {
 [[nodiscard]] std::vector<double> setting_numbers(const Setting& setting, std::size_t min_count,
                                                   std::size_t max_count, std::string_view allowed);
 
-/// The value as one finite number with low <= value <= high; anything else is refused.
-[[nodiscard]] double setting_number(const Setting& setting, double low, double high,
-                                    std::string_view allowed);
+/// The value as one number in the range; anything else is refused.
+[[nodiscard]] double setting_number(const Setting& setting, const Range& range);
 
-/// The value as a string, quoted or a bare word.
+/// The value as text: a string, or what it is written as.
 [[nodiscard]] std::string setting_word(const Setting& setting);
 
 /// Whether `name` matches the shell pattern `pattern` (fnmatch).

@@ -1,0 +1,141 @@
+#include "apps/host/engine/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <sstream>
+#include <string_view>
+
+#include "apps/host/engine/engine_log.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril::host {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string version_text(int version) {
+  return fmt::format("{}.{}.{}", version / 1000000, version / 1000 % 1000, version % 1000);
+}
+
+/// Without what only the engine's programmers need: `Error: engine error: plugin->init failed for
+/// plugin id 0`.
+std::string_view plain(std::string_view line) {
+  for (const std::string_view prefix : {"Error: ", "engine error: "}) {
+    if (line.starts_with(prefix)) line.remove_prefix(prefix.size());
+  }
+  return line.starts_with("plugin->init failed") ? std::string_view{} : line;
+}
+
+/// Libraries of the process: those that are waiting to be loaded, and whether the engine is ready.
+struct Libraries {
+  std::mutex mutex;
+  bool ready = false;
+  std::vector<fs::path> waiting;
+};
+Libraries& libraries() {
+  static Libraries all;
+  return all;
+}
+
+void load_plugin(const fs::path& file) {
+  const std::string error = guarded([&] { mj_loadPluginLibrary(file.c_str()); });
+  if (!error.empty()) throw ModelError(fmt::format("{}: {}", file.string(), one_line(error)));
+}
+
+void check_version() {
+  const int version = mj_version();
+  if (version == 4000000) {
+    throw ModelError(
+        "MuJoCo: version: 4.0.0: must be 4.0.1: the sparse Newton solver of 4.0.0 uses a wrong "
+        "factor");
+  }
+  if (version != mjVERSION_HEADER) {
+    throw ModelError(
+        fmt::format("MuJoCo: version: {}: must be {}, which this program was built for",
+                    version_text(version), version_text(mjVERSION_HEADER)));
+  }
+}
+
+}  // namespace
+
+std::string one_line(const std::string& text) {
+  std::string joined, before;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string_view words = plain(line);
+    if (words.empty() || words == before) continue;
+    joined += (joined.empty() ? "" : "; ") + std::string(words);
+    before = words;
+  }
+  return joined;
+}
+
+std::vector<fs::path> plugin_candidates() {
+  if (const char* named = std::getenv("TENDRIL_PLUGIN"); named != nullptr && named[0] != '\0') {
+    return {named};
+  }
+  std::error_code ignored;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+  const fs::path prefix = program.parent_path().parent_path();
+  std::vector<fs::path> candidates{prefix / "lib" / "libtendril.so"};
+  if (const fs::path installed = prefix / TENDRIL_INSTALL_LIBDIR / "libtendril.so";
+      installed != candidates.front()) {
+    candidates.push_back(installed);
+  }
+  return candidates;
+}
+
+fs::path find_plugin() {
+  for (const fs::path& candidate : plugin_candidates()) {
+    std::error_code ignored;
+    if (fs::is_regular_file(candidate, ignored)) return candidate;
+  }
+  return {};
+}
+
+void add_plugin_library(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) {
+    throw ModelError(fmt::format("--plugin: {}: must be a plugin library (.so)", file.string()));
+  }
+  Libraries& all = libraries();
+  const std::lock_guard lock(all.mutex);
+  all.waiting.push_back(fs::absolute(file));  // a bare name would be searched in the library path
+}
+
+void load_engine() {
+  Libraries& all = libraries();
+  const std::lock_guard lock(all.mutex);
+  if (!all.ready) {
+    check_version();
+    install_engine_log();
+    const fs::path plugin = find_plugin();
+    if (plugin.empty()) {
+      std::string places;
+      for (const fs::path& p : plugin_candidates())
+        places += (places.empty() ? "" : ", ") + p.string();
+      throw ModelError(
+          fmt::format("libtendril.so: not found in {}: set TENDRIL_PLUGIN to the file", places));
+    }
+    load_plugin(plugin);
+    all.ready = true;
+  }
+  while (!all.waiting.empty()) {
+    const fs::path file = all.waiting.front();
+    all.waiting.erase(all.waiting.begin());
+    load_plugin(file);
+  }
+}
+
+DataPtr make_data(const mjModel& model) {
+  DataPtr data;
+  const std::string error = guarded([&] { data.reset(mj_makeData(&model)); });
+  if (!data) {
+    throw ModelError(fmt::format("mj_makeData: {}", error.empty() ? "failed" : one_line(error)));
+  }
+  return data;
+}
+
+}  // namespace tendril::host

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tendril::host {
+
+struct ModelDeleter {
+  void operator()(mjModel* model) const noexcept { mj_deleteModel(model); }
+};
+struct DataDeleter {
+  void operator()(mjData* data) const noexcept { mj_deleteData(data); }
+};
+struct SpecDeleter {
+  void operator()(mjSpec* spec) const noexcept { mj_deleteSpec(spec); }
+};
+using ModelPtr = std::unique_ptr<mjModel, ModelDeleter>;
+using DataPtr = std::unique_ptr<mjData, DataDeleter>;
+using SpecPtr = std::unique_ptr<mjSpec, SpecDeleter>;
+
+/// Where libtendril.so is looked for, in this order: TENDRIL_PLUGIN (nothing else, when it is set),
+/// beside the program (`../lib`), the library folder of the install prefix.
+[[nodiscard]] std::vector<std::filesystem::path> plugin_candidates();
+
+/// The first candidate that exists; empty when there is none.
+[[nodiscard]] std::filesystem::path find_plugin();
+
+/// A plugin library of the user's own, to be loaded by `load_engine` after libtendril.so. Throws
+/// ModelError when the file is not there.
+void add_plugin_library(const std::filesystem::path& file);
+
+/// Takes over the engine's messages, checks the engine's version (4.0.0 is refused with the reason)
+/// and loads libtendril.so and the added libraries; each once per process. Throws ModelError.
+void load_engine();
+
+/// mj_makeData. Throws ModelError when memory or a plugin fails.
+[[nodiscard]] DataPtr make_data(const mjModel& model);
+
+/// The engine's message on one line, without what only its programmers need and without lines that
+/// repeat the one before.
+[[nodiscard]] std::string one_line(const std::string& text);
+
+}  // namespace tendril::host

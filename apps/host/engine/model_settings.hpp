@@ -1,0 +1,18 @@
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include <span>
+
+#include "apps/host/experiment/setting.hpp"
+
+namespace tendril::host {
+
+/// Applies the settings `option.*`, `body.*` and `geom.*` to a compiled model; passes over those of
+/// robot files and motions. Throws ModelError `origin: key: value: allowed`.
+void apply_model_settings(std::span<const Setting> settings, mjModel& model);
+
+/// Name of an integrator in MJCF; "unknown" for a number that is none.
+[[nodiscard]] const char* integrator_name(int integrator) noexcept;
+
+}  // namespace tendril::host

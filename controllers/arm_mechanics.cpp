@@ -1,0 +1,144 @@
+#include "controllers/arm_mechanics.hpp"
+
+namespace tendril {
+
+using Eigen::Vector3d;
+
+ArmMechanics::ArmMechanics(std::vector<ArmCoordinate> coordinates, const ArmBaseJoint& feed,
+                           const ArmBaseJoint& spin, std::vector<Servo> servos,
+                           const Options& options)
+    : coordinates_(std::move(coordinates)),
+      feed_(feed),
+      spin_(spin),
+      servos_(std::move(servos)),
+      options_(options),
+      load_(Eigen::VectorXd::Zero(static_cast<Eigen::Index>(coordinates_.size()))) {
+  std::size_t joints = 0;
+  for (const ArmCoordinate& coordinate : coordinates_) {
+    double compliance = 0.0;
+    for (const ArmJoint& joint : coordinate.joints) compliance += 1.0 / joint.stiffness;
+    stiffness_.push_back(compliance > 0.0 ? 1.0 / compliance : 0.0);
+    joints += coordinate.joints.size();
+  }
+  joint_load_.assign(joints, 0.0);
+}
+
+ArmMechanics::State ArmMechanics::make_state() const {
+  State state;
+  state.joints.resize(joint_load_.size());
+  state.R_WB.setIdentity();
+  state.R_WE.setIdentity();
+  return state;
+}
+
+void ArmMechanics::measure(const State& state, double feed_setpoint, ArmMeasurement& out) noexcept {
+  const Vector3d &p_WB = state.p_WB, &p_WE = state.p_WE, &gravity = options_.gravity;
+  const auto& R_WB = state.R_WB;
+  out.X_BE.translation().noalias() = R_WB.transpose() * (p_WE - p_WB);
+  out.X_BE.linear().noalias() = R_WB.transpose() * state.R_WE;
+
+  // One pass over the joints: coordinate, its tip Jacobian column, gravity load, and the sag that
+  // an uneven load causes.
+  Vector3d sag = Vector3d::Zero();
+  std::size_t i = 0;
+  for (int k = 0; k < static_cast<int>(coordinates_.size()); ++k) {
+    const ArmCoordinate& coordinate = coordinates_[k];
+    double sum = 0.0, load = 0.0;
+    Vector3d move = Vector3d::Zero(), rotation = Vector3d::Zero(), loaded_move = Vector3d::Zero();
+    for (const ArmJoint& joint : coordinate.joints) {
+      const JointState& at = state.joints[i];
+      sum += at.position;
+      const double g = gravity_load(at, joint.mass, gravity, coordinate.is_slide);
+      Vector3d tip_rate = at.axis;
+      if (!coordinate.is_slide) {
+        tip_rate = at.axis.cross(p_WE - at.anchor);
+        rotation += joint.fraction * at.axis;
+      }
+      joint_load_[i++] = g;
+      load += joint.fraction * g;
+      move += joint.fraction * tip_rate;
+      loaded_move += (joint.fraction * g) * tip_rate;
+    }
+    // Deflection of joint i beyond its fraction: fraction_i (g_i - mean g) / stiffness. Servos on
+    // every joint leave none.
+    if (coordinate.servo >= 0 && stiffness_[k] > 0.0)
+      sag += (loaded_move - load * move) / stiffness_[k];
+    load_[k] = load;
+    out.q[k] = coordinate.sign * sum + coordinate.offset;
+    out.tip_jacobian.col(k).head<3>().noalias() = R_WB.transpose() * (coordinate.sign * move);
+    out.tip_jacobian.col(k).tail<3>().noalias() = R_WB.transpose() * (coordinate.sign * rotation);
+  }
+  out.sag.noalias() = R_WB.transpose() * sag;
+
+  const auto n = static_cast<Eigen::Index>(coordinates_.size());
+  out.base = {};
+  if (feed_.servo >= 0) {
+    const JointState& feed = state.feed;
+    out.base.feed = feed.position;
+    out.tip_jacobian.col(n).head<3>().noalias() = R_WB.transpose() * feed.axis;
+    out.feed_force = servos_[feed_.servo].force(feed_setpoint, feed.position, feed.velocity);
+  }
+  if (spin_.servo >= 0) {
+    const JointState& spin = state.spin;
+    out.base.spin = spin.position;
+    out.tip_jacobian.col(n + 1).head<3>().noalias() =
+        R_WB.transpose() * spin.axis.cross(p_WE - spin.anchor);
+    out.tip_jacobian.col(n + 1).tail<3>().noalias() = R_WB.transpose() * spin.axis;
+  }
+}
+
+double ArmMechanics::compensated(const Servo& servo, double desired, double load, double position,
+                                 double velocity) const noexcept {
+  return servo.unsaturated(desired - load / servo.gain, position, velocity);
+}
+
+void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measurement,
+                             const ArmCommand& command,
+                             std::span<double> setpoints) const noexcept {
+  const double lead = options_.velocity_feed_forward ? 1.0 : 0.0;
+  std::size_t i = 0;
+  for (int k = 0; k < static_cast<int>(coordinates_.size()); ++k) {
+    const ArmCoordinate& coordinate = coordinates_[k];
+    const double desired = command.q[k] - coordinate.offset;
+    if (coordinate.servo >= 0) {
+      const Servo& servo = servos_[coordinate.servo];
+      double position = 0.0, velocity = 0.0;
+      for (std::size_t j = 0; j < coordinate.joints.size(); ++j, ++i) {
+        position += state.joints[i].position;
+        velocity += state.joints[i].velocity;
+      }
+      setpoints[coordinate.servo] =
+          servo.works()
+              ? compensated(servo,
+                            coordinate.sign * (desired + lead * servo.lag() * command.q_rate[k]),
+                            load_[k], position, velocity)
+              : coordinate.sign * desired;
+      continue;
+    }
+    for (const ArmJoint& joint : coordinate.joints) {
+      const Servo& servo = servos_[joint.servo];
+      const JointState& at = state.joints[i];
+      const double fraction =
+          guide_exposure(options_.guide_length, measurement.base.feed, joint.start, joint.length)
+              .fraction;
+      setpoints[joint.servo] =
+          servo.works() ? compensated(servo,
+                                      coordinate.sign * fraction * joint.fraction *
+                                          (desired + lead * servo.lag() * command.q_rate[k]),
+                                      joint_load_[i], at.position, at.velocity)
+                        : coordinate.sign * fraction * joint.fraction * desired;
+      ++i;
+    }
+  }
+  if (feed_.servo >= 0) {
+    const Servo& servo = servos_[feed_.servo];
+    const double load = feed_.mass * state.feed.axis.dot(options_.gravity);
+    setpoints[feed_.servo] =
+        servo.works()
+            ? command.base.feed + lead * servo.lag() * command.feed_rate - load / servo.gain
+            : command.base.feed;
+  }
+  if (spin_.servo >= 0) setpoints[spin_.servo] = command.base.spin;
+}
+
+}  // namespace tendril

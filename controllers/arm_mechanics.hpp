@@ -1,0 +1,109 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <Eigen/Geometry>
+#include <span>
+#include <vector>
+
+#include "controllers/arm_controller.hpp"
+#include "controllers/servo.hpp"
+
+namespace tendril {
+
+/// A hinge or slide of a link, with its part of the section's bend or length.
+struct ArmJoint {
+  double fraction = 0.0;        ///< of its coordinate
+  double mass = 0.0;            ///< of all that it moves [kg]
+  double stiffness = 0.0;       ///< of the joint alone [N m/rad], [N/m]
+  int link = 0;                 ///< of its section, from 0
+  double start = 0.0;           ///< of its link along the straight arm, from the arm's root [m]
+  double length = 0.0;          ///< of its link [m]
+  int servo = -1;               ///< its own, or -1
+  double chain_position = 0.0;  ///< orders the joints from the base to the tip
+};
+
+/// One coordinate (u, v or s) of a section: the joints whose sum it is, and their servo.
+struct ArmCoordinate {
+  std::vector<ArmJoint> joints;  ///< from the base on
+  double sign = 1.0;             ///< joint angle = sign * coordinate
+  double offset = 0.0;           ///< coordinate with all joints at 0: half the variable length
+  int servo = -1;                ///< over the whole section, or -1
+  bool is_slide = false;
+};
+
+/// Feed or spin of the base.
+struct ArmBaseJoint {
+  int servo = -1;     ///< -1: the base does not move this way
+  double mass = 0.0;  ///< of all that it moves [kg]
+};
+
+/// What of a link is out of the guide that ends `guide_length` beyond the base: fraction of its
+/// length, and the rate of that with the feed [1/m]. `start`: of the link, from the arm's root [m].
+struct Exposure {
+  double fraction = 1.0, rate = 0.0;
+};
+[[nodiscard]] inline Exposure guide_exposure(double guide_length, double feed, double start,
+                                             double length) noexcept {
+  if (guide_length <= 0.0) return {};
+  const double fraction = (feed + start + length - guide_length) / length;
+  if (fraction <= 0.0) return {0.0, 0.0};
+  return fraction >= 1.0 ? Exposure{} : Exposure{fraction, 1.0 / length};
+}
+
+/// The chain of rigid links that stands for a continuum arm: from its joints to what controllers
+/// see, and from their commands to the setpoints of its servos. It keeps the masses, servos and
+/// gravity that it was made with. docs/derivations-control.md, "Servo law".
+class ArmMechanics {
+ public:
+  struct Options {
+    Eigen::Vector3d gravity = Eigen::Vector3d::Zero();  ///< [m/s^2]; zero: not compensated
+    bool velocity_feed_forward = true;
+    double guide_length = 0.0;  ///< [m]; 0: none
+  };
+
+  ArmMechanics() = default;
+  /// @param coordinates  in the robot's order
+  /// @param servos       all of the arm; coordinates, joints and base refer to them by index
+  ArmMechanics(std::vector<ArmCoordinate> coordinates, const ArmBaseJoint& feed,
+               const ArmBaseJoint& spin, std::vector<Servo> servos, const Options& options);
+
+  [[nodiscard]] std::span<const ArmCoordinate> coordinates() const noexcept { return coordinates_; }
+  [[nodiscard]] std::span<const Servo> servos() const noexcept { return servos_; }
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
+  [[nodiscard]] bool has_feed() const noexcept { return feed_.servo >= 0; }
+  [[nodiscard]] int feed_servo() const noexcept { return feed_.servo; }
+
+  /// The state of the chain in one step, to be filled in by the caller: the joints of the
+  /// coordinates one after the other, then feed and spin (default where there are none).
+  struct State {
+    std::vector<JointState> joints;
+    JointState feed, spin;
+    Eigen::Vector3d p_WB = Eigen::Vector3d::Zero(), p_WE = Eigen::Vector3d::Zero();
+    Eigen::Matrix<double, 3, 3, Eigen::RowMajor> R_WB, R_WE;
+  };
+  [[nodiscard]] State make_state() const;
+
+  /// Fills in q, base, X_BE, tip_jacobian and sag, and the feed servo's force at the setpoint that it
+  /// had last. Allocates nothing.
+  void measure(const State& state, double feed_setpoint, ArmMeasurement& out) noexcept;
+
+  /// One setpoint for each servo, for the state measured last: the command, velocity feed-forward and
+  /// gravity compensation, inside the force limits. A servo that cannot be driven (Servo::works)
+  /// gets the command alone.
+  void setpoints(const State& state, const ArmMeasurement& measurement, const ArmCommand& command,
+                 std::span<double> setpoints) const noexcept;
+
+ private:
+  [[nodiscard]] double compensated(const Servo& servo, double desired, double load, double position,
+                                   double velocity) const noexcept;
+
+  std::vector<ArmCoordinate> coordinates_;
+  std::vector<double> stiffness_;  // of each coordinate's joints in series
+  ArmBaseJoint feed_, spin_;
+  std::vector<Servo> servos_;
+  Options options_;
+  std::vector<double> joint_load_;  // gravity's, in the order of the state's joints
+  Eigen::VectorXd load_;            // per coordinate: mean, weighted by the fractions
+};
+
+}  // namespace tendril

@@ -1,0 +1,156 @@
+#include "controllers/contact_response.hpp"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <numeric>
+
+namespace tendril {
+namespace {
+
+using Eigen::Vector3d;
+
+/// Stands for the hardness of a contact: so much more than a link's own stiffness over its lever
+/// that the link does not go in, little enough to keep the equations well conditioned [N/m].
+constexpr double kContactStiffness = 2e4;
+
+}  // namespace
+
+ContactResponse::ContactResponse(const ArmMechanics& arm)
+    : has_feed_(arm.has_feed()), guide_length_(arm.options().guide_length) {
+  struct Entry {
+    Joint joint;
+    double chain_position;
+  };
+  std::vector<Entry> entries;
+  const int n = static_cast<int>(arm.coordinates().size());
+  for (int k = 0; k < n; ++k) {
+    const ArmCoordinate& coordinate = arm.coordinates()[static_cast<std::size_t>(k)];
+    for (const ArmJoint& joint : coordinate.joints) {
+      const Servo& servo =
+          arm.servos()[static_cast<std::size_t>(joint.servo >= 0 ? joint.servo : coordinate.servo)];
+      const double own_servo = joint.servo >= 0 ? servo.stiffness : 0.0;
+      const double gain = joint.servo >= 0 ? coordinate.sign * joint.fraction * servo.gain
+                                           : coordinate.sign * servo.gain;
+      entries.push_back(
+          {{k, coordinate.is_slide, joint.start, joint.length, gain, joint.stiffness + own_servo},
+           joint.chain_position});
+    }
+  }
+  chain_.resize(entries.size());
+  std::iota(chain_.begin(), chain_.end(), 0);
+  std::sort(chain_.begin(), chain_.end(), [&](int a, int b) {
+    return entries[static_cast<std::size_t>(a)].chain_position <
+           entries[static_cast<std::size_t>(b)].chain_position;
+  });
+  for (const int i : chain_) joints_.push_back(entries[static_cast<std::size_t>(i)].joint);
+  for (int k = 0; k < n; ++k) {
+    const int servo = arm.coordinates()[static_cast<std::size_t>(k)].servo;
+    if (servo < 0) continue;
+    Tendon tendon{{}, arm.servos()[static_cast<std::size_t>(servo)].stiffness};
+    for (std::size_t i = 0; i < joints_.size(); ++i) {
+      if (joints_[i].coordinate == k) tendon.joints.push_back(static_cast<int>(i));
+    }
+    if (tendon.servo_gain > 0.0) tendons_.push_back(std::move(tendon));
+  }
+  const auto size = static_cast<Eigen::Index>(joints_.size());
+  const auto rows = static_cast<Eigen::Index>(tendons_.size()) + kMaxMeasuredContacts;
+  normals_ = scaled_ = Eigen::MatrixXd::Zero(size, rows);
+  small_ = Eigen::MatrixXd::Zero(rows, rows);
+  rhs_ = Eigen::MatrixXd::Zero(rows, n + 1);
+  solution_ = Eigen::MatrixXd::Zero(size, n + 1);
+  compliance_ = feed_part_ = Eigen::VectorXd::Zero(rows);
+  contacts_.reserve(kMaxMeasuredContacts + 1);
+}
+
+void ContactResponse::add(const Contact& contact) noexcept {
+  const auto after = std::upper_bound(
+      contacts_.begin(), contacts_.end(), contact.arc_length,
+      [](double arc_length, const Contact& other) { return arc_length < other.arc_length; });
+  contacts_.insert(after, contact);
+  if (contacts_.size() > kMaxMeasuredContacts) contacts_.pop_back();
+}
+
+void ContactResponse::add_row(double compliance) noexcept {
+  normals_.col(rows_).setZero();
+  compliance_[rows_] = compliance;
+  feed_part_[rows_] = 0.0;
+  ++rows_;
+}
+
+void ContactResponse::add_contact_rows(const ArmMechanics::State& state,
+                                       ArmMeasurement& out) noexcept {
+  out.contacts.clear();
+  for (const Contact& contact : contacts_) {
+    MeasuredContact measured;
+    measured.position.noalias() = state.R_WB.transpose() * (contact.position - state.p_WB);
+    measured.normal.noalias() = state.R_WB.transpose() * contact.normal;
+    measured.depth = contact.depth;
+    measured.arc_length = contact.arc_length;
+    measured.is_guide = contact.is_guide;
+    out.contacts.push_back(measured);
+
+    add_row(1.0 / kContactStiffness);
+    for (int i = 0; i < contact.joints; ++i) {
+      const JointState& joint = at(state, i);
+      normals_(i, rows_ - 1) =
+          joints_[static_cast<std::size_t>(i)].is_slide
+              ? contact.normal.dot(joint.axis)
+              : contact.normal.dot(joint.axis.cross(contact.position - joint.anchor));
+    }
+    if (has_feed_) feed_part_[rows_ - 1] = contact.normal.dot(state.feed.axis);
+  }
+}
+
+void ContactResponse::measure(const ArmMechanics::State& state, std::span<const double> command,
+                              ArmMeasurement& out) noexcept {
+  rows_ = 0;
+  for (const Tendon& tendon : tendons_) {
+    add_row(1.0 / tendon.servo_gain);
+    for (const int i : tendon.joints) normals_(i, rows_ - 1) = 1.0;
+  }
+  add_contact_rows(state, out);
+
+  // dq without rows, then what the rows take back: Sherman, Morrison, Woodbury.
+  const Eigen::Index n = solution_.cols() - 1;
+  solution_.setZero();
+  const auto joint_count = static_cast<Eigen::Index>(joints_.size());
+  for (Eigen::Index i = 0; i < joint_count; ++i) {
+    const Joint& joint = joints_[static_cast<std::size_t>(i)];
+    const Exposure exposure =
+        guide_exposure(guide_length_, out.base.feed, joint.start, joint.length);
+    const double force_rate = joint.gain * command[static_cast<std::size_t>(joint.coordinate)];
+    solution_(i, joint.coordinate) = exposure.fraction * joint.gain / joint.stiffness;
+    solution_(i, n) = exposure.rate * force_rate / joint.stiffness;
+    scaled_.row(i).head(rows_) = normals_.row(i).head(rows_) / joint.stiffness;
+  }
+  if (rows_ > 0) {
+    auto small = small_.topLeftCorner(rows_, rows_);
+    auto rhs = rhs_.topRows(rows_);
+    small.noalias() = normals_.leftCols(rows_).transpose() * scaled_.leftCols(rows_);
+    small.diagonal() += compliance_.head(rows_);
+    rhs.noalias() = normals_.leftCols(rows_).transpose() * solution_;
+    rhs.col(n) += feed_part_.head(rows_);
+    // In place: LLT of a block of memory that is there already.
+    Eigen::Ref<Eigen::MatrixXd> block(small);
+    Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> factor(block);
+    factor.solveInPlace(rhs);
+    solution_.noalias() -= scaled_.leftCols(rows_) * rhs;
+  }
+
+  const auto& R_WB = state.R_WB;
+  out.tip_response.setZero();
+  for (Eigen::Index i = 0; i < joint_count; ++i) {
+    const JointState& joint = at(state, i);
+    Eigen::Matrix<double, 6, 1> rate;
+    if (joints_[static_cast<std::size_t>(i)].is_slide) {
+      rate << R_WB.transpose() * joint.axis, Vector3d::Zero();
+    } else {
+      rate << R_WB.transpose() * joint.axis.cross(state.p_WE - joint.anchor),
+          R_WB.transpose() * joint.axis;
+    }
+    out.tip_response.noalias() += rate * solution_.row(i);
+  }
+  if (has_feed_) out.tip_response.col(n).head<3>().noalias() += R_WB.transpose() * state.feed.axis;
+}
+
+}  // namespace tendril

@@ -1,0 +1,117 @@
+#include "controllers/controller_kind.hpp"
+
+#include "controllers/base_placement_controller.hpp"
+#include "controllers/coil_controller.hpp"
+#include "controllers/contact_plan_controller.hpp"
+#include "controllers/follow_controller.hpp"
+#include "controllers/mobile_reach_controller.hpp"
+#include "controllers/reach_controller.hpp"
+#include "controllers/snake_modes.hpp"
+
+namespace tendril {
+namespace {
+
+constexpr SettingInfo kRobot =
+    setting::text("robot", "", "text of the robot file; written by the decoder");
+constexpr SettingInfo kGravityCompensation = setting::flag(
+    "gravity_compensation", true, "setpoints compensate the weight that each servo carries");
+constexpr SettingInfo kVelocityFeedForward = setting::flag(
+    "velocity_feed_forward", true, "setpoints compensate the servos' lag behind a planned motion");
+
+constexpr SettingInfo kArmSettings[] = {kRobot, kGravityCompensation, kVelocityFeedForward};
+constexpr SettingInfo kSnakeSettings[] = {kRobot};
+constexpr SettingInfo kMobileSettings[] = {
+    kRobot,
+    setting::text("arm", "",
+                  "text of the robot file of a continuum arm on the platform; written by the "
+                  "decoder"),
+    kGravityCompensation, kVelocityFeedForward,
+    setting::number("limit_margin", "rad", "0.002", {0.0, 0.5},
+                    "the controller knows joint ranges that are smaller by this at either end: the "
+                    "servos' overshoot stays inside the robot's")};
+
+constexpr Quantity kTarget{"target", "m", "where the task wants the tip now, in the base frame",
+                           nullptr, 3};
+constexpr Quantity kJointMargin{"joint_margin", "rad",
+                                "least distance of a joint from the ends of its range"};
+
+constexpr Quantity kArmQuantities[] = {
+    quantity::kStatus,
+    kTarget,
+    {"command", "rad, m", "commanded coordinates u, v (and s) of each section", nullptr,
+     kPerCoordinate},
+    {"measured", "rad, m", "the same, measured", nullptr, kPerCoordinate}};
+constexpr Quantity kSnakeQuantities[] = {
+    quantity::kStatus,
+    {"target", "m", "where the task goes now, world", nullptr, 3},
+    {"command", "rad", "commanded joint angles", nullptr, kPerCoordinate},
+    {"measured", "rad", "the same, measured", nullptr, kPerCoordinate},
+    kJointMargin,
+    {"upright", "", "mean over the links of the cosine between their z axes and the world's"}};
+constexpr Quantity kMobileQuantities[] = {
+    quantity::kStatus,
+    {"command", "m, rad", "commanded x, y, heading of the platform and joint angles", nullptr,
+     kPerCoordinate},
+    {"measured", "m, rad", "the same, measured", nullptr, kPerCoordinate},
+    kJointMargin,
+    {"speed_use", "", "largest ratio of a measured speed to its limit"}};
+
+template <class T>
+std::span<const T> by_robot(const ControllerKind& kind, std::span<const T> arm,
+                            std::span<const T> snake, std::span<const T> mobile) {
+  if (std::holds_alternative<ControllerKind::MakeArm>(kind.make)) return arm;
+  return std::holds_alternative<ControllerKind::MakeSnake>(kind.make) ? snake : mobile;
+}
+
+}  // namespace
+
+std::span<const SettingInfo> common_settings(const ControllerKind& kind) {
+  return by_robot<SettingInfo>(kind, kArmSettings, kSnakeSettings, kMobileSettings);
+}
+
+std::span<const Quantity> common_quantities(const ControllerKind& kind) {
+  return by_robot<Quantity>(kind, kArmQuantities, kSnakeQuantities, kMobileQuantities);
+}
+
+std::vector<Quantity> all_quantities(const ControllerKind& kind) {
+  const std::span<const Quantity> common = common_quantities(kind);
+  std::vector<Quantity> all{common.front()};
+  all.insert(all.end(), kind.quantities.begin(), kind.quantities.end());
+  all.insert(all.end(), common.begin() + 1, common.end());
+  return all;
+}
+
+const std::vector<ControllerKind>& built_in_controllers() {
+  static const std::vector<ControllerKind> all = [] {
+    std::vector<ControllerKind> kinds{
+        controller_kind<ReachController>("tendril.reach", "the tip follows a mocap body"),
+        {"tendril.follow",
+         "the arm is fed along a path, its body follows its tip; or it runs through a planned path "
+         "of poses",
+         FollowController::settings(), follow_quantities(),
+         ControllerKind::MakeArm(make_follow_controller)},
+        controller_kind<CoilController>(
+            "tendril.coil",
+            "the arm coils around a cylinder, draws tight and works with its tip beyond it"),
+        controller_kind<ContactPlanController>(
+            "tendril.contact_plan",
+            "an elastic arm executes a plan that braces against obstacles, and finds its target "
+            "although the plan did not know everything"),
+        {"tendril.snake",
+         "a snake of joints moves by gaits, from goal to goal, up a pole; or a carriage feeds it "
+         "along a path that grows ahead of its head",
+         snake_settings(), snake_quantities(), ControllerKind::MakeSnake(make_snake_controller)},
+        controller_kind<MobileReachController>(
+            "tendril.mobile",
+            "the tool of an arm on a mobile platform follows a mocap body, in position and "
+            "orientation"),
+        controller_kind<BasePlacementController>(
+            "tendril.base_placement",
+            "a platform brings its continuum arm to where the arm meets a mocap body")};
+    for (ControllerKind& kind : kinds) kind.reusable = true;
+    return kinds;
+  }();
+  return all;
+}
+
+}  // namespace tendril

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "controllers/arm_controller.hpp"
+#include "controllers/mobile_controller.hpp"
+#include "controllers/snake_controller.hpp"
+
+namespace tendril {
+
+/// A kind of controller: its name, what it can be set to, what it reports, and how one is made. The
+/// plugin registers it under its name; documents, sensors and checks come from its tables.
+struct ControllerKind {
+  using MakeArm = std::function<std::unique_ptr<ArmController>(const ArmContext&)>;
+  using MakeSnake = std::function<std::unique_ptr<SnakeController>(const SnakeContext&)>;
+  /// For an arm of joints on a platform.
+  using MakeMobile = std::function<std::unique_ptr<MobileController>(const MobileContext&)>;
+  /// For a platform that carries a continuum arm, which has a controller of its own.
+  using MakePlatform = std::function<std::unique_ptr<MobileController>(const PlatformContext&)>;
+
+  std::string name;                       ///< "tendril.reach"
+  std::string meaning;                    ///< one line
+  std::span<const SettingInfo> settings;  ///< its own; must live as long as the kind
+  std::span<const Quantity> quantities;   ///< that it reports; must live as long as the kind
+  std::variant<MakeArm, MakeSnake, MakeMobile, MakePlatform> make;
+  /// Whether a controller that is no longer used may serve another instance of the same
+  /// configuration: it carries nothing over between calls of `update`.
+  bool reusable = false;
+};
+
+/// A kind from a controller class `C` with `Context`, `settings()` and `kQuantities`.
+template <class C>
+[[nodiscard]] ControllerKind controller_kind(std::string name, std::string meaning) {
+  using Context = typename C::Context;
+  using Base = std::conditional_t<
+      std::is_same_v<Context, ArmContext>, ArmController,
+      std::conditional_t<std::is_same_v<Context, SnakeContext>, SnakeController, MobileController>>;
+  using Make = std::function<std::unique_ptr<Base>(const Context&)>;
+  return {std::move(name),
+          std::move(meaning),
+          C::settings(),
+          C::kQuantities,
+          Make([](const Context& context) { return std::make_unique<C>(context); }),
+          false};
+}
+
+/// Settings that every controller of a kind's robots has beside its own.
+[[nodiscard]] std::span<const SettingInfo> common_settings(const ControllerKind& kind);
+/// Quantities that are reported for every such robot: status, target, command, measured, ...
+[[nodiscard]] std::span<const Quantity> common_quantities(const ControllerKind& kind);
+/// All that are reported, in the order of the sensors: status, the kind's own, the other common ones.
+[[nodiscard]] std::vector<Quantity> all_quantities(const ControllerKind& kind);
+
+/// The kinds that the library has.
+[[nodiscard]] const std::vector<ControllerKind>& built_in_controllers();
+
+}  // namespace tendril

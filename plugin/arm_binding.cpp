@@ -1,0 +1,333 @@
+#include "plugin/arm_binding.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/robot_file/robot_mjcf.hpp"
+
+namespace tendril {
+namespace {
+
+using Eigen::Vector3d;
+
+/// The scene's obstacles, if the controller has the setting `avoidance` and it is on.
+std::optional<SceneObstacles> read_obstacles(const InstanceContext& context,
+                                             const ContinuumDescription& description) {
+  if (!has_setting(context, "avoidance") || !context.settings.flag("avoidance"))
+    return std::nullopt;
+  const int base = context.require(mjOBJ_BODY, names::kBase);
+  return SceneObstacles(context.model, base, context.settings.text("obstacles"),
+                        largest_radius(description));
+}
+
+}  // namespace
+
+std::unique_ptr<ArmController> make_arm_controller(const InstanceContext& context,
+                                                   const ContinuumDescription& description,
+                                                   const ControllerKind::MakeArm& make) {
+  const ContinuumRobot robot = description.kinematics();
+  const auto obstacles = read_obstacles(context, description);
+  return make({.robot = robot,
+               .settings = context.settings,
+               .timestep = context.model->opt.timestep,
+               .feed_force_limit = robot.base().feed_limit > 0.0
+                                       ? description.base_physics.feed_force_limit
+                                       : std::numeric_limits<double>::infinity(),
+               .guide_length = description.base_physics.guide_length,
+               .guide_clearance = description.base_physics.guide_clearance,
+               .body_radius = largest_radius(description),
+               .bending_stiffness = description.physics.back().bending_stiffness,
+               .obstacles = obstacles ? &obstacles->obstacles() : nullptr,
+               .moving_obstacles = obstacles ? obstacles->moving_count() : 0});
+}
+
+ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescription& description,
+                       std::unique_ptr<ArmController> controller)
+    : robot_(std::make_unique<ContinuumRobot>(description.kinematics())),
+      controller_(std::move(controller)),
+      base_body_(context.require(mjOBJ_BODY, names::kBase)),
+      tip_site_(context.require(mjOBJ_SITE, names::kTip)),
+      target_mocap_(-1),
+      memory_(robot_->coordinate_count()),
+      measurement_(robot_->coordinate_count()),
+      command_(robot_->coordinate_count()) {
+  const mjModel* m = context.model;
+  layout_ = memory_.layout;
+  std::vector<ArmCoordinate> coordinates;
+  std::vector<Servo> servos;
+  bind_sections(context, description, coordinates, servos);
+  ArmBaseJoint feed, spin;
+  const auto bind_base = [&](const char* name, JointAddress& joint, ArmBaseJoint& base) {
+    joint = address(context, name);
+    base = {.servo = add_servo(context, context.require(mjOBJ_ACTUATOR, name), 0.0, servos),
+            .mass = m->body_subtreemass[joint.body]};
+  };
+  if (robot_->base().feed_limit > 0.0) bind_base(names::kFeed, feed_, feed);
+  if (robot_->base().spin) bind_base(names::kSpin, spin_, spin);
+  mechanics_ = ArmMechanics(
+      std::move(coordinates), feed, spin, std::move(servos),
+      {.gravity = compensated_gravity(m, context.settings.flag("gravity_compensation")),
+       .velocity_feed_forward = context.settings.flag("velocity_feed_forward"),
+       .guide_length = description.base_physics.guide_length});
+  state_ = mechanics_.make_state();
+  target_mocap_ = context.target_mocap();
+  obstacles_ = read_obstacles(context, description);
+  if (controller_->senses_contacts()) bind_contacts(m);
+}
+
+ArmBinding::JointAddress ArmBinding::address(const InstanceContext& context,
+                                             const std::string& name) const {
+  const mjModel* m = context.model;
+  const int joint = context.require(mjOBJ_JOINT, name);
+  return {joint, m->jnt_qposadr[joint], m->jnt_dofadr[joint], m->jnt_bodyid[joint]};
+}
+
+int ArmBinding::add_servo(const InstanceContext& context, int actuator, double passive_damping,
+                          std::vector<Servo>& servos) {
+  actuators_.push_back(actuator);
+  servos.push_back(servo_of(context.model, actuator, passive_damping));
+  return static_cast<int>(servos.size()) - 1;
+}
+
+void ArmBinding::bind_sections(const InstanceContext& context,
+                               const ContinuumDescription& description,
+                               std::vector<ArmCoordinate>& coordinates,
+                               std::vector<Servo>& servos) {
+  double section_start = 0.0;
+  for (int i = 0; i < robot_->section_count(); ++i) {
+    const Section& section = robot_->section(i);
+    const int links = description.physics[static_cast<std::size_t>(i)].links;
+    const LinkLayout layout = link_layout(section, links);
+    const std::size_t first = coordinates.size();
+    const auto bind = [&](char axis, const std::vector<double>& fractions, double sign) {
+      coordinates.push_back(bind_coordinate(context, i + 1, links, axis, fractions, sign, servos));
+    };
+    bind('y', layout.bend_fraction, 1.0);  // u
+    if (description.planar) {
+      coordinates.emplace_back();  // v: a planar arm has no joints for it
+    } else {
+      bind('x', layout.bend_fraction, -1.0);
+    }
+    if (section.is_extensible()) {
+      bind('z', layout.length, 1.0);
+      coordinates.back().offset = section.variable_length() / 2;
+    }
+    const double rest_length = section.length() + section.variable_length() / 2.0;
+    for (std::size_t k = first; k < coordinates.size(); ++k) {
+      double start = section_start;
+      auto joint = coordinates[k].joints.begin();
+      for (int j = 0; j < links; ++j) {
+        const double length = layout.length[static_cast<std::size_t>(j)] * rest_length;
+        if (joint != coordinates[k].joints.end() && joint->link == j) {
+          joint->start = start;
+          joint->length = length;
+          ++joint;
+        }
+        start += length;
+      }
+    }
+    section_start += rest_length;
+  }
+}
+
+ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int section, int links,
+                                          char axis, const std::vector<double>& fractions,
+                                          double sign, std::vector<Servo>& servos) {
+  const mjModel* m = context.model;
+  ArmCoordinate coordinate;
+  coordinate.sign = sign;
+  coordinate.is_slide = axis == 'z';
+  const std::string servo_name =
+      coordinate.is_slide ? names::length(section) : names::bend(section, axis);
+  const int section_actuator = mj_name2id(m, mjOBJ_ACTUATOR, (context.prefix + servo_name).c_str());
+  double compliance = 0.0;
+  for (int j = 1; j <= links; ++j) {
+    const double fraction = fractions[static_cast<std::size_t>(j - 1)];
+    if (fraction == 0.0) continue;  // a rigid link has no hinges
+    const std::string name =
+        coordinate.is_slide ? names::slide(section, j) : names::hinge(section, j, axis);
+    const JointAddress joint = address(context, name);
+    const double damping = m->dof_damping[joint.dof];
+    compliance += 1.0 / damping;
+    ArmJoint bound{.fraction = fraction,
+                   .mass = m->body_subtreemass[joint.body],
+                   .stiffness = m->jnt_stiffness[joint.joint],
+                   .link = j - 1,
+                   .chain_position = static_cast<double>(joint.dof)};
+    if (section_actuator < 0)
+      bound.servo = add_servo(context, context.require(mjOBJ_ACTUATOR, name), damping, servos);
+    coordinate.joints.push_back(bound);
+    joints_.push_back(joint);
+  }
+  if (section_actuator >= 0) {
+    const int tendon = m->actuator_trnid[2 * section_actuator];
+    coordinate.servo =
+        add_servo(context, section_actuator, 1.0 / compliance + m->tendon_damping[tendon], servos);
+  }
+  return coordinate;
+}
+
+void ArmBinding::bind_contacts(const mjModel* m) {
+  contacts_.emplace(mechanics_);
+  joints_up_to_body_.assign(static_cast<std::size_t>(m->nbody), -1);
+  arc_length_.assign(static_cast<std::size_t>(m->nbody), 0.0);
+  // The chain in its reference pose: bodies come after their parents.
+  const auto& chain = contacts_->chain();
+  const auto body_of = [&](int i) { return joints_[static_cast<std::size_t>(i)].body; };
+  const int first = chain.empty() ? -1 : body_of(chain.front());
+  for (int body = first; body >= 0 && body < m->nbody; ++body) {
+    const auto b = static_cast<std::size_t>(body);
+    const auto parent = static_cast<std::size_t>(m->body_parentid[body]);
+    if (body != first && joints_up_to_body_[parent] < 0) break;
+    const double step = m->body_pos[3 * body + 2];
+    arc_length_[b] = body == first ? step : arc_length_[parent] + step;
+    joints_up_to_body_[b] = static_cast<int>(
+        std::count_if(chain.begin(), chain.end(), [&](int i) { return body_of(i) <= body; }));
+  }
+}
+
+void ArmBinding::read(const mjData* d, const JointAddress& address, JointState& state) noexcept {
+  state.axis = ConstVector3(d->xaxis + 3 * address.joint);
+  state.anchor = ConstVector3(d->xanchor + 3 * address.joint);
+  state.center_of_mass = ConstVector3(d->subtree_com + 3 * address.body);
+  state.position = d->qpos[address.qpos];
+  state.velocity = d->qvel[address.dof];
+}
+
+void ArmBinding::read_contacts(const mjModel* m, const mjData* d) noexcept {
+  contacts_->clear();
+  const auto joints_up_to = [&](int geom) {
+    return joints_up_to_body_[static_cast<std::size_t>(m->geom_bodyid[geom])];
+  };
+  for (int c = 0; c < d->ncon; ++c) {
+    const mjContact& contact = d->contact[c];
+    if (contact.exclude != 0 || contact.geom[0] < 0 || contact.geom[1] < 0) continue;
+    const bool first_is_arm = joints_up_to(contact.geom[0]) >= 0;
+    const bool second_is_arm = joints_up_to(contact.geom[1]) >= 0;
+    if (first_is_arm == second_is_arm) continue;
+    const int own = contact.geom[first_is_arm ? 0 : 1], other = contact.geom[first_is_arm ? 1 : 0];
+    contacts_->add({.position = ConstVector3(contact.pos),
+                    // The frame's x axis points from the first geom to the second.
+                    .normal = (first_is_arm ? -1.0 : 1.0) * ConstVector3(contact.frame),
+                    .depth = -contact.dist,
+                    .arc_length = arc_length_[static_cast<std::size_t>(m->geom_bodyid[own])],
+                    .joints = joints_up_to(own),
+                    .is_guide = m->geom_bodyid[other] == base_body_});
+  }
+}
+
+bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const double> own) noexcept {
+  state_.p_WB = ConstVector3(d->xpos + 3 * base_body_);
+  state_.R_WB = ConstMatrix3(d->xmat + 9 * base_body_);
+  state_.p_WE = ConstVector3(d->site_xpos + 3 * tip_site_);
+  state_.R_WE = ConstMatrix3(d->site_xmat + 9 * tip_site_);
+  for (std::size_t i = 0; i < joints_.size(); ++i) read(d, joints_[i], state_.joints[i]);
+  if (feed_.joint >= 0) read(d, feed_, state_.feed);
+  if (spin_.joint >= 0) read(d, spin_, state_.spin);
+
+  ArmMeasurement& out = measurement_;
+  out.time = d->time;
+  out.timestep = m->opt.timestep;
+  mechanics_.measure(state_, memory_.feed_setpoint(own), out);
+  if (contacts_) {
+    read_contacts(m, d);
+    const auto command = memory_.command(own);
+    contacts_->measure(state_, {command.data(), static_cast<std::size_t>(command.size())}, out);
+  }
+  if (obstacles_) {
+    obstacles_->refresh(d);
+    out.obstacles = &obstacles_->obstacles();
+  }
+  out.has_target = target_mocap_ >= 0;
+  if (out.has_target) {
+    const ConstVector3 p_WG(d->mocap_pos + 3 * target_mocap_);
+    const mjtNum* q = d->mocap_quat + 4 * target_mocap_;
+    out.X_BG.translation().noalias() = state_.R_WB.transpose() * (p_WG - state_.p_WB);
+    out.X_BG.linear().noalias() =
+        state_.R_WB.transpose() *
+        Eigen::Quaterniond(q[0], q[1], q[2], q[3]).normalized().toRotationMatrix();
+  }
+  return out.q.allFinite() && out.X_BE.matrix().allFinite();
+}
+
+void ArmBinding::update(std::span<const double> memory, std::span<double> next_memory,
+                        ControllerReport& report) {
+  command_.q.setZero();
+  command_.q_rate.setZero();
+  command_.plan.setZero();
+  command_.base = {};
+  command_.feed_rate = 0.0;
+  command_.has_plan = true;
+  controller_->update(measurement_, memory, next_memory, command_, report);
+}
+
+bool ArmBinding::command_is_finite() const noexcept {
+  return command_.q.allFinite() && command_.q_rate.allFinite() &&
+         std::isfinite(command_.base.feed) && std::isfinite(command_.base.spin) &&
+         std::isfinite(command_.feed_rate);
+}
+
+void ArmBinding::setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept {
+  mechanics_.setpoints(state_, measurement_, command_, setpoints);
+  memory_.command(next_own) = command_.q;
+  if (mechanics_.has_feed())
+    memory_.feed_setpoint(next_own) = setpoints[static_cast<std::size_t>(mechanics_.feed_servo())];
+}
+
+void ArmBinding::forget_command() noexcept {
+  command_.q.setZero();
+  command_.plan.setZero();
+}
+
+void ArmBinding::common_values(const ControllerReport& report, double* out) const noexcept {
+  out = std::copy_n(report.target.data(), 3, out);
+  out = std::copy_n(command_.q.data(), command_.q.size(), out);
+  std::copy_n(measurement_.q.data(), measurement_.q.size(), out);
+}
+
+void ArmBinding::copy_scratch(const RobotBinding& other) noexcept {
+  const auto& source = static_cast<const ArmBinding&>(other);
+  measurement_ = source.measurement_;
+  if (obstacles_) measurement_.obstacles = &obstacles_->obstacles();
+  command_ = source.command_;
+}
+
+void ArmBinding::draw(const mjData* d, std::span<const double> memory,
+                      const ControllerReport& report, mjvScene* scene) const {
+  constexpr float kTargetColour[4] = {0.95f, 0.35f, 0.15f, 0.9f};
+  constexpr float kPathColour[4] = {0.95f, 0.75f, 0.1f, 0.8f};
+  constexpr float kPlanColour[4] = {0.1f, 0.45f, 0.95f, 0.9f};
+  constexpr int kPathPoints = 60, kPointsPerSection = 8;
+  constexpr double kLineRadius = 0.0012, kTargetRadius = 0.004;
+  const ConstVector3 p_WB(d->xpos + 3 * base_body_);
+  const ConstMatrix3 R_WB(d->xmat + 9 * base_body_);
+  const auto to_world = [&](const Vector3d& p_B) -> Vector3d { return p_WB + R_WB * p_B; };
+
+  std::vector<Vector3d> line(kPathPoints);
+  line.resize(static_cast<std::size_t>(controller_->path(memory, line)));
+  for (Vector3d& p : line) p = to_world(p);
+  draw_line(scene, line, kLineRadius, kPathColour);
+  draw_sphere(scene, to_world(report.target), kTargetRadius, kTargetColour);
+  if (!command_.has_plan) return;
+
+  std::vector<SectionState> states(static_cast<std::size_t>(robot_->section_count()));
+  for (int i = 0; i < robot_->section_count(); ++i) {
+    const int k = robot_->coordinate_index(i);
+    const double extension = robot_->section(i).is_extensible() ? command_.plan[k + 2] : 0.0;
+    states[static_cast<std::size_t>(i)] =
+        state_from_bend_vector(command_.plan[k], command_.plan[k + 1], extension);
+  }
+  line.clear();
+  for (int i = 0; i < robot_->section_count(); ++i) {
+    for (int j = i == 0 ? 0 : 1; j <= kPointsPerSection; ++j) {
+      line.push_back(to_world(backbone_pose(*robot_, states, measurement_.base, i,
+                                            static_cast<double>(j) / kPointsPerSection)
+                                  .translation()));
+    }
+  }
+  draw_line(scene, line, kLineRadius, kPlanColour);
+}
+
+}  // namespace tendril

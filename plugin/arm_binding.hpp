@@ -1,0 +1,82 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "controllers/arm_mechanics.hpp"
+#include "controllers/contact_response.hpp"
+#include "plugin/robot_binding.hpp"
+
+namespace tendril {
+
+/// A continuum arm: its hinges and slides as ArmMechanics sees them.
+class ArmBinding final : public RobotBinding {
+ public:
+  ArmBinding(const InstanceContext& context, const ContinuumDescription& description,
+             std::unique_ptr<ArmController> controller);
+
+  [[nodiscard]] const Controller& controller() const noexcept override { return *controller_; }
+  [[nodiscard]] std::unique_ptr<Controller> release_controller() noexcept override {
+    return std::move(controller_);
+  }
+  [[nodiscard]] bool measure(const mjModel* m, const mjData* d,
+                             std::span<const double> own) noexcept override;
+  void update(std::span<const double> memory, std::span<double> next_memory,
+              ControllerReport& report) override;
+  [[nodiscard]] bool command_is_finite() const noexcept override;
+  void setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept override;
+  void forget_command() noexcept override;
+  void common_values(const ControllerReport& report, double* out) const noexcept override;
+  void draw(const mjData* d, std::span<const double> memory, const ControllerReport& report,
+            mjvScene* scene) const override;
+  void copy_scratch(const RobotBinding& source) noexcept override;
+
+  /// What it remembers: the feed servo's last setpoint, the last commanded coordinates.
+  struct Memory {
+    MemoryLayout layout;
+    Slot<double> feed_setpoint = layout.number();
+    MatrixSlot<Eigen::VectorXd> command;
+    explicit Memory(int n) : command(layout.vector(n)) {}
+  };
+
+ private:
+  /// Where a joint's numbers stand in mjData.
+  struct JointAddress {
+    int joint = -1, qpos = -1, dof = -1, body = -1;
+  };
+  [[nodiscard]] JointAddress address(const InstanceContext& context, const std::string& name) const;
+  [[nodiscard]] ArmCoordinate bind_coordinate(const InstanceContext& context, int section,
+                                              int links, char axis,
+                                              const std::vector<double>& fractions, double sign,
+                                              std::vector<Servo>& servos);
+  void bind_sections(const InstanceContext& context, const ContinuumDescription& description,
+                     std::vector<ArmCoordinate>& coordinates, std::vector<Servo>& servos);
+  void bind_contacts(const mjModel* m);
+  int add_servo(const InstanceContext& context, int actuator, double passive_damping,
+                std::vector<Servo>& servos);
+  static void read(const mjData* d, const JointAddress& address, JointState& state) noexcept;
+  void read_contacts(const mjModel* m, const mjData* d) noexcept;
+
+  std::unique_ptr<ContinuumRobot> robot_;
+  std::unique_ptr<ArmController> controller_;
+  int base_body_, tip_site_, target_mocap_;
+  std::optional<SceneObstacles> obstacles_;  // where the controller asks for them
+  std::vector<JointAddress> joints_;         // in the order of the mechanics' state
+  JointAddress feed_, spin_;
+  ArmMechanics mechanics_;
+  Memory memory_;
+  std::optional<ContactResponse> contacts_;  // if the controller senses them
+  std::vector<int> joints_up_to_body_;       // -1: the body is not of the arm
+  std::vector<double> arc_length_;           // per body of the model
+
+  // Scratch of the last step.
+  ArmMechanics::State state_;
+  ArmMeasurement measurement_;
+  ArmCommand command_;
+};
+
+[[nodiscard]] std::unique_ptr<ArmController> make_arm_controller(
+    const InstanceContext& context, const ContinuumDescription& description,
+    const ControllerKind::MakeArm& make);
+
+}  // namespace tendril

@@ -1,0 +1,282 @@
+#include "plugin/instance.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+#include "plugin/robot_cache.hpp"
+#include "tendril/model_error.hpp"
+#include "tendril/robot_file/robot_mjcf.hpp"
+
+namespace tendril {
+namespace {
+
+/// All settings of a kind: its own and those of its robots.
+std::vector<SettingInfo> all_settings(const ControllerKind& kind) {
+  return joined({kind.settings, common_settings(kind)});
+}
+
+Settings::Texts config_texts(const mjModel* m, int instance, std::span<const SettingInfo> rows) {
+  Settings::Texts values;
+  for (const SettingInfo& row : rows) {
+    if (const char* text = mj_getPluginConfig(m, instance, row.name); text && *text)
+      values.emplace_back(row.name, text);
+  }
+  return values;
+}
+
+/// "A_" of instance "A_controller"; attaching prefixes the instance and the elements alike, but not
+/// the config strings.
+std::string instance_prefix(const mjModel* m, int instance) {
+  const char* name = mj_id2name(m, mjOBJ_PLUGIN, instance);
+  const std::string_view text = name ? name : "";
+  const std::string_view suffix = names::kController;
+  return text.ends_with(suffix) ? std::string(text.substr(0, text.size() - suffix.size()))
+                                : std::string();
+}
+
+std::shared_ptr<const RobotDescription> robot_of(const mjModel* m, int instance) {
+  const auto config = [&](const char* name) {
+    const char* text = mj_getPluginConfig(m, instance, name);
+    return std::string(text ? text : "");
+  };
+  const std::string text = config("robot");
+  if (text.empty()) throw ModelError("robot: missing: must be the text of a robot file");
+  return cached_robot(text, config("arm"));
+}
+
+/// What an instance is configured with; everything that it is made from.
+struct Configuration {
+  Configuration(const mjModel* m, int instance, const ControllerKind& kind)
+      : rows(all_settings(kind)),
+        settings(rows, config_texts(m, instance, rows)),
+        robot(robot_of(m, instance)),
+        context{m, instance, kind, *robot, settings, instance_prefix(m, instance)} {}
+  Configuration(const Configuration&) = delete;
+  Configuration& operator=(const Configuration&) = delete;
+
+  std::vector<SettingInfo> rows;
+  Settings settings;
+  std::shared_ptr<const RobotDescription> robot;
+  InstanceContext context;
+};
+
+// ---- controllers that wait for the next instance of their configuration: making one may take a
+// plan, and the engine asks for one several times while it loads a model
+
+class ControllerPool {
+ public:
+  std::unique_ptr<Controller> take(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    for (auto entry = waiting_.begin(); entry != waiting_.end(); ++entry) {
+      if (entry->first != key) continue;
+      std::unique_ptr<Controller> controller = std::move(entry->second);
+      waiting_.erase(entry);
+      return controller;
+    }
+    return nullptr;
+  }
+  void give(const std::string& key, std::unique_ptr<Controller> controller) {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.size() == kMost) waiting_.erase(waiting_.begin());
+    waiting_.emplace_back(key, std::move(controller));
+  }
+
+ private:
+  static constexpr std::size_t kMost = 16;
+  std::mutex mutex_;
+  std::vector<std::pair<std::string, std::unique_ptr<Controller>>> waiting_;
+};
+
+ControllerPool& pool() {
+  static ControllerPool controllers;
+  return controllers;
+}
+
+/// Everything that a controller is made from; empty if it must not be used again.
+std::string pool_key(const Configuration& configuration) {
+  const InstanceContext& context = configuration.context;
+  // Obstacles come from the scene.
+  if (!context.kind.reusable ||
+      (has_setting(context, "avoidance") && context.settings.flag("avoidance")))
+    return {};
+  std::string key = context.kind.name;
+  for (const SettingInfo& row : configuration.rows) {
+    key += '\0';
+    if (context.settings.has(row.name)) key += context.settings.text(row.name);
+  }
+  return key + '\0' + std::to_string(std::bit_cast<std::uint64_t>(context.model->opt.timestep));
+}
+
+std::unique_ptr<Controller> controller_for(const Configuration& configuration,
+                                           const std::string& key) {
+  if (!key.empty()) {
+    if (auto controller = pool().take(key)) return controller;
+  }
+  return make_controller(configuration.context);
+}
+
+// ---- quantities
+
+int width_of(const Quantity& quantity, const RobotDescription& robot) {
+  return quantity.width == kPerCoordinate ? coordinate_count(robot) : quantity.width;
+}
+
+/// Name of a plugin sensor without the instance's prefix.
+std::string sensor_quantity(const mjModel* m, int instance, int sensor) {
+  const char* name = mj_id2name(m, mjOBJ_SENSOR, sensor);
+  std::string_view text = name ? name : "";
+  const std::string prefix = instance_prefix(m, instance);
+  if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
+  return std::string(text);
+}
+
+/// Where a sensor's numbers stand among the values: first index and count.
+std::pair<std::size_t, int> sensor_place(const mjModel* m, int instance, int sensor,
+                                         const ControllerKind& kind,
+                                         const RobotDescription& robot) {
+  const std::string name = sensor_quantity(m, instance, sensor);
+  std::size_t index = 0;
+  std::string known;
+  for (const Quantity& quantity : all_quantities(kind)) {
+    const int width = width_of(quantity, robot);
+    if (name == quantity.name) return {index, width};
+    index += static_cast<std::size_t>(width);
+    known += (known.empty() ? "" : ", ") + std::string(quantity.name);
+  }
+  throw ModelError("sensor " + name + ": must be one of " + known);
+}
+
+}  // namespace
+
+int Instance::state_size(const mjModel* m, int instance, const ControllerKind& kind) {
+  const Configuration configuration(m, instance, kind);
+  const std::string key = pool_key(configuration);
+  auto controller = controller_for(configuration, key);
+  const int size = controller->memory_size() + own_memory_size(*configuration.robot) + 1;
+  if (!key.empty()) pool().give(key, std::move(controller));
+  return size;
+}
+
+int Instance::sensor_dimension(const mjModel* m, int instance, int sensor,
+                               const ControllerKind& kind) {
+  return sensor_place(m, instance, sensor, kind, *robot_of(m, instance)).second;
+}
+
+Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
+    : kind_(kind), state_address_(m->plugin_stateadr[instance]) {
+  const Configuration configuration(m, instance, kind);
+  pool_key_ = pool_key(configuration);
+  binding_ = bind_robot(configuration.context, controller_for(configuration, pool_key_));
+  controller_memory_ = layout_.part(binding_->controller().memory_layout());
+  fault_ = layout_.flag();
+  binding_memory_ = layout_.part(binding_->layout());
+  next_state_.assign(static_cast<std::size_t>(layout_.size()), 0.0);
+  if (m->plugin_statenum[instance] != layout_.size()) {
+    throw ModelError(
+        "the model was compiled with another configuration of this controller: compile it again");
+  }
+  for (const int actuator : binding_->actuators())
+    controls_.push_back(m->actuator_ctrladr[actuator]);
+  setpoints_.assign(controls_.size(), 0.0);
+
+  std::size_t values = 0;
+  for (const Quantity& quantity : all_quantities(kind))
+    values += static_cast<std::size_t>(width_of(quantity, *configuration.robot));
+  values_.assign(values, 0.0);
+  own_values_.assign(
+      static_cast<std::size_t>(std::count_if(kind.quantities.begin(), kind.quantities.end(),
+                                             [](const Quantity& q) { return q.read == nullptr; })),
+      0.0);
+  for (int i = 0; i < m->nsensor; ++i) {
+    if (m->sensor_type[i] != mjSENS_PLUGIN || m->sensor_plugin[i] != instance) continue;
+    const auto [value, width] = sensor_place(m, instance, i, kind, *configuration.robot);
+    sensors_.push_back({value, m->sensor_adr[i], width});
+  }
+}
+
+Instance::~Instance() {
+  if (!pool_key_.empty() && binding_) pool().give(pool_key_, binding_->release_controller());
+}
+
+void Instance::reset(mjtNum* plugin_state) noexcept {
+  fault_told_ = false;
+  report_ = {};
+  layout_.reset(next_state_);
+  binding_->controller().reset(controller_memory_(std::span(next_state_)));
+  std::copy(next_state_.begin(), next_state_.end(), plugin_state);
+}
+
+void Instance::copy_scratch(const Instance& source) noexcept {
+  fault_told_ = source.fault_told_;
+  binding_->copy_scratch(*source.binding_);
+  report_ = source.report_;
+  own_values_ = source.own_values_;
+  report_.own = own_values_;
+  next_state_ = source.next_state_;
+  values_ = source.values_;
+}
+
+bool Instance::set_fault(const mjData* d) noexcept {
+  std::copy_n(state(d).begin(), next_state_.size(), next_state_.begin());
+  fault_(std::span(next_state_)) = true;
+  binding_->forget_command();  // may hold the NaN that was the fault
+  std::fill(own_values_.begin(), own_values_.end(), kUnknown);
+  report_ = {.own = own_values_};
+  report_.status = ControllerStatus::Fault;
+  fill_values();
+  return !std::exchange(fault_told_, true);
+}
+
+void Instance::compute(const mjModel* m, mjData* d) {
+  const std::span<const double> state = this->state(d);
+  std::copy(state.begin(), state.end(), next_state_.begin());
+  const std::span<double> next(next_state_);
+  std::fill(own_values_.begin(), own_values_.end(), 0.0);
+  report_ = {.own = own_values_};
+  if (fault_(state)) {
+    set_fault(d);
+    return;
+  }
+  if (!layout_.is_valid(state)) throw std::runtime_error("its memory in plugin_state is damaged");
+  if (binding_->measure(m, d, binding_memory_(state))) {
+    binding_->update(controller_memory_(state), controller_memory_(next), report_);
+    if (!binding_->command_is_finite())
+      throw std::runtime_error("the controller's command is not finite");
+    binding_->setpoints(binding_memory_(next), setpoints_);
+    if (!std::all_of(setpoints_.begin(), setpoints_.end(),
+                     [](double setpoint) { return std::isfinite(setpoint); }))
+      throw std::runtime_error("a servo's setpoint is not finite");
+    for (std::size_t i = 0; i < controls_.size(); ++i) d->ctrl[controls_[i]] = setpoints_[i];
+  }  // else it has diverged: the engine's own checks say so
+  fill_values();
+}
+
+void Instance::advance(mjData* d) noexcept {
+  std::copy(next_state_.begin(), next_state_.end(), d->plugin_state + state_address_);
+}
+
+void Instance::fill_values() noexcept {
+  double* out = values_.data();
+  *out++ = static_cast<double>(report_.status);
+  auto own = own_values_.begin();
+  for (const Quantity& quantity : kind_.quantities)
+    *out++ = quantity.read != nullptr ? quantity.read(report_) : *own++;
+  binding_->common_values(report_, out);
+}
+
+void Instance::write_sensors(mjData* d) const noexcept {
+  for (const Sensor& sensor : sensors_)
+    std::copy_n(values_.begin() + static_cast<std::ptrdiff_t>(sensor.value), sensor.width,
+                d->sensordata + sensor.address);
+}
+
+void Instance::visualize(const mjData* d, mjvScene* scene) const {
+  binding_->draw(d, controller_memory_(state(d)), report_, scene);
+}
+
+}  // namespace tendril

@@ -1,0 +1,360 @@
+#include "plugin/joint_binding.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tendril/model_error.hpp"
+#include "tendril/robot_file/robot_mjcf.hpp"
+
+namespace tendril {
+namespace {
+
+BoundJoint bind_joint(const InstanceContext& context, const std::string& name,
+                      std::vector<int>& actuators) {
+  const mjModel* m = context.model;
+  const int joint = context.require(mjOBJ_JOINT, name);
+  const int actuator = context.require(mjOBJ_ACTUATOR, name);
+  actuators.push_back(actuator);
+  const int dof = m->jnt_dofadr[joint], body = m->jnt_bodyid[joint];
+  return {.joint = joint,
+          .qpos = m->jnt_qposadr[joint],
+          .dof = dof,
+          .body = body,
+          .servo = servo_of(m, actuator, m->dof_damping[dof]),
+          .mass = m->body_subtreemass[body],
+          .is_slide = m->jnt_type[joint] == mjJNT_SLIDE};
+}
+
+int arm_joint_count(const MobileDescription& robot) {
+  return robot.mounted ? 0 : robot.kinematics().joint_count();
+}
+
+/// The scene's obstacles, if the controller has the setting `avoidance` and it is on.
+std::optional<SceneObstacles> read_obstacles(const InstanceContext& context) {
+  if (!has_setting(context, "avoidance") || !context.settings.flag("avoidance"))
+    return std::nullopt;
+  // The base is only a frame on the floor: it may stand in anything.
+  constexpr double kNoBody = -std::numeric_limits<double>::infinity();
+  return SceneObstacles(context.model, context.require(mjOBJ_BODY, names::kBase),
+                        context.settings.text("obstacles"), kNoBody);
+}
+
+/// The robot with joint ranges that are smaller by the setting `limit_margin` at either end.
+MobileRobot robot_with_margin(const MobileDescription& description, const Settings& settings) {
+  const double margin = settings.number("limit_margin");
+  MobileRobotParameters parameters = description.parameters;
+  const auto shrink = [margin](JointLimits& limits) {
+    if (limits.max - limits.min <= 2.0 * margin)
+      throw ModelError("limit_margin: must leave something of every joint's range");
+    limits.min += margin;
+    limits.max -= margin;
+  };
+  shrink(parameters.yaw);
+  for (ArmLink& link : parameters.links) shrink(link.limits);
+  shrink(parameters.roll);
+  return MobileRobot(parameters);
+}
+
+}  // namespace
+
+void BoundJoint::read(const mjData* d, JointState& state) const noexcept {
+  state.axis = ConstVector3(d->xaxis + 3 * joint);
+  state.anchor = ConstVector3(d->xanchor + 3 * joint);
+  state.center_of_mass = ConstVector3(d->subtree_com + 3 * body);
+  state.position = d->qpos[qpos];
+  state.velocity = d->qvel[dof];
+}
+
+// ---- snakes
+
+std::unique_ptr<SnakeController> make_snake_controller(const InstanceContext& context,
+                                                       const SnakeDescription& snake,
+                                                       const ControllerKind::MakeSnake& make) {
+  return make({.link_lengths = snake.link_lengths,
+               .joint_limit = snake.joint_limit,
+               .radius = snake.radius,
+               .is_free = snake.base == SnakeBase::Free,
+               .settings = context.settings,
+               .timestep = context.model->opt.timestep,
+               .feed_limit = snake.feed_limit});
+}
+
+SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescription& snake,
+                           std::unique_ptr<SnakeController> controller)
+    : controller_(std::move(controller)),
+      base_body_(context.require(mjOBJ_BODY, names::kBase)),
+      tail_site_(context.require(mjOBJ_SITE, names::kTail)),
+      tip_site_(context.require(mjOBJ_SITE, names::kTip)),
+      target_mocap_(-1),
+      joint_limit_(snake.joint_limit),
+      is_free_(snake.base == SnakeBase::Free),
+      gravity_(compensated_gravity(context.model, true)),
+      measurement_(snake.joints),
+      command_(snake.joints) {
+  for (int j = 1; j <= snake.joints; ++j)
+    joints_.push_back(bind_joint(context, names::snake_joint(j), actuators_));
+  if (!is_free_) joints_.push_back(bind_joint(context, names::kFeed, actuators_));
+  states_.resize(joints_.size());
+  target_mocap_ = context.target_mocap();
+}
+
+bool SnakeBinding::measure(const mjModel* m, const mjData* d,
+                           std::span<const double> /*own*/) noexcept {
+  SnakeMeasurement& out = measurement_;
+  out.time = d->time;
+  out.timestep = m->opt.timestep;
+  for (std::size_t j = 0; j < joints_.size(); ++j) joints_[j].read(d, states_[j]);
+  joint_margin_ = joint_limit_;
+  double upright = is_free_ ? d->xmat[9 * base_body_ + 8] : 0.0;
+  for (Eigen::Index j = 0; j < out.q.size(); ++j) {
+    const double q = states_[static_cast<std::size_t>(j)].position;
+    out.q[j] = q;
+    joint_margin_ = std::min(joint_margin_, joint_limit_ - std::abs(q));
+    upright += d->xmat[9 * joints_[static_cast<std::size_t>(j)].body + 8];
+  }
+  out.upright = upright / static_cast<double>(out.q.size() + (is_free_ ? 1 : 0));
+  if (!is_free_) out.feed = states_.back().position;
+  const auto site = [&](int id, Eigen::Isometry3d& X) {
+    X.translation() = ConstVector3(d->site_xpos + 3 * id);
+    X.linear() = ConstMatrix3(d->site_xmat + 9 * id);
+  };
+  site(tail_site_, out.X_WT);
+  site(tip_site_, out.X_WE);
+  out.center_of_mass = ConstVector3(d->subtree_com + 3 * base_body_);
+  out.has_target = target_mocap_ >= 0;
+  if (out.has_target) out.p_WG = ConstVector3(d->mocap_pos + 3 * target_mocap_);
+  return out.q.allFinite() && out.X_WE.matrix().allFinite();
+}
+
+void SnakeBinding::update(std::span<const double> memory, std::span<double> next_memory,
+                          ControllerReport& report) {
+  command_.q.setZero();
+  command_.q_rate.setZero();
+  command_.feed = command_.feed_rate = command_.gravity_factor = 0.0;
+  controller_->update(measurement_, memory, next_memory, command_, report);
+}
+
+bool SnakeBinding::command_is_finite() const noexcept {
+  return command_.q.allFinite() && command_.q_rate.allFinite() && std::isfinite(command_.feed) &&
+         std::isfinite(command_.feed_rate) && std::isfinite(command_.gravity_factor);
+}
+
+void SnakeBinding::setpoints(std::span<double> /*next_own*/, std::span<double> setpoints) noexcept {
+  const auto hinges = static_cast<std::size_t>(command_.q.size());
+  for (std::size_t j = 0; j < joints_.size(); ++j) {
+    const BoundJoint& joint = joints_[j];
+    const bool is_feed = j == hinges;
+    const double desired = is_feed ? command_.feed : command_.q[static_cast<Eigen::Index>(j)];
+    const double rate =
+        is_feed ? command_.feed_rate : command_.q_rate[static_cast<Eigen::Index>(j)];
+    const double load = gravity_load(states_[j], 1.0, joint.mass * gravity_, joint.is_slide);
+    setpoints[j] = joint.servo.setpoint(desired, rate, command_.gravity_factor * load);
+  }
+}
+
+void SnakeBinding::common_values(const ControllerReport& report, double* out) const noexcept {
+  out = std::copy_n(report.target.data(), 3, out);
+  out = std::copy_n(command_.q.data(), command_.q.size(), out);
+  out = std::copy_n(measurement_.q.data(), measurement_.q.size(), out);
+  *out++ = joint_margin_;
+  *out = measurement_.upright;
+}
+
+void SnakeBinding::copy_scratch(const RobotBinding& other) noexcept {
+  const auto& source = static_cast<const SnakeBinding&>(other);
+  measurement_ = source.measurement_;
+  command_ = source.command_;
+  joint_margin_ = source.joint_margin_;
+}
+
+void SnakeBinding::draw(const mjData* /*d*/, std::span<const double> memory,
+                        const ControllerReport& report, mjvScene* scene) const {
+  constexpr float kGoalColour[4] = {0.95f, 0.35f, 0.15f, 0.9f};
+  constexpr double kGoalRadius = 0.03;
+  constexpr float kPathColour[4] = {0.95f, 0.55f, 0.15f, 0.8f};
+  constexpr double kPathRadius = 0.003;
+  std::array<Eigen::Vector3d, 64> points;
+  const int count = controller_->path(measurement_, memory, points);
+  if (count > 1) {
+    draw_line(scene, std::span(points).first(static_cast<std::size_t>(count)), kPathRadius,
+              kPathColour);
+  } else if (report.status == ControllerStatus::Working && !report.target.isZero()) {
+    draw_sphere(scene, report.target, kGoalRadius, kGoalColour);
+  }
+}
+
+// ---- mobile robots
+
+std::unique_ptr<MobileController> make_mobile_controller(const InstanceContext& context,
+                                                         const MobileDescription& description) {
+  const double timestep = context.model->opt.timestep;
+  if (const auto* make = std::get_if<ControllerKind::MakePlatform>(&context.kind.make)) {
+    if (!description.mounted)
+      throw ModelError("robot: its arm is one of joints: use a controller such as tendril.mobile");
+    const MobileContinuum robot = description.continuum();
+    return (*make)({.robot = robot,
+                    .limits = description.speeds,
+                    .platform_length = description.parameters.platform_length,
+                    .platform_width = description.parameters.platform_width,
+                    .settings = context.settings,
+                    .timestep = timestep});
+  }
+  if (description.mounted)
+    throw ModelError(
+        "robot: its arm is a continuum arm: use a controller such as tendril.base_placement");
+  const auto obstacles = read_obstacles(context);
+  const MobileRobot robot = robot_with_margin(description, context.settings);
+  const std::vector<BodyCapsule> capsules = description.capsules();
+  return std::get<ControllerKind::MakeMobile>(context.kind.make)(
+      {.robot = robot,
+       .limits = description.speeds,
+       .capsules = capsules,
+       .settings = context.settings,
+       .timestep = timestep,
+       .obstacles = obstacles ? &obstacles->obstacles() : nullptr});
+}
+
+MobileBinding::MobileBinding(const InstanceContext& context, const MobileDescription& description,
+                             std::unique_ptr<MobileController> controller)
+    : controller_(std::move(controller)),
+      speeds_(description.speeds),
+      base_body_(context.require(mjOBJ_BODY, names::kBase)),
+      tip_site_(context.require(mjOBJ_SITE, description.mounted
+                                                ? std::string(names::kArm) + "_" + names::kTip
+                                                : std::string(names::kTip))),
+      target_mocap_(-1),
+      velocity_feed_forward_(context.settings.flag("velocity_feed_forward")),
+      gravity_(compensated_gravity(context.model, context.settings.flag("gravity_compensation"))),
+      measurement_(arm_joint_count(description)),
+      command_(arm_joint_count(description)) {
+  const int joints = arm_joint_count(description);
+  for (int j = 0; j < joints; ++j) limits_.push_back(description.kinematics().joint_limits(j));
+  for (const char* name : {names::kPlatformX, names::kPlatformY, names::kHeading})
+    joints_.push_back(bind_joint(context, name, actuators_));
+  for (int j = 1; j <= joints; ++j)
+    joints_.push_back(bind_joint(context, names::arm_joint(j), actuators_));
+  states_.resize(joints_.size());
+  target_mocap_ = context.target_mocap();
+  obstacles_ = read_obstacles(context);
+}
+
+bool MobileBinding::measure(const mjModel* m, const mjData* d,
+                            std::span<const double> /*own*/) noexcept {
+  const ConstVector3 p_WB(d->xpos + 3 * base_body_);
+  const ConstMatrix3 R_WB(d->xmat + 9 * base_body_);
+  MobileMeasurement& out = measurement_;
+  out.time = d->time;
+  out.timestep = m->opt.timestep;
+  for (std::size_t j = 0; j < joints_.size(); ++j) joints_[j].read(d, states_[j]);
+  out.base = {states_[0].position, states_[1].position, states_[2].position};
+  out.base_velocity = {states_[0].velocity, states_[1].velocity, states_[2].velocity};
+  joint_margin_ = limits_.empty() ? 0.0 : std::numeric_limits<double>::infinity();
+  double joint_speed = 0.0;
+  for (std::size_t j = 0; j < limits_.size(); ++j) {
+    const JointState& state = states_[kPlatform + j];
+    out.q[static_cast<Eigen::Index>(j)] = state.position;
+    out.q_velocity[static_cast<Eigen::Index>(j)] = state.velocity;
+    joint_margin_ =
+        std::min({joint_margin_, state.position - limits_[j].min, limits_[j].max - state.position});
+    joint_speed = std::max(joint_speed, std::abs(state.velocity));
+  }
+  speed_use_ =
+      std::max({std::hypot(out.base_velocity.x, out.base_velocity.y) / speeds_.platform_speed,
+                std::abs(out.base_velocity.heading) / speeds_.turn_speed,
+                joint_speed / speeds_.joint_speed});
+
+  const ConstVector3 p_WE(d->site_xpos + 3 * tip_site_);
+  const ConstMatrix3 R_WE(d->site_xmat + 9 * tip_site_);
+  out.X_WE.translation().noalias() = R_WB.transpose() * (p_WE - p_WB);
+  out.X_WE.linear().noalias() = R_WB.transpose() * R_WE;
+  if (obstacles_) {
+    obstacles_->refresh(d);
+    out.obstacles = &obstacles_->obstacles();
+  }
+  out.has_target = target_mocap_ >= 0;
+  if (out.has_target) {
+    const ConstVector3 p_WG(d->mocap_pos + 3 * target_mocap_);
+    const mjtNum* q = d->mocap_quat + 4 * target_mocap_;
+    out.X_WG.translation().noalias() = R_WB.transpose() * (p_WG - p_WB);
+    out.X_WG.linear().noalias() =
+        R_WB.transpose() *
+        Eigen::Quaterniond(q[0], q[1], q[2], q[3]).normalized().toRotationMatrix();
+  }
+  return out.q.allFinite() && out.X_WE.matrix().allFinite();
+}
+
+void MobileBinding::update(std::span<const double> memory, std::span<double> next_memory,
+                           ControllerReport& report) {
+  command_.base = measurement_.base;
+  command_.base_rate = {};
+  command_.q = measurement_.q;
+  command_.q_rate.setZero();
+  controller_->update(measurement_, memory, next_memory, command_, report);
+}
+
+bool MobileBinding::command_is_finite() const noexcept {
+  const auto finite = [](const PlatformPose& pose) {
+    return std::isfinite(pose.x) && std::isfinite(pose.y) && std::isfinite(pose.heading);
+  };
+  return finite(command_.base) && finite(command_.base_rate) && command_.q.allFinite() &&
+         command_.q_rate.allFinite();
+}
+
+void MobileBinding::setpoints(std::span<double> /*next_own*/,
+                              std::span<double> setpoints) noexcept {
+  const PlatformPose &base = command_.base, &rate = command_.base_rate;
+  const std::array<double, kPlatform> positions{base.x, base.y, base.heading},
+      rates{rate.x, rate.y, rate.heading};
+  const double lead = velocity_feed_forward_ ? 1.0 : 0.0;
+  for (std::size_t j = 0; j < joints_.size(); ++j) {
+    const BoundJoint& joint = joints_[j];
+    if (j < kPlatform) {
+      setpoints[j] = joint.servo.setpoint(positions[j], lead * rates[j], 0.0);
+      continue;
+    }
+    const auto k = static_cast<Eigen::Index>(j - kPlatform);
+    const double load = gravity_load(states_[j], joint.mass, gravity_, joint.is_slide);
+    setpoints[j] = joint.servo.setpoint(command_.q[k], lead * command_.q_rate[k], load);
+  }
+}
+
+void MobileBinding::forget_command() noexcept {
+  command_.base = command_.base_rate = {};
+  command_.q.setZero();
+  command_.q_rate.setZero();
+}
+
+void MobileBinding::common_values(const ControllerReport& /*report*/, double* out) const noexcept {
+  const auto configuration = [&out](const PlatformPose& base, const Eigen::VectorXd& q) {
+    *out++ = base.x;
+    *out++ = base.y;
+    *out++ = base.heading;
+    out = std::copy_n(q.data(), q.size(), out);
+  };
+  configuration(command_.base, command_.q);
+  configuration(measurement_.base, measurement_.q);
+  *out++ = joint_margin_;
+  *out = speed_use_;
+}
+
+void MobileBinding::copy_scratch(const RobotBinding& other) noexcept {
+  const auto& source = static_cast<const MobileBinding&>(other);
+  measurement_ = source.measurement_;
+  if (obstacles_) measurement_.obstacles = &obstacles_->obstacles();
+  command_ = source.command_;
+  joint_margin_ = source.joint_margin_;
+  speed_use_ = source.speed_use_;
+}
+
+void MobileBinding::draw(const mjData* d, std::span<const double> /*memory*/,
+                         const ControllerReport& /*report*/, mjvScene* scene) const {
+  constexpr float kColour[4] = {0.95f, 0.35f, 0.15f, 0.7f};
+  constexpr double kRadius = 0.004, kShortest = 0.01;  // [m]
+  if (target_mocap_ < 0) return;
+  const Eigen::Vector3d ends[2] = {ConstVector3(d->site_xpos + 3 * tip_site_),
+                                   ConstVector3(d->mocap_pos + 3 * target_mocap_)};
+  if ((ends[1] - ends[0]).norm() > kShortest) draw_line(scene, ends, kRadius, kColour);
+}
+
+}  // namespace tendril

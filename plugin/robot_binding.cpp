@@ -1,0 +1,159 @@
+#include "plugin/robot_binding.hpp"
+
+#include <algorithm>
+
+#include "plugin/arm_binding.hpp"
+#include "plugin/joint_binding.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+[[noreturn]] void refuse_kind(const InstanceContext& context) {
+  const std::string_view kind =
+      std::visit([](const auto& d) { return kind_name(ModelDescription(d)); }, context.robot);
+  throw ModelError("robot: kind = " + std::string(kind) + ": must be a robot that " +
+                   context.kind.name + " is for");
+}
+
+mjvGeom* next_geom(mjvScene* scene) {
+  return scene->ngeom < scene->maxgeom ? scene->geoms + scene->ngeom : nullptr;
+}
+
+}  // namespace
+
+int InstanceContext::require(mjtObj type, const std::string& name) const {
+  const std::string full = prefix + name;
+  const int id = mj_name2id(model, type, full.c_str());
+  if (id < 0) {
+    throw ModelError(std::string(mju_type2Str(type)) + " " + full +
+                     ": missing: the model must hold the robot that the setting robot describes");
+  }
+  return id;
+}
+
+bool has_setting(const InstanceContext& context, std::string_view name) {
+  return std::any_of(context.kind.settings.begin(), context.kind.settings.end(),
+                     [&](const SettingInfo& info) { return name == info.name; });
+}
+
+int InstanceContext::target_mocap() const {
+  if (!has_setting(*this, "target")) return -1;
+  const std::string target(settings.text("target"));
+  if (target.empty()) return -1;
+  // The target belongs to the scene: its name is as written, not prefixed.
+  const int body = mj_name2id(model, mjOBJ_BODY, target.c_str());
+  if (body < 0)
+    throw ModelError("target = " + target +
+                     ": must be the name of a mocap body of the scene; there is no such body");
+  if (model->body_mocapid[body] < 0)
+    throw ModelError("target = " + target + ": must be a mocap body (mocap=\"true\")");
+  return model->body_mocapid[body];
+}
+
+std::unique_ptr<Controller> make_controller(const InstanceContext& context) {
+  const auto& make = context.kind.make;
+  if (const auto* arm = std::get_if<ContinuumDescription>(&context.robot)) {
+    if (const auto* make_arm = std::get_if<ControllerKind::MakeArm>(&make))
+      return make_arm_controller(context, *arm, *make_arm);
+  } else if (const auto* snake = std::get_if<SnakeDescription>(&context.robot)) {
+    if (const auto* make_snake = std::get_if<ControllerKind::MakeSnake>(&make))
+      return make_snake_controller(context, *snake, *make_snake);
+  } else if (const auto* mobile = std::get_if<MobileDescription>(&context.robot)) {
+    if (!std::holds_alternative<ControllerKind::MakeArm>(make) &&
+        !std::holds_alternative<ControllerKind::MakeSnake>(make))
+      return make_mobile_controller(context, *mobile);
+  }
+  refuse_kind(context);
+}
+
+namespace {
+
+struct Binder {
+  const InstanceContext& context;
+  std::unique_ptr<Controller>& controller;
+
+  /// make_controller has made it for a robot of this kind.
+  template <class C>
+  std::unique_ptr<C> as() const {
+    return std::unique_ptr<C>(static_cast<C*>(controller.release()));
+  }
+  std::unique_ptr<RobotBinding> operator()(const ContinuumDescription& d) const {
+    return std::make_unique<ArmBinding>(context, d, as<ArmController>());
+  }
+  std::unique_ptr<RobotBinding> operator()(const SnakeDescription& d) const {
+    return std::make_unique<SnakeBinding>(context, d, as<SnakeController>());
+  }
+  std::unique_ptr<RobotBinding> operator()(const MobileDescription& d) const {
+    return std::make_unique<MobileBinding>(context, d, as<MobileController>());
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<RobotBinding> bind_robot(const InstanceContext& context,
+                                         std::unique_ptr<Controller> controller) {
+  return std::visit(Binder{context, controller}, context.robot);
+}
+
+int coordinate_count(const RobotDescription& robot) {
+  struct Counter {
+    int operator()(const ContinuumDescription& d) const {
+      return d.kinematics().coordinate_count();
+    }
+    int operator()(const SnakeDescription& d) const { return d.joints; }
+    int operator()(const MobileDescription& d) const {
+      return 3 + (d.mounted ? 0 : d.kinematics().joint_count());
+    }
+  };
+  return std::visit(Counter{}, robot);
+}
+
+int own_memory_size(const RobotDescription& robot) {
+  return std::holds_alternative<ContinuumDescription>(robot)
+             ? ArmBinding::Memory(coordinate_count(robot)).layout.size()
+             : 0;
+}
+
+Servo servo_of(const mjModel* m, int actuator, double passive_damping) {
+  const mjtNum* bias = m->actuator_biasprm + actuator * mjNBIAS;
+  Servo servo{.gain = m->actuator_gainprm[actuator * mjNGAIN],
+              .stiffness = -bias[1],
+              .damping = -bias[2],
+              .passive_damping = passive_damping};
+  if (m->actuator_forcelimited[actuator]) {
+    servo.min_force = m->actuator_forcerange[2 * actuator];
+    servo.max_force = m->actuator_forcerange[2 * actuator + 1];
+  }
+  return servo;
+}
+
+Eigen::Vector3d compensated_gravity(const mjModel* m, bool compensation) {
+  if (!compensation || (m->opt.disableflags & mjDSBL_GRAVITY)) return Eigen::Vector3d::Zero();
+  const Eigen::Vector3d gravity = ConstVector3(m->opt.gravity);
+  if (!gravity.allFinite()) throw ModelError("option gravity: must be finite");
+  return gravity;
+}
+
+void draw_sphere(mjvScene* scene, const Eigen::Vector3d& p, double radius, const float colour[4]) {
+  mjvGeom* geom = next_geom(scene);
+  if (!geom) return;
+  const mjtNum size[3] = {radius, radius, radius};
+  mjv_initGeom(geom, mjGEOM_SPHERE, size, p.data(), nullptr, colour);
+  geom->category = mjCAT_DECOR;
+  ++scene->ngeom;
+}
+
+void draw_line(mjvScene* scene, std::span<const Eigen::Vector3d> points, double radius,
+               const float colour[4]) {
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    mjvGeom* geom = next_geom(scene);
+    if (!geom) return;
+    mjv_initGeom(geom, mjGEOM_CAPSULE, nullptr, nullptr, nullptr, colour);
+    mjv_connector(geom, mjGEOM_CAPSULE, radius, points[i - 1].data(), points[i].data());
+    geom->category = mjCAT_DECOR;
+    ++scene->ngeom;
+  }
+}
+
+}  // namespace tendril

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tendril/kinematics/continuum_robot.hpp"
+#include "tendril/robot_file/controller_config.hpp"
+
+namespace tendril {
+
+/// How a section is driven in physics.
+enum class Compliance {
+  Section,  ///< two fixed tendons over all hinges of a section: exactly equal moments along the
+            ///< section
+  Link,     ///< one servo on every hinge: cheaper with integrator "discrete", stiffer shape
+};
+
+/// Most links of one section and of a whole robot. The second keeps the model below the 496 nested
+/// bodies that MJCF text may have.
+inline constexpr int kMaxLinksPerSection = 200;
+inline constexpr int kMaxLinks = 400;
+
+/// Physics of one section; the kinematics are in `SectionParameters`. The names are the keys of the
+/// robot file (docs/robot_file.md).
+struct SectionPhysics {
+  int links = 10;  ///< rigid links that stand for the section, 1..200, one per sub-section at least
+  double radius = 0.008;            ///< of the body [m], > 0
+  double mass = 0.07;               ///< [kg], > 0
+  double bending_stiffness = 0.05;  ///< EI [N m^2], > 0
+  double damping_time = 0.02;  ///< Kelvin-Voigt time: damping / stiffness of every joint [s], > 0
+  double axial_stiffness = 2000.0;  ///< of the whole section, variable length only [N/m], > 0
+  double bend_gain = 20.0;          ///< section servo kp [N m/rad], >= 0; 0: an elastic body whose
+                                    ///< command is the bend that it takes when nothing touches it
+  double bend_damping_time = 0.05;  ///< kv / kp of the section servo [s], >= 0
+  double bend_torque_limit = 3.0;   ///< [N m], > 0
+  double length_gain = 2.0e4;       ///< servo of the variable length [N/m], > 0
+  double length_damping_time = 0.02;  ///< kv / kp [s], >= 0
+  double length_force_limit = 200.0;  ///< [N], > 0
+};
+
+/// Physics of the base feed and spin.
+struct BasePhysics {
+  double carriage_mass = 1.0;      ///< [kg], > 0
+  double feed_gain = 2.0e4;        ///< [N/m], > 0
+  double feed_force_limit = 30.0;  ///< [N], > 0
+  double spin_gain = 50.0;         ///< [N m/rad], > 0
+  double spin_torque_limit = 5.0;  ///< [N m], > 0
+  /// Length of the guide that the arm is fed through [m], >= 0; 0: none. It begins at the base;
+  /// what of the arm is inside is kept straight. Needs a feed and a servo on every hinge.
+  double guide_length = 0.0;
+  double guide_clearance = 0.0005;  ///< between the body and each wall of the guide [m], >= 0
+};
+
+/// Largest bend that a section's servos can be told [rad]: more than the bend limit, so that a load
+/// can be held at the limit.
+[[nodiscard]] inline double bend_command_limit(const SectionParameters& section) {
+  return std::max(1.5 * section.bend_angle_limit, 1.0);
+}
+
+/// The keyframe `start`.
+struct StartPose {
+  double feed = 0.0;  ///< [m], in [0, feed limit]
+  /// Curvature [1/m] (positive: towards +x) and length [m] of arcs in the x-z plane, from the end
+  /// of the guide or the base on; straight beyond them.
+  std::vector<std::pair<double, double>> arcs;
+  /// Commanded bend of each section in the x-z plane (positive: towards +x) [rad]; empty: the
+  /// keyframe leaves the commands at 0.
+  std::vector<double> bends;
+};
+
+/// A robot file of kind = "continuum", parsed and validated.
+struct ContinuumDescription {
+  std::string name = "arm";
+  Compliance compliance = Compliance::Section;
+  bool self_collision = false;
+  bool planar = false;  ///< bends in the x-z plane of the base only
+  BaseParameters base;
+  BasePhysics base_physics;
+  std::vector<SectionParameters> sections;
+  std::vector<SectionPhysics> physics;  ///< one per section
+  std::optional<StartPose> start;
+  ControllerConfig controller;
+  std::string text;  ///< the TOML it was read from
+
+  [[nodiscard]] ContinuumRobot kinematics() const { return ContinuumRobot(sections, base); }
+};
+
+/// Length of a straight section, and of the whole straight arm, variable lengths at half their
+/// range [m].
+[[nodiscard]] double rest_length(const SectionParameters& section);
+[[nodiscard]] double rest_length(const ContinuumDescription& robot);
+
+/// Of the arm's sections [m].
+[[nodiscard]] double largest_radius(const ContinuumDescription& robot);
+
+}  // namespace tendril

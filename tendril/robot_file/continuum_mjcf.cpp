@@ -1,0 +1,524 @@
+#include "tendril/robot_file/continuum_mjcf.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <numbers>
+#include <span>
+#include <string_view>
+
+#include "tendril/model_error.hpp"
+#include "tendril/robot_file/mjcf_writer.hpp"
+
+namespace tendril {
+
+namespace names {
+std::string section(int i) { return fmt::format("s{}", i); }
+std::string link(int i, int j) { return fmt::format("s{}_l{}", i, j); }
+std::string hinge(int i, int j, char axis) { return fmt::format("s{}_l{}_{}", i, j, axis); }
+std::string slide(int i, int j) { return fmt::format("s{}_l{}_z", i, j); }
+std::string bend(int i, char axis) { return fmt::format("s{}_{}", i, axis); }
+std::string length(int i) { return fmt::format("s{}_z", i); }
+std::string section_end(int i) { return fmt::format("s{}_end", i); }
+}  // namespace names
+
+namespace {
+
+/// Axes of bending; the hinges of one axis sum to a coordinate of the section. Planar robots have
+/// the last one alone.
+constexpr std::array<char, 2> kBendAxes{'x', 'y'};
+
+/// A telescopic link never gets shorter than this part of its rest length.
+constexpr double kShortestLinkFraction = 0.02;
+
+/// The part of a servo's damping that acts beside the servo, outside its force limit. The engine
+/// treats a servo at its limit as a constant force; with all the damping inside the limit a light
+/// section then swings between both limits for ever.
+constexpr double kDampingOutside = 0.5;
+
+constexpr double kSpinCommandLimit = 4.0 * std::numbers::pi;  // [rad]
+constexpr double kCarriageRadius = 0.05;  // [m], of the sphere that gives the carriage its inertia
+
+constexpr std::array<std::string_view, 6> kSectionColours{"0.16 0.44 0.71 1", "0.93 0.55 0.14 1",
+                                                          "0.20 0.60 0.38 1", "0.76 0.27 0.32 1",
+                                                          "0.48 0.37 0.66 1", "0.55 0.55 0.55 1"};
+
+/// One link of the chain in its rest pose.
+struct Link {
+  int section = 0;  ///< from 1
+  int index = 0;    ///< in its section, from 1
+  double length = 0.0;
+  double bend_fraction = 0.0;
+  double mass = 0.0;
+  double radius = 0.0;
+  double slide_low = 0.0, slide_high = 0.0;  ///< range of the slide [m]; both 0 without one
+  double axial_stiffness = 0.0;              ///< of the slide [N/m]
+  double hinge_stiffness = 0.0;              ///< [N m/rad]; 0 without hinges
+  double damping_time = 0.0;
+  double servo_damping = 0.0;  ///< of the hinges, for link servos: beside the servo [N m s/rad]
+  bool x_first = true;         ///< order of the two hinges
+  bool slide_first = true;     ///< the slide stands before the hinges, else after them
+
+  [[nodiscard]] bool has_hinges() const { return bend_fraction > 0.0; }
+  [[nodiscard]] bool has_slide() const { return slide_high > slide_low; }
+};
+
+/// EI/L: the moment that bends the whole section by 1 rad.
+double section_stiffness(const ContinuumDescription& robot, std::size_t i) {
+  return robot.physics[i].bending_stiffness / rest_length(robot.sections[i]);
+}
+
+std::vector<Link> section_links(const ContinuumDescription& robot, std::size_t i) {
+  const SectionParameters& section = robot.sections[i];
+  const SectionPhysics& physics = robot.physics[i];
+  const int number = static_cast<int>(i) + 1;
+  const LinkLayout layout = link_layout(Section(section, number), physics.links);
+  const double lowest_part = section.length > 0.0 ? 1.0 : 1.0 - kShortestLinkFraction;
+
+  std::vector<Link> links(layout.length.size());
+  double twist = 0.0, twist_sum = 0.0;  // of the hinge orders, in units of u v / 2
+  for (std::size_t j = 0; j < links.size(); ++j) {
+    Link& link = links[j];
+    const double share = layout.length[j];
+    link.section = number;
+    link.index = static_cast<int>(j) + 1;
+    link.length = rest_length(section) * share;
+    link.bend_fraction = layout.bend_fraction[j];
+    link.mass = physics.mass * share;
+    link.radius = physics.radius;
+    link.damping_time = physics.damping_time;
+    if (section.variable_length > 0.0) {
+      const double half_stroke = section.variable_length / 2.0 * share;
+      link.slide_low = -half_stroke * lowest_part;
+      link.slide_high = half_stroke;
+      link.axial_stiffness = physics.axial_stiffness / share;
+      link.slide_first = j % 2 == 0;
+    }
+    if (link.has_hinges()) {
+      link.hinge_stiffness = section_stiffness(robot, i) / link.bend_fraction;
+      if (robot.compliance == Compliance::Link) {
+        link.servo_damping =
+            kDampingOutside * physics.bend_damping_time * physics.bend_gain / link.bend_fraction;
+      }
+      // A link's two hinges twist what follows by +-u v share^2 / 2, by their order. Choose the
+      // order that keeps the twist and its sum over the links so far small
+      // (docs/derivations-links.md, "Two hinges per link").
+      const bool last =
+          j + 1 == links.size();  // nothing of the section comes after: end with the least twist
+      link.x_first = (last ? twist : twist / 2.0 + twist_sum) <= 0.0;
+      twist += (link.x_first ? 1.0 : -1.0) * link.bend_fraction * link.bend_fraction;
+      twist_sum += twist;
+    }
+  }
+  return links;
+}
+
+int tendon_count(const ContinuumDescription& robot) {
+  int count = 0;
+  for (const SectionParameters& section : robot.sections) {
+    count += (robot.compliance == Compliance::Section ? (robot.planar ? 1 : 2) : 0) +
+             (section.variable_length > 0.0 ? 1 : 0);
+  }
+  return count;
+}
+
+/// Distance from the chain's start to the middle of each link when the chain is straight and at its
+/// shortest [m].
+std::vector<double> shortest_centres(const std::vector<Link>& chain) {
+  std::vector<double> centres;
+  double end = 0.0;
+  for (const Link& link : chain) {
+    centres.push_back(end + link.slide_low + link.length / 2.0);
+    end = centres.back() + link.length / 2.0;
+  }
+  return centres;
+}
+
+/// Writes the document; one function for each of its parts, in their order.
+class Writer {
+ public:
+  explicit Writer(const ContinuumDescription& robot) : robot_(robot) {
+    for (std::size_t i = 0; i < robot.sections.size(); ++i) {
+      const std::vector<Link> links = section_links(robot, i);
+      chain_.insert(chain_.end(), links.begin(), links.end());
+    }
+  }
+
+  std::string document(std::span<const std::string> sensors) {
+    out_.begin("robot", robot_.name, solver_iterations(robot_));
+    out_.extension(robot_.controller, robot_.text);
+    line("  <worldbody>");
+    base();
+    line("  </worldbody>");
+    contacts();
+    tendons();
+    actuators();
+    out_.sensors(robot_.controller, sensors);
+    start();
+    return out_.end();
+  }
+
+ private:
+  template <class... Args>
+  void line(std::string_view format, const Args&... args) {
+    out_.line(format, args...);
+  }
+
+  [[nodiscard]] bool section_servos() const { return robot_.compliance == Compliance::Section; }
+  [[nodiscard]] bool has_guide() const { return robot_.base_physics.guide_length > 0.0; }
+  /// Those that the robot has.
+  [[nodiscard]] std::span<const char> bend_axes() const {
+    return std::span(kBendAxes).subspan(robot_.planar ? 1 : 0);
+  }
+  [[nodiscard]] bool has_feed() const { return robot_.base.feed_limit > 0.0; }
+  [[nodiscard]] bool has_carriage() const { return has_feed() || robot_.base.spin; }
+
+  void base() {
+    line("    <body name=\"{}\">", names::kBase);
+    out_.controller_plugin(robot_.controller);
+    if (has_guide()) guide();
+    if (has_carriage()) carriage();
+    mount();
+    chain();
+    if (has_carriage()) line("    </body>");
+    line("    </body>");
+  }
+
+  void carriage() {
+    line("    <body name=\"{}\">", names::kCarriage);
+    out_.carriage_inertia(robot_.base_physics.carriage_mass);
+    if (has_feed()) {
+      line("      <joint name=\"{}\" type=\"slide\" axis=\"0 0 1\" range=\"0 {}\"/>", names::kFeed,
+           robot_.base.feed_limit);
+    }
+    if (robot_.base.spin) {
+      line("      <joint name=\"{}\" type=\"hinge\" axis=\"0 0 1\"/>", names::kSpin);
+    }
+  }
+
+  /// Frictionless walls on both sides of every axis of bending, from the base to the guide's end.
+  void guide() {
+    const BasePhysics& physics = robot_.base_physics;
+    double radius = 0.0;
+    for (const Link& link : chain_) radius = std::max(radius, link.radius);
+    const double inside = radius + physics.guide_clearance;
+    const double half_wall = radius / 2.0;
+    const double half_length = physics.guide_length / 2.0;
+    for (const char axis : bend_axes()) {
+      for (const double side : {1.0, -1.0}) {
+        const double place = side * (inside + half_wall);
+        line(
+            "      <geom name=\"guide_{}{}\" type=\"box\" pos=\"{} {} {}\" size=\"{} {} {}\" "
+            "contype=\"2\" conaffinity=\"1\" priority=\"1\" friction=\"0\" solref=\"0.004 1\" "
+            "solimp=\"0.95 0.99 0.0005\" group=\"1\" rgba=\"0.25 0.25 0.28 0.5\"/>",
+            axis == 'y' ? 'x' : 'y', side > 0.0 ? '+' : '-', axis == 'y' ? place : 0.0,
+            axis == 'y' ? 0.0 : place, half_length, axis == 'y' ? half_wall : inside,
+            axis == 'y' ? inside : half_wall, half_length);
+      }
+    }
+  }
+
+  /// What the eye sees of the base: a short plinth behind the first section, without mass or
+  /// contact.
+  void mount() {
+    const double radius = robot_.physics.front().radius;
+    line(
+        "      <geom type=\"cylinder\" fromto=\"0 0 {} 0 0 0\" size=\"{}\" mass=\"0\" "
+        "contype=\"0\" "
+        "conaffinity=\"0\" group=\"1\" rgba=\"0.25 0.25 0.28 1\"/>",
+        -radius, 1.6 * radius);
+  }
+
+  /// The nested links. They are not indented: a chain of 400 would be wider than the screen.
+  void chain() {
+    double joint_offset = 0.0;  // from the frame of the body before to the start of this link
+    for (std::size_t k = 0; k < chain_.size(); ++k) {
+      const Link& link = chain_[k];
+      const bool last_of_section = k + 1 == chain_.size() || chain_[k + 1].section != link.section;
+      body(link, joint_offset + link.length / 2.0);
+      joint_offset = link.length / 2.0;
+      if (!last_of_section) continue;
+      site(names::section_end(link.section), link);
+      if (k + 1 == chain_.size()) site(names::kTip, link);
+    }
+    out_.raw("      ");
+    for (std::size_t k = 0; k < chain_.size(); ++k) out_.raw("</body>");
+    out_.raw("\n");
+  }
+
+  /// Opens the body of a link: its frame lies at the middle of the link, where its hinges are.
+  void body(const Link& link, double offset) {
+    const std::string name = names::link(link.section, link.index);
+    const double r2 = link.radius * link.radius;
+    const double across = link.mass * (3.0 * r2 + link.length * link.length) / 12.0;
+    line("      <body name=\"{}\" pos=\"0 0 {}\">", name, offset);
+    line("        <inertial pos=\"0 0 0\" mass=\"{0}\" diaginertia=\"{1} {1} {2}\"/>", link.mass,
+         across, link.mass * r2 / 2.0);
+    if (link.slide_first) slide(link);
+    if (link.has_hinges() && robot_.planar) {
+      hinge(link, 'y');
+    } else if (link.has_hinges()) {
+      hinge(link, link.x_first ? 'x' : 'y');
+      hinge(link, link.x_first ? 'y' : 'x');
+    }
+    if (!link.slide_first) slide(link);
+    const int bits = robot_.self_collision ? 3 : 1;
+    const std::size_t colour = static_cast<std::size_t>(link.section - 1) % kSectionColours.size();
+    line(
+        "        <geom name=\"{}\" type=\"capsule\" fromto=\"0 0 {} 0 0 {}\" size=\"{}\" "
+        "contype=\"{}\" conaffinity=\"{}\" {} rgba=\"{}\"/>",
+        name, -link.length / 2.0 - link.slide_high, link.length / 2.0, link.radius, bits,
+        robot_.self_collision ? 3 : 2, kStiffContact, kSectionColours[colour]);
+  }
+
+  void hinge(const Link& link, char axis) {
+    line("        <joint name=\"{}\" axis=\"{}\" stiffness=\"{}\" damping=\"{}\"/>",
+         names::hinge(link.section, link.index, axis), axis == 'x' ? "1 0 0" : "0 1 0",
+         link.hinge_stiffness, link.damping_time * link.hinge_stiffness + link.servo_damping);
+  }
+
+  void slide(const Link& link) {
+    if (!link.has_slide()) return;
+    line(
+        "        <joint name=\"{}\" type=\"slide\" axis=\"0 0 1\" range=\"{} {}\" stiffness=\"{}\" "
+        "damping=\"{}\"/>",
+        names::slide(link.section, link.index), link.slide_low, link.slide_high,
+        link.axial_stiffness, link.damping_time * link.axial_stiffness);
+  }
+
+  void site(const std::string& name, const Link& link) {
+    line("        <site name=\"{}\" pos=\"0 0 {}\" size=\"0.002\"/>", name, link.length / 2.0);
+  }
+
+  void contacts() {
+    if (!robot_.self_collision) return;
+    // Left out: pairs whose capsules touch already in the straight chain at its shortest. Equal
+    // links of length l and radius r: all |a - b| <= 1 + 2 r/l.
+    constexpr double kRounding = 1e-9;  // [m]
+    const std::vector<double> centre = shortest_centres(chain_);
+    line("  <contact>");
+    for (std::size_t a = 0; a < chain_.size(); ++a) {
+      const double reach_a = chain_[a].length / 2.0 + chain_[a].radius;
+      for (std::size_t b = a + 1; b < chain_.size(); ++b) {
+        const double reach_b = chain_[b].length / 2.0 + chain_[b].slide_high + chain_[b].radius;
+        if (centre[b] - centre[a] > reach_a + reach_b + kRounding) continue;
+        out_.exclude(names::link(chain_[a].section, chain_[a].index),
+                     names::link(chain_[b].section, chain_[b].index));
+      }
+    }
+    line("  </contact>");
+  }
+
+  void tendons() {
+    if (tendon_count(robot_) == 0) return;
+    line("  <tendon>");
+    for (std::size_t i = 0; i < robot_.sections.size(); ++i) {
+      const SectionPhysics& physics = robot_.physics[i];
+      const int section = static_cast<int>(i) + 1;
+      for (const char axis : bend_axes()) {
+        if (!section_servos()) break;
+        open_tendon(names::bend(section, axis), physics.bend_damping_time * physics.bend_gain);
+        for (const Link& link : chain_) {
+          if (link.section != section || !link.has_hinges()) continue;
+          line("      <joint joint=\"{}\" coef=\"1\"/>", names::hinge(section, link.index, axis));
+        }
+        line("    </fixed>");
+      }
+      if (robot_.sections[i].variable_length > 0.0) {
+        open_tendon(names::length(section), physics.length_damping_time * physics.length_gain);
+        for (const Link& link : chain_) {
+          if (link.section != section) continue;
+          line("      <joint joint=\"{}\" coef=\"1\"/>", names::slide(section, link.index));
+        }
+        line("    </fixed>");
+      }
+    }
+    line("  </tendon>");
+  }
+
+  void open_tendon(const std::string& name, double servo_damping) {
+    line("    <fixed name=\"{}\" damping=\"{}\">", name, kDampingOutside * servo_damping);
+  }
+
+  void actuators() {
+    const BasePhysics& base = robot_.base_physics;
+    line("  <actuator>");
+    if (has_feed()) {
+      out_.position_servo(
+          names::kFeed, base.feed_gain, base.feed_force_limit,
+          fmt::format("dampratio=\"1\" ctrlrange=\"0 {}\"", number_text(robot_.base.feed_limit)));
+    }
+    if (robot_.base.spin) {
+      const std::string range = number_text(kSpinCommandLimit);
+      out_.position_servo(names::kSpin, base.spin_gain, base.spin_torque_limit,
+                          fmt::format("dampratio=\"1\" ctrlrange=\"-{0} {0}\"", range));
+    }
+    for (std::size_t i = 0; i < robot_.sections.size(); ++i) section_actuators(i);
+    line("  </actuator>");
+  }
+
+  void section_actuators(std::size_t i) {
+    const SectionPhysics& physics = robot_.physics[i];
+    const int section = static_cast<int>(i) + 1;
+    const double range = bend_command_limit(robot_.sections[i]);
+    if (section_servos()) {
+      for (const char axis : bend_axes()) {
+        const std::string name = names::bend(section, axis);
+        servo(name, "tendon", physics.bend_gain, section_stiffness(robot_, i),
+              physics.bend_damping_time, range, physics.bend_torque_limit);
+      }
+    } else {
+      for (const Link& link : chain_) {
+        if (link.section != section || !link.has_hinges()) continue;
+        for (const char axis : bend_axes()) {
+          servo(names::hinge(section, link.index, axis), "joint",
+                physics.bend_gain / link.bend_fraction, link.hinge_stiffness,
+                physics.bend_damping_time, range * link.bend_fraction, physics.bend_torque_limit);
+        }
+      }
+    }
+    if (robot_.sections[i].variable_length > 0.0) {
+      servo(names::length(section), "tendon", physics.length_gain, physics.axial_stiffness,
+            physics.length_damping_time, robot_.sections[i].variable_length / 2.0,
+            physics.length_force_limit);
+    }
+  }
+
+  /// Position servo with the stiffness of what it bends fed forward; half of its damping is in the
+  /// tendon or joint:
+  ///     F = (kp + stiffness) ctrl - kp q - (1 - kDampingOutside) damping_time kp q'
+  void servo(const std::string& name, std::string_view transmission, double kp, double stiffness,
+             double damping_time, double range, double limit) {
+    line(
+        "    <general name=\"{0}\" {1}=\"{0}\" gaintype=\"fixed\" biastype=\"affine\" "
+        "gainprm=\"{2}\" biasprm=\"0 -{3} -{4}\" ctrlrange=\"-{5} {5}\" forcerange=\"-{6} {6}\"/>",
+        name, transmission, kp + stiffness, kp, (1.0 - kDampingOutside) * damping_time * kp, range,
+        limit);
+  }
+
+  /// Keyframe `start`: every hinge takes the turn of the arcs along its link, every servo the
+  /// commands that the file gives.
+  void start() {
+    if (!robot_.start) return;
+    out_.keyframe(start_positions(), robot_.start->bends.empty() ? "" : start_commands());
+  }
+
+  static void append(std::string& numbers, double value) {
+    fmt::format_to(std::back_inserter(numbers), "{}{}", numbers.empty() ? "" : " ",
+                   number_text(value));
+  }
+
+  std::string start_positions() const {
+    std::string qpos;
+    const auto add = [&qpos](double value) { append(qpos, value); };
+    if (has_feed()) add(robot_.start->feed);
+    if (robot_.base.spin) add(0.0);
+    // Of the link's start, from where the arcs begin [m].
+    double place = has_guide() ? robot_.start->feed - robot_.base_physics.guide_length : 0.0;
+    for (const Link& link : chain_) {
+      const double turn = turn_of_start(place + link.length) - turn_of_start(place);
+      place += link.length;
+      if (link.has_slide() && link.slide_first) add(0.0);
+      if (link.has_hinges() && robot_.planar) {
+        add(turn);
+      } else if (link.has_hinges()) {
+        add(link.x_first ? 0.0 : turn);
+        add(link.x_first ? turn : 0.0);
+      }
+      if (link.has_slide() && !link.slide_first) add(0.0);
+    }
+    return qpos;
+  }
+
+  /// In the order of `actuators`.
+  std::string start_commands() const {
+    std::string ctrl;
+    const auto add_bend = [&](double bend) {
+      for (const char axis : bend_axes()) append(ctrl, axis == 'y' ? bend : 0.0);
+    };
+    if (has_feed()) append(ctrl, robot_.start->feed);
+    if (robot_.base.spin) append(ctrl, 0.0);
+    for (std::size_t i = 0; i < robot_.sections.size(); ++i) {
+      if (section_servos()) {
+        add_bend(robot_.start->bends[i]);
+      } else {
+        for (const Link& link : chain_) {
+          if (link.section != static_cast<int>(i) + 1 || !link.has_hinges()) continue;
+          add_bend(robot_.start->bends[i] * link.bend_fraction);
+        }
+      }
+      if (robot_.sections[i].variable_length > 0.0) append(ctrl, 0.0);
+    }
+    return ctrl;
+  }
+
+  /// Heading of the start pose's arcs at arc length s [rad]; 0 before them, constant beyond them.
+  [[nodiscard]] double turn_of_start(double s) const {
+    double turn = 0.0;
+    for (const auto& [curvature, length] : robot_.start->arcs) {
+      turn += curvature * std::clamp(s, 0.0, length);
+      s -= length;
+    }
+    return turn;
+  }
+
+  const ContinuumDescription& robot_;
+  std::vector<Link> chain_;
+  MjcfWriter out_;
+};
+
+/// Weight of the bend at joint k of n in a piece of constant curvature: the first joint turns by
+/// 1/12 more than its part and the next one by as much less, the last two the same way round. That
+/// cancels the term of second order in the bend of a link (docs/derivations-links.md, "Shape"); two
+/// links or one have no room for it.
+double end_correction(int k, int n) {
+  if (n < 3) return 1.0;
+  const int from_end = std::min(k, n - 1 - k);
+  double weight = 1.0;
+  if (from_end == 0) weight += 1.0 / 12.0;
+  if (k == 1) weight -= 1.0 / 12.0;
+  if (k == n - 2) weight -= 1.0 / 12.0;
+  return weight;
+}
+
+}  // namespace
+
+LinkLayout link_layout(const Section& section, int links) {
+  const auto lengths = section.length_weights();
+  const auto angles = section.angle_weights();
+  const std::size_t parts = lengths.size();
+  if (links < static_cast<int>(parts)) {
+    throw ModelError(fmt::format("links = {}: must be at least {}, one link for each sub-section",
+                                 links, parts));
+  }
+  std::vector<int> count(parts, 1);
+  for (int placed = static_cast<int>(parts); placed < links; ++placed) {
+    std::size_t longest = 0;
+    for (std::size_t j = 1; j < parts; ++j) {
+      if (lengths[j] * count[longest] > lengths[longest] * count[j]) longest = j;
+    }
+    ++count[longest];
+  }
+  LinkLayout layout;
+  for (std::size_t j = 0; j < parts; ++j) {
+    for (int k = 0; k < count[j]; ++k) {
+      layout.length.push_back(lengths[j] / count[j]);
+      layout.bend_fraction.push_back(angles[j] / count[j] * end_correction(k, count[j]));
+    }
+  }
+  return layout;
+}
+
+int solver_iterations(const ContinuumDescription& robot) {
+  return std::max(100, 4 * tendon_count(robot));
+}
+
+std::string continuum_mjcf(const ContinuumDescription& robot,
+                           std::span<const std::string> sensors) {
+  return Writer(robot).document(sensors);
+}
+
+}  // namespace tendril

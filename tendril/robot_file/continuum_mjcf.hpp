@@ -1,0 +1,92 @@
+#pragma once
+
+// Read robot_mjcf.hpp first.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tendril/robot_file/continuum_file.hpp"
+
+namespace tendril {
+
+/// Names of the elements of a continuum robot's MJCF. Sections and links are counted from 1. An
+/// attach prefix stands before every one of them; the controller's plugin instance is `controller`.
+namespace names {
+inline constexpr const char* kBase = "base";  ///< root body, to be attached
+inline constexpr const char* kCarriage =
+    "carriage";  ///< body that feeds and spins (only with feed or spin)
+inline constexpr const char* kFeed = "feed";              ///< slide joint and its actuator
+inline constexpr const char* kSpin = "spin";              ///< hinge joint and its actuator
+inline constexpr const char* kTip = "tip";                ///< site at the tip, z along the backbone
+inline constexpr const char* kController = "controller";  ///< plugin instance
+inline constexpr const char* kRobot = "robot";  ///< tuple that names the base: this is a robot
+/// "s1"
+[[nodiscard]] std::string section(int i);
+/// Body and its geom "s1_l1".
+[[nodiscard]] std::string link(int i, int j);
+/// Joint "s1_l1_x", axis 'x' or 'y'; with link servos also the actuator. A link whose bend share is
+/// 0 has no hinges.
+[[nodiscard]] std::string hinge(int i, int j, char axis);
+/// Joint "s1_l1_z" of an extensible section.
+[[nodiscard]] std::string slide(int i, int j);
+/// Tendon and actuator "s1_x", "s1_y" (section servos).
+[[nodiscard]] std::string bend(int i, char axis);
+/// Tendon and actuator "s1_z" of an extensible section.
+[[nodiscard]] std::string length(int i);
+inline constexpr const char* kStart = "start";  ///< keyframe of the file's start pose
+/// Site "s1_end", z along the backbone.
+[[nodiscard]] std::string section_end(int i);
+}  // namespace names
+
+/// How one section is divided into links; computed from the sub-section weights.
+struct LinkLayout {
+  std::vector<double> length;  ///< fraction of the section's length, sum 1
+  std::vector<double>
+      bend_fraction;  ///< fraction of the section's bend angle at each link's joint, sum 1
+};
+
+/// Every sub-section gets one link; each further link goes to the sub-section whose links are the
+/// longest (the first of equals). Within a sub-section the links are equal.
+/// @param links  at least the number of sub-sections; else ModelError
+[[nodiscard]] LinkLayout link_layout(const Section& section, int links);
+
+/// The MJCF document a robot stands for: sections as chains of mid-jointed links with two hinges
+/// each in alternating axis order, servos, telescopic slides, feed under a carriage, excludes,
+/// explicit inertias, the controller's plugin instance with its sensors, and the recommended
+/// options. Complete: it loads alone and attaches by its body `base`. The same description gives
+/// the same text.
+///
+/// Sign convention: the sum of a section's y hinges is u = theta cos(phi), the sum of its x hinges
+/// is -v = -theta sin(phi). Rest length of a section in the model: SC + SD/2; the slides of a
+/// section sum to s - SD/2.
+///
+/// Actuators and their ctrl, limits included:
+///
+///     feed            h [m]                in [0, feed limit]
+///     spin            omega0 [rad]         in [-4 pi, 4 pi]
+///     s1_x, s1_y      -v, u [rad]          section servos, |ctrl| <= max(1.5 thetaMax, 1)
+///     s1_l1_x, _y     the link's share of the same; link servos
+///     s1_z            s - SD/2 [m]         in [-SD/2, SD/2]
+///
+/// Their order is feed, spin, then section by section x, y, z (link servos: x, y of each link, then
+/// z).
+///
+/// In 0 g a servo settles exactly on its ctrl: its gain contains the stiffness of the section,
+/// `F = (kp + EI/L) ctrl - kp q - kv q'`. One half of kv is in the actuator, the other is damping
+/// of the tendon (link servos: of the hinge), which the force limit does not touch: `biasprm = 0
+/// -kp -kv/2`.
+///
+/// A planar robot has the y hinges alone. A guide is two frictionless boxes for every axis of
+/// bending, `guide_x+`, `guide_x-` (`guide_y+`, `guide_y-`), fixed to the base. With a start pose
+/// there is a keyframe `start`; with `bends` in it, the keyframe has these commands and the feed's.
+///
+/// Source: docs/derivations-links.md, "Links for a section". Held by: continuum_model_test,
+/// arc_fidelity_test.
+[[nodiscard]] std::string continuum_mjcf(const ContinuumDescription& robot,
+                                         std::span<const std::string> sensors = {});
+
+/// Iterations of the engine's solver that the model needs.
+[[nodiscard]] int solver_iterations(const ContinuumDescription& robot);
+
+}  // namespace tendril

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tendril {
+
+/// The [controller] table of a robot file: plugin name and its settings as the plugin's config
+/// strings.
+struct ControllerConfig {
+  struct Setting {
+    std::string key;
+    std::string value;   ///< numbers with all their digits; lists (nested ones flattened) as their
+                         ///< elements separated by spaces; `{ file = "NAME" }` as that file's text
+    std::string origin;  ///< `arm.toml:12`
+    bool operator==(const Setting&) const = default;
+  };
+
+  std::string plugin;             ///< empty: no controller, the servos stay under the user's ctrl
+  std::vector<Setting> settings;  ///< in the order of the text; not `plugin`, `robot`, `arm`
+  std::string origin;             ///< of `plugin`
+
+  /// Value of a setting, null if it is not there.
+  [[nodiscard]] const std::string* find(const std::string& key) const {
+    for (const Setting& setting : settings)
+      if (setting.key == key) return &setting.value;
+    return nullptr;
+  }
+};
+
+}  // namespace tendril

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "tendril/robot_file/continuum_mjcf.hpp"
+#include "tendril/robot_file/mobile_mjcf.hpp"
+#include "tendril/robot_file/robot_description.hpp"
+#include "tendril/robot_file/snake_mjcf.hpp"
+
+namespace tendril {
+
+/// The MJCF document that a description stands for; by its kind `continuum_mjcf`, `snake_mjcf`,
+/// `mobile_mjcf` or `tube_mjcf`. Complete: it loads alone and attaches by its body `base` (a tube:
+/// `tube`). The same description gives the same text.
+///
+/// With a controller the document holds its plugin instance `controller` with the config keys
+/// `robot` (the TOML text), `arm` (that of a continuum arm on a platform) and the settings of the
+/// file. A robot's document declares its base in a tuple `robot`.
+///
+/// @param sensors  names of the controller's quantities, one plugin sensor each
+[[nodiscard]] std::string model_mjcf(const ModelDescription& model,
+                                     std::span<const std::string> sensors = {});
+
+/// What a robot's model needs of a scene's options.
+struct EngineNeeds {
+  int iterations = 100;  ///< of the engine's solver, at least
+};
+[[nodiscard]] EngineNeeds engine_needs(const RobotDescription& robot);
+
+}  // namespace tendril
