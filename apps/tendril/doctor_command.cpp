@@ -1,5 +1,3 @@
-#include "apps/tendril/doctor_command.hpp"
-
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <mujoco/mujoco.h>
@@ -16,6 +14,7 @@
 #include "apps/host/engine/scene.hpp"
 #include "apps/host/experiment/report.hpp"
 #include "apps/host/experiment/run.hpp"
+#include "apps/tendril/commands.hpp"
 #include "apps/tendril/progress.hpp"
 #include "tendril/model_error.hpp"
 
@@ -169,12 +168,12 @@ void check_python(Report& report) {
 
 }  // namespace
 
-CLI::App* add_doctor_command(CLI::App& app, int& exit_code) {
-  CLI::App* const command = app.add_subcommand("doctor", "Tells what is found, loaded and missing");
-  command->footer(
+void add_doctor_command(CommandLine& line) {
+  const Command command = line.command("doctor", "Tells what is found, loaded and missing");
+  command.footer(
       "Example: tendril doctor\nExit codes: 0 all that simulation needs is there, 1 something is "
       "missing");
-  command->callback([&exit_code] {
+  command.action([] {
     Report report;
     report.good("tendril", host::version());
     if (mj_version() == mjVERSION_HEADER) {
@@ -188,9 +187,8 @@ CLI::App* add_doctor_command(CLI::App& app, int& exit_code) {
     check_pictures(report);
     check_python(report);
     std::fflush(stdout);
-    exit_code = report.complete() ? 0 : 1;
+    return report.complete() ? 0 : 1;
   });
-  return command;
 }
 
 }  // namespace tendril

@@ -1,5 +1,3 @@
-#include "apps/tendril/plan_command.hpp"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -15,6 +13,7 @@
 #include "apps/host/plan/plan_drawing.hpp"
 #include "apps/host/plan/plan_file.hpp"
 #include "apps/host/plan/plan_result.hpp"
+#include "apps/tendril/commands.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/robot_file/toml_fields.hpp"
 
@@ -127,34 +126,32 @@ int run(const PlanArguments& arguments) {
 
 }  // namespace
 
-CLI::App* add_plan_command(CLI::App& app, int& exit_code) {
-  CLI::App* const command = app.add_subcommand(
-      "plan",
-      "Paths of a robot among obstacles; or all paths to reach by touching them, "
-      "or to grasp one, in a plane");
+void add_plan_command(CommandLine& line) {
+  const Command command =
+      line.command("plan",
+                   "Paths of a robot among obstacles; or all paths to reach by touching them, "
+                   "or to grasp one, in a plane");
   const auto arguments = std::make_shared<PlanArguments>();
-  command->add_option("file", arguments->file, "plan file (.toml)")->required();
-  command->add_flag("--json", arguments->json, "print the solution as JSON");
-  command->add_option("--svg", arguments->svg, "file for a drawing");
-  command->add_option("--png", arguments->png, "file for the drawing as a picture (needs Python)");
-  command->add_option("--refused", arguments->refused,
-                      "refused arcs in the drawing: none, near, all [near]");
-  command->add_option("--path", arguments->path,
-                      "CSV file for the robot's poses, or for the centreline of a solution");
-  command->add_option("--plan", arguments->plan,
-                      "file for a solution with its contacts and obstacles, which the controller "
-                      "tendril.contact_plan executes");
-  command->add_option("--solution", arguments->solution,
-                      "which one, from 1, for --path and --plan [1]");
-  command->add_option("--spacing", arguments->spacing, "largest distance of its points, m [0.005]");
-  command->add_flag("--strict", arguments->strict,
-                    "exit with 1 when there is no solution, or a waypoint was not reached");
-  command->footer(
+  command.option("file", arguments->file, "plan file (.toml)").required();
+  command.flag("--json", arguments->json, "print the solution as JSON");
+  command.option("--svg", arguments->svg, "file for a drawing");
+  command.option("--png", arguments->png, "file for the drawing as a picture (needs Python)");
+  command.option("--refused", arguments->refused,
+                 "refused arcs in the drawing: none, near, all [near]");
+  command.option("--path", arguments->path,
+                 "CSV file for the robot's poses, or for the centreline of a solution");
+  command.option("--plan", arguments->plan,
+                 "file for a solution with its contacts and obstacles, which the controller "
+                 "tendril.contact_plan executes");
+  command.option("--solution", arguments->solution, "which one, from 1, for --path and --plan [1]");
+  command.option("--spacing", arguments->spacing, "largest distance of its points, m [0.005]");
+  command.flag("--strict", arguments->strict,
+               "exit with 1 when there is no solution, or a waypoint was not reached");
+  command.footer(
       "Example: tendril plan scenes/plans/case_1.toml --svg case_1.svg --path case_1.csv\n"
       "         tendril plan scenes/tube_narrow/plan.toml --png plan.png --path poses.csv\n"
       "Exit codes: 0 done, 1 with --strict there is no solution, 2 bad input, 4 input/output");
-  command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
-  return command;
+  command.action([arguments] { return run(*arguments); });
 }
 
 }  // namespace tendril
