@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "apps/host/engine/scene.hpp"
-#include "apps/host/experiment/report.hpp"
 #include "apps/host/experiment/run.hpp"
+#include "apps/host/python_script.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/progress.hpp"
 #include "tendril/model_error.hpp"
@@ -126,16 +126,11 @@ void check_plugin(Report& report) {
 }
 
 void check_pictures(Report& report) {
-  for (const auto& [name, file, package] : {std::array{"EGL", "libEGL.so.1", "libegl1"},
-                                            std::array{"OSMesa", "libOSMesa.so.8", "libosmesa6"}}) {
-    if (void* const library = dlopen(file, RTLD_LAZY | RTLD_LOCAL)) {
-      report.good(name, file);
-      dlclose(library);
-    } else {
-      report.optional(
-          name, fmt::format("no {}: pictures without a window need EGL or OSMesa (Debian: {})",
-                            file, package));
-    }
+  if (void* const library = dlopen("libEGL.so.1", RTLD_LAZY | RTLD_LOCAL)) {
+    report.good("EGL", "libEGL.so.1");
+    dlclose(library);
+  } else {
+    report.optional("EGL", "no libEGL.so.1: pictures without a window need it (Debian: libegl1)");
   }
   const std::string ffmpeg = find_program("ffmpeg");
   if (ffmpeg.empty()) {

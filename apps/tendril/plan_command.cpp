@@ -6,13 +6,13 @@
 #include <memory>
 #include <system_error>
 
-#include "apps/host/experiment/report.hpp"
 #include "apps/host/experiment/run.hpp"
 #include "apps/host/plan/path_plan.hpp"
 #include "apps/host/plan/path_plan_drawing.hpp"
 #include "apps/host/plan/plan_drawing.hpp"
 #include "apps/host/plan/plan_file.hpp"
 #include "apps/host/plan/plan_result.hpp"
+#include "apps/host/python_script.hpp"
 #include "apps/tendril/commands.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/robot_file/toml_fields.hpp"
@@ -47,7 +47,7 @@ void write_png(const fs::path& file, const std::string& svg) {
   fs::path drawing = file;
   drawing += ".part.svg";
   host::write_text_file(drawing, svg);
-  const auto problem = host::run_script("apps/report/plan_picture.py", drawing);
+  const auto problem = host::run_script("apps/report/plan_picture.py", {drawing.string()});
   std::error_code error;
   fs::remove(drawing, error);
   if (problem) throw host::OutputError(fmt::format("{}: {}", file.string(), *problem));

@@ -16,8 +16,8 @@
 #include <thread>
 #include <tuple>
 
-#include "apps/host/experiment/report.hpp"
 #include "apps/host/experiment/run.hpp"
+#include "apps/host/python_script.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/progress.hpp"
 #include "bench/published/run_tables.hpp"
@@ -130,7 +130,7 @@ int run(const TablesArguments& arguments) {
                                                 : tables::tables_text(run);
   if (!(std::cout << text).flush()) throw host::OutputError("stdout: could not be written");
   if (arguments.plot) {
-    if (const auto problem = host::run_script("bench/published/plot_tables.py", out))
+    if (const auto problem = host::run_script("bench/published/plot_tables.py", {out.string()}))
       notice(arguments, "no plots: " + *problem);
   }
   if (!arguments.quiet) {
