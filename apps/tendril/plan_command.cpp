@@ -1,16 +1,15 @@
 #include <fmt/format.h>
 
-#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <system_error>
+#include <string>
+#include <vector>
 
 #include "apps/host/experiment/run.hpp"
 #include "apps/host/plan/path_plan.hpp"
-#include "apps/host/plan/path_plan_drawing.hpp"
-#include "apps/host/plan/plan_drawing.hpp"
 #include "apps/host/plan/plan_file.hpp"
+#include "apps/host/plan/plan_json.hpp"
 #include "apps/host/plan/plan_result.hpp"
 #include "apps/host/python_script.hpp"
 #include "apps/tendril/commands.hpp"
@@ -19,8 +18,6 @@
 
 namespace tendril {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int kExitNoSolution = 1;
 constexpr double kSmallestSpacing = 1e-5;  // m; keeps tables short of a million rows
@@ -35,33 +32,20 @@ struct PlanArguments {
   bool strict = false;
 };
 
-host::RefusedShown refused_shown(const std::string& word) {
-  if (word == "none") return host::RefusedShown::None;
-  if (word == "near") return host::RefusedShown::Near;
-  if (word == "all") return host::RefusedShown::All;
-  throw ModelError(fmt::format("--refused: {}: must be one of: none, near, all", word));
+bool draws(const PlanArguments& arguments) {
+  return !arguments.svg.empty() || !arguments.png.empty();
 }
 
-/// Draws the SVG text with the project's Python.
-void write_png(const fs::path& file, const std::string& svg) {
-  fs::path drawing = file;
-  drawing += ".part.svg";
-  host::write_text_file(drawing, svg);
-  const auto problem = host::run_script("apps/report/plan_picture.py", {drawing.string()});
-  std::error_code error;
-  fs::remove(drawing, error);
-  if (problem) throw host::OutputError(fmt::format("{}: {}", file.string(), *problem));
-  fs::rename(drawing.replace_extension(".png"), file, error);
-  if (error) throw host::OutputError(fmt::format("{}: {}", file.string(), error.message()));
-}
+bool needs_json(const PlanArguments& arguments) { return arguments.json || draws(arguments); }
 
-/// Writes the drawings that are asked for.
-template <class Svg>
-void draw(const PlanArguments& arguments, const Svg& make_svg) {
-  if (arguments.svg.empty() && arguments.png.empty()) return;
-  const std::string svg = make_svg();
-  if (!arguments.svg.empty()) host::write_text_file(arguments.svg, svg);
-  if (!arguments.png.empty()) write_png(arguments.png, svg);
+/// Makes the drawings that are asked for, of a plan as JSON.
+void draw(const PlanArguments& arguments, const std::string& json) {
+  if (!draws(arguments)) return;
+  std::vector<std::string> options{"--refused", arguments.refused};
+  if (!arguments.svg.empty()) options.insert(options.end(), {"--svg", arguments.svg});
+  if (!arguments.png.empty()) options.insert(options.end(), {"--png", arguments.png});
+  if (const auto problem = host::run_script("apps/report/draw_plan.py", options, json))
+    throw host::OutputError("drawing: " + *problem);
 }
 
 void print(const std::string& text) {
@@ -75,9 +59,10 @@ int run_path_plan(const PlanArguments& arguments, const std::string& toml) {
         "--plan: for paths with contacts; --path writes the poses of this file's kind");
   const host::PathPlan plan = host::parse_path_plan(toml, arguments.file);
   const host::PathPlanResult solution = host::solve_path_plan(plan);
-  draw(arguments, [&] { return host::path_plan_svg(plan, solution); });
-  print(arguments.json ? host::path_plan_json(plan, solution)
-                       : host::path_plan_text(plan, solution));
+  const std::string json =
+      needs_json(arguments) ? host::path_plan_json(plan, solution) : std::string();
+  draw(arguments, json);
+  print(arguments.json ? json : host::path_plan_text(plan, solution));
   if (!arguments.path.empty()) {
     if (solution.reached == 0)
       throw ModelError("--path: no waypoint was reached: there is no path");
@@ -88,7 +73,9 @@ int run_path_plan(const PlanArguments& arguments, const std::string& toml) {
 }
 
 int run(const PlanArguments& arguments) {
-  const host::RefusedShown refused = refused_shown(arguments.refused);
+  if (arguments.refused != "none" && arguments.refused != "near" && arguments.refused != "all")
+    throw ModelError(
+        fmt::format("--refused: {}: must be one of: none, near, all", arguments.refused));
   if (!(arguments.spacing >= kSmallestSpacing && arguments.spacing <= 1e9))
     throw ModelError(fmt::format("--spacing: {}: must be in [{:g}, 1e9] m", arguments.spacing,
                                  kSmallestSpacing));
@@ -99,18 +86,17 @@ int run(const PlanArguments& arguments) {
   if (host::is_path_plan(toml)) return run_path_plan(arguments, toml);
   const host::PlanFile plan = host::parse_plan(toml, arguments.file);
   const host::PlanResult solution = host::solve_plan(plan);
-  draw(arguments, [&] { return host::plan_svg(plan, solution, refused); });
-  const std::string text =
-      arguments.json ? host::plan_json(plan, solution) : host::plan_text(plan, solution);
-  print(text);
+  const std::string json = needs_json(arguments) ? host::plan_json(plan, solution) : std::string();
+  draw(arguments, json);
+  print(arguments.json ? json : host::plan_text(plan, solution));
   if (!arguments.path.empty() || !arguments.plan.empty()) {
     const auto index = static_cast<std::size_t>(arguments.solution) - 1;
     if (index >= solution.paths.size())
       throw ModelError(fmt::format("--solution: {}: must be at most the number of solutions, {}",
                                    arguments.solution, solution.paths.size()));
-    const host::ContactPath& way = solution.paths[index];
+    const host::ContactPath& path = solution.paths[index];
     if (!arguments.path.empty())
-      host::write_text_file(arguments.path, host::path_csv(way, arguments.spacing));
+      host::write_text_file(arguments.path, host::path_csv(path, arguments.spacing));
     if (!arguments.plan.empty()) {
       if (plan.grasp)
         throw ModelError("--plan: tendril.contact_plan executes paths to a target, no grasps");
@@ -118,7 +104,7 @@ int run(const PlanArguments& arguments) {
                             fmt::format("# tendril plan {} --solution {}\n",
                                         std::filesystem::path(arguments.file).filename().string(),
                                         arguments.solution) +
-                                contact_plan_text(host::executable_plan(plan, way)));
+                                contact_plan_text(host::executable_plan(plan, path)));
     }
   }
   return arguments.strict && solution.paths.empty() ? kExitNoSolution : 0;
@@ -134,8 +120,8 @@ void add_plan_command(CommandLine& line) {
   const auto arguments = std::make_shared<PlanArguments>();
   command.option("file", arguments->file, "plan file (.toml)").required();
   command.flag("--json", arguments->json, "print the solution as JSON");
-  command.option("--svg", arguments->svg, "file for a drawing");
-  command.option("--png", arguments->png, "file for the drawing as a picture (needs Python)");
+  command.option("--svg", arguments->svg, "file for a drawing, SVG (needs Python)");
+  command.option("--png", arguments->png, "file for the drawing, PNG (needs Python)");
   command.option("--refused", arguments->refused,
                  "refused arcs in the drawing: none, near, all [near]");
   command.option("--path", arguments->path,
