@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <set>
 #include <system_error>
 
 #include "apps/host/experiment/run.hpp"
@@ -58,51 +59,46 @@ std::optional<double> parsed_number(std::string_view text) {
 
 CsvReader::CsvReader(const std::string& file, const CsvLayout& layout)
     : shown_(file == "-" ? "stdin" : file),
+      descriptor_(file == "-" ? dup(STDIN_FILENO) : open(file.c_str(), O_RDONLY | O_CLOEXEC)),
       buffer_(kLongestLine),
       present_(layout.columns.size(), false) {
-  descriptor_ = file == "-" ? dup(STDIN_FILENO) : open(file.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status {};
-  if (descriptor_ < 0 || fstat(descriptor_, &status) != 0)
+  if (!descriptor_.is_open() || fstat(descriptor_.get(), &status) != 0)
     throw ModelError(fmt::format("{}: {}: must be a readable file", shown_, std::strerror(errno)));
-  try {
-    if (S_ISDIR(status.st_mode))
-      throw ModelError(fmt::format("{}: is a folder: must be a readable file", shown_));
-    if (S_ISREG(status.st_mode)) size_ = static_cast<std::uint64_t>(status.st_size);
-
-    std::string_view header;
-    if (!next_filled_line(header))
-      throw ModelError(fmt::format("{}: is empty: must begin with a line of column names: {}",
-                                   shown_, layout.allowed));
-    if (line_ == 1 && header.starts_with(kByteOrderMark))
-      header.remove_prefix(kByteOrderMark.size());
-    split(header);
-
-    std::map<std::string_view, std::ptrdiff_t> known;
-    for (const std::string& name : layout.ignored) known[name] = -1;
-    for (std::size_t k = 0; k < layout.columns.size(); ++k)
-      known[layout.columns[k].name] = static_cast<std::ptrdiff_t>(k);
-    std::map<std::string_view, int> seen;
-    for (const std::string_view name : fields_) {
-      const auto entry = known.find(name);
-      if (entry == known.end())
-        refuse(fmt::format("column {}: {}: is not known: the first line must name the columns {}",
-                           targets_.size() + 1, quoted(name), layout.allowed));
-      if (++seen[name] > 1) refuse(fmt::format("column {}: stands there twice", name));
-      targets_.push_back({.column = entry->second, .name = std::string(name)});
-      if (entry->second >= 0) present_[static_cast<std::size_t>(entry->second)] = true;
-    }
-    for (std::size_t k = 0; k < layout.columns.size(); ++k) {
-      if (layout.columns[k].required && !present_[k])
-        refuse(fmt::format("column {}: is missing: the columns must be {}", layout.columns[k].name,
-                           layout.allowed));
-    }
-  } catch (...) {
-    close(descriptor_);
-    throw;
-  }
+  if (S_ISDIR(status.st_mode))
+    throw ModelError(fmt::format("{}: is a folder: must be a readable file", shown_));
+  if (S_ISREG(status.st_mode)) size_ = static_cast<std::uint64_t>(status.st_size);
+  read_header(layout);
 }
 
-CsvReader::~CsvReader() { close(descriptor_); }
+void CsvReader::read_header(const CsvLayout& layout) {
+  std::string_view header;
+  if (!next_filled_line(header))
+    throw ModelError(fmt::format("{}: is empty: must begin with a line of column names: {}", shown_,
+                                 layout.allowed));
+  if (line_ == 1 && header.starts_with(kByteOrderMark)) header.remove_prefix(kByteOrderMark.size());
+  split(header);
+
+  std::map<std::string_view, std::ptrdiff_t> known;
+  for (const std::string& name : layout.ignored) known[name] = -1;
+  for (std::size_t k = 0; k < layout.columns.size(); ++k)
+    known[layout.columns[k].name] = static_cast<std::ptrdiff_t>(k);
+  std::set<std::string_view> seen;
+  for (const std::string_view name : fields_) {
+    const auto entry = known.find(name);
+    if (entry == known.end())
+      refuse(fmt::format("column {}: {}: is not known: the first line must name the columns {}",
+                         targets_.size() + 1, quoted(name), layout.allowed));
+    if (!seen.insert(name).second) refuse(fmt::format("column {}: stands there twice", name));
+    targets_.push_back({.column = entry->second, .name = std::string(name)});
+    if (entry->second >= 0) present_[static_cast<std::size_t>(entry->second)] = true;
+  }
+  for (std::size_t k = 0; k < layout.columns.size(); ++k) {
+    if (layout.columns[k].required && !present_[k])
+      refuse(fmt::format("column {}: is missing: the columns must be {}", layout.columns[k].name,
+                         layout.allowed));
+  }
+}
 
 bool CsvReader::read(std::span<double> values) {
   std::string_view line;
@@ -155,7 +151,7 @@ std::optional<std::string_view> CsvReader::next_line() {
                                    shown_, line_ + 1, buffer_.size()));
     ssize_t count = -1;
     do {
-      count = ::read(descriptor_, buffer_.data() + end_, buffer_.size() - end_);
+      count = ::read(descriptor_.get(), buffer_.data() + end_, buffer_.size() - end_);
     } while (count < 0 && errno == EINTR);
     if (count < 0)
       throw InputError(
@@ -224,7 +220,8 @@ double CsvReader::number(std::size_t field, const std::string& column) const {
 
 CsvWriter::CsvWriter(const std::string& file) {
   if (file.empty() || file == "-") {
-    descriptor_ = STDOUT_FILENO;
+    descriptor_ = FileDescriptor(dup(STDOUT_FILENO));
+    if (!descriptor_.is_open()) fail(errno);
     return;
   }
   file_ = file;
@@ -242,8 +239,8 @@ CsvWriter::CsvWriter(const std::string& file) {
   } else {
     flags = O_WRONLY | O_CLOEXEC;
   }
-  descriptor_ = open((part_.empty() ? file_ : part_).c_str(), flags, 0666);
-  if (descriptor_ < 0) {
+  descriptor_ = FileDescriptor(open((part_.empty() ? file_ : part_).c_str(), flags, 0666));
+  if (!descriptor_.is_open()) {
     const int error = errno;
     part_.clear();
     fail(error);
@@ -251,7 +248,6 @@ CsvWriter::CsvWriter(const std::string& file) {
 }
 
 CsvWriter::~CsvWriter() {
-  if (descriptor_ >= 0 && !file_.empty()) close(descriptor_);
   std::error_code ignored;
   if (!part_.empty()) fs::remove(part_, ignored);
 }
@@ -294,9 +290,9 @@ void CsvWriter::end_row() {
 void CsvWriter::flush() {
   std::string_view rest = buffer_;
   while (!rest.empty()) {
-    const ssize_t count = write(descriptor_, rest.data(), rest.size());
+    const ssize_t count = write(descriptor_.get(), rest.data(), rest.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail(errno);
+    if (count <= 0) fail(count < 0 ? errno : EIO);
     rest.remove_prefix(static_cast<std::size_t>(count));
   }
   buffer_.clear();
@@ -304,8 +300,7 @@ void CsvWriter::flush() {
 
 void CsvWriter::finish() {
   flush();
-  if (file_.empty()) return;
-  if (close(std::exchange(descriptor_, -1)) != 0) fail(errno);
+  if (!descriptor_.close()) fail(errno);
   if (part_.empty()) return;
   std::error_code error;
   fs::rename(part_, file_, error);

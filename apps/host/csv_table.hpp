@@ -8,8 +8,9 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
+
+#include "apps/host/file_descriptor.hpp"
 
 namespace tendril::host {
 
@@ -42,9 +43,6 @@ class CsvReader {
   /// order. Throws ModelError for a file that cannot be opened, an empty one, and a header with a
   /// column that is unknown or there twice, or without one that is required.
   CsvReader(const std::string& file, const CsvLayout& layout);
-  ~CsvReader();
-  CsvReader(const CsvReader&) = delete;
-  CsvReader& operator=(const CsvReader&) = delete;
 
   /// Whether the table has the layout's column of that index.
   [[nodiscard]] bool has(std::size_t column) const { return present_[column]; }
@@ -61,13 +59,14 @@ class CsvReader {
   [[nodiscard]] std::optional<double> part() const;
 
  private:
+  void read_header(const CsvLayout& layout);
   [[nodiscard]] std::optional<std::string_view> next_line();
   [[nodiscard]] bool next_filled_line(std::string_view& line);
   void split(std::string_view line);
   [[nodiscard]] double number(std::size_t field, const std::string& column) const;
 
   std::string shown_;  // of the file, in messages
-  int descriptor_ = -1;
+  FileDescriptor descriptor_;
   bool at_end_ = false;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;  // bytes of the buffer that are not handed out yet
@@ -120,7 +119,7 @@ class CsvWriter {
 
   std::filesystem::path file_;  // empty: stdout
   std::filesystem::path part_;  // empty: written directly
-  int descriptor_ = -1;
+  FileDescriptor descriptor_;
   bool row_begun_ = false;
   std::string buffer_;
 };

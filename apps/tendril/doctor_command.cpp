@@ -1,5 +1,3 @@
-#include "apps/tendril/doctor_command.hpp"
-
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <mujoco/mujoco.h>
@@ -14,8 +12,9 @@
 #include <vector>
 
 #include "apps/host/engine/scene.hpp"
-#include "apps/host/experiment/report.hpp"
 #include "apps/host/experiment/run.hpp"
+#include "apps/host/python_script.hpp"
+#include "apps/tendril/commands.hpp"
 #include "apps/tendril/progress.hpp"
 #include "tendril/model_error.hpp"
 
@@ -127,16 +126,11 @@ void check_plugin(Report& report) {
 }
 
 void check_pictures(Report& report) {
-  for (const auto& [name, file, package] : {std::array{"EGL", "libEGL.so.1", "libegl1"},
-                                            std::array{"OSMesa", "libOSMesa.so.8", "libosmesa6"}}) {
-    if (void* const library = dlopen(file, RTLD_LAZY | RTLD_LOCAL)) {
-      report.good(name, file);
-      dlclose(library);
-    } else {
-      report.optional(
-          name, fmt::format("no {}: pictures without a window need EGL or OSMesa (Debian: {})",
-                            file, package));
-    }
+  if (void* const library = dlopen("libEGL.so.1", RTLD_LAZY | RTLD_LOCAL)) {
+    report.good("EGL", "libEGL.so.1");
+    dlclose(library);
+  } else {
+    report.optional("EGL", "no libEGL.so.1: pictures without a window need it (Debian: libegl1)");
   }
   const std::string ffmpeg = find_program("ffmpeg");
   if (ffmpeg.empty()) {
@@ -169,12 +163,12 @@ void check_python(Report& report) {
 
 }  // namespace
 
-CLI::App* add_doctor_command(CLI::App& app, int& exit_code) {
-  CLI::App* const command = app.add_subcommand("doctor", "Tells what is found, loaded and missing");
-  command->footer(
+void add_doctor_command(CommandLine& line) {
+  const Command command = line.command("doctor", "Tells what is found, loaded and missing");
+  command.footer(
       "Example: tendril doctor\nExit codes: 0 all that simulation needs is there, 1 something is "
       "missing");
-  command->callback([&exit_code] {
+  command.action([] {
     Report report;
     report.good("tendril", host::version());
     if (mj_version() == mjVERSION_HEADER) {
@@ -188,9 +182,8 @@ CLI::App* add_doctor_command(CLI::App& app, int& exit_code) {
     check_pictures(report);
     check_python(report);
     std::fflush(stdout);
-    exit_code = report.complete() ? 0 : 1;
+    return report.complete() ? 0 : 1;
   });
-  return command;
 }
 
 }  // namespace tendril

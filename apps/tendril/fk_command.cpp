@@ -1,10 +1,9 @@
-#include "apps/tendril/fk_command.hpp"
-
 #include <fmt/format.h>
 
 #include <memory>
 
 #include "apps/host/experiment/experiment.hpp"
+#include "apps/tendril/commands.hpp"
 #include "apps/tendril/robot_table.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/robot_file/mobile_file.hpp"
@@ -98,29 +97,28 @@ void run(const FkArguments& arguments) {
 
 }  // namespace
 
-CLI::App* add_fk_command(CLI::App& app, int& exit_code) {
-  CLI::App* const command = app.add_subcommand("fk", "Tip or tool poses of a table of states");
+void add_fk_command(CommandLine& line) {
+  const Command command = line.command("fk", "Tip or tool poses of a table of states");
   const auto arguments = std::make_shared<FkArguments>();
-  command->add_option("robot", arguments->robot, "robot file (.toml)")->required();
+  command.option("robot", arguments->robot, "robot file (.toml)").required();
   command
-      ->add_option("states", arguments->states,
-                   "CSV file (-: stdin) with the columns theta_1,phi_1,s_1,theta_2,...[,h,omega0]: "
-                   "rad and m; s may be left out for sections of fixed length; the output of "
-                   "tendril ik will do; mobile robot: base_x,base_y,base_heading,q_1,...")
-      ->required();
-  command->add_option("-o,--output", arguments->out,
-                      "CSV file to write instead of stdout: x,y,z,zx,zy,zz; mobile robot: "
-                      "x,y,z,roll,pitch,yaw");
-  command->add_flag("--quiet", arguments->quiet, "no progress bar");
-  command->footer(
+      .option("states", arguments->states,
+              "CSV file (-: stdin) with the columns theta_1,phi_1,s_1,theta_2,...[,h,omega0]: "
+              "rad and m; s may be left out for sections of fixed length; the output of "
+              "tendril ik will do; mobile robot: base_x,base_y,base_heading,q_1,...")
+      .required();
+  command.option("-o,--output", arguments->out,
+                 "CSV file to write instead of stdout: x,y,z,zx,zy,zz; mobile robot: "
+                 "x,y,z,roll,pitch,yaw");
+  command.flag("--quiet", arguments->quiet, "no progress bar");
+  command.footer(
       "Example: tendril ik models/arm_3x10.toml models/arm_3x10_targets.csv | tendril fk "
       "models/arm_3x10.toml -\n"
       "Exit codes: 0 done, 2 bad input, 4 input/output");
-  command->callback([arguments, &exit_code] {
+  command.action([arguments] {
     run(*arguments);
-    exit_code = 0;
+    return 0;
   });
-  return command;
 }
 
 }  // namespace tendril

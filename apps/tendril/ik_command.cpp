@@ -1,5 +1,3 @@
-#include "apps/tendril/ik_command.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 
 #include "apps/host/experiment/experiment.hpp"
 #include "apps/host/experiment/run.hpp"
+#include "apps/tendril/commands.hpp"
 #include "apps/tendril/robot_table.hpp"
 #include "tendril/ik/batch.hpp"
 #include "tendril/mobile/mobile_fabrik_solver.hpp"
@@ -355,41 +354,37 @@ std::string solver_list() {
 
 }  // namespace
 
-CLI::App* add_ik_command(CLI::App& app, int& exit_code) {
-  CLI::App* const command = app.add_subcommand(
+void add_ik_command(CommandLine& line) {
+  const Command command = line.command(
       "ik", "Section states or poses that bring the tip or tool to a table of targets");
   const auto arguments = std::make_shared<IkArguments>();
-  command->add_option("robot", arguments->robot, "robot file (.toml)")->required();
+  command.option("robot", arguments->robot, "robot file (.toml)").required();
   command
-      ->add_option(
-          "targets", arguments->targets,
-          "CSV file (-: stdin) with the columns x,y,z[,zx,zy,zz]: position in m and unit "
-          "direction of the tip in the robot's base frame; mobile robot: x,y,z,roll,pitch,yaw "
-          "of the tool")
-      ->required();
-  command->add_option("-o,--output", arguments->out, "CSV file to write instead of stdout");
-  command->add_option("--solver", arguments->solver,
-                      fmt::format("one of those below [{}]", arguments->solver));
-  command->add_option("--position-tolerance", arguments->options.position_tolerance,
-                      fmt::format("m [{:g}]", arguments->options.position_tolerance));
-  command->add_option("--angle-tolerance", arguments->options.angle_tolerance,
-                      fmt::format("rad [{:g}]", arguments->options.angle_tolerance));
-  command->add_option("--max-iterations", arguments->max_iterations,
-                      "budget of a row [the solver's]");
-  command->add_option("--threads", arguments->threads,
-                      "0: one per core [0]; mobile robots take one");
-  command->add_flag("--strict", arguments->strict, "exit with 1 unless every row converged");
-  command->add_flag("--no-time", arguments->no_time,
-                    "leave the column time_us empty: the same bytes in every run");
-  command->add_flag("--json", arguments->json, "print the summary as JSON on stdout (with -o)");
-  command->add_flag("--quiet", arguments->quiet, "no progress bar, no summary on stderr");
-  command->footer(
+      .option("targets", arguments->targets,
+              "CSV file (-: stdin) with the columns x,y,z[,zx,zy,zz]: position in m and unit "
+              "direction of the tip in the robot's base frame; mobile robot: x,y,z,roll,pitch,yaw "
+              "of the tool")
+      .required();
+  command.option("-o,--output", arguments->out, "CSV file to write instead of stdout");
+  command.option("--solver", arguments->solver,
+                 fmt::format("one of those below [{}]", arguments->solver));
+  command.option("--position-tolerance", arguments->options.position_tolerance,
+                 fmt::format("m [{:g}]", arguments->options.position_tolerance));
+  command.option("--angle-tolerance", arguments->options.angle_tolerance,
+                 fmt::format("rad [{:g}]", arguments->options.angle_tolerance));
+  command.option("--max-iterations", arguments->max_iterations, "budget of a row [the solver's]");
+  command.option("--threads", arguments->threads, "0: one per core [0]; mobile robots take one");
+  command.flag("--strict", arguments->strict, "exit with 1 unless every row converged");
+  command.flag("--no-time", arguments->no_time,
+               "leave the column time_us empty: the same bytes in every run");
+  command.flag("--json", arguments->json, "print the summary as JSON on stdout (with -o)");
+  command.flag("--quiet", arguments->quiet, "no progress bar, no summary on stderr");
+  command.footer(
       "Solvers:\n" + solver_list() +
       "Example: tendril ik models/arm_3x10.toml models/arm_3x10_targets.csv -o states.csv\n"
       "Exit codes: 0 done, 1 with --strict some rows did not converge, 2 bad input, 4 "
       "input/output");
-  command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
-  return command;
+  command.action([arguments] { return run(*arguments); });
 }
 
 }  // namespace tendril

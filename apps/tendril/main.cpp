@@ -1,20 +1,12 @@
-#include <CLI/CLI.hpp>
 #include <csignal>
-#include <iostream>
+#include <cstdio>
+#include <exception>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "apps/host/engine/scene.hpp"
 #include "apps/host/experiment/run.hpp"
-#include "apps/tendril/doctor_command.hpp"
-#include "apps/tendril/fk_command.hpp"
-#include "apps/tendril/ik_command.hpp"
-#include "apps/tendril/model_command.hpp"
-#include "apps/tendril/plan_command.hpp"
-#include "apps/tendril/rollout_command.hpp"
-#include "apps/tendril/run_command.hpp"
-#include "apps/tendril/tables_command.hpp"
-#include "apps/tendril/view_command.hpp"
+#include "apps/tendril/commands.hpp"
 #include "tendril/model_error.hpp"
 
 namespace {
@@ -22,70 +14,50 @@ namespace {
 constexpr int kExitUsage = 2;
 constexpr int kExitInputOutput = 4;
 
-/// Prints `tendril: <message>` as one line, whatever the message holds.
-int fail(std::string message, int exit_code) {
-  for (char& c : message) {
-    if (c == '\n' || c == '\r') c = ' ';
-  }
-  while (!message.empty() && message.back() == ' ') message.pop_back();
-  std::cerr << "tendril: " << message << '\n';
-  return exit_code;
+int run(int argc, char** argv) {
+  tendril::CommandLine line(
+      "tendril",
+      "Continuum robots in MuJoCo: runs and shows scenes, prints models, reads recordings.",
+      std::string("tendril ") + tendril::host::version());
+  line.option(
+      "--plugin", [](const std::string& file) { tendril::host::add_plugin_library(file); },
+      "a plugin library of your own (.so) to load, e.g. with a controller; may be repeated");
+  line.footer(
+      "Example: tendril run scenes/tube_insertion/tube_insertion.toml\nHelp on a command: tendril "
+      "run --help");
+  tendril::add_run_command(line);
+  tendril::add_view_command(line);
+  tendril::add_model_command(line);
+  tendril::add_ik_command(line);
+  tendril::add_fk_command(line);
+  tendril::add_plan_command(line);
+  tendril::add_rollout_command(line);
+  tendril::add_tables_command(line);
+  tendril::add_doctor_command(line);
+  return line.run(argc, argv);
 }
 
-/// CLI11 would only say that a command is missing.
-void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return;
-  std::string names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (command->check_name(argv[1])) return;
-    names += (names.empty() ? "" : ", ") + command->get_name();
-  }
-  throw tendril::ModelError(std::string(argv[1]) + ": unknown command: must be one of " + names);
+/// Prints `tendril: <message>` as one line, whatever the message holds. Allocates nothing: memory
+/// may be what is short.
+int fail(std::string_view message, int exit_code) {
+  const auto is_blank = [](char c) { return c == ' ' || c == '\n' || c == '\r'; };
+  while (!message.empty() && is_blank(message.back())) message.remove_suffix(1);
+  std::fputs("tendril: ", stderr);
+  for (const char c : message) std::fputc(is_blank(c) ? ' ' : c, stderr);
+  std::fputc('\n', stderr);
+  return exit_code;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app(
-      "Continuum robots in MuJoCo: runs and shows scenes, prints models, reads recordings.",
-      "tendril");
-  app.set_version_flag("--version", std::string("tendril ") + tendril::host::version());
-  app.require_subcommand(1);
-  app.fallthrough();  // --plugin may stand behind the command
-  app.add_option_function<std::vector<std::string>>(
-         "--plugin",
-         [](const std::vector<std::string>& files) {
-           for (const std::string& file : files) tendril::host::add_plugin_library(file);
-         },
-         "a plugin library of your own (.so) to load, e.g. with a controller; may be repeated")
-      ->allow_extra_args(false);
-  app.footer(
-      "Example: tendril run scenes/tube_insertion/tube_insertion.toml\nHelp on a command: tendril "
-      "run --help");
-  std::signal(SIGXFSZ,
-              SIG_IGN);  // a file-size limit is an error of the write, not the end of the program
-  int exit_code = 0;
-  tendril::set_command_line(argc, argv);
-  tendril::add_run_command(app, exit_code);
-  tendril::add_view_command(app, exit_code);
-  tendril::add_model_command(app, exit_code);
-  tendril::add_ik_command(app, exit_code);
-  tendril::add_fk_command(app, exit_code);
-  tendril::add_plan_command(app, exit_code);
-  tendril::add_rollout_command(app, exit_code);
-  tendril::add_tables_command(app, exit_code);
-  tendril::add_doctor_command(app, exit_code);
+  // A limit on the size of files is an error of the write, not the end of the program.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
-    refuse_unknown_command(app, argc, argv);
-    app.parse(argc, argv);
-  } catch (const CLI::Success& help_or_version) {
-    return app.exit(help_or_version);
-  } catch (const CLI::ParseError& error) {
-    return fail(error.what(), kExitUsage);
+    return run(argc, argv);
   } catch (const tendril::ModelError& error) {
     return fail(error.what(), kExitUsage);
   } catch (const std::exception& error) {  // RolloutError, OutputError, files, memory
     return fail(error.what(), kExitInputOutput);
   }
-  return exit_code;
 }

@@ -1,5 +1,3 @@
-#include "apps/tendril/model_command.hpp"
-
 #include <fmt/format.h>
 
 #include <iostream>
@@ -7,6 +5,7 @@
 
 #include "apps/host/experiment/experiment.hpp"
 #include "apps/host/experiment/run.hpp"
+#include "apps/tendril/commands.hpp"
 #include "tendril/robot_file/model_file.hpp"
 
 namespace tendril {
@@ -28,17 +27,16 @@ void print_model(const ModelArguments& arguments) {
 
 }  // namespace
 
-CLI::App* add_model_command(CLI::App& app, int& exit_code) {
-  CLI::App* const command = app.add_subcommand("model", "Prints the MJCF of a robot or tube file");
+void add_model_command(CommandLine& line) {
+  const Command command = line.command("model", "Prints the MJCF of a robot or tube file");
   const auto arguments = std::make_shared<ModelArguments>();
-  command->add_option("file", arguments->file, "robot or tube file (.toml)")->required();
-  command->add_option("-o,--output", arguments->out, "file to write instead of stdout");
-  command->footer("Example: tendril model models/arm_3x10.toml -o arm.xml");
-  command->callback([arguments, &exit_code] {
+  command.option("file", arguments->file, "robot or tube file (.toml)").required();
+  command.option("-o,--output", arguments->out, "file to write instead of stdout");
+  command.footer("Example: tendril model models/arm_3x10.toml -o arm.xml");
+  command.action([arguments] {
     print_model(*arguments);
-    exit_code = 0;
+    return 0;
   });
-  return command;
 }
 
 }  // namespace tendril

@@ -1,27 +1,23 @@
-#include "apps/tendril/plan_command.hpp"
-
 #include <fmt/format.h>
 
-#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <system_error>
+#include <string>
+#include <vector>
 
-#include "apps/host/experiment/report.hpp"
 #include "apps/host/experiment/run.hpp"
 #include "apps/host/plan/path_plan.hpp"
-#include "apps/host/plan/path_plan_drawing.hpp"
-#include "apps/host/plan/plan_drawing.hpp"
 #include "apps/host/plan/plan_file.hpp"
+#include "apps/host/plan/plan_json.hpp"
 #include "apps/host/plan/plan_result.hpp"
+#include "apps/host/python_script.hpp"
+#include "apps/tendril/commands.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/robot_file/toml_fields.hpp"
 
 namespace tendril {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int kExitNoSolution = 1;
 constexpr double kSmallestSpacing = 1e-5;  // m; keeps tables short of a million rows
@@ -36,33 +32,20 @@ struct PlanArguments {
   bool strict = false;
 };
 
-host::RefusedShown refused_shown(const std::string& word) {
-  if (word == "none") return host::RefusedShown::None;
-  if (word == "near") return host::RefusedShown::Near;
-  if (word == "all") return host::RefusedShown::All;
-  throw ModelError(fmt::format("--refused: {}: must be one of: none, near, all", word));
+bool draws(const PlanArguments& arguments) {
+  return !arguments.svg.empty() || !arguments.png.empty();
 }
 
-/// Draws the SVG text with the project's Python.
-void write_png(const fs::path& file, const std::string& svg) {
-  fs::path drawing = file;
-  drawing += ".part.svg";
-  host::write_text_file(drawing, svg);
-  const auto problem = host::run_script("apps/report/plan_picture.py", drawing);
-  std::error_code error;
-  fs::remove(drawing, error);
-  if (problem) throw host::OutputError(fmt::format("{}: {}", file.string(), *problem));
-  fs::rename(drawing.replace_extension(".png"), file, error);
-  if (error) throw host::OutputError(fmt::format("{}: {}", file.string(), error.message()));
-}
+bool needs_json(const PlanArguments& arguments) { return arguments.json || draws(arguments); }
 
-/// Writes the drawings that are asked for.
-template <class Svg>
-void draw(const PlanArguments& arguments, const Svg& make_svg) {
-  if (arguments.svg.empty() && arguments.png.empty()) return;
-  const std::string svg = make_svg();
-  if (!arguments.svg.empty()) host::write_text_file(arguments.svg, svg);
-  if (!arguments.png.empty()) write_png(arguments.png, svg);
+/// Makes the drawings that are asked for, of a plan as JSON.
+void draw(const PlanArguments& arguments, const std::string& json) {
+  if (!draws(arguments)) return;
+  std::vector<std::string> options{"--refused", arguments.refused};
+  if (!arguments.svg.empty()) options.insert(options.end(), {"--svg", arguments.svg});
+  if (!arguments.png.empty()) options.insert(options.end(), {"--png", arguments.png});
+  if (const auto problem = host::run_script("apps/report/draw_plan.py", options, json))
+    throw host::OutputError("drawing: " + *problem);
 }
 
 void print(const std::string& text) {
@@ -76,9 +59,10 @@ int run_path_plan(const PlanArguments& arguments, const std::string& toml) {
         "--plan: for paths with contacts; --path writes the poses of this file's kind");
   const host::PathPlan plan = host::parse_path_plan(toml, arguments.file);
   const host::PathPlanResult solution = host::solve_path_plan(plan);
-  draw(arguments, [&] { return host::path_plan_svg(plan, solution); });
-  print(arguments.json ? host::path_plan_json(plan, solution)
-                       : host::path_plan_text(plan, solution));
+  const std::string json =
+      needs_json(arguments) ? host::path_plan_json(plan, solution) : std::string();
+  draw(arguments, json);
+  print(arguments.json ? json : host::path_plan_text(plan, solution));
   if (!arguments.path.empty()) {
     if (solution.reached == 0)
       throw ModelError("--path: no waypoint was reached: there is no path");
@@ -89,7 +73,9 @@ int run_path_plan(const PlanArguments& arguments, const std::string& toml) {
 }
 
 int run(const PlanArguments& arguments) {
-  const host::RefusedShown refused = refused_shown(arguments.refused);
+  if (arguments.refused != "none" && arguments.refused != "near" && arguments.refused != "all")
+    throw ModelError(
+        fmt::format("--refused: {}: must be one of: none, near, all", arguments.refused));
   if (!(arguments.spacing >= kSmallestSpacing && arguments.spacing <= 1e9))
     throw ModelError(fmt::format("--spacing: {}: must be in [{:g}, 1e9] m", arguments.spacing,
                                  kSmallestSpacing));
@@ -100,18 +86,17 @@ int run(const PlanArguments& arguments) {
   if (host::is_path_plan(toml)) return run_path_plan(arguments, toml);
   const host::PlanFile plan = host::parse_plan(toml, arguments.file);
   const host::PlanResult solution = host::solve_plan(plan);
-  draw(arguments, [&] { return host::plan_svg(plan, solution, refused); });
-  const std::string text =
-      arguments.json ? host::plan_json(plan, solution) : host::plan_text(plan, solution);
-  print(text);
+  const std::string json = needs_json(arguments) ? host::plan_json(plan, solution) : std::string();
+  draw(arguments, json);
+  print(arguments.json ? json : host::plan_text(plan, solution));
   if (!arguments.path.empty() || !arguments.plan.empty()) {
     const auto index = static_cast<std::size_t>(arguments.solution) - 1;
     if (index >= solution.paths.size())
       throw ModelError(fmt::format("--solution: {}: must be at most the number of solutions, {}",
                                    arguments.solution, solution.paths.size()));
-    const host::ContactPath& way = solution.paths[index];
+    const host::ContactPath& path = solution.paths[index];
     if (!arguments.path.empty())
-      host::write_text_file(arguments.path, host::path_csv(way, arguments.spacing));
+      host::write_text_file(arguments.path, host::path_csv(path, arguments.spacing));
     if (!arguments.plan.empty()) {
       if (plan.grasp)
         throw ModelError("--plan: tendril.contact_plan executes paths to a target, no grasps");
@@ -119,7 +104,7 @@ int run(const PlanArguments& arguments) {
                             fmt::format("# tendril plan {} --solution {}\n",
                                         std::filesystem::path(arguments.file).filename().string(),
                                         arguments.solution) +
-                                contact_plan_text(host::executable_plan(plan, way)));
+                                contact_plan_text(host::executable_plan(plan, path)));
     }
   }
   return arguments.strict && solution.paths.empty() ? kExitNoSolution : 0;
@@ -127,34 +112,32 @@ int run(const PlanArguments& arguments) {
 
 }  // namespace
 
-CLI::App* add_plan_command(CLI::App& app, int& exit_code) {
-  CLI::App* const command = app.add_subcommand(
-      "plan",
-      "Paths of a robot among obstacles; or all paths to reach by touching them, "
-      "or to grasp one, in a plane");
+void add_plan_command(CommandLine& line) {
+  const Command command =
+      line.command("plan",
+                   "Paths of a robot among obstacles; or all paths to reach by touching them, "
+                   "or to grasp one, in a plane");
   const auto arguments = std::make_shared<PlanArguments>();
-  command->add_option("file", arguments->file, "plan file (.toml)")->required();
-  command->add_flag("--json", arguments->json, "print the solution as JSON");
-  command->add_option("--svg", arguments->svg, "file for a drawing");
-  command->add_option("--png", arguments->png, "file for the drawing as a picture (needs Python)");
-  command->add_option("--refused", arguments->refused,
-                      "refused arcs in the drawing: none, near, all [near]");
-  command->add_option("--path", arguments->path,
-                      "CSV file for the robot's poses, or for the centreline of a solution");
-  command->add_option("--plan", arguments->plan,
-                      "file for a solution with its contacts and obstacles, which the controller "
-                      "tendril.contact_plan executes");
-  command->add_option("--solution", arguments->solution,
-                      "which one, from 1, for --path and --plan [1]");
-  command->add_option("--spacing", arguments->spacing, "largest distance of its points, m [0.005]");
-  command->add_flag("--strict", arguments->strict,
-                    "exit with 1 when there is no solution, or a waypoint was not reached");
-  command->footer(
+  command.option("file", arguments->file, "plan file (.toml)").required();
+  command.flag("--json", arguments->json, "print the solution as JSON");
+  command.option("--svg", arguments->svg, "file for a drawing, SVG (needs Python)");
+  command.option("--png", arguments->png, "file for the drawing, PNG (needs Python)");
+  command.option("--refused", arguments->refused,
+                 "refused arcs in the drawing: none, near, all [near]");
+  command.option("--path", arguments->path,
+                 "CSV file for the robot's poses, or for the centreline of a solution");
+  command.option("--plan", arguments->plan,
+                 "file for a solution with its contacts and obstacles, which the controller "
+                 "tendril.contact_plan executes");
+  command.option("--solution", arguments->solution, "which one, from 1, for --path and --plan [1]");
+  command.option("--spacing", arguments->spacing, "largest distance of its points, m [0.005]");
+  command.flag("--strict", arguments->strict,
+               "exit with 1 when there is no solution, or a waypoint was not reached");
+  command.footer(
       "Example: tendril plan scenes/plans/case_1.toml --svg case_1.svg --path case_1.csv\n"
       "         tendril plan scenes/tube_narrow/plan.toml --png plan.png --path poses.csv\n"
       "Exit codes: 0 done, 1 with --strict there is no solution, 2 bad input, 4 input/output");
-  command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
-  return command;
+  command.action([arguments] { return run(*arguments); });
 }
 
 }  // namespace tendril

@@ -1,5 +1,3 @@
-#include "apps/tendril/rollout_command.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 
 #include "apps/host/experiment/run.hpp"
 #include "apps/host/recording/replay.hpp"
+#include "apps/tendril/commands.hpp"
 #include "apps/tendril/progress.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/recording/rollout_file.hpp"
@@ -232,39 +231,36 @@ int replay(const RolloutArguments& arguments) {
 
 }  // namespace
 
-CLI::App* add_rollout_command(CLI::App& app, int& exit_code) {
-  CLI::App* const command = app.add_subcommand("rollout", "Works on recordings");
-  command->require_subcommand(1);
-  command->footer("Example: tendril rollout info runs/tube_insertion/rollout.h5");
+void add_rollout_command(CommandLine& line) {
+  const Command command = line.command("rollout", "Works on recordings");
+  command.footer("Example: tendril rollout info runs/tube_insertion/rollout.h5");
   const auto arguments = std::make_shared<RolloutArguments>();
-  const auto add_file = [&](CLI::App* subcommand) {
-    subcommand->add_option("file", arguments->file, "recording (.h5)")->required();
-    subcommand->add_flag("--json", arguments->json, "print JSON");
+  const auto add_file = [&](const Command& subcommand) {
+    subcommand.option("file", arguments->file, "recording (.h5)").required();
+    subcommand.flag("--json", arguments->json, "print JSON");
   };
 
-  CLI::App* const info_command = command->add_subcommand(
-      "info", "Prints what a recording holds: rows, sizes, versions, outcome");
+  const Command info_command =
+      command.command("info", "Prints what a recording holds: rows, sizes, versions, outcome");
   add_file(info_command);
-  info_command->add_option(
-      "--attribute", arguments->attribute,
-      "print the whole text of one attribute, such as model_xml or experiment");
-  info_command->footer(
+  info_command.option("--attribute", arguments->attribute,
+                      "print the whole text of one attribute, such as model_xml or experiment");
+  info_command.footer(
       "Example: tendril rollout info rollout.h5\n"
       "         tendril rollout info rollout.h5 --attribute model_xml > scene.xml");
-  info_command->callback([arguments, &exit_code] {
+  info_command.action([arguments] {
     info(*arguments);
-    exit_code = 0;
+    return 0;
   });
 
-  CLI::App* const replay_command = command->add_subcommand(
+  const Command replay_command = command.command(
       "replay", "Steps a recording again and reports the first step that differs in any bit");
   add_file(replay_command);
-  replay_command->add_flag("-q,--quiet", arguments->quiet, "no progress bar");
-  replay_command->footer(
+  replay_command.flag("-q,--quiet", arguments->quiet, "no progress bar");
+  replay_command.footer(
       "Exit code: 0 every step is identical, 1 one differs.\n"
       "Example: tendril rollout replay rollout.h5");
-  replay_command->callback([arguments, &exit_code] { exit_code = replay(*arguments); });
-  return command;
+  replay_command.action([arguments] { return replay(*arguments); });
 }
 
 }  // namespace tendril

@@ -1,5 +1,3 @@
-#include "apps/tendril/run_command.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,6 +13,7 @@
 #include "apps/host/experiment/report.hpp"
 #include "apps/host/experiment/run.hpp"
 #include "apps/host/recording/render_recording.hpp"
+#include "apps/tendril/commands.hpp"
 #include "apps/tendril/progress.hpp"
 #include "tendril/model_error.hpp"
 
@@ -29,11 +28,6 @@ std::atomic<bool> stop_requested{false};
 static_assert(std::atomic<bool>::is_always_lock_free);  // may be set in a signal handler
 
 extern "C" void on_interrupt(int) { stop_requested.store(true); }
-
-std::string& stored_command_line() {
-  static std::string text;
-  return text;
-}
 
 struct RunArguments {
   std::string file;
@@ -160,7 +154,7 @@ int run(const RunArguments& arguments) {
                                         : std::filesystem::path(arguments.out);
   host::make_output_folder(out);
   if (!arguments.no_record) options.recording = out / "rollout.h5";
-  options.command_line = command_line();
+  options.command_line = command_line_text();
   options.stop = &stop_requested;
   ProgressBar bar(arguments.quiet);
   options.on_progress = [&](const host::Progress& progress) { bar.show(progress); };
@@ -198,45 +192,34 @@ int run(const RunArguments& arguments) {
 
 }  // namespace
 
-void set_command_line(int argc, char** argv) {
-  std::string& text = stored_command_line();
-  for (int i = 0; i < argc; ++i) text += (i == 0 ? "" : " ") + std::string(argv[i]);
-}
-
-const std::string& command_line() { return stored_command_line(); }
-
-CLI::App* add_run_command(CLI::App& app, int& exit_code) {
-  CLI::App* const command = app.add_subcommand("run", "Runs an experiment or a scene headless");
+void add_run_command(CommandLine& line) {
+  const Command command = line.command("run", "Runs an experiment or a scene headless");
   const auto arguments = std::make_shared<RunArguments>();
-  command->add_option("file", arguments->file, "experiment (.toml), scene (.xml) or robot (.toml)")
-      ->required();
-  command->add_option("--out", arguments->out, "folder of the results [out/<experiment name>]");
-  command->add_option("--duration", arguments->duration, "simulated time, s [experiment's, or 10]");
-  command->add_option("--seed", arguments->seed,
-                      "what [vary] draws from, integer >= 0 [experiment's, or 0]");
-  command->add_option("--controller", arguments->controller,
-                      "plugin for the robots, e.g. tendril.reach");
-  command
-      ->add_option("--set", arguments->set,
-                   "change a setting: key=value, e.g. option.timestep=0.004; may be repeated")
-      ->allow_extra_args(false);
-  command->add_flag("--json", arguments->json, "print summary.json instead of the table");
-  CLI::Option* const video =
-      command->add_flag("--video", arguments->video, "render video.mp4 from the recording");
-  command
-      ->add_flag("--no-record", arguments->no_record, "do not write rollout.h5, report and video")
-      ->excludes(video);
-  command->add_flag("--no-report", arguments->no_report, "do not write report.html");
-  command->add_flag("--quiet", arguments->quiet, "no progress bar, no notices");
-  command->footer(
+  command.option("file", arguments->file, "experiment (.toml), scene (.xml) or robot (.toml)")
+      .required();
+  command.option("--out", arguments->out, "folder of the results [out/<experiment name>]");
+  command.option("--duration", arguments->duration, "simulated time, s [experiment's, or 10]");
+  command.option("--seed", arguments->seed,
+                 "what [vary] draws from, integer >= 0 [experiment's, or 0]");
+  command.option("--controller", arguments->controller,
+                 "plugin for the robots, e.g. tendril.reach");
+  command.option("--set", arguments->set,
+                 "change a setting: key=value, e.g. option.timestep=0.004; may be repeated");
+  command.flag("--json", arguments->json, "print summary.json instead of the table");
+  const Option video =
+      command.flag("--video", arguments->video, "render video.mp4 from the recording");
+  command.flag("--no-record", arguments->no_record, "do not write rollout.h5, report and video")
+      .excludes(video);
+  command.flag("--no-report", arguments->no_report, "do not write report.html");
+  command.flag("--quiet", arguments->quiet, "no progress bar, no notices");
+  command.footer(
       "Example: tendril run scenes/tube_insertion/tube_insertion.toml --seed 3 --set "
       "option.timestep=0.004 --out "
       "out/tube\n"
       "With a controller library of your own: tendril run SCENE.xml --plugin FILE.so\n"
       "Exit codes: 0 all checks hold, 1 a check failed, 2 bad input, 3 diverged, 4 input/output, "
       "130 interrupted");
-  command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
-  return command;
+  command.action([arguments] { return run(*arguments); });
 }
 
 }  // namespace tendril

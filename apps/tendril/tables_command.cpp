@@ -1,5 +1,3 @@
-#include "apps/tendril/tables_command.hpp"
-
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -18,10 +16,10 @@
 #include <thread>
 #include <tuple>
 
-#include "apps/host/experiment/report.hpp"
 #include "apps/host/experiment/run.hpp"
+#include "apps/host/python_script.hpp"
+#include "apps/tendril/commands.hpp"
 #include "apps/tendril/progress.hpp"
-#include "apps/tendril/run_command.hpp"
 #include "bench/published/run_tables.hpp"
 #include "bench/published/tables_report.hpp"
 #include "tendril_commit.hpp"
@@ -68,7 +66,7 @@ std::string program_name() {
 }
 
 tables::Circumstances circumstances() {
-  return {.command = command_line(),
+  return {.command = command_line_text(),
           .processor = host::processor_name(),
           .cores = std::thread::hardware_concurrency(),
           .compiler = __VERSION__,
@@ -132,7 +130,7 @@ int run(const TablesArguments& arguments) {
                                                 : tables::tables_text(run);
   if (!(std::cout << text).flush()) throw host::OutputError("stdout: could not be written");
   if (arguments.plot) {
-    if (const auto problem = host::run_script("bench/published/plot_tables.py", out))
+    if (const auto problem = host::run_script("bench/published/plot_tables.py", {out.string()}))
       notice(arguments, "no plots: " + *problem);
   }
   if (!arguments.quiet) {
@@ -150,39 +148,35 @@ int run(const TablesArguments& arguments) {
 
 }  // namespace
 
-CLI::App* add_tables_command(CLI::App& app, int& exit_code) {
-  CLI::App* const command = app.add_subcommand(
+void add_tables_command(CommandLine& line) {
+  const Command command = line.command(
       "tables", "Re-runs the published inverse-kinematics experiments, measured beside published");
   const auto arguments = std::make_shared<TablesArguments>();
-  command->add_option("name", arguments->names,
-                      fmt::format("which: {} [all]", fmt::join(tables::table_names(), ", ")));
-  CLI::Option* const samples = command->add_option(
-      "--samples", arguments->samples, "targets of each row [small: a minute for all tables]");
-  command->add_flag("--full", arguments->full, "as many targets as published: hours for all tables")
-      ->excludes(samples);
-  command
-      ->add_option("--method", arguments->methods,
-                   "only this method, e.g. fabrikx; may be repeated [all of each table]")
-      ->allow_extra_args(false);
-  command->add_option("--threads", arguments->threads, "[as many as the machine has]");
-  CLI::Option* const json =
-      command->add_flag("--json", arguments->json, "print JSON: every row and cell");
-  command->add_flag("--markdown", arguments->markdown, "print a page: what docs/results.md holds")
-      ->excludes(json);
-  command->add_flag("--plot", arguments->plot, "draw the tables as PNG files in the folder");
-  command->add_option("--out", arguments->out,
-                      "folder of what is kept: results.jsonl, tables.json, plots [out/tables]");
-  command->add_flag("--fresh", arguments->fresh, "compute again what is kept");
-  command->add_flag("--quiet", arguments->quiet, "no progress bar, no notices");
-  command->footer(
+  command.option("name", arguments->names,
+                 fmt::format("which: {} [all]", fmt::join(tables::table_names(), ", ")));
+  const Option samples = command.option("--samples", arguments->samples,
+                                        "targets of each row [small: a minute for all tables]");
+  command.flag("--full", arguments->full, "as many targets as published: hours for all tables")
+      .excludes(samples);
+  command.option("--method", arguments->methods,
+                 "only this method, e.g. fabrikx; may be repeated [all of each table]");
+  command.option("--threads", arguments->threads, "[as many as the machine has]");
+  const Option json = command.flag("--json", arguments->json, "print JSON: every row and cell");
+  command.flag("--markdown", arguments->markdown, "print a page: what docs/results.md holds")
+      .excludes(json);
+  command.flag("--plot", arguments->plot, "draw the tables as PNG files in the folder");
+  command.option("--out", arguments->out,
+                 "folder of what is kept: results.jsonl, tables.json, plots [out/tables]");
+  command.flag("--fresh", arguments->fresh, "compute again what is kept");
+  command.flag("--quiet", arguments->quiet, "no progress bar, no notices");
+  command.footer(
       "Example: tendril tables 3.9 --samples 1000 --plot\n"
       "Finished rows are kept in the folder and taken from there when the same program is asked "
       "again, also after an interruption.\n"
       "Exit codes: 0 done, 1 a solution was claimed that forward kinematics refutes, 2 bad usage, "
       "4 "
       "input/output, 130 interrupted");
-  command->callback([arguments, &exit_code] { exit_code = run(*arguments); });
-  return command;
+  command.action([arguments] { return run(*arguments); });
 }
 
 }  // namespace tendril

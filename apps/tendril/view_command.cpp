@@ -1,5 +1,3 @@
-#include "apps/tendril/view_command.hpp"
-
 #include <fmt/format.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 #include <memory>
 
 #include "apps/host/experiment/experiment.hpp"
+#include "apps/tendril/commands.hpp"
 #include "apps/tendril/viewer.hpp"
 #include "tendril/model_error.hpp"
 
@@ -67,41 +66,36 @@ int view(const ViewArguments& arguments) {
 
 }  // namespace
 
-CLI::App* add_view_command(CLI::App& app, int& exit_code) {
-  CLI::App* const command =
-      app.add_subcommand("view", "Shows a scene that runs, or a recording, in a window");
+void add_view_command(CommandLine& line) {
+  const Command command =
+      line.command("view", "Shows a scene that runs, or a recording, in a window");
   const auto arguments = std::make_shared<ViewArguments>();
   ViewerOptions& viewer = arguments->viewer;
   command
-      ->add_option("file", arguments->file,
-                   "experiment (.toml), scene (.xml), robot (.toml) or recording (.h5)")
-      ->required();
-  command->add_option("--camera", viewer.camera, "camera of the scene to start with [a free one]");
-  command->add_option("--speed", viewer.speed, "simulated seconds per second, 1/64 to 64 [1]");
-  command->add_flag("--paused", viewer.start_paused, "start paused");
+      .option("file", arguments->file,
+              "experiment (.toml), scene (.xml), robot (.toml) or recording (.h5)")
+      .required();
+  command.option("--camera", viewer.camera, "camera of the scene to start with [a free one]");
+  command.option("--speed", viewer.speed, "simulated seconds per second, 1/64 to 64 [1]");
+  command.flag("--paused", viewer.start_paused, "start paused");
   command
-      ->add_option("--seed", arguments->seed,
-                   "what [vary] draws from, integer >= 0 [experiment's, or 0]")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--set", arguments->set, "change a setting: key=value; may be repeated")
-      ->allow_extra_args(false);
-  command->add_option("--controller", arguments->controller,
-                      "plugin for the robots, e.g. tendril.reach");
-  command->add_option("--width", viewer.width, "of the window, pixels [1280]")
-      ->check(CLI::Range(320, 8192));
-  command->add_option("--height", viewer.height, "of the window, pixels [800]")
-      ->check(CLI::Range(240, 8192));
-  command->add_flag("--show-help", viewer.help, "start with the keys shown");
-  command->add_option("--screenshot", arguments->screenshot,
-                      "write the window to this PNG and end");
-  command->add_option("--at", viewer.at, "simulated time of the screenshot, s [0]");
-  command->footer(
+      .option("--seed", arguments->seed,
+              "what [vary] draws from, integer >= 0 [experiment's, or 0]")
+      .not_negative();
+  command.option("--set", arguments->set, "change a setting: key=value; may be repeated");
+  command.option("--controller", arguments->controller,
+                 "plugin for the robots, e.g. tendril.reach");
+  command.option("--width", viewer.width, "of the window, pixels [1280]").range(320, 8192);
+  command.option("--height", viewer.height, "of the window, pixels [800]").range(240, 8192);
+  command.flag("--show-help", viewer.help, "start with the keys shown");
+  command.option("--screenshot", arguments->screenshot, "write the window to this PNG and end");
+  command.option("--at", viewer.at, "simulated time of the screenshot, s [0]");
+  command.footer(
       "Example: tendril view scenes/tube_insertion/tube_insertion.xml\n"
       "         tendril view out/tube_insertion/rollout.h5\n"
       "Keys are shown by F1. Exit codes: 0 closed, 2 bad input, 3 diverged before the screenshot, "
       "4 no display");
-  command->callback([arguments, &exit_code] { exit_code = view(*arguments); });
-  return command;
+  command.action([arguments] { return view(*arguments); });
 }
 
 }  // namespace tendril

@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import math
+import os
 import struct
 import subprocess
 import sys
@@ -173,7 +174,7 @@ class PlanCommand(unittest.TestCase):
                     for a, b in zip(line[1:], want[1:], strict=True):
                         self.assertAlmostEqual(float(a), float(b), delta=1e-9)
 
-    def test_only_ways_to_a_target_can_be_executed(self):
+    def test_only_paths_to_a_target_can_be_executed(self):
         done = self.run_program(REPOSITORY / "scenes/plans/grasp_post.toml", "--plan", self.folder / "way.plan")
         self.assertEqual(done.returncode, USAGE)
         self.assertIn("--plan: tendril.contact_plan executes paths to a target", done.stderr)
@@ -227,30 +228,98 @@ class PlanCommand(unittest.TestCase):
             self.assertLessEqual(chord, 0.001 + 1e-9)
             self.assertAlmostEqual(chord, float(b["s"]) - float(a["s"]), delta=1e-7)
 
-    def test_the_drawing_shows_obstacles_contacts_and_ways(self):
+    def words_of(self, name="plan.svg"):
+        """What is written in a drawing."""
+        root = xml.etree.ElementTree.parse(self.folder / name).getroot()
+        return [element.text for element in root.iter() if element.tag.endswith("}text")]
+
+    def test_the_drawing_shows_obstacles_contacts_and_paths(self):
         file = str(REPOSITORY / "scenes/plans/case_3.toml")
-        polylines = {}
+        dashed = {}
         for shown in ("none", "near", "all"):
             self.output(file, "--svg", "plan.svg", "--refused", shown)
-            root = xml.etree.ElementTree.parse(self.folder / "plan.svg").getroot()
-            tags = [element.tag.rpartition("}")[2] for element in root]
-            self.assertEqual(tags.count("polygon"), 2)
-            polylines[shown] = tags.count("polyline")
-            words = " ".join(element.text or "" for element in root)
-            for word in ("case 3: solved", "c4", "base", "target", "x [m]", "z [m]", "mm wide", "L 0.7955 m"):
+            dashed[shown] = (self.folder / "plan.svg").read_text().count("stroke-dasharray")
+            words = self.words_of()
+            for word in ("case 3: solved", "0", "1", "c0", "c4", "base", "target", "x [m]", "z [m]", "body 20 mm wide",
+                         "1: length 0.7955 m, clearance 0.00 mm"):
                 self.assertIn(word, words)
-        self.assertEqual(polylines["none"], 2)  # the body and its centreline
-        self.assertGreater(polylines["near"], 2)
-        self.assertGreater(polylines["all"], polylines["near"])
+            self.assertTrue(any("contact 4 (-): curvature +2.4969 1/m, length 0.2660 m" in word for word in words))
+            self.assertTrue(any(word.startswith("refused: ") and "obstacle " in word for word in words))
+            self.assertEqual(any(word.startswith("obstacle ") for word in words), shown != "none")
+        self.assertEqual(dashed["none"], 0)
+        self.assertGreater(dashed["near"], 2)
+        self.assertGreater(dashed["all"], dashed["near"])
+
+    def test_the_drawing_of_a_grasp_shows_how_far_it_goes_round(self):
+        self.output(str(REPOSITORY / "scenes/plans/grasp_post.toml"), "--svg", "plan.svg")
+        words = " ".join(self.words_of())
+        for word in ("grasp a post: solved", "270\N{DEGREE SIGN} round the object", "hug: curvature +16.6667 1/m", "object (-)"):
+            self.assertIn(word, words)
+
+    def test_without_a_solution_the_deepest_chain_is_drawn(self):
+        text = (REPOSITORY / "scenes/plans/case_3.toml").read_text()
+        solution = self.solution("max_length = 0.4\n" + text.replace("max_length", "# max_length"))
+        self.assertEqual((solution["status"], solution["solutions"]), ("no_solution", []))
+        deepest = solution["drawing"]["deepest"]
+        self.assertEqual([(a["contact"], a["side"]) for a in deepest], [(a["contact"], a["side"]) for a in solution["deepest"]])
+        self.assertTrue(all(a["length"] > 0 for a in deepest) and deepest)
+        self.output("plan.toml", "--svg", "plan.svg")
+        self.assertIn("no solution: the chain with most contacts", self.words_of())
+
+    def test_the_json_has_what_a_drawing_needs(self):
+        solution = json.loads(self.output(str(REPOSITORY / "scenes/plans/case_1.toml"), "--json"))
+        drawing = solution["drawing"]
+        self.assertEqual(drawing["base"], {"x": 0, "z": 0, "heading": 0})
+        self.assertEqual(drawing["target"], {"x": 0.14, "z": 0.69})
+        self.assertEqual(drawing["body_radius"], 0.01)
+        self.assertEqual(drawing["obstacles"][0], {"polygon": [[-0.44, 0.42], [-0.3, 0.42], [-0.3, 0.64], [-0.44, 0.64]]})
+        self.assertEqual(len(drawing["refused_from"]), len(solution["refused_arcs"]))
+        first = solution["solutions"][0]["arcs"][0]
+        k, length = first["curvature"], first["length"]
+        ends = {"x": (1 - math.cos(k * length)) / k, "z": math.sin(k * length) / k, "heading": k * length}
+        continued = 0
+        for arc, start in zip(solution["refused_arcs"], drawing["refused_from"], strict=True):
+            if [(a["contact"], a["side"]) for a in arc["after"]] == [(first["contact"], first["side"])]:
+                continued += 1
+                for key, value in ends.items():
+                    self.assertAlmostEqual(start[key], value, delta=1e-9)
+            elif not arc["after"]:
+                self.assertEqual(start, drawing["base"])
+        self.assertGreater(continued, 0)
+        self.assertEqual(self.solution(POST)["drawing"]["obstacles"], [{"disc": {"x": 0, "z": 0.2, "radius": 0.05}}])
+        grasp = json.loads(self.output(str(REPOSITORY / "scenes/plans/grasp_post.toml"), "--json"))["drawing"]
+        self.assertEqual((grasp["object"], "target" in grasp), (0, False))
 
     def test_the_picture_is_a_png(self):
         self.output(str(REPOSITORY / "scenes/plans/grasp_post.toml"), "--png", "plan.png")
-        self.assertEqual((self.folder / "plan.png").read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+        picture = (self.folder / "plan.png").read_bytes()
+        self.assertEqual(picture[:8], b"\x89PNG\r\n\x1a\n")
+        width, height = struct.unpack(">II", picture[16:24])
+        self.assertTrue(400 < width < 4000 and 400 < height < 4000, (width, height))
         self.assertEqual([p.name for p in self.folder.iterdir()], ["plan.png"])
+
+    def test_two_drawings_have_the_same_bytes(self):
+        file = str(REPOSITORY / "scenes/plans/case_2.toml")
+        self.output(file, "--svg", "a.svg", "--png", "a.png")
+        self.output(file, "--svg", "b.svg", "--png", "b.png")
+        for kind in ("svg", "png"):
+            self.assertEqual((self.folder / f"a.{kind}").read_bytes(), (self.folder / f"b.{kind}").read_bytes())
+
+    def test_without_python_or_matplotlib_one_line_says_what_is_missing(self):
+        bare = self.folder / "bare_python"
+        bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "$@"\n')
+        bare.chmod(0o755)
+        for python, desired in ((self.folder / "no_python", "TENDRIL_PYTHON"), (bare, "matplotlib is missing: install it with")):
+            done = subprocess.run([PROGRAM, "plan", self.write(FREE), "--svg", "plan.svg"], cwd=self.folder, capture_output=True,
+                                  text=True, timeout=120, env={**os.environ, "TENDRIL_PYTHON": str(python)})
+            self.assertEqual((done.returncode, done.stdout), (IO, ""), done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+            self.assertIn(desired, done.stderr)
+            self.assertFalse((self.folder / "plan.svg").exists())
 
     # ---- statuses
 
-    def test_a_free_way_needs_no_contact(self):
+    def test_a_free_path_needs_no_contact(self):
         solution = self.solution(FREE)
         self.assertEqual((solution["status"], len(solution["solutions"])), ("solved", 1))
         self.assertIsNone(solution["solutions"][0]["min_clearance"])
@@ -354,9 +423,10 @@ class PlanCommand(unittest.TestCase):
         self.assertEqual([w["status"] for w in solution["waypoints"]], ["reached", "target_in_obstacle", "reached"])
         self.assertEqual(solution["waypoints"][1]["steps"], 0)
         self.assertEqual(sorted({math.ceil(row["waypoint"]) for row in self.poses()}), [0, 1, 3])
-        words = " ".join(e.text or "" for e in xml.etree.ElementTree.parse(self.folder / "plan.svg").getroot())
+        words = self.words_of()
         self.assertIn("2 target_in_obstacle", words)
-        self.assertIn("2 of 3 waypoints reached", words)
+        self.assertIn("plan: 2 of 3 waypoints reached", words)
+        self.assertIn("not reached", words)
         self.assertEqual(self.run_program("plan.toml", "--strict").returncode, 1)
 
     def test_what_cannot_be_reached_is_a_status(self):
@@ -396,12 +466,51 @@ class PlanCommand(unittest.TestCase):
 
     def test_the_drawing_of_a_path_has_one_view_or_three(self):
         self.path_answer(PATH_OBSTACLES, "--svg", "plan.svg", "--png", "plan.png")
-        words = [e.text for e in xml.etree.ElementTree.parse(self.folder / "plan.svg").getroot() if e.text]
+        words = self.words_of()
         self.assertEqual([w for w in words if w.endswith("[m]")], ["x [m]", "z [m]", "y [m]", "z [m]", "x [m]", "y [m]"])
+        for word in ("1", "2", "3", "base", "start", "waypoint 1", "waypoint 3", "path of the tip", "body 16 mm wide"):
+            self.assertIn(word, words)
+        self.assertTrue(any(w.startswith("least clearance ") and w.endswith("mm, margin 2 mm") for w in words))
         self.assertEqual((self.folder / "plan.png").read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
         self.path_answer("planar = true\n" + PATH_OBSTACLES, "--svg", "plan.svg")
-        words = [e.text for e in xml.etree.ElementTree.parse(self.folder / "plan.svg").getroot() if e.text]
-        self.assertEqual([w for w in words if w.endswith("[m]")], ["x [m]", "z [m]"])
+        self.assertEqual([w for w in self.words_of() if w.endswith("[m]")], ["x [m]", "z [m]"])
+
+    def test_the_json_has_the_bodies_of_a_path(self):
+        """Against forward kinematics of arcs, written down here again."""
+        solution = self.path_answer(PATH_OBSTACLES, "--path", "poses.csv")
+        drawing = solution["drawing"]
+        self.assertEqual((drawing["planar"], drawing["body_radius"], drawing["margin"]), (False, BODY, 0.002))
+        at_waypoints = [row for row in self.poses() if row["waypoint"] == int(row["waypoint"])]
+        for row, drawn in zip(at_waypoints, [drawing["start"], *drawing["waypoints"]], strict=True):
+            desired = centreline(row, steps=(len(drawn) - 1) // 2)
+            for p, q in zip(drawn, desired, strict=True):
+                self.assertLessEqual(math.dist(p, q), 2e-7)  # they are rounded
+        self.assertEqual(drawing["tip"][0], drawing["start"][-1])
+        self.assertEqual(drawing["tip"][-1], drawing["waypoints"][-1][-1])
+        self.assertEqual(drawing["obstacles"], [
+            {"kind": "capsule", "radius": 0.02, "outlines": [[[0.06, 0, 0.12]] * 2]},
+            {"kind": "capsule", "radius": 0.01, "outlines": [[[-0.02, -1, 0.16], [-0.02, 1, 0.16]]]}])
+
+    def test_the_json_has_the_shapes_of_obstacles(self):
+        texts = ("box = { half_extents = [0.01, 0.02, 0.03], center = [0.2, 0, 0.1], rotation = [0, 0, 1.5707963267948966] }",
+                 "prism = { corners = [[0, 0], [0.02, 0], [0, 0.02]], half_height = 0.01, center = [0.2, 0, 0.1] }",
+                 "polygon = [[0.2, 0.05], [0.3, 0.05], [0.3, 0.1]]", "half_space = { point = [0.2, 3, 4], normal = [-2, 0, 0] }",
+                 'mesh = { file = "box.obj", center = [0.2, 0, 0.1] }\nrepeat = { count = 3, step = [0.1, 0, 0] }')
+        solution = self.path_answer("waypoints = [[0, 0, 0.2]]\n" + "".join(f"[[obstacle]]\n{text}\n" for text in texts))
+        box, prism, polygon, half_space, mesh = solution["drawing"]["obstacles"]
+        self.assertEqual([s["kind"] for s in (box, prism, polygon, half_space, mesh)],
+                         ["solid", "solid", "prism", "half_space", "solid"])
+        for shape, faces, low, high in ((box, 6, (0.18, -0.01, 0.07), (0.22, 0.01, 0.13)),
+                                        (prism, 5, (0.2, 0, 0.09), (0.22, 0.02, 0.11)),
+                                        (mesh, 12, (0.19, -0.02, 0.07), (0.21, 0.02, 0.13))):
+            self.assertEqual(len(shape["outlines"]), faces)
+            points = [p for face in shape["outlines"] for p in face]
+            for axis in range(3):
+                self.assertAlmostEqual(min(p[axis] for p in points), low[axis], delta=1e-12)
+                self.assertAlmostEqual(max(p[axis] for p in points), high[axis], delta=1e-12)
+        self.assertEqual(polygon["outlines"], [[[0.2, 0, 0.05], [0.3, 0, 0.05], [0.3, 0, 0.1]]])
+        self.assertEqual((half_space["outlines"], half_space["normal"]), ([[[0.2, 3, 4]]], [-2, 0, 0]))
+        self.assertEqual(mesh["repeat"], {"count": 3, "step": [0.1, 0, 0]})
 
     def test_bad_path_plans_are_refused_with_the_place(self):
         self.write_robot()

@@ -58,6 +58,39 @@ TEST_CASE("scene: robot settings reach the robot files of a scene, each load for
   CHECK(scene.notices.empty());
 }
 
+TEST_CASE("scene: names of files are read as XML reads them", "[scene]") {
+  const Files files;
+  files.folder.write("parts/a&b <1>.toml", kArm);
+  files.folder.write("floor's.xml",
+                     "<mujoco><worldbody><geom type='plane' size='1 1 1'/></worldbody></mujoco>");
+  const auto scene = files.folder.write("odd.xml", R"(<?xml version="1.0"?>
+    <!DOCTYPE mujoco [<!ELEMENT model ANY>]>
+    <mujoco><compiler conflict="merge"/><!-- <model name="no" file="missing.toml"/> > -->
+    <![CDATA[ <model name="no" file="missing.toml"/> ]]>
+    <include file = 'floor&apos;s.xml'/>
+    <asset><model name="arm"
+                  file="parts/a&amp;b &lt;&#49;>.toml"/></asset>
+    <worldbody><attach model="arm" body="base" prefix="A_"/></worldbody></mujoco>)");
+  const Setting six = set("robot.section.*.links", "6");
+  const Scene loaded = load_scene(scene, std::span(&six, 1));
+  CHECK(links(*loaded.model) == 6);
+  CHECK(loaded.model->ngeom > 0);
+  CHECK(loaded.source_files.contains("parts/a&b <1>.toml"));
+  CHECK(loaded.source_files.contains("floor's.xml"));
+  CHECK(loaded.source_files.size() == 3);
+}
+
+TEST_CASE("scene: the engine says what is wrong with a scene that is no XML", "[scene]") {
+  const Files files;
+  for (const char* const text :
+       {"", "mujoco", "<mujoco", "<mujoco><worldbody></mujoco>", "<mujoco><asset><model file=\"a",
+        "<mujoco><!-- <worldbody/></mujoco>", "<mujoco>&nothing;</mujoco><"}) {
+    CAPTURE(text);
+    const auto scene = files.folder.write("bad.xml", text);
+    CHECK_THROWS_WITH(load_scene(scene), Catch::Contains("bad.xml"));
+  }
+}
+
 TEST_CASE("scene: robot files of one name in two folders stay apart under settings", "[scene]") {
   const Files files;
   files.folder.write(

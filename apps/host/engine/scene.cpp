@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <pugixml.hpp>
 #include <utility>
 
 #include "apps/host/engine/engine_log.hpp"
@@ -42,43 +43,25 @@ class VirtualFiles {
 
 // ---- scene files -----------------------------------------------------------------------------
 
-/// One element of an XML text: name and attributes. Comments, text and closing tags are passed
-/// over.
+/// One element of an XML text: name and attributes.
 struct Element {
   std::string name;
   std::map<std::string, std::string> attributes;
 };
 
-/// The elements of an XML text in order. Lenient: the engine's own parser reports what is wrong.
+/// The elements of an XML text in order. Lenient: those before a mistake are there, and the
+/// engine's own parser reports it.
 std::vector<Element> scan_elements(const std::string& xml) {
-  constexpr const char* kBlank = " \t\r\n";
+  pugi::xml_document document;
+  document.load_buffer(xml.data(), xml.size());
+  pugi::xpath_node_set found = document.select_nodes("//*");
+  found.sort();
   std::vector<Element> elements;
-  std::size_t at = 0;
-  while ((at = xml.find('<', at)) != std::string::npos) {
-    if (xml.compare(at, 4, "<!--") == 0) {
-      at = xml.find("-->", at);
-      continue;
-    }
-    ++at;
-    const std::size_t name_end = xml.find_first_of(" \t\r\n/>", at);
-    if (name_end == std::string::npos) break;
-    Element element{xml.substr(at, name_end - at), {}};
-    at = name_end;
-    while (true) {
-      at = xml.find_first_not_of(kBlank, at);
-      if (at == std::string::npos || xml[at] == '>' || xml[at] == '/' || xml[at] == '?') break;
-      const std::size_t equals = xml.find('=', at);
-      const std::size_t open =
-          equals == std::string::npos ? equals : xml.find_first_of("\"'", equals);
-      const std::size_t close = open == std::string::npos ? open : xml.find(xml[open], open + 1);
-      if (close == std::string::npos) return elements;
-      std::string key = xml.substr(at, equals - at);
-      key.resize(key.find_last_not_of(kBlank) + 1);
-      element.attributes[key] = xml.substr(open + 1, close - open - 1);
-      at = close + 1;
-    }
-    if (!element.name.empty()) elements.push_back(std::move(element));
-    if (at == std::string::npos) break;
+  for (const pugi::xpath_node& entry : found) {
+    Element element{entry.node().name(), {}};
+    for (const pugi::xml_attribute& attribute : entry.node().attributes())
+      element.attributes[attribute.name()] = attribute.value();
+    elements.push_back(std::move(element));
   }
   return elements;
 }

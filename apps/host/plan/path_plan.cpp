@@ -6,7 +6,6 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numbers>
 #include <utility>
 
@@ -27,7 +26,6 @@ using robot_file_detail::kLargestNumber;
 using robot_file_detail::kNotNegative;
 using robot_file_detail::kPositive;
 using robot_file_detail::Lines;
-using Json = nlohmann::ordered_json;
 
 constexpr Allowed kAngle{-1e3, 1e3, true, "must be in [-1000, 1000]"};
 constexpr Allowed kTolerance{0.0, 1.0, false, "must be in (0, 1]"};
@@ -62,9 +60,9 @@ Vector3d point_or_zero(const Fields& fields, std::string_view key,
 Eigen::Isometry3d pose_of(const Fields& fields) {
   Eigen::Isometry3d X_BO = Eigen::Isometry3d::Identity();
   X_BO.translation() = point_or_zero(fields, "center");
-  const Vector3d turn = point_or_zero(fields, "rotation", kAngle);
-  if (turn.norm() > 0.0)
-    X_BO.linear() = Eigen::AngleAxisd(turn.norm(), turn.normalized()).toRotationMatrix();
+  const Vector3d rotation = point_or_zero(fields, "rotation", kAngle);
+  if (rotation.norm() > 0.0)
+    X_BO.linear() = Eigen::AngleAxisd(rotation.norm(), rotation.normalized()).toRotationMatrix();
   return X_BO;
 }
 
@@ -99,17 +97,14 @@ Faces prism_faces(const std::vector<Vector2d>& corners, double half_height) {
   return faces;
 }
 
-void place_faces(PlanObstacle& obstacle, Faces faces) {
+Faces placed(Faces faces, const Eigen::Isometry3d& X_BO) {
   for (std::vector<Vector3d>& face : faces)
-    for (Vector3d& p : face) p = obstacle.obstacle.X_BO * p;
-  obstacle.faces = std::move(faces);
+    for (Vector3d& p : face) p = X_BO * p;
+  return faces;
 }
 
-constexpr double kEndless = 1e3;  // [m]: how far the picture of an endless prism goes
-
-PlanObstacle read_shape(const Fields& fields, std::string_view kind, const std::string& file,
-                        const std::string& object) {
-  PlanObstacle made;
+Obstacle read_shape(const Fields& fields, std::string_view kind, const std::string& file,
+                    const std::string& object, PlanShape& shape) {
   const auto table = [&](auto... keys) {
     const std::array<std::string_view, sizeof...(keys)> known{keys...};
     return plan_sub_table(fields, kind, file, object, known);
@@ -117,57 +112,57 @@ PlanObstacle read_shape(const Fields& fields, std::string_view kind, const std::
   if (kind == "sphere") {
     const Fields inner = table("center", "radius");
     const Vector3d center = point(inner, "center");
-    made.radius = inner.required_number("radius", kNotNegative);
-    made.obstacle = sphere_at(center, made.radius);
-    made.segment = {center, center};
-  } else if (kind == "capsule") {
+    const double radius = inner.required_number("radius", kNotNegative);
+    shape = {.kind = PlanShape::Kind::Capsule, .outlines = {{center, center}}, .radius = radius};
+    return sphere_at(center, radius);
+  }
+  if (kind == "capsule") {
     const Fields inner = table("from", "to", "radius");
-    made.segment = {point(inner, "from"), point(inner, "to")};
-    made.radius = inner.required_number("radius", kNotNegative);
-    made.obstacle = capsule_between((*made.segment)[0], (*made.segment)[1], made.radius);
-  } else if (kind == "box") {
+    const Vector3d from = point(inner, "from"), to = point(inner, "to");
+    const double radius = inner.required_number("radius", kNotNegative);
+    shape = {.kind = PlanShape::Kind::Capsule, .outlines = {{from, to}}, .radius = radius};
+    return capsule_between(from, to, radius);
+  }
+  if (kind == "box") {
     const Fields inner = table("half_extents", "center", "rotation");
     const Vector3d half = point(inner, "half_extents", kPositive);
-    made.obstacle = {box(half), pose_of(inner)};
     const std::vector<Vector2d> corners{
         {-half.x(), -half.y()}, {half.x(), -half.y()}, {half.x(), half.y()}, {-half.x(), half.y()}};
-    place_faces(made, prism_faces(corners, half.z()));
-  } else if (kind == "prism") {
+    const Obstacle made{box(half), pose_of(inner)};
+    shape.outlines = placed(prism_faces(corners, half.z()), made.X_BO);
+    return made;
+  }
+  if (kind == "prism") {
     const Fields inner = table("corners", "half_height", "center", "rotation");
     const std::vector<Vector2d> corners = corners_of(inner, "corners");
     const double half_height = inner.required_number("half_height", kPositive);
-    made.obstacle = {polygon(corners, half_height), pose_of(inner)};
-    place_faces(made, prism_faces(corners, half_height));
-  } else if (kind == "polygon") {
-    const std::vector<Vector2d> corners = corners_of(fields, kind);
-    made.obstacle = polygon_xz(corners);
-    for (const double y : {-kEndless, kEndless}) {
-      made.faces.emplace_back();
-      for (const Vector2d& corner : corners)
-        made.faces.back().emplace_back(corner.x(), y, corner.y());
-    }
-    for (std::size_t i = 0; i < corners.size(); ++i) {
-      const std::size_t k = (i + 1) % corners.size();
-      made.faces.push_back(
-          {made.faces[0][i], made.faces[0][k], made.faces[1][k], made.faces[1][i]});
-    }
-  } else if (kind == "half_space") {
-    const Fields inner = table("point", "normal");
-    made.obstacle = half_space_at(point(inner, "point"), point(inner, "normal"));
-  } else {
-    const Fields inner = table("file", "center", "rotation");
-    const std::string name = inner.text("file", "");
-    if (name.empty()) inner.refuse("file", "is missing, must name an .obj or .stl file");
-    const TriangleMesh read = load_mesh(std::filesystem::path(file).parent_path() / name);
-    made.obstacle = {mesh(read.vertices, read.triangles), pose_of(inner)};
-    Faces faces;
-    for (const std::array<int, 3>& corners : read.triangles) {
-      faces.emplace_back();
-      for (const int i : corners)
-        faces.back().push_back(read.vertices[static_cast<std::size_t>(i)]);
-    }
-    place_faces(made, std::move(faces));
+    const Obstacle made{polygon(corners, half_height), pose_of(inner)};
+    shape.outlines = placed(prism_faces(corners, half_height), made.X_BO);
+    return made;
   }
+  if (kind == "polygon") {
+    const std::vector<Vector2d> corners = corners_of(fields, kind);
+    shape = {.kind = PlanShape::Kind::Prism, .outlines = Faces(1)};
+    for (const Vector2d& p : corners) shape.outlines[0].emplace_back(p.x(), 0.0, p.y());
+    return polygon_xz(corners);
+  }
+  if (kind == "half_space") {
+    const Fields inner = table("point", "normal");
+    const Vector3d at = point(inner, "point"), normal = point(inner, "normal");
+    shape = {.kind = PlanShape::Kind::HalfSpace, .outlines = {{at}}, .normal = normal};
+    return half_space_at(at, normal);
+  }
+  const Fields inner = table("file", "center", "rotation");
+  const std::string name = inner.text("file", "");
+  if (name.empty()) inner.refuse("file", "is missing, must name an .obj or .stl file");
+  const TriangleMesh read = load_mesh(std::filesystem::path(file).parent_path() / name);
+  const Obstacle made{mesh(read.vertices, read.triangles), pose_of(inner)};
+  Faces faces;
+  for (const std::array<int, 3>& corners : read.triangles) {
+    faces.emplace_back();
+    for (const int i : corners) faces.back().push_back(read.vertices[static_cast<std::size_t>(i)]);
+  }
+  shape.outlines = placed(std::move(faces), made.X_BO);
   return made;
 }
 
@@ -178,33 +173,28 @@ void read_obstacle(const Fields& fields, PathPlan& plan, const std::string& file
                                                   "polygon", "half_space", "mesh", "repeat"};
   fields.refuse_unknown(kKeys);
   const std::string_view kind = plan_kind_of(fields, PlanKeys(kKeys).first(7));
-  PlanObstacle made;
+  Obstacle made;
+  PlanShape shape;
   try {
-    made = read_shape(fields, kind, file, object);
+    made = read_shape(fields, kind, file, object, shape);
   } catch (const ModelError& error) {
     const std::string what = error.what();
     if (what.starts_with(file)) throw;  // has its place already
     fields.refuse_object(what);
   }
-  int count = 1;
-  Vector3d step = Vector3d::Zero();
   if (fields.has("repeat")) {
     constexpr std::array<std::string_view, 2> kRepeatKeys{"count", "step"};
     const Fields repeat = plan_sub_table(fields, "repeat", file, object, kRepeatKeys);
-    count = repeat.integer("count", 1, 1, kMostInRow);
-    step = point(repeat, "step");
+    shape.count = repeat.integer("count", 1, 1, kMostInRow);
+    shape.step = point(repeat, "step");
   }
-  for (int i = 0; i < count; ++i) {
-    const Vector3d shift = static_cast<double>(i) * step;
-    PlanObstacle one = made;
-    one.name = fields.has("repeat") ? fmt::format("{}[{}]", number, i) : std::to_string(number);
-    one.obstacle.X_BO.translation() += shift;
-    for (std::vector<Vector3d>& face : one.faces)
-      for (Vector3d& p : face) p += shift;
-    if (one.segment)
-      for (Vector3d& p : *one.segment) p += shift;
+  for (int i = 0; i < shape.count; ++i) {
+    PlanObstacle one{std::to_string(number), made};
+    if (fields.has("repeat")) one.name += fmt::format("[{}]", i);
+    one.obstacle.X_BO.translation() += static_cast<double>(i) * shape.step;
     plan.obstacles.push_back(std::move(one));
   }
+  plan.shapes.push_back(std::move(shape));
 }
 
 TipTarget target_at(const Vector3d& position) {
@@ -290,15 +280,6 @@ void read_start(const Fields& fields, PathPlan& plan, const std::string& file) {
 
 std::string millimetres(double value) {
   return std::isfinite(value) ? fmt::format("{:.3f} mm", 1e3 * value + 0.0) : "no obstacles";
-}
-
-Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-Json states_json(const std::vector<SectionState>& states) {
-  Json list = Json::array();
-  for (const SectionState& state : states)
-    list.push_back({{"theta", state.theta}, {"phi", state.phi}, {"s", state.extension}});
-  return list;
 }
 
 }  // namespace
@@ -435,32 +416,6 @@ std::string path_plan_text(const PathPlan& plan, const PathPlanResult& solution)
     text += fmt::format(", {:.2f} ms\n", 1e3 * at.time);
   }
   return text;
-}
-
-std::string path_plan_json(const PathPlan& plan, const PathPlanResult& solution) {
-  Json json;
-  json["name"] = plan.name;
-  json["reached"] = solution.reached;
-  json["waypoints"] = Json::array();
-  for (std::size_t i = 0; i < solution.waypoints.size(); ++i) {
-    const WaypointResult& at = solution.waypoints[i];
-    const Vector3d p = plan.waypoints[i].position();
-    Json entry{{"position", {p.x(), p.y(), p.z()}},
-               {"status", at.status},
-               {"tip_error", at.tip_error},
-               {"angle_error", at.angle_error},
-               {"clearance", finite(at.clearance)}};
-    if (at.nearest_obstacle >= 0)
-      entry["obstacle"] = plan.obstacles[static_cast<std::size_t>(at.nearest_obstacle)].name;
-    entry["steps"] = at.steps;
-    entry["sections"] = states_json(at.states);
-    entry["time"] = at.time;
-    json["waypoints"].push_back(std::move(entry));
-  }
-  json["poses"] = solution.path.size();
-  json["min_clearance"] = finite(solution.min_clearance);
-  json["time"] = solution.time;
-  return json.dump(2) + '\n';
 }
 
 }  // namespace tendril::host

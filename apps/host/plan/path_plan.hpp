@@ -1,8 +1,5 @@
 #pragma once
 
-#include <array>
-#include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,18 +10,29 @@
 
 namespace tendril::host {
 
-/// An obstacle of a plan, with what its picture is made of.
+/// An obstacle of a plan.
 struct PlanObstacle {
   std::string name;  ///< "3", or "3[7]" for the eighth of a row
   Obstacle obstacle;
-  /// Outlines of its faces in the robot's base frame [m]; together they cover what the solid
-  /// covers. Empty for spheres, capsules and half spaces.
-  std::vector<std::vector<Eigen::Vector3d>> faces;
-  std::optional<std::array<Eigen::Vector3d, 2>> segment;  ///< of a sphere (equal ends) or a capsule
-  double radius = 0.0;                                    ///< about the segment [m]
 };
 
-/// A way for a robot's tip through waypoints among obstacles. Contents of a plan file with the key
+/// What an [[obstacle]] of a plan looks like, for drawings; in the robot's base frame.
+struct PlanShape {
+  enum class Kind {
+    Capsule,   ///< the ends, and `radius` about the line between them
+    Solid,     ///< the corners of each face
+    Prism,     ///< the corners of its section with y = 0; endless along y
+    HalfSpace  ///< a point of its plane, and `normal`, away from the solid side
+  };
+  Kind kind = Kind::Solid;
+  std::vector<std::vector<Eigen::Vector3d>> outlines;  ///< points as the kind says [m]
+  double radius = 0.0;                                 ///< [m]
+  Eigen::Vector3d normal = Eigen::Vector3d::Zero();
+  int count = 1;                                   ///< how many stand in a row,
+  Eigen::Vector3d step = Eigen::Vector3d::Zero();  ///< each so far from the one before [m]
+};
+
+/// A path of a robot's tip through waypoints among obstacles. Contents of a plan file with the key
 /// `robot` (docs/planning.md). Everything is in the robot's base frame.
 struct PathPlan {
   std::string name;
@@ -33,6 +41,7 @@ struct PathPlan {
   BaseState base;
   std::vector<TipTarget> waypoints;
   std::vector<PlanObstacle> obstacles;
+  std::vector<PlanShape> shapes;  ///< of the obstacles
   ObstacleOptions options;
   int checks = 20;  ///< places of each step between two poses that are checked
 };
@@ -46,7 +55,7 @@ struct PathPlan {
 
 /// What was found for one waypoint.
 struct WaypointResult {
-  /// `reached`, a status of the solver, or `no_free_way`: there is a free pose, but no way to it.
+  /// `reached`, a status of the solver, or `no_free_way`: there is a free pose, but no path to it.
   std::string status;
   bool reached = false;
   std::vector<SectionState> states;  ///< the pose there; the best one where it was not reached
@@ -58,7 +67,7 @@ struct WaypointResult {
   double time = 0.0;                 ///< taken by the planner [s]
 };
 
-/// The way through a plan's waypoints.
+/// The path through a plan's waypoints.
 struct PathPlanResult {
   std::vector<WaypointResult> waypoints;
   PosePath path;  ///< the start and all poses up to the last waypoint that was reached
@@ -72,8 +81,5 @@ struct PathPlanResult {
 
 /// The solution in words, a line for each waypoint.
 [[nodiscard]] std::string path_plan_text(const PathPlan& plan, const PathPlanResult& solution);
-
-/// The solution as one JSON object (docs/planning.md).
-[[nodiscard]] std::string path_plan_json(const PathPlan& plan, const PathPlanResult& solution);
 
 }  // namespace tendril::host

@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <numbers>
 
 namespace tendril::host {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using std::numbers::pi;
 
 template <class Planner, class Result>
@@ -31,27 +29,6 @@ ContactPath path_of(const Solution& solution) {
   path.max_curvature = solution.max_curvature;
   path.min_clearance = solution.min_clearance;
   return path;
-}
-
-Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-Json contacts_json(const std::vector<ContactStep>& steps) {
-  Json list = Json::array();
-  for (const ContactStep& step : steps)
-    list.push_back({{"contact", step.contact}, {"side", step.side}});
-  return list;
-}
-
-Json steps_json(const std::vector<ContactStep>& steps) {
-  Json list = Json::array();
-  for (const ContactStep& step : steps)
-    list.push_back({{"curvature", step.arc.curvature},
-                    {"length", step.arc.length},
-                    {"contact", step.contact},
-                    {"side", step.side},
-                    {"type", to_string(step.type)},
-                    {"section", step.section}});
-  return list;
 }
 
 }  // namespace
@@ -130,48 +107,6 @@ std::string plan_text(const PlanFile& plan, const PlanResult& result) {
   }
   if (!refused.empty()) text += fmt::format("refused arcs: {}\n", refused);
   return text;
-}
-
-std::string plan_json(const PlanFile& plan, const PlanResult& result) {
-  Json json;
-  json["name"] = plan.name;
-  json["status"] = to_string(result.status);
-  json["solutions"] = Json::array();
-  for (const ContactPath& path : result.paths) {
-    Json solution{{"length", path.length},
-                  {"max_curvature", path.max_curvature},
-                  {"min_clearance", finite(path.min_clearance)},
-                  {"arcs", steps_json(path.steps)}};
-    if (path.wrap_angle) solution["wrap_angle"] = *path.wrap_angle;
-    if (path.end) solution["end"] = to_string(*path.end);
-    json["solutions"].push_back(solution);
-  }
-  json["refused"] = Json::object();
-  for (int i = 0; i < kContactRefusalCount; ++i)
-    json["refused"][to_string(static_cast<ContactRefusal>(i))] =
-        result.refusal_counts[static_cast<std::size_t>(i)];
-  json["refused_arcs"] = Json::array();
-  for (const RefusedPath& path : result.refused) {
-    const RefusedArc& arc = path.arc;
-    Json entry{{"after", contacts_json(path.chain)},
-               {"curvature", arc.arc.curvature},
-               {"length", arc.arc.length},
-               {"contact", arc.contact},
-               {"side", arc.side},
-               {"reason", to_string(arc.reason)}};
-    if (arc.obstacle >= 0) entry["obstacle"] = arc.obstacle;
-    json["refused_arcs"].push_back(entry);
-  }
-  json["deepest"] = contacts_json(result.deepest);
-  if (result.largest_wrap_angle) json["largest_wrap_angle"] = *result.largest_wrap_angle;
-  json["arcs_tried"] = result.arcs_tried;
-  json["chains"] = result.chains;
-  json["contacts"] = Json::array();
-  for (const ContactPoint& contact : plan.contacts)
-    json["contacts"].push_back({{"x", contact.disc.centre.x()},
-                                {"z", contact.disc.centre.y()},
-                                {"radius", contact.disc.radius}});
-  return json.dump(2) + '\n';
 }
 
 ContactPlan executable_plan(const PlanFile& plan, const ContactPath& path) {

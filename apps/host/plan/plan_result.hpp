@@ -10,7 +10,7 @@
 
 namespace tendril::host {
 
-/// One way to the target or round the object.
+/// One path to the target or round the object.
 struct ContactPath {
   std::vector<ContactStep> steps;
   double length = 0.0;               ///< [m]
@@ -43,14 +43,11 @@ struct PlanResult {
 /// The solution in words, several lines.
 [[nodiscard]] std::string plan_text(const PlanFile& plan, const PlanResult& result);
 
-/// The solution as one JSON object (docs/planning.md).
-[[nodiscard]] std::string plan_json(const PlanFile& plan, const PlanResult& result);
-
-/// The centreline of a way as CSV, `s,x,y,z,heading,curvature,section,contact`, points at most
+/// The centreline of a path as CSV, `s,x,y,z,heading,curvature,section,contact`, points at most
 /// `spacing` [m] apart, with the ends of all arcs among them; y is 0.
 [[nodiscard]] std::string path_csv(const ContactPath& path, double spacing);
 
-/// A way to a target as `tendril.contact_plan` executes it.
+/// A path to a target as `tendril.contact_plan` executes it.
 [[nodiscard]] ContactPlan executable_plan(const PlanFile& plan, const ContactPath& path);
 
 /// Name of what a step ends at: `contact 3 (+)`, `target`, `object (-)`, `hug`.

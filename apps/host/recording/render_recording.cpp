@@ -7,6 +7,7 @@
 
 #include "apps/host/engine/engine_log.hpp"
 #include "apps/host/recording/recorded_model.hpp"
+#include "apps/host/recording/video_writer.hpp"
 
 namespace tendril::host {
 namespace {

@@ -23,18 +23,22 @@ UNSTABLE = """<mujoco><option timestep="0.01"><flag eulerdamp="disable"/></optio
 
 
 def read_png(path):
-    """(width, height, rows of RGB bytes) of a PNG as the program writes it: RGB, filter 1."""
-    data = path.read_bytes()
+    """(width, height, rows of RGB bytes) of a PNG of eight-bit RGB."""
+    data, at, packed = path.read_bytes(), 8, b""
     width, height = struct.unpack(">II", data[16:24])
-    size, = struct.unpack(">I", data[33:37])
-    raw = zlib.decompress(data[41:41 + size])
-    rows = []
+    while at < len(data):
+        size, kind = struct.unpack(">I4s", data[at:at + 8])
+        packed += data[at + 8:at + 8 + size] if kind == b"IDAT" else b""
+        at += size + 12
+    raw, stride, rows = zlib.decompress(packed), 3 * width + 1, [bytearray(3 * width)]
     for y in range(height):
-        line = bytearray(raw[y * (3 * width + 1) + 1:(y + 1) * (3 * width + 1)])
-        for x in range(3, len(line)):
-            line[x] = (line[x] + line[x - 3]) & 255
+        kind, line, up = raw[y * stride], bytearray(raw[y * stride + 1:(y + 1) * stride]), rows[-1]
+        for x in range(len(line)):
+            a, b, c = (line[x - 3] if x > 2 else 0), up[x], (up[x - 3] if x > 2 else 0)
+            nearest = min((abs(b - c), 0, a), (abs(a - c), 1, b), (abs(a + b - 2 * c), 2, c))[2]
+            line[x] = (line[x] + (0, a, b, (a + b) // 2, nearest)[kind]) & 255
         rows.append(line)
-    return width, height, rows
+    return width, height, rows[1:]
 
 
 def red_pixels(path):

@@ -1,0 +1,35 @@
+#include "apps/host/recording/image.hpp"
+
+#include <fmt/format.h>
+#include <png.h>
+
+namespace tendril::host {
+namespace {
+
+constexpr int kSmallest = 16, kLargest = 8192;  // pixels
+
+}  // namespace
+
+void require_image_size(int width, int height) {
+  const auto good = [](int pixels) { return kSmallest <= pixels && pixels <= kLargest; };
+  if (!good(width) || !good(height)) {
+    throw RenderError(fmt::format("picture size: {} x {}: both must be {} to {}", width, height,
+                                  kSmallest, kLargest));
+  }
+}
+
+void write_png(const std::filesystem::path& file, const Image& image) {
+  const auto bytes =
+      3 * static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.height);
+  if (image.rgb.size() != bytes || bytes == 0)
+    throw RenderError(file.string() + ": the image is empty");
+  png_image png{};
+  png.version = PNG_IMAGE_VERSION;
+  png.width = static_cast<png_uint_32>(image.width);
+  png.height = static_cast<png_uint_32>(image.height);
+  png.format = PNG_FORMAT_RGB;
+  if (png_image_write_to_file(&png, file.c_str(), 0, image.rgb.data(), 0, nullptr) == 0)
+    throw RenderError(fmt::format("{}: cannot be written: {}", file.string(), png.message));
+}
+
+}  // namespace tendril::host

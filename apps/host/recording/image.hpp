@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <stdexcept>
+#include <vector>
+
+namespace tendril::host {
+
+/// Thrown when a picture or a film cannot be made; the message says what is missing.
+class RenderError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Eight-bit RGB, rows from the top.
+struct Image {
+  int width = 0;
+  int height = 0;
+  std::vector<std::uint8_t> rgb;  ///< 3 * width * height
+};
+
+/// Throws RenderError unless both are in the range of pictures, 16 to 8192 pixels.
+void require_image_size(int width, int height);
+
+/// Writes a PNG. Throws RenderError when the file cannot be written.
+void write_png(const std::filesystem::path& file, const Image& image);
+
+}  // namespace tendril::host

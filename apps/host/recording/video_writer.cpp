@@ -1,0 +1,84 @@
+#include "apps/host/recording/video_writer.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace tendril::host {
+namespace {
+
+std::vector<std::string> ffmpeg_command(const std::filesystem::path& file, int width, int height,
+                                        double frame_rate) {
+  require_image_size(width, height);
+  if (!(frame_rate > 0.0 && frame_rate <= 1000.0))
+    throw RenderError(fmt::format("frame rate: {}: must be in (0, 1000]", frame_rate));
+  // clang-format off
+  return {"ffmpeg", "-hide_banner", "-loglevel", "error", "-nostdin", "-y",
+          "-f", "rawvideo", "-pixel_format", "rgb24",
+          "-video_size", fmt::format("{}x{}", width, height),
+          "-framerate", fmt::format("{}", frame_rate), "-i", "pipe:0", "-an",
+          "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2",  // yuv420p wants even sizes
+          "-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-pix_fmt", "yuv420p",
+          "-movflags", "+faststart", "-f", "mp4", "file:" + file.string()};
+  // clang-format on
+}
+
+Process start(const std::vector<std::string>& command) {
+  try {
+    return Process(command);
+  } catch (const std::system_error& error) {
+    throw RenderError(
+        error.code() == std::errc::no_such_file_or_directory
+            ? std::string(
+                  "ffmpeg is not installed: it makes the video (Debian: apt install ffmpeg)")
+            : fmt::format("ffmpeg cannot be started: {}", error.code().message()));
+  }
+}
+
+}  // namespace
+
+VideoWriter::VideoWriter(std::filesystem::path file, int width, int height, double frame_rate)
+    : file_(std::move(file)),
+      width_(width),
+      height_(height),
+      ffmpeg_(start(ffmpeg_command(file_, width, height, frame_rate))) {}
+
+VideoWriter::~VideoWriter() {
+  if (closed_) return;
+  ffmpeg_.wait();
+  remove_film();
+}
+
+void VideoWriter::remove_film() const noexcept {
+  std::error_code ignored;
+  std::filesystem::remove(file_, ignored);
+}
+
+void VideoWriter::fail() {
+  ffmpeg_.wait();
+  closed_ = true;
+  remove_film();
+  const std::string messages = ffmpeg_.messages();
+  const std::string_view reason = std::string_view(messages).substr(0, messages.find('\n'));
+  throw RenderError(fmt::format("{}: ffmpeg failed: {}", file_.string(),
+                                reason.empty() ? "it gave no reason" : reason));
+}
+
+void VideoWriter::write(const Image& frame) {
+  if (frame.width != width_ || frame.height != height_) {
+    throw RenderError(fmt::format("{}: a frame of {} x {} in a video of {} x {}", file_.string(),
+                                  frame.width, frame.height, width_, height_));
+  }
+  const std::string_view bytes(reinterpret_cast<const char*>(frame.rgb.data()), frame.rgb.size());
+  if (closed_ || !ffmpeg_.write(bytes)) fail();
+}
+
+void VideoWriter::close() {
+  if (closed_) return;
+  if (ffmpeg_.wait() != 0) fail();
+  closed_ = true;
+}
+
+}  // namespace tendril::host

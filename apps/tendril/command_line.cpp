@@ -1,0 +1,140 @@
+#include "apps/tendril/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <utility>
+
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+std::vector<std::string>& arguments() {
+  static std::vector<std::string> words;
+  return words;
+}
+
+/// CLI11 would only say that a command is missing.
+void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->check_name(argv[1])) return;
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
+  throw ModelError(std::string(argv[1]) + ": unknown command: must be one of " + names);
+}
+
+}  // namespace
+
+Option Option::required() const {
+  option_->required();
+  return *this;
+}
+
+Option Option::excludes(Option other) const {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Option Option::range(int low, int high) const {
+  option_->check(CLI::Range(low, high));
+  return *this;
+}
+
+Option Option::not_negative() const {
+  option_->check(CLI::NonNegativeNumber);
+  return *this;
+}
+
+Option Command::flag(const std::string& name, bool& value, const std::string& text) const {
+  return Option(*app_->add_flag(name, value, text));
+}
+
+Option Command::option(const std::string& name, std::string& value, const std::string& text) const {
+  return Option(*app_->add_option(name, value, text));
+}
+
+Option Command::option(const std::string& name, double& value, const std::string& text) const {
+  return Option(*app_->add_option(name, value, text));
+}
+
+Option Command::option(const std::string& name, int& value, const std::string& text) const {
+  return Option(*app_->add_option(name, value, text));
+}
+
+Option Command::option(const std::string& name, std::int64_t& value,
+                       const std::string& text) const {
+  return Option(*app_->add_option(name, value, text));
+}
+
+Option Command::option(const std::string& name, std::optional<int>& value,
+                       const std::string& text) const {
+  return Option(*app_->add_option(name, value, text));
+}
+
+Option Command::option(const std::string& name, std::optional<std::int64_t>& value,
+                       const std::string& text) const {
+  return Option(*app_->add_option(name, value, text));
+}
+
+Option Command::option(const std::string& name, std::vector<std::string>& values,
+                       const std::string& text) const {
+  CLI::Option* const option = app_->add_option(name, values, text);
+  if (!option->get_positional()) option->allow_extra_args(false);
+  return Option(*option);
+}
+
+Command Command::command(const std::string& name, const std::string& text) const {
+  app_->require_subcommand(1);
+  return {*app_->add_subcommand(name, text), *exit_code_};
+}
+
+void Command::footer(const std::string& text) const { app_->footer(text); }
+
+void Command::action(std::function<int()> run) const {
+  app_->callback([run = std::move(run), code = exit_code_] { *code = run(); });
+}
+
+CommandLine::CommandLine(const std::string& name, const std::string& text,
+                         const std::string& version)
+    : app_(std::make_unique<CLI::App>(text, name)) {
+  app_->set_version_flag("--version", version);
+  app_->require_subcommand(1);
+  app_->fallthrough();
+}
+
+CommandLine::~CommandLine() = default;
+
+Command CommandLine::command(const std::string& name, const std::string& text) {
+  return {*app_->add_subcommand(name, text), exit_code_};
+}
+
+void CommandLine::option(const std::string& name, std::function<void(const std::string&)> take,
+                         const std::string& text) const {
+  app_->add_option_function<std::vector<std::string>>(
+          name,
+          [take = std::move(take)](const std::vector<std::string>& values) {
+            for (const std::string& value : values) take(value);
+          },
+          text)
+      ->allow_extra_args(false);
+}
+
+void CommandLine::footer(const std::string& text) const { app_->footer(text); }
+
+int CommandLine::run(int argc, char** argv) {
+  arguments().assign(argv, argv + argc);
+  refuse_unknown_command(*app_, argc, argv);
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::Success& help_or_version) {
+    return app_->exit(help_or_version);
+  } catch (const CLI::ParseError& error) {
+    throw ModelError(error.what());
+  }
+  return exit_code_;
+}
+
+std::string command_line_text() { return CLI::detail::join(arguments(), " "); }
+
+}  // namespace tendril
