@@ -175,7 +175,7 @@ void MobileReachController::adopt(const Isometry3d& X_WG, const MobileConfigurat
   next[kReason] = static_cast<double>(MobileStatus::Converged);
   next[kTurns] = turns;
   next[kNextWaypoint] = 0.0;
-  for (int i = 0; i < turns; ++i) part(next, kTurn + static_cast<std::size_t>(i)) = way_.turn(i);
+  for (int i = 0; i < turns; ++i) part(next, kTurn + static_cast<std::size_t>(i)) = way_.waypoint(i);
   write_pose(X_WG, next, kTarget);
   write_pose(X_WG, next, kGoalTarget);
 }

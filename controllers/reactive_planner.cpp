@@ -232,7 +232,7 @@ bool ReactivePlanner::find_path(const Eigen::VectorXd& from, const Vector3d& goa
     }
     return false;
   }
-  for (int i = 0; i < found; ++i) turns.col(i) = way_.turn(i);
+  for (int i = 0; i < found; ++i) turns.col(i) = way_.waypoint(i);
   slots[kWaypointCount] = found;
   q_goal_ = turns.col(0);
   return true;
