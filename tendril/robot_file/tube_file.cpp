@@ -117,10 +117,6 @@ TubeDescription parse_tube(std::string_view toml, const std::string& file_name) 
   return tube;
 }
 
-TubeDescription load_tube(const std::filesystem::path& file) {
-  return parse_tube(robot_file_detail::read_text(file), file.string());
-}
-
 std::vector<Vector3d> tube_vertices(const TubeDescription& tube) {
   const auto& waypoints = tube.centreline;
   std::vector<Vector3d> vertices{waypoints.front()};

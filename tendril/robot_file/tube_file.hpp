@@ -1,7 +1,6 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,9 +37,6 @@ struct TubeDescription {
 /// Reads a tube from TOML text; refuses as parse_robot does, and also a tube whose staves cannot be
 /// laid (arcs that do not fit between their waypoints, bends tighter than the wall, open rings).
 [[nodiscard]] TubeDescription parse_tube(std::string_view toml, const std::string& file_name);
-
-/// Reads the file and parses it; a file that cannot be read is a ModelError too.
-[[nodiscard]] TubeDescription load_tube(const std::filesystem::path& file);
 
 /// Centreline of the tube as its staves stand for it: the straight legs, and every arc as equal
 /// chords with their ends on the arc. It deviates from the arc by at most R (1 - cos(a/2)), a being
