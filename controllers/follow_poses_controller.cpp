@@ -7,6 +7,7 @@
 #include "controllers/arm_memory.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/path/smooth_step.hpp"
 
 namespace tendril {
 namespace {
@@ -107,10 +108,10 @@ PoseSchedule::Sample FollowPosesController::planned(
   const Eigen::Map<const Eigen::VectorXd> start(&memory[kStart], q.size());
   const double feed = sample.feed - memory[kStartFeed];
   q_rate = (smooth.rate / duration) * (q - start);
-  q = start + smooth.share * (q - start);
-  sample.feed = memory[kStartFeed] + smooth.share * feed;
+  q = start + smooth.value * (q - start);
+  sample.feed = memory[kStartFeed] + smooth.value * feed;
   sample.feed_rate = smooth.rate / duration * feed;
-  sample.spin = memory[kStartSpin] + smooth.share * (sample.spin - memory[kStartSpin]);
+  sample.spin = memory[kStartSpin] + smooth.value * (sample.spin - memory[kStartSpin]);
   return sample;
 }
 

@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "tendril/model_error.hpp"
+#include "tendril/path/smooth_step.hpp"
 
 namespace tendril::host {
 namespace {
@@ -34,8 +35,6 @@ constexpr NumberField kNumbers[] = {{"start", &Motion::start},
                                     {"radius", &Motion::radius},
                                     {"speed", &Motion::speed},
                                     {"start_after", &Motion::start_after}};
-
-double smooth(double s) { return s * s * s * (10.0 + s * (-15.0 + 6.0 * s)); }
 
 }  // namespace
 
@@ -76,7 +75,7 @@ Motion::Leg Motion::leg(double time) const noexcept {
   const auto i = static_cast<std::size_t>(next - times.begin());
   if (next == times.end() || interpolation == Interpolation::Step) return {i - 1, i - 1, 0.0};
   const double s = (time - times[i - 1]) / (times[i] - times[i - 1]);
-  return {i - 1, i, interpolation == Interpolation::Smooth ? smooth(s) : s};
+  return {i - 1, i, interpolation == Interpolation::Smooth ? smooth_step(s).value : s};
 }
 
 bool Motion::apply(const Setting& setting) {
