@@ -215,7 +215,6 @@ void ContactPlanController::lay_tip_path() {
 void ContactPlanController::plan_list(const ArmContext& context) {
   tip_path_ = plan_.arcs;
   if (elastic_ && !inserted_) lay_tip_path();
-  const InsertionPath path(tip_path_);
   InsertionOptions options;
   options.body_radius = body_radius_;
   options.ramp = ramp_;
@@ -223,7 +222,7 @@ void ContactPlanController::plan_list(const ArmContext& context) {
   options.acceleration = acceleration_;
   options.curvature_rate = curvature_rate_;
   options.start_length = inserted_ ? 0.0 : std::max(0.0, arm_length_ - guide_length_);
-  InsertionList list;
+  std::vector<InsertionRow> list;
   if (elastic_) {
     double length = 0.0;
     for (const PlanarArc& arc : tip_path_) length += arc.length;
@@ -241,16 +240,16 @@ void ContactPlanController::plan_list(const ArmContext& context) {
           to_string(states.empty() ? CorrectionStatus::InvalidInput : states.back().status) +
           ": must lead to the target; elastic = false executes the plan as it is");
     }
-    list = elastic_insertion(path, states, options);
+    list = elastic_insertion(tip_path_, states, options);
     start_state_ = inserted_ ? states.back() : states.front();
     if (feedback_ == Feedback::Model) {
       replanner_.emplace(plan_.scene, plan_.base, plan_.contacts, rod, ElasticReplannerOptions{});
     }
   } else {
-    list = extensible_insertion(path, options);
+    list = extensible_insertion(tip_path_, options);
   }
-  for (const InsertionStep& step : list.steps) {
-    list_.push_back({step.time, step.inserted_length, step.actuation_curvature, step.path_length});
+  for (const InsertionRow& row : list) {
+    list_.push_back({row.time, row.length, row.curvature, row.path_length});
   }
 }
 

@@ -7,6 +7,7 @@
 #include "controllers/arm_memory.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/path/smooth_step.hpp"
 
 namespace tendril {
 namespace {
@@ -82,10 +83,10 @@ PoseSchedule::Sample FollowPosesController::planned(
   const double start_feed = start_feed_(memory), start_spin = start_spin_(memory);
   const double feed = sample.feed - start_feed;
   q_rate = (smooth.rate / duration) * (q - start);
-  q = start + smooth.share * (q - start);
-  sample.feed = start_feed + smooth.share * feed;
+  q = start + smooth.value * (q - start);
+  sample.feed = start_feed + smooth.value * feed;
   sample.feed_rate = smooth.rate / duration * feed;
-  sample.spin = start_spin + smooth.share * (sample.spin - start_spin);
+  sample.spin = start_spin + smooth.value * (sample.spin - start_spin);
   return sample;
 }
 

@@ -4,14 +4,9 @@
 #include <cmath>
 
 #include "controllers/arm_memory.hpp"
+#include "tendril/path/smooth_step.hpp"
 
 namespace tendril {
-
-SmoothStep smooth_step(double t) noexcept {
-  if (t <= 0.0) return {0.0, 0.0};
-  if (t >= 1.0) return {1.0, 0.0};
-  return {t * t * t * (10.0 + t * (-15.0 + 6.0 * t)), 30.0 * t * t * (1.0 - t) * (1.0 - t)};
-}
 
 PoseSchedule::PoseSchedule(const ContinuumRobot& robot, PosePath path, const PoseTiming& timing)
     : path_(std::move(path)) {
@@ -55,20 +50,20 @@ PoseSchedule::Sample PoseSchedule::at(double time, Eigen::Ref<Eigen::VectorXd> q
   const std::size_t i =
       next == steps_.begin() ? 0 : static_cast<std::size_t>(next - steps_.begin()) - 1;
   const Step& step = steps_[i];
-  SmoothStep smooth{0.0, 0.0};
+  SmoothStep smooth;
   double frequency = 0.0;  // [1/s]
   if (step.duration > 0.0) {
     frequency = 1.0 / step.duration;
     smooth = smooth_step((time - step.begin) * frequency);
   } else if (time >= step.begin) {
-    smooth.share = 1.0;
+    smooth.value = 1.0;
   }
-  q.noalias() = q_[i] + smooth.share * (q_[i + 1] - q_[i]);
+  q.noalias() = q_[i] + smooth.value * (q_[i + 1] - q_[i]);
   q_rate.noalias() = (smooth.rate * frequency) * (q_[i + 1] - q_[i]);
   const BaseState &a = path_[i].base, &b = path_[i + 1].base;
-  return {.feed = a.feed + smooth.share * (b.feed - a.feed),
+  return {.feed = a.feed + smooth.value * (b.feed - a.feed),
           .feed_rate = smooth.rate * frequency * (b.feed - a.feed),
-          .spin = a.spin + smooth.share * (b.spin - a.spin)};
+          .spin = a.spin + smooth.value * (b.spin - a.spin)};
 }
 
 bool PoseSchedule::hold_ends(double before, double after) const noexcept {

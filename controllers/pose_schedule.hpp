@@ -52,13 +52,4 @@ class PoseSchedule {
   double duration_ = 0.0;
 };
 
-/// The share of a step that is done at part t of its time, and its first derivative.
-struct SmoothStep {
-  double share, rate;
-};
-[[nodiscard]] SmoothStep smooth_step(double t) noexcept;
-
-/// Its largest rate.
-inline constexpr double kSmoothPeakRate = 1.875;
-
 }  // namespace tendril

@@ -217,7 +217,7 @@ bool ReactivePlanner::find_path(const Eigen::VectorXd& from, const Vector3d& goa
     }
     return false;
   }
-  for (int i = 0; i < found; ++i) waypoints.col(i) = planner_.turn(i);
+  for (int i = 0; i < found; ++i) waypoints.col(i) = planner_.waypoint(i);
   waypoint_count_(next_memory) = found;
   q_goal_ = waypoints.col(0);
   return true;

@@ -10,6 +10,7 @@
 #include "tendril/ik/solver_support.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/kinematics/random_states.hpp"
+#include "tendril/range.hpp"
 
 namespace tendril {
 namespace {
@@ -61,13 +62,10 @@ ObstacleSolver::ObstacleSolver(const ContinuumRobot& robot, const ObstacleOption
       best_(start_.size()) {
   require_solver_options("obstacle", options.max_iterations, options.position_tolerance,
                          options.angle_tolerance);
-  const auto require = [](const char* field, double value) {
-    if (!(value >= 0.0) || !std::isfinite(value))
-      refuse_solver_option("obstacle", field, value, "finite and >= 0");
-  };
-  require("body_radius", options.body_radius);
-  require("margin", options.margin);
-  require("max_restarts", options.max_restarts);
+  constexpr char kName[] = "obstacle options";
+  require(kName, "body_radius", options.body_radius, kNotNegative, "m");
+  require(kName, "margin", options.margin, kNotNegative, "m");
+  require(kName, "max_restarts", options.max_restarts, kNotNegative);
 }
 
 Clearance ObstacleSolver::clearance(SectionStates states, const Obstacles& obstacles,

@@ -79,7 +79,7 @@ const char* to_string(ContactPlannerStatus status) noexcept {
 }
 
 ContactPlanner::ContactPlanner(const ContactPlannerOptions& options)
-    : tree_(std::make_unique<ContactTree>("wrap", options)) {
+    : tree_(std::make_unique<ContactTree>("contact planner", options)) {
   const auto count = static_cast<std::size_t>(options.max_solutions);
   goals_.reserve(count);
   solutions_.reserve(count);

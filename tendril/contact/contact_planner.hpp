@@ -161,7 +161,7 @@ class ContactTree;
 /// (other than by their indices), nor on earlier plans.
 class ContactPlanner {
  public:
-  /// Throws ModelError `wrap options: max_bend = 0 rad, must be ...`.
+  /// Throws ModelError `contact planner options: max_bend = 0 rad, must be ...`.
   explicit ContactPlanner(const ContactPlannerOptions& options = {});
   ~ContactPlanner();
   ContactPlanner(ContactPlanner&&) noexcept;
@@ -169,7 +169,7 @@ class ContactPlanner {
 
   /// All chains from `base` to `target` [m]. Contact points listed twice (within 1e-9 m) count
   /// once, as the first of them. Throws ModelError when a number is not finite or beyond 1e9 m or
-  /// a radius or slack is negative, naming it: `wrap: target = (nan, 0) m, must be ...`.
+  /// a radius or slack is negative, naming it: `contact planner: target = (nan, 0) m, must be ...`.
   const ContactPlannerResult& plan(const PlanarScene& scene, std::span<const ContactPoint> contacts,
                                    const PlanarPose& base, const Eigen::Vector2d& target);
 

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "tendril/model_error.hpp"
+#include "tendril/range.hpp"
 
 namespace tendril {
 namespace {
@@ -23,33 +24,20 @@ constexpr double kProbe = 1e-5;           // [m]; both sides of a line that touc
 constexpr double kEqualSolutions = 1e-9;  // [m], [1/m]
 constexpr double kSameHeading = pi / 180.0;
 
-template <class Value>
-void require_option(const std::string& name, const char* field, Value value, const char* unit,
-                    bool holds, const char* allowed) {
-  if (holds) return;
-  std::ostringstream text;
-  text.precision(9);
-  text << name << " options: " << field << " = " << value << unit << ", must be " << allowed;
-  throw ModelError(text.str());
-}
-
 void check(const std::string& name, const ContactPlannerOptions& o) {
-  const auto positive = [](double value) { return value > 0.0 && value <= kFarthest; };
-  require_option(name, "body_radius", o.body_radius, " m",
-                 o.body_radius >= 0.0 && o.body_radius <= kFarthest, "in [0, 1e9]");
-  require_option(name, "max_curvature", o.max_curvature, " 1/m", positive(o.max_curvature),
-                 "in (0, 1e9]");
-  require_option(name, "max_bend", o.max_bend, " rad", o.max_bend > 0.0 && o.max_bend <= 2.0 * pi,
-                 "in (0, 2 pi]");
-  require_option(name, "max_length", o.max_length, " m", positive(o.max_length), "in (0, 1e9]");
-  require_option(name, "tolerance", o.tolerance, " m", o.tolerance > 0.0 && o.tolerance <= 1e-3,
-                 "in (0, 1e-3]");
-  require_option(name, "section_count", o.section_count, "", o.section_count >= 1, ">= 1");
-  require_option(name, "min_contacts", o.min_contacts, "", o.min_contacts >= 0, ">= 0");
-  require_option(name, "max_arcs", o.max_arcs, "", o.max_arcs >= 1, ">= 1");
-  require_option(name, "max_chains", o.max_chains, "", o.max_chains >= 1, ">= 1");
-  require_option(name, "max_solutions", o.max_solutions, "", o.max_solutions >= 1, ">= 1");
-  require_option(name, "max_refusals", o.max_refusals, "", o.max_refusals >= 0, ">= 0");
+  const std::string object = name + " options";
+  const Range positive{.low = 0.0, .high = kFarthest, .open_low = true};
+  require(object, "body_radius", o.body_radius, {.low = 0.0, .high = kFarthest}, "m");
+  require(object, "max_curvature", o.max_curvature, positive, "1/m");
+  require(object, "max_bend", o.max_bend, {.low = 0.0, .high = 2.0 * pi, .open_low = true}, "rad");
+  require(object, "max_length", o.max_length, positive, "m");
+  require(object, "tolerance", o.tolerance, {.low = 0.0, .high = 1e-3, .open_low = true}, "m");
+  require(object, "section_count", o.section_count, {.low = 1.0});
+  require(object, "min_contacts", o.min_contacts, kNotNegative);
+  require(object, "max_arcs", o.max_arcs, {.low = 1.0});
+  require(object, "max_chains", o.max_chains, {.low = 1.0});
+  require(object, "max_solutions", o.max_solutions, {.low = 1.0});
+  require(object, "max_refusals", o.max_refusals, kNotNegative);
 }
 
 std::string shown(const Vector2d& p) {
@@ -83,17 +71,16 @@ void ContactTree::require_point(const std::string& what, const Vector2d& point) 
 void ContactTree::begin(const PlanarScene& scene, std::span<const ContactPoint> contacts,
                         const PlanarPose& base, const Disc& aim) {
   require_point("base", base.position);
-  if (!(std::abs(base.heading) <= kFarthest))
-    throw ModelError(name_ + ": base: heading must be finite and within 1e9 rad");
+  require(name_ + ": base", "heading", base.heading, {.low = -kFarthest, .high = kFarthest}, "rad");
   for (std::size_t i = 0; i < contacts.size(); ++i) {
     const ContactPoint& contact = contacts[i];
     const std::string what = "contact " + std::to_string(i);
     require_point(what, contact.disc.centre);
-    if (!(contact.disc.radius >= 0.0 && contact.disc.radius <= kFarthest))
-      throw ModelError(name_ + ": " + what + ": radius must be in [0, 1e9] m");
+    const std::string object = name_ + ": " + what;
+    require(object, "radius", contact.disc.radius, {.low = 0.0, .high = kFarthest}, "m");
     if (!contact.desired) continue;
     require_point(what, *contact.desired);
-    if (!(contact.slack >= 0.0)) throw ModelError(name_ + ": " + what + ": slack must be >= 0 m");
+    if (!(contact.slack >= 0.0)) tendril::refuse(object, "slack", contact.slack, ">= 0", "m");
   }
   scene_ = &scene;
   order_contacts(contacts);

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <sstream>
 
 #include "tendril/contact/contact_tree.hpp"
-#include "tendril/model_error.hpp"
+#include "tendril/range.hpp"
 
 namespace tendril {
 namespace {
@@ -36,13 +35,6 @@ int convex_turn(const Polygon& polygon) {
     turn = sign;
   }
   return turn;
-}
-
-[[noreturn]] void refuse_goal(const char* field, double value, const std::string& allowed) {
-  std::ostringstream text;
-  text.precision(9);
-  text << "grasp: " << field << " = " << value << ", must be " << allowed;
-  throw ModelError(text.str());
 }
 
 /// How far the body at arc length `s` of its last arc is from the rest of itself, but for the part
@@ -215,14 +207,14 @@ const GraspResult& GraspPlanner::plan(const PlanarScene& scene,
   steps_.clear();
   largest_wrap_angle_ = 0.0;
   if (goal.object < 0 || goal.object >= scene.size())
-    refuse_goal("object", goal.object,
-                "the index of an obstacle, below " + std::to_string(scene.size()));
+    refuse("grasp", "object", goal.object,
+           "the index of an obstacle, below " + std::to_string(scene.size()));
   const PlanarObstacle& object = scene.obstacle(goal.object);
   const Polygon* polygon = std::get_if<Polygon>(&object);
   if (polygon != nullptr && convex_turn(*polygon) == 0)
-    refuse_goal("object", goal.object, "a disc or a convex polygon");
-  if (!(goal.wrap_angle > 0.0 && goal.wrap_angle < 2.0 * pi))
-    refuse_goal("wrap_angle", goal.wrap_angle, "in (0, 2 pi) rad");
+    refuse("grasp", "object", goal.object, "a disc or a convex polygon");
+  require("grasp", "wrap_angle", goal.wrap_angle,
+          {.low = 0.0, .high = 2.0 * pi, .open_low = true, .open_high = true}, "rad");
   Disc around = polygon == nullptr ? std::get<Disc>(object) : Disc{polygon->corners[0], 0.0};
   if (polygon != nullptr)
     for (const Vector2d& corner : polygon->corners)

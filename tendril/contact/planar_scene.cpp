@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "tendril/model_error.hpp"
+#include "tendril/range.hpp"
 
 namespace tendril {
 namespace {
@@ -60,8 +61,7 @@ double signed_area(const std::vector<Vector2d>& corners) {
 void check(const Polygon& polygon) {
   const auto& corners = polygon.corners;
   const std::size_t n = corners.size();
-  if (n < 3)
-    throw ModelError("polygon: number of corners = " + std::to_string(n) + ", must be >= 3");
+  require("polygon", "number of corners", static_cast<double>(n), {.low = 3.0});
   for (std::size_t i = 0; i < n; ++i) {
     const std::string corner = "polygon: corner " + std::to_string(i) + ": ";
     if (!is_usable(corners[i]))
@@ -237,8 +237,7 @@ void PlanarScene::add(Disc disc) {
   if (!is_usable(disc.centre))
     throw ModelError("disc: centre = " + point_text(disc.centre) +
                      ", must be finite and within 1e9 m");
-  if (!(disc.radius >= 0.0 && disc.radius <= kFarthest))
-    throw ModelError("disc: radius = " + number(disc.radius) + " m, must be in [0, 1e9]");
+  require("disc", "radius", disc.radius, {.low = 0.0, .high = kFarthest}, "m");
   items_.push_back({disc, disc});
 }
 

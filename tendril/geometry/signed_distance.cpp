@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 #include <string>
 
 #include "tendril/model_error.hpp"
+#include "tendril/range.hpp"
 
 namespace tendril {
 namespace {
@@ -17,25 +17,16 @@ using Value = SignedDistance::Value;
 
 constexpr double kNoDirection = 1e-300;  // a vector this short gives no direction
 
-[[noreturn]] void refuse(const char* shape, const char* field, double value, const char* allowed) {
-  std::ostringstream text;
-  text << shape << ": " << field << " = " << value << ", must be " << allowed;
-  throw ModelError(text.str());
-}
-
-void require_radius(const char* shape, double radius) {
-  if (!(radius >= 0.0) || !std::isfinite(radius))
-    refuse(shape, "radius", radius, "finite and >= 0 m");
-}
-
 Value from_core(const Vector3d& away, double radius, const Vector3d& otherwise) noexcept {
   const double length = away.norm();
   return {length - radius, length > kNoDirection ? Vector3d(away / length) : otherwise};
 }
 
-class Ball final : public SignedDistance {
+class Sphere final : public SignedDistance {
  public:
-  explicit Ball(double radius) : radius_(radius) { require_radius("sphere", radius); }
+  explicit Sphere(double radius) : radius_(radius) {
+    require("sphere", "radius", radius, kNotNegative, "m");
+  }
   Value at(const Vector3d& p) const noexcept override {
     return from_core(p, radius_, Vector3d::UnitX());
   }
@@ -49,9 +40,8 @@ class Ball final : public SignedDistance {
 class Capsule final : public SignedDistance {
  public:
   Capsule(double half_length, double radius) : half_length_(half_length), radius_(radius) {
-    require_radius("capsule", radius);
-    if (!(half_length >= 0.0) || !std::isfinite(half_length))
-      refuse("capsule", "half_length", half_length, "finite and >= 0 m");
+    require("capsule", "radius", radius, kNotNegative, "m");
+    require("capsule", "half_length", half_length, kNotNegative, "m");
   }
   Value at(const Vector3d& p) const noexcept override {
     const Vector3d core(0.0, 0.0, std::clamp(p.z(), -half_length_, half_length_));
@@ -68,10 +58,8 @@ class Capsule final : public SignedDistance {
 class Cylinder final : public SignedDistance {
  public:
   Cylinder(double half_length, double radius) : half_length_(half_length), radius_(radius) {
-    if (!(radius > 0.0) || !std::isfinite(radius))
-      refuse("cylinder", "radius", radius, "finite and > 0 m");
-    if (!(half_length > 0.0) || !std::isfinite(half_length))
-      refuse("cylinder", "half_length", half_length, "finite and > 0 m");
+    require("cylinder", "radius", radius, kPositive, "m");
+    require("cylinder", "half_length", half_length, kPositive, "m");
   }
   Value at(const Vector3d& p) const noexcept override {
     const double from_axis = std::hypot(p.x(), p.y());
@@ -98,10 +86,7 @@ class Cylinder final : public SignedDistance {
 class Box final : public SignedDistance {
  public:
   explicit Box(const Vector3d& half) : half_(half) {
-    for (int i = 0; i < 3; ++i) {
-      if (!(half[i] > 0.0) || !std::isfinite(half[i]))
-        refuse("box", "half extent", half[i], "finite and > 0 m");
-    }
+    for (int i = 0; i < 3; ++i) require("box", "half extent", half[i], kPositive, "m");
   }
   Value at(const Vector3d& p) const noexcept override {
     const Vector3d over = p.cwiseAbs() - half_;
@@ -135,9 +120,9 @@ bool segments_meet(const Vector2d& a, const Vector2d& b, const Vector2d& c,
   if (((c_side > 0.0) != (d_side > 0.0) || c_side == 0.0 || d_side == 0.0) &&
       ((a_side > 0.0) != (b_side > 0.0) || a_side == 0.0 || b_side == 0.0)) {
     if (c_side != 0.0 || d_side != 0.0 || a_side != 0.0 || b_side != 0.0) return true;
-    const Vector2d way = b - a;  // on one line: do the ranges overlap?
-    const double from = way.dot(c - a), to = way.dot(d - a);
-    return std::max(from, to) >= 0.0 && std::min(from, to) <= way.squaredNorm();
+    const Vector2d along = b - a;  // on one line: do the ranges overlap?
+    const double from = along.dot(c - a), to = along.dot(d - a);
+    return std::max(from, to) >= 0.0 && std::min(from, to) <= along.squaredNorm();
   }
   return false;
 }
@@ -147,8 +132,8 @@ class Polygon final : public SignedDistance {
   Polygon(std::span<const Vector2d> vertices, double half_height)
       : vertices_(vertices.begin(), vertices.end()), half_height_(half_height) {
     const std::size_t n = vertices_.size();
-    if (n < 3) refuse("polygon", "number of vertices", static_cast<double>(n), ">= 3");
-    if (!(half_height > 0.0)) refuse("polygon", "half_height", half_height, "> 0 m");
+    require("polygon", "number of vertices", static_cast<double>(n), {.low = 3.0});
+    if (!(half_height > 0.0)) refuse("polygon", "half_height", half_height, "> 0", "m");
     double twice_area = 0.0;
     Vector2d low = vertices_[0], high = vertices_[0];
     for (std::size_t i = 0; i < n; ++i) {
@@ -219,15 +204,15 @@ class Polygon final : public SignedDistance {
     bool inside = false;
     Vector2d a = vertices_.back();
     for (const Vector2d& b : vertices_) {
-      const Vector2d way = b - a;
-      const double part = std::clamp(way.dot(p - a) / way.squaredNorm(), 0.0, 1.0);
-      const Vector2d d = p - (a + part * way);
+      const Vector2d side = b - a;
+      const double fraction = std::clamp(side.dot(p - a) / side.squaredNorm(), 0.0, 1.0);
+      const Vector2d d = p - (a + fraction * side);
       if (const double squared = d.squaredNorm(); squared < least) {
         least = squared;
         away = d;
-        edge = way;
+        edge = side;
       }
-      if ((a.y() > p.y()) != (b.y() > p.y()) && (cross(way, p - a) > 0.0) == (b.y() > a.y()))
+      if ((a.y() > p.y()) != (b.y() > p.y()) && (cross(side, p - a) > 0.0) == (b.y() > a.y()))
         inside = !inside;
       a = b;
     }
@@ -260,7 +245,7 @@ Eigen::Matrix3d frame_with_z(const Vector3d& z) {
 
 }  // namespace
 
-Shape sphere(double radius) { return std::make_shared<Ball>(radius); }
+Shape sphere(double radius) { return std::make_shared<Sphere>(radius); }
 Shape capsule(double half_length, double radius) {
   return std::make_shared<Capsule>(half_length, radius);
 }
@@ -289,8 +274,7 @@ Obstacle capsule_between(const Vector3d& a, const Vector3d& b, double radius) {
 
 Obstacle half_space_at(const Vector3d& point, const Vector3d& normal) {
   const double length = normal.norm();
-  if (!(length > 0.0) || !std::isfinite(length))
-    refuse("half space", "length of the normal", length, "finite and > 0");
+  require("half space", "length of the normal", length, kPositive);
   Obstacle obstacle{half_space()};
   obstacle.X_BO.linear() = frame_with_z(normal / length);
   obstacle.X_BO.translation() = point;

@@ -33,17 +33,6 @@ Eigen::Isometry3d tip_pose(const ContinuumRobot& robot, SectionStates states,
   return end_pose(robot, states, base, robot.section_count());
 }
 
-void section_end_poses(const ContinuumRobot& robot, SectionStates states, const BaseState& base,
-                       std::span<Eigen::Isometry3d> X_BE) noexcept {
-  assert(X_BE.size() == states.size());
-  assert(static_cast<int>(states.size()) == robot.section_count());
-  Eigen::Isometry3d X = base_pose(base);
-  for (int i = 0; i < robot.section_count(); ++i) {
-    X = X * section_end_pose(robot.section(i), at(states, i));
-    X_BE[static_cast<std::size_t>(i)] = X;
-  }
-}
-
 Eigen::Isometry3d backbone_pose(const ContinuumRobot& robot, SectionStates states,
                                 const BaseState& base, int i, double fraction) noexcept {
   assert(i >= 0 && i < robot.section_count());

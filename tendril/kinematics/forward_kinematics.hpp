@@ -1,7 +1,6 @@
 #pragma once
 
 #include <Eigen/Geometry>
-#include <span>
 
 #include "tendril/kinematics/continuum_robot.hpp"
 
@@ -16,10 +15,6 @@ namespace tendril {
 /// @param states  one state per section; inside the limits is not required
 [[nodiscard]] Eigen::Isometry3d tip_pose(const ContinuumRobot& robot, SectionStates states,
                                          const BaseState& base = {}) noexcept;
-
-/// Poses of all section ends in the robot's base frame; `X_BE` has one element per section.
-void section_end_poses(const ContinuumRobot& robot, SectionStates states, const BaseState& base,
-                       std::span<Eigen::Isometry3d> X_BE) noexcept;
 
 /// Pose of the backbone of section `i` at `fraction` in [0, 1] of its arc length, in the robot's
 /// base frame.

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <string>
 
-#include "tendril/mobile/mobile_support.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/range.hpp"
 
 namespace tendril {
 namespace {
@@ -72,12 +72,9 @@ MobileBody::MobileBody(const MobileRobot& robot, std::vector<BodyCapsule> capsul
   for (std::size_t i = 0; i < capsules_.size(); ++i) {
     const BodyCapsule& capsule = capsules_[i];
     const std::string name = "body capsule " + std::to_string(i + 1);
-    if (capsule.frame < 0 || capsule.frame >= frame_count(robot)) {
-      mobile::refuse_option(name, "frame", capsule.frame,
-                            "in 0.." + std::to_string(frame_count(robot) - 1));
-    }
-    if (!(capsule.radius >= 0.0) || !std::isfinite(capsule.radius))
-      mobile::refuse_option(name, "radius", capsule.radius, "finite and >= 0");
+    require(name, "frame", capsule.frame,
+            {.low = 0.0, .high = static_cast<double>(frame_count(robot) - 1)});
+    require(name, "radius", capsule.radius, kNotNegative, "m");
     if (!capsule.start.allFinite() || !capsule.end.allFinite())
       throw ModelError(name + ": its ends are not finite");
   }

@@ -5,6 +5,9 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <string>
+
+#include "tendril/range.hpp"
 
 namespace tendril {
 namespace {
@@ -43,25 +46,17 @@ MobileClosedForm::MobileClosedForm(const MobileRobot& robot, const ClosedFormOpt
       joints_(start_.size()),
       best_(start_.size()) {
   const std::string name = "mobile closed form";
-  if (robot.link_count() != 3) mobile::refuse_option(name, "link count", robot.link_count(), "3");
-  if (!(std::isfinite(options.step) && options.step > 0.0))
-    mobile::refuse_option(name, "step", options.step, "finite and > 0");
-  if (!(std::isfinite(options.position_tolerance) && options.position_tolerance > 0.0)) {
-    mobile::refuse_option(name, "position_tolerance", options.position_tolerance, "finite and > 0");
-  }
-  if (!(std::isfinite(options.angle_tolerance) && options.angle_tolerance > 0.0)) {
-    mobile::refuse_option(name, "angle_tolerance", options.angle_tolerance, "finite and > 0");
-  }
-  const auto good = [](double weight) { return std::isfinite(weight) && weight >= 0.0; };
-  if (!good(options.cost.base_weight))
-    mobile::refuse_option(name, "base_weight", options.cost.base_weight, "finite and >= 0");
+  if (robot.link_count() != 3) refuse(name, "link count", robot.link_count(), "3");
+  require(name, "step", options.step, kPositive, "m");
+  require(name, "position_tolerance", options.position_tolerance, kPositive, "m");
+  require(name, "angle_tolerance", options.angle_tolerance, kPositive, "rad");
+  require(name, "base_weight", options.cost.base_weight, kNotNegative, "1/m");
   const std::vector<double>& weights = options_.cost.joint_weights;
   if (!weights.empty() && weights.size() != start_.size()) {
-    mobile::refuse_option(name, "joint_weights count", static_cast<double>(weights.size()),
-                          "0 or " + std::to_string(start_.size()));
+    refuse(name, "joint_weights count", static_cast<double>(weights.size()),
+           "0 or " + std::to_string(start_.size()));
   }
-  for (const double weight : weights)
-    if (!good(weight)) mobile::refuse_option(name, "joint_weights", weight, "finite and >= 0");
+  for (const double weight : weights) require(name, "joint_weights", weight, kNotNegative, "1/rad");
   if (weights.empty()) options_.cost.joint_weights.assign(start_.size(), 1.0);
 }
 

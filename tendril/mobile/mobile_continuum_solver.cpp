@@ -9,6 +9,7 @@
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/mobile/mobile_support.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/range.hpp"
 
 namespace tendril {
 namespace {
@@ -51,12 +52,10 @@ MobileContinuumSolver::MobileContinuumSolver(const MobileContinuum& robot,
       states_(start_.size()),
       best_(start_.size()),
       kept_(start_.size()) {
-  const auto require = [](bool good, const char* field, int value, const char* allowed) {
-    if (!good) mobile::refuse_option("mobile continuum options", field, value, allowed);
-  };
-  require(options.quick_iterations >= 1, "quick_iterations", options.quick_iterations, ">= 1");
-  require(options.max_shifts >= 0, "max_shifts", options.max_shifts, ">= 0");
-  require(options.return_steps >= 0, "return_steps", options.return_steps, ">= 0");
+  constexpr char kName[] = "mobile continuum options";
+  require(kName, "quick_iterations", options.quick_iterations, {.low = 1.0});
+  require(kName, "max_shifts", options.max_shifts, kNotNegative);
+  require(kName, "return_steps", options.return_steps, kNotNegative);
   const Eigen::Matrix3d R = robot.X_PB.linear();
   if (!robot.X_PB.matrix().allFinite() ||
       (R.transpose() * R - Eigen::Matrix3d::Identity()).cwiseAbs().maxCoeff() > kRotationSlack ||

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tendril/mobile/mobile_support.hpp"
+#include "tendril/range.hpp"
 
 namespace tendril {
 namespace {
@@ -55,23 +56,18 @@ MobileFabrikSolver::MobileFabrikSolver(const MobileRobot& robot, const MobileFab
       joints_(start_.size()),
       trial_(start_.size()) {
   const std::string name = "mobile fabrik options";
-  const auto require = [&](bool good, const char* field, double value, const char* allowed) {
-    if (!good) mobile::refuse_option(name, field, value, allowed);
-  };
-  const auto positive = [](double value) { return std::isfinite(value) && value > 0.0; };
-  require(options.max_iterations >= 1, "max_iterations", options.max_iterations, ">= 1");
-  require(options.max_stalls >= 0, "max_stalls", options.max_stalls, ">= 0");
-  require(positive(options.position_tolerance), "position_tolerance", options.position_tolerance,
-          "finite and > 0");
-  require(positive(options.angle_tolerance), "angle_tolerance", options.angle_tolerance,
-          "finite and > 0");
-  require(options.stall_ratio > 0.0 && options.stall_ratio < 1.0, "stall_ratio",
-          options.stall_ratio, "in (0, 1)");
+  require(name, "max_iterations", options.max_iterations, {.low = 1.0});
+  require(name, "max_stalls", options.max_stalls, kNotNegative);
+  require(name, "position_tolerance", options.position_tolerance, kPositive, "m");
+  require(name, "angle_tolerance", options.angle_tolerance, kPositive, "rad");
+  require(name, "stall_ratio", options.stall_ratio,
+          {.low = 0.0, .high = 1.0, .open_low = true, .open_high = true});
   const std::size_t count = directions_.size();
-  require(options.priorities.empty() || options.priorities.size() == count, "priorities count",
-          static_cast<double>(options.priorities.size()), "0 or the number of links");
-  for (const double k : options.priorities) require(positive(k), "priorities", k, "finite and > 0");
-  require(!options.polish || count == 3, "polish", 1.0, "off unless the arm has 3 links");
+  if (!options.priorities.empty() && options.priorities.size() != count)
+    refuse(name, "priorities count", static_cast<double>(options.priorities.size()),
+           "0 or the number of links");
+  for (const double k : options.priorities) require(name, "priorities", k, kPositive);
+  if (options.polish && count != 3) refuse(name, "polish", 1.0, "off unless the arm has 3 links");
   if (count == 3 && (options.fallback || options.polish)) {
     closed_form_.emplace(robot, ClosedFormOptions{.position_tolerance = options.position_tolerance,
                                                   .angle_tolerance = options.angle_tolerance,

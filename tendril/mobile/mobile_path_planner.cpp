@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "tendril/kinematics/random_states.hpp"
-#include "tendril/mobile/mobile_support.hpp"
+#include "tendril/range.hpp"
 
 namespace tendril {
 namespace {
@@ -13,48 +14,134 @@ namespace {
 constexpr double kPi = std::numbers::pi;
 constexpr double kStep = 0.6;        // [m] of the body: one step of a tree
 constexpr double kTolerance = 2e-4;  // [m] this much too near still counts as free
-constexpr double kFar = 0.25;        // [m] larger clearances are not told apart
+constexpr double kFar = 0.25;        // [m] larger clearances are not distinguished
 constexpr int kShorteningChecks = 600;
-constexpr double kFartherAside = 2.0;  // of the detours: every other one
+constexpr double kFartherDetour = 2.0;  // every other one
 constexpr int kFirstTries = 6;
 constexpr double kBackOff = 0.4;  // [m], of the platform, away from where the arm points
 // The folded arm: first hinge back, second forward, the others spread so that the tool points up.
 constexpr double kFoldBack = -0.9, kFoldForward = 2.2;
 
-// Memory of a search: these, then nodes and parents of the first tree, then of the second.
-enum Slot : std::size_t {
-  kSeed,
-  kAttempt,
-  kChecks,   // so far; 0: not even the straight line
-  kGrowing,  // the tree whose turn it is
-  kNode,     // of that tree, that the other one grows towards; -1: none
-  kCounts,   // nodes of both trees
-  kTrees = kCounts + 2
-};
+const MobilePathPlannerOptions& checked(const MobilePathPlannerOptions& options) {
+  constexpr char kName[] = "mobile path planner";
+  require(kName, "max_nodes", options.max_nodes, {.low = 2.0});
+  require(kName, "max_checks", options.max_checks, {.low = 1.0});
+  require(kName, "max_line_checks", options.max_line_checks, {.low = 1.0});
+  require(kName, "max_waypoints", options.max_waypoints, {.low = 1.0});
+  require(kName, "margin", options.margin, kNotNegative, "m");
+  require(kName, "own_margin", options.own_margin, kNotNegative, "m");
+  require(kName, "resolution", options.resolution, {.low = 1e-6}, "m");
+  require(kName, "detour", options.detour, kNotNegative, "m");
+  return options;
+}
 
 }  // namespace
+
+struct MobilePathPlanner::Space {
+  MobilePathPlanner& planner;
+  const Obstacles& obstacles;
+  int seed;
+
+  [[nodiscard]] double distance(const MobileConfiguration& a,
+                                const MobileConfiguration& b) const noexcept {
+    return planner.distance(a, b);
+  }
+  [[nodiscard]] bool is_free(const MobileConfiguration& x) noexcept {
+    return planner.is_free(x, obstacles);
+  }
+  [[nodiscard]] bool line_is_free(const MobileConfiguration& a,
+                                  const MobileConfiguration& b) noexcept {
+    return planner.line_is_free(a, b, obstacles);
+  }
+  [[nodiscard]] int checks() const noexcept { return planner.checks_; }
+
+  /// Sets the first two hinges, the other joints to 0.
+  void set_arm(double first, double second, Eigen::VectorXd& x) const noexcept {
+    const MobileRobot& robot = planner.body_.robot();
+    for (int j = 0; j < robot.joint_count(); ++j) {
+      const JointLimits& limits = robot.joint_limits(j);
+      const double desired = j == 1 ? first : (j == 2 ? second : 0.0);
+      x[kPlatformSize + j] = std::clamp(desired, limits.min, limits.max);
+    }
+  }
+
+  /// A sample counts as a check.
+  void sample(int attempt, const MobileConfiguration& from, const MobileConfiguration& to,
+              Eigen::VectorXd& x) noexcept {
+    ++planner.checks_;
+    if (attempt < kFirstTries) {
+      first_sample(attempt, from, to, x);
+    } else {
+      random_sample(attempt, from, to, x);
+    }
+  }
+
+  /// Near either end, with another arm or the platform backed off.
+  void first_sample(int attempt, const MobileConfiguration& from, const MobileConfiguration& to,
+                    Eigen::VectorXd& x) const noexcept {
+    x = attempt % 2 == 0 ? from : to;
+    if (attempt < 2) {
+      set_arm(0.0, 0.0, x);
+    } else if (attempt < 4) {
+      const double azimuth = x[2] + x[kPlatformSize];
+      x[0] -= kBackOff * std::cos(azimuth);
+      x[1] -= kBackOff * std::sin(azimuth);
+    } else {
+      set_arm(kFoldBack, kFoldForward, x);
+    }
+  }
+
+  void random_sample(int attempt, const MobileConfiguration& from, const MobileConfiguration& to,
+                     Eigen::VectorXd& x) const noexcept {
+    // A stream for each attempt: nothing but its number is in the memory.
+    SplitMix64 random((static_cast<std::uint64_t>(seed) << 32) +
+                      static_cast<std::uint64_t>(attempt));
+    const MobileRobot& robot = planner.body_.robot();
+    const double detour = planner.options_.detour * (attempt % 2 == 0 ? 1.0 : kFartherDetour);
+    for (Eigen::Index k = 0; k < 2; ++k) {
+      x[k] = random.uniform(std::min(from[k], to[k]) - detour, std::max(from[k], to[k]) + detour);
+    }
+    const double heading = random.uniform();
+    x[2] = attempt % 3 == 0 ? from[2] + kPi * (2.0 * heading - 1.0)
+                            : from[2] + heading * (to[2] - from[2]);
+    const auto copy_arm = [&](const MobileConfiguration& other) {
+      x.tail(x.size() - kPlatformSize) = other.tail(other.size() - kPlatformSize);
+    };
+    switch (attempt % 6) {
+      case 0:
+        for (int j = 0; j < robot.joint_count(); ++j) {
+          const JointLimits& limits = robot.joint_limits(j);
+          x[kPlatformSize + j] = random.uniform(limits.min, limits.max);
+        }
+        break;
+      case 1:
+        set_arm(kFoldBack, kFoldForward, x);
+        break;
+      case 2:
+        copy_arm(from);
+        break;
+      case 3:
+        copy_arm(to);
+        break;
+      default:
+        set_arm(0.0, 0.0, x);
+    }
+  }
+};
 
 MobilePathPlanner::MobilePathPlanner(const MobileBody& body,
                                      const MobilePathPlannerOptions& options)
     : body_(body),
-      options_(options),
-      aim_(configuration_size(body.robot())),
+      options_(checked(options)),
+      search_({.dimension = static_cast<int>(configuration_size(body.robot())),
+               .max_nodes = options.max_nodes,
+               .max_samples = options.max_checks,
+               .max_checks = options.max_checks,
+               .max_waypoints = options.max_waypoints,
+               .max_step = kStep}),
+      seed_(layout_.index(0, std::numeric_limits<int>::max())),
+      trees_(layout_.part(search_.layout())),
       middle_(configuration_size(body.robot())) {
-  const auto require = [](bool good, const char* field, double value, const char* allowed) {
-    if (!good) mobile::refuse_option("mobile way", field, value, allowed);
-  };
-  const auto at_least = [](double value, double low) {
-    return std::isfinite(value) && value >= low;
-  };
-  require(options.max_nodes >= 2, "max_nodes", options.max_nodes, ">= 2");
-  require(options.max_checks >= 1, "max_checks", options.max_checks, ">= 1");
-  require(options.max_line_checks >= 1, "max_line_checks", options.max_line_checks, ">= 1");
-  require(options.max_waypoints >= 1, "max_waypoints", options.max_waypoints, ">= 1");
-  require(at_least(options.margin, 0.0), "margin", options.margin, "finite and >= 0 m");
-  require(at_least(options.own_margin, 0.0), "own_margin", options.own_margin, "finite and >= 0 m");
-  require(at_least(options.resolution, 1e-6), "resolution", options.resolution, ">= 1e-6 m");
-  require(at_least(options.aside, 0.0), "aside", options.aside, "finite and >= 0 m");
-
   const MobileRobot& robot = body_.robot();
   const MobileRobotParameters& p = robot.parameters();
   const double mount = std::hypot(p.mount_x, p.mount_y);
@@ -67,24 +154,6 @@ MobilePathPlanner::MobilePathPlanner(const MobileBody& body,
     beyond -= robot.link(i).length;
   }
   reach_.push_back(0.0);  // roll: the capsules lie on its axis
-  const Eigen::Index n = configuration_size(robot);
-  way_.resize(n, 2 * options.max_nodes);
-  turns_.resize(n, options.max_waypoints);
-}
-
-int MobilePathPlanner::memory_size() const noexcept {
-  const auto columns = static_cast<std::size_t>(2 * options_.max_nodes);
-  return static_cast<int>(kTrees + columns * (static_cast<std::size_t>(aim_.size()) + 1));
-}
-
-MobilePathPlanner::Tree MobilePathPlanner::tree(std::span<double> memory,
-                                                int which) const noexcept {
-  const auto nodes = static_cast<std::size_t>(options_.max_nodes);
-  const std::size_t size = nodes * (static_cast<std::size_t>(aim_.size()) + 1);
-  double* at = memory.data() + kTrees + static_cast<std::size_t>(which) * size;
-  return {.nodes = {at, aim_.size(), options_.max_nodes},
-          .parents = {at + nodes * static_cast<std::size_t>(aim_.size()), options_.max_nodes},
-          .count = memory[kCounts + static_cast<std::size_t>(which)]};
 }
 
 double MobilePathPlanner::distance(const MobileConfiguration& a,
@@ -104,31 +173,33 @@ double MobilePathPlanner::own_distance(const MobileConfiguration& a,
 }
 
 bool MobilePathPlanner::is_free(const MobileConfiguration& x, const Obstacles& obstacles,
-                                double share) noexcept {
-  if (body_.own_clearance(joints_of(x)) < share * options_.own_margin - kTolerance) return false;
-  const double needed = share * options_.margin - kTolerance;
+                                double margin_ratio) noexcept {
+  if (body_.own_clearance(joints_of(x)) < margin_ratio * options_.own_margin - kTolerance)
+    return false;
+  const double needed = margin_ratio * options_.margin - kTolerance;
   return obstacles.count() == 0 ||
          body_.clearance(platform_of(x), joints_of(x), obstacles, needed) >= needed;
 }
 
 bool MobilePathPlanner::line_is_free(const MobileConfiguration& a, const MobileConfiguration& b,
-                                     const Obstacles& obstacles, double share) noexcept {
+                                     const Obstacles& obstacles, double margin_ratio) noexcept {
   ++checks_;
-  if (!is_free(b, obstacles, share)) return false;  // the end first: it is the likeliest to collide
+  if (!is_free(b, obstacles, margin_ratio))
+    return false;  // the end first: it is the likeliest to collide
   const double length = distance(a, b), own_length = own_distance(a, b);
   if (length == 0.0) return true;
   const auto clearances = [&](const MobileConfiguration& x, double& own, double& around) {
-    own = body_.own_clearance(joints_of(x)) - share * options_.own_margin;
-    around =
-        body_.clearance(platform_of(x), joints_of(x), obstacles, share * options_.margin + kFar) -
-        share * options_.margin;
+    own = body_.own_clearance(joints_of(x)) - margin_ratio * options_.own_margin;
+    around = body_.clearance(platform_of(x), joints_of(x), obstacles,
+                             margin_ratio * options_.margin + kFar) -
+             margin_ratio * options_.margin;
   };
-  // Steps as parts of the line: no configuration nearer than its clearance collides.
+  // Steps as fractions of the line: no configuration nearer than its clearance collides.
   const double least =
       std::max(options_.resolution / length, 1.0 / static_cast<double>(options_.max_line_checks));
   const auto step = [&](double own, double around) {
-    const double part = std::min(own_length > 0.0 ? own / own_length : 1.0, around / length);
-    return std::max(least, part);
+    const double fraction = std::min(own_length > 0.0 ? own / own_length : 1.0, around / length);
+    return std::max(least, fraction);
   };
   double own = 0.0, around = 0.0;
   clearances(a, own, around);
@@ -143,171 +214,19 @@ bool MobilePathPlanner::line_is_free(const MobileConfiguration& a, const MobileC
   return true;
 }
 
-/// Grows the tree from its nearest node by one step towards aim_. Its new node, or -1.
-int MobilePathPlanner::extend(Tree& tree, const Obstacles& obstacles) noexcept {
-  if (tree.size() == options_.max_nodes) return -1;
-  int nearest = 0;
-  double least = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < tree.size(); ++i) {
-    if (const double d = distance(tree.nodes.col(i), aim_); d < least) {
-      least = d;
-      nearest = i;
-    }
-  }
-  if (least == 0.0) return -1;
-  const double share = std::min(1.0, kStep / least);
-  const int added = tree.size();
-  auto grown = tree.nodes.col(added);
-  grown = tree.nodes.col(nearest) + share * (aim_ - tree.nodes.col(nearest));
-  if (share == 1.0) grown = aim_;
-  if (!line_is_free(tree.nodes.col(nearest), grown, obstacles)) return -1;
-  tree.parents[added] = nearest;
-  tree.count = added + 1;
-  return added;
-}
-
-/// The configuration that the trees grow towards next, in aim_.
-void MobilePathPlanner::draw(int attempt, int seed, const MobileConfiguration& from,
-                             const MobileConfiguration& to) noexcept {
-  // A stream for each attempt: nothing but its number is remembered.
-  SplitMix64 random((static_cast<std::uint64_t>(seed) << 32) + static_cast<std::uint64_t>(attempt));
-  const MobileRobot& robot = body_.robot();
-  const auto set_arm = [&](double first, double second) {
-    for (int j = 0; j < robot.joint_count(); ++j) {
-      const JointLimits& limits = robot.joint_limits(j);
-      const double desired = j == 1 ? first : (j == 2 ? second : 0.0);
-      aim_[kPlatformSize + j] = std::clamp(desired, limits.min, limits.max);
-    }
-  };
-  if (attempt < kFirstTries) {
-    aim_ = attempt % 2 == 0 ? from : to;
-    if (attempt < 2) {
-      set_arm(0.0, 0.0);
-    } else if (attempt < 4) {
-      const double azimuth = aim_[2] + aim_[kPlatformSize];
-      aim_[0] -= kBackOff * std::cos(azimuth);
-      aim_[1] -= kBackOff * std::sin(azimuth);
-    } else {
-      set_arm(kFoldBack, kFoldForward);
-    }
-    return;
-  }
-  const double aside = options_.aside * (attempt % 2 == 0 ? 1.0 : kFartherAside);
-  for (Eigen::Index k = 0; k < 2; ++k) {
-    aim_[k] = random.uniform(std::min(from[k], to[k]) - aside, std::max(from[k], to[k]) + aside);
-  }
-  const double heading = random.uniform();
-  aim_[2] = attempt % 3 == 0 ? from[2] + kPi * (2.0 * heading - 1.0)
-                             : from[2] + heading * (to[2] - from[2]);
-  const auto arm = [&](const MobileConfiguration& x) {
-    aim_.tail(aim_.size() - kPlatformSize) = x.tail(x.size() - kPlatformSize);
-  };
-  switch (attempt % 6) {
-    case 0:
-      for (int j = 0; j < robot.joint_count(); ++j) {
-        const JointLimits& limits = robot.joint_limits(j);
-        aim_[kPlatformSize + j] = random.uniform(limits.min, limits.max);
-      }
-      break;
-    case 1:
-      set_arm(kFoldBack, kFoldForward);
-      break;
-    case 2:
-      arm(from);
-      break;
-    case 3:
-      arm(to);
-      break;
-    default:
-      set_arm(0.0, 0.0);
-  }
-}
-
 void MobilePathPlanner::begin(const MobileConfiguration& from, const MobileConfiguration& to,
                               int seed, std::span<double> memory) const noexcept {
-  std::fill_n(memory.begin(), memory_size(), 0.0);
-  memory[kSeed] = seed;
-  memory[kNode] = -1.0;
-  for (int which = 0; which < 2; ++which) {
-    Tree tree = this->tree(memory, which);
-    tree.nodes.col(0) = which == 0 ? from : to;
-    tree.parents[0] = -1.0;
-    tree.count = 1.0;
-  }
+  seed_(memory) = seed;
+  search_.begin(from, to, trees_(memory));
 }
 
 MobilePathPlanner::Progress MobilePathPlanner::resume(const Obstacles& obstacles, int checks,
                                                       std::span<double> memory) noexcept {
-  checks_ = waypoint_count_ = way_count_ = 0;
-  Tree trees[2] = {tree(memory, 0), tree(memory, 1)};
-  const auto from = trees[0].nodes.col(0), to = trees[1].nodes.col(0);
-  if (memory[kChecks] == 0.0) {
-    if (line_is_free(from, to, obstacles)) return Progress::Found;
-    if (!is_free(to, obstacles)) return Progress::Failed;
-  }
-  while (checks_ < checks) {
-    const int growing = static_cast<int>(memory[kGrowing]);
-    Tree &tree = trees[growing], &other = trees[1 - growing];
-    const int node = static_cast<int>(memory[kNode]);
-    if (node >= 0) {  // the other tree grows towards the node, until it is there or blocked
-      aim_ = tree.nodes.col(node);
-      const int grown = extend(other, obstacles);
-      if (grown >= 0 && other.nodes.col(grown) == aim_) {
-        if (growing == 0) {
-          join(tree, node, other, grown);
-        } else {
-          join(other, grown, tree, node);
-        }
-        return shorten(obstacles) ? Progress::Found : Progress::Failed;
-      }
-      if (grown >= 0) continue;
-      memory[kNode] = -1.0;
-      memory[kGrowing] = 1 - growing;
-      continue;
-    }
-    if (trees[0].size() == options_.max_nodes || trees[1].size() == options_.max_nodes ||
-        memory[kChecks] + checks_ >= options_.max_checks) {
-      return Progress::Failed;
-    }
-    draw(static_cast<int>(memory[kAttempt]), static_cast<int>(memory[kSeed]), from, to);
-    memory[kAttempt] += 1.0;
-    const int grown = extend(tree, obstacles);
-    ++checks_;  // ends even where the trees have nothing to grow towards
-    memory[kNode] = grown;
-    if (grown < 0) memory[kGrowing] = 1 - growing;
-  }
-  memory[kChecks] += checks_;
-  return Progress::Searching;
-}
-
-/// From the first tree's root to where they meet, and on to the second one's: way_.
-void MobilePathPlanner::join(const Tree& first, int at_first, const Tree& second,
-                             int at_second) noexcept {
-  const auto parent = [](const Tree& tree, int i) { return static_cast<int>(tree.parents[i]); };
-  for (int i = at_first; i >= 0; i = parent(first, i)) way_.col(way_count_++) = first.nodes.col(i);
-  for (int i = 0; i < way_count_ / 2; ++i) way_.col(i).swap(way_.col(way_count_ - 1 - i));
-  for (int i = parent(second, at_second); i >= 0; i = parent(second, i))
-    way_.col(way_count_++) = second.nodes.col(i);
-}
-
-/// Leaves out what a free straight line makes needless. False when too many turns are left.
-bool MobilePathPlanner::shorten(const Obstacles& obstacles) noexcept {
   checks_ = 0;
-  for (int at = 0; at < way_count_ - 1;) {
-    int next = at + 1;
-    for (int far = way_count_ - 1; far > at + 1 && checks_ < kShorteningChecks; --far) {
-      if (line_is_free(way_.col(at), way_.col(far), obstacles)) {
-        next = far;
-        break;
-      }
-    }
-    if (next < way_count_ - 1) {
-      if (waypoint_count_ == options_.max_waypoints) return false;
-      turns_.col(waypoint_count_++) = way_.col(next);
-    }
-    at = next;
-  }
-  return true;
+  Space space{*this, obstacles, seed_(memory)};
+  const Progress progress = search_.resume(space, checks, trees_(memory));
+  if (progress != Progress::Found) return progress;
+  return search_.shorten(space, kShorteningChecks) ? Progress::Found : Progress::Failed;
 }
 
 }  // namespace tendril

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "tendril/range.hpp"
+
 namespace tendril {
 namespace {
 
@@ -24,15 +26,11 @@ MobilePostures::MobilePostures(const MobileRobot& robot, const MobilePosturesOpt
       solver_(robot, {.position_tolerance = kPositionTolerance}),
       from_(configuration_size(robot)),
       joints_(static_cast<std::size_t>(robot.joint_count())) {
-  const auto require = [](bool good, const char* field, double value, const char* allowed) {
-    if (!good) mobile::refuse_option("mobile postures", field, value, allowed);
-  };
-  require(options.headings >= 1, "headings", options.headings, ">= 1");
-  require(options.distances >= 1, "distances", options.distances, ">= 1");
-  require(options.platform_weight >= 0.0 && std::isfinite(options.platform_weight),
-          "platform_weight", options.platform_weight, "finite and >= 0");
-  require(options.heading_weight >= 0.0 && std::isfinite(options.heading_weight), "heading_weight",
-          options.heading_weight, "finite and >= 0");
+  constexpr char kName[] = "mobile postures";
+  require(kName, "headings", options.headings, {.low = 1.0});
+  require(kName, "distances", options.distances, {.low = 1.0});
+  require(kName, "platform_weight", options.platform_weight, kNotNegative, "rad/m");
+  require(kName, "heading_weight", options.heading_weight, kNotNegative);
 }
 
 int MobilePostures::begin(const ToolTarget& target, const MobileConfiguration& from) noexcept {

@@ -1,68 +1,48 @@
 #include "tendril/mobile/mobile_robot.hpp"
 
-#include <cmath>
 #include <numbers>
 #include <sstream>
 #include <string>
 
-#include "tendril/model_error.hpp"
+#include "tendril/range.hpp"
 
 namespace tendril {
 namespace {
 
 constexpr double kLargestAngle = 4.0 * std::numbers::pi;
 
-[[noreturn]] void refuse(const std::string& object, const std::string& field, double value,
-                         const std::string& unit, const std::string& allowed) {
-  std::ostringstream text;
-  text << object << ": " << field << " = " << value << unit << ", must be " << allowed;
-  throw ModelError(text.str());
-}
-
-void require_finite(const std::string& field, double value, const char* unit = " m") {
-  if (!std::isfinite(value)) refuse("mobile robot", field, value, unit, "finite");
-}
-
-void require_positive(const std::string& object, const std::string& field, double value) {
-  if (!(std::isfinite(value) && value > 0.0)) refuse(object, field, value, " m", "finite and > 0");
-}
-
-void require_limits(const std::string& object, const JointLimits& limits) {
-  for (const auto& [name, value] : {std::pair{"min", limits.min}, std::pair{"max", limits.max}}) {
-    if (!(std::abs(value) <= kLargestAngle))
-      refuse(object, name, value, " rad", "in [-4 pi, 4 pi]");
-  }
+void check(const std::string& object, const JointLimits& limits) {
+  const Range range{.low = -kLargestAngle, .high = kLargestAngle};
+  require(object, "min", limits.min, range, "rad");
+  require(object, "max", limits.max, range, "rad");
   if (limits.min > limits.max) {
     std::ostringstream above;
     above << "<= max = " << limits.max << " rad";
-    refuse(object, "min", limits.min, " rad", above.str());
+    refuse(object, "min", limits.min, above.str(), "rad");
   }
 }
 
 }  // namespace
 
 MobileRobot::MobileRobot(const MobileRobotParameters& parameters) : parameters_(parameters) {
-  require_finite("mount_x", parameters.mount_x);
-  require_finite("mount_y", parameters.mount_y);
-  require_finite("shoulder_height", parameters.shoulder_height);
-  if (!(std::isfinite(parameters.shoulder_offset) && parameters.shoulder_offset >= 0.0)) {
-    refuse("mobile robot", "shoulder_offset", parameters.shoulder_offset, " m", "finite and >= 0");
-  }
-  if (!(std::abs(parameters.tool_tilt) <= 0.5 * std::numbers::pi))
-    refuse("mobile robot", "tool_tilt", parameters.tool_tilt, " rad", "in [-pi/2, pi/2]");
-  require_positive("mobile robot", "platform_length", parameters.platform_length);
-  require_positive("mobile robot", "platform_width", parameters.platform_width);
-  require_positive("mobile robot", "platform_height", parameters.platform_height);
-  if (parameters.links.size() < 2 || parameters.links.size() > kMaxLinks) {
-    refuse("mobile robot", "link count", static_cast<double>(parameters.links.size()), "",
-           "in [2, " + std::to_string(kMaxLinks) + "]");
-  }
-  require_limits("yaw joint", parameters.yaw);
-  require_limits("roll joint", parameters.roll);
+  constexpr char kName[] = "mobile robot";
+  constexpr double kQuarter = 0.5 * std::numbers::pi;
+  require(kName, "mount_x", parameters.mount_x, kFinite, "m");
+  require(kName, "mount_y", parameters.mount_y, kFinite, "m");
+  require(kName, "shoulder_height", parameters.shoulder_height, kFinite, "m");
+  require(kName, "shoulder_offset", parameters.shoulder_offset, kNotNegative, "m");
+  require(kName, "tool_tilt", parameters.tool_tilt, {.low = -kQuarter, .high = kQuarter}, "rad");
+  require(kName, "platform_length", parameters.platform_length, kPositive, "m");
+  require(kName, "platform_width", parameters.platform_width, kPositive, "m");
+  require(kName, "platform_height", parameters.platform_height, kPositive, "m");
+  require(kName, "link count", static_cast<double>(parameters.links.size()),
+          {.low = 2.0, .high = kMaxLinks});
+  check("yaw joint", parameters.yaw);
+  check("roll joint", parameters.roll);
   for (std::size_t i = 0; i < parameters.links.size(); ++i) {
     const std::string name = "arm link " + std::to_string(i + 1);
-    require_positive(name, "length", parameters.links[i].length);
-    require_limits(name, parameters.links[i].limits);
+    require(name, "length", parameters.links[i].length, kPositive, "m");
+    check(name, parameters.links[i].limits);
     if (i + 1 < parameters.links.size()) wrist_reach_ += parameters.links[i].length;
   }
 }

@@ -4,9 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <sstream>
-
-#include "tendril/model_error.hpp"
 
 namespace tendril {
 namespace {
@@ -264,13 +261,6 @@ MobileStatus common_refusal(std::span<const PlaneCase> planes) noexcept {
     if (plane.refusal == MobileStatus::UnreachableRoll) reason = plane.refusal;
   }
   return reason;
-}
-
-void refuse_option(const std::string& object, const std::string& field, double value,
-                   const std::string& allowed) {
-  std::ostringstream text;
-  text << object << ": " << field << " = " << value << ", must be " << allowed;
-  throw ModelError(text.str());
 }
 
 }  // namespace mobile

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "tendril/mobile/mobile_result.hpp"
@@ -79,9 +78,5 @@ void judge(const MobileRobot& robot, const Problem& problem, const PlatformPose&
 
 /// The most telling of the planes' refusals, when all are refused.
 [[nodiscard]] MobileStatus common_refusal(std::span<const PlaneCase> planes) noexcept;
-
-/// Throws ModelError "<object>: <field> = <value>, must be <allowed>".
-[[noreturn]] void refuse_option(const std::string& object, const std::string& field, double value,
-                                const std::string& allowed);
 
 }  // namespace tendril::mobile

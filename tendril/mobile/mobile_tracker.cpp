@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tendril/mobile/mobile_support.hpp"
+#include "tendril/range.hpp"
 
 namespace tendril {
 namespace {
@@ -53,16 +53,13 @@ MobileTracker::MobileTracker(const MobileRobot& robot, const MobileTrackerOption
       weighted_(6, configuration_size(robot)),
       mobility_(configuration_size(robot)),
       step_(configuration_size(robot)) {
-  const auto require = [](const char* field, double value) {
-    if (!(std::isfinite(value) && value > 0.0))
-      mobile::refuse_option("mobile tracker options", field, value, "finite and > 0");
-  };
-  require("max_iterations", options.max_iterations);
-  require("position_tolerance", options.position_tolerance);
-  require("angle_tolerance", options.angle_tolerance);
-  require("platform_weight", options.platform_weight);
-  require("heading_weight", options.heading_weight);
-  require("limit_zone", options.limit_zone);
+  constexpr char kName[] = "mobile tracker options";
+  require(kName, "max_iterations", options.max_iterations, {.low = 1.0});
+  require(kName, "position_tolerance", options.position_tolerance, kPositive, "m");
+  require(kName, "angle_tolerance", options.angle_tolerance, kPositive, "rad");
+  require(kName, "platform_weight", options.platform_weight, kPositive, "rad/m");
+  require(kName, "heading_weight", options.heading_weight, kPositive);
+  require(kName, "limit_zone", options.limit_zone, kPositive, "rad");
 }
 
 MobileTracker::Result MobileTracker::follow(const Isometry3d& X_WG,

@@ -2,22 +2,13 @@
 
 #include <array>
 #include <cmath>
-#include <sstream>
 #include <string>
 #include <utility>
 
-#include "tendril/model_error.hpp"
+#include "tendril/range.hpp"
 
 namespace tendril {
 namespace {
-
-void require(bool good, const std::string& object, const char* field, double value,
-             const char* allowed) {
-  if (good) return;
-  std::ostringstream text;
-  text << object << ": " << field << " = " << value << ", must be " << allowed;
-  throw ModelError(text.str());
-}
 
 struct Axis {
   double x, y;
@@ -27,18 +18,16 @@ struct Axis {
 
 FloorPlan::FloorPlan(double length, double width, std::vector<FloorBox> boxes)
     : half_length_(0.5 * length), half_width_(0.5 * width), boxes_(std::move(boxes)) {
-  require(std::isfinite(length) && length > 0.0, "floor plan", "length", length, "finite and > 0");
-  require(std::isfinite(width) && width > 0.0, "floor plan", "width", width, "finite and > 0");
+  require("floor plan", "length", length, kPositive, "m");
+  require("floor plan", "width", width, kPositive, "m");
   for (std::size_t i = 0; i < boxes_.size(); ++i) {
     const FloorBox& box = boxes_[i];
     const std::string name = "floor box " + std::to_string(i + 1);
-    require(std::isfinite(box.x), name, "x", box.x, "finite");
-    require(std::isfinite(box.y), name, "y", box.y, "finite");
-    require(std::isfinite(box.heading), name, "heading", box.heading, "finite");
-    require(std::isfinite(box.length) && box.length >= 0.0, name, "length", box.length,
-            "finite and >= 0");
-    require(std::isfinite(box.width) && box.width >= 0.0, name, "width", box.width,
-            "finite and >= 0");
+    require(name, "x", box.x, kFinite, "m");
+    require(name, "y", box.y, kFinite, "m");
+    require(name, "heading", box.heading, kFinite, "rad");
+    require(name, "length", box.length, kNotNegative, "m");
+    require(name, "width", box.width, kNotNegative, "m");
   }
 }
 

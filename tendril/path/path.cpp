@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tendril/model_error.hpp"
+#include "tendril/range.hpp"
 
 namespace tendril {
 namespace {
@@ -33,9 +34,7 @@ std::string text(const Vector3d& p) {
 /// Refuses a sequence with fewer than two points, a point that is not finite, or neighbours that
 /// coincide.
 void check_points(std::span<const Vector3d> points, const std::string& name) {
-  if (points.size() < 2)
-    throw ModelError("path: number of " + name + "s = " + std::to_string(points.size()) +
-                     ", must be >= 2");
+  require("path", "number of " + name + "s", static_cast<double>(points.size()), {.low = 2.0});
   for (std::size_t i = 0; i < points.size(); ++i) {
     const std::string here =
         "path: " + name + " " + std::to_string(i + 1) + ": " + text(points[i]) + " m";
@@ -100,12 +99,6 @@ class Samples {
   std::vector<Vector3d> points_;
 };
 
-void check_positive(const char* name, double value) {
-  if (!std::isfinite(value) || value <= 0.0)
-    throw ModelError(std::string("path: ") + name + " = " + text(value) +
-                     " m, must be finite and > 0");
-}
-
 }  // namespace
 
 Path::Path(std::vector<Vector3d> points) : points_(std::move(points)) {
@@ -136,8 +129,8 @@ Vector3d Path::tangent(double s) const noexcept {
 
 Path rounded_path(std::span<const Vector3d> waypoints, double corner_radius, double spacing) {
   check_points(waypoints, "waypoint");
-  check_positive("corner_radius", corner_radius);
-  check_positive("spacing", spacing);
+  require("path", "corner_radius", corner_radius, kPositive, "m");
+  require("path", "spacing", spacing, kPositive, "m");
 
   const std::size_t legs = waypoints.size() - 1;
   std::vector<Vector3d> tangents(legs);
@@ -150,8 +143,9 @@ Path rounded_path(std::span<const Vector3d> waypoints, double corner_radius, dou
     total += lengths[i];
   }
   if (total / spacing > kLargestSampleCount)
-    throw ModelError("path: spacing = " + text(spacing) + " m, must be >= " +
-                     text(total / kLargestSampleCount) + " m on a path of " + text(total) + " m");
+    refuse("path", "spacing", spacing,
+           ">= " + text(total / kLargestSampleCount) + " m on a path of " + text(total) + " m",
+           "m");
 
   std::vector<Corner> corners(waypoints.size());  // none at the ends
   for (std::size_t i = 1; i < legs; ++i)

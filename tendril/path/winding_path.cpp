@@ -3,10 +3,8 @@
 #include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
-#include <sstream>
-#include <string>
 
-#include "tendril/model_error.hpp"
+#include "tendril/range.hpp"
 
 namespace tendril {
 namespace {
@@ -14,42 +12,32 @@ namespace {
 using Eigen::Vector3d;
 
 constexpr double kSpacing = 1e-3;  // [m] of the path's points
+constexpr char kName[] = "winding";
 
-/// The feed axis (+z from the origin) and the post's axis.
+/// The feed axis (+z from the origin) and the cylinder's axis.
 struct Axes {
-  Vector3d direction;   // of the post, so that the winding goes on forwards along it
-  Vector3d foot;        // point of the post's axis nearest to the feed axis
+  Vector3d direction;   // of the cylinder, so that the winding continues forwards along it
+  Vector3d foot;        // point of the cylinder's axis nearest to the feed axis
   Vector3d radial;      // unit, from there to the feed axis
   double distance;      // of the axes [m]
   double lead_in;       // where on the feed axis the winding begins [m]
   double sine, cosine;  // of the pitch angle
 };
 
-[[noreturn]] void refuse(const std::string& field, double value, const std::string& allowed) {
-  std::ostringstream text;
-  text << "winding: " << field << " = " << value << ", must be " << allowed;
-  throw ModelError(text.str());
-}
-
-void require_positive(const char* field, double value) {
-  if (!(value > 0.0) || !std::isfinite(value)) refuse(field, value, "finite and > 0");
-}
-
 Axes axes_of(const Winding& winding) {
-  require_positive("cylinder_radius", winding.cylinder_radius);
-  require_positive("angle", winding.angle);
-  require_positive("exit_length", winding.exit_length);
-  if (!winding.cylinder_point.allFinite())
-    refuse("cylinder_point", winding.cylinder_point.sum(), "finite");
+  require(kName, "cylinder_radius", winding.cylinder_radius, kPositive, "m");
+  require(kName, "angle", winding.angle, kPositive, "rad");
+  require(kName, "exit_length", winding.exit_length, kPositive, "m");
+  require(kName, "cylinder_point", winding.cylinder_point.sum(), kFinite, "m");
   const double length = winding.cylinder_axis.norm();
-  if (!(length > 1e-9) || !std::isfinite(length)) refuse("length of cylinder_axis", length, "> 0");
+  require(kName, "length of cylinder_axis", length, {.low = 1e-9, .open_low = true});
   Axes axes;
   axes.direction = winding.cylinder_axis / length;
   axes.sine = axes.direction.z();
   axes.cosine = std::hypot(axes.direction.x(), axes.direction.y());
-  if (axes.cosine < 0.1)
-    refuse("angle of cylinder_axis with the feed axis, sine", axes.cosine, ">= 0.1");
-  // Feet of the common perpendicular of the feed axis z e_z and the post's axis p + t d.
+  require(kName, "sine of the angle between cylinder_axis and the feed axis", axes.cosine,
+          {.low = 0.1});
+  // Feet of the common perpendicular of the feed axis z e_z and the cylinder's axis p + t d.
   const Vector3d& p = winding.cylinder_point;
   const Vector3d& d = axes.direction;
   const double along = (p.z() * d.z() - p.dot(d)) / (axes.cosine * axes.cosine);
@@ -57,10 +45,10 @@ Axes axes_of(const Winding& winding) {
   axes.lead_in = axes.foot.z();
   const Vector3d across = Vector3d(0.0, 0.0, axes.lead_in) - axes.foot;
   axes.distance = across.norm();
-  if (axes.distance <= winding.cylinder_radius)
-    refuse("distance of the post's axis from the feed axis", axes.distance, "> cylinder_radius");
-  if (axes.lead_in <= 0.0)
-    refuse("point of the feed axis nearest to the post", axes.lead_in, "> 0 m");
+  if (!(axes.distance > winding.cylinder_radius))
+    refuse(kName, "distance of the cylinder's axis from the feed axis", axes.distance,
+           "> cylinder_radius", "m");
+  require(kName, "point of the feed axis nearest to the cylinder", axes.lead_in, kPositive, "m");
   axes.radial = across / axes.distance;
   return axes;
 }
@@ -72,13 +60,12 @@ double winding_radius(const Winding& winding) { return axes_of(winding).distance
 Path winding_path(const Winding& winding, double radius, double lean) {
   const Axes axes = axes_of(winding);
   if (radius == 0.0) radius = axes.distance;
-  if (!(radius > 0.0) || radius > axes.distance)
-    refuse("radius", radius, "in (0, distance of the axes]");
-  require_positive("lean", lean);
+  require(kName, "radius", radius, {.low = 0.0, .high = axes.distance, .open_low = true}, "m");
+  require(kName, "lean", lean, kPositive, "m");
   lean = std::min(lean, axes.lead_in);
 
-  // The loose path, drawn towards the post's axis by `draw` from the helix on, and before it by a
-  // smooth share of that.
+  // The loose path, drawn towards the cylinder's axis by `draw` from the helix on, and before it by
+  // a smooth fraction of that.
   const double draw = axes.distance - radius;
   const Vector3d forward = axes.direction.cross(axes.radial);
   const double sense = forward.z() >= 0.0 ? 1.0 : -1.0;
@@ -89,7 +76,7 @@ Path winding_path(const Winding& winding, double radius, double lean) {
     const double x = std::clamp(1.0 - (axes.lead_in - z) / lean, 0.0, 1.0);
     points.emplace_back(Vector3d(0.0, 0.0, z) - draw * x * x * (3.0 - 2.0 * x) * axes.radial);
   }
-  const double rise = axes.distance * axes.sine / axes.cosine;  // along the post per radian
+  const double rise = axes.distance * axes.sine / axes.cosine;  // along the cylinder per radian
   const double arc = winding.angle * std::hypot(radius, rise);
   const int arc_count = std::max(2, static_cast<int>(std::ceil(arc / kSpacing)));
   Vector3d radial = axes.radial;

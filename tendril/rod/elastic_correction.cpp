@@ -3,10 +3,9 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 #include <utility>
 
-#include "tendril/model_error.hpp"
+#include "tendril/range.hpp"
 
 using Eigen::Index;
 using Eigen::Vector2d;
@@ -29,14 +28,20 @@ constexpr double kStepShares[] = {1.0, 0.5, 0.25, 2.0, 4.0, 0.1, 0.05, 0.02};
 constexpr double kCoarse = 4.0;  ///< steps where only the end counts, in those of `follow`
 constexpr int kForceSteps = 8;   ///< in which a desired contact force is raised
 
-void require(bool valid, const char* field, double value, const char* allowed) {
-  if (valid) return;
-  std::ostringstream text;
-  text << "elastic correction options: " << field << " = " << value << ", must be " << allowed;
-  throw ModelError(text.str());
+void check(const ElasticCorrectionOptions& options) {
+  constexpr char kName[] = "elastic correction options";
+  require(kName, "position_tolerance", options.position_tolerance, kPositive, "m");
+  require(kName, "path_step", options.path_step, kPositive, "m");
+  require(kName, "least_path_step", options.least_path_step, kPositive, "m");
+  require(kName, "curvature_limit", options.curvature_limit, kPositive, "1/m");
+  require(kName, "least_contact_force", options.least_contact_force, kNotNegative, "N");
+  require(kName, "max_iterations", options.max_iterations, {.low = 1.0});
+  double begin = 0.0;
+  for (const double end : options.section_ends) {
+    require(kName, "section_ends", end, {.low = begin, .open_low = true}, "m");
+    begin = end;
+  }
 }
-
-bool is_positive(double value) { return std::isfinite(value) && value > 0.0; }
 
 double total_length(std::span<const PlanarArc> plan) {
   double sum = 0.0;
@@ -74,23 +79,9 @@ ElasticCorrection::ElasticCorrection(PlanarScene scene, const PlanarPose& base,
                                      const ElasticRodOptions& rod,
                                      const ElasticCorrectionOptions& options)
     : rod_(std::move(scene), base, rod), options_(options) {
-  const auto positive = [](const char* field, double value) {
-    require(is_positive(value), field, value, "finite and > 0");
-  };
-  positive("position_tolerance", options.position_tolerance);
-  positive("path_step", options.path_step);
-  positive("least_path_step", options.least_path_step);
-  positive("curvature_limit", options.curvature_limit);
-  require(std::isfinite(options.least_contact_force) && options.least_contact_force >= 0.0,
-          "least_contact_force", options.least_contact_force, "finite and >= 0");
-  require(options.max_iterations >= 1, "max_iterations", options.max_iterations, ">= 1");
-  double begin = 0.0;
-  for (const double end : options.section_ends) {
-    require(std::isfinite(end) && end > begin, "section_ends", end, "finite, > 0 and rising");
-    begin = end;
-  }
+  check(options);
   sections_ = static_cast<Index>(options.section_ends.size()) + 1;
-  begin = 0.0;
+  double begin = 0.0;
   for (const double end : options.section_ends) {
     actuation_.push_back({.length = end - begin});
     begin = end;
@@ -234,9 +225,10 @@ std::vector<CorrectedState> ElasticCorrection::advance(std::span<const PlanarArc
                                                        double path_step) {
   std::vector<CorrectedState> states;
   const double total = total_length(plan);
-  if (plan.empty() || !is_positive(total) || !(total < rod_.options().max_length)) return states;
+  if (plan.empty() || !kPositive.contains(total) || !(total < rod_.options().max_length))
+    return states;
   for (const PlanarArc& arc : plan)
-    if (!std::isfinite(arc.curvature) || !is_positive(arc.length)) return states;
+    if (!std::isfinite(arc.curvature) || !kPositive.contains(arc.length)) return states;
 
   // The first arc is free: the plan is exact.
   rod_.set_shape(plan.first(1));
@@ -309,15 +301,6 @@ CorrectedState ElasticCorrection::solve(std::span<const PlanarArc> plan,
   std::vector<CorrectedState> states = advance(plan, contacts, kCoarse * options_.path_step);
   if (!states.empty() && !states.back().corrected()) states = follow(plan, contacts);
   return states.empty() ? CorrectedState{} : std::move(states.back());
-}
-
-RodSolution quasi_static_insertion(ElasticRod& rod, std::span<const InsertionCommand> commands) {
-  RodSolution solution;
-  for (const InsertionCommand& command : commands) {
-    solution = rod.solve(command.curvature, command.length);
-    if (!solution.converged()) break;
-  }
-  return solution;
 }
 
 }  // namespace tendril

@@ -99,14 +99,4 @@ class ElasticCorrection {
   Eigen::VectorXd residual_, weight_;
 };
 
-/// One entry of a list of commands to an elastic body.
-struct InsertionCommand {
-  double length = 0.0;     ///< [m]
-  double curvature = 0.0;  ///< [1/m]
-};
-
-/// Feeds the body through `commands` at rest, each equilibrium starting from the one before, and
-/// returns the last solution (stops at the first that does not converge).
-RodSolution quasi_static_insertion(ElasticRod& rod, std::span<const InsertionCommand> commands);
-
 }  // namespace tendril

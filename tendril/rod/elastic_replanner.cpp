@@ -3,10 +3,9 @@
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 #include <utility>
 
-#include "tendril/model_error.hpp"
+#include "tendril/range.hpp"
 
 using Eigen::Matrix2d;
 using Eigen::Vector2d;
@@ -20,28 +19,10 @@ constexpr double kLengthWeight = 0.1;
 constexpr double kDamping = 1e-3;
 /// Largest change in one step of the curvature [1/m] and of the length [m].
 constexpr double kCurvatureStep = 1.0, kLengthStep = 0.03;
-/// The share of `max_advance` that a step takes is halved when no step is found, down to this.
+/// The fraction of `max_advance` that a step takes is halved when no step is found, down to this.
 constexpr double kLeastTrust = 1.0 / 64.0;
-/// Contact forces that are remembered; the largest ones.
+/// Contact forces that are stored; the largest ones.
 constexpr std::size_t kForces = 32;
-
-// The memory: header, forces (element, obstacle, force), shifts, curvatures.
-enum Header : std::size_t { kSet, kCurvature, kLength, kTurn, kTrust, kElements, kHeader };
-constexpr std::size_t kForceSize = 3;
-constexpr double kMark = 1.0;
-
-void require(bool valid, const char* field, double value, const char* allowed) {
-  if (valid) return;
-  std::ostringstream text;
-  text << "elastic replanner options: " << field << " = " << value << ", must be " << allowed;
-  throw ModelError(text.str());
-}
-
-bool is_positive(double value) { return std::isfinite(value) && value > 0.0; }
-
-std::size_t shift_place(int obstacle) {
-  return kHeader + kForceSize * kForces + 2 * static_cast<std::size_t>(obstacle);
-}
 
 /// Damped least squares in weighted unknowns: towards `error`, also where J is singular.
 Vector2d newton_step(const Matrix2d& jacobian, const Vector2d& error) {
@@ -70,25 +51,6 @@ const char* to_string(ReplanStatus status) noexcept {
   return "unknown";
 }
 
-ElasticPlan plan_elastic_insertion(const PlanarScene& scene, const PlanarPose& base,
-                                   std::span<const ContactStep> steps,
-                                   std::span<const ContactPoint> points,
-                                   const ElasticRodOptions& rod,
-                                   const ElasticCorrectionOptions& options,
-                                   InsertionOptions insertion) {
-  ElasticPlan plan;
-  plan.arcs = planned_arcs(steps);
-  plan.contacts = planned_contacts(steps, points, rod.body_radius);
-  ElasticCorrection correction(scene, base, rod, options);
-  plan.states = correction.follow(plan.arcs, plan.contacts);
-  insertion.body_radius = rod.body_radius;
-  insertion.scene = &scene;
-  insertion.contacts = plan.contacts;
-  if (plan.corrected())
-    plan.list = elastic_insertion(InsertionPath(plan.arcs), plan.states, insertion);
-  return plan;
-}
-
 ElasticReplanner::ElasticReplanner(PlanarScene scene, const PlanarPose& base,
                                    std::span<const PlannedContact> contacts,
                                    const ElasticRodOptions& rod,
@@ -97,22 +59,27 @@ ElasticReplanner::ElasticReplanner(PlanarScene scene, const PlanarPose& base,
       contacts_(contacts.begin(), contacts.end()),
       options_(options),
       states_(contacts.size()),
-      multipliers_(kForces) {
-  const auto positive = [](const char* field, double value) {
-    require(is_positive(value), field, value, "finite and > 0");
-  };
-  positive("max_advance", options.max_advance);
-  positive("position_tolerance", options.position_tolerance);
-  positive("curvature_limit", options.curvature_limit);
-  require(is_positive(options.min_length) && options.min_length < rod.max_length, "min_length",
-          options.min_length, "> 0 and below the rod's max_length");
-  require(options.max_evaluations >= 4, "max_evaluations", options.max_evaluations, ">= 4");
+      multipliers_(kForces),
+      is_set_(layout_.flag()),
+      curvature_slot_(layout_.number()),
+      length_slot_(layout_.number()),
+      exit_turn_slot_(layout_.number()),
+      trust_slot_(layout_.number()),
+      element_count_(layout_.index(0, rod_.most_elements())),
+      elements_(layout_.indices(kForces, 0, rod_.most_elements() - 1)),
+      obstacles_(layout_.indices(kForces, 0, std::max(rod_.scene().size() - 1, 0))),
+      forces_(layout_.numbers(kForces)),
+      shifts_(layout_.matrix<Eigen::Matrix2Xd>(2, rod_.scene().size())),
+      curvatures_(layout_.numbers(static_cast<std::size_t>(rod_.most_elements()))) {
+  constexpr char kName[] = "elastic replanner options";
+  require(kName, "max_advance", options.max_advance, kPositive, "m");
+  require(kName, "position_tolerance", options.position_tolerance, kPositive, "m");
+  require(kName, "curvature_limit", options.curvature_limit, kPositive, "1/m");
+  require(kName, "min_length", options.min_length,
+          {.low = 0.0, .high = rod.max_length, .open_low = true, .open_high = true}, "m");
+  require(kName, "max_evaluations", options.max_evaluations, {.low = 4.0});
   for (const PlannedContact& contact : contacts_)
     contact_obstacle_.push_back(contact_obstacle(rod_.scene(), contact, rod.body_radius));
-}
-
-std::size_t ElasticReplanner::memory_size() const noexcept {
-  return shift_place(rod_.scene().size()) + static_cast<std::size_t>(rod_.most_elements());
 }
 
 bool ElasticReplanner::is_valid(double curvature, double length) const noexcept {
@@ -122,61 +89,49 @@ bool ElasticReplanner::is_valid(double curvature, double length) const noexcept 
 
 void ElasticReplanner::reset(double curvature, double length,
                              std::span<double> memory) const noexcept {
-  std::fill(memory.begin(), memory.end(), 0.0);
+  layout_.reset(memory);
   if (!is_valid(curvature, length)) return;
-  memory[kSet] = kMark;
-  memory[kCurvature] = curvature;
-  memory[kLength] = length;
-  memory[kTrust] = 1.0;
+  is_set_(memory) = true;
+  curvature_slot_(memory) = curvature;
+  length_slot_(memory) = length;
+  trust_slot_(memory) = 1.0;
 }
 
 void ElasticReplanner::reset(const CorrectedState& state, std::span<double> memory) const noexcept {
   const double nowhere = std::numeric_limits<double>::quiet_NaN();
   reset(state.curvatures.size() == 1 ? state.curvatures[0] : nowhere, state.length, memory);
   const auto& curvatures = state.shape.curvatures;
-  if (memory[kSet] != kMark || curvatures.size() > static_cast<std::size_t>(rod_.most_elements()))
-    return;
-  memory[kTurn] = state.shape.exit_turn;
-  memory[kElements] = static_cast<double>(curvatures.size());
-  std::copy(curvatures.begin(), curvatures.end(),
-            memory.begin() + static_cast<std::ptrdiff_t>(shift_place(rod_.scene().size())));
-  const std::size_t forces = std::min(kForces, state.shape.multipliers.size());
-  for (std::size_t i = 0; i < forces; ++i) {
-    const RodMultiplier& entry = state.shape.multipliers[i];
-    const std::size_t at = kHeader + kForceSize * i;
-    memory[at] = entry.element;
-    memory[at + 1] = entry.obstacle;
-    memory[at + 2] = entry.force;
-  }
+  if (!is_set_(memory) || curvatures.size() > curvatures_.size()) return;
+  exit_turn_slot_(memory) = state.shape.exit_turn;
+  store_shape(curvatures, state.shape.multipliers, memory);
 }
 
 void ElasticReplanner::set_obstacle_shift(int obstacle, const Vector2d& shift,
                                           std::span<double> memory) const noexcept {
   if (obstacle < 0 || obstacle >= rod_.scene().size() || !shift.allFinite()) return;
-  memory[shift_place(obstacle)] = shift.x();
-  memory[shift_place(obstacle) + 1] = shift.y();
+  shifts_(memory).col(obstacle) = shift;
 }
 
 Vector2d ElasticReplanner::obstacle_shift(int obstacle,
                                           std::span<const double> memory) const noexcept {
-  return {memory[shift_place(obstacle)], memory[shift_place(obstacle) + 1]};
+  return shifts_(memory).col(obstacle);
 }
 
 bool ElasticReplanner::load(std::span<const double> memory) noexcept {
-  if (memory[kSet] != kMark || !is_valid(memory[kCurvature], memory[kLength])) return false;
-  curvature_ = memory[kCurvature];
-  length_ = memory[kLength];
-  trust_ = memory[kTrust];
+  if (!layout_.is_valid(memory.first(memory_size())) || !is_set_(memory) ||
+      !is_valid(curvature_slot_(memory), length_slot_(memory)))
+    return false;
+  curvature_ = curvature_slot_(memory);
+  length_ = length_slot_(memory);
+  trust_ = std::clamp(trust_slot_(memory), kLeastTrust, 1.0);
   for (int i = 0; i < rod_.scene().size(); ++i)
     rod_.set_obstacle_shift(i, obstacle_shift(i, memory));
-  const auto elements = static_cast<std::size_t>(
-      std::clamp(memory[kElements], 0.0, static_cast<double>(rod_.most_elements())));
-  rod_.set_curvatures(memory.subspan(shift_place(rod_.scene().size()), elements), memory[kTurn]);
+  rod_.set_curvatures(curvatures_(memory).first(static_cast<std::size_t>(element_count_(memory))),
+                      exit_turn_slot_(memory));
   for (std::size_t i = 0; i < kForces; ++i) {
-    const std::size_t at = kHeader + kForceSize * i;
-    multipliers_[i] = {.element = static_cast<int>(memory[at]),
-                       .obstacle = static_cast<int>(memory[at + 1]),
-                       .force = memory[at + 2]};
+    multipliers_[i] = {.element = static_cast<int>(elements_(memory)[i]),
+                       .obstacle = static_cast<int>(obstacles_(memory)[i]),
+                       .force = forces_(memory)[i]};
   }
   rod_.set_multipliers(multipliers_);
   return true;
@@ -184,22 +139,26 @@ bool ElasticReplanner::load(std::span<const double> memory) noexcept {
 
 /// Leaves the shifts as they are.
 void ElasticReplanner::store(std::span<double> memory) noexcept {
-  memory[kSet] = kMark;
-  memory[kCurvature] = curvature_;
-  memory[kLength] = length_;
-  memory[kTurn] = rod_.exit_turn();
-  memory[kTrust] = trust_;
-  const std::span<const double> curvatures = rod_.curvatures();
-  memory[kElements] = static_cast<double>(curvatures.size());
-  const auto place = memory.subspan(shift_place(rod_.scene().size()));
-  std::fill(std::copy(curvatures.begin(), curvatures.end(), place.begin()), place.end(), 0.0);
+  is_set_(memory) = true;
+  curvature_slot_(memory) = curvature_;
+  length_slot_(memory) = length_;
+  exit_turn_slot_(memory) = rod_.exit_turn();
+  trust_slot_(memory) = trust_;
   const auto forces = static_cast<std::size_t>(rod_.multipliers(multipliers_));
+  store_shape(rod_.curvatures(), std::span(multipliers_).first(forces), memory);
+}
+
+void ElasticReplanner::store_shape(std::span<const double> curvatures,
+                                   std::span<const RodMultiplier> multipliers,
+                                   std::span<double> memory) const noexcept {
+  element_count_(memory) = static_cast<int>(curvatures.size());
+  const std::span<double> all = curvatures_(memory);
+  std::fill(std::copy(curvatures.begin(), curvatures.end(), all.begin()), all.end(), 0.0);
   for (std::size_t i = 0; i < kForces; ++i) {
-    const std::size_t at = kHeader + kForceSize * i;
-    const RodMultiplier entry = i < forces ? multipliers_[i] : RodMultiplier{};
-    memory[at] = entry.element;
-    memory[at + 1] = entry.obstacle;
-    memory[at + 2] = entry.force;
+    const RodMultiplier entry = i < multipliers.size() ? multipliers[i] : RodMultiplier{};
+    elements_(memory)[i] = entry.element;
+    obstacles_(memory)[i] = entry.obstacle;
+    forces_(memory)[i] = entry.force;
   }
 }
 
@@ -209,7 +168,7 @@ RodSolution ElasticReplanner::equilibrium(double curvature, double length,
   return rod_.solve(curvature, length);
 }
 
-/// What the body does at rest, and how its tip would move.
+/// The equilibrium, and how its tip would move.
 void ElasticReplanner::predict(const RodSolution& solution, Replan& result) noexcept {
   result.tip = solution.tip;
   result.exit_turn = rod_.exit_turn();
@@ -232,7 +191,7 @@ Replan ElasticReplanner::step(std::span<const double> memory, const Vector2d& ta
   if (memory.data() != next.data()) std::copy(memory.begin(), memory.end(), next.begin());
   if (!target.allFinite() || !load(memory)) return result;
 
-  // Where the body is at rest now, obstacles where they are known to be.
+  // The equilibrium now, obstacles where they are known to be.
   RodSolution rest = equilibrium(curvature_, length_, options_.max_evaluations);
   int left = options_.max_evaluations - rest.evaluations;
   predict(rest, result);
@@ -244,7 +203,7 @@ Replan ElasticReplanner::step(std::span<const double> memory, const Vector2d& ta
     result.status = ReplanStatus::AtTarget;
     trust_ = 1.0;
   } else if (left < options_.max_evaluations / 3) {
-    result.status = ReplanStatus::Settling;  // at rest; too little work is left for more
+    result.status = ReplanStatus::Settling;  // in equilibrium; too little work is left for more
   } else {
     // Newton's step towards the target, as far as it may go.
     const double advance = trust_ * options_.max_advance;

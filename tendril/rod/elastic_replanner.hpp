@@ -5,38 +5,11 @@
 #include <span>
 #include <vector>
 
-#include "tendril/contact/contact_planner.hpp"
+#include "tendril/memory_layout.hpp"
 #include "tendril/rod/contact_state.hpp"
 #include "tendril/rod/elastic_correction.hpp"
-#include "tendril/memory_layout.hpp"
-#include "tendril/rod/insertion.hpp"
 
 namespace tendril {
-
-/// A plan with contacts made ready for an elastic body that is fed in.
-struct ElasticPlan {
-  std::vector<PlanarArc> arcs;           ///< as planned
-  std::vector<PlannedContact> contacts;  ///< contact i ends arc i
-  std::vector<CorrectedState> states;    ///< actuation and length as the tip follows the arcs
-  InsertionList list;                    ///< the same as timed commands
-
-  /// The tip reaches the target.
-  [[nodiscard]] bool corrected() const noexcept {
-    return !states.empty() && states.back().corrected();
-  }
-};
-
-/// From a solution of `ContactPlanner` (its steps, and the contact points that it was given) to the
-/// commands that feed an elastic body along it. The guide is taken into account with
-/// `ElasticRodOptions::guide_clearance`. Contacts and scene of `insertion` are set here, and its
-/// body radius. `options` with one section. Throws ModelError as `ElasticCorrection`,
-/// `elastic_insertion` and `planned_contacts`.
-[[nodiscard]] ElasticPlan plan_elastic_insertion(const PlanarScene& scene, const PlanarPose& base,
-                                                 std::span<const ContactStep> steps,
-                                                 std::span<const ContactPoint> points,
-                                                 const ElasticRodOptions& rod = {},
-                                                 const ElasticCorrectionOptions& options = {},
-                                                 InsertionOptions insertion = {});
 
 struct ElasticReplannerOptions {     ///< every field has a working default
   double max_advance = 0.01;         ///< of the tip in one step [m], > 0
@@ -50,18 +23,19 @@ enum class ReplanStatus {
   AtTarget,     ///< the predicted tip is within tolerance
   Moving,       ///< it came nearer; more steps are needed
   Held,         ///< no step was found that brings it nearer; the next one tries a shorter step
-  Settling,     ///< the shape is not at rest yet: k and L as before, more steps are needed
-  InvalidInput  ///< memory not set, or arguments not finite or out of range; nothing is changed
+  Settling,     ///< not in equilibrium yet: k and L as before, more steps are needed
+  InvalidInput  ///< memory not set or not valid, or arguments not finite or out of range; nothing
+                ///< is changed
 };
 [[nodiscard]] const char* to_string(ReplanStatus status) noexcept;
 
-/// What a step gives back. Predictions are those of the body at rest, unless Settling.
+/// Result of a step. Predictions are those of the equilibrium, unless Settling.
 struct Replan {
   ReplanStatus status = ReplanStatus::InvalidInput;
   double curvature = 0.0;  ///< k, of the whole body beyond the base [1/m]
   double length = 0.0;     ///< L [m]
   PlanarPose tip;          ///< predicted
-  double exit_turn = 0.0;  ///< in the play of the guide [rad]
+  double exit_turn = 0.0;  ///< in the clearance of the guide [rad]
   double tip_error = std::numeric_limits<double>::infinity();  ///< predicted, to the target [m]
   double contact_force = 0.0;  ///< sum of the magnitudes over all contacts [N]
   /// Rates of the tip with k [m per 1/m] and L [m per m], loaded contacts kept; zero if Settling.
@@ -72,14 +46,15 @@ struct Replan {
 
 /// Keeps the tip of an elastic body, fed in among obstacles, at a target: the correction of a plan
 /// (`ElasticCorrection`) as a step of bounded work, for control loops. Unknowns are the actuation
-/// curvature k and the length L. A step brings the body to rest where it is, then takes one Newton
-/// step towards the target, at most `max_advance`; a target further away, or an obstacle that has
-/// moved, is met over some steps.
+/// curvature k and the length L. A step brings the body to equilibrium where it is, then takes one
+/// Newton step towards the target, at most `max_advance`; a target further away, or an obstacle that
+/// has moved, is met over some steps.
 ///
-/// What is remembered between steps (k, L, shape, contact forces, moves of the obstacles) lies in a
-/// span that the caller owns; every call is a function of it and of its arguments alone, throws
-/// and allocates nothing. `memory` and `next` may be the same span. Copying the span saves the
-/// state. docs/elastic_correction.md. Extension, not in the sources.
+/// What is stored between steps (k, L, shape, contact forces, shifts of the obstacles) is in a span
+/// that the caller owns, of `layout().size()` numbers; every call is a function of it and of its
+/// arguments alone, throws and allocates nothing. `memory` and `next` may be the same span. Copying
+/// the span saves the state. Whatever it holds, nothing is read or written beyond it.
+/// docs/elastic_correction.md. Extension, not in the sources.
 class ElasticReplanner {
  public:
   /// Throws ModelError as ElasticRod and for options outside their ranges.
@@ -87,23 +62,20 @@ class ElasticReplanner {
                    std::span<const PlannedContact> contacts, const ElasticRodOptions& rod = {},
                    const ElasticReplannerOptions& options = {});
 
-  [[nodiscard]] std::size_t memory_size() const noexcept;  ///< doubles
-  /// Of the memory.
-  [[nodiscard]] MemoryLayout layout() const {
-    MemoryLayout layout;
-    static_cast<void>(layout.numbers(memory_size()));
-    return layout;
+  [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
+  [[nodiscard]] std::size_t memory_size() const noexcept {
+    return static_cast<std::size_t>(layout_.size());
   }
 
-  /// Sets the memory: a body that leans on nothing, an arc from the base; obstacles as in the
-  /// scene. Arguments outside their ranges leave a memory that is not set.
+  /// Sets the memory: a body without contacts, an arc from the base; obstacles as in the scene.
+  /// Arguments outside their ranges leave a memory that is not set.
   void reset(double curvature, double length, std::span<double> memory) const noexcept;
-  /// Sets the memory to a state of `ElasticCorrection` or `plan_elastic_insertion` with the same
-  /// base and element length. Obstacles as in the scene.
+  /// Sets the memory to a state of `ElasticCorrection` with the same base and element length.
+  /// Obstacles as in the scene.
   void reset(const CorrectedState& state, std::span<double> memory) const noexcept;
 
-  /// Where an obstacle is, measured from where the scene has it [m]: the next steps bring the body
-  /// to rest there. Planned contacts move with it. Not finite, or no such obstacle: ignored.
+  /// Where an obstacle is, relative to where the scene has it [m]: the next steps bring the body to
+  /// equilibrium there. Planned contacts move with it. Not finite, or no such obstacle: ignored.
   void set_obstacle_shift(int obstacle, const Eigen::Vector2d& shift,
                           std::span<double> memory) const noexcept;
   [[nodiscard]] Eigen::Vector2d obstacle_shift(int obstacle,
@@ -112,8 +84,8 @@ class ElasticReplanner {
   /// One step of the tip towards `target` [m].
   Replan step(std::span<const double> memory, const Eigen::Vector2d& target,
               std::span<double> next) noexcept;
-  /// The body at rest with actuation `curvature` and `length`, set by others; the status is
-  /// AtTarget (at its own tip) or Settling.
+  /// The equilibrium for actuation `curvature` and `length`, set by others; the status is AtTarget
+  /// (at its own tip) or Settling.
   Replan settle(std::span<const double> memory, double curvature, double length,
                 std::span<double> next) noexcept;
 
@@ -129,6 +101,8 @@ class ElasticReplanner {
  private:
   bool load(std::span<const double> memory) noexcept;
   void store(std::span<double> memory) noexcept;
+  void store_shape(std::span<const double> curvatures, std::span<const RodMultiplier> multipliers,
+                   std::span<double> memory) const noexcept;
   [[nodiscard]] bool is_valid(double curvature, double length) const noexcept;
   RodSolution equilibrium(double curvature, double length, int evaluations) noexcept;
   void predict(const RodSolution& solution, Replan& result) noexcept;
@@ -140,6 +114,14 @@ class ElasticReplanner {
   std::vector<ContactState> states_;
   std::vector<RodMultiplier> multipliers_;
   double curvature_ = 0.0, length_ = 0.0, trust_ = 1.0;
+
+  MemoryLayout layout_;
+  Slot<bool> is_set_;
+  Slot<double> curvature_slot_, length_slot_, exit_turn_slot_, trust_slot_;
+  Slot<int> element_count_;
+  Block elements_, obstacles_, forces_;  // of the multipliers; force 0: none
+  MatrixSlot<Eigen::Matrix2Xd> shifts_;  // of the obstacles
+  Block curvatures_;                     // of the elements
 };
 
 }  // namespace tendril

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <sstream>
 #include <utility>
 
 #include "tendril/model_error.hpp"
+#include "tendril/range.hpp"
 
 using Eigen::Matrix3d;
 using Eigen::Matrix4d;
@@ -62,12 +62,21 @@ double total_curvature(std::span<const CurvaturePiece> pieces, double from, doub
   return sum;
 }
 
-void require_positive(const char* field, double value, const char* unit, bool zero_too = false) {
-  if (std::isfinite(value) && (value > 0.0 || (zero_too && value == 0.0))) return;
-  std::ostringstream text;
-  text << "elastic rod options: " << field << " = " << value << unit << ", must be finite and "
-       << (zero_too ? ">= 0" : "> 0");
-  throw ModelError(text.str());
+void check(const ElasticRodOptions& options) {
+  constexpr char kName[] = "elastic rod options";
+  constexpr double kMostElements = 2000.0;
+  require(kName, "bending_stiffness", options.bending_stiffness, kPositive, "N m^2");
+  require(kName, "body_radius", options.body_radius, kNotNegative, "m");
+  require(kName, "element_length", options.element_length, kPositive, "m");
+  require(kName, "max_length", options.max_length, kPositive, "m");
+  require(kName, "gap_tolerance", options.gap_tolerance, kPositive, "m");
+  require(kName, "curvature_tolerance", options.curvature_tolerance, kPositive, "1/m");
+  require(kName, "max_iterations", options.max_iterations, {.low = 1.0});
+  require(kName, "max_evaluations", options.max_evaluations, {.low = 1.0});
+  require(kName, "guide_clearance", options.guide_clearance, kNotNegative, "m");
+  require(kName, "guide_length", options.guide_length, kPositive, "m");
+  if (options.max_length / options.element_length > kMostElements)
+    refuse(kName, "element_length", options.element_length, ">= max_length/2000", "m");
 }
 
 }  // namespace
@@ -96,21 +105,9 @@ ElasticRod::ElasticRod(PlanarScene scene, const PlanarPose& base, const ElasticR
       base_(base),
       options_(options),
       guide_{.play = options.guide_clearance, .length = options.guide_length} {
-  require_positive("bending_stiffness", options.bending_stiffness, " N m^2");
-  require_positive("body_radius", options.body_radius, " m", true);
-  require_positive("element_length", options.element_length, " m");
-  require_positive("max_length", options.max_length, " m");
-  require_positive("gap_tolerance", options.gap_tolerance, " m");
-  require_positive("curvature_tolerance", options.curvature_tolerance, " 1/m");
-  if (options.max_iterations < 1) require_positive("max_iterations", options.max_iterations, "");
-  if (options.max_evaluations < 1) require_positive("max_evaluations", options.max_evaluations, "");
-  require_positive("guide_clearance", options.guide_clearance, " m", true);
-  require_positive("guide_length", options.guide_length, " m");
+  check(options);
   if (!base.position.allFinite() || !std::isfinite(base.heading))
     throw ModelError("elastic rod: base pose must be finite");
-  constexpr double kMostElements = 2000.0;
-  if (options.max_length / options.element_length > kMostElements)
-    throw ModelError("elastic rod options: element_length is below 1/2000 of max_length");
 
   const auto most = static_cast<std::size_t>(options.max_length / options.element_length) + 2;
   const auto rows = static_cast<Eigen::Index>(most);
@@ -763,12 +760,6 @@ PlanarPose ElasticRod::pose_at(double arc_length) const noexcept {
 double ElasticRod::curvature_at(double arc_length) const noexcept {
   const int j = static_cast<int>(arc_length / options_.element_length);
   return kappa_[static_cast<std::size_t>(std::clamp(j, 0, std::max(0, count_ - 1)))];
-}
-
-double ElasticRod::feed_force_bound(double coefficient) const noexcept {
-  double sum = 0.0;
-  for (const RodContact& contact : contacts_) sum += contact.force;
-  return coefficient * sum;
 }
 
 double ElasticRod::potential(std::span<const double> curvatures,

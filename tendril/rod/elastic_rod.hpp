@@ -157,12 +157,6 @@ class ElasticRod {
   [[nodiscard]] int element_count() const noexcept { return count_; }
   [[nodiscard]] int most_elements() const noexcept { return static_cast<int>(kappa_.size()); }
 
-  /// Force that feeds the body against friction `coefficient` at the contacts [N]: mu sum N, to
-  /// first order in mu (N without friction). At constant actuation curvature and unchanged contacts
-  /// the energy does not depend on the length, so friction is all there is to overcome; a guide
-  /// that holds the body straight pulls it out with EI k^2/2, which is left out.
-  [[nodiscard]] double feed_force_bound(double coefficient) const noexcept;
-
   [[nodiscard]] const PlanarScene& scene() const noexcept { return scene_; }
   [[nodiscard]] const PlanarPose& base() const noexcept { return base_; }
   [[nodiscard]] const ElasticRodOptions& options() const noexcept { return options_; }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tendril/model_error.hpp"
+#include "tendril/range.hpp"
 
 namespace tendril {
 namespace {
@@ -15,9 +16,7 @@ using Eigen::Vector3d;
 constexpr double kApart = 1e-9;  // [m], nearer points count as one
 
 void check_points(std::span<const Vector3d> points) {
-  if (points.size() < 2)
-    throw ModelError("spline: number of points = " + std::to_string(points.size()) +
-                     ", must be >= 2");
+  require("spline", "number of points", static_cast<double>(points.size()), {.low = 2.0});
   for (std::size_t i = 0; i < points.size(); ++i) {
     char text[128];
     std::snprintf(text, sizeof text, "spline: point %zu: (%.9g, %.9g, %.9g) m", i + 1,
@@ -30,8 +29,8 @@ void check_points(std::span<const Vector3d> points) {
 
 void check_knots(std::span<const double> knots, std::size_t count) {
   if (knots.size() != count)
-    throw ModelError("spline: number of knots = " + std::to_string(knots.size()) +
-                     ", must be the number of points, " + std::to_string(count));
+    refuse("spline", "number of knots", static_cast<double>(knots.size()),
+           "the number of points, " + std::to_string(count));
   for (std::size_t i = 0; i < count; ++i) {
     if (!std::isfinite(knots[i]) || (i > 0 && knots[i] <= knots[i - 1]))
       throw ModelError("spline: knot " + std::to_string(i + 1) + ", must be finite and increase");

@@ -2,11 +2,11 @@
 
 #include <Eigen/Geometry>
 #include <cmath>
-#include <cstdio>
 #include <numbers>
 #include <string>
 
 #include "tendril/model_error.hpp"
+#include "tendril/range.hpp"
 
 namespace tendril {
 namespace {
@@ -16,33 +16,25 @@ using std::numbers::pi;
 
 constexpr double kParallel = 1e-9;  // sine of the angle below which directions count as parallel
 
-std::string text(double value) {
-  char number[32];
-  std::snprintf(number, sizeof number, "%.9g", value);
-  return number;
-}
-
-double finite(const char* field, double value) {
-  if (!std::isfinite(value))
-    throw ModelError(std::string(field) + " = " + text(value) + ", must be finite");
+double finite(const char* curve, const char* field, double value, const char* unit) {
+  require(curve, field, value, kFinite, unit);
   return value;
 }
 
-double positive(const char* field, double value) {
-  if (!std::isfinite(value) || value <= 0.0)
-    throw ModelError(std::string(field) + " = " + text(value) + ", must be finite and > 0");
+double positive(const char* curve, const char* field, double value, const char* unit) {
+  require(curve, field, value, kPositive, unit);
   return value;
 }
 
-Vector3d finite(const char* field, const Vector3d& value) {
-  if (!value.allFinite()) throw ModelError(std::string(field) + ", must be finite");
+Vector3d finite(const char* curve, const char* field, const Vector3d& value) {
+  if (!value.allFinite()) throw ModelError(std::string(curve) + ": " + field + ", must be finite");
   return value;
 }
 
-Vector3d unit(const char* field, const Vector3d& value) {
+Vector3d unit(const char* curve, const char* field, const Vector3d& value) {
   const double norm = value.norm();
-  if (!std::isfinite(norm) || norm <= 0.0)
-    throw ModelError(std::string(field) + ", must be finite and not zero");
+  if (!kPositive.contains(norm))
+    throw ModelError(std::string(curve) + ": " + field + ", must be finite and not zero");
   return value / norm;
 }
 
@@ -54,17 +46,18 @@ double CurvePoint::curvature() const noexcept {
 }
 
 Line::Line(const Vector3d& start, const Vector3d& direction, double length)
-    : start_(finite("line: start", start)),
-      direction_(unit("line: direction", direction)),
-      length_(positive("line: length", length)) {}
+    : start_(finite("line", "start", start)),
+      direction_(unit("line", "direction", direction)),
+      length_(positive("line", "length", length, "m")) {}
 
 CurvePoint Line::at(double s) const noexcept {
   return {start_ + s * direction_, direction_, Vector3d::Zero()};
 }
 
 Helix::Helix(double radius, double pitch, double length)
-    : radius_(positive("helix: radius", radius)), length_(positive("helix: length", length)) {
-  const double climb_per_radian = finite("helix: pitch", pitch) / (2.0 * pi);
+    : radius_(positive("helix", "radius", radius, "m")),
+      length_(positive("helix", "length", length, "m")) {
+  const double climb_per_radian = finite("helix", "pitch", pitch, "m") / (2.0 * pi);
   rate_ = 1.0 / std::hypot(radius, climb_per_radian);
   climb_ = climb_per_radian * rate_;
 }
@@ -77,11 +70,11 @@ CurvePoint Helix::at(double s) const noexcept {
 
 SineCurve::SineCurve(double amplitude_y, double wave_y, double amplitude_z, double wave_z,
                      double length)
-    : amplitude_y_(finite("sine curve: amplitude_y", amplitude_y)),
-      rate_y_(2.0 * pi / positive("sine curve: wave_y", wave_y)),
-      amplitude_z_(finite("sine curve: amplitude_z", amplitude_z)),
-      rate_z_(2.0 * pi / positive("sine curve: wave_z", wave_z)),
-      length_(positive("sine curve: length", length)) {}
+    : amplitude_y_(finite("sine curve", "amplitude_y", amplitude_y, "m")),
+      rate_y_(2.0 * pi / positive("sine curve", "wave_y", wave_y, "m")),
+      amplitude_z_(finite("sine curve", "amplitude_z", amplitude_z, "m")),
+      rate_z_(2.0 * pi / positive("sine curve", "wave_z", wave_z, "m")),
+      length_(positive("sine curve", "length", length, "m")) {}
 
 CurvePoint SineCurve::at(double s) const noexcept {
   const double y = amplitude_y_ * std::sin(rate_y_ * s), z = amplitude_z_ * std::sin(rate_z_ * s);
@@ -91,13 +84,13 @@ CurvePoint SineCurve::at(double s) const noexcept {
 }
 
 ConicalSpiral::ConicalSpiral(double start_radius, double growth, double climb, double angle)
-    : start_radius_(positive("conical spiral: start_radius", start_radius)),
-      growth_(finite("conical spiral: growth", growth)),
-      climb_(finite("conical spiral: climb", climb)),
-      angle_(positive("conical spiral: angle", angle)) {
+    : start_radius_(positive("conical spiral", "start_radius", start_radius, "m")),
+      growth_(finite("conical spiral", "growth", growth, "m/rad")),
+      climb_(finite("conical spiral", "climb", climb, "m/rad")),
+      angle_(positive("conical spiral", "angle", angle, "rad")) {
   if (start_radius + growth * angle <= 0.0)
-    throw ModelError("conical spiral: growth = " + text(growth) +
-                     ", must leave a positive radius at the end");
+    refuse("conical spiral", "growth", growth, "such that the radius at the end is positive",
+           "m/rad");
 }
 
 CurvePoint ConicalSpiral::at(double s) const noexcept {
@@ -109,14 +102,14 @@ CurvePoint ConicalSpiral::at(double s) const noexcept {
 
 Arc::Arc(const Vector3d& start, const Vector3d& tangent, const Vector3d& inward, double radius,
          double angle)
-    : tangent_(unit("arc: tangent", tangent)),
-      radius_(positive("arc: radius", radius)),
-      length_(radius * positive("arc: angle", angle)) {
-  const Vector3d towards = unit("arc: inward", inward);
+    : tangent_(unit("arc", "tangent", tangent)),
+      radius_(positive("arc", "radius", radius, "m")),
+      length_(radius * positive("arc", "angle", angle, "rad")) {
+  const Vector3d towards = unit("arc", "inward", inward);
   const Vector3d across = towards - towards.dot(tangent_) * tangent_;
   if (across.norm() < kParallel) throw ModelError("arc: inward, must not be along the tangent");
   inward_ = across.normalized();
-  centre_ = finite("arc: start", start) + radius * inward_;
+  centre_ = finite("arc", "start", start) + radius * inward_;
 }
 
 CurvePoint Arc::at(double s) const noexcept {

@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <cstdio>
 #include <numbers>
-#include <string>
 
-#include "tendril/model_error.hpp"
+#include "tendril/range.hpp"
 
 namespace tendril {
 
@@ -25,15 +23,15 @@ using Eigen::Map;
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-// The memory: number of nodes, index of the first one in the ring, whether a target waits, that
-// target; then the ring of nodes.
+// The memory, as `layout` describes it: number of nodes, index of the first one in the ring, whether
+// a target waits, that target; then the ring of nodes.
 constexpr std::size_t kCount = 0, kFirst = 1, kPending = 2, kWaiting = 3, kHeader = 6;
 constexpr std::size_t kNodeSize = 13;
 
 constexpr int kCurvatureSamples = 8;  // of a new piece
 constexpr int kTrials = 6;            // of a step along the path
 
-/// z carried from tangent to tangent by the smallest turn.
+/// z carried from tangent to tangent by the smallest rotation.
 Vector3d carried(const Vector3d& z, const Vector3d& from, const Vector3d& to) noexcept {
   const Vector3d a = from.normalized(), b = to.normalized();
   return Eigen::Quaterniond::FromTwoVectors(a, b) * z;
@@ -65,30 +63,24 @@ CurvePoint quintic(double s_0, const CurvePoint& p_0, double s_1, const CurvePoi
   return point;
 }
 
-void check_option(const char* name, double value, bool good, const char* allowed) {
-  if (good) return;
-  char text[128];
-  std::snprintf(text, sizeof text, "growing path: %s = %.9g, must be %s", name, value, allowed);
-  throw ModelError(text);
-}
-
 }  // namespace
 
-PathView::PathView(std::span<const double> memory) noexcept : memory_(memory) {
-  assert(memory.size() >= kHeader + 2 * kNodeSize);
+PathView::PathView(std::span<const double> memory) noexcept
+    : memory_(memory),
+      capacity_(memory.size() < kHeader ? 0
+                                        : static_cast<int>((memory.size() - kHeader) / kNodeSize)) {
 }
 
-int PathView::node_count() const noexcept { return static_cast<int>(memory_[kCount]); }
-
-int PathView::capacity() const noexcept {
-  return static_cast<int>((memory_.size() - kHeader) / kNodeSize);
+int PathView::node_count() const noexcept {
+  return capacity_ == 0 ? 0 : to_index(memory_[kCount], 0, capacity_);
 }
+
+int PathView::first() const noexcept { return to_index(memory_[kFirst], 0, capacity_ - 1); }
 
 std::size_t PathView::place(int i) const noexcept {
-  const std::size_t at = kHeader + kNodeSize * (static_cast<std::size_t>(memory_[kFirst]) +
-                                                static_cast<std::size_t>(i));
-  const std::size_t end = kHeader + kNodeSize * static_cast<std::size_t>(capacity());
-  return at < end ? at : at - (end - kHeader);
+  assert(i >= 0 && i < capacity_);
+  const int at = first() + i;
+  return kHeader + kNodeSize * static_cast<std::size_t>(at < capacity_ ? at : at - capacity_);
 }
 
 double PathView::node_parameter(int i) const noexcept { return memory_[place(i)]; }
@@ -102,7 +94,7 @@ PathView::Node PathView::node(int i) const noexcept {
 double PathView::begin() const noexcept { return node_count() > 0 ? node_parameter(0) : 0.0; }
 
 double PathView::end() const noexcept {
-  return node_count() > 0 ? node_parameter(node_count() - 1) : 0.0;
+  return node_count() > 0 ? std::max(begin(), node_parameter(node_count() - 1)) : 0.0;
 }
 
 int PathView::piece_at(double s) const noexcept {
@@ -134,7 +126,7 @@ CurvePoint PathView::at(double s) const noexcept {
 }
 
 Matrix3d PathView::frame(double s) const noexcept {
-  assert(node_count() > 0);
+  if (node_count() == 0) return Matrix3d::Identity();
   const double inside = std::clamp(s, begin(), end());
   const int piece = piece_at(inside);
   const Node a = node(piece);
@@ -166,17 +158,29 @@ int GrowingPath::memory_size(int capacity) noexcept {
   return static_cast<int>(kHeader + kNodeSize * static_cast<std::size_t>(std::max(capacity, 2)));
 }
 
+MemoryLayout GrowingPath::layout(int capacity) {
+  const int nodes = std::max(capacity, 2);
+  MemoryLayout layout;
+  layout.index(0, nodes);      // kCount
+  layout.index(0, nodes - 1);  // kFirst
+  layout.flag();               // kPending
+  layout.numbers(kHeader - kWaiting);
+  layout.numbers(kNodeSize * static_cast<std::size_t>(nodes));
+  return layout;
+}
+
 GrowingPath::GrowingPath(std::span<double> memory, const GrowingPathOptions& options)
     : memory_(memory), options_(options) {
+  constexpr char kName[] = "growing path";
   const GrowingPathOptions& o = options_;
-  check_option("memory", static_cast<double>(memory.size()),
-               memory.size() >= kHeader + 2 * kNodeSize, "at least memory_size(2)");
-  check_option("min_spacing", o.min_spacing, o.min_spacing > 0.0 && std::isfinite(o.min_spacing),
-               "finite and > 0");
-  check_option("max_spacing", o.max_spacing, o.max_spacing > o.min_spacing, "> min_spacing");
-  check_option("max_turn", o.max_turn, o.max_turn > 0.0 && o.max_turn < std::numbers::pi,
-               "in (0, pi)");
-  check_option("max_curvature", o.max_curvature, o.max_curvature > 0.0, "> 0");
+  require(kName, "size of the memory", static_cast<double>(memory.size()),
+          {.low = static_cast<double>(memory_size(2))});
+  require(kName, "min_spacing", o.min_spacing, kPositive, "m");
+  if (!(o.max_spacing > o.min_spacing))
+    refuse(kName, "max_spacing", o.max_spacing, "> min_spacing", "m");
+  require(kName, "max_turn", o.max_turn,
+          {.low = 0.0, .high = std::numbers::pi, .open_low = true, .open_high = true}, "rad");
+  if (!(o.max_curvature > 0.0)) refuse(kName, "max_curvature", o.max_curvature, "> 0", "1/m");
 }
 
 bool GrowingPath::pending() const noexcept { return memory_[kPending] > 0.0; }
@@ -221,13 +225,12 @@ GrowResult GrowingPath::push(const Vector3d& position, double s, const Vector3d&
   if (count == view().capacity())
     return {GrowStatus::Full, static_cast<double>(count), static_cast<double>(count)};
   write(count, {s, position, first, second, carried(last.z, last.first, first)});
-  memory_[kCount] += 1.0;
+  memory_[kCount] = count + 1;
   return {.status = GrowStatus::Appended};
 }
 
 GrowResult GrowingPath::append(const Vector3d& target) noexcept {
-  assert(view().node_count() >= 1);
-  if (!target.allFinite()) return {};
+  if (!target.allFinite() || view().node_count() == 0) return {};
   const Node last = view().node(view().node_count() - 1);
   const Vector3d from = pending() ? waiting() : last.position;
   const Vector3d before = pending() ? Vector3d(from - last.position) : last.first;
@@ -253,6 +256,7 @@ GrowResult GrowingPath::append(const Vector3d& target) noexcept {
 GrowResult GrowingPath::finish() noexcept {
   if (!pending()) return {.status = GrowStatus::Appended};
   const int count = view().node_count();
+  if (count == 0) return {};
   const Node last = view().node(count - 1);
   const Vector3d leg = waiting() - last.position;
   const double h = leg.norm();
@@ -270,28 +274,11 @@ GrowResult GrowingPath::finish() noexcept {
 }
 
 void GrowingPath::drop_behind(double s) noexcept {
-  while (view().node_count() > 2 && view().node_parameter(1) <= s) {
-    memory_[kFirst] =
-        static_cast<double>((static_cast<int>(memory_[kFirst]) + 1) % view().capacity());
-    memory_[kCount] -= 1.0;
-  }
-}
-
-void GrowingPath::cut_ahead(double s) noexcept {
   const PathView path = view();
-  if (path.node_count() < 2) return;
-  memory_[kPending] = 0.0;
-  const int piece = path.piece_at(std::clamp(s, path.begin(), path.end()));
-  const double cut = std::max(s, path.node_parameter(piece) + options_.min_spacing);
-  if (cut >= path.node_parameter(piece + 1)) {
-    memory_[kCount] = piece + 2.0;
-    return;
+  for (int count = path.node_count(); count > 2 && path.node_parameter(1) <= s;) {
+    memory_[kFirst] = (path.first() + 1) % path.capacity();
+    memory_[kCount] = --count;
   }
-  const Node behind = path.node(piece);
-  const CurvePoint point = path.at(cut);
-  write(piece + 1, {cut, point.position, point.first, point.second,
-                    carried(behind.z, behind.first, point.first)});
-  memory_[kCount] = piece + 2.0;
 }
 
 FollowStep follow_path(const SnakeChain& chain, const PathView& path, MarchDirection direction,

@@ -13,7 +13,8 @@ namespace tendril {
 /// A path that grows at its end, read from the memory it lives in: C2 pieces of degree five between
 /// nodes, each fixed for good by position, first and second derivative at its ends. A
 /// ParametricCurve; s is about the arc length [m] and only ever grows, whatever is dropped behind.
-/// Beyond its ends it goes on straight. docs/derivations-snake.md, "Growing path".
+/// Beyond its ends it continues straight. Whatever the memory holds, nothing is read beyond it.
+/// docs/derivations-snake.md, "Growing path".
 class PathView {
  public:
   explicit PathView(std::span<const double> memory) noexcept;
@@ -22,12 +23,12 @@ class PathView {
   [[nodiscard]] double begin() const noexcept;
   [[nodiscard]] double end() const noexcept;
 
-  /// Frame with x along the path and z carried along it from node to node by the smallest turn: the
-  /// roll of a head at s, a property of the path alone. Precondition: at least one node.
+  /// Frame with x along the path and z carried along it from node to node by the smallest rotation:
+  /// the roll of a head at s, a property of the path alone. The identity for a path without nodes.
   [[nodiscard]] Eigen::Matrix3d frame(double s) const noexcept;
 
   [[nodiscard]] int node_count() const noexcept;
-  [[nodiscard]] int capacity() const noexcept;
+  [[nodiscard]] int capacity() const noexcept { return capacity_; }
 
  private:
   friend class GrowingPath;
@@ -36,11 +37,14 @@ class PathView {
   [[nodiscard]] double node_parameter(int i) const noexcept;
   /// Index of the node at which the piece that holds s begins.
   [[nodiscard]] int piece_at(double s) const noexcept;
+  /// Index of the first node in the ring.
+  [[nodiscard]] int first() const noexcept;
   /// Where in the memory node i begins.
   [[nodiscard]] std::size_t place(int i) const noexcept;
   [[nodiscard]] CurvePoint at(double s, int piece) const noexcept;
 
   std::span<const double> memory_;
+  int capacity_;  // nodes that the memory has room for
 };
 
 enum class GrowStatus : std::uint8_t {
@@ -48,7 +52,7 @@ enum class GrowStatus : std::uint8_t {
   NotFinite,
   TooNear,   ///< nearer than min_spacing to the last target: a repeated point
   TooFar,    ///< further than max_spacing from the last target
-  Behind,    ///< turns by more than max_turn against the path's end: behind the head
+  Behind,    ///< turns by more than max_turn relative to the path's end: behind the head
   TooTight,  ///< the new piece would bend more than max_curvature
   Full,      ///< no room: nothing has been dropped behind
 };
@@ -57,7 +61,8 @@ enum class GrowStatus : std::uint8_t {
 struct GrowingPathOptions {
   double min_spacing = 1e-3;  ///< [m], > 0
   double max_spacing = 0.15;  ///< [m], > min_spacing; at most a module's length
-  double max_turn = 1.0;  ///< of a leg between targets against the path before it [rad], in (0, pi)
+  double max_turn = 1.0;      ///< of a leg between targets relative to the path before it [rad], in
+                              ///< (0, pi)
   double max_curvature = std::numeric_limits<double>::infinity();  ///< [1/m], > 0
 };
 
@@ -73,10 +78,11 @@ struct GrowResult {
 /// memory is a copy of the path. Old pieces never change. `append` gives the target before the
 /// newest one its derivatives (central differences), so the path ends one target short of the
 /// newest; `finish` takes it in too. All functions but the constructor are noexcept and allocate
-/// nothing.
+/// nothing. Whatever the memory holds, nothing is read or written beyond it.
 class GrowingPath {
  public:
-  /// Doubles for `capacity` nodes, >= 2.
+  /// Memory for `capacity` nodes, >= 2, and its size.
+  [[nodiscard]] static MemoryLayout layout(int capacity);
   [[nodiscard]] static int memory_size(int capacity) noexcept;
   [[nodiscard]] static MemoryLayout layout(int capacity) {
     MemoryLayout layout;
@@ -94,20 +100,16 @@ class GrowingPath {
   GrowResult start(const Eigen::Vector3d& start, const Eigen::Vector3d& direction, double length,
                    const Eigen::Vector3d& z_reference = Eigen::Vector3d::UnitZ()) noexcept;
 
-  /// A new target for the leading link; refused targets leave the path as it was.
-  /// Precondition: started.
+  /// A new target for the leading link; refused targets leave the path as it was. NotFinite, too,
+  /// for a path that has not been started.
   GrowResult append(const Eigen::Vector3d& target) noexcept;
 
-  /// Takes the newest target in, with derivatives from the targets behind it alone; the path may go
-  /// on from there. Appended also if there was nothing to take in.
+  /// Takes the newest target in, with derivatives from the targets behind it alone; the path may
+  /// continue from there. Appended also if there was nothing to take in.
   GrowResult finish() noexcept;
 
   /// Forgets the nodes that are not needed for s and beyond.
   void drop_behind(double s) noexcept;
-
-  /// Forgets the path ahead of s, to grow on elsewhere after a reversal; what stays keeps its exact
-  /// shape. Where a node lies less than min_spacing behind s, up to min_spacing beyond s is kept.
-  void cut_ahead(double s) noexcept;
 
   [[nodiscard]] PathView view() const noexcept { return PathView(memory_); }
   /// Whether a target waits to be taken in.

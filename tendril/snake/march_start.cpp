@@ -22,7 +22,6 @@ constexpr double kTiltProbe = 0.02;     // [rad], for the parabola over tilt
 constexpr double kLargestTilt = 0.8;    // [rad]
 constexpr double kFirstStep = pi / 24;  // [rad], of the descent: half the grid's spacing
 constexpr double kLastStep = 1e-4;      // [rad]
-constexpr int kFewestAlternating = 4;   // pitch joints that make a zig-zag
 
 /// Tries start frames and keeps the best one.
 class StartSearch {
@@ -127,34 +126,6 @@ MarchStart choose_start(const SnakeChain& chain, CurveRef curve, double s, March
   }
   search.march(wrapped_half_turn(search.best.roll), search.best.tilt);
   return search.current;
-}
-
-Zigzag find_zigzag(const SnakeChain& chain, std::span<const double> angles,
-                   MarchDirection direction) noexcept {
-  assert(std::ssize(angles) == chain.joint_count());
-  const int n = chain.module_count();
-  const bool forward = direction == MarchDirection::BaseToHead;
-  Zigzag found;
-  double factor = 1.0;
-  for (int i = 0; i < n; ++i) {  // in marching order; [derivations-snake] e_k
-    const int k = forward ? i + 1 : n - i;
-    const double first = chain.link_length(2 * k - 1), second = chain.link_length(2 * k);
-    factor *= forward ? first / second : second / first;
-    found.growth = std::max(found.growth, factor);
-  }
-  double before = 0.0;
-  for (int i = 1; i + 1 < n; ++i) {
-    const auto k = static_cast<std::size_t>(forward ? i : n - 1 - i);
-    const double z = 0.25 * (angles[2 * k - 1] - 2.0 * angles[2 * k + 1] + angles[2 * k + 3]);
-    if (i == 1) found.first = std::abs(z);
-    found.last = std::abs(z);
-    found.alternating = z * before < 0.0 ? found.alternating + 1 : 3;
-    before = z;
-  }
-  constexpr double kRounding = 1e-9;  // of the product of the ratios
-  found.growing = found.growth > 1.0 + kRounding && found.last > found.first &&
-                  found.alternating >= kFewestAlternating;
-  return found;
 }
 
 }  // namespace tendril

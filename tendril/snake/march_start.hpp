@@ -35,20 +35,4 @@ MarchStart choose_start(const SnakeChain& chain, CurveRef curve, double s, March
                         const Eigen::Vector3d& z_reference, MarchMemory out,
                         const MarchOptions& options = {}) noexcept;
 
-/// The zig-zag: pitch joints that alternate in sign because the start's slope was wrong.
-struct Zigzag {
-  /// By what a slope error grows at most on the way, from the link lengths alone; with equal
-  /// links 1. Above 1, march the other way.
-  double growth = 1.0;
-  double first = 0.0;    ///< amplitude at the march's first pitch joints [rad], >= 0
-  double last = 0.0;     ///< and at its last [rad], >= 0
-  int alternating = 0;   ///< pitch joints in a row that alternate, up to the march's end
-  bool growing = false;  ///< growth > 1, last > first, and at least four joints alternate
-};
-
-/// The amplitude is |phi_{2k-2} - 2 phi_{2k} + phi_{2k+2}| / 4, which a smooth shape leaves near 0.
-/// docs/derivations-snake.md, "Zig-zag". Precondition: N angles.
-[[nodiscard]] Zigzag find_zigzag(const SnakeChain& chain, std::span<const double> angles,
-                                 MarchDirection direction) noexcept;
-
 }  // namespace tendril

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <utility>
 
-#include "tendril/model_error.hpp"
+#include "tendril/range.hpp"
 #include "tendril/snake/module_frame.hpp"
 
 namespace tendril {
@@ -17,16 +16,7 @@ using Eigen::Isometry3d;
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-std::string text(double value) {
-  char number[32];
-  std::snprintf(number, sizeof number, "%.9g", value);
-  return number;
-}
-
-void check_limit(const std::string& name, double limit) {
-  if (!(limit > 0.0 && limit <= std::numbers::pi / 2.0))
-    throw ModelError("snake: " + name + " = " + text(limit) + " rad, must be in (0, pi/2]");
-}
+constexpr Range kLimits{.low = 0.0, .high = std::numbers::pi / 2.0, .open_low = true};
 
 /// R_{j-1} to R_j.
 void turn(int j, double angle, Matrix3d& R) noexcept {
@@ -42,33 +32,26 @@ void turn(int j, double angle, Matrix3d& R) noexcept {
 SnakeChain::SnakeChain(SnakeParameters parameters) : parameters_(std::move(parameters)) {
   const std::vector<double>& lengths = parameters_.link_lengths;
   if (lengths.size() < 2 || lengths.size() % 2 != 0)
-    throw ModelError("snake: number of links = " + std::to_string(lengths.size()) +
-                     ", must be even and >= 2");
+    refuse("snake", "number of links", static_cast<double>(lengths.size()), "even and >= 2");
   for (std::size_t i = 0; i < lengths.size(); ++i) {
-    if (!std::isfinite(lengths[i]) || lengths[i] <= 0.0)
-      throw ModelError("snake: link " + std::to_string(i + 1) + ": length = " + text(lengths[i]) +
-                       " m, must be finite and > 0");
+    require("snake: link " + std::to_string(i + 1), "length", lengths[i], kPositive, "m");
     length_ += lengths[i];
   }
-  check_limit("joint_limit", parameters_.joint_limit);
+  require("snake", "joint_limit", parameters_.joint_limit, kLimits, "rad");
   if (parameters_.joint_limits.empty())
     parameters_.joint_limits.assign(lengths.size(), parameters_.joint_limit);
   if (parameters_.joint_limits.size() != lengths.size())
-    throw ModelError(
-        "snake: number of joint_limits = " + std::to_string(parameters_.joint_limits.size()) +
-        ", must be 0 or the number of links, " + std::to_string(lengths.size()));
+    refuse("snake", "number of joint_limits", static_cast<double>(parameters_.joint_limits.size()),
+           "0 or the number of links, " + std::to_string(lengths.size()));
   for (std::size_t i = 0; i < lengths.size(); ++i)
-    check_limit("joint " + std::to_string(i + 1) + ": limit", parameters_.joint_limits[i]);
-  if (!std::isfinite(parameters_.rear_length) || parameters_.rear_length < 0.0)
-    throw ModelError("snake: rear_length = " + text(parameters_.rear_length) +
-                     " m, must be finite and >= 0");
+    require("snake: joint " + std::to_string(i + 1), "limit", parameters_.joint_limits[i], kLimits,
+            "rad");
+  require("snake", "rear_length", parameters_.rear_length, kNotNegative, "m");
 }
 
 SnakeChain SnakeChain::uniform(int module_count, double link_length, double joint_limit,
                                double rear_length) {
-  if (module_count < 1)
-    throw ModelError("snake: number of modules = " + std::to_string(module_count) +
-                     ", must be >= 1");
+  require("snake", "number of modules", module_count, {.low = 1.0});
   return SnakeChain(
       {.link_lengths = std::vector<double>(2 * static_cast<std::size_t>(module_count), link_length),
        .joint_limit = joint_limit,

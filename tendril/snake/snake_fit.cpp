@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <cstdio>
 
-#include "tendril/model_error.hpp"
+#include "tendril/range.hpp"
 #include "tendril/snake/module_frame.hpp"
 
 namespace tendril {
@@ -21,13 +20,6 @@ constexpr double kFirstDamping = 1e-4;  // of the Hessian's diagonal
 constexpr double kLeastDamping = 1e-12, kLargestDamping = 1e8;
 constexpr double kGain = 1e-3;           // relative: a smaller gain in cost is none
 constexpr double kSmallestScale = 1e-9;  // [m]: a march so good needs no fit
-
-void check_option(const char* name, double value, bool good, const char* allowed) {
-  if (good) return;
-  char text[128];
-  std::snprintf(text, sizeof text, "snake fit: %s = %.9g, must be %s", name, value, allowed);
-  throw ModelError(text);
-}
 
 }  // namespace
 
@@ -77,13 +69,11 @@ CurveDeviation curve_deviation(const SnakeChain& chain, CurveRef curve, const Is
 
 SnakeFit::SnakeFit(const SnakeChain& chain, const SnakeFitOptions& options)
     : chain_(chain), options_(options) {
-  check_option("power", options.power, options.power >= 2.0 && options.power <= 32.0, "in [2, 32]");
-  check_option("odd_weight", options.odd_weight,
-               options.odd_weight > 0.0 && std::isfinite(options.odd_weight), "finite and > 0");
-  check_option("angle_weight", options.angle_weight,
-               options.angle_weight >= 0.0 && std::isfinite(options.angle_weight),
-               "finite and >= 0");
-  check_option("max_iterations", options.max_iterations, options.max_iterations >= 1, ">= 1");
+  constexpr char kName[] = "snake fit";
+  require(kName, "power", options.power, {.low = 2.0, .high = 32.0});
+  require(kName, "odd_weight", options.odd_weight, kPositive);
+  require(kName, "angle_weight", options.angle_weight, kNotNegative, "m/rad");
+  require(kName, "max_iterations", options.max_iterations, {.low = 1.0});
   const auto joints = static_cast<std::size_t>(chain.joint_count());
   for (Shape* shape : {&now_, &trial_}) {
     shape->angles.resize(joints);

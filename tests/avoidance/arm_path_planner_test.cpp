@@ -16,7 +16,7 @@ using Eigen::VectorXd;
 
 namespace {
 
-constexpr double kRadius = 0.01;          // [m], kept off
+constexpr double kRadius = 0.01;          // [m], kept clear
 constexpr double kCheckTolerance = 2e-4;  // [m], of a check
 
 ContinuumRobot three_sections() {
@@ -49,17 +49,15 @@ VectorXd bent(double first_u, double first_v, double others) {
   return q;
 }
 
-/// A short bar beside the arm, across the way that the arm would sweep.
-Obstacles post() {
-  return Obstacles({capsule_between({0.1, -0.02, 0.2}, {0.1, 0.02, 0.2}, 0.015)});
-}
+/// A short bar beside the arm, in the region that the arm would sweep.
+Obstacles bar() { return Obstacles({capsule_between({0.1, -0.02, 0.2}, {0.1, 0.02, 0.2}, 0.015)}); }
 
 }  // namespace
 
-TEST_CASE("pose way: no point of the body moves farther than the distance of two poses",
+TEST_CASE("arm path planner: no point of the body moves farther than the distance of two poses",
           "[planning]") {
   const ContinuumRobot robot = three_sections();
-  ArmPathPlanner way(robot, {});
+  ArmPathPlanner planner(robot, {});
   Random random(3);
   for (int i = 0; i < 300; ++i) {
     VectorXd a(6), b(6);
@@ -72,69 +70,70 @@ TEST_CASE("pose way: no point of the body moves farther than the distance of two
       for (const double fraction : {0.3, 1.0}) {
         const Vector3d moved = backbone_pose(robot, to, {}, k, fraction).translation() -
                                backbone_pose(robot, from, {}, k, fraction).translation();
-        REQUIRE(moved.norm() <= way.distance(a, b));
+        REQUIRE(moved.norm() <= planner.distance(a, b));
       }
     }
   }
 }
 
-TEST_CASE("pose way: a way round a post is free everywhere", "[planning]") {
+TEST_CASE("arm path planner: a path round a bar is free everywhere", "[planning]") {
   const ContinuumRobot robot = three_sections();
-  const Obstacles obstacles = post();
-  ArmPathPlanner way(robot, {.max_checks = 1000, .safety_distance = kRadius});
+  const Obstacles obstacles = bar();
+  ArmPathPlanner planner(robot, {.max_checks = 1000, .safety_distance = kRadius});
   const VectorXd from = bent(0.0, 0.0, 0.0), to = bent(1.5, 0.0, 0.0);
-  REQUIRE(way.is_free(from, obstacles));
-  REQUIRE(way.is_free(to, obstacles));
-  REQUIRE_FALSE(way.line_is_free(from, to, obstacles));
+  REQUIRE(planner.is_free(from, obstacles));
+  REQUIRE(planner.is_free(to, obstacles));
+  REQUIRE_FALSE(planner.line_is_free(from, to, obstacles));
   int found = 0;
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     AllocationCounter counter;
-    const int turns = way.search(from, to, obstacles, {}, seed);
+    const int waypoints = planner.search(from, to, obstacles, {}, seed);
     CHECK(counter.count() == 0);
-    if (turns < 0) continue;
+    if (waypoints < 0) continue;
     ++found;
     std::vector<VectorXd> poses{from};
-    for (int i = 0; i < turns; ++i) poses.push_back(way.turn(i));
+    for (int i = 0; i < waypoints; ++i) poses.push_back(planner.waypoint(i));
     poses.push_back(to);
-    CHECK(way.search(from, to, obstacles, {}, seed) == turns);
-    for (int i = 0; i < turns; ++i)
-      CHECK(way.turn(i) == poses[static_cast<std::size_t>(i) + 1]);  // the same bits again
+    CHECK(planner.search(from, to, obstacles, {}, seed) == waypoints);
+    for (int i = 0; i < waypoints; ++i)
+      CHECK(planner.waypoint(i) == poses[static_cast<std::size_t>(i) + 1]);  // the same bits again
     for (std::size_t i = 1; i < poses.size(); ++i) {
       for (int k = 0; k <= 100; ++k) {
         const VectorXd q = poses[i - 1] + k / 100.0 * (poses[i] - poses[i - 1]);
         // Between two checks that are `resolution` apart the body may dip by half of it.
         REQUIRE(sampled(robot, q, obstacles) >=
-                kRadius - 0.5 * way.options().resolution - kCheckTolerance);
+                kRadius - 0.5 * planner.options().resolution - kCheckTolerance);
       }
     }
   }
   CHECK(found >= 5);
 }
 
-TEST_CASE("pose way: none is found where there is none, within the budget", "[planning]") {
+TEST_CASE("arm path planner: none is found where there is none, within the budget", "[planning]") {
   const ContinuumRobot robot = three_sections();
-  ArmPathPlanner way(robot, {.safety_distance = kRadius});
+  ArmPathPlanner planner(robot, {.safety_distance = kRadius});
   const VectorXd from = bent(0.0, 0.0, 0.0), to = bent(1.5, 0.0, 0.0);
   const Obstacles inside({sphere_at({0.25, 0.0, 0.1}, 0.1)});  // the end collides
-  CHECK(way.search(from, to, inside, {}, 1) == -1);
-  CHECK(way.search(from, to, Obstacles(), {}, 1) == 0);
+  CHECK(planner.search(from, to, inside, {}, 1) == -1);
+  CHECK(planner.search(from, to, Obstacles(), {}, 1) == 0);
 }
 
-TEST_CASE("pose way: a step away increases the clearance by its length", "[planning]") {
+TEST_CASE("arm path planner: a step away increases the clearance by its length", "[planning]") {
   const ContinuumRobot robot = three_sections();
-  const Obstacles obstacles = post();
-  ArmPathPlanner way(robot, {.safety_distance = kRadius});
+  const Obstacles obstacles = bar();
+  ArmPathPlanner planner(robot, {.safety_distance = kRadius});
   const VectorXd q = bent(0.35, 0.1, 0.1);
   VectorXd direction(6);
-  way.away(q, obstacles, {}, direction);
+  planner.away(q, obstacles, {}, direction);
   constexpr double kStep = 1e-4;  // [m]
-  const double before = way.clearance(q, obstacles);
-  CHECK(way.clearance(q + kStep * direction, obstacles) - before == Approx(kStep).epsilon(0.05));
+  const double before = planner.clearance(q, obstacles);
+  CHECK(planner.clearance(q + kStep * direction, obstacles) - before ==
+        Approx(kStep).epsilon(0.05));
 }
 
-TEST_CASE("pose way: options are checked", "[planning]") {
+TEST_CASE("arm path planner: options are checked", "[planning]") {
   CHECK_THROWS_WITH(ArmPathPlanner(three_sections(), {.max_nodes = 1}),
-                    Catch::Contains("pose way: max_nodes"));
+                    "arm path planner: max_nodes = 1, must be >= 2");
   CHECK_THROWS_WITH(ArmPathPlanner(three_sections(), {.resolution = 0.0}),
-                    Catch::Contains("pose way: resolution"));
+                    "arm path planner: resolution = 0 m, must be > 0");
 }

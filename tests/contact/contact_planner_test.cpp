@@ -639,27 +639,27 @@ TEST_CASE("wrapping: only convex corners are contact points of a polygon", "[pla
 TEST_CASE("wrapping: refusals name field, value and what is allowed", "[planning]") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK_THROWS_WITH(ContactPlanner({.body_radius = -1}),
-                    "wrap options: body_radius = -1 m, must be in [0, 1e9]");
+                    "contact planner options: body_radius = -1 m, must be in [0, 1e+09]");
   CHECK_THROWS_WITH(ContactPlanner({.max_curvature = 0}),
-                    "wrap options: max_curvature = 0 1/m, must be in (0, 1e9]");
+                    "contact planner options: max_curvature = 0 1/m, must be in (0, 1e+09]");
   CHECK_THROWS_WITH(ContactPlanner({.max_bend = 7}),
-                    "wrap options: max_bend = 7 rad, must be in (0, 2 pi]");
+                    "contact planner options: max_bend = 7 rad, must be in (0, 2 pi]");
   CHECK_THROWS_WITH(ContactPlanner({.max_length = nan}),
-                    "wrap options: max_length = nan m, must be in (0, 1e9]");
+                    "contact planner options: max_length = nan m, must be in (0, 1e+09]");
   CHECK_THROWS_WITH(ContactPlanner({.tolerance = 0}),
-                    "wrap options: tolerance = 0 m, must be in (0, 1e-3]");
+                    "contact planner options: tolerance = 0 m, must be in (0, 0.001]");
   CHECK_THROWS_WITH(ContactPlanner({.section_count = 0}),
-                    "wrap options: section_count = 0, must be >= 1");
-  CHECK_THROWS_WITH(ContactPlanner({.max_arcs = 0}), "wrap options: max_arcs = 0, must be >= 1");
+                    "contact planner options: section_count = 0, must be >= 1");
+  CHECK_THROWS_WITH(ContactPlanner({.max_arcs = 0}), "contact planner options: max_arcs = 0, must be >= 1");
   ContactPlanner planner;
   const PlanarScene empty;
   CHECK_THROWS_WITH(planner.plan(empty, {}, {}, {nan, 0.0}),
-                    "wrap: target = (nan, 0) m, must be finite and within 1e9 m");
+                    "contact planner: target = (nan, 0) m, must be finite and within 1e9 m");
   CHECK_THROWS_WITH(planner.plan(empty, {}, {{nan, 0.0}, 0.0}, {0.0, 1.0}),
-                    "wrap: base = (nan, 0) m, must be finite and within 1e9 m");
+                    "contact planner: base = (nan, 0) m, must be finite and within 1e9 m");
   CHECK_THROWS_WITH(planner.plan(empty, {}, {{0.0, 0.0}, nan}, {0.0, 1.0}),
-                    "wrap: base: heading must be finite and within 1e9 rad");
+                    "contact planner: base: heading = nan rad, must be in [-1e+09, 1e+09]");
   const std::vector<ContactPoint> bad{{.disc = {{0, 0}, 0}}, {.disc = {{0, 0}, -1}}};
   CHECK_THROWS_WITH(planner.plan(empty, bad, {}, {0.0, 1.0}),
-                    "wrap: contact 1: radius must be in [0, 1e9] m");
+                    "contact planner: contact 1: radius = -1 m, must be in [0, 1e+09]");
 }

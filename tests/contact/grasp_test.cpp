@@ -219,10 +219,10 @@ TEST_CASE("grasp: a base in an obstacle is said, bad goals are refused", "[plann
   CHECK_THROWS_WITH(planner.plan(scene, {}, {}, {.object = 1, .wrap_angle = 3.0}),
                     "grasp: object = 1, must be a disc or a convex polygon");
   CHECK_THROWS_WITH(planner.plan(scene, {}, {}, {.wrap_angle = 0.0}),
-                    "grasp: wrap_angle = 0, must be in (0, 2 pi) rad");
+                    "grasp: wrap_angle = 0 rad, must be in (0, 2 pi)");
   CHECK_THROWS_WITH(
       planner.plan(scene, {}, {}, {.wrap_angle = std::numeric_limits<double>::quiet_NaN()}),
-      "grasp: wrap_angle = nan, must be in (0, 2 pi) rad");
+      "grasp: wrap_angle = nan rad, must be in (0, 2 pi)");
   CHECK_THROWS_WITH(GraspPlanner({.max_bend = 0}),
                     "grasp options: max_bend = 0 rad, must be in (0, 2 pi]");
 }

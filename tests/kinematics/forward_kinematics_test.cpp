@@ -65,16 +65,15 @@ TEST_CASE("forward kinematics: end poses, backbone points and the tip agree", "[
   const ContinuumRobot robot = random_robot(random, 4);
   const std::vector<SectionState> states = random_states(random, robot);
   const BaseState base{random.uniform(0.0, 0.3), random.angle()};
-  std::vector<Isometry3d> ends(4);
-  section_end_poses(robot, states, base, ends);
   CHECK(distance(backbone_pose(robot, states, base, 0, 0.0), base_pose(base)) < kAlgebraTolerance);
+  Isometry3d end = base_pose(base);
   for (int i = 0; i < 4; ++i) {
-    const Isometry3d& end = ends[std::size_t(i)];
+    end = end * section_end_pose(robot.section(i), states[std::size_t(i)]);
     CHECK(distance(end, backbone_pose(robot, states, base, i, 1.0)) < kAlgebraTolerance);
     if (i < 3)
       CHECK(distance(end, backbone_pose(robot, states, base, i + 1, 0.0)) < kAlgebraTolerance);
   }
-  CHECK(distance(ends.back(), tip_pose(robot, states, base)) < kAlgebraTolerance);
+  CHECK(distance(end, tip_pose(robot, states, base)) < kAlgebraTolerance);
 }
 
 TEST_CASE("forward kinematics: sections in one plane stay in it", "[kinematics]") {

@@ -148,9 +148,9 @@ TEST_CASE("closed form: bad options are refused by name", "[mobile]") {
   CHECK_THROWS_WITH(MobileClosedForm(long_armed_robot(4)),
                     "mobile closed form: link count = 4, must be 3");
   CHECK_THROWS_WITH(MobileClosedForm(robot, {.step = 0.0}),
-                    "mobile closed form: step = 0, must be finite and > 0");
+                    "mobile closed form: step = 0 m, must be > 0");
   CHECK_THROWS_WITH(MobileClosedForm(robot, {.cost = {.base_weight = -1.0}}),
-                    "mobile closed form: base_weight = -1, must be finite and >= 0");
+                    "mobile closed form: base_weight = -1 1/m, must be >= 0");
   CHECK_THROWS_WITH(MobileClosedForm(robot, {.cost = {.joint_weights = {1.0}}}),
                     "mobile closed form: joint_weights count = 1, must be 0 or 5");
 }

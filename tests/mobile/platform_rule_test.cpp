@@ -61,9 +61,9 @@ TEST_CASE("platform rule: no rule allows every pose", "[mobile]") {
 
 TEST_CASE("platform rule: bad plans are refused by name", "[mobile]") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  CHECK_THROWS_WITH(FloorPlan(0.0, 1.0, {}), "floor plan: length = 0, must be finite and > 0");
-  CHECK_THROWS_WITH(FloorPlan(1.0, nan, {}), "floor plan: width = nan, must be finite and > 0");
+  CHECK_THROWS_WITH(FloorPlan(0.0, 1.0, {}), "floor plan: length = 0 m, must be > 0");
+  CHECK_THROWS_WITH(FloorPlan(1.0, nan, {}), "floor plan: width = nan m, must be > 0");
   CHECK_THROWS_WITH(FloorPlan(1.0, 1.0, {{.x = 0.0}, {.width = -1.0}}),
-                    "floor box 2: width = -1, must be finite and >= 0");
+                    "floor box 2: width = -1 m, must be >= 0");
   CHECK_THROWS_AS(FloorPlan(1.0, 1.0, {{.heading = nan}}), ModelError);
 }

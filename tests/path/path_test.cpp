@@ -165,16 +165,8 @@ TEST_CASE("rounded path: refusals name the waypoint and what is allowed", "[plan
        "path: waypoint 3: corner_radius = 0.1 m needs 0.2 m of the leg from waypoint 2 to 3, must "
        "be at "
        "most its length 0.15 m"},
-      {"no radius",
-       {{0, 0, 0}, {0, 0, 1}},
-       0.0,
-       1e-3,
-       "path: corner_radius = 0 m, must be finite and > 0"},
-      {"no spacing",
-       {{0, 0, 0}, {0, 0, 1}},
-       0.1,
-       0.0,
-       "path: spacing = 0 m, must be finite and > 0"},
+      {"no radius", {{0, 0, 0}, {0, 0, 1}}, 0.0, 1e-3, "path: corner_radius = 0 m, must be > 0"},
+      {"no spacing", {{0, 0, 0}, {0, 0, 1}}, 0.1, 0.0, "path: spacing = 0 m, must be > 0"},
       {"far too fine",
        {{0, 0, 0}, {0, 0, 1}},
        0.1,

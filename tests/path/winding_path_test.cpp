@@ -16,7 +16,7 @@ namespace {
 constexpr double kSampling = 1e-4;  // [m]: the path is a polyline of 1 mm legs
 constexpr double kOnHelix = 1e-5;   // [m]: the middle of a 1 mm leg is up to 4 um inside
 
-/// A post beside the feed axis, leaning by a random angle to either side.
+/// A cylinder beside the feed axis, leaning by a random angle to either side.
 Winding random_winding(Random& random) {
   Winding winding;
   const double azimuth = random.angle();
@@ -42,7 +42,7 @@ double distance_from_axis(const Winding& winding, const Vector3d& p) {
 
 }  // namespace
 
-TEST_CASE("winding: the path keeps its distance from the post and is smooth", "[planning]") {
+TEST_CASE("winding: the path keeps its distance from the cylinder and is smooth", "[planning]") {
   const auto seed = GENERATE(range(0u, 50u));
   CAPTURE(seed);
   Random random(seed);
@@ -65,7 +65,7 @@ TEST_CASE("winding: the path keeps its distance from the post and is smooth", "[
   CHECK(on_helix == Approx(arc).margin(5e-3));
 }
 
-TEST_CASE("winding: the turning angle about the post is the one asked for", "[planning]") {
+TEST_CASE("winding: the turning angle about the cylinder is the one asked for", "[planning]") {
   Random random(5);
   for (int k = 0; k < 20; ++k) {
     const Winding winding = random_winding(random);
@@ -112,7 +112,7 @@ TEST_CASE("winding: what cannot be wound round is refused by name", "[planning]"
     CHECK_THROWS_WITH(winding_path(bad), Catch::Contains(name));
   };
   refused([](Winding& w) { w.cylinder_radius = 0.0; }, "cylinder_radius");
-  refused([](Winding& w) { w.cylinder_radius = 0.06; }, "distance of the post's axis");
+  refused([](Winding& w) { w.cylinder_radius = 0.06; }, "distance of the cylinder's axis");
   refused([](Winding& w) { w.angle = -1.0; }, "angle");
   refused([](Winding& w) { w.exit_length = std::nan(""); }, "exit_length");
   refused([](Winding& w) { w.cylinder_axis = Vector3d::Zero(); }, "cylinder_axis");

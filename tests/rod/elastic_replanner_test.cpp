@@ -7,8 +7,10 @@
 
 #include "elastic_cases.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/rod/insertion.hpp"
 #include "tests/support/allocation_counter.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/random_memory.hpp"
 #include "tests/support/wrap_cases.hpp"
 
 namespace {
@@ -208,7 +210,7 @@ TEST_CASE("elastic replanner: settling along the commands follows the planned fe
   }
 }
 
-TEST_CASE("elastic replanner: a wrap solution becomes contacts, actuation and commands",
+TEST_CASE("elastic replanner: a planner's solution becomes contacts, actuation and commands",
           "[planning][replanner]") {
   const std::vector<ElasticCase> elastic = elastic_cases();
   const std::vector<WrapCase> wraps = wrap_cases();
@@ -222,22 +224,27 @@ TEST_CASE("elastic replanner: a wrap solution becomes contacts, actuation and co
     for (const ContactSolution& solution : result.solutions) {
       CAPTURE(c.name, next);
       const ElasticCase& same = elastic[next++];
-      const ElasticPlan plan =
-          plan_elastic_insertion(scene, {}, solution.steps, points, kRod, {.path_step = 0.012});
-      REQUIRE(plan.corrected());
-      REQUIRE(plan.contacts.size() == same.contacts.size());
-      for (std::size_t k = 0; k < plan.contacts.size(); ++k) {
-        CHECK(plan.contacts[k].centre == same.contacts[k].centre);
-        CHECK(plan.contacts[k].radius == Approx(same.contacts[k].radius));
-        CHECK(plan.contacts[k].side == same.contacts[k].side);
-        CHECK(std::abs(scene.obstacle_distance(
-                           contact_obstacle(scene, plan.contacts[k], kRod.body_radius),
-                           plan.contacts[k].centre) +
-                       plan.contacts[k].radius - kRod.body_radius) < 1e-12);
+      const std::vector<PlanarArc> arcs = planned_arcs(solution.steps);
+      const std::vector<PlannedContact> contacts =
+          planned_contacts(solution.steps, points, kRod.body_radius);
+      REQUIRE(contacts.size() == same.contacts.size());
+      for (std::size_t k = 0; k < contacts.size(); ++k) {
+        CHECK(contacts[k].centre == same.contacts[k].centre);
+        CHECK(contacts[k].radius == Approx(same.contacts[k].radius));
+        CHECK(contacts[k].side == same.contacts[k].side);
+        CHECK(
+            std::abs(scene.obstacle_distance(contact_obstacle(scene, contacts[k], kRod.body_radius),
+                                             contacts[k].centre) +
+                     contacts[k].radius - kRod.body_radius) < 1e-12);
       }
-      REQUIRE(plan.list.status == InsertionStatus::Ready);
-      CHECK(plan.list.steps.back().inserted_length == Approx(plan.states.back().length));
-      CHECK(plan.list.steps.back().actuation_curvature == Approx(plan.states.back().curvatures[0]));
+      ElasticCorrection correction(scene, {}, kRod, {.path_step = 0.012});
+      const std::vector<CorrectedState> states = correction.follow(arcs, contacts);
+      REQUIRE(!states.empty());
+      REQUIRE(states.back().corrected());
+      const std::vector<InsertionRow> rows =
+          elastic_insertion(arcs, states, {.body_radius = kRod.body_radius});
+      CHECK(rows.back().length == Approx(states.back().length));
+      CHECK(rows.back().curvature == Approx(states.back().curvatures[0]));
     }
   }
   CHECK(next == elastic.size());
@@ -246,11 +253,11 @@ TEST_CASE("elastic replanner: a wrap solution becomes contacts, actuation and co
 TEST_CASE("elastic replanner: bad input is named and changes nothing", "[planning][replanner]") {
   const ElasticCase c = elastic_cases()[2];
   CHECK_THROWS_WITH(ElasticReplanner(c.scene, {}, {}, {}, {.max_advance = 0.0}),
-                    "elastic replanner options: max_advance = 0, must be finite and > 0");
+                    "elastic replanner options: max_advance = 0 m, must be > 0");
   CHECK_THROWS_WITH(ElasticReplanner(c.scene, {}, {}, {}, {.max_evaluations = 3}),
                     "elastic replanner options: max_evaluations = 3, must be >= 4");
   CHECK_THROWS_WITH(ElasticReplanner(c.scene, {}, {}, {.guide_clearance = -1.0}),
-                    "elastic rod options: guide_clearance = -1 m, must be finite and >= 0");
+                    "elastic rod options: guide_clearance = -1 m, must be >= 0");
   const ContactStep beyond{.arc = {{}, 1.0, 0.1}, .contact = 3, .side = 1};
   CHECK_THROWS_WITH(planned_contacts(std::span(&beyond, 1), {}, 0.01),
                     "planned contacts: contact 3 is not among the contact points");
@@ -277,6 +284,47 @@ TEST_CASE("elastic replanner: bad input is named and changes nothing", "[plannin
   CHECK(result.status != ReplanStatus::AtTarget);
   CHECK(result.length <= kRod.max_length);
   CHECK(result.tip_error > 1.0);
+}
+
+TEST_CASE("elastic replanner: its memory is what the layout says", "[planning][replanner]") {
+  const ElasticCase c = elastic_cases()[1];
+  Loop loop(c, c.scene, corrected_end(c));
+  const MemoryLayout& layout = loop.replanner.layout();
+  CHECK(layout.is_valid(loop.memory));
+  Random random(1);
+  for (int i = 0; i < 20; ++i) {
+    loop.replanner.set_obstacle_shift(i % c.scene.size(), random_shift(random, 6e-3), loop.memory);
+    loop.step(c.target + random_shift(random, 0.02));
+    CHECK(layout.is_valid(loop.memory));
+  }
+  layout.reset(loop.memory);
+  CHECK(loop.step(c.target).status == ReplanStatus::InvalidInput);
+}
+
+TEST_CASE("elastic replanner: whatever its memory holds, a step ends and stays inside it",
+          "[planning][replanner]") {
+  const ElasticCase c = elastic_cases()[1];
+  const CorrectedState end = corrected_end(c);
+  Loop loop(c, c.scene, end);
+  const std::vector<double> intact = loop.memory;
+  int accepted = 0;
+  for (std::uint64_t seed = 0; seed < 600; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    loop.memory = intact;
+    damage(random, loop.memory, seed % 3 == 0 ? 1.0 : (seed % 3 == 1 ? 0.1 : 0.01));
+    for (int i = 0; i < 2; ++i) {
+      const Replan result =
+          i == 0 ? loop.step(c.target) : loop.replanner.settle(loop.memory, 1.0, 0.3, loop.memory);
+      CHECK(result.evaluations <= loop.replanner.options().max_evaluations);
+      accepted += result.status == ReplanStatus::InvalidInput ? 0 : 1;
+    }
+    (void)loop.replanner.obstacle_shift(c.scene.size() - 1, loop.memory);
+  }
+  CHECK(accepted > 50);  // finite numbers of any size, in any place
+  loop.memory = intact;
+  loop.replanner.reset(end, loop.memory);
+  CHECK(loop.replanner.layout().is_valid(loop.memory));
 }
 
 }  // namespace

@@ -104,14 +104,15 @@ TEST_CASE("spline: refused points are named from one", "[snake]") {
 }
 
 TEST_CASE("curves: bad parameters are named", "[snake]") {
-  CHECK_THROWS_WITH(Helix(-0.1, 0.1, 1.0), "helix: radius = -0.1, must be finite and > 0");
+  CHECK_THROWS_WITH(Helix(-0.1, 0.1, 1.0), "helix: radius = -0.1 m, must be > 0");
   CHECK_THROWS_WITH(Line({0, 0, 0}, {0, 0, 0}, 1.0),
                     "line: direction, must be finite and not zero");
   CHECK_THROWS_WITH(Arc({0, 0, 0}, {0, 0, 1}, {0, 0, 2}, 1.0, 1.0),
                     "arc: inward, must not be along the tangent");
   CHECK_THROWS_AS(SineCurve(0.1, 0.0, 0.1, 1.0, 1.0), ModelError);
-  CHECK_THROWS_WITH(ConicalSpiral(0.2, -0.1, 0.0, 3.0),
-                    "conical spiral: growth = -0.1, must leave a positive radius at the end");
+  CHECK_THROWS_WITH(
+      ConicalSpiral(0.2, -0.1, 0.0, 3.0),
+      "conical spiral: growth = -0.1 m/rad, must be such that the radius at the end is positive");
 }
 
 TEST_CASE("curve check: smooth curves within reach are fine", "[snake]") {

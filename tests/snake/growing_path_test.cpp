@@ -7,6 +7,7 @@
 #include "tendril/model_error.hpp"
 #include "tests/snake/snake_cases.hpp"
 #include "tests/support/allocation_counter.hpp"
+#include "tests/support/random_memory.hpp"
 #include "tests/support/tolerances.hpp"
 
 using Eigen::Matrix3d;
@@ -238,41 +239,6 @@ TEST_CASE("growing path: a step that cannot be made is shortened, or refused wit
   CHECK(now.angles == before.angles);
 }
 
-TEST_CASE("growing path: reversal cuts the path ahead without moving what is left", "[snake]") {
-  Random random(3);
-  Grown grown(100);
-  GrowingPath& path = grown.path;
-  REQUIRE(path.start({0, 0, 0}, {1, 0, 0}, 0.3).ok());
-  Vector3d point(0.3, 0, 0), direction(1, 0, 0);
-  for (int i = 0; i < 30; ++i) {
-    direction = (direction + 0.3 * random.unit_vector()).normalized();
-    point += 0.04 * direction;
-    REQUIRE(path.append(point).ok());
-  }
-  const std::vector<double> whole_memory = grown.memory;
-  const PathView whole(whole_memory);
-  const double cut = 0.913;
-  path.cut_ahead(cut);
-  CHECK_FALSE(path.pending());
-  CHECK(path.view().end() == cut);
-  double moved = 0.0;
-  for (double s = 0.0; s <= cut; s += 0.001)
-    moved = std::max(moved, (path.view().at(s).position - whole.at(s).position).norm());
-  CHECK(moved < kAlgebraTolerance);
-  // It grows on, elsewhere, as smoothly.
-  const CurvePoint end = path.view().at(cut);
-  const Vector3d side = end.first.unitOrthogonal();
-  REQUIRE(path.append(end.position + 0.05 * end.first + 0.01 * side).ok());
-  REQUIRE(path.append(end.position + 0.10 * end.first + 0.03 * side).ok());
-  CHECK((path.view().at(cut + 1e-9).second - end.second).norm() < 1e-3);
-  // A cut a hair beyond a node keeps a piece of the least length.
-  path.cut_ahead(0.3 + 1e-6);
-  CHECK(path.view().end() == Approx(0.3 + 1e-3));
-  // Beyond the end it cuts nothing.
-  path.cut_ahead(5.0);
-  CHECK(path.view().end() == Approx(0.3 + 1e-3));
-}
-
 TEST_CASE("growing path: bad targets are refused with the reason and change nothing", "[snake]") {
   Grown grown(4, {.max_spacing = 0.2, .max_curvature = 10.0});
   GrowingPath& path = grown.path;
@@ -302,13 +268,13 @@ TEST_CASE("growing path: bad targets are refused with the reason and change noth
 TEST_CASE("growing path: bad options are named", "[snake]") {
   std::vector<double> memory(static_cast<std::size_t>(GrowingPath::memory_size(2)));
   CHECK_THROWS_WITH(GrowingPath(memory, {.min_spacing = 0.0}),
-                    "growing path: min_spacing = 0, must be finite and > 0");
+                    "growing path: min_spacing = 0 m, must be > 0");
   CHECK_THROWS_WITH(GrowingPath(memory, {.min_spacing = 0.1, .max_spacing = 0.05}),
-                    "growing path: max_spacing = 0.05, must be > min_spacing");
+                    "growing path: max_spacing = 0.05 m, must be > min_spacing");
   CHECK_THROWS_WITH(GrowingPath(memory, {.max_turn = 4.0}),
-                    "growing path: max_turn = 4, must be in (0, pi)");
+                    "growing path: max_turn = 4 rad, must be in (0, pi)");
   CHECK_THROWS_WITH(GrowingPath(memory, {.max_curvature = -1.0}),
-                    "growing path: max_curvature = -1, must be > 0");
+                    "growing path: max_curvature = -1 1/m, must be > 0");
   CHECK_THROWS_AS(GrowingPath(std::span(memory).first(3), {}), ModelError);
 }
 
@@ -338,4 +304,69 @@ TEST_CASE(
   CHECK(ok);
   CHECK(arrays.angles == again.angles);
   CHECK(grown.memory == copy);
+}
+
+TEST_CASE("growing path: its memory is what the layout says", "[snake]") {
+  for (const int capacity : {0, 2, 17}) {
+    const MemoryLayout layout = GrowingPath::layout(capacity);
+    REQUIRE(layout.size() == GrowingPath::memory_size(capacity));
+    std::vector<double> memory(static_cast<std::size_t>(layout.size()));
+    layout.reset(memory);
+    CHECK(layout.is_valid(memory));
+    GrowingPath path(memory, {});
+    CHECK(path.view().node_count() == 0);
+    CHECK(path.view().capacity() == std::max(capacity, 2));
+    REQUIRE(path.start({0, 0, 0}, {1, 0, 0}, 0.3).ok());
+    for (double x = 0.35; x < 2.0; x += 0.05) {
+      (void)path.append({x, 0.01 * std::sin(x), 0.0});
+      path.drop_behind(x - 0.4);
+      CHECK(layout.is_valid(memory));
+    }
+  }
+}
+
+TEST_CASE("growing path: whatever its memory holds, nothing is read or written beyond it",
+          "[snake]") {
+  constexpr int kCapacity = 12;
+  const SnakeChain chain = SnakeChain::uniform(3, 0.07);
+  MarchArrays before(chain), after(chain);
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    CAPTURE(seed);
+    Random random(seed);
+    Grown grown(kCapacity);
+    if (seed % 3 != 0) {  // a path, some of it damaged
+      REQUIRE(grown.path.start({0, 0, 0}, {1, 0, 0}, 0.5).ok());
+      for (int i = 1; i < 8; ++i) (void)grown.path.append({0.5 + 0.05 * i, 0.0, 0.0});
+    }
+    damage(random, grown.memory, seed % 3 == 0 ? 1.0 : (seed % 3 == 1 ? 0.3 : 0.03));
+    const PathView view = grown.path.view();
+    CHECK(view.node_count() >= 0);
+    CHECK(view.node_count() <= kCapacity);
+    for (int i = 0; i < 12; ++i) {
+      const double s = random.integer(0, 3) == 0 ? random_number(random) : random.uniform(-1, 2);
+      const Vector3d target(s, random.uniform(-0.1, 0.1), random_number(random));
+      (void)view.at(s);
+      (void)view.frame(s);
+      switch (random.integer(0, 3)) {
+        case 0:
+          (void)grown.path.append(target);
+          break;
+        case 1:
+          (void)grown.path.finish();
+          break;
+        case 2:
+          grown.path.drop_behind(s);
+          break;
+        default:
+          (void)grown.path.append(view.at(view.end()).position + Vector3d(0.05, 0.0, 0.0));
+      }
+      CHECK(view.node_count() <= kCapacity);
+      CHECK_FALSE(view.end() < view.begin());
+    }
+    for (const MarchDirection direction : {MarchDirection::BaseToHead, MarchDirection::HeadToBase})
+      (void)follow_path(chain, view, direction, view.frame(0.6), 0.5, 0.6, 0.1, before.angles,
+                        after.memory());
+    REQUIRE(grown.path.start({0, 0, 0}, {1, 0, 0}, 0.3).ok());  // it recovers
+    CHECK(grown.path.view().node_count() == 2);
+  }
 }

@@ -154,10 +154,9 @@ TEST_CASE("fit: allocates nothing and repeats itself bit for bit", "[snake]") {
 TEST_CASE("fit: bad options are named", "[snake]") {
   const SnakeChain chain = SnakeChain::uniform(1, 0.07);
   CHECK_THROWS_WITH(SnakeFit(chain, {.power = 1.0}), "snake fit: power = 1, must be in [2, 32]");
-  CHECK_THROWS_WITH(SnakeFit(chain, {.odd_weight = 0.0}),
-                    "snake fit: odd_weight = 0, must be finite and > 0");
+  CHECK_THROWS_WITH(SnakeFit(chain, {.odd_weight = 0.0}), "snake fit: odd_weight = 0, must be > 0");
   CHECK_THROWS_WITH(SnakeFit(chain, {.angle_weight = -1.0}),
-                    "snake fit: angle_weight = -1, must be finite and >= 0");
+                    "snake fit: angle_weight = -1 m/rad, must be >= 0");
   CHECK_THROWS_WITH(SnakeFit(chain, {.max_iterations = 0}),
                     "snake fit: max_iterations = 0, must be >= 1");
 }

@@ -304,8 +304,6 @@ TEST_CASE("zig-zag: a wrong start tilt alternates, and grows by the ratio of the
   const bool forward = GENERATE(true, false);
   CAPTURE(ratio, forward);
   const SnakeChain chain = chain_with_ratio(8, ratio);
-  const MarchDirection direction =
-      forward ? MarchDirection::BaseToHead : MarchDirection::HeadToBase;
   const Line line({0, 0, 0}, {1, 0, 0}, 2.0);
   MarchArrays arrays(chain);
   const double tilt = 0.002;  // small, so that the ratios are those of the linear law
@@ -319,11 +317,6 @@ TEST_CASE("zig-zag: a wrong start tilt alternates, and grows by the ratio of the
     const std::size_t here = forward ? 2 * i + 1 : 15 - 2 * i;
     CHECK(arrays.angles[here] / arrays.angles[before] == Approx(-q).epsilon(1e-3));
   }
-  const Zigzag zigzag = find_zigzag(chain, arrays.angles, direction);
-  CHECK(zigzag.growth == Approx(std::max(1.0, std::pow(q, 8))));
-  CHECK(zigzag.last / zigzag.first == Approx(std::pow(q, 5)).epsilon(2e-2));
-  CHECK(zigzag.growing == (q > 1.001));
-  CHECK(zigzag.alternating == 8);
 }
 
 TEST_CASE("balanced march: a wrong start tilt dies away, whatever the ratio of the links",
@@ -396,9 +389,8 @@ TEST_CASE("zig-zag: a smooth shape has none", "[snake]") {
   MarchArrays arrays(chain);
   const Arc arc({0, 0, 0}, {1, 0, 0}, {0, 1, 0}, 0.5, 4.0);
   REQUIRE(march_from_base(chain, arc, 0.0, Matrix3d::Identity(), arrays.memory()).ok());
-  const Zigzag zigzag = find_zigzag(chain, arrays.angles, MarchDirection::BaseToHead);
-  CHECK_FALSE(zigzag.growing);
-  CHECK(zigzag.last < 1e-9);
+  // Its amplitude at the head, |phi_12 - 2 phi_14 + phi_16|/4.
+  CHECK(std::abs(arrays.angles[11] - 2.0 * arrays.angles[13] + arrays.angles[15]) < 4e-9);
 }
 
 TEST_CASE("start: the chosen roll and tilt need smaller angles than none", "[snake]") {

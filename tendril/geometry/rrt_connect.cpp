@@ -1,0 +1,43 @@
+#include "tendril/geometry/rrt_connect.hpp"
+
+#include <cassert>
+
+namespace tendril {
+
+RrtConnect::RrtConnect(const RrtConnectOptions& options)
+    : options_(options),
+      checks_(layout_.index(0, options.max_checks)),
+      samples_(layout_.index(0, options.max_samples)),
+      growing_(layout_.index(0, 1)),
+      connecting_(layout_.flag()),
+      node_(layout_.index(0, options.max_nodes - 1)),
+      aim_(options.dimension),
+      path_(options.dimension, 2 * options.max_nodes),
+      waypoints_(options.dimension, options.max_waypoints) {
+  assert(options.dimension >= 1 && options.max_nodes >= 2 && options.max_samples >= 1 &&
+         options.max_waypoints >= 1);
+  for (TreeSlots& tree : trees_) {
+    tree.nodes = layout_.matrix<Eigen::MatrixXd>(options.dimension, options.max_nodes);
+    tree.parents =
+        layout_.indices(static_cast<std::size_t>(options.max_nodes), 0, options.max_nodes - 1);
+    tree.count = layout_.index(1, options.max_nodes);
+  }
+}
+
+void RrtConnect::begin(const Configuration& from, const Configuration& to,
+                       std::span<double> memory) const noexcept {
+  layout_.reset(memory);
+  trees_[0].nodes(memory).col(0) = from;
+  trees_[1].nodes(memory).col(0) = to;
+}
+
+/// From the first tree's root to where the trees meet, and on to the second one's: path_.
+void RrtConnect::join(const Tree& first, int at_first, const Tree& second, int at_second) noexcept {
+  const auto add = [&](const Tree& tree, int i) { path_.col(path_count_++) = tree.nodes.col(i); };
+  for (int i = at_first; i > 0; i = first.parent(i)) add(first, i);
+  add(first, 0);
+  for (int i = 0; i < path_count_ / 2; ++i) path_.col(i).swap(path_.col(path_count_ - 1 - i));
+  while (at_second > 0) add(second, at_second = second.parent(at_second));
+}
+
+}  // namespace tendril
