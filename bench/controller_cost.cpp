@@ -21,7 +21,7 @@
 
 #include "apps/host/engine/scene.hpp"
 #include "tendril/robot_file/continuum_model.hpp"
-#include "tendril/robot_file/robot_file.hpp"
+#include "tendril/robot_file/robot_description.hpp"
 #include "tendril/robot_file/snake_model.hpp"
 
 namespace {

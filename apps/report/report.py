@@ -88,8 +88,9 @@ class Recording:
         return found
 
     def robot_contacts(self):
-        """Contacts between a robot (bodies at or below one whose name ends with `base`) and anything else; all contacts
-        when the model is unknown or has no robot."""
+        """Contacts between a robot (bodies at or below one that a tuple `robot` declares) and anything else; all
+        contacts when the model is unknown or has no robot."""
+        import mujoco
         import numpy as np
 
         row, force, distance, geom1, geom2 = self.contacts
@@ -97,8 +98,13 @@ class Recording:
         if model is None:
             return row, force, distance
         is_robot = np.zeros(model.nbody, bool)
+        for i in range(model.ntuple):
+            first = int(model.tuple_adr[i])
+            if (model.tuple(i).name.endswith("robot") and model.tuple_size[i] == 1
+                    and model.tuple_objtype[first] == mujoco.mjtObj.mjOBJ_BODY):
+                is_robot[model.tuple_objid[first]] = True
         for body in range(1, model.nbody):
-            is_robot[body] = model.body(body).name.endswith("base") or is_robot[model.body_parentid[body]]
+            is_robot[body] |= is_robot[model.body_parentid[body]]
         if not is_robot.any():
             return row, force, distance
         of_robot = [(geom >= 0) & is_robot[model.geom_bodyid[np.maximum(geom, 0)]] for geom in (geom1, geom2)]
@@ -325,7 +331,7 @@ def make_plots(recording, summary):
                       "direction."))
     if not commands:
         plots.append(("Section commands", "", "The scene has no pair of sensors “…command” and “…measured”."))
-    by_sensor("Solver iterations", "iterations", "iterations", "solver_iterations", step=True,
+    by_sensor("IK iterations", "ik_iterations", "iterations", "ik_iterations", step=True,
               note="Of the inverse kinematics, in each control step.")
     steps = recording.step_time_us[1:]
     steps = steps[np.isfinite(steps) & (steps > 0)]

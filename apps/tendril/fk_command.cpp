@@ -2,13 +2,10 @@
 
 #include <memory>
 
-#include "apps/host/experiment/experiment.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/robot_table.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
-#include "tendril/robot_file/mobile_file.hpp"
-#include "tendril/robot_file/model_file.hpp"
-#include "tendril/robot_file/robot_file.hpp"
+#include "tendril/robot_file/robot_description.hpp"
 
 namespace tendril {
 namespace {
@@ -35,7 +32,7 @@ host::CsvLayout layout_of(const ContinuumRobot& robot) {
 }
 
 /// Tool poses of a mobile robot.
-void run_mobile(const FkArguments& arguments, const MobileRobot& robot) {
+void run(const FkArguments& arguments, const MobileRobot& robot) {
   const host::CsvLayout layout{
       .columns = pose_columns(robot),
       .ignored = {kResultColumns.begin(), kResultColumns.end()},
@@ -62,13 +59,8 @@ void run_mobile(const FkArguments& arguments, const MobileRobot& robot) {
   writer.finish();
 }
 
-void run(const FkArguments& arguments) {
-  const std::string text = host::read_text_file(arguments.robot);
-  if (model_kind(text, arguments.robot) == ModelKind::Mobile) {
-    run_mobile(arguments, parse_mobile(text, arguments.robot).kinematics());
-    return;
-  }
-  const ContinuumRobot robot = parse_robot(text, arguments.robot).kinematics();
+/// Tip poses of a continuum robot.
+void run(const FkArguments& arguments, const ContinuumRobot& robot) {
   const host::CsvLayout layout = layout_of(robot);
   host::CsvReader reader(arguments.states, layout);
   host::CsvWriter writer(arguments.out);
@@ -116,7 +108,9 @@ void add_fk_command(CommandLine& line) {
       "models/arm_3x10.toml -\n"
       "Exit codes: 0 done, 2 bad input, 4 input/output");
   command.action([arguments] {
-    run(*arguments);
+    visit_kinematics(arguments->robot, [&](const auto& description) {
+      run(*arguments, description.kinematics());
+    });
     return 0;
   });
 }

@@ -10,16 +10,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "apps/host/experiment/experiment.hpp"
 #include "apps/host/experiment/run.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/robot_table.hpp"
 #include "tendril/ik/batch.hpp"
 #include "tendril/mobile/mobile_fabrik_solver.hpp"
 #include "tendril/model_error.hpp"
-#include "tendril/robot_file/mobile_file.hpp"
-#include "tendril/robot_file/model_file.hpp"
-#include "tendril/robot_file/robot_file.hpp"
+#include "tendril/robot_file/robot_description.hpp"
 
 namespace tendril {
 namespace {
@@ -139,8 +136,10 @@ void write_result(host::CsvWriter& writer, const Result& result, double time, bo
 }
 
 /// Solves the whole table block by block: memory does not grow with it.
-Summary solve_table(const AnySolver& solver, const IkArguments& arguments) {
+Summary solve_table(const ContinuumDescription& description, const IkArguments& arguments) {
   const Clock::time_point begin = Clock::now();
+  const AnySolver solver =
+      make_solver(arguments.solver, description.kinematics(), arguments.options);
   const ContinuumRobot& robot = solver.robot();
   host::CsvLayout layout{.columns = {}, .ignored = {}, .allowed = kTargetColumns};
   for (std::size_t k = 0; k < kTipColumns.size(); ++k)
@@ -239,7 +238,7 @@ MobileResult with_pose(MobileResult result, const MobileRobot& robot, const Tool
 }
 
 /// Solves the table row by row, each from the robot's start.
-Summary solve_mobile_table(const MobileDescription& description, const IkArguments& arguments) {
+Summary solve_table(const MobileDescription& description, const IkArguments& arguments) {
   const Clock::time_point begin = Clock::now();
   const MobileRobot robot = description.kinematics();
   const MobileStart start = description.start_pose();
@@ -328,14 +327,10 @@ int run(IkArguments arguments) {
   }
   if (arguments.threads < 0)
     throw ModelError(fmt::format("--threads: {}: must be >= 0", arguments.threads));
-  const std::string text = host::read_text_file(arguments.robot);
-  const auto solve = [&] {
-    if (model_kind(text, arguments.robot) == ModelKind::Mobile)
-      return solve_mobile_table(parse_mobile(text, arguments.robot), arguments);
-    const ContinuumRobot robot = parse_robot(text, arguments.robot).kinematics();
-    return solve_table(make_solver(arguments.solver, robot, arguments.options), arguments);
-  };
-  const Summary summary = solve();
+  Summary summary;
+  visit_kinematics(arguments.robot, [&](const auto& description) {
+    summary = solve_table(description, arguments);
+  });
   if (arguments.json && !(std::cout << summary_json(summary, arguments)).flush())
     throw host::OutputError("stdout: could not be written");
   if (!arguments.quiet) std::cerr << "tendril ik: " << summary_text(summary, arguments) << '\n';

@@ -3,10 +3,9 @@
 #include <iostream>
 #include <memory>
 
-#include "apps/host/experiment/experiment.hpp"
+#include "apps/host/engine/scene.hpp"
 #include "apps/host/experiment/run.hpp"
 #include "apps/tendril/commands.hpp"
-#include "tendril/robot_file/model_file.hpp"
 
 namespace tendril {
 namespace {
@@ -17,7 +16,7 @@ struct ModelArguments {
 };
 
 void print_model(const ModelArguments& arguments) {
-  const std::string mjcf = model_file_mjcf(host::read_text_file(arguments.file), arguments.file);
+  const std::string mjcf = host::model_file_mjcf(arguments.file);
   if (!arguments.out.empty()) {
     host::write_text_file(arguments.out, mjcf);
   } else if (!(std::cout << mjcf).flush()) {

@@ -82,7 +82,7 @@ int run(const PlanArguments& arguments) {
   if (arguments.solution < 1)
     throw ModelError(fmt::format("--solution: {}: must be >= 1", arguments.solution));
 
-  const std::string toml = robot_file_detail::read_text(arguments.file);
+  const std::string toml = read_text_file(arguments.file);
   if (host::is_path_plan(toml)) return run_path_plan(arguments, toml);
   const host::PlanFile plan = host::parse_plan(toml, arguments.file);
   const host::PlanResult solution = host::solve_plan(plan);

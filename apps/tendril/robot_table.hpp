@@ -2,17 +2,38 @@
 
 #include <array>
 #include <chrono>
+#include <filesystem>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 #include "apps/host/csv_table.hpp"
 #include "apps/tendril/progress.hpp"
 #include "tendril/kinematics/continuum_robot.hpp"
 #include "tendril/mobile/mobile_kinematics.hpp"
+#include "tendril/model_error.hpp"
+#include "tendril/robot_file/robot_description.hpp"
 
 // What the tables of `tendril ik` and `tendril fk` share. Their format: docs/ik_command.md.
 namespace tendril {
+
+/// Reads a robot file and calls `use` with its description, of a continuum or a mobile robot; others
+/// are refused. Throws ModelError.
+template <class Use>
+void visit_kinematics(const std::filesystem::path& file, const Use& use) {
+  std::visit(
+      [&]<class D>(const D& description) {
+        if constexpr (std::is_same_v<D, SnakeDescription>) {
+          throw ModelError(file.string() +
+                           ": is a snake: tendril ik and fk take continuum and mobile robots");
+        } else {
+          use(description);
+        }
+      },
+      load_robot(file));
+}
 
 /// Columns of the output of `tendril ik` before the states.
 inline constexpr std::array<const char*, 5> kResultColumns = {

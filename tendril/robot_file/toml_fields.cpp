@@ -372,6 +372,28 @@ Fields Fields::table(std::string_view key) const {
   return {*node->as_table(), file_name_, object};
 }
 
+Fields Fields::required_table(std::string_view key,
+                              std::initializer_list<std::string_view> known) const {
+  const Keys keys(known.begin(), known.size());
+  if (!has(key) || !get(key)->is_table())
+    refuse(key, "must be a table of " + joined(keys));
+  Fields inner = table(key);
+  inner.refuse_unknown(keys);
+  return inner;
+}
+
+std::string_view Fields::one_of(std::initializer_list<std::string_view> keys) const {
+  std::string_view found;
+  for (const std::string_view key : keys) {
+    if (!has(key)) continue;
+    if (!found.empty()) refuse_object(fmt::format("{} and {}: must be one of them", found, key));
+    found = key;
+  }
+  if (found.empty())
+    refuse_object("must have one of: " + joined(Keys(keys.begin(), keys.size())));
+  return found;
+}
+
 std::vector<Fields> Fields::tables(std::string_view key, int first) const {
   std::vector<Fields> all;
   const toml::node* node = get(key);

@@ -104,6 +104,11 @@ class Fields {
   /// The table [key], an empty one when it is missing; anything else is refused. Its object is
   /// `<this object>: <key>`.
   [[nodiscard]] Fields table(std::string_view key) const;
+  /// The table [key], which must be there, with no other keys than these.
+  [[nodiscard]] Fields required_table(std::string_view key,
+                                      std::initializer_list<std::string_view> known) const;
+  /// The one of these keys that the table has; none or two of them are refused.
+  [[nodiscard]] std::string_view one_of(std::initializer_list<std::string_view> keys) const;
   /// The tables [[key]], none when it is missing; their objects are `<key> 1`, `<key> 2`, ...
   [[nodiscard]] std::vector<Fields> tables(std::string_view key, int first = 1) const;
 

@@ -84,11 +84,6 @@ class GrowingPath {
   /// Memory for `capacity` nodes, >= 2, and its size.
   [[nodiscard]] static MemoryLayout layout(int capacity);
   [[nodiscard]] static int memory_size(int capacity) noexcept;
-  [[nodiscard]] static MemoryLayout layout(int capacity) {
-    MemoryLayout layout;
-    static_cast<void>(layout.numbers(static_cast<std::size_t>(memory_size(capacity))));
-    return layout;
-  }
 
   /// Of at least memory_size(2) doubles; what they hold is taken as it is (all 0: an empty path).
   /// Throws ModelError naming the option.

@@ -9,7 +9,7 @@
 #include "apps/host/experiment/experiment.hpp"
 #include "apps/host/plan/plan_file.hpp"
 #include "tendril/contact/grasp.hpp"
-#include "tendril/robot_file/robot_file.hpp"
+#include "tendril/robot_file/robot_description.hpp"
 
 using namespace tendril;
 using namespace tendril::host;

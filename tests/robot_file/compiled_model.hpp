@@ -10,7 +10,7 @@
 #include <string>
 
 #include "tendril/robot_file/continuum_model.hpp"
-#include "tendril/robot_file/robot_file.hpp"
+#include "tendril/robot_file/robot_description.hpp"
 
 namespace tendril::test {
 

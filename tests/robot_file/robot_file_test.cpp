@@ -1,4 +1,4 @@
-#include "tendril/robot_file/robot_file.hpp"
+#include "tendril/robot_file/robot_description.hpp"
 
 #include <catch2/catch.hpp>
 #include <filesystem>

@@ -298,6 +298,11 @@ ModelPtr compiled(mjSpec& spec, const VirtualFiles& files, const std::string& na
 
 }  // namespace
 
+std::string model_file_mjcf(const fs::path& file) {
+  load_engine();
+  return mjcf_of(read_model_file(file.filename().string(), file, {}));
+}
+
 Scene load_scene(const fs::path& file, std::span<const Setting> settings) {
   load_engine();
   Scene scene;

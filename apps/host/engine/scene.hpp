@@ -30,4 +30,8 @@ struct Scene {
 [[nodiscard]] Scene load_scene(const std::filesystem::path& file,
                                std::span<const Setting> settings = {});
 
+/// The MJCF of a lone robot or tube file as a scene attaches it, with a sensor for everything that
+/// the robot's controller reports. Calls load_engine. Throws ModelError as load_scene.
+[[nodiscard]] std::string model_file_mjcf(const std::filesystem::path& file);
+
 }  // namespace tendril::host

@@ -109,20 +109,21 @@ class Recorder {
 };
 
 Json json_of(const Value& value) {
-  struct Writer {
-    Json operator()(const Value::List& list) const {
-      Json all = Json::array();
-      for (const Value& element : list) all.push_back(json_of(element));
-      return all;
-    }
-    Json operator()(const Value::Table& table) const {
-      Json all = Json::object();
-      for (const auto& [key, element] : table) all[key] = json_of(element);
-      return all;
-    }
-    Json operator()(const auto& plain) const { return plain; }
-  };
-  return std::visit(Writer{}, value.data);
+  return std::visit(
+      []<class T>(const T& data) {
+        if constexpr (std::is_same_v<T, Value::List>) {
+          Json list = Json::array();
+          for (const Value& element : data) list.push_back(json_of(element));
+          return list;
+        } else if constexpr (std::is_same_v<T, Value::Table>) {
+          Json table = Json::object();
+          for (const auto& [key, element] : data) table[key] = json_of(element);
+          return table;
+        } else {
+          return Json(data);
+        }
+      },
+      value.data);
 }
 
 Json settings_json(std::span<const Setting> settings) {

@@ -148,7 +148,7 @@ TriangleMesh load_mesh(const std::filesystem::path& file) {
   const std::string extension = file.extension().string();
   if (extension != ".obj" && extension != ".stl")
     throw ModelError(fmt::format("{}: must be an .obj or .stl file", name));
-  const std::string bytes = robot_file_detail::read_text(file);
+  const std::string bytes = read_text_file(file);
   TriangleMesh mesh = extension == ".obj" ? read_obj(bytes, name) : read_stl(bytes, name);
   if (mesh.triangles.empty()) throw ModelError(fmt::format("{}: has no triangles", name));
   if (mesh.triangles.size() > kMostTriangles)

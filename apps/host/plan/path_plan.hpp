@@ -6,7 +6,7 @@
 
 #include "tendril/avoidance/obstacle_solver.hpp"
 #include "tendril/avoidance/pose_path.hpp"
-#include "tendril/robot_file/robot_file.hpp"
+#include "tendril/robot_file/robot_description.hpp"
 
 namespace tendril::host {
 
@@ -36,7 +36,7 @@ struct PlanShape {
 /// `robot` (docs/planning.md). Everything is in the robot's base frame.
 struct PathPlan {
   std::string name;
-  RobotDescription robot;
+  ContinuumDescription robot;
   std::vector<SectionState> start;
   BaseState base;
   std::vector<TipTarget> waypoints;

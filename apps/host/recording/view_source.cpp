@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "apps/host/engine/engine_log.hpp"
-#include "tendril/model_error.hpp"
+#include "tendril/robot_file/robot_mjcf.hpp"
 
 namespace tendril::host {
 namespace {
@@ -34,18 +34,7 @@ double larger(double a, double b) { return std::isnan(a) || b > a ? b : a; }
 
 // ---- signals and history ---------------------------------------------------------------------
 
-ViewSignals::ViewSignals(const mjModel& model) : model_(model) {
-  std::vector<char> robot_body(static_cast<std::size_t>(model.nbody), 0);
-  for (int body = 1; body < model.nbody; ++body) {
-    const bool is_base = name_of(model, mjOBJ_BODY, body).ends_with("base");
-    const auto parent = static_cast<std::size_t>(model.body_parentid[body]);
-    robot_body[static_cast<std::size_t>(body)] = is_base || robot_body[parent] ? 1 : 0;
-    has_robot_ = has_robot_ || is_base;
-  }
-  for (int geom = 0; geom < model.ngeom; ++geom) {
-    robot_geom_.push_back(robot_body[static_cast<std::size_t>(model.geom_bodyid[geom])]);
-  }
-}
+ViewSignals::ViewSignals(const mjModel& model) : model_(model), robots_(model) {}
 
 double ViewSignals::sensor(const char* ending, std::span<const double> values) const {
   double largest = kNotKnown;
@@ -56,18 +45,11 @@ double ViewSignals::sensor(const char* ending, std::span<const double> values) c
   return largest;
 }
 
-bool ViewSignals::at_wall(int geom1, int geom2) const noexcept {
-  const auto of_robot = [&](int geom) {
-    return geom >= 0 && robot_geom_[static_cast<std::size_t>(geom)] != 0;
-  };
-  return of_robot(geom1) != of_robot(geom2);
-}
-
 double ViewSignals::wall_force(const mjData& data) const noexcept {
-  if (!has_robot_) return kNotKnown;
+  if (robots_.empty()) return kNotKnown;
   double sum = 0.0;
   for (int i = 0; i < data.ncon; ++i) {
-    if (!at_wall(data.contact[i].geom[0], data.contact[i].geom[1])) continue;
+    if (!robots_.meets_surroundings(data.contact[i].geom[0], data.contact[i].geom[1])) continue;
     mjtNum force[6];
     mj_contactForce(&model_, &data, i, force);
     sum += force[0];
@@ -76,10 +58,10 @@ double ViewSignals::wall_force(const mjData& data) const noexcept {
 }
 
 double ViewSignals::wall_force(std::span<const ContactRow> contacts) const noexcept {
-  if (!has_robot_) return kNotKnown;
+  if (robots_.empty()) return kNotKnown;
   double sum = 0.0;
   for (const ContactRow& contact : contacts) {
-    if (at_wall(contact.geom1, contact.geom2)) sum += contact.force[0];
+    if (robots_.meets_surroundings(contact.geom1, contact.geom2)) sum += contact.force[0];
   }
   return sum;
 }
@@ -223,27 +205,25 @@ std::string Playback::outcome() {
 // ---- centrelines -----------------------------------------------------------------------------
 
 Centrelines::Centrelines(const mjModel& model) {
-  constexpr std::string_view kFirstLink = "s1_l1";
-  const auto body_id = [&](const std::string& name) {
-    return mj_name2id(&model, mjOBJ_BODY, name.c_str());
-  };
-  for (int body = 1; body < model.nbody; ++body) {
-    const std::string_view name = name_of(model, mjOBJ_BODY, body);
-    if (!name.ends_with(kFirstLink)) continue;
-    const std::string prefix(name.substr(0, name.size() - kFirstLink.size()));
-    if (!prefix.empty() && std::isalnum(static_cast<unsigned char>(prefix.back()))) continue;
-    Robot robot;
-    for (int section = 1; body_id(fmt::format("{}s{}_l1", prefix, section)) >= 0; ++section) {
-      for (int link = 1;; ++link) {
-        const int id = body_id(fmt::format("{}s{}_l{}", prefix, section, link));
-        if (id < 0) break;
-        robot.bodies.push_back(id);
-      }
+  const SceneRobots scene_robots(model);
+  std::vector<int> depth(static_cast<std::size_t>(model.nbody), 0);
+  for (const SceneRobots::Robot& robot : scene_robots.robots()) {
+    // Parents come before their children.
+    int end = robot.base;
+    for (int body = robot.base + 1; body < model.nbody; ++body) {
+      if (scene_robots.base_of_body(body) != robot.base) continue;
+      int& own = depth[static_cast<std::size_t>(body)];
+      own = depth[static_cast<std::size_t>(model.body_parentid[body])] + 1;
+      if (own > depth[static_cast<std::size_t>(end)]) end = body;
     }
-    const int last = robot.bodies.back();
-    if (model.body_geomnum[last] > 0) robot.radius = model.geom_size[3 * model.body_geomadr[last]];
-    robot.tip_site = mj_name2id(&model, mjOBJ_SITE, (prefix + "tip").c_str());
-    robots_.push_back(std::move(robot));
+    if (end == robot.base) continue;
+    Robot line;
+    for (int body = end; body != robot.base; body = model.body_parentid[body])
+      line.bodies.push_back(body);
+    std::reverse(line.bodies.begin(), line.bodies.end());
+    if (model.body_geomnum[end] > 0) line.radius = model.geom_size[3 * model.body_geomadr[end]];
+    line.tip_site = mj_name2id(&model, mjOBJ_SITE, (robot.prefix + names::kTip).c_str());
+    robots_.push_back(std::move(line));
   }
 }
 

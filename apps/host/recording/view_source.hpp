@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "apps/host/engine/divergence.hpp"
+#include "apps/host/engine/scene_robots.hpp"
 #include "apps/host/experiment/run.hpp"
 #include "apps/host/recording/render_recording.hpp"
 
@@ -30,11 +31,8 @@ class ViewSignals {
   [[nodiscard]] double wall_force(std::span<const ContactRow> contacts) const noexcept;
 
  private:
-  [[nodiscard]] bool at_wall(int geom1, int geom2) const noexcept;
-
   const mjModel& model_;
-  std::vector<char> robot_geom_;
-  bool has_robot_ = false;
+  SceneRobots robots_;
 };
 
 /// Largest tip error and wall force of each short stretch of time, for plots; the oldest are
@@ -161,16 +159,15 @@ class Playback final : public ViewSource {
   double time_ = 0.0;  ///< playing time, between rows [s]
 };
 
-/// Centrelines of the robots of a scene, from where their links are: one polyline for each robot,
-/// world frame [m], flat (x, y, z, x, …). Empty for a scene without `s1_l1`.
+/// Centrelines of the robots of a scene: for each robot one line along the longest chain of bodies
+/// below its base, through their origins and on to its tip.
 class Centrelines {
  public:
   explicit Centrelines(const mjModel& model);
 
   struct Robot {
-    std::vector<int>
-        bodies;  ///< links from base to tip; their origins are the middles of the links
-    int tip_site = -1;
+    std::vector<int> bodies;  ///< from below the base to the end of the longest chain
+    int tip_site = -1;        ///< the robot's `tip`, if it has one
     double radius = 0.0;  ///< of the last link's geom [m]
   };
   [[nodiscard]] const std::vector<Robot>& robots() const noexcept { return robots_; }
