@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "apps/host/engine/scene.hpp"
-#include "tendril/robot_file/continuum_model.hpp"
+#include "tendril/robot_file/robot_mjcf.hpp"
 #include "tendril/robot_file/robot_description.hpp"
-#include "tendril/robot_file/snake_model.hpp"
+#include "tendril/robot_file/robot_mjcf.hpp"
 
 namespace {
 
@@ -72,8 +72,8 @@ std::string rings() {
 }
 
 ModelPtr model_of(const std::string& robot, bool is_snake) {
-  std::string xml = is_snake ? tendril::snake_mjcf(tendril::parse_snake(robot, "snake.toml"))
-                             : tendril::continuum_mjcf(tendril::parse_robot(robot, "arm.toml"));
+  std::string xml = is_snake ? tendril::snake_mjcf(tendril::parse_as<SnakeDescription>(robot, "snake.toml"))
+                             : tendril::continuum_mjcf(tendril::parse_as<ContinuumDescription>(robot, "arm.toml"));
   const std::string target = "<body name=\"target\" mocap=\"true\" pos=\"0.08 0 0.23\"/>";
   xml.insert(xml.find("</worldbody>"), is_snake ? target + rings() : target);
   char error[1000] = "";

@@ -56,39 +56,63 @@ std::string setting_text(const FileContents& file, const Fields& fields, std::st
   return text;
 }
 
-ModelDescription read_model(const FileContents& file) {
-  using Reader = ModelDescription (*)(const FileContents&);
-  const Reader reader = file.top.choice<Reader>(
-      "kind",
-      {{"continuum", [](const FileContents& f) -> ModelDescription { return read_continuum(f); }},
-       {"snake", [](const FileContents& f) -> ModelDescription { return read_snake(f); }},
-       {"mobile", [](const FileContents& f) -> ModelDescription { return read_mobile(f); }},
-       {"tube", [](const FileContents& f) -> ModelDescription { return read_tube(f); }}});
-  return reader(file);
+/// A kind of file and who reads it.
+struct Kind {
+  std::string_view name;
+  std::string_view what;
+  ModelDescription (*read)(const FileContents& file);
+};
+template <class D>
+constexpr Kind kKind{};
+template <>
+constexpr Kind kKind<ContinuumDescription>{
+    "continuum", "a continuum robot",
+    [](const FileContents& f) -> ModelDescription { return read_continuum(f); }};
+template <>
+constexpr Kind kKind<SnakeDescription>{
+    "snake", "a snake", [](const FileContents& f) -> ModelDescription { return read_snake(f); }};
+template <>
+constexpr Kind kKind<MobileDescription>{
+    "mobile", "a mobile robot",
+    [](const FileContents& f) -> ModelDescription { return read_mobile(f); }};
+template <>
+constexpr Kind kKind<TubeDescription>{
+    "tube", "a tube", [](const FileContents& f) -> ModelDescription { return read_tube(f); }};
+
+constexpr Kind kKinds[] = {kKind<ContinuumDescription>, kKind<SnakeDescription>,
+                           kKind<MobileDescription>, kKind<TubeDescription>};
+
+/// Reads a file that must be of one of these kinds.
+ModelDescription read_model(const FileContents& file, std::span<const Kind> allowed) {
+  std::string words;
+  for (const Kind& kind : allowed)
+    words += fmt::format("{}\"{}\"", words.empty() ? "" : ", ", kind.name);
+  const std::string name = file.top.text("kind", kKinds[0].name);
+  for (const Kind& kind : kKinds) {
+    if (kind.name != name) continue;
+    const bool fits = std::any_of(allowed.begin(), allowed.end(),
+                                  [&](const Kind& one) { return one.name == name; });
+    if (fits) return kind.read(file);
+    if (!file.top.has("kind")) file.top.missing("kind", "is missing, must be " + words);
+    file.top.refuse("kind", fmt::format("this file is {}, must be {}", kind.what, words));
+  }
+  file.top.refuse("kind", "must be " + words);
 }
 
-template <class D>
-constexpr std::string_view kKind = "";
-template <>
-constexpr std::string_view kKind<ContinuumDescription> = "continuum";
-template <>
-constexpr std::string_view kKind<SnakeDescription> = "snake";
-template <>
-constexpr std::string_view kKind<MobileDescription> = "mobile";
-template <>
-constexpr std::string_view kKind<TubeDescription> = "tube";
-
-template <class D>
-D only(ModelDescription model, const std::string& file_name) {
-  if (D* const wanted = std::get_if<D>(&model)) return std::move(*wanted);
-  throw ModelError(
-      fmt::format("{}: kind = '{}': must be \"{}\"", file_name, kind_name(model), kKind<D>));
-}
-
-RobotDescription only_robot(const ModelDescription& model, const std::string& file_name) {
-  if (auto robot = as_robot(model)) return std::move(*robot);
-  throw ModelError(fmt::format(
-      "{}: kind = 'tube': must be a robot: \"continuum\", \"snake\" or \"mobile\"", file_name));
+ModelDescription parse(std::string_view toml, const std::string& file_name,
+                       std::span<const Override> overrides, const FileReader& read,
+                       std::span<const Kind> allowed) {
+  toml::table table = parse_toml(toml, file_name);
+  std::string text(toml);
+  if (!overrides.empty()) {
+    apply_overrides(table, overrides, file_name);
+    std::ostringstream stream;
+    stream << table << '\n';
+    text = stream.str();
+  }
+  return read_model({Fields(table, file_name), std::move(text),
+                     read ? read : files_in(std::filesystem::path(file_name).parent_path())},
+                    allowed);
 }
 
 }  // namespace
@@ -126,16 +150,7 @@ FileReader files_in(const std::filesystem::path& folder) {
 
 ModelDescription parse_model(std::string_view toml, const std::string& file_name,
                              std::span<const Override> overrides, const FileReader& read) {
-  toml::table table = parse_toml(toml, file_name);
-  std::string text(toml);
-  if (!overrides.empty()) {
-    apply_overrides(table, overrides, file_name);
-    std::ostringstream stream;
-    stream << table << '\n';
-    text = stream.str();
-  }
-  return read_model({Fields(table, file_name), std::move(text),
-                     read ? read : files_in(std::filesystem::path(file_name).parent_path())});
+  return parse(toml, file_name, overrides, read, kKinds);
 }
 
 ModelDescription load_model(const std::filesystem::path& file,
@@ -145,23 +160,24 @@ ModelDescription load_model(const std::filesystem::path& file,
 
 RobotDescription parse_robot(std::string_view toml, const std::string& file_name,
                              std::span<const Override> overrides, const FileReader& read) {
-  return only_robot(parse_model(toml, file_name, overrides, read), file_name);
+  return *as_robot(
+      parse(toml, file_name, overrides, read, std::span<const Kind>(kKinds).first<3>()));
 }
 
 RobotDescription load_robot(const std::filesystem::path& file,
                             std::span<const Override> overrides) {
-  return only_robot(load_model(file, overrides), file.string());
+  return parse_robot(read_text_file(file), file.string(), overrides);
 }
 
 template <class D>
 D parse_as(std::string_view toml, const std::string& file_name, std::span<const Override> overrides,
            const FileReader& read) {
-  return only<D>(parse_model(toml, file_name, overrides, read), file_name);
+  return std::get<D>(parse(toml, file_name, overrides, read, {&kKind<D>, 1}));
 }
 
 template <class D>
 D load_as(const std::filesystem::path& file, std::span<const Override> overrides) {
-  return only<D>(load_model(file, overrides), file.string());
+  return parse_as<D>(read_text_file(file), file.string(), overrides);
 }
 
 #define TENDRIL_INSTANTIATE(D)                                                            \
@@ -175,7 +191,7 @@ TENDRIL_INSTANTIATE(TubeDescription)
 #undef TENDRIL_INSTANTIATE
 
 std::string_view kind_name(const ModelDescription& model) {
-  return std::visit([]<class D>(const D&) { return kKind<D>; }, model);
+  return std::visit([]<class D>(const D&) { return kKind<D>.name; }, model);
 }
 
 const ControllerConfig& controller_of(const RobotDescription& robot) {

@@ -29,7 +29,7 @@ TEST_CASE("grasp scene: the arm starts in the planned arcs, round the planned po
                    [](const GraspSolution& s) { return s.steps.front().side == 1; });
   REQUIRE(solution != result.solutions.end());
 
-  const RobotDescription robot = load_robot("scenes/wrap_grasp/arm.toml");
+  const ContinuumDescription robot = load_as<ContinuumDescription>("scenes/wrap_grasp/arm.toml");
   REQUIRE(robot.start.has_value());
   REQUIRE(robot.sections.size() == solution->steps.size());
   REQUIRE(robot.start->arcs.size() == solution->steps.size());

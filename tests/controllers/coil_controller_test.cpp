@@ -42,7 +42,7 @@ Texts around_post(Texts more = {}) {
 }
 
 CoilController make(const ContinuumRobot& robot, Texts texts) {
-  const Settings settings(std::move(texts));
+  const Settings settings(CoilController::settings(), std::move(texts));
   return CoilController({robot, settings, kTimestep, kInfinity});
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("wind: settings out of range are refused by name", "[controllers]") {
   refused({{"pull_back", "-1"}}, "pull_back");
   refused({{"press_sections", "7"}}, "press_sections");
   refused({{"exit_length", "2"}}, "path length");
-  const Settings without_post((Texts()));
+  const Settings without_post(CoilController::settings());
   CHECK_THROWS_WITH(CoilController({robot, without_post, kTimestep, kInfinity}),
                     Catch::Contains("cylinder_point"));
   CHECK_THROWS_WITH(make(long_arm(0.1), around_post()), Catch::Contains("path length"));

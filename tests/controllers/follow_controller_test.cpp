@@ -35,7 +35,7 @@ ContinuumRobot fed_robot(double feed_limit = 0.3) {
 
 FollowController make(const ContinuumRobot& robot, Texts texts,
                       double feed_force_limit = kInfinity) {
-  const Settings settings(std::move(texts));
+  const Settings settings(FollowController::settings(), std::move(texts));
   return FollowController({robot, settings, kTimestep, feed_force_limit});
 }
 

@@ -45,8 +45,8 @@ constexpr const char* kTable =
 FollowPosesController make(const ContinuumRobot& robot, Texts more, const char* poses = kTable,
                            double feed_force_limit = std::numeric_limits<double>::infinity()) {
   more.emplace_back("poses", poses);
-  if (Settings(more).text("integral_gain").empty()) more.emplace_back("integral_gain", "0");
-  const Settings settings(std::move(more));
+  if (!Settings(FollowController::settings(), more).has("integral_gain")) more.emplace_back("integral_gain", "0");
+  const Settings settings(FollowController::settings(), std::move(more));
   return FollowPosesController({robot, settings, kTimestep, feed_force_limit});
 }
 
@@ -157,8 +157,8 @@ TEST_CASE("follow poses: refused settings name the setting and its range", "[con
 
 TEST_CASE("follow poses: the setting poses chooses what tendril.follow is", "[controllers]") {
   const ContinuumRobot robot = robot_of_two();
-  const Settings poses(Texts{{"poses", kTable}});
-  const Settings path(Texts{{"waypoints", "0 0 0  0 0 0.5"}});
+  const Settings poses(FollowController::settings(), Texts{{"poses", kTable}});
+  const Settings path(FollowController::settings(), Texts{{"waypoints", "0 0 0  0 0 0.5"}});
   const auto a = make_follow_controller({robot, poses, kTimestep, 30.0});
   const auto b = make_follow_controller({robot, path, kTimestep, 30.0});
   CHECK(dynamic_cast<FollowPosesController*>(a.get()) != nullptr);
@@ -261,7 +261,7 @@ TEST_CASE("follow poses: the measured tip is brought to where the plan has it, l
     q[4] = 0.95 * run.command.q[4];
     arm.move_to(q, run.command.base);
     arm.pass_time();
-    worst = std::max(worst, run.report.waypoint_error);
+    worst = std::max(worst, run.report["waypoint_error"]);
     length_correction =
         std::max(length_correction, std::abs((run.command.q - run.command.plan)[4]));
   }
@@ -293,7 +293,7 @@ TEST_CASE("follow poses: the waypoint error is the tip error at the end of the h
     run.update(arm.measurement);
     run.advance();
     arm.pass_time();  // the arm stays where it is
-    const double changed = run.report.waypoint_error;
+    const double changed = run.report["waypoint_error"];
     if (arm.measurement.time < begins + 0.2 - kTimeTolerance) CHECK(changed == 0.0);
     if (changed != before) {
       const double in_leg = std::fmod(arm.measurement.time - begins + kTimestep / 4, 0.2);
@@ -304,7 +304,7 @@ TEST_CASE("follow poses: the waypoint error is the tip error at the end of the h
   }
   const Vector3d desired =
       tip_pose(robot, parse_pose_path(kTable, robot).back().states, {.feed = 0.05}).translation();
-  CHECK(run.report.waypoint_error ==
+  CHECK(run.report["waypoint_error"] ==
         Approx((desired - arm.measurement.X_BE.translation()).norm()).epsilon(1e-6));
 }
 

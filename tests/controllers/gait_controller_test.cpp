@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tendril/model_error.hpp"
+#include "tests/controllers/test_report.hpp"
 #include "tests/support/allocation_counter.hpp"
 
 using namespace tendril;
@@ -22,7 +23,7 @@ constexpr int kJoints = 16;
 constexpr double kTimestep = 0.005;
 
 GaitController make(Texts texts) {
-  const Settings settings(std::move(texts));
+  const Settings settings(GaitController::settings(), std::move(texts));
   const std::vector<double> lengths(kJoints + 1, 0.06);
   return GaitController({.link_lengths = lengths,
                          .joint_limit = kPi / 2.0,
@@ -50,7 +51,7 @@ class PointSnake {
     measurement.center_of_mass = place;
     std::copy(memory_.begin(), memory_.end(), next_.begin());
     command = SnakeCommand(kJoints);
-    report = {};
+    report.clear();
     controller_.update(measurement, memory_, next_, command, report);
     memory_ = next_;
     largest_step = std::max(largest_step, (command.q - measurement.q).cwiseAbs().maxCoeff());
@@ -76,7 +77,7 @@ class PointSnake {
 
   SnakeMeasurement measurement{kJoints};
   SnakeCommand command{kJoints};
-  SnakeReport report;
+  TestReport report{GaitController::kQuantities};
   Eigen::Vector3d place = Eigen::Vector3d::Zero();
   double heading = 0.0;
   double largest_step = 0.0;
@@ -131,7 +132,7 @@ TEST_CASE("gait controller: an update allocates nothing, is pure and gives the s
   measurement.X_WE.translation() << 1, 0, 0;
   std::vector<double> first = memory, second = memory;
   SnakeCommand a(kJoints), b(kJoints);
-  SnakeReport report;
+  TestReport report{GaitController::kQuantities};
   const AllocationCounter counter;
   controller.update(measurement, memory, first, a, report);
   controller.update(measurement, memory, second, b, report);
@@ -181,19 +182,19 @@ TEST_CASE("gait controller: the sign of the frequency is that of the wave", "[co
 TEST_CASE("gait controller: goals are counted, then it stops", "[controllers]") {
   PointSnake snake(make({{"goals", "1 0 1 1"}, {"goal_tolerance", "0.1"}}));
   snake.run(2.0);
-  CHECK(snake.report.goals == 0);
+  CHECK(snake.report["goals"] == 0);
   CHECK(snake.report.target.x() == 1.0);
   snake.place << 0.5, 0.2, 0.0;
   snake.step();
   CHECK(snake.report.progress == Approx(0.5 * (1.0 - std::hypot(0.5, 0.2))));
-  CHECK(snake.report.path_error == Approx(0.2));  // off the line from the start to the goal
+  CHECK(snake.report["path_error"] == Approx(0.2));  // off the line from the start to the goal
   snake.place << 0.95, 0, 0;
   snake.step();
-  CHECK(snake.report.goals == 1);
+  CHECK(snake.report["goals"] == 1);
   CHECK(snake.report.target.y() == 1.0);
   snake.place << 1, 0.95, 0;
   snake.step();
-  CHECK(snake.report.goals == 2);
+  CHECK(snake.report["goals"] == 2);
   CHECK(snake.report.status == ControllerStatus::Finished);
   CHECK(snake.report.progress == 1.0);
   snake.run(1.0);
@@ -268,7 +269,7 @@ TEST_CASE("gait controller: keeps a speed by its frequency", "[controllers]") {
     before = snake.command.q[0];
     snake.place.y() += 0.36 * rate;
   }
-  CHECK(snake.report.speed == Approx(0.12).epsilon(0.1));
+  CHECK(snake.report["speed"] == Approx(0.12).epsilon(0.1));
 }
 
 TEST_CASE("gait controller: climbs to its heights and holds", "[controllers]") {
@@ -283,16 +284,16 @@ TEST_CASE("gait controller: climbs to its heights and holds", "[controllers]") {
     snake.step();
     rotated += std::abs(snake.command.q[0] - before);
     before = snake.command.q[0];
-    if (snake.report.goals == 0) snake.place.z() += 0.065 * kTimestep;
+    if (snake.report["goals"] == 0) snake.place.z() += 0.065 * kTimestep;
   }
   CHECK(rotated > 1.0);
-  CHECK(snake.report.goals == 1);
+  CHECK(snake.report["goals"] == 1);
   CHECK(snake.report.progress == 0.5);
   for (double t = 0.0; t < 15.0; t += kTimestep) {
     snake.step();
-    if (snake.report.goals == 1 && snake.place.z() > 0.0 && t > 2.0)
+    if (snake.report["goals"] == 1 && snake.place.z() > 0.0 && t > 2.0)
       snake.place.z() -= 0.065 * kTimestep;
   }
-  CHECK(snake.report.goals == 2);
+  CHECK(snake.report["goals"] == 2);
   CHECK(snake.report.status == ControllerStatus::Finished);
 }

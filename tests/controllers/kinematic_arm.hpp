@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "controllers/arm_memory.hpp"
-#include "controllers/controller.hpp"
+#include "controllers/arm_controller.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/kinematics/jacobian.hpp"
+#include "tests/controllers/test_report.hpp"
 
 namespace tendril::test {
 
@@ -55,8 +55,10 @@ class KinematicArm {
 
 /// A controller with its memory, stepped as the plugin steps it.
 struct ControllerRun {
-  ControllerRun(Controller& c, const ContinuumRobot& robot)
+  template <class C>
+  ControllerRun(C& c, const ContinuumRobot& robot)
       : controller(c),
+        report(C::kQuantities),
         memory(static_cast<std::size_t>(c.memory_size())),
         next(memory.size()),
         command(robot.coordinate_count()) {
@@ -70,7 +72,7 @@ struct ControllerRun {
     command.plan.setZero();
     command.base = {};
     command.feed_rate = 0.0;
-    report = {};
+    report.clear();
     controller.update(measurement, memory, next, command, report);
   }
   void advance() { memory.swap(next); }
@@ -81,10 +83,10 @@ struct ControllerRun {
     arm.pass_time();
   }
 
-  Controller& controller;
+  ArmController& controller;
   std::vector<double> memory, next;
   ArmCommand command;
-  ControllerReport report;
+  TestReport report;
 };
 
 }  // namespace tendril::test

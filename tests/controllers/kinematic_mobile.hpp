@@ -9,6 +9,7 @@
 
 #include "controllers/mobile_controller.hpp"
 #include "tendril/mobile/mobile_configuration.hpp"
+#include "tests/controllers/test_report.hpp"
 
 namespace tendril::test {
 
@@ -16,9 +17,11 @@ namespace tendril::test {
 /// the fastest setpoints.
 class KinematicMobile {
  public:
-  KinematicMobile(MobileController& controller, const MobileRobot& robot, double timestep,
+  template <class C>
+  KinematicMobile(C& controller, const MobileRobot& robot, double timestep,
                   const PlatformPose& base, JointAngles joints)
       : measurement(robot.joint_count()),
+        report(C::kQuantities),
         droop(Eigen::VectorXd::Zero(configuration_size(robot))),
         setpoint(configuration_size(robot)),
         controller_(controller),
@@ -36,7 +39,7 @@ class KinematicMobile {
   void step() {
     std::copy(memory_.begin(), memory_.end(), next_.begin());
     command = MobileCommand(robot_.joint_count());
-    report = {};
+    report.clear();
     controller_.update(measurement, memory_, next_, command, report);
     memory_ = next_;
     const Eigen::VectorXd before = setpoint, velocity_before = velocity_;
@@ -72,7 +75,7 @@ class KinematicMobile {
 
   MobileMeasurement measurement;
   MobileCommand command{0};
-  MobileReport report;
+  TestReport report;
   Eigen::VectorXd droop;     ///< setpoint less measured position, in every step
   Eigen::VectorXd setpoint;  ///< last one
   MobileSpeedLimits fastest{0.0, 0.0, 0.0, 0.0, 0.0, 0.0};

@@ -26,7 +26,7 @@ constexpr double kReachTolerance = 2e-6;
 
 ReachController make(const ContinuumRobot& robot,
                      std::vector<std::pair<std::string, std::string>> texts = {}) {
-  const Settings settings(std::move(texts));
+  const Settings settings(ReachController::settings(), std::move(texts));
   return ReachController({robot, settings, kTimestep, kInfinity});
 }
 

@@ -85,7 +85,7 @@ struct Scene {
     more.insert(more.end(), {{"avoidance", "true"},
                              {"obstacle_margin", std::to_string(kMargin)},
                              {"rate_limit", "1.5"}});
-    const Settings settings(more);
+    const Settings settings(ReachController::settings(), more);
     ControllerContext context{robot, settings, kTimestep, std::numeric_limits<double>::infinity()};
     context.body_radius = kBodyRadius;
     context.obstacles = &obstacles;
@@ -137,7 +137,7 @@ TEST_CASE("avoidance: the same targets without it lead the arm through obstacles
           "[controllers]") {
   Scene scene(clutter());
   const std::vector<std::pair<std::string, std::string>> texts{{"rate_limit", "1.5"}};
-  const Settings settings(texts);
+  const Settings settings(ReachController::settings(), texts);
   ReachController plain(
       {scene.robot, settings, kTimestep, std::numeric_limits<double>::infinity()});
   ControllerRun run(plain, scene.robot);

@@ -11,6 +11,7 @@
 
 #include "controllers/snake_modes.hpp"
 #include "tendril/model_error.hpp"
+#include "tests/controllers/test_report.hpp"
 #include "tests/support/allocation_counter.hpp"
 #include "tests/support/random.hpp"
 
@@ -47,7 +48,7 @@ std::vector<double> carriage_lengths(int joints) {
 }
 
 SnakePathController make(Texts texts, int joints = 16) {
-  const Settings settings(std::move(texts));
+  const Settings settings(SnakePathController::settings(), std::move(texts));
   const std::vector<double> lengths = carriage_lengths(joints);
   return SnakePathController(context(settings, lengths));
 }
@@ -96,7 +97,7 @@ class PerfectSnake {
   void step() {
     std::copy(memory_.begin(), memory_.end(), next_.begin());
     command = SnakeCommand(static_cast<int>(measurement.q.size()));
-    report = {};
+    report.clear();
     controller_.update(measurement, memory_, next_, command, report);
     memory_ = next_;
     fastest_joint =
@@ -140,7 +141,7 @@ class PerfectSnake {
   Isometry3d X_WB = Isometry3d::Identity();
   SnakeMeasurement measurement;
   SnakeCommand command;
-  SnakeReport report;
+  TestReport report{SnakePathController::kQuantities};
   double fastest_joint = 0.0, fastest_feed = 0.0, slowest_feed = 0.0;
 
  private:
@@ -236,7 +237,7 @@ TEST_CASE(
 TEST_CASE("snake modes: settings of the other mode and free snakes are refused", "[controllers]") {
   const std::vector<double> lengths = carriage_lengths(16);
   const auto make_mode = [&](Texts texts, bool is_free) {
-    const Settings settings(std::move(texts));
+    const Settings settings(SnakePathController::settings(), std::move(texts));
     SnakeContext any = context(settings, lengths);
     any.is_free = is_free;
     return make_snake_controller(any);
@@ -261,7 +262,7 @@ TEST_CASE("snake path: an update allocates nothing, is pure and gives the same b
   measurement.has_target = true;
   measurement.p_WG << 3.0, 1.0, 0.2;
   SnakeCommand a(16), b(16);
-  SnakeReport report;
+  TestReport report{SnakePathController::kQuantities};
   for (int i = 0; i < 1000; ++i) {
     std::vector<double> first = memory, second = memory;
     {
@@ -295,7 +296,7 @@ TEST_CASE("snake path: all joints stay near the waypoints' curve, and the head c
   double worst = 0.0, reported = 0.0;
   int step = 0;
   snake.run(14.0, [&] {
-    reported = std::max(reported, snake.report.path_error);
+    reported = std::max(reported, snake.report["path_error"]);
     if (++step % 25 != 0) return;
     for (const Vector3d& p : snake.joints()) worst = std::max(worst, distance_to(curve, p));
   });
@@ -433,7 +434,7 @@ TEST_CASE("snake path: a path to targets anywhere ahead can be followed to the c
     snake.aim(joints[16] + 0.6 * (AngleAxisd(random.uniform(0.0, 1.3), axis) * along));
     for (int k = 0; k < 100; ++k) {
       snake.step();
-      worst = std::max(worst, snake.report.path_error);
+      worst = std::max(worst, snake.report["path_error"]);
     }
   }
   CHECK(snake.measurement.feed == Approx(16 * kLink + 0.03).margin(1e-3));  // the straight piece
@@ -510,7 +511,7 @@ TEST_CASE("snake path: longer time steps than the period lay the chain in every 
   SnakeMeasurement measurement(16);
   measurement.timestep = kTimestep;
   SnakeCommand command(16);
-  SnakeReport report;
+  TestReport report{SnakePathController::kQuantities};
   double feed = 0.0;
   for (int i = 0; i < 2000; ++i) {
     std::vector<double> next = memory;
@@ -522,7 +523,7 @@ TEST_CASE("snake path: longer time steps than the period lay the chain in every 
     measurement.X_WT.translation().x() = feed;
     measurement.time += kTimestep;
   }
-  CHECK(report.path_error < 1.6e-3);
+  CHECK(report["path_error"] < 1.6e-3);
 }
 
 TEST_CASE("snake path: the feed stops for good when a joint is far off the path", "[controllers]") {
@@ -535,7 +536,7 @@ TEST_CASE("snake path: the feed stops for good when a joint is far off the path"
   snake.run(2.0);
   CHECK(snake.report.status == ControllerStatus::Jammed);
   CHECK(snake.measurement.feed == Approx(feed).margin(2e-3));
-  CHECK(snake.report.speed == Approx(0.0).margin(1e-9));
+  CHECK(snake.report["speed"] == Approx(0.0).margin(1e-9));
 }
 
 TEST_CASE("snake path: one module, and an even chain of 40", "[controllers]") {

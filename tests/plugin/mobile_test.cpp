@@ -162,7 +162,7 @@ TEST_CASE("mobile plugin: the servos carry the arm's weight, and lag only if tol
   const std::string settings = GENERATE("", "gravity_compensation = false\n");
   const ModelPtr model = load(youbot_file(settings));
   const DataPtr data = at_start(model);
-  const MobileRobot robot = load_mobile("models/youbot.toml").kinematics();
+  const MobileRobot robot = load_as<MobileDescription>("models/youbot.toml").kinematics();
   step(model, data, 1500);
   const double miss = (tip(model, data) - goal_pose(robot).translation()).norm();
   // At rest a servo stands exactly where its setpoint says, once the weight is in it.
@@ -199,7 +199,7 @@ TEST_CASE("mobile plugin: margin and speed are those of the robot", "[plugin]") 
   const ModelPtr model = load(youbot_file());
   const DataPtr data = at_start(model);
   step(model, data, 250);
-  const MobileDescription file = load_mobile("models/youbot.toml");
+  const MobileDescription file = load_as<MobileDescription>("models/youbot.toml");
   const MobileRobot robot = file.kinematics();
   const auto measured = sensor(model, data, "Y_measured");
   double margin = 10.0;

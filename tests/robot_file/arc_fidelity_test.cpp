@@ -32,7 +32,7 @@ std::string section_text(double length, int links, const std::string& more = "")
 }
 
 /// Settles the robot on `states` in 0 g; the pose of `tip`.
-Simulation settled(const RobotDescription& robot, SectionStates states,
+Simulation settled(const ContinuumDescription& robot, SectionStates states,
                    const BaseState& base = {}) {
   Simulation simulation(continuum_mjcf(robot));
   simulation.set_gravity(Eigen::Vector3d::Zero());
@@ -49,7 +49,7 @@ struct Deviation {
   double turn = 0.0;       ///< angle of the whole rotation between the tips, twist included [rad]
 };
 
-Deviation deviation(const RobotDescription& robot, SectionStates states) {
+Deviation deviation(const ContinuumDescription& robot, SectionStates states) {
   const Simulation simulation = settled(robot, states);
   const ContinuumRobot kinematics = robot.kinematics();
   const Eigen::Isometry3d X_BE = tip_pose(kinematics, states);
@@ -81,8 +81,8 @@ TEST_CASE("arc fidelity: a settled section is the constant-curvature arc", "[mjc
   const std::string compliance = GENERATE("section", "link");
   const double phi = GENERATE(0.0, 90 * kDegree, 200 * kDegree);
   CAPTURE(links, theta, compliance, phi);
-  const RobotDescription robot =
-      parse_robot("compliance = \"" + compliance + "\"\n" + section_text(0.1, links), "arm.toml");
+  const ContinuumDescription robot =
+      parse_as<ContinuumDescription>("compliance = \"" + compliance + "\"\n" + section_text(0.1, links), "arm.toml");
   const std::vector<SectionState> states{{.theta = theta, .phi = phi}};
   const Deviation d = deviation(robot, states);
   CAPTURE(d.position, d.direction, d.turn);
@@ -94,7 +94,7 @@ TEST_CASE("arc fidelity: a settled section is the constant-curvature arc", "[mjc
 TEST_CASE("arc fidelity: twice the links, a quarter of the error", "[mjcf]") {
   const std::vector<SectionState> states{{.theta = 1.5, .phi = 0.6}};
   const auto error = [&](int links) {
-    return deviation(parse_robot(section_text(0.1, links), "arm.toml"), states).position;
+    return deviation(parse_as<ContinuumDescription>(section_text(0.1, links), "arm.toml"), states).position;
   };
   const double ratio = error(8) / error(16);
   CHECK(ratio == Approx(4.0).epsilon(0.1));
@@ -113,7 +113,7 @@ TEST_CASE("arc fidelity: three sections bent in three planes", "[mjcf]") {
   const std::vector<SectionState> states{{.theta = 60 * kDegree, .phi = 0.3},
                                          {.theta = 60 * kDegree, .phi = 2.4},
                                          {.theta = 60 * kDegree, .phi = -1.9}};
-  const Deviation d = deviation(parse_robot(text, "arm.toml"), states);
+  const Deviation d = deviation(parse_as<ContinuumDescription>(text, "arm.toml"), states);
   CAPTURE(d.position, d.direction, d.turn);
   const double budget = links == 10 ? kFidelity10 : kFidelity20;
   CHECK(d.position < budget);
@@ -127,7 +127,7 @@ TEST_CASE("arc fidelity: sub-section weights shape the chain", "[mjcf]") {
   const std::string weights =
       GENERATE("length_weights = [2, 4, 1]\nangle_weights = [1, 0.001, 0.5]\n",
                "length_weights = [1, 2, 1]\nangle_weights = [1, 0, 1]\n");
-  const RobotDescription robot = parse_robot(
+  const ContinuumDescription robot = parse_as<ContinuumDescription>(
       "compliance = \"" + compliance + "\"\n" + section_text(0.1, 28, weights), "arm.toml");
   const std::vector<SectionState> states{{.theta = 80 * kDegree, .phi = -0.7}};
   const Deviation d = deviation(robot, states);
@@ -149,7 +149,7 @@ TEST_CASE("arc fidelity: telescopic sections reach the commanded lengths", "[mjc
   CAPTURE(compliance);
   std::string text = "compliance = \"" + compliance + "\"\n";
   for (int i = 0; i < 3; ++i) text += section_text(0.05, 10, "variable_length = 0.1\n");
-  const RobotDescription robot = parse_robot(text, "arm.toml");
+  const ContinuumDescription robot = parse_as<ContinuumDescription>(text, "arm.toml");
   const std::vector<SectionState> states{{.theta = 50 * kDegree, .phi = 0.3, .extension = 0.08},
                                          {.theta = 30 * kDegree, .phi = 2.4, .extension = 0.03},
                                          {.theta = 60 * kDegree, .phi = -1.9, .extension = 0.09}};
@@ -166,8 +166,8 @@ TEST_CASE("arc fidelity: telescopic sections reach the commanded lengths", "[mjc
 }
 
 TEST_CASE("arc fidelity: feed and spin move the base as the kinematics do", "[mjcf]") {
-  const RobotDescription robot =
-      parse_robot(section_text(0.1, 10) + "[base]\nfeed = 0.2\nspin = true\n", "arm.toml");
+  const ContinuumDescription robot =
+      parse_as<ContinuumDescription>(section_text(0.1, 10) + "[base]\nfeed = 0.2\nspin = true\n", "arm.toml");
   const std::vector<SectionState> states{{.theta = 1.0, .phi = 0.4}};
   const BaseState base{.feed = 0.12, .spin = 0.8};
   // At its force limit the feed servo needs a timestep below mass / kv = 4 ms.
@@ -185,7 +185,7 @@ TEST_CASE("servo: a step far beyond the torque limit settles", "[mjcf]") {
   const std::string compliance = GENERATE("section", "link");
   const auto integrator = GENERATE(mjINT_DISCRETE, mjINT_IMPLICITFAST);
   CAPTURE(compliance, static_cast<int>(integrator));
-  const RobotDescription robot = parse_robot(
+  const ContinuumDescription robot = parse_as<ContinuumDescription>(
       "compliance = \"" + compliance + "\"\n[[section]]\nconstant_length = 0.1\nbend_limit = 3.1\n",
       "arm.toml");
   Simulation simulation(continuum_mjcf(robot));
@@ -202,7 +202,7 @@ TEST_CASE("statics: a passive horizontal arm sags like the linear beam", "[mjcf]
   CHECK(beam == Approx(0.0348).margin(5e-5));
   std::string text;
   for (int i = 0; i < 3; ++i) text += section_text(0.1, 10, "bending_stiffness = 0.2\n");
-  Simulation simulation(continuum_mjcf(parse_robot(text, "arm.toml")));
+  Simulation simulation(continuum_mjcf(parse_as<ContinuumDescription>(text, "arm.toml")));
   simulation.set_gravity({-kGravity, 0.0, 0.0});
   simulation.model->opt.disableflags |= mjDSBL_ACTUATION;
   simulation.model->opt.timestep = 0.01;

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "tendril/robot_file/continuum_model.hpp"
+#include "tendril/robot_file/robot_mjcf.hpp"
 #include "tendril/robot_file/robot_description.hpp"
 
 namespace tendril::test {
@@ -60,7 +60,7 @@ struct Simulation {
   }
 
   /// Commands the section states (and the base) through the native servos.
-  void command(const RobotDescription& robot, SectionStates states, const BaseState& base = {},
+  void command(const ContinuumDescription& robot, SectionStates states, const BaseState& base = {},
                const std::string& prefix = "") {
     const ContinuumRobot kinematics = robot.kinematics();
     if (robot.base.feed_limit > 0.0) set_ctrl(prefix + names::kFeed, base.feed);

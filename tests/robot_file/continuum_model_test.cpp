@@ -1,4 +1,4 @@
-#include "tendril/robot_file/continuum_model.hpp"
+#include "tendril/robot_file/robot_mjcf.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -54,10 +54,10 @@ TEST_CASE("link layout: every sub-section has a link, however short", "[mjcf]") 
 
 TEST_CASE("continuum model: masses and lengths add up to the description", "[mjcf]") {
   const std::string file = GENERATE("models/arm_3x10.toml", "models/arm_telescopic.toml");
-  const RobotDescription robot = load_robot(file);
+  const ContinuumDescription robot = load_as<ContinuumDescription>(file);
   const std::string xml = continuum_mjcf(robot);
   CHECK_THAT(xml, StartsWith("<!-- Made from a robot file by: tendril model"));
-  CHECK(xml == continuum_mjcf(load_robot(file)));
+  CHECK(xml == continuum_mjcf(load_as<ContinuumDescription>(file)));
   const Simulation simulation(xml);
   double length = 0.0, mass = 0.0;
   if (robot.base.feed_limit > 0.0) mass += robot.base_physics.carriage_mass;
@@ -74,7 +74,7 @@ TEST_CASE("continuum model: masses and lengths add up to the description", "[mjc
 }
 
 TEST_CASE("continuum model: hinge stiffnesses in series are the section's", "[mjcf]") {
-  const RobotDescription robot = parse_robot(R"(
+  const ContinuumDescription robot = parse_as<ContinuumDescription>(R"(
 [[section]]
 constant_length = 0.1
 variable_length = 0.1
@@ -98,8 +98,8 @@ angle_weights = [3, 1]
 }
 
 TEST_CASE("continuum model: slides keep a telescopic link from vanishing", "[mjcf]") {
-  const RobotDescription robot =
-      parse_robot("[[section]]\nvariable_length = 0.2\nbend_limit = 2\nlinks = 5\n", "arm.toml");
+  const ContinuumDescription robot =
+      parse_as<ContinuumDescription>("[[section]]\nvariable_length = 0.2\nbend_limit = 2\nlinks = 5\n", "arm.toml");
   const Simulation simulation(continuum_mjcf(robot));
   const int slide = simulation.id(mjOBJ_JOINT, names::slide(1, 3));
   CHECK(simulation.model->jnt_range[2 * slide] == Approx(-0.02 * 0.98));
@@ -107,7 +107,7 @@ TEST_CASE("continuum model: slides keep a telescopic link from vanishing", "[mjc
 }
 
 TEST_CASE("continuum model: links without bend have no hinges", "[mjcf]") {
-  const RobotDescription robot = parse_robot(
+  const ContinuumDescription robot = parse_as<ContinuumDescription>(
       "[[section]]\nconstant_length = 0.1\nbend_limit = 2\nlinks = 4\n"
       "length_weights = [1, 1]\nangle_weights = [0, 1]\n",
       "arm.toml");
@@ -119,8 +119,8 @@ TEST_CASE("continuum model: links without bend have no hinges", "[mjcf]") {
 
 TEST_CASE("continuum model: the documented names exist", "[mjcf]") {
   const std::string compliance = GENERATE("section", "link");
-  const RobotDescription robot =
-      parse_robot("compliance = \"" + compliance +
+  const ContinuumDescription robot =
+      parse_as<ContinuumDescription>("compliance = \"" + compliance +
                       "\"\n[base]\nfeed = 0.1\nspin = true\n[[section]]\nvariable_length = "
                       "0.1\nbend_limit = 2\n",
                   "arm.toml");
@@ -146,7 +146,7 @@ TEST_CASE("continuum model: self-collision leaves out the links that always touc
   };
   const auto c = GENERATE(values<Case>({{10, 2}, {20, 4}}));
   CAPTURE(c.links);
-  const RobotDescription robot = parse_robot(
+  const ContinuumDescription robot = parse_as<ContinuumDescription>(
       "self_collision = true\n[[section]]\nconstant_length = 0.1\nbend_limit = 2\nlinks = " +
           std::to_string(c.links) + "\n",
       "arm.toml");
@@ -163,12 +163,12 @@ TEST_CASE("continuum model: the largest robot that a file may ask for compiles",
   for (int i = 0; i < 2; ++i) {
     text += "[[section]]\nconstant_length = 1.0\nbend_limit = 2\nlinks = 200\n";
   }
-  const SpecPtr spec = parse_spec(continuum_mjcf(parse_robot(text, "arm.toml")));
+  const SpecPtr spec = parse_spec(continuum_mjcf(parse_as<ContinuumDescription>(text, "arm.toml")));
   CHECK(mjs_findBody(spec.get(), "s2_l200") != nullptr);
 }
 
 TEST_CASE("continuum model: two arms attach to one scene", "[mjcf]") {
-  const RobotDescription robot = load_robot("models/arm_telescopic.toml");
+  const ContinuumDescription robot = load_as<ContinuumDescription>("models/arm_telescopic.toml");
   const std::string xml = continuum_mjcf(robot);
   const SpecPtr scene = parse_spec(
       "<mujoco><option integrator=\"discrete\" cone=\"elliptic\"/><worldbody>"
@@ -209,7 +209,8 @@ TEST_CASE("continuum model: the controller travels as a plugin instance with its
   const std::string text =
       "# a < b & \"c\"\n[[section]]\nconstant_length = 0.1\nbend_limit = 2\n"
       "[controller]\nplugin = \"tendril.reach\"\ntarget = \"target\"\ngain = [1, 2.5]\n";
-  const std::string xml = continuum_mjcf(parse_robot(text, "arm.toml"));
+  const std::vector<std::string> sensors{"status", "tip_error", "command"};
+  const std::string xml = continuum_mjcf(parse_as<ContinuumDescription>(text, "arm.toml"), sensors);
   CHECK_THAT(xml,
              Contains("<plugin plugin=\"tendril.reach\">\n      <instance name=\"controller\">"));
   CHECK_THAT(
@@ -220,12 +221,11 @@ TEST_CASE("continuum model: the controller travels as a plugin instance with its
   CHECK_THAT(xml, Contains("<config key=\"gain\" value=\"1 2.5\"/>"));
   CHECK_THAT(xml, Contains("<body name=\"base\">\n      <plugin plugin=\"tendril.reach\" "
                            "instance=\"controller\"/>"));
-  for (const std::string sensor : {"status", "iterations", "tip_error", "angle_error", "progress",
-                                   "waypoint_error", "target", "command", "measured"}) {
+  for (const std::string& sensor : sensors) {
     CHECK_THAT(xml, Contains("<plugin name=\"" + sensor +
                              "\" plugin=\"tendril.reach\" instance=\"controller\"/>"));
   }
-  CHECK_THAT(continuum_mjcf(load_robot("models/arm_3x10.toml")), !Contains("plugin"));
+  CHECK_THAT(continuum_mjcf(load_as<ContinuumDescription>("models/arm_3x10.toml")), !Contains("plugin"));
 }
 
 TEST_CASE("continuum model: inner iterations suffice for the tendons", "[mjcf]") {
@@ -233,7 +233,7 @@ TEST_CASE("continuum model: inner iterations suffice for the tendons", "[mjcf]")
   for (int i = 0; i < 20; ++i) {
     text += "[[section]]\nconstant_length = 0.1\nbend_limit = 2\nlinks = 2\n";
   }
-  const Simulation simulation(continuum_mjcf(parse_robot(text, "arm.toml")));
+  const Simulation simulation(continuum_mjcf(parse_as<ContinuumDescription>(text, "arm.toml")));
   CHECK(simulation.model->opt.iterations >= 4 * simulation.model->ntendon);
   CHECK(simulation.model->opt.integrator == mjINT_DISCRETE);
   CHECK(simulation.model->opt.cone == mjCONE_ELLIPTIC);
@@ -245,7 +245,7 @@ TEST_CASE("continuum model: an elastic arm stays in the start pose that it is to
   const std::string planar = GENERATE("true", "false");
   CAPTURE(compliance, planar);
   const std::string section = "[[section]]\nconstant_length = 0.1\nbend_limit = 3\nbend_gain = 0\n";
-  const RobotDescription robot = parse_robot(
+  const ContinuumDescription robot = parse_as<ContinuumDescription>(
       "compliance = \"" + compliance + "\"\nplanar = " + planar + "\n" + section + section +
           "[base]\nfeed = 0.2\n[start]\nfeed = 0.05\narcs = [10, 0.1, -20, 0.1]\n"
           "bends = [1, -2]\n",
@@ -269,8 +269,8 @@ TEST_CASE("continuum model: an elastic arm stays in the start pose that it is to
 }
 
 TEST_CASE("continuum model: a start pose without commands leaves them at 0", "[mjcf]") {
-  const RobotDescription robot =
-      parse_robot("[[section]]\nconstant_length = 0.1\nbend_limit = 3\n[start]\narcs = [10, 0.1]\n",
+  const ContinuumDescription robot =
+      parse_as<ContinuumDescription>("[[section]]\nconstant_length = 0.1\nbend_limit = 3\n[start]\narcs = [10, 0.1]\n",
                   "arm.toml");
   Simulation simulation(continuum_mjcf(robot));
   mj_resetDataKeyframe(simulation.model.get(), simulation.data.get(),
@@ -285,7 +285,7 @@ TEST_CASE("continuum model: a planar arm bends in one plane only and starts alon
       "[[section]]\nconstant_length = 0.15\nbend_limit = 3\nlinks = 30\nradius = 0.01\nbend_gain = "
       "0\n";
   const Simulation arm(continuum_mjcf(
-      parse_robot("planar = true\ncompliance = \"link\"\n[base]\nfeed = 0.3\nguide_length = 0.1\n"
+      parse_as<ContinuumDescription>("planar = true\ncompliance = \"link\"\n[base]\nfeed = 0.3\nguide_length = 0.1\n"
                   "guide_clearance = 0.001\n" +
                       section + section + "[start]\nfeed = 0.05\narcs = [5, 0.15]\n",
                   "arm.toml")));

@@ -1,4 +1,4 @@
-#include "tendril/robot_file/mobile_model.hpp"
+#include "tendril/robot_file/robot_mjcf.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -10,7 +10,7 @@
 #include "tendril/mobile/mobile_kinematics.hpp"
 #include "tendril/mobile/youbot_targets.hpp"
 #include "tendril/model_error.hpp"
-#include "tendril/robot_file/model_file.hpp"
+#include "tendril/robot_file/robot_mjcf.hpp"
 #include "tests/robot_file/compiled_model.hpp"
 
 using namespace tendril;
@@ -36,7 +36,7 @@ const std::string kSmall = kPlatform + kArm + kYaw + kLinks + kTool;
 
 std::string refusal(const std::string& toml) {
   try {
-    static_cast<void>(parse_mobile(toml, "m.toml"));
+    static_cast<void>(parse_as<MobileDescription>(toml, "m.toml"));
   } catch (const ModelError& error) {
     return error.what();
   }
@@ -72,7 +72,7 @@ TEST_CASE("mobile file: what is refused, and how it is said", "[mjcf]") {
     std::string message;  ///< start of it
   };
   const auto c = GENERATE_COPY(values<Case>({
-      {"no kind", "name = \"m\"\n", "m.toml:1: kind: must be \"mobile\""},
+      {"no kind", "name = \"m\"\n", "m.toml:1: kind: is missing, must be \"mobile\""},
       {"no platform", "kind = \"mobile\"\n", "m.toml:1: platform: is missing"},
       {"unknown key", "colour = 1\n" + kSmall, "m.toml:1: unknown key 'colour'"},
       {"platform without width",
@@ -83,7 +83,7 @@ TEST_CASE("mobile file: what is refused, and how it is said", "[mjcf]") {
       {"NaN", kPlatform + "mass = nan\n" + kArm + kYaw + kLinks + kTool,
        "m.toml:6: platform: mass = nan: must be in"},
       {"platform that stands still", kPlatform + "speed_limit = 0\n" + kArm + kYaw + kLinks + kTool,
-       "m.toml:6: platform: speed_limit = 0: must be positive"},
+       "m.toml:6: platform: speed_limit = 0: must be in (0, 1e9]"},
       {"shoulder inside the platform",
        kPlatform + "[arm]\nshoulder_height = 0.1\n" + kYaw + kLinks + kTool,
        "m.toml:7: arm: shoulder_height = 0.1: must be above the platform"},
@@ -96,12 +96,12 @@ TEST_CASE("mobile file: what is refused, and how it is said", "[mjcf]") {
        "m.toml:9: yaw: limits = [ 1, 1 ]: must be [min, max]"},
       {"no limits", kPlatform + kArm + "[yaw]\n" + kLinks + kTool,
        "m.toml:8: yaw: limits: is missing"},
-      {"no links", kPlatform + kArm + kYaw + kTool, "m.toml:1: link: is missing, two"},
+      {"no links", kPlatform + kArm + kYaw + kTool, "m.toml:1: link: 0 of them, must be 2 to 32"},
       {"one link", kPlatform + kArm + kYaw + "[[link]]\nlength = 1\nlimits = [0, 1]\n" + kTool,
-       "m.toml: link: 1 of them, must be 2 to 32"},
+       "m.toml:1: link: 1 of them, must be 2 to 32"},
       {"link of no length",
        kPlatform + kArm + kYaw + kLinks + "[[link]]\nlength = 0\nlimits = [0, 1]\n" + kTool,
-       "m.toml:17: link 3: length = 0: must be in [1e-3, 1e3]"},
+       "m.toml:17: link 3: length = 0: must be in [0.001, 1000]"},
       {"yaw that has a length", kPlatform + kArm + "[yaw]\nlength = 1\n" + kLinks + kTool,
        "m.toml:9: yaw: unknown key 'length'"},
       {"tool longer than its link",
@@ -122,18 +122,18 @@ TEST_CASE("mobile file: what is refused, and how it is said", "[mjcf]") {
 
 TEST_CASE("mobile file: a continuum arm comes from a file of its own", "[mjcf]") {
   const std::string arm = "[arm]\nfile = \"arm_telescopic.toml\"\n";
-  MobileDescription file = parse_mobile(
-      kPlatform + arm + "mount = [0.1, 0.2, 0.3]\nangles = [0, 1.5707963267948966, 0]\n", "m.toml");
+  const auto file = parse_as<MobileDescription>(
+      kPlatform + arm + "mount = [0.1, 0.2, 0.3]\nangles = [0, 1.5707963267948966, 0]\n",
+      "models/m.toml");
   REQUIRE(file.mounted);
   CHECK_THROWS_WITH(file.kinematics(), Contains("must be one of joints"));
   CHECK(file.start_pose().joints.empty());
-  read_arm_file(file, "models");
   CHECK(file.mounted->file == "models/arm_telescopic.toml");
   const MobileContinuum robot = file.continuum();
   CHECK(robot.arm.section_count() == 3);
   CHECK((robot.X_PB * Eigen::Vector3d::UnitZ()).isApprox(Eigen::Vector3d(1.1, 0.2, 0.3)));
   CHECK_THAT(mobile_mjcf(file), Contains("<attach model=\"arm\" body=\"base\" prefix=\"arm_\"/>"));
-  CHECK_THROWS_WITH(parse_mobile(kSmall, "m.toml").continuum(),
+  CHECK_THROWS_WITH(parse_as<MobileDescription>(kSmall, "m.toml").continuum(),
                     Contains("must be a continuum arm"));
 
   CHECK_THAT(refusal(kPlatform + arm + kYaw), StartsWith("m.toml:8: yaw = "));
@@ -141,24 +141,28 @@ TEST_CASE("mobile file: a continuum arm comes from a file of its own", "[mjcf]")
   CHECK_THAT(refusal(kPlatform + arm + "shoulder_height = 1\n"),
              StartsWith("m.toml:8: arm: unknown key 'shoulder_height'"));
   CHECK_THAT(refusal(kPlatform + arm + "mount = [1, 2]\n"),
-             StartsWith("m.toml:8: arm: mount = [ 1, 2 ]: must be [x, y, z]"));
-  CHECK_THROWS_WITH(model_file_mjcf(kPlatform + "[arm]\nfile = \"none.toml\"\n", "models/m.toml"),
-                    Contains("models/none.toml: cannot be read"));
-  CHECK_THROWS_WITH(model_file_mjcf(kPlatform + "[arm]\nfile = \"youbot.toml\"\n", "models/m.toml"),
+             StartsWith("m.toml:8: arm: mount = [ 1, 2 ]: must be 3 numbers"));
+  CHECK_THROWS_WITH(parse_robot(kPlatform + "[arm]\nfile = \"none.toml\"\n", "models/m.toml"),
+                    Contains("models/none.toml: No such file or directory"));
+  CHECK_THROWS_WITH(parse_robot(kPlatform + "[arm]\nfile = \"youbot.toml\"\n", "models/m.toml"),
                     Contains("this file is a mobile robot"));
-  const RobotOverride change{"arm.file", "\"other.toml\""};
-  const std::string changed =
-      mobile_with_overrides(kPlatform + arm, std::span(&change, 1), "m.toml");
-  CHECK(parse_mobile(changed, "m.toml").mounted->file == "other.toml");
-  const RobotOverride link{"link.1.mass", "1"};
-  CHECK_THROWS_WITH(mobile_with_overrides(kPlatform + arm, std::span(&link, 1), "m.toml"),
-                    Contains("the robot has no links"));
+  const auto read = [](const std::string& name) {
+    return name == "one.toml" ? "[[section]]\nconstant_length = 0.1\nbend_limit = 1\n" : "";
+  };
+  const Override change{"arm.file", {"one.toml"}, "--set"};
+  const auto changed =
+      parse_as<MobileDescription>(kPlatform + arm, "m.toml", std::span(&change, 1), read);
+  CHECK(changed.mounted->file == "one.toml");
+  CHECK(changed.continuum().arm.section_count() == 1);
+  const Override link{"link.1.mass", {1.0}, "--set"};
+  CHECK_THROWS_WITH(parse_robot(kPlatform + arm, "models/m.toml", std::span(&link, 1)),
+                    Contains("models/m.toml: link = ") && Contains("is for an arm of joints"));
 }
 
 TEST_CASE("mobile file: overrides change what they name and nothing unknown", "[mjcf]") {
   const auto changed = [](const std::string& key, const std::string& value) {
-    const RobotOverride change{key, value};
-    return parse_mobile(mobile_with_overrides(kSmall, std::span(&change, 1), "m.toml"), "m.toml");
+    const Override change{key, Value::parse(value), "--set"};
+    return parse_as<MobileDescription>(kSmall, "m.toml", std::span(&change, 1));
   };
   CHECK(changed("self_collision", "true").self_collision);
   CHECK(changed("platform.mass", "7").platform.mass == 7.0);
@@ -176,20 +180,20 @@ TEST_CASE("mobile file: overrides change what they name and nothing unknown", "[
     CHECK_THROWS_AS(changed(key, "1"), ModelError);
   }
   CHECK_THROWS_WITH(changed("platform.mass", "-1"),
-                    StartsWith("m.toml: platform: mass = -1: must"));
+                    StartsWith("--set: m.toml: platform: mass = -1: must"));
 }
 
 TEST_CASE("mobile file: the kind chooses the reader", "[mjcf]") {
-  CHECK(model_kind(kSmall, "m.toml") == ModelKind::Mobile);
-  CHECK_THAT(model_file_mjcf(kSmall, "m.toml"), Contains("name=\"heading\""));
-  CHECK(model_controller(kSmall + "[controller]\nplugin = \"p\"\n", "m.toml").plugin == "p");
-  const RobotOverride change{"platform.mass", "7"};
-  CHECK_THAT(model_with_overrides(kSmall, std::span(&change, 1), "m.toml"), Contains("mass = 7"));
-  CHECK_THROWS_WITH(parse_robot(kSmall, "m.toml"), Contains("this file is a mobile robot"));
+  const ModelDescription model = parse_model(kSmall, "m.toml");
+  CHECK(kind_name(model) == "mobile");
+  CHECK_THAT(model_mjcf(model), Contains("name=\"heading\""));
+  const RobotDescription robot = parse_robot(kSmall + "[controller]\nplugin = \"p\"\n", "m.toml");
+  CHECK(controller_of(robot).plugin == "p");
+  CHECK_THROWS_WITH(parse_as<ContinuumDescription>(kSmall, "m.toml"), Contains("this file is a mobile robot"));
 }
 
 TEST_CASE("mobile file: the youBot of models/ is the library's", "[mjcf]") {
-  const MobileDescription file = load_mobile(kYoubot);
+  const MobileDescription file = load_as<MobileDescription>(kYoubot);
   const MobileRobotParameters& read = file.parameters;
   const MobileRobotParameters desired = youbot();
   CHECK(read.mount_x == desired.mount_x);
@@ -221,7 +225,7 @@ TEST_CASE("mobile file: the youBot of models/ is the library's", "[mjcf]") {
 
 TEST_CASE("mobile file: the youBots of the scenes are that of models/", "[mjcf]") {
   const auto model = [](const std::string& name) {
-    MobileDescription robot = load_mobile(name);
+    MobileDescription robot = load_as<MobileDescription>(name);
     robot.controller = {};
     return mobile_mjcf(robot);
   };
@@ -234,7 +238,7 @@ TEST_CASE("mobile model: the engine's kinematics are the library's", "[mjcf]") {
       std::string(), kSmall,
       kPlatform + kArm + "mount = [0.1, -0.05]\nshoulder_offset = 0.04\ntool_tilt = 0.3\n" + kYaw +
           kLinks + "[[link]]\nlength = 0.17\nlimits = [-1.3, 1.7]\n" + kLinks + kTool);
-  const MobileDescription file = text.empty() ? load_mobile(kYoubot) : parse_mobile(text, "m.toml");
+  const MobileDescription file = text.empty() ? load_as<MobileDescription>(kYoubot) : parse_as<MobileDescription>(text, "m.toml");
   const MobileRobot robot = file.kinematics();
   Simulation s(mobile_mjcf(file));
   SplitMix64 random(7);
@@ -261,7 +265,7 @@ TEST_CASE("mobile model: the engine's kinematics are the library's", "[mjcf]") {
 }
 
 TEST_CASE("mobile model: an attached robot stands where it is put", "[mjcf]") {
-  const MobileDescription file = load_mobile(kYoubot);
+  const MobileDescription file = load_as<MobileDescription>(kYoubot);
   std::string xml = mobile_mjcf(file);
   const std::string base = "<body name=\"base\">";
   xml.replace(xml.find(base), base.size(), "<body name=\"base\" pos=\"1 2 0\" euler=\"0 0 0.5\">");
@@ -276,7 +280,7 @@ TEST_CASE("mobile model: an attached robot stands where it is put", "[mjcf]") {
 }
 
 TEST_CASE("mobile model: masses, limits and servos are those of the file", "[mjcf]") {
-  const MobileDescription file = load_mobile(kYoubot);
+  const MobileDescription file = load_as<MobileDescription>(kYoubot);
   const Simulation s(mobile_mjcf(file));
   CHECK(s.model->nv == 8);
   CHECK(s.model->nu == 8);
@@ -296,7 +300,7 @@ TEST_CASE("mobile model: masses, limits and servos are those of the file", "[mjc
 }
 
 TEST_CASE("mobile model: no part of a robot at rest touches the floor or itself", "[mjcf]") {
-  MobileDescription file = load_mobile(kYoubot);
+  MobileDescription file = load_as<MobileDescription>(kYoubot);
   file.self_collision = GENERATE(false, true);
   std::string xml = mobile_mjcf(file);
   xml.insert(xml.find("<body name=\"base\">"),
@@ -315,7 +319,7 @@ TEST_CASE("mobile model: no part of a robot at rest touches the floor or itself"
 }
 
 TEST_CASE("mobile model: servos bring the robot to the start's setpoints in 0 g", "[mjcf]") {
-  MobileDescription file = load_mobile(kYoubot);
+  MobileDescription file = load_as<MobileDescription>(kYoubot);
   Simulation s(mobile_mjcf(file));
   s.set_gravity(Eigen::Vector3d::Zero());
   const MobileStart start = file.start_pose();

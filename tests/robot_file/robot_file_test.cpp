@@ -1,17 +1,15 @@
 #include "tendril/robot_file/robot_description.hpp"
 
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <fstream>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "tendril/model_error.hpp"
-#include "tendril/robot_file/continuum_model.hpp"
+#include "tendril/robot_file/robot_mjcf.hpp"
 
 using namespace tendril;
 using Catch::Matchers::Contains;
-using Catch::Matchers::Equals;
 using Catch::Matchers::StartsWith;
 
 namespace {
@@ -20,7 +18,7 @@ const std::string kSection = "[[section]]\nconstant_length = 0.1\nbend_limit = 2
 
 std::string refusal(const std::string& toml) {
   try {
-    static_cast<void>(parse_robot(toml, "arm.toml"));
+    static_cast<void>(parse_as<ContinuumDescription>(toml, "arm.toml"));
   } catch (const ModelError& error) {
     return error.what();
   }
@@ -29,7 +27,7 @@ std::string refusal(const std::string& toml) {
 
 }  // namespace
 
-TEST_CASE("robot file: what is refused, and how it is said", "[mjcf]") {
+TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
   struct Case {
     std::string name;
     std::string toml;
@@ -43,7 +41,7 @@ TEST_CASE("robot file: what is refused, and how it is said", "[mjcf]") {
       {"unknown key", section("stiffness = 1"), "arm.toml:4: section 1: unknown key 'stiffness'"},
       {"unknown top key", "sectons = 1\n" + kSection, "arm.toml:1: unknown key 'sectons'"},
       {"unknown base key", kSection + "[base]\nlift = 1\n", "arm.toml:5: base: unknown key 'lift'"},
-      {"snake", "kind = \"snake\"\n" + kSection, "arm.toml:1: kind = 'snake': must be"},
+      {"snake", "kind = \"snake\"\n" + kSection, "arm.toml:1: kind = 'snake': this file is a snake, must be"},
       {"mobile", "kind = \"mobile\"\n", "arm.toml:1: kind = "},
       {"no length", "[[section]]\nbend_limit = 1.0\n", "arm.toml:1: section 1: constant_length"},
       {"no bend limit", "[[section]]\nconstant_length = 0.1\n",
@@ -54,11 +52,11 @@ TEST_CASE("robot file: what is refused, and how it is said", "[mjcf]") {
        "arm.toml:3: section 1: bend_limit = 6.3: must be in (0, 2 pi]"},
       {"NaN", "[[section]]\nconstant_length = nan\nbend_limit = 1\n",
        "arm.toml:2: section 1: constant_length = nan: must be in"},
-      {"infinity", section("mass = inf"), "arm.toml:4: section 1: mass = inf: must be positive"},
+      {"infinity", section("mass = inf"), "arm.toml:4: section 1: mass = inf: must be in (0, 1e9]"},
       {"negative length", section("variable_length = -0.1"),
        "arm.toml:4: section 1: variable_length = -0.1: must be"},
       {"zero stiffness", section("bending_stiffness = 0"),
-       "arm.toml:4: section 1: bending_stiffness = 0: must be positive"},
+       "arm.toml:4: section 1: bending_stiffness = 0: must be in (0, 1e9]"},
       {"guide without feed", kSection + "[base]\nguide_length = 1\n",
        "arm.toml:5: base: guide_length = 1: needs feed > 0"},
       {"guide with section servos", kSection + "[base]\nfeed = 1\nguide_length = 1\n",
@@ -114,12 +112,20 @@ TEST_CASE("robot file: what is refused, and how it is said", "[mjcf]") {
   DYNAMIC_SECTION(c.name) { CHECK_THAT(refusal(c.toml), StartsWith(c.message)); }
 }
 
-TEST_CASE("robot file: kinds of later versions are named as such", "[mjcf]") {
+TEST_CASE("robot file: the kind decides who reads it", "[robot_file]") {
   CHECK_THAT(refusal("kind = \"mobile\"\n"), Contains("this file is a mobile robot"));
+  CHECK_THAT(refusal("kind = \"tentacle\"\n"),
+             StartsWith("arm.toml:1: kind = 'tentacle': must be \"continuum\""));
+  CHECK(std::holds_alternative<ContinuumDescription>(parse_robot(kSection, "arm.toml")));
+  CHECK(std::holds_alternative<SnakeDescription>(load_robot("scenes/snake_travel/snake.toml")));
+  CHECK(std::holds_alternative<MobileDescription>(load_robot("scenes/mobile_arm/robot.toml")));
+  CHECK(std::holds_alternative<TubeDescription>(load_model("scenes/tube_insertion/tube.toml")));
+  CHECK_THROWS_WITH(load_robot("scenes/tube_insertion/tube.toml"),
+                    Contains(": kind = 'tube': this file is a tube, must be \"continuum\", \"snake\""));
 }
 
-TEST_CASE("robot file: a section of lengths and a limit has the documented defaults", "[mjcf]") {
-  const RobotDescription robot = parse_robot(kSection, "arm.toml");
+TEST_CASE("robot file: a section of lengths and a limit has the documented defaults", "[robot_file]") {
+  const ContinuumDescription robot = parse_as<ContinuumDescription>(kSection, "arm.toml");
   CHECK(robot.name == "arm");
   CHECK(robot.compliance == Compliance::Section);
   CHECK_FALSE(robot.self_collision);
@@ -136,8 +142,8 @@ TEST_CASE("robot file: a section of lengths and a limit has the documented defau
   CHECK(robot.physics[0].bending_stiffness == SectionPhysics{}.bending_stiffness);
 }
 
-TEST_CASE("robot file: every key reaches its field", "[mjcf]") {
-  const RobotDescription robot = parse_robot(R"(
+TEST_CASE("robot file: every key reaches its field", "[robot_file]") {
+  const ContinuumDescription robot = parse_as<ContinuumDescription>(R"(
 name = "a b"
 compliance = "link"
 self_collision = true
@@ -200,8 +206,8 @@ length_force_limit = 18
   CHECK(physics.length_force_limit == 18.0);
 }
 
-TEST_CASE("robot file: controller settings become config text in file order", "[mjcf]") {
-  const RobotDescription robot = parse_robot(kSection + R"(
+TEST_CASE("robot file: controller settings become config text in file order", "[robot_file]") {
+  const ContinuumDescription robot = parse_as<ContinuumDescription>(kSection + R"(
 [controller]
 target = "goal"
 plugin = "tendril.reach"
@@ -212,33 +218,44 @@ active = true
 )",
                                              "arm.toml");
   CHECK(robot.controller.plugin == "tendril.reach");
-  using Settings = std::vector<std::pair<std::string, std::string>>;
-  CHECK(robot.controller.settings == Settings{{"target", "goal"},
-                                              {"gain", "0.1"},
-                                              {"count", "3"},
-                                              {"path", "0 0.5 1e-07 1 2 3"},
-                                              {"active", "true"}});
+  struct Expected {
+    std::string key, text;
+    int line;
+  };
+  const std::vector<Expected> expected{{"target", "goal", 6},
+                                       {"gain", "0.1", 8},
+                                       {"count", "3", 9},
+                                       {"path", "0 0.5 1e-07 1 2 3", 10},
+                                       {"active", "true", 11}};
+  REQUIRE(robot.controller.settings.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const ControllerConfig::Setting& setting = robot.controller.settings[i];
+    CHECK(setting.key == expected[i].key);
+    CHECK(setting.value == expected[i].text);
+    CHECK(setting.origin == "arm.toml:" + std::to_string(expected[i].line));
+  }
 }
 
-TEST_CASE("robot file: the models of the repository load", "[mjcf]") {
+TEST_CASE("robot file: the models of the repository load", "[robot_file]") {
   const std::string file = GENERATE("models/arm_3x10.toml", "models/arm_telescopic.toml");
   CAPTURE(file);
-  const RobotDescription robot = load_robot(file);
+  const ContinuumDescription robot = load_as<ContinuumDescription>(file);
   CHECK(robot.sections.size() == 3);
-  CHECK_THROWS_WITH(load_robot("models/none.toml"), Contains("models/none.toml: cannot be read"));
+  CHECK_THROWS_WITH(load_as<ContinuumDescription>("models/none.toml"), Contains("models/none.toml: No such file or directory: must be a readable file"));
 }
 
-TEST_CASE("overrides: change what they name and nothing else", "[mjcf]") {
+TEST_CASE("overrides: change what they name and nothing else", "[robot_file]") {
   const std::string text = "# comment\n" + kSection + kSection + "damping_time = 0.1\n";
-  const std::vector<RobotOverride> overrides{{"section.*.links", "20"},
-                                             {"section.2.bending_stiffness", "0.123456789012345"},
-                                             {"base.feed", "0.3"},
-                                             {"compliance", "link"},
-                                             {"name", "\"two words\""},
-                                             {"controller.plugin", "tendril.reach"},
-                                             {"controller.integral_gain", "5"}};
-  const RobotDescription robot =
-      parse_robot(with_overrides(text, overrides, "arm.toml"), "arm.toml");
+  const std::vector<Override> overrides{
+      {"section.*.links", {std::int64_t{20}}, "--set"},
+      {"section.2.bending_stiffness", {0.123456789012345}, "--set"},
+      {"base.feed", {0.3}, "--set"},
+      {"compliance", {"link"}, "--set"},
+      {"name", {"two words"}, "--set"},
+      {"controller.plugin", {"tendril.reach"}, "--set"},
+      {"controller.integral_gain", {std::int64_t{5}}, "--set"},
+      {"controller.path", Value::parse("[[0, 0.5], [1, 2]]"), "--set"}};
+  const auto robot = parse_as<ContinuumDescription>(text, "arm.toml", overrides);
   CHECK(robot.physics[0].links == 20);
   CHECK(robot.physics[1].links == 20);
   CHECK(robot.physics[0].bending_stiffness == SectionPhysics{}.bending_stiffness);
@@ -249,56 +266,71 @@ TEST_CASE("overrides: change what they name and nothing else", "[mjcf]") {
   CHECK(robot.compliance == Compliance::Link);
   CHECK(robot.name == "two words");
   CHECK(robot.controller.plugin == "tendril.reach");
+  REQUIRE(robot.controller.settings.size() == 2);
+  CHECK(*robot.controller.find("integral_gain") == "5");
+  CHECK(*robot.controller.find("path") == "0 0.5 1 2");
+  CHECK(robot.controller.settings[0].origin.starts_with("--set"));
+  // The text that goes with the model is that of the changed robot.
+  CHECK(continuum_mjcf(parse_as<ContinuumDescription>(robot.text, "arm.toml")) ==
+        continuum_mjcf(robot));
 }
 
-TEST_CASE("overrides: none leaves the robot as it is", "[mjcf]") {
-  const RobotDescription robot = load_robot("models/arm_telescopic.toml");
-  RobotDescription copy = parse_robot(with_overrides(robot.text, {}, "a"), "a");
-  CHECK(continuum_mjcf(copy) == continuum_mjcf(robot));
+TEST_CASE("overrides: none leaves the robot as it is", "[robot_file]") {
+  const auto robot = load_as<ContinuumDescription>("models/arm_telescopic.toml");
+  CHECK(continuum_mjcf(parse_as<ContinuumDescription>(robot.text, "a.toml", {})) ==
+        continuum_mjcf(robot));
 }
 
-TEST_CASE("overrides: what is refused", "[mjcf]") {
+TEST_CASE("overrides: what is refused names the override", "[robot_file]") {
   struct Case {
     std::string key, value, message;
   };
   const auto c = GENERATE(values<Case>({
       {"section.3.links", "5",
-       "arm.toml: section.3.links: '3' is no section, must be * or in [1, 2]"},
-      {"section.0.links", "5", "arm.toml: section.0.links: '0' is no section"},
-      {"section.1.stiffness", "5", "arm.toml: section.1.stiffness: unknown key"},
-      {"section.1", "5", "arm.toml: section.1: unknown key"},
-      {"base.lift", "5", "arm.toml: base.lift: unknown key"},
-      {"speed", "5", "arm.toml: speed: unknown key"},
-      {"section", "5", "arm.toml: section: unknown key"},
-      {"arm.x", "5", "arm.toml: arm.x: unknown table"},
-      {"section.1.links", "", "arm.toml: section.1.links = : must be a TOML value"},
-      {"section.1.links", "1\nradius = 2", "arm.toml: section.1.links = "},
-      {"section.1.links", "0", "arm.toml: section 1: links = 0: must be an integer in [1, 200]"},
-      {"section.2.links", "many", "arm.toml: section 2: links = 'many': must be an integer"},
+       "--set: arm.toml: section.3.links: '3' is no section, must be * or in [1, 2]"},
+      {"section.0.links", "5", "--set: arm.toml: section.0.links: '0' is no section"},
+      {"section.1.stiffness", "5", "--set: arm.toml: section 1: unknown key 'stiffness'"},
+      {"section.1", "5", "--set: arm.toml: section.1: must be section.NUMBER.KEY"},
+      {"base.lift", "5", "--set: arm.toml: base: unknown key 'lift'"},
+      {"speed", "5", "--set: arm.toml: unknown key 'speed'"},
+      {"section", "5", "--set: arm.toml: section = 5: must be"},
+      {"arm.x", "5", "arm.toml: unknown key 'arm'"},
+      {"name.x", "5", "--set: arm.toml: name.x: name is no table"},
+      {"section.1.links", "0",
+       "--set: arm.toml: section 1: links = 0: must be an integer in [1, 200]"},
+      {"section.2.links", "many", "--set: arm.toml: section 2: links = 'many': must be an integer"},
   }));
   CAPTURE(c.key, c.value);
-  const std::vector<RobotOverride> overrides{{c.key, c.value}};
-  CHECK_THROWS_WITH(with_overrides(kSection + kSection, overrides, "arm.toml"),
+  const std::vector<Override> overrides{{c.key, Value::parse(c.value), "--set"}};
+  CHECK_THROWS_WITH(parse_robot("name = 'a'\n" + kSection + kSection, "arm.toml", overrides),
                     StartsWith(c.message));
 }
 
-TEST_CASE("robot file: a setting can be the text of a file beside it", "[mjcf]") {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / "tendril_robot_file_test";
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "way.plan") << "arc 1 0.2\n# two\n";
-  const std::string text = kSection + "[controller]\nplugin = \"p\"\nspeed = 2\nplan = { file = ";
-  RobotDescription robot = parse_robot(text + "\"way.plan\" }\n", "arm.toml");
-  REQUIRE(robot.controller.files.size() == 1);
-  read_setting_files(robot, folder);
-  CHECK(robot.controller.files.empty());
-  REQUIRE(robot.controller.settings.size() == 2);
-  CHECK(robot.controller.settings[1].first == "plan");
-  CHECK(robot.controller.settings[1].second == "arc 1 0.2\n# two\n");
+TEST_CASE("values: TOML text and back, to the last bit", "[robot_file]") {
+  for (const char* text : {"5", "-3", "0.1", "1e-07", "true", "\"two words\"", "[1, 2.5, [true]]",
+                           "{ file = \"x.plan\" }", "0.30000000000000004", "6.02e+23"}) {
+    CAPTURE(text);
+    const Value value = Value::parse(text);
+    CHECK(Value::parse(value.text()) == value);
+  }
+  CHECK(std::get<std::string>(Value::parse("word").data) == "word");
+  CHECK(std::get<double>(Value::parse(Value{1.0}.text()).data) == 1.0);  // not the integer 1
+  for (const char* text : {"", "two words", "[1, 2", "1\nradius = 2", "a = b"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(Value::parse(text), ModelError);
+  }
+}
 
-  RobotDescription lost = parse_robot(text + "\"no.plan\" }\n", "arm.toml");
-  CHECK_THROWS_WITH(
-      read_setting_files(lost, folder),
-      StartsWith("controller: plan = { file = \"no.plan\" }: ") && Contains("cannot be read"));
-  std::filesystem::remove_all(folder);
+TEST_CASE("robot file: a setting can be the text of a file beside it", "[robot_file]") {
+  const std::string text = kSection + "[controller]\nplugin = \"p\"\nspeed = 2\nplan = { file = ";
+  const auto read = [](const std::string& name) -> std::string {
+    if (name == "arc.plan") return "arc 1 0.2\n# two\n";
+    throw ModelError(name + ": No such file or directory");
+  };
+  const auto robot =
+      parse_as<ContinuumDescription>(text + "\"arc.plan\" }\n", "arm.toml", {}, read);
+  CHECK(*robot.controller.find("plan") == "arc 1 0.2\n# two\n");
+  CHECK_THROWS_WITH(parse_robot(text + "\"no.plan\" }\n", "arm.toml", {}, read),
+                    StartsWith("arm.toml:7: controller: plan = { file = 'no.plan' }: ") &&
+                        Contains("No such file"));
 }

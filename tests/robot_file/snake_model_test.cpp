@@ -1,4 +1,4 @@
-#include "tendril/robot_file/snake_model.hpp"
+#include "tendril/robot_file/robot_mjcf.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tendril/model_error.hpp"
-#include "tendril/robot_file/model_file.hpp"
+#include "tendril/robot_file/robot_mjcf.hpp"
 #include "tendril/robot_file/snake_file.hpp"
 #include "tendril/snake/gait.hpp"
 #include "tests/robot_file/compiled_model.hpp"
@@ -24,7 +24,7 @@ const std::string kSnake = "kind = \"snake\"\nlink_length = 0.06\n";
 
 std::string refusal(const std::string& toml) {
   try {
-    static_cast<void>(parse_snake(toml, "s.toml"));
+    static_cast<void>(parse_as<SnakeDescription>(toml, "s.toml"));
   } catch (const ModelError& error) {
     return error.what();
   }
@@ -32,7 +32,7 @@ std::string refusal(const std::string& toml) {
 }
 
 Simulation simulation(const std::string& toml, const std::string& world = "") {
-  std::string xml = snake_mjcf(parse_snake(toml, "s.toml"));
+  std::string xml = snake_mjcf(parse_as<SnakeDescription>(toml, "s.toml"));
   xml.insert(xml.find("</worldbody>"), world);
   return Simulation(xml);
 }
@@ -56,11 +56,11 @@ TEST_CASE("snake file: what is refused, and how it is said", "[mjcf]") {
     std::string message;  ///< start of it
   };
   const auto c = GENERATE_COPY(values<Case>({
-      {"no kind", "link_length = 1\n", "s.toml:1: kind: must be \"snake\""},
+      {"no kind", "link_length = 1\n", "s.toml:1: kind: is missing, must be \"snake\""},
       {"no length", "kind = \"snake\"\n", "s.toml:1: link_length: one of"},
       {"both lengths", kSnake + "link_lengths = [1]\n", "s.toml:3: link_lengths = [ 1 ]: one of"},
       {"negative length", "kind = \"snake\"\nlink_length = -0.06\n",
-       "s.toml:2: link_length = -0.06: must be in [1e-4, 1e3]"},
+       "s.toml:2: link_length = -0.06: must be in [0.0001, 1000]"},
       {"one negative length", "kind = \"snake\"\njoints = 2\nlink_lengths = [0.1, -0.1, 0.1]\n",
        "s.toml:3: link_lengths = "},
       {"NaN length", "kind = \"snake\"\nlink_length = nan\n", "s.toml:2: link_length = nan: must"},
@@ -76,7 +76,7 @@ TEST_CASE("snake file: what is refused, and how it is said", "[mjcf]") {
       {"width of a capsule", kSnake + "half_width = 0.1\n", "s.toml:3: half_width = 0.1: needs"},
       {"limit beyond 90 deg", kSnake + "joint_limit = 1.6\n",
        "s.toml:3: joint_limit = 1.6: must be in (0, pi/2]"},
-      {"negative gain", kSnake + "gain = -1\n", "s.toml:3: gain = -1: must be positive"},
+      {"negative gain", kSnake + "gain = -1\n", "s.toml:3: gain = -1: must be in (0, 1e9]"},
       {"base", kSnake + "[base]\nkind = \"wheels\"\n", "s.toml:4: base: kind = 'wheels': must be"},
       {"feed of a free base", kSnake + "[base]\nfeed = 1\n", "s.toml:4: base: feed = 1: needs"},
       {"carriage without feed", kSnake + "[base]\nkind = \"carriage\"\n",
@@ -106,8 +106,8 @@ TEST_CASE("snake file: what is refused, and how it is said", "[mjcf]") {
 
 TEST_CASE("snake file: overrides change what they name and nothing unknown", "[mjcf]") {
   const auto changed = [](const std::string& key, const std::string& value) {
-    const RobotOverride change{key, value};
-    return parse_snake(snake_with_overrides(kSnake, std::span(&change, 1), "s.toml"), "s.toml");
+    const Override change{key, Value::parse(value), "--set"};
+    return parse_as<SnakeDescription>(kSnake, "s.toml", std::span(&change, 1));
   };
   CHECK(changed("gain", "7").gain == 7.0);
   CHECK(changed("start.roll", "0.2").start->roll == 0.2);
@@ -118,9 +118,9 @@ TEST_CASE("snake file: overrides change what they name and nothing unknown", "[m
     CAPTURE(key);
     CHECK_THROWS_AS(changed(key, "1"), ModelError);
   }
-  CHECK_THROWS_WITH(changed("joints", "3"), StartsWith("s.toml: joints = 3: must be an even"));
-  const RobotOverride change{"gain", "7"};
-  CHECK_THAT(model_with_overrides(kSnake, std::span(&change, 1), "s.toml"), Contains("gain = 7"));
+  CHECK_THROWS_WITH(changed("joints", "3"),
+                    StartsWith("--set: s.toml: joints = 3: must be an even"));
+  CHECK_THAT(changed("gain", "7").text, Contains("gain = 7"));
 }
 
 TEST_CASE("snake model: one module and the longest chain compile", "[mjcf]") {
@@ -138,7 +138,7 @@ TEST_CASE("snake model: one module and the longest chain compile", "[mjcf]") {
 TEST_CASE("snake model: the engine's chain is the library's", "[mjcf]") {
   const std::string lengths = "kind = \"snake\"\njoints = 4\nlink_lengths = ";
   const bool is_free = GENERATE(true, false);
-  const SnakeDescription snake = parse_snake(
+  const SnakeDescription snake = parse_as<SnakeDescription>(
       is_free ? lengths + "[0.05, 0.06, 0.07, 0.08, 0.09]\n"
               : lengths + "[0.06, 0.07, 0.08, 0.09]\n[base]\nkind = \"carriage\"\nfeed = 1\n",
       "s.toml");
@@ -252,7 +252,7 @@ TEST_CASE("snake model: servos hold the start against gravity", "[mjcf]") {
   s.set_gravity(Eigen::Vector3d::Zero());
   s.run(1.0);
   const std::vector<double> angles =
-      start_angles(parse_snake(kSnake + "[start]\nyaw = [0.2, 1, 0]\n", "s.toml"));
+      start_angles(parse_as<SnakeDescription>(kSnake + "[start]\nyaw = [0.2, 1, 0]\n", "s.toml"));
   for (int j = 1; j <= 16; ++j) {
     const int joint = s.id(mjOBJ_JOINT, names::snake_joint(j));
     CHECK(s.data->qpos[s.model->jnt_qposadr[joint]] ==

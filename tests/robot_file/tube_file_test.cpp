@@ -31,7 +31,7 @@ double distance_to_segment(const Vector3d& p, const Vector3d& a, const Vector3d&
 
 std::string refusal(const std::string& toml) {
   try {
-    static_cast<void>(parse_tube(toml, "tube.toml"));
+    static_cast<void>(parse_as<TubeDescription>(toml, "tube.toml"));
   } catch (const ModelError& error) {
     return error.what();
   }
@@ -42,7 +42,7 @@ std::string refusal(const std::string& toml) {
 
 TEST_CASE("tube: the vertices follow the rounded centreline within the sagitta of a chord",
           "[mjcf]") {
-  const TubeDescription tube = parse_tube(kTube, "tube.toml");
+  const TubeDescription tube = parse_as<TubeDescription>(kTube, "tube.toml");
   const double sagitta = tube.corner_radius * (1.0 - std::cos(tube.segment_angle / 2.0));
   const std::vector<Vector3d> vertices = tube_vertices(tube);
   const Path path = rounded_path(tube.centreline, tube.corner_radius, 1e-3);
@@ -61,7 +61,7 @@ TEST_CASE("tube: the vertices follow the rounded centreline within the sagitta o
 
 TEST_CASE("tube: nothing stands inside the free radius, and the wall is closed at the joints",
           "[mjcf]") {
-  const TubeDescription tube = parse_tube(kTube, "tube.toml");
+  const TubeDescription tube = parse_as<TubeDescription>(kTube, "tube.toml");
   const std::vector<Vector3d> vertices = tube_vertices(tube);
   const std::vector<TubeStave> staves = tube_staves(tube);
   const auto ring = static_cast<std::size_t>(tube.staves);
@@ -86,7 +86,7 @@ TEST_CASE("tube: nothing stands inside the free radius, and the wall is closed a
 }
 
 TEST_CASE("tube: the document compiles with the filter, friction and sites it promises", "[mjcf]") {
-  const TubeDescription tube = parse_tube(kTube, "tube.toml");
+  const TubeDescription tube = parse_as<TubeDescription>(kTube, "tube.toml");
   const std::string xml = tube_mjcf(tube);
   CHECK(xml == tube_mjcf(tube));
   const Simulation simulation(xml);
@@ -107,7 +107,7 @@ TEST_CASE("tube: the document compiles with the filter, friction and sites it pr
 TEST_CASE("tube: a body of less than the inner radius touches nothing, a thicker one does",
           "[mjcf]") {
   const std::string radius = GENERATE("0.0139", "0.0142");
-  const std::string xml = tube_mjcf(parse_tube(
+  const std::string xml = tube_mjcf(parse_as<TubeDescription>(
       "kind = \"tube\"\ncentreline = [[0, 0, 0], [0, 0, 0.2]]\ninner_radius = 0.014\n", "t"));
   const std::string body = "<body pos=\"0 0 0.1\"><freejoint/><geom type=\"capsule\" size=\"" +
                            radius + " 0.02\" contype=\"1\" conaffinity=\"2\"/></body></worldbody>";
@@ -124,7 +124,7 @@ TEST_CASE("tube: what is refused, and how it is said", "[mjcf]") {
   const std::string line = "centreline = [[0, 0, 0], [0, 0, 1], [1, 0, 1]]\n";
   const auto tube = [&line](const std::string& more) { return "kind = \"tube\"\n" + line + more; };
   const auto c = GENERATE_COPY(values<Case>({
-      {"kind", line, "tube.toml:1: kind: must be \"tube\""},
+      {"kind", line, "tube.toml:1: kind: is missing, must be \"tube\""},
       {"no centreline", "kind = \"tube\"\n", "tube.toml:1: centreline: is missing"},
       {"one point", "kind = \"tube\"\ncentreline = [[0, 0, 0]]\n", "tube.toml:2: centreline = "},
       {"two numbers", "kind = \"tube\"\ncentreline = [[0, 0], [1, 1]]\n",
@@ -136,7 +136,7 @@ TEST_CASE("tube: what is refused, and how it is said", "[mjcf]") {
        "tube.toml:2: centreline = "},
       {"no radius", tube(""), "tube.toml:1: inner_radius: is missing"},
       {"zero radius", tube("inner_radius = 0\n"),
-       "tube.toml:3: inner_radius = 0: must be positive"},
+       "tube.toml:3: inner_radius = 0: must be in (0, 1e9]"},
       {"arc too large", tube("inner_radius = 0.1\ncorner_radius = 2\n"),
        "tube.toml:2: centreline = "},
       {"folded bend", tube("inner_radius = 0.1\nwall_thickness = 0.02\ncorner_radius = 0.05\n"),
