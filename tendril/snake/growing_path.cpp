@@ -8,6 +8,7 @@
 #include <numbers>
 #include <string>
 
+#include "tendril/kinematics/rotation.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -36,7 +37,7 @@ constexpr int kTrials = 6;            // of a step along the path
 /// z carried from tangent to tangent by the smallest turn.
 Vector3d carried(const Vector3d& z, const Vector3d& from, const Vector3d& to) noexcept {
   const Vector3d a = from.normalized(), b = to.normalized();
-  return Eigen::Quaterniond::FromTwoVectors(a, b) * z;
+  return rotation_between(a, b) * z;
 }
 
 /// Largest curvature of the quintic piece between two nodes.

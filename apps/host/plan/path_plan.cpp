@@ -14,6 +14,7 @@
 #include "apps/host/plan/plan_fields.hpp"
 #include "tendril/geometry/mesh_distance.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/kinematics/rotation.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::host {
@@ -241,8 +242,7 @@ void read_waypoints(const Fields& fields, PathPlan& plan, const std::string& fil
       if (!(direction.norm() > 0.0)) waypoint.refuse("direction", "must not be zero");
       require_in_plane(waypoint, "direction", plan, direction.normalized());
       target.task = TipTask::PositionAndDirection;
-      target.X_BG.linear() =
-          Eigen::Quaterniond::FromTwoVectors(Vector3d::UnitZ(), direction).toRotationMatrix();
+      target.X_BG.linear() = rotation_between(Vector3d::UnitZ(), direction).toRotationMatrix();
     }
     plan.waypoints.push_back(target);
   });
