@@ -298,7 +298,7 @@ TEST_CASE("obstacle solver: base and target in obstacles, bad arguments", "[avoi
   CHECK_THROWS_WITH(ObstacleSolver(robot, {.max_iterations = 0}),
                     "obstacle options: max_iterations = 0, must be >= 1");
   CHECK_THROWS_WITH(ObstacleSolver(robot, {.body_radius = -0.1}),
-                    "obstacle options: body_radius = -0.1, must be finite and >= 0");
+                    "obstacle options: body_radius = -0.1 m, must be >= 0");
   CHECK_THROWS_AS(ObstacleSolver(robot, {.margin = nan}), ModelError);
   CHECK_THROWS_AS(ObstacleSolver(robot, {.max_restarts = -1}), ModelError);
 }
