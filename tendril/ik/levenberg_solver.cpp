@@ -23,25 +23,26 @@ IkResult LevenbergSolver::solve(const TipTarget& target, SectionStates start,
   IkResult result;
   result.base = base;
   double best_cost = std::numeric_limits<double>::infinity();
-  const auto descend = [&](SectionStates from) {
+  const auto descend = [&](SectionStates from, bool restarted) {
     descent_.place(from, base);
     const DescentEnd end =
         descent_.run(Descent::Patience::GiveUpEarly, result.iterations, options_.max_iterations);
-    if (descent_.cost() < best_cost) {
+    // The cost weighs both errors, the tolerances each alone: what converged may cost more.
+    if (end == DescentEnd::Converged || descent_.cost() < best_cost) {
       best_cost = descent_.cost();
       result.position_error = descent_.position_error();
       result.angle_error = descent_.angle_error();
+      result.jumped = restarted;
       descent_.states(best_);
     }
     return end;
   };
   descent_.aim(target, options_.position_tolerance, options_.angle_tolerance);
   SplitMix64 random(options_.seed);
-  DescentEnd end = descend(start);
+  DescentEnd end = descend(start, false);
   for (int restart = 0; restart < options_.max_restarts && end == DescentEnd::Stalled; ++restart) {
     random_states(robot_, random, trial_);
-    end = descend(trial_);
-    result.jumped = true;
+    end = descend(trial_, true);
   }
   const bool met = result.position_error <= options_.position_tolerance &&
                    result.angle_error <= options_.angle_tolerance;

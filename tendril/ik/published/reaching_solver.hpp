@@ -111,12 +111,12 @@ class ReachingSolver {
   /// The better of the best pose inside the limits and, if the last one is outside, that one
   /// clamped.
   [[nodiscard]] IkResult report_best(IkStatus status, int iterations) noexcept {
-    const IkResult best = report(best_, is_bent_, status, iterations);
+    const IkResult best = report(best_, best_is_bent_, status, iterations);
     if (inside_limits_) return best;
     for (std::size_t i = 0; i < last_.size(); ++i) last_[i] = derived().posture(i);
     const IkResult clamped = report(last_, is_bent_, status, iterations);
     if (error_ratio(clamped, options_) < error_ratio(best, options_)) return clamped;
-    return report(best_, is_bent_, status, iterations);
+    return report(best_, best_is_bent_, status, iterations);
   }
 
   TipTarget target_;
