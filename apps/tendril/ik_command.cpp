@@ -339,11 +339,15 @@ int run(IkArguments arguments) {
 
 std::string solver_list() {
   std::string text;
-  for (const SolverInfo& info : solver_infos())
-    text += fmt::format("  {:<16} {}\n", info.name, info.summary);
+  auto group = SolverGroup::Recommended;
+  for (const SolverInfo& info : solver_infos()) {
+    if (info.group != group) text += "Published methods, to compare with:\n";
+    group = info.group;
+    text += fmt::format("  {:<24} {}\n", info.name, info.summary);
+  }
   text += "Solvers for a mobile robot:\n";
   for (const MobileSolverInfo& info : kMobileSolvers)
-    text += fmt::format("  {:<16} {}\n", info.name, info.summary);
+    text += fmt::format("  {:<24} {}\n", info.name, info.summary);
   return text;
 }
 

@@ -16,8 +16,7 @@ struct PlaneDisc {
 
 /// The disc that a sphere of radius `inflated_radius` [m] cuts from the bend plane of an arc;
 /// nothing where it does not reach the plane. The distance of the arc from the sphere's centre is
-/// hypot(distance in the plane, offset from the plane), so keeping off the disc is keeping off the
-/// sphere.
+/// hypot(distance in the plane, offset from the plane), so clearing the disc clears the sphere.
 [[nodiscard]] std::optional<PlaneDisc> disc_in_plane(const BodyArc& arc,
                                                      const Eigen::Vector3d& center,
                                                      double inflated_radius) noexcept;
@@ -45,15 +44,15 @@ struct PlaneBend {
 /// The bend of one section that clears the obstacles by `safety_distance`, nearest to the one
 /// desired, in the same plane and with the same start.
 ///
-/// In both directions from the desired curvature: the deepest obstacle in the way is passed by the
+/// In both directions from the desired curvature: the deepest obstacle is passed by the
 /// least change that clears it, then the next deepest, until the section is free or its limit is
-/// reached. Balls are passed with the tangency as the far end of a bisection; other shapes and
+/// reached. Spheres are passed with the tangency as the far end of a bisection; other shapes and
 /// sections of several arcs by a sweep in steps of 0.02 rad and bisection. The length is fitted
 /// anew to `goal` where that is free too (single arcs). Of two solutions the one whose end is
 /// nearer to `goal` is taken, then the smaller change, the smaller bend, the positive side.
 ///
 /// Source: [FABRIKx] sec. 2.4 (S7). Differs: docs/derivations-avoidance.md, "Correction of a
-/// section". Held by: avoidance_test.
+/// section". Tested by: avoidance_test.
 /// @param arcs  room for one arc per sub-section
 [[nodiscard]] PlaneBend avoid(const Section& section, const SectionFrame& frame,
                               const PlaneBend& desired, const Eigen::Vector3d& goal,

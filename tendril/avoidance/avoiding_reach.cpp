@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cmath>
 
+#include "tendril/ik/reaching_support.hpp"
 #include "tendril/ik/section_ik.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/kinematics/tangent_links.hpp"
@@ -13,21 +14,8 @@ namespace {
 
 using Eigen::Vector3d;
 
-constexpr double kOnAxis = 1e-11;       // [m], as in FabrikxSolver
-constexpr double kCoincident = 1e-14;   // [m]
 constexpr int kMostSurfaceGoals = 2;    // section ends sent to a surface in one stage
 constexpr double kAboveSurface = 1e-4;  // [m] how far above it
-
-Vector3d direction_of(const Vector3d& v, const Vector3d& otherwise) noexcept {
-  const double length = v.norm();
-  return length > kCoincident ? Vector3d(v / length) : otherwise;
-}
-
-Vector3d perpendicular(const Vector3d& e, const Vector3d& z) noexcept {
-  const Vector3d rest = e - e.dot(z) * z;
-  const double length = rest.norm();
-  return length > 1e-6 ? Vector3d(rest / length) : z.unitOrthogonal();
-}
 
 }  // namespace
 
@@ -112,7 +100,7 @@ PlaneBend AvoidingReach::reach(std::size_t i, const Running& at, const Vector3d&
   const double along = d.dot(at.z);
   const Vector3d lateral = d - along * at.z;
   const double rho = lateral.norm();
-  side = rho > kOnAxis ? Vector3d(lateral / rho) : perpendicular(links_[i].side, at.z);
+  side = rho > kOnBaseAxis ? Vector3d(lateral / rho) : unit_perpendicular(links_[i].side, at.z);
   const SectionIkResult desired =
       solve_section_newton(shapes_[i], rho, along, {}, links_[i].bend.theta);
   const Section& section = robot_.section(static_cast<int>(i));

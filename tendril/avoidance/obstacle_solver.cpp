@@ -10,13 +10,14 @@
 #include "tendril/ik/solver_support.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/kinematics/random_states.hpp"
+#include "tendril/kinematics/rotation.hpp"
 #include "tendril/range.hpp"
 
 namespace tendril {
 namespace {
 
 using Eigen::Vector3d;
-using End = ObstacleDescent::End;
+using End = DescentEnd;
 
 constexpr std::array kMargins{1e-3, 2e-4, 1e-6};  // [m] beyond what must be kept, one after another
 constexpr double kWorthAnother = 30.0;  // squared margins; a cost below may only be the margin's
@@ -60,12 +61,11 @@ ObstacleSolver::ObstacleSolver(const ContinuumRobot& robot, const ObstacleOption
       trial_(start_.size()),
       drawn_(start_.size()),
       best_(start_.size()) {
-  require_solver_options("obstacle", options.max_iterations, options.position_tolerance,
-                         options.angle_tolerance);
-  constexpr char kName[] = "obstacle options";
-  require(kName, "body_radius", options.body_radius, kNotNegative, "m");
-  require(kName, "margin", options.margin, kNotNegative, "m");
-  require(kName, "max_restarts", options.max_restarts, kNotNegative);
+  constexpr const char* kObject = "obstacle options";
+  require_solver_options(kObject, options);
+  require(kObject, "body_radius", options.body_radius, kNotNegative, "m");
+  require(kObject, "margin", options.margin, kNotNegative, "m");
+  require(kObject, "max_restarts", options.max_restarts, kNotNegative);
 }
 
 Clearance ObstacleSolver::clearance(SectionStates states, const Obstacles& obstacles,
@@ -159,7 +159,7 @@ bool ObstacleSolver::descend(SectionStates from, const Obstacles& obstacles, con
     descent_.around(&obstacles, safety_distance_, kMargins[i]);
     if (i == 0) descent_.place(from, base);
     const End end = descent_.run(iterations, budget);
-    if (end == End::Free) {
+    if (end == End::Converged) {
       descent_.states(drawn_);
       found = is_free(drawn_, obstacles, base);
     }
@@ -223,10 +223,9 @@ namespace {
 TipTarget halfway(const Eigen::Isometry3d& from, const TipTarget& to) {
   TipTarget target = to;
   target.X_BG.translation() = 0.5 * (from.translation() + to.position());
-  const Eigen::Quaterniond turn =
-      Eigen::Quaterniond::FromTwoVectors(from.linear().col(2), to.direction());
+  const Eigen::Quaterniond rotation = rotation_between(from.linear().col(2), to.direction());
   target.X_BG.linear() =
-      Eigen::Quaterniond::Identity().slerp(0.5, turn).toRotationMatrix() * from.linear();
+      Eigen::Quaterniond::Identity().slerp(0.5, rotation).toRotationMatrix() * from.linear();
   return target;
 }
 

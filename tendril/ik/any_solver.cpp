@@ -4,23 +4,26 @@
 
 #include "tendril/ik/auto_solver.hpp"
 #include "tendril/ik/fabrikx_solver.hpp"
-#include "tendril/ik/jacobian_solver.hpp"
 #include "tendril/ik/levenberg_solver.hpp"
 #include "tendril/ik/published/chord_solver.hpp"
 #include "tendril/ik/published/combined_solver.hpp"
 #include "tendril/ik/published/fabrikc_solver.hpp"
+#include "tendril/ik/published/jacobian_solver.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
 namespace {
 
-/// The solver's own options with what the user asked for in place.
-template <class Options>
-Options adopt(Options own, const SolverOptions& options) {
+/// The solver with its `own` options, and what the user asked for in their place.
+template <IkSolver Solver>
+AnySolver make(const ContinuumRobot& robot, const SolverOptions& options,
+               std::remove_cvref_t<decltype(std::declval<Solver>().options())> own = {}) {
   if (options.max_iterations != 0) own.max_iterations = options.max_iterations;
   own.position_tolerance = options.position_tolerance;
   own.angle_tolerance = options.angle_tolerance;
-  return own;
+  if constexpr (requires { own.max_restarts; })
+    own.max_restarts = options.max_restarts.value_or(own.max_restarts);
+  return AnySolver(Solver(robot, own));
 }
 
 struct Entry {
@@ -28,65 +31,52 @@ struct Entry {
   AnySolver (*make)(const ContinuumRobot&, const SolverOptions&);
 };
 
+constexpr auto kRecommended = SolverGroup::Recommended;
+constexpr auto kPublished = SolverGroup::Published;
+
 constexpr std::array kEntries = {
-    Entry{{"auto", "the default: finds every reachable target, closest pose otherwise"},
-          [](const ContinuumRobot& robot, const SolverOptions& options) {
-            return AnySolver(AutoSolver(robot, adopt(AutoOptions{}, options)));
+    Entry{
+        {"auto", kRecommended, "the default: finds every reachable target, closest pose otherwise"},
+        [](auto& robot, auto& options) { return make<AutoSolver>(robot, options); }},
+    Entry{{"levenberg", kRecommended, "bounded Levenberg-Marquardt with seeded restarts"},
+          [](auto& robot, auto& options) {
+            return make<LevenbergSolver>(robot, options, {.max_restarts = 50});
           }},
-    Entry{{"levenberg", "bounded Levenberg-Marquardt with seeded restarts"},
-          [](const ContinuumRobot& robot, const SolverOptions& options) {
-            return AnySolver(
-                LevenbergSolver(robot, adopt(LevenbergOptions{.max_restarts = 50}, options)));
+    Entry{{"fabrikx", kRecommended, "FABRIKx, Newton inside"},
+          [](auto& robot, auto& options) { return make<FabrikxSolver>(robot, options); }},
+    Entry{{"fabrikx-iterative", kPublished, "FABRIKx, Algorithm I inside"},
+          [](auto& robot, auto& options) {
+            return make<FabrikxSolver>(robot, options, {.section_solve = SectionSolve::Iterative});
           }},
-    Entry{{"fabrikx", "FABRIKx, Newton inside"},
-          [](const ContinuumRobot& robot, const SolverOptions& options) {
-            return AnySolver(FabrikxSolver(robot, adopt(FabrikxOptions{}, options)));
+    Entry{{"fabrikx-polynomial", kPublished, "FABRIKx, fitted polynomials inside"},
+          [](auto& robot, auto& options) {
+            return make<FabrikxSolver>(robot, options, {.section_solve = SectionSolve::Polynomial});
           }},
-    Entry{{"fabrikx-iterative", "FABRIKx, Algorithm I inside"},
-          [](const ContinuumRobot& robot, const SolverOptions& options) {
-            return AnySolver(FabrikxSolver(
-                robot, adopt(FabrikxOptions{.section_solve = SectionSolve::Iterative}, options)));
+    Entry{{"jacobian", kPublished, "damped Jacobian, bend vectors"},
+          [](auto& robot, auto& options) { return make<JacobianSolver>(robot, options); }},
+    Entry{{"jacobian-polar", kPublished, "damped Jacobian, bend angles and directions"},
+          [](auto& robot, auto& options) {
+            return make<JacobianSolver>(robot, options,
+                                        {.coordinates = JacobianCoordinates::Polar});
           }},
-    Entry{{"fabrikx-polynomial", "FABRIKx, fitted polynomials inside"},
-          [](const ContinuumRobot& robot, const SolverOptions& options) {
-            return AnySolver(FabrikxSolver(
-                robot, adopt(FabrikxOptions{.section_solve = SectionSolve::Polynomial}, options)));
+    Entry{{"fabrikx-jacobian", kPublished, "FABRIKx, then the damped Jacobian from the same start"},
+          [](auto& robot, auto& options) { return make<CombinedSolver>(robot, options); }},
+    Entry{{"fabrikx-jacobian-chained", kPublished,
+           "FABRIKx, then the damped Jacobian from where it ended"},
+          [](auto& robot, auto& options) {
+            return make<CombinedSolver>(robot, options, {.second_start = SecondStart::FabrikxPose});
           }},
-    Entry{{"jacobian", "damped Jacobian, bend vectors"},
-          [](const ContinuumRobot& robot, const SolverOptions& options) {
-            return AnySolver(JacobianSolver(robot, adopt(JacobianOptions{}, options)));
+    Entry{{"fabrikc", kPublished, "FABRIKc: reaching over tangents, limits tested at the end"},
+          [](auto& robot, auto& options) { return make<FabrikcSolver>(robot, options); }},
+    Entry{{"fabrikc-clamped", kPublished, "FABRIKc with the bend limits inside its passes"},
+          [](auto& robot, auto& options) {
+            return make<FabrikcSolver>(robot, options, {.limit_bend_inside = true});
           }},
-    Entry{{"jacobian-polar", "damped Jacobian, bend angles and directions"},
-          [](const ContinuumRobot& robot, const SolverOptions& options) {
-            return AnySolver(JacobianSolver(
-                robot, adopt(JacobianOptions{.coordinates = JacobianCoordinates::Polar}, options)));
-          }},
-    Entry{{"fabrikx-jacobian", "FABRIKx, then the damped Jacobian from the same start"},
-          [](const ContinuumRobot& robot, const SolverOptions& options) {
-            return AnySolver(CombinedSolver(robot, adopt(CombinedOptions{}, options)));
-          }},
-    Entry{{"fabrikx-jacobian-chained", "FABRIKx, then the damped Jacobian from where it ended"},
-          [](const ContinuumRobot& robot, const SolverOptions& options) {
-            return AnySolver(CombinedSolver(
-                robot, adopt(CombinedOptions{.second_start = SecondStart::FabrikxPose}, options)));
-          }},
-    Entry{{"fabrikc", "FABRIKc: reaching over tangents, limits tested at the end"},
-          [](const ContinuumRobot& robot, const SolverOptions& options) {
-            return AnySolver(FabrikcSolver(robot, adopt(FabrikcOptions{}, options)));
-          }},
-    Entry{{"fabrikc-clamped", "FABRIKc with the bend limits inside its passes"},
-          [](const ContinuumRobot& robot, const SolverOptions& options) {
-            return AnySolver(
-                FabrikcSolver(robot, adopt(FabrikcOptions{.limit_bend_inside = true}, options)));
-          }},
-    Entry{{"chord", "chord FABRIK with tuning of the direction"},
-          [](const ContinuumRobot& robot, const SolverOptions& options) {
-            return AnySolver(ChordSolver(robot, adopt(ChordOptions{}, options)));
-          }},
-    Entry{{"chord-unlimited", "chord FABRIK, limits tested at the end"},
-          [](const ContinuumRobot& robot, const SolverOptions& options) {
-            return AnySolver(
-                ChordSolver(robot, adopt(ChordOptions{.limit_bend_inside = false}, options)));
+    Entry{{"chord", kPublished, "chord FABRIK with tuning of the direction"},
+          [](auto& robot, auto& options) { return make<ChordSolver>(robot, options); }},
+    Entry{{"chord-unlimited", kPublished, "chord FABRIK, limits tested at the end"},
+          [](auto& robot, auto& options) {
+            return make<ChordSolver>(robot, options, {.limit_bend_inside = false});
           }},
 };
 

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "tendril/ik/ik_result.hpp"
@@ -13,8 +16,9 @@ namespace tendril {
 /// are independent of each other. One solver serves one thread.
 class AnySolver {
  public:
-  template <IkSolver Solver>
-  explicit AnySolver(Solver solver) : held_(std::make_unique<Holder<Solver>>(std::move(solver))) {}
+  template <class Solver>
+  requires(!std::is_same_v<Solver, AnySolver>) && IkSolver<Solver> explicit AnySolver(Solver solver)
+      : held_(std::make_unique<Holder<Solver>>(std::move(solver))) {}
 
   AnySolver(const AnySolver& other) : held_(other.held_->copy()) {}
   AnySolver(AnySolver&&) noexcept = default;
@@ -56,18 +60,29 @@ class AnySolver {
 
 /// What every solver takes.
 struct SolverOptions {
-  int max_iterations = 0;            ///< >= 1; 0: the solver's own default
-  double position_tolerance = 1e-5;  ///< [m], > 0
-  double angle_tolerance = 1e-3;     ///< [rad], > 0
+  int max_iterations = 0;             ///< >= 1; 0: the solver's own default
+  double position_tolerance = 1e-5;   ///< [m], > 0
+  double angle_tolerance = 1e-3;      ///< [rad], > 0
+  std::optional<int> max_restarts{};  ///< >= 0, 0: only from the start; nothing: the solver's own
+                                      ///< default. Solvers without restarts ignore it.
 };
 
-/// A solver that can be had by name.
+enum class SolverGroup : std::uint8_t {
+  Recommended,  ///< for use
+  Published,    ///< methods of the literature, kept to compare with
+};
+
+/// A solver that can be made by name.
 struct SolverInfo {
-  const char* name;     ///< as users write it
+  const char* name;  ///< as users write it
+  SolverGroup group;
   const char* summary;  ///< one line
 };
 
-/// Every solver of the library, the default first.
+/// Every solver of the library: the default, the other recommended ones, then the published ones.
+/// What lists solvers (the program's help, the laws in tests/ik/solver_laws_test.cpp, the settings
+/// of controllers) reads them here, so that a new solver is its header, its source, its two lines in
+/// tendril/CMakeLists.txt and its row in any_solver.cpp.
 [[nodiscard]] std::span<const SolverInfo> solver_infos() noexcept;
 
 /// The solver called `name`, one of `solver_infos()`. Throws ModelError for another name (the text

@@ -11,10 +11,10 @@ namespace tendril {
 namespace {
 
 using Patience = Descent::Patience;
-using End = Descent::End;
+using End = DescentEnd;
 
-constexpr int kMostForApproach = 400;    // iterations kept for the closest pose
-constexpr int kApproachStarts = 4;       // poses that the closest one is looked for from
+constexpr int kMostForApproach = 400;    // iterations reserved for the closest pose
+constexpr int kApproachStarts = 4;       // of the search for the closest pose
 constexpr double kFarthestTarget = 3.0;  // of the reach, for the closest pose
 
 }  // namespace
@@ -27,12 +27,10 @@ AutoSolver::AutoSolver(const ContinuumRobot& robot, const AutoOptions& options)
       start_(static_cast<std::size_t>(robot.section_count())),
       trial_(start_.size()),
       best_(start_.size()) {
-  require_solver_options("auto", options.max_iterations, options.position_tolerance,
-                         options.angle_tolerance);
-  if (options.max_restarts < 0)
-    refuse_solver_option("auto", "max_restarts", options.max_restarts, ">= 0");
-  if (!(options.jump_limit > 0.0))
-    refuse_solver_option("auto", "jump_limit", options.jump_limit, "> 0");
+  require_solver_options("auto options", options);
+  require("auto options", "max_restarts", options.max_restarts, kNotNegative);
+  if (!(options.jump_limit > 0.0))  // infinity: nothing is a jump
+    refuse("auto options", "jump_limit", options.jump_limit, "> 0", "rad");
 }
 
 IkResult AutoSolver::solve(const TipTarget& target, SectionStates start,
@@ -52,15 +50,15 @@ IkResult AutoSolver::solve(const TipTarget& target, SectionStates start,
   descent_.aim(target, options_.position_tolerance, options_.angle_tolerance);
   descent_.place(start_, base);
   descent_.mark();
-  End end = descent_.run(Patience::Meet, result.iterations, search_budget);
+  End end = descent_.run(Patience::GiveUpEarly, result.iterations, search_budget);
   const int restarts = out_of_reach ? 0 : options_.max_restarts;
-  for (int restart = 0; restart < restarts && end == End::AtRest; ++restart) {
+  for (int restart = 0; restart < restarts && end == End::Stalled; ++restart) {
     keep_if_better(descent_.position_error(), best);
     random_states(robot_, random, trial_);
     BaseState trial_base = base;
     if (options_.feed_base) trial_base.feed = random.uniform(0.0, feed_range);
     descent_.place(trial_, trial_base);
-    end = descent_.run(Patience::Meet, result.iterations, search_budget);
+    end = descent_.run(Patience::GiveUpEarly, result.iterations, search_budget);
   }
 
   if (end == End::Converged) {
@@ -108,19 +106,20 @@ void AutoSolver::approach(const TipTarget& target, const BaseState& base, Best& 
                           int& iterations) noexcept {
   TipTarget position{.X_BG = target.X_BG, .task = TipTask::Position};
   const Eigen::Vector3d origin(0.0, 0.0, base.feed);
-  const Eigen::Vector3d way = target.position() - origin;
+  const Eigen::Vector3d offset = target.position() - origin;
   const double farthest = kFarthestTarget * reach_;
-  if (way.norm() > farthest) position.X_BG.translation() = origin + way.normalized() * farthest;
+  if (offset.norm() > farthest)
+    position.X_BG.translation() = origin + offset.normalized() * farthest;
   descent_.aim(position, options_.position_tolerance, options_.angle_tolerance);
   descent_.place(best_, best.base);
   descent_.measure();
-  best.score = descent_.position_error();  // from where it is looked at now
+  best.score = descent_.position_error();  // of the target as moved above
   SplitMix64 random(options_.seed);
   const int starts = options_.max_restarts > 0 ? kApproachStarts : 1;
   for (int start = 0; start < starts; ++start) {
     const int left = options_.max_iterations - iterations;
     if (left <= 0) return;
-    const int share = std::max(1, left / (starts - start));
+    const int budget = std::max(1, left / (starts - start));
     if (start == 0) {
       descent_.place(best_, best.base);
     } else if (start == 1) {
@@ -129,7 +128,7 @@ void AutoSolver::approach(const TipTarget& target, const BaseState& base, Best& 
       random_states(robot_, random, trial_);
       descent_.place(trial_, base);
     }
-    (void)descent_.run(Patience::Approach, iterations, iterations + share);
+    (void)descent_.run(Patience::RunToConvergence, iterations, iterations + budget);
     keep_if_better(descent_.position_error(), best);
   }
 }

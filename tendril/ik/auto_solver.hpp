@@ -10,7 +10,7 @@ namespace tendril {
 
 /// What to do with the freedom that the target leaves.
 enum class Preference : std::uint8_t {
-  None,         ///< whatever the descent ends at
+  None,         ///< the pose that the descent ends at
   Straight,     ///< the least bending (sum of theta^2); lengths as they come
   MidRange,     ///< near straight sections at half of their variable length: far from all limits
   LeastChange,  ///< near the start
@@ -34,11 +34,11 @@ struct AutoOptions {                 ///< every field has a working default
 ///
 /// - From a start near the solution it ends near the start; where it does not, `jumped` says so:
 ///   without it, every section's bend vector is within `jump_limit` of the start's.
-/// - A target that no descent meets gets the admissible pose whose tip is closest in position that
-///   was found with what is left of the budget (a quarter is kept for it); Stalled when all came to
-///   rest, MaxIterations when the budget ended it. Targets farther from the base than the robot is
-///   long are not searched for. Farther than three times its length, "closest" is judged at that
-///   distance.
+/// - If no descent meets the target, the result is the admissible pose found whose tip is closest in
+///   position; a quarter of the budget is reserved for finding it. Stalled when all descents stalled,
+///   MaxIterations when the budget ended them. Targets farther from the base than the robot is long
+///   are not searched for. For targets farther than three times its length, "closest" is evaluated
+///   at that distance.
 /// - One iteration is one tip pose with, mostly, its Jacobian and a 5 x 5 solve; `max_iterations`
 ///   bounds them, preference and closest pose included.
 ///

@@ -6,7 +6,7 @@
 
 namespace tendril {
 
-/// What is left of one solve of a batch; the states stand in an array of their own.
+/// The result of one solve of a batch, without the states, which are in an array of their own.
 struct BatchResult {
   IkStatus status = IkStatus::InvalidTarget;
   int iterations = 0;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tendril/ik/reaching_support.hpp"
 #include "tendril/ik/solver_support.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/kinematics/tangent_links.hpp"
@@ -12,43 +13,21 @@
 namespace tendril {
 namespace {
 
-using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
 constexpr double kStraight = 1e-12;  // [rad], below it an arc is as long as its chord
-constexpr double kOnAxis = 1e-11;  // [m], a target this near the base axis gives no bend direction
-constexpr double kCoincident = 1e-14;  // [m], points this near give no direction
-constexpr double kProgress = 0.95;     // a run goes on that brings the score below this part of it
-constexpr double kAtRest = 1e-13;      // of the robot's length: no section end moves by more
+constexpr double kProgress = 0.95;   // ratio of the score that a run must fall below to continue
 
 void check(const FabrikxOptions& options) {
-  require_solver_options("fabrikx", options.max_iterations, options.position_tolerance,
-                         options.angle_tolerance);
+  constexpr const char* kObject = "fabrikx options";
+  require_solver_options(kObject, options);
   const SectionIkOptions& inner = options.section_ik;
-  if (inner.max_iterations < 1)
-    refuse_solver_option("fabrikx", "section_ik.max_iterations", inner.max_iterations, ">= 1");
-  if (!(inner.position_tolerance > 0.0))
-    refuse_solver_option("fabrikx", "section_ik.position_tolerance", inner.position_tolerance,
-                         "> 0");
-  if (!(inner.angle_tolerance > 0.0))
-    refuse_solver_option("fabrikx", "section_ik.angle_tolerance", inner.angle_tolerance, "> 0");
-  if (!(inner.max_feed_step > 0.0))
-    refuse_solver_option("fabrikx", "section_ik.max_feed_step", inner.max_feed_step, "> 0");
-  if (options.stall_window < 1)
-    refuse_solver_option("fabrikx", "stall_window", options.stall_window, ">= 1");
-}
-
-/// Unit vector along `v`, or `otherwise` when v has no direction.
-Vector3d direction_of(const Vector3d& v, const Vector3d& otherwise) noexcept {
-  const double length = v.norm();
-  return length > kCoincident ? Vector3d(v / length) : otherwise;
-}
-
-/// The part of `e` perpendicular to the unit vector z, unit; any perpendicular when there is none.
-Vector3d perpendicular(const Vector3d& e, const Vector3d& z) noexcept {
-  const Vector3d rest = e - e.dot(z) * z;
-  const double length = rest.norm();
-  return length > 1e-6 ? Vector3d(rest / length) : z.unitOrthogonal();
+  require(kObject, "section_ik.max_iterations", inner.max_iterations, {.low = 1});
+  require(kObject, "section_ik.position_tolerance", inner.position_tolerance, kPositive, "m");
+  require(kObject, "section_ik.angle_tolerance", inner.angle_tolerance, kPositive, "rad");
+  if (!(inner.max_feed_step > 0.0))  // infinity: no limit
+    refuse(kObject, "section_ik.max_feed_step", inner.max_feed_step, "> 0", "m");
+  require(kObject, "stall_window", options.stall_window, {.low = 1});
 }
 
 }  // namespace
@@ -77,7 +56,7 @@ IkResult FabrikxSolver::solve(const TipTarget& target, SectionStates start,
     const IkResult result = report(IkStatus::Converged, 0);
     if (result.converged()) return result;
   }
-  const double at_rest = kAtRest * robot_.max_length();
+  const double at_rest = kReachingAtRest * robot_.max_length();
   double watched_score = score_;
   int watched_since = 0;
   for (int i = 1; i <= options_.max_iterations; ++i) {
@@ -120,7 +99,7 @@ void FabrikxSolver::load(const TipTarget& target, SectionStates start,
   keep_if_best();
 }
 
-/// Goes on from a random admissible pose.
+/// Continues from a random admissible pose.
 void FabrikxSolver::restart() noexcept {
   random_states(robot_, random_, states_);
   restarted_ = true;
@@ -132,11 +111,10 @@ void FabrikxSolver::restart() noexcept {
 void FabrikxSolver::place(SectionStates start) noexcept {
   Eigen::Isometry3d X_BS = base_pose(base_state_);
   for (int i = 0; i < robot_.section_count(); ++i) {
-    const auto k = static_cast<std::size_t>(i);
-    const SectionState state = robot_.clamped(i, start[k]);
+    const SectionState state = robot_.clamped(i, start[i]);
     const PlanarShape shape =
-        shape_of(i, state.theta, state.extension, shapes_[k].end(state.theta));
-    Link& link = links_[k];
+        shape_of(i, state.theta, state.extension, shapes_[i].end(state.theta));
+    Link& link = links_[i];
     link.placement = {state.theta, state.extension,
                       X_BS.linear() * Vector3d(std::cos(state.phi), std::sin(state.phi), 0.0)};
     link.first = shape.first;
@@ -154,13 +132,13 @@ void FabrikxSolver::place(SectionStates start) noexcept {
 void FabrikxSolver::forward_reach() noexcept {
   const int last = robot_.section_count() - 1;
   Vector3d goal = target_.position();  // (2.35)
-  const Vector3d v_free = direction_of(links_[static_cast<std::size_t>(last)].tangent_point - goal,
+  const Vector3d v_free = direction_of(links_[last].tangent_point - goal,
                                        -tip_axis_);  // (2.37)
   Vector3d v = target_.task == TipTask::PositionAndDirection ? Vector3d(-target_direction_)
                                                              : v_free;  // (2.36)
   for (int i = last; i > 0; --i) {
-    Link& link = links_[static_cast<std::size_t>(i)];
-    const Link& previous = links_[static_cast<std::size_t>(i - 1)];
+    Link& link = links_[i];
+    const Link& previous = links_[i - 1];
     link.goal = goal;
     const Vector3d tangent_point = goal + v * link.second;  // (2.38)
     const Vector3d v_in = v;
@@ -168,7 +146,7 @@ void FabrikxSolver::forward_reach() noexcept {
     if (options_.cap_forward_bend) {
       const double limit = forward_bend_limit(i);
       if (std::atan2(v_in.cross(v).norm(), v_in.dot(v)) > limit)
-        v = std::cos(limit) * v_in + std::sin(limit) * perpendicular(v, v_in);
+        v = std::cos(limit) * v_in + std::sin(limit) * unit_perpendicular(v, v_in);
     }
     goal = tangent_point + v * link.first;  // (2.40)
   }
@@ -176,8 +154,7 @@ void FabrikxSolver::forward_reach() noexcept {
 }
 
 double FabrikxSolver::forward_bend_limit(int i) const noexcept {
-  return robot_.section(i).bend_angle_limit_at(
-      links_[static_cast<std::size_t>(i)].placement.extension);
+  return robot_.section(i).bend_angle_limit_at(links_[i].placement.extension);
 }
 
 /// Base to tip over true sections, each reaching for its goal inside its limits.
@@ -188,13 +165,13 @@ double FabrikxSolver::backward_reach() noexcept {
   Vector3d z = Vector3d::UnitZ();
   double moved_squared = 0.0;
   for (int i = 0; i < robot_.section_count(); ++i) {
-    Link& link = links_[static_cast<std::size_t>(i)];
+    Link& link = links_[i];
     const Vector3d d = link.goal - p;
     const double along = d.dot(z);
     const Vector3d lateral = d - along * z;
     const double rho = lateral.norm();
-    const Vector3d e =
-        rho > kOnAxis ? Vector3d(lateral / rho) : perpendicular(link.placement.bend_direction, z);
+    const Vector3d e = rho > kOnBaseAxis ? Vector3d(lateral / rho)
+                                         : unit_perpendicular(link.placement.bend_direction, z);
 
     const PlanarShape shape = reach_in_plane(i, rho, along);
     link.placement = {shape.theta, shape.extension, e};
@@ -216,7 +193,7 @@ double FabrikxSolver::backward_reach() noexcept {
 
 FabrikxSolver::PlanarShape FabrikxSolver::reach_in_plane(int i, double rho,
                                                          double z) const noexcept {
-  const SectionShape& shape = shapes_[static_cast<std::size_t>(i)];
+  const SectionShape& shape = shapes_[i];
   const bool is_fed = i == 0 && fed_section_ik_.feed_limit > 0.0;
   if (shape.is_single_arc() && !is_fed) return reach_with_arc(shape, rho, z);
   const SectionIkOptions& section_ik = is_fed ? fed_section_ik_ : options_.section_ik;
@@ -225,14 +202,13 @@ FabrikxSolver::PlanarShape FabrikxSolver::reach_in_plane(int i, double rho,
       case SectionSolve::Iterative:
         return solve_section_iterative(shape, rho, z, section_ik);
       case SectionSolve::Polynomial:
-        if (!is_fed) return polynomials_[static_cast<std::size_t>(i)].solve(rho, z, section_ik);
+        if (!is_fed) return polynomials_[i].solve(rho, z, section_ik);
         break;
       case SectionSolve::Newton:
         break;
     }
     if (is_fed) return solve_section_with_feed(shape, rho, z, section_ik);
-    return solve_section_newton(shape, rho, z, section_ik,
-                                links_[static_cast<std::size_t>(i)].placement.theta);
+    return solve_section_newton(shape, rho, z, section_ik, links_[i].placement.theta);
   }();
   PlanarShape placed = shape_of(i, solution.theta, solution.extension, solution.end);
   placed.feed = solution.feed;
@@ -279,7 +255,7 @@ FabrikxSolver::PlanarShape FabrikxSolver::reach_with_arc(const SectionShape& sec
 
 FabrikxSolver::PlanarShape FabrikxSolver::shape_of(int i, double theta, double extension,
                                                    const SectionShape::End& end) const noexcept {
-  const double S = shapes_[static_cast<std::size_t>(i)].length() + extension;
+  const double S = shapes_[i].length() + extension;
   PlanarShape shape{.theta = theta,
                     .extension = extension,
                     .feed = 0.0,
@@ -325,10 +301,9 @@ IkResult FabrikxSolver::report(IkStatus status, int iterations) noexcept {
   const BaseState base{best_feed_, base_state_.spin};
   Eigen::Isometry3d X_BE = base_pose(base);
   for (int i = 0; i < robot_.section_count(); ++i) {
-    const auto k = static_cast<std::size_t>(i);
-    const Vector3d e = X_BE.linear().transpose() * best_[k].bend_direction;
-    states_[k] = {best_[k].theta, std::atan2(e.y(), e.x()), best_[k].extension};
-    X_BE = X_BE * section_end_pose(robot_.section(i), states_[k]);
+    const Vector3d e = X_BE.linear().transpose() * best_[i].bend_direction;
+    states_[i] = {best_[i].theta, std::atan2(e.y(), e.x()), best_[i].extension};
+    X_BE = X_BE * section_end_pose(robot_.section(i), states_[i]);
   }
   IkResult result;
   result.iterations = iterations;

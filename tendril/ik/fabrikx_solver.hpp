@@ -24,7 +24,7 @@ struct FabrikxOptions {              ///< every field has a working default
   /// hands the limit on to the neighbours and removes most stalls of robots with moderate limits.
   bool cap_forward_bend = false;
   /// Extension: when the larger of the errors over their tolerances has not fallen by a twentieth
-  /// within `stall_window` iterations, or nothing moves any more, goes on from a random admissible
+  /// within `stall_window` iterations, or nothing moves any more, continues from a random admissible
   /// pose until the budget is spent.
   bool stall_restart = false;
   int stall_window = 20;   ///< iterations, >= 1; healthy runs of ten sections want 40
@@ -44,9 +44,9 @@ struct FabrikxOptions {              ///< every field has a working default
 /// they are capped at a bend of 3 rad, beyond which they grow without bound. docs/derivations.md,
 /// "Tangent links".
 ///
-/// Usual failure: the last section sits at its bend limit and the rest of the chain has come to
-/// rest; more iterations do not help, `cap_forward_bend` and `stall_restart` do. Targets with no
-/// bend to start from (on the axis of a straight arm) are such rest points too: start bent.
+/// Usual failure: the last section is at its bend limit and the rest of the chain no longer moves;
+/// more iterations do not help, `cap_forward_bend` and `stall_restart` do. A straight arm with its
+/// target on its own axis does not move either: start bent.
 class FabrikxSolver {
  public:
   explicit FabrikxSolver(const ContinuumRobot& robot, const FabrikxOptions& options = {});

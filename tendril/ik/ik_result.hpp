@@ -34,16 +34,15 @@ enum class IkStatus : std::uint8_t {
 };
 [[nodiscard]] const char* to_string(IkStatus status) noexcept;
 
-/// What every tip solver returns. Honest: the errors are recomputed from `states` by forward
-/// kinematics.
+/// What every tip solver returns. The errors are recomputed from `states` by forward kinematics.
 struct IkResult {
   IkStatus status = IkStatus::InvalidTarget;
   int iterations = 0;           ///< iterations that ran
   double position_error = 0.0;  ///< [m]
   double angle_error = 0.0;     ///< [rad]; 0 when the direction is free
-  bool jumped = false;  ///< the solution was found from another start than the given one, or beyond
-                        ///< the solver's jump limit: it need not be near the start
-  BaseState base;       ///< feed and spin of the solution
+  bool jumped = false;   ///< the pose returned was found from another start than the given one, or
+                         ///< is beyond the solver's jump limit: it need not be near the start
+  BaseState base;        ///< feed and spin of the solution
   SectionStates states;  ///< best iterate, inside limits; valid until the solver's next call
   [[nodiscard]] bool converged() const noexcept { return status == IkStatus::Converged; }
 };
@@ -61,6 +60,12 @@ struct IkResult {
 [[nodiscard]] bool is_finite(const TipTarget& target) noexcept;
 
 /// One concept for all tip solvers. `start` has one state per section.
+///
+/// A new solver copies the robot, has `options()` with the fields max_iterations, position_tolerance
+/// and angle_tolerance, and uses tendril/ik/solver_support.hpp: `require_solver_options` in its
+/// constructor and `refused_solve` first in `solve`. A row in any_solver.cpp makes it known by name
+/// to programs, batches and the laws that every solver keeps (tests/ik/solver_laws_test.cpp); those
+/// of published methods kept for comparison are in tendril/ik/published.
 template <class S>
 concept IkSolver = std::copyable<S> && requires(S solver, const S& fixed, const TipTarget& target,
                                                 SectionStates start, const BaseState& base) {

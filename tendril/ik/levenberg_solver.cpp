@@ -13,10 +13,8 @@ LevenbergSolver::LevenbergSolver(const ContinuumRobot& robot, const LevenbergOpt
       descent_(robot),
       trial_(static_cast<std::size_t>(robot.section_count())),
       best_(trial_.size()) {
-  require_solver_options("levenberg", options.max_iterations, options.position_tolerance,
-                         options.angle_tolerance);
-  if (options.max_restarts < 0)
-    refuse_solver_option("levenberg", "max_restarts", options.max_restarts, ">= 0");
+  require_solver_options("levenberg options", options);
+  require("levenberg options", "max_restarts", options.max_restarts, kNotNegative);
 }
 
 IkResult LevenbergSolver::solve(const TipTarget& target, SectionStates start,
@@ -25,31 +23,32 @@ IkResult LevenbergSolver::solve(const TipTarget& target, SectionStates start,
   IkResult result;
   result.base = base;
   double best_cost = std::numeric_limits<double>::infinity();
-  const auto descend = [&](SectionStates from) {
+  const auto descend = [&](SectionStates from, bool restarted) {
     descent_.place(from, base);
-    const Descent::End end =
-        descent_.run(Descent::Patience::Meet, result.iterations, options_.max_iterations);
-    if (descent_.cost() < best_cost) {
+    const DescentEnd end =
+        descent_.run(Descent::Patience::GiveUpEarly, result.iterations, options_.max_iterations);
+    // The cost weighs both errors, the tolerances each alone: what converged may cost more.
+    if (end == DescentEnd::Converged || descent_.cost() < best_cost) {
       best_cost = descent_.cost();
       result.position_error = descent_.position_error();
       result.angle_error = descent_.angle_error();
+      result.jumped = restarted;
       descent_.states(best_);
     }
     return end;
   };
   descent_.aim(target, options_.position_tolerance, options_.angle_tolerance);
   SplitMix64 random(options_.seed);
-  Descent::End end = descend(start);
-  for (int restart = 0; restart < options_.max_restarts && end == Descent::End::AtRest; ++restart) {
+  DescentEnd end = descend(start, false);
+  for (int restart = 0; restart < options_.max_restarts && end == DescentEnd::Stalled; ++restart) {
     random_states(robot_, random, trial_);
-    end = descend(trial_);
-    result.jumped = true;
+    end = descend(trial_, true);
   }
   const bool met = result.position_error <= options_.position_tolerance &&
                    result.angle_error <= options_.angle_tolerance;
-  result.status = met                                ? IkStatus::Converged
-                  : end == Descent::End::BudgetSpent ? IkStatus::MaxIterations
-                                                     : IkStatus::Stalled;
+  result.status = met                              ? IkStatus::Converged
+                  : end == DescentEnd::BudgetSpent ? IkStatus::MaxIterations
+                                                   : IkStatus::Stalled;
   result.states = best_;
   return result;
 }

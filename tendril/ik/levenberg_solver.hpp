@@ -12,8 +12,8 @@ struct LevenbergOptions {            ///< every field has a working default
   int max_iterations = 100;          ///< tip poses evaluated, restarts included, >= 1
   double position_tolerance = 1e-5;  ///< [m], > 0
   double angle_tolerance = 1e-3;     ///< [rad], > 0
-  int max_restarts = 0;    ///< from random admissible poses, when a descent comes to rest, >= 0
-  std::uint64_t seed = 1;  ///< of the restarts; the same seed gives the same solution
+  int max_restarts = 0;              ///< from random admissible poses, when a descent stalls, >= 0
+  std::uint64_t seed = 1;            ///< of the restarts; the same seed gives the same solution
 };
 
 /// Bounded Levenberg-Marquardt in the smooth coordinates u, v, s of the sections. Limits are an
@@ -31,8 +31,9 @@ class LevenbergSolver {
 
   /// Reaches for `target` from `start` (one state per section, clamped to the limits first; may be
   /// the previous solution). Base feed and spin are taken as given. Converged with 0 iterations if
-  /// the start meets the target; Stalled when a descent, and every restart, came to rest; the best
-  /// pose seen is returned. InvalidTarget and InvalidStart as FabrikxSolver.
+  /// the start meets the target; Stalled when the descent and every restart stalled. Returns the
+  /// pose of the descent that converged, else the best one by the sum of squares of both errors;
+  /// `jumped` if a restart found it. InvalidTarget and InvalidStart as FabrikxSolver.
   [[nodiscard]] IkResult solve(const TipTarget& target, SectionStates start,
                                const BaseState& base = {}) noexcept;
 

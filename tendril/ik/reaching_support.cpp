@@ -11,8 +11,8 @@ namespace {
 
 using Eigen::Vector3d;
 
-constexpr double kFar = 1e9;              // robot lengths: no farther goal is aimed for
-constexpr double kOnAxis = 1e-6;          // [rad] and robot lengths: as good as on the axis
+constexpr double kFar = 1e9;              // robot lengths: goals are moved no farther away
+constexpr double kOnAxis = 1e-6;          // [rad] and robot lengths: counts as on the axis
 constexpr double kSmallBend = 0.05;       // [rad]
 constexpr double kDirectionSpread = 2.0;  // [rad] from section to section
 constexpr double kNoBend = 1e-12;         // [rad], below it a bend has no direction
@@ -45,7 +45,7 @@ bool bend_off_axis(const ContinuumRobot& robot, const ReachingGoal& goal, const 
                    std::span<SectionState> states) noexcept {
   double length = 0.0;
   for (int i = 0; i < robot.section_count(); ++i) {
-    const SectionState& state = states[static_cast<std::size_t>(i)];
+    const SectionState& state = states[i];
     if (state.theta > kOnAxis) return false;
     length += robot.section(i).length() + state.extension;
   }
@@ -53,7 +53,7 @@ bool bend_off_axis(const ContinuumRobot& robot, const ReachingGoal& goal, const 
                        (!goal.has_direction || goal.direction.head<2>().norm() <= kOnAxis);
   if (!on_axis || goal.position.z() - base.feed >= length) return false;
   for (int i = 0; i < robot.section_count(); ++i) {
-    SectionState& state = states[static_cast<std::size_t>(i)];
+    SectionState& state = states[i];
     state = robot.clamped(i, {kSmallBend, kDirectionSpread * i, state.extension});
   }
   return true;
@@ -64,11 +64,10 @@ void set_bends(const ContinuumRobot& robot, const BaseState& base,
   assert(bends.size() == states.size());
   Eigen::Matrix3d R_BS = base_pose(base).linear();
   for (int i = 0; i < robot.section_count(); ++i) {
-    const auto k = static_cast<std::size_t>(i);
-    const Vector3d d = R_BS.transpose() * bends[k].towards;
-    const double phi = bends[k].theta > kNoBend ? std::atan2(d.y(), d.x()) : 0.0;
-    states[k] = robot.clamped(i, {bends[k].theta, phi, states[k].extension});
-    R_BS = R_BS * section_end_pose(robot.section(i), states[k]).linear();
+    const Vector3d d = R_BS.transpose() * bends[i].towards;
+    const double phi = bends[i].theta > kNoBend ? std::atan2(d.y(), d.x()) : 0.0;
+    states[i] = robot.clamped(i, {bends[i].theta, phi, states[i].extension});
+    R_BS = R_BS * section_end_pose(robot.section(i), states[i]).linear();
   }
 }
 

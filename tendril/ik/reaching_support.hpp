@@ -6,12 +6,15 @@
 
 #include "tendril/ik/ik_result.hpp"
 
-// What the solvers that reach forward and backward over tangents (FABRIKc) or chords do alike. For
-// the solvers' sources; users of a solver do not need it.
+// What the solvers that reach forward and backward over tangents (FABRIKx, FABRIKc) or chords do
+// alike. For the solvers' sources; users of a solver do not need it.
 namespace tendril {
 
-/// No section end moves by more, in shares of the robot's length: the method has come to rest.
+/// The passes are at rest when no section end moves by more than this ratio of the robot's length.
 inline constexpr double kReachingAtRest = 1e-13;
+
+/// A target this near to the base axis of a section gives no bend direction [m].
+inline constexpr double kOnBaseAxis = 1e-11;
 
 /// Unit vector along `v`, or `otherwise` when v has no direction.
 [[nodiscard]] inline Eigen::Vector3d direction_of(const Eigen::Vector3d& v,
@@ -63,15 +66,15 @@ struct ReachingGoal {
   }
 };
 
-/// The goal of `target`. A target so far away that squares of its distance could overflow is drawn
-/// in along its line from the base; out of reach it is all the same.
+/// The goal of `target`. A target so far away that the square of its distance could overflow is moved
+/// towards the base on the line between them; it is out of reach all the same.
 [[nodiscard]] ReachingGoal reaching_goal(const ContinuumRobot& robot, const TipTarget& target,
                                          const BaseState& base, double position_tolerance,
                                          double angle_tolerance) noexcept;
 
-/// Makes of a straight pose whose goal lies on the robot's own axis, within its length, one with
-/// small bends in spread directions; says whether it did. Tangents, chords and goal on one line
-/// leave no plane to bend in: the passes would never move.
+/// Gives a straight pose whose goal lies on the robot's own axis, within its length, small bends in
+/// different directions; returns whether it did. Tangents, chords and goal on one line leave no plane
+/// to bend in: the passes would never move.
 bool bend_off_axis(const ContinuumRobot& robot, const ReachingGoal& goal, const BaseState& base,
                    std::span<SectionState> states) noexcept;
 

@@ -39,7 +39,7 @@ bool is_reached(double rho, double z, double S, const SectionShape::End& end,
          std::atan2(cross, dot) <= options.angle_tolerance;
 }
 
-/// Steps 17-20: limits; then the honest comparison with the target.
+/// Steps 17-20: limits; then the comparison with the target.
 SectionIkResult clamped_solution(const SectionShape& shape, double rho, double z, double h,
                                  double theta, double s, const SectionShape::End& end,
                                  int iterations, const SectionIkOptions& options) noexcept {

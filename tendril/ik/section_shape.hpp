@@ -13,14 +13,14 @@ namespace tendril {
 /// afterwards one evaluation costs the same for any number of sub-sections. Holds numbers only, no
 /// reference to the section. Angles in rad, lengths in m; theta in [0, bend_angle_limit].
 ///
-/// Seen from the middle tangent, at angle phi = theta/2, the tangent of the shape turns from -phi
+/// Relative to the middle tangent, at angle phi = theta/2, the tangent of the shape rotates from -phi
 /// to phi, and its end lies at (D, C):
 ///
 ///     C = sum_n m_(2n) (-1)^n phi^(2n) / (2n)!,   D = sum_n m_(2n+1) (-1)^n phi^(2n+1) / (2n+1)!
 ///     X = C sin(phi) + D cos(phi),   Z = C cos(phi) - D sin(phi),   alpha = phi + atan2(D, C)
 ///
 /// m_n are the moments of the tangent angle over the arc length. docs/derivations.md, "Planar shape
-/// as a series". Not in [FABRIKx]. Held by: section_ik_test "the series is the planar shape".
+/// as a series". Not in [FABRIKx]. Tested by: section_ik_test "the series is the planar shape".
 class SectionShape {
  public:
   explicit SectionShape(const Section& section);

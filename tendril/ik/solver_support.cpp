@@ -3,29 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <sstream>
-
-#include "tendril/model_error.hpp"
 
 namespace tendril {
-
-void refuse_solver_option(const std::string& solver, const std::string& field, double value,
-                          const std::string& allowed) {
-  std::ostringstream text;
-  text << solver << " options: " << field << " = " << value << ", must be " << allowed;
-  throw ModelError(text.str());
-}
-
-void require_solver_options(const std::string& solver, int max_iterations,
-                            double position_tolerance, double angle_tolerance) {
-  if (max_iterations < 1) refuse_solver_option(solver, "max_iterations", max_iterations, ">= 1");
-  const auto require = [&](const char* field, double value) {
-    if (!(value > 0.0) || !std::isfinite(value))
-      refuse_solver_option(solver, field, value, "finite and > 0");
-  };
-  require("position_tolerance", position_tolerance);
-  require("angle_tolerance", angle_tolerance);
-}
 
 std::optional<IkResult> refused_solve(const ContinuumRobot& robot, const TipTarget& target,
                                       SectionStates start, const BaseState& base) noexcept {

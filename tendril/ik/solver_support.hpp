@@ -1,28 +1,38 @@
 #pragma once
 
 #include <optional>
-#include <string>
+#include <string_view>
 
 #include "tendril/ik/ik_result.hpp"
+#include "tendril/range.hpp"
 
-// What every tip solver does alike. For the solvers' sources; users of a solver do not need it.
+// What every tip solver does alike. For the sources of solvers; users of a solver do not need it.
 namespace tendril {
 
-/// Throws ModelError "<solver> options: <field> = <value>, must be ..." unless the budget is >= 1
-/// and both tolerances are finite and > 0.
-void require_solver_options(const std::string& solver, int max_iterations,
-                            double position_tolerance, double angle_tolerance);
+/// Throws ModelError `<object>: <field> = <value>, must be ...` unless the budget is >= 1 and both
+/// tolerances are finite and > 0.
+/// @param options  has max_iterations, position_tolerance [m] and angle_tolerance [rad]
+template <class Options>
+void require_solver_options(std::string_view object, const Options& options) {
+  require(object, "max_iterations", options.max_iterations, {.low = 1});
+  require(object, "position_tolerance", options.position_tolerance, kPositive, "m");
+  require(object, "angle_tolerance", options.angle_tolerance, kPositive, "rad");
+}
 
-/// Throws ModelError "<solver> options: <field> = <value>, must be <allowed>".
-[[noreturn]] void refuse_solver_option(const std::string& solver, const std::string& field,
-                                       double value, const std::string& allowed);
-
-/// The solution to a solve that cannot begin (InvalidTarget, InvalidStart: infinite errors, the
-/// states of `ContinuumRobot::straight`); nothing if it can. Starts of wrong size or with NaN or
-/// infinity in them or in the base are invalid; a base that is not finite is answered by the base
-/// at rest.
+/// The result of a solve that cannot begin (InvalidTarget, InvalidStart: infinite errors, the states
+/// of `ContinuumRobot::straight`); nothing if it can. Starts of the wrong size, or with NaN or
+/// infinity in them or in the base, are invalid; in place of a base that is not finite the result
+/// has the base at feed 0 and spin 0.
 [[nodiscard]] std::optional<IkResult> refused_solve(const ContinuumRobot& robot,
                                                     const TipTarget& target, SectionStates start,
                                                     const BaseState& base) noexcept;
+
+/// Larger of the two errors in units of its tolerance: at most 1 when the target is met.
+template <class Options>
+[[nodiscard]] double error_ratio(const IkResult& result, const Options& options) noexcept {
+  const double position_ratio = result.position_error / options.position_tolerance;
+  const double angle_ratio = result.angle_error / options.angle_tolerance;
+  return position_ratio < angle_ratio ? angle_ratio : position_ratio;
+}
 
 }  // namespace tendril

@@ -6,7 +6,7 @@
 
 namespace tendril {
 
-/// Start pose of the source: straight, variable lengths shared out by the target's distance from
+/// Start pose of the source: straight, variable lengths set by the target's distance from
 /// the base of section 1.
 ///
 ///     s_i = SD_i clamp((|P_T - p_base| - sum SC) / sum SD, 0, 1)

@@ -10,6 +10,7 @@
 #include <numbers>
 #include <string_view>
 
+#include "tendril/kinematics/rotation.hpp"
 #include "tendril/robot_file/continuum_mjcf.hpp"
 #include "tendril/robot_file/mjcf_writer.hpp"
 #include "tendril/snake/gait.hpp"
@@ -158,8 +159,7 @@ class Writer {
     if (start.coil_radius > 0.0) {
       const CylinderFit coil = fit_cylinder(middles);
       const Eigen::Matrix3d upright =
-          Eigen::Quaterniond::FromTwoVectors(coil.axis, Eigen::Vector3d::UnitZ())
-              .toRotationMatrix();
+          rotation_between(coil.axis, Eigen::Vector3d::UnitZ()).toRotationMatrix();
       X_W0.linear() *= upright;
       centre = X_W0 * coil.point;
     } else {

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <numbers>
 
+#include "tendril/kinematics/rotation.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/path/path.hpp"
 #include "tendril/robot_file/mjcf_writer.hpp"
@@ -65,11 +66,6 @@ void check_geometry(const Fields& fields, const TubeDescription& tube) {
   } catch (const ModelError& error) {
     fields.refuse_object(error.what());
   }
-}
-
-/// Rotation that carries the unit vector `from` to `to` the shortest way.
-Eigen::Quaterniond turn(const Vector3d& from, const Vector3d& to) {
-  return Eigen::Quaterniond::FromTwoVectors(from, to);
 }
 
 std::string numbers(const Vector3d& p) {
@@ -142,10 +138,11 @@ std::vector<TubeStave> tube_staves(const TubeDescription& tube) {
   };
 
   const double ring_radius = tube.inner_radius + tube.wall_thickness;
-  Eigen::Matrix3d frame = turn(Vector3d::UnitZ(), direction.front()).toRotationMatrix();
+  Eigen::Matrix3d frame = rotation_between(Vector3d::UnitZ(), direction.front()).toRotationMatrix();
   std::vector<TubeStave> staves;
   for (std::size_t k = 0; k < segments; ++k) {
-    if (k > 0) frame = turn(direction[k - 1], direction[k]) * frame;  // no twist along the tube
+    if (k > 0)
+      frame = rotation_between(direction[k - 1], direction[k]) * frame;  // no twist along the tube
     for (int i = 0; i < tube.staves; ++i) {
       const double a = 2.0 * std::numbers::pi * i / tube.staves;
       const Vector3d offset =

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "tendril/kinematics/rotation.hpp"
 #include "tendril/range.hpp"
 
 namespace tendril {
@@ -34,7 +35,7 @@ constexpr int kTrials = 6;            // of a step along the path
 /// z carried from tangent to tangent by the smallest rotation.
 Vector3d carried(const Vector3d& z, const Vector3d& from, const Vector3d& to) noexcept {
   const Vector3d a = from.normalized(), b = to.normalized();
-  return Eigen::Quaterniond::FromTwoVectors(a, b) * z;
+  return rotation_between(a, b) * z;
 }
 
 /// Largest curvature of the quintic piece between two nodes.

@@ -1,5 +1,6 @@
 #include "tendril/ik/any_solver.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <optional>
 #include <set>
@@ -7,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "tendril/ik/jacobian_solver.hpp"
+#include "tendril/ik/published/jacobian_solver.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/support/kinematics_oracle.hpp"
 #include "tests/support/random.hpp"
@@ -41,9 +42,16 @@ TEST_CASE("any solver: names are unique and every one makes a solver of the robo
     CHECK(solver.robot().section_count() == robot.section_count());
     CHECK(solver.robot().max_length() == robot.max_length());
   }
-  for (const char* name : {"levenberg", "fabrikx", "jacobian", "jacobian-polar", "fabrikx-jacobian",
-                           "fabrikx-jacobian-chained"})
-    CHECK(names.count(name) == 1);
+}
+
+TEST_CASE("any solver: the default is first, recommended solvers stand before published ones",
+          "[ik]") {
+  const std::span<const SolverInfo> infos = solver_infos();
+  CHECK(infos.front().name == std::string("auto"));
+  CHECK(infos.front().group == SolverGroup::Recommended);
+  CHECK(infos.back().group == SolverGroup::Published);
+  CHECK(std::is_sorted(infos.begin(), infos.end(),
+                       [](const SolverInfo& a, const SolverInfo& b) { return a.group < b.group; }));
 }
 
 TEST_CASE("any solver: another name is refused with the list of names", "[ik]") {
@@ -64,9 +72,10 @@ TEST_CASE("any solver: options reach the solver", "[ik]") {
     CHECK_THROWS_WITH(make_solver(info.name, robot, {.max_iterations = -1}),
                       Contains("max_iterations = -1, must be >= 1"));
     CHECK_THROWS_WITH(make_solver(info.name, robot, {.position_tolerance = 0.0}),
-                      Contains("position_tolerance = 0, must be finite and > 0"));
+                      Contains("position_tolerance = 0 m, must be > 0"));
     CHECK_THROWS_WITH(make_solver(info.name, robot, {.angle_tolerance = -2.0}),
-                      Contains("angle_tolerance = -2, must be finite and > 0"));
+                      Contains("angle_tolerance = -2 rad, must be > 0"));
+    CHECK_NOTHROW(make_solver(info.name, robot, {.max_restarts = 0}));
     // The start is off by 1 mm and 0.01 rad.
     const std::vector<SectionState> start{{0.5, 0.0, 0.0}, {0.5, 1.0, 0.0}, {0.5, 2.0, 0.0}};
     TipTarget target{.X_BG = oracle_tip_pose(robot, start), .task = TipTask::PositionAndDirection};

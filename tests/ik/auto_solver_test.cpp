@@ -261,5 +261,5 @@ TEST_CASE("auto: options out of range are refused", "[ik]") {
   CHECK_THROWS_AS(AutoSolver(robot, {.position_tolerance = 0.0}), ModelError);
   CHECK_THROWS_AS(AutoSolver(robot, {.max_restarts = -1}), ModelError);
   CHECK_THROWS_WITH(AutoSolver(robot, {.jump_limit = -1.0}),
-                    "auto options: jump_limit = -1, must be > 0");
+                    "auto options: jump_limit = -1 rad, must be > 0");
 }

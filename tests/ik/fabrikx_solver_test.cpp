@@ -383,7 +383,7 @@ TEST_CASE("fabrikx: bad options are refused", "[ik]") {
   CHECK_THROWS_WITH(FabrikxSolver(robot, {.max_iterations = 0}),
                     "fabrikx options: max_iterations = 0, must be >= 1");
   CHECK_THROWS_WITH(FabrikxSolver(robot, {.position_tolerance = -1.0}),
-                    "fabrikx options: position_tolerance = -1, must be finite and > 0");
+                    "fabrikx options: position_tolerance = -1 m, must be > 0");
   CHECK_THROWS_AS(FabrikxSolver(robot, {.angle_tolerance = 0.0}), ModelError);
   CHECK_THROWS_AS(FabrikxSolver(robot, {.section_ik = {.max_iterations = 0}}), ModelError);
   CHECK_THROWS_AS(

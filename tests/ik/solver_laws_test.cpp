@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tendril/ik/any_solver.hpp"
+#include "tendril/kinematics/random_states.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/support/allocation_counter.hpp"
 #include "tests/support/kinematics_oracle.hpp"
@@ -170,6 +171,11 @@ TipTarget target_of(const ContinuumRobot& robot, SectionStates states, TipTask t
   return {.X_BG = oracle_tip_pose(robot, states, base), .task = task};
 }
 
+/// Solvers that descend from `random_states` of seed 1 when the start does not lead to the target.
+bool restarts_from_seed(const SolverInfo& info) {
+  return std::strcmp(info.name, "levenberg") == 0 || std::strcmp(info.name, "auto") == 0;
+}
+
 TipTask task_of(unsigned seed) {
   return seed % 2 == 0 ? TipTask::Position : TipTask::PositionAndDirection;
 }
@@ -233,6 +239,82 @@ TEST_CASE("every solver: a start that meets the target is the solution, without 
       }
     }
   });
+}
+
+TEST_CASE("every solver: a descent that converged is the result, whatever failed ones cost",
+          "[ik]") {
+  // Loose tolerances: a pose that misses one of them by little may cost less than one that meets
+  // both.
+  const SolverOptions options{
+      .max_iterations = 1000, .position_tolerance = 1e-2, .angle_tolerance = 0.5};
+  SolverOptions without_restarts = options;
+  without_restarts.max_restarts = 0;
+  constexpr int kRestartsTried = 20;
+  const NamedRobot robots[] = {
+      {"two variable", ContinuumRobot(repeated(
+                           2, {.length = 0.05, .variable_length = 0.05, .bend_angle_limit = 6.0}))},
+      {"three arcs", plain_robot()}};
+  for (const SolverInfo& info : solver_infos()) {
+    for (const auto& [name, robot] : robots) {
+      std::optional<AnySolver> solver = solver_for(info.name, robot, options);
+      if (!solver) continue;
+      AnySolver alone = make_solver(info.name, robot, without_restarts);
+      const unsigned count = restarts_from_seed(info) ? 1500 : 20;
+      for (unsigned seed = 0; seed < count; ++seed) {
+        INFO("solver " << info.name << ", robot " << name << ", seed " << seed);
+        Random random(seed);
+        const TipTarget target =
+            target_of(robot, random_states(random, robot), TipTask::PositionAndDirection);
+        const Answer by_all(solver->solve(target, robot.straight()));
+        const Answer from_start(alone.solve(target, robot.straight()));
+        if (from_start.result.converged()) CHECK(by_all.result.converged());
+        if (!restarts_from_seed(info)) check_same_bits(by_all, from_start);
+        if (by_all.result.status != IkStatus::Stalled || !restarts_from_seed(info)) continue;
+        // It says that no descent within the budget met the target.
+        SplitMix64 elsewhere(1);
+        std::vector<SectionState> start(by_all.states.size());
+        for (int restart = 0; restart < kRestartsTried; ++restart) {
+          random_states(robot, elsewhere, start);
+          CHECK_FALSE(alone.solve(target, start).converged());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("every solver: restarts that did not find the pose returned are no jump", "[ik]") {
+  const SolverOptions options{.max_iterations = 300};
+  SolverOptions without_restarts = options;
+  without_restarts.max_restarts = 0;
+  for (const SolverInfo& info : solver_infos()) {
+    int kept_the_first = 0;
+    for (const NamedRobot& named : ordinary_robots()) {
+      const ContinuumRobot& robot = named.robot;
+      std::optional<AnySolver> solver = solver_for(info.name, robot, options);
+      if (!solver) continue;
+      AnySolver alone = make_solver(info.name, robot, without_restarts);
+      for (unsigned seed = 0; seed < 40; ++seed) {
+        INFO("solver " << info.name << ", robot " << named.name << ", seed " << seed);
+        Random random(seed);
+        TipTarget target = target_of(robot, random_states(random, robot), task_of(seed));
+        if (seed % 4 != 0) target.X_BG.translation() *= 3.0;  // out of reach, mostly
+        if (seed % 8 == 1) {                                  // on the axis, behind the base too
+          const double z = random.uniform(-0.5, 1.0) * robot.max_length();
+          target.X_BG = Eigen::Translation3d(0.0, 0.0, z);
+        }
+        const std::vector<SectionState> random_start = random_states(random, robot);
+        const SectionStates start = seed % 2 == 0 ? SectionStates(random_start) : robot.straight();
+        const Answer by_all(solver->solve(target, start));
+        const Answer from_start(alone.solve(target, start));
+        if (same_bits(by_all.states, start)) CHECK_FALSE(by_all.result.jumped);
+        if (!same_bits(by_all.states, from_start.states)) continue;
+        CHECK(by_all.result.jumped == from_start.result.jumped);
+        kept_the_first += !by_all.result.converged();
+      }
+    }
+    INFO("solver " << info.name);
+    CHECK(kept_the_first > 0);
+  }
 }
 
 TEST_CASE("every solver: the same input gives the same bits", "[ik]") {

@@ -42,7 +42,7 @@ allow path kinematics
 allow contact
 allow rod contact
 allow avoidance kinematics ik geometry contact path
-allow snake path
+allow snake kinematics path
 allow mobile kinematics ik geometry
 allow robot_file kinematics path snake mobile
 allow recording

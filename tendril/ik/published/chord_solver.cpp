@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "tendril/ik/section_ik.hpp"
-#include "tendril/ik/solver_support.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 
 namespace tendril {
@@ -35,22 +33,14 @@ SectionShape unit_shape(const Section& section, double bend_angle_limit, int ind
 }  // namespace
 
 ChordSolver::ChordSolver(const ContinuumRobot& robot, const ChordOptions& options)
-    : robot_(robot),
-      options_(options),
-      links_(static_cast<std::size_t>(robot.section_count())),
-      bounds_(links_.size()),
-      best_(links_.size()),
-      last_(links_.size()),
-      states_(links_.size()) {
-  require_solver_options("chord", options.max_iterations, options.position_tolerance,
-                         options.angle_tolerance);
+    : ReachingSolver(robot, options), links_(states_.size()), bounds_(states_.size()) {
+  constexpr const char* kObject = "chord options";
+  require_solver_options(kObject, options);
   const double A = options.tuning_divisor;
-  if (A != 0.0 && (!(A >= 3.0) || !std::isfinite(A)))
-    refuse_solver_option("chord", "tuning_divisor", A, "finite and >= 3, or 0");
-  if (!(options.tuning_gate > 0.0))
-    refuse_solver_option("chord", "tuning_gate", options.tuning_gate, "> 0");
-  if (options.shake_period < 1)
-    refuse_solver_option("chord", "shake_period", options.shake_period, ">= 1");
+  if (A != 0.0 && !Range{.low = 3.0}.contains(A))
+    refuse(kObject, "tuning_divisor", A, "finite and >= 3, or 0");
+  if (!(options.tuning_gate > 0.0)) refuse(kObject, "tuning_gate", options.tuning_gate, "> 0");
+  require(kObject, "shake_period", options.shake_period, {.low = 1});
   const int count = robot.section_count();
   tuning_divisor_ = A != 0.0 ? A : count <= 3 ? 10.0 : 3.0;
   for (int i = 0; i < count; ++i) {
@@ -60,45 +50,10 @@ ChordSolver::ChordSolver(const ContinuumRobot& robot, const ChordOptions& option
   }
 }
 
-IkResult ChordSolver::solve(const TipTarget& target, SectionStates start,
-                            const BaseState& base) noexcept {
-  if (const auto refusal = refused_solve(robot_, target, start, base)) return *refusal;
-  target_ = target;
-  base_state_ = base;
-  goal_ =
-      reaching_goal(robot_, target, base, options_.position_tolerance, options_.angle_tolerance);
-  load(start);
-  const IkResult at_start =
-      judged(robot_, target_, base_state_, states_, options_.position_tolerance,
-             options_.angle_tolerance, IkStatus::MaxIterations, 0);
-  if (at_start.converged()) return at_start;
-  jumped_ = bend_off_axis(robot_, goal_, base_state_, states_);
-  if (jumped_) place();
-
-  const double at_rest = kReachingAtRest * robot_.max_length();
-  for (int m = 1; m <= options_.max_iterations; ++m) {
-    forward_reach();
-    const double moved = backward_reach();
-    keep_if_best();
-    if (score_ <= 1.0) {
-      const IkResult result = report_best(IkStatus::Stalled, m);
-      if (result.converged() || !inside_limits_) return result;
-    }
-    const bool last_resort = !goal_.has_direction || (m > 1 && shakes(m - 1));
-    if (moved <= at_rest && last_resort) return report_best(IkStatus::Stalled, m);
-    if (goal_.has_direction) tune(m);
-  }
-  return report_best(IkStatus::MaxIterations, options_.max_iterations);
-}
-
-/// Takes the start, clamped, and what it says about lengths and limits. Reads each state of `start`
-/// before its place in `states_`, of which `start` may be a view, is written.
-void ChordSolver::load(SectionStates start) noexcept {
+void ChordSolver::load() noexcept {
   double length = 0.0;
-  for (std::size_t i = 0; i < links_.size(); ++i) {
-    const int k = static_cast<int>(i);
-    const Section& section = robot_.section(k);
-    states_[i] = robot_.clamped(k, start[i]);
+  for (int i = 0; i < robot_.section_count(); ++i) {
+    const Section& section = robot_.section(i);
     Bounds& bounds = bounds_[i];
     bounds.length = section.length() + states_[i].extension;
     bounds.limit = section.bend_angle_limit_at(states_[i].extension);
@@ -107,14 +62,11 @@ void ChordSolver::load(SectionStates start) noexcept {
     length += bounds.length;
   }
   gate_ = options_.tuning_gate * length / static_cast<double>(links_.size());
-  best_score_ = std::numeric_limits<double>::infinity();
-  place();
 }
 
-/// Step 0: the chain on the pose `states_`.
 void ChordSolver::place() noexcept {
   Eigen::Isometry3d X_BS = base_pose(base_state_);
-  for (std::size_t i = 0; i < links_.size(); ++i) {
+  for (int i = 0; i < robot_.section_count(); ++i) {
     const SectionState& state = states_[i];
     const SectionShape::End shape = shapes_[i].end(state.theta);
     const double ratio = std::hypot(shape.x, shape.z);
@@ -125,12 +77,10 @@ void ChordSolver::place() noexcept {
     link.theta = state.theta;
     link.direction = X_BS.linear() * Vector3d(x * std::cos(state.phi), x * std::sin(state.phi), z);
     link.length = bounds_[i].length * ratio;
-    X_BS = X_BS * section_end_pose(robot_.section(static_cast<int>(i)), state);
+    X_BS = X_BS * section_end_pose(robot_.section(i), state);
     link.end = link.point = X_BS.translation();
     link.tangent = X_BS.linear().col(2);
   }
-  inside_limits_ = true;
-  keep_if_best();
 }
 
 /// Steps 1 and 2, tip to base: the chords of the last pass as rigid links.
@@ -215,10 +165,16 @@ bool ChordSolver::shakes(int iteration) const noexcept {
   return iteration % options_.shake_period == 0;
 }
 
+bool ChordSolver::is_at_rest(double moved, int iteration) const noexcept {
+  const bool last_resort = !goal_.has_direction || (iteration > 1 && shakes(iteration - 1));
+  return moved <= kReachingAtRest * robot_.max_length() && last_resort;
+}
+
 /// Steps 8 to 10: the last joint (near the goal) or all of them (every C iterations) rotated about
-/// the tip by a share of the missing angle, so that the next pass leaves the tip nearer to its
+/// the tip by a fraction of the missing angle, so that the next pass leaves the tip nearer to its
 /// direction.
-void ChordSolver::tune(int iteration) noexcept {
+void ChordSolver::prepare_next(int iteration) noexcept {
+  if (!goal_.has_direction) return;
   const Link& tip = links_.back();
   const bool shake = shakes(iteration);
   if (!shake && !((tip.end - goal_.position).norm() < gate_)) return;
@@ -234,36 +190,6 @@ void ChordSolver::tune(int iteration) noexcept {
     const Vector3d d = links_[i].end - tip.end;
     links_[i].point = tip.end + c * d + s * w.cross(d) + (1.0 - c) * w.dot(d) * w;
   }
-}
-
-void ChordSolver::keep_if_best() noexcept {
-  score_ = goal_.score(links_.back().end, links_.back().tangent);
-  if (!inside_limits_ || !(score_ < best_score_)) return;
-  best_score_ = score_;
-  for (std::size_t i = 0; i < links_.size(); ++i) best_[i] = {links_[i].theta, links_[i].direction};
-}
-
-/// The pose with these bends, inside the limits, and its errors.
-IkResult ChordSolver::report(const std::vector<SpatialBend>& bends, IkStatus otherwise,
-                             int iterations) noexcept {
-  set_bends(robot_, base_state_, bends, states_);
-  IkResult result = judged(robot_, target_, base_state_, states_, options_.position_tolerance,
-                           options_.angle_tolerance, otherwise, iterations);
-  result.jumped = jumped_;
-  return result;
-}
-
-/// The better of the best pose inside the limits and, if the last one is outside, that one clamped.
-IkResult ChordSolver::report_best(IkStatus status, int iterations) noexcept {
-  const IkResult best = report(best_, status, iterations);
-  if (inside_limits_) return best;
-  for (std::size_t i = 0; i < links_.size(); ++i) last_[i] = {links_[i].theta, links_[i].direction};
-  const auto score = [&](const IkResult& result) {
-    return std::max(result.position_error / options_.position_tolerance,
-                    result.angle_error / options_.angle_tolerance);
-  };
-  const IkResult clamped = report(last_, status, iterations);
-  return score(clamped) < score(best) ? clamped : report(best_, status, iterations);
 }
 
 }  // namespace tendril

@@ -2,8 +2,7 @@
 
 #include <vector>
 
-#include "tendril/ik/ik_result.hpp"
-#include "tendril/ik/reaching_support.hpp"
+#include "tendril/ik/published/reaching_solver.hpp"
 #include "tendril/ik/section_shape.hpp"
 
 namespace tendril {
@@ -15,7 +14,7 @@ struct ChordOptions {                ///< every field has a working default
   /// The backward pass bends no section beyond its limit. Off ("without bend limits"): up to 2 pi,
   /// and the limit is only tested at the end.
   bool limit_bend_inside = true;
-  /// A: a tuning step turns by 1/A of the angle that is missing. >= 3, or 0 for that of the source:
+  /// A: a tuning step rotates by 1/A of the angle that is missing. >= 3, or 0 for that of the source:
   /// 10 for up to three sections, 3 for more.
   double tuning_divisor = 0.0;
   /// Distance from the goal [mean section lengths] below which every iteration tunes, > 0.
@@ -27,11 +26,11 @@ struct ChordOptions {                ///< every field has a working default
 /// Chord FABRIK: forward and backward reaching over the chords of the sections, with ball joints
 /// between them. The forward pass keeps the chords of the last pass as rigid links; the backward
 /// pass aims each chord and puts the true section on it: the end tangent is the start tangent
-/// reflected in the chord. Chords leave no say over the direction of the tip: the last joint is
+/// reflected in the chord. Chords do not determine the direction of the tip: the last joint is
 /// rotated about the tip to tune it, and every C iterations the whole robot ("shake"). For
 /// TipTask::Position there is neither. Source: [Chord], chord algorithm.
 ///
-/// Differs: the axis of tuning is Z_Q x Z_t, the printed Z_t x Z_Q turns the tip away; tuning
+/// Differs: the axis of tuning is Z_Q x Z_t, the printed Z_t x Z_Q rotates the tip away; tuning
 /// begins near the goal, not at it, which small bends would hardly ever reach. docs/derivations.md,
 /// "Chord reflection, tuning and shake".
 ///
@@ -41,8 +40,8 @@ struct ChordOptions {                ///< every field has a working default
 /// interval. Bends up to 2 pi are within reach.
 ///
 /// Options are validated in the constructor (ModelError); `solve` allocates and throws nothing and
-/// its result depends on its arguments only. The robot is copied. Held by: chord_solver_test.
-class ChordSolver {
+/// its result depends on its arguments only. The robot is copied. Tested by: chord_solver_test.
+class ChordSolver : public ReachingSolver<ChordSolver, ChordOptions, SpatialBend> {
  public:
   explicit ChordSolver(const ContinuumRobot& robot, const ChordOptions& options = {});
 
@@ -55,13 +54,11 @@ class ChordSolver {
   /// little first, and the solution says `jumped`. InvalidTarget and InvalidStart (wrong count, NaN
   /// or infinity in start or base) come with infinite errors and the states of
   /// `ContinuumRobot::straight`.
-  [[nodiscard]] IkResult solve(const TipTarget& target, SectionStates start,
-                               const BaseState& base = {}) noexcept;
-
-  [[nodiscard]] const ContinuumRobot& robot() const noexcept { return robot_; }
-  [[nodiscard]] const ChordOptions& options() const noexcept { return options_; }
+  using ReachingSolver::solve;
 
  private:
+  friend class ReachingSolver<ChordSolver, ChordOptions, SpatialBend>;
+
   /// One section of the chain, in the robot's base frame; symbols of the source in brackets.
   struct Link {
     Eigen::Vector3d point;      // P_i where the passes and the tuning want it
@@ -79,37 +76,34 @@ class ChordSolver {
     Cone chords;          // around the start tangent: the chords of bends up to `reach`
   };
 
-  void load(SectionStates start) noexcept;
+  void load() noexcept;
   void place() noexcept;
   void forward_reach() noexcept;
   [[nodiscard]] double backward_reach() noexcept;
   void set_arc(std::size_t i, const Eigen::Vector3d& P, const Eigen::Vector3d& Z) noexcept;
   void set_shaped(std::size_t i, const Eigen::Vector3d& P, const Eigen::Vector3d& Z) noexcept;
+  [[nodiscard]] bool is_at_rest(double moved, int iteration) const noexcept;
   [[nodiscard]] bool shakes(int iteration) const noexcept;
-  void tune(int iteration) noexcept;
-  void keep_if_best() noexcept;
-  [[nodiscard]] IkResult report(const std::vector<SpatialBend>& bends, IkStatus otherwise,
-                                int iterations) noexcept;
-  [[nodiscard]] IkResult report_best(IkStatus status, int iterations) noexcept;
+  void prepare_next(int iteration) noexcept;
+  [[nodiscard]] const Eigen::Vector3d& tip_position() const noexcept { return links_.back().end; }
+  [[nodiscard]] const Eigen::Vector3d& tip_tangent() const noexcept {
+    return links_.back().tangent;
+  }
+  [[nodiscard]] SpatialBend posture(std::size_t i) const noexcept {
+    return {links_[i].theta, links_[i].direction};
+  }
+  void set_states(const std::vector<SpatialBend>& bends) noexcept {
+    set_bends(robot_, base_state_, bends, states_);
+  }
 
-  ContinuumRobot robot_;
-  ChordOptions options_;
   std::vector<SectionShape>
       shapes_;  // the sections with length 1 and the bends the passes may take
   double tuning_divisor_ = 3.0;
 
-  // Buffers of the running solve; sized in the constructor.
+  // Of the running solve.
   std::vector<Link> links_;
   std::vector<Bounds> bounds_;
-  std::vector<SpatialBend> best_, last_;
-  std::vector<SectionState> states_;
-  TipTarget target_;
-  ReachingGoal goal_;
-  BaseState base_state_;
-  double gate_ = 0.0;          // [m]
-  bool inside_limits_ = true;  // the pose of the last backward pass
-  bool jumped_ = false;
-  double score_ = 0.0, best_score_ = 0.0;
+  double gate_ = 0.0;  // [m]
 };
 
 }  // namespace tendril

@@ -8,8 +8,7 @@ namespace tendril {
 namespace {
 
 CombinedOptions checked(const CombinedOptions& options) {
-  require_solver_options("fabrikx-jacobian", options.max_iterations, options.position_tolerance,
-                         options.angle_tolerance);
+  require_solver_options("fabrikx-jacobian options", options);
   return options;
 }
 
@@ -42,18 +41,14 @@ IkResult CombinedSolver::solve(const TipTarget& target, SectionStates start,
       target,
       options_.second_start == SecondStart::GivenStart ? SectionStates(start_) : first.states,
       base);
-  IkResult better = score(second) < score(first) ? second : first;
+  const bool second_is_better =
+      second.converged() || error_ratio(second, options_) < error_ratio(first, options_);
+  IkResult better = second_is_better ? second : first;
   better.iterations = first.iterations + second.iterations;
   better.status = second.converged()                        ? IkStatus::Converged
                   : first.status == IkStatus::MaxIterations ? IkStatus::MaxIterations
                                                             : second.status;
   return better;
-}
-
-/// At most 1 where both errors are within tolerance.
-double CombinedSolver::score(const IkResult& result) const noexcept {
-  return std::max(result.position_error / options_.position_tolerance,
-                  result.angle_error / options_.angle_tolerance);
 }
 
 }  // namespace tendril

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "tendril/ik/fabrikx_solver.hpp"
-#include "tendril/ik/jacobian_solver.hpp"
+#include "tendril/ik/published/jacobian_solver.hpp"
 
 namespace tendril {
 
@@ -43,8 +43,6 @@ class CombinedSolver {
   [[nodiscard]] const CombinedOptions& options() const noexcept { return options_; }
 
  private:
-  [[nodiscard]] double score(const IkResult& result) const noexcept;
-
   CombinedOptions options_;
   FabrikxSolver fabrikx_;
   JacobianSolver jacobian_;

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
-#include "tendril/ik/solver_support.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 
 namespace tendril {
@@ -26,72 +24,27 @@ double tangent_ratio(double t_squared) noexcept {
   return t / std::atan(t);
 }
 
-double angle_between(const Vector3d& a, const Vector3d& b) noexcept {
-  return std::atan2(a.cross(b).norm(), a.dot(b));
-}
-
 }  // namespace
 
 FabrikcSolver::FabrikcSolver(const ContinuumRobot& robot, const FabrikcOptions& options)
-    : robot_(robot),
-      options_(options),
-      links_(static_cast<std::size_t>(robot.section_count())),
-      bounds_(links_.size()),
-      best_(links_.size()),
-      last_(links_.size()),
-      bends_(links_.size()),
-      states_(links_.size()) {
-  require_solver_options("fabrikc", options.max_iterations, options.position_tolerance,
-                         options.angle_tolerance);
+    : ReachingSolver(robot, options),
+      links_(states_.size()),
+      bounds_(states_.size()),
+      bends_(states_.size()) {
+  require_solver_options("fabrikc options", options);
 }
 
-IkResult FabrikcSolver::solve(const TipTarget& target, SectionStates start,
-                              const BaseState& base) noexcept {
-  if (const auto refusal = refused_solve(robot_, target, start, base)) return *refusal;
-  target_ = target;
-  base_state_ = base;
-  goal_ =
-      reaching_goal(robot_, target, base, options_.position_tolerance, options_.angle_tolerance);
-  load(start);
-  const IkResult at_start =
-      judged(robot_, target_, base_state_, states_, options_.position_tolerance,
-             options_.angle_tolerance, IkStatus::MaxIterations, 0);
-  if (at_start.converged()) return at_start;
-  jumped_ = bend_off_axis(robot_, goal_, base_state_, states_);
-  if (jumped_) place();
-
-  const double at_rest = kReachingAtRest * robot_.max_length();
-  for (int i = 1; i <= options_.max_iterations; ++i) {
-    forward_reach();
-    const double moved = backward_reach();
-    keep_if_best();
-    if (score_ <= 1.0) {
-      const IkResult result = report_best(IkStatus::Stalled, i);
-      if (result.converged() || !inside_limits_) return result;
-    }
-    if (moved <= at_rest) return report_best(IkStatus::Stalled, i);
-  }
-  return report_best(IkStatus::MaxIterations, options_.max_iterations);
-}
-
-/// Takes the start, clamped, and what it says about lengths and limits. Reads each state of `start`
-/// before its place in `states_`, of which `start` may be a view, is written.
-void FabrikcSolver::load(SectionStates start) noexcept {
-  for (std::size_t i = 0; i < links_.size(); ++i) {
-    const int k = static_cast<int>(i);
-    const Section& section = robot_.section(k);
-    states_[i] = robot_.clamped(k, start[i]);
+void FabrikcSolver::load() noexcept {
+  for (int i = 0; i < robot_.section_count(); ++i) {
+    const Section& section = robot_.section(i);
     const double limit = section.bend_angle_limit_at(states_[i].extension);
     Bounds& bounds = bounds_[i];
     bounds.length = section.length() + states_[i].extension;
     bounds.limit = Cone(std::min(limit, std::numbers::pi));
     bounds.reach = Cone(options_.limit_bend_inside ? std::min(limit, kLargestBend) : kLargestBend);
   }
-  best_score_ = std::numeric_limits<double>::infinity();
-  place();
 }
 
-/// Step 0: the chain on the pose `states_`.
 void FabrikcSolver::place() noexcept {
   Eigen::Isometry3d X_BS = base_pose(base_state_);
   for (std::size_t i = 0; i < links_.size(); ++i) {
@@ -105,8 +58,6 @@ void FabrikcSolver::place() noexcept {
     set_links(i, Z, link.tangent);
     link.vertex = link.end - link.second * link.tangent;  // (2)
   }
-  inside_limits_ = true;
-  keep_if_best();
 }
 
 /// Tip to base, steps 1 to 6: the last vertex on the line of the goal's direction, each tangent
@@ -183,39 +134,15 @@ void FabrikcSolver::set_links(std::size_t i, const Vector3d& Z_start,
   link.first = S * end.z - link.second * cos_theta;
 }
 
-void FabrikcSolver::keep_if_best() noexcept {
-  score_ = goal_.score(links_.back().end, links_.back().tangent);
-  if (!inside_limits_ || !(score_ < best_score_)) return;
-  best_score_ = score_;
-  for (std::size_t i = 0; i < links_.size(); ++i) best_[i] = links_[i].tangent;
-}
-
-/// Step 13: the pose with these tangents at the section ends, inside the limits, and its errors.
-IkResult FabrikcSolver::report(const std::vector<Vector3d>& tangents, IkStatus otherwise,
-                               int iterations) noexcept {
+/// Step 13: the pose with these tangents at the section ends.
+void FabrikcSolver::set_states(const std::vector<Vector3d>& tangents) noexcept {
   Vector3d Z = Vector3d::UnitZ();
-  for (std::size_t i = 0; i < links_.size(); ++i) {
-    bends_[i] = {angle_between(Z, tangents[i]), tangents[i]};
-    Z = tangents[i];
+  for (std::size_t i = 0; i < tangents.size(); ++i) {
+    const Vector3d& Z_end = tangents[i];
+    bends_[i] = {std::atan2(Z.cross(Z_end).norm(), Z.dot(Z_end)), Z_end};
+    Z = Z_end;
   }
   set_bends(robot_, base_state_, bends_, states_);
-  IkResult result = judged(robot_, target_, base_state_, states_, options_.position_tolerance,
-                           options_.angle_tolerance, otherwise, iterations);
-  result.jumped = jumped_;
-  return result;
-}
-
-/// The better of the best pose inside the limits and, if the last one is outside, that one clamped.
-IkResult FabrikcSolver::report_best(IkStatus status, int iterations) noexcept {
-  const IkResult best = report(best_, status, iterations);
-  if (inside_limits_) return best;
-  for (std::size_t i = 0; i < links_.size(); ++i) last_[i] = links_[i].tangent;
-  const auto score = [&](const IkResult& result) {
-    return std::max(result.position_error / options_.position_tolerance,
-                    result.angle_error / options_.angle_tolerance);
-  };
-  const IkResult clamped = report(last_, status, iterations);
-  return score(clamped) < score(best) ? clamped : report(best_, status, iterations);
 }
 
 }  // namespace tendril

@@ -2,8 +2,7 @@
 
 #include <vector>
 
-#include "tendril/ik/ik_result.hpp"
-#include "tendril/ik/reaching_support.hpp"
+#include "tendril/ik/published/reaching_solver.hpp"
 
 namespace tendril {
 
@@ -11,7 +10,7 @@ struct FabrikcOptions {              ///< every field has a working default
   int max_iterations = 500;          ///< forward + backward passes, >= 1
   double position_tolerance = 1e-5;  ///< [m], > 0
   double angle_tolerance = 1e-3;     ///< [rad], > 0
-  /// Extension, not in [FABRIKc] ("clamped"): both passes turn a tangent that would bend its
+  /// Extension, not in [FABRIKc] ("clamped"): both passes rotate a tangent that would bend its
   /// section beyond its limit back to the limit. Off: the limit is only tested at the end, as
   /// published.
   bool limit_bend_inside = false;
@@ -37,8 +36,8 @@ struct FabrikcOptions {              ///< every field has a working default
 /// `limit_bend_inside` nearly always mends that), and slow convergence of three sections
 /// (MaxIterations). docs/derivations.md, "Tangent links on one line". Options are validated in the
 /// constructor (ModelError); `solve` allocates and throws nothing and its result depends on its
-/// arguments only. The robot is copied. Held by: fabrikc_solver_test.
-class FabrikcSolver {
+/// arguments only. The robot is copied. Tested by: fabrikc_solver_test.
+class FabrikcSolver : public ReachingSolver<FabrikcSolver, FabrikcOptions, Eigen::Vector3d> {
  public:
   explicit FabrikcSolver(const ContinuumRobot& robot, const FabrikcOptions& options = {});
 
@@ -50,13 +49,11 @@ class FabrikcSolver {
   /// straight start with its goal on its own axis is bent a little first, and the solution says
   /// `jumped`. InvalidTarget and InvalidStart (wrong count, NaN or infinity in start or base) come
   /// with infinite errors and the states of `ContinuumRobot::straight`.
-  [[nodiscard]] IkResult solve(const TipTarget& target, SectionStates start,
-                               const BaseState& base = {}) noexcept;
-
-  [[nodiscard]] const ContinuumRobot& robot() const noexcept { return robot_; }
-  [[nodiscard]] const FabrikcOptions& options() const noexcept { return options_; }
+  using ReachingSolver::solve;
 
  private:
+  friend class ReachingSolver<FabrikcSolver, FabrikcOptions, Eigen::Vector3d>;
+
   /// One section of the chain, in the robot's base frame; symbols of the source in brackets.
   struct Link {
     Eigen::Vector3d vertex, end, tangent;  // V_i, E_i, Z_i
@@ -69,32 +66,29 @@ class FabrikcSolver {
     Cone reach;           // the directions the passes may take: `limit`, or all but straight back
   };
 
-  void load(SectionStates start) noexcept;
+  void load() noexcept;
   void place() noexcept;
   void forward_reach() noexcept;
   [[nodiscard]] double backward_reach() noexcept;
   void set_links(std::size_t i, const Eigen::Vector3d& Z_start,
                  const Eigen::Vector3d& Z_end) noexcept;
-  void keep_if_best() noexcept;
-  [[nodiscard]] IkResult report(const std::vector<Eigen::Vector3d>& tangents, IkStatus otherwise,
-                                int iterations) noexcept;
-  [[nodiscard]] IkResult report_best(IkStatus status, int iterations) noexcept;
+  [[nodiscard]] bool is_at_rest(double moved, int) const noexcept {
+    return moved <= kReachingAtRest * robot_.max_length();
+  }
+  void prepare_next(int) noexcept {}
+  [[nodiscard]] const Eigen::Vector3d& tip_position() const noexcept { return links_.back().end; }
+  [[nodiscard]] const Eigen::Vector3d& tip_tangent() const noexcept {
+    return links_.back().tangent;
+  }
+  [[nodiscard]] const Eigen::Vector3d& posture(std::size_t i) const noexcept {
+    return links_[i].tangent;
+  }
+  void set_states(const std::vector<Eigen::Vector3d>& tangents) noexcept;
 
-  ContinuumRobot robot_;
-  FabrikcOptions options_;
-
-  // Buffers of the running solve; sized in the constructor.
+  // Of the running solve.
   std::vector<Link> links_;
   std::vector<Bounds> bounds_;
-  std::vector<Eigen::Vector3d> best_, last_;  // tangents at the section ends
   std::vector<SpatialBend> bends_;
-  std::vector<SectionState> states_;
-  TipTarget target_;
-  ReachingGoal goal_;
-  BaseState base_state_;
-  bool inside_limits_ = true;  // the pose of the last backward pass
-  bool jumped_ = false;
-  double score_ = 0.0, best_score_ = 0.0;
 };
 
 }  // namespace tendril

@@ -34,8 +34,8 @@ SectionPolynomial::SectionPolynomial(const SectionShape& shape)
   std::copy(fit.begin(), fit.end(), coefficients_.begin());
 
   for (int i = 0; i < kCheckPoints; ++i) {
-    const double part = 0.5 * (1.0 - std::cos(std::numbers::pi * i / (kCheckPoints - 1)));
-    const double theta = theta_inv * part;
+    const double ratio = 0.5 * (1.0 - std::cos(std::numbers::pi * i / (kCheckPoints - 1)));
+    const double theta = theta_inv * ratio;
     const double error = std::abs(bend_angle(shape.chord(theta).angle) - theta);
     fit_error_ = std::max(fit_error_, error);
   }

@@ -13,10 +13,10 @@ namespace tendril {
 ///
 /// Fitting k keeps the relative accuracy of small bends; k is even in alpha, hence t^2. Where the
 /// chord angle nearly stops growing at the end of the interval the fit is poor; if its error
-/// exceeds kLargestFitError, `solve` goes on from the polynomial's value by Newton steps.
+/// exceeds kLargestFitError, `solve` continues from the polynomial's value by Newton steps.
 ///
 /// Source: [FABRIKx] sec. 3.1.6, which names "a 10th-degree polynomial approximation" only;
-/// docs/derivations.md, "Polynomial of a section". Held by: section_polynomial_test.
+/// docs/derivations.md, "Polynomial of a section". Tested by: section_polynomial_test.
 class SectionPolynomial {
  public:
   explicit SectionPolynomial(const SectionShape& shape);
@@ -32,7 +32,7 @@ class SectionPolynomial {
   /// The polynomial's value for a chord angle in [0, alphaInv] [rad].
   [[nodiscard]] double bend_angle(double alpha) const noexcept;
 
-  /// As `solve_section_newton`; 0 iterations where the polynomial suffices. `reached` is honest:
+  /// As `solve_section_newton`; 0 iterations where the polynomial suffices. `reached` is computed from the bend returned:
   /// tolerances below the fit error can be missed.
   [[nodiscard]] SectionIkResult solve(double rho, double z,
                                       const SectionIkOptions& options = {}) const noexcept;

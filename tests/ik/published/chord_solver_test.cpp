@@ -1,7 +1,7 @@
 #include "tendril/ik/published/chord_solver.hpp"
 
 #include "tendril/ik/published/fabrikc_solver.hpp"
-#include "tests/ik/reaching_laws.hpp"
+#include "tests/ik/published/reaching_cases.hpp"
 
 using Eigen::Vector3d;
 using namespace tendril;
@@ -11,10 +11,6 @@ using std::numbers::pi;
 static_assert(IkSolver<ChordSolver>);
 
 namespace {
-
-const auto make = [](const ContinuumRobot& robot, const ChordOptions& options) {
-  return ChordSolver(robot, options);
-};
 
 /// Tolerances and budget of [Chord].
 ChordOptions published() {
@@ -72,12 +68,6 @@ TEST_CASE("chord: a pose that meets its goal is a rest point of the passes", "[i
   CHECK(result.status != IkStatus::MaxIterations);  // Converged where the error is 0 to the bit
   CHECK(result.iterations <= 10);
   CHECK(result.position_error < kAlgebraTolerance);
-}
-
-TEST_CASE("chord: every solution is honest and inside the limits", "[ik]") {
-  const auto seed = GENERATE(range(0u, 100u));
-  CAPTURE(seed);
-  law_honest(ChordOptions{.max_iterations = 200, .limit_bend_inside = seed % 5 > 1}, seed, make);
 }
 
 TEST_CASE("chord: rigid links and a tool are sub-sections without bend", "[ik]") {
@@ -172,55 +162,6 @@ TEST_CASE("chord: bends beyond 180 degrees are within reach", "[ik]") {
       solver.solve(target_of(robot, goal, TipTask::PositionAndDirection), robot.straight());
   CHECK(result.converged());
   CHECK(result.states[0].theta == Approx(4.5));
-}
-
-TEST_CASE("chord: a straight arm leaves its own axis", "[ik]") {
-  const ContinuumRobot robot = arc_robot(3, 120 * kDegree);
-  ChordSolver solver(robot, published());
-  TipTarget target;
-  target.task = TipTask::PositionAndDirection;
-  target.X_BG.translation() = Vector3d(0.0, 0.0, 0.25);
-  const IkResult result = solver.solve(target, robot.straight());
-  CHECK(result.converged());
-  CHECK(result.jumped);
-  CHECK(result.iterations <= 100);  // measured 58
-
-  target.X_BG.translation().z() = 0.5;  // out of reach: stays, and says so
-  const IkResult far = solver.solve(target, robot.straight());
-  CHECK(far.status == IkStatus::Stalled);
-  CHECK_FALSE(far.jumped);
-  CHECK(far.position_error == Approx(0.2));
-}
-
-TEST_CASE("chord: rotated, fed and scaled problems have rotated, fed and scaled solutions",
-          "[ik]") {
-  const auto seed = GENERATE(range(0u, 30u));
-  CAPTURE(seed);
-  law_symmetries(ChordOptions{.limit_bend_inside = seed % 2 == 0}, seed, make);
-}
-
-TEST_CASE("chord: degenerate targets give finite solutions inside the limits", "[ik]") {
-  const bool inside = GENERATE(false, true);
-  law_degenerate_targets(ChordOptions{.limit_bend_inside = inside}, make);
-}
-
-TEST_CASE("chord: a thousand sections are as good as three", "[ik]") {
-  law_thousand_sections(ChordOptions{}, make);
-}
-
-TEST_CASE("chord: returns the best iterate", "[ik]") { law_best_iterate(ChordOptions{}, make); }
-
-TEST_CASE("chord: a warm start follows a moving target in few iterations", "[ik]") {
-  CHECK(most_iterations_following(ChordOptions{.position_tolerance = 1e-6}, make) <= 20);
-}
-
-TEST_CASE("chord: the solution depends on the arguments only and takes nothing from the heap",
-          "[ik]") {
-  law_pure(ChordOptions{}, make);
-}
-
-TEST_CASE("chord: bad targets and starts are refused with a status", "[ik]") {
-  law_refusals(ChordOptions{}, make);
 }
 
 TEST_CASE("chord: bad options are refused", "[ik]") {

@@ -92,6 +92,6 @@ TEST_CASE("combined: bad options are refused", "[ik]") {
   CHECK_THROWS_WITH(CombinedSolver(robot, {.max_iterations = 0}),
                     "fabrikx-jacobian options: max_iterations = 0, must be >= 1");
   CHECK_THROWS_WITH(CombinedSolver(robot, {.position_tolerance = -1.0}),
-                    "fabrikx-jacobian options: position_tolerance = -1, must be finite and > 0");
+                    "fabrikx-jacobian options: position_tolerance = -1 m, must be > 0");
   CHECK_THROWS_AS(CombinedSolver(robot, {.angle_tolerance = 0.0}), ModelError);
 }

@@ -1,6 +1,6 @@
 #include "tendril/ik/published/fabrikc_solver.hpp"
 
-#include "tests/ik/reaching_laws.hpp"
+#include "tests/ik/published/reaching_cases.hpp"
 
 using Eigen::Vector3d;
 using namespace tendril;
@@ -10,10 +10,6 @@ using std::numbers::pi;
 static_assert(IkSolver<FabrikcSolver>);
 
 namespace {
-
-const auto make = [](const ContinuumRobot& robot, const FabrikcOptions& options) {
-  return FabrikcSolver(robot, options);
-};
 
 /// Tolerances and budget of [Chord].
 FabrikcOptions published(bool limit_bend_inside = false) {
@@ -69,12 +65,6 @@ TEST_CASE("fabrikc: a pose that meets its goal is a rest point of the passes", "
   CHECK(result.status != IkStatus::MaxIterations);  // Converged where the error is 0 to the bit
   CHECK(result.iterations <= 5);
   CHECK(result.position_error < kAlgebraTolerance);
-}
-
-TEST_CASE("fabrikc: every solution is honest and inside the limits", "[ik]") {
-  const auto seed = GENERATE(range(0u, 100u));
-  CAPTURE(seed);
-  law_honest(FabrikcOptions{.limit_bend_inside = seed % 5 < 2}, seed, make);
 }
 
 TEST_CASE("fabrikc: rigid links and a tool are sub-sections without bend", "[ik]") {
@@ -181,58 +171,6 @@ TEST_CASE("fabrikc: bends beyond 180 degrees are out of reach, but a start for o
   const IkResult result = solver.solve(target, coiled);
   check_honest(solver, target, result);
   CHECK(result.converged());
-}
-
-TEST_CASE("fabrikc: a straight arm leaves its own axis", "[ik]") {
-  const ContinuumRobot robot = arc_robot(3, 120 * kDegree);
-  FabrikcSolver solver(robot, published());
-  TipTarget target;
-  target.task = TipTask::PositionAndDirection;
-  target.X_BG.translation() = Vector3d(0.0, 0.0, 0.25);
-  const IkResult result = solver.solve(target, robot.straight());
-  CHECK(result.converged());
-  CHECK(result.jumped);
-  CHECK(result.iterations <= 20);  // measured 10
-
-  target.X_BG.translation().z() = 0.5;  // out of reach: stays, and says so
-  const IkResult far = solver.solve(target, robot.straight());
-  CHECK(far.status == IkStatus::Stalled);
-  CHECK_FALSE(far.jumped);
-  CHECK(far.iterations <= 3);
-  CHECK(far.position_error == Approx(0.2));
-}
-
-TEST_CASE("fabrikc: rotated, fed and scaled problems have rotated, fed and scaled solutions",
-          "[ik]") {
-  const auto seed = GENERATE(range(0u, 30u));
-  CAPTURE(seed);
-  law_symmetries(FabrikcOptions{.limit_bend_inside = seed % 2 == 0}, seed, make);
-}
-
-TEST_CASE("fabrikc: degenerate targets give finite solutions inside the limits", "[ik]") {
-  const bool inside = GENERATE(false, true);
-  law_degenerate_targets(FabrikcOptions{.limit_bend_inside = inside}, make);
-}
-
-TEST_CASE("fabrikc: a thousand sections are as good as three", "[ik]") {
-  law_thousand_sections(FabrikcOptions{.limit_bend_inside = true}, make);
-}
-
-TEST_CASE("fabrikc: returns the best iterate", "[ik]") {
-  law_best_iterate(FabrikcOptions{.limit_bend_inside = true}, make);
-}
-
-TEST_CASE("fabrikc: a warm start follows a moving target in few iterations", "[ik]") {
-  CHECK(most_iterations_following(FabrikcOptions{.position_tolerance = 1e-6}, make) <= 20);
-}
-
-TEST_CASE("fabrikc: the solution depends on the arguments only and takes nothing from the heap",
-          "[ik]") {
-  law_pure(FabrikcOptions{}, make);
-}
-
-TEST_CASE("fabrikc: bad targets and starts are refused with a status", "[ik]") {
-  law_refusals(FabrikcOptions{}, make);
 }
 
 TEST_CASE("fabrikc: bad options are refused", "[ik]") {

@@ -1,4 +1,4 @@
-#include "tendril/ik/jacobian_solver.hpp"
+#include "tendril/ik/published/jacobian_solver.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -247,9 +247,9 @@ TEST_CASE("jacobian: bad options are refused", "[ik]") {
   CHECK_THROWS_WITH(JacobianSolver(robot, {.max_iterations = 0}),
                     "jacobian options: max_iterations = 0, must be >= 1");
   CHECK_THROWS_WITH(JacobianSolver(robot, {.damping = 0.0}),
-                    "jacobian options: damping = 0, must be finite and > 0");
+                    "jacobian options: damping = 0 m^2, must be > 0");
   CHECK_THROWS_WITH(JacobianSolver(robot, {.direction_weight = -1.0}),
-                    "jacobian options: direction_weight = -1, must be finite and > 0");
+                    "jacobian options: direction_weight = -1 m, must be > 0");
   CHECK_THROWS_AS(JacobianSolver(robot, {.length_weight = nan}), ModelError);
   CHECK_THROWS_AS(JacobianSolver(robot, {.position_tolerance = nan}), ModelError);
   CHECK_THROWS_AS(JacobianSolver(robot, {.angle_tolerance = 0.0}), ModelError);

@@ -1,31 +1,25 @@
-#include "tendril/ik/jacobian_solver.hpp"
+#include "tendril/ik/published/jacobian_solver.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
 
 #include "tendril/ik/solver_support.hpp"
+#include "tendril/kinematics/cholesky.hpp"
 #include "tendril/kinematics/jacobian.hpp"
 
 namespace tendril {
 namespace {
 
-using Vector6d = Eigen::Matrix<double, 6, 1>;
-
-constexpr double kAtRest = 1e-13;  // [rad], [parts of the robot's length]: no section moves by more
+constexpr double kAtRest = 1e-13;  // [rad], [ratio of the robot's length]: no section moves by more
 
 void check(const JacobianOptions& options) {
-  require_solver_options("jacobian", options.max_iterations, options.position_tolerance,
-                         options.angle_tolerance);
-  const auto require = [](const char* field, double value) {
-    if (!(value > 0.0) || !std::isfinite(value))
-      refuse_solver_option("jacobian", field, value, "finite and > 0");
-  };
-  require("damping", options.damping);
-  require("direction_weight", options.direction_weight);
-  require("length_weight", options.length_weight);
+  constexpr const char* kObject = "jacobian options";
+  require_solver_options(kObject, options);
+  require(kObject, "damping", options.damping, kPositive, "m^2");
+  require(kObject, "direction_weight", options.direction_weight, kPositive, "m");
+  require(kObject, "length_weight", options.length_weight, kPositive, "m");
 }
 
 }  // namespace
@@ -63,8 +57,7 @@ IkResult JacobianSolver::solve(const TipTarget& target, SectionStates start,
 
 /// Reads all of `start` before anything that `start` may be a view of is written.
 void JacobianSolver::load(SectionStates start) noexcept {
-  for (int i = 0; i < robot_.section_count(); ++i)
-    states_[static_cast<std::size_t>(i)] = robot_.clamped(i, start[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < robot_.section_count(); ++i) states_[i] = robot_.clamped(i, start[i]);
   best_score_ = std::numeric_limits<double>::infinity();
   best_ = states_;
 }
@@ -73,7 +66,7 @@ void JacobianSolver::load(SectionStates start) noexcept {
 bool JacobianSolver::raise_to_least_start() noexcept {
   bool raised = false;
   for (int i = 0; i < robot_.section_count(); ++i) {
-    SectionState& state = states_[static_cast<std::size_t>(i)];
+    SectionState& state = states_[i];
     const double least_extension = kLeastStartExtension * robot_.section(i).variable_length();
     raised = raised || state.theta < kLeastStartBend || state.extension < least_extension;
     state.extension = std::max(state.extension, least_extension);
@@ -104,7 +97,7 @@ void JacobianSolver::solve_for_step(const TipTarget& target) noexcept {
     Eigen::Matrix<double, Rows, Rows> A;
     A.noalias() = J.lazyProduct(J.transpose());
     A.diagonal().array() += options_.damping;
-    const Eigen::Matrix<double, Rows, 1> y = A.llt().solve(residual);
+    const Eigen::Matrix<double, Rows, 1> y = cholesky_solve(A, residual);
     step_.noalias() = J.transpose().lazyProduct(y);
   };
   const Eigen::Vector3d to_goal = target.position() - X_BE_.translation();
@@ -121,7 +114,7 @@ void JacobianSolver::solve_for_step(const TipTarget& target) noexcept {
 void JacobianSolver::weight_columns(int i) noexcept {
   const int k = robot_.coordinate_index(i);
   if (options_.coordinates == JacobianCoordinates::Polar) {
-    const SectionState& state = states_[static_cast<std::size_t>(i)];
+    const SectionState& state = states_[i];
     const double c = std::cos(state.phi), s = std::sin(state.phi);
     const Vector6d u = jacobian_.col(k), v = jacobian_.col(k + 1);
     jacobian_.col(k) = c * u + s * v;
@@ -136,7 +129,7 @@ double JacobianSolver::apply_step() noexcept {
   if (!step_.allFinite()) return 0.0;
   double moved = 0.0;
   for (int i = 0; i < robot_.section_count(); ++i) {
-    SectionState& state = states_[static_cast<std::size_t>(i)];
+    SectionState& state = states_[i];
     const SectionState next = robot_.clamped(i, stepped(i, state));
     moved = std::max({moved, (bend_vector(next) - bend_vector(state)).norm(),
                       std::abs(next.extension - state.extension)});
@@ -156,7 +149,7 @@ SectionState JacobianSolver::stepped(int i, const SectionState& state) const noe
   }
   constexpr double pi = std::numbers::pi;
   double theta = state.theta + step_[k], phi = state.phi + step_[k + 1];
-  if (theta < 0.0) {  // bent backwards is bent the other way
+  if (theta < 0.0) {  // a negative bend is a bend in the opposite direction
     theta = -theta;
     phi += pi;
   }

@@ -36,14 +36,14 @@ struct JacobianOptions {             ///< every field has a working default
 /// Source: [FABRIKx] sec. 1.3.2, (1.18). The source leaves open the coordinates, lambda, the
 /// weights, the start and the limits; these are ours.
 ///
-/// Usual failure: a section that is clamped at its limit is asked to go on beyond it in every step,
+/// Usual failure: a section that is clamped at its limit is asked to move beyond it in every step,
 /// and the others never take over.
 class JacobianSolver {
  public:
   explicit JacobianSolver(const ContinuumRobot& robot, const JacobianOptions& options = {});
 
-  /// Least bend [rad] and least part of SD that the first step starts from: a straight section has
-  /// no phi to turn, and one without length no bend to give.
+  /// Least bend [rad] and least ratio of SD that the first step starts from: a straight section has
+  /// no phi to change, and one without length cannot bend.
   static constexpr double kLeastStartBend = 0.01;
   static constexpr double kLeastStartExtension = 0.05;
 

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <Eigen/Geometry>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "tendril/ik/ik_result.hpp"
+#include "tendril/kinematics/bend_functions.hpp"
+
+namespace tendril {
+
+/// The tip of a robot as a function of the smooth coordinates u, v, s of its sections, the limits of
+/// these, and what is left of a tip target. The descents (TipDescent) are built on it; users of a
+/// solver do not need it.
+///
+/// The residual has three rows for the position and, if a direction is desired, two for the rotation
+/// that is left, along the tip's own x and y axes, times length_scale(); all rows in m.
+/// docs/derivations.md, "Bounded Levenberg-Marquardt".
+class TipMap {
+ public:
+  /// What to reach. Without a direction only the position counts.
+  void aim(const TipTarget& target, double position_tolerance, double angle_tolerance) noexcept;
+
+  /// The pose to start from; brought inside the limits.
+  void place(SectionStates states, const BaseState& base) noexcept;
+
+  /// The current pose, inside the limits, and its errors [m], [rad]; the second is 0 without a
+  /// direction.
+  void states(std::span<SectionState> states) const noexcept;
+  [[nodiscard]] const BaseState& base() const noexcept { return base_; }
+  [[nodiscard]] double position_error() const noexcept;
+  [[nodiscard]] double angle_error() const noexcept;
+
+  /// A change of length by this much counts as much as 1 rad of bend, and so does a direction error
+  /// of 1 rad [m].
+  [[nodiscard]] double length_scale() const noexcept { return length_scale_; }
+
+ protected:
+  static constexpr std::size_t kTipRows = 5;
+  using TipRows = std::span<double, kTipRows>;
+  using ConstTipRows = std::span<const double, kTipRows>;
+  static constexpr double kUndeterminedBend = 1e-12;  // [rad], below it a bend has no direction
+
+  struct SectionMap {  // constant parameters of a section
+    BendFunctions bend;
+    double length, variable_length, bend_angle_limit;
+    double limit_slope;  // d(limit)/ds [rad/m]; 0 for a fixed length
+    [[nodiscard]] bool is_extensible() const noexcept { return variable_length > 0.0; }
+    [[nodiscard]] double limit_at(double s) const noexcept {
+      return is_extensible() ? bend_angle_limit * (s / variable_length) : bend_angle_limit;
+    }
+  };
+  struct Coordinates {
+    double u = 0.0, v = 0.0, s = 0.0;
+  };
+  struct Frame {  // of a section's base, and what the derivatives need of its map
+    Eigen::Vector3d x, y, z, radial, end;
+    BendValues bend;
+  };
+  struct Velocities {  // of a section's end per unit of u, v and s; rotations and translations
+    Eigen::Vector3d rotation_u, rotation_v, translation_u, translation_v, translation_s;
+  };
+
+  struct Options {
+    bool free_feed = false;  // the base feed is a coordinate too, within [0, feed_limit]
+    bool planar = false;     // the robot bends in its x-z plane only: v stays 0
+  };
+  TipMap(const ContinuumRobot& robot, const Options& options);
+
+  /// Frames and tip pose of coordinates_. Writes the rows of the tip to `residual`; returns the sum
+  /// of their squares.
+  [[nodiscard]] double evaluate_tip(TipRows residual) noexcept;
+  [[nodiscard]] bool is_within_tolerance(ConstTipRows residual) const noexcept;
+
+  [[nodiscard]] Velocities velocities(std::size_t i) const noexcept;
+  [[nodiscard]] Eigen::Vector3d start_of(std::size_t i) const noexcept {
+    return i == 0 ? Eigen::Vector3d(0.0, 0.0, base_.feed) : frames_[i - 1].end;
+  }
+  void clamp(std::size_t i) noexcept;
+
+  std::vector<SectionMap> maps_;
+  std::vector<Coordinates> coordinates_;
+  std::vector<double> straight_phi_;  // direction of a section that is not bent [rad]
+  std::vector<Frame> frames_;
+  BaseState base_;
+  double feed_limit_;    // [m]; 0 when the feed is given
+  double length_scale_;  // [m]
+  bool planar_;
+  bool has_direction_ = false;
+  Eigen::Vector3d goal_ = Eigen::Vector3d::Zero(), goal_direction_ = Eigen::Vector3d::UnitZ();
+  double position_tolerance_ = 0.0, angle_tolerance_ = 0.0;
+  Eigen::Vector3d tip_ = Eigen::Vector3d::Zero(), tip_x_ = Eigen::Vector3d::UnitX(),
+                  tip_y_ = Eigen::Vector3d::UnitY();
+};
+
+// Inlined by force: the values would be returned through memory, which costs 5 % of a solve.
+[[gnu::always_inline]] inline TipMap::Velocities TipMap::velocities(std::size_t i) const noexcept {
+  const auto& [u, v, s] = coordinates_[i];
+  const Frame& f = frames_[i];
+  const BendValues& b = f.bend;
+  const double S = maps_[i].length + s;
+  const Eigen::Vector3d axis = u * f.y - v * f.x;
+  const Eigen::Vector3d stretch = (2.0 * S) * (b.dx * f.radial + b.dz * f.z);
+  return {.rotation_u = b.sine * f.y - (b.versine * v) * f.z + (b.residue * u) * axis,
+          .rotation_v = (b.versine * u) * f.z - b.sine * f.x + (b.residue * v) * axis,
+          .translation_u = (S * b.x) * f.x + u * stretch,
+          .translation_v = (S * b.x) * f.y + v * stretch,
+          .translation_s = b.x * f.radial + b.z * f.z};
+}
+
+/// Brings section i inside its limits: s first, then the bend.
+inline void TipMap::clamp(std::size_t i) noexcept {
+  Coordinates& q = coordinates_[i];
+  const SectionMap& map = maps_[i];
+  if (map.is_extensible()) q.s = std::clamp(q.s, 0.0, map.variable_length);
+  const double limit = map.limit_at(q.s);
+  const double squared = q.u * q.u + q.v * q.v;
+  if (squared > limit * limit) {
+    const double scale = limit / std::sqrt(squared);
+    q.u *= scale;
+    q.v *= scale;
+  }
+}
+
+}  // namespace tendril
