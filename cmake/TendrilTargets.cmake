@@ -4,8 +4,10 @@ target_compile_options(tendril_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion $<$<BOOL:${TENDRIL_WERROR}>:-Werror>)
 
 # -ffp-contract=off: the same source gives the same bits whichever instruction set it is built for.
+# The others: everything may become part of a plugin library, and all targets can share precompiled headers.
 add_library(tendril_codegen INTERFACE)
-target_compile_options(tendril_codegen INTERFACE -ffp-contract=off)
+target_compile_options(tendril_codegen INTERFACE
+  -ffp-contract=off -fPIC -fvisibility=hidden -fvisibility-inlines-hidden)
 if(TENDRIL_SANITIZE)
   # -O1: several times faster than -O0 and as strict. The instrumented code makes g++ 12 see uses of
   # uninitialised and overlapping memory that are none; release builds keep those warnings.
@@ -15,25 +17,34 @@ if(TENDRIL_SANITIZE)
   target_link_options(tendril_codegen INTERFACE -fsanitize=address,undefined)
 endif()
 
-# Headers that nearly every file needs, parsed once. A source file still includes what it uses: the headers
-# compile alone (tests/install/headers_test), and TENDRIL_PRECOMPILE=OFF builds without.
+# Headers that many files need, parsed once. A source file still includes what it uses: headers compile alone
+# (tests/install/headers_test.py), and TENDRIL_PRECOMPILE=OFF builds without. GCC wants the same flags where they are
+# used: those of tendril_codegen, and definitions that these headers do not ask for.
 option(TENDRIL_PRECOMPILE "Parse Eigen and the standard library once (precompiled headers)" ON)
-function(tendril_precompiled name)
+set(tendril_precompiled_library
+  <algorithm> <array> <charconv> <cmath> <cstdint> <filesystem> <fstream> <functional> <iomanip> <limits> <map> <memory>
+  <numbers> <optional> <span> <sstream> <stdexcept> <string> <string_view> <utility> <variant> <vector>
+  <Eigen/Core> <Eigen/Geometry> <Eigen/LU> <Eigen/Cholesky>)
+set(tendril_precompiled_apps ${tendril_precompiled_library} <fmt/format.h>)
+set(tendril_precompiled_tests ${tendril_precompiled_library} <catch2/catch.hpp>)
+
+# tendril_precompiled(<target> library|apps|tests [LIBRARIES ...] [OPTIONS ...])
+# The target is compiled with that set of headers, which needs the libraries and options.
+function(tendril_precompiled name set)
   if(NOT TENDRIL_PRECOMPILE)
     return()
   endif()
-  if(NOT TARGET tendril_precompiled_headers)
+  cmake_parse_arguments(ARG "" "" "LIBRARIES;OPTIONS" ${ARGN})
+  set(owner tendril_precompiled_headers_${set})
+  if(NOT TARGET ${owner})
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/cmake/precompiled.cpp CONTENT "")
-    add_library(tendril_precompiled_headers OBJECT ${PROJECT_BINARY_DIR}/cmake/precompiled.cpp)
-    target_compile_features(tendril_precompiled_headers PUBLIC cxx_std_20)
-    set_target_properties(tendril_precompiled_headers PROPERTIES
-      POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
-    target_link_libraries(tendril_precompiled_headers PRIVATE Eigen3::Eigen tendril_warnings tendril_codegen)
-    target_precompile_headers(tendril_precompiled_headers PRIVATE
-      <algorithm> <array> <charconv> <cmath> <cstdint> <filesystem> <functional> <fstream> <iomanip> <limits> <map> <memory> <numbers> <optional>
-      <span> <sstream> <stdexcept> <string> <string_view> <utility> <variant> <vector> <Eigen/Core> <Eigen/Geometry> <Eigen/LU> <Eigen/Cholesky>)
+    add_library(${owner} OBJECT ${PROJECT_BINARY_DIR}/cmake/precompiled.cpp)
+    target_compile_features(${owner} PUBLIC cxx_std_20)
+    target_link_libraries(${owner} PRIVATE Eigen3::Eigen ${ARG_LIBRARIES} tendril_warnings tendril_codegen)
+    target_compile_options(${owner} PRIVATE ${ARG_OPTIONS})
+    target_precompile_headers(${owner} PRIVATE ${tendril_precompiled_${set}})
   endif()
-  target_precompile_headers(${name} REUSE_FROM tendril_precompiled_headers)
+  target_precompile_headers(${name} REUSE_FROM ${owner})
 endfunction()
 
 # tendril_library(<name> SOURCES ... HEADERS ... PUBLIC ... PRIVATE ...)
@@ -42,17 +53,18 @@ function(tendril_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;HEADERS;PUBLIC;PRIVATE" ${ARGN})
   add_library(tendril_${name} STATIC ${ARG_SOURCES})
   add_library(tendril::${name} ALIAS tendril_${name})
-  set_target_properties(tendril_${name} PROPERTIES
-    EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON
-    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  set_target_properties(tendril_${name} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(tendril_${name} PUBLIC cxx_std_20)
   target_sources(tendril_${name} PUBLIC FILE_SET HEADERS
     BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${ARG_HEADERS})
   target_link_libraries(tendril_${name}
     PUBLIC ${ARG_PUBLIC}
     PRIVATE ${ARG_PRIVATE} $<BUILD_INTERFACE:tendril_warnings> $<BUILD_INTERFACE:tendril_codegen>)
-  tendril_precompiled(tendril_${name})
+  tendril_precompiled(tendril_${name} library)
 endfunction()
+
+# What is tested is optimised; the tests themselves are compiled faster than they would run.
+set(tendril_test_options $<$<CONFIG:Release>:-O1>)
 
 # tendril_test(<name> SOURCES ... LIBRARIES ... [LABELS ...])
 # A Catch2 executable run by ctest as <name>; the working directory is the source root.
@@ -62,6 +74,8 @@ function(tendril_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} tendril_test_support
     tendril_warnings tendril_codegen)
   target_compile_features(${name} PRIVATE cxx_std_20)
+  target_compile_options(${name} PRIVATE ${tendril_test_options})
+  tendril_precompiled(${name} tests LIBRARIES Catch2::Catch2 OPTIONS ${tendril_test_options})
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   if(ARG_LABELS)
     set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
