@@ -15,7 +15,7 @@ struct ObstacleOptions {             ///< every field has a working default
   int max_iterations = 4000;         ///< poses evaluated in all, >= 1: bounds the worst case
   double position_tolerance = 1e-5;  ///< [m], > 0
   double angle_tolerance = 1e-3;     ///< [rad], > 0
-  double body_radius = 0.0;          ///< r of the body about its neutral line [m], >= 0
+  double body_radius = 0.0;          ///< r of the body about its backbone [m], >= 0
   double margin = 0.0;               ///< kept beyond the body radius [m], >= 0
   int max_restarts = 1000;  ///< from random poses, while the budget lasts, >= 0; 0: only from the
                             ///< start, for tracking
@@ -26,7 +26,7 @@ struct ObstacleOptions {             ///< every field has a working default
 
 enum class ObstacleStatus : std::uint8_t {
   Reached,              ///< the tip is within the tolerances and the body keeps the margin
-  ReachedButColliding,  ///< the tip is within the tolerances, the body is too near to an obstacle
+  ReachedButColliding,  ///< the tip is within the tolerances, but the body too near to an obstacle
   NotReached,           ///< no pose found that meets the target
   BaseInObstacle,       ///< no pose can be free
   TargetInObstacle,     ///< no free pose can meet the target; `nearest_free_point` says what can
@@ -35,7 +35,7 @@ enum class ObstacleStatus : std::uint8_t {
 };
 [[nodiscard]] const char* to_string(ObstacleStatus status) noexcept;
 
-/// Honest: errors and clearance are computed from `states`.
+/// Errors and clearance are recomputed from `states`.
 struct ObstacleResult {
   ObstacleStatus status = ObstacleStatus::InvalidTarget;
   int iterations = 0;           ///< poses evaluated
@@ -103,7 +103,7 @@ class ObstacleSolver {
   std::vector<SectionState> start_, trial_, drawn_, best_;
 };
 
-/// A way through waypoints for the tip, poses between which (theta and length linear in the bend
+/// A path of the tip through waypoints: poses between which (theta and length linear in the bend
 /// vector) the body stays free.
 struct WaypointPath {
   std::vector<std::vector<SectionState>> poses;  ///< the start first
@@ -113,8 +113,8 @@ struct WaypointPath {
 };
 
 /// Solves waypoint after waypoint, each from the pose before. Each step between two poses is
-/// checked at `checks` places; where it collides, the target half way is solved first, to a depth
-/// of six halvings. Allocates.
+/// checked at `checks` points; where it collides, the target halfway is solved first, to a depth of
+/// six halvings. Allocates.
 [[nodiscard]] WaypointPath path_through(ObstacleSolver& solver,
                                         std::span<const TipTarget> waypoints, SectionStates start,
                                         const Obstacles& obstacles, const BaseState& base = {},
