@@ -137,7 +137,7 @@ void continuum(benchmark::State& state) {
     const MobileContinuumResult result =
         solver.solve(targets[k++ % kTargets], {}, robot.arm.straight());
     converged += result.converged() ? 1.0 : 0.0;
-    places += result.places;
+    places += result.base_poses;
     travel += result.base_travel;
     solved += 1.0;
   }

@@ -91,12 +91,12 @@ void grasping(benchmark::State& state) {
 }
 BENCHMARK(grasping)->Unit(benchmark::kMicrosecond);
 
-constexpr double kPlay = 5e-4;  // of the guide [m]
+constexpr double kClearance = 5e-4;  // of the guide [m]
 
-/// From a wrap solution to corrected commands. Argument 0: plan, 1: 0 clamped, 1 guide with play.
+/// From a wrap solution to corrected commands. Argument 0: plan, 1: 0 clamped, 1 guide with clearance.
 void elastic_plan(benchmark::State& state) {
   const auto c = test::elastic_cases()[static_cast<std::size_t>(state.range(0))];
-  const ElasticRodOptions rod{.guide_clearance = state.range(1) == 0 ? 0.0 : kPlay};
+  const ElasticRodOptions rod{.guide_clearance = state.range(1) == 0 ? 0.0 : kClearance};
   CorrectedState end;
   for (auto _ : state) {
     ElasticCorrection correction(c.scene, {}, rod, {.path_step = 0.012});
@@ -107,7 +107,7 @@ void elastic_plan(benchmark::State& state) {
   state.counters["k"] = end.curvatures[0];
   state.counters["L"] = end.length;
   state.counters["force"] = end.contact_force;
-  state.counters["exit_turn"] = end.shape.exit_turn;
+  state.counters["exit_angle"] = end.shape.exit_angle;
 }
 BENCHMARK(elastic_plan)->ArgsProduct({{0, 1, 2, 3, 4}, {0, 1}})->Unit(benchmark::kMillisecond);
 
@@ -124,7 +124,7 @@ void replanning(benchmark::State& state) {
   constexpr int kSeeds = 200, kMostSteps = 30;
   const auto c = test::elastic_cases()[static_cast<std::size_t>(state.range(0))];
   const ElasticRodOptions rod{.element_length = 1e-3 * static_cast<double>(state.range(1)),
-                              .guide_clearance = kPlay};
+                              .guide_clearance = kClearance};
   ElasticCorrection correction(c.scene, {}, rod, {.path_step = 0.012});
   const CorrectedState end = correction.solve(c.plan(), c.contacts);
   ElasticReplanner replanner(c.scene, {}, c.contacts, rod);

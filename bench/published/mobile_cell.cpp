@@ -108,7 +108,7 @@ class MobileCell final : public Cell {
         time = i == 0 ? here : std::min(time, here);
       }
       Outcome outcome{.claimed = result.converged() ||
-                                 (claims_only && result.status == MobileStatus::WrongAttitude),
+                                 (claims_only && result.status == MobileStatus::WrongOrientation),
                       .iterations = result.iterations,
                       .time = time,
                       .time_for_mean = time};

@@ -15,8 +15,8 @@ using Eigen::Vector3d;
 constexpr int kMostObstacles = 60;     // passed in one direction
 constexpr int kHalvings = 40;          // of a bracket of bends
 constexpr double kSweep = 0.02;        // [rad], step where there is no tangency to go to
-constexpr double kBeyondTouch = 1e-6;  // [m] by which the tangency of the far end is inflated
-constexpr double kSame = 1e-12;        // [m] two distances that count as one
+constexpr double kBeyondTouch = 1e-6;  // [m] by which the radius is inflated for the far end
+constexpr double kSame = 1e-12;        // [m] a smaller difference counts as none
 
 /// One section whose bend is sought.
 class Sweep {

@@ -8,7 +8,7 @@
 
 namespace tendril {
 
-/// A disc seen from the start of an arc, in the arc's bend plane: x along the side that the section
+/// A disc relative to the start of an arc, in the arc's bend plane: x along the side that the section
 /// bends to, z along the tangent, and the inflated radius c = R + body radius + margin.
 struct PlaneDisc {
   double x = 0.0, z = 0.0, radius = 0.0;  ///< [m]
@@ -16,7 +16,8 @@ struct PlaneDisc {
 
 /// The disc that a sphere of radius `inflated_radius` [m] cuts from the bend plane of an arc;
 /// nothing where it does not reach the plane. The distance of the arc from the sphere's centre is
-/// hypot(distance in the plane, offset from the plane), so clearing the disc clears the sphere.
+/// hypot(distance in the plane, offset from the plane), so an arc clear of the disc is clear of the
+/// sphere.
 [[nodiscard]] std::optional<PlaneDisc> disc_in_plane(const BodyArc& arc,
                                                      const Eigen::Vector3d& center,
                                                      double inflated_radius) noexcept;
@@ -29,9 +30,9 @@ struct SectionFrame {
 };
 
 enum class AvoidStatus : std::uint8_t {
-  Free,       ///< the bend desired is free
+  Free,       ///< the desired bend is free
   Corrected,  ///< another bend is free
-  Blocked,    ///< no bend inside the limits is; the one desired is returned
+  Blocked,    ///< no bend inside the limits is; the desired one is returned
 };
 
 /// A section's bend in its plane: `theta` < 0 bends to the other side.
@@ -44,22 +45,22 @@ struct PlaneBend {
 /// The bend of one section that clears the obstacles by `safety_distance`, nearest to the one
 /// desired, in the same plane and with the same start.
 ///
-/// In both directions from the desired curvature: the deepest obstacle is passed by the
-/// least change that clears it, then the next deepest, until the section is free or its limit is
-/// reached. Spheres are passed with the tangency as the far end of a bisection; other shapes and
-/// sections of several arcs by a sweep in steps of 0.02 rad and bisection. The length is fitted
-/// anew to `goal` where that is free too (single arcs). Of two solutions the one whose end is
+/// In both directions from the desired curvature: the obstacle that the section overlaps most is
+/// passed by the least change that clears it, then the next one, until the section is free or its
+/// limit is reached. Spheres are passed with the tangency as the far end of a bisection; other
+/// shapes and sections of several arcs by a sweep in steps of 0.02 rad and bisection. The length is
+/// fitted again to `goal` where that is free too (single arcs). Of two solutions the one whose end is
 /// nearer to `goal` is taken, then the smaller change, the smaller bend, the positive side.
 ///
-/// Source: [FABRIKx] sec. 2.4 (S7). Differs: docs/derivations-avoidance.md, "Correction of a
-/// section". Tested by: avoidance_test.
+/// Source: [FABRIKx] sec. 2.4. Differs: docs/derivations-avoidance.md, "Correction of a section".
+/// Tested by: avoidance_test.
 /// @param arcs  room for one arc per sub-section
 [[nodiscard]] PlaneBend avoid(const Section& section, const SectionFrame& frame,
                               const PlaneBend& desired, const Eigen::Vector3d& goal,
                               const Obstacles& obstacles, double safety_distance,
                               std::span<BodyArc> arcs) noexcept;
 
-/// So much less than no clearance still counts as touching, which is free. [m]
+/// An overlap up to this counts as touching, which is free. [m]
 inline constexpr double kTouch = 1e-7;
 
 }  // namespace tendril

@@ -103,7 +103,7 @@ ObstacleResult ObstacleSolver::solve(const TipTarget& target, SectionStates star
   }
   best_ = start_;
 
-  // What no pose can help.
+  // Cases that no pose can solve.
   result.nearest_free_point = target.position();
   for (int i = 0; i < kPushes; ++i) {
     const Clearance inside =
@@ -229,7 +229,7 @@ TipTarget halfway(const Eigen::Isometry3d& from, const TipTarget& to) {
   return target;
 }
 
-struct Walk {
+struct PathBuilder {
   ObstacleSolver& solver;
   const Obstacles& obstacles;
   const BaseState& base;
@@ -246,7 +246,7 @@ struct Walk {
   }
 
   /// Appends poses up to one that meets the target; whether there is one.
-  bool go(const TipTarget& target, int halvings) {
+  bool append(const TipTarget& target, int halvings) {
     const std::vector<SectionState> from = path.poses.back();
     const ObstacleResult result = solver.solve(target, from, obstacles, base);
     if (!result.reached()) return false;
@@ -258,7 +258,7 @@ struct Walk {
     const std::size_t before = path.poses.size();
     if (halvings > 0) {
       const TipTarget middle = halfway(tip_pose(solver.robot(), from, base), target);
-      if (go(middle, halvings - 1) && go(target, halvings - 1)) return true;
+      if (append(middle, halvings - 1) && append(target, halvings - 1)) return true;
     }
     path.poses.resize(before);
     path.poses.push_back(to);
@@ -274,9 +274,9 @@ WaypointPath path_through(ObstacleSolver& solver, std::span<const TipTarget> way
                           int checks) {
   WaypointPath path;
   path.poses.emplace_back(start.begin(), start.end());
-  Walk walk{solver, obstacles, base, checks, path};
+  PathBuilder builder{solver, obstacles, base, checks, path};
   for (const TipTarget& waypoint : waypoints) {
-    const bool reached = walk.go(waypoint, kMostHalvings);
+    const bool reached = builder.append(waypoint, kMostHalvings);
     path.reached += reached;
     path.pose_of_waypoint.push_back(reached ? static_cast<int>(path.poses.size()) - 1 : -1);
   }

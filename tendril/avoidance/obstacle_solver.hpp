@@ -26,7 +26,7 @@ struct ObstacleOptions {             ///< every field has a working default
 
 enum class ObstacleStatus : std::uint8_t {
   Reached,              ///< the tip is within the tolerances and the body keeps the margin
-  ReachedButColliding,  ///< the tip is within the tolerances, the body is too near to an obstacle
+  ReachedButColliding,  ///< the tip is within the tolerances, but the body too near to an obstacle
   NotReached,           ///< no pose found that meets the target
   BaseInObstacle,       ///< no pose can be free
   TargetInObstacle,     ///< no free pose can meet the target; `nearest_free_point` says what can
@@ -35,7 +35,7 @@ enum class ObstacleStatus : std::uint8_t {
 };
 [[nodiscard]] const char* to_string(ObstacleStatus status) noexcept;
 
-/// Errors and clearance are computed from `states`.
+/// Errors and clearance are recomputed from `states`.
 struct ObstacleResult {
   ObstacleStatus status = ObstacleStatus::InvalidTarget;
   int iterations = 0;           ///< poses evaluated
@@ -113,8 +113,8 @@ struct WaypointPath {
 };
 
 /// Solves waypoint after waypoint, each from the pose before. Each step between two poses is
-/// checked at `checks` points; where it collides, the target halfway is solved first, to a depth
-/// of six halvings. Allocates.
+/// checked at `checks` points; where it collides, the target halfway is solved first, to a depth of
+/// six halvings. Allocates.
 [[nodiscard]] WaypointPath path_through(ObstacleSolver& solver,
                                         std::span<const TipTarget> waypoints, SectionStates start,
                                         const Obstacles& obstacles, const BaseState& base = {},

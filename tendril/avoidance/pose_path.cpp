@@ -33,7 +33,7 @@ std::string number_text(double value) {
   return {text.data(), end};
 }
 
-/// Splits at `separators`; empty pieces are dropped when several separators may stand together.
+/// Splits at `separators`; empty pieces are dropped when several separators may follow one another.
 std::vector<std::string_view> pieces(std::string_view text, std::string_view separators,
                                      bool drop_empty) {
   std::vector<std::string_view> found;
@@ -118,14 +118,15 @@ PathPose read_pose(const Row& row, const ContinuumRobot& robot) {
 
 }  // namespace
 
-void interpolate_pose(const ContinuumRobot& robot, SectionStates a, SectionStates b, double share,
-                      std::span<SectionState> between) noexcept {
+void interpolate_pose(const ContinuumRobot& robot, SectionStates a, SectionStates b,
+                      double fraction, std::span<SectionState> between) noexcept {
   for (std::size_t i = 0; i < between.size(); ++i) {
-    const Eigen::Vector2d bend = (1.0 - share) * bend_vector(a[i]) + share * bend_vector(b[i]);
-    const double extension = (1.0 - share) * a[i].extension + share * b[i].extension;
-    between[i] = robot.clamped(
-        static_cast<int>(i),
-        state_from_bend_vector(bend.x(), bend.y(), extension, share < 0.5 ? a[i].phi : b[i].phi));
+    const Eigen::Vector2d bend =
+        (1.0 - fraction) * bend_vector(a[i]) + fraction * bend_vector(b[i]);
+    const double extension = (1.0 - fraction) * a[i].extension + fraction * b[i].extension;
+    between[i] = robot.clamped(static_cast<int>(i),
+                               state_from_bend_vector(bend.x(), bend.y(), extension,
+                                                      fraction < 0.5 ? a[i].phi : b[i].phi));
   }
 }
 

@@ -10,9 +10,9 @@
 
 namespace tendril {
 
-/// A planned way of a body that leans on obstacles, with all that its execution needs.
+/// A planned path of a body in contact with obstacles, with all that its execution needs.
 struct ContactPlan {
-  PlanarPose base;           ///< of the clamp or of the guide's end
+  PlanarPose base;           ///< of the clamp, or of the end of the guide
   double body_radius = 0.0;  ///< [m]
   /// Chained arcs from the base to the target; arc i ends at contact i, the last one at the target.
   std::vector<PlanarArc> arcs;

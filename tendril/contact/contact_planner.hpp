@@ -12,20 +12,20 @@
 #include "tendril/contact/planar_arc.hpp"
 #include "tendril/contact/planar_scene.hpp"
 
-// Reaching round obstacles by leaning on them: every chain of arcs from the base to the target
-// that bends on at contact points. docs/planning.md has the method and pictures.
+// Reaches round obstacles in contact with them: every chain of arcs from the base to the target
+// whose curvature changes at contact points. docs/planning.md has the method and pictures.
 
 namespace tendril {
 
-/// Something that the body may touch and bend on at: a post, or a corner (a disc of radius 0).
+/// Something that the body may touch and bend further at: a disc, or a corner (of radius 0).
 struct ContactPoint {
   Disc disc;
-  /// Where on the surface it should touch [m], at most `slack` [m] away; anywhere if not given.
+  /// Where on the surface it should touch [m], to within `slack` [m]; anywhere if not given.
   std::optional<Eigen::Vector2d> desired = std::nullopt;
   double slack = 0.0;
 };
 
-/// The contact points that an obstacle offers: the post itself, or the convex corners of a polygon
+/// The contact points that an obstacle offers: the disc itself, or the convex corners of a polygon
 /// in its order.
 [[nodiscard]] std::vector<ContactPoint> contact_points_of(const PlanarObstacle& obstacle);
 
@@ -40,11 +40,11 @@ enum class ContactRule {
 
 enum class ContactSearch {
   Exhaustive,  ///< every chain, fewer contacts first
-  /// For many contact points. The chain of which the least possible length is shortest first; a
-  /// chain is left out when another one is at the same contact with nearly the same heading
-  /// (1 deg), no longer, no later section, and bound by no more contacts; so is a contact from
-  /// where `max_length` cannot reach the target. The shortest way is found up to what such a turn
-  /// makes of it, other ways may be missing.
+  /// For many contact points. The chain with the smallest lower bound of its length comes first. A
+  /// chain is left out if another one ends at the same contact with nearly the same heading (1 deg)
+  /// and is no longer, in no later section, and restricted by no more contacts; so is a contact from
+  /// which `max_length` cannot reach the target. The shortest path is found up to the effect of such
+  /// a change of heading; other paths may be missing.
   Pruned
 };
 [[nodiscard]] const char* to_string(ContactSearch search) noexcept;
@@ -63,21 +63,21 @@ struct ContactPlannerOptions {
   int section_count = 1;
   int min_contacts = 0;      ///< solutions with fewer are left out, >= 0
   int max_arcs = 200'000;    ///< budget: arcs tried, >= 1; spent: status Partial
-  int max_chains = 20'000;   ///< memory: chains kept, >= 1; full: status Partial
-  int max_solutions = 1000;  ///< memory: solutions kept, >= 1; full: status Partial
+  int max_chains = 20'000;   ///< memory: chains stored, >= 1; full: status Partial
+  int max_solutions = 1000;  ///< memory: solutions stored, >= 1; full: status Partial
   int max_refusals = 2000;   ///< refused arcs that are listed, >= 0; all are counted
 };
 
 enum class ContactType {
-  None,              ///< the arc ends at the target, or free
-  ForwardLimiting,   ///< sigma k >= 0, obstacle on the concave side: going on means bending more
-  BackwardLimiting,  ///< sigma k < 0, on the convex side: unbending or bending the other way
+  None,             ///< the arc ends at the target, or free
+  ForwardLimiting,  ///< sigma k >= 0, obstacle on the concave side: the next arc bends more
+  BackwardLimiting,  ///< sigma k < 0, on the convex side: the next arc unbends or bends the other way
 };
 [[nodiscard]] const char* to_string(ContactType type) noexcept;
 
 inline constexpr int kTargetContact = -1;  ///< the arc ends at the target
 inline constexpr int kObjectContact = -2;  ///< the arc ends at the object to be grasped
-inline constexpr int kWrapped = -3;        ///< the arc lies round the object to be grasped
+inline constexpr int kWrapped = -3;        ///< the arc is wrapped round the object to be grasped
 
 /// One arc of a chain and what it ends at.
 struct ContactStep {
@@ -95,10 +95,10 @@ struct ContactSolution {
   double min_clearance = 0.0;            ///< [m]; >= -tolerance; infinite without obstacles
 };
 
-/// Why an arc is not part of any chain; tested in this order.
+/// Why an arc belongs to no chain; tested in this order.
 enum class ContactRefusal {
   InsideContact,  ///< the chain so far ends inside the contact's disc
-  NoArc,          ///< no arc leads there: straight behind, or a full turn away
+  NoArc,          ///< no arc leads there: straight behind, or a full circle away
   Curvature,
   Bend,
   Length,
@@ -118,13 +118,13 @@ struct RefusedArc {
   int side = 0;
   ContactRefusal reason = ContactRefusal::NoArc;
   int obstacle = -1;  ///< the one that it collides with; -1 for other reasons
-  int chain = 0;      ///< the chain that it would have gone on from, for `chain_steps`
+  int chain = 0;      ///< the chain that it would have continued, for `chain_steps`
 };
 
 enum class ContactPlannerStatus {
   Solved,
   NoSolution,
-  Partial,  ///< the budget or the memory ended the search: there may be more
+  Partial,  ///< the budget or the memory ended the search: there may be more solutions
   BaseInObstacle,
   TargetInObstacle
 };
@@ -145,19 +145,19 @@ struct ContactPlannerResult {
 
 class ContactTree;
 
-/// Wrapping: reaches targets round obstacles by touching them (source: [FABRIKx] sec. 2.5, 3.3).
-/// The body is one planar extensible section of constant curvature between contacts; what lies
-/// before a contact keeps its shape. All solutions are found, by exhaustive search (or less for
-/// many contact points, `ContactSearch`):
+/// Reaches targets round obstacles by touching them (source: [FABRIKx] sec. 2.5, 3.3). The body is
+/// one planar extensible section of constant curvature between contacts; what lies before a contact
+/// keeps its shape. The search is exhaustive and finds all solutions (fewer for many contact points,
+/// `ContactSearch`):
 ///
 ///     level 0: the base.   For every chain of a level, from its end pose:
 ///       the chord arc to the target              -> a solution
 ///       the tangent arcs to each unused contact  -> a chain of the next level
 ///
 /// Differs from the source: its graph of contact points is a tree here, since the heading at a
-/// point depends on the way there; the body has a radius; `Persistent` is the default rule.
-/// Memory is taken in the constructor; plans allocate nothing unless there are more contact points
-/// than ever before. The solution does not depend on the order of obstacles or contact points
+/// point depends on the path there; the body has a radius; `Persistent` is the default rule.
+/// Memory is allocated in the constructor; plans allocate nothing unless there are more contact
+/// points than ever before. The solutions do not depend on the order of obstacles or contact points
 /// (other than by their indices), nor on earlier plans.
 class ContactPlanner {
  public:

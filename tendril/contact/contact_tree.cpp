@@ -16,15 +16,15 @@ using std::numbers::pi;
 
 constexpr double kFarthest = 1e9;         // [m]
 constexpr double kShortestArc = 1e-4;     // [m]
-constexpr double kLargestTurn = 0.9995;   // of a full turn; the rest counts as not moved
-constexpr double kSamePlace = 1e-9;       // [m]
+constexpr double kLargestTurn = 0.9995;   // of a full circle; the rest counts as not moved
+constexpr double kSamePosition = 1e-9;    // [m]
 constexpr double kRuleSlack = 1e-9;       // [1/m]; equal curvatures with rounding still hold
 constexpr double kLimitSlack = 1e-9;      // relative
 constexpr double kProbe = 1e-5;           // [m]; both sides of a line that touches a corner
 constexpr double kEqualSolutions = 1e-9;  // [m], [1/m]
 constexpr double kSameHeading = pi / 180.0;
 
-void check(const std::string& name, const ContactPlannerOptions& o) {
+void check_options(const std::string& name, const ContactPlannerOptions& o) {
   const std::string object = name + " options";
   const Range positive{.low = 0.0, .high = kFarthest, .open_low = true};
   require(object, "body_radius", o.body_radius, {.low = 0.0, .high = kFarthest}, "m");
@@ -56,7 +56,7 @@ ContactType type_of(double curvature, int side) noexcept {
 
 ContactTree::ContactTree(std::string name, const ContactPlannerOptions& options)
     : name_(std::move(name)), options_(options) {
-  check(name_, options_);
+  check_options(name_, options_);
   nodes_.reserve(static_cast<std::size_t>(options_.max_chains) + 1);
   frontier_.reserve(static_cast<std::size_t>(options_.max_chains) + 1);
   refused_.reserve(static_cast<std::size_t>(options_.max_refusals));
@@ -68,20 +68,29 @@ void ContactTree::require_point(const std::string& what, const Vector2d& point) 
                    ", must be finite and within 1e9 m");
 }
 
-void ContactTree::begin(const PlanarScene& scene, std::span<const ContactPoint> contacts,
-                        const PlanarPose& base, const Disc& aim) {
+/// Builds the names for messages only where they are needed: a plan allocates nothing.
+void ContactTree::check(std::span<const ContactPoint> contacts, const PlanarPose& base) const {
+  constexpr Range kHeadings{.low = -kFarthest, .high = kFarthest};
+  constexpr Range kRadii{.low = 0.0, .high = kFarthest};
   require_point("base", base.position);
-  require(name_ + ": base", "heading", base.heading, {.low = -kFarthest, .high = kFarthest}, "rad");
+  if (!kHeadings.contains(base.heading))
+    require(name_ + ": base", "heading", base.heading, kHeadings, "rad");
   for (std::size_t i = 0; i < contacts.size(); ++i) {
     const ContactPoint& contact = contacts[i];
     const std::string what = "contact " + std::to_string(i);
     require_point(what, contact.disc.centre);
-    const std::string object = name_ + ": " + what;
-    require(object, "radius", contact.disc.radius, {.low = 0.0, .high = kFarthest}, "m");
+    if (!kRadii.contains(contact.disc.radius))
+      require(name_ + ": " + what, "radius", contact.disc.radius, kRadii, "m");
     if (!contact.desired) continue;
     require_point(what, *contact.desired);
-    if (!(contact.slack >= 0.0)) tendril::refuse(object, "slack", contact.slack, ">= 0", "m");
+    if (!(contact.slack >= 0.0))
+      tendril::refuse(name_ + ": " + what, "slack", contact.slack, ">= 0", "m");
   }
+}
+
+void ContactTree::begin(const PlanarScene& scene, std::span<const ContactPoint> contacts,
+                        const PlanarPose& base, const Disc& aim) {
+  check(contacts, base);
   scene_ = &scene;
   order_contacts(contacts);
   nodes_.clear();
@@ -118,18 +127,19 @@ void ContactTree::order_contacts(std::span<const ContactPoint> contacts) {
   });
   const auto same = [&](int i, int j) {
     const ContactPoint &a = at(i), &b = at(j);
-    if ((a.disc.centre - b.disc.centre).norm() > kSamePlace ||
-        std::abs(a.disc.radius - b.disc.radius) > kSamePlace)
+    if ((a.disc.centre - b.disc.centre).norm() > kSamePosition ||
+        std::abs(a.disc.radius - b.disc.radius) > kSamePosition)
       return false;
     if (a.desired.has_value() != b.desired.has_value()) return false;
-    return !a.desired || ((*a.desired - *b.desired).norm() <= kSamePlace && a.slack == b.slack);
+    return !a.desired || ((*a.desired - *b.desired).norm() <= kSamePosition && a.slack == b.slack);
   };
-  // Of a group of equal ones the first listed stays, at the place of the group's first.
+  // Of a group of equal ones the first listed remains, at the index of the group's first.
   std::size_t kept = 0;
   for (std::size_t i = 0; i < order_.size(); ++i) {
     bool repeated = false;
     for (std::size_t j = kept; j-- > 0;) {
-      if (at(order_[i]).disc.centre.x() - at(order_[j]).disc.centre.x() > 2.0 * kSamePlace) break;
+      if (at(order_[i]).disc.centre.x() - at(order_[j]).disc.centre.x() > 2.0 * kSamePosition)
+        break;
       if (!same(order_[i], order_[j])) continue;
       order_[j] = std::min(order_[i], order_[j]);
       repeated = true;
@@ -199,7 +209,7 @@ int ContactTree::try_arc(int chain, const PlanarArc& arc, int contact, int side,
   after.end = arc.end();
   if (contact >= 0) {
     const ContactPoint& point = contacts_[static_cast<std::size_t>(contact)];
-    // From the centreline sideways to the surface.
+    // From the backbone sideways to the surface.
     const Vector2d to_side = side * after.end.lateral();
     const Vector2d touch = point.disc.centre - point.disc.radius * to_side;
     if (point.disc.radius + options_.body_radius <= 2.0 * options_.tolerance &&
@@ -229,10 +239,10 @@ int ContactTree::try_tangent(int chain, const Disc& disc, int contact, BodySide 
     refuse(chain, {pose, 0.0, 0.0}, contact, sigma, ContactRefusal::InsideContact);
     return -1;
   }
-  const double turn = *k != 0.0 ? 2.0 * pi / std::abs(*k) : options_.max_length;
-  PlanarArc arc{pose, *k, turn};
+  const double circle = *k != 0.0 ? 2.0 * pi / std::abs(*k) : options_.max_length;
+  PlanarArc arc{pose, *k, circle};
   arc.length = arc.nearest_parameter(disc.centre);
-  if (*k != 0.0 && arc.length > kLargestTurn * turn) {
+  if (*k != 0.0 && arc.length > kLargestTurn * circle) {
     ++arcs_tried_;
     refuse(chain, {pose, *k, 0.0}, contact, sigma, ContactRefusal::NoArc);
     return -1;
@@ -244,14 +254,14 @@ int ContactTree::try_contact(int chain, int contact, BodySide side) {
   return try_tangent(chain, contacts_[static_cast<std::size_t>(contact)].disc, contact, side);
 }
 
-/// What the body at least needs to reach the aim.
+/// Lower bound of the length that reaches the aim.
 double ContactTree::least_length(int chain) const noexcept {
   const Node& at = node(chain);
   return at.length + std::max(0.0, (aim_.centre - at.end.position).norm() - aim_.radius);
 }
 
 /// Order of the pruned search; of equal ones the older one first.
-bool ContactTree::goes_after(int a, int b) const noexcept {
+bool ContactTree::is_later(int a, int b) const noexcept {
   const double length_a = least_length(a), length_b = least_length(b);
   return length_a != length_b ? length_a > length_b : a > b;
 }
@@ -259,7 +269,7 @@ bool ContactTree::goes_after(int a, int b) const noexcept {
 int ContactTree::next_chain() noexcept {
   if (options_.search == ContactSearch::Exhaustive)
     return next_ < frontier_.size() ? frontier_[next_++] : -1;
-  const auto later = [&](int a, int b) { return goes_after(a, b); };
+  const auto later = [&](int a, int b) { return is_later(a, b); };
   while (!frontier_.empty()) {
     std::pop_heap(frontier_.begin(), frontier_.end(), later);
     const int chain = frontier_.back();
@@ -269,7 +279,7 @@ int ContactTree::next_chain() noexcept {
   return -1;
 }
 
-/// False: the pruned search leaves it out.
+/// False if the pruned search leaves it out.
 bool ContactTree::add_to_frontier(int chain) {
   const bool pruned = options_.search == ContactSearch::Pruned;
   if (pruned && chain > 0 && is_dominated(chain)) return false;
@@ -277,26 +287,26 @@ bool ContactTree::add_to_frontier(int chain) {
   frontier_.push_back(chain);
   if (pruned)
     std::push_heap(frontier_.begin(), frontier_.end(),
-                   [&](int a, int b) { return goes_after(a, b); });
+                   [&](int a, int b) { return is_later(a, b); });
   return true;
 }
 
-/// Whether the aim cannot be reached by way of the contact, in a straight line.
+/// Whether the aim cannot be reached through the contact, along straight lines.
 bool ContactTree::is_too_far(int chain, int contact) const noexcept {
   if (options_.search == ContactSearch::Exhaustive) return false;
   const Disc& disc = contacts_[static_cast<std::size_t>(contact)].disc;
   const double c = disc.radius + options_.body_radius;
-  const double there = (disc.centre - node(chain).end.position).norm() - c;
-  const double on = (aim_.centre - disc.centre).norm() - c - aim_.radius;
-  return node(chain).length + std::max(0.0, there) + std::max(0.0, on) >
+  const double to_contact = (disc.centre - node(chain).end.position).norm() - c;
+  const double to_aim = (aim_.centre - disc.centre).norm() - c - aim_.radius;
+  return node(chain).length + std::max(0.0, to_contact) + std::max(0.0, to_aim) >
          options_.max_length * (1.0 + kLimitSlack);
 }
 
-/// Compares the chain with those kept at its contact and side; keeps it or not, and drops those
+/// Compares the chain with those stored at its contact and side; stores it or not, and drops those
 /// that it dominates from the search.
 bool ContactTree::is_dominated(int chain) noexcept {
   Node& added = nodes_[static_cast<std::size_t>(chain)];
-  // Contacts of the newest section bound what may follow.
+  // Contacts of the newest section restrict what may follow.
   for (int i = chain; i > 0 && node(i).depth >= added.section_start; i = node(i).parent) {
     const ContactStep& step = node(i).step;
     if (step.side > 0) added.least_next = std::max(added.least_next, step.arc.curvature);
@@ -304,18 +314,18 @@ bool ContactTree::is_dominated(int chain) noexcept {
     if (options_.rule == ContactRule::Local) break;
   }
   const auto dominates = [](const Node& a, const Node& b) {
-    const double turn = std::remainder(a.end.heading - b.end.heading, 2.0 * pi);
-    return std::abs(turn) <= kSameHeading && a.length <= b.length &&
+    const double difference = std::remainder(a.end.heading - b.end.heading, 2.0 * pi);
+    return std::abs(difference) <= kSameHeading && a.length <= b.length &&
            a.step.section <= b.step.section && a.least_next <= b.least_next + kRuleSlack &&
            a.largest_next >= b.largest_next - kRuleSlack;
   };
   int& newest =
       kept_[2 * static_cast<std::size_t>(added.step.contact) + (added.step.side > 0 ? 0 : 1)];
-  for (int i = newest; i >= 0; i = node(i).same_place)
+  for (int i = newest; i >= 0; i = node(i).same_contact)
     if (!node(i).dominated && dominates(node(i), added)) return true;
-  for (int i = newest; i >= 0; i = node(i).same_place)
+  for (int i = newest; i >= 0; i = node(i).same_contact)
     if (dominates(added, node(i))) nodes_[static_cast<std::size_t>(i)].dominated = true;
-  added.same_place = newest;
+  added.same_contact = newest;
   newest = chain;
   return false;
 }

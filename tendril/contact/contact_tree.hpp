@@ -15,7 +15,7 @@ class ContactTree {
  public:
   ContactTree(std::string name, const ContactPlannerOptions& options);
 
-  /// Forgets the last tree; `aim` is what chains are to reach. Throws as ContactPlanner::plan does.
+  /// Clears the tree; `aim` is what chains are to reach. Throws as ContactPlanner::plan does.
   void begin(const PlanarScene& scene, std::span<const ContactPoint> contacts,
              const PlanarPose& base, const Disc& aim);
 
@@ -41,10 +41,10 @@ class ContactTree {
 
   enum class BendLimit { Applies, Waived };
 
-  /// Index of the chain that goes on by this arc, or -1: it is refused (and counted).
+  /// Index of the chain that continues by this arc, or -1: it is refused (and counted).
   int try_arc(int chain, const PlanarArc& arc, int contact, int side,
               BendLimit bend_limit = BendLimit::Applies);
-  /// The arc from the end of `chain` that is tangent to a disc that the body (not its centreline)
+  /// The arc from the end of `chain` that is tangent to a disc that the body (not its backbone)
   /// touches.
   int try_tangent(int chain, const Disc& disc, int contact, BodySide side);
   void refuse(int chain, const PlanarArc& arc, int contact, int side, ContactRefusal reason);
@@ -82,13 +82,14 @@ class ContactTree {
     /// Curvatures that the contacts of the newest section allow (pruned search).
     double least_next = -std::numeric_limits<double>::infinity();
     double largest_next = std::numeric_limits<double>::infinity();
-    int same_place = -1;     ///< chain kept before at this contact and side (pruned search)
-    bool dominated = false;  ///< since it was kept
+    int same_contact = -1;   ///< chain stored before at this contact and side (pruned search)
+    bool dominated = false;  ///< since it was stored
   };
 
   [[nodiscard]] const Node& node(int index) const noexcept {
     return nodes_[static_cast<std::size_t>(index)];
   }
+  void check(std::span<const ContactPoint> contacts, const PlanarPose& base) const;
   [[nodiscard]] bool uses(int chain, int contact) const noexcept;
   [[nodiscard]] bool holds_contacts(int chain, int section_start, double curvature) const noexcept;
   int try_contact(int chain, int contact, BodySide side);
@@ -96,7 +97,7 @@ class ContactTree {
   bool add_to_frontier(int chain);
   [[nodiscard]] bool is_too_far(int chain, int contact) const noexcept;
   [[nodiscard]] double least_length(int chain) const noexcept;
-  [[nodiscard]] bool goes_after(int a, int b) const noexcept;
+  [[nodiscard]] bool is_later(int a, int b) const noexcept;
   [[nodiscard]] bool is_dominated(int chain) noexcept;
   void order_contacts(std::span<const ContactPoint> contacts);
 
@@ -104,7 +105,7 @@ class ContactTree {
   ContactPlannerOptions options_;
   const PlanarScene* scene_ = nullptr;
   std::vector<ContactPoint> contacts_;
-  std::vector<int> order_;   ///< contact indices, by place, without repeated ones
+  std::vector<int> order_;   ///< contact indices, by position, without repeated ones
   std::vector<Node> nodes_;  ///< [0]: the base
   /// Nodes that end at the base or a contact: from `next_` on in order of growth, or, in the
   /// pruned search, the heap of those to grow.

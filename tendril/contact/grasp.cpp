@@ -14,7 +14,7 @@ using Eigen::Vector2d;
 using std::numbers::pi;
 
 constexpr double kSelfTolerance = 1e-9;  // [m]
-constexpr double kMarchShare = 0.02;     // smallest step, in body radii
+constexpr double kMarchRatio = 0.02;     // smallest step, in body radii
 constexpr int kBisections = 40;
 constexpr double kAngleTolerance = 1e-9;  // [rad]
 constexpr std::size_t kStepsPerSolution = 16;
@@ -22,30 +22,52 @@ constexpr std::size_t kStepsPerSolution = 16;
 double cross(const Vector2d& a, const Vector2d& b) { return a.x() * b.y() - a.y() * b.x(); }
 
 /// 1: counter-clockwise in the (x, z) plane, -1: clockwise, 0: not convex.
-int convex_turn(const Polygon& polygon) {
+int convex_orientation(const Polygon& polygon) {
   const auto& corners = polygon.corners;
   const std::size_t n = corners.size();
-  int turn = 0;
+  int orientation = 0;
   for (std::size_t i = 0; i < n; ++i) {
     const double bend =
         cross(corners[(i + 1) % n] - corners[i], corners[(i + 2) % n] - corners[(i + 1) % n]);
     if (bend == 0.0) continue;
     const int sign = bend > 0.0 ? 1 : -1;
-    if (turn != 0 && sign != turn) return 0;
-    turn = sign;
+    if (orientation != 0 && sign != orientation) return 0;
+    orientation = sign;
   }
-  return turn;
+  return orientation;
 }
 
-/// How far the body at arc length `s` of its last arc is from the rest of itself, but for the part
-/// that leads to it: up to where that is first 2 r away. Infinite when there is no such rest.
+void check(const PlanarScene& scene, const GraspGoal& goal) {
+  if (goal.object < 0 || goal.object >= scene.size())
+    refuse("grasp", "object", goal.object,
+           "the index of an obstacle, below " + std::to_string(scene.size()));
+  const Polygon* polygon = std::get_if<Polygon>(&scene.obstacle(goal.object));
+  if (polygon != nullptr && convex_orientation(*polygon) == 0)
+    refuse("grasp", "object", goal.object, "a disc or a convex polygon");
+  require("grasp", "wrap_angle", goal.wrap_angle,
+          {.low = 0.0, .high = 2.0 * pi, .open_low = true, .open_high = true}, "rad");
+}
+
+/// A disc that holds all backbones of a body in contact with the object.
+Disc surroundings(const PlanarObstacle& object, double body_radius) {
+  const Polygon* polygon = std::get_if<Polygon>(&object);
+  Disc around = polygon == nullptr ? std::get<Disc>(object) : Disc{polygon->corners[0], 0.0};
+  if (polygon != nullptr)
+    for (const Vector2d& corner : polygon->corners)
+      around.radius = std::max(around.radius, (corner - around.centre).norm());
+  around.radius += body_radius;
+  return around;
+}
+
+/// Distance of the body's point at arc length `s` of its last arc from the rest of the body, without
+/// the portion that leads to it, back to where that is first 2 r away. Infinite without such a rest.
 double self_distance(std::span<const ContactStep> steps, double s, double body_radius) noexcept {
   const PlanarArc& last = steps.back().arc;
   const Vector2d point = last.pose_at(s).position;
   const double apart = 2.0 * body_radius;
-  const double march = std::max(kMarchShare * body_radius, kSelfTolerance);
+  const double march = std::max(kMarchRatio * body_radius, kSelfTolerance);
   double nearest = std::numeric_limits<double>::infinity();
-  bool away = false;  // whether the part looked at is beyond the one that leads to the point
+  bool away = false;  // beyond the portion that leads to the point
   for (std::size_t i = steps.size(); i-- > 0;) {
     PlanarArc arc = steps[i].arc;
     if (i + 1 == steps.size()) arc.length = s;
@@ -69,7 +91,7 @@ double self_distance(std::span<const ContactStep> steps, double s, double body_r
 double self_clear_length(std::span<const ContactStep> steps, double body_radius) noexcept {
   const double length = steps.back().arc.length, apart = 2.0 * body_radius - kSelfTolerance;
   if (body_radius <= 0.0) return length;
-  const double march = kMarchShare * body_radius;
+  const double march = kMarchRatio * body_radius;
   double clear = 0.0;
   for (double s = 0.0;; s = std::min(length, s)) {
     const double d = self_distance(steps, s, body_radius);
@@ -119,23 +141,23 @@ void GraspPlanner::keep(const Hold& hold) {
   holds_.push_back(hold);
 }
 
-int GraspPlanner::lay(int chain, const PlanarArc& arc, BodySide side, double rotated,
-                      bool waive_bend, bool& full) {
+int GraspPlanner::try_wrap(int chain, const PlanarArc& arc, BodySide side, double wrapped,
+                           bool waive_bend, bool& full) {
   ContactTree& tree = *tree_;
-  PlanarArc laid = arc;
-  laid.length = std::min(arc.length, options().max_length - tree.length(chain));
-  full = laid.length == arc.length;
+  PlanarArc added = arc;
+  added.length = std::min(arc.length, options().max_length - tree.length(chain));
+  full = added.length == arc.length;
   const int sigma = static_cast<int>(side);
   const int longer =
-      tree.try_arc(chain, laid, kWrapped, sigma,
+      tree.try_arc(chain, added, kWrapped, sigma,
                    waive_bend ? ContactTree::BendLimit::Waived : ContactTree::BendLimit::Applies);
   if (longer < 0) return -1;
   body_.clear();
   tree.append_steps(longer, body_);
   const double clear = self_clear_length(body_, options().body_radius);
-  if (clear >= laid.length) return longer;
-  tree.refuse(chain, laid, kWrapped, sigma, ContactRefusal::SelfContact);
-  largest_wrap_angle_ = std::max(largest_wrap_angle_, rotated + sigma * laid.curvature * clear);
+  if (clear >= added.length) return longer;
+  tree.refuse(chain, added, kWrapped, sigma, ContactRefusal::SelfContact);
+  largest_wrap_angle_ = std::max(largest_wrap_angle_, wrapped + sigma * added.curvature * clear);
   return -1;
 }
 
@@ -151,10 +173,11 @@ void GraspPlanner::reach_disc(int chain, const Disc& disc, BodySide side, double
     return;
   }
   bool full = false;
-  const int hug = lay(at_object, {pose, sign_of(side) / c, c * wrap_angle}, side, 0.0, true, full);
-  if (hug < 0) return;
-  const double laid = tree.length(hug) - tree.length(at_object);
-  keep({hug, tree.step_count(at_object), full ? wrap_angle : laid / c,
+  const int chain_end =
+      try_wrap(at_object, {pose, sign_of(side) / c, c * wrap_angle}, side, 0.0, true, full);
+  if (chain_end < 0) return;
+  const double length = tree.length(chain_end) - tree.length(at_object);
+  keep({chain_end, tree.step_count(at_object), full ? wrap_angle : length / c,
         full ? GraspEnd::Complete : GraspEnd::LengthLimit});
 }
 
@@ -163,81 +186,43 @@ void GraspPlanner::reach_polygon(int chain, const Polygon& polygon, BodySide sid
   ContactTree& tree = *tree_;
   const std::size_t n = polygon.corners.size();
   const double sigma = sign_of(side);
-  // With the polygon on its right (sigma = +1) the body goes round it clockwise.
-  const std::size_t next = convex_turn(polygon) * sigma > 0.0 ? n - 1 : 1;
+  // With the polygon on its right (sigma = +1) the body runs round it clockwise.
+  const std::size_t next = convex_orientation(polygon) * sigma > 0.0 ? n - 1 : 1;
   for (std::size_t first = 0; first < n && !tree.exhausted(); ++first) {
     const int at_object =
         tree.try_tangent(chain, {polygon.corners[first], 0.0}, kObjectContact, side);
-    int hug = at_object;
-    double rotated = 0.0;
+    int chain_end = at_object;
+    double wrapped = 0.0;
     bool full = true;
-    for (std::size_t corner = (first + next) % n; hug >= 0; corner = (corner + next) % n) {
-      const PlanarPose pose = tree.end_pose(hug);
+    for (std::size_t corner = (first + next) % n; chain_end >= 0; corner = (corner + next) % n) {
+      const PlanarPose pose = tree.end_pose(chain_end);
       const auto k = tangency_curvature(pose, polygon.corners[corner], options().body_radius, side);
       PlanarArc arc{pose, k.value_or(0.0), 0.0};
-      if (!k || !(sigma * *k > 0.0)) {  // it would turn away from the object
-        tree.refuse(hug, arc, kWrapped, static_cast<int>(side), ContactRefusal::NoArc);
-        hug = -1;
+      if (!k || !(sigma * *k > 0.0)) {  // it would bend away from the object
+        tree.refuse(chain_end, arc, kWrapped, static_cast<int>(side), ContactRefusal::NoArc);
+        chain_end = -1;
         break;
       }
       arc.length = 2.0 * pi / std::abs(*k);
       arc.length = arc.nearest_parameter(polygon.corners[corner]);
-      const double desired = (wrap_angle - rotated) / std::abs(*k);
+      const double desired = (wrap_angle - wrapped) / std::abs(*k);
       const bool ends = desired <= arc.length;
       if (ends) arc.length = desired;
-      const double before = tree.length(hug);
-      hug = lay(hug, arc, side, rotated, false, full);
-      if (hug < 0) break;
-      rotated += std::abs(*k) * (tree.length(hug) - before);
-      if (ends || !full || wrap_angle - rotated < kAngleTolerance) break;
+      const double before = tree.length(chain_end);
+      chain_end = try_wrap(chain_end, arc, side, wrapped, false, full);
+      if (chain_end < 0) break;
+      wrapped += std::abs(*k) * (tree.length(chain_end) - before);
+      if (ends || !full || wrap_angle - wrapped < kAngleTolerance) break;
     }
-    if (hug < 0) continue;
-    keep({hug, tree.step_count(at_object), full ? wrap_angle : rotated,
+    if (chain_end < 0) continue;
+    keep({chain_end, tree.step_count(at_object), full ? wrap_angle : wrapped,
           full ? GraspEnd::Complete : GraspEnd::LengthLimit});
   }
 }
 
-const GraspResult& GraspPlanner::plan(const PlanarScene& scene,
-                                      std::span<const ContactPoint> contacts,
-                                      const PlanarPose& base, const GraspGoal& goal) {
+/// The holds as solutions, sorted.
+void GraspPlanner::collect_solutions(const PlanarScene& scene) {
   ContactTree& tree = *tree_;
-  result_ = {};
-  holds_.clear();
-  solutions_.clear();
-  steps_.clear();
-  largest_wrap_angle_ = 0.0;
-  if (goal.object < 0 || goal.object >= scene.size())
-    refuse("grasp", "object", goal.object,
-           "the index of an obstacle, below " + std::to_string(scene.size()));
-  const PlanarObstacle& object = scene.obstacle(goal.object);
-  const Polygon* polygon = std::get_if<Polygon>(&object);
-  if (polygon != nullptr && convex_turn(*polygon) == 0)
-    refuse("grasp", "object", goal.object, "a disc or a convex polygon");
-  require("grasp", "wrap_angle", goal.wrap_angle,
-          {.low = 0.0, .high = 2.0 * pi, .open_low = true, .open_high = true}, "rad");
-  Disc around = polygon == nullptr ? std::get<Disc>(object) : Disc{polygon->corners[0], 0.0};
-  if (polygon != nullptr)
-    for (const Vector2d& corner : polygon->corners)
-      around.radius = std::max(around.radius, (corner - around.centre).norm());
-  around.radius += options().body_radius;
-  tree.begin(scene, contacts, base, around);
-  if (scene.distance(base.position) < options().body_radius - options().tolerance) {
-    result_.status = ContactPlannerStatus::BaseInObstacle;
-    return result_;
-  }
-
-  tree.grow([&](int chain) {
-    if (tree.step_count(chain) < options().min_contacts) return;
-    for (const BodySide side : {BodySide::Positive, BodySide::Negative}) {
-      if (goal.side && *goal.side != side) continue;
-      if (polygon != nullptr) {
-        reach_polygon(chain, *polygon, side, goal.wrap_angle);
-      } else {
-        reach_disc(chain, std::get<Disc>(object), side, goal.wrap_angle);
-      }
-    }
-  });
-
   for (const Hold& hold : holds_) {
     const std::size_t first = steps_.size();
     const auto count = static_cast<std::size_t>(tree.step_count(hold.chain));
@@ -263,6 +248,39 @@ const GraspResult& GraspPlanner::plan(const PlanarScene& scene,
               return solution_before(a.steps, a.length, a.max_curvature, b.steps, b.length,
                                      b.max_curvature);
             });
+}
+
+const GraspResult& GraspPlanner::plan(const PlanarScene& scene,
+                                      std::span<const ContactPoint> contacts,
+                                      const PlanarPose& base, const GraspGoal& goal) {
+  ContactTree& tree = *tree_;
+  result_ = {};
+  holds_.clear();
+  solutions_.clear();
+  steps_.clear();
+  largest_wrap_angle_ = 0.0;
+  check(scene, goal);
+  const PlanarObstacle& object = scene.obstacle(goal.object);
+  const Polygon* polygon = std::get_if<Polygon>(&object);
+  tree.begin(scene, contacts, base, surroundings(object, options().body_radius));
+  if (scene.distance(base.position) < options().body_radius - options().tolerance) {
+    result_.status = ContactPlannerStatus::BaseInObstacle;
+    return result_;
+  }
+
+  tree.grow([&](int chain) {
+    if (tree.step_count(chain) < options().min_contacts) return;
+    for (const BodySide side : {BodySide::Positive, BodySide::Negative}) {
+      if (goal.side && *goal.side != side) continue;
+      if (polygon != nullptr) {
+        reach_polygon(chain, *polygon, side, goal.wrap_angle);
+      } else {
+        reach_disc(chain, std::get<Disc>(object), side, goal.wrap_angle);
+      }
+    }
+  });
+
+  collect_solutions(scene);
   result_.solutions = solutions_;
   result_.refused = tree.refused();
   result_.refusal_counts = tree.refusal_counts();

@@ -5,7 +5,7 @@
 
 namespace tendril {
 
-/// A place and direction in the bending plane. Plane coordinates are (x, z) [m]; a heading is
+/// A position and direction in the bending plane. Plane coordinates are (x, z) [m]; a heading is
 /// measured from +z towards +x [rad], any value.
 ///
 ///     tangent t(psi) = (sin psi, cos psi),   lateral axis X(psi) = (cos psi, -sin psi)
@@ -15,7 +15,7 @@ struct PlanarPose {
 
   [[nodiscard]] Eigen::Vector2d tangent() const noexcept;
   [[nodiscard]] Eigen::Vector2d lateral() const noexcept;
-  /// `point` seen from the pose: (along the lateral axis, along the tangent) [m].
+  /// `point` relative to the pose: (along the lateral axis, along the tangent) [m].
   [[nodiscard]] Eigen::Vector2d to_local(const Eigen::Vector2d& point) const noexcept;
   /// The inverse of `to_local`.
   [[nodiscard]] Eigen::Vector2d to_world(const Eigen::Vector2d& local) const noexcept;
@@ -36,17 +36,17 @@ struct PlanarArc {
   [[nodiscard]] PlanarPose end() const noexcept { return pose_at(length); }
   /// Arc length in [0, length] of the point nearest to `point`.
   [[nodiscard]] double nearest_parameter(const Eigen::Vector2d& point) const noexcept;
-  /// Distance between the centreline and `point` [m], >= 0.
+  /// Distance between the backbone and `point` [m], >= 0.
   [[nodiscard]] double distance(const Eigen::Vector2d& point) const noexcept;
 };
 
-/// The arc from `start` (place and tangent) to `target`: inverse kinematics of one section.
+/// The arc from `start` (position and tangent) to `target`: inverse kinematics of one section.
 ///
 ///     k = 2 x/(x^2 + z^2),   theta = 2 atan2(x, z),   S = theta/k
 ///
-/// `target` behind a start that it is in line with (x = 0, z <= 0) has none; nor has the start.
-/// The bend reaches from -2 pi to 2 pi.
-/// Differs from [WRAP] by theta from atan2, which reaches targets behind the start.
+/// There is none to a `target` straight behind the start (x = 0, z <= 0), nor to the start itself.
+/// The bend is in (-2 pi, 2 pi).
+/// Source: [FABRIKx] sec. 2.5. Differs: theta by atan2, which reaches targets behind the start.
 [[nodiscard]] std::optional<PlanarArc> chord_arc(const PlanarPose& start,
                                                  const Eigen::Vector2d& target) noexcept;
 
@@ -58,7 +58,7 @@ enum class BodySide { Positive = 1, Negative = -1 };  ///< Positive: on the late
 }
 
 /// Curvature [1/m] of the circle through `start`, with its tangent, that touches the disc of
-/// `radius` round `centre` and has it on `side`:
+/// `radius` about `centre` and has it on `side`:
 ///
 ///     k = 2 (x - sigma c) / (x^2 + z^2 - c^2)
 ///
@@ -69,7 +69,7 @@ enum class BodySide { Positive = 1, Negative = -1 };  ///< Positive: on the late
                                                        const Eigen::Vector2d& centre, double radius,
                                                        BodySide side) noexcept;
 
-/// What an arc and a segment have of each other.
+/// Distance and crossing of an arc and a segment.
 struct ArcSegmentDistance {
   double distance = 0.0;                 ///< [m]; 0 when they cross
   std::optional<double> first_crossing;  ///< arc length of the first crossing [m]
@@ -81,7 +81,7 @@ struct ArcSegmentDistance {
 [[nodiscard]] ArcSegmentDistance segment_distance(const PlanarArc& arc, const Eigen::Vector2d& a,
                                                   const Eigen::Vector2d& b) noexcept;
 
-/// Distance of a point to the segment from `a` to `b`, and the point of it nearest to `point`.
+/// The point of the segment from `a` to `b` that is nearest to `point`.
 [[nodiscard]] Eigen::Vector2d nearest_on_segment(const Eigen::Vector2d& point,
                                                  const Eigen::Vector2d& a,
                                                  const Eigen::Vector2d& b) noexcept;

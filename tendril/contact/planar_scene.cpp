@@ -147,13 +147,13 @@ double shape_distance(const PlanarObstacle& shape, const Vector2d& point,
   return polygon_distance(*std::get_if<Polygon>(&shape), point, gradient);
 }
 
-/// How far the centreline stays from a shape, and where it enters it.
+/// How far the backbone stays from a shape, and where it enters it.
 struct Approach {
   double distance = kInfinity;  ///< [m]; polygons: 0 where it enters
-  double entry = kInfinity;     ///< arc length at which the centreline enters [m]; discs: not set
+  double entry = kInfinity;     ///< arc length at which the backbone enters [m]; discs: not set
 };
 
-/// Distance between the centreline and the polygon's outline; 0 and the arc length of the first
+/// Distance between the backbone and the polygon's outline; 0 and the arc length of the first
 /// crossing where it enters, 0 and 0 where it starts inside.
 Approach outline_approach(const PlanarArc& arc, const Polygon& polygon) noexcept {
   Approach result;
@@ -168,7 +168,7 @@ Approach outline_approach(const PlanarArc& arc, const Polygon& polygon) noexcept
   return result;
 }
 
-/// Least signed distance of the centreline to a polygon that it enters, by halving the arc: the
+/// Least signed distance of the backbone to a polygon that it enters, by halving the arc: the
 /// distance changes by at most the arc length.
 double depth(const PlanarArc& arc, const Polygon& polygon) noexcept {
   struct Piece {
@@ -181,7 +181,7 @@ double depth(const PlanarArc& arc, const Polygon& polygon) noexcept {
   std::size_t count = 0;
   pieces[count++] = {0.0, arc.length, value(0.0), value(arc.length)};
   double best = std::min(pieces[0].at_from, pieces[0].at_to);
-  // The longest pieces first, so that the bound on their number costs all of them alike.
+  // The longest pieces first, so that the bound on their number affects all of them alike.
   for (std::size_t next = 0; next < count && count + 2 <= pieces.size(); ++next) {
     const Piece piece = pieces[next];
     const double bound = 0.5 * (piece.at_from + piece.at_to - (piece.to - piece.from));
@@ -195,8 +195,8 @@ double depth(const PlanarArc& arc, const Polygon& polygon) noexcept {
   return best;
 }
 
-/// Arc length at which the arc, whose point nearest to the disc is inside, enters the disc:
-/// before its nearest point and after the point opposite, the arc only comes nearer.
+/// Arc length at which the arc enters the disc, its nearest point being inside: between the point
+/// opposite and the nearest point the arc only approaches.
 double disc_entry(const PlanarArc& arc, const Disc& disc) noexcept {
   double inside = arc.nearest_parameter(disc.centre);
   double outside = arc.curvature == 0.0
@@ -213,8 +213,8 @@ double disc_entry(const PlanarArc& arc, const Disc& disc) noexcept {
   return inside;
 }
 
-/// What lies beyond `enough` is not looked at closely: the solution is then some number >= `enough`
-/// and <= the distance.
+/// A distance beyond `enough` is not computed exactly: the result is then some number >= `enough` and
+/// <= the distance.
 Approach approach(const PlanarArc& arc, const PlanarObstacle& shape, const Disc& bound,
                   double enough) noexcept {
   Approach result{.distance = arc.distance(bound.centre) - bound.radius};
@@ -222,7 +222,7 @@ Approach approach(const PlanarArc& arc, const PlanarObstacle& shape, const Disc&
   if (std::holds_alternative<Disc>(shape)) return result;
   const Polygon& polygon = *std::get_if<Polygon>(&shape);
   result = outline_approach(arc, polygon);
-  // The centreline may just touch a corner, so that rounding decides whether it crosses.
+  // The backbone may just touch a corner, so that rounding decides whether it crosses.
   if (std::isfinite(result.entry) && enough <= 0.0) result.distance = depth(arc, polygon);
   return result;
 }
@@ -272,7 +272,7 @@ double PlanarScene::distance(const Vector2d& point, Vector2d* gradient) const no
 }
 
 ArcContact PlanarScene::nearest(const PlanarArc& arc, double body_radius) const noexcept {
-  double best = kInfinity;  // of the centreline
+  double best = kInfinity;  // of the backbone
   ArcContact contact;
   for (std::size_t i = 0; i < items_.size(); ++i) {
     const Item& item = items_[i];

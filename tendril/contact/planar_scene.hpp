@@ -10,7 +10,7 @@
 
 namespace tendril {
 
-/// A round post seen along its axis. Radius 0 is a point.
+/// A cylinder in the plane across its axis. Radius 0 is a point.
 struct Disc {
   Eigen::Vector2d centre{0.0, 0.0};  ///< (x, z) [m]
   double radius = 0.0;               ///< [m], >= 0
@@ -27,10 +27,10 @@ struct Polygon {
 
 using PlanarObstacle = std::variant<Disc, Polygon>;
 
-/// What stands in the way of an arc.
+/// The obstacle nearest to an arc.
 struct ArcContact {
   double clearance = std::numeric_limits<double>::infinity();  ///< [m], negative: collides
-  int obstacle = -1;  ///< index by order of `add`; -1: there is none
+  int obstacle = -1;  ///< index in the order of `add`; -1: there is none
 };
 
 /// The obstacles of a planar problem: a union of discs and polygons, with signed distances.
@@ -60,7 +60,7 @@ class PlanarScene {
                            Eigen::Vector2d* gradient = nullptr) const noexcept;
 
   /// Least distance between the obstacles and a body of `body_radius` round the arc [m]; negative
-  /// where they overlap, infinite without obstacles. Exact (rounding) as long as the centreline
+  /// where they overlap, infinite without obstacles. Exact (rounding) as long as the backbone
   /// stays outside; where it enters a polygon the sign is exact and the depth is within
   /// 1e-7 m, or length/1000 where it runs alongside an edge there.
   [[nodiscard]] double clearance(const PlanarArc& arc, double body_radius) const noexcept;
@@ -68,12 +68,12 @@ class PlanarScene {
   /// The clearance with the obstacle that it belongs to.
   [[nodiscard]] ArcContact nearest(const PlanarArc& arc, double body_radius) const noexcept;
 
-  /// Whether the clearance is >= -`tolerance`; the cheap question.
+  /// Whether the clearance is >= -`tolerance`; cheaper than the clearance.
   [[nodiscard]] bool is_clear(const PlanarArc& arc, double body_radius,
                               double tolerance) const noexcept;
 
-  /// The obstacle that blocks the arc: of those nearer than -`tolerance` the one that the body
-  /// overlaps most; of those that the centreline itself enters, the one entered first. -1: none.
+  /// The obstacle that blocks the arc: of those with a clearance below -`tolerance` the one that the
+  /// body overlaps most; of those that the backbone itself enters, the one entered first. -1: none.
   [[nodiscard]] int blocking_obstacle(const PlanarArc& arc, double body_radius,
                                       double tolerance) const noexcept;
 

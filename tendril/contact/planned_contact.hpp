@@ -8,14 +8,14 @@
 
 namespace tendril {
 
-/// A place where a plan leans on an obstacle: the body's centreline runs tangent to a disc.
+/// A contact of a plan with an obstacle: the body's backbone is tangent to a disc.
 struct PlannedContact {
-  Eigen::Vector2d centre{0.0, 0.0};    ///< of a post, or a polygon's corner [m]
-  double radius = 0.0;                 ///< of the post, or 0 for a corner, plus the body radius [m]
+  Eigen::Vector2d centre{0.0, 0.0};    ///< of a disc, or a polygon's corner [m]
+  double radius = 0.0;                 ///< of the disc, or 0 for a corner, plus the body radius [m]
   BodySide side = BodySide::Positive;  ///< of the body on which the obstacle lies
 };
 
-/// The arcs of a chain, as `ContactPlanner` gives it.
+/// The arcs of a chain of `ContactPlanner`.
 [[nodiscard]] std::vector<PlanarArc> planned_arcs(std::span<const ContactStep> steps);
 
 /// The contacts at which the arcs of a chain end, in its order; `points` are those that were given
@@ -24,7 +24,7 @@ struct PlannedContact {
                                                            std::span<const ContactPoint> points,
                                                            double body_radius);
 
-/// The obstacle whose surface `contact` touches best; -1 in an empty scene.
+/// The obstacle whose surface is nearest to the contact's disc; -1 in an empty scene.
 [[nodiscard]] int contact_obstacle(const PlanarScene& scene, const PlannedContact& contact,
                                    double body_radius) noexcept;
 

@@ -35,40 +35,134 @@ PlanePoint plane_point(double curvature, double s) noexcept {
   return {2.0 * half * half / curvature, std::sin(u) / curvature};
 }
 
-/// The distance along an arc from one shape.
-class Along {
+/// The least distance of an arc from a shape without a closed form of it. docs/derivations-avoidance.md,
+/// "Distance of an arc".
+class ArcMinimum {
  public:
-  Along(const BodyArc& arc, const SignedDistance& shape, const Isometry3d& X_BO,
-        double growth) noexcept
-      : arc_(arc), shape_(shape), X_BO_(X_BO), growth_(growth) {}
+  /// Looks for less than `least.distance` and replaces `least` by what it finds.
+  ArcMinimum(const BodyArc& arc, const SignedDistance& shape, bool is_convex,
+             const Isometry3d& X_BO, double growth, int obstacle, const ArcSearch& search,
+             Clearance& least) noexcept
+      : arc_(arc),
+        shape_(shape),
+        is_convex_(is_convex),
+        X_BO_(X_BO),
+        growth_(growth),
+        obstacle_(obstacle),
+        search_(search),
+        least_(least) {}
 
+  /// Whether something less was found.
+  [[nodiscard]] bool find() noexcept {
+    for (int i = 0; i <= kCoarse; ++i) {
+      const Sample sample = at(arc_.length * i / kCoarse);
+      samples_[static_cast<std::size_t>(i)] = sample;
+      keep(sample);
+      if (arc_.length == 0.0) return found_;
+    }
+    for (std::size_t i = 0; i < kCoarse; ++i) {
+      const Sample &a = samples_[i], &b = samples_[i + 1];
+      if (a.slope < 0.0 && b.slope > 0.0 && may_hold(a, b)) keep(local_minimum(a, b));
+    }
+    for (std::size_t i = 0; i < kCoarse; ++i) march(samples_[i], samples_[i + 1]);
+    return found_;
+  }
+
+ private:
   struct Sample {
     double s, distance, slope;
     Vector3d point, normal;
   };
+
   [[nodiscard]] Sample at(double s) noexcept {
-    ++evaluations;
+    ++evaluations_;
     const Vector3d p = arc_.point(s);
     const auto value = shape_.at(X_BO_.linear().transpose() * (p - X_BO_.translation()));
     const Vector3d normal = X_BO_.linear() * value.gradient;
     return {s, value.distance - growth_, normal.dot(arc_.tangent_at(s)), p, normal};
   }
-  int evaluations = 0;
 
- private:
+  void keep(const Sample& sample) noexcept {
+    if (!(sample.distance < least_.distance)) return;
+    found_ = true;
+    least_ = {.distance = sample.distance,
+              .obstacle = obstacle_,
+              .arc = least_.arc,
+              .arc_length = sample.s,
+              .point = sample.point,
+              .normal = sample.normal};
+  }
+
+  /// Whether a relevant distance fits between two samples, which changes by no more than s does.
+  [[nodiscard]] bool may_hold(const Sample& a, const Sample& b) const noexcept {
+    return 0.5 * (a.distance + b.distance - (b.s - a.s)) < least_.distance - search_.tolerance;
+  }
+
+  /// By halving, between a, where the distance falls, and b, where it rises.
+  [[nodiscard]] Sample local_minimum(Sample a, Sample b) noexcept {
+    const double resolution = 1e-9 + 0.01 * search_.tolerance;
+    for (int i = 0; i < kRefine && b.s - a.s > resolution; ++i) {
+      Sample middle = at(0.5 * (a.s + b.s));
+      (middle.slope > 0.0 ? b : a) = middle;
+    }
+    return a.distance < b.distance ? a : b;
+  }
+
+  /// From a to b in steps so short that nothing below least.distance - tolerance fits in.
+  void march(Sample a, const Sample& b) noexcept {
+    while (a.s < b.s && may_hold(a, b)) {
+      const double step = safe_step(a, b);
+      if (a.s + step >= b.s) break;
+      Sample next = at(a.s + step);
+      const bool is_better = next.distance < least_.distance - search_.tolerance;
+      keep(next);
+      if (is_better && next.slope < 0.0) keep(local_minimum(next, b));
+      a = next;
+    }
+  }
+
+  /// On a convex shape the distance bends down by no more than the arc does.
+  [[nodiscard]] double safe_step(const Sample& a, const Sample& b) const noexcept {
+    const double above = std::max(0.0, a.distance - least_.distance) + search_.tolerance;
+    double step = above;
+    if (is_convex_) {
+      const double k = std::abs(arc_.curvature);
+      const double root = std::sqrt(a.slope * a.slope + 2.0 * k * above);
+      const double safe = a.slope >= 0.0 ? (k > 0.0 ? (a.slope + root) / k : b.s - a.s)
+                                         : 2.0 * above / (root - a.slope);
+      step = std::max(step, safe);
+    }
+    if (evaluations_ > search_.most_steps) step = std::max(step, (b.s - a.s) / 4.0 + 1e-6);
+    return step;
+  }
+
   const BodyArc& arc_;
   const SignedDistance& shape_;
+  bool is_convex_;
   const Isometry3d& X_BO_;
   double growth_;
+  int obstacle_;
+  const ArcSearch& search_;
+  Clearance& least_;
+  std::array<Sample, kCoarse + 1> samples_;
+  int evaluations_ = 0;
+  bool found_ = false;
 };
 
-/// A local minimum between a, where the distance falls, and b, where it rises.
-Along::Sample halve(Along& along, Along::Sample a, Along::Sample b, double resolution) noexcept {
-  for (int i = 0; i < kRefine && b.s - a.s > resolution; ++i) {
-    Along::Sample middle = along.at(0.5 * (a.s + b.s));
-    (middle.slope > 0.0 ? b : a) = middle;
-  }
-  return a.distance < b.distance ? a : b;
+/// The same in closed form; the sphere's radius is that with its growth.
+bool nearer_sphere(const BodyArc& arc, const Vector3d& center, double radius, int obstacle,
+                   Clearance& least) noexcept {
+  const double s = nearest_arc_length(arc, center);
+  const Vector3d p = arc.point(s), away = p - center;
+  const double far = away.norm();
+  if (far - radius >= least.distance) return false;
+  least = {.distance = far - radius,
+           .obstacle = obstacle,
+           .arc = least.arc,
+           .arc_length = s,
+           .point = p,
+           .normal = far > 1e-12 ? Vector3d(away / far) : arc.side};
+  return true;
 }
 
 }  // namespace
@@ -107,7 +201,7 @@ Obstacles::Obstacles(std::vector<Obstacle> obstacles) {
     if (!obstacle.X_BO.matrix().allFinite() ||
         (R.transpose() * R - Eigen::Matrix3d::Identity()).cwiseAbs().maxCoeff() > kRigid ||
         R.determinant() < 0.0)
-      throw ModelError(name + ": its pose is not a rotation with a finite place");
+      throw ModelError(name + ": its pose is not a finite rigid motion");
     Placed placed{.shape = std::move(obstacle.shape),
                   .X_BO = obstacle.X_BO,
                   .center = Vector3d::Zero(),
@@ -116,14 +210,14 @@ Obstacles::Obstacles(std::vector<Obstacle> obstacles) {
                   .is_sphere = false,
                   .is_convex = false,
                   .index = static_cast<int>(i)};
-    place(placed);
+    update(placed);
     placed_.push_back(std::move(placed));
   }
-  place_of_.resize(placed_.size());
+  position_of_.resize(placed_.size());
   sort();
 }
 
-void Obstacles::place(Placed& placed) noexcept {
+void Obstacles::update(Placed& placed) noexcept {
   const double sphere_radius = placed.shape->sphere_radius();
   const BoundingSphere bounds = placed.shape->bounds();
   placed.is_sphere = sphere_radius >= 0.0;
@@ -141,22 +235,22 @@ void Obstacles::sort() noexcept {
     return a.index < b.index;
   });
   for (std::size_t i = 0; i < placed_.size(); ++i)
-    place_of_[static_cast<std::size_t>(placed_[i].index)] = static_cast<int>(i);
+    position_of_[static_cast<std::size_t>(placed_[i].index)] = static_cast<int>(i);
 }
 
 void Obstacles::set_pose(int i, const Isometry3d& X_BO) noexcept {
   assert(i >= 0 && i < count());
-  Placed& moved = placed_[static_cast<std::size_t>(place_of_[static_cast<std::size_t>(i)])];
+  Placed& moved = placed_[static_cast<std::size_t>(position_of_[static_cast<std::size_t>(i)])];
   moved.X_BO = X_BO;
-  place(moved);
+  update(moved);
   sort();
 }
 
 void Obstacles::set_growth(int i, double growth) noexcept {
   assert(i >= 0 && i < count() && growth >= 0.0);
-  Placed& grown = placed_[static_cast<std::size_t>(place_of_[static_cast<std::size_t>(i)])];
+  Placed& grown = placed_[static_cast<std::size_t>(position_of_[static_cast<std::size_t>(i)])];
   grown.growth = growth;
-  place(grown);
+  update(grown);
   sort();
 }
 
@@ -206,9 +300,9 @@ Clearance Obstacles::nearest_of(int i, std::span<const BodyArc> arcs,
   return least;
 }
 
-std::optional<Obstacles::BallAt> Obstacles::sphere(int i) const noexcept {
+std::optional<Obstacles::SphereAt> Obstacles::sphere(int i) const noexcept {
   if (!placed(i).is_sphere) return std::nullopt;
-  return BallAt{placed(i).center, placed(i).bounding_radius};
+  return SphereAt{placed(i).center, placed(i).bounding_radius};
 }
 
 bool Obstacles::nearer(const BodyArc& arc, const Vector3d& middle, const Placed& placed,
@@ -216,77 +310,16 @@ bool Obstacles::nearer(const BodyArc& arc, const Vector3d& middle, const Placed&
   const double reach = 0.5 * arc.length + placed.bounding_radius + least.distance;
   if (reach <= 0.0 || (placed.center - middle).squaredNorm() >= reach * reach) return false;
 
-  if (placed.is_sphere) {
-    const double s = nearest_arc_length(arc, placed.center);
-    const Vector3d p = arc.point(s), away = p - placed.center;
-    const double far = away.norm();
-    if (far - placed.bounding_radius >= least.distance) return false;
-    least = {.distance = far - placed.bounding_radius,
-             .obstacle = placed.index,
-             .arc = least.arc,
-             .arc_length = s,
-             .point = p,
-             .normal = far > 1e-12 ? Vector3d(away / far) : arc.side};
-    return true;
-  }
+  if (placed.is_sphere)
+    return nearer_sphere(arc, placed.center, placed.bounding_radius, placed.index, least);
 
-  // Most shapes are seen to be far away from one distance: long ones have a wide bounding sphere.
+  // Most shapes turn out to be far away after one distance: long ones have a wide bounding sphere.
   const auto at_middle = placed.shape->distance(placed.X_BO.linear().transpose() *
                                                 (middle - placed.X_BO.translation()));
   if (at_middle - placed.growth - 0.5 * arc.length >= least.distance) return false;
-
-  // A first value from samples and the minimum next to the best of them.
-  Along along(arc, *placed.shape, placed.X_BO, placed.growth);
-  const double resolution = 1e-9 + 0.01 * search.tolerance;
-  bool found = false;
-  const auto keep = [&](const Along::Sample& sample) {
-    if (!(sample.distance < least.distance)) return;
-    found = true;
-    least = {.distance = sample.distance,
-             .obstacle = placed.index,
-             .arc = least.arc,
-             .arc_length = sample.s,
-             .point = sample.point,
-             .normal = sample.normal};
-  };
-  std::array<Along::Sample, kCoarse + 1> samples;
-  const auto may_hold = [&](const Along::Sample& a, const Along::Sample& b) {
-    return 0.5 * (a.distance + b.distance - (b.s - a.s)) < least.distance - search.tolerance;
-  };
-  for (int i = 0; i <= kCoarse; ++i) {
-    samples[static_cast<std::size_t>(i)] = along.at(arc.length * i / kCoarse);
-    keep(samples[static_cast<std::size_t>(i)]);
-    if (arc.length == 0.0) return found;
-  }
-  for (std::size_t i = 0; i < kCoarse; ++i) {
-    const Along::Sample &a = samples[i], &b = samples[i + 1];
-    if (a.slope < 0.0 && b.slope > 0.0 && may_hold(a, b)) keep(halve(along, a, b, resolution));
-  }
-  // What is left between the samples: steps so short that nothing below least.distance - tolerance
-  // fits in. On a convex shape the distance bends down by no more than the arc does.
-  const double k = std::abs(arc.curvature);
-  for (std::size_t i = 0; i < kCoarse; ++i) {
-    const Along::Sample& b = samples[i + 1];
-    Along::Sample a = samples[i];
-    while (a.s < b.s && may_hold(a, b)) {
-      const double above = std::max(0.0, a.distance - least.distance) + search.tolerance;
-      double step = above;
-      if (placed.is_convex) {
-        const double root = std::sqrt(a.slope * a.slope + 2.0 * k * above);
-        const double safe = a.slope >= 0.0 ? (k > 0.0 ? (a.slope + root) / k : b.s - a.s)
-                                           : 2.0 * above / (root - a.slope);
-        step = std::max(step, safe);
-      }
-      if (along.evaluations > search.most_steps) step = std::max(step, (b.s - a.s) / 4.0 + 1e-6);
-      if (a.s + step >= b.s) break;
-      Along::Sample next = along.at(a.s + step);
-      const bool is_better = next.distance < least.distance - search.tolerance;
-      keep(next);
-      if (is_better && next.slope < 0.0) keep(halve(along, next, b, resolution));
-      a = next;
-    }
-  }
-  return found;
+  return ArcMinimum(arc, *placed.shape, placed.is_convex, placed.X_BO, placed.growth, placed.index,
+                    search, least)
+      .find();
 }
 
 void place_section_arcs(const Section& section, const Vector3d& start, const Vector3d& tangent,

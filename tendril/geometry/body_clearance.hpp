@@ -9,7 +9,7 @@
 
 namespace tendril {
 
-/// An arc of the body's neutral line: a sub-section, in the robot's base frame.
+/// An arc of the body's backbone: a sub-section, in the robot's base frame.
 struct BodyArc {
   Eigen::Vector3d start = Eigen::Vector3d::Zero();
   Eigen::Vector3d tangent = Eigen::Vector3d::UnitZ();  ///< unit, at the start
@@ -36,27 +36,27 @@ struct BodyArc {
 ///
 ///     s = (1/|k|) atan2(k z, 1 - k x) in [0, 2 pi / |k|), x and z along side and tangent;
 ///
-/// beyond the end the nearer of both ends. The part of p across the bend plane does not matter.
-/// docs/derivations-avoidance.md, "Distance of an arc". Held by: signed_distance_test.
+/// beyond the end the nearer of both ends. The offset of p from the bend plane does not matter.
+/// docs/derivations-avoidance.md, "Distance of an arc". Tested by: signed_distance_test.
 [[nodiscard]] double nearest_arc_length(const BodyArc& arc, const Eigen::Vector3d& p) noexcept;
 
 /// The least distance of an arc from obstacles, and where.
 struct Clearance {
-  double distance = std::numeric_limits<double>::infinity();  ///< from the neutral line, or less
-                                                              ///< the body radius where it is given
+  double distance = std::numeric_limits<double>::infinity();  ///< from the backbone, or less the
+                                                              ///< body radius where it is given [m]
   int obstacle = -1;                                          ///< index in the list; -1: none
   int arc = -1;
   double arc_length = 0.0;                            ///< on that arc [m]
-  Eigen::Vector3d point = Eigen::Vector3d::Zero();    ///< of the neutral line
+  Eigen::Vector3d point = Eigen::Vector3d::Zero();    ///< of the backbone
   Eigen::Vector3d normal = Eigen::Vector3d::UnitX();  ///< unit, away from the obstacle
 };
 
 /// How thoroughly an arc is searched that has no closed form of its distance to a shape.
 struct ArcSearch {
-  double tolerance = 1e-7;  ///< the distance found is at most so far above the least one [m], > 0
-  double below = std::numeric_limits<double>::infinity();  ///< only distances below it are looked
+  double tolerance = 1e-7;  ///< the distance found is above the least one by at most this [m], > 0
+  double below = std::numeric_limits<double>::infinity();  ///< only distances below it are searched
                                                            ///< for [m]: a yes or no is cheaper
-  int most_steps = 100000;  ///< evaluations; when they are spent steps grow and the bound is lost
+  int most_steps = 100000;  ///< evaluations; beyond them steps grow and the bound is lost
 };
 
 /// Obstacles in the robot's base frame. Results do not depend on the order in which they are
@@ -74,26 +74,26 @@ class Obstacles {
   void set_pose(int i, const Eigen::Isometry3d& X_BO) noexcept;
   [[nodiscard]] const Eigen::Isometry3d& pose(int i) const noexcept;
 
-  /// Makes obstacle `i` larger: all points within `growth` >= 0 of it belong to it [m]. For what
-  /// moves while the arm does: its speed times a time. 0 at first.
+  /// Makes obstacle `i` larger: all points within `growth` >= 0 of it belong to it [m]. For an
+  /// obstacle that moves while the arm does: its speed times a time. 0 at first.
   void set_growth(int i, double growth) noexcept;
   [[nodiscard]] double growth(int i) const noexcept { return placed(i).growth; }
-  /// Farthest point of obstacle `i` from the origin of its frame, or more [m]; infinite without
-  /// end.
+  /// Upper bound of the distance of obstacle `i`'s points from the origin of its frame [m]; infinite
+  /// for an unbounded one.
   [[nodiscard]] double extent(int i) const noexcept {
     const BoundingSphere bounds = placed(i).shape->bounds();
     return bounds.center.norm() + bounds.radius;
   }
 
   /// Signed distance of a point and its gradient; infinite without obstacles. `least_known`: only
-  /// what is nearer than this is looked for.
+  /// what is nearer than this is searched for.
   [[nodiscard]] Clearance nearest(
       const Eigen::Vector3d& p_B,
       double least_known = std::numeric_limits<double>::infinity()) const noexcept;
 
-  /// Least distance of the neutral line of the arcs from any obstacle. With spheres it is exact;
-  /// with other shapes the arcs are marched along with steps that the present distance makes safe,
-  /// so that no wall is skipped however thin.
+  /// Least distance of the arcs from any obstacle. With spheres it is exact; with other shapes the
+  /// search marches along the arcs with steps that the present distance makes safe, so that no wall
+  /// is skipped however thin.
   [[nodiscard]] Clearance nearest(std::span<const BodyArc> arcs,
                                   const ArcSearch& search = {}) const noexcept;
   /// The same for obstacle `i` of the list alone.
@@ -101,11 +101,11 @@ class Obstacles {
                                      const ArcSearch& search = {}) const noexcept;
 
   /// Obstacle `i` of the list if it is a sphere; null otherwise.
-  struct BallAt {
+  struct SphereAt {
     Eigen::Vector3d center;
     double radius;
   };
-  [[nodiscard]] std::optional<BallAt> sphere(int i) const noexcept;
+  [[nodiscard]] std::optional<SphereAt> sphere(int i) const noexcept;
 
   /// Calls found(Clearance) for every obstacle nearer to the arc than `distance`, in an order that
   /// does not depend on the list's.
@@ -131,17 +131,17 @@ class Obstacles {
     int index;  // in the user's list
   };
   [[nodiscard]] const Placed& placed(int i) const noexcept {
-    return placed_[static_cast<std::size_t>(place_of_[static_cast<std::size_t>(i)])];
+    return placed_[static_cast<std::size_t>(position_of_[static_cast<std::size_t>(i)])];
   }
-  static void place(Placed& placed) noexcept;
+  static void update(Placed& placed) noexcept;
   void sort() noexcept;
   /// Replaces `least` if the obstacle comes nearer to the arc than least.distance.
   [[nodiscard]] static bool nearer(const BodyArc& arc, const Eigen::Vector3d& middle,
                                    const Placed& placed, const ArcSearch& search,
                                    Clearance& least) noexcept;
 
-  std::vector<Placed> placed_;  // sorted by centre
-  std::vector<int> place_of_;   // where obstacle i of the list is
+  std::vector<Placed> placed_;    // sorted by centre
+  std::vector<int> position_of_;  // of obstacle i of the list
 };
 
 /// The arcs of one section that starts at `start` along the unit vector `tangent` and bends by
@@ -164,7 +164,7 @@ class BodyArcs {
 };
 
 /// Least distance of a body of radius `body_radius` from the obstacles, and where. [m]
-/// Held by: signed_distance_test "the clearance of a body".
+/// Tested by: signed_distance_test "the clearance of a body".
 [[nodiscard]] Clearance body_clearance(BodyArcs& body, SectionStates states, const BaseState& base,
                                        const Obstacles& obstacles, double body_radius,
                                        const ArcSearch& search = {}) noexcept;

@@ -19,14 +19,14 @@ constexpr int kStack =
     128;  // of the walk through the hierarchy; its depth is log2 of the triangles
 constexpr double kOnSurface = 1e-14;  // of the size of the mesh
 
-/// Where on a triangle the nearest point lies: 0-2 its corners, 3-5 the edges from corner
-/// (part - 3) to the next, 6 inside.
+/// A point of a triangle and the feature that it lies on: 0-2 the corners, 3-5 the edges from corner
+/// (feature - 3) to the next, 6 the face.
 struct OnTriangle {
   Vector3d point;
-  int part = 6;
+  int feature = 6;
 };
 
-/// Nearest point of the triangle a, b, c by the regions of its plane.
+/// Nearest point of the triangle a, b, c, by the Voronoi regions of its features. [Ericson] 5.1.5.
 OnTriangle nearest_on_triangle(const Vector3d& p, const Vector3d& a, const Vector3d& b,
                                const Vector3d& c) noexcept {
   const Vector3d ab = b - a, ac = c - a, ap = p - a, bp = p - b, cp = p - c;
@@ -73,7 +73,7 @@ class Mesh final : public SignedDistance {
     Nearest nearest;
     walk(p, nearest);
     const std::size_t t = static_cast<std::size_t>(nearest.triangle);
-    const Vector3d& normal = normals_[t][static_cast<std::size_t>(nearest.on.part)];
+    const Vector3d& normal = normals_[t][static_cast<std::size_t>(nearest.on.feature)];
     const Vector3d away = p - nearest.on.point;
     const double distance = std::sqrt(nearest.squared);
     if (distance <= kOnSurface * bounds_.sizes().norm()) return {0.0, normal};
@@ -110,7 +110,8 @@ class Mesh final : public SignedDistance {
     }
   }
 
-  /// Face normals, and angle-weighted ones of corners and edges.
+  /// Normals of the faces, and the pseudonormals of edges and corners: the sums of the normals of
+  /// the faces that meet there, at a corner weighted by their angles. [Pseudonormal].
   void add_normals() {
     std::map<std::pair<int, int>, std::size_t> triangle_at;  // directed edge
     std::vector<Vector3d> corner_normals(vertices_.size(), Vector3d::Zero());
@@ -145,7 +146,8 @@ class Mesh final : public SignedDistance {
       }
     }
     if (!(six_volumes > 0.0))
-      throw ModelError("mesh: its triangles face inwards, must be anticlockwise seen from outside");
+      throw ModelError(
+          "mesh: its triangles face inwards, must be anticlockwise as viewed from outside");
   }
 
   [[noreturn]] static void refuse_edge(int from, int to) {

@@ -8,14 +8,14 @@
 
 namespace tendril {
 
-/// A sphere that holds a whole shape; the radius is infinite for shapes without end.
+/// A sphere that holds a whole shape; the radius is infinite for unbounded shapes.
 struct BoundingSphere {
   Eigen::Vector3d center = Eigen::Vector3d::Zero();
   double radius = std::numeric_limits<double>::infinity();  ///< [m]
 };
 
 /// A solid as its signed distance, in its own frame O: positive outside, negative inside, zero on
-/// the surface. The distance changes by no more than the way between two points (1-Lipschitz).
+/// the surface. Between two points the distance changes by no more than their distance (1-Lipschitz).
 /// Immutable; nothing throws or allocates. Coordinates in m.
 class SignedDistance {
  public:
@@ -46,7 +46,7 @@ using Shape = std::shared_ptr<const SignedDistance>;
 
 // Shapes in their own frame. Each throws ModelError naming the field that is outside its range.
 
-/// Ball of `radius` >= 0 about the origin. In planar problems it is a disc.
+/// Sphere of `radius` >= 0 about the origin. In planar problems it is a disc.
 [[nodiscard]] Shape sphere(double radius);
 /// All points within `radius` >= 0 of the segment from -half_length to +half_length on z.
 [[nodiscard]] Shape capsule(double half_length, double radius);
@@ -54,9 +54,9 @@ using Shape = std::shared_ptr<const SignedDistance>;
 [[nodiscard]] Shape cylinder(double half_length, double radius);
 /// |x| <= half.x and so on; every half extent > 0.
 [[nodiscard]] Shape box(const Eigen::Vector3d& half_extents);
-/// Prism over a simple polygon of the xy-plane, |z| <= half_height (infinite: no end, for planar
-/// problems). Either sense of rotation, convex or not; at least three vertices, no two edges that
-/// cross, some area.
+/// Prism over a simple polygon of the xy-plane, |z| <= half_height (infinite for planar problems).
+/// Clockwise or not, convex or not; at least three vertices, no two edges that cross, an area > 0.
+/// The inside is found by the crossings of a ray with the outline ([Ericson] 5.4.1).
 [[nodiscard]] Shape polygon(std::span<const Eigen::Vector2d> vertices,
                             double half_height = std::numeric_limits<double>::infinity());
 /// z <= 0: the outside is +z.
@@ -74,7 +74,7 @@ struct Obstacle {
                                        double radius);
 /// Solid behind the plane through `point` whose outward normal is `normal` (not zero).
 [[nodiscard]] Obstacle half_space_at(const Eigen::Vector3d& point, const Eigen::Vector3d& normal);
-/// Polygon of the world's x-z plane without end along y; vertices are (x, z).
+/// Polygon of the world's x-z plane, unbounded along y; vertices are (x, z).
 [[nodiscard]] Obstacle polygon_xz(std::span<const Eigen::Vector2d> vertices);
 
 }  // namespace tendril

@@ -52,7 +52,7 @@ struct PlanarPoint {
 /// One continuum section with its sub-sections: the length parameters, the bend limits and the
 /// planar shape. Immutable after construction; every function is noexcept and allocates nothing.
 ///
-/// Source: [FABRIKx] sec. 2.1-2.2 (S1). Held by: tests/kinematics/section_test.cpp.
+/// Source: [FABRIKx] sec. 2.1-2.2. Held by: tests/kinematics/section_test.cpp.
 class Section {
  public:
   /// Throws ModelError naming the field when a parameter is outside its range. `index` only serves

@@ -10,7 +10,7 @@
 
 namespace tendril {
 
-/// A rod with round ends that moves with a frame of `mobile_frames`.
+/// A capsule that moves with a frame of `mobile_frames`.
 struct BodyCapsule {
   int frame = 0;                                    ///< 0: platform, 1: yaw, 2 ...: links
   Eigen::Vector3d start = Eigen::Vector3d::Zero();  ///< of its axis, in the frame [m]
@@ -23,22 +23,22 @@ struct BodyCapsule {
 [[nodiscard]] std::vector<BodyCapsule> standard_capsules(const MobileRobot& robot,
                                                          double radius = 0.035);
 
-/// The body of a mobile robot: a box on the floor and the capsules of its arm. Says how far it is
-/// from obstacles, from the floor and from itself.
+/// The body of a mobile robot: a box on the floor and the capsules of its arm, and their distances
+/// from obstacles, from the floor and from each other.
 class MobileBody {
  public:
   /// Throws ModelError when a capsule's frame is none of the robot's, or a number is not finite.
   MobileBody(const MobileRobot& robot, std::vector<BodyCapsule> capsules);
 
   /// Least distance of box and capsules from the obstacles [m]; infinite without obstacles. Only
-  /// distances less than `below` are looked for: otherwise something not less is returned. Surfaces
-  /// at the floor's height under the platform do not count for it.
+  /// distances less than `below` are searched for: otherwise something not less is returned. Surfaces
+  /// at the height of the floor do not count for the platform.
   [[nodiscard]] double clearance(const PlatformPose& base, JointAngles joints,
                                  const Obstacles& obstacles,
                                  double below = std::numeric_limits<double>::infinity()) noexcept;
 
   /// Least distance of the links from the floor and from the platform's box [m]. The column and the
-  /// first link, which always stand over the platform, do not count.
+  /// first link, which are always over the platform, do not count.
   [[nodiscard]] double own_clearance(JointAngles joints) noexcept;
 
   [[nodiscard]] const MobileRobot& robot() const noexcept { return robot_; }
@@ -47,7 +47,7 @@ class MobileBody {
  private:
   MobileRobot robot_;
   std::vector<BodyCapsule> capsules_;
-  std::vector<BodyCapsule> platform_;  // that the box is made of
+  std::vector<BodyCapsule> platform_;  // that make up the box
   Obstacles box_;                      // the platform's, in its own frame
   std::vector<Eigen::Isometry3d> frames_;
 };

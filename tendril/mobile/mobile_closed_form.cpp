@@ -19,7 +19,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kReachSlack = 1e-9;  // [m] rounding at a straight elbow
 constexpr int kGoldenSteps = 40;      // 0.618^40: 1 mm becomes less than 1e-11 m
 
-/// The abscissas at which something changes, in rising order.
+/// Abscissas at which something changes, in increasing order.
 class Marks {
  public:
   explicit Marks(double reach) : reach_(reach) { add(-reach), add(reach); }
@@ -36,6 +36,40 @@ class Marks {
   std::array<double, 24> marks_{};
   int count_ = 0;
 };
+
+/// Height of the wrist over the shoulder.
+double wrist_rise(const MobileRobotParameters& arm, const PlaneCase& plane,
+                  const Problem& problem) noexcept {
+  return problem.target->X_WG.translation().z() - arm.links[2].length * plane.last_cos -
+         arm.shoulder_height;
+}
+
+/// Elbow straight or folded, each joint at each limit, the frozen base.
+Marks interval_ends(const MobileRobotParameters& arm, const PlaneCase& plane,
+                    const Problem& problem, double dz) noexcept {
+  const double d2 = arm.links[0].length, d3 = arm.links[1].length, d4 = arm.links[2].length;
+  const double reach = d2 + d3;
+  Marks marks(std::sqrt(std::max(0.0, reach * reach - dz * dz)));
+  const auto add_both = [&](double middle, double square) {
+    if (square < 0.0) return;
+    marks.add(middle + std::sqrt(square));
+    marks.add(middle - std::sqrt(square));
+  };
+  const auto square = [](double x) { return x * x; };
+  marks.add(0.0);
+  add_both(0.0, square(d2 - d3) - dz * dz);
+  for (const double q3 : {arm.links[1].limits.min, arm.links[1].limits.max})
+    add_both(0.0, d2 * d2 + d3 * d3 + 2.0 * d2 * d3 * std::cos(q3) - dz * dz);
+  for (const double q2 : {arm.links[0].limits.min, arm.links[0].limits.max})
+    add_both(d2 * std::sin(q2), d3 * d3 - square(dz - d2 * std::cos(q2)));
+  for (const double q4 : {arm.links[2].limits.min, arm.links[2].limits.max}) {
+    const double b2 = plane.last_angle - q4;
+    add_both(d3 * std::sin(b2), d2 * d2 - square(dz - d3 * std::cos(b2)));
+  }
+  if (problem.rule.frozen)
+    marks.add(-d4 * plane.last_sin - arm.shoulder_offset - plane.start_abscissa);
+  return marks;
+}
 
 }  // namespace
 
@@ -74,8 +108,7 @@ double MobileClosedForm::posture(const PlaneCase& plane, const Problem& problem,
                                  int elbow, std::span<double> joints) const noexcept {
   const MobileRobotParameters& arm = robot_.parameters();
   const double d2 = arm.links[0].length, d3 = arm.links[1].length, d4 = arm.links[2].length;
-  const double dz =
-      problem.target->X_WG.translation().z() - d4 * plane.last_cos - arm.shoulder_height;
+  const double dz = wrist_rise(arm, plane, problem);
   const double r_squared = dx * dx + dz * dz;
   const double cos_q3 = (r_squared - d2 * d2 - d3 * d3) / (2.0 * d2 * d3);
   if (std::abs(cos_q3) > 1.0 + kReachSlack / std::min(d2, d3)) return kInfinity;
@@ -103,54 +136,19 @@ double MobileClosedForm::posture(const PlaneCase& plane, const Problem& problem,
   return cost(problem.base, problem.joints, mobile::base_at(plane, problem, abscissa), joints);
 }
 
-bool MobileClosedForm::best_in_plane(const PlaneCase& plane, const Problem& problem,
-                                     PlatformPose& base, std::span<double> joints, double& cost,
-                                     int& postures) const noexcept {
-  const MobileRobotParameters& arm = robot_.parameters();
-  const double d2 = arm.links[0].length, d3 = arm.links[1].length, d4 = arm.links[2].length;
-  const double dz =
-      problem.target->X_WG.translation().z() - d4 * plane.last_cos - arm.shoulder_height;
-  const double reach = d2 + d3;
-  if (std::abs(dz) > reach + kReachSlack) return false;
-
-  // Interval ends: elbow straight or folded, each joint at each limit, the frozen base.
-  Marks marks(std::sqrt(std::max(0.0, reach * reach - dz * dz)));
-  const auto add_both = [&](double middle, double square) {
-    if (square < 0.0) return;
-    marks.add(middle + std::sqrt(square));
-    marks.add(middle - std::sqrt(square));
-  };
-  const auto square = [](double x) { return x * x; };
-  marks.add(0.0);
-  add_both(0.0, square(d2 - d3) - dz * dz);
-  for (const double q3 : {arm.links[1].limits.min, arm.links[1].limits.max})
-    add_both(0.0, d2 * d2 + d3 * d3 + 2.0 * d2 * d3 * std::cos(q3) - dz * dz);
-  for (const double q2 : {arm.links[0].limits.min, arm.links[0].limits.max})
-    add_both(d2 * std::sin(q2), d3 * d3 - square(dz - d2 * std::cos(q2)));
-  for (const double q4 : {arm.links[2].limits.min, arm.links[2].limits.max}) {
-    const double b2 = plane.last_angle - q4;
-    add_both(d3 * std::sin(b2), d2 * d2 - square(dz - d3 * std::cos(b2)));
-  }
-  if (problem.rule.frozen)
-    marks.add(-d4 * plane.last_sin - arm.shoulder_offset - plane.start_abscissa);
-
-  double best_cost = kInfinity, best_dx = 0.0, low = 0.0, high = 0.0;
-  int best_elbow = 1;
+/// Sweeps the abscissa between the interval ends, in both elbow postures.
+MobileClosedForm::Cheapest MobileClosedForm::sweep(const PlaneCase& plane, const Problem& problem,
+                                                   std::span<const double> ends,
+                                                   int& postures) const noexcept {
+  Cheapest best{.cost = kInfinity};
   std::array<double, 5> trial{};
   const auto look_at = [&](double dx, double left, double right) {
     for (const int elbow : {1, -1}) {
       const double here = posture(plane, problem, dx, elbow, trial);
       ++postures;
-      if (here < best_cost) {
-        best_cost = here;
-        best_dx = dx;
-        best_elbow = elbow;
-        low = left;
-        high = right;
-      }
+      if (here < best.cost) best = {here, dx, left, right, elbow};
     }
   };
-  const std::span<const double> ends = marks.sorted();
   for (std::size_t i = 0; i < ends.size(); ++i) {
     look_at(ends[i], ends[i], ends[i]);
     if (i + 1 == ends.size()) break;
@@ -165,13 +163,18 @@ bool MobileClosedForm::best_in_plane(const PlaneCase& plane, const Problem& prob
       look_at(sample(k + 0.5), sample(std::max(0.0, k - 0.5)),
               sample(std::min<double>(pieces, k + 1.5)));
   }
-  if (!std::isfinite(best_cost)) return false;
+  return best;
+}
 
-  // Golden section on the cost, between the neighbours of the best.
+/// Golden section on the cost, between the neighbours of the best.
+void MobileClosedForm::refine(const PlaneCase& plane, const Problem& problem, Cheapest& best,
+                              int& postures) const noexcept {
+  std::array<double, 5> trial{};
+  double low = best.low, high = best.high;
   const double golden = 0.5 * (std::sqrt(5.0) - 1.0);
   double left = high - golden * (high - low), right = low + golden * (high - low);
-  double cost_left = posture(plane, problem, left, best_elbow, trial);
-  double cost_right = posture(plane, problem, right, best_elbow, trial);
+  double cost_left = posture(plane, problem, left, best.elbow, trial);
+  double cost_right = posture(plane, problem, right, best.elbow, trial);
   postures += 2;
   for (int k = 0; k < kGoldenSteps && high - low > 0.0; ++k, ++postures) {
     if (cost_left <= cost_right) {
@@ -179,24 +182,37 @@ bool MobileClosedForm::best_in_plane(const PlaneCase& plane, const Problem& prob
       right = left;
       cost_right = cost_left;
       left = high - golden * (high - low);
-      cost_left = posture(plane, problem, left, best_elbow, trial);
+      cost_left = posture(plane, problem, left, best.elbow, trial);
     } else {
       low = left;
       left = right;
       cost_left = cost_right;
       right = low + golden * (high - low);
-      cost_right = posture(plane, problem, right, best_elbow, trial);
+      cost_right = posture(plane, problem, right, best.elbow, trial);
     }
   }
   for (const double dx : {left, right}) {
-    const double here = posture(plane, problem, dx, best_elbow, trial);
-    if (here < best_cost) {
-      best_cost = here;
-      best_dx = dx;
+    const double here = posture(plane, problem, dx, best.elbow, trial);
+    if (here < best.cost) {
+      best.cost = here;
+      best.dx = dx;
     }
   }
-  cost = posture(plane, problem, best_dx, best_elbow, joints);
-  base = mobile::base_at(plane, problem, -d4 * plane.last_sin - best_dx - arm.shoulder_offset);
+}
+
+bool MobileClosedForm::best_in_plane(const PlaneCase& plane, const Problem& problem,
+                                     PlatformPose& base, std::span<double> joints, double& cost,
+                                     int& postures) const noexcept {
+  const MobileRobotParameters& arm = robot_.parameters();
+  const double dz = wrist_rise(arm, plane, problem);
+  if (std::abs(dz) > arm.links[0].length + arm.links[1].length + kReachSlack) return false;
+  Marks ends = interval_ends(arm, plane, problem, dz);
+  Cheapest best = sweep(plane, problem, ends.sorted(), postures);
+  if (!std::isfinite(best.cost)) return false;
+  refine(plane, problem, best, postures);
+  cost = posture(plane, problem, best.dx, best.elbow, joints);
+  base = mobile::base_at(plane, problem,
+                         -arm.links[2].length * plane.last_sin - best.dx - arm.shoulder_offset);
   return true;
 }
 
@@ -228,18 +244,18 @@ MobileResult MobileClosedForm::solve(const ToolTarget& target, const PlatformPos
     result.plane = plane.plane;
   }
   if (std::isfinite(best_cost)) {
-    mobile::judge(robot_, problem, best_base, best_, result);
+    mobile::evaluate(robot_, problem, best_base, best_, result);
     const bool met = result.position_error <= options_.position_tolerance &&
                      result.angle_error <= options_.angle_tolerance;
     result.status = met ? MobileStatus::Converged : MobileStatus::Stalled;
     return result;
   }
-  mobile::judge(robot_, problem, base, best_, result);
+  mobile::evaluate(robot_, problem, base, best_, result);
   if (!tried) {
     result.status = mobile::common_refusal(planes.view());
     return result;
   }
-  // Would it be reached if the platform might stand anywhere?
+  // Would it be reached if every base pose were allowed?
   result.status = MobileStatus::UnreachableLimits;
   if (rule.frozen || rule.allows != nullptr) {
     const Problem free{.target = &target, .base = base, .joints = start_, .rule = {}};

@@ -8,7 +8,7 @@
 
 namespace tendril {
 
-/// What a pose costs, measured from the start: base_weight |travel| + sum weight_j |dq_j|.
+/// Cost of a pose, relative to the start: base_weight |travel| + sum weight_j |dq_j|.
 struct MobileCost {
   double base_weight = 4.0;             ///< [1/m], >= 0
   std::vector<double> joint_weights{};  ///< [1/rad], >= 0, one for each joint; empty: 1 each
@@ -16,7 +16,7 @@ struct MobileCost {
 
 struct ClosedFormOptions {           ///< every field has a working default
   double step = 1e-3;                ///< of the shoulder-wrist abscissa [m], > 0
-  double position_tolerance = 1e-4;  ///< [m], > 0; also what a frozen base may be off by
+  double position_tolerance = 1e-4;  ///< [m], > 0; also of the position of a frozen base
   double angle_tolerance = 1e-3;     ///< [rad], > 0
   bool check_floor = true;           ///< no hinge, and not the tool, under the floor
   MobileCost cost{};
@@ -31,9 +31,9 @@ struct ClosedFormOptions {           ///< every field has a working default
 ///     q2 = atan2(dx, dz) - atan2(d3 sin q3, d2 + d3 cos q3),  q4 = b - q2 - q3
 ///
 /// The abscissas at which a joint meets a limit or the elbow is straight are interval ends of the
-/// sweep, and every interval is looked at: UnreachableLimits is a proof, not a guess.
+/// sweep, and every interval is searched: UnreachableLimits is a proof, not a guess.
 /// Source: the geometric method that [Mobile] compares with, worked out in
-/// docs/derivations-mobile.md, "The closed form". Held by: mobile_closed_form_test.
+/// docs/derivations-mobile.md, "The closed form". Tested by: mobile_closed_form_test.
 class MobileClosedForm {
  public:
   /// Throws ModelError unless the robot has three in-plane links and the options are in range.
@@ -49,7 +49,7 @@ class MobileClosedForm {
                             const PlatformPose& to, JointAngles to_joints) const noexcept;
 
   /// The cheapest pose in one plane, for solvers that have found the plane. False if there is none.
-  /// `postures` is counted up.
+  /// Adds the number of postures evaluated to `postures`.
   [[nodiscard]] bool best_in_plane(const mobile::PlaneCase& plane, const mobile::Problem& problem,
                                    PlatformPose& base, std::span<double> joints, double& cost,
                                    int& postures) const noexcept;
@@ -58,6 +58,15 @@ class MobileClosedForm {
   [[nodiscard]] const ClosedFormOptions& options() const noexcept { return options_; }
 
  private:
+  /// The cheapest posture of a sweep, and the abscissas beside its own.
+  struct Cheapest {
+    double cost, dx = 0.0, low = 0.0, high = 0.0;
+    int elbow = 1;
+  };
+  [[nodiscard]] Cheapest sweep(const mobile::PlaneCase& plane, const mobile::Problem& problem,
+                               std::span<const double> ends, int& postures) const noexcept;
+  void refine(const mobile::PlaneCase& plane, const mobile::Problem& problem, Cheapest& best,
+              int& postures) const noexcept;
   [[nodiscard]] double posture(const mobile::PlaneCase& plane, const mobile::Problem& problem,
                                double dx, int elbow, std::span<double> joints) const noexcept;
 

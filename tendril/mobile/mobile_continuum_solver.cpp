@@ -16,12 +16,12 @@ namespace {
 
 constexpr double kPi = std::numbers::pi;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr int kDirections = 12;                      // of the places around the target
+constexpr int kDirections = 12;                      // of the base poses around the target
 constexpr std::array kDistances = {0.3, 0.6, 0.85};  // of the arm's horizontal reach
 constexpr int kHalvings = 10;                        // of a shift that the platform's rule forbids
 constexpr double kWorthwhile = 0.98;     // a shift must leave less of the error than this
 constexpr double kRotationSlack = 1e-6;  // entries of R^T R - I
-constexpr double kUpright = 1e-3;        // horizontal part of the mount's axis that is none
+constexpr double kUpright = 1e-3;  // horizontal component of the mount's axis that counts as none
 
 AutoOptions with_budget(AutoOptions options, int iterations) {
   options.max_iterations = iterations;
@@ -62,7 +62,7 @@ MobileContinuumSolver::MobileContinuumSolver(const MobileContinuum& robot,
       R.determinant() < 0.0) {
     throw ModelError("mobile continuum: X_PB is no pose: must be finite, with a rotation matrix");
   }
-  places_.reserve(2 * kDirections * kDistances.size());
+  candidates_.reserve(2 * kDirections * kDistances.size());
 }
 
 MobileContinuumResult MobileContinuumSolver::solve(const TipTarget& target,
@@ -81,7 +81,7 @@ MobileContinuumResult MobileContinuumSolver::solve(const TipTarget& target,
                   }) &&
       std::isfinite(base.x * base.x + base.y * base.y) && std::isfinite(base.heading) &&
       std::isfinite(arm_base.feed) && std::isfinite(arm_base.spin);
-  // The start may be the previous solution, which stands in `best_`.
+  // The start may be the previous solution, which is in `best_`.
   std::copy_n(valid_start ? states.begin() : straight.begin(), start_.size(), start_.begin());
   for (std::size_t i = 0; i < start_.size(); ++i)
     best_[i] = robot_.arm.clamped(static_cast<int>(i), start_[i]);
@@ -110,7 +110,7 @@ MobileContinuumResult MobileContinuumSolver::solve(const TipTarget& target,
     return result;
   }
 
-  // Where the platform stands; then elsewhere.
+  // At the present base pose; then elsewhere.
   const bool may_stay = rule.frozen || rule(base);
   bool met = may_stay && try_from(thorough_, target, base, start_, arm_base, result);
   if (!met && !rule.frozen) {
@@ -127,12 +127,12 @@ MobileContinuumResult MobileContinuumSolver::solve(const TipTarget& target,
     if (search(target, base, {}, arm_base, anywhere)) result.status = MobileStatus::BaseBlocked;
     best_ = kept_;
     result.iterations = anywhere.iterations;
-    result.places = anywhere.places;
+    result.base_poses = anywhere.base_poses;
   }
   return result;
 }
 
-/// Shifts by what the arm leaves of the error, then the places around the target.
+/// Shifts by the arm's remaining error, then the base poses around the target.
 bool MobileContinuumSolver::search(const TipTarget& target, const PlatformPose& start,
                                    const PlatformRule& rule, const BaseState& arm_base,
                                    MobileContinuumResult& result) noexcept {
@@ -145,10 +145,10 @@ bool MobileContinuumSolver::search(const TipTarget& target, const PlatformPose& 
       if (left < 0.5 * options_.arm.position_tolerance || left > kWorthwhile * before) break;
       before = left;
       PlatformPose shifted = base;
-      double part = 1.0;
-      for (int halving = 0;; ++halving, part *= 0.5) {
-        shifted.x = base.x + part * shortfall_.x();
-        shifted.y = base.y + part * shortfall_.y();
+      double fraction = 1.0;
+      for (int halving = 0;; ++halving, fraction *= 0.5) {
+        shifted.x = base.x + fraction * shortfall_.x();
+        shifted.y = base.y + fraction * shortfall_.y();
         if (halving == kHalvings || rule(shifted)) break;
       }
       if (!rule(shifted)) break;
@@ -157,14 +157,14 @@ bool MobileContinuumSolver::search(const TipTarget& target, const PlatformPose& 
       if (try_from(quick_, target, base, states_, arm_base, result)) return true;
     }
   }
-  list_places(target, start, rule);
-  const Place* nearest = nullptr;
+  list_candidates(target, start, rule);
+  const Candidate* nearest = nullptr;
   double nearest_score = kInfinity;
-  for (const Place& place : places_) {
-    if (try_from(quick_, target, place.base, start_, arm_base, result)) return true;
+  for (const Candidate& candidate : candidates_) {
+    if (try_from(quick_, target, candidate.base, start_, arm_base, result)) return true;
     if (last_score_ < nearest_score) {
       nearest_score = last_score_;
-      nearest = &place;
+      nearest = &candidate;
     }
   }
   return nearest != nullptr && try_from(thorough_, target, nearest->base, start_, arm_base, result);
@@ -179,32 +179,32 @@ bool MobileContinuumSolver::try_from(AutoSolver& solver, const TipTarget& target
   const Eigen::Isometry3d X_WB = arm_base_pose(robot_, base);
   const TipTarget seen{.X_BG = X_WB.inverse() * target.X_BG, .task = target.task};
   const IkResult solution = solver.solve(seen, from, arm_base);
-  ++result.places;
+  ++result.base_poses;
   result.iterations += solution.iterations;
   std::copy(solution.states.begin(), solution.states.end(), states_.begin());
 
-  MobileContinuumResult judged = result;
+  MobileContinuumResult evaluated = result;
   const Eigen::Isometry3d X_WE = X_WB * tip_pose(robot_.arm, states_, solution.base);
   shortfall_ = target.position() - X_WE.translation();
-  judged.position_error = position_error(X_WE, target);
-  judged.angle_error = angle_error(X_WE, target);
-  const bool met = judged.position_error <= options_.arm.position_tolerance &&
-                   judged.angle_error <= options_.arm.angle_tolerance;
-  last_score_ = score(judged, options_.arm);
+  evaluated.position_error = position_error(X_WE, target);
+  evaluated.angle_error = angle_error(X_WE, target);
+  const bool met = evaluated.position_error <= options_.arm.position_tolerance &&
+                   evaluated.angle_error <= options_.arm.angle_tolerance;
+  last_score_ = score(evaluated, options_.arm);
   if (!met && !(last_score_ < score(result, options_.arm))) return false;
-  judged.base = base;
-  judged.arm_base = solution.base;
-  judged.status = met ? MobileStatus::Converged : MobileStatus::Stalled;
+  evaluated.base = base;
+  evaluated.arm_base = solution.base;
+  evaluated.status = met ? MobileStatus::Converged : MobileStatus::Stalled;
   std::copy(states_.begin(), states_.end(), best_.begin());
-  judged.states = best_;
-  result = judged;
+  evaluated.states = best_;
+  result = evaluated;
   return met;
 }
 
-/// Places around the target at which the platform may stand, by travel.
-void MobileContinuumSolver::list_places(const TipTarget& target, const PlatformPose& start,
-                                        const PlatformRule& rule) noexcept {
-  places_.clear();
+/// Allowed base poses around the target, by travel.
+void MobileContinuumSolver::list_candidates(const TipTarget& target, const PlatformPose& start,
+                                            const PlatformRule& rule) noexcept {
+  candidates_.clear();
   const Eigen::Vector3d goal = target.position();
   const double height = goal.z() - robot_.X_PB.translation().z();
   const double length = robot_.arm.max_length();
@@ -227,31 +227,32 @@ void MobileContinuumSolver::list_places(const TipTarget& target, const PlatformP
         const PlatformPose pose{.x = goal.x() - distance * reach * std::cos(direction) - offset.x(),
                                 .y = goal.y() - distance * reach * std::sin(direction) - offset.y(),
                                 .heading = heading};
-        if (rule(pose)) places_.push_back({pose, std::hypot(pose.x - start.x, pose.y - start.y)});
+        if (rule(pose))
+          candidates_.push_back({pose, std::hypot(pose.x - start.x, pose.y - start.y)});
       }
     }
   }
-  std::sort(places_.begin(), places_.end(),
-            [](const Place& a, const Place& b) { return a.travel < b.travel; });
+  std::sort(candidates_.begin(), candidates_.end(),
+            [](const Candidate& a, const Candidate& b) { return a.travel < b.travel; });
 }
 
-/// Halves the way back to the start as long as the arm still meets the target.
+/// Bisects the line back to the start for the last base pose from which the arm meets the target.
 void MobileContinuumSolver::move_back(const TipTarget& target, const PlatformPose& start,
                                       const PlatformRule& rule, const BaseState& arm_base,
                                       MobileContinuumResult& result) noexcept {
   const PlatformPose found = result.base;
-  const double turn = mobile::wrapped(found.heading - start.heading);
-  double far = 1.0, near = 0.0;  // parts of the way that are met, and not
+  const double rotation = mobile::wrapped(found.heading - start.heading);
+  double far = 1.0, near = 0.0;  // fractions of the line at which it is met, and not
   for (int k = 0; k < options_.return_steps; ++k) {
-    const double part = 0.5 * (far + near);
-    const PlatformPose base{.x = start.x + part * (found.x - start.x),
-                            .y = start.y + part * (found.y - start.y),
-                            .heading = start.heading + part * turn};
+    const double fraction = 0.5 * (far + near);
+    const PlatformPose base{.x = start.x + fraction * (found.x - start.x),
+                            .y = start.y + fraction * (found.y - start.y),
+                            .heading = start.heading + fraction * rotation};
     kept_ = best_;
     if (rule(base) && try_from(quick_, target, base, kept_, arm_base, result)) {
-      far = part;
+      far = fraction;
     } else {
-      near = part;
+      near = fraction;
     }
   }
 }

@@ -17,12 +17,12 @@ struct MobileContinuum {
 
 struct MobileContinuumOptions {  ///< every field has a working default
   AutoOptions arm{};             ///< of the default solver; `feed_base` for an arm whose base feeds
-  int quick_iterations = 150;    ///< of the arm at each place that is looked at on the way, >= 1
-  int max_shifts = 12;           ///< base shifts by what the arm leaves of the error, >= 0
+  int quick_iterations = 150;    ///< of the arm at each base pose that the search tries, >= 1
+  int max_shifts = 12;           ///< base shifts by the arm's remaining error, >= 0
   /// After success, the base moves back towards its start by halves as long as the arm still meets
   /// the target: that often, >= 0.
   int return_steps = 8;
-  bool check_floor = true;  ///< refuse targets under the floor; the arm itself is not looked at
+  bool check_floor = true;  ///< refuse targets under the floor; the arm itself is not checked
 };
 
 /// The pose of platform and arm; errors by forward kinematics in the world.
@@ -35,19 +35,19 @@ struct MobileContinuumResult {
   SectionStates states{};       ///< inside the limits; valid until the solver's next call
   double base_travel = 0.0;     ///< between the platform's origins, start to solution [m]
   double heading_change = 0.0;  ///< [rad]
-  int iterations = 0;           ///< of the arm's solver, all places together
-  int base_shifts = 0;          ///< by what the arm left of the error
-  int places = 0;               ///< base poses that the arm was tried from
+  int iterations = 0;           ///< of the arm's solver, all base poses together
+  int base_shifts = 0;          ///< by the arm's remaining error
+  int base_poses = 0;           ///< that the arm was tried from
   [[nodiscard]] bool converged() const noexcept { return status == MobileStatus::Converged; }
 };
 
-/// A base that helps a continuum arm: the default solver for the arm, from a place that is found
-/// for the platform.
+/// Pose of a continuum arm and of its platform: the default solver for the arm, from a base pose that
+/// a search finds.
 ///
-/// 1. The arm is solved where the platform stands.
-/// 2. While it falls short, the platform shifts by the horizontal part of what is left of the
-///    error, as the base of [Mobile] does.
-/// 3. Then places around the target are looked at, those with the least travel first, with the
+/// 1. The arm is solved at the present base pose.
+/// 2. While it falls short, the platform shifts by the horizontal component of the remaining error,
+///    as the base of [Mobile] does.
+/// 3. Then base poses around the target are tried, those with the least travel first, with the
 ///    present heading and rotated so that the mounted arm leans towards the target.
 /// 4. The platform moves back towards its start as far as the target is still met.
 ///
@@ -61,8 +61,8 @@ class MobileContinuumSolver {
 
   /// Reaches for `target`, a tip pose in the world (X_BG of the target is X_WG here), from the
   /// platform pose `base`, the arm's `states` and `arm_base`. A forbidden shift is clipped; a
-  /// frozen base does not move. BaseBlocked: met when the platform may stand anywhere. Stalled: no
-  /// place was found, which is no proof.
+  /// frozen base does not move. BaseBlocked: met if every base pose were allowed. Stalled: no base
+  /// pose was found, which is no proof.
   [[nodiscard]] MobileContinuumResult solve(const TipTarget& target, const PlatformPose& base,
                                             SectionStates states, const PlatformRule& rule = {},
                                             const BaseState& arm_base = {}) noexcept;
@@ -71,7 +71,7 @@ class MobileContinuumSolver {
   [[nodiscard]] const MobileContinuumOptions& options() const noexcept { return options_; }
 
  private:
-  struct Place {
+  struct Candidate {
     PlatformPose base;
     double travel;
   };
@@ -81,8 +81,8 @@ class MobileContinuumSolver {
   [[nodiscard]] bool try_from(AutoSolver& solver, const TipTarget& target, const PlatformPose& base,
                               SectionStates from, const BaseState& arm_base,
                               MobileContinuumResult& result) noexcept;
-  void list_places(const TipTarget& target, const PlatformPose& start,
-                   const PlatformRule& rule) noexcept;
+  void list_candidates(const TipTarget& target, const PlatformPose& start,
+                       const PlatformRule& rule) noexcept;
   void move_back(const TipTarget& target, const PlatformPose& start, const PlatformRule& rule,
                  const BaseState& arm_base, MobileContinuumResult& result) noexcept;
 
@@ -90,8 +90,8 @@ class MobileContinuumSolver {
   MobileContinuumOptions options_;
   AutoSolver thorough_, quick_;
   std::vector<SectionState> start_, states_, best_, kept_;
-  std::vector<Place> places_;
-  double last_score_ = 0.0;                              // of the last place tried
+  std::vector<Candidate> candidates_;
+  double last_score_ = 0.0;                              // of the last base pose tried
   Eigen::Vector3d shortfall_ = Eigen::Vector3d::Zero();  // target less tip, of the same
 };
 

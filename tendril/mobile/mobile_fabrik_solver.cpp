@@ -21,11 +21,11 @@ constexpr double kDegree = kPi / 180.0;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kStallFloor = 1e-9;      // [m] changes of the error below it are none
 constexpr double kLeastShift = 1e-6;      // [m]
-constexpr double kToleranceShare = 0.99;  // of a tolerance, kept clear of rounding
+constexpr double kToleranceRatio = 0.99;  // of a tolerance, leaves room for rounding
 constexpr double kVerySmall = 1e-12;      // [m] two points are one
 
 /// Elbow postures that attempts begin with: angles of the first and the last but one link from the
-/// vertical, those between are spread evenly; the last link goes on as the one before.
+/// vertical, those between are spread evenly; the last link continues the one before.
 struct Seed {
   double first, last;  // [rad]
   double side;         // the wrist is this side of the target: sign of the abscissa
@@ -33,13 +33,13 @@ struct Seed {
 constexpr std::array kSeeds = {Seed{20.0 * kDegree, 80.0 * kDegree, -1.0},
                                Seed{-20.0 * kDegree, -80.0 * kDegree, 1.0},
                                Seed{60.0 * kDegree, -10.0 * kDegree, -1.0}};
-/// Then the links up to the wrist in line, leaning forward or back just so that the wrist has its
-/// height: near full extension the others come to it too slowly.
+/// Then the links up to the wrist in line, leaning forward or back such that the wrist has its
+/// height: near full extension the other starts converge too slowly.
 constexpr std::array kLeans = {1.0, -1.0};
 constexpr int kStarts = 1 + static_cast<int>(kSeeds.size() + kLeans.size());
 constexpr double kSeedLean = 0.5, kSeedAside = 0.2;  // of the arm's length
 constexpr double kNudge = 0.04;      // of the arm's length: shift that frees a limit
-constexpr double kSearchStep = 0.1;  // of the arm's length: where else the platform may stand
+constexpr double kSearchStep = 0.1;  // of the arm's length: between base poses
 constexpr int kSearchSteps = 60;
 constexpr int kHalvings = 10;  // of a shift that the platform's rule forbids
 
@@ -93,7 +93,7 @@ MobileFabrikSolver::MobileFabrikSolver(const MobileRobot& robot, const MobileFab
 MobileResult MobileFabrikSolver::solve(const ToolTarget& target, const PlatformPose& base,
                                        JointAngles joints, const PlatformRule& rule) noexcept {
   MobileResult result{.position_error = kInfinity, .angle_error = kInfinity, .base = base};
-  // The start may be the joints of the previous solution, which stand in `joints_`.
+  // The start may be the joints of the previous solution, which are in `joints_`.
   result.status = mobile::begin(robot_, target, base, joints, options_.check_floor, start_);
   joints_ = start_;
   result.joints = joints_;
@@ -101,7 +101,7 @@ MobileResult MobileFabrikSolver::solve(const ToolTarget& target, const PlatformP
   if (result.status != MobileStatus::Converged) return result;
   const Problem problem{.target = &target, .base = base, .joints = start_, .rule = rule};
 
-  mobile::judge(robot_, problem, base, joints_, result);
+  mobile::evaluate(robot_, problem, base, joints_, result);
   const bool met = result.position_error <= options_.position_tolerance &&
                    result.angle_error <= options_.angle_tolerance;
   if (met && (rule.frozen || rule(base))) return result;
@@ -109,18 +109,37 @@ MobileResult MobileFabrikSolver::solve(const ToolTarget& target, const PlatformP
   const bool nearest_first = options_.planes != PlaneOrder::FacingFirst;
   const mobile::PlaneCases planes =
       mobile::plane_cases(robot_, problem, options_.position_tolerance, nearest_first);
-  const MobileFabrikFeatures& features = options_.features;
-  const bool one_plane = !features.second_plane || options_.planes == PlaneOrder::NearestOnly;
+  const bool one_plane =
+      !options_.features.second_plane || options_.planes == PlaneOrder::NearestOnly;
   const std::span<const PlaneCase> tried = planes.view().first(one_plane ? 1 : planes.count);
+  if (attempt_all(tried, problem, result)) return result;
   const bool admissible = std::any_of(tried.begin(), tried.end(), [](const PlaneCase& plane) {
     return plane.refusal == MobileStatus::Converged;
   });
+  if (!admissible) {
+    result.status = mobile::common_refusal(tried);
+    return result;
+  }
+  result.status = MobileStatus::Stalled;
+  if (!options_.fallback || !closed_form_) return result;
+  if (one_plane) {
+    result.fallback = cheapest_in_plane(tried.front(), problem, result);
+    return result;
+  }
+  return fall_back(problem, result);
+}
+
+/// Attempts from every start in every plane. Whether one meets the target.
+bool MobileFabrikSolver::attempt_all(std::span<const PlaneCase> planes, const Problem& problem,
+                                     MobileResult& result) noexcept {
+  const PlatformRule& rule = problem.rule;
+  const MobileFabrikFeatures& features = options_.features;
   const int starts = features.starts ? kStarts : 1;
   // First with shifts to the other side, then with shifts that bring the joint just above the one
   // before it. A frozen base does not shift.
   const bool both_shifts = features.mirror_shift && features.starts && !rule.frozen;
   for (const double gamma : {features.mirror_shift ? 2.0 : 1.0, 1.0}) {
-    for (const PlaneCase& plane : tried) {
+    for (const PlaneCase& plane : planes) {
       if (plane.refusal != MobileStatus::Converged) continue;
       for (int start = 0; start < starts; ++start) {
         double desired = start_posture(plane, problem, start);
@@ -130,41 +149,36 @@ MobileResult MobileFabrikSolver::solve(const ToolTarget& target, const PlatformP
         ++result.attempts;
         if (attempt(plane, problem, *abscissa, gamma, result) == Outcome::Met) {
           finish(plane, problem, result);
-          return result;
+          return true;
         }
         keep_if_nearer(plane, problem, result);
       }
     }
     if (!both_shifts) break;
   }
-  if (!admissible) {
-    result.status = mobile::common_refusal(tried);
-    return result;
+  return false;
+}
+
+/// The closed form's result, with the counts of the attempts that failed.
+MobileResult MobileFabrikSolver::fall_back(const Problem& problem,
+                                           const MobileResult& attempts) noexcept {
+  MobileResult exact =
+      closed_form_->solve(*problem.target, problem.base, problem.joints, problem.rule);
+  exact.iterations += attempts.iterations;
+  exact.attempts += attempts.attempts;
+  exact.base_shifts = attempts.base_shifts;
+  exact.limit_shifts = attempts.limit_shifts;
+  exact.fallback = exact.converged();
+  if (!exact.converged()) {  // the pose nearest to the target is that of the attempts
+    exact.plane = attempts.plane;
+    exact.base = attempts.base;
+    exact.joints = attempts.joints;
+    exact.position_error = attempts.position_error;
+    exact.angle_error = attempts.angle_error;
+    exact.base_travel = attempts.base_travel;
+    exact.heading_change = attempts.heading_change;
   }
-  result.status = MobileStatus::Stalled;
-  if (options_.fallback && closed_form_) {
-    if (one_plane) {
-      result.fallback = cheapest_in_plane(tried.front(), problem, result);
-      return result;
-    }
-    MobileResult exact = closed_form_->solve(target, base, start_, rule);
-    exact.iterations += result.iterations;
-    exact.attempts += result.attempts;
-    exact.base_shifts = result.base_shifts;
-    exact.limit_shifts = result.limit_shifts;
-    exact.fallback = exact.converged();
-    if (!exact.converged()) {  // the pose nearest to the target is that of the attempts
-      exact.plane = result.plane;
-      exact.base = result.base;
-      exact.joints = result.joints;
-      exact.position_error = result.position_error;
-      exact.angle_error = result.angle_error;
-      exact.base_travel = result.base_travel;
-      exact.heading_change = result.heading_change;
-    }
-    return exact;
-  }
-  return result;
+  return exact;
 }
 
 /// [Mobile] lines 1.1 to 1.52, corrected: one start in one plane.
@@ -173,8 +187,8 @@ MobileFabrikSolver::Outcome MobileFabrikSolver::attempt(const PlaneCase& plane,
                                                         double gamma,
                                                         MobileResult& result) noexcept {
   const double height = problem.target->X_WG.translation().z();
-  const double tolerance = kToleranceShare * options_.position_tolerance;
-  const double cos_tolerance = std::cos(std::min(kToleranceShare * options_.angle_tolerance, kPi));
+  const double tolerance = kToleranceRatio * options_.position_tolerance;
+  const double cos_tolerance = std::cos(std::min(kToleranceRatio * options_.angle_tolerance, kPi));
   const bool test_orientation = options_.features.orientation_test;
   place(abscissa);
   limit_joint_ = -1;
@@ -261,12 +275,12 @@ void MobileFabrikSolver::backward_pass(const PlaneCase& plane) noexcept {
       desired = a > kVerySmall ? Point{ax / a, az / a} : directions_[i];
     }
     // Sine and cosine of the hinge angle, and whether its range holds it.
-    const Point turn{desired.x * before.z - desired.z * before.x,
-                     desired.x * before.x + desired.z * before.z};
+    const Point hinge{desired.x * before.z - desired.z * before.x,
+                      desired.x * before.x + desired.z * before.z};
     const Sector& sector = sectors_[i];
     if (!sector.whole_turn &&
-        dot(turn.x, turn.z, sector.middle.x, sector.middle.z) < sector.cos_half) {
-      const bool above = turn.x * sector.middle.z - turn.z * sector.middle.x > 0.0;
+        dot(hinge.x, hinge.z, sector.middle.x, sector.middle.z) < sector.cos_half) {
+      const bool above = hinge.x * sector.middle.z - hinge.z * sector.middle.x > 0.0;
       const Point& limit = above ? sector.high : sector.low;
       desired = {before.x * limit.z + before.z * limit.x, before.z * limit.z - before.x * limit.x};
       limit_joint_ = static_cast<int>(i);
@@ -278,8 +292,8 @@ void MobileFabrikSolver::backward_pass(const PlaneCase& plane) noexcept {
   }
 }
 
-/// Moves the base and the first `points` points along the plane, as far as the platform may go.
-/// False if it may not move at all.
+/// Moves the base and the first `points` points along the plane, as far as the platform is allowed
+/// to. False if it may not move at all.
 bool MobileFabrikSolver::shift(const PlaneCase& plane, const Problem& problem, double distance,
                                std::size_t points) noexcept {
   double moved = distance;
@@ -292,7 +306,7 @@ bool MobileFabrikSolver::shift(const PlaneCase& plane, const Problem& problem, d
   return true;
 }
 
-/// The abscissa nearest to the desired one at which the platform may stand.
+/// The allowed abscissa nearest to the desired one.
 std::optional<double> MobileFabrikSolver::nearest_allowed(const PlaneCase& plane,
                                                           const Problem& problem,
                                                           double abscissa) const noexcept {
@@ -322,8 +336,8 @@ double MobileFabrikSolver::start_posture(const PlaneCase& plane, const Problem& 
   if (k < kSeeds.size()) {
     const Seed& seed = kSeeds[k];
     for (std::size_t i = 0; i < last; ++i) {
-      const double part = last > 1 ? static_cast<double>(i) / static_cast<double>(last - 1) : 0.0;
-      const double b = seed.first + part * (seed.last - seed.first);
+      const double ratio = last > 1 ? static_cast<double>(i) / static_cast<double>(last - 1) : 0.0;
+      const double b = seed.first + ratio * (seed.last - seed.first);
       directions_[i] = {std::sin(b), std::cos(b)};
     }
     directions_[last] = directions_[last - 1];
@@ -350,10 +364,10 @@ void MobileFabrikSolver::place(double abscissa) noexcept {
   }
 }
 
-/// Reads the joints off the links into `trial_` and judges them by forward kinematics. False if a
+/// Reads the joints off the links into `trial_` and evaluates them by forward kinematics. False if a
 /// limit or the floor forbids them.
 bool MobileFabrikSolver::read_joints(const PlaneCase& plane, const Problem& problem,
-                                     MobileResult& judged) noexcept {
+                                     MobileResult& evaluated) noexcept {
   trial_.front() = plane.yaw;
   trial_.back() = plane.roll;
   double before = 0.0;
@@ -366,14 +380,14 @@ bool MobileFabrikSolver::read_joints(const PlaneCase& plane, const Problem& prob
     before = b;
   }
   if (options_.check_floor && !mobile::over_floor(robot_, trial_)) return false;
-  mobile::judge(robot_, problem, mobile::base_at(plane, problem, foot_), trial_, judged);
+  mobile::evaluate(robot_, problem, mobile::base_at(plane, problem, foot_), trial_, evaluated);
   return true;
 }
 
-void MobileFabrikSolver::keep(const PlaneCase& plane, const MobileResult& judged,
+void MobileFabrikSolver::keep(const PlaneCase& plane, const MobileResult& evaluated,
                               MobileResult& result) noexcept {
   joints_ = trial_;
-  result = judged;
+  result = evaluated;
   result.joints = joints_;
   result.plane = plane.plane;
 }
@@ -381,13 +395,13 @@ void MobileFabrikSolver::keep(const PlaneCase& plane, const MobileResult& judged
 /// Keeps the present iterate as the solution, with the status, if it meets the target.
 bool MobileFabrikSolver::accept(const PlaneCase& plane, const Problem& problem,
                                 MobileResult& result) noexcept {
-  MobileResult judged = result;
-  if (!read_joints(plane, problem, judged)) return false;
-  if (!(judged.position_error <= options_.position_tolerance)) return false;
-  const bool right_orientation = judged.angle_error <= options_.angle_tolerance;
+  MobileResult evaluated = result;
+  if (!read_joints(plane, problem, evaluated)) return false;
+  if (!(evaluated.position_error <= options_.position_tolerance)) return false;
+  const bool right_orientation = evaluated.angle_error <= options_.angle_tolerance;
   if (!right_orientation && options_.features.orientation_test) return false;
-  judged.status = right_orientation ? MobileStatus::Converged : MobileStatus::WrongAttitude;
-  keep(plane, judged, result);
+  evaluated.status = right_orientation ? MobileStatus::Converged : MobileStatus::WrongOrientation;
+  keep(plane, evaluated, result);
   return true;
 }
 
@@ -398,9 +412,9 @@ void MobileFabrikSolver::keep_if_nearer(const PlaneCase& plane, const Problem& p
     return std::max(r.position_error / options_.position_tolerance,
                     r.angle_error / options_.angle_tolerance);
   };
-  MobileResult judged = result;
-  if (read_joints(plane, problem, judged) && score(judged) < score(result))
-    keep(plane, judged, result);
+  MobileResult evaluated = result;
+  if (read_joints(plane, problem, evaluated) && score(evaluated) < score(result))
+    keep(plane, evaluated, result);
 }
 
 /// Polish: the cheapest pose in the plane found, if it is cheaper.
@@ -420,14 +434,14 @@ bool MobileFabrikSolver::cheapest_in_plane(const PlaneCase& plane, const Problem
       !(cost < less_than)) {
     return false;
   }
-  MobileResult judged = result;
-  mobile::judge(robot_, problem, base, trial_, judged);
-  if (!(judged.position_error <= options_.position_tolerance &&
-        judged.angle_error <= options_.angle_tolerance)) {
+  MobileResult evaluated = result;
+  mobile::evaluate(robot_, problem, base, trial_, evaluated);
+  if (!(evaluated.position_error <= options_.position_tolerance &&
+        evaluated.angle_error <= options_.angle_tolerance)) {
     return false;
   }
-  judged.status = MobileStatus::Converged;
-  keep(plane, judged, result);
+  evaluated.status = MobileStatus::Converged;
+  keep(plane, evaluated, result);
   return true;
 }
 

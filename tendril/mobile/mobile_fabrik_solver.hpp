@@ -37,7 +37,7 @@ struct MobileFabrikOptions {         ///< every field has a working default
   int max_stalls = 40;               ///< of an attempt, >= 0
   double stall_ratio = 3e-2;  ///< an iteration that takes less of the error stalls, in (0, 1)
   /// k_i of the links, each > 0; empty: all 1. More than 1: the link keeps more of its old
-  /// direction in the forward pass; less: it turns more. Has an effect on the links between the
+  /// direction in the forward pass; less: it rotates more. Has an effect on the links between the
   /// first and the last one only. [Mobile] sec. on priorities
   std::vector<double> priorities{};
   PlaneOrder planes = PlaneOrder::FacingFirst;
@@ -53,12 +53,11 @@ struct MobileFabrikOptions {         ///< every field has a working default
 };
 
 /// Forward and backward reaching for an arm on a mobile platform: tool position and full
-/// orientation, joint limits, a base that shifts when the error stalls or a joint stands at its
-/// limit.
+/// orientation, joint limits, a base that shifts when the error stalls or a joint is at its limit.
 ///
-/// The arm lies in a vertical plane, which the target's orientation fixes but for its side; in it
-/// the problem is planar: abscissa and height. For each plane and each start an attempt is made,
-/// the first that meets the target wins. Deterministic; no random numbers.
+/// The arm lies in a vertical plane, which the target's orientation determines up to its side; in it
+/// the problem is planar: abscissa and height. The first attempt that meets the target, among all
+/// planes and starts, is the solution. Deterministic; no random numbers.
 ///
 /// Options are validated in the constructor (ModelError); `solve` allocates and throws nothing and
 /// its result depends on its arguments only. The robot is copied.
@@ -69,7 +68,7 @@ class MobileFabrikSolver {
 
   /// Reaches for `target` from the platform pose `base` and `joints` (clamped to their limits
   /// first; may be the previous solution's). Converged with 0 iterations, unchanged, if the start
-  /// meets the target already. `rule` says where the platform may stand.
+  /// meets the target already. `rule` says which base poses are allowed.
   ///
   /// A shift that the rule forbids is clipped; a frozen base is not shifted at all.
   [[nodiscard]] MobileResult solve(const ToolTarget& target, const PlatformPose& base,
@@ -90,6 +89,10 @@ class MobileFabrikSolver {
   };
   enum class Outcome : std::uint8_t { Met, Failed };
 
+  [[nodiscard]] bool attempt_all(std::span<const mobile::PlaneCase> planes,
+                                 const mobile::Problem& problem, MobileResult& result) noexcept;
+  [[nodiscard]] MobileResult fall_back(const mobile::Problem& problem,
+                                       const MobileResult& attempts) noexcept;
   [[nodiscard]] Outcome attempt(const mobile::PlaneCase& plane, const mobile::Problem& problem,
                                 double abscissa, double gamma, MobileResult& result) noexcept;
   [[nodiscard]] double start_posture(const mobile::PlaneCase& plane, const mobile::Problem& problem,
@@ -103,8 +106,8 @@ class MobileFabrikSolver {
                                                       const mobile::Problem& problem,
                                                       double abscissa) const noexcept;
   [[nodiscard]] bool read_joints(const mobile::PlaneCase& plane, const mobile::Problem& problem,
-                                 MobileResult& judged) noexcept;
-  void keep(const mobile::PlaneCase& plane, const MobileResult& judged,
+                                 MobileResult& evaluated) noexcept;
+  void keep(const mobile::PlaneCase& plane, const MobileResult& evaluated,
             MobileResult& result) noexcept;
   void keep_if_nearer(const mobile::PlaneCase& plane, const mobile::Problem& problem,
                       MobileResult& result) noexcept;

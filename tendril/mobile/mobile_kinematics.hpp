@@ -17,7 +17,7 @@ using JointAngles = std::span<const double>;
 ///     p = (x, y) + R(heading) mount + rho (cos psi, sin psi)
 ///     R = Rz(psi) Ry(-e) Rx(q_roll),  e = pi/2 - b_last - tool_tilt
 ///
-/// @param joints  joint_count() angles; limits are not looked at
+/// @param joints  joint_count() angles; limits are not checked
 [[nodiscard]] Eigen::Isometry3d tool_pose(const MobileRobot& robot, const PlatformPose& base,
                                           JointAngles joints) noexcept;
 
@@ -37,8 +37,7 @@ void mobile_frames(const MobileRobot& robot, const PlatformPose& base, JointAngl
 [[nodiscard]] bool within_limits(const MobileRobot& robot, JointAngles joints,
                                  double tolerance = 1e-12) noexcept;
 
-/// Angle of the rotation from one orientation to another [rad], in [0, pi]. Keeps its digits near
-/// 0.
+/// Angle of the rotation from one orientation to another [rad], in [0, pi]. Accurate near 0, too.
 [[nodiscard]] double rotation_angle(const Eigen::Matrix3d& from,
                                     const Eigen::Matrix3d& to) noexcept;
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kPi = std::numbers::pi;
 constexpr double kPositionTolerance = 1e-4;  // [m]
-constexpr double kReachShare = 0.97;         // of the elbow's way to straight
+constexpr double kReachRatio = 0.97;         // of the straight arm's reach
 constexpr int kElbows = 2;
 constexpr double kLimitZone = 0.2;       // [rad] nearer to a limit costs
 constexpr double kLimitSurcharge = 1.0;  // at the limit
@@ -85,14 +85,14 @@ bool MobilePostures::closed_form(int i, Eigen::Ref<Eigen::VectorXd> x) noexcept 
   const double dz = p.z() - d4 * plane.last_cos - arm.shoulder_height;
   const double farthest = std::sqrt(std::max(0.0, (d2 + d3) * (d2 + d3) - dz * dz));
   const double dx =
-      kReachShare * farthest * ((2.0 * distance_index + 1.0) / options_.distances - 1.0);
+      kReachRatio * farthest * ((2.0 * distance_index + 1.0) / options_.distances - 1.0);
   const double cos_q3 = (dx * dx + dz * dz - d2 * d2 - d3 * d3) / (2.0 * d2 * d3);
   if (std::abs(cos_q3) > 1.0) return false;
   const double q3 = elbow * std::acos(cos_q3);
   const double q2 = std::atan2(dx, dz) - std::atan2(d3 * std::sin(q3), d2 + d3 * std::cos(q3));
 
-  const double turn = 2.0 * kPi * heading_index / options_.headings;
-  const double heading = from_[2] + std::remainder(turn, 2.0 * kPi);
+  const double rotation = 2.0 * kPi * heading_index / options_.headings;
+  const double heading = from_[2] + std::remainder(rotation, 2.0 * kPi);
   const double psi = std::atan2(plane.sin_psi, plane.cos_psi);
   const std::array desired = {psi - heading, q2, q3, plane.last_angle - q2 - q3, plane.roll};
   for (int j = 0; j < robot_.joint_count(); ++j) {
@@ -112,9 +112,9 @@ bool MobilePostures::closed_form(int i, Eigen::Ref<Eigen::VectorXd> x) noexcept 
 
 /// MobileFabrikSolver from the present joints or from mirrored ones, the platform rotated.
 bool MobilePostures::reached(int i, Eigen::Ref<Eigen::VectorXd> x) noexcept {
-  const double turn = 2.0 * kPi * (i / kElbows) / options_.headings;
+  const double rotation = 2.0 * kPi * (i / kElbows) / options_.headings;
   PlatformPose base = platform_of(from_);
-  base.heading += std::remainder(turn, 2.0 * kPi);
+  base.heading += std::remainder(rotation, 2.0 * kPi);
   const JointAngles joints = joints_of(from_);
   std::copy(joints.begin(), joints.end(), joints_.begin());
   if (i % kElbows == 1) {

@@ -16,11 +16,11 @@ struct MobilePosturesOptions {   ///< every field has a working default
   double heading_weight = 1.0;   ///< of 1 rad of the heading, >= 0
 };
 
-/// All that a target leaves free, as a list of configurations that meet it: the arm's plane, the
-/// elbow, distance and heading of the platform. For choosing among obstacles.
+/// The free parameters of a target as a list of configurations that meet it: the arm's plane, the
+/// elbow, distance and heading of the platform. For a choice among obstacles.
 ///
 /// A robot with three in-plane links has them in closed form (as MobileClosedForm). For others
-/// MobileFabrikSolver is asked, from the present joints and from mirrored ones.
+/// MobileFabrikSolver gives them, from the present joints and from mirrored ones.
 /// Options are validated in the constructor (ModelError). Nothing else allocates or throws.
 class MobilePostures {
  public:
@@ -30,8 +30,8 @@ class MobilePostures {
   /// Returns its length, 0 for a target that is refused.
   int begin(const ToolTarget& target, const MobileConfiguration& from) noexcept;
   /// Configuration number `i` of the list; false if there is none: out of reach or beyond a limit.
-  /// Cheap configurations cost little: way of platform and joints, and a surcharge near limits and
-  /// for straight elbows.
+  /// The cost is the travel of platform and joints, with a surcharge near limits and for straight
+  /// elbows.
   [[nodiscard]] bool at(int i, Eigen::Ref<Eigen::VectorXd> x, double& cost) noexcept;
 
  private:

@@ -24,15 +24,15 @@ struct ToolTarget {
 enum class MobileStatus : std::uint8_t {
   Converged,          ///< both errors, by forward kinematics, are within tolerance; limits hold
   Stalled,            ///< every attempt failed; nothing says that the target cannot be reached
-  WrongAttitude,      ///< the printed algorithm's own test is met, but the orientation is not
+  WrongOrientation,   ///< the printed algorithm's own test is met, but the orientation is not
   InvalidTarget,      ///< NaN, infinity, a number whose square is none, azimuth beyond 1e6 rad
-  InvalidRotation,    ///< the target's 3 x 3 part is no rotation matrix
+  InvalidRotation,    ///< the target's 3 x 3 block is no rotation matrix
   InvalidStart,       ///< wrong number of joints, NaN or infinity, heading beyond 1e6 rad
   UnderFloor,         ///< the tool point or the last link's start would be under the floor
   UnreachableHeight,  ///< the wrist would be too high or too low for the other links
   UnreachableRoll,    ///< the roll joint's range holds the orientation in no arm plane
   UnreachableLimits,  ///< no admissible posture exists: proven in closed form
-  BaseBlocked,        ///< it could be reached, but not from where the platform may stand
+  BaseBlocked,        ///< it could be reached, but from no allowed base pose
 };
 [[nodiscard]] const char* to_string(MobileStatus status) noexcept;
 
@@ -44,8 +44,8 @@ enum class ArmPlane : std::uint8_t {
 };
 [[nodiscard]] const char* to_string(ArmPlane plane) noexcept;
 
-/// What the solvers for a MobileRobot return. Honest: the errors are those of `base` and `joints`
-/// by forward kinematics against the target's rotation matrix.
+/// Result of the solvers for a MobileRobot. The errors are recomputed from `base` and `joints` by
+/// forward kinematics, with the target's rotation matrix.
 struct MobileResult {
   MobileStatus status = MobileStatus::InvalidTarget;
   double position_error = 0.0;  ///< [m]; infinite when nothing was tried
@@ -54,7 +54,7 @@ struct MobileResult {
   JointAngles joints{};         ///< inside the limits; valid until the solver's next call
   double base_travel = 0.0;     ///< distance between the platform's origins, start to solution [m]
   double heading_change = 0.0;  ///< [rad], in [-pi, pi]
-  int iterations = 0;           ///< of all attempts; closed form: postures looked at
+  int iterations = 0;           ///< of all attempts; closed form: postures evaluated
   int attempts = 0;             ///< arm planes and starts tried
   int base_shifts = 0;          ///< base shifts by the error, of all attempts
   int limit_shifts = 0;         ///< base shifts for a joint at its limit, of all attempts

@@ -15,14 +15,14 @@ struct JointLimits {
   }
 };
 
-/// A link that turns in the arm's vertical plane, by the hinge at its start.
+/// A link that rotates in the arm's vertical plane, by the hinge at its start.
 struct ArmLink {
   double length = 0.0;   ///< to the next hinge; of the last link to the tool point [m], > 0
   JointLimits limits{};  ///< of the hinge at its start [rad]
 };
 
 /// What a user says about the robot; `MobileRobot` is the validated form. With all joints at zero
-/// the arm stands straight up.
+/// the arm is straight up.
 struct MobileRobotParameters {
   double mount_x = 0.0, mount_y = 0.0;  ///< the yaw axis in the platform's frame [m]
   double shoulder_height = 0.0;         ///< of the first hinge over the floor [m]
@@ -35,7 +35,7 @@ struct MobileRobotParameters {
   double platform_length = 0.5, platform_width = 0.5, platform_height = 0.1;
 };
 
-/// Where the platform stands: origin (x, y) [m] and heading from the world's x axis about z [rad].
+/// Base pose of a platform: origin (x, y) [m] and heading from the world's x axis about z [rad].
 struct PlatformPose {
   double x = 0.0, y = 0.0, heading = 0.0;
 };
@@ -74,7 +74,7 @@ class MobileRobot {
 
 /// The KUKA youBot: a platform of 0.58 x 0.38 x 0.14 m and an arm of five joints, with the public
 /// dimensions and limits. Angles are zero with the arm straight up; the vendor's are counted from
-/// one end of the range (docs/mobile.md). The tool point stands 0.2175 m behind the last hinge, on
+/// one end of the range (docs/mobile.md). The tool point is 0.2175 m beyond the last hinge, on
 /// the axis of the roll joint; the 2 mm by which the real axis passes the hinge are left out.
 [[nodiscard]] MobileRobotParameters youbot();
 

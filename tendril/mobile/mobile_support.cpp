@@ -27,7 +27,7 @@ const char* to_string(MobileStatus status) noexcept {
       return "converged";
     case MobileStatus::Stalled:
       return "stalled";
-    case MobileStatus::WrongAttitude:
+    case MobileStatus::WrongOrientation:
       return "wrong_orientation";
     case MobileStatus::InvalidTarget:
       return "invalid_target";
@@ -65,9 +65,9 @@ namespace mobile {
 namespace {
 
 constexpr double kLimitSlack = 1e-9;     // [rad] rounding of angles at a limit
-constexpr double kVerticalTool = 1e-6;   // horizontal part of the tool axis
+constexpr double kVerticalTool = 1e-6;   // horizontal component of the tool axis
 constexpr double kRotationSlack = 1e-6;  // entries of R^T R - I
-constexpr double kLargestHeading = 1e6;  // [rad] beyond it turns are lost in rounding
+constexpr double kLargestHeading = 1e6;  // [rad] beyond it angles are lost in rounding
 
 }  // namespace
 
@@ -114,14 +114,13 @@ PlaneCase plane_case(const MobileRobot& robot, const Problem& problem, double po
   plane.last_sin = std::sin(plane.last_angle);
   plane.last_cos = std::cos(plane.last_angle);
 
-  // Roll: what is left of the orientation in the frame of a tool without roll. Its y axis is
-  // `left`.
+  // Roll: the rest of the orientation, in the frame of a tool without roll. Its y axis is `left`.
   const Eigen::Vector3d up = axis.cross(left);
   const std::optional<double> roll = into_limits(std::atan2(R.col(1).dot(up), R.col(1).dot(left)),
                                                  parameters.roll, problem.joints.back());
   if (roll) plane.roll = *roll;
 
-  // Yaw: within the limits, or the platform turns by the rest.
+  // Yaw: within the limits, or the platform rotates by the rest.
   const double desired_yaw = psi - problem.base.heading;
   const std::optional<double> yaw =
       into_limits(desired_yaw, parameters.yaw, problem.joints.front());
@@ -232,8 +231,8 @@ MobileStatus begin(const MobileRobot& robot, const ToolTarget& target, const Pla
   return MobileStatus::Converged;
 }
 
-void judge(const MobileRobot& robot, const Problem& problem, const PlatformPose& base,
-           JointAngles joints, MobileResult& result) noexcept {
+void evaluate(const MobileRobot& robot, const Problem& problem, const PlatformPose& base,
+              JointAngles joints, MobileResult& result) noexcept {
   const Eigen::Isometry3d X_WE = tool_pose(robot, base, joints);
   const Eigen::Isometry3d& X_WG = problem.target->X_WG;
   result.position_error = (X_WE.translation() - X_WG.translation()).norm();

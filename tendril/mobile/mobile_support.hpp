@@ -7,7 +7,7 @@
 #include "tendril/mobile/mobile_result.hpp"
 #include "tendril/mobile/platform_rule.hpp"
 
-// What the solvers for a MobileRobot do alike. For their sources; users do not need it.
+// Common steps of the solvers for a MobileRobot. For their sources; users do not need it.
 namespace tendril::mobile {
 
 /// The angle plus the multiple of 2 pi that brings it into the limits, nearest to `near`; nothing
@@ -26,16 +26,15 @@ struct Problem {
   PlatformRule rule;
 };
 
-/// A vertical plane that the arm may lie in, and all that follows from its azimuth. Plane
+/// A vertical plane of the arm, and all that follows from its azimuth. Plane
 /// coordinates: abscissa along the azimuth from the target, height over the floor.
 struct PlaneCase {
   ArmPlane plane = ArmPlane::Facing;
-  MobileStatus refusal =
-      MobileStatus::Converged;          ///< why it is out of the question; else Converged
-  double cos_psi = 1.0, sin_psi = 0.0;  ///< azimuth of the arm
-  double last_angle = 0.0;              ///< of the last link from the vertical [rad]
+  MobileStatus refusal = MobileStatus::Converged;  ///< why it is refused; Converged if it is not
+  double cos_psi = 1.0, sin_psi = 0.0;             ///< azimuth of the arm
+  double last_angle = 0.0;                         ///< of the last link from the vertical [rad]
   double last_sin = 0.0, last_cos = 1.0;
-  double yaw = 0.0, roll = 0.0, heading = 0.0;  ///< that the plane asks for [rad]
+  double yaw = 0.0, roll = 0.0, heading = 0.0;  ///< that the plane requires [rad]
   double mount_x = 0.0, mount_y = 0.0;  ///< yaw axis from the platform's origin, in the world
   double start_abscissa = 0.0;          ///< of the yaw axis at the start [m]
   double offset = 0.0;                  ///< of the yaw axis at the start from the plane [m]
@@ -53,7 +52,7 @@ struct PlaneCases {
 [[nodiscard]] PlaneCases plane_cases(const MobileRobot& robot, const Problem& problem,
                                      double position_tolerance, bool nearest_first) noexcept;
 
-/// Where the platform stands when the yaw axis has the given abscissa.
+/// The base pose at which the yaw axis has the given abscissa.
 [[nodiscard]] PlatformPose base_at(const PlaneCase& plane, const Problem& problem,
                                    double abscissa) noexcept;
 
@@ -69,14 +68,14 @@ struct PlaneCases {
                                  const PlatformPose& base, JointAngles start, bool check_floor,
                                  std::span<double> joints) noexcept;
 
-/// Fills base, joints, errors and travel of a result by forward kinematics.
-void judge(const MobileRobot& robot, const Problem& problem, const PlatformPose& base,
-           JointAngles joints, MobileResult& result) noexcept;
+/// Sets base, joints, errors and travel of a result by forward kinematics.
+void evaluate(const MobileRobot& robot, const Problem& problem, const PlatformPose& base,
+              JointAngles joints, MobileResult& result) noexcept;
 
 /// Whether every hinge is over the floor. @param joints  yaw, hinges, roll
 [[nodiscard]] bool over_floor(const MobileRobot& robot, JointAngles joints) noexcept;
 
-/// The most telling of the planes' refusals, when all are refused.
+/// The most informative of the planes' refusals, when all are refused.
 [[nodiscard]] MobileStatus common_refusal(std::span<const PlaneCase> planes) noexcept;
 
 }  // namespace tendril::mobile

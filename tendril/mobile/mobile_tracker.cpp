@@ -14,7 +14,7 @@ using Eigen::Vector3d;
 
 constexpr double kDamping = 1e-9;        // of the normal matrix, against exact singularity
 constexpr double kLongestStep = 0.5;     // [rad], [m]: of one iteration
-constexpr double kLeastMobility = 1e-4;  // of a joint that stands at its limit
+constexpr double kLeastMobility = 1e-4;  // of a joint at its limit
 
 /// Rotation vector that takes R to R_goal, in the world.
 Vector3d rotation_to(const Eigen::Matrix3d& R, const Eigen::Matrix3d& R_goal) noexcept {
@@ -30,19 +30,19 @@ Vector3d rotation_to(const Eigen::Matrix3d& R, const Eigen::Matrix3d& R_goal) no
 void tool_jacobian(const MobileRobot& robot, std::span<const Isometry3d> frames,
                    Eigen::Matrix<double, 6, Eigen::Dynamic>& J) noexcept {
   const Isometry3d& tool = frames[static_cast<std::size_t>(frame_count(robot)) - 1];
-  const auto turn = [&](Eigen::Index column, const Vector3d& axis, const Vector3d& at) {
+  const auto set_hinge = [&](Eigen::Index column, const Vector3d& axis, const Vector3d& at) {
     J.col(column).head<3>() = axis.cross(tool.translation() - at);
     J.col(column).tail<3>() = axis;
   };
   J.col(0) << Vector3d::UnitX(), Vector3d::Zero();
   J.col(1) << Vector3d::UnitY(), Vector3d::Zero();
-  turn(2, Vector3d::UnitZ(), frames[0].translation());
-  turn(3, Vector3d::UnitZ(), frames[1].translation());
+  set_hinge(2, Vector3d::UnitZ(), frames[0].translation());
+  set_hinge(3, Vector3d::UnitZ(), frames[1].translation());
   for (int i = 0; i < robot.link_count(); ++i) {
     const Isometry3d& link = frames[static_cast<std::size_t>(i) + 2];
-    turn(4 + i, link.linear().col(1), link.translation());
+    set_hinge(4 + i, link.linear().col(1), link.translation());
   }
-  turn(4 + robot.link_count(), tool.linear().col(0), tool.translation());
+  set_hinge(4 + robot.link_count(), tool.linear().col(0), tool.translation());
 }
 
 MobileTracker::MobileTracker(const MobileRobot& robot, const MobileTrackerOptions& options)
@@ -96,8 +96,8 @@ MobileTracker::Result MobileTracker::follow(const Isometry3d& X_WG,
       const double q = x[kPlatformSize + j];
       const double room = step_[kPlatformSize + j] > 0.0 ? limits.max - q : q - limits.min;
       if (room >= options_.limit_zone) continue;
-      const double share = std::max(room, 0.0) / options_.limit_zone;
-      mobility_[kPlatformSize + j] = std::max(share * share, kLeastMobility);
+      const double ratio = std::max(room, 0.0) / options_.limit_zone;
+      mobility_[kPlatformSize + j] = std::max(ratio * ratio, kLeastMobility);
       slowed = true;
     }
     if (slowed) solve_step(e);

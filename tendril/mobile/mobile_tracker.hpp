@@ -8,7 +8,7 @@
 namespace tendril {
 
 /// Derivative of the tool's position (rows 0-2) and of its rotation vector (rows 3-5), in the
-/// world, with respect to the configuration. Held by: mobile_tracker_test.
+/// world, with respect to the configuration. Tested by: mobile_tracker_test.
 /// @param frames  of `mobile_frames`, of the same configuration
 void tool_jacobian(const MobileRobot& robot, std::span<const Eigen::Isometry3d> frames,
                    Eigen::Matrix<double, 6, Eigen::Dynamic>& J) noexcept;
@@ -22,13 +22,13 @@ struct MobileTrackerOptions {        ///< every field has a working default
   double limit_zone = 0.15;          ///< [rad] nearer to its limit a joint moves less, > 0
 };
 
-/// Follows a target that moves little: Newton steps from a configuration near it, the change spread
-/// over platform and arm by weighted least squares,
+/// Follows a target that moves little: Newton steps from a configuration near it, with the change
+/// distributed over platform and arm by weighted least squares,
 ///
 ///     dx = W^-1 J^T (J W^-1 J^T)^-1 e .
 ///
-/// The platform weighs more, so that the arm does what it can; a joint that nears its limit weighs
-/// more and more. The solution changes continuously with the target: the arm never jumps to another
+/// The platform has the larger weight, so that the arm does what it can; the weight of a joint
+/// increases near its limit. The solution changes continuously with the target: the arm never jumps to another
 /// elbow or plane. Nothing but the constructor allocates or throws.
 class MobileTracker {
  public:
@@ -40,7 +40,7 @@ class MobileTracker {
     int iterations = 0;
   };
   /// Moves `x` onto the target pose. `x` is inside the limits before and after; where it does not
-  /// converge it is worth nothing.
+  /// converge it has no meaning.
   [[nodiscard]] Result follow(const Eigen::Isometry3d& X_WG,
                               Eigen::Ref<Eigen::VectorXd> x) noexcept;
 

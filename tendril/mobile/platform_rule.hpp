@@ -6,12 +6,12 @@
 
 namespace tendril {
 
-/// Where the platform may stand. Non-owning; the default allows every pose.
+/// Which base poses are allowed. Non-owning; the default allows every pose.
 struct PlatformRule {
-  /// Whether the platform may stand at `pose`; null: everywhere. Must not allocate or throw.
+  /// Whether `pose` is allowed; null: every pose. Must not allocate or throw.
   bool (*allows)(const void* context, const PlatformPose& pose) noexcept = nullptr;
-  const void* context = nullptr;  ///< handed to `allows`
-  bool frozen = false;            ///< the platform must stay where it is; `allows` is not asked
+  const void* context = nullptr;  ///< argument of `allows`
+  bool frozen = false;            ///< the platform must stay where it is; `allows` is not called
 
   [[nodiscard]] bool operator()(const PlatformPose& pose) const noexcept {
     return allows == nullptr || allows(context, pose);
@@ -25,7 +25,7 @@ struct FloorBox {
   double heading = 0.0;              ///< of its x axis [rad]
 };
 
-/// Boxes that the platform's own rectangle keeps clear of, as a PlatformRule:
+/// Boxes that the platform's own rectangle must not touch, as a PlatformRule:
 ///
 ///     const FloorPlan plan(0.58, 0.38, {{.x = 1.0, .length = 0.1, .width = 2.0}});
 ///     solver.solve(target, start, plan.rule());
@@ -35,7 +35,7 @@ class FloorPlan {
   /// Throws ModelError for numbers that are not finite or negative.
   FloorPlan(double length, double width, std::vector<FloorBox> boxes);
 
-  /// Whether the platform, standing at `pose`, touches no box (separating axes).
+  /// Whether the platform at `pose` touches no box (separating axes).
   [[nodiscard]] bool allows(const PlatformPose& pose) const noexcept;
 
   /// Valid as long as the plan.

@@ -15,7 +15,7 @@ struct ListedToolTarget {
 };
 
 /// Twenty targets: the first two are the examples of [Mobile]; its other eighteen are not
-/// published, these stand for them.
+/// published, these replace them.
 [[nodiscard]] const std::array<ListedToolTarget, 20>& listed_youbot_targets() noexcept;
 
 [[nodiscard]] ToolTarget tool_target(const ListedToolTarget& listed) noexcept;

@@ -16,7 +16,7 @@ namespace {
 using Eigen::Vector3d;
 
 constexpr double kApart = 1e-9;           // [m], nearer points count as one
-constexpr double kStraightCorner = 1e-9;  // [rad], a smaller turn needs no arc
+constexpr double kStraightCorner = 1e-9;  // [rad], a smaller angle needs no arc
 constexpr double kLargestSampleCount = 1e7;
 
 std::string text(double value) {
@@ -44,20 +44,20 @@ void check_points(std::span<const Vector3d> points, const std::string& name) {
   }
 }
 
-/// The rounding of one corner: the arc starts and ends `trim` away from the corner and turns by
-/// `turn`.
+/// The rounding of one corner: the arc starts and ends `trim` away from the corner, `angle` is
+/// between its ends.
 struct Corner {
-  double turn = 0.0;  // [rad]
-  double trim = 0.0;  // [m]
+  double angle = 0.0;  // [rad]
+  double trim = 0.0;   // [m]
 };
 
 Corner corner_at(std::size_t index, const Vector3d& t_in, const Vector3d& t_out, double radius) {
-  const double turn = std::atan2(t_in.cross(t_out).norm(), t_in.dot(t_out));
-  if (turn < kStraightCorner) return {};
-  if (turn > std::numbers::pi - kStraightCorner)
+  const double angle = std::atan2(t_in.cross(t_out).norm(), t_in.dot(t_out));
+  if (angle < kStraightCorner) return {};
+  if (angle > std::numbers::pi - kStraightCorner)
     throw ModelError("path: waypoint " + std::to_string(index + 1) +
                      ": the path turns back on itself here, must turn by less than pi");
-  return {turn, radius * std::tan(turn / 2.0)};
+  return {angle, radius * std::tan(angle / 2.0)};
 }
 
 /// Collects the samples; a point that coincides with the last one is left out.
@@ -78,12 +78,12 @@ class Samples {
   }
 
   /// From the last point, leaving along t_in, round to the leg along t_out.
-  void add_arc(const Vector3d& t_in, const Vector3d& t_out, double turn, double radius) {
+  void add_arc(const Vector3d& t_in, const Vector3d& t_out, double angle, double radius) {
     const Vector3d start = points_.back();
     const Vector3d inward = (t_out - t_out.dot(t_in) * t_in).normalized();
-    const int count = steps(turn * radius);
+    const int count = steps(angle * radius);
     for (int k = 1; k <= count; ++k) {
-      const double a = turn * k / count;
+      const double a = angle * k / count;
       add(start + radius * (std::sin(a) * t_in + (1.0 - std::cos(a)) * inward));
     }
   }
@@ -117,8 +117,8 @@ std::size_t Path::leg_at(double s) const noexcept {
 Vector3d Path::position(double s) const noexcept {
   if (points_.empty()) return Vector3d::Zero();
   const std::size_t i = leg_at(s);
-  const double share = (s - arc_length_[i]) / (arc_length_[i + 1] - arc_length_[i]);
-  return points_[i] + share * (points_[i + 1] - points_[i]);
+  const double fraction = (s - arc_length_[i]) / (arc_length_[i + 1] - arc_length_[i]);
+  return points_[i] + fraction * (points_[i + 1] - points_[i]);
 }
 
 Vector3d Path::tangent(double s) const noexcept {
@@ -166,8 +166,8 @@ Path rounded_path(std::span<const Vector3d> waypoints, double corner_radius, dou
   samples.add(waypoints.front());
   for (std::size_t i = 0; i < legs; ++i) {
     samples.add_line(waypoints[i + 1] - corners[i + 1].trim * tangents[i]);
-    if (corners[i + 1].turn > 0.0)
-      samples.add_arc(tangents[i], tangents[i + 1], corners[i + 1].turn, corner_radius);
+    if (corners[i + 1].angle > 0.0)
+      samples.add_arc(tangents[i], tangents[i + 1], corners[i + 1].angle, corner_radius);
   }
   return Path(samples.take());
 }

@@ -8,7 +8,7 @@ namespace tendril {
 
 /// A curve in space given by closely spaced points, parametrised by arc length s in [0, length()].
 /// Between the points it is linear; sampled at spacing d on an arc of radius R it is d^2/(8R) off.
-/// Beyond its ends it goes on straight along the end tangents.
+/// Beyond its ends it continues straight along the end tangents.
 /// A default-constructed path is empty: of length 0, at the origin, along z.
 class Path {
  public:
@@ -38,7 +38,7 @@ class Path {
 /// tangent to both legs, sampled at most `spacing` [m] apart, with samples on the exact curve and
 /// at both ends of every arc. Corners that turn by less than 1e-9 rad stay as they are.
 ///
-///     trim = R tan(turn/2)   from the corner to each end of its arc,   arc length = R turn
+///     trim = R tan(angle/2)   from the corner to each end of its arc,   arc length = R angle
 ///
 /// Throws ModelError naming the waypoint (from 1) when: fewer than two, repeated, not finite, the
 /// path turns back on itself, or the arcs of neighbouring corners do not fit on the leg between

@@ -30,7 +30,7 @@ ShapeFit::ShapeFit(const ContinuumRobot& robot, const ShapeFitOptions& options)
 double ShapeFit::point_weight(double deviation, bool is_tip) const noexcept {
   if (options_.norm == FitNorm::Tip)
     return is_tip ? options_.tip_weight * options_.tip_weight : 1.0;
-  if (largest_deviation_ < kSmallDeviation) return 1.0;  // nothing to share out
+  if (largest_deviation_ < kSmallDeviation) return 1.0;  // nothing to distribute
   return std::min(1.0, std::pow(deviation / largest_deviation_, kBodyExponent - 2.0)) +
          kLeastWeight;
 }

@@ -9,7 +9,7 @@
 
 namespace tendril {
 
-/// What a fit gives way on where the sections cannot follow the curve exactly.
+/// What a fit makes small where the sections cannot follow the curve exactly.
 enum class FitNorm {
   Tip,   ///< least squares over middle and end of every section, the tip weighted: the tip stays on
          ///< the curve
@@ -24,12 +24,12 @@ struct ShapeFitOptions {
   double damping = 1e-6;    ///< [m^2/rad^2] on the diagonal of the normal equations, > 0
 };
 
-/// Lays the sections of a robot along a curve: bends for which points of every section come nearest
-/// to the points of the curve at their arc lengths. Variable lengths and the base are left as they
-/// are given.
+/// Fits the sections of a robot to a curve: bends for which points of every section are nearest to
+/// the points of the curve at their arc lengths. Variable lengths and the base stay as they are
+/// given.
 ///
 /// Taking each section's bend from the headings of the curve at its ends instead leaves the tip
-/// several millimetres off in a tight bend; the fit divides the deviation among the points. Source:
+/// several millimetres off in a tight bend; the fit distributes the deviation among the points. Source:
 /// docs/derivations-control.md, "Laying an arm on a path".
 class ShapeFit {
  public:

@@ -5,7 +5,7 @@
 namespace tendril {
 namespace {
 
-/// A rod contact belongs to a planned one if the centreline passes the disc's rim this close [m].
+/// A rod contact belongs to a planned one if the backbone passes the disc's rim this close [m].
 constexpr double kSamePlace = 1e-3;
 
 }  // namespace

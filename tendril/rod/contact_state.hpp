@@ -7,7 +7,7 @@
 
 namespace tendril {
 
-/// What became of a planned contact.
+/// State of a planned contact.
 struct ContactState {
   bool loaded = false;                                   ///< otherwise it is open
   double force = 0.0;                                    ///< [N]
@@ -15,8 +15,8 @@ struct ContactState {
   double arc_length = 0.0;  ///< of the body's point nearest to it, from the base [m]
 };
 
-/// The body's point nearest to the contact's disc and, if the body leans on it there, the force.
-/// `index` becomes that of the solution's contact, or -1.
+/// The body's point nearest to the contact's disc and, if they are in contact, the force. `index`
+/// becomes that of the solution's contact, or -1.
 [[nodiscard]] ContactState contact_state(const ElasticRod& rod, const RodSolution& solution,
                                          const PlannedContact& contact,
                                          int* index = nullptr) noexcept;

@@ -19,12 +19,12 @@ namespace {
 constexpr double kLengthWeight = 0.1;
 /// Largest change of a curvature in one Newton step [1/m] and of the length [m].
 constexpr double kCurvatureStep = 2.0, kLengthStep = 0.05;
-/// Contacts are asked for slightly more than the least force, so that rounding does not undo it.
+/// Contacts get slightly more than the least force, so that rounding does not undo it.
 constexpr double kForceReserve = 1.01;
 constexpr double kSameLength = 1e-9;  ///< [m]
 /// Steps along the path that are tried, in largest steps. Next to a new contact a larger step can
 /// be the easier one: the force has a longer lever.
-constexpr double kStepShares[] = {1.0, 0.5, 0.25, 2.0, 4.0, 0.1, 0.05, 0.02};
+constexpr double kStepRatios[] = {1.0, 0.5, 0.25, 2.0, 4.0, 0.1, 0.05, 0.02};
 constexpr double kCoarse = 4.0;  ///< steps where only the end counts, in those of `follow`
 constexpr int kForceSteps = 8;   ///< in which a desired contact force is raised
 
@@ -258,12 +258,12 @@ std::vector<CorrectedState> ElasticCorrection::advance(std::span<const PlanarArc
     const std::size_t stage = arc_at(plan, l + kSameLength, begin);
     CorrectedState state;
     double step = 0.0;
-    for (const double share : kStepShares) {
-      step = std::min(share * path_step, total - l);
+    for (const double ratio : kStepRatios) {
+      step = std::min(ratio * path_step, total - l);
       if (step < options_.least_path_step && step < total - l) break;
-      rod_.set_curvatures(shape.curvatures, shape.exit_turn);
-      // Predictor: the length grows by the step; the curvatures go on as before or, where a contact
-      // has just been made, as beam theory has it for a tip that is little ahead of its prop.
+      rod_.set_curvatures(shape.curvatures, shape.exit_angle);
+      // Predictor: the length grows by the step; the curvatures continue as before or, where a
+      // contact has just been made, follow beam theory for a tip that is little ahead of its prop.
       unknowns = here;
       unknowns[sections_] = std::min(unknowns[sections_] + step, rod_.options().max_length);
       if (last_step > 0.0) {
@@ -279,7 +279,7 @@ std::vector<CorrectedState> ElasticCorrection::advance(std::span<const PlanarArc
     }
     l += step;
     state.path_length = l;
-    // Behind a joint of the plan the curvature turns: no extrapolation across it.
+    // The curvature changes its trend at a joint of the plan: no extrapolation across it.
     last_step = begin + plan[stage].length > l + kSameLength ? step : 0.0;
     previous = here;
     states.push_back(std::move(state));

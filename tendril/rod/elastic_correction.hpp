@@ -15,7 +15,7 @@ struct ElasticCorrectionOptions {    ///< every field has a working default
   double path_step = 6e-3;           ///< largest advance of the tip between solutions [m], > 0
   double least_path_step = 1e-4;     ///< given up below [m], > 0
   double curvature_limit = 60.0;     ///< of every section [1/m], > 0
-  /// Wanted at every planned contact once the tip is at the target [N], >= 0; 0: contacts may open.
+  /// Desired at every planned contact once the tip is at the target [N], >= 0; 0: contacts may open.
   /// More than 0 needs at least one actuated section more than there are contacts to hold.
   double least_contact_force = 0.0;
   /// Arc lengths from the base at which an actuated section ends and the next one begins [m],
@@ -28,7 +28,7 @@ enum class CorrectionStatus {
   Corrected,      ///< the tip is where it should be (and contacts press as they should)
   NotReached,     ///< it is not; the nearest solution is given
   WeakContact,    ///< the tip is, but a contact presses less than desired
-  NoEquilibrium,  ///< the body did not come to rest, or is unstable there
+  NoEquilibrium,  ///< none was found, or it is unstable
   InvalidInput    ///< plan empty, not finite, or longer than the rod may be
 };
 [[nodiscard]] const char* to_string(CorrectionStatus status) noexcept;
@@ -46,15 +46,15 @@ struct CorrectedState {
   double stability = 0.0;              ///< as ElasticRod::stability
   int iterations = 0;                  ///< equilibria solved
   std::vector<ContactState> contacts;  ///< one per planned contact
-  RodShape shape;                      ///< of the body at rest
+  RodShape shape;                      ///< in equilibrium
 
   [[nodiscard]] bool corrected() const noexcept { return status == CorrectionStatus::Corrected; }
 };
 
-/// Makes a plan of arcs true for an elastic body: actuation curvature and length such that the tip
-/// of the body at rest among the obstacles is where the plan puts it. With one section: two
-/// unknowns (k, L), two equations. With more the least change of actuation is taken, and contacts
-/// can be asked to press with a least force.
+/// Corrects a plan of arcs for an elastic body: actuation curvature and length such that the tip of
+/// the body in equilibrium among the obstacles is where the plan puts it. With one section: two
+/// unknowns (k, L), two equations. With more, the least change of actuation is taken, and contacts
+/// can be required to press with a least force.
 ///
 ///     tip(k, L) = P(l),   F_i(k, L) >= F_min
 ///

@@ -63,7 +63,7 @@ ElasticReplanner::ElasticReplanner(PlanarScene scene, const PlanarPose& base,
       is_set_(layout_.flag()),
       curvature_slot_(layout_.number()),
       length_slot_(layout_.number()),
-      exit_turn_slot_(layout_.number()),
+      exit_angle_slot_(layout_.number()),
       trust_slot_(layout_.number()),
       element_count_(layout_.index(0, rod_.most_elements())),
       elements_(layout_.indices(kForces, 0, rod_.most_elements() - 1)),
@@ -102,7 +102,7 @@ void ElasticReplanner::reset(const CorrectedState& state, std::span<double> memo
   reset(state.curvatures.size() == 1 ? state.curvatures[0] : nowhere, state.length, memory);
   const auto& curvatures = state.shape.curvatures;
   if (!is_set_(memory) || curvatures.size() > curvatures_.size()) return;
-  exit_turn_slot_(memory) = state.shape.exit_turn;
+  exit_angle_slot_(memory) = state.shape.exit_angle;
   store_shape(curvatures, state.shape.multipliers, memory);
 }
 
@@ -127,7 +127,7 @@ bool ElasticReplanner::load(std::span<const double> memory) noexcept {
   for (int i = 0; i < rod_.scene().size(); ++i)
     rod_.set_obstacle_shift(i, obstacle_shift(i, memory));
   rod_.set_curvatures(curvatures_(memory).first(static_cast<std::size_t>(element_count_(memory))),
-                      exit_turn_slot_(memory));
+                      exit_angle_slot_(memory));
   for (std::size_t i = 0; i < kForces; ++i) {
     multipliers_[i] = {.element = static_cast<int>(elements_(memory)[i]),
                        .obstacle = static_cast<int>(obstacles_(memory)[i]),
@@ -142,7 +142,7 @@ void ElasticReplanner::store(std::span<double> memory) noexcept {
   is_set_(memory) = true;
   curvature_slot_(memory) = curvature_;
   length_slot_(memory) = length_;
-  exit_turn_slot_(memory) = rod_.exit_turn();
+  exit_angle_slot_(memory) = rod_.exit_angle();
   trust_slot_(memory) = trust_;
   const auto forces = static_cast<std::size_t>(rod_.multipliers(multipliers_));
   store_shape(rod_.curvatures(), std::span(multipliers_).first(forces), memory);
@@ -171,7 +171,7 @@ RodSolution ElasticReplanner::equilibrium(double curvature, double length,
 /// The equilibrium, and how its tip would move.
 void ElasticReplanner::predict(const RodSolution& solution, Replan& result) noexcept {
   result.tip = solution.tip;
-  result.exit_turn = rod_.exit_turn();
+  result.exit_angle = rod_.exit_angle();
   result.contact_force = solution.contact_force();
   for (std::size_t i = 0; i < contacts_.size(); ++i) {
     PlannedContact contact = contacts_[i];

@@ -32,10 +32,10 @@ enum class ReplanStatus {
 /// Result of a step. Predictions are those of the equilibrium, unless Settling.
 struct Replan {
   ReplanStatus status = ReplanStatus::InvalidInput;
-  double curvature = 0.0;  ///< k, of the whole body beyond the base [1/m]
-  double length = 0.0;     ///< L [m]
-  PlanarPose tip;          ///< predicted
-  double exit_turn = 0.0;  ///< in the clearance of the guide [rad]
+  double curvature = 0.0;   ///< k, of the whole body beyond the base [1/m]
+  double length = 0.0;      ///< L [m]
+  PlanarPose tip;           ///< predicted
+  double exit_angle = 0.0;  ///< in the clearance of the guide [rad]
   double tip_error = std::numeric_limits<double>::infinity();  ///< predicted, to the target [m]
   double contact_force = 0.0;  ///< sum of the magnitudes over all contacts [N]
   /// Rates of the tip with k [m per 1/m] and L [m per m], loaded contacts kept; zero if Settling.
@@ -117,7 +117,7 @@ class ElasticReplanner {
 
   MemoryLayout layout_;
   Slot<bool> is_set_;
-  Slot<double> curvature_slot_, length_slot_, exit_turn_slot_, trust_slot_;
+  Slot<double> curvature_slot_, length_slot_, exit_angle_slot_, trust_slot_;
   Slot<int> element_count_;
   Block elements_, obstacles_, forces_;  // of the multipliers; force 0: none
   MatrixSlot<Eigen::Matrix2Xd> shifts_;  // of the obstacles

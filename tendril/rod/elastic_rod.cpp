@@ -37,7 +37,7 @@ constexpr double kMostDamping = 1e12;     ///< given up beyond
 constexpr int kMostHalvings = 30;         ///< of a Newton step
 constexpr double kLeastStepLimit = 2e-3;  ///< [m]
 
-/// The quarter turn that takes a tangent to its lateral axis: the rate of a vector with heading.
+/// Rotation by a quarter, from a tangent to its lateral axis: the rate of a vector with heading.
 Vector2d rotated(const Vector2d& v) { return {v.y(), -v.x()}; }
 
 /// Mean position of the first `length` of an arc.
@@ -51,7 +51,7 @@ Vector2d arc_centroid(const PlanarArc& arc, double length) {
   return arc.start.to_world({length * x, length * z});
 }
 
-/// Integral over [from, to] of the curvature of pieces laid end to end; the last one goes on.
+/// Integral over [from, to] of the curvature of consecutive pieces; the last one continues.
 double total_curvature(std::span<const CurvaturePiece> pieces, double from, double to) {
   double sum = 0.0, begin = 0.0;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -104,7 +104,7 @@ ElasticRod::ElasticRod(PlanarScene scene, const PlanarPose& base, const ElasticR
     : scene_(std::move(scene)),
       base_(base),
       options_(options),
-      guide_{.play = options.guide_clearance, .length = options.guide_length} {
+      guide_{.clearance = options.guide_clearance, .length = options.guide_length} {
   check(options);
   if (!base.position.allFinite() || !std::isfinite(base.heading))
     throw ModelError("elastic rod: base pose must be finite");
@@ -190,15 +190,15 @@ void ElasticRod::set_shape(std::span<const PlanarArc> chain) noexcept {
     kappa_[j] = sum / h;
   }
   count_ = static_cast<int>(kappa_.size());
-  turn_ = 0.0;
+  angle_ = 0.0;
   std::fill(multiplier_.begin(), multiplier_.end(), 0.0);
 }
 
-void ElasticRod::set_curvatures(std::span<const double> curvatures, double exit_turn) noexcept {
+void ElasticRod::set_curvatures(std::span<const double> curvatures, double exit_angle) noexcept {
   const std::size_t count = std::min(curvatures.size(), kappa_.size());
   std::copy_n(curvatures.begin(), count, kappa_.begin());
   count_ = static_cast<int>(count);
-  turn_ = guide_.play > 0.0 ? exit_turn : 0.0;
+  angle_ = guide_.clearance > 0.0 ? exit_angle : 0.0;
   std::fill(multiplier_.begin(), multiplier_.end(), 0.0);
 }
 
@@ -206,19 +206,19 @@ void ElasticRod::save() noexcept {
   saved_kappa_ = kappa_;
   saved_multiplier_ = multiplier_;
   saved_count_ = count_;
-  saved_turn_ = turn_;
+  saved_angle_ = angle_;
 }
 
 void ElasticRod::restore() noexcept {
   kappa_ = saved_kappa_;
   multiplier_ = saved_multiplier_;
   count_ = saved_count_;
-  turn_ = saved_turn_;
+  angle_ = saved_angle_;
 }
 
 RodShape ElasticRod::shape() const {
   RodShape shape{.curvatures = {kappa_.begin(), kappa_.begin() + count_},
-                 .exit_turn = turn_,
+                 .exit_angle = angle_,
                  .multipliers = {}};
   shape.multipliers.resize(static_cast<std::size_t>(
       std::count_if(multiplier_.begin(), multiplier_.end(), [](double m) { return m > 0.0; })));
@@ -227,7 +227,7 @@ RodShape ElasticRod::shape() const {
 }
 
 void ElasticRod::resume(const RodShape& shape) noexcept {
-  set_curvatures(shape.curvatures, shape.exit_turn);
+  set_curvatures(shape.curvatures, shape.exit_angle);
   set_multipliers(shape.multipliers);
 }
 
@@ -273,9 +273,9 @@ PlanarArc ElasticRod::element_arc(int element) const noexcept {
   return {.start = node_[i], .curvature = trial_[i], .length = h_[i]};
 }
 
-void ElasticRod::place(std::span<const double> curvatures, double turn) noexcept {
-  trial_turn_ = turn;
-  node_[0].heading = base_.heading + turn;
+void ElasticRod::place(std::span<const double> curvatures, double angle) noexcept {
+  trial_angle_ = angle;
+  node_[0].heading = base_.heading + angle;
   if (curvatures.data() != trial_.data()) std::copy_n(curvatures.begin(), count_, trial_.begin());
   for (int j = 0; j < count_; ++j) node_[static_cast<std::size_t>(j) + 1] = element_arc(j).end();
 }
@@ -318,7 +318,7 @@ ElasticRod::Nearest ElasticRod::nearest_on_element(int element, int obstacle) co
 }
 
 /// Collects the constraints with a force: multiplier - penalty gap > 0. Along the body the distance
-/// changes by no more than the arc length, so elements that cannot be near are passed over.
+/// changes by no more than the arc length, so elements that cannot be near are skipped.
 void ElasticRod::find_loads() noexcept {
   loads_.clear();
   const double pitch = 1.5 * options_.element_length;
@@ -356,10 +356,10 @@ void ElasticRod::find_loads() noexcept {
 }
 
 /// Augmented Lagrangian at these curvatures, less a constant; leaves nodes and loads.
-double ElasticRod::evaluate(std::span<const double> curvatures, double turn) noexcept {
-  place(curvatures, turn);
+double ElasticRod::evaluate(std::span<const double> curvatures, double angle) noexcept {
+  place(curvatures, angle);
   find_loads();
-  double sum = guide_.at(turn).energy;
+  double sum = guide_.at(angle).energy;
   for (std::size_t i = 0; i < static_cast<std::size_t>(count_); ++i)
     sum += 0.5 * h_[i] * (trial_[i] - actuation_[i]) * (trial_[i] - actuation_[i]);
   for (const Load& load : loads_) sum += 0.5 * load.force * load.force / kPenalty;
@@ -395,23 +395,23 @@ void ElasticRod::compute_gradient() noexcept {
     gradient_[j] -= h_[i] * (beyond.z() - beyond.head<2>().dot(rotated(centroid_[i])));
     beyond += moved_by_[i];
   }
-  turn_gradient_ = guide_.at(trial_turn_).moment;
-  if (guide_.play > 0.0)
-    turn_gradient_ -= beyond.z() - beyond.head<2>().dot(rotated(base_.position));
+  angle_gradient_ = guide_.at(trial_angle_).moment;
+  if (guide_.clearance > 0.0)
+    angle_gradient_ -= beyond.z() - beyond.head<2>().dot(rotated(base_.position));
 }
 
 double ElasticRod::residual() const noexcept {
-  double worst = std::abs(turn_gradient_);
+  double worst = std::abs(angle_gradient_);
   for (int j = 0; j < count_; ++j)
     worst = std::max(worst, std::abs(gradient_[j]) / h_[static_cast<std::size_t>(j)]);
   return worst;
 }
 
 /// Second derivatives of the augmented Lagrangian, element by element, with respect to displacement
-/// and turn of its start and its own curvature. docs/derivations-rod.md, "Newton's method".
+/// and rotation of its start and its own curvature. docs/derivations-rod.md, "Newton's method".
 void ElasticRod::compute_hessian() noexcept {
   // Of the body's own length `reach` under `force` at its end or beyond: the force does work on
-  // int (turn)^2 t ds.
+  // int (rotation)^2 t ds.
   const auto add_geometric = [&](Matrix4d& own, int element, double reach, const Vector2d& force,
                                  const Vector2d& at) {
     const PlanarArc arc = element_arc(element);
@@ -430,9 +430,9 @@ void ElasticRod::compute_hessian() noexcept {
     own_[i](3, 3) = h_[i];
     moved_by_[i].setZero();
     Sweep& sweep = sweep_[i];
-    const Vector2d turn = rotated(node_[i + 1].position - node_[i].position);
+    const Vector2d rotation = rotated(node_[i + 1].position - node_[i].position);
     const Vector2d bend = h_[i] * rotated(node_[i + 1].position - centroid_[i]);
-    sweep.turn << turn, 0.0;
+    sweep.rotation << rotation, 0.0;
     sweep.bend << bend, h_[i];
   }
   for (const Load& load : loads_) {
@@ -452,11 +452,11 @@ void ElasticRod::compute_hessian() noexcept {
     const double stationarity = curvature * std::pow(along.dot(tangent), 2) + side * trial_[e];
 
     // Rates of the loaded point, across and along the obstacle, and of its heading.
-    const Vector2d turn = rotated(load.at.position - node_[e].position);
+    const Vector2d rotation = rotated(load.at.position - node_[e].position);
     const Vector2d bend = rotated(lever(load.element, load));
     Vector4d across, sideways, slope;
-    across << load.normal, load.normal.dot(turn), load.normal.dot(bend);
-    sideways << along, along.dot(turn), along.dot(bend);
+    across << load.normal, load.normal.dot(rotation), load.normal.dot(bend);
+    sideways << along, along.dot(rotation), along.dot(bend);
     own += kPenalty * across * across.transpose();
     own -= (load.force * curvature) * sideways * sideways.transpose();
     if (load.interior && stationarity > 0.0) {
@@ -484,14 +484,14 @@ bool ElasticRod::factorise(double damping) noexcept {
   for (int j = coupled_ - 1; j >= 0; --j) {
     const auto i = static_cast<std::size_t>(j);
     Sweep& sweep = sweep_[i];
-    const Vector3d on_turn = rest * sweep.turn, on_bend = rest * sweep.bend;
+    const Vector3d on_rotation = rest * sweep.rotation, on_bend = rest * sweep.bend;
     Matrix4d form = own_[i];
     form.topLeftCorner<3, 3>() += rest;
-    form.block<3, 1>(0, 2) += on_turn;
-    form.block<1, 3>(2, 0) += on_turn.transpose();
-    form(2, 2) += sweep.turn.dot(on_turn);
+    form.block<3, 1>(0, 2) += on_rotation;
+    form.block<1, 3>(2, 0) += on_rotation.transpose();
+    form(2, 2) += sweep.rotation.dot(on_rotation);
     form.block<3, 1>(0, 3) += on_bend;
-    form(2, 3) += sweep.turn.dot(on_bend);
+    form(2, 3) += sweep.rotation.dot(on_bend);
     form(3, 3) += sweep.bend.dot(on_bend);
     const double pivot = form(3, 3) + damping * h_[i];
     if (!(pivot > 1e-12 * h_[i])) return false;
@@ -499,25 +499,25 @@ bool ElasticRod::factorise(double damping) noexcept {
     sweep.gain = form.block<3, 1>(0, 3);
     rest = form.topLeftCorner<3, 3>() - sweep.gain * (sweep.gain.transpose() / pivot);
   }
-  if (guide_.play == 0.0) return true;
-  turn_pivot_ = guide_.at(trial_turn_).stiffness + damping / guide_.length + rest(2, 2);
-  return turn_pivot_ > 1e-12 / guide_.length;
+  if (guide_.clearance == 0.0) return true;
+  angle_pivot_ = guide_.at(trial_angle_).stiffness + damping / guide_.length + rest(2, 2);
+  return angle_pivot_ > 1e-12 / guide_.length;
 }
 
-void ElasticRod::solve_factored(Eigen::Ref<Eigen::VectorXd> x, double& turn) const noexcept {
+void ElasticRod::solve_factored(Eigen::Ref<Eigen::VectorXd> x, double& angle) const noexcept {
   Vector3d rest = Vector3d::Zero();
   for (int j = coupled_ - 1; j >= 0; --j) {
     const Sweep& sweep = sweep_[static_cast<std::size_t>(j)];
     x[j] += sweep.bend.dot(rest);
-    rest.z() += sweep.turn.dot(rest);
+    rest.z() += sweep.rotation.dot(rest);
     rest -= (x[j] / sweep.pivot) * sweep.gain;
   }
-  turn = guide_.play > 0.0 ? (turn + rest.z()) / turn_pivot_ : 0.0;
-  Vector3d moved(0.0, 0.0, turn);
+  angle = guide_.clearance > 0.0 ? (angle + rest.z()) / angle_pivot_ : 0.0;
+  Vector3d moved(0.0, 0.0, angle);
   for (int j = 0; j < coupled_; ++j) {
     const Sweep& sweep = sweep_[static_cast<std::size_t>(j)];
     x[j] = (x[j] - sweep.gain.dot(moved)) / sweep.pivot;
-    moved += moved.z() * sweep.turn + x[j] * sweep.bend;
+    moved += moved.z() * sweep.rotation + x[j] * sweep.bend;
   }
   for (int j = coupled_; j < count_; ++j) x[j] /= h_[static_cast<std::size_t>(j)];
 }
@@ -565,82 +565,102 @@ double ElasticRod::largest_move() const noexcept {
   return std::sqrt(squared);
 }
 
+/// Augmented Lagrangian method: Newton steps until the shape is stationary for the multipliers, then
+/// new multipliers, until these do not change any more.
 RodSolution ElasticRod::minimise() noexcept {
   RodSolution solution;
   solution.status = RodStatus::NoConvergence;
-  const double step_limit = std::max(options_.body_radius, kLeastStepLimit);
-  double tolerance = 1e-2, damping = 0.0;
   solution.evaluations = 1;
-  double value = evaluate(kappa_, turn_), last_change = std::numeric_limits<double>::infinity();
-  int renewals = 0;
-  while (is_finite(value)) {
+  Minimisation run{.value = evaluate(kappa_, angle_)};
+  while (is_finite(run.value)) {
     compute_gradient();
-    if (residual() <= tolerance) {
-      const bool last = tolerance <= options_.curvature_tolerance;
-      const double change = keep_multipliers();
-      if (last && change <= options_.gap_tolerance) {
-        solution.status = RodStatus::Equilibrium;
-        break;
-      }
-      if (++renewals > options_.max_iterations) break;
-      if (change > kOverlap && change > 0.5 * last_change) {
-        // The forces grow and nothing yields: the body stands on end. Let it give way.
-        std::fill(multiplier_.begin(), multiplier_.end(), 0.0);
-        for (int j = 0; j < count_; ++j) kappa_[static_cast<std::size_t>(j)] += kNudge;
-      }
-      last_change = change;
-      tolerance = std::max(options_.curvature_tolerance, 1e-3 * tolerance);
-      ++solution.evaluations;
-      value = evaluate(kappa_, turn_);
+    if (residual() <= run.tolerance) {
+      if (!renew_multipliers(run, solution)) break;
       continue;
     }
     if (solution.iterations == options_.max_iterations ||
         solution.evaluations >= options_.max_evaluations)
       break;
     ++solution.iterations;
-
-    compute_hessian();
-    while (!factorise(damping) && damping < kMostDamping) damping = std::max(10.0 * damping, 1e-3);
-    if (damping >= kMostDamping) break;
-    step_.head(count_) = -gradient_.head(count_);
-    turn_step_ = -turn_gradient_;
-    solve_factored(step_, turn_step_);
-    const double slope =
-        gradient_.head(count_).dot(step_.head(count_)) + turn_gradient_ * turn_step_;
-
-    std::copy_n(node_.begin(), count_ + 1, before_.begin());
-    const double rounding = 1e-13 * (1.0 + std::abs(value));
-    double scale = 1.0;
-    bool accepted = false;
-    // One evaluation is kept back for the way back.
-    for (int i = 0;
-         i < kMostHalvings && !accepted && solution.evaluations + 1 < options_.max_evaluations;
-         ++i) {
-      for (int j = 0; j < count_; ++j) {
-        const auto k = static_cast<std::size_t>(j);
-        trial_[k] = kappa_[k] + scale * step_[j];
-      }
-      ++solution.evaluations;
-      const double trial_value = evaluate(trial_, turn_ + scale * turn_step_);
-      const double move = largest_move();
-      accepted = move <= step_limit && trial_value <= value + 1e-4 * scale * slope + rounding;
-      if (accepted)
-        value = trial_value;
-      else
-        scale *= move > step_limit ? std::max(0.1, 0.9 * step_limit / move) : 0.5;
-    }
-    if (!accepted) {
-      ++solution.evaluations;
-      value = evaluate(kappa_, turn_);
-      if (damping > 1e6) break;
-      damping = std::max(10.0 * damping, 1e-3);
-      continue;
-    }
-    std::copy_n(trial_.begin(), count_, kappa_.begin());
-    turn_ = trial_turn_;
-    damping = damping > 1e-3 ? 0.1 * damping : 0.0;
+    if (!newton_step(run, solution)) break;
   }
+  report(run.value, solution);
+  return solution;
+}
 
+/// The shape is stationary: takes the forces as multipliers and tightens the tolerance. False when
+/// nothing is left to do (Equilibrium), or too many times.
+bool ElasticRod::renew_multipliers(Minimisation& run, RodSolution& solution) noexcept {
+  const bool last = run.tolerance <= options_.curvature_tolerance;
+  const double change = keep_multipliers();
+  if (last && change <= options_.gap_tolerance) {
+    solution.status = RodStatus::Equilibrium;
+    return false;
+  }
+  if (++run.renewals > options_.max_iterations) return false;
+  if (change > kOverlap && change > 0.5 * run.last_change) {
+    // The forces grow and nothing yields: the body is pushed on end. Let it give way.
+    std::fill(multiplier_.begin(), multiplier_.end(), 0.0);
+    for (int j = 0; j < count_; ++j) kappa_[static_cast<std::size_t>(j)] += kNudge;
+  }
+  run.last_change = change;
+  run.tolerance = std::max(options_.curvature_tolerance, 1e-3 * run.tolerance);
+  ++solution.evaluations;
+  run.value = evaluate(kappa_, angle_);
+  return true;
+}
+
+/// One damped Newton step of the shape. False when no damping helps.
+bool ElasticRod::newton_step(Minimisation& run, RodSolution& solution) noexcept {
+  compute_hessian();
+  while (!factorise(run.damping) && run.damping < kMostDamping)
+    run.damping = std::max(10.0 * run.damping, 1e-3);
+  if (run.damping >= kMostDamping) return false;
+  step_.head(count_) = -gradient_.head(count_);
+  angle_step_ = -angle_gradient_;
+  solve_factored(step_, angle_step_);
+  const double slope =
+      gradient_.head(count_).dot(step_.head(count_)) + angle_gradient_ * angle_step_;
+  if (!search_line(slope, run, solution)) {
+    ++solution.evaluations;
+    run.value = evaluate(kappa_, angle_);
+    if (run.damping > 1e6) return false;
+    run.damping = std::max(10.0 * run.damping, 1e-3);
+    return true;
+  }
+  std::copy_n(trial_.begin(), count_, kappa_.begin());
+  angle_ = trial_angle_;
+  run.damping = run.damping > 1e-3 ? 0.1 * run.damping : 0.0;
+  return true;
+}
+
+/// Shortens the step until the potential falls and the body moves by no more than its radius. False
+/// when there is no such step.
+bool ElasticRod::search_line(double slope, Minimisation& run, RodSolution& solution) noexcept {
+  const double step_limit = std::max(options_.body_radius, kLeastStepLimit);
+  const double rounding = 1e-13 * (1.0 + std::abs(run.value));
+  std::copy_n(node_.begin(), count_ + 1, before_.begin());
+  double scale = 1.0;
+  // One evaluation is kept in reserve, for the return to the shape before.
+  for (int i = 0; i < kMostHalvings && solution.evaluations + 1 < options_.max_evaluations; ++i) {
+    for (int j = 0; j < count_; ++j) {
+      const auto k = static_cast<std::size_t>(j);
+      trial_[k] = kappa_[k] + scale * step_[j];
+    }
+    ++solution.evaluations;
+    const double value = evaluate(trial_, angle_ + scale * angle_step_);
+    const double move = largest_move();
+    if (move <= step_limit && value <= run.value + 1e-4 * scale * slope + rounding) {
+      run.value = value;
+      return true;
+    }
+    scale *= move > step_limit ? std::max(0.1, 0.9 * step_limit / move) : 0.5;
+  }
+  return false;
+}
+
+/// Stability, contacts, energy and reactions of the present shape.
+void ElasticRod::report(double value, RodSolution& solution) noexcept {
   compute_hessian();
   stable_ = is_finite(value) && factorise(0.0);
   if (!stable_ && solution.status == RodStatus::Equilibrium) solution.status = RodStatus::Unstable;
@@ -651,7 +671,7 @@ RodSolution ElasticRod::minimise() noexcept {
   solution.exit = node_[0];
   solution.tip = node_[static_cast<std::size_t>(count_)];
   solution.contacts = contacts_;
-  solution.energy = options_.bending_stiffness * guide_.at(turn_).energy;
+  solution.energy = options_.bending_stiffness * guide_.at(angle_).energy;
   for (std::size_t i = 0; i < static_cast<std::size_t>(count_); ++i)
     solution.energy +=
         0.5 * options_.bending_stiffness * h_[i] * std::pow(kappa_[i] - actuation_[i], 2);
@@ -662,7 +682,6 @@ RodSolution ElasticRod::minimise() noexcept {
     solution.base_force -= force;
     solution.base_moment -= force.dot(rotated(arm));
   }
-  return solution;
 }
 
 /// Of the Hessian scaled to 1 for a free rod, by inverse iteration.
@@ -676,8 +695,8 @@ double ElasticRod::stability() noexcept {
     x.normalize();
     rate_.head(count_) = x;
     for (int j = 0; j < count_; ++j) x[j] *= std::sqrt(h_[static_cast<std::size_t>(j)]);
-    double turn = 0.0;
-    solve_factored(scratch_, turn);
+    double angle = 0.0;
+    solve_factored(scratch_, angle);
     for (int j = 0; j < count_; ++j) x[j] *= std::sqrt(h_[static_cast<std::size_t>(j)]);
     value = 1.0 / x.dot(rate_.head(count_));
   }
@@ -698,9 +717,9 @@ void ElasticRod::collect_contacts() noexcept {
     if (!contacts_.empty() && contacts_.back().obstacle == load.obstacle &&
         s - contacts_.back().arc_length < 0.5 * h) {
       RodContact& same = contacts_.back();
-      const double share = force / (same.force + force);
-      same.arc_length += share * (s - same.arc_length);
-      same.position += share * (load.at.position - same.position);
+      const double fraction = force / (same.force + force);
+      same.arc_length += fraction * (s - same.arc_length);
+      same.position += fraction * (load.at.position - same.position);
       same.direction = (same.force * same.direction + force * load.normal).normalized();
       same.force += force;
     } else {
@@ -721,14 +740,14 @@ void ElasticRod::differentiate(double from, double to) noexcept {
     const auto i = static_cast<std::size_t>(j);
     rate_[j] = std::max(0.0, std::min(to, start_[i] + h_[i]) - std::max(from, start_[i]));
   }
-  turn_rate_ = 0.0;
-  solve_factored(rate_, turn_rate_);
+  angle_rate_ = 0.0;
+  solve_factored(rate_, angle_rate_);
 }
 
 Vector2d ElasticRod::position_rate(double arc_length) const noexcept {
   Vector2d sum = Vector2d::Zero();
   const Vector2d point = pose_at(arc_length).position;
-  sum += turn_rate_ * rotated(point - base_.position);
+  sum += angle_rate_ * rotated(point - base_.position);
   for (int j = 0; j < count_; ++j) {
     const auto i = static_cast<std::size_t>(j);
     const double reach = std::min(h_[i], arc_length - start_[i]);
@@ -764,7 +783,7 @@ double ElasticRod::curvature_at(double arc_length) const noexcept {
 
 double ElasticRod::potential(std::span<const double> curvatures,
                              std::span<double> gradient) noexcept {
-  const double value = evaluate(curvatures, turn_);
+  const double value = evaluate(curvatures, angle_);
   compute_gradient();
   for (std::size_t i = 0; i < gradient.size(); ++i)
     gradient[i] = gradient_[static_cast<Eigen::Index>(i)];

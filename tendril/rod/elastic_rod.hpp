@@ -1,6 +1,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -20,8 +21,8 @@ struct ElasticRodOptions {            ///< every field has a working default
   int max_iterations = 400;           ///< Newton steps of a solve, >= 1
   /// Shapes evaluated in a solve, >= 1: the bound of its work. Newton steps take one or two each.
   int max_evaluations = 20'000;
-  /// Play of the body in the straight guide that it leaves at the base, on each side [m], >= 0: its
-  /// heading there gives way to the moment (guide_clearance.hpp). 0: clamped.
+  /// Of the body in the straight guide that it leaves at the base, on each side [m], >= 0: its
+  /// heading there yields to the moment (guide_clearance.hpp). 0: clamped.
   double guide_clearance = 0.0;
   double guide_length =
       0.15;  ///< of the passive body in the guide, up to where it is held [m], > 0
@@ -41,12 +42,12 @@ enum class RodStatus {
 };
 [[nodiscard]] const char* to_string(RodStatus status) noexcept;
 
-/// Where the body leans on an obstacle.
+/// A contact of the body with an obstacle.
 struct RodContact {
   int obstacle = -1;                    ///< index in the scene
   double arc_length = 0.0;              ///< from the base [m]
   double force = 0.0;                   ///< [N], > 0
-  Eigen::Vector2d position{0.0, 0.0};   ///< of the centreline there [m]
+  Eigen::Vector2d position{0.0, 0.0};   ///< of the backbone there [m]
   Eigen::Vector2d direction{0.0, 0.0};  ///< unit; of the force on the body
   BodySide side = BodySide::Positive;   ///< of the body on which the obstacle lies
 };
@@ -55,7 +56,7 @@ struct RodSolution {
   RodStatus status = RodStatus::InvalidInput;
   int iterations = 0;        ///< Newton steps
   int evaluations = 0;       ///< shapes evaluated
-  PlanarPose exit;           ///< at the base; rotated from it by the play of the guide
+  PlanarPose exit;           ///< at the base; rotated relative to it within the guide's clearance
   PlanarPose tip;            ///< pose of the free end
   double energy = 0.0;       ///< bending energy against the actuation [J]
   double penetration = 0.0;  ///< largest overlap with an obstacle [m], >= 0
@@ -75,16 +76,16 @@ struct RodMultiplier {
   double force = 0.0;  ///< over EI [1/m^2]
 };
 
-/// What a solve starts from, to be kept.
+/// What a solve starts from, to be stored.
 struct RodShape {
   std::vector<double> curvatures;  ///< of the elements [1/m]
-  double exit_turn = 0.0;          ///< in the guide [rad]
+  double exit_angle = 0.0;         ///< in the guide [rad]
   std::vector<RodMultiplier> multipliers;
 };
 
 /// A planar elastic body that is clamped at its base, or held by a guide that ends there, bent by
-/// its actuation and held by frictionless one-sided contacts: its shape at rest and the forces on
-/// it.
+/// its actuation and held by frictionless one-sided contacts: its shape in equilibrium and the
+/// forces on it.
 ///
 ///     minimise  int EI/2 (psi' - k)^2 ds   subject to  d(p(s)) >= r
 ///
@@ -103,20 +104,20 @@ class ElasticRod {
   ElasticRod(PlanarScene scene, const PlanarPose& base, const ElasticRodOptions& options = {});
 
   /// Takes the shape of a chain of arcs (its curvatures; beyond its end that of the last arc),
-  /// straight for an empty one. Forgets contacts.
+  /// straight for an empty one. Clears the contact forces.
   void set_shape(std::span<const PlanarArc> chain) noexcept;
 
-  /// Takes the curvatures of the first elements, as `curvatures` gives them, and the turn in the
-  /// guide. Forgets contacts.
-  void set_curvatures(std::span<const double> curvatures, double exit_turn = 0.0) noexcept;
+  /// Takes the curvatures of the first elements, as `curvatures` gives them, and the exit angle.
+  /// Clears the contact forces.
+  void set_curvatures(std::span<const double> curvatures, double exit_angle = 0.0) noexcept;
 
   /// Writes the forces that the next solve starts from, the largest ones where `out` is too short;
-  /// returns how many. `set_multipliers` takes them back, after `set_curvatures`; entries that do
-  /// not exist are passed over.
+  /// returns how many. `set_multipliers` restores them, after `set_curvatures`; entries that do not
+  /// exist are ignored.
   int multipliers(std::span<RodMultiplier> out) const noexcept;
   void set_multipliers(std::span<const RodMultiplier> multipliers) noexcept;
 
-  /// The present shape and forces; `resume` goes back to them.
+  /// The present shape and forces; `resume` restores them.
   [[nodiscard]] RodShape shape() const;
   void resume(const RodShape& shape) noexcept;
 
@@ -129,7 +130,7 @@ class ElasticRod {
   /// Shapes that a solve may evaluate, from now on; >= 1.
   void set_max_evaluations(int count) noexcept { options_.max_evaluations = count; }
 
-  /// Notes the shape and the contact forces; `restore` goes back to them.
+  /// Saves the shape and the contact forces; `restore` restores them.
   void save() noexcept;
   void restore() noexcept;
 
@@ -145,7 +146,7 @@ class ElasticRod {
   /// Makes the rates below those with respect to the actuation curvature between arc lengths `from`
   /// and `to`, at the last solution, loaded contacts kept.
   void differentiate(double from, double to) noexcept;
-  /// Of the centreline at a material point [m per 1/m].
+  /// Of the backbone at a material point [m per 1/m].
   [[nodiscard]] Eigen::Vector2d position_rate(double arc_length) const noexcept;
   /// Of the force of contact `index` [N per 1/m].
   [[nodiscard]] double force_rate(int index) const noexcept;
@@ -153,7 +154,7 @@ class ElasticRod {
   [[nodiscard]] PlanarPose pose_at(double arc_length) const noexcept;  ///< [0, length]
   [[nodiscard]] double curvature_at(double arc_length) const noexcept;
   [[nodiscard]] double length() const noexcept { return length_; }
-  [[nodiscard]] double exit_turn() const noexcept { return turn_; }  ///< in the guide [rad]
+  [[nodiscard]] double exit_angle() const noexcept { return angle_; }  ///< in the guide [rad]
   [[nodiscard]] int element_count() const noexcept { return count_; }
   [[nodiscard]] int most_elements() const noexcept { return static_cast<int>(kappa_.size()); }
 
@@ -189,10 +190,10 @@ class ElasticRod {
     double s, gap;
     bool interior;
   };
-  /// How a disturbance (displacement, turn) goes through an element to its end,
-  /// `x' = x + turn x_turn + bend u`, u being that of its curvature, and the factor of the element.
+  /// How a disturbance x (displacement, angle) propagates through an element to its end,
+  /// `x' = x + x_angle rotation + bend u`, u being that of its curvature, and the element's factor.
   struct Sweep {
-    Eigen::Vector3d turn, bend;
+    Eigen::Vector3d rotation, bend;
     Eigen::Vector3d gain;  ///< row of the factor: u = (own - gain x)/pivot
     double pivot;
   };
@@ -200,33 +201,45 @@ class ElasticRod {
   double obstacle_distance(int obstacle, const Eigen::Vector2d& point,
                            Eigen::Vector2d* gradient = nullptr) const noexcept;
   void divide(double length) noexcept;
-  void place(std::span<const double> curvatures, double turn) noexcept;
+  void place(std::span<const double> curvatures, double angle) noexcept;
   [[nodiscard]] PlanarArc element_arc(int element) const noexcept;
   [[nodiscard]] Nearest nearest_on_element(int element, int obstacle) const noexcept;
   void find_loads() noexcept;
-  double evaluate(std::span<const double> curvatures, double turn) noexcept;
+  double evaluate(std::span<const double> curvatures, double angle) noexcept;
   void compute_gradient() noexcept;
   void compute_hessian() noexcept;
   bool factorise(double damping) noexcept;
   double keep_multipliers() noexcept;
-  /// Solves for curvatures and turn in place.
-  void solve_factored(Eigen::Ref<Eigen::VectorXd> x, double& turn) const noexcept;
+  /// Solves for curvatures and exit angle in place.
+  void solve_factored(Eigen::Ref<Eigen::VectorXd> x, double& angle) const noexcept;
   [[nodiscard]] double residual() const noexcept;
   /// Of the potential and the shape; curvatures can be too large for numbers.
   [[nodiscard]] bool is_finite(double value) const noexcept;
   [[nodiscard]] double largest_move() const noexcept;
   [[nodiscard]] Eigen::Vector2d lever(int element, const Load& load) const noexcept;
   void collect_contacts() noexcept;
+  /// A running minimisation.
+  struct Minimisation {
+    double value;             ///< of the augmented Lagrangian
+    double tolerance = 1e-2;  ///< of the residual, at these multipliers
+    double damping = 0.0;
+    double last_change = std::numeric_limits<double>::infinity();  ///< of the multipliers
+    int renewals = 0;
+  };
   RodSolution minimise() noexcept;
+  bool renew_multipliers(Minimisation& run, RodSolution& solution) noexcept;
+  bool newton_step(Minimisation& run, RodSolution& solution) noexcept;
+  bool search_line(double slope, Minimisation& run, RodSolution& solution) noexcept;
+  void report(double value, RodSolution& solution) noexcept;
 
   PlanarScene scene_;
   PlanarPose base_;
   ElasticRodOptions options_;
   GuideClearance guide_;
   double length_ = 0.0;
-  double turn_ = 0.0, trial_turn_ = 0.0, saved_turn_ = 0.0;  ///< in the guide [rad]
-  double turn_gradient_ = 0.0, turn_step_ = 0.0, turn_rate_ = 0.0;
-  double turn_pivot_ = 1.0;
+  double angle_ = 0.0, trial_angle_ = 0.0, saved_angle_ = 0.0;  ///< in the guide [rad]
+  double angle_gradient_ = 0.0, angle_step_ = 0.0, angle_rate_ = 0.0;
+  double angle_pivot_ = 1.0;
   int count_ = 0;    ///< elements
   int coupled_ = 0;  ///< elements up to the last load
   std::vector<double> h_, start_, kappa_, trial_, actuation_;

@@ -12,11 +12,11 @@ constexpr int kMostSteps = 60;
 
 }  // namespace
 
-GuideClearance::Response GuideClearance::at(double turn) const noexcept {
-  if (play == 0.0) return {};
+GuideClearance::Response GuideClearance::at(double angle) const noexcept {
+  if (clearance == 0.0) return {};
   const double l = length;
-  // In units of c/l and l: turn y, distance b.
-  const double y = std::abs(turn) * l / play;
+  // In units of c/l and l: angle y, distance b.
+  const double y = std::abs(angle) * l / clearance;
   double moment = 0.0, energy = 0.0, stiffness = 0.0;  // in c/l^2, c^2/l^3, 1/l
   const auto second = [](double b) { return 6.0 / b - 3.0 * b / ((1.0 - b) * (1.0 - b)); };
   if (y <= 2.0) {
@@ -29,7 +29,7 @@ GuideClearance::Response GuideClearance::at(double turn) const noexcept {
     energy = (held * held + held * moment + moment * moment) / 6.0;
     stiffness = 4.0;
   } else {
-    // Newton's method from below: the turn is convex and falls with b.
+    // Newton's method from below: the angle is convex and falls with b.
     double b = std::min(kSecondContact, 6.0 / (y + 12.0));
     for (int i = 0; i < kMostSteps; ++i) {
       const double rest = 1.0 - b;
@@ -46,8 +46,8 @@ GuideClearance::Response GuideClearance::at(double turn) const noexcept {
     stiffness = (-24.0 / (b * b * b) - 24.0 / (rest * rest * rest)) /
                 (-6.0 / (b * b) - 3.0 * (1.0 + b) / (rest * rest * rest));
   }
-  return {.energy = energy * play * play / (l * l * l),
-          .moment = std::copysign(moment * play / (l * l), turn),
+  return {.energy = energy * clearance * clearance / (l * l * l),
+          .moment = std::copysign(moment * clearance / (l * l), angle),
           .stiffness = stiffness / l};
 }
 

@@ -2,9 +2,9 @@
 
 namespace tendril {
 
-/// How an elastic body turns in the play of the straight guide that it leaves. Inside, the body is
-/// passive and is held in the middle `length` behind the exit, along the guide. Everything is over
-/// its bending stiffness EI.
+/// How an elastic body rotates in the clearance of the straight guide that it leaves. Inside, the
+/// body is passive and is held in the middle `length` behind the exit, along the guide. Everything is
+/// over its bending stiffness EI.
 ///
 /// A moment M at the exit first bends the body in the guide, then presses it to one wall at the
 /// exit, then also to the other wall a distance b behind it:
@@ -16,16 +16,16 @@ namespace tendril {
 /// so that psi = sqrt(3 c M) in a long guide, whatever the shear force. The sideways motion of the
 /// exit, at most c, is left out. docs/derivations-rod.md, "Guide". Extension, not in the sources.
 struct GuideClearance {
-  double play = 0.0;     ///< c, on each side [m], >= 0; 0: no turn, whatever the moment
-  double length = 0.15;  ///< l [m], > 0
+  double clearance = 0.0;  ///< c, on each side [m], >= 0; 0: no rotation, whatever the moment
+  double length = 0.15;    ///< l [m], > 0
 
   struct Response {
     double energy = 0.0;     ///< U [1/m]
     double moment = 0.0;     ///< dU/dpsi [1/m]
-    double stiffness = 0.0;  ///< d2U/dpsi2 [1/(m rad)], > 0 with play
+    double stiffness = 0.0;  ///< d2U/dpsi2 [1/(m rad)], > 0 with clearance
   };
-  /// At a turn psi [rad]; zero without play.
-  [[nodiscard]] Response at(double turn) const noexcept;
+  /// At an exit angle psi [rad]; zero without clearance.
+  [[nodiscard]] Response at(double angle) const noexcept;
 };
 
 }  // namespace tendril

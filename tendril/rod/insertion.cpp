@@ -36,9 +36,9 @@ void check(std::span<const PlanarArc> plan) {
     if (i == 0) continue;
     const PlanarPose end = plan[i - 1].end();
     const double gap = (plan[i].start.position - end.position).norm();
-    const double turn =
+    const double kink =
         std::abs(std::remainder(plan[i].start.heading - end.heading, 2.0 * std::numbers::pi));
-    if (!(gap <= kJointTolerance && turn <= kJointTolerance))
+    if (!(gap <= kJointTolerance && kink <= kJointTolerance))
       throw ModelError(arc + " does not start where the one before ends");
   }
 }
@@ -65,7 +65,7 @@ class ArcLengths {
 };
 
 /// The path lengths of the rows: from the start to the end, at every joint and at `also`, with the
-/// largest step and turn between.
+/// largest step and change of heading between.
 std::vector<double> row_lengths(std::span<const PlanarArc> plan, const ArcLengths& lengths,
                                 const InsertionOptions& options, std::span<const double> also) {
   check(options);

@@ -16,7 +16,7 @@ struct CurvePoint {
 };
 
 /// Any curve with a parameter in [begin(), end()], twice differentiable; any parameter will do, one
-/// near the arc length is fastest. at(s) is asked for s in that range only.
+/// near the arc length is fastest. at(s) is called for s in that range only.
 template <class C>
 concept ParametricCurve = requires(const C& curve, double s) {
   { curve.at(s) }
@@ -64,8 +64,7 @@ class Line {
 };
 
 /// Helix about +z through (radius, 0, 0); s: arc length in [0, length] [m]. `pitch` is the climb
-/// per turn [m], of either sign; 0: a circle in the xy-plane, run through more than once if need
-/// be.
+/// per turn [m], of either sign; 0: a circle in the xy-plane, more than once if the length is greater.
 ///
 ///     R(s) = (r cos w s, r sin w s, pitch/(2 pi) w s),   w = 1/sqrt(r^2 + (pitch/2 pi)^2)
 class Helix {
@@ -80,7 +79,7 @@ class Helix {
 };
 
 /// Weaves about +x: R(s) = (s, A_y sin(2 pi s / wave_y), A_z sin(2 pi s / wave_z)); s in [0,
-/// length] is the way along x [m].
+/// length] is the distance along x [m].
 class SineCurve {
  public:
   SineCurve(double amplitude_y, double wave_y, double amplitude_z, double wave_z, double length);

@@ -12,16 +12,17 @@ namespace {
 using Eigen::Vector3d;
 
 constexpr double kSamplesPerLink = 16.0;
-constexpr double kSuspect = 0.02;  // [rad], a turn between samples that may be a kink
-constexpr int kHalvings = 30;      // of a suspicious step: a smooth turn shrinks by 2^30
-constexpr double kStill = 1e-9;    // of the expected way: a step that short stands still
+constexpr double kSuspect =
+    0.02;                        // [rad], a change of direction between samples that may be a kink
+constexpr int kHalvings = 30;    // of a suspicious step: a smooth change shrinks by 2^30
+constexpr double kStill = 1e-9;  // of the expected distance: a step that short counts as stationary
 constexpr int kLargestCount = 1 << 20;
 
 double angle_between(const Vector3d& a, const Vector3d& b) noexcept {
   return std::atan2(a.cross(b).norm(), a.dot(b));
 }
 
-/// The jump of the tangent between s_a and s_b; near 0 if it turns smoothly.
+/// The jump of the tangent between s_a and s_b; near 0 if it rotates smoothly.
 double kink_between(CurveRef curve, double& s_a, double s_b) noexcept {
   CurvePoint a = curve.at(s_a), b = curve.at(s_b);
   for (int i = 0; i < kHalvings; ++i) {
@@ -51,8 +52,8 @@ const char* to_string(CurveFault fault) noexcept {
       return "fine";
     case CurveFault::NotFinite:
       return "not finite";
-    case CurveFault::StandsStill:
-      return "stands still: repeated points";
+    case CurveFault::Stationary:
+      return "stationary: repeated points";
     case CurveFault::Kink:
       return "kink";
     case CurveFault::TooTight:
@@ -64,7 +65,7 @@ const char* to_string(CurveFault fault) noexcept {
 }
 
 CurveReport check_curve(const SnakeChain& chain, CurveRef curve, double s_start,
-                        double largest_way) noexcept {
+                        double largest_distance) noexcept {
   CurveReport report{.s = s_start, .module = 1};
   const auto fail = [&report](CurveFault fault) {
     report.fault = fault;
@@ -78,54 +79,54 @@ CurveReport check_curve(const SnakeChain& chain, CurveRef curve, double s_start,
     shortest = std::min(shortest, chain.link_length(j));
   const double spacing = shortest / kSamplesPerLink;
 
-  double s = s_start, way = 0.0;
-  double module_way = 0.0, module_turn = 0.0;
+  double s = s_start, distance = 0.0;
+  double module_distance = 0.0, module_angle = 0.0;
   const auto module_length = [&chain](int k) {
     const int last = std::min(k, chain.module_count());
     return chain.link_length(2 * last - 1) + chain.link_length(2 * last);
   };
   CurvePoint before = curve.at(s);
-  for (int i = 0; i < kLargestCount && s < curve.end() && way < largest_way; ++i) {
+  for (int i = 0; i < kLargestCount && s < curve.end() && distance < largest_distance; ++i) {
     const double speed = before.first.norm();
     if (!before.position.allFinite() || !std::isfinite(speed)) return fail(CurveFault::NotFinite);
-    if (!(speed > 0.0)) return fail(CurveFault::StandsStill);
+    if (!(speed > 0.0)) return fail(CurveFault::Stationary);
     const double next = std::min(s + spacing / speed, curve.end());
     if (!(next > s)) break;  // the rest is below the rounding
     const CurvePoint point = curve.at(next);
     if (!point.position.allFinite() || !point.first.allFinite()) return fail(CurveFault::NotFinite);
     const double step = (point.position - before.position).norm();
     if (step <= kStill * speed * (next - s) || !(point.first.norm() > 0.0))
-      return fail(CurveFault::StandsStill);
-    const double turn = angle_between(before.first, point.first);
-    if (turn > kSuspect) {
+      return fail(CurveFault::Stationary);
+    const double angle = angle_between(before.first, point.first);
+    if (angle > kSuspect) {
       double at = s;
-      report.turn = kink_between(curve, at, next);
-      if (report.turn > kSuspect) {
-        report.way = way + (at - s) * speed;
+      report.kink = kink_between(curve, at, next);
+      if (report.kink > kSuspect) {
+        report.distance = distance + (at - s) * speed;
         report.s = at;
         return fail(CurveFault::Kink);
       }
-      report.turn = 0.0;
+      report.kink = 0.0;
     }
-    way += step;
-    module_way += step;
-    module_turn += turn;
-    if (module_way >= module_length(report.module)) {
+    distance += step;
+    module_distance += step;
+    module_angle += angle;
+    if (module_distance >= module_length(report.module)) {
       const double limit = loosest_limit(chain, std::min(report.module, chain.module_count()));
-      if (module_turn > limit * module_way) {
-        report.curvature = module_turn / module_way;
+      if (module_angle > limit * module_distance) {
+        report.curvature = module_angle / module_distance;
         report.limit = limit;
         return fail(CurveFault::TooTight);
       }
-      module_way = module_turn = 0.0;
+      module_distance = module_angle = 0.0;
       ++report.module;
     }
     s = next;
     before = point;
     report.s = s;
-    report.way = way;
+    report.distance = distance;
   }
-  if (way < std::min(chain.length(), largest_way)) {
+  if (distance < std::min(chain.length(), largest_distance)) {
     report.limit = chain.length();
     report.module = std::min(report.module, chain.module_count());
     return fail(CurveFault::TooShort);
@@ -142,19 +143,20 @@ std::string describe(const CurveReport& report) {
       return name;
     case CurveFault::Kink:
       std::snprintf(text, sizeof text, "module %d: %s: the tangent jumps by %.3g rad at %.6g m",
-                    report.module, name, report.turn, report.way);
+                    report.module, name, report.kink, report.distance);
       break;
     case CurveFault::TooTight:
       std::snprintf(text, sizeof text,
                     "module %d: %s: curvature %.3g 1/m, must be <= %.3g 1/m (up to %.6g m)",
-                    report.module, name, report.curvature, report.limit, report.way);
+                    report.module, name, report.curvature, report.limit, report.distance);
       break;
     case CurveFault::TooShort:
       std::snprintf(text, sizeof text, "module %d: %s: %.6g m, must be >= %.6g m", report.module,
-                    name, report.way, report.limit);
+                    name, report.distance, report.limit);
       break;
     default:
-      std::snprintf(text, sizeof text, "module %d: %s at %.6g m", report.module, name, report.way);
+      std::snprintf(text, sizeof text, "module %d: %s at %.6g m", report.module, name,
+                    report.distance);
   }
   return text;
 }

@@ -25,8 +25,8 @@ CylinderFit fit_helix(double amplitude, double lag, double link_length, int join
   return fit_cylinder(link_middles(chain, angles));
 }
 
-/// One Gauss-Newton step of the points' distances from the cylinder; false when it is done or has
-/// no way on.
+/// One Gauss-Newton step of the points' distances from the cylinder; false when it has converged or
+/// cannot continue.
 bool improve(std::span<const Eigen::Vector3d> points, CylinderFit& fit) {
   const Eigen::Vector3d e1 = fit.axis.unitOrthogonal(), e2 = fit.axis.cross(e1);
   Eigen::Matrix<double, 5, 5> normal = Eigen::Matrix<double, 5, 5>::Zero();

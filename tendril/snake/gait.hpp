@@ -15,8 +15,8 @@ enum class GaitKind {
   VerticalWave,  ///< bends perpendicular to the ground run along the body; straight ahead
   Serpenoid,     ///< lateral undulation; needs sideways friction above lengthwise, or pegs
   Sidewinding,   ///< both families a quarter of a wave apart; moves sideways
-  Rolling,       ///< a bent bow that turns about itself; moves sideways, needs round links
-  Helix,         ///< a helix that turns about itself; climbs poles and pipes
+  Rolling,       ///< a bent body that rotates about itself; moves sideways, needs round links
+  Helix,         ///< a helix that rotates about itself; climbs poles and pipes
 };
 inline constexpr int kGaitKinds = 5;
 
@@ -30,7 +30,7 @@ struct Gait {
   GaitKind kind = GaitKind::Sidewinding;
   double yaw_amplitude = 0.0;    ///< [rad]
   double pitch_amplitude = 0.0;  ///< [rad]
-  double yaw_lead = 0.0;         ///< phase of the yaw wave before the gait's phase [rad]
+  double yaw_lead = 0.0;         ///< phase of the yaw wave relative to the gait's phase [rad]
   double pitch_lead = 0.0;       ///< same for the pitch wave [rad]
   double lag = 0.0;        ///< phase from joint to joint [rad]: positive, the wave runs to the
                            ///< head; negative, to the tail
@@ -58,19 +58,19 @@ struct GaitSteering {
 ///     even j (pitch)  A_p (side + twist c_j) sin(phase - lag j + lead_p),   c_j = (2 j - n - 1) /
 ///     n
 ///
-/// Source: docs/derivations-snake-gaits.md. Held by: gait_test.
+/// Source: docs/derivations-snake-gaits.md. Tested by: gait_test.
 void gait_angles(const Gait& gait, const GaitSteering& steering, double phase,
                  std::span<double> angles) noexcept;
 
-/// Between which speeds a vertical wave without slip carries a body [m/s]; the sign is that of the
-/// motion, positive head first.
+/// Bounds of the speed of a vertical wave without slip [m/s]; the sign is that of the motion,
+/// positive head first.
 struct WaveSpeed {
   double thin = 0.0;   ///< body without thickness: f (Lambda - lambda)
-  double thick = 0.0;  ///< and the whole of what the lower side of a body of this thickness adds
+  double thick = 0.0;  ///< and all that the lower side of a body of this thickness adds
 };
 
 /// @param link_length  [m]
-/// @param half_height  from the middle line to the ground [m]
+/// @param half_height  from the backbone to the ground [m]
 /// Source: docs/derivations-snake-gaits.md, "Vertical wave".
 [[nodiscard]] WaveSpeed vertical_wave_speed(const Gait& gait, double link_length,
                                             double half_height) noexcept;
@@ -83,8 +83,8 @@ struct WaveSpeed {
 /// Beyond 90 deg the wave's crests are cut by joints that bend no further; the coil still closes.
 inline constexpr double kLargestHelixAmplitude = 2.0;  // [rad]
 
-/// The amplitude [rad] up to kLargestHelixAmplitude that lays the links' middles on a cylinder of
-/// this radius, joint limits left aside; nothing when none does. May allocate.
+/// The amplitude [rad] up to kLargestHelixAmplitude that puts the links' middles on a cylinder of
+/// this radius, without regard to joint limits; nothing when none does. May allocate.
 [[nodiscard]] std::optional<double> helix_amplitude(double radius, double lag, double link_length,
                                                     int joints);
 

@@ -239,8 +239,8 @@ GrowResult GrowingPath::append(const Vector3d& target) noexcept {
   const double h = leg.norm();
   if (h < options_.min_spacing) return {GrowStatus::TooNear, h, options_.min_spacing};
   if (h > options_.max_spacing) return {GrowStatus::TooFar, h, options_.max_spacing};
-  const double turn = std::atan2(before.cross(leg).norm(), before.dot(leg));
-  if (turn > options_.max_turn) return {GrowStatus::Behind, turn, options_.max_turn};
+  const double angle = std::atan2(before.cross(leg).norm(), before.dot(leg));
+  if (angle > options_.max_turn) return {GrowStatus::Behind, angle, options_.max_turn};
   if (pending()) {
     // Derivatives of the parabola through the three points at its middle one.
     const double h_0 = before.norm();
@@ -288,16 +288,16 @@ FollowStep follow_path(const SnakeChain& chain, const PathView& path, MarchDirec
                        const MarchOptions& options) noexcept {
   assert(before.size() == out.angles.size() && before.data() != out.angles.data());
   FollowStep step{.s = s, .march = {}};
-  double share = 1.0;
+  double fraction = 1.0;
   for (int trial = 0; trial < kTrials; ++trial) {
-    const double at = s + share * (desired - s);
+    const double at = s + fraction * (desired - s);
     const Matrix3d R_at = direction == MarchDirection::HeadToBase && trial > 0 ? path.frame(at) : R;
     const MarchResult march = direction == MarchDirection::HeadToBase
                                   ? march_from_head(chain, path, at, R_at, out, options)
                                   : march_from_base(chain, path, at, R_at, out, options);
     if (trial == 0) step.march = march;
     if (!march.ok()) {
-      share *= 0.5;
+      fraction *= 0.5;
       continue;
     }
     double change = 0.0;
@@ -310,7 +310,7 @@ FollowStep follow_path(const SnakeChain& chain, const PathView& path, MarchDirec
       return step;
     }
     constexpr double kAim = 0.95;  // of the allowed change
-    share *= std::min(0.9, kAim * largest_change / change);
+    fraction *= std::min(0.9, kAim * largest_change / change);
   }
   std::copy(before.begin(), before.end(), out.angles.begin());
   return step;

@@ -66,10 +66,10 @@ struct GrowingPathOptions {
   double max_curvature = std::numeric_limits<double>::infinity();  ///< [1/m], > 0
 };
 
-/// What an attempt to append gave.
+/// Result of an attempt to append.
 struct GrowResult {
   GrowStatus status = GrowStatus::NotFinite;
-  double value = 0.0;  ///< the distance [m], turn [rad] or curvature [1/m] that decided
+  double value = 0.0;  ///< the distance [m], angle [rad] or curvature [1/m] that decided
   double limit = 0.0;  ///< and its limit
   [[nodiscard]] bool ok() const noexcept { return status == GrowStatus::Appended; }
 };
@@ -90,8 +90,7 @@ class GrowingPath {
   GrowingPath(std::span<double> memory, const GrowingPathOptions& options);
 
   /// Begins anew, straight from `start` along `direction` for `length` [m], > 0; z of the frames as
-  /// near to `z_reference` as can be. Nothing but Appended, NotFinite (also for a length or
-  /// direction of 0) can come out.
+  /// near to `z_reference` as possible. Appended, or NotFinite (also for a length or direction of 0).
   GrowResult start(const Eigen::Vector3d& start, const Eigen::Vector3d& direction, double length,
                    const Eigen::Vector3d& z_reference = Eigen::Vector3d::UnitZ()) noexcept;
 
@@ -103,7 +102,7 @@ class GrowingPath {
   /// continue from there. Appended also if there was nothing to take in.
   GrowResult finish() noexcept;
 
-  /// Forgets the nodes that are not needed for s and beyond.
+  /// Drops the nodes that are not needed for s and beyond.
   void drop_behind(double s) noexcept;
 
   [[nodiscard]] PathView view() const noexcept { return PathView(memory_); }
@@ -123,18 +122,18 @@ class GrowingPath {
 
 /// One move of a chain along a path.
 struct FollowStep {
-  double s = 0.0;               ///< where head or base have come to
-  double largest_change = 0.0;  ///< of a joint angle against `before` [rad]
+  double s = 0.0;               ///< of the head or the base after it
+  double largest_change = 0.0;  ///< of a joint angle relative to `before` [rad]
   MarchResult march;
 };
 
 /// Moves the chain along the path from the head's parameter s to `desired` (the whole body slides,
 /// base included; HeadToBase) or with s that of the base point B_0 (a fed base; BaseToHead), as far
-/// as no joint turns by more than `largest_change` [rad] against the angles `before`: the leader
+/// as no joint moves by more than `largest_change` [rad] relative to the angles `before`: the leader
 /// slows down, angles are not clipped. R: of the base (BaseToHead) or the head's frame at `desired`
 /// (HeadToBase; path.frame(desired)). If the march to `desired` fails, the step is tried shorter.
-/// If no step can be made, s stays, `out.angles` holds `before`, and march tells what the first
-/// trial gave: the reason of its failure, or Ok if `before` lies further from the path than
+/// If no step is possible, s stays, `out.angles` holds `before`, and `march` is that of the first
+/// trial: the reason of its failure, or Ok if `before` is further from the path than
 /// `largest_change`. Allocates nothing. Precondition: N angles before, not out.angles itself.
 FollowStep follow_path(const SnakeChain& chain, const PathView& path, MarchDirection direction,
                        const Eigen::Matrix3d& R, double s, double desired, double largest_change,

@@ -17,7 +17,7 @@ using Eigen::Vector3d;
 using std::numbers::pi;
 
 constexpr double kParallel = 1e-6;      // sine of the angle between tangent and reference
-constexpr int kRolls = 12;              // of the grid over half a turn
+constexpr int kRolls = 12;              // of the grid over half a revolution
 constexpr double kTiltProbe = 0.02;     // [rad], for the parabola over tilt
 constexpr double kLargestTilt = 0.8;    // [rad]
 constexpr double kFirstStep = pi / 24;  // [rad], of the descent: half the grid's spacing
@@ -90,7 +90,7 @@ Matrix3d tangent_frame(const Vector3d& tangent, const Vector3d& z_reference, dou
   const Vector3d rolled = std::cos(roll) * R.col(1) + std::sin(roll) * R.col(2);
   R.col(1) = rolled;
   R.col(2) = R.col(0).cross(rolled);
-  turn_pitch(std::cos(tilt), std::sin(tilt), R);
+  rotate_pitch(std::cos(tilt), std::sin(tilt), R);
   return R;
 }
 

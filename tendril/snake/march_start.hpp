@@ -10,7 +10,7 @@ namespace tendril {
 
 enum class MarchDirection : std::uint8_t { BaseToHead, HeadToBase };
 
-/// The frame with x along `tangent` and z as near to `z_reference` as can be (any z if that is
+/// The frame with x along `tangent` and z as near to `z_reference` as possible (any z if that is
 /// along the tangent), then rolled about x and tilted about -y [rad]: positive tilt lifts the nose.
 /// Precondition: tangent finite, not zero. docs/derivations-snake.md, "Roll and tilt".
 [[nodiscard]] Eigen::Matrix3d tangent_frame(const Eigen::Vector3d& tangent,
@@ -19,7 +19,7 @@ enum class MarchDirection : std::uint8_t { BaseToHead, HeadToBase };
 
 /// A march with its start frame chosen.
 struct MarchStart {
-  double roll = 0.0;  ///< [rad], in [-pi/2, pi/2): half a turn only changes the angles' signs
+  double roll = 0.0;  ///< [rad], in [-pi/2, pi/2): half a revolution only changes the angles' signs
   double tilt = 0.0;  ///< [rad]
   Eigen::Matrix3d R = Eigen::Matrix3d::Identity();  ///< tangent_frame(..., roll, tilt)
   double sum_of_squares = 0.0;                      ///< of the joint angles [rad^2]
@@ -28,8 +28,8 @@ struct MarchStart {
 };
 
 /// Marches from s in `direction` with the start roll and tilt for which the sum of the squared
-/// joint angles is smallest, as far as a search over a grid and a descent from its best point find
-/// it. About 100 marches; allocates nothing. If no march succeeds, the result is that of roll and
+/// joint angles is smallest, found by a search over a grid and a descent from its best point. About
+/// 100 marches; allocates nothing. If no march succeeds, the result is that of roll and
 /// tilt 0. The best march's angles and parameters are left in `out`.
 MarchStart choose_start(const SnakeChain& chain, CurveRef curve, double s, MarchDirection direction,
                         const Eigen::Vector3d& z_reference, MarchMemory out,

@@ -19,12 +19,12 @@ using Eigen::Vector3d;
 constexpr Range kLimits{.low = 0.0, .high = std::numbers::pi / 2.0, .open_low = true};
 
 /// R_{j-1} to R_j.
-void turn(int j, double angle, Matrix3d& R) noexcept {
+void rotate(int j, double angle, Matrix3d& R) noexcept {
   const double c = std::cos(angle), s = std::sin(angle);
   if (j % 2 == 1)
-    turn_yaw(c, s, R);
+    rotate_yaw(c, s, R);
   else
-    turn_pitch(c, s, R);
+    rotate_pitch(c, s, R);
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ void snake_points(const SnakeChain& chain, const Isometry3d& X_WB, std::span<con
   p_WL[0] = X_WB.translation();
   for (int j = 1; j <= chain.joint_count(); ++j) {
     const auto i = static_cast<std::size_t>(j);
-    turn(j, angles[i - 1], R);
+    rotate(j, angles[i - 1], R);
     p_WL[i] = p_WL[i - 1] + chain.link_length(j) * R.col(0);
   }
 }
@@ -93,7 +93,7 @@ void snake_frames(const SnakeChain& chain, const Isometry3d& X_WB, std::span<con
   Matrix3d R = X_WB.linear();
   for (int j = 1; j <= chain.joint_count(); ++j) {
     const auto i = static_cast<std::size_t>(j);
-    turn(j, angles[i - 1], R);
+    rotate(j, angles[i - 1], R);
     X_WL[i].makeAffine();
     X_WL[i].linear() = R;
     X_WL[i].translation() = X_WL[i - 1].translation() + chain.link_length(j) * R.col(0);
@@ -122,8 +122,8 @@ double angles_from_even_points(const SnakeChain& chain, const Matrix3d& R_WB,
         module_angles(D, chain.link_length(2 * k - 1), chain.link_length(2 * k));
     angles[2 * i - 2] = module.yaw;
     angles[2 * i - 1] = module.pitch;
-    turn(2 * k - 1, module.yaw, R);
-    turn(2 * k, module.pitch, R);
+    rotate(2 * k - 1, module.yaw, R);
+    rotate(2 * k, module.pitch, R);
     worst = std::max(worst, std::abs(module.gap));
   }
   return worst;

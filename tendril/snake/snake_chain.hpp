@@ -10,7 +10,7 @@ namespace tendril {
 struct SnakeParameters {
   /// a_1 .. a_N from the base to the head [m], > 0; N is even, >= 2.
   std::vector<double> link_lengths;
-  /// Of every joint, both ways [rad], in (0, pi/2].
+  /// Of every joint, in both directions [rad], in (0, pi/2].
   double joint_limit = std::numbers::pi / 2.0;
   /// One limit per joint instead, or empty.
   std::vector<double> joint_limits{};
@@ -19,7 +19,7 @@ struct SnakeParameters {
   double rear_length = 0.0;
 };
 
-/// Chain of N = 2n links with hinges whose axes alternate: yaw joints 1, 3, 5, ... turn about z,
+/// Chain of N = 2n links with hinges whose axes alternate: yaw joints 1, 3, 5, ... rotate about z,
 /// pitch joints 2, 4, 6, ... about -y of the body before. Neighbouring axes are a link apart and do
 /// not meet. Link j (from 1) goes from the point B_{j-1} to B_j, along x of body j; joint j sits at
 /// B_{j-1}. Links 2k-1 and 2k form module k. Body 0 is the base, with B_0 as its origin.
@@ -27,7 +27,7 @@ struct SnakeParameters {
 ///     R_j = R_{j-1} Rot(axis_j, phi_j),   axis_j = z for odd j, -y for even j
 ///     B_j = B_{j-1} + a_j R_j e_x
 ///
-/// Positive yaw turns the nose to +y (left), positive pitch to +z (up).
+/// Positive yaw moves the nose to +y (left), positive pitch to +z (up).
 /// Source: [Torus] (3)-(10); docs/derivations-snake.md, "The chain".
 class SnakeChain {
  public:
@@ -49,7 +49,7 @@ class SnakeChain {
   [[nodiscard]] double link_length(int j) const noexcept {
     return parameters_.link_lengths[static_cast<std::size_t>(j - 1)];
   }
-  /// Of joint j in 1 .. N, both ways [rad].
+  /// Of joint j in 1 .. N, in both directions [rad].
   [[nodiscard]] double joint_limit(int j) const noexcept {
     return parameters_.joint_limits[static_cast<std::size_t>(j - 1)];
   }
@@ -82,13 +82,13 @@ void snake_points(const SnakeChain& chain, const Eigen::Isometry3d& X_WB,
 void snake_frames(const SnakeChain& chain, const Eigen::Isometry3d& X_WB,
                   std::span<const double> angles, std::span<Eigen::Isometry3d> X_WL) noexcept;
 
-/// The angles of one module from the way of its end point: D = B_2k - B_{2k-2} in the frame of body
-/// 2k-2. Well-conditioned up to pitch = pi/2; on the axis of the yaw joint yaw is 0.
+/// The angles of one module from the position of its end point: D = B_2k - B_{2k-2} in the frame of
+/// body 2k-2. Well-conditioned up to pitch = pi/2; on the axis of the yaw joint yaw is 0.
 ///
 ///     yaw = atan2(y.D, x.D),   pitch = atan2(z.D, rho - a_{2k-1}),  rho = |D - (z.D) z|
 ///
-/// `gap` is how far D is from what the module reaches: the distance to the outer half of the torus
-/// [m], negative inside. Differs: [Torus] (26) has asin(z.D / a_2k), which loses digits near pi/2.
+/// `gap` is the distance of D from what the module reaches, the outer half of the torus [m], negative
+/// inside. Differs: [Torus] (26) has asin(z.D / a_2k), which loses digits near pi/2.
 /// Source: [Torus] (16)-(18), (26), (27), corrected in docs/derivations-snake.md, "One module".
 struct ModuleAngles {
   double yaw = 0.0;

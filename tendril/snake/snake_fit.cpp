@@ -15,7 +15,7 @@ using Eigen::Vector3d;
 
 constexpr int kNearestIterations = 30;
 constexpr double kNearestStep = 1e-13;  // [m], below which the nearest point is found
-constexpr int kBaseVariables = 6;       // turn, shift
+constexpr int kBaseVariables = 6;       // rotation, shift
 constexpr double kFirstDamping = 1e-4;  // of the Hessian's diagonal
 constexpr double kLeastDamping = 1e-12, kLargestDamping = 1e8;
 constexpr double kGain = 1e-3;           // relative: a smaller gain in cost is none
@@ -30,7 +30,7 @@ NearestPoint nearest_on_curve(CurveRef curve, const Vector3d& p, double guess) n
     const Vector3d off = point.position - p;
     const double speed2 = point.first.squaredNorm();
     const double bend = off.dot(point.second);
-    // Where the distance has no minimum nearby, the way along the tangent.
+    // Where the distance has no minimum nearby, a step along the tangent.
     const double slope = speed2 + bend > 0.1 * speed2 ? speed2 + bend : speed2;
     const double next = std::clamp(s - off.dot(point.first) / slope, curve.begin(), curve.end());
     const bool found = std::abs(next - s) * std::sqrt(speed2) <= kNearestStep;
@@ -54,7 +54,7 @@ CurveDeviation curve_deviation(const SnakeChain& chain, CurveRef curve, const Is
     const auto k = static_cast<std::size_t>(j / 2);
     if (j > 0) {
       const double angle = angles[static_cast<std::size_t>(j - 1)];
-      (j % 2 == 1 ? turn_yaw : turn_pitch)(std::cos(angle), std::sin(angle), R);
+      (j % 2 == 1 ? rotate_yaw : rotate_pitch)(std::cos(angle), std::sin(angle), R);
       p += chain.link_length(j) * R.col(0);
     }
     const double guess = j % 2 == 0 ? parameters[k] : 0.5 * (parameters[k] + parameters[k + 1]);
@@ -134,7 +134,7 @@ void SnakeFit::linearise(CurveRef curve, double power, const Shape& shape) noexc
     const double distance = off.norm();
     const double weight = std::pow(distance, power - 2.0);
     const Vector3d outward = distance > 0.0 ? Vector3d(off / distance) : Vector3d::Zero();
-    // Columns, each split into the part beside the curve and the stiffer one along `outward`.
+    // Columns, each split into the component across the curve and the stiffer one along `outward`.
     if (base > 0) {
       for (int i = 0; i < 3; ++i) {
         columns_[static_cast<std::size_t>(i)] = Vector3d::Unit(i).cross(p - p_0) / scale;
@@ -213,10 +213,11 @@ void SnakeFit::move(const Shape& from, Shape& to) const noexcept {
   std::copy(from.parameters.begin(), from.parameters.end(), to.parameters.begin());
   std::size_t first = 0;
   if (options_.base == FitBase::Free) {
-    const Vector3d turn(step_[0], step_[1], step_[2]), shift(step_[3], step_[4], step_[5]);
-    if (turn.norm() > 0.0)
+    const Vector3d rotation(step_[0], step_[1], step_[2]), shift(step_[3], step_[4], step_[5]);
+    if (rotation.norm() > 0.0)
       to.X_WB.linear() =
-          Eigen::AngleAxisd(turn.norm(), turn.normalized()).toRotationMatrix() * from.X_WB.linear();
+          Eigen::AngleAxisd(rotation.norm(), rotation.normalized()).toRotationMatrix() *
+          from.X_WB.linear();
     to.X_WB.translation() += shift;
     first = kBaseVariables;
   }

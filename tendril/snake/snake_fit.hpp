@@ -28,17 +28,17 @@ struct CurveDeviation {
   [[nodiscard]] double worst() const noexcept { return even > odd ? even : odd; }
 };
 
-/// `parameters` as a march leaves them: where B_0, B_2, ... are to be looked for on the curve.
+/// `parameters` as a march leaves them: where the search for B_0, B_2, ... on the curve starts.
 /// Allocates nothing. Precondition: N angles, n + 1 parameters.
 [[nodiscard]] CurveDeviation curve_deviation(const SnakeChain& chain, CurveRef curve,
                                              const Eigen::Isometry3d& X_WB,
                                              std::span<const double> angles,
                                              std::span<const double> parameters) noexcept;
 
-/// What of the base may move.
+/// Which motion of the base is allowed.
 enum class FitBase : std::uint8_t {
-  Fixed,  ///< nothing: a base at its place
-  Free,   ///< everything but along the curve: a free snake
+  Fixed,  ///< none: a fixed base
+  Free,   ///< all but along the curve: a free snake
 };
 
 struct SnakeFitOptions {
@@ -46,23 +46,23 @@ struct SnakeFitOptions {
   /// Of the norm of the distances that is made small: 2 is least squares, large values come near
   /// the smallest worst distance. In [2, 32].
   double power = 16.0;
-  /// What a distance of an odd joint counts beside one of an even joint, > 0. On a steady arc the
+  /// Weight of a distance of an odd joint relative to one of an even joint, > 0. On a steady arc the
   /// march's odd distance d becomes d/(1 + w) for the odd joints and d w/(1 + w) for the even ones.
   double odd_weight = 1.15;
-  double angle_weight = 2e-4;  ///< [m/rad], >= 0: what an angle counts beside a distance
+  double angle_weight = 2e-4;  ///< [m/rad], >= 0: of an angle relative to a distance
   int max_iterations = 100;    ///< >= 1, all powers together
 };
 
 struct SnakeFitResult {
-  bool converged = false;  ///< nothing is gained any more; else the budget was spent
+  bool converged = false;  ///< no further improvement; otherwise the budget was spent
   int iterations = 0;
   Eigen::Isometry3d X_WB = Eigen::Isometry3d::Identity();
   CurveDeviation before, after;
 };
 
-/// Refines a march: all joints, odd and even, as near to the curve as they come. Where a march
-/// leaves the odd joints a^2 kappa / 2 beside the curve and the even ones on it, the fit shares the
-/// distance between them. Extension, not in [Torus]; docs/derivations-snake.md, "Fit".
+/// Refines a march: all joints, odd and even, as near to the curve as possible. Where a march leaves
+/// the odd joints a^2 kappa / 2 beside the curve and the even ones on it, the fit distributes the
+/// distance among them. Extension, not in [Torus]; docs/derivations-snake.md, "Fit".
 ///
 ///     minimise over angles (and base)   sum |B_j - R(s_j)|^p + weights,   s_j: nearest point
 ///
@@ -73,7 +73,7 @@ class SnakeFit {
   /// Throws ModelError naming the option.
   explicit SnakeFit(const SnakeChain& chain, const SnakeFitOptions& options = {});
 
-  /// Starts from a march's outcome and overwrites `angles` (kept within the limits) and
+  /// Starts from the result of a march and overwrites `angles` (within the limits) and
   /// `parameters` (nearest points of the even joints) with something better in the norm of `power`,
   /// or leaves them. Allocates nothing. Precondition: N angles, n + 1 parameters, all finite.
   SnakeFitResult fit(CurveRef curve, const Eigen::Isometry3d& X_WB, std::span<double> angles,

@@ -20,7 +20,7 @@ constexpr int kMaxIterations = 400;    // long first links step by the second on
 constexpr double kNear = 0.5;          // of `outer`: Newton and false position take over
 constexpr double kLongestStep = 2.0;   // in safe steps, while there is no bracket
 constexpr double kBendMargin = 1.5;    // of the second derivative the gap can have here
-constexpr double kRounding = 2.0;      // in units of the last place, of what a gap is made of
+constexpr double kRounding = 2.0;      // in units of the last place, of the terms of a gap
 constexpr double kStalled = 16.0;      // roundings, accepted where the bracket has closed
 constexpr int kCurvatureSamples = 16;  // along a failed module
 
@@ -62,9 +62,9 @@ struct Torus {
   }
 };
 
-/// Next trial on the way from `low` (inside) to `high` (outside).
+/// Next trial between `low` (inside) and `high` (outside).
 struct Bracket {
-  double low = 0.0, value_low = 0.0;    // as way travelled in s, and gap
+  double low = 0.0, value_low = 0.0;    // as distance travelled in s, and gap
   double high = 0.0, value_high = 0.0;  // 0: not found yet
   int side = 0;                         // Illinois: which end stayed last time
 
@@ -113,7 +113,7 @@ const char* to_string(MarchStatus status) noexcept {
 TorusPoint next_on_torus(CurveRef curve, double s, const CurvePoint& start, const Vector3d& u,
                          double inner, double outer, int direction, RootMethod method) noexcept {
   const Torus torus{start.position, u, inner, outer};
-  const double way_left = direction > 0 ? curve.end() - s : s - curve.begin();
+  const double distance_left = direction > 0 ? curve.end() - s : s - curve.begin();
   TorusPoint found{.s = s, .point = start};
   Bracket bracket{.value_low = -outer};
   double t = 0.0;
@@ -125,7 +125,7 @@ TorusPoint next_on_torus(CurveRef curve, double s, const CurvePoint& start, cons
       return found;
     }
     if (!bracket.closed()) {
-      if (t >= way_left) {
+      if (t >= distance_left) {
         found.status = MarchStatus::PathTooShort;
         return found;
       }
@@ -143,7 +143,7 @@ TorusPoint next_on_torus(CurveRef curve, double s, const CurvePoint& start, cons
           if (method == RootMethod::Newton) step = std::min(step, -gap.value / gap.slope);
         }
       }
-      t = std::min(t + step, way_left);
+      t = std::min(t + step, distance_left);
     } else if (method == RootMethod::Newton) {
       t = bracket.inside_or_middle(t - gap.value / gap.slope);
     } else {
@@ -193,12 +193,14 @@ Vector3d balancing_shift(const SnakeChain& chain, CurveRef curve, int k, double 
   const double a = chain.link_length(2 * k - 1), a_1 = chain.link_length(2 * k),
                a_2 = chain.link_length(2 * k + 1), ratio = a_2 / a_1;
   const double speed = start.first.norm();
-  const auto at = [&](double way) { return curve.at(std::min(s + way / speed, curve.end())); };
+  const auto at = [&](double distance) {
+    return curve.at(std::min(s + distance / speed, curve.end()));
+  };
   const CurvePoint odd = at(a), even = at(a + a_1), next = at(a + a_1 + a_2);
   const Vector3d t = even.first.normalized();
   const Vector3d up = u - u.dot(t) * t, left = u.cross(t);
   const double height2 = up.squaredNorm();
-  // Pitch: links 2k and 2k + 1 are one bar as seen along the pitch axis; it turns about B_2k. The
+  // Pitch: links 2k and 2k + 1 are one bar as viewed along the pitch axis; it rotates about B_2k. The
   // curve itself is bent between the three points.
   const Vector3d bend = next.position + ratio * odd.position - (1.0 + ratio) * even.position;
   const double e = u.dot(b - odd.position);
@@ -210,7 +212,7 @@ Vector3d balancing_shift(const SnakeChain& chain, CurveRef curve, int k, double 
   return shift.allFinite() ? shift : Vector3d::Zero();
 }
 
-/// What both marches share: the outcome, and how a failure is put into it.
+/// What both marches have in common: the result, and how it describes a failure.
 class March {
  public:
   March(const SnakeChain& chain, CurveRef curve, MarchMemory out, const MarchOptions& options)
@@ -313,9 +315,9 @@ MarchResult march_from_base(const SnakeChain& chain, CurveRef curve, double s_st
     const double rho = std::sqrt(D.x() * D.x() + D.y() * D.y());
     const double pitch = std::atan2(D.z(), rho - inner), yaw = std::atan2(D.y(), D.x());
     if (!march.set(k, 2 * k - 1, yaw, s) || !march.set(k, 2 * k, pitch, s)) return march.result;
-    turn_yaw(D.x() / rho, D.y() / rho, R);
+    rotate_yaw(D.x() / rho, D.y() / rho, R);
     const double reach = std::sqrt((rho - inner) * (rho - inner) + D.z() * D.z());
-    turn_pitch((rho - inner) / reach, D.z() / reach, R);
+    rotate_pitch((rho - inner) / reach, D.z() / reach, R);
     s = march.next.s;
     b = march.next.point.position;
     march.set_parameter(k, s);
@@ -342,22 +344,22 @@ MarchResult march_from_head(const SnakeChain& chain, CurveRef curve, double s_he
     const double psi = std::atan2(D.y(), D.x()), pitch = -std::atan2(D.z(), rho - inner);
     if (k < n && !march.set(k + 1, 2 * k + 1, -psi, s)) return march.result;
     if (!march.set(k, 2 * k, pitch, s)) return march.result;
-    turn_yaw(D.x() / rho, D.y() / rho, M);
+    rotate_yaw(D.x() / rho, D.y() / rho, M);
     const double reach = std::sqrt((rho - inner) * (rho - inner) + D.z() * D.z());
-    turn_pitch((rho - inner) / reach, D.z() / reach, M);
+    rotate_pitch((rho - inner) / reach, D.z() / reach, M);
     s = march.next.s;
     b = march.next.point.position;
     march.set_parameter(k - 1, s);
   }
   double yaw = 0.0;
   if (chain.rear_length() > 0.0) {
-    // Joint 1 turns the rear link in one plane only: aim at a point a rear link away in that plane.
+    // Joint 1 moves the rear link in one plane only: aim at a point a rear link away in that plane.
     const double half = 0.5 * chain.rear_length();
     if (!march.step(1, M.col(2), half, half, -1)) return march.result;
     const Vector3d D = M.transpose() * (b - march.next.point.position);
     yaw = -std::atan2(D.y(), D.x());
     if (!march.set(1, 1, yaw, s)) return march.result;
-    turn_yaw(std::cos(yaw), -std::sin(yaw), M);
+    rotate_yaw(std::cos(yaw), -std::sin(yaw), M);
   } else {
     march.set(1, 1, 0.0, s);
   }

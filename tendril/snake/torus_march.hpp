@@ -10,9 +10,9 @@
 
 namespace tendril {
 
-/// How the next point is closed in on, once it is known to be near.
+/// How the next point is found, once it is known to be near.
 enum class RootMethod : std::uint8_t {
-  Newton,         ///< [Torus] (24), kept inside a bracket with bisection as the way out
+  Newton,         ///< [Torus] (24), inside a bracket, with bisection where it would leave that
   FalsePosition,  ///< [Torus] (25) with halved weights (Illinois), always inside a bracket
 };
 
@@ -22,12 +22,12 @@ enum class MarchStatus : std::uint8_t {
   TooTight,       ///< the curve leaves the torus where a pitch joint would have to bend beyond pi/2
   JointLimit,     ///< a joint would have to bend beyond its limit
   NoConvergence,  ///< no point within the rounding: the curve jumps, or doubles back wildly
-  InvalidCurve,   ///< the curve is not finite or stands still (R' = 0)
+  InvalidCurve,   ///< the curve is not finite or stationary (R' = 0)
   InvalidStart,   ///< a start parameter outside the curve, or a frame that is not finite
 };
 [[nodiscard]] const char* to_string(MarchStatus status) noexcept;
 
-/// The end point of two bars that hang together: a point of the curve on the outer half of a torus.
+/// The end point of two connected bars: a point of the curve on the outer half of a torus.
 struct TorusPoint {
   MarchStatus status = MarchStatus::NoConvergence;
   double s = 0.0;      ///< where on the curve
@@ -42,9 +42,9 @@ struct TorusPoint {
 ///
 ///     G(D) = |D - nearest point of the disc| - outer = 0,  D = R(s) - p,   G < 0 inside
 ///
-/// On the outer half of the torus G = 0 is [Torus] (22). G changes by at most the way travelled, so
-/// steps of |G| / |R'| never jump over the exit; near it the method takes over. Verified after the
-/// fact: |G| within the rounding, and on the outer half (else TooTight).
+/// On the outer half of the torus G = 0 is [Torus] (22). G changes by at most the distance travelled,
+/// so steps of |G| / |R'| never jump over the exit; near it the method takes over. Verified
+/// afterwards: |G| within the rounding, and on the outer half (else TooTight).
 ///
 /// Differs: [Torus] (22) is only defined for |u.D| < outer, has an infinite slope at its edge, and
 /// its first guess is no bracket. docs/derivations-snake.md, "The next point".
@@ -57,8 +57,8 @@ struct TorusPoint {
 enum class MarchTarget : std::uint8_t {
   EvenJoints,  ///< B_0, B_2, ... exactly; the odd points lie a^2 kappa / 2 beside it, or further
                ///< where the curvature changes along a few links
-  AllJoints,  ///< as near as a march can: even points half that way on the other side. Only B_0 and
-              ///< the head are exact. docs/derivations-snake.md, "Balanced march"
+  AllJoints,   ///< as near as possible: even points half that distance away on the other side. Only
+               ///< B_0 and the head are exact. docs/derivations-snake.md, "Balanced march"
 };
 
 struct MarchOptions {
@@ -72,8 +72,7 @@ struct MarchMemory {
   std::span<double> parameters;  ///< n + 1: where B_0, B_2, ... B_N lie on the curve
 };
 
-/// The outcome of a march. If it failed, angles and parameters of the modules not reached are as
-/// they were before.
+/// Result of a march. If it failed, angles and parameters of the modules not reached are unchanged.
 struct MarchResult {
   MarchStatus status = MarchStatus::InvalidStart;
   Eigen::Isometry3d X_WB = Eigen::Isometry3d::Identity();  ///< body 0
@@ -92,21 +91,20 @@ struct MarchResult {
 /// the chain follows 14.3 1/m)`.
 [[nodiscard]] std::string describe(const MarchResult& result);
 
-/// Lays the chain on the curve from the base on: B_0 = R(s_start) and the orientation of body 0 are
-/// given, B_2, B_4, ... B_N come to lie on the curve beyond, towards end(). The odd points lie
-/// about a^2 kappa / 2 beside it (options.target can share that distance among all joints, then
+/// Fits the chain to the curve from the base on: B_0 = R(s_start) and the orientation of body 0 are
+/// given, B_2, B_4, ... B_N lie on the curve beyond, towards end(). The odd points lie about
+/// a^2 kappa / 2 beside it (options.target can distribute that distance among all joints, then
 /// `parameters` are those of the curve's points beside the even ones). noexcept, allocates nothing.
-/// Source: [Torus] (23)-(27);
-/// docs/derivations-snake.md, "March from the base".
+/// Source: [Torus] (23)-(27); docs/derivations-snake.md, "March from the base".
 MarchResult march_from_base(const SnakeChain& chain, CurveRef curve, double s_start,
                             const Eigen::Matrix3d& R_WB, MarchMemory out,
                             const MarchOptions& options = {}) noexcept;
 
-/// Lays the chain on the curve from the head on: B_N = R(s_head), the other even points lie on the
-/// curve behind, towards begin(); so the base finds its place. Of `R_WH`, the frame of an imaginary
-/// body N + 1 that follows the head through one more yaw joint, only z counts: the head's roll.
+/// Fits the chain to the curve from the head on: B_N = R(s_head), the other even points lie on the
+/// curve behind, towards begin(); the base pose follows. Of `R_WH`, the frame of an imaginary body
+/// N + 1 that follows the head through one more yaw joint, only z counts: the head's roll.
 /// Without a rear link phi_1 = 0 and body 0 is aligned with body 1; with one its rear end lies on
-/// the curve as seen along the axis of joint 1.
+/// the curve as viewed along the axis of joint 1.
 /// noexcept, allocates nothing. docs/derivations-snake.md, "March from the head".
 MarchResult march_from_head(const SnakeChain& chain, CurveRef curve, double s_head,
                             const Eigen::Matrix3d& R_WH, MarchMemory out,

@@ -106,7 +106,7 @@ void check_path_is_free(ObstacleSolver& solver, const WaypointPath& path,
 
 }  // namespace
 
-TEST_CASE("obstacle solver: thirteen of thirteen points of the tubes, the way between them too",
+TEST_CASE("obstacle solver: thirteen of thirteen points of the tubes, the path between them too",
           "[avoidance]") {
   const PlanarTube tube = GENERATE(PlanarTube{0.050, 0.200, 0.020}, PlanarTube{0.040, 0.220, 0.011},
                                    PlanarTube{0.080, 0.200, 0.011});

@@ -13,7 +13,7 @@ namespace {
 
 std::string refusal(const std::string& text) {
   try {
-    static_cast<void>(parse_contact_plan(text, "way.plan"));
+    static_cast<void>(parse_contact_plan(text, "path.plan"));
   } catch (const ModelError& error) {
     return error.what();
   }
@@ -57,7 +57,7 @@ TEST_CASE("wrap plan: what is written is read back to the same bits", "[planning
 
 TEST_CASE("wrap plan: comments and empty lines are passed over", "[planning]") {
   const ContactPlan plan =
-      parse_contact_plan("# a way\n\n" + kGood + "arc -2 0.1  # to the target\n", "w");
+      parse_contact_plan("# a path\n\n" + kGood + "arc -2 0.1  # to the target\n", "w");
   REQUIRE(plan.arcs.size() == 2);
   CHECK(plan.arcs[1].curvature == -2.0);
   CHECK(plan.arcs[1].start.position == plan.arcs[0].end().position);
@@ -69,21 +69,21 @@ TEST_CASE("wrap plan: what is refused, and how it is said", "[planning]") {
     std::string text, message;
   };
   const auto c = GENERATE_COPY(values<Case>({
-      {"", "way.plan: no line begins with arc"},
-      {kGood + "wall 1 2\n", "way.plan: line 4: wall: unknown word: must be base, "},
-      {kGood + "arc 1\n", "way.plan: line 4: arc: 1 numbers: must be CURVATURE LENGTH"},
-      {kGood + "arc 1 0\n", "way.plan: line 4: arc: length = 0: must be positive"},
-      {kGood + "arc 1 x\n", "way.plan: line 4: arc: x: must be a finite number"},
-      {kGood + "arc nan 1\n", "way.plan: line 4: arc: nan: must be a finite number"},
-      {kGood + "disc 0 0 -1\n", "way.plan: line 4: disc: "},
-      {kGood + "polygon 0 0 1\n", "way.plan: line 4: polygon: an odd count"},
-      {kGood + "polygon 0 0 1 1\n", "way.plan: line 4: polygon: "},
+      {"", "path.plan: no line begins with arc"},
+      {kGood + "wall 1 2\n", "path.plan: line 4: wall: unknown word: must be base, "},
+      {kGood + "arc 1\n", "path.plan: line 4: arc: 1 numbers: must be CURVATURE LENGTH"},
+      {kGood + "arc 1 0\n", "path.plan: line 4: arc: length = 0: must be positive"},
+      {kGood + "arc 1 x\n", "path.plan: line 4: arc: x: must be a finite number"},
+      {kGood + "arc nan 1\n", "path.plan: line 4: arc: nan: must be a finite number"},
+      {kGood + "disc 0 0 -1\n", "path.plan: line 4: disc: "},
+      {kGood + "polygon 0 0 1\n", "path.plan: line 4: polygon: an odd count"},
+      {kGood + "polygon 0 0 1 1\n", "path.plan: line 4: polygon: "},
       {kGood + "arc 1 1\ncontact 0 0 0.01 2\n",
-       "way.plan: line 5: contact: side = 2: must be 1 or -1"},
-      {kGood + "arc 1 1\ncontact 0 0 -1 1\n", "way.plan: line 5: contact: radius = -1: must be"},
+       "path.plan: line 5: contact: side = 2: must be 1 or -1"},
+      {kGood + "arc 1 1\ncontact 0 0 -1 1\n", "path.plan: line 5: contact: radius = -1: must be"},
       {kGood + "contact 0 0 0.01 1\n",
-       "way.plan: 1 contacts and 1 arcs: there must be an arc to each"},
-      {"body_radius -1\narc 1 1\n", "way.plan: line 1: body_radius: -1: must be at least 0"},
+       "path.plan: 1 contacts and 1 arcs: there must be an arc to each"},
+      {"body_radius -1\narc 1 1\n", "path.plan: line 1: body_radius: -1: must be at least 0"},
   }));
   CAPTURE(c.text);
   CHECK_THAT(refusal(c.text), Catch::StartsWith(c.message));

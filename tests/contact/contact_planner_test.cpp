@@ -137,7 +137,7 @@ Problem random_problem(unsigned seed) {
 
 }  // namespace
 
-TEST_CASE("wrapping: the worked cases have the solutions of the reference", "[planning]") {
+TEST_CASE("contact planner: the worked cases have the solutions of the reference", "[planning]") {
   for (const WrapCase& c : wrap_cases()) {
     DYNAMIC_SECTION(c.name) {
       const PlanarScene scene = c.scene();
@@ -171,7 +171,7 @@ TEST_CASE("wrapping: the worked cases have the solutions of the reference", "[pl
   }
 }
 
-TEST_CASE("wrapping: the counts do not hang on the body's radius or its largest curvature",
+TEST_CASE("contact planner: the counts do not hang on the body's radius or its largest curvature",
           "[planning]") {
   for (const WrapCase& c : wrap_cases()) {
     if (c.name == "case 4") continue;  // built to tell the rules apart, not to be robust
@@ -188,7 +188,7 @@ TEST_CASE("wrapping: the counts do not hang on the body's radius or its largest 
   }
 }
 
-TEST_CASE("wrapping: laws of every solution, in random scenes", "[planning]") {
+TEST_CASE("contact planner: laws of every solution, in random scenes", "[planning]") {
   const auto seed = GENERATE(range(0u, 60u));
   CAPTURE(seed);
   const Problem problem = random_problem(seed);
@@ -227,7 +227,7 @@ TEST_CASE("wrapping: laws of every solution, in random scenes", "[planning]") {
   }
 }
 
-TEST_CASE("wrapping: a mirrored scene has the mirrored solutions", "[planning]") {
+TEST_CASE("contact planner: a mirrored scene has the mirrored solutions", "[planning]") {
   const auto seed = GENERATE(range(0u, 30u));
   CAPTURE(seed);
   const Problem problem = random_problem(seed);
@@ -253,7 +253,7 @@ TEST_CASE("wrapping: a mirrored scene has the mirrored solutions", "[planning]")
   }
 }
 
-TEST_CASE("wrapping: the order of obstacles and contacts does not matter", "[planning]") {
+TEST_CASE("contact planner: the order of obstacles and contacts does not matter", "[planning]") {
   const auto seed = GENERATE(range(0u, 30u));
   CAPTURE(seed);
   const Problem problem = random_problem(seed);
@@ -283,7 +283,7 @@ TEST_CASE("wrapping: the order of obstacles and contacts does not matter", "[pla
   }
 }
 
-TEST_CASE("wrapping: repeated plans are the same bits and allocate nothing", "[planning]") {
+TEST_CASE("contact planner: repeated plans are the same bits and allocate nothing", "[planning]") {
   const auto cases = wrap_cases();
   ContactPlanner planner;
   const PlanarScene scene = cases[0].scene(), between = cases[1].scene();
@@ -297,7 +297,7 @@ TEST_CASE("wrapping: repeated plans are the same bits and allocate nothing", "[p
   CHECK(identical(first, copy(result)));
 }
 
-TEST_CASE("wrapping: a rotated and moved world has the same solution", "[planning]") {
+TEST_CASE("contact planner: a rotated and moved world has the same solution", "[planning]") {
   const auto cases = wrap_cases();
   const WrapCase& c = cases[2];
   const PlanarPose base{{1.0, -2.0}, 0.7};
@@ -307,7 +307,7 @@ TEST_CASE("wrapping: a rotated and moved world has the same solution", "[plannin
     for (Vector2d& corner : box.corners) corner = base.to_world(corner);
     scene.add(box);
   }
-  for (const Disc& post : c.posts) scene.add(Disc{base.to_world(post.centre), post.radius});
+  for (const Disc& disc : c.discs) scene.add(Disc{base.to_world(disc.centre), disc.radius});
   auto contacts = c.contact_points();
   for (ContactPoint& contact : contacts) contact.disc.centre = base.to_world(contact.disc.centre);
   ContactPlanner planner;
@@ -321,7 +321,7 @@ TEST_CASE("wrapping: a rotated and moved world has the same solution", "[plannin
   }
 }
 
-TEST_CASE("wrapping: base or target in an obstacle is said", "[planning]") {
+TEST_CASE("contact planner: base or target in an obstacle is said", "[planning]") {
   for (const WrapCase& c : wrap_cases()) {
     DYNAMIC_SECTION(c.name) {
       const auto& b = c.boxes[0];
@@ -342,24 +342,24 @@ TEST_CASE("wrapping: base or target in an obstacle is said", "[planning]") {
   CHECK(ContactPlanner().plan(scene, {}, {}, {0.0, 0.5}).status == ContactPlannerStatus::Solved);
 }
 
-TEST_CASE("wrapping: a free way is a solution without contacts, unless contact is asked for",
+TEST_CASE("contact planner: a free path is a solution without contacts, unless contact is required",
           "[planning]") {
   const PlanarScene empty;
-  const std::vector<ContactPoint> post{{.disc = {{0.05, 0.2}, 0.02}}};
+  const std::vector<ContactPoint> disc{{.disc = {{0.05, 0.2}, 0.02}}};
   ContactPlanner planner;
   const ContactPlannerResult& free = planner.plan(empty, {}, {}, {0.1, 0.4});
   REQUIRE(free.solutions.size() == 1);
   CHECK(free.solutions[0].steps.size() == 1);
   CHECK(std::isinf(free.solutions[0].min_clearance));
   CHECK(free.deepest.empty());
-  CHECK(planner.plan(empty, post, {}, {0.1, 0.4}).solutions[0].steps.size() == 1);
+  CHECK(planner.plan(empty, disc, {}, {0.1, 0.4}).solutions[0].steps.size() == 1);
   ContactPlanner leaning({.min_contacts = 1});
-  for (const ContactSolution& solution : leaning.plan(empty, post, {}, {0.1, 0.4}).solutions)
+  for (const ContactSolution& solution : leaning.plan(empty, disc, {}, {0.1, 0.4}).solutions)
     CHECK(solution.steps.size() == 2);
   CHECK(leaning.plan(empty, {}, {}, {0.1, 0.4}).status == ContactPlannerStatus::NoSolution);
 }
 
-TEST_CASE("wrapping: targets and contacts straight ahead and behind", "[planning]") {
+TEST_CASE("contact planner: targets and contacts straight ahead and behind", "[planning]") {
   const PlanarScene empty;
   ContactPlanner planner;
   const ContactPlannerResult& ahead = planner.plan(empty, {}, {}, {0.0, 0.5});
@@ -383,7 +383,7 @@ TEST_CASE("wrapping: targets and contacts straight ahead and behind", "[planning
   CHECK(planner.plan(empty, around, {}, {0.1, 0.4}).refusal_counts[0] == 2);
 }
 
-TEST_CASE("wrapping: a contact listed twice counts once", "[planning]") {
+TEST_CASE("contact planner: a contact listed twice counts once", "[planning]") {
   const auto cases = wrap_cases();
   for (const WrapCase& c : cases) {
     auto contacts = c.contact_points();
@@ -402,7 +402,8 @@ TEST_CASE("wrapping: a contact listed twice counts once", "[planning]") {
   }
 }
 
-TEST_CASE("wrapping: both solutions of a mirror scene are there, in a fixed order", "[planning]") {
+TEST_CASE("contact planner: both solutions of a mirror scene are there, in a fixed order",
+          "[planning]") {
   PlanarScene scene;
   scene.add(box_polygon(-0.1, 0.1, 0.3, 0.4));
   const auto contacts = contact_points_of(scene.obstacle(0));
@@ -415,7 +416,8 @@ TEST_CASE("wrapping: both solutions of a mirror scene are there, in a fixed orde
   CHECK(solutions[0].steps[0].contact < solutions[1].steps[0].contact);
 }
 
-TEST_CASE("wrapping: sections of their own are free of the rule between them", "[planning]") {
+TEST_CASE("contact planner: sections of their own are free of the rule between them",
+          "[planning]") {
   const auto seed = GENERATE(range(0u, 30u));
   CAPTURE(seed);
   const Problem problem = random_problem(seed);
@@ -437,7 +439,7 @@ TEST_CASE("wrapping: sections of their own are free of the rule between them", "
   }
 }
 
-TEST_CASE("wrapping: with two sections the persistent rule lets case 4's second way pass",
+TEST_CASE("contact planner: with two sections the persistent rule lets case 4's second path pass",
           "[planning]") {
   const auto cases = wrap_cases();
   const WrapCase& c = cases[3];
@@ -449,14 +451,14 @@ TEST_CASE("wrapping: with two sections the persistent rule lets case 4's second 
   }));
 }
 
-TEST_CASE("wrapping: contact may be desired at a place on the surface", "[planning]") {
+TEST_CASE("contact planner: contact may be desired at a place on the surface", "[planning]") {
   const auto cases = wrap_cases();
   const WrapCase& c = cases[2];
   auto contacts = c.contact_points();
   ContactPlanner planner;
   const ContactPlannerResult& free = planner.plan(c.scene(), contacts, {}, c.target);
   const PlanarPose end = free.solutions[0].steps[0].arc.end();
-  const Vector2d touch = end.position + 0.01 * -1.0 * end.lateral();  // the post is on side -1
+  const Vector2d touch = end.position + 0.01 * -1.0 * end.lateral();  // the disc is on side -1
   contacts[4].desired = touch + Vector2d(0.004, 0.0);
   contacts[4].slack = 0.005;
   CHECK(planner.plan(c.scene(), contacts, {}, c.target).solutions.size() == 1);
@@ -466,7 +468,7 @@ TEST_CASE("wrapping: contact may be desired at a place on the surface", "[planni
   CHECK(refused.refusal_counts[static_cast<std::size_t>(ContactRefusal::Slack)] > 0);
 }
 
-TEST_CASE("wrapping: the budget ends a search as Partial", "[planning]") {
+TEST_CASE("contact planner: the budget ends a search as Partial", "[planning]") {
   const auto cases = wrap_cases();
   const WrapCase& c = cases[0];
   ContactPlanner short_of_arcs({.max_arcs = 30});
@@ -493,8 +495,10 @@ TEST_CASE("wrapping: the budget ends a search as Partial", "[planning]") {
   CHECK(partial.arcs_tried <= 50'001);
 }
 
-TEST_CASE("wrapping: the pruned search has the solutions of the exhaustive one in the worked cases",
-          "[planning]") {
+TEST_CASE(
+    "contact planner: the pruned search has the solutions of the exhaustive one in the worked "
+    "cases",
+    "[planning]") {
   for (const WrapCase& c : wrap_cases()) {
     for (const ContactRule rule : {ContactRule::Persistent, ContactRule::Local}) {
       CAPTURE(c.name, to_string(rule));
@@ -517,9 +521,9 @@ TEST_CASE("wrapping: the pruned search has the solutions of the exhaustive one i
   }
 }
 
-TEST_CASE("wrapping: what the pruned search finds is found by the exhaustive one too",
+TEST_CASE("contact planner: what the pruned search finds is found by the exhaustive one too",
           "[planning]") {
-  // And it loses no target that can be reached, and its shortest way is as short up to the turn
+  // And it loses no target that can be reached, and its shortest path is as short up to the angle
   // that dominance allows.
   constexpr double kLonger = 1.02;
   int solved = 0;
@@ -555,8 +559,9 @@ TEST_CASE("wrapping: what the pruned search finds is found by the exhaustive one
   CHECK(solved > 20);
 }
 
-TEST_CASE("wrapping: the pruned search finds ways among ten thousand points within its budget",
-          "[planning]") {
+TEST_CASE(
+    "contact planner: the pruned search finds paths among ten thousand points within its budget",
+    "[planning]") {
   const WrapCase c = wrap_cases()[0];
   Random2d random(1);
   std::vector<ContactPoint> many = c.contact_points();
@@ -573,7 +578,7 @@ TEST_CASE("wrapping: the pruned search finds ways among ten thousand points with
   for (std::size_t i = 0; i < same.size(); ++i) CHECK(same[i].length == solutions[i].length);
 }
 
-TEST_CASE("wrapping: overlapping obstacles are their union", "[planning]") {
+TEST_CASE("contact planner: overlapping obstacles are their union", "[planning]") {
   const auto cases = wrap_cases();
   for (const WrapCase& c : cases) {
     CAPTURE(c.name);
@@ -594,15 +599,16 @@ TEST_CASE("wrapping: overlapping obstacles are their union", "[planning]") {
   }
 }
 
-TEST_CASE("wrapping: contact points inside obstacles or each other are no way and no error",
-          "[planning]") {
+TEST_CASE(
+    "contact planner: contact points inside obstacles or each other give no path and no error",
+    "[planning]") {
   const auto cases = wrap_cases();
   const WrapCase& c = cases[0];
   ContactPlanner planner;
   const auto solutions = copy(planner.plan(c.scene(), c.contact_points(), {}, c.target));
   auto contacts = c.contact_points();
   contacts.push_back({.disc = {{-0.07, 0.42}, 0.0}});   // in a box
-  contacts.push_back({.disc = {{-0.07, 0.42}, 0.03}});  // a post in a box, round the point before
+  contacts.push_back({.disc = {{-0.07, 0.42}, 0.03}});  // a disc in a box, about the point before
   contacts.push_back({.disc = {{0.0, 0.0}, 0.0}});      // at the base
   const ContactPlannerResult& result = planner.plan(c.scene(), contacts, {}, c.target);
   CHECK(result.status == ContactPlannerStatus::Solved);
@@ -613,7 +619,7 @@ TEST_CASE("wrapping: contact points inside obstacles or each other are no way an
   CHECK(result.refusal_counts[static_cast<std::size_t>(ContactRefusal::Obstacle)] > 0);
 }
 
-TEST_CASE("wrapping: without a solution the deepest chain and the reasons are there",
+TEST_CASE("contact planner: without a solution the deepest chain and the reasons are there",
           "[planning]") {
   const auto cases = wrap_cases();
   WrapCase c = cases[0];
@@ -625,7 +631,7 @@ TEST_CASE("wrapping: without a solution the deepest chain and the reasons are th
   CHECK_FALSE(result.refused.empty());
 }
 
-TEST_CASE("wrapping: only convex corners are contact points of a polygon", "[planning]") {
+TEST_CASE("contact planner: only convex corners are contact points of a polygon", "[planning]") {
   const Polygon angle{{{0, 0}, {2, 0}, {2, 2}, {1, 2}, {1, 1}, {0, 1}}};
   auto corners = contact_points_of(angle);
   CHECK(corners.size() == 5);
@@ -636,7 +642,7 @@ TEST_CASE("wrapping: only convex corners are contact points of a polygon", "[pla
   CHECK(contact_points_of(Disc{{1, 2}, 3}).at(0).disc.radius == 3);
 }
 
-TEST_CASE("wrapping: refusals name field, value and what is allowed", "[planning]") {
+TEST_CASE("contact planner: refusals name field, value and what is allowed", "[planning]") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK_THROWS_WITH(ContactPlanner({.body_radius = -1}),
                     "contact planner options: body_radius = -1 m, must be in [0, 1e+09]");
@@ -650,7 +656,8 @@ TEST_CASE("wrapping: refusals name field, value and what is allowed", "[planning
                     "contact planner options: tolerance = 0 m, must be in (0, 0.001]");
   CHECK_THROWS_WITH(ContactPlanner({.section_count = 0}),
                     "contact planner options: section_count = 0, must be >= 1");
-  CHECK_THROWS_WITH(ContactPlanner({.max_arcs = 0}), "contact planner options: max_arcs = 0, must be >= 1");
+  CHECK_THROWS_WITH(ContactPlanner({.max_arcs = 0}),
+                    "contact planner options: max_arcs = 0, must be >= 1");
   ContactPlanner planner;
   const PlanarScene empty;
   CHECK_THROWS_WITH(planner.plan(empty, {}, {}, {nan, 0.0}),

@@ -55,7 +55,7 @@ double sampled_self_distance(const std::vector<Vector2d>& points, double radius)
 
 }  // namespace
 
-TEST_CASE("grasp: the worked case of a post", "[planning]") {
+TEST_CASE("grasp: the worked case of a disc", "[planning]") {
   const PlanarScene scene = post_scene();
   GraspPlanner planner(kOptions);
   const GraspResult& result =
@@ -90,7 +90,7 @@ TEST_CASE("grasp: the worked case of a post", "[planning]") {
             .solutions.size() == 1);
 }
 
-TEST_CASE("grasp: a hug of the largest angle has room, one beyond has not", "[planning]") {
+TEST_CASE("grasp: a wrap of the largest angle has room, one beyond has not", "[planning]") {
   const PlanarScene scene = post_scene();
   GraspPlanner planner(kOptions);
   for (const BodySide side : {BodySide::Positive, BodySide::Negative}) {
@@ -142,7 +142,7 @@ TEST_CASE("grasp: limits and the rule refuse", "[planning]") {
   const GraspResult& result = stiff.plan(scene, {}, {}, {.wrap_angle = 3.0});
   CHECK(result.status == ContactPlannerStatus::NoSolution);
   CHECK(result.refusal_counts[static_cast<std::size_t>(ContactRefusal::Curvature)] == 2);
-  // A post that must be approached by bending more than its own hug: not with one actuation.
+  // A disc that must be approached with more curvature than its own wrap: not with one actuation.
   PlanarScene close;
   close.add(Disc{{0.13, 0.02}, 0.055});
   GraspPlanner one({.body_radius = kRadius, .max_curvature = 20.0});
@@ -154,9 +154,9 @@ TEST_CASE("grasp: limits and the rule refuse", "[planning]") {
   CHECK(count(one) <= count(two));
 }
 
-TEST_CASE("grasp: reaches the object by way of contacts", "[planning]") {
+TEST_CASE("grasp: reaches the object through contacts", "[planning]") {
   PlanarScene scene = post_scene();
-  scene.add(box_polygon(-0.08, 0.08, 0.12, 0.15));  // in the direct ways
+  scene.add(box_polygon(-0.08, 0.08, 0.12, 0.15));  // across the direct paths
   const auto contacts = contact_points_of(scene.obstacle(1));
   GraspPlanner planner(kOptions);
   const GraspResult& direct = planner.plan(scene, {}, {}, {.wrap_angle = 3.0});

@@ -118,7 +118,7 @@ TEST_CASE("planar scene: distances and gradients of points", "[planning]") {
     CHECK(std::abs(d - oracle) < kAlgebraTolerance);
     CHECK(scene.distance(p) == d);
     CHECK(std::abs(gradient.norm() - 1.0) < kAlgebraTolerance);
-    // Along the gradient the distance grows as fast as the way (a ridge may come between).
+    // Along the gradient the distance grows as fast as the distance travelled (a ridge may come between).
     const double step = 1e-7;
     const double there = scene.distance(p + step * gradient);
     const double here = scene.distance(p - step * gradient);
@@ -141,10 +141,10 @@ TEST_CASE("planar scene: the gradient on an outline points out of it", "[plannin
     CHECK(gradient == Vector2d(0.0, -1.0));
     std::reverse(box.corners.begin(), box.corners.end());
   }
-  PlanarScene post;
-  post.add(Disc{{0.0, 0.0}, 0.1});
+  PlanarScene disc;
+  disc.add(Disc{{0.0, 0.0}, 0.1});
   Vector2d gradient;
-  CHECK(post.distance({0.0, 0.0}, &gradient) == -0.1);
+  CHECK(disc.distance({0.0, 0.0}, &gradient) == -0.1);
   CHECK(gradient.norm() == 1.0);
 }
 

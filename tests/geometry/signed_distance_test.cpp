@@ -115,7 +115,7 @@ TEST_CASE("signed distance: the gradient is the slope, of length one", "[obstacl
   }
 }
 
-TEST_CASE("signed distance: it changes by no more than the way", "[obstacles]") {
+TEST_CASE("signed distance: it changes by no more than the distance travelled", "[obstacles]") {
   Random random(2);
   for (const auto& [name, shape] : shapes()) {
     CAPTURE(name);
@@ -272,7 +272,7 @@ TEST_CASE("the clearance of a body with sub-sections is that of its points", "[o
   }
 }
 
-TEST_CASE("obstacles: neither their order nor the way they came there matters", "[obstacles]") {
+TEST_CASE("obstacles: neither their order nor their earlier poses matter", "[obstacles]") {
   Random random(10);
   std::vector<Obstacle> list;
   for (const auto& [name, shape] : shapes()) list.push_back({shape, random_pose(random, 0.4)});

@@ -42,7 +42,7 @@ Obstacle box_at(const Vector3d& center, const Vector3d& half) {
 
 }  // namespace
 
-TEST_CASE("the clearance of the arm is that of points along its capsules") {
+TEST_CASE("mobile body: the clearance of the arm is that of points along its capsules") {
   const MobileRobot robot(youbot());
   MobileBody body(robot, standard_capsules(robot));
   Random random(1);
@@ -63,7 +63,7 @@ TEST_CASE("the clearance of the arm is that of points along its capsules") {
   }
 }
 
-TEST_CASE("the clearance of the platform from posts is that of its rectangle") {
+TEST_CASE("mobile body: the clearance of the platform from capsules is that of its rectangle") {
   const MobileRobot robot(youbot());
   MobileBody body(robot, {});
   const MobileRobotParameters& p = robot.parameters();
@@ -71,12 +71,12 @@ TEST_CASE("the clearance of the platform from posts is that of its rectangle") {
   for (int i = 0; i < 100; ++i) {
     const PlatformPose base{
         .x = random.uniform(-1.0, 1.0), .y = random.uniform(-1.0, 1.0), .heading = random.angle()};
-    const Vector3d post(random.uniform(-1.0, 1.0), random.uniform(-1.0, 1.0), 0.0);
+    const Vector3d foot(random.uniform(-1.0, 1.0), random.uniform(-1.0, 1.0), 0.0);
     const double radius = 0.03;
-    const Obstacles obstacles({capsule_between(post, post + Vector3d(0.0, 0.0, 1.0), radius)});
+    const Obstacles obstacles({capsule_between(foot, foot + Vector3d(0.0, 0.0, 1.0), radius)});
     const double c = std::cos(base.heading), s = std::sin(base.heading);
-    const double x = c * (post.x() - base.x) + s * (post.y() - base.y);
-    const double y = c * (post.y() - base.y) - s * (post.x() - base.x);
+    const double x = c * (foot.x() - base.x) + s * (foot.y() - base.y);
+    const double y = c * (foot.y() - base.y) - s * (foot.x() - base.x);
     const double ox = std::abs(x) - 0.5 * p.platform_length;
     const double oy = std::abs(y) - 0.5 * p.platform_width;
     const double found = body.clearance(base, std::vector<double>(5, 0.0), obstacles);
@@ -89,7 +89,7 @@ TEST_CASE("the clearance of the platform from posts is that of its rectangle") {
   }
 }
 
-TEST_CASE("the floor carries the platform and stops the arm") {
+TEST_CASE("mobile body: the floor carries the platform and stops the arm") {
   const MobileRobot robot(youbot());
   MobileBody body(robot, standard_capsules(robot));
   const Obstacles floor({half_space_at(Vector3d::Zero(), Vector3d::UnitZ())});
@@ -106,7 +106,7 @@ TEST_CASE("the floor carries the platform and stops the arm") {
   CHECK(body.clearance({}, upright, sill) < 0.0);
 }
 
-TEST_CASE("the arm keeps off its own platform as far as points along the links say") {
+TEST_CASE("mobile body: the arm's clearance from its own platform is that of points on the links") {
   const MobileRobot robot(youbot());
   MobileBody body(robot, standard_capsules(robot));
   const Shape platform = box({0.29, 0.19, 0.07});
@@ -130,7 +130,7 @@ TEST_CASE("the arm keeps off its own platform as far as points along the links s
   CHECK(touching > 10);
 }
 
-TEST_CASE("a search that is bounded from above finds the same or nothing") {
+TEST_CASE("mobile body: a search that is bounded from above finds the same or nothing") {
   const MobileRobot robot(youbot());
   MobileBody body(robot, standard_capsules(robot));
   Random random(4);
@@ -149,7 +149,7 @@ TEST_CASE("a search that is bounded from above finds the same or nothing") {
   }
 }
 
-TEST_CASE("clearances allocate nothing, and bad capsules are refused") {
+TEST_CASE("mobile body: clearances allocate nothing, and bad capsules are refused") {
   const MobileRobot robot(youbot());
   MobileBody body(robot, standard_capsules(robot));
   const Obstacles obstacles({sphere_at({0.5, 0.0, 0.3}, 0.1)});

@@ -96,7 +96,7 @@ TEST_CASE("mobile continuum: what the arm reaches alone does not move the platfo
     REQUIRE(result.converged());
     CHECK(result.base_travel == 0.0);
     CHECK(result.base_shifts == 0);
-    CHECK(result.places == 1);
+    CHECK(result.base_poses == 1);
   }
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("mobile continuum: a frozen base stays, walls are kept off, and both a
 
   const FloorPlan wall(0.5, 0.5, {{.x = 1.0, .length = 0.1, .width = 20.0}});
   const MobileContinuumResult round = solver.solve(far, {}, robot.arm.straight(), wall.rule());
-  REQUIRE(round.converged());  // from the other side: where it stands counts, not the way
+  REQUIRE(round.converged());  // from the other side: the base pose counts, not the path
   CHECK(wall.allows(round.base));
   check_claim(robot, far, round);
 

@@ -53,7 +53,7 @@ Count count_met(MobileFabrikSolver& solver, std::span<const ToolTarget> targets)
     const MobileResult result = solver.solve(target, {}, youbot_start_joints());
     check_claim(solver.robot(), target, result);
     count.met += result.converged();
-    count.claimed += result.converged() || result.status == MobileStatus::WrongAttitude;
+    count.claimed += result.converged() || result.status == MobileStatus::WrongOrientation;
   }
   return count;
 }

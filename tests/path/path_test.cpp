@@ -35,7 +35,7 @@ TEST_CASE("path: runs through its points at their arc lengths", "[planning]") {
   CHECK(path.tangent(3.0).isApprox(Vector3d::UnitY()));
 }
 
-TEST_CASE("path: goes on straight beyond its ends", "[planning]") {
+TEST_CASE("path: continues straight beyond its ends", "[planning]") {
   const Path path({{0, 0, 0}, {0, 0, 1}, {0, 2, 1}});
   CHECK(path.position(-0.5).isApprox(Vector3d(0, 0, -0.5)));
   CHECK(path.position(4.0).isApprox(Vector3d(0, 3, 1)));

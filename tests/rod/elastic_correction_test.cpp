@@ -36,7 +36,7 @@ TEST_CASE("elastic correction: the corrected plans agree with reference and phys
       CHECK(state.stability > 0.0);
       CHECK(sampled_clearance(correction.rod()) > -1e-7);
 
-      // A body of elements a quarter as long, told the same, ends where it should.
+      // A body of elements a quarter as long, with the same commands, ends where it should.
       ElasticRod fine(c.scene, {}, {.element_length = 0.0025});
       std::vector<PlanarArc> shape;
       correction.rod().visit_elements([&](const PlanarArc& arc) { shape.push_back(arc); });

@@ -20,8 +20,8 @@ using namespace tendril::test;
 using Eigen::Matrix2d;
 using Eigen::Vector2d;
 
-constexpr double kPlay = 5e-4;
-const ElasticRodOptions kRod{.element_length = 0.01, .guide_clearance = kPlay};
+constexpr double kClearance = 5e-4;
+const ElasticRodOptions kRod{.element_length = 0.01, .guide_clearance = kClearance};
 
 /// A replanner and its memory, the body at the end of the case's plan.
 struct Loop {

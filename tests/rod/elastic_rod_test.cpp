@@ -20,7 +20,7 @@ namespace {
 /// Where contacts must not overlap: ten times the gap tolerance, for what lies between elements.
 constexpr double kOverlap = 1e-7;
 
-/// A straight rod next to a thin post that holds its side at `s1`.
+/// A straight rod next to a thin disc that holds its side at `s1`.
 ElasticRod propped_rod(double s1, double element_length = 0.01, double bending_stiffness = 0.05) {
   PlanarScene scene;
   scene.add(Disc{{-0.0101, s1}, 1e-4});
@@ -283,8 +283,8 @@ TEST_CASE("elastic rod: a mirrored problem has the mirrored solution", "[plannin
   CHECK(in_right.contacts[0].side == BodySide::Positive);
 }
 
-TEST_CASE("elastic rod: a body may hug a post along an arc", "[planning][rod]") {
-  // A tight arc of 180 deg round a post, actuated to a smaller radius than the post allows.
+TEST_CASE("elastic rod: a body may be in contact with a disc along an arc", "[planning][rod]") {
+  // A tight arc of 180 deg round a disc, actuated to a smaller radius than the disc allows.
   constexpr double kRadius = 0.05, kBody = 0.01, kRim = kRadius + kBody;
   PlanarScene scene;
   scene.add(Disc{{kRim, 0.2}, kRadius});
@@ -359,10 +359,10 @@ TEST_CASE("elastic rod: what has no equilibrium is said, in bounded work", "[pla
   PlanarScene scene;
   scene.add(Disc{{0.0, 0.0}, 0.05});
   scene.add(box_polygon(-0.02, 0.03, -0.01, 0.02));
-  for (const double play : {0.0, 5e-4}) {
-    ElasticRod rod(scene, {}, {.max_evaluations = 500, .guide_clearance = play});
+  for (const double clearance : {0.0, 5e-4}) {
+    ElasticRod rod(scene, {}, {.max_evaluations = 500, .guide_clearance = clearance});
     for (const double curvature : {0.0, 3.0, -1e4, 1e160, 1e308}) {
-      CAPTURE(play, curvature);
+      CAPTURE(clearance, curvature);
       const RodSolution solution = rod.solve(curvature, 0.3);
       CHECK_FALSE(solution.converged());
       CHECK(solution.evaluations <= 500);

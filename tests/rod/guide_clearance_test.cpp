@@ -10,10 +10,10 @@ namespace {
 using namespace tendril;
 using Eigen::Vector2d;
 
-constexpr double kPlay = 5e-4, kLength = 0.15;  // [m]
-const GuideClearance kGuide{.play = kPlay, .length = kLength};
+constexpr double kClearance = 5e-4, kLength = 0.15;  // [m]
+const GuideClearance kGuide{.clearance = kClearance, .length = kLength};
 
-TEST_CASE("guide play: moment and stiffness are the derivatives of the energy",
+TEST_CASE("guide clearance: moment and stiffness are the derivatives of the energy",
           "[planning][guide]") {
   // Turns of all three regimes, away from the joints where the stiffness jumps.
   for (const double turn : {1e-3, 5e-3, 0.01, 0.03, 0.05, 0.1, 0.2, 0.5, -0.02, -0.15}) {
@@ -28,7 +28,7 @@ TEST_CASE("guide play: moment and stiffness are the derivatives of the energy",
   }
 }
 
-TEST_CASE("guide play: energy and moment are continuous where contacts are made",
+TEST_CASE("guide clearance: energy and moment are continuous where contacts are made",
           "[planning][guide]") {
   double last_energy = 0.0, last_moment = 0.0;
   for (int i = 1; i <= 20000; ++i) {
@@ -42,36 +42,38 @@ TEST_CASE("guide play: energy and moment are continuous where contacts are made"
   }
 }
 
-TEST_CASE("guide play: in a long guide the turn is the root of three times play and moment",
-          "[planning][guide]") {
+TEST_CASE(
+    "guide clearance: in a long guide the exit angle is the root of three times clearance and "
+    "moment",
+    "[planning][guide]") {
   // Beam between two walls: it leaves one with slope 0 and a moment that rises from 0, and rises by
-  // twice the play until the exit.
+  // twice the clearance until the exit.
   for (const double turn : {0.05, 0.1, 0.2}) {
-    const double moment = GuideClearance{.play = kPlay, .length = 5.0}.at(turn).moment;
-    CHECK(std::sqrt(3.0 * kPlay * moment) == Approx(turn).epsilon(1e-3));
+    const double moment = GuideClearance{.clearance = kClearance, .length = 5.0}.at(turn).moment;
+    CHECK(std::sqrt(3.0 * kClearance * moment) == Approx(turn).epsilon(1e-3));
   }
 }
 
-TEST_CASE("guide play: without play the body does not turn", "[planning][guide]") {
-  CHECK(GuideClearance{.play = 0.0}.at(0.0).moment == 0.0);
+TEST_CASE("guide clearance: without clearance the body does not rotate", "[planning][guide]") {
+  CHECK(GuideClearance{.clearance = 0.0}.at(0.0).moment == 0.0);
   ElasticRod rod({}, {}, {});
   CHECK(rod.solve(4.0, 0.3).exit.heading == 0.0);
 }
 
-TEST_CASE("guide play: heading and moment at the exit are those of a body between two walls",
+TEST_CASE("guide clearance: heading and moment at the exit are those of a body between two walls",
           "[planning][guide]") {
   // The same body, its passive part among two boxes: contacts are found, not assumed. Difference:
   // large turns against beam theory, elements.
   constexpr double kTolerance = 0.03;
   constexpr double kOut = 0.4, kElement = 2.5e-3;
-  const double inner = 0.01 + kPlay;
-  const Disc post{{0.02, 0.15}, 0.01};
+  const double inner = 0.01 + kClearance;
+  const Disc disc{{0.02, 0.15}, 0.01};
   PlanarScene open, walled;
-  open.add(post);
-  walled.add(post);
+  open.add(disc);
+  walled.add(disc);
   walled.add(box_polygon(inner, inner + 0.05, -kLength - 0.05, 0.0));
   walled.add(box_polygon(-inner - 0.05, -inner, -kLength - 0.05, 0.0));
-  ElasticRod guided(open, {}, {.element_length = kElement, .guide_clearance = kPlay});
+  ElasticRod guided(open, {}, {.element_length = kElement, .guide_clearance = kClearance});
   ElasticRod between(walled, {.position = {0.0, -kLength}}, {.element_length = kElement});
   guided.set_shape({});
   between.set_shape({});
@@ -88,23 +90,26 @@ TEST_CASE("guide play: heading and moment at the exit are those of a body betwee
     CHECK(heading < -0.03);
     // The moment goes with the square of the heading.
     CHECK(kGuide.at(heading).moment == Approx(0.5 * (inside + outside)).epsilon(2.0 * kTolerance));
-    // The exit moves by the play to one side, which the model leaves out; at the post that counts.
-    const double sideways = kPlay / (0.5 * curvature * 0.15 * 0.15);
+    // The exit moves by the clearance to one side, which the model leaves out; at the cylinder that counts.
+    const double sideways = kClearance / (0.5 * curvature * 0.15 * 0.15);
     CHECK(a.exit.heading == Approx(heading).epsilon(kTolerance + sideways));
-    CHECK(a.exit.heading == guided.exit_turn());
+    CHECK(a.exit.heading == guided.exit_angle());
     CHECK(a.base_moment / guided.options().bending_stiffness ==
-          Approx(-kGuide.at(guided.exit_turn()).moment).epsilon(1e-6));
+          Approx(-kGuide.at(guided.exit_angle()).moment).epsilon(1e-6));
   }
 }
 
-TEST_CASE("guide play: a free body leaves the guide straight, a mirrored one turns the other way",
-          "[planning][guide]") {
-  ElasticRod free({}, {}, {.guide_clearance = kPlay});
+TEST_CASE(
+    "guide clearance: a free body leaves the guide straight, a mirrored one rotates in the other "
+    "direction",
+    "[planning][guide]") {
+  ElasticRod free({}, {}, {.guide_clearance = kClearance});
   CHECK(std::abs(free.solve(6.0, 0.3).exit.heading) < 1e-9);
   PlanarScene right, left;
   right.add(Disc{{0.02, 0.15}, 0.01});
   left.add(Disc{{-0.02, 0.15}, 0.01});
-  ElasticRod a(right, {}, {.guide_clearance = kPlay}), b(left, {}, {.guide_clearance = kPlay});
+  ElasticRod a(right, {}, {.guide_clearance = kClearance}),
+      b(left, {}, {.guide_clearance = kClearance});
   a.set_shape({});
   b.set_shape({});
   const double turn = a.solve(3.0, 0.4).exit.heading;

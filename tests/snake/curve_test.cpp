@@ -132,7 +132,7 @@ TEST_CASE("curve check: faults are named with their place", "[snake]") {
     const CurveReport report = check_curve(chain, curve, 0.0);
     CHECK(report.fault == CurveFault::Kink);
     CHECK(report.s == Approx(0.5));
-    CHECK(report.turn == Approx(pi / 2));
+    CHECK(report.kink == Approx(pi / 2));
     CHECK(report.module == 4);
     CHECK(describe(report) == "module 4: kink: the tangent jumps by 1.57 rad at 0.5 m");
   }
@@ -142,7 +142,7 @@ TEST_CASE("curve check: faults are named with their place", "[snake]") {
     }};
     const CurveReport report = check_curve(chain, curve, 0.0);
     CHECK(report.fault == CurveFault::Kink);
-    CHECK(report.turn == Approx(0.05).epsilon(1e-3));
+    CHECK(report.kink == Approx(0.05).epsilon(1e-3));
   }
   SECTION("not a number") {
     const AnyCurve curve{[&](double s) {
@@ -160,14 +160,14 @@ TEST_CASE("curve check: faults are named with their place", "[snake]") {
       return point;
     }};
     const CurveReport report = check_curve(chain, curve, 0.0);
-    CHECK(report.fault == CurveFault::StandsStill);
-    CHECK(report.way == Approx(0.4).margin(0.005));
+    CHECK(report.fault == CurveFault::Stationary);
+    CHECK(report.distance == Approx(0.4).margin(0.005));
   }
   SECTION("no speed") {
     const AnyCurve curve{[&](double s) {
       return CurvePoint{{s * s * s, 0, 0}, {3 * s * s, 0, 0}, {6 * s, 0, 0}};
     }};
-    CHECK(check_curve(chain, curve, 0.0).fault == CurveFault::StandsStill);
+    CHECK(check_curve(chain, curve, 0.0).fault == CurveFault::Stationary);
   }
   SECTION("too short") {
     const CurveReport report = check_curve(chain, Line({0, 0, 0}, {1, 0, 0}, 1.0), 0.0);

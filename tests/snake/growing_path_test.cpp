@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kModule = 0.14;  // [m], two links of 70 mm
 
-/// The leader's way: straight along x up to 0, then weaving ever more, y and z out of step.
+/// The leader's path: straight along x up to 0, then weaving ever more, y and z out of step.
 struct LeaderPath {
   double length = 10.0;
   [[nodiscard]] CurvePoint at(double s) const noexcept {
@@ -54,19 +54,19 @@ struct Grown {
 }  // namespace
 
 TEST_CASE("growing path: the body passes where the leader passed, over ten metres", "[snake]") {
-  constexpr double kDeviation = 0.3e-3;  // [m], even joints against the leader's true way
+  constexpr double kDeviation = 0.3e-3;  // [m], even joints relative to the leader's true path
   const double step = GENERATE(0.01, 0.03, 0.06);
   CAPTURE(step);
   const SnakeChain chain = SnakeChain::uniform(12, 0.07);
-  const LeaderPath way;
+  const LeaderPath leader;
   Grown grown(200);
   GrowingPath& path = grown.path;
   REQUIRE(path.start({-2.0, 0, 0}, {1, 0, 0}, 2.0).ok());
   MarchArrays arrays(chain);
   double worst = 0.0, worst_late = 0.0, unlike_path = 0.0;
   int most_nodes = 0, marches = 0;
-  for (double s = step; s < way.length; s += step) {
-    REQUIRE(path.append(way.at(s).position).ok());
+  for (double s = step; s < leader.length; s += step) {
+    REQUIRE(path.append(leader.at(s).position).ok());
     const PathView view = path.view();
     const double head = view.end();
     const MarchResult result =
@@ -77,9 +77,9 @@ TEST_CASE("growing path: the body passes where the leader passed, over ten metre
     std::vector<Vector3d> p(arrays.angles.size() + 1);
     snake_points(chain, result.X_WB, arrays.angles, p);
     for (std::size_t k = 0; k < arrays.parameters.size(); ++k) {
-      const double off = way.distance(p[2 * k]);
+      const double off = leader.distance(p[2 * k]);
       worst = std::max(worst, off);
-      if (s > way.length - 1.0) worst_late = std::max(worst_late, off);
+      if (s > leader.length - 1.0) worst_late = std::max(worst_late, off);
       unlike_path =
           std::max(unlike_path, (p[2 * k] - view.at(arrays.parameters[k]).position).norm());
     }
@@ -94,13 +94,13 @@ TEST_CASE("growing path: the body passes where the leader passed, over ten metre
   CHECK(most_nodes < (chain.length() + 0.2) * 1.3 / step + 4);
 }
 
-TEST_CASE("growing path: what has been laid never changes by a bit", "[snake]") {
+TEST_CASE("growing path: fixed pieces never change by a bit", "[snake]") {
   Random random(1);
   Grown grown(400);
   GrowingPath& path = grown.path;
   REQUIRE(path.start({0, 0, 0}, {0, 0, 1}, 0.3, {1, 0, 0}).ok());
   Vector3d point(0, 0, 0.3), direction(0, 0, 1);
-  std::vector<std::pair<double, Vector3d>> laid;
+  std::vector<std::pair<double, Vector3d>> fixed;
   for (int i = 0; i < 300; ++i) {
     const double before = path.view().end();
     direction = (direction + 0.2 * random.unit_vector()).normalized();
@@ -109,12 +109,12 @@ TEST_CASE("growing path: what has been laid never changes by a bit", "[snake]") 
     if (random.uniform(0.0, 1.0) < 0.1) REQUIRE(path.finish().ok());
     for (double share : {0.0, 0.3, 0.8}) {
       const double s = before + share * (path.view().end() - before);
-      laid.emplace_back(s, path.view().at(s).position);
+      fixed.emplace_back(s, path.view().at(s).position);
     }
   }
   path.drop_behind(1.0);
   int same = 0;
-  for (const auto& [s, p] : laid) {
+  for (const auto& [s, p] : fixed) {
     if (s < 1.0) continue;
     same += path.view().at(s).position == p ? 1 : -1000;
   }
@@ -170,10 +170,10 @@ TEST_CASE("growing path: position, tangent and curvature are continuous at the t
 TEST_CASE("growing path: back and forth ends in the same pose, wherever the snake has been",
           "[snake]") {
   const SnakeChain chain = SnakeChain::uniform(8, 0.07);
-  const LeaderPath way;
+  const LeaderPath leader;
   Grown grown(400);
   REQUIRE(grown.path.start({-2.0, 0, 0}, {1, 0, 0}, 2.0).ok());
-  for (double s = 0.02; s < 3.0; s += 0.02) REQUIRE(grown.path.append(way.at(s).position).ok());
+  for (double s = 0.02; s < 3.0; s += 0.02) REQUIRE(grown.path.append(leader.at(s).position).ok());
   const PathView view = grown.path.view();
   MarchArrays now(chain), before(chain);
   const double start = 1.5;
@@ -203,8 +203,8 @@ TEST_CASE("growing path: a fed base pushes the chain along it", "[snake]") {
   const SnakeChain chain = SnakeChain::uniform(6, 0.07);
   Grown grown(200);
   REQUIRE(grown.path.start({-1.0, 0, 0}, {1, 0, 0}, 1.0).ok());
-  const LeaderPath way;
-  for (double s = 0.03; s < 1.5; s += 0.03) REQUIRE(grown.path.append(way.at(s).position).ok());
+  const LeaderPath leader;
+  for (double s = 0.03; s < 1.5; s += 0.03) REQUIRE(grown.path.append(leader.at(s).position).ok());
   const PathView view = grown.path.view();
   MarchArrays now(chain), before(chain);
   double s = 0.1;
@@ -279,11 +279,11 @@ TEST_CASE("growing path: bad options are named", "[snake]") {
 }
 
 TEST_CASE(
-    "growing path: the loop of a leader allocates nothing, and a copy of the memory goes on "
-    "alike",
+    "growing path: the loop of a leader allocates nothing, and a copy of the memory "
+    "continues alike",
     "[snake]") {
   const SnakeChain chain = SnakeChain::uniform(4, 0.07);
-  const LeaderPath way;
+  const LeaderPath leader;
   Grown grown(100);
   REQUIRE(grown.path.start({-2.0, 0, 0}, {1, 0, 0}, 2.0).ok());
   MarchArrays arrays(chain), again(chain);
@@ -294,7 +294,7 @@ TEST_CASE(
   for (double s = 0.02; s < 3.0; s += 0.02) {
     for (GrowingPath* path : {&grown.path, &copied}) {
       MarchArrays& to = path == &copied ? again : arrays;
-      ok = ok && path->append(way.at(s).position).ok();
+      ok = ok && path->append(leader.at(s).position).ok();
       const PathView view = path->view();
       ok = ok && march_from_head(chain, view, view.end(), view.frame(view.end()), to.memory()).ok();
       path->drop_behind(to.parameters[0]);

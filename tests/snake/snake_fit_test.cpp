@@ -61,7 +61,7 @@ void check_halved(int modules, CurveRef curve, double s) {
 
 }  // namespace
 
-TEST_CASE("deviation: after a march on an arc only the odd joints are off, by the known way",
+TEST_CASE("deviation: after a march on an arc only the odd joints are off, by the known distance",
           "[snake]") {
   const double a = 0.07, r = GENERATE(0.2, 0.5);
   const bool yaw = GENERATE(true, false);

@@ -70,7 +70,7 @@ SnakeChain chain_with_ratio(int modules, double ratio) {
 
 }  // namespace
 
-TEST_CASE("torus march: even points come to lie on every curve, both ways, by both methods",
+TEST_CASE("torus march: even points lie on every curve, in both directions, by both methods",
           "[snake]") {
   const int modules = GENERATE(1, 8, 40);
   const double ratio = GENERATE(1.0, 0.95, 1.05);
@@ -251,9 +251,9 @@ TEST_CASE("torus march: never jumps to another strand that comes near", "[snake]
   const Matrix3d R = tangent_frame(coil.at(0.0).first, Vector3d::UnitZ());
   REQUIRE(march_from_base(chain, coil, 0.0, R, arrays.memory()).ok());
   for (std::size_t k = 1; k < arrays.parameters.size(); ++k) {
-    const double way = (arrays.parameters[k] - arrays.parameters[k - 1]) *
-                       coil.at(arrays.parameters[k]).first.norm();
-    CHECK(way == Approx(0.14).epsilon(0.02));
+    const double distance = (arrays.parameters[k] - arrays.parameters[k - 1]) *
+                            coil.at(arrays.parameters[k]).first.norm();
+    CHECK(distance == Approx(0.14).epsilon(0.02));
   }
 }
 

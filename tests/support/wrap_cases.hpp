@@ -20,7 +20,7 @@ struct WrapCase {
   std::string name;
   Eigen::Vector2d target;
   std::vector<std::array<double, 4>> boxes;  ///< x_low, x_high, z_low, z_high
-  std::vector<Disc> posts;                   ///< obstacles behind the boxes
+  std::vector<Disc> discs;                   ///< obstacles behind the boxes
   std::vector<Disc> contacts;
   std::vector<std::vector<WrapCaseStep>> persistent, local;  ///< solutions by rule
   std::vector<double> persistent_lengths, local_lengths;
@@ -28,7 +28,7 @@ struct WrapCase {
   [[nodiscard]] PlanarScene scene() const {
     PlanarScene result;
     for (const auto& b : boxes) result.add(box_polygon(b[0], b[1], b[2], b[3]));
-    for (const Disc& post : posts) result.add(post);
+    for (const Disc& disc : discs) result.add(disc);
     return result;
   }
   [[nodiscard]] std::vector<ContactPoint> contact_points() const {
@@ -47,7 +47,7 @@ inline std::vector<WrapCase> wrap_cases() {
                  {-.17, .03, .35, .49},
                  {.26, .44, .07, .21},
                  {-.09, .07, .11, .29}},
-       .posts = {},
+       .discs = {},
        .contacts = {{{-.44, .64}},
                     {{-.30, .42}},
                     {{.03, .35}},
@@ -65,7 +65,7 @@ inline std::vector<WrapCase> wrap_cases() {
       {.name = "case 2",
        .target = {0.35, 0.64},
        .boxes = {{.15, .21, .31, .51}, {-.03, .19, .58, .78}, {.36, .42, .08, .24}},
-       .posts = {},
+       .discs = {},
        .contacts =
            {{{.15, .51}}, {{.21, .31}}, {{.19, .58}}, {{.19, .78}}, {{.36, .24}}, {{.42, .24}}},
        .persistent = {{{1, -1, 3.1406, 0.3930}, {-1, 0, -4.1117, 0.4142}},
@@ -77,7 +77,7 @@ inline std::vector<WrapCase> wrap_cases() {
       {.name = "case 3",
        .target = {0.32, 0.69},
        .boxes = {{.07, .27, .48, .66}, {-.45, -.31, .57, .81}},
-       .posts = {{{.03, .29}, .06}},
+       .discs = {{{.03, .29}, .06}},
        .contacts = {{{.27, .66}}, {{.27, .48}}, {{-.31, .57}}, {{-.45, .57}}, {{.03, .29}, .06}},
        .persistent = {{{4, -1, 2.4969, 0.2660}, {1, -1, 0.2687, 0.2971}, {-1, 0, -4.7295, 0.2325}}},
        .local = {},
@@ -93,7 +93,7 @@ inline std::vector<WrapCase> wrap_cases() {
        .target = {0.38, 0.75},
        .boxes =
            {{-.12, .02, .47, .55}, {.32, .44, .22, .38}, {0, .08, .34, .40}, {-.01, .07, .62, .84}},
-       .posts = {},
+       .discs = {},
        .contacts = {{{-.12, .47}},
                     {{.02, .55}},
                     {{.32, .38}},

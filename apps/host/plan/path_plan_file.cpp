@@ -185,7 +185,7 @@ void read_waypoints(const Fields& fields, PathPlan& plan) {
       require_in_plane(waypoint, "direction", plan, direction.normalized());
       target.task = TipTask::PositionAndDirection;
       target.X_BG.linear() =
-          Eigen::Quaterniond::FromTwoVectors(Vector3d::UnitZ(), direction).toRotationMatrix();
+          rotation_between(Vector3d::UnitZ(), direction).toRotationMatrix();
     }
     plan.waypoints.push_back(target);
   }
