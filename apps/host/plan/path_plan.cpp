@@ -12,7 +12,6 @@
 #include "apps/host/plan/mesh_file.hpp"
 #include "tendril/geometry/mesh_distance.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
-#include "tendril/kinematics/rotation.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/robot_file/toml_fields.hpp"
 

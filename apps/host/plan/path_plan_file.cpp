@@ -9,6 +9,7 @@
 #include "apps/host/plan/mesh_file.hpp"
 #include "apps/host/plan/path_plan.hpp"
 #include "tendril/geometry/mesh_distance.hpp"
+#include "tendril/kinematics/rotation.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/robot_file/toml_fields.hpp"
 
