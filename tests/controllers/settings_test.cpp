@@ -135,7 +135,7 @@ constexpr double kTimestep = 0.002;
 
 /// Configurations of each controller that between them use all it can be set to.
 std::vector<Texts> configurations(const std::string& kind) {
-  const std::string poses = "waypoint,theta_1,phi_1,s_1,theta_2,phi_2,s_2,h\n0,0,0,0,0,0,0,0\n";
+  const std::string poses = "waypoint,theta_1,phi_1,s_1,theta_2,phi_2,s_2,h\n0,0,0,0,0,0,0,0\n1,0.1,0,0,0,0,0,0\n";
   if (kind == "tendril.reach") return {{{"avoidance", "true"}}, {}};
   if (kind == "tendril.follow")
     return {{{"waypoints", "0 0 0  0 0 0.3"}}, {{"target", "t"}}, {{"poses", poses}}};
@@ -158,7 +158,7 @@ std::vector<Texts> configurations(const std::string& kind) {
             {{"schedule", "0 rolling 1 10 helix 0.2"}},
             {{"goals", "1 0"}},
             {{"target", "t"}},
-            {{"pole_radius", "0.05"}, {"heights", "0.1"}},
+            {{"gait", "helix"}, {"pole_radius", "0.05"}, {"heights", "0.1"}},
             {{"mode", "path"}, {"waypoints", "1 0 0  2 0 0"}},
             {{"mode", "path"}, {"target", "t"}}};
   if (kind == "tendril.mobile") return {{{"avoidance", "true"}}, {}};
@@ -168,10 +168,7 @@ std::vector<Texts> configurations(const std::string& kind) {
 }
 
 /// Read by the plugin, which looks the names up in the model.
-bool is_of_plugin(std::string_view kind, std::string_view row) {
-  return row == "obstacles" ||
-         (row == "target" && kind != "tendril.follow" && kind != "tendril.snake");
-}
+bool is_of_plugin(std::string_view row) { return row == "obstacles" || row == "target"; }
 
 /// Makes a controller of some robot that suits it.
 void make(const ControllerKind& kind, const Settings& settings) {
@@ -233,7 +230,7 @@ TEST_CASE("settings: every row of every controller is read", "[controllers]") {
     }
     for (const SettingInfo& row : kind.settings) {
       CAPTURE(row.name);
-      CHECK((reads.contains(row.name) || is_of_plugin(kind.name, row.name)));
+      CHECK((reads.contains(row.name) || is_of_plugin(row.name)));
     }
   }
 }

@@ -238,7 +238,7 @@ TEST_CASE(
 TEST_CASE("snake modes: settings of the other mode and free snakes are refused", "[controllers]") {
   const std::vector<double> lengths = carriage_lengths(16);
   const auto make_mode = [&](Texts texts, bool is_free) {
-    const Settings settings(SnakePathController::settings(), std::move(texts));
+    const Settings settings(snake_settings(), std::move(texts));
     SnakeContext any = context(settings, lengths);
     any.is_free = is_free;
     return make_snake_controller(any);

@@ -233,7 +233,7 @@ TEST_CASE("tip integral: refused settings name the setting and its range", "[con
       {"integral_gain", "-1", "integral_gain = -1: must be in [0, 100]"},
       {"integral_damping", "0", "integral_damping = 0: must be in (0, 1]"},
       {"integral_limit", "4", "integral_limit = 4: must be in (0, 3]"},
-      {"sensor_delay", "2.5", "sensor_delay = 2.5: must be in [0, 2]"},
+      {"sensor_delay", "2.5", "sensor_delay = 2.5: must be at most 1000 time steps"},
       {"sag_compensation", "on", "sag_compensation = on: must be true or false"},
   }));
   DYNAMIC_SECTION(c.name) {

@@ -54,7 +54,7 @@ TEST_CASE("plugin: every sensor is there and has its dimension", "[plugin]") {
   const DataPtr data = make_data(model);
   step(model, data, 10);
   for (const std::string prefix : {"R_", "F_"}) {
-    for (const char* name : {"status", "iterations", "tip_error", "angle_error", "progress"})
+    for (const char* name : {"status", "ik_iterations", "tip_error", "angle_error", "progress"})
       CHECK(sensor(model, data, prefix + name).size() == 1);
     CHECK(sensor(model, data, prefix + "target").size() == 3);
     CHECK(sensor(model, data, prefix + "command").size() == 4);
