@@ -168,7 +168,7 @@ std::vector<Texts> configurations(const std::string& kind) {
 }
 
 /// Read by the plugin, which looks the names up in the model.
-bool is_of_plugin(std::string_view row) { return row == "obstacles" || row == "target"; }
+bool is_of_plugin(std::string_view row) { return row == "target" || row == "avoidance" || row == "obstacles"; }
 
 /// Makes a controller of some robot that suits it.
 void make(const ControllerKind& kind, const Settings& settings) {
