@@ -37,9 +37,11 @@ bool is_below(const mjModel* m, int body, int top) {
 }
 
 bool is_excluded(const mjModel* m, int a, int b) {
-  const int low = std::min(a, b), high = std::max(a, b);
+  const auto signature_of = [](int first, int second) {
+    return static_cast<int>((static_cast<unsigned>(first) << 16) + static_cast<unsigned>(second));
+  };
   const auto matches = [&](int signature) {
-    return signature == (low << 16) + high || signature == (high << 16) + low;
+    return signature == signature_of(a, b) || signature == signature_of(b, a);
   };
   return std::any_of(m->exclude_signature, m->exclude_signature + m->nexclude, matches);
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 #include <sstream>
+#include <string_view>
 
 #include "tendril/model_error.hpp"
 
@@ -26,9 +27,12 @@ std::string shown(double value) {
   std::string digits = text.str();
   // 1e+09 as people write it: 1e9.
   if (const std::size_t exponent = digits.find('e'); exponent != std::string::npos) {
-    const bool negative = digits[exponent + 1] == '-';
-    const std::size_t first = digits.find_first_not_of("+-0", exponent + 1);
-    digits.replace(exponent + 1, first - exponent - 1, negative ? "-" : "");
+    const std::string_view written = digits;
+    const std::string_view sign = written[exponent + 1] == '-' ? "-" : "";
+    std::string shorter(written.substr(0, exponent + 1));
+    shorter += sign;
+    shorter += written.substr(written.find_first_not_of("+-0", exponent + 1));
+    return shorter;
   }
   return digits;
 }

@@ -48,7 +48,8 @@ const Record* ResultStore::find(const RecordKey& key) const {
 }
 
 void ResultStore::append(const Record& record) {
-  const std::string line = (ends_inside_line_ ? "\n" : "") + to_json(record).dump() + "\n";
+  std::string line = to_json(record).dump() + "\n";
+  if (ends_inside_line_) line.insert(line.begin(), '\n');
   const int file = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (file < 0) fail(file_, std::strerror(errno));
   const ssize_t written = ::write(file, line.data(), line.size());

@@ -13,7 +13,8 @@ std::string plugin_names(const mjModel& model) {
   std::string names;
   for (int i = 0; i < model.nplugin; ++i) {
     const mjpPlugin* plugin = mjp_getPluginAtSlot(model.plugin[i]);
-    names += (i == 0 ? "" : " ") + std::string(plugin ? plugin->name : "?");
+    if (i > 0) names += ' ';
+    names += plugin ? plugin->name : "?";
   }
   return names;
 }
