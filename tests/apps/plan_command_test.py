@@ -554,7 +554,7 @@ class PlanCommand(unittest.TestCase):
                 (thing + "mesh = { file = \"word.obj\" }\n", "word.obj:2: x: must be a finite number"),
                 (thing + "mesh = { file = \"missing.obj\" }\n", "missing.obj:2: 2: must be the number of a vertex above"),
                 (thing + "mesh = { file = \"empty.stl\" }\n", "empty.stl: has no triangles"),
-                (thing + "mesh = { file = \"cut.stl\" }\n", "cut.stl: is no STL file, or cut off"),
+                (thing + "mesh = { file = \"cut.stl\" }\n", "cut.stl: is not an STL file, or is truncated"),
                 (thing + "sphere = { center = [0, 0, 1], radius = 1 }\nrepeat = { count = 0, step = [0, 0, 1] }\n",
                  "5: obstacle 0: repeat: count = 0: must be an integer in [1, 10000]")):
             self.assertIn(desired, self.refusal(PATH + text))
