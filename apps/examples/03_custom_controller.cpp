@@ -1,7 +1,7 @@
-// A whole controller of one's own: the tip draws a circle round the base axis. Built as
-// example_controller.so, which any MuJoCo program loads beside libtendril.so:
+// A complete custom controller: the tip moves on a circle around the base axis. Built as
+// example_controller.so, which any MuJoCo program can load in addition to libtendril.so:
 //     tendril run --plugin build/release/lib/example_controller.so SCENE.xml
-// A robot file asks for it with
+// Selected in a robot file by
 //     [controller]
 //     plugin = "example.circle"
 //     radius = 0.05
@@ -21,7 +21,7 @@ class CircleController final : public Controller {
  public:
   static std::span<const SettingInfo> settings() {
     static constexpr SettingInfo kSettings[] = {
-        {"radius", "m", "0.05", "of the circle round the base axis"},
+        {"radius", "m", "0.05", "of the circle around the base axis"},
         {"height", "m", "0.2", "of the circle above the base"},
         {"period", "s", "4", "of one turn"},
     };
@@ -34,12 +34,12 @@ class CircleController final : public Controller {
         period_(context.settings.number("period", 4.0, {.low = 0.0, .open_low = true})),
         solver_(context.robot),
         start_(context.robot.straight().begin(), context.robot.straight().end()) {
-    // A shallow bend to start from: a straight arm has no direction to bend in.
+    // Start from a small bend: the bending direction of a straight arm is undefined.
     for (SectionState& state : start_) state.theta = 0.3;
   }
 
-  // All that lasts from step to step: the phase. It lies in MuJoCo's plugin_state, so saving,
-  // restoring and copying the simulation takes it along.
+  // The only state kept between steps is the phase. It is part of MuJoCo's plugin_state, so that it
+  // is saved, restored and copied with the simulation.
   int memory_size() const noexcept override { return 1; }
   void reset(std::span<double> memory) const noexcept override { memory[0] = 0.0; }
 

@@ -253,7 +253,7 @@ class PlanCommand(unittest.TestCase):
     def test_the_drawing_of_a_grasp_shows_how_far_it_goes_round(self):
         self.output(str(REPOSITORY / "scenes/plans/grasp_post.toml"), "--svg", "plan.svg")
         words = " ".join(self.words_of())
-        for word in ("grasp a post: solved", "270\N{DEGREE SIGN} round the object", "hug: curvature +16.6667 1/m", "object (-)"):
+        for word in ("grasp a post: solved", "270\N{DEGREE SIGN} around the object", "wrap: curvature +16.6667 1/m", "object (-)"):
             self.assertIn(word, words)
 
     def test_without_a_solution_the_deepest_chain_is_drawn(self):
@@ -264,7 +264,7 @@ class PlanCommand(unittest.TestCase):
         self.assertEqual([(a["contact"], a["side"]) for a in deepest], [(a["contact"], a["side"]) for a in solution["deepest"]])
         self.assertTrue(all(a["length"] > 0 for a in deepest) and deepest)
         self.output("plan.toml", "--svg", "plan.svg")
-        self.assertIn("no solution: the chain with most contacts", self.words_of())
+        self.assertIn("no solution: the chain with the most contacts", self.words_of())
 
     def test_the_json_has_what_a_drawing_needs(self):
         solution = json.loads(self.output(str(REPOSITORY / "scenes/plans/case_1.toml"), "--json"))

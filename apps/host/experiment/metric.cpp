@@ -30,11 +30,11 @@ constexpr SignalInfo kSignals[] = {
      "angle by which an arm winds around the axis of the cylinder or capsule NAME, over the links "
      "between its end faces and no farther from its surface than the link's radius"},
     {"passing", "rad", MetricOf::Geom,
-     "the same for the whole arm at any distance, around any geom's z axis: its sign is the side on "
-     "which the arm passes"},
+     "the same for the whole arm at any distance, around any geom's z axis: its sign is the side "
+     "on which the arm passes"},
     {"contact_span", "rad", MetricOf::RoundGeom,
-     "angle about the axis of the cylinder or capsule NAME spanned by its contacts with robots: 2 pi "
-     "minus the widest gap, 0 for one contact"},
+     "angle about the axis of the cylinder or capsule NAME spanned by its contacts with robots: "
+     "2 pi minus the widest gap, 0 for one contact"},
     {"real_time_factor", "", MetricOf::Run, "simulated time over wall time"},
     {"step_time_mean", "us", MetricOf::Run, "mean wall time of the engine's step"},
     {"step_time_p999", "us", MetricOf::Run, "99.9th percentile of the same"},
@@ -103,8 +103,9 @@ Metric parse_metric(const std::string& name) {
       return {name, std::string(signal), std::string(object), statistic->statistic};
   }
   throw ModelError(fmt::format(
-      "must be SIGNAL_(end|max|min|mean|rms) with SIGNAL a quantity reported by a controller of the "
-      "scene (tip_error, status, ...) or one of {}; or ({}):NAME:(end|max|min|mean|rms), settle_time, {}",
+      "must be SIGNAL_(end|max|min|mean|rms) with SIGNAL a quantity reported by a controller of "
+      "the scene (tip_error, status, ...) or one of {}; or ({}):NAME:(end|max|min|mean|rms), "
+      "settle_time, {}",
       names_of([](const SignalInfo& s) { return !is_named(s.of) && s.of != MetricOf::Run; }),
       names_of([](const SignalInfo& s) { return is_named(s.of); }),
       names_of([](const SignalInfo& s) { return s.of == MetricOf::Run; })));

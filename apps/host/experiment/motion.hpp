@@ -53,7 +53,7 @@ struct Motion {
   Eigen::Vector3d normal = Eigen::Vector3d::UnitZ();
   double speed = 0.0;        ///< [m/s]; negative: reverse direction
   double start_after = 0.0;  ///< [s]
-  bool turns = false;        ///< the body rotates with its path; otherwise its orientation is constant
+  bool turns = false;        ///< the body rotates with its path; else its orientation is constant
 
   /// Position at a time [s]; `home` replaces a missing centre.
   [[nodiscard]] Eigen::Vector3d position(double time, const Eigen::Vector3d& home) const noexcept;

@@ -140,7 +140,7 @@ void read_obstacle(const Fields& fields, PathPlan& plan, int number) {
   try {
     made = read_shape(fields, kind, shape);
   } catch (const ModelError& error) {
-    if (std::string_view(error.what()).starts_with(fields.file_name())) throw;  // already names its line
+    if (std::string_view(error.what()).starts_with(fields.file_name())) throw;  // names its line
     fields.refuse_object(error.what());
   }
   if (fields.has("repeat")) {
