@@ -68,10 +68,10 @@ void check_path(const Path& path, const ContinuumRobot& robot, double feed_end) 
         section.bend_angle_limit_at(robot.straight()[static_cast<std::size_t>(i)].extension);
     const double tightest = length / limit;
     for (double s = offset; s <= offset + feed_end; s += kCheckSpacing) {
-      const auto turn = [&](double a, double b) {
+      const auto bend = [&](double a, double b) {
         return std::acos(std::clamp(path.tangent(a).dot(path.tangent(b)), -1.0, 1.0));
       };
-      const double whole = turn(s, s + length);
+      const double whole = bend(s, s + length);
       if (whole > limit * 1.001) {
         std::ostringstream out;
         out << "waypoints: the path turns by " << whole << " rad between " << millimetres(s)
@@ -80,7 +80,7 @@ void check_path(const Path& path, const ContinuumRobot& robot, double feed_end) 
         throw ModelError(out.str());
       }
       const double end = s + length;  // the distal end passes every point of the path
-      const double local = turn(end - kCheckSpacing, end + kCheckSpacing);
+      const double local = bend(end - kCheckSpacing, end + kCheckSpacing);
       const double radius =
           local > 1e-9 ? 2 * kCheckSpacing / local : std::numeric_limits<double>::infinity();
       if (radius < kRadiusTolerance * tightest) {

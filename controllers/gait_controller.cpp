@@ -416,7 +416,8 @@ void GaitController::update(const SnakeMeasurement& measurement, std::span<const
 
   // Blend of two gaits on one phase.
   const bool from_start = from_stage_(next) < 0;
-  const double share = smooth((time - fade_start_(next)) / (from_start ? ramp_time_ : fade_time_));
+  const double fraction =
+      smooth((time - fade_start_(next)) / (from_start ? ramp_time_ : fade_time_));
   const Gait& to = stages_[to_stage_(next)].gait;
   const auto steering = [&](const Gait& gait) {
     GaitSteering s;
@@ -429,18 +430,18 @@ void GaitController::update(const SnakeMeasurement& measurement, std::span<const
     return s;
   };
   gait_angles(to, steering(to), phase_(next), to_);
-  double frequency = share * to.frequency;
+  double frequency = fraction * to.frequency;
   if (from_start) {
     std::copy_n(start_angles_(next).data(), joints_, from_.begin());
   } else {
     const Gait& from = stages_[from_stage_(next)].gait;
     gait_angles(from, steering(from), phase_(next), from_);
-    frequency += (1.0 - share) * from.frequency;
+    frequency += (1.0 - fraction) * from.frequency;
   }
   for (int j = 0; j < joints_; ++j) {
     const auto i = static_cast<std::size_t>(j);
     command.q[j] =
-        std::clamp((1.0 - share) * from_[i] + share * to_[i], -joint_limit_, joint_limit_);
+        std::clamp((1.0 - fraction) * from_[i] + fraction * to_[i], -joint_limit_, joint_limit_);
   }
   command.feed = measurement.feed;
   phase_(next) =

@@ -307,16 +307,16 @@ void MobileBinding::setpoints(std::span<double> /*next_own*/,
   const PlatformPose &base = command_.base, &rate = command_.base_rate;
   const std::array<double, kPlatform> positions{base.x, base.y, base.heading},
       rates{rate.x, rate.y, rate.heading};
-  const double lead = velocity_feed_forward_ ? 1.0 : 0.0;
+  const double feed_forward = velocity_feed_forward_ ? 1.0 : 0.0;
   for (std::size_t j = 0; j < joints_.size(); ++j) {
     const BoundJoint& joint = joints_[j];
     if (j < kPlatform) {
-      setpoints[j] = joint.servo.setpoint(positions[j], lead * rates[j], 0.0);
+      setpoints[j] = joint.servo.setpoint(positions[j], feed_forward * rates[j], 0.0);
       continue;
     }
     const auto k = static_cast<Eigen::Index>(j - kPlatform);
     const double load = gravity_load(states_[j], joint.mass, gravity_, joint.is_slide);
-    setpoints[j] = joint.servo.setpoint(command_.q[k], lead * command_.q_rate[k], load);
+    setpoints[j] = joint.servo.setpoint(command_.q[k], feed_forward * command_.q_rate[k], load);
   }
 }
 

@@ -112,7 +112,7 @@ struct Slider {
     return x >= bar.left - kMargin && x <= bar.left + bar.width + kMargin &&
            y >= bar.bottom - kMargin && y <= bar.bottom + bar.height + kMargin;
   }
-  [[nodiscard]] double share(double x) const {
+  [[nodiscard]] double fraction(double x) const {
     return std::clamp((x - bar.left) / bar.width, 0.0, 1.0);
   }
 };
@@ -272,9 +272,9 @@ struct Viewer::Impl {
   void on_key(int key, int modifiers) {
     const int many = (modifiers & GLFW_MOD_SHIFT) != 0 ? 10 : 1;
     const auto range = source.range();
-    const auto jump = [&](double share) {
+    const auto jump = [&](double fraction) {
       paused = true;
-      source.seek(source.data().time + share * (range->second - range->first));
+      source.seek(source.data().time + fraction * (range->second - range->first));
     };
     switch (key) {
       case GLFW_KEY_SPACE:
@@ -495,7 +495,7 @@ struct Viewer::Impl {
   void seek_cursor() {
     const auto range = *source.range();
     paused = true;
-    source.seek(range.first + slider.share(cursor_x) * (range.second - range.first));
+    source.seek(range.first + slider.fraction(cursor_x) * (range.second - range.first));
   }
 
   /// Applies the perturbation by the mouse in each step.
@@ -669,9 +669,9 @@ struct Viewer::Impl {
     const auto [first, last] = *source.range();
     constexpr int kMargin = 24, kHeight = 10, kBottom = 14;
     slider.bar = {kMargin, kBottom, std::max(1, whole.width - 2 * kMargin), kHeight};
-    const double share =
+    const double fraction =
         last > first ? std::clamp((source.data().time - first) / (last - first), 0.0, 1.0) : 0.0;
-    const int done = static_cast<int>(std::lround(share * slider.bar.width));
+    const int done = static_cast<int>(std::lround(fraction * slider.bar.width));
     mjr_rectangle({0, 0, whole.width, 2 * kBottom + kHeight}, 0.08F, 0.10F, 0.13F, 0.75F);
     mjr_rectangle(slider.bar, 0.35F, 0.38F, 0.42F, 1.0F);
     mjr_rectangle({slider.bar.left, slider.bar.bottom, done, kHeight}, 0.35F, 0.70F, 1.0F, 1.0F);

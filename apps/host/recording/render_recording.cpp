@@ -42,9 +42,10 @@ std::int64_t RecordedScene::row_at(double time) {
   if (!(time > start_time_) || last == 0) return 0;
   if (time >= end_time_) return last;
   // Steps are equally long in most recordings: guess, then search from there.
-  const double share = (time - start_time_) / (end_time_ - start_time_);
-  auto row = std::clamp(static_cast<std::int64_t>(std::llround(share * static_cast<double>(last))),
-                        std::int64_t{0}, last);
+  const double fraction = (time - start_time_) / (end_time_ - start_time_);
+  auto row =
+      std::clamp(static_cast<std::int64_t>(std::llround(fraction * static_cast<double>(last))),
+                 std::int64_t{0}, last);
   while (row < last && reader_.row(row + 1).time <= time) ++row;
   while (row > 0 && reader_.row(row).time > time) --row;
   if (row < last && reader_.row(row + 1).time - time < time - reader_.row(row).time) ++row;
