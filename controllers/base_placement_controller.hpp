@@ -67,9 +67,9 @@ class BasePlacementController final : public MobileController {
   Pose goal_ = memory_.matrix<Eigen::Vector3d>();
   /// Position and z axis of the target for which the goal was chosen.
   MatrixSlot<Eigen::Matrix<double, 6, 1>> target_ = memory_.matrix<Eigen::Matrix<double, 6, 1>>();
-  Slot<MobileStatus> reason_ = memory_.choice(
-      MobileStatus::Converged, MobileStatus::BaseBlocked);  // of the solution for that target
-  Slot<bool> arrived_ = memory_.flag();                     // and at rest
+  Slot<MobileStatus> reason_ =
+      memory_.choice(MobileStatus::Converged, MobileStatus::BaseBlocked);  // of its solution
+  Slot<bool> arrived_ = memory_.flag();                                    // and at rest
   Slot<double> arrival_time_ = memory_.number();
   Slot<int> arrivals_ = memory_.counter();
   Slot<double> settled_error_ = memory_.number(), settled_angle_ = memory_.number(),

@@ -9,10 +9,9 @@ namespace tendril {
 
 /// Timing of a path of poses.
 struct PoseTiming {
-  double waypoint_time =
-      0.5;                  ///< from waypoint to waypoint [s], > 0; longer if `rate_limit` needs it
-  double hold_time = 0.5;   ///< at the start and at each waypoint [s], >= 0
-  double rate_limit = 3.0;  ///< of every bend vector [rad/s], > 0; lengths by kPoseLengthScale
+  double waypoint_time = 0.5;  ///< between waypoints [s], > 0; longer to keep `rate_limit`
+  double hold_time = 0.5;      ///< at the start and at each waypoint [s], >= 0
+  double rate_limit = 3.0;     ///< of every bend vector [rad/s], > 0; lengths by kPoseLengthScale
 };
 
 /// [m]: a length of this size counts as 1 rad.

@@ -83,7 +83,8 @@ TipIntegralOptions with_direction(TipIntegralOptions options, TipTask task) {
 }
 
 /// Rotation vector that rotates direction `from` into `to` [rad].
-Eigen::Vector3d rotation_between(const Eigen::Vector3d& from, const Eigen::Vector3d& to) noexcept {
+Eigen::Vector3d rotation_vector_between(const Eigen::Vector3d& from,
+                                        const Eigen::Vector3d& to) noexcept {
   const Eigen::Vector3d axis = from.cross(to);
   const double sine = axis.norm();
   return sine < 1e-12 ? Eigen::Vector3d::Zero()
@@ -219,7 +220,7 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
   const Eigen::Isometry3d X_BP = tip_pose(robot(), states_, measurement.base);
   Eigen::Matrix<double, 6, 1> error;
   error.head<3>() = X_BP.translation() - measurement.X_BE.translation();
-  error.tail<3>() = rotation_between(measurement.X_BE.linear().col(2), X_BP.linear().col(2));
+  error.tail<3>() = rotation_vector_between(measurement.X_BE.linear().col(2), X_BP.linear().col(2));
   // While the arm moves to a distant target its lag is not integrated.
   integral_.update(measurement, error, plan.moving, integral_memory_(memory),
                    integral_memory_(next_memory), command.q);

@@ -80,13 +80,12 @@ class SnakePathController final : public SnakeController {
   Slot<double> feed_ = memory_.number();       // of the last setpoint
   Slot<double> next_feed_ = memory_.number();  // of the next
   Slot<double> path_feed_end_ = memory_.number(), planned_speed_ = memory_.number();
-  Slot<bool> returning_ = memory_.flag();  // along the path
-  Slot<int> waypoint_;                     // index of the next one
-  Slot<bool> complete_ = memory_.flag();   // the path is complete
-  MatrixSlot<Eigen::Vector3d> target_ =
-      memory_.matrix<Eigen::Vector3d>();                                   // last point of the path
-  MatrixSlot<Eigen::Vector3d> along_ = memory_.matrix<Eigen::Vector3d>();  // its direction there
-  MatrixSlot<Eigen::Vector3d> bend_ = memory_.matrix<Eigen::Vector3d>();   // its last change there
+  Slot<bool> returning_ = memory_.flag();                                   // along the path
+  Slot<int> waypoint_;                                                      // index of the next one
+  Slot<bool> complete_ = memory_.flag();                                    // the path is complete
+  MatrixSlot<Eigen::Vector3d> target_ = memory_.matrix<Eigen::Vector3d>();  // its last point
+  MatrixSlot<Eigen::Vector3d> along_ = memory_.matrix<Eigen::Vector3d>();   // its direction there
+  MatrixSlot<Eigen::Vector3d> bend_ = memory_.matrix<Eigen::Vector3d>();    // its last change there
   Slot<ControllerStatus> status_ =
       memory_.choice(ControllerStatus::Working, ControllerStatus::PathTooTight);
   Slot<double> path_error_ = memory_.number();

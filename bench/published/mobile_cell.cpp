@@ -24,8 +24,7 @@ using Clock = std::chrono::steady_clock;
 constexpr double kSourceStallRatio = 1e-3;  // of the methods before `fabrik`
 constexpr double kCoarseStep = 1.0;  // [m] longer than any interval: two postures per interval
 constexpr int kRepeats = 100;        // forward kinematics between two readings of the clock
-constexpr int kTimings =
-    2;  // of a solve: the shorter is taken, the other was delayed by other programs
+constexpr int kTimings = 2;          // of a solve; the shorter is taken because of other programs
 
 double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -139,8 +138,7 @@ class MobileCell final : public Cell {
       for (int i = 0; i < kTimings; ++i) {
         const Clock::time_point begin = Clock::now();
         for (int r = 0; r < kRepeats; ++r) {
-          joints[0] =
-              pose.joints[0] + 1e-9 * r;  // vary the pose, otherwise it would be computed only once
+          joints[0] = pose.joints[0] + 1e-9 * r;  // varies, so that it is not computed only once
           checksum += tool_pose(robot_, pose.base, joints).translation().x();
         }
         const double here = seconds(Clock::now() - begin) / kRepeats;

@@ -58,14 +58,13 @@ struct WaypointResult {
   /// `reached`, a status of the solver, or `no_free_path`: there is a free pose, but no path to it.
   std::string status;
   bool reached = false;
-  std::vector<SectionState>
-      states;                 ///< the pose at the waypoint; the best one if it was not reached
-  double tip_error = 0.0;     ///< [m]
-  double angle_error = 0.0;   ///< [rad]
-  double clearance = 0.0;     ///< of the body's surface; infinite without obstacles [m]
-  int nearest_obstacle = -1;  ///< index in the plan's list
-  int steps = 0;              ///< poses from the previous waypoint to this one
-  double time = 0.0;          ///< computing time [s]
+  std::vector<SectionState> states;  ///< at the waypoint; the best pose if it was not reached
+  double tip_error = 0.0;            ///< [m]
+  double angle_error = 0.0;          ///< [rad]
+  double clearance = 0.0;            ///< of the body's surface; infinite without obstacles [m]
+  int nearest_obstacle = -1;         ///< index in the plan's list
+  int steps = 0;                     ///< poses from the previous waypoint to this one
+  double time = 0.0;                 ///< computing time [s]
 };
 
 /// The path through a plan's waypoints.

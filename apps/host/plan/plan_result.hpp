@@ -32,9 +32,8 @@ struct PlanResult {
   std::vector<ContactPath> paths;  ///< in the planner's order
   std::vector<RefusedPath> refused;
   std::array<long, kContactRefusalCount> refusal_counts{};
-  std::vector<ContactStep> deepest;  ///< chain with the most contacts; empty for a grasp
-  std::optional<double>
-      largest_wrap_angle;  ///< grasp: largest feasible angle, if smaller than requested [rad]
+  std::vector<ContactStep> deepest;          ///< chain with the most contacts; empty for a grasp
+  std::optional<double> largest_wrap_angle;  ///< grasp: if smaller than requested [rad]
   long arcs_tried = 0;
   long chains = 0;
 };
