@@ -501,15 +501,14 @@ std::string tables_markdown(const RunResult& run, const Circumstances& circumsta
       "Written by `{}`, {}, tendril {}.\n\n"
       "Machine: {}, {} cores. Compiler: {}. {}\n\n"
       "Targets are tip poses of random admissible poses, the same for every method; every solve "
-      "starts straight. A success is a solve that reports convergence and whose solution, checked "
-      "by "
-      "forward kinematics, is within the tolerances and all limits; *false* counts solutions that "
-      "are reported as converged but are not (must be 0). *95 %* is the confidence interval of the "
-      "success rate. Times and iterations are those of successes (slow solves are timed twice and "
-      "the shorter time is used; quantiles are exact to 0.5 %); *failed* are the median errors of "
-      "failures. *published* follows the column to which it belongs: success in %, mean / median "
-      "time in us (measured by the source in MATLAB on an i7-4790K, with time limits), mean / "
-      "median iterations.\n",
+      "starts straight. A success is a solve that reports convergence and whose solution, "
+      "checked by forward kinematics, is within the tolerances and all limits; *false* counts "
+      "solutions that are reported as converged but are not (must be 0). *95 %* is the "
+      "confidence interval of the success rate. Times and iterations are those of successes "
+      "(slow solves are timed twice and the shorter time is used; quantiles are exact to 0.5 %); "
+      "*failed* are the median errors of failures. *published* follows the column to which it "
+      "belongs: success in %, mean / median time in us (measured by the source in MATLAB on an "
+      "i7-4790K, with time limits), mean / median iterations.\n",
       circumstances.command, circumstances.date, circumstances.program, circumstances.processor,
       circumstances.cores, circumstances.compiler, reading(run));
   for (const TableResult& result : run.tables) {
