@@ -74,7 +74,7 @@ std::span<const SettingInfo> GaitController::settings() {
                       "duration of the change from the start pose to the first gait"),
       setting::number("steering", "", "0", {-1.0, 1.0},
                       "without a goal: -1 (sharpest turn to the right) to 1 (to the left)"),
-      setting::number("speed", "m/s", "", {0.0, 100.0, true},
+      setting::number("speed", "m/s", "", {0.0, 10.0, true},
                       "desired speed, kept by reducing the gait's frequency; default: none"),
       setting::numbers("goals", "m",
                        "points on the ground to be reached in order, x y each, world frame"),

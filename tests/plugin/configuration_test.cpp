@@ -134,7 +134,7 @@ TEST_CASE("plugin: an instance without its robot, or without its arm, is refused
     check_refused(
         bare_instance("<config key=\"robot\" value=\"" + robot + "\"/>"), "",
         {"tendril.reach, instance 'controller': site tip: missing: the model must contain",
-         "the robot that the setting robot describes"});
+         "the robot described by the setting robot"});
   }
 }
 
