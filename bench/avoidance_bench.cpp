@@ -1,4 +1,4 @@
-// Times of reaching among obstacles, success beside them.
+// Times and success rates of reaching among obstacles.
 //
 //   build/bench/bin/avoidance_bench
 
@@ -14,7 +14,7 @@ namespace {
 
 using namespace tendril;
 
-/// One tip target in clutter; arguments: sections, spheres, body radius [mm].
+/// One tip target in a cluttered scene; arguments: sections, spheres, body radius [mm].
 void clutter_solve(benchmark::State& state) {
   constexpr std::uint64_t kProblems = 64;
   const ClutterClass kind{.sections = static_cast<int>(state.range(0)),
@@ -36,7 +36,7 @@ void clutter_solve(benchmark::State& state) {
 }
 BENCHMARK(clutter_solve)->ArgsProduct({{3, 6}, {5, 40}, {0, 20}});
 
-/// The way through tube A, B or C with the checks between its points; argument: 0, 1, 2.
+/// The path through tube A, B or C with the collision checks between its points; argument: 0, 1, 2.
 void tube_path_free(benchmark::State& state) {
   const test::PlanarTube tubes[] = {
       {0.050, 0.200, 0.020}, {0.040, 0.220, 0.011}, {0.080, 0.200, 0.011}};

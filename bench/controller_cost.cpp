@@ -1,7 +1,7 @@
-// What a controller costs: the step of an arm or a fed snake with the controller plugin against the
-// step of the same robot, driven through the same motion by the recorded commands, without it.
-// Alternates blocks of both in one process, so that the machine's load hits both alike. The snake's
-// files are read from scenes/snake_path: run it in the source folder.
+// Cost of a controller: the step of an arm or a fed snake with the controller plugin, compared with
+// the step of the same robot without it, driven through the same motion by the recorded commands.
+// Blocks of both alternate in one process, so that the load of the machine affects both equally.
+// The files of the snake are read from scenes/snake_path: run it in the source folder.
 //
 //   build/bench/bin/controller_cost [--rounds N] [--json]
 
@@ -30,7 +30,7 @@ using tendril::host::DataPtr;
 using tendril::host::ModelPtr;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kSteps = 2000;  // one lap of the target's circle and a bit
+constexpr int kSteps = 2000;  // slightly more than one period of the target's circle
 constexpr int kWarmUp = 300;
 
 std::string robot_text(int links, const std::string& compliance, bool with_controller) {
@@ -52,7 +52,7 @@ std::string file_text(const std::string& name) {
   return text.str();
 }
 
-/// The snake of scenes/snake_path; fed faster, to come all the way.
+/// The snake of scenes/snake_path, fed faster to reach the end of the path.
 std::string snake_text(bool with_controller) {
   const std::string text = file_text("scenes/snake_path/snake.toml");
   if (!with_controller) return text.substr(0, text.find("[controller]"));
@@ -165,7 +165,7 @@ int main(int argc, char** argv) {
       for (int i = 0; i < with->nq; ++i)
         worst_difference = std::max(worst_difference, std::abs(a->qpos[i] - b->qpos[i]));
     }
-    // The same motion, or the comparison means nothing.
+    // The motion must be the same, otherwise the comparison is meaningless.
     if (worst_difference > 1e-9) {
       std::fprintf(stderr, "controller_cost: the two motions differ by %g\n", worst_difference);
       return 1;

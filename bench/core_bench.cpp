@@ -1,4 +1,4 @@
-// Times of the kinematics and the inverse kinematics, success beside them, in microseconds and in
+// Times and success rates of the kinematics and the inverse kinematics, in microseconds and in
 // units: one unit is one 6x6 LLT factorisation and solve by Eigen, measured in the same run.
 //
 //   build/bench/bin/core_bench
@@ -244,9 +244,9 @@ BENCHMARK_CAPTURE(experiment, table_3_11_robot_4, table_3_11(4));
 BENCHMARK_CAPTURE(experiment, table_3_11_robot_5, table_3_11(5));
 BENCHMARK_CAPTURE(experiment, table_3_11_robot_6, table_3_11(6));
 
-/// Wall time of solve_batch on one thread over that on two, and CPU time on two over that on one.
-/// The runs alternate, are short, and the best of each counts, so that what else the machine does
-/// falls on both alike.
+/// Ratio of the wall times of solve_batch on one and on two threads, and of the CPU times on two
+/// and on one. The runs are short and alternate, and the best of each is taken, so that the load of
+/// the machine affects both equally.
 void batch_on_two_threads(benchmark::State& state) {
   const ContinuumRobot robot = three_sections();
   SplitMix64 random(1);

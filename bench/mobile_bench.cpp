@@ -1,5 +1,5 @@
-// Times of the solvers for arms on a mobile platform, success beside them. `forward_kinematics` is
-// one tool pose of the youBot: what the other times of the youBot are measured in.
+// Times and success rates of the solvers for arms on a mobile platform. `forward_kinematics`, one
+// tool pose of the youBot, is the unit of the other times of the youBot.
 //
 //   build/bench/bin/mobile_bench
 
@@ -71,7 +71,7 @@ void closed_form(benchmark::State& state, double step) {
 BENCHMARK_CAPTURE(closed_form, millimetre, 1e-3);
 BENCHMARK_CAPTURE(closed_form, coarse, 1.0);
 
-/// A tool on a circle of 0.2 m, 1 mm a step, the start being the previous solution.
+/// A tool on a circle of 0.2 m in steps of 1 mm, warm-started at the previous solution.
 void tracking(benchmark::State& state) {
   const MobileRobot robot(youbot());
   MobileFabrikSolver solver(robot, {.planes = PlaneOrder::NearestOnly});
@@ -107,7 +107,7 @@ void longer_arm(benchmark::State& state) {
 }
 BENCHMARK(longer_arm)->Arg(2)->Arg(4)->Arg(6)->Arg(10);
 
-/// Three sections of 100 mm on the platform, targets within a metre; argument: upright or leaning.
+/// Three sections of 100 mm on the platform, targets within a metre; argument: upright or inclined.
 void continuum(benchmark::State& state) {
   const SectionParameters section{.length = 0.1,
                                   .bend_angle_limit = 100.0 * std::numbers::pi / 180.0};
@@ -132,17 +132,17 @@ void continuum(benchmark::State& state) {
     if (target.position().z() > 0.0) targets.push_back(target);
   }
   std::size_t k = 0;
-  double converged = 0.0, places = 0.0, travel = 0.0, solved = 0.0;
+  double converged = 0.0, base_poses = 0.0, travel = 0.0, solved = 0.0;
   for (auto _ : state) {
     const MobileContinuumResult result =
         solver.solve(targets[k++ % kTargets], {}, robot.arm.straight());
     converged += result.converged() ? 1.0 : 0.0;
-    places += result.base_poses;
+    base_poses += result.base_poses;
     travel += result.base_travel;
     solved += 1.0;
   }
   state.counters["success"] = converged / solved;
-  state.counters["places"] = places / solved;
+  state.counters["base_poses"] = base_poses / solved;
   state.counters["travel"] = travel / solved;
 }
 BENCHMARK(continuum)->Arg(0)->Arg(1);

@@ -1,4 +1,5 @@
-// Times of the planners with contact on their worked cases, solutions and arcs tried beside them.
+// Times of the planners with contact on their worked cases, with the numbers of solutions and of
+// arcs tried.
 //
 //   build/bench/bin/planning_bench
 
@@ -21,7 +22,7 @@ namespace {
 
 using namespace tendril;
 
-/// Argument 0: case, 1: whether refused arcs are listed with their reasons.
+/// Argument 0: case; 1: whether refused arcs are listed with their reasons.
 void wrapping(benchmark::State& state) {
   const auto c = test::wrap_cases()[static_cast<std::size_t>(state.range(0))];
   ContactPlannerOptions options;
@@ -43,7 +44,7 @@ void wrapping(benchmark::State& state) {
 }
 BENCHMARK(wrapping)->ArgsProduct({{0, 1, 2, 3}, {0, 1}})->Unit(benchmark::kMicrosecond);
 
-/// Case 1 with more contact points strewn about. Argument 0: points, 1: 0 exhaustive, 1 pruned.
+/// Case 1 with more contact points at random. Argument 0: points; 1: 0 exhaustive, 1 pruned.
 void many_points(benchmark::State& state) {
   const auto c = test::wrap_cases()[0];
   auto contacts = c.contact_points();
@@ -93,7 +94,8 @@ BENCHMARK(grasping)->Unit(benchmark::kMicrosecond);
 
 constexpr double kClearance = 5e-4;  // of the guide [m]
 
-/// From a wrap solution to corrected commands. Argument 0: plan, 1: 0 clamped, 1 guide with clearance.
+/// From a contact plan to corrected commands. Argument 0: plan; 1: 0 clamped, 1 guide with
+/// clearance.
 void elastic_plan(benchmark::State& state) {
   const auto c = test::elastic_cases()[static_cast<std::size_t>(state.range(0))];
   const ElasticRodOptions rod{.guide_clearance = state.range(1) == 0 ? 0.0 : kClearance};
@@ -111,7 +113,7 @@ void elastic_plan(benchmark::State& state) {
 }
 BENCHMARK(elastic_plan)->ArgsProduct({{0, 1, 2, 3, 4}, {0, 1}})->Unit(benchmark::kMillisecond);
 
-/// Processor time of this thread [us]: a step is shorter than a scheduler's slice.
+/// CPU time of this thread [us]: a step is shorter than a scheduler's time slice.
 double thread_time_us() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

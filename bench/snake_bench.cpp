@@ -1,5 +1,5 @@
-// The snake on curves: cost of a march in units (one unit: a 6x6 LLT solve by Eigen in the same
-// run), and the numbers that want many samples. docs/snake.md, "Numbers".
+// Snakes on curves: cost of a march in units (one unit: a 6x6 LLT solve by Eigen in the same run),
+// and statistics over many samples. docs/snake.md, "Numbers".
 //
 //   build/bench/bin/snake_bench
 
@@ -28,7 +28,7 @@ using test::MarchArrays;
 
 constexpr double kLink = 0.07;  // [m]
 
-/// Calls `use(curve, name)` with the curve of that number, long enough for `length`.
+/// Calls `use(curve, name)` with the curve of this number, at least as long as `length`.
 template <class Use>
 void with_curve(std::int64_t number, double length, const Use& use) {
   switch (number) {
@@ -125,7 +125,7 @@ BENCHMARK(fit)
     ->MinTime(0.01);
 
 /// 1e5 chains of 1 to 12 modules with unequal links: angles to points and back. Links in
-/// [0.05, 0.1] m, angles in +-1.4 rad. Argument 1: through the frames of the modules instead, with
+/// [0.05, 0.1] m, angles in +-1.4 rad. Argument 1: by the frames of the modules instead, with
 /// links in [0.02, 0.2] m and angles up to +-1.57 rad.
 void random_chains(benchmark::State& state) {
   const bool by_frames = state.range(0) == 1;
@@ -175,12 +175,13 @@ BENCHMARK(random_chains)
     ->Iterations(1)
     ->Unit(benchmark::kSecond);
 
-/// 1e5 random splines of every wildness, unequal links, 6 modules: the march against a dense search
-/// along the curve with the printed torus equation. Argument: 0 Newton, 1 false position.
+/// 1e5 random splines of various curvatures, unequal links, 6 modules: the march compared with a
+/// dense search along the curve with the printed torus equation. Argument: 0 Newton, 1 false
+/// position.
 void random_splines(benchmark::State& state) {
   const RootMethod method = state.range(0) == 0 ? RootMethod::Newton : RootMethod::FalsePosition;
   constexpr int kSplines = 100000, kSteps = 200;
-  int fine = 0, refused = 0, status = 0, place = 0, most = 0;
+  int fine = 0, refused = 0, status = 0, other = 0, most = 0;
   double iterations = 0.0, worst = 0.0;
   for (auto _ : state) {
     for (unsigned seed = 0; seed < kSplines; ++seed) {
@@ -200,7 +201,7 @@ void random_splines(benchmark::State& state) {
       double off = 0.0;
       for (std::size_t k = 0; k < expected.parameters.size(); ++k)
         off = std::max(off, std::abs(arrays.parameters[k] - expected.parameters[k]));
-      if (off > 1e-6) ++place;
+      if (off > 1e-6) ++other;
       worst = std::max(worst, off);
       if (result.ok()) {
         ++fine;
@@ -214,7 +215,7 @@ void random_splines(benchmark::State& state) {
   state.counters["feasible"] = fine;
   state.counters["infeasible"] = refused;
   state.counters["other_status"] = status;
-  state.counters["other_place"] = place;
+  state.counters["other_intersection"] = other;
   state.counters["worst_ds"] = worst;
   state.counters["evals/module"] = iterations / std::max(1, fine);
   state.counters["evals_max"] = most;

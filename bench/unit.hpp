@@ -35,8 +35,8 @@ class LltUnit {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// One unit now [s]: the median of short runs, about 3 ms in all. The machine's speed drifts with
-/// its load, so a benchmark takes it before and after.
+/// One unit now [s]: the median of short runs, about 3 ms in total. The speed of the machine varies
+/// with its load, so a benchmark measures the unit before and after.
 [[nodiscard]] inline double unit_seconds() {
   constexpr int kRuns = 9, kSolves = 1500;
   LltUnit unit;

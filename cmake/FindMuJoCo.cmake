@@ -1,9 +1,9 @@
 # FindMuJoCo
 # ----------
-# Finds MuJoCo 4 as any of: the `mujoco-core` Python wheel, an official archive, an install from source.
+# Finds MuJoCo 4 from the `mujoco-core` Python wheel, an official archive, or an installation from source.
 #
-# Looks in MuJoCo_ROOT (CMake or environment variable), or without it in the project's own virtual environment
-# (.venv, made by scripts/setup). MuJoCo_ROOT may name the wheel's package folder (`.../site-packages/mujoco`),
+# Searches MuJoCo_ROOT (CMake or environment variable); if it is not set, the virtual environment of the project
+# (.venv, created by scripts/setup). MuJoCo_ROOT may name the wheel's package folder (`.../site-packages/mujoco`),
 # the `site-packages` folder above it, an unpacked archive, or an install prefix.
 #
 # Defines MuJoCo::MuJoCo, MuJoCo_VERSION, MuJoCo_LIBRARY, MuJoCo_INCLUDE_DIR.
@@ -24,7 +24,7 @@ if(MuJoCo_INCLUDE_DIR AND EXISTS "${MuJoCo_INCLUDE_DIR}/mujoco/mujoco.h")
   file(STRINGS "${MuJoCo_INCLUDE_DIR}/mujoco/mujoco.h" _mujoco_define
     REGEX "^#define[ \t]+mjVERSION_HEADER[ \t]+[0-9]+")
   string(REGEX REPLACE "[^0-9]*([0-9]+).*" "\\1" _mujoco_number "${_mujoco_define}")
-  # From 4.0 on: SUPERMAJOR * 1000000 + MAJOR * 1000 + MINOR_OR_PATCH; before: three digits.
+  # Since 4.0: SUPERMAJOR * 1000000 + MAJOR * 1000 + MINOR_OR_PATCH; before: three digits.
   if(_mujoco_number GREATER 999999)
     math(EXPR _mujoco_a "${_mujoco_number} / 1000000")
     math(EXPR _mujoco_b "${_mujoco_number} / 1000 % 1000")

@@ -1,9 +1,9 @@
-# What `cmake --install` puts into a prefix. One CMake component for each set of dependencies:
+# Files installed by `cmake --install`. One CMake component for each set of dependencies:
 #   core         tendril::core, planning, snake, mobile, control  Eigen
 #   robot_file       tendril::robot_file                       + toml++, fmt
 #   recording      tendril::recording                    HDF5, zlib
 #   plugin_host  tendril::plugin_host                + MuJoCo
-# and the program, libtendril.so, models and scenes. A build without MuJoCo installs what it has.
+# and the program, libtendril.so, models and scenes. A build without MuJoCo installs the targets that it has.
 if(NOT TENDRIL_INSTALL)
   return()
 endif()
@@ -11,8 +11,8 @@ include(CMakePackageConfigHelpers)
 set(tendril_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tendril)
 
 # tendril_install_libraries(<component> <header root> <library>...)
-# Headers keep their path below the source root, under <header root>: what is not in the folder tendril/ goes below
-# include/tendril, so that a prefix gets one folder from this project.
+# Headers keep their path relative to the source root under <header root>: those outside the folder tendril/ are installed
+# below include/tendril, so that the project has one include folder in a prefix.
 function(tendril_install_libraries component header_root)
   install(TARGETS ${ARGN} EXPORT tendril_${component}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -48,8 +48,8 @@ install(FILES
   ${PROJECT_BINARY_DIR}/cmake/tendrilConfig.cmake ${PROJECT_BINARY_DIR}/cmake/tendrilConfigVersion.cmake
   DESTINATION ${tendril_cmake_dir})
 
-# MuJoCo stays where it is. CMake's own INSTALL_RPATH_USE_LINK_PATH leaves out what lies in the source tree, as .venv does.
-# (A program that loads libtendril.so has the engine in memory already, and the path is not used.)
+# MuJoCo is not installed but found at its build-time path. INSTALL_RPATH_USE_LINK_PATH omits paths in the source tree, such as
+# .venv. (A program that loads libtendril.so has already loaded the engine and does not use the path.)
 foreach(target tendril tendril_plugin)
   if(TARGET ${target})
     cmake_path(GET MuJoCo_LIBRARY PARENT_PATH mujoco_folder)

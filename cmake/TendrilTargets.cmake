@@ -1,25 +1,25 @@
-# Warnings and sanitizers live in INTERFACE targets; nothing is set globally.
+# Warnings and sanitizers are INTERFACE targets; nothing is set globally.
 add_library(tendril_warnings INTERFACE)
 target_compile_options(tendril_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion $<$<BOOL:${TENDRIL_WERROR}>:-Werror>)
 
-# -ffp-contract=off: the same source gives the same bits whichever instruction set it is built for.
-# The others: everything may become part of a plugin library, and all targets can share precompiled headers.
+# -ffp-contract=off: results are bit-identical for all instruction sets.
+# The other options: all code can become part of a plugin library, and all targets can share precompiled headers.
 add_library(tendril_codegen INTERFACE)
 target_compile_options(tendril_codegen INTERFACE
   -ffp-contract=off -fPIC -fvisibility=hidden -fvisibility-inlines-hidden)
 if(TENDRIL_SANITIZE)
-  # -O1: several times faster than -O0 and as strict. The instrumented code makes g++ 12 see uses of
-  # uninitialised and overlapping memory that are none; release builds keep those warnings.
+  # -O1: several times faster than -O0 and as strict. In instrumented code g++ 12 reports false uses of
+  # uninitialised and overlapping memory; release builds keep these warnings.
   target_compile_options(tendril_codegen INTERFACE
     -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   target_compile_options(tendril_warnings INTERFACE -Wno-maybe-uninitialized -Wno-restrict)
   target_link_options(tendril_codegen INTERFACE -fsanitize=address,undefined)
 endif()
 
-# Headers that many files need, parsed once. A source file still includes what it uses: headers compile alone
-# (tests/install/headers_test.py), and TENDRIL_PRECOMPILE=OFF builds without. GCC wants the same flags where they are
-# used: those of tendril_codegen, and definitions that these headers do not ask for.
+# Precompiled headers for headers included by many files. A source file still includes what it uses: every header
+# compiles alone (tests/install/headers_test.py), and TENDRIL_PRECOMPILE=OFF builds without them. GCC requires the same
+# flags for creation and use: those of tendril_codegen, and only definitions that these headers do not depend on.
 option(TENDRIL_PRECOMPILE "Parse Eigen and the standard library once (precompiled headers)" ON)
 set(tendril_precompiled_library
   <algorithm> <array> <charconv> <cmath> <cstdint> <filesystem> <fstream> <functional> <iomanip> <limits> <map> <memory>
@@ -29,7 +29,7 @@ set(tendril_precompiled_apps ${tendril_precompiled_library} <fmt/format.h>)
 set(tendril_precompiled_tests ${tendril_precompiled_library} <catch2/catch.hpp>)
 
 # tendril_precompiled(<target> library|apps|tests [LIBRARIES ...] [OPTIONS ...])
-# The target is compiled with that set of headers, which needs the libraries and options.
+# Compiles the target with this set of headers, which needs the given libraries and options.
 function(tendril_precompiled name set)
   if(NOT TENDRIL_PRECOMPILE)
     return()
@@ -63,7 +63,7 @@ function(tendril_library name)
   tendril_precompiled(tendril_${name} library)
 endfunction()
 
-# What is tested is optimised; the tests themselves are compiled faster than they would run.
+# Tested code is optimised; the tests themselves are not, to shorten compilation.
 set(tendril_test_options $<$<CONFIG:Release>:-O1>)
 
 # tendril_test(<name> SOURCES ... LIBRARIES ... [LABELS ...])

@@ -10,7 +10,7 @@
 
 namespace tendril {
 
-/// A place where the arm touches something else; base frame.
+/// A point where the arm touches another body; base frame.
 struct MeasuredContact {
   Eigen::Vector3d position = Eigen::Vector3d::Zero();  ///< [m]
   Eigen::Vector3d normal = Eigen::Vector3d::UnitX();   ///< unit, towards the arm
@@ -19,11 +19,12 @@ struct MeasuredContact {
   bool is_guide = false;    ///< with the guide that feeds the arm
 };
 
-/// Most contacts that are measured in one step; of more, those nearest to the base.
+/// Largest number of contacts measured in one step; if there are more, those nearest to the base
+/// are kept.
 inline constexpr int kMaxMeasuredContacts = 64;
 
-/// What a controller sees of the arm in one step. Everything is in the robot's base frame B (the
-/// body `base`, to which the feed and the arm are mounted) and in SI units. `n` is the robot's
+/// What a controller measures of the arm in one step. Everything is in the robot's base frame B
+/// (the body `base`, to which the feed and the arm are mounted) and in SI units. `n` is the robot's
 /// coordinate count.
 struct ArmMeasurement {
   double time = 0.0;      ///< simulated time [s]
@@ -34,10 +35,11 @@ struct ArmMeasurement {
   /// 6 x (n + 2): derivative of tip position (rows 0-2) and tip rotation vector (rows 3-5) with
   /// respect to q, feed and spin, of the measured shape.
   Eigen::Matrix<double, 6, Eigen::Dynamic> tip_jacobian;
-  /// Tip displacement [m] that gravity causes by bending the inside of the sections unevenly,
-  /// predicted from the measured shape; zero where every link is compensated by its own servo.
-  Eigen::Vector3d sag = Eigen::Vector3d::Zero();
-  /// Of this step's positions, by arc length; only for a controller that `senses_contacts`.
+  /// Gravitational deflection of the tip [m]: what remains because gravity bends a section unevenly
+  /// while one servo acts on all of it. Predicted from the measured shape; zero where every link
+  /// has its own servo.
+  Eigen::Vector3d gravity_deflection = Eigen::Vector3d::Zero();
+  /// At this step's positions, ordered by arc length; only for a controller that `senses_contacts`.
   std::vector<MeasuredContact> contacts;
   /// 6 x (n + 1): derivative of the tip pose in equilibrium, rows as above, with respect to the
   /// commanded q and the feed, present contacts kept; only for a controller that `senses_contacts`.
@@ -46,8 +48,8 @@ struct ArmMeasurement {
   double feed_force = 0.0;  ///< force of the feed servo [N]; 0 without a feed
   bool has_target = false;  ///< a target body is configured
   Eigen::Isometry3d X_BG = Eigen::Isometry3d::Identity();  ///< its pose
-  /// What the arm must keep away from, where it is now; null when the controller has not asked for
-  /// it (setting `avoidance`). The same shapes in the same order as in ArmContext.
+  /// Obstacles at their present poses; null unless the controller requests them (setting
+  /// `avoidance`). The same shapes in the same order as in ArmContext.
   const Obstacles* obstacles = nullptr;
 
   explicit ArmMeasurement(int n)
@@ -58,12 +60,12 @@ struct ArmMeasurement {
   }
 };
 
-/// What a controller asks for in one step. The servo law (arm_mechanics.hpp) adds what the servos
-/// need: velocity feed-forward and gravity compensation.
+/// What a controller commands in one step. The servo law (arm_mechanics.hpp) adds velocity
+/// feed-forward and gravity compensation.
 struct ArmCommand {
   Eigen::VectorXd q;       ///< n: desired smooth coordinates, corrections included
   Eigen::VectorXd q_rate;  ///< n: their planned rates [1/s]
-  Eigen::VectorXd plan;    ///< n: the pose that the task plans, without corrections; only drawn
+  Eigen::VectorXd plan;    ///< n: the planned pose without corrections; only for drawing
   bool has_plan = true;    ///< plan is to be drawn
   BaseState base;          ///< desired feed and spin
   double feed_rate = 0.0;  ///< [m/s]
@@ -74,7 +76,7 @@ struct ArmCommand {
         plan(Eigen::VectorXd::Zero(n)) {}
 };
 
-/// What an arm's controller is made from; it lives only during the call.
+/// The arguments from which an arm's controller is constructed; valid only during the call.
 struct ArmContext {
   const ContinuumRobot& robot;
   const Settings& settings;
@@ -86,27 +88,27 @@ struct ArmContext {
   double body_radius = 0.0;              ///< largest of the arm's sections [m]
   double bending_stiffness = 0.0;        ///< EI of the arm's last section [N m^2]
   const Obstacles* obstacles = nullptr;  ///< as in ArmMeasurement
-  int moving_obstacles = 0;  ///< the first so many of them may change their pose in the base frame
+  int moving_obstacles = 0;  ///< this many of them, from the first, may move in the base frame
 };
 
 /// A controller of a continuum arm: measured state and target in, section commands out, once per
-/// step. This is the interface to implement for a controller of your own; see
-/// apps/examples/03_custom_controller.cpp for a whole one. Memory and failures: Controller.
+/// step. Implement this interface to write your own controller;
+/// apps/examples/03_custom_controller.cpp is a complete one. Memory and failures: Controller.
 class ArmController : public Controller {
  public:
   using Context = ArmContext;
   using Measurement = ArmMeasurement;
   using Command = ArmCommand;
 
-  /// One step: `command` and `report` come in as default values of the right size, `next_memory` as
-  /// a copy of `memory`.
+  /// One step. On entry `command` and `report` have default values and the right size, and
+  /// `next_memory` is a copy of `memory`.
   virtual void update(const ArmMeasurement& measurement, std::span<const double> memory,
                       std::span<double> next_memory, ArmCommand& command,
                       ControllerReport& report) = 0;
   /// Whether it needs contacts and tip_response in its measurement.
   [[nodiscard]] virtual bool senses_contacts() const noexcept { return false; }
   /// Points of the path that the task follows, base frame, for drawing; at most `points.size()`.
-  /// Returns how many were written.
+  /// Returns the number of points written.
   [[nodiscard]] virtual int path(std::span<const double> /*memory*/,
                                  std::span<Eigen::Vector3d> /*points*/) const noexcept {
     return 0;

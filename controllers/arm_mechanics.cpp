@@ -37,9 +37,9 @@ void ArmMechanics::measure(const State& state, double feed_setpoint, ArmMeasurem
   out.X_BE.translation().noalias() = R_WB.transpose() * (p_WE - p_WB);
   out.X_BE.linear().noalias() = R_WB.transpose() * state.R_WE;
 
-  // One pass over the joints: coordinate, its tip Jacobian column, gravity load, and the sag that
-  // an uneven load causes.
-  Vector3d sag = Vector3d::Zero();
+  // One pass over the joints: coordinate, its tip Jacobian column, gravity load, and the tip
+  // deflection caused by an uneven load.
+  Vector3d deflection = Vector3d::Zero();
   std::size_t i = 0;
   for (int k = 0; k < static_cast<int>(coordinates_.size()); ++k) {
     const ArmCoordinate& coordinate = coordinates_[k];
@@ -59,16 +59,16 @@ void ArmMechanics::measure(const State& state, double feed_setpoint, ArmMeasurem
       move += joint.fraction * tip_rate;
       loaded_move += (joint.fraction * g) * tip_rate;
     }
-    // Deflection of joint i beyond its fraction: fraction_i (g_i - mean g) / stiffness. Servos on
-    // every joint leave none.
+    // Deflection of joint i beyond its fraction: fraction_i (g_i - mean g) / stiffness. It is zero
+    // with a servo on every joint.
     if (coordinate.servo >= 0 && stiffness_[k] > 0.0)
-      sag += (loaded_move - load * move) / stiffness_[k];
+      deflection += (loaded_move - load * move) / stiffness_[k];
     load_[k] = load;
     out.q[k] = coordinate.sign * sum + coordinate.offset;
     out.tip_jacobian.col(k).head<3>().noalias() = R_WB.transpose() * (coordinate.sign * move);
     out.tip_jacobian.col(k).tail<3>().noalias() = R_WB.transpose() * (coordinate.sign * rotation);
   }
-  out.sag.noalias() = R_WB.transpose() * sag;
+  out.gravity_deflection.noalias() = R_WB.transpose() * deflection;
 
   const auto n = static_cast<Eigen::Index>(coordinates_.size());
   out.base = {};
@@ -95,7 +95,7 @@ double ArmMechanics::compensated(const Servo& servo, double desired, double load
 void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measurement,
                              const ArmCommand& command,
                              std::span<double> setpoints) const noexcept {
-  const double lead = options_.velocity_feed_forward ? 1.0 : 0.0;
+  const double feed_forward = options_.velocity_feed_forward ? 1.0 : 0.0;
   std::size_t i = 0;
   for (int k = 0; k < static_cast<int>(coordinates_.size()); ++k) {
     const ArmCoordinate& coordinate = coordinates_[k];
@@ -109,9 +109,10 @@ void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measureme
       }
       setpoints[coordinate.servo] =
           servo.works()
-              ? compensated(servo,
-                            coordinate.sign * (desired + lead * servo.lag() * command.q_rate[k]),
-                            load_[k], position, velocity)
+              ? compensated(
+                    servo,
+                    coordinate.sign * (desired + feed_forward * servo.lag() * command.q_rate[k]),
+                    load_[k], position, velocity)
               : coordinate.sign * desired;
       continue;
     }
@@ -122,11 +123,12 @@ void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measureme
           guide_exposure(options_.guide_length, measurement.base.feed, joint.start, joint.length)
               .fraction;
       setpoints[joint.servo] =
-          servo.works() ? compensated(servo,
-                                      coordinate.sign * fraction * joint.fraction *
-                                          (desired + lead * servo.lag() * command.q_rate[k]),
-                                      joint_load_[i], at.position, at.velocity)
-                        : coordinate.sign * fraction * joint.fraction * desired;
+          servo.works()
+              ? compensated(servo,
+                            coordinate.sign * fraction * joint.fraction *
+                                (desired + feed_forward * servo.lag() * command.q_rate[k]),
+                            joint_load_[i], at.position, at.velocity)
+              : coordinate.sign * fraction * joint.fraction * desired;
       ++i;
     }
   }
@@ -135,7 +137,7 @@ void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measureme
     const double load = feed_.mass * state.feed.axis.dot(options_.gravity);
     setpoints[feed_.servo] =
         servo.works()
-            ? command.base.feed + lead * servo.lag() * command.feed_rate - load / servo.gain
+            ? command.base.feed + feed_forward * servo.lag() * command.feed_rate - load / servo.gain
             : command.base.feed;
   }
   if (spin_.servo >= 0) setpoints[spin_.servo] = command.base.spin;

@@ -10,10 +10,10 @@
 
 namespace tendril {
 
-/// A hinge or slide of a link, with its part of the section's bend or length.
+/// A hinge or slide of a link, and its fraction of the section's bend or length.
 struct ArmJoint {
   double fraction = 0.0;        ///< of its coordinate
-  double mass = 0.0;            ///< of all that it moves [kg]
+  double mass = 0.0;            ///< of all bodies that it moves [kg]
   double stiffness = 0.0;       ///< of the joint alone [N m/rad], [N/m]
   int link = 0;                 ///< of its section, from 0
   double start = 0.0;           ///< of its link along the straight arm, from the arm's root [m]
@@ -22,23 +22,25 @@ struct ArmJoint {
   double chain_position = 0.0;  ///< orders the joints from the base to the tip
 };
 
-/// One coordinate (u, v or s) of a section: the joints whose sum it is, and their servo.
+/// One coordinate (u, v or s) of a section: the sum of its joints, and their servo.
 struct ArmCoordinate {
   std::vector<ArmJoint> joints;  ///< from the base on
   double sign = 1.0;             ///< joint angle = sign * coordinate
   double offset = 0.0;           ///< coordinate with all joints at 0: half the variable length
-  int servo = -1;                ///< over the whole section, or -1
+  int servo = -1;                ///< that acts on the whole section, or -1
   bool is_slide = false;
 };
 
 /// Feed or spin of the base.
 struct ArmBaseJoint {
-  int servo = -1;     ///< -1: the base does not move this way
-  double mass = 0.0;  ///< of all that it moves [kg]
+  int servo = -1;     ///< -1: the base has no such joint
+  double mass = 0.0;  ///< of all bodies that it moves [kg]
 };
 
-/// What of a link is out of the guide that ends `guide_length` beyond the base: fraction of its
-/// length, and the rate of that with the feed [1/m]. `start`: of the link, from the arm's root [m].
+/// The fraction of a link's length that is outside the guide, which ends `guide_length` [m] beyond
+/// the base, and its derivative with respect to the feed [1/m].
+/// @param start   of the link along the straight arm, from the arm's root [m]
+/// @param length  of the link [m]
 struct Exposure {
   double fraction = 1.0, rate = 0.0;
 };
@@ -50,9 +52,9 @@ struct Exposure {
   return fraction >= 1.0 ? Exposure{} : Exposure{fraction, 1.0 / length};
 }
 
-/// The chain of rigid links that stands for a continuum arm: from its joints to what controllers
-/// see, and from their commands to the setpoints of its servos. It keeps the masses, servos and
-/// gravity that it was made with. docs/derivations-control.md, "Servo law".
+/// The chain of rigid links that models a continuum arm. It computes the measurement of a
+/// controller from the joints, and the servos' setpoints from the command. Masses, servos and
+/// gravity are those given to the constructor. Source: docs/derivations-control.md, "Servo law".
 class ArmMechanics {
  public:
   struct Options {
@@ -63,7 +65,7 @@ class ArmMechanics {
 
   ArmMechanics() = default;
   /// @param coordinates  in the robot's order
-  /// @param servos       all of the arm; coordinates, joints and base refer to them by index
+  /// @param servos       all servos of the arm; coordinates, joints and base refer to them by index
   ArmMechanics(std::vector<ArmCoordinate> coordinates, const ArmBaseJoint& feed,
                const ArmBaseJoint& spin, std::vector<Servo> servos, const Options& options);
 
@@ -73,8 +75,8 @@ class ArmMechanics {
   [[nodiscard]] bool has_feed() const noexcept { return feed_.servo >= 0; }
   [[nodiscard]] int feed_servo() const noexcept { return feed_.servo; }
 
-  /// The state of the chain in one step, to be filled in by the caller: the joints of the
-  /// coordinates one after the other, then feed and spin (default where there are none).
+  /// The state of the chain in one step, filled in by the caller: the joints of all coordinates in
+  /// order, then feed and spin (default where there are none). World frame.
   struct State {
     std::vector<JointState> joints;
     JointState feed, spin;
@@ -83,13 +85,13 @@ class ArmMechanics {
   };
   [[nodiscard]] State make_state() const;
 
-  /// Fills in q, base, X_BE, tip_jacobian and sag, and the feed servo's force at the setpoint that it
-  /// had last. Allocates nothing.
+  /// Fills in q, base, X_BE, tip_jacobian, gravity_deflection, and the force of the feed servo at
+  /// its last setpoint `feed_setpoint` [m]. Allocates nothing.
   void measure(const State& state, double feed_setpoint, ArmMeasurement& out) noexcept;
 
-  /// One setpoint for each servo, for the state measured last: the command, velocity feed-forward and
-  /// gravity compensation, inside the force limits. A servo that cannot be driven (Servo::works)
-  /// gets the command alone.
+  /// One setpoint for each servo, for the state of the last `measure`: the command plus velocity
+  /// feed-forward and gravity compensation, within the force limits. A servo that cannot be driven
+  /// (Servo::works) gets the command alone.
   void setpoints(const State& state, const ArmMeasurement& measurement, const ArmCommand& command,
                  std::span<double> setpoints) const noexcept;
 
@@ -98,11 +100,11 @@ class ArmMechanics {
                                    double velocity) const noexcept;
 
   std::vector<ArmCoordinate> coordinates_;
-  std::vector<double> stiffness_;  // of each coordinate's joints in series
+  std::vector<double> stiffness_;  // of each coordinate: its joints in series
   ArmBaseJoint feed_, spin_;
   std::vector<Servo> servos_;
   Options options_;
-  std::vector<double> joint_load_;  // gravity's, in the order of the state's joints
+  std::vector<double> joint_load_;  // of gravity, in the order of the state's joints
   Eigen::VectorXd load_;            // per coordinate: mean, weighted by the fractions
 };
 

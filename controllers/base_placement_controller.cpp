@@ -42,7 +42,7 @@ Eigen::Vector3d to_numbers(const PlatformPose& pose) noexcept {
   return {pose.x, pose.y, pose.heading};
 }
 
-/// The robot with an arm that is shorter by a part of its length.
+/// The robot with its arm shortened by a fraction of its length.
 MobileContinuum shortened(const MobileContinuum& robot, double part) {
   std::vector<SectionParameters> sections;
   for (int i = 0; i < robot.arm.section_count(); ++i) {
@@ -67,26 +67,26 @@ double braking_speed(double distance, double acceleration, double h) noexcept {
 
 std::span<const SettingInfo> BasePlacementController::settings() {
   static constexpr SettingInfo kAll[] = {
-      setting::text("target", "target", "mocap body that the arm's tip shall meet"),
-      setting::choice(
-          "task", "position direction",
-          "position, or direction: position and the tip's z axis along the target's; as "
-          "the arm's own"),
+      setting::text("target", "target", "mocap body that the arm's tip reaches for"),
+      setting::choice("task", "position direction",
+                      "position, or direction: position and the tip's z axis along the target's; "
+                      "the same as the "
+                      "arm's own task"),
       setting::number("reserve", "", "0.1", {0.0, 0.9},
-                      "fraction of the arm's length that the choice of a base pose does not count "
-                      "on"),
+                      "fraction of the arm's length kept in reserve when a base pose is chosen"),
       setting::number("nearest", "m", "0", {0.0, 1e3},
                       "the platform backs away from a target that is nearer than this to the arm's "
                       "base"),
       setting::numbers("keep_out", "m, rad",
                        "boxes on the floor that the platform must not touch: x, y, length, width, "
                        "heading of each"),
-      setting::number("keep_out_margin", "m", "0.02", {0.0, 10.0}, "kept from them"),
+      setting::number("keep_out_margin", "m", "0.02", {0.0, 10.0},
+                      "least distance from these boxes"),
       setting::number("tolerance", "m", "0.002", kPositive,
                       "tip error within which the target counts as reached"),
-      setting::number("angle_tolerance", "rad", "0.0175", kPositive, "the same of the direction"),
+      setting::number("angle_tolerance", "rad", "0.0175", kPositive, "the same for the direction"),
       setting::number("settle_time", "s", "2", kNotNegative,
-                      "after an arrival, before settled errors are recorded"),
+                      "time from an arrival until settled errors are recorded"),
   };
   return kAll;
 }
@@ -121,8 +121,8 @@ void BasePlacementController::update(const MobileMeasurement& measurement,
   if (valid) {
     target_moved = choose(target, next, report);
   } else {
-    goal_(next) = plan_(next);  // stops
-    target_(next).setZero();    // a base pose is chosen anew after it
+    goal_(next) = plan_(next);  // stop
+    target_(next).setZero();    // forces a new base pose once the target is valid again
     report.status = ControllerStatus::InvalidTarget;
     own(report, "reason") = static_cast<double>(MobileStatus::InvalidTarget);
   }
@@ -136,8 +136,8 @@ void BasePlacementController::update(const MobileMeasurement& measurement,
   own(report, "settled_angle") = settled_angle_(next);
 }
 
-/// A place for the platform, when the target is another than that of the present goal; returns
-/// whether it is.
+/// Chooses a base pose if the target differs from that of the present goal; returns whether it
+/// does.
 bool BasePlacementController::choose(const TipTarget& target, std::span<double> next,
                                      ControllerReport& report) noexcept {
   Eigen::Matrix<double, 6, 1> key;
@@ -146,7 +146,7 @@ bool BasePlacementController::choose(const TipTarget& target, std::span<double> 
   if (!known) {
     target_(next) = key;
     load_states(states_memory_(next), states_);
-    reason_(next) = look_for(target, next, report);
+    reason_(next) = find_base_pose(target, next, report);
   }
   const MobileStatus reason = reason_(next);
   own(report, "reason") = static_cast<double>(reason);
@@ -154,16 +154,19 @@ bool BasePlacementController::choose(const TipTarget& target, std::span<double> 
   return !known;
 }
 
-/// The place for the shorter arm, backed away from if it is too near; taken if the whole arm meets
-/// the target from there. If it does not, the place for the whole arm.
-MobileStatus BasePlacementController::look_for(const TipTarget& target, std::span<double> next,
-                                               ControllerReport& report) noexcept {
+/// The base pose for the shortened arm, moved away from the target if it is too near. It is taken
+/// if the whole arm reaches the target from there; otherwise the base pose for the whole arm is
+/// used.
+MobileStatus BasePlacementController::find_base_pose(const TipTarget& target,
+                                                     std::span<double> next,
+                                                     ControllerReport& report) noexcept {
   const PlatformPose goal = to_pose(goal_(next));
   const PlatformRule stay{.frozen = true};
-  const MobileContinuumResult place = shorter_.solve(target, goal, states_, keep_out_.rule());
-  report.iterations = place.iterations;
-  if (place.converged()) {
-    for (const PlatformPose& base : {backed_away(target.position(), place.base), place.base}) {
+  const MobileContinuumResult placement = shorter_.solve(target, goal, states_, keep_out_.rule());
+  report.iterations = placement.iterations;
+  if (placement.converged()) {
+    for (const PlatformPose& base :
+         {backed_away(target.position(), placement.base), placement.base}) {
       if (!keep_out_.allows(base)) continue;
       const MobileContinuumResult there = whole_.solve(target, base, states_, stay);
       report.iterations += there.iterations;
@@ -184,7 +187,7 @@ void BasePlacementController::adopt(const MobileContinuumResult& result,
   store_states(result.states, states_memory_(next));
 }
 
-/// The place, moved away from the target until the arm's base is `nearest` from it.
+/// The base pose moved away from the target until the arm's base is at the distance `nearest`.
 PlatformPose BasePlacementController::backed_away(const Eigen::Vector3d& target,
                                                   const PlatformPose& base) const noexcept {
   const Eigen::Vector3d from = arm_base_pose(whole_.robot(), base).translation() - target;
@@ -195,33 +198,33 @@ PlatformPose BasePlacementController::backed_away(const Eigen::Vector3d& target,
   return {base.x + shift.x(), base.y + shift.y(), base.heading};
 }
 
-/// One step of the plan towards the goal: position and heading each brake in time for it.
+/// One step of the plan towards the goal; position and heading are braked independently.
 void BasePlacementController::move(std::span<double> next,
                                    ControllerReport& report) const noexcept {
   auto plan = plan_(next), rates = velocity_(next), goal = goal_(next);
   const Eigen::Vector2d p = plan.head<2>(), v = rates.head<2>();
   const double heading = plan.z(), heading_rate = rates.z();
-  const Eigen::Vector2d way = goal.head<2>() - p;
-  const double distance = way.norm();
+  const Eigen::Vector2d remaining = goal.head<2>() - p;
+  const double distance = remaining.norm();
   const double speed = std::min({limits_.platform_speed, distance / h_,
                                  braking_speed(distance, limits_.platform_acceleration, h_)});
   Eigen::Vector2d desired = Eigen::Vector2d::Zero();
-  if (distance > 0.0) desired = speed / distance * way;
+  if (distance > 0.0) desired = speed / distance * remaining;
   const double step = limits_.platform_acceleration * h_;
   const Eigen::Vector2d change = desired - v;
   Eigen::Vector2d velocity =
       change.norm() <= step ? desired : Eigen::Vector2d(v + step * change.normalized());
 
-  const double turn = std::remainder(goal.z() - heading, 2.0 * std::numbers::pi);
+  const double rotation = std::remainder(goal.z() - heading, 2.0 * std::numbers::pi);
   const double turn_speed =
-      std::copysign(std::min({limits_.turn_speed, std::abs(turn) / h_,
-                              braking_speed(std::abs(turn), limits_.turn_acceleration, h_)}),
-                    turn);
+      std::copysign(std::min({limits_.turn_speed, std::abs(rotation) / h_,
+                              braking_speed(std::abs(rotation), limits_.turn_acceleration, h_)}),
+                    rotation);
   const double turn_step = limits_.turn_acceleration * h_;
   double rate = heading_rate;
   rate += std::clamp(turn_speed - rate, -turn_step, turn_step);
 
-  // Where braking from the next pose on would end must be allowed, else it brakes now.
+  // If braking from the next pose would end at a forbidden base pose, brake now.
   const Eigen::Vector2d end =
       p + (h_ + 0.5 * velocity.norm() / limits_.platform_acceleration) * velocity;
   const double end_heading =
@@ -232,7 +235,7 @@ void BasePlacementController::move(std::span<double> next,
     velocity = now <= step ? Eigen::Vector2d(Eigen::Vector2d::Zero())
                            : Eigen::Vector2d((1.0 - step / now) * v);
     rate = heading_rate - std::clamp(heading_rate, -turn_step, turn_step);
-    // The goal is given up: it becomes where this braking ends.
+    // The goal is abandoned and replaced by the point where this braking ends.
     const Eigen::Vector2d left = 0.5 * velocity.norm() / limits_.platform_acceleration * velocity;
     goal.head<2>() = p + h_ * velocity + left;
     goal.z() = heading + (h_ + 0.5 * std::abs(rate) / limits_.turn_acceleration) * rate;
@@ -246,7 +249,8 @@ void BasePlacementController::move(std::span<double> next,
   travel_(next) += h_ * velocity.norm();
 }
 
-/// An arrival: the target rests, the platform does so at its goal, and the tip is near.
+/// An arrival: target and platform are at rest, the platform is at its goal, and the tip error is
+/// within the tolerances.
 void BasePlacementController::evaluate(const MobileMeasurement& measurement,
                                        const TipTarget& target, bool target_moved,
                                        std::span<double> next,

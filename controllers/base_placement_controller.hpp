@@ -8,15 +8,14 @@
 
 namespace tendril {
 
-/// Brings a continuum arm to where it meets the target, and stays there: the platform moves only
-/// when the arm cannot do it from where the platform stands or is going to.
+/// Moves the platform of a continuum arm to a base pose from which the arm reaches the target. The
+/// platform moves only if the arm cannot reach the target from the present base pose or goal.
 ///
-/// The place is MobileContinuumSolver's, for an arm that is shorter by the setting `reserve`, so
-/// that the real one need not stretch for the target; from a target that is too near (setting
-/// `nearest`) the platform backs away. Places where the platform's rectangle
-/// would touch a box of `keep_out` are not taken. The way there is straight, under the limits of
-/// speed and acceleration; a platform that would come into such a box on its way stops before it
-/// and reports NotReached.
+/// MobileContinuumSolver computes the base pose for an arm shortened by the fraction `reserve`, so
+/// that the real arm need not stretch fully. If the target is nearer than `nearest`, the platform
+/// backs away. Base poses at which the platform's rectangle overlaps a box of `keep_out` are
+/// rejected. The platform drives straight to its goal within the limits of speed and acceleration;
+/// if it would enter such a box it stops before it and reports NotReached.
 ///
 /// It uses MobileController's interface with no joints: X_WE is the arm's tip, z along the
 /// backbone. Tested by: base_placement_controller_test, scenes/mobile_arm.
@@ -28,13 +27,12 @@ class BasePlacementController final : public MobileController {
       quantity::kTipError,
       quantity::kAngleError,
       {"reason", "", "MobileStatus of the last solution, as a number"},
-      {"arrivals", "", "targets that the tip has come to rest at"},
+      {"arrivals", "", "targets at which the tip has come to rest"},
       {"settled_error", "m",
-       "largest tip error after an arrival, from `settle_time` after it until the target moves "
-       "away "
-       "again, of all arrivals"},
-      {"settled_angle", "rad", "the same of the angle"},
-      {"base_travel", "m", "distance that the platform has travelled"}};
+       "largest tip error over all arrivals, each from `settle_time` after it until the target "
+       "moves again"},
+      {"settled_angle", "rad", "the same for the angle"},
+      {"base_travel", "m", "distance travelled by the platform"}};
   [[nodiscard]] static std::span<const SettingInfo> settings();
 
   /// Throws ModelError naming the setting.
@@ -47,8 +45,8 @@ class BasePlacementController final : public MobileController {
  private:
   [[nodiscard]] bool choose(const TipTarget& target, std::span<double> next,
                             ControllerReport& report) noexcept;
-  [[nodiscard]] MobileStatus look_for(const TipTarget& target, std::span<double> next,
-                                      ControllerReport& report) noexcept;
+  [[nodiscard]] MobileStatus find_base_pose(const TipTarget& target, std::span<double> next,
+                                            ControllerReport& report) noexcept;
   void adopt(const MobileContinuumResult& result, std::span<double> next) const noexcept;
   [[nodiscard]] PlatformPose backed_away(const Eigen::Vector3d& target,
                                          const PlatformPose& base) const noexcept;
@@ -67,10 +65,10 @@ class BasePlacementController final : public MobileController {
   Pose plan_ = memory_.matrix<Eigen::Vector3d>();
   Pose velocity_ = memory_.matrix<Eigen::Vector3d>();  // of the plan
   Pose goal_ = memory_.matrix<Eigen::Vector3d>();
-  /// Position and z axis of the target that the goal is for.
+  /// Position and z axis of the target for which the goal was chosen.
   MatrixSlot<Eigen::Matrix<double, 6, 1>> target_ = memory_.matrix<Eigen::Matrix<double, 6, 1>>();
   Slot<MobileStatus> reason_ =
-      memory_.choice(MobileStatus::Converged, MobileStatus::BaseBlocked);  // of that solution
+      memory_.choice(MobileStatus::Converged, MobileStatus::BaseBlocked);  // of its solution
   Slot<bool> arrived_ = memory_.flag();                                    // and at rest
   Slot<double> arrival_time_ = memory_.number();
   Slot<int> arrivals_ = memory_.counter();

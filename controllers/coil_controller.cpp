@@ -11,8 +11,8 @@
 namespace tendril {
 namespace {
 
-constexpr double kPlanStep = 0.002;  // [m] of feed, when the end poses are planned
-constexpr int kTightenSteps = 20;    // from the loose to the tight winding, when planned
+constexpr double kPlanStep = 0.002;  // [m] of feed, in planning the end poses
+constexpr int kTightenSteps = 20;    // from the loose to the tight winding, in planning
 
 Eigen::Vector3d read_vector(const Settings& settings, const char* name,
                             const Eigen::Vector3d& otherwise) {
@@ -38,7 +38,7 @@ Winding read_winding(const Settings& settings) {
   return winding;
 }
 
-/// The winding drawn in to where the backbone is `tight_radius` from the cylinder's axis.
+/// The winding tightened until the backbone is at `tight_radius` from the cylinder's axis.
 Path read_tight_path(const Settings& settings, const Winding& winding) {
   const double loose = winding_radius(winding);
   const double radius = settings.optional_number("tight_radius").value_or(loose);
@@ -88,16 +88,17 @@ std::span<const SettingInfo> CoilController::settings() {
                       "straight end of the path beyond the winding"),
       setting::number(
           "tight_radius", "m", "", kPositive,
-          "distance of the backbone from the cylinder's axis when drawn tight; default: "
-          "not drawn tight"),
+          "distance of the backbone from the cylinder's axis when tightened; default: not "
+          "tightened"),
       setting::number("pull_back", "m", "0.03", kNotNegative,
-                      "by how much the base moves back while the arm is drawn tight"),
-      setting::number("tighten_time", "s", "1.5", {0.01, 1000.0}, "duration of drawing tight"),
+                      "distance by which the base retracts while the arm is tightened"),
+      setting::number("tighten_time", "s", "1.5", {0.01, 1000.0}, "duration of tightening"),
       setting::numbers(
           "press", "m",
-          "by how much the tip's goal moves then, in the arm's base frame; default: 0"),
-      setting::number("press_time", "s", "2", {0.01, 1000.0}, "duration of that move"),
-      setting::integer("press_sections", "2", 1, 1000, "so many last sections press"),
+          "displacement of the tip's goal after tightening, in the arm's base frame; default: 0"),
+      setting::number("press_time", "s", "2", {0.01, 1000.0}, "duration of that displacement"),
+      setting::integer("press_sections", "2", 1, 1000,
+                       "number of sections, counted from the tip, that press"),
       setting::number("press_gain", "1/s", "5", {0.0, 100.0},
                       "gain of their integral action on the measured tip"),
       setting::number("press_damping", "m", "0.02", {0.0, 1.0, true},
@@ -106,11 +107,11 @@ std::span<const SettingInfo> CoilController::settings() {
                       "largest correction of their commands"),
       setting::number("speed", "m/s", "0.08", {0.0, 10.0, true}, "of the feed along the path"),
       setting::number("acceleration", "m/s^2", "0.2", {0.0, 1000.0, true}, "of the feed"),
-      setting::number("rate_limit", "rad/s", "3", {0.0, 1000.0, true},
-                      "fastest bend change of a section while feeding; the feed slows down to keep "
-                      "it"),
+      setting::number(
+          "rate_limit", "rad/s", "3", {0.0, 1000.0, true},
+          "largest bend rate of a section while feeding; the feed slows down to keep it"),
       setting::number("start_delay", "s", "1", kNotNegative,
-                      "the arm comes to rest for this time before it is fed"),
+                      "time for the arm to come to rest before it is fed"),
   };
   static const std::vector<SettingInfo> kAll = joined({kOwn, tip_integral_settings()});
   return kAll;
@@ -156,7 +157,7 @@ CoilController::CoilController(const ArmContext& context)
   plan_tight_pose(pull_back);
 }
 
-/// Feeds the arm along the loose winding and draws it tight, without physics: the two end poses.
+/// The poses at the end of feeding and of tightening, computed by kinematics alone.
 void CoilController::plan_tight_pose(double pull_back) {
   const auto loose = [&](double s) { return loose_.position(s); };
   ShapeFit fit(robot_, {.iterations = FeedDrive::kFitSteps});
@@ -167,17 +168,17 @@ void CoilController::plan_tight_pose(double pull_back) {
   to_coordinates(robot_, states_, q_loose_);
   tight_feed_ = feed_end_ - pull_back;
   for (int k = 1; k <= kTightenSteps; ++k) {
-    const double share = static_cast<double>(k) / kTightenSteps;
+    const double fraction = static_cast<double>(k) / kTightenSteps;
     const auto between = [&](double s) -> Eigen::Vector3d {
-      return (1.0 - share) * loose_.position(s) + share * tight_.position(s);
+      return (1.0 - fraction) * loose_.position(s) + fraction * tight_.position(s);
     };
-    fit.fit(between, {.feed = feed_end_ - share * pull_back, .spin = 0.0}, states_);
+    fit.fit(between, {.feed = feed_end_ - fraction * pull_back, .spin = 0.0}, states_);
   }
   to_coordinates(robot_, states_, q_tight_);
   tight_tip_ = tip_pose(robot_, states_, {.feed = tight_feed_, .spin = 0.0}).translation();
 }
 
-/// One step along the loose winding, slowed down until no section bends faster than its limit.
+/// One step along the loose winding, slowed down until every section keeps its rate limit.
 void CoilController::feed(const ArmMeasurement& measurement, std::span<const double> memory,
                           std::span<double> next_memory, ArmCommand& command) noexcept {
   const double h = measurement.timestep;
@@ -205,7 +206,7 @@ void CoilController::update(const ArmMeasurement& measurement, std::span<const d
     stage_time_(next_memory) = 0.0;
   };
   Eigen::Vector3d goal = Eigen::Vector3d::Zero();  // of the tip
-  bool feeding = true;                             // the first tip integral acts
+  bool feeding = true;                             // the tip integral of all sections is active
   bool pressing = false;
   double progress = 0.0;
 
@@ -222,14 +223,14 @@ void CoilController::update(const ArmMeasurement& measurement, std::span<const d
       if (command.base.feed >= feed_end_) next_stage(Stage::Tighten);
       break;
     case Stage::Tighten: {
-      const Smooth share = smooth(time / tighten_time_);
-      command.q = q_loose_ + share.value * (q_tight_ - q_loose_);
-      command.q_rate = share.rate / tighten_time_ * (q_tight_ - q_loose_);
-      command.base.feed = feed_end_ + share.value * (tight_feed_ - feed_end_);
-      command.feed_rate = share.rate / tighten_time_ * (tight_feed_ - feed_end_);
+      const Smooth fraction = smooth(time / tighten_time_);
+      command.q = q_loose_ + fraction.value * (q_tight_ - q_loose_);
+      command.q_rate = fraction.rate / tighten_time_ * (q_tight_ - q_loose_);
+      command.base.feed = feed_end_ + fraction.value * (tight_feed_ - feed_end_);
+      command.feed_rate = fraction.rate / tighten_time_ * (tight_feed_ - feed_end_);
       feed_(next_memory) = command.base.feed;
       feeding = false;
-      progress = 0.5 + 0.25 * share.value;
+      progress = 0.5 + 0.25 * fraction.value;
       if (time >= tighten_time_) next_stage(Stage::Press);
       break;
     }
@@ -239,9 +240,9 @@ void CoilController::update(const ArmMeasurement& measurement, std::span<const d
       command.base.feed = tight_feed_;
       feeding = false;
       pressing = true;
-      const double share = stage == Stage::Hold ? 1.0 : smooth(time / press_time_).value;
-      goal = tight_tip_ + share * press_;
-      progress = 0.75 + 0.25 * share;
+      const double fraction = stage == Stage::Hold ? 1.0 : smooth(time / press_time_).value;
+      goal = tight_tip_ + fraction * press_;
+      progress = 0.75 + 0.25 * fraction;
       if (stage == Stage::Press && time >= press_time_) next_stage(Stage::Hold);
       break;
     }
@@ -253,14 +254,15 @@ void CoilController::update(const ArmMeasurement& measurement, std::span<const d
                    : tip_pose(robot_, candidate_, command.base).translation();
   }
 
-  // Corrections: while feeding on all sections, then held; while pressing on the last ones.
+  // Corrections act on all sections while feeding and are then held; while pressing they act on the
+  // last sections.
   Eigen::Matrix<double, 6, 1> error = Eigen::Matrix<double, 6, 1>::Zero();
   error.head<3>() = goal - measurement.X_BE.translation();
   integral_.update(measurement, error, !feeding, integral_memory_(memory),
                    integral_memory_(next_memory), command.q);
   press_integral_.update(measurement, error, !pressing, press_memory_(memory),
                          press_memory_(next_memory), command.q);
-  integral_.compensate_sag(measurement, command.q);
+  integral_.compensate_gravity_deflection(measurement, command.q);
 
   report.status = stage == Stage::Hold ? ControllerStatus::Finished : ControllerStatus::Working;
   report.tip_error = error.head<3>().norm();

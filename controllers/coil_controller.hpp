@@ -12,20 +12,20 @@
 
 namespace tendril {
 
-/// The arm winds round a round post and works with its tip beyond it. Four stages, one after the
-/// other:
+/// The arm coils around a cylinder and presses with its tip beyond it. The controller has four
+/// consecutive stages:
 ///
-/// 1. Feed: follow-the-leader along a winding that keeps clear of the post; the tip is corrected on
-///    the measured one.
-/// 2. Tighten: the sections go to the winding drawn tight round the post, the base gives back what
-///    that takes less; corrections are held. The post now carries the arm.
-/// 3. Press: the tip's goal moves by `press`; only the last sections are corrected on the measured
-///    tip, so that they do not fight the post.
-/// 4. Hold, pressing.
+/// 1. Feed: follow-the-leader along a helical path clear of the cylinder, with feedback of the
+///    measured tip.
+/// 2. Tighten: the sections move to the helical path tightened on the cylinder, and the base
+///    retracts by `pull_back`. The corrections are held. The cylinder then supports the arm.
+/// 3. Press: the goal of the tip moves by `press`. Only the last sections are corrected on the
+///    measured tip, so that they do not act against the cylinder.
+/// 4. Hold, while pressing.
 ///
-/// Feeding in touch with the post does not work: sections of constant curvature miss a helix by
-/// some millimetres, the error becomes contact force and the corrections wind up. Source:
-/// docs/derivations-control.md, "Winding round a post".
+/// Feeding in contact with the cylinder is not possible: sections of constant curvature deviate
+/// from a helix by some millimetres, the error becomes contact force, and the integral winds up.
+/// Source: docs/derivations-control.md, "Winding round a post".
 class CoilController final : public ArmController {
  public:
   static constexpr Quantity kQuantities[] = {quantity::kIterations, quantity::kTipError,
@@ -56,7 +56,7 @@ class CoilController final : public ArmController {
   double feed_end_, tight_feed_;
   FeedDrive drive_;
   TipIntegral integral_, press_integral_;
-  Eigen::VectorXd q_loose_, q_tight_;  // at the end of feeding, and drawn tight
+  Eigen::VectorXd q_loose_, q_tight_;  // at the end of feeding, and tightened
   Eigen::Vector3d tight_tip_;          // planned tip of the latter
 
   Slot<Stage> stage_ = memory_.choice(Stage::Settle, Stage::Hold);

@@ -16,14 +16,14 @@ using Eigen::Matrix2d;
 using Eigen::Vector2d;
 using Eigen::Vector3d;
 
-/// A change of length by so much counts as one of the curvature by 1/m.
+/// A change of the length by this much is weighted as a change of the curvature by 1/m.
 constexpr double kLengthScale = 0.05;  // [m per 1/m]
 
-/// Part of the feed's speed from which the error of the tip counts as that of steady feeding.
+/// Fraction of the feed speed above which the tip error is taken as that of steady feeding.
 constexpr double kFullPace = 0.8;
 
-/// Parts of the tolerance: the correction pauses when the tip has come to rest so near, and goes on
-/// when it is further away than that.
+/// Fractions of the tolerance: the correction pauses when the tip is at rest with an error below
+/// the first, and resumes when the error exceeds the second.
 constexpr double kHoldBelow = 0.6, kReleaseAbove = 0.9;
 
 constexpr double kClampedLengthTolerance = 1e-3;  // [m]
@@ -41,61 +41,63 @@ std::span<const SettingInfo> ContactPlanController::settings() {
   static constexpr SettingInfo kSettings[] = {
       setting::text("plan", "", "text of the plan, as `tendril plan --plan FILE` writes it"),
       setting::flag("elastic", true,
-                    "correct the plan for an elastic body; false: the planned curvatures, stage by "
-                    "stage"),
+                    "correct the plan for an elastic body; false: the planned curvatures, one arc "
+                    "after the other"),
       setting::flag("inserted", false,
-                    "the body lies along the plan already when the simulation starts (keyframe "
+                    "the body already lies along the plan when the simulation starts (keyframe "
                     "`start`)"),
       setting::choice(
           "feedback", "auto none contact model",
           "how the measured tip corrects curvature and length: none; contact: by the Jacobian of "
           "the measured arm in contact; model: by an elastic model of the arm, whose obstacles "
-          "move "
-          "to where they are felt; auto: model if elastic, else contact"),
-      setting::number("passing_clearance", "m", "0.008", {0.0, 1.0},
-                      "distance at which the tip passes the planned contacts, if elastic: the body "
-                      "comes to lie on them behind it"),
-      setting::number("guide_clearance", "m", "0.0005", {0.0, 1.0},
-                      "of the elastic model, on each side"),
+          "are moved to the measured contacts; auto: model if elastic, else contact"),
       setting::number(
-          "locate_gain", "", "0.2", {0.0, 1.0},
-          "fraction of the distance by which the model's obstacle moves to a contact in "
-          "one step"),
+          "passing_clearance", "m", "0.008", {0.0, 1.0},
+          "if elastic: clearance at which the tip passes the planned contacts; the body "
+          "behind it then rests on them"),
+      setting::number("guide_clearance", "m", "0.0005", {0.0, 1.0},
+                      "clearance between body and guide in the elastic model, on each side"),
+      setting::number("locate_gain", "", "0.2", {0.0, 1.0},
+                      "fraction of the distance to a measured contact by which the model's "
+                      "obstacle is moved in "
+                      "one step"),
       setting::number("speed", "m/s", "0.05", {0.0, 10.0, true}, "of the feed"),
       setting::number("acceleration", "m/s^2", "0.03", {0.0, 1000.0, true}, "of the feed"),
       setting::number("curvature_rate", "1/(m s)", "10", {0.0, 1e6, true},
-                      "fastest change of the actuation; the feed slows down"),
+                      "largest rate of the actuation curvature; the feed slows down to keep it"),
       setting::number("ramp", "m", "0.05", {0.0, 100.0},
-                      "length over which the actuation changes past a contact, if not elastic"),
+                      "if not elastic: length over which the actuation changes past a contact"),
       setting::number("start_delay", "s", "0.5", kNotNegative,
-                      "the arm comes to rest for this time before it is fed"),
+                      "time for the arm to come to rest before it is fed"),
       setting::number("gain", "1/s", "1", {0.0, 100.0}, "Ki of the correction"),
       setting::number("feed_gain", "1/s", "0.5", {0.0, 100.0},
                       "the same while feeding, with feedback = model"),
       setting::number(
           "rate_time", "s", "0.4", {0.0, 100.0},
-          "damps the arm's swing, with feedback = model: the curvature acts against the "
-          "tip's speed times this"),
+          "gain of rate damping, with feedback = model: the curvature opposes the tip's velocity "
+          "times this"),
       setting::number("rate_filter", "s", "0.5", {0.0, 100.0, true},
-                      "time constant of that speed's filter; must exceed rate_time"),
+                      "time constant of the filter of that velocity; must exceed rate_time"),
       setting::number("rate_damping_limit", "1/m", "0.3", {0.0, 1000.0},
-                      "most that this adds to the curvature"),
+                      "largest curvature added by rate damping"),
       setting::number("damping", "m", "0.002", {0.0, 1.0, true},
-                      "lambda of the damped inverse of its Jacobian"),
+                      "lambda of the damped inverse of the correction's Jacobian"),
       setting::number("period", "s", "0.05", {0.0, 100.0, true},
-                      "between two steps of the correction, at least a time step"),
+                      "time between two steps of the correction, at least one time step"),
       setting::number("error_limit", "m", "0.03", {0.0, 100.0, true},
-                      "the tip error is shortened to this length"),
-      setting::number("step_limit", "", "0.02", {0.0, 100.0, true},
-                      "largest step of the correction, in 1/m and 0.05 m"),
-      setting::number("tolerance", "m", "0.001", {0.0, 100.0, true},
-                      "tip error at which the task is done"),
-      setting::number("contact_distance", "m", "0.01", {0.0, 100.0, true},
-                      "a planned contact is made if one is measured so near to it"),
+                      "tip errors are limited to this norm"),
       setting::number(
-          "jam_feed_force", "N", "", {0.0, 1e9, true},
-          "feed force at which the feed stops for good; default: 0.98 of the feed servo's limit"),
-      setting::number("jam_time", "s", "0.2", {0.0, 1000.0}, "how long it must last"),
+          "step_limit", "", "0.02", {0.0, 100.0, true},
+          "largest step of the correction, in units of 1/m (curvature) and 0.05 m (length)"),
+      setting::number("tolerance", "m", "0.001", {0.0, 100.0, true},
+                      "tip error at which the task is finished"),
+      setting::number("contact_distance", "m", "0.01", {0.0, 100.0, true},
+                      "largest distance of a measured contact from a planned one for the latter to "
+                      "count as made"),
+      setting::number("jam_feed_force", "N", "", {0.0, 1e9, true},
+                      "feed force at which the feed stops permanently; default: 0.98 of the feed "
+                      "servo's limit"),
+      setting::number("jam_time", "s", "0.2", {0.0, 1000.0}, "minimum duration of that force"),
   };
   return kSettings;
 }
@@ -150,7 +152,7 @@ ContactPlanController::ContactPlanController(const ArmContext& context)
     if (robot_.section(i).is_extensible()) {
       std::ostringstream text;
       text << "section " << i + 1 << ": variable_length = " << robot_.section(i).variable_length()
-           << " m: must be 0, the arm is lengthened by its feed";
+           << " m: must be 0: only the feed changes the arm's length";
       throw ModelError(text.str());
     }
   }
@@ -185,8 +187,8 @@ ContactPlanController::ContactPlanController(const ArmContext& context)
   }
 }
 
-/// The way of the tip: the plan's arcs, but past every contact at a distance.
-void ContactPlanController::lay_tip_path() {
+/// The path of the tip: the plan's arcs, with `passing_clearance` added at every contact.
+void ContactPlanController::plan_tip_path() {
   std::vector<PlanarArc> arcs;
   PlanarPose pose = plan_.base;
   const auto refuse = [&](const char* where) {
@@ -211,10 +213,10 @@ void ContactPlanController::lay_tip_path() {
   tip_path_ = std::move(arcs);
 }
 
-/// The list of commands along the insertion.
+/// The command list of the insertion.
 void ContactPlanController::plan_list(const ArmContext& context) {
   tip_path_ = plan_.arcs;
-  if (elastic_ && !inserted_) lay_tip_path();
+  if (elastic_ && !inserted_) plan_tip_path();
   InsertionOptions options;
   options.body_radius = body_radius_;
   options.ramp = ramp_;
@@ -275,9 +277,9 @@ void ContactPlanController::reset(std::span<double> memory) const noexcept {
   if (replanner_) replanner_->reset(start_state_, model_(memory));
 }
 
-/// The rows between which `time` lies, and the share of the way to the second; twice the same row
-/// beyond the ends.
-ContactPlanController::Place ContactPlanController::place_at(double time) const noexcept {
+/// The rows before and after `time` and the fraction of the interval between them; beyond the ends
+/// both are the last row or the first.
+ContactPlanController::ListPosition ContactPlanController::position_at(double time) const noexcept {
   const auto after = std::upper_bound(list_.begin(), list_.end(), time,
                                       [](double t, const Row& row) { return t < row.time; });
   if (after == list_.begin()) return {list_.front(), list_.front(), 0.0};
@@ -287,16 +289,16 @@ ContactPlanController::Place ContactPlanController::place_at(double time) const 
 }
 
 ContactPlanController::Actuation ContactPlanController::actuation_at(double time) const noexcept {
-  const auto [a, b, share] = place_at(time);
+  const auto [a, b, fraction] = position_at(time);
   const double span = b.time - a.time;
   if (span <= 0.0) return {a.curvature, a.length, 0.0, 0.0};
-  return {std::lerp(a.curvature, b.curvature, share), std::lerp(a.length, b.length, share),
+  return {std::lerp(a.curvature, b.curvature, fraction), std::lerp(a.length, b.length, fraction),
           (b.curvature - a.curvature) / span, (b.length - a.length) / span};
 }
 
 double ContactPlanController::path_length_at(double time) const noexcept {
-  const auto [a, b, share] = place_at(time);
-  return std::lerp(a.path_length, b.path_length, share);
+  const auto [a, b, fraction] = position_at(time);
+  return std::lerp(a.path_length, b.path_length, fraction);
 }
 
 Vector2d ContactPlanController::planned_tip(double path_length) const noexcept {
@@ -316,7 +318,8 @@ Vector2d ContactPlanController::to_plan(const Vector3d& p_B) const noexcept {
   return plan_.base.to_world({p_B.x(), p_B.z() - guide_length_});
 }
 
-/// Of the tip with curvature (1/m) and length (kLengthScale), contacts kept, from the measured arm.
+/// Derivative of the tip position with respect to curvature [1/m] and length [kLengthScale] of the
+/// measured arm, with its present contacts kept.
 Matrix2d ContactPlanController::measured_jacobian(
     const ArmMeasurement& measurement) const noexcept {
   const auto& response = measurement.tip_response;
@@ -333,7 +336,7 @@ Matrix2d ContactPlanController::measured_jacobian(
   return J;
 }
 
-/// J^T (J J^T + lambda^2 I)^-1 move, shortened to the largest step.
+/// J^T (J J^T + lambda^2 I)^-1 move, limited to `step_limit`.
 Vector2d ContactPlanController::damped_step(const Matrix2d& J,
                                             const Vector2d& move) const noexcept {
   const Matrix2d JJ = J * J.transpose() + damping_ * damping_ * Matrix2d::Identity();
@@ -342,8 +345,9 @@ Vector2d ContactPlanController::damped_step(const Matrix2d& J,
   return step;
 }
 
-/// Damps the swing of the arm: a change of curvature against the rate of the tip error, where the
-/// curvature moves the tip. `tip_rate`: of the tip with the curvature [m per 1/m].
+/// Rate damping: a change of curvature that opposes the rate of the tip error [m/s] in the
+/// direction in which the curvature moves the tip.
+/// @param tip_rate  derivative of the tip position with respect to the curvature [m per 1/m]
 double ContactPlanController::rate_damping_curvature(const Vector2d& tip_rate,
                                                      const Vector2d& error_rate) const noexcept {
   const double square = tip_rate.squaredNorm();
@@ -352,7 +356,7 @@ double ContactPlanController::rate_damping_curvature(const Vector2d& tip_rate,
                     rate_damping_limit_);
 }
 
-/// Moves the model's obstacles to where the arm feels them.
+/// Moves the obstacles of the model to the measured contacts.
 void ContactPlanController::locate_obstacles(const ArmMeasurement& measurement,
                                              std::span<double> model) const noexcept {
   for (const MeasuredContact& contact : measurement.contacts) {
@@ -376,8 +380,10 @@ void ContactPlanController::locate_obstacles(const ArmMeasurement& measurement,
   }
 }
 
-/// One step of the integral action every `period_`, with the tip to be at `now`; in between the
-/// actuation moves evenly. `list`: what the list asks for a period later, while feeding.
+/// One step of the integral action in every `period_`; the actuation is interpolated linearly in
+/// between.
+/// @param now   desired tip position [m]
+/// @param list  while feeding: the actuation of the command list one period later
 ContactPlanController::Actuation ContactPlanController::correct(
     const ArmMeasurement& measurement, const Vector2d& now, const std::optional<Actuation>& list,
     double gain, std::span<const double> memory, std::span<double> next_memory,
@@ -391,8 +397,8 @@ ContactPlanController::Actuation ContactPlanController::correct(
         forget * error_rate_(memory) + (1.0 - forget) / period_ * (error - error_(memory));
     error_rate_(next_memory) = error_rate;
     error_(next_memory) = error;
-    // Where curvature and length move the tip nearly alike, an integral of what is left of the
-    // error would drift away along the one that the tip hardly feels.
+    // Where curvature and length move the tip in nearly the same direction, integrating the
+    // residual error would drift along the combination to which the tip is insensitive.
     const bool rests = error.norm() <= kHoldBelow * tolerance_ && error_rate.norm() <= tolerance_;
     const bool held =
         !list && (rests || (held_(memory) && error.norm() <= kReleaseAbove * tolerance_));
@@ -409,17 +415,17 @@ ContactPlanController::Actuation ContactPlanController::correct(
       const auto model = model_(next_memory);
       if (!held) locate_obstacles(measurement, model);
       if (list) {
-        // The model goes along; its Jacobian turns the error into what is added to the list.
+        // The model is updated too; its Jacobian maps the error to the term added to the list.
         const Replan at =
             replanner_->settle(model, new_curvature_(memory), new_length_(memory), model);
         report.iterations = at.evaluations;
         Matrix2d J = at.jacobian;
         J.col(1) *= kLengthScale;
-        // What is added makes up for the lag of a damped body, which goes with its pace.
+        // The added term compensates the lag of a damped body, which is proportional to its speed.
         if (pace >= kFullPace) added += damped_step(J, gain * period_ * error);
         shift_(next_memory) = at.tip.position - now;
       } else {
-        // The model's tip is led beyond the target by what the measured one is short of it.
+        // The target of the model is shifted by the integrated tip error.
         Vector2d shift = shift_(memory);
         if (!held) shift += gain * period_ * error;
         const Replan replan = replanner_->step(model, now + shift, model);
@@ -441,14 +447,14 @@ ContactPlanController::Actuation ContactPlanController::correct(
         clamped_ ? arm_length_ : std::clamp(kLengthScale * desired.y(), 0.0, longest);
   }
   clock_(next_memory) = clock;
-  const double share = clock / period_;
+  const double fraction = clock / period_;
   const double k0 = old_curvature_(next_memory), k1 = new_curvature_(next_memory);
   const double L0 = old_length_(next_memory), L1 = new_length_(next_memory);
-  return {std::lerp(k0, k1, share), std::lerp(L0, L1, share), (k1 - k0) / period_,
+  return {std::lerp(k0, k1, fraction), std::lerp(L0, L1, fraction), (k1 - k0) / period_,
           (L1 - L0) / period_};
 }
 
-/// Which of the contacts that the plan has by now are there.
+/// Counts the expected contacts of the plan that are measured, and those that were lost.
 void ContactPlanController::watch_contacts(const ArmMeasurement& measurement, double path_length,
                                            std::span<const double> memory,
                                            std::span<double> next_memory,

@@ -10,15 +10,15 @@
 
 namespace tendril {
 
-/// Executes a plan that leans on obstacles (`tendril plan`): an elastic planar arm with one
-/// actuation curvature is fed through its guide, round the obstacles, to a target that it does not
-/// reach freely.
+/// Executes a contact plan (`tendril plan`): an elastic planar arm with one actuation curvature is
+/// fed through its guide and around obstacles, against which it braces, to a target that it cannot
+/// reach without contact.
 ///
-/// 1. Feed: curvature k and length L follow the list that the elastic correction of the plan gives,
-///    and what the tip error adds to it; contacts are expected as the tip passes them.
-/// 2. Correct: k and L are changed until the measured tip is at the target, by an elastic model of
-///    the arm that is told of obstacles where contacts are measured (or by the Jacobian of the
-///    measured arm, `ArmMeasurement::tip_response`).
+/// 1. Feed: curvature k and length L follow the command list from the elastic correction of the
+///    plan, plus a correction from the tip error. A contact is expected once the tip has passed it.
+/// 2. Correct: k and L are adjusted until the measured tip is at the target. The correction uses an
+///    elastic model of the arm, whose obstacles are moved to the measured contacts, or the Jacobian
+///    of the measured arm (`ArmMeasurement::tip_response`).
 ///
 /// Source: docs/derivations-control.md, "Executing a plan with contacts".
 class ContactPlanController final : public ArmController {
@@ -27,7 +27,7 @@ class ContactPlanController final : public ArmController {
       quantity::kIterations,
       quantity::kTipError,
       quantity::kProgress,
-      {"contacts_expected", "", "contacts that the plan has at this moment"},
+      {"contacts_expected", "", "contacts of the plan up to the present path length"},
       {"contacts_made", "", "of these, those that exist"},
       {"contacts_lost", "", "of these, those that existed and no longer do"}};
   [[nodiscard]] static std::span<const SettingInfo> settings();
@@ -47,23 +47,23 @@ class ContactPlanController final : public ArmController {
   enum class Stage { Settle, Feed, Correct, Jammed };
   enum class Feedback { Auto, None, Contact, Model };
 
-  /// A row of the list of commands.
+  /// A row of the command list.
   struct Row {
     double time, length, curvature, path_length;
   };
-  struct Place {
+  struct ListPosition {
     const Row& before;
     const Row& after;
-    double share;
+    double fraction;
   };
-  /// Wanted curvature [1/m], length [m] and their rates.
+  /// Desired curvature [1/m], length [m] and their rates.
   struct Actuation {
     double curvature = 0.0, length = 0.0, curvature_rate = 0.0, length_rate = 0.0;
   };
 
-  void lay_tip_path();
+  void plan_tip_path();
   void plan_list(const ArmContext& context);
-  [[nodiscard]] Place place_at(double time) const noexcept;
+  [[nodiscard]] ListPosition position_at(double time) const noexcept;
   [[nodiscard]] Actuation actuation_at(double time) const noexcept;
   [[nodiscard]] double path_length_at(double time) const noexcept;
   [[nodiscard]] Eigen::Vector2d planned_tip(double path_length) const noexcept;
@@ -102,13 +102,13 @@ class ContactPlanController final : public ArmController {
   Slot<Stage> stage_;
   Slot<double> stage_time_, list_time_;
   Slot<double> blocked_;  // time with too much feed force [s]
-  Slot<double> clock_;    // since the correction's last step [s]
+  Slot<double> clock_;    // since the last correction step [s]
   Slot<double> old_curvature_, old_length_, new_curvature_, new_length_;
-  MatrixSlot<Eigen::Vector2d> added_;       // to the list's, while feeding [1/m, kLengthScale]
-  MatrixSlot<Eigen::Vector2d> shift_;       // of the model's target from the plan's [m]
-  MatrixSlot<Eigen::Vector2d> error_;       // of the tip, at the correction's last step [m]
+  MatrixSlot<Eigen::Vector2d> added_;  // to the command list, while feeding [1/m, kLengthScale]
+  MatrixSlot<Eigen::Vector2d> shift_;  // of the model's target from the plan's [m]
+  MatrixSlot<Eigen::Vector2d> error_;  // of the tip, in the last correction step [m]
   MatrixSlot<Eigen::Vector2d> error_rate_;  // of that error, filtered [m/s]
-  Slot<bool> held_;                         // the correction pauses
+  Slot<bool> held_;                         // the correction is paused
   std::vector<Slot<bool>> made_;            // one for each planned contact
   Block model_;
 };

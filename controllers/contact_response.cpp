@@ -9,8 +9,8 @@ namespace {
 
 using Eigen::Vector3d;
 
-/// Stands for the hardness of a contact: so much more than a link's own stiffness over its lever
-/// that the link does not go in, little enough to keep the equations well conditioned [N/m].
+/// Stiffness of a contact [N/m]: large enough compared with that of a link over its lever arm to
+/// prevent penetration, small enough to keep the equations well conditioned.
 constexpr double kContactStiffness = 2e4;
 
 }  // namespace
@@ -110,7 +110,7 @@ void ContactResponse::measure(const ArmMechanics::State& state, std::span<const 
   }
   add_contact_rows(state, out);
 
-  // dq without rows, then what the rows take back: Sherman, Morrison, Woodbury.
+  // dq without contacts and tendons, then their correction by the Woodbury formula.
   const Eigen::Index n = solution_.cols() - 1;
   solution_.setZero();
   const auto joint_count = static_cast<Eigen::Index>(joints_.size());
@@ -130,7 +130,7 @@ void ContactResponse::measure(const ArmMechanics::State& state, std::span<const 
     small.diagonal() += compliance_.head(rows_);
     rhs.noalias() = normals_.leftCols(rows_).transpose() * solution_;
     rhs.col(n) += feed_part_.head(rows_);
-    // In place: LLT of a block of memory that is there already.
+    // In place: LLT of a block of allocated memory.
     Eigen::Ref<Eigen::MatrixXd> block(small);
     Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> factor(block);
     factor.solveInPlace(rhs);

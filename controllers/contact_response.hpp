@@ -14,39 +14,40 @@ namespace tendril {
 ///     (K + N C N^T) dq = G dc - C N n_h dh,     d(tip) = J dq + J_h dh
 ///
 /// K: stiffness of joints and servos, N: columns of contact normals in joint space (and tendons),
-/// C: stiffness of the contacts, c: commands, h: feed. docs/derivations-control.md, "Commands of an
-/// arm in contact". All memory is taken by the constructor.
+/// C: stiffness of the contacts, c: commands, h: feed. Source: docs/derivations-control.md,
+/// "Commands of an arm in contact". All memory is allocated by the constructor.
 class ContactResponse {
  public:
   explicit ContactResponse(const ArmMechanics& arm);
 
-  /// A contact as the physics has it; world frame.
+  /// A contact of the physics engine; world frame.
   struct Contact {
     Eigen::Vector3d position, normal;  ///< [m]; unit, towards the arm
     double depth;                      ///< overlap [m]
     double arc_length;                 ///< of the touching link's middle, from the arm's root [m]
-    int joints;                        ///< so many joints lie between the base and the link
+    int joints;                        ///< number of joints between the base and the link
     bool is_guide;
   };
-  /// Forgets the contacts of the step before.
+  /// Removes the contacts of the previous step.
   void clear() noexcept { contacts_.clear(); }
-  /// Keeps the contacts nearest to the base, in the order of their arc length.
+  /// Adds a contact, ordered by arc length. Beyond kMaxMeasuredContacts, those nearest to the base
+  /// are kept.
   void add(const Contact& contact) noexcept;
   /// Joints of the chain, from the base on, as indices of ArmMechanics::State::joints.
   [[nodiscard]] std::span<const int> chain() const noexcept { return chain_; }
 
-  /// Fills `contacts` and `tip_response` of the measurement, whose feed must be there. `command`:
-  /// the last commanded coordinates.
+  /// Fills in `contacts` and `tip_response` of the measurement, whose feed must be set before.
+  /// @param command  the last commanded coordinates
   void measure(const ArmMechanics::State& state, std::span<const double> command,
                ArmMeasurement& out) noexcept;
 
  private:
-  /// A joint as its servos see it.
+  /// A joint, with the gain and stiffness of its servos.
   struct Joint {
     int coordinate;
     bool is_slide;
     double start, length;  // of its link, from the arm's root [m]
-    double gain;           // force for a unit of the coordinate's command [N m/rad], [N/m]
+    double gain;           // force per unit of the coordinate's command [N m/rad], [N/m]
     double stiffness;      // of joint and servo together
   };
   /// Joints that one servo acts on through a tendon.

@@ -22,7 +22,7 @@ std::vector<Quantity> joined_quantities(std::initializer_list<std::span<const Qu
       if (row.read != nullptr || next == own.size()) continue;
       if (row.name != own[next++])
         throw std::logic_error("quantity " + std::string(row.name) +
-                               ": must have the same place in all tables");
+                               ": must have the same index in all tables");
     }
   }
   return all;

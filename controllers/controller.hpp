@@ -11,21 +11,21 @@
 #include "controllers/settings.hpp"
 #include "tendril/memory_layout.hpp"
 
-// What controllers of all kinds of robots share. arm_controller.hpp, snake_controller.hpp and
-// mobile_controller.hpp have the interface of each kind.
+// The common parts of controllers of all kinds of robots. arm_controller.hpp, snake_controller.hpp
+// and mobile_controller.hpp declare the interface of each kind.
 
 namespace tendril {
 
 enum class ControllerStatus : std::uint8_t {
   Working = 0,
   Finished = 1,    ///< the task is done and held
-  NotReached = 2,  ///< the inverse kinematics has no pose that meets the target; the nearest one is
-                   ///< commanded
+  NotReached = 2,  ///< the inverse kinematics found no pose that reaches the target; the nearest
+                   ///< pose is commanded
   Jammed = 3,      ///< the feed is stopped: tip error or feed force at its limit
   InvalidTarget = 4,  ///< the target is not finite; the last command is held
-  Fault = 5,          ///< an internal error; nothing is commanded any more
+  Fault = 5,          ///< an internal error; no more commands are given
   TargetBehind = 6,   ///< the path cannot continue to the target: it lies behind the head
-  PathTooTight = 7,   ///< nor can it here: it would bend more than the body can
+  PathTooTight = 7,   ///< the same: it would bend more than the body can
 };
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
@@ -34,11 +34,11 @@ inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 struct ControllerReport {
   ControllerStatus status = ControllerStatus::Working;
   int iterations = 0;  ///< of the inverse kinematics in this step
-  /// Distance of the measured tip from where the task wants it now [m], angle of the measured tip
-  /// from the desired direction or orientation [rad]; NaN: not known.
+  /// Distance of the measured tip from its desired position now [m]; angle between the measured tip
+  /// and the desired direction or orientation [rad]. NaN: unknown.
   double tip_error = kUnknown, angle_error = kUnknown;
   double progress = 0.0;  ///< of the task, 0..1
-  /// Where the task wants the tip now [m]: base frame of an arm, world frame of a snake.
+  /// Desired tip position now [m]: base frame for an arm, world frame for a snake.
   Eigen::Vector3d target = Eigen::Vector3d::Zero();
   /// The controller's own quantities, in the order of its table; see `index_of`.
   std::span<double> own;
@@ -50,15 +50,15 @@ struct Quantity {
   const char* name;  ///< of the sensor, without the robot's prefix
   const char* unit;
   const char* meaning;
-  /// Where a report has it; null: it is one of the controller's own, in ControllerReport::own.
+  /// Reads it from a report; null: one of the controller's own, in ControllerReport::own.
   double (*read)(const ControllerReport& report) = nullptr;
-  int width = 1;  ///< numbers; kPerCoordinate: one for each coordinate or joint of the robot
+  int width = 1;  ///< of the vector; kPerCoordinate: one entry per coordinate or joint of the robot
   const char* summary = "end";     ///< its statistics in the summary of a run: end max min mean rms
-  bool smallest_is_worst = false;  ///< of several robots the smallest counts, else the largest
+  bool smallest_is_worst = false;  ///< over several robots the smallest is shown, else the largest
 };
 inline constexpr int kPerCoordinate = -1;
 
-/// Quantities that a report has a field for. A controller's table lists those that it fills in.
+/// Quantities for which a report has a field. A controller's table lists those that it fills in.
 namespace quantity {
 inline constexpr Quantity kStatus{
     "status", "", "ControllerStatus as a number",
@@ -67,11 +67,11 @@ inline constexpr Quantity kIterations{
     "ik_iterations", "", "of the inverse kinematics in this step",
     [](const ControllerReport& r) { return static_cast<double>(r.iterations); }, 1, "max mean"};
 inline constexpr Quantity kTipError{
-    "tip_error", "m", "distance of the measured tip from where the task wants it now; NaN: unknown",
+    "tip_error", "m", "distance of the measured tip from its desired position now; NaN: unknown",
     [](const ControllerReport& r) { return r.tip_error; }, 1, "end max rms mean"};
 inline constexpr Quantity kAngleError{
     "angle_error", "rad",
-    "angle of the measured tip from the desired direction or orientation; 0: free; NaN: unknown",
+    "angle between measured and desired direction or orientation; 0: not prescribed; NaN: unknown",
     [](const ControllerReport& r) { return r.angle_error; }, 1, "end max rms mean"};
 inline constexpr Quantity kProgress{
     "progress", "", "of the task, 0 to 1",
@@ -87,15 +87,15 @@ consteval std::size_t index_of(std::span<const Quantity> table, std::string_view
     if (row.name == name) return index;
     ++index;
   }
-  throw "the table has no such row";  // an error of the compiler
+  throw "the table has no such row";  // a compile-time error
 }
 
-/// The quantities of controllers of which one is chosen by a setting: each has its own quantities in
-/// the same places as all. Throws std::logic_error if they are not.
+/// The union of the quantities of several controllers, one of which is selected by a setting. Own
+/// quantities must have the same index in every table; throws std::logic_error otherwise.
 [[nodiscard]] std::vector<Quantity> joined_quantities(
     std::initializer_list<std::span<const Quantity>> tables);
 
-/// One of a controller's own quantities, found in its table by the compiler:
+/// Index of one of a controller's own quantities, looked up in its table at compile time:
 /// `double& own(ControllerReport& report, Own<kQuantities> quantity)`, `own(report, "goals") = 2`.
 template <const auto& table>
 struct Own {
@@ -107,19 +107,20 @@ struct Own {
 ///
 /// All memory is a flat array of doubles that the caller owns (in the plugin: MuJoCo's
 /// `plugin_state`), so that saving and restoring the simulation restores the controller. A
-/// controller lays it out in its constructor (`memory_`); slots read and write it. `update` is a
-/// function of its arguments: it may be called several times for one step, and members that it uses
-/// as scratch must not carry anything over. It is called in the step loop: no throw, no allocation,
-/// no lock, no print, no clock. Should it throw after all, command what is not finite, or get memory
-/// that is not of its layout, then the robot's servos hold their last setpoints and the status is
-/// `Fault`. (An exception that leaves a function declared noexcept ends the program.)
+/// controller defines the layout in its constructor (`memory_`); slots read and write it. `update`
+/// is a pure function of its arguments: it may be called several times for one step, and members
+/// used as scratch must not carry state from call to call. It is called in the simulation step and
+/// must not throw, allocate, lock, print or read the clock. If it throws nevertheless, commands
+/// values that are not finite, or gets memory that does not match its layout, the robot's servos
+/// hold their last setpoints and the status is `Fault`. (An exception that leaves a function
+/// declared noexcept terminates the program.)
 class Controller {
  public:
   virtual ~Controller() = default;
 
   [[nodiscard]] const MemoryLayout& memory_layout() const noexcept { return memory_; }
   [[nodiscard]] int memory_size() const noexcept { return memory_.size(); }
-  /// Fills the memory with its start values.
+  /// Sets the memory to its initial values.
   virtual void reset(std::span<double> memory) const noexcept { memory_.reset(memory); }
 
  protected:

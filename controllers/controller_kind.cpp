@@ -14,7 +14,7 @@ namespace {
 constexpr SettingInfo kRobot =
     setting::text("robot", "", "text of the robot file; written by the decoder");
 constexpr SettingInfo kGravityCompensation = setting::flag(
-    "gravity_compensation", true, "setpoints compensate the weight that each servo carries");
+    "gravity_compensation", true, "setpoints compensate the gravity load of each servo");
 constexpr SettingInfo kVelocityFeedForward = setting::flag(
     "velocity_feed_forward", true, "setpoints compensate the servos' lag behind a planned motion");
 
@@ -26,14 +26,15 @@ constexpr SettingInfo kMobileSettings[] = {
                   "text of the robot file of a continuum arm on the platform; written by the "
                   "decoder"),
     kGravityCompensation, kVelocityFeedForward,
-    setting::number("limit_margin", "rad", "0.002", {0.0, 0.5},
-                    "the controller knows joint ranges that are smaller by this at either end: the "
-                    "servos' overshoot stays inside the robot's")};
+    setting::number(
+        "limit_margin", "rad", "0.002", {0.0, 0.5},
+        "the controller uses joint ranges that are smaller by this at either end, so that "
+        "the servos' overshoot stays within the robot's")};
 
-constexpr Quantity kTarget{"target", "m", "where the task wants the tip now, in the base frame",
-                           nullptr, 3};
+constexpr Quantity kTarget{"target", "m", "desired tip position now, in the base frame", nullptr,
+                           3};
 constexpr Quantity kJointMargin{"joint_margin", "rad",
-                                "least distance of a joint from the ends of its range"};
+                                "smallest distance of a joint from the ends of its range"};
 
 constexpr Quantity kArmQuantities[] = {
     quantity::kStatus,
@@ -43,7 +44,7 @@ constexpr Quantity kArmQuantities[] = {
     {"measured", "rad, m", "the same, measured", nullptr, kPerCoordinate}};
 constexpr Quantity kSnakeQuantities[] = {
     quantity::kStatus,
-    {"target", "m", "where the task goes now, world", nullptr, 3},
+    {"target", "m", "desired position now, world", nullptr, 3},
     {"command", "rad", "commanded joint angles", nullptr, kPerCoordinate},
     {"measured", "rad", "the same, measured", nullptr, kPerCoordinate},
     kJointMargin,
@@ -86,17 +87,17 @@ const std::vector<ControllerKind>& built_in_controllers() {
     std::vector<ControllerKind> kinds{
         controller_kind<ReachController>("tendril.reach", "the tip follows a mocap body"),
         {"tendril.follow",
-         "the arm is fed along a path, its body follows its tip; or it runs through a planned path "
+         "the arm is fed along a path and its body follows its tip; or it executes a planned path "
          "of poses",
          FollowController::settings(), follow_quantities(),
          ControllerKind::MakeArm(make_follow_controller)},
         controller_kind<CoilController>(
             "tendril.coil",
-            "the arm coils around a cylinder, draws tight and works with its tip beyond it"),
-        controller_kind<ContactPlanController>(
-            "tendril.contact_plan",
-            "an elastic arm executes a plan that braces against obstacles, and finds its target "
-            "although the plan did not know everything"),
+            "the arm coils around a cylinder, tightens and presses with its tip beyond it"),
+        controller_kind<ContactPlanController>("tendril.contact_plan",
+                                               "an elastic arm executes a contact plan, braces "
+                                               "against obstacles, and reaches its target "
+                                               "in spite of model errors"),
         {"tendril.snake",
          "a snake of joints moves by gaits, from goal to goal, up a pole; or a carriage feeds it "
          "along a path that grows ahead of its head",
@@ -107,7 +108,7 @@ const std::vector<ControllerKind>& built_in_controllers() {
             "orientation"),
         controller_kind<BasePlacementController>(
             "tendril.base_placement",
-            "a platform brings its continuum arm to where the arm meets a mocap body")};
+            "a platform moves to a base pose from which its continuum arm reaches a mocap body")};
     for (ControllerKind& kind : kinds) kind.reusable = true;
     return kinds;
   }();

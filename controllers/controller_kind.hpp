@@ -15,8 +15,8 @@
 
 namespace tendril {
 
-/// A kind of controller: its name, what it can be set to, what it reports, and how one is made. The
-/// plugin registers it under its name; documents, sensors and checks come from its tables.
+/// A kind of controller: its name, its settings, its reported quantities, and a factory. The plugin
+/// registers it under its name; documentation, sensors and checks are derived from its tables.
 struct ControllerKind {
   using MakeArm = std::function<std::unique_ptr<ArmController>(const ArmContext&)>;
   using MakeSnake = std::function<std::unique_ptr<SnakeController>(const SnakeContext&)>;
@@ -28,10 +28,10 @@ struct ControllerKind {
   std::string name;                       ///< "tendril.reach"
   std::string meaning;                    ///< one line
   std::span<const SettingInfo> settings;  ///< its own; must live as long as the kind
-  std::span<const Quantity> quantities;   ///< that it reports; must live as long as the kind
+  std::span<const Quantity> quantities;   ///< reported; must live as long as the kind
   std::variant<MakeArm, MakeSnake, MakeMobile, MakePlatform> make;
-  /// Whether a controller that is no longer used may serve another instance of the same
-  /// configuration: it carries nothing over between calls of `update`.
+  /// Whether an unused controller may be reused for another instance of the same configuration: it
+  /// carries no state between calls of `update`.
   bool reusable = false;
 };
 
@@ -51,14 +51,15 @@ template <class C>
           false};
 }
 
-/// Settings that every controller of a kind's robots has beside its own.
+/// Settings of every controller of the kind's robots, in addition to its own.
 [[nodiscard]] std::span<const SettingInfo> common_settings(const ControllerKind& kind);
-/// Quantities that are reported for every such robot: status, target, command, measured, ...
+/// Quantities reported for every such robot: status, target, command, measured, ...
 [[nodiscard]] std::span<const Quantity> common_quantities(const ControllerKind& kind);
-/// All that are reported, in the order of the sensors: status, the kind's own, the other common ones.
+/// All reported quantities, in the order of the sensors: status, the kind's own, the other common
+/// ones.
 [[nodiscard]] std::vector<Quantity> all_quantities(const ControllerKind& kind);
 
-/// The kinds that the library has.
+/// The kinds provided by the library.
 [[nodiscard]] const std::vector<ControllerKind>& built_in_controllers();
 
 }  // namespace tendril

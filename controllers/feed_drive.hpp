@@ -14,8 +14,7 @@
 namespace tendril {
 
 /// Feeds an arm along a curve: the base advances and the sections are fitted to the curve. Feed and
-/// bends share one time scale: where a section would have to bend faster than its rate limit, the
-/// feed slows down.
+/// bends are synchronised: if a section would exceed its rate limit, the feed slows down.
 class FeedDrive {
  public:
   static constexpr int kFitSteps = 2;  ///< Gauss-Newton steps of the warm-started fit in one step
@@ -35,9 +34,9 @@ class FeedDrive {
   struct Step {
     double feed, speed;  ///< [m], [m/s]
   };
-  /// One step of `h` [s] from `feed`, at which the sections have the states `from`, towards
-  /// `feed_end` on the curve `position(s)` (base frame, s = feed at the base of section 1).
-  /// `to` and `q` become the sections' states and coordinates after it.
+  /// One step of `h` [s] from `feed` and the section states `from` towards `feed_end` on the curve
+  /// `position(s)` (base frame, s = feed at the base of section 1). `to` and `q` receive the
+  /// sections' states and coordinates after the step.
   template <class Curve>
   [[nodiscard]] Step step(const Curve& position, double feed, double last_speed, double feed_end,
                           double h, std::span<const SectionState> from, std::span<SectionState> to,
@@ -58,7 +57,7 @@ class FeedDrive {
       if (ratio <= 1.0) break;
       if (attempt + 1 < kSlowDowns) speed *= 0.9 / ratio;
     }
-    if (ratio > 1.0) {  // the fit itself still converges: go a part of it, the feed alike
+    if (ratio > 1.0) {  // the fit has not converged yet: scale joint step and feed step alike
       speed /= ratio;
       base.feed = feed + speed * h;
       q = q_last_ + (q - q_last_) / ratio;
@@ -68,7 +67,7 @@ class FeedDrive {
   }
 
  private:
-  static constexpr int kSlowDowns = 4;  // tries to find a feed step that keeps the rate limit
+  static constexpr int kSlowDowns = 4;  // attempts to find a feed step that keeps the rate limit
 
   ContinuumRobot robot_;
   Limits limits_;

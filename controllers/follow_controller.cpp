@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kCheckSpacing = 0.005;  // path checks sample at this spacing [m]
 constexpr double kRadiusTolerance =
-    0.95;  // a bend may be 5 % tighter than a section's tightest: the sampling is coarse
+    0.95;  // tolerance of 5 % on the bend radius: the sampling is coarse
 
 Path read_path(const Settings& settings) {
   const std::vector<double> numbers = settings.numbers("waypoints");
@@ -33,7 +33,7 @@ Path read_path(const Settings& settings) {
   }
   const auto curve = [&] { return radius > 0.0 ? rounded_path(points, radius) : Path(points); };
   try {
-    Path path = curve();  // as given first: messages count the user's points
+    Path path = curve();  // without rounding first: messages number the user's points
     if (points[0].z() <= 1e-9) return path;
     points.insert(points.begin(), Eigen::Vector3d::Zero());
     return curve();
@@ -49,8 +49,8 @@ std::string millimetres(double metres) {
   return out.str();
 }
 
-/// The shaft must stay on the feed axis, and no bend may be tighter than the sections that pass
-/// through it can bend.
+/// The path must be straight along the feed axis over the feed, and no bend may exceed the limits
+/// of the sections that pass through it.
 void check_path(const Path& path, const ContinuumRobot& robot, double feed_end) {
   for (double s = 0.0; s < feed_end; s += kCheckSpacing) {
     if (path.position(s).head<2>().norm() > 1e-6) {
@@ -68,10 +68,10 @@ void check_path(const Path& path, const ContinuumRobot& robot, double feed_end) 
         section.bend_angle_limit_at(robot.straight()[static_cast<std::size_t>(i)].extension);
     const double tightest = length / limit;
     for (double s = offset; s <= offset + feed_end; s += kCheckSpacing) {
-      const auto turn = [&](double a, double b) {
+      const auto bend = [&](double a, double b) {
         return std::acos(std::clamp(path.tangent(a).dot(path.tangent(b)), -1.0, 1.0));
       };
-      const double whole = turn(s, s + length);
+      const double whole = bend(s, s + length);
       if (whole > limit * 1.001) {
         std::ostringstream out;
         out << "waypoints: the path turns by " << whole << " rad between " << millimetres(s)
@@ -79,8 +79,8 @@ void check_path(const Path& path, const ContinuumRobot& robot, double feed_end) 
             << limit << " rad";
         throw ModelError(out.str());
       }
-      const double end = s + length;  // the leading end passes every point of the path
-      const double local = turn(end - kCheckSpacing, end + kCheckSpacing);
+      const double end = s + length;  // the distal end passes every point of the path
+      const double local = bend(end - kCheckSpacing, end + kCheckSpacing);
       const double radius =
           local > 1e-9 ? 2 * kCheckSpacing / local : std::numeric_limits<double>::infinity();
       if (radius < kRadiusTolerance * tightest) {
@@ -110,12 +110,12 @@ std::span<const SettingInfo> FollowController::settings() {
       setting::number("speed", "m/s", "0.055", {0.0, 10.0, true}, "of the feed along the path"),
       setting::number("acceleration", "m/s^2", "0.2", {0.0, 1000.0, true}, "of the feed"),
       setting::number("rate_limit", "rad/s", "3", {0.0, 1000.0, true},
-                      "fastest bend change of a section; the feed slows down to keep it"),
+                      "largest bend rate of a section; the feed slows down to keep it"),
       setting::choice("fit", "tip body",
-                      "tip: the tip keeps to the path; body: the body's largest deviation is least "
-                      "(narrow tubes)"),
+                      "tip: the tip stays on the path; body: the body's largest deviation is "
+                      "minimised (narrow tubes)"),
       setting::number("start_delay", "s", "1", kNotNegative,
-                      "the arm comes to rest for this time before it is fed"),
+                      "time for the arm to come to rest before it is fed"),
   };
   static const std::vector<SettingInfo> kAll = joined(
       {kOwn, JamDetector::kSettings, FollowPosesController::settings(), tip_integral_settings()});
@@ -148,7 +148,7 @@ FollowController::FollowController(const ArmContext& context)
     if (!context.settings.has("target"))
       throw ModelError(
           "waypoints: missing: must be given, or poses, or a target whose trail is followed");
-    // Never more than the feed can use, and the two points of the arm's first line.
+    // At most what the feed can use, plus the two points of the arm's initial line.
     trail_capacity_ = static_cast<int>(std::ceil(feed_end_ / trail_spacing_)) + 3;
   } else {
     path_ = read_path(context.settings);
@@ -166,7 +166,7 @@ FollowController::FollowController(const ArmContext& context)
   states_memory_ = add_states(memory_, robot_);
   integral_memory_ = memory_.part(integral_.layout());
   if (!trail_) return;
-  // The arm's own straight line is the path so far.
+  // Initially the path is the arm's own straight line.
   trail_count_ = memory_.index(2, trail_capacity_);
   Eigen::MatrixXd points = Eigen::MatrixXd::Zero(kTrailRows, trail_capacity_);
   points.col(1).tail<2>().setConstant(arm_length_);
@@ -220,18 +220,18 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
   }
   to_coordinates(robot_, states_, q_last_);
 
-  // 1. Jam: tip error or feed force beyond what free feeding needs, for some time.
+  // 1. Jam: tip error or feed force above its limit for the time `jam_time`.
   const Eigen::Vector3d desired_tip_now = position(feed_last + arm_length_);
   const bool feeding = measurement.time >= start_delay_;
   const JamDetector::State jam =
       jam_.step(feeding, (measurement.X_BE.translation() - desired_tip_now).norm(),
                 measurement.feed_force, h, jam_memory_(memory), jam_memory_(next_memory));
   const bool jammed = jam != JamDetector::State::Free;
-  // Let go: no servo force is stored up.
+  // Release: the commanded feed returns to the measured one, so that no servo force is stored.
   if (jam == JamDetector::State::Begins)
     base.feed = std::clamp(measurement.base.feed, 0.0, feed_last);
 
-  // 2. One step of feed, slowed down until no section bends faster than its limit.
+  // 2. One step of feed, slowed down until every section keeps its rate limit.
   double speed = 0.0;
   q_candidate_ = q_last_;
   candidate_ = states_;
@@ -251,7 +251,7 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
   command.base = base;
   command.feed_rate = speed;
 
-  // 3. Correct on the measured tip: its point of the path is where the leader should be.
+  // 3. Correct on the measured tip; its reference is the point of the path at the tip's arc length.
   const Eigen::Vector3d desired_tip = position(base.feed + arm_length_);
   Eigen::Matrix<double, 6, 1> error = Eigen::Matrix<double, 6, 1>::Zero();
   const Eigen::Vector3d tip_planned = tip_pose(robot_, candidate_, base).translation();
@@ -259,7 +259,7 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
                     measurement.X_BE.translation();
   integral_.update(measurement, error, jammed, integral_memory_(memory),
                    integral_memory_(next_memory), command.q);
-  integral_.compensate_sag(measurement, command.q);
+  integral_.compensate_gravity_deflection(measurement, command.q);
 
   report.status = jammed                              ? ControllerStatus::Jammed
                   : !trail_ && base.feed >= feed_end_ ? ControllerStatus::Finished

@@ -13,15 +13,15 @@
 
 namespace tendril {
 
-/// Follow-the-leader: the base feeds the arm along a path and the sections are fitted to it, so that
-/// the body passes where the tip passed. The path is given by waypoints, or is the trail of a
-/// dragged target body. Feed and section commands share one time scale: where a section would have
-/// to bend faster than its rate limit, the whole motion slows down.
+/// Follow-the-leader motion: the base feeds the arm along a path and the sections are fitted to it,
+/// so that the body follows the path of the tip. The path is given by waypoints, or is the trail of
+/// a dragged target body. Feed and section commands are synchronised: if a section would exceed its
+/// rate limit, the whole motion slows down.
 class FollowController final : public ArmController {
  public:
   static constexpr Quantity kQuantities[] = {quantity::kIterations, quantity::kTipError,
                                              quantity::kProgress};
-  /// Of `tendril.follow`, the ones for planned poses included.
+  /// Settings of `tendril.follow`, including those for planned poses.
   [[nodiscard]] static std::span<const SettingInfo> settings();
 
   /// Throws ModelError naming the setting.
@@ -41,13 +41,13 @@ class FollowController final : public ArmController {
 
   ContinuumRobot robot_;
   double arm_length_, start_delay_;
-  double feed_end_;  // of a fixed path; for a trail the feed's limit
+  double feed_end_;  // of a fixed path; for a trail the limit of the feed
   JamDetector jam_;
   bool trail_;
   double trail_spacing_;
   int trail_capacity_ = 0;
   Path path_;
-  bool body_first_;  // the tip is held where the fit has it, to spare the walls
+  bool body_first_;  // track the fitted shape, not the path: less wall contact
   FeedDrive drive_;
   ShapeFit first_fit_;
   TipIntegral integral_;
@@ -62,11 +62,11 @@ class FollowController final : public ArmController {
   Eigen::VectorXd q_last_, q_candidate_;          // scratch
 };
 
-/// What `tendril.follow` reports: the quantities of both.
+/// Quantities of `tendril.follow`: those of both controllers.
 [[nodiscard]] std::span<const Quantity> follow_quantities();
 
-/// What `tendril.follow` is: a FollowPosesController with the setting `poses`, otherwise a
-/// FollowController. Throws ModelError naming the setting.
+/// Creates the controller `tendril.follow`: a FollowPosesController if the setting `poses` is
+/// given, otherwise a FollowController. Throws ModelError naming the setting.
 [[nodiscard]] std::unique_ptr<ArmController> make_follow_controller(const ArmContext& context);
 
 }  // namespace tendril

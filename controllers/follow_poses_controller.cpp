@@ -18,7 +18,7 @@ PosePath read_poses(const Settings& settings, const ContinuumRobot& robot) {
   for (const char* other : {"waypoints", "target"}) {
     if (settings.has(other)) {
       throw ModelError("poses and " + std::string(other) +
-                       ": must be one of them: what is to be followed");
+                       ": must be one of them: only one path can be followed");
     }
   }
   try {
@@ -32,13 +32,15 @@ PosePath read_poses(const Settings& settings, const ContinuumRobot& robot) {
 
 std::span<const SettingInfo> FollowPosesController::settings() {
   static constexpr SettingInfo kSettings[] = {
-      setting::text("poses", "",
-                    "a path of poses as `tendril plan --path` writes it, the table itself; in a "
-                    "robot file `poses = { file = \"path.csv\" }`"),
-      setting::number("waypoint_time", "s", "0.5", {0.0, 1e4, true},
-                      "poses: from waypoint to waypoint; longer where `rate_limit` asks for it"),
+      setting::text(
+          "poses", "",
+          "a path of poses, the text of the table that `tendril plan --path` writes; in a "
+          "robot file `poses = { file = \"path.csv\" }`"),
+      setting::number(
+          "waypoint_time", "s", "0.5", {0.0, 1e4, true},
+          "poses: time from waypoint to waypoint; longer where `rate_limit` requires it"),
       setting::number("hold_time", "s", "0.5", {0.0, 1e4},
-                      "poses: at the first pose and at each waypoint"),
+                      "poses: time of the hold at the first pose and at each waypoint"),
   };
   return kSettings;
 }
@@ -62,11 +64,11 @@ FollowPosesController::FollowPosesController(const ArmContext& context)
   const PosePath& path = schedule_.path();
   for (std::size_t i = 0; i + 1 < path.size(); ++i) {
     for (int k = i == 0 ? 0 : 1; k <= kTipsPerStep; ++k) {
-      const double share = static_cast<double>(k) / kTipsPerStep;
-      interpolate_pose(robot_, path[i].states, path[i + 1].states, share, states_);
+      const double fraction = static_cast<double>(k) / kTipsPerStep;
+      interpolate_pose(robot_, path[i].states, path[i + 1].states, fraction, states_);
       const BaseState &a = path[i].base, &b = path[i + 1].base;
-      const BaseState base{.feed = a.feed + share * (b.feed - a.feed),
-                           .spin = a.spin + share * (b.spin - a.spin)};
+      const BaseState base{.feed = a.feed + fraction * (b.feed - a.feed),
+                           .spin = a.spin + fraction * (b.spin - a.spin)};
       tips_.push_back(tip_pose(robot_, states_, base).translation());
     }
   }
@@ -102,7 +104,7 @@ void FollowPosesController::update(const ArmMeasurement& measurement,
   const double h = measurement.timestep;
   double time = time_(memory);
   if (!started_(memory)) {
-    // Moving to the first pose takes start_delay, or as long as the rate limit asks for.
+    // Moving to the first pose takes start_delay, or longer if the rate limit requires it.
     start_(next_memory) = measurement.q;
     start_feed_(next_memory) = measurement.base.feed;
     start_spin_(next_memory) = measurement.base.spin;
@@ -116,14 +118,14 @@ void FollowPosesController::update(const ArmMeasurement& measurement,
     time = -duration;
   }
 
-  // 1. Where the plan has the arm now, and how far the measured tip is from that.
+  // 1. Planned pose now, and the error of the measured tip.
   PoseSchedule::Sample now = planned(time, next_memory, q_, q_rate_);
   const Eigen::Vector3d desired_tip = planned_tip(q_, {.feed = now.feed, .spin = now.spin});
   Eigen::Matrix<double, 6, 1> error = Eigen::Matrix<double, 6, 1>::Zero();
   error.head<3>() = desired_tip - measurement.X_BE.translation();
   report.tip_error = error.head<3>().norm();
 
-  // 2. Jam: tip error or feed force beyond what a free way needs, for some time.
+  // 2. Jam: tip error or feed force above its limit for the time `jam_time`.
   const bool jammed =
       jam_.step(time >= 0.0, report.tip_error, measurement.feed_force, h, jam_memory_(memory),
                 jam_memory_(next_memory)) != JamDetector::State::Free;
@@ -144,7 +146,7 @@ void FollowPosesController::update(const ArmMeasurement& measurement,
   // 4. Correct on the measured tip.
   integral_.update(measurement, error, jammed, integral_memory_(memory),
                    integral_memory_(next_memory), command.q);
-  integral_.compensate_sag(measurement, command.q);
+  integral_.compensate_gravity_deflection(measurement, command.q);
 
   report.status = jammed                              ? ControllerStatus::Jammed
                   : next_time >= schedule_.duration() ? ControllerStatus::Finished
@@ -156,7 +158,7 @@ void FollowPosesController::update(const ArmMeasurement& measurement,
 
 int FollowPosesController::path(std::span<const double> /*memory*/,
                                 std::span<Eigen::Vector3d> points) const noexcept {
-  // All corners of the polyline cannot be kept where there are fewer points to draw.
+  // With fewer points than corners of the polyline some corners are skipped.
   const std::size_t count = std::min(points.size(), tips_.size());
   for (std::size_t i = 0; i < count; ++i) {
     points[i] = count > 1 ? tips_[i * (tips_.size() - 1) / (count - 1)] : tips_[0];

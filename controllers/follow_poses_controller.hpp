@@ -11,15 +11,15 @@
 
 namespace tendril {
 
-/// `tendril.follow` with the setting `poses`: runs through a planned path of poses, waypoint after
-/// waypoint, with a hold at each, and holds the measured tip where the plan has it. During
-/// `start_delay` the arm goes from where it is to the first pose; nobody has planned that move.
+/// `tendril.follow` with the setting `poses`: executes a planned path of poses, with a hold at
+/// every waypoint, and corrects the measured tip to the planned one. During `start_delay` the arm
+/// moves from its initial pose to the first pose; this motion is not part of the plan.
 class FollowPosesController final : public ArmController {
  public:
   static constexpr Quantity kQuantities[] = {
       quantity::kTipError,
       quantity::kProgress,
-      {"waypoint_error", "m", "tip error when the last hold at a waypoint ended; 0 before"}};
+      {"waypoint_error", "m", "tip error at the end of the last hold at a waypoint; 0 before"}};
   [[nodiscard]] static std::span<const SettingInfo> settings();
 
   /// Throws ModelError naming the setting.
@@ -34,7 +34,7 @@ class FollowPosesController final : public ArmController {
   [[nodiscard]] const PoseSchedule& schedule() const noexcept { return schedule_; }
 
  private:
-  /// Planned pose at a time of the schedule; before 0 on the way to the first pose.
+  /// Planned pose at a time [s] of the schedule; a negative time is before the first pose.
   PoseSchedule::Sample planned(double time, std::span<const double> memory,
                                Eigen::Ref<Eigen::VectorXd> q,
                                Eigen::Ref<Eigen::VectorXd> q_rate) const noexcept;
@@ -50,7 +50,7 @@ class FollowPosesController final : public ArmController {
   Slot<double> time_ = memory_.number();  // on the schedule
   Slot<bool> started_ = memory_.flag();
   Slot<double> waypoint_error_ = memory_.number();
-  // Where the arm was found, and the time that it takes from there to the first pose.
+  // Initial pose of the arm, and the time from there to the first pose.
   Slot<double> start_time_ = memory_.number(), start_feed_ = memory_.number(),
                start_spin_ = memory_.number();
   MatrixSlot<Eigen::VectorXd> start_;

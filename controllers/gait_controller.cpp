@@ -14,16 +14,16 @@ namespace {
 constexpr double kPi = std::numbers::pi;
 constexpr double kDegree = kPi / 180.0;
 
-// Steering, as measured: docs/derivations-snake-gaits.md, "To a goal".
-constexpr double kFullTurnError = 45.0 * kDegree;     // sidewinding turns in place from here on
-constexpr double kSideChangeError = 100.0 * kDegree;  // and changes its side from here on
-constexpr double kSideChangePause = 2.0;              // [s], at least between two changes
+// Steering, from measurements: docs/derivations-snake-gaits.md, "To a goal".
+constexpr double kFullTurnError = 45.0 * kDegree;     // sidewinding rotates in place above this
+constexpr double kSideChangeError = 100.0 * kDegree;  // and changes its side above this
+constexpr double kSideChangePause = 2.0;              // [s], least time between two changes
 constexpr double kSideFadeTime = 0.5;                 // [s]
-constexpr double kTurnRate = 4.0;                     // of the turn in [-1, 1] [1/s]
-constexpr double kTurnTwist = 1.5;                    // weight of the pitch wave at a full turn
+constexpr double kTurnRate = 4.0;                     // of the steering input in [-1, 1] [1/s]
+constexpr double kTurnTwist = 1.5;                    // factor of the pitch wave at full steering
 constexpr double kYawOffsetGain = 0.42;               // [rad/rad]
 constexpr double kLargestYawOffset = 0.35;            // [rad]
-constexpr double kSlowDistance = 0.35;                // [m], nearer to the goal the gait slows down
+constexpr double kSlowDistance = 0.35;  // [m] from the goal; the gait slows down below
 constexpr double kSlowest = 0.4;
 constexpr double kFrequencyRate = 4.0;  // of the factor of the frequency [1/s]
 // Poles.
@@ -59,35 +59,37 @@ std::span<const SettingInfo> GaitController::settings() {
       setting::choice("gait", "sidewinding vertical_wave serpenoid rolling helix",
                       "vertical_wave, serpenoid, sidewinding, rolling or helix"),
       setting::number("frequency", "Hz", "", {-10.0, 10.0},
-                      "of the gait, negative: backwards; default: 1, helix 0.3"),
+                      "of the gait; negative: backwards; default: 1, helix 0.3"),
       setting::number("yaw_amplitude", "rad", "", kAmplitude,
-                      "default: the gait's own, as is that of the next two"),
+                      "of the yaw joints; default of this and the next two: that of the gait"),
       setting::number("pitch_amplitude", "rad", "", kAmplitude, "of the pitch joints"),
-      setting::number("waves", "", "", kFinite, "on the body; positive: they run to the head"),
+      setting::number("waves", "", "", kFinite,
+                      "number of waves on the body; positive: they travel to the head"),
       setting::text("schedule", "",
-                    "gaits by time instead of one: start in s, name and frequency of each, \"0 "
+                    "gaits over time instead of one: start in s, name and frequency of each, \"0 "
                     "vertical_wave 1 10 sidewinding -0.5\""),
       setting::number("fade_time", "s", "2", {0.01, 1000.0},
-                      "from one gait of the schedule to the next"),
+                      "duration of the change from one gait of the schedule to the next"),
       setting::number("ramp_time", "s", "1", {0.01, 1000.0},
-                      "from the pose at the start to the first gait"),
+                      "duration of the change from the start pose to the first gait"),
       setting::number("steering", "", "0", {-1.0, 1.0},
-                      "without a goal: -1 to 1, the sharpest turn to the right and to the left"),
+                      "without a goal: -1 (sharpest turn to the right) to 1 (to the left)"),
       setting::number("speed", "m/s", "", {0.0, 10.0, true},
-                      "to be kept by slowing the gait down from its frequency; default: none"),
+                      "desired speed, kept by reducing the gait's frequency; default: none"),
       setting::numbers("goals", "m",
-                       "points on the ground to go to one after the other, x y each, world"),
-      setting::text("target", "", "mocap body to go to, when there are no goals"),
+                       "points on the ground to be reached in order, x y each, world frame"),
+      setting::text("target", "", "mocap body to be reached, if there are no goals"),
       setting::number("goal_tolerance", "m", "0.1", kPositive,
                       "distance of the centre of mass at which a goal is reached"),
-      setting::number("pole_radius", "m", "", kPositive,
-                      "helix: fit it to a pole of this radius; the amplitude follows from it and "
-                      "from grip"),
+      setting::number(
+          "pole_radius", "m", "", kPositive,
+          "helix: radius of the pole to which it is fitted; the amplitude follows from it and "
+          "from grip"),
       setting::number("grip", "rad", "0.2", kAmplitude,
-                      "amplitude beyond the one that touches the pole"),
-      setting::numbers("heights", "m",
-                       "pole: rise to these heights above the start, one after the other"),
-      setting::number("hold_time", "s", "10", kNotNegative, "pole: at each of the heights"),
+                      "helix: amplitude in addition to the one that touches the pole"),
+      setting::numbers("heights", "m", "pole: heights above the start to be reached in order"),
+      setting::number("hold_time", "s", "10", kNotNegative,
+                      "pole: time of the hold at each height"),
   };
   return kAll;
 }
@@ -155,8 +157,8 @@ void GaitController::read_pole(const SnakeContext& context) {
     const auto amplitude = helix_amplitude(pole + context.radius, gait.lag, length, joints_);
     if (!amplitude) {
       std::ostringstream text;
-      text << "pole_radius = " << pole << ": must be one that links of " << length
-           << " m can coil round with " << gait.lag * joints_ / (2.0 * kPi)
+      text << "pole_radius = " << pole << ": must be a radius around which links of " << length
+           << " m can coil with " << gait.lag * joints_ / (2.0 * kPi)
            << " waves; change waves or the links";
       throw ModelError(text.str());
     }
@@ -220,7 +222,7 @@ void GaitController::begin(const SnakeMeasurement& measurement,
   start_angles_(next) = measurement.q;
 }
 
-/// Begins to fade to the next gait of the schedule when its time has come.
+/// Begins the change to the next gait of the schedule at its start time.
 void GaitController::fade(std::span<double> next, double time) const noexcept {
   const double duration = from_stage_(next) < 0 ? ramp_time_ : fade_time_;
   if (time < fade_start_(next) + duration) return;
@@ -231,7 +233,7 @@ void GaitController::fade(std::span<double> next, double time) const noexcept {
   fade_start_(next) = time;
 }
 
-/// Heading and speed over the last period: one sample in each of its `kBins` parts.
+/// Heading and speed over the last period, from one sample in each of its `kBins` bins.
 GaitController::Motion GaitController::average(const SnakeMeasurement& measurement,
                                                std::span<double> next) const noexcept {
   double part = phase_(next) / (2.0 * kPi);
@@ -264,16 +266,16 @@ double GaitController::steer(const SnakeMeasurement& measurement, const Motion& 
                              std::span<double> next, ControllerReport& report) const noexcept {
   const double h = measurement.timestep;
   const Gait& gait = stages_[to_stage_(next)].gait;
-  const Eigen::Vector2d place = measurement.center_of_mass.head<2>();
+  const Eigen::Vector2d center = measurement.center_of_mass.head<2>();
   const auto set_turn = [&](double turn) {
     turn_(next) = towards(turn_(next), std::clamp(turn, -1.0, 1.0), kTurnRate * h);
   };
 
   const int goal_count = static_cast<int>(goals_.size());
   int goal_index = goal_(next);
-  if (goal_index < goal_count && (goals_[goal_index] - place).norm() <= goal_tolerance_) {
+  if (goal_index < goal_count && (goals_[goal_index] - center).norm() <= goal_tolerance_) {
     goal_(next) = ++goal_index;
-    leg_(next) = place;
+    leg_(next) = center;
   }
   own(report, "goals") = goal_index;
   const bool has_goal = goal_index < goal_count || (follows_target_ && measurement.has_target);
@@ -287,10 +289,10 @@ double GaitController::steer(const SnakeMeasurement& measurement, const Motion& 
   const Eigen::Vector2d goal =
       goal_index < goal_count ? goals_[goal_index] : Eigen::Vector2d(measurement.p_WG.head<2>());
   report.target << goal, 0.0;
-  const Eigen::Vector2d leg = leg_(next), way = goal - place;
-  const double distance = way.norm(), leg_length = (goal - leg).norm();
+  const Eigen::Vector2d leg = leg_(next), to_goal = goal - center;
+  const double distance = to_goal.norm(), leg_length = (goal - leg).norm();
   if (leg_length > 0.0) {
-    const Eigen::Vector2d along = (goal - leg) / leg_length, off = place - leg;
+    const Eigen::Vector2d along = (goal - leg) / leg_length, off = center - leg;
     own(report, "path_error") = std::abs(along.x() * off.y() - along.y() * off.x());
   }
   const double goals = std::max(goal_count, 1);
@@ -306,8 +308,8 @@ double GaitController::steer(const SnakeMeasurement& measurement, const Motion& 
     return 0.0;
   }
 
-  const double bearing = std::atan2(way.y(), way.x());
-  double error = wrapped(bearing - motion.heading);  // of the direction in which the body moves
+  const double bearing = std::atan2(to_goal.y(), to_goal.x());
+  double error = wrapped(bearing - motion.heading);  // of the direction of motion
   if (gait.kind == GaitKind::Sidewinding) {
     error = wrapped(error - side_target_(next) * kPi / 2.0);
     if (std::abs(error) > kSideChangeError &&
@@ -324,7 +326,7 @@ double GaitController::steer(const SnakeMeasurement& measurement, const Motion& 
   return std::clamp(distance / kSlowDistance, kSlowest, 1.0);
 }
 
-/// Closing, then for each height rolling there and holding.
+/// Closes the helix; then, for each height, rolls there and holds.
 double GaitController::climb(std::span<double> next, double time,
                              ControllerReport& report) const noexcept {
   const auto enter = [&](Climbing stage) {
@@ -333,7 +335,7 @@ double GaitController::climb(std::span<double> next, double time,
   };
   const int index = height_(next);
   const double height = heights_[index], rise = own(report, "rise");
-  const double way = height - rise;
+  const double remaining = height - rise;
   double factor = 0.0;
   report.target << 0.0, 0.0, height;
   switch (climbing_(next)) {
@@ -341,12 +343,13 @@ double GaitController::climb(std::span<double> next, double time,
       if (time >= stage_time_(next) + ramp_time_ + kSettleTime) enter(Climbing::Rolling);
       break;
     case Climbing::Rolling: {
-      // A turn that goes with the wave climbs: phase - lag j rises with j for a negative lag.
+      // Rotation in the direction of the wave climbs: phase - lag j increases with j for lag < 0.
       const Gait& gait = stages_[to_stage_(next)].gait;
       const double up = gait.lag * gait.frequency < 0.0 ? 1.0 : -1.0;
-      factor = up * std::copysign(std::clamp(std::abs(way) / kSlowHeight, kSlowestClimb, 1.0), way);
+      factor = up * std::copysign(std::clamp(std::abs(remaining) / kSlowHeight, kSlowestClimb, 1.0),
+                                  remaining);
       const double before = index == 0 ? 0.0 : heights_[index - 1];
-      if ((height - before) * way <= 0.0) {
+      if ((height - before) * remaining <= 0.0) {
         factor = 0.0;
         enter(Climbing::Holding);
         held_(next) = rise;
@@ -373,11 +376,11 @@ double GaitController::climb(std::span<double> next, double time,
   own(report, "goals") = goals;
   report.progress = goals / static_cast<double>(heights_.size());
   own(report, "slip") = slip_(next);
-  own(report, "path_error") = std::abs(way);
+  own(report, "path_error") = std::abs(remaining);
   return factor;
 }
 
-/// The factor of the frequency for which the measured speed becomes the desired one.
+/// Integrates the frequency factor until the measured speed is the desired one.
 double GaitController::keep_speed(const Motion& motion, std::span<double> next,
                                   double h) const noexcept {
   if (speed_ <= 0.0) return 1.0;
@@ -399,21 +402,22 @@ void GaitController::update(const SnakeMeasurement& measurement, std::span<const
   if (!started_(memory)) begin(measurement, next);
   fade(next, time);
   const Motion motion = average(measurement, next);
-  const Eigen::Vector3d way = measurement.center_of_mass - start_center_(next);
+  const Eigen::Vector3d displacement = measurement.center_of_mass - start_center_(next);
   own(report, "heading") = motion.heading;
   own(report, "speed") = motion.speed;
-  own(report, "advance") = way.x();
-  own(report, "rise") = way.z();
+  own(report, "advance") = displacement.x();
+  own(report, "rise") = displacement.z();
 
-  // How fast and where to.
+  // Speed and direction.
   double factor =
       heights_.empty() ? steer(measurement, motion, next, report) : climb(next, time, report);
   factor *= keep_speed(motion, next, h);
   factor_(next) = towards(factor_(next), factor, kFrequencyRate * h);
 
-  // The two gaits that fade into each other, on one phase.
+  // Blend of two gaits on one phase.
   const bool from_start = from_stage_(next) < 0;
-  const double share = smooth((time - fade_start_(next)) / (from_start ? ramp_time_ : fade_time_));
+  const double fraction =
+      smooth((time - fade_start_(next)) / (from_start ? ramp_time_ : fade_time_));
   const Gait& to = stages_[to_stage_(next)].gait;
   const auto steering = [&](const Gait& gait) {
     GaitSteering s;
@@ -426,18 +430,18 @@ void GaitController::update(const SnakeMeasurement& measurement, std::span<const
     return s;
   };
   gait_angles(to, steering(to), phase_(next), to_);
-  double frequency = share * to.frequency;
+  double frequency = fraction * to.frequency;
   if (from_start) {
     std::copy_n(start_angles_(next).data(), joints_, from_.begin());
   } else {
     const Gait& from = stages_[from_stage_(next)].gait;
     gait_angles(from, steering(from), phase_(next), from_);
-    frequency += (1.0 - share) * from.frequency;
+    frequency += (1.0 - fraction) * from.frequency;
   }
   for (int j = 0; j < joints_; ++j) {
     const auto i = static_cast<std::size_t>(j);
     command.q[j] =
-        std::clamp((1.0 - share) * from_[i] + share * to_[i], -joint_limit_, joint_limit_);
+        std::clamp((1.0 - fraction) * from_[i] + fraction * to_[i], -joint_limit_, joint_limit_);
   }
   command.feed = measurement.feed;
   phase_(next) =

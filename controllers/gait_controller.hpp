@@ -10,20 +10,22 @@
 
 namespace tendril {
 
-/// A free snake moves by gaits: as told, by a schedule, from goal to goal, or up and down a pole.
+/// Moves a free snake by gaits: one gait, a schedule of gaits, from goal to goal, or up and down a
+/// pole.
 ///
-/// Every change, the start from the measured pose included, fades from one gait to the next while
-/// both run on one phase. Goals are steered to with the centre of mass and the heading (tail to
-/// head), both averaged over a period of the gait: the body swings too much for anything else.
-/// Sidewinding moves to the side; when the goal is on the other one, the side is changed rather
-/// than the body rotated. Source: docs/derivations-snake-gaits.md. Held by: gait_controller_test,
+/// Every change of gait, including the start from the measured pose, blends linearly between two
+/// gaits that share one phase. Steering to a goal uses the centre of mass and the heading (tail to
+/// head), both averaged over a period of the gait because the body oscillates. Sidewinding moves
+/// sideways; if the goal is on the other side, the direction of sidewinding is changed instead of
+/// rotating the body. Source: docs/derivations-snake-gaits.md. Tested by: gait_controller_test,
 /// scenes/snake_*.
 class GaitController final : public SnakeController {
  public:
   static constexpr Quantity kQuantities[] = {
       quantity::kProgress,
-      {"path_error", "m", "distance from the path that the task has now"},
-      {"speed", "m/s", "of the centre of mass, mean over the last period; of a carriage"},
+      {"path_error", "m", "distance from the present path of the task"},
+      {"speed", "m/s",
+       "of the centre of mass, mean over the last period; with a carriage: of the carriage"},
       {"heading", "rad",
        "direction from tail to head about the world's z axis, mean over the last period"},
       {"advance", "m", "displacement of the centre of mass along the world's x axis"},
@@ -45,7 +47,7 @@ class GaitController final : public SnakeController {
     Gait gait;
   };
   enum class Climbing { Closing, Rolling, Holding };
-  /// What the body does now, averaged over the last period.
+  /// Motion of the body, averaged over the last period.
   struct Motion {
     double heading = 0.0;  ///< [rad]
     double speed = 0.0;    ///< [m/s]
@@ -67,7 +69,7 @@ class GaitController final : public SnakeController {
 
   int joints_;
   double joint_limit_;
-  std::vector<Stage> stages_;  ///< one at least; the first begins at 0
+  std::vector<Stage> stages_;  ///< at least one; the first begins at 0
   double fade_time_, ramp_time_;
   double steering_, speed_;
   std::vector<Eigen::Vector2d> goals_;
@@ -93,8 +95,8 @@ class GaitController final : public SnakeController {
   Slot<double> held_ = memory_.number();  // rise at the beginning of the hold
   Slot<double> slip_ = memory_.number(), speed_factor_ = memory_.number(1.0);
   MatrixSlot<Eigen::Vector3d> start_center_ = memory_.matrix<Eigen::Vector3d>();
-  MatrixSlot<Eigen::Vector2d> leg_ = memory_.matrix<Eigen::Vector2d>();  // where the motion to the
-                                                                         // present goal began
+  MatrixSlot<Eigen::Vector2d> leg_ = memory_.matrix<Eigen::Vector2d>();  // start of the motion to
+                                                                         // the present goal
   Slot<int> bin_ = memory_.index(-1, kBins - 1, -1);
   Slot<double> heading_ = memory_.number(), mean_speed_ = memory_.number();
   MatrixSlot<Eigen::VectorXd> start_angles_;

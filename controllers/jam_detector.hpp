@@ -7,18 +7,18 @@
 
 namespace tendril {
 
-/// Notices that a fed arm is stuck: its tip error or the feed's force is beyond what free feeding
-/// needs, for some time. Once jammed it stays so until the memory is reset.
+/// Detects a jam of a fed arm: the tip error or the feed force exceeds its limit for the time
+/// `jam_time`. The state Jammed is kept until the memory is reset.
 class JamDetector {
  public:
   /// Rows for the controller's table.
   static constexpr SettingInfo kSettings[] = {
       setting::number("jam_tip_error", "m", "0.005", kPositive,
-                      "tip error at which the feed stops for good"),
-      setting::number(
-          "jam_feed_force", "N", "", kPositive,
-          "feed force at which the feed stops for good; default: 0.98 of the feed servo's limit"),
-      setting::number("jam_time", "s", "0.05", kNotNegative, "how long one of the two must last"),
+                      "tip error at which the feed stops permanently"),
+      setting::number("jam_feed_force", "N", "", kPositive,
+                      "feed force at which the feed stops permanently; default: 0.98 of the feed "
+                      "servo's limit"),
+      setting::number("jam_time", "s", "0.05", kNotNegative, "minimum duration of one of the two"),
   };
 
   /// @param feed_force_limit  of the feed servo [N]
@@ -30,7 +30,7 @@ class JamDetector {
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
 
   enum class State { Free, Begins, Jammed };
-  /// One step of `h` [s]; before feeding begins (`feeding` false) nothing counts.
+  /// One step of `h` [s]; before feeding begins (`feeding` false) no jam is detected.
   State step(bool feeding, double tip_error, double feed_force, double h,
              std::span<const double> memory, std::span<double> next_memory) const noexcept {
     const bool blocked = feeding && (tip_error > tip_error_ || std::abs(feed_force) >= feed_force_);

@@ -12,31 +12,31 @@
 
 namespace tendril {
 
-/// What a controller sees of an arm on a mobile platform in one step. Everything is in the frame W
-/// that the platform's slides move in (the body `base`: fixed, its origin on the floor, z up) and
-/// in SI units. `n` is the number of the arm's joints, ordered yaw, hinges, roll.
+/// What a controller measures of an arm on a mobile platform in one step. Everything is in the
+/// frame W that the platform's slides move in (the body `base`: fixed, its origin on the floor, z
+/// up) and in SI units. `n` is the number of the arm's joints, ordered yaw, hinges, roll.
 struct MobileMeasurement {
   double time = 0.0;                                       ///< simulated time [s]
   double timestep = 0.0;                                   ///< [s]
-  PlatformPose base;                                       ///< heading counted on, not wrapped
+  PlatformPose base;                                       ///< heading continuous, not wrapped
   PlatformPose base_velocity;                              ///< [m/s], [rad/s]
   Eigen::VectorXd q;                                       ///< n: joint angles [rad]
   Eigen::VectorXd q_velocity;                              ///< n [rad/s]
-  Eigen::Isometry3d X_WE = Eigen::Isometry3d::Identity();  ///< tool, its axis along x
+  Eigen::Isometry3d X_WE = Eigen::Isometry3d::Identity();  ///< of the tool, its axis along x
   bool has_target = false;                                 ///< a target body is configured
-  Eigen::Isometry3d X_WG = Eigen::Isometry3d::Identity();  ///< its pose: where the tool shall be
-  /// What the robot must keep away from, where it is now; null when the controller has not asked
-  /// for it (setting `avoidance`).
+  Eigen::Isometry3d X_WG = Eigen::Isometry3d::Identity();  ///< its pose, desired pose of the tool
+  /// Obstacles at their present poses; null unless the controller requests them (setting
+  /// `avoidance`).
   const Obstacles* obstacles = nullptr;
 
   explicit MobileMeasurement(int n)
       : q(Eigen::VectorXd::Zero(n)), q_velocity(Eigen::VectorXd::Zero(n)) {}
 };
 
-/// What a controller asks for in one step: setpoints of the position servos, and their planned
-/// rates, with which the plugin compensates the servos' lag.
+/// What a controller commands in one step: setpoints of the position servos, and planned rates,
+/// from which the plugin computes lag compensation.
 struct MobileCommand {
-  PlatformPose base;       ///< heading counted on from the measured one
+  PlatformPose base;       ///< heading continuous with the measured one
   PlatformPose base_rate;  ///< [m/s], [rad/s]
   Eigen::VectorXd q;       ///< n [rad], inside the joint limits
   Eigen::VectorXd q_rate;  ///< n [rad/s]
@@ -44,7 +44,7 @@ struct MobileCommand {
   explicit MobileCommand(int n) : q(Eigen::VectorXd::Zero(n)), q_rate(Eigen::VectorXd::Zero(n)) {}
 };
 
-/// What a mobile controller is made from; it lives only during the call.
+/// The arguments from which a mobile controller is constructed; valid only during the call.
 struct MobileContext {
   const MobileRobot& robot;
   const MobileSpeedLimits& limits;
@@ -54,8 +54,8 @@ struct MobileContext {
   const Obstacles* obstacles = nullptr;  ///< as in MobileMeasurement
 };
 
-/// What the controller of a platform with a continuum arm is made from, which has a controller of
-/// its own; it lives only during the call.
+/// The arguments from which the controller of a platform with a continuum arm is constructed; the
+/// arm has its own controller. Valid only during the call.
 struct PlatformContext {
   const MobileContinuum& robot;
   const MobileSpeedLimits& limits;
@@ -72,8 +72,8 @@ class MobileController : public Controller {
   using Measurement = MobileMeasurement;
   using Command = MobileCommand;
 
-  /// One step: `command` and `report` come in as default values of the right size, `next_memory` as
-  /// a copy of `memory`.
+  /// One step. On entry `command` and `report` have default values and the right size, and
+  /// `next_memory` is a copy of `memory`.
   virtual void update(const MobileMeasurement& measurement, std::span<const double> memory,
                       std::span<double> next_memory, MobileCommand& command,
                       ControllerReport& report) = 0;

@@ -13,21 +13,21 @@ using Eigen::Isometry3d;
 using Eigen::Vector3d;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kPlanShare = 0.95;         // of the speed limits; the rest is the correction's
-constexpr double kFollowDistance = 0.01;    // [m] a target that moves less in a step is followed
+constexpr double kPlanFraction = 0.95;      // of the speed limits; the rest is for the correction
+constexpr double kFollowDistance = 0.01;    // [m] a target that moves less in a step is tracked
 constexpr double kFollowAngle = 0.05;       // [rad]
-constexpr double kFollowSpeed = 1.5;        // of the limits; a goal that is faster has no rate
-constexpr double kLongestFollow = 0.15;     // [s] a solution that is farther away has jumped
-constexpr double kRateTime = 0.02;          // [s] over which the goal's rate is averaged
-constexpr double kGuardShare = 0.75;        // of the margins, kept while moving
+constexpr double kFollowSpeed = 1.5;        // of the limits; the rate of a faster goal is not used
+constexpr double kLongestFollow = 0.15;     // [s] a solution farther away is a branch switch
+constexpr double kRateTime = 0.02;          // [s] time constant of the filter of the goal's rate
+constexpr double kGuardFraction = 0.75;     // of the margins that is kept while moving
 constexpr double kAtRest = 1e-9;            // of the speed limits
 constexpr double kThere = 1e-7;             // [m], [rad]
 constexpr double kRotationSlack = 1e-6;     // entries of R^T R - I
-constexpr int kCandidates = 64;             // looked at in one step of a search
-constexpr int kChecks = 60;                 // the same of a search for a way
-constexpr double kCostStep = 0.3;           // [rad] by which the next goal must cost more
-constexpr double kFarthestClearance = 1.0;  // [m] that is reported
-const Obstacles kNone;                      // where a measurement has none
+constexpr int kCandidates = 64;             // evaluated in one step of a search
+constexpr int kChecks = 60;                 // the same in a search for a path
+constexpr double kCostStep = 0.3;           // [rad] least difference in cost of the next goal
+constexpr double kFarthestClearance = 1.0;  // [m] largest value that is reported
+const Obstacles kNone;                      // if a measurement has none
 
 bool is_pose(const Isometry3d& X) noexcept {
   const Eigen::Matrix3d R = X.linear();
@@ -37,7 +37,7 @@ bool is_pose(const Isometry3d& X) noexcept {
          R.determinant() > 0.0;
 }
 
-/// The pose in a place of the memory.
+/// The pose in a slot of the memory.
 template <class Affine>
 Isometry3d to_pose(const Affine& affine) noexcept {
   Isometry3d X = Isometry3d::Identity();
@@ -68,28 +68,29 @@ MobileFabrikOptions solver_options(const MobileRobot& robot) {
 std::span<const SettingInfo> MobileReachController::settings() {
   static constexpr SettingInfo kAll[] = {
       setting::text("target", "target",
-                    "mocap body that the tool shall coincide with, its x axis along it"),
+                    "mocap body to which the tool moves; its x axis is the tool axis"),
       setting::number("tolerance", "m", "0.003", kPositive,
                       "tip error within which the target counts as reached"),
-      setting::number("angle_tolerance", "rad", "0.0175", kPositive, "the same of the orientation"),
+      setting::number("angle_tolerance", "rad", "0.0175", kPositive,
+                      "the same for the orientation"),
       setting::number(
           "platform_weight", "", "6", {0.01, 1000.0},
-          "following a target: what 1 m of the platform weighs against 1 rad of a joint"),
+          "weight of 1 m of the platform relative to 1 rad of a joint when following a target"),
       setting::number("speed", "", "1", {0.0, 1.0, true},
                       "fraction of the robot's speed and acceleration limits that is used"),
       setting::number("gain", "1/s", "5", {0.0, 1000.0},
-                      "of the integral of setpoint minus measured position; 0: none"),
+                      "gain of the integral of setpoint minus measured position; 0: none"),
       setting::number("correction_limit", "rad", "0.05", {0.0, 1.0},
-                      "largest integral of each joint, of the platform in m"),
+                      "largest correction of each joint; of the platform in m"),
       setting::number("settle_time", "s", "2", kNotNegative,
-                      "after an arrival, before settled errors are recorded"),
+                      "time from an arrival until settled errors are recorded"),
       setting::flag("avoidance", false, "keep away from the scene's obstacles"),
-      setting::text(
-          "obstacles", "",
-          "geoms and bodies to keep away from, separated by spaces; default: all that the "
-          "robot can touch"),
+      setting::text("obstacles", "",
+                    "geoms and bodies that are obstacles, separated by spaces; default: all that "
+                    "the robot can "
+                    "touch"),
       setting::number("obstacle_margin", "m", "0.03", {0.0, 1.0},
-                      "kept between the robot and obstacles"),
+                      "least clearance between the robot and obstacles"),
   };
   return kAll;
 }
@@ -106,7 +107,7 @@ MobileReachController::MobileReachController(const MobileContext& context)
       tracker_(context.robot, {.platform_weight = context.settings.number("platform_weight")}),
       postures_(context.robot),
       planner_(make_body(context), {.margin = context.settings.number("obstacle_margin")}),
-      motion_(context.robot, context.limits, kPlanShare * context.settings.number("speed"),
+      motion_(context.robot, context.limits, kPlanFraction * context.settings.number("speed"),
               context.timestep),
       candidate_(memory_.counter()),
       waypoint_count_(memory_.index(0, planner_.options().max_waypoints)),
@@ -123,7 +124,8 @@ MobileReachController::MobileReachController(const MobileContext& context)
     *vectors = memory_.vector(configuration_size(robot_));
 }
 
-/// Which side of the tool the arm's plane lies on: 1 facing, -1 opposite, 0 for a vertical tool.
+/// The side of the tool on which the arm's plane lies: 1 facing, -1 opposite, 0 for a vertical
+/// tool.
 double MobileReachController::side(const MobileConfiguration& x,
                                    const Isometry3d& X_WG) const noexcept {
   const Vector3d axis = X_WG.linear().col(0);
@@ -158,11 +160,11 @@ void MobileReachController::begin_search(const Isometry3d& X_WG,
   cost_floor_(next) = -1.0;
   to_best_(next) = false;
   planning_(next) = false;
-  in_vain_(next) = false;
+  failed_(next) = false;
   target_(next) = X_WG.affine();
 }
 
-/// A target that moves little: the goal moves on with it. False if it cannot.
+/// If the target moves little, updates the goal by tracking; returns false if this fails.
 bool MobileReachController::follow(const Isometry3d& X_WG, std::span<double> next,
                                    ControllerReport& report) noexcept {
   if (!is_near(to_pose(goal_target_(next)), X_WG)) return false;
@@ -171,8 +173,8 @@ bool MobileReachController::follow(const Isometry3d& X_WG, std::span<double> nex
   const MobileTracker::Result found = tracker_.follow(X_WG, x_);
   report.iterations += found.iterations;
   if (!found.converged) return false;
-  // How long the robot would take at full speed. More than a step: it has been waiting or searching
-  // while the target went on.
+  // Duration of the motion at full speed. It exceeds one step if the robot has been waiting or
+  // searching while the target continued to move.
   v_ = x_ - goal;
   const double duration = motion_.speed_ratio(v_);
   if (duration > kLongestFollow || !planner_.is_free(x_, *obstacles_)) return false;
@@ -185,8 +187,8 @@ bool MobileReachController::follow(const Isometry3d& X_WG, std::span<double> nex
   return true;
 }
 
-/// A new target: FABRIK's solution if the path to it is free; otherwise a search begins, or it is
-/// refused.
+/// A new target: FABRIK's solution is taken if the straight line to it is free; otherwise a search
+/// begins, or the target is refused.
 void MobileReachController::reach(const Isometry3d& X_WG, std::span<double> next,
                                   ControllerReport& report) noexcept {
   const auto plan = plan_(next);
@@ -221,14 +223,14 @@ void MobileReachController::choose(const Isometry3d& X_WG, std::span<double> nex
   const Isometry3d known = to_pose(target_(next));
   if (mode != Mode::Holding && known.affine() == X_WG.affine()) return;
   if (mode == Mode::Searching) {
-    const bool given_up = in_vain_(next) || cost_floor_(next) >= 0.0;
+    const bool given_up = failed_(next) || cost_floor_(next) >= 0.0;
     if (!given_up || is_near(known, X_WG)) return;
   }
   if ((mode == Mode::Going || mode == Mode::Refused) && follow(X_WG, next, report)) return;
   reach(X_WG, next, report);
 }
 
-/// A part of a search: for the cheapest free goal, then for a path to it.
+/// One step of a search: first for the free goal of least cost, then for a path to it.
 void MobileReachController::search(std::span<double> next, ControllerReport& report) noexcept {
   const auto plan = plan_(next);
   const Isometry3d X_WG = to_pose(target_(next));
@@ -247,7 +249,7 @@ void MobileReachController::search(std::span<double> next, ControllerReport& rep
       adopt(X_WG, best, planner_.waypoint_count(), next);
       return;
     }
-    cost_floor_(next) = best_cost_(next) + kCostStep;  // a goal that differs
+    cost_floor_(next) = best_cost_(next) + kCostStep;  // requires a different goal
     to_best_(next) = false;
     has_best_(next) = false;
     candidate_(next) = 0;
@@ -272,14 +274,14 @@ void MobileReachController::search(std::span<double> next, ControllerReport& rep
     to_best_(next) = true;
     return;
   }
-  // Nothing, or no path to any: it begins again, with other random numbers.
+  // No free goal, or no path to any: the search restarts with other random numbers.
   reason_(next) = MobileStatus::BaseBlocked;
-  in_vain_(next) = true;
+  failed_(next) = true;
   cost_floor_(next) = -1.0;
   candidate_(next) = 0;
 }
 
-/// The plan's next step, if it could still brake before a collision.
+/// The next step of the plan; if braking after it could not prevent a collision, brakes instead.
 void MobileReachController::move(std::span<double> next, bool hold) noexcept {
   auto plan = plan_(next), velocity = velocity_(next);
   const auto goal = goal_(next);
@@ -298,8 +300,8 @@ void MobileReachController::move(std::span<double> next, bool hold) noexcept {
     }
     motion_.stop_point(x_, v_, stop_);
     const bool moves = motion_.speed_ratio(v_) > kAtRest;
-    if (moves && !(planner_.is_free(x_, *obstacles_, kGuardShare) &&
-                   planner_.is_free(stop_, *obstacles_, kGuardShare))) {
+    if (moves && !(planner_.is_free(x_, *obstacles_, kGuardFraction) &&
+                   planner_.is_free(stop_, *obstacles_, kGuardFraction))) {
       x_ = plan;
       v_ = velocity;
       motion_.brake(x_, v_);
@@ -315,7 +317,7 @@ void MobileReachController::move(std::span<double> next, bool hold) noexcept {
   velocity = v_;
 }
 
-/// Setpoints: the plan, and what integrates the servos' error away.
+/// Setpoints: the plan plus the integral of the servo error.
 void MobileReachController::correct(const MobileMeasurement& measurement,
                                     std::span<const double> memory, std::span<double> next,
                                     MobileCommand& command) noexcept {
@@ -324,10 +326,12 @@ void MobileReachController::correct(const MobileMeasurement& measurement,
   set_configuration(measurement.base, {measurement.q.data(), joints}, x_);
   auto correction = correction_(next), rate = correction_rate_(next);
   const auto plan = plan_(next), velocity = velocity_(next);
-  constexpr double kShare = (1.0 - kPlanShare) / kPlanShare;
+  constexpr double kCorrectionFraction = (1.0 - kPlanFraction) / kPlanFraction;
   for (Eigen::Index k = 0; k < x_.size(); ++k) {
-    const double fastest = kShare * motion_.speed()[k] * (k < 2 ? std::sqrt(0.5) : 1.0);
-    const double change = kShare * motion_.acceleration()[k] * h_ * (k < 2 ? std::sqrt(0.5) : 1.0);
+    const double fastest =
+        kCorrectionFraction * motion_.speed()[k] * (k < 2 ? std::sqrt(0.5) : 1.0);
+    const double change =
+        kCorrectionFraction * motion_.acceleration()[k] * h_ * (k < 2 ? std::sqrt(0.5) : 1.0);
     const double error = started_(memory) ? planned[k] - x_[k] : 0.0;
     double desired = std::clamp(gain_ * error, -fastest, fastest);
     if (std::abs(correction[k] + h_ * desired) > correction_limit_ && desired * correction[k] > 0.0)
@@ -365,7 +369,7 @@ void MobileReachController::evaluate(const MobileMeasurement& measurement, std::
     settled_error_(next) = std::max<double>(settled_error_(next), report.tip_error);
     settled_angle_(next) = std::max<double>(settled_angle_(next), report.angle_error);
   }
-  if (mode == Mode::Refused || (mode == Mode::Searching && in_vain_(next))) {
+  if (mode == Mode::Refused || (mode == Mode::Searching && failed_(next))) {
     report.status = ControllerStatus::NotReached;
   } else if (at_goal && report.tip_error <= tolerance_ && report.angle_error <= angle_tolerance_) {
     report.status = ControllerStatus::Finished;
@@ -400,7 +404,7 @@ void MobileReachController::update(const MobileMeasurement& measurement,
     const Isometry3d& X_WG = measurement.X_WG;
     report.tip_error = (X_WG.translation() - measurement.X_WE.translation()).norm();
     report.angle_error = rotation_angle(measurement.X_WE.linear(), X_WG.linear());
-    auto rate = goal_rate_(next);  // a running mean; `follow` adds what is new
+    auto rate = goal_rate_(next);  // low-pass filter; `follow` adds the new sample
     rate *= kRateTime / (h_ + kRateTime);
     if (motion_.speed_ratio(rate) <= kAtRest) rate.setZero();
     choose(X_WG, next, report);

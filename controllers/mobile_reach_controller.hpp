@@ -12,25 +12,25 @@
 
 namespace tendril {
 
-/// The tool of an arm on a mobile platform follows a target body, with position and full
+/// Moves the tool of an arm on a mobile platform to a target body, in position and full
 /// orientation.
 ///
-/// 1. A target that moves little is followed from the last solution by MobileTracker: no jump of
-///    elbow or plane.
-/// 2. For a new one MobileFabrikSolver is asked, first with the platform where it stands, then with
-///    its help. The solution is taken when the robot is free there (of obstacles, the floor and its
-///    own platform) and on the straight way to it.
-/// 3. Otherwise the robot brakes, the cheapest free solution among all planes, elbows, distances
-/// and
-///    headings of the platform is looked for, some of them in each step, and a way to it by
-///    MobilePathPlanner. Where there is no way, the next cheapest solution is tried.
-/// 4. Platform and arm go there, paced together under their speed limits. A step that could not
-///    brake before a collision is not made.
-/// 5. What the servos leave of the setpoints' error is integrated away.
+/// 1. If the target moves little, MobileTracker follows it from the last solution, without a branch
+///    switch.
+/// 2. For a new target MobileFabrikSolver is called, first with the platform frozen, then with the
+///    platform free. The solution is accepted if the configuration and the straight line to it are
+///    free of collisions with obstacles, the floor and the platform itself.
+/// 3. Otherwise the robot brakes. A search, distributed over the steps, finds the free solution of
+///    least cost among all arm planes, elbow branches, distances and headings of the platform;
+///    MobilePathPlanner then plans a path to it. If there is no path, the solution of next higher
+///    cost is tried.
+/// 4. Platform and arm move along the path, synchronised within their speed limits. A step after
+///    which the robot could not brake before a collision is not made.
+/// 5. Integral action on the setpoints removes the steady-state error of the servos.
 ///
-/// A target that is refused, or that is not finite, makes the robot brake and hold; the reason is
-/// reported. Nothing but the constructor allocates or throws; the work of a step is bounded.
-/// docs/mobile.md, "In MuJoCo". Held by: mobile_reach_controller_test, scenes/youbot_*.
+/// If a target is refused or not finite, the robot brakes and holds; the reason is reported. Only
+/// the constructor allocates or throws; the work of a step is bounded. docs/mobile.md, "In MuJoCo".
+/// Tested by: mobile_reach_controller_test, scenes/youbot_*.
 class MobileReachController final : public MobileController {
  public:
   static constexpr Quantity kQuantities[] = {
@@ -38,17 +38,16 @@ class MobileReachController final : public MobileController {
       quantity::kTipError,
       quantity::kAngleError,
       {"reason", "", "MobileStatus of the last solution, as a number"},
-      {"arrivals", "", "targets that the tool has come to rest at"},
+      {"arrivals", "", "targets at which the tool has come to rest"},
       {"settled_error", "m",
-       "largest tip error after an arrival, from `settle_time` after it until the target moves "
-       "away "
-       "again, of all arrivals"},
-      {"settled_angle", "rad", "the same of the angle"},
-      {"base_travel", "m", "distance that the platform has travelled"},
+       "largest tip error over all arrivals, each from `settle_time` after it until the target "
+       "moves again"},
+      {"settled_angle", "rad", "the same for the angle"},
+      {"base_travel", "m", "distance travelled by the platform"},
       {"branch_switches", "",
        "changes of the arm's plane from one side of the target to the other"},
-      {"searches", "", "searches for poses and paths among obstacles, of all steps together"},
-      {"clearance", "m", "of the commanded pose from obstacles; 1 m or more: 1"}};
+      {"searches", "", "searches for configurations and paths among obstacles, over all steps"},
+      {"clearance", "m", "of the commanded configuration from obstacles; at most 1"}};
   [[nodiscard]] static std::span<const SettingInfo> settings();
 
   /// Throws ModelError naming the setting.
@@ -98,20 +97,20 @@ class MobileReachController final : public MobileController {
   Slot<int> candidate_;                   // next one
   Slot<bool> has_best_ = memory_.flag();  // a free goal has been found
   Slot<double> best_cost_ = memory_.number();
-  Slot<double> cost_floor_ = memory_.number();  // goals that cost no more have been given up; < 0:
+  Slot<double> cost_floor_ = memory_.number();  // goals up to this cost have been rejected; < 0:
                                                 // none
-  Slot<bool> to_best_ = memory_.flag();         // the path to the best is searched
+  Slot<bool> to_best_ = memory_.flag();         // a path to the best is being searched
   Slot<bool> planning_ = memory_.flag();        // that search has begun; its trees are in planner_
-  Slot<bool> in_vain_ = memory_.flag();         // a whole search has found nothing
+  Slot<bool> failed_ = memory_.flag();          // a complete search has found nothing
   Slot<int> waypoint_count_, next_waypoint_;    // of the path
   Slot<bool> arrived_ = memory_.flag();
   Slot<int> arrivals_ = memory_.counter();
   Slot<double> arrival_time_ = memory_.number(), settled_error_ = memory_.number(),
                settled_angle_ = memory_.number(), travel_ = memory_.number();
   Slot<int> branch_switches_ = memory_.counter(), searches_ = memory_.counter();
-  Pose target_ = memory_.matrix<Eigen::Matrix<double, 3, 4>>();       // that the mode is about
-  Pose goal_target_ = memory_.matrix<Eigen::Matrix<double, 3, 4>>();  // that the goal meets
-  Vectors plan_, velocity_;  // where the robot is planned to be
+  Pose target_ = memory_.matrix<Eigen::Matrix<double, 3, 4>>();       // to which the mode refers
+  Pose goal_target_ = memory_.matrix<Eigen::Matrix<double, 3, 4>>();  // reached by the goal
+  Vectors plan_, velocity_;  // planned configuration and its rate
   Vectors goal_, goal_rate_;
   Vectors correction_, correction_rate_;   // added to the plan for the setpoints
   Vectors best_;                           // of the search for a goal

@@ -21,7 +21,7 @@ PoseSchedule::PoseSchedule(const ContinuumRobot& robot, PosePath path, const Pos
   };
   double time = timing.hold_time;
   for (std::size_t first = 0; first + 1 < path_.size();) {
-    // One leg: the steps up to the next waypoint.
+    // One leg: the steps to the next waypoint.
     std::size_t last = first;
     double whole = 0.0;
     do {
@@ -30,9 +30,9 @@ PoseSchedule::PoseSchedule(const ContinuumRobot& robot, PosePath path, const Pos
     const double leg_time =
         std::max(timing.waypoint_time, kSmoothPeakRate * whole / timing.rate_limit);
     for (std::size_t i = first; i < last; ++i) {
-      const double share =
+      const double fraction =
           whole > 0.0 ? length(i) / whole : 1.0 / static_cast<double>(last - first);
-      steps_.push_back({time, leg_time * share});
+      steps_.push_back({time, leg_time * fraction});
       time += steps_.back().duration;
     }
     time += timing.hold_time;

@@ -7,9 +7,9 @@
 
 namespace tendril {
 
-/// How a path of poses is run through.
+/// Timing of a path of poses.
 struct PoseTiming {
-  double waypoint_time = 0.5;  ///< from waypoint to waypoint [s], > 0; longer where a rate asks
+  double waypoint_time = 0.5;  ///< between waypoints [s], > 0; longer to keep `rate_limit`
   double hold_time = 0.5;      ///< at the start and at each waypoint [s], >= 0
   double rate_limit = 3.0;     ///< of every bend vector [rad/s], > 0; lengths by kPoseLengthScale
 };
@@ -17,13 +17,14 @@ struct PoseTiming {
 /// [m]: a length of this size counts as 1 rad.
 inline constexpr double kPoseLengthScale = 0.05;
 
-/// A path of poses in time. Between two poses all coordinates and the feed go together, with
+/// Time parametrisation of a path of poses. Between two poses a and b all coordinates and the feed
+/// are interpolated linearly by
 ///
-///     share = 10 t^3 - 15 t^4 + 6 t^5,   t in [0, 1]:
+///     sigma(t) = 10 t^3 - 15 t^4 + 6 t^5,   t in [0, 1].
 ///
-/// at every pose rates and accelerations are zero, so the arm never cuts a corner of the path. The
-/// time of a leg (from waypoint to waypoint) is divided between its steps by their length; a leg
-/// that would break the rate limit takes longer as a whole.
+/// Rates and accelerations are zero at every pose, so the arm does not cut the corners of the path.
+/// The duration of a leg (from waypoint to waypoint) is divided among its steps in proportion to
+/// their length. If a leg would exceed the rate limit, its duration is increased.
 class PoseSchedule {
  public:
   PoseSchedule(const ContinuumRobot& robot, PosePath path, const PoseTiming& timing);
@@ -32,7 +33,7 @@ class PoseSchedule {
     double feed = 0.0, feed_rate = 0.0;  ///< [m], [m/s]
     double spin = 0.0;                   ///< [rad]
   };
-  /// Pose at `time` [s] (clamped to the schedule) in smooth coordinates, and its rates.
+  /// Pose at `time` [s] (clamped to the schedule) in smooth coordinates, and its rates [1/s].
   Sample at(double time, Eigen::Ref<Eigen::VectorXd> q,
             Eigen::Ref<Eigen::VectorXd> q_rate) const noexcept;
 

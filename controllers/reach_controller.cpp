@@ -14,10 +14,10 @@ namespace tendril {
 namespace {
 
 constexpr double kSearchDistance =
-    1e-3;  // [m]: the target must move so far before poses elsewhere are tried again
+    1e-3;  // [m]: motion of the target after which other poses are tried again
 constexpr int kSearchIterations = 200;  // budget of one such search
 constexpr int kSearchRestarts = 20;
-const Obstacles kNone;  // where a measurement has none
+const Obstacles kNone;  // if a measurement has none
 
 SolverOptions solver_options(const Settings& settings) {
   return {.max_iterations = settings.integer("max_iterations"),
@@ -27,7 +27,7 @@ SolverOptions solver_options(const Settings& settings) {
 
 bool is_default(std::string_view name) { return name == solver_infos().front().name; }
 
-/// Name of the solver asked for; the default comes first.
+/// Name of the requested solver; the default is the first.
 std::string solver_name(const Settings& settings) {
   const std::string name(settings.text("solver"));
   std::string known;
@@ -82,8 +82,9 @@ TipIntegralOptions with_direction(TipIntegralOptions options, TipTask task) {
   return options;
 }
 
-/// Rotation vector that turns direction `from` into `to` [rad].
-Eigen::Vector3d turn_between(const Eigen::Vector3d& from, const Eigen::Vector3d& to) noexcept {
+/// Rotation vector that rotates direction `from` into `to` [rad].
+Eigen::Vector3d rotation_vector_between(const Eigen::Vector3d& from,
+                                        const Eigen::Vector3d& to) noexcept {
   const Eigen::Vector3d axis = from.cross(to);
   const double sine = axis.norm();
   return sine < 1e-12 ? Eigen::Vector3d::Zero()
@@ -98,23 +99,25 @@ std::span<const SettingInfo> ReachController::settings() {
       setting::choice("task", "position direction",
                       "position, or direction: position and the tip's z axis along the target's"),
       setting::number("rate_limit", "rad/s", "5", {0.0, 1000.0, true},
-                      "fastest change of a section command (5 cm of length count as 1 rad)"),
+                      "largest rate of a section command (5 cm of length count as 1 rad)"),
       setting::text("solver", "auto",
                     "inverse kinematics: auto, or another of the library's solvers (listed by "
-                    "`tendril ik --help`), which then is all that runs"),
-      setting::integer("max_iterations", "50", 1, 10000,
-                       "budget of the inverse kinematics in one step; the next step continues from "
-                       "there"),
+                    "`tendril ik --help`), which then runs alone"),
+      setting::integer(
+          "max_iterations", "50", 1, 10000,
+          "budget of the inverse kinematics in one step; the next step continues from the last "
+          "solution"),
       setting::number("position_tolerance", "m", "1e-6", {0.0, 0.1, true},
                       "of the inverse kinematics"),
       setting::number("angle_tolerance", "rad", "1e-4", {0.0, 1.0, true},
                       "of the inverse kinematics"),
       setting::flag("avoidance", false, "keep the whole arm away from obstacles"),
-      setting::text("obstacles", "",
-                    "geoms, or bodies with all they carry, that are the obstacles, separated by "
-                    "spaces; default: all that the arm can touch"),
+      setting::text(
+          "obstacles", "",
+          "geoms, or bodies with their subtrees, that are obstacles, separated by spaces; "
+          "default: all that the arm can touch"),
       setting::number("obstacle_margin", "m", "0.002", {0.0, 1.0},
-                      "kept between the arm's body and obstacles"),
+                      "least clearance between the arm's body and obstacles"),
   };
   static const std::vector<SettingInfo> kAll = joined({kOwn, tip_integral_settings()});
   return kAll;
@@ -131,7 +134,7 @@ ReachController::ReachController(const ArmContext& context)
                 context.timestep),
       states_(static_cast<std::size_t>(context.robot.section_count())),
       q_solution_(context.robot.coordinate_count()) {
-  static_assert(static_cast<int>(TipTask::Position) == 0);  // the order of the words
+  static_assert(static_cast<int>(TipTask::Position) == 0);  // the order of the choices
   if (avoiding_) {
     avoiding_memory_ = memory_.part(avoiding_->layout());
   } else {
@@ -166,10 +169,10 @@ IkResult ReachController::inverse_kinematics(const TipTarget& target, const Base
   return near;
 }
 
-ReachController::Plan ReachController::lead(const TipTarget& target,
-                                            const ArmMeasurement& measurement,
-                                            std::span<const double> memory,
-                                            std::span<double> next_memory) noexcept {
+ReachController::Plan ReachController::advance(const TipTarget& target,
+                                               const ArmMeasurement& measurement,
+                                               std::span<const double> memory,
+                                               std::span<double> next_memory) noexcept {
   if (avoiding_) {
     const ReactivePlanner::Step step = avoiding_->step(
         target, measurement.base, measurement.obstacles ? *measurement.obstacles : kNone,
@@ -182,7 +185,7 @@ ReachController::Plan ReachController::lead(const TipTarget& target,
   store_states(ik.states, solution_memory_(next_memory));
   to_coordinates(robot(), ik.states, q_solution_);
 
-  // 2. Lead the commands there: the whole step is scaled, no section alone.
+  // 2. Move the commands towards it; the step is scaled as a whole, not section by section.
   const auto q_last = q_memory_(memory);
   const double change = largest_change(robot(), q_solution_, q_last, TipIntegral::kLengthScale);
   const double scale = std::min(1.0, rate_limit_ * measurement.timestep / std::max(change, 1e-12));
@@ -203,13 +206,13 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
     return;
   }
 
-  const Plan plan = lead(target, measurement, memory, next_memory);
+  const Plan plan = advance(target, measurement, memory, next_memory);
   const Eigen::Map<const Eigen::VectorXd> q_next = plan_in(next_memory);
   command.q = q_next;
   command.plan = q_next;
   command.q_rate = (q_next - q_last) / measurement.timestep;
 
-  // Correct on the measured tip: where the plan has the tip now, against where it is.
+  // Correct on the measured tip: error between planned and measured tip pose.
   load_states(avoiding_ ? avoiding_->solution(avoiding_memory_(next_memory))
                         : solution_memory_(std::span<const double>(next_memory)),
               states_);
@@ -217,11 +220,11 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
   const Eigen::Isometry3d X_BP = tip_pose(robot(), states_, measurement.base);
   Eigen::Matrix<double, 6, 1> error;
   error.head<3>() = X_BP.translation() - measurement.X_BE.translation();
-  error.tail<3>() = turn_between(measurement.X_BE.linear().col(2), X_BP.linear().col(2));
-  // On the way to a far target the arm lags; nothing to learn from that.
-  integral_.update(measurement, error, plan.on_its_way, integral_memory_(memory),
+  error.tail<3>() = rotation_vector_between(measurement.X_BE.linear().col(2), X_BP.linear().col(2));
+  // While the arm moves to a distant target its lag is not integrated.
+  integral_.update(measurement, error, plan.moving, integral_memory_(memory),
                    integral_memory_(next_memory), command.q);
-  integral_.compensate_sag(measurement, command.q);
+  integral_.compensate_gravity_deflection(measurement, command.q);
 
   report.status = plan.reached ? ControllerStatus::Working : ControllerStatus::NotReached;
   report.iterations = plan.iterations;

@@ -11,16 +11,16 @@
 
 namespace tendril {
 
-/// The tip follows a target body: inverse kinematics at every step, warm-started; section commands
-/// led there with a bounded rate (all of them scaled by the same factor, so that the arm stays on
-/// the straight line between two poses), and corrected on the measured tip.
+/// Moves the tip to a target body. Every step solves the inverse kinematics, warm-started at the
+/// last solution, moves the section commands towards the solution at a bounded rate, and corrects
+/// them on the measured tip. All commands are scaled by the same factor, so that the arm stays on
+/// the straight line between two poses.
 ///
-/// The default solver descends from the last solution and so stays near it. Where that comes to
-/// rest short of the target, poses elsewhere are tried, once for every millimetre that the target
-/// moves; the arm changes over only to one that meets the target.
+/// The default solver descends from the last solution and stays near it. If it converges to a pose
+/// that does not reach the target, other poses are tried, once for every millimetre that the target
+/// moves; the arm switches only to a pose that reaches the target.
 ///
-/// With `avoidance` the plan is made by ReactivePlanner instead, among the obstacles of the
-/// measurement.
+/// With `avoidance`, ReactivePlanner plans the motion among the obstacles of the measurement.
 class ReachController final : public ArmController {
  public:
   static constexpr Quantity kQuantities[] = {quantity::kIterations, quantity::kTipError,
@@ -37,17 +37,18 @@ class ReachController final : public ArmController {
  private:
   [[nodiscard]] const ContinuumRobot& robot() const noexcept { return tracker_.robot(); }
   struct Plan {
-    bool reached;     // the target, by the solution of the inverse kinematics
-    bool on_its_way;  // the plan is not yet at the solution
+    bool reached;  // the solution of the inverse kinematics reaches the target
+    bool moving;   // the plan is not yet at the solution
     int iterations;
-    double scale;  // part of the way that this step goes
+    double scale;  // fraction of the remaining path that this step covers
   };
   /// The planned pose in the memory.
   [[nodiscard]] Eigen::Map<const Eigen::VectorXd> plan_in(
       std::span<const double> memory) const noexcept;
   /// Moves the planned pose by one step.
-  [[nodiscard]] Plan lead(const TipTarget& target, const ArmMeasurement& measurement,
-                          std::span<const double> memory, std::span<double> next_memory) noexcept;
+  [[nodiscard]] Plan advance(const TipTarget& target, const ArmMeasurement& measurement,
+                             std::span<const double> memory,
+                             std::span<double> next_memory) noexcept;
   [[nodiscard]] IkResult inverse_kinematics(const TipTarget& target, const BaseState& base,
                                             std::span<const double> memory,
                                             std::span<double> next_memory) noexcept;
@@ -55,12 +56,12 @@ class ReachController final : public ArmController {
   TipTask task_;
   double rate_limit_;
   AnySolver tracker_;
-  std::optional<AnySolver> searcher_;  // of the default solver: tracker_ does not look elsewhere
+  std::optional<AnySolver> searcher_;  // of the default solver: tracker_ only descends
   std::optional<ReactivePlanner> avoiding_;
   TipIntegral integral_;
 
-  // With avoidance the planner's memory; otherwise the IK solution, the planned pose, and the target
-  // for which nothing better was found.
+  // With avoidance the planner's memory; otherwise the IK solution, the planned pose, and the
+  // target for which the search failed.
   Block avoiding_memory_, solution_memory_;
   MatrixSlot<Eigen::VectorXd> q_memory_;
   Slot<bool> failed_;

@@ -14,20 +14,20 @@ namespace {
 
 using Eigen::Vector3d;
 
-constexpr double kSearchDistance = 1e-3;  // [m]: the target must move so far before what was tried
-                                          // in vain is tried again
-constexpr int kSearches = 40;             // for one place of the target, one in a step; then
-constexpr int kSearchPause = 50;          // one in so many steps: obstacles move
+constexpr double kSearchDistance = 1e-3;  // [m]: motion of the target after which failed searches
+                                          // are repeated
+constexpr int kSearches = 40;             // for one target position, one per step; then
+constexpr int kSearchPause = 50;          // one in this many steps, because obstacles move
 constexpr int kSearchIterations = 100;    // of one search
-constexpr int kPathSearches = 25;         // likewise for the way
+constexpr int kPathSearches = 25;         // likewise for paths
 constexpr int kPathPause = 10;
-constexpr int kMostWaits = 100;  // after so many steps without a way another solution is tried
+constexpr int kMostWaits = 100;  // steps without a path after which another solution is tried
 constexpr ArcSearch kCheck{.tolerance = 1e-5, .most_steps = 100};  // of poses of the tracker
-constexpr double kCreeps[] = {0.5, 0.2};  // parts of the tip's way that are tried alone
-constexpr int kHalvings = 6;              // of the way to a pose that is not free
-constexpr double kSpeedTime = 0.05;       // [s], of the filter of the obstacles' speed
-constexpr double kBackOff = 1e-4;         // [m] beyond the margin when backing away
-constexpr double kLeastGain = 1e-9;       // [m], of clearance in a step that backs away
+constexpr double kFractions[] = {0.5, 0.2};  // fractions of the tip's path that are tried alone
+constexpr int kHalvings = 6;                 // of the line to a pose that is not free
+constexpr double kSpeedTime = 0.05;          // [s], of the filter of the obstacles' speed
+constexpr double kBackOff = 1e-4;            // [m] beyond the margin when backing away
+constexpr double kLeastGain = 1e-9;          // [m], of clearance in a step that backs away
 
 ObstacleOptions solver_options(const ReactivePlannerOptions& options, int iterations) {
   return {.max_iterations = iterations,
@@ -75,7 +75,8 @@ ReactivePlanner::ReactivePlanner(const ContinuumRobot& robot, const Obstacles& o
         "obstacles");
 }
 
-/// The obstacles where they are now; those that move grow by the way of kLookAhead.
+/// Updates the obstacles to their present poses; moving ones are inflated by speed times
+/// kLookAhead.
 void ReactivePlanner::place_obstacles(const Obstacles& obstacles, std::span<const double> memory,
                                       std::span<double> next_memory) noexcept {
   assert(obstacles.count() == obstacles_.count());
@@ -88,23 +89,23 @@ void ReactivePlanner::place_obstacles(const Obstacles& obstacles, std::span<cons
   }
   for (int i = 0; i < moving_; ++i) {
     const Eigen::Isometry3d& X_BO = obstacles.pose(i);
-    const Eigen::Quaterniond turn(X_BO.linear());
+    const Eigen::Quaterniond rotation(X_BO.linear());
     double speed = 0.0;
     if (known) {
       const Vector3d p = before.col(i).head<3>();
       const Eigen::Quaterniond q(Eigen::Vector4d(before.col(i).segment<4>(3)));
       const double extent = std::min(obstacles.extent(i), robot().max_length());
-      const double moved = (X_BO.translation() - p).norm() + extent * q.angularDistance(turn);
-      const double share = std::min(1.0, options_.timestep / kSpeedTime);
-      speed = before(7, i) + share * (moved / options_.timestep - before(7, i));
+      const double moved = (X_BO.translation() - p).norm() + extent * q.angularDistance(rotation);
+      const double weight = std::min(1.0, options_.timestep / kSpeedTime);
+      speed = before(7, i) + weight * (moved / options_.timestep - before(7, i));
     }
-    now.col(i) << X_BO.translation(), turn.coeffs(), speed;
+    now.col(i) << X_BO.translation(), rotation.coeffs(), speed;
     obstacles_.set_growth(i, std::min(kMostGrowth, speed * (kLookAhead + options_.timestep)));
   }
   obstacles_known_(next_memory) = true;
 }
 
-/// A pose to go to, in q_solution_ and solution_; whether it meets the target.
+/// Finds the goal pose, in q_solution_ and solution_; returns whether it reaches the target.
 bool ReactivePlanner::find_solution(const TipTarget& target, const BaseState& base,
                                     std::span<const double> memory, std::span<double> next_memory,
                                     Step& step) noexcept {
@@ -143,7 +144,7 @@ bool ReactivePlanner::find_solution(const TipTarget& target, const BaseState& ba
       return is_outside;
     }
   }
-  // As near as it goes: on the way to the best pose, as far as that is free.
+  // As near as possible: along the line to the best pose, as far as it is free.
   if (planner_.is_free(q_solution_, obstacles_, base)) return false;
   load_states(solution_memory_(memory), states_);
   to_coordinates(robot(), states_, q_goal_);
@@ -164,7 +165,7 @@ void ReactivePlanner::forget_path(std::span<double> next_memory) const noexcept 
   next_waypoint_(next_memory) = 0;
 }
 
-/// The next pose to go straight to, in q_goal_; whether there is one.
+/// The next pose reached by a straight step, in q_goal_; returns whether there is one.
 bool ReactivePlanner::find_path(const Eigen::VectorXd& from, const Vector3d& goal,
                                 const BaseState& base, std::span<double> next_memory) noexcept {
   auto waypoints = waypoints_(next_memory);
@@ -186,13 +187,13 @@ bool ReactivePlanner::find_path(const Eigen::VectorXd& from, const Vector3d& goa
     }
   }
   forget_path(next_memory);
-  // A part of the way of the tip may be free for the whole arm; the solution is looked for from
-  // there then.
+  // A fraction of the tip's path may be free for the whole arm; the next solution is then computed
+  // from there.
   from_coordinates(robot(), from, states_);
   TipTarget part;
-  for (const double share : kCreeps) {
+  for (const double fraction : kFractions) {
     const Vector3d tip = tip_pose(robot(), states_, base).translation();
-    part.X_BG.translation() = tip + share * (goal - tip);
+    part.X_BG.translation() = tip + fraction * (goal - tip);
     const ObstacleResult nearer = tracker_.solve(part, states_, obstacles_, base);
     if (!nearer.reached()) continue;
     to_coordinates(robot(), nearer.states, q_goal_);
@@ -207,8 +208,7 @@ bool ReactivePlanner::find_path(const Eigen::VectorXd& from, const Vector3d& goa
   const int found = planner_.search(from, q_solution_, obstacles_, base, waits);
   if (found <= 0) {
     if (waits > 0 && waits % kMostWaits == 0) {
-      // No way to this solution: look for another one from a pose somewhere on the way to a random
-      // one.
+      // No path to this solution: search for another one from a pose on the line to a random pose.
       SplitMix64 random(waits);
       random_states(robot(), random, states_);
       to_coordinates(robot(), states_, q_goal_);
@@ -223,8 +223,9 @@ bool ReactivePlanner::find_path(const Eigen::VectorXd& from, const Vector3d& goa
   return true;
 }
 
-/// An obstacle has come too near: towards the solution if that leads away from it, else along the
-/// gradient of the clearance, else not at all. The new pose in q_next_.
+/// Backs away from an obstacle that has come too near: towards the solution if this increases the
+/// clearance, else along the gradient of the clearance, else the pose is kept. The new pose is in
+/// q_next_.
 void ReactivePlanner::back_away(const BaseState& base, std::span<double> next_memory) noexcept {
   forget_path(next_memory);
   const double here = planner_.clearance(q_last_, obstacles_, base);
@@ -246,7 +247,7 @@ void ReactivePlanner::back_away(const BaseState& base, std::span<double> next_me
   q_next_ = q_last_;
 }
 
-/// The part of the way between two poses that the rate limit lets one step go.
+/// The fraction of the line between two poses that one step covers within the rate limit.
 double ReactivePlanner::step_fraction(const Eigen::VectorXd& from,
                                       const Eigen::VectorXd& to) const noexcept {
   const double change = largest_change(robot(), from, to, TipIntegral::kLengthScale);

@@ -15,32 +15,32 @@ struct ReactivePlannerOptions {
   double angle_tolerance = 1e-4;     ///< [rad], > 0
   int max_iterations = 50;           ///< of the inverse kinematics in one step, >= 1
   double body_radius = 0.0;          ///< [m], >= 0
-  double margin = 0.002;             ///< kept between body and obstacles [m], >= 0
-  double rate_limit = 5.0;           ///< fastest change of a section command [rad/s], > 0
+  double margin = 0.002;             ///< least clearance between body and obstacles [m], >= 0
+  double rate_limit = 5.0;           ///< largest rate of a section command [rad/s], > 0
   double timestep = 0.002;           ///< [s], > 0
 };
 
-/// Leads an arm's planned pose towards a target through poses that keep off the obstacles.
+/// Moves an arm's planned pose towards a target through collision-free poses.
 ///
-/// 1. Inverse kinematics among the obstacles from the last solution. Where it comes to rest short
-/// of
-///    the target, other poses are tried, a bounded number for each millimetre that the target
-///    moves; for a target inside an obstacle the nearest point outside is aimed at.
-/// 2. A way from the planned pose to the solution: the straight line, or a searched one with turns.
-///    As long as there is none the arm waits, and the search goes on with other random poses.
-/// 3. One step along the way within the rate limit, only to a pose that is free.
+/// 1. Inverse kinematics among the obstacles, from the last solution. If it converges to a pose
+///    that does not reach the target, other poses are tried, a bounded number for each millimetre
+///    that the target moves. For a target inside an obstacle the goal is the nearest point outside.
+/// 2. A path from the planned pose to the solution: the straight line, or a planned path with
+///    waypoints. While there is none the arm waits and the search continues with other random
+///    poses.
+/// 3. One step along the path within the rate limit, only to a free pose.
 ///
-/// Obstacles that move grow by their speed times kLookAhead; when one comes so near that the
-/// planned pose is no longer free the arm backs away from it. Answers keep the whole margin, the
-/// way between them kPathMargin of it: the straight step between two poses that touch dips into
-/// what they touch. docs/avoidance.md, "In tendril.reach".
+/// A moving obstacle is inflated by its speed times kLookAhead. If it comes so near that the
+/// planned pose is no longer free, the arm backs away. Solutions keep the whole margin, paths
+/// between them the fraction kPathMargin of it, because the straight step between two touching
+/// poses penetrates the obstacle slightly. docs/avoidance.md, "In tendril.reach".
 ///
-/// Nothing but the constructor allocates or throws; the work of a step is bounded. All that is
-/// remembered is in the caller's memory.
+/// Only the constructor allocates or throws; the work of a step is bounded. The whole state is in
+/// the caller's memory.
 class ReactivePlanner {
  public:
   static constexpr double kLookAhead = 0.05;   ///< [s]
-  static constexpr double kMostGrowth = 0.02;  ///< of a moving obstacle [m]
+  static constexpr double kMostGrowth = 0.02;  ///< largest inflation of a moving obstacle [m]
   static constexpr double kPathMargin = 0.75;
 
   /// `obstacles`: the first `moving` of them may change their pose. Throws ModelError when an
@@ -48,7 +48,7 @@ class ReactivePlanner {
   ReactivePlanner(const ContinuumRobot& robot, const Obstacles& obstacles, int moving,
                   const ReactivePlannerOptions& options);
 
-  /// Of its memory.
+  /// Layout of its memory.
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
   /// The planned pose in the memory.
   [[nodiscard]] Eigen::Map<const Eigen::VectorXd> pose(
@@ -61,13 +61,13 @@ class ReactivePlanner {
   }
 
   struct Step {
-    bool reached = false;  ///< the solution meets the target, and there is a way to it
+    bool reached = false;  ///< the solution reaches the target, and there is a path to it
     bool there = false;    ///< the planned pose is the solution
     int iterations = 0;    ///< poses evaluated by the inverse kinematics
-    double scale = 0.0;    ///< part of the way to the next turn or the solution that the step goes
+    double scale = 0.0;    ///< fraction of the step to the next waypoint or the solution
   };
-  /// One step; `obstacles` has the shapes given to the constructor where they are now. The new
-  /// planned pose is that in `next_memory`.
+  /// One step. `obstacles` has the shapes given to the constructor at their present poses. The new
+  /// planned pose is in `next_memory`.
   Step step(const TipTarget& target, const BaseState& base, const Obstacles& obstacles,
             std::span<const double> memory, std::span<double> next_memory) noexcept;
 
@@ -86,7 +86,7 @@ class ReactivePlanner {
   [[nodiscard]] double step_fraction(const Eigen::VectorXd& from,
                                      const Eigen::VectorXd& to) const noexcept;
 
-  /// Of the numbers of a moving obstacle: position, quaternion, speed.
+  /// Numbers per moving obstacle: position, quaternion, speed.
   static constexpr int kMovingRows = 8;
 
   ReactivePlannerOptions options_;
@@ -97,12 +97,12 @@ class ReactivePlanner {
   MemoryLayout layout_;
   Block solution_memory_;
   MatrixSlot<Eigen::VectorXd> pose_memory_;
-  Slot<int> searches_;                           // for another solution, since the target moved
+  Slot<int> searches_;                           // for other solutions since the target moved
   MatrixSlot<Eigen::Vector3d> searched_target_;  // the target then
   Slot<int> waits_;                              // steps without a path to the solution
   Slot<int> waypoint_count_, next_waypoint_;     // of the path
   MatrixSlot<Eigen::MatrixXd> waypoints_;        // a column each
-  Slot<bool> obstacles_known_;                   // moving_memory_ is that of the step before
+  Slot<bool> obstacles_known_;                   // moving_memory_ holds the previous step
   MatrixSlot<Eigen::MatrixXd> moving_memory_;    // of each moving obstacle, a column each
 
   // Scratch.

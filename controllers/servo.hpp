@@ -8,12 +8,12 @@
 
 namespace tendril {
 
-/// A position servo as physics has it: with setpoint c, position q and velocity q'
+/// A position servo as simulated: with setpoint c, position q and velocity q'
 ///
 ///     F = gain c - stiffness q - damping q',   within the force limits
 ///
-/// where gain = stiffness + what joints and tendon have themselves, so that it settles on its
-/// setpoint. Source: docs/derivations-control.md, "Servo law".
+/// where gain = stiffness + the passive stiffness of joints and tendon, so that the position
+/// settles at the setpoint. Source: docs/derivations-control.md, "Servo law".
 struct Servo {
   double gain = 0.0;             ///< [N m/rad] or [N/m]
   double stiffness = 0.0;        ///< kp, the same units
@@ -22,21 +22,21 @@ struct Servo {
   double min_force = -std::numeric_limits<double>::infinity();
   double max_force = std::numeric_limits<double>::infinity();
 
-  /// Whether it can be driven at all.
+  /// Whether it can be driven.
   [[nodiscard]] bool works() const noexcept { return gain > 0.0 && std::isfinite(gain); }
-  /// T_v: a steady motion lags behind the setpoint by so much time [s].
+  /// T_v: time by which a steady motion lags behind the setpoint [s].
   [[nodiscard]] double lag() const noexcept { return (passive_damping + damping) / gain; }
   [[nodiscard]] double force(double setpoint, double position, double velocity) const noexcept {
     const double force = gain * setpoint + -stiffness * position + -damping * velocity;
     return std::clamp(force, min_force, max_force);
   }
-  /// The setpoint with which the joint is at `desired` and moves at `rate` while it carries `load`;
-  /// `desired` alone for a servo that does not work.
+  /// The setpoint for which the joint is at `desired` and moves at `rate` under `load`; `desired`
+  /// alone for a servo that cannot be driven.
   [[nodiscard]] double setpoint(double desired, double rate, double load) const noexcept {
     return works() ? desired + lag() * rate - load / gain : desired;
   }
-  /// The setpoint nearest to `desired` for which the servo stays inside its force range. A saturated
-  /// servo is integrated without its own damping and then swings from limit to limit.
+  /// The setpoint nearest to `desired` for which the servo stays within its force range. A
+  /// saturated servo is integrated without its own damping and oscillates between its limits.
   [[nodiscard]] double unsaturated(double desired, double position,
                                    double velocity) const noexcept {
     constexpr double kFractionOfLimit = 0.98;
@@ -48,16 +48,16 @@ struct Servo {
   }
 };
 
-/// Where a joint of the simulated chain is in one step; world frame, SI units.
+/// State of a joint of the simulated chain in one step; world frame, SI units.
 struct JointState {
   Eigen::Vector3d axis = Eigen::Vector3d::UnitZ();
   Eigen::Vector3d anchor = Eigen::Vector3d::Zero();
-  Eigen::Vector3d center_of_mass = Eigen::Vector3d::Zero();  ///< of all that the joint moves
+  Eigen::Vector3d center_of_mass = Eigen::Vector3d::Zero();  ///< of all bodies that the joint moves
   double position = 0.0, velocity = 0.0;
 };
 
-/// Torque [N m] or force [N] of gravity on what a joint moves, along its axis.
-/// @param mass  of all that it moves [kg]
+/// Torque [N m] or force [N] along the axis of a joint due to gravity on the bodies that it moves.
+/// @param mass  of all these bodies [kg]
 [[nodiscard]] inline double gravity_load(const JointState& joint, double mass,
                                          const Eigen::Vector3d& gravity, bool is_slide) noexcept {
   return is_slide ? mass * joint.axis.dot(gravity)

@@ -19,7 +19,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
-/// Cuts the first word off.
+/// Removes and returns the first word.
 std::string_view next_word(std::string_view& rest) {
   rest = trimmed(rest);
   const auto end = rest.find_first_of(" \t\r\n");

@@ -13,8 +13,8 @@
 
 namespace tendril {
 
-/// One setting of a controller: everything about it stands in this row. The reader takes default and
-/// range from it, documents and error messages show it.
+/// One setting of a controller. The reader takes default and range from this row; documentation and
+/// error messages are derived from it.
 struct SettingInfo {
   enum class Type { Number, Integer, Numbers, Flag, Choice, Text };
 
@@ -47,7 +47,7 @@ constexpr SettingInfo numbers(const char* name, const char* unit, const char* me
 constexpr SettingInfo flag(const char* name, bool default_value, const char* meaning) {
   return {name, SettingInfo::Type::Flag, "", default_value ? "true" : "false", {}, "", meaning};
 }
-/// One of some words, separated by spaces; the first is the default.
+/// One of several words, separated by spaces; the first is the default.
 constexpr SettingInfo choice(const char* name, const char* choices, const char* meaning) {
   return {name, SettingInfo::Type::Choice, "", "", {}, choices, meaning};
 }
@@ -57,12 +57,12 @@ constexpr SettingInfo text(const char* name, const char* default_value, const ch
 
 }  // namespace setting
 
-/// Default of a row as a document shows it.
+/// Default of a row as shown in the documentation.
 [[nodiscard]] std::string default_text(const SettingInfo& info);
 
 /// The settings of one controller instance, read strictly by the rows of its table. Every reader
-/// throws ModelError `<setting> = <text>: must be ...` when the text is not wholly a value of the
-/// row's type or outside its range, and std::logic_error for a setting that has no row of that type.
+/// throws ModelError `<setting> = <text>: must be ...` if the whole text is not a value of the
+/// row's type within its range, and std::logic_error for a setting that has no row of that type.
 class Settings {
  public:
   using Texts = std::vector<std::pair<std::string, std::string>>;
@@ -81,7 +81,7 @@ class Settings {
   [[nodiscard]] bool flag(std::string_view name) const;
   /// Empty if not given.
   [[nodiscard]] std::vector<double> numbers(std::string_view name) const;
-  /// The enumerator whose number is the place of the word among the row's choices.
+  /// The enumerator whose value is the index of the word among the row's choices.
   template <class E>
   [[nodiscard]] E choice(std::string_view name) const {
     return static_cast<E>(choice_index(name));
@@ -101,7 +101,7 @@ class Settings {
   mutable std::set<std::string_view> reads_;
 };
 
-/// Tables of settings one behind the other.
+/// Concatenates tables of settings.
 [[nodiscard]] std::vector<SettingInfo> joined(
     std::initializer_list<std::span<const SettingInfo>> tables);
 

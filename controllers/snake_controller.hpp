@@ -10,7 +10,7 @@
 
 namespace tendril {
 
-/// What a controller sees of a snake in one step; world frame, SI units. `n` is the number of
+/// What a controller measures of a snake in one step; world frame, SI units. `n` is the number of
 /// joints.
 struct SnakeMeasurement {
   double time = 0.0;                                         ///< simulated time [s]
@@ -27,19 +27,19 @@ struct SnakeMeasurement {
   explicit SnakeMeasurement(int n) : q(Eigen::VectorXd::Zero(n)) {}
 };
 
-/// What a controller asks for in one step: setpoints of the position servos. The plugin adds what
-/// the servos need for the rates and the weight.
+/// What a controller commands in one step: setpoints of the position servos. The plugin adds lag
+/// and gravity compensation.
 struct SnakeCommand {
   Eigen::VectorXd q;            ///< n [rad]; the servos keep them inside the joint limits
-  Eigen::VectorXd q_rate;       ///< n: their planned rates [rad/s]; 0: no lead
+  Eigen::VectorXd q_rate;       ///< n: planned rates [rad/s]; 0: no lag compensation
   double feed = 0.0;            ///< of the carriage [m]
   double feed_rate = 0.0;       ///< [m/s]
-  double gravity_factor = 0.0;  ///< part of the weight of the links that setpoints carry
+  double gravity_factor = 0.0;  ///< fraction of the links' gravity load that is compensated
 
   explicit SnakeCommand(int n) : q(Eigen::VectorXd::Zero(n)), q_rate(Eigen::VectorXd::Zero(n)) {}
 };
 
-/// What a snake's controller is made from; it lives only during the call.
+/// The arguments from which a snake's controller is constructed; valid only during the call.
 struct SnakeContext {
   std::span<const double> link_lengths;  ///< a_0 .. a_n [m]; a_0 is 0 for a carriage
   double joint_limit;                    ///< [rad]
@@ -52,21 +52,21 @@ struct SnakeContext {
   [[nodiscard]] int joints() const noexcept { return static_cast<int>(link_lengths.size()) - 1; }
 };
 
-/// A controller of a snake: measured state in, joint angles out, once per step. Memory and failures:
-/// Controller.
+/// A controller of a snake: measured state in, joint angles out, once per step. Memory and
+/// failures: Controller.
 class SnakeController : public Controller {
  public:
   using Context = SnakeContext;
   using Measurement = SnakeMeasurement;
   using Command = SnakeCommand;
 
-  /// One step: `command` and `report` come in as default values, `next_memory` as a copy of
+  /// One step. On entry `command` and `report` have default values, and `next_memory` is a copy of
   /// `memory`.
   virtual void update(const SnakeMeasurement& measurement, std::span<const double> memory,
                       std::span<double> next_memory, SnakeCommand& command,
                       ControllerReport& report) = 0;
   /// Points of the path that the task follows, world frame, for drawing; at most `points.size()`.
-  /// Returns how many were written.
+  /// Returns the number of points written.
   [[nodiscard]] virtual int path(const SnakeMeasurement& /*measurement*/,
                                  std::span<const double> /*memory*/,
                                  std::span<Eigen::Vector3d> /*points*/) const noexcept {

@@ -25,9 +25,9 @@ std::span<const SettingInfo> snake_settings() {
   static const std::vector<SettingInfo> all = [] {
     std::vector<SettingInfo> infos{setting::choice(
         "mode", "gait path",
-        "gait: it moves by itself; path: a carriage feeds it along a path, its body follows its "
-        "head")};
-    // What both have, `speed` and `target`, is told once.
+        "gait: a free snake moves by gaits; path: a carriage feeds it along a path, its body "
+        "follows its head")};
+    // The settings common to both, `speed` and `target`, are listed once.
     for (const auto settings : {SnakePathController::settings(), GaitController::settings()}) {
       for (const SettingInfo& info : settings)
         if (!has(infos, info.name)) infos.push_back(info);

@@ -24,11 +24,12 @@ constexpr double kMinSpacing = 1e-3;     // [m], between waypoints
 constexpr double kCornerSpacing = 0.02;  // [m], between points of rounded corners
 constexpr double kCheckStep = 0.005;     // [m], of feed
 constexpr int kBisections = 40;
-// Of the curvature that the chain can follow in steady arcs: what a trail has at most, and what it
-// turns with. A piece of the path whose ends differ by a curvature c bends up to 1.76 c within.
-constexpr double kTrailPart = 0.9;
-constexpr double kTurnPart = 0.45;
-constexpr int kTargetsPerPeriod = 16;  // that are laid at most
+// Fractions of the curvature that the chain can follow in steady arcs: largest curvature of a
+// trail, and curvature of its bends. A piece of the path whose end curvatures differ by c has a
+// curvature of up to 1.76 c.
+constexpr double kTrailFraction = 0.9;
+constexpr double kBendFraction = 0.45;
+constexpr int kTargetsPerPeriod = 16;  // largest number of points added
 
 double smooth(double x) noexcept {
   x = std::clamp(x, 0.0, 1.0);
@@ -49,12 +50,12 @@ Isometry3d carriage(double feed) noexcept {
   return Isometry3d(Eigen::Translation3d(feed, 0.0, 0.0));
 }
 
-/// Of p from the path near s, by the parabola that touches it there: s is where the joint is to be.
+/// Distance of p from the path near s, by its osculating parabola at s, the joint's parameter.
 double distance(const PathView& path, const Vector3d& p, double s) noexcept {
   const CurvePoint point = path.at(s);
-  const Vector3d off = p - point.position;
-  const double way = off.dot(point.first) / point.first.squaredNorm();
-  return (off - way * point.first - 0.5 * way * way * point.second).norm();
+  const Vector3d offset = p - point.position;
+  const double ds = offset.dot(point.first) / point.first.squaredNorm();
+  return (offset - ds * point.first - 0.5 * ds * ds * point.second).norm();
 }
 
 template <class... Args>
@@ -69,41 +70,42 @@ std::string text(const char* format, Args... args) {
 std::span<const SettingInfo> SnakePathController::settings() {
   static constexpr SettingInfo kAll[] = {
       setting::numbers("waypoints", "m",
-                       "path: points that it leads through, x y z each, in the frame of the "
-                       "carriage's base; the "
-                       "first on the feed axis"),
+                       "path: points through which it passes, x y z each, in the frame of the "
+                       "carriage's base; the first on the feed axis"),
       setting::number("corner_radius", "m", "0", {0.0, 1e3},
                       "path: the corners of the waypoints' polyline are rounded with arcs of this "
                       "radius; 0: smooth through all waypoints"),
-      setting::text("target", "",
-                    "mocap body to go to, when there are no goals; path: its trail continues the "
-                    "path"),
+      setting::text(
+          "target", "",
+          "mocap body to be reached, if there are no goals; path: its trail continues the "
+          "path"),
       setting::number(
           "speed", "m/s", "", {0.0, 10.0, true},
-          "to be kept by slowing the gait down from its frequency; default: none; path: "
-          "of the feed, default 0.05"),
+          "desired speed, kept by reducing the gait's frequency; default: none; path: of the "
+          "feed, default 0.05"),
       setting::number("acceleration", "m/s^2", "0.2", {0.0, 1e3, true}, "path: of the feed"),
       setting::number("rate_limit", "rad/s", "3", {0.0, 1e3, true},
-                      "path: fastest rotation of a joint; the feed slows down to keep it"),
+                      "path: largest rate of a joint; the feed slows down to keep it"),
       setting::number("look_ahead", "m", "0.2", {0.01, 10.0},
-                      "path: it is fixed this far ahead of the head"),
+                      "path: it is fixed up to this distance ahead of the head"),
       setting::number("trail_spacing", "m", "0.03", {2.0 * kMinSpacing, 0.1},
                       "path: the trail gets a new point when the target has moved this far"),
       setting::flag("back", false,
-                    "path: at its end the snake returns along it to where it began; not with a "
-                    "target"),
+                    "path: at its end the snake returns along it to the start; not with a target"),
       setting::choice("joints", "all even",
-                      "path: all: all joints as near to it as they come; even: every second one "
+                      "path: all: all joints as near to it as possible; even: every second one "
                       "exactly on it"),
       setting::number("period", "s", "0.02", {0.0, 1.0},
-                      "path: between two setpoints; straight lines join them"),
+                      "path: time between two setpoints; linear interpolation between them"),
       setting::number("start_delay", "s", "1", {0.0, 1e3},
-                      "path: the body moves onto the path before it is fed"),
-      setting::number("gravity_factor", "", "1", {0.0, 10.0},
-                      "path: fraction of the links' weight that the setpoints compensate, 0.9: a "
-                      "model that is 10 % off"),
-      setting::number("jam_path_error", "m", "0.05", kPositive,
-                      "path: distance of a joint from the path at which the feed stops for good"),
+                      "path: time for the body to move onto the path before it is fed"),
+      setting::number(
+          "gravity_factor", "", "1", {0.0, 10.0},
+          "path: fraction of the links' gravity load that the setpoints compensate; 0.9: "
+          "a model with 10 % error"),
+      setting::number(
+          "jam_path_error", "m", "0.05", kPositive,
+          "path: distance of a joint from the path at which the feed stops permanently"),
   };
   return kAll;
 }
@@ -138,7 +140,7 @@ SnakePathController::SnakePathController(const SnakeContext& context)
   for (int j = 1; j <= chain_.joint_count(); ++j)
     curvature_limit_ = std::min(curvature_limit_, chain_.curvature_limit(j));
   feed_end_ = context.feed_limit;
-  lead_ = chain_.length() + trail_spacing_;  // ahead of the start's feed
+  straight_ = chain_.length() + trail_spacing_;  // ahead of the start's feed
   read_waypoints(settings);
   if (!waypoints_.empty()) check_waypoints(context.feed_limit);
   if (waypoints_.empty() && !has_target_)
@@ -169,7 +171,7 @@ void SnakePathController::read_waypoints(const Settings& settings) {
   if (std::hypot(first.y(), first.z()) > kOffAxis || first.x() < kMinSpacing) {
     throw ModelError(
         text("waypoints: point 1 (%g %g %g): must be (x 0 0) with x > 0: the carriage "
-             "needs a straight way",
+             "needs a straight path",
              first.x(), first.y(), first.z()));
   }
   const double radius = settings.number("corner_radius");
@@ -185,20 +187,20 @@ void SnakePathController::read_waypoints(const Settings& settings) {
       throw ModelError(std::string("waypoints: ") + error.what());
     }
   }
-  // The straight piece goes on to the last point on the axis.
+  // The straight piece extends to the last point on the axis.
   while (waypoints_.size() > 2 && std::hypot(waypoints_[1].y(), waypoints_[1].z()) <= kOffAxis &&
          waypoints_[1].x() > waypoints_[0].x() && radius > 0.0) {
     waypoints_.erase(waypoints_.begin());
   }
-  lead_ = waypoints_.front().x();
+  straight_ = waypoints_.front().x();
 }
 
-/// Lays the whole path and marches along it.
+/// Builds the whole path and marches along it.
 void SnakePathController::check_waypoints(double feed_limit) {
   std::vector<double> memory(
       static_cast<std::size_t>(GrowingPath::memory_size(static_cast<int>(waypoints_.size()) + 2)));
   GrowingPath path(memory, growing_);
-  path.start(Vector3d::Zero(), Vector3d::UnitX(), lead_);
+  path.start(Vector3d::Zero(), Vector3d::UnitX(), straight_);
   for (std::size_t i = 1; i < waypoints_.size(); ++i) {
     const GrowResult grown = path.append(waypoints_[i]);
     if (grown.status == GrowStatus::TooNear) {
@@ -224,7 +226,7 @@ void SnakePathController::check_waypoints(double feed_limit) {
   const auto march = [&](double feed) {
     return march_from_base(chain_, view, feed, Matrix3d::Identity(), {angles, parameters}, march_);
   };
-  const double end = std::min(feed_limit, lead_);
+  const double end = std::min(feed_limit, straight_);
   double reached = 0.0, missed = end;
   bool short_path = false;
   for (int i = 0; !short_path && reached < end; ++i) {
@@ -250,20 +252,21 @@ void SnakePathController::begin(const SnakeMeasurement& measurement,
   sensed_time_(next) = measurement.time;
   sensed_feed_(next) = measurement.feed;
   start_center_(next) = measurement.center_of_mass;
-  const double lead = waypoints_.empty() ? std::max(measurement.feed, 0.0) + lead_ : lead_;
-  path_feed_end_(next) = std::min(feed_end_, lead);
+  const double straight =
+      waypoints_.empty() ? std::max(measurement.feed, 0.0) + straight_ : straight_;
+  path_feed_end_(next) = std::min(feed_end_, straight);
   const double feed = std::clamp<double>(measurement.feed, 0.0, path_feed_end_(next));
   feed_(next) = feed;
   next_feed_(next) = feed;
   start_feed_(next) = feed;
   waypoint_(next) = 1;
-  target_(next) = Vector3d(lead, 0.0, 0.0);
+  target_(next) = Vector3d(straight, 0.0, 0.0);
   along_(next) = Vector3d::UnitX();
 
   GrowingPath path(path_(next), growing_);
-  path.start(Vector3d::Zero(), Vector3d::UnitX(), lead);
+  path.start(Vector3d::Zero(), Vector3d::UnitX(), straight);
   parameters_(next).back() = feed + chain_.length();
-  lay(measurement, next);
+  extend_path(measurement, next);
   for (const Block& set : {start_angles_, from_angles_, to_angles_})
     std::copy_n(measurement.q.data(), measurement.q.size(), set(next).begin());
   const MarchResult march = march_from_base(chain_, path.view(), feed, Matrix3d::Identity(),
@@ -272,15 +275,15 @@ void SnakePathController::begin(const SnakeMeasurement& measurement,
     std::copy_n(measurement.q.data(), measurement.q.size(), to_angles_(next).begin());
 }
 
-/// Lets the path grow ahead of the head.
-void SnakePathController::lay(const SnakeMeasurement& measurement,
-                              std::span<double> next) const noexcept {
+/// Extends the path ahead of the head.
+void SnakePathController::extend_path(const SnakeMeasurement& measurement,
+                                      std::span<double> next) const noexcept {
   GrowingPath path(path_(next), growing_);
   const double desired = parameters_(next).back() + look_ahead_;
   const int count = static_cast<int>(waypoints_.size());
   while (path.view().end() < desired && waypoint_(next) < count) {
     const Vector3d& point = waypoints_[waypoint_(next)];
-    if (!path.append(point).ok()) return;  // cannot be: all have been laid before
+    if (!path.append(point).ok()) return;  // cannot happen: all have been checked
     waypoint_(next) += 1;
     auto last = target_(next), along = along_(next), bend = bend_(next);
     const Vector3d direction = (point - last).normalized();
@@ -297,26 +300,26 @@ void SnakePathController::lay(const SnakeMeasurement& measurement,
   }
 }
 
-/// The trail: points at even distances towards where the target is now, turning no faster than the
-/// body can follow. A target within the circle of that turn cannot be reached.
+/// The trail: equidistant points towards the present target, with a curvature that the body can
+/// follow. A target within the circle of that curvature cannot be reached.
 void SnakePathController::follow_target(const SnakeMeasurement& measurement,
                                         std::span<double> next) const noexcept {
   GrowingPathOptions options = growing_;
-  options.max_curvature = kTrailPart * curvature_limit_;
+  options.max_curvature = kTrailFraction * curvature_limit_;
   GrowingPath path(path_(next), options);
-  const auto tell = [&](ControllerStatus status) { status_(next) = status; };
+  const auto report_status = [&](ControllerStatus status) { status_(next) = status; };
   const Vector3d p_BG = base_pose(measurement).inverse() * measurement.p_WG;
-  if (!p_BG.allFinite()) return tell(ControllerStatus::InvalidTarget);
+  if (!p_BG.allFinite()) return report_status(ControllerStatus::InvalidTarget);
   auto last = target_(next), along = along_(next), bend = bend_(next);
-  const double radius = 1.0 / (kTurnPart * curvature_limit_);
-  const double largest_turn = trail_spacing_ / radius;
+  const double radius = 1.0 / (kBendFraction * curvature_limit_);
+  const double largest_rotation = trail_spacing_ / radius;
   const double head = parameters_(next).back();
   complete_(next) = false;
   for (int i = 0; i < kTargetsPerPeriod && path.view().end() < head + look_ahead_; ++i) {
-    const Vector3d way = p_BG - last;
-    const double distance = way.norm();
+    const Vector3d to_target = p_BG - last;
+    const double distance = to_target.norm();
     if (distance < trail_spacing_) {
-      // The target rests: once the head is there, the newest point is taken in, too.
+      // The target is at rest: once the head is there, the newest point is added too.
       if (path.pending() && path.view().end() - head <= kArrived && path.finish().ok()) {
         along = path.view().at(path.view().end()).first.normalized();
         bend.setZero();
@@ -324,32 +327,32 @@ void SnakePathController::follow_target(const SnakeMeasurement& measurement,
       complete_(next) = !path.pending();
       return;
     }
-    const double ahead = along.dot(way);
-    if (ahead < 0.0) return tell(ControllerStatus::TargetBehind);
-    const Vector3d aside = way - ahead * along;
+    const double ahead = along.dot(to_target);
+    if (ahead < 0.0) return report_status(ControllerStatus::TargetBehind);
+    const Vector3d aside = to_target - ahead * along;
     const double off = aside.norm();
-    // Within the circle of the sharpest turn nothing can be reached.
-    if (std::atan2(off, ahead) > largest_turn && std::hypot(ahead, off - radius) < radius)
-      return tell(ControllerStatus::PathTooTight);
-    // From turn to turn the direction changes no more than from straight on to the sharpest turn;
-    // behind a complete piece it goes straight on.
-    Vector3d desired = way / distance - along;
-    if (desired.norm() > largest_turn) desired *= largest_turn / desired.norm();
+    // No point within the circle of largest curvature can be reached.
+    if (std::atan2(off, ahead) > largest_rotation && std::hypot(ahead, off - radius) < radius)
+      return report_status(ControllerStatus::PathTooTight);
+    // The change of direction varies from point to point by at most its largest value; after a
+    // complete piece the path continues straight.
+    Vector3d desired = to_target / distance - along;
+    if (desired.norm() > largest_rotation) desired *= largest_rotation / desired.norm();
     Vector3d change = desired - bend;
-    if (change.norm() > largest_turn) change *= largest_turn / change.norm();
-    const Vector3d next_turn = path.pending() ? Vector3d(bend + change) : Vector3d::Zero();
-    const Vector3d direction = (along + next_turn).normalized();
+    if (change.norm() > largest_rotation) change *= largest_rotation / change.norm();
+    const Vector3d next_bend = path.pending() ? Vector3d(bend + change) : Vector3d::Zero();
+    const Vector3d direction = (along + next_bend).normalized();
     const Vector3d point = last + trail_spacing_ * direction;
     const GrowResult grown = path.append(point);
-    if (grown.status == GrowStatus::TooTight) return tell(ControllerStatus::PathTooTight);
-    if (!grown.ok()) return;  // no room: the carriage cannot go that far
+    if (grown.status == GrowStatus::TooTight) return report_status(ControllerStatus::PathTooTight);
+    if (!grown.ok()) return;  // no room: beyond the travel of the carriage
     last = point;
     along = direction;
-    bend = next_turn;
+    bend = next_bend;
   }
 }
 
-/// The next setpoint: feed and joints, as far as speed, acceleration and joint rates allow.
+/// The next setpoint of feed and joints, within the limits of speed, acceleration and joint rates.
 void SnakePathController::move(std::span<double> next, double dt) const noexcept {
   const PathView path(path_(next));
   const double feed_left = path_feed_end_(next) - next_feed_(next);
@@ -379,7 +382,7 @@ void SnakePathController::move(std::span<double> next, double dt) const noexcept
     status_(next) = ControllerStatus::PathTooTight;
 }
 
-/// Measured: speed, and how far the joints are from the path.
+/// Measures the speed and the distance of the joints from the path.
 void SnakePathController::watch(const SnakeMeasurement& measurement,
                                 std::span<double> next) noexcept {
   if (measurement.time > sensed_time_(next)) {
@@ -400,7 +403,7 @@ void SnakePathController::watch(const SnakeMeasurement& measurement,
   path_error_(next) = largest;
 }
 
-/// Once in a period.
+/// Called once per period.
 void SnakePathController::plan(const SnakeMeasurement& measurement,
                                std::span<double> next) noexcept {
   watch(measurement, next);
@@ -408,7 +411,7 @@ void SnakePathController::plan(const SnakeMeasurement& measurement,
   std::copy_n(to_angles_(next).begin(), chain_.joint_count(), from_angles_(next).begin());
   if (status_(next) == ControllerStatus::Jammed) return;
   status_(next) = ControllerStatus::Working;
-  if (!returning_(next)) lay(measurement, next);
+  if (!returning_(next)) extend_path(measurement, next);
   if (measurement.time < start_time_(next) + start_delay_) return;
   if (path_error_(next) > jam_path_error_) {
     status_(next) = ControllerStatus::Jammed;
@@ -427,20 +430,20 @@ void SnakePathController::update(const SnakeMeasurement& measurement,
   if (step == 0) plan(measurement, next);
   ++step;
 
-  // Between the last setpoint and the next; at first from where the body was.
-  const double share = static_cast<double>(step) / steps_, dt = steps_ * measurement.timestep;
+  // Interpolate between the last setpoint and the next; initially from the measured pose.
+  const double fraction = static_cast<double>(step) / steps_, dt = steps_ * measurement.timestep;
   const double since = measurement.time - start_time_(next);
   const double fade = since < start_delay_ ? smooth(since / start_delay_) : 1.0;
   const std::span<const double> start = start_angles_(next), from = from_angles_(next),
                                 to = to_angles_(next);
   for (int j = 0; j < chain_.joint_count(); ++j) {
     const auto i = static_cast<std::size_t>(j);
-    const double planned = from[i] + share * (to[i] - from[i]);
+    const double planned = from[i] + fraction * (to[i] - from[i]);
     command.q[j] = start[i] + fade * (planned - start[i]);
     command.q_rate[j] = fade * (to[i] - from[i]) / dt;
   }
   const double feed_step = next_feed_(next) - feed_(next);
-  command.feed = feed_(next) + share * feed_step;
+  command.feed = feed_(next) + fraction * feed_step;
   command.feed_rate = feed_step / dt;
   command.gravity_factor = gravity_factor_;
   step_(next) = step < steps_ ? step : 0;
@@ -467,8 +470,8 @@ int SnakePathController::path(const SnakeMeasurement& measurement, std::span<con
   const Isometry3d X_WB = base_pose(measurement);
   const double begin = measurement.feed, end = path.end();
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const double share = static_cast<double>(i) / static_cast<double>(points.size() - 1);
-    points[i] = X_WB * path.at(begin + share * (end - begin)).position;
+    const double fraction = static_cast<double>(i) / static_cast<double>(points.size() - 1);
+    points[i] = X_WB * path.at(begin + fraction * (end - begin)).position;
   }
   return static_cast<int>(points.size());
 }

@@ -52,7 +52,7 @@ void TipIntegral::update(const ArmMeasurement& measurement,
                          const Eigen::Matrix<double, 6, 1>& error, bool frozen,
                          std::span<const double> memory, std::span<double> next_memory,
                          Eigen::VectorXd& q) noexcept {
-  // The error that is known now is the one of `delay` ago: reference and measurement of one
+  // The error known now is that of the time `delay` ago: reference and measurement of the same
   // instant.
   Eigen::Matrix<double, 6, 1> e = error;
   if (delay_steps_ > 0) {
@@ -63,14 +63,14 @@ void TipIntegral::update(const ArmMeasurement& measurement,
   e.tail<3>() *= kDirectionArm;
   const double distance = e.head<3>().norm();
   if (distance > options_.error_limit) e.head<3>() *= options_.error_limit / distance;
-  const double turn = e.tail<3>().norm();
-  if (turn > options_.error_limit) e.tail<3>() *= options_.error_limit / turn;
+  const double angle = e.tail<3>().norm();
+  if (angle > options_.error_limit) e.tail<3>() *= options_.error_limit / angle;
 
   auto next_correction = correction_(next_memory);
   if (!frozen && options_.gain > 0.0) {
     damped_step(measurement, options_.direction ? 6 : 3, e);
     step_ *= options_.gain * measurement.timestep;
-    // Scaled as a whole, so that the direction of the correction stays.
+    // Scaled as a whole to keep the direction of the correction.
     const double largest = (step_.array() / scale_.array()).abs().maxCoeff();
     const double allowed = options_.rate_limit * measurement.timestep;
     if (largest > allowed) step_ *= allowed / largest;
@@ -82,10 +82,12 @@ void TipIntegral::update(const ArmMeasurement& measurement,
   q += next_correction;
 }
 
-void TipIntegral::compensate_sag(const ArmMeasurement& measurement, Eigen::VectorXd& q) noexcept {
-  if (!options_.sag_compensation || measurement.sag.squaredNorm() == 0.0) return;
+void TipIntegral::compensate_gravity_deflection(const ArmMeasurement& measurement,
+                                                Eigen::VectorXd& q) noexcept {
+  if (!options_.deflection_compensation || measurement.gravity_deflection.squaredNorm() == 0.0)
+    return;
   Eigen::Matrix<double, 6, 1> e = Eigen::Matrix<double, 6, 1>::Zero();
-  e.head<3>() = -measurement.sag;
+  e.head<3>() = -measurement.gravity_deflection;
   damped_step(measurement, 3, e);
   q += step_;
 }
@@ -98,11 +100,13 @@ std::span<const SettingInfo> tip_integral_settings() noexcept {
                       "damping of the inverse of the tip Jacobian; 0.02 suits arms in contact"),
       setting::number("integral_limit", "rad", "0.3", {0.0, 3.0, true},
                       "largest correction of a section command"),
-      setting::number("sensor_delay", "s", "0", {0.0, 10.0},
-                      "age of the tip measurement, at most 1000 time steps; the controller then "
-                      "sees the tip that late"),
-      setting::flag("sag_compensation", true,
-                    "predict the uneven sag inside the sections and correct the commands for it"),
+      setting::number(
+          "sensor_delay", "s", "0", {0.0, 10.0},
+          "age of the tip measurement, at most 1000 time steps: the controller gets the "
+          "tip with this delay"),
+      setting::flag(
+          "deflection_compensation", true,
+          "predict the uneven gravitational deflection within the sections and compensate it"),
   };
   return kSettings;
 }
@@ -116,7 +120,7 @@ TipIntegralOptions read_tip_integral(const Settings& settings, double timestep) 
           .damping = settings.number("integral_damping"),
           .correction_limit = settings.number("integral_limit"),
           .delay = delay,
-          .sag_compensation = settings.flag("sag_compensation")};
+          .deflection_compensation = settings.flag("deflection_compensation")};
 }
 
 }  // namespace tendril

@@ -6,12 +6,12 @@
 namespace tendril {
 namespace {
 
-constexpr double kBrakingShare = 0.8;  // of the acceleration is planned with for braking
+constexpr double kBrakingFraction = 0.8;  // of the acceleration limit is used in planned braking
 
 }  // namespace
 
 TrajectoryGenerator::TrajectoryGenerator(const MobileRobot& robot, const MobileSpeedLimits& limits,
-                                         double share, double timestep)
+                                         double fraction, double timestep)
     : robot_(robot),
       h_(timestep),
       speed_(Eigen::VectorXd::Constant(configuration_size(robot), limits.joint_speed)),
@@ -21,8 +21,8 @@ TrajectoryGenerator::TrajectoryGenerator(const MobileRobot& robot, const MobileS
   speed_.head<3>() << limits.platform_speed, limits.platform_speed, limits.turn_speed;
   acceleration_.head<3>() << limits.platform_acceleration, limits.platform_acceleration,
       limits.turn_acceleration;
-  speed_ *= share;
-  acceleration_ *= share;
+  speed_ *= fraction;
+  acceleration_ *= fraction;
 }
 
 double TrajectoryGenerator::ratio(const MobileConfiguration& v,
@@ -35,11 +35,11 @@ double TrajectoryGenerator::ratio(const MobileConfiguration& v,
 double TrajectoryGenerator::braking_speed(double distance, double acceleration) const noexcept {
   const double steps = distance / (acceleration * h_ * h_);
   if (steps <= 0.0) return 0.0;
-  if (steps <= 0.5) return distance / h_;  // there in one step
+  if (steps <= 0.5) return distance / h_;  // reached in one step
   return acceleration * h_ * (std::sqrt(2.0 * steps) - 0.5);
 }
 
-/// No joint becomes faster than it can brake before its limit.
+/// Limits joint speeds so that every joint can brake before its limit.
 void TrajectoryGenerator::keep_joints_inside(const MobileConfiguration& x,
                                              Vector v) const noexcept {
   for (int j = 0; j < robot_.joint_count(); ++j) {
@@ -57,7 +57,7 @@ void TrajectoryGenerator::step(const MobileConfiguration& goal,
   const auto slow_for = [&](double distance, Eigen::Index k) {
     if (distance <= 0.0) return;
     const double fastest =
-        std::min(speed_[k], braking_speed(distance, kBrakingShare * acceleration_[k]));
+        std::min(speed_[k], braking_speed(distance, kBrakingFraction * acceleration_[k]));
     gain = std::min(gain, fastest / distance);
   };
   slow_for(std::hypot(desired_[0], desired_[1]), 0);
@@ -71,7 +71,7 @@ void TrajectoryGenerator::step(const MobileConfiguration& goal,
 }
 
 void TrajectoryGenerator::brake(Vector x, Vector v) noexcept {
-  const double steps = step_ratio(v);  // that braking takes
+  const double steps = step_ratio(v);  // for braking
   v *= steps <= 1.0 ? 0.0 : 1.0 - 1.0 / steps;
   keep_joints_inside(x, v);
   x += h_ * v;

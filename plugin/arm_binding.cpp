@@ -12,7 +12,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-/// The scene's obstacles, if the controller has the setting `avoidance` and it is on.
+/// The obstacles of the scene, if the setting `avoidance` exists and is true.
 std::optional<SceneObstacles> read_obstacles(const InstanceContext& context,
                                              const ContinuumDescription& description) {
   if (!has_setting(context, "avoidance") || !context.settings.flag("avoidance"))
@@ -106,7 +106,7 @@ void ArmBinding::bind_sections(const InstanceContext& context,
     };
     bind('y', layout.bend_fraction, 1.0);  // u
     if (description.planar) {
-      coordinates.emplace_back();  // v: a planar arm has no joints for it
+      coordinates.emplace_back();  // v: no joints in a planar arm
     } else {
       bind('x', layout.bend_fraction, -1.0);
     }

@@ -9,7 +9,7 @@
 
 namespace tendril {
 
-/// A continuum arm: its hinges and slides as ArmMechanics sees them.
+/// Binding of a continuum arm: its hinges and slides in the form that ArmMechanics uses.
 class ArmBinding final : public RobotBinding {
  public:
   ArmBinding(const InstanceContext& context, const ContinuumDescription& description,
@@ -31,7 +31,7 @@ class ArmBinding final : public RobotBinding {
             mjvScene* scene) const override;
   void copy_scratch(const RobotBinding& source) noexcept override;
 
-  /// What it remembers: the feed servo's last setpoint, the last commanded coordinates.
+  /// Its memory: the last setpoint of the feed servo and the last commanded coordinates.
   struct Memory {
     MemoryLayout layout;
     Slot<double> feed_setpoint = layout.number();
@@ -40,7 +40,7 @@ class ArmBinding final : public RobotBinding {
   };
 
  private:
-  /// Where a joint's numbers stand in mjData.
+  /// Indices of a joint in mjData.
   struct JointAddress {
     int joint = -1, qpos = -1, dof = -1, body = -1;
   };
@@ -60,13 +60,13 @@ class ArmBinding final : public RobotBinding {
   std::unique_ptr<ContinuumRobot> robot_;
   std::unique_ptr<ArmController> controller_;
   int base_body_, tip_site_, target_mocap_;
-  std::optional<SceneObstacles> obstacles_;  // where the controller asks for them
+  std::optional<SceneObstacles> obstacles_;  // if the controller requests them
   std::vector<JointAddress> joints_;         // in the order of the mechanics' state
   JointAddress feed_, spin_;
   ArmMechanics mechanics_;
   Memory memory_;
   std::optional<ContactResponse> contacts_;  // if the controller senses them
-  std::vector<int> joints_up_to_body_;       // -1: the body is not of the arm
+  std::vector<int> joints_up_to_body_;       // -1: the body is not part of the arm
   std::vector<double> arc_length_;           // per body of the model
 
   // Scratch of the last step.

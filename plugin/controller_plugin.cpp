@@ -13,7 +13,7 @@ namespace {
 static_assert(sizeof(mjtNum) == sizeof(double),
               "Tendril needs an engine built with double precision");
 
-/// The kinds that this library has registered; they stay where they are.
+/// The kinds registered by this library; their addresses are stable.
 class Kinds {
  public:
   const ControllerKind& add(const ControllerKind& kind) {
@@ -42,7 +42,7 @@ const char* plugin_name(const mjModel* m, int instance) noexcept {
   return plugin ? plugin->name : "?";
 }
 
-/// Throws std::runtime_error for an instance of a plugin that this library has not registered.
+/// Throws std::runtime_error for an instance of a plugin not registered by this library.
 const ControllerKind& kind_of(const mjModel* m, int instance) {
   const char* const name = plugin_name(m, instance);
   if (const ControllerKind* kind = kinds().find(name)) return *kind;
@@ -58,8 +58,8 @@ void warn(const mjModel* m, int instance, const char* what) noexcept {
   mju_warning("%s, instance '%s': %s", plugin_name(m, instance), name ? name : "", what);
 }
 
-/// Runs a callback's body; nothing escapes to C. A fault is told once and latched: the robot's
-/// servos keep their last setpoints.
+/// Runs the body of a callback; no exception reaches C code. A fault is reported once and latched:
+/// the robot's servos keep their last setpoints.
 template <class Body>
 void guarded(const mjModel* m, mjData* d, int instance, const Body& body) noexcept {
   Instance* self = bound(d, instance);
@@ -77,7 +77,7 @@ int plugin_nstate(const mjModel* m, int instance) noexcept {
   try {
     return Instance::state_size(m, instance, kind_of(m, instance));
   } catch (...) {
-    return 0;  // init refuses the same configuration, and can say why
+    return 0;  // init refuses the same configuration and reports the reason
   }
 }
 
@@ -138,20 +138,20 @@ bool engine_is_right() {
   if (mj_version() == mjVERSION_HEADER) return true;
   const char* reason =
       mj_version() == 4000000
-          ? "; 4.0.0 computes wrong accelerations with its sparse Newton solver, 4.0.1 is right"
+          ? "; the sparse Newton solver of 4.0.0 computes wrong accelerations, use 4.0.1"
           : "";
   mju_warning("tendril: built for MuJoCo %d, this program runs MuJoCo %d: plugins not registered%s",
               mjVERSION_HEADER, mj_version(), reason);
   return false;
 }
 
-// What a plugin reports stands among its attributes, so that every library in the process can read
-// it: "reports|tip_error|m|end max|largest".
+// The reported quantities are listed among the attributes of a plugin, so that every library in the
+// process can read them: "reports|tip_error|m|end max|largest".
 constexpr std::string_view kReports = "reports|";
 
 std::string report_text(const Quantity& q) {
-  return std::string(kReports) + q.name + "|" + q.unit + "|" + (q.width == 1 ? q.summary : "") + "|" +
-         (q.smallest_is_worst ? "smallest" : "largest");
+  return std::string(kReports) + q.name + "|" + q.unit + "|" + (q.width == 1 ? q.summary : "") +
+         "|" + (q.smallest_is_worst ? "smallest" : "largest");
 }
 
 }  // namespace
@@ -173,8 +173,9 @@ void register_controller_kind(const ControllerKind& kind) {
   plugin.nattribute = static_cast<int>(texts.size());
   plugin.attributes = texts.data();
   plugin.capabilityflags = mjPLUGIN_PASSIVE | mjPLUGIN_SENSOR;
-  // Sensors report what the controller found earlier in the same step, among the passive forces. A
-  // later stage would cost the engine's pass for accelerations and forces of all bodies.
+  // Sensors report values that the controller computed earlier in the same step, in the stage of
+  // passive forces. A later sensor stage would make the engine compute accelerations and forces of
+  // all bodies.
   plugin.needstage = mjSTAGE_VEL;
   plugin.nstate = plugin_nstate;
   plugin.nsensordata = plugin_nsensordata;

@@ -10,12 +10,13 @@
 
 namespace tendril {
 
-/// Registers a controller kind as a MuJoCo plugin; call it from `mjPLUGIN_LIB_INIT`. Refuses (with a
-/// warning) an engine whose version is not the one that this library was built for.
+/// Registers a controller kind as a MuJoCo plugin; to be called from `mjPLUGIN_LIB_INIT`. If the
+/// version of the engine differs from the one this library was built for, nothing is registered and
+/// a warning is given.
 void register_controller_kind(const ControllerKind& kind);
 
-/// The one registration line of a controller class `C` with `Context`, `settings()`, `kQuantities`
-/// and a constructor from `Context`:
+/// Registers a controller class `C` with `Context`, `settings()`, `kQuantities`
+/// and a constructor from `Context` in one line:
 /// ```cpp
 /// mjPLUGIN_LIB_INIT(my_library) { tendril::register_controller<MyController>("my.controller"); }
 /// ```
@@ -24,16 +25,17 @@ void register_controller(const char* name, const char* meaning = "") {
   register_controller_kind(controller_kind<C>(name, meaning));
 }
 
-/// Names of the quantities that a controller plugin of any library reports, as sensors are called,
-/// and their units: known to every program that has the plugin loaded. Empty for other plugins.
+/// A quantity reported by a controller plugin of any loaded library: name as in sensors, and unit.
 struct ReportedQuantity {
   std::string name, unit;
   std::string summary;             ///< see Quantity
   bool smallest_is_worst = false;  ///< see Quantity
 };
+/// The quantities that a controller plugin reports; empty for other plugins.
 [[nodiscard]] std::vector<ReportedQuantity> reported_quantities(const std::string& plugin_name);
+/// Names of these quantities.
 [[nodiscard]] std::vector<std::string> sensor_names(const std::string& plugin_name);
-/// Names of its settings.
+/// Names of the settings of a controller plugin.
 [[nodiscard]] std::vector<std::string> setting_names(const std::string& plugin_name);
 
 }  // namespace tendril

@@ -31,7 +31,7 @@ mjSpec* decode(mjResource* resource, const mjVFS* vfs, char* error, int error_si
       return nullptr;
     }
     const std::string_view text(static_cast<const char*>(buffer), static_cast<std::size_t>(size));
-    // Who has read the file already hands on what it stands for.
+    // A caller that has read the file passes on its description.
     if (text.starts_with('<'))
       return mj_parseXMLString(std::string(text).c_str(), vfs, error, error_size);
     const ModelDescription model = parse_model(text, resource->name);

@@ -49,7 +49,7 @@ std::shared_ptr<const RobotDescription> robot_of(const mjModel* m, int instance)
   return cached_robot(text, config("arm"));
 }
 
-/// What an instance is configured with; everything that it is made from.
+/// Configuration of an instance: everything from which it is constructed.
 struct Configuration {
   Configuration(const mjModel* m, int instance, const ControllerKind& kind)
       : rows(all_settings(kind)),
@@ -65,8 +65,8 @@ struct Configuration {
   InstanceContext context;
 };
 
-// ---- controllers that wait for the next instance of their configuration: making one may take a
-// plan, and the engine asks for one several times while it loads a model
+// ---- pool of controllers for the next instance of the same configuration: the construction of a
+// controller may be expensive, and the engine creates instances several times while loading a model
 
 class ControllerPool {
  public:
@@ -97,7 +97,7 @@ ControllerPool& pool() {
   return controllers;
 }
 
-/// Everything that a controller is made from; empty if it must not be used again.
+/// Everything from which a controller is constructed; empty if it must not be reused.
 std::string pool_key(const Configuration& configuration) {
   const InstanceContext& context = configuration.context;
   // Obstacles come from the scene.
@@ -135,7 +135,7 @@ std::string sensor_quantity(const mjModel* m, int instance, int sensor) {
   return std::string(text);
 }
 
-/// Where a sensor's numbers stand among the values: first index and count.
+/// Position of a sensor's numbers among the values: first index and count.
 std::pair<std::size_t, int> sensor_place(const mjModel* m, int instance, int sensor,
                                          const ControllerKind& kind,
                                          const RobotDescription& robot) {
@@ -178,7 +178,7 @@ Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
   next_state_.assign(static_cast<std::size_t>(layout_.size()), 0.0);
   if (m->plugin_statenum[instance] != layout_.size()) {
     throw ModelError(
-        "the model was compiled with another configuration of this controller: compile it again");
+        "the model was compiled with another configuration of this controller: recompile it");
   }
   for (const int actuator : binding_->actuators())
     controls_.push_back(m->actuator_ctrladr[actuator]);
@@ -204,7 +204,7 @@ Instance::~Instance() {
 }
 
 void Instance::reset(mjtNum* plugin_state) noexcept {
-  fault_told_ = false;
+  fault_reported_ = false;
   report_ = {};
   layout_.reset(next_state_);
   binding_->controller().reset(controller_memory_(std::span(next_state_)));
@@ -212,7 +212,7 @@ void Instance::reset(mjtNum* plugin_state) noexcept {
 }
 
 void Instance::copy_scratch(const Instance& source) noexcept {
-  fault_told_ = source.fault_told_;
+  fault_reported_ = source.fault_reported_;
   binding_->copy_scratch(*source.binding_);
   report_ = source.report_;
   own_values_ = source.own_values_;
@@ -229,7 +229,7 @@ bool Instance::set_fault(const mjData* d) noexcept {
   report_ = {.own = own_values_};
   report_.status = ControllerStatus::Fault;
   fill_values();
-  return !std::exchange(fault_told_, true);
+  return !std::exchange(fault_reported_, true);
 }
 
 void Instance::compute(const mjModel* m, mjData* d) {
@@ -252,7 +252,7 @@ void Instance::compute(const mjModel* m, mjData* d) {
                      [](double setpoint) { return std::isfinite(setpoint); }))
       throw std::runtime_error("a servo's setpoint is not finite");
     for (std::size_t i = 0; i < controls_.size(); ++i) d->ctrl[controls_[i]] = setpoints_[i];
-  }  // else it has diverged: the engine's own checks say so
+  }  // else it has diverged, which the engine's own checks report
   fill_values();
 }
 

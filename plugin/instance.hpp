@@ -12,36 +12,37 @@
 namespace tendril {
 
 /// One instance of a controller plugin, bound to one robot of one model: reads mjData, calls the
-/// controller, writes the setpoints of the robot's servos. What influences the future is in
-/// `plugin_state` (the controller's memory, the binding's, whether there was a fault); the object
-/// holds the binding to the model, which is rebuilt from it, and scratch.
+/// controller, writes the setpoints of the robot's servos. The whole state is in `plugin_state`:
+/// the memory of the controller and of the binding, and the fault flag. The object holds only the
+/// binding to the model, which can be rebuilt from the model, and scratch.
 class Instance {
  public:
   /// Size of the instance's plugin_state, from the configuration alone. Throws ModelError.
   [[nodiscard]] static int state_size(const mjModel* m, int instance, const ControllerKind& kind);
-  /// Numbers that a sensor of the instance has. Throws ModelError for one that asks for a quantity
-  /// that is not reported.
+  /// Dimension of a sensor of the instance. Throws ModelError for a sensor of a quantity that is
+  /// not reported.
   [[nodiscard]] static int sensor_dimension(const mjModel* m, int instance, int sensor,
                                             const ControllerKind& kind);
 
-  /// Throws ModelError naming the setting or the element of the model that is wrong.
+  /// Throws ModelError naming the setting or the element of the model at fault.
   Instance(const mjModel* m, int instance, const ControllerKind& kind);
   ~Instance();
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
 
   void reset(mjtNum* plugin_state) noexcept;
-  /// Measures, updates, writes ctrl; leaves plugin_state alone. Throws what the controller throws,
-  /// and when its memory is damaged or its command not finite.
+  /// Measures, updates and writes ctrl; does not change plugin_state. Passes on exceptions of the
+  /// controller; throws if its memory is damaged or its command is not finite.
   void compute(const mjModel* m, mjData* d);
-  /// plugin_state becomes what compute found.
+  /// Sets plugin_state to the next state found by compute.
   void advance(mjData* d) noexcept;
   void write_sensors(mjData* d) const noexcept;
   void visualize(const mjData* d, mjvScene* scene) const;
   /// `source` is an instance of the same configuration.
   void copy_scratch(const Instance& source) noexcept;
-  /// The controller failed in this step. From the next advance on, plugin_state says so: ctrl and
-  /// memory stay as they are until a reset or an older state. Returns whether it is the first time.
+  /// Records that the controller failed in this step. From the next advance on the fault is part of
+  /// plugin_state: ctrl and memory stay unchanged until a reset or until an older state is
+  /// restored. Returns whether it is the first fault.
   bool set_fault(const mjData* d) noexcept;
 
  private:
@@ -55,7 +56,7 @@ class Instance {
   void fill_values() noexcept;
 
   const ControllerKind& kind_;
-  std::string pool_key_;  // of the controller, when it may be used again; else empty
+  std::string pool_key_;  // of the controller, if it may be reused; else empty
   std::unique_ptr<RobotBinding> binding_;
   int state_address_;
   MemoryLayout layout_;
@@ -64,7 +65,7 @@ class Instance {
   std::vector<int> controls_;  // addresses in ctrl
   std::vector<Sensor> sensors_;
 
-  bool fault_told_ = false;  // only saves repeated warnings
+  bool fault_reported_ = false;  // only suppresses repeated warnings
 
   // Scratch of the last compute.
   ControllerReport report_;

@@ -30,23 +30,23 @@ int arm_joint_count(const MobileDescription& robot) {
   return robot.mounted ? 0 : robot.kinematics().joint_count();
 }
 
-/// The scene's obstacles, if the controller has the setting `avoidance` and it is on.
+/// The obstacles of the scene, if the setting `avoidance` exists and is true.
 std::optional<SceneObstacles> read_obstacles(const InstanceContext& context) {
   if (!has_setting(context, "avoidance") || !context.settings.flag("avoidance"))
     return std::nullopt;
-  // The base is only a frame on the floor: it may stand in anything.
+  // The base is only a frame on the floor: it may lie within an obstacle.
   constexpr double kNoBody = -std::numeric_limits<double>::infinity();
   return SceneObstacles(context.model, context.require(mjOBJ_BODY, names::kBase),
                         context.settings.text("obstacles"), kNoBody);
 }
 
-/// The robot with joint ranges that are smaller by the setting `limit_margin` at either end.
+/// The robot with joint ranges reduced by the setting `limit_margin` at either end.
 MobileRobot robot_with_margin(const MobileDescription& description, const Settings& settings) {
   const double margin = settings.number("limit_margin");
   MobileRobotParameters parameters = description.parameters;
   const auto shrink = [margin](JointLimits& limits) {
     if (limits.max - limits.min <= 2.0 * margin)
-      throw ModelError("limit_margin: must leave something of every joint's range");
+      throw ModelError("limit_margin: must be less than half of every joint's range");
     limits.min += margin;
     limits.max -= margin;
   };
@@ -191,7 +191,8 @@ std::unique_ptr<MobileController> make_mobile_controller(const InstanceContext& 
   const double timestep = context.model->opt.timestep;
   if (const auto* make = std::get_if<ControllerKind::MakePlatform>(&context.kind.make)) {
     if (!description.mounted)
-      throw ModelError("robot: its arm is one of joints: use a controller such as tendril.mobile");
+      throw ModelError(
+          "robot: its arm has discrete joints: use a controller such as tendril.mobile");
     const MobileContinuum robot = description.continuum();
     return (*make)({.robot = robot,
                     .limits = description.speeds,
@@ -306,16 +307,16 @@ void MobileBinding::setpoints(std::span<double> /*next_own*/,
   const PlatformPose &base = command_.base, &rate = command_.base_rate;
   const std::array<double, kPlatform> positions{base.x, base.y, base.heading},
       rates{rate.x, rate.y, rate.heading};
-  const double lead = velocity_feed_forward_ ? 1.0 : 0.0;
+  const double feed_forward = velocity_feed_forward_ ? 1.0 : 0.0;
   for (std::size_t j = 0; j < joints_.size(); ++j) {
     const BoundJoint& joint = joints_[j];
     if (j < kPlatform) {
-      setpoints[j] = joint.servo.setpoint(positions[j], lead * rates[j], 0.0);
+      setpoints[j] = joint.servo.setpoint(positions[j], feed_forward * rates[j], 0.0);
       continue;
     }
     const auto k = static_cast<Eigen::Index>(j - kPlatform);
     const double load = gravity_load(states_[j], joint.mass, gravity_, joint.is_slide);
-    setpoints[j] = joint.servo.setpoint(command_.q[k], lead * command_.q_rate[k], load);
+    setpoints[j] = joint.servo.setpoint(command_.q[k], feed_forward * command_.q_rate[k], load);
   }
 }
 

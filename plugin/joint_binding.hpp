@@ -8,11 +8,11 @@
 
 namespace tendril {
 
-/// A joint with a position servo of its own, as snakes and mobile robots have them.
+/// A joint with its own position servo, as in snakes and mobile robots.
 struct BoundJoint {
   int joint = -1, qpos = -1, dof = -1, body = -1;
   Servo servo;
-  double mass = 0.0;  ///< of all that it moves [kg]
+  double mass = 0.0;  ///< of all bodies that it moves [kg]
   bool is_slide = false;
 
   void read(const mjData* d, JointState& state) const noexcept;
@@ -46,7 +46,7 @@ class SnakeBinding final : public RobotBinding {
   double joint_limit_;
   bool is_free_;
   Eigen::Vector3d gravity_;
-  std::vector<BoundJoint> joints_;  // from the tail; behind them the carriage's slide
+  std::vector<BoundJoint> joints_;  // from the tail on, then the carriage's slide
 
   // Scratch of the last step.
   std::vector<JointState> states_;
@@ -55,10 +55,10 @@ class SnakeBinding final : public RobotBinding {
   double joint_margin_ = 0.0;
 };
 
-/// An arm on a mobile platform, or the platform alone when it carries a continuum arm: then there
-/// are no joints, and the tip is the arm's. The controller knows joint ranges that are a little
-/// smaller at either end (setting `limit_margin`), so that the servos' overshoot stays inside the
-/// robot's.
+/// An arm on a mobile platform, or the platform alone if it carries a continuum arm; then there are
+/// no joints, and the tip is that of the arm. The joint ranges given to the controller are reduced
+/// by the setting `limit_margin` at either end, so that the servos' overshoot stays within the
+/// ranges of the robot.
 class MobileBinding final : public RobotBinding {
  public:
   MobileBinding(const InstanceContext& context, const MobileDescription& description,

@@ -12,8 +12,8 @@ namespace {
 [[noreturn]] void refuse_kind(const InstanceContext& context) {
   const std::string_view kind =
       std::visit([](const auto& d) { return kind_name(ModelDescription(d)); }, context.robot);
-  throw ModelError("robot: kind = " + std::string(kind) + ": must be a robot that " +
-                   context.kind.name + " is for");
+  throw ModelError("robot: kind = " + std::string(kind) + ": must be a kind of robot that " +
+                   context.kind.name + " controls");
 }
 
 mjvGeom* next_geom(mjvScene* scene) {
@@ -27,7 +27,7 @@ int InstanceContext::require(mjtObj type, const std::string& name) const {
   const int id = mj_name2id(model, type, full.c_str());
   if (id < 0) {
     throw ModelError(std::string(mju_type2Str(type)) + " " + full +
-                     ": missing: the model must hold the robot that the setting robot describes");
+                     ": missing: the model must contain the robot described by the setting robot");
   }
   return id;
 }

@@ -17,18 +17,19 @@
 
 namespace tendril {
 
-/// What a binding is made for: an instance of a controller plugin in a model.
+/// Context of a binding: an instance of a controller plugin in a model.
 struct InstanceContext {
   const mjModel* model;
   int instance;
   const ControllerKind& kind;
   const RobotDescription& robot;
   const Settings& settings;
-  std::string prefix;  ///< "A_" of the robot's elements
+  std::string prefix;  ///< of the names of the robot's elements, "A_"
 
-  /// Index of an element that the robot must have, by its name without the prefix. ModelError.
+  /// Index of an element that the robot must have, by its name without the prefix. Throws
+  /// ModelError.
   [[nodiscard]] int require(mjtObj type, const std::string& name) const;
-  /// Index of the mocap body that the setting `target` names; -1: the controller needs none.
+  /// Index of the mocap body named by the setting `target`; -1: the controller needs none. Throws
   /// ModelError.
   [[nodiscard]] int target_mocap() const;
 };
@@ -36,35 +37,35 @@ struct InstanceContext {
 /// Whether the controller has a setting of this name.
 [[nodiscard]] bool has_setting(const InstanceContext& context, std::string_view name);
 
-/// One robot of one model: how it is measured, and how its servos are written. What the kinds of
-/// robots have in common is in Instance. It keeps the numbers of the model with which it was made
-/// (masses, servos, gravity); the joints' state comes from mjData.
+/// Binding to one robot of one model: reads its measurement and writes the setpoints of its servos.
+/// Instance contains the part common to all kinds of robots. Masses, servos and gravity are those
+/// of the model at construction; the state of the joints is read from mjData.
 class RobotBinding {
  public:
   virtual ~RobotBinding() = default;
 
   [[nodiscard]] virtual const Controller& controller() const noexcept = 0;
-  /// Takes the controller out: for the next instance of the same configuration.
+  /// Releases the controller for the next instance of the same configuration.
   [[nodiscard]] virtual std::unique_ptr<Controller> release_controller() noexcept = 0;
-  /// What the binding itself remembers between steps.
+  /// Layout of the binding's own memory between steps.
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
-  /// Actuators that it drives.
+  /// Actuators driven by it.
   [[nodiscard]] std::span<const int> actuators() const noexcept { return actuators_; }
 
-  /// Returns false when the state is not finite: the simulation has diverged.
+  /// Reads the measurement. Returns false if the state is not finite: the simulation has diverged.
   [[nodiscard]] virtual bool measure(const mjModel* m, const mjData* d,
                                      std::span<const double> own) noexcept = 0;
-  /// Calls the controller with the measurement. Throws what it throws.
+  /// Calls the controller with the measurement. Passes on its exceptions.
   virtual void update(std::span<const double> memory, std::span<double> next_memory,
                       ControllerReport& report) = 0;
   [[nodiscard]] virtual bool command_is_finite() const noexcept = 0;
-  /// The servos' setpoints, one for each actuator; what of them must be remembered goes to
-  /// `next_own`.
+  /// Writes the servos' setpoints, one per actuator, and to `next_own` the new memory of the
+  /// binding.
   virtual void setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept = 0;
-  /// The controller failed: no command counts any more.
+  /// Discards the command after a failure of the controller.
   virtual void forget_command() noexcept = 0;
 
-  /// Values of the common quantities behind the status, one after the other.
+  /// Values of the common quantities after the status, in order.
   virtual void common_values(const ControllerReport& report, double* out) const noexcept = 0;
   virtual void draw(const mjData* d, std::span<const double> memory, const ControllerReport& report,
                     mjvScene* scene) const = 0;
@@ -76,28 +77,28 @@ class RobotBinding {
   std::vector<int> actuators_;
 };
 
-/// The controller of an instance before it is bound to anything: its memory's size can be asked for
-/// while the model is compiled.
+/// The controller of an instance before it is bound, for the size of its memory while the model is
+/// being compiled.
 [[nodiscard]] std::unique_ptr<Controller> make_controller(const InstanceContext& context);
 
-/// Binds the robot, with `controller` as made by `make_controller`. Throws ModelError naming what of
-/// the model is missing or wrong.
+/// Binds the robot with a `controller` from `make_controller`. Throws ModelError naming the element
+/// of the model that is missing or wrong.
 [[nodiscard]] std::unique_ptr<RobotBinding> bind_robot(const InstanceContext& context,
                                                        std::unique_ptr<Controller> controller);
-/// Numbers that the binding of this robot remembers itself.
+/// Size of the binding's own memory for this robot.
 [[nodiscard]] int own_memory_size(const RobotDescription& robot);
-/// Of the quantities `command` and `measured`.
+/// Size of the quantities `command` and `measured`.
 [[nodiscard]] int coordinate_count(const RobotDescription& robot);
 
-// ---- what bindings share
+// ---- common to all bindings
 
 using ConstVector3 = Eigen::Map<const Eigen::Vector3d>;
 using ConstMatrix3 = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>;
 
-/// The servo of an actuator; `passive_damping`: of what it acts on.
+/// The servo of an actuator; `passive_damping`: of the joint or tendon on which it acts.
 [[nodiscard]] Servo servo_of(const mjModel* m, int actuator, double passive_damping);
-/// Gravity as the robot's setpoints compensate it: zero if they do not, or the model has none.
-/// Throws ModelError when it is not finite.
+/// Gravity to be compensated by the setpoints [m/s^2]: zero if `compensation` is false or gravity
+/// is disabled. Throws ModelError if it is not finite.
 [[nodiscard]] Eigen::Vector3d compensated_gravity(const mjModel* m, bool compensation);
 
 void draw_sphere(mjvScene* scene, const Eigen::Vector3d& p, double radius, const float colour[4]);

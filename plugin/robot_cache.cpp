@@ -10,7 +10,7 @@ namespace {
 
 using Robot = std::shared_ptr<const RobotDescription>;
 
-/// The last few robots by their texts.
+/// The most recent robots by their texts.
 class Cache {
  public:
   Robot find(const std::string& key) {
@@ -45,7 +45,7 @@ std::string key_of(const std::string& text, const std::string& arm_text) {
 Robot cached_robot(const std::string& text, const std::string& arm_text) {
   const std::string key = key_of(text, arm_text);
   if (Robot known = cache().find(key)) return known;
-  // The settings' files have been read: their texts are settings of the instance.
+  // Files named by settings have been read already: their texts are settings of the instance.
   const auto read = [&](const std::string&) { return arm_text; };
   auto robot = std::make_shared<const RobotDescription>(parse_robot(text, "robot", {}, read));
   cache().keep(key, robot);

@@ -72,7 +72,7 @@ Shape mesh_shape(const mjModel* m, int mesh_id) {
   std::vector<Vector3d> vertices;
   std::vector<std::array<int, 3>> triangles;
   if (m->mesh_graphadr[mesh_id] < 0) {
-    // STL-like meshes repeat the vertices of every face: equal ones become one.
+    // Meshes such as STL repeat the vertices of every face: merge equal ones.
     std::vector<int> order(static_cast<std::size_t>(m->mesh_vertnum[mesh_id]));
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
     const auto before = [&](int a, int b) {
@@ -142,7 +142,7 @@ Shape geom_shape(const mjModel* m, int geom) {
   }
 }
 
-/// Geoms that the names mean, in the order of the model.
+/// Geoms selected by the names, in the order of the model.
 std::vector<int> named_geoms(const mjModel* m, int base_body, std::string_view names) {
   std::vector<int> geoms;
   std::istringstream words{std::string(names)};
@@ -165,7 +165,7 @@ std::vector<int> named_geoms(const mjModel* m, int base_body, std::string_view n
           can_touch(m, g, base_body))
         geoms.push_back(g);
     }
-    if (geoms.size() == before) refuse("the body carries no geom that the arm can touch");
+    if (geoms.size() == before) refuse("the body has no geom that the arm can touch");
   }
   std::sort(geoms.begin(), geoms.end());
   geoms.erase(std::unique(geoms.begin(), geoms.end()), geoms.end());
@@ -205,9 +205,10 @@ SceneObstacles::SceneObstacles(const mjModel* m, int base_body, std::string_view
                     to_pose(m->geom_pos + 3 * g, m->geom_quat + 4 * g);
     const Vector3d base_in_O = obstacle.X_BO.inverse().translation();
     if (!moves(g) && obstacle.shape->distance(base_in_O) < body_radius)
-      throw ModelError("obstacles: " + name +
-                       ": the arm's base stands in it or touches it: name the obstacles that count "
-                       "with the setting obstacles");
+      throw ModelError(
+          "obstacles: " + name +
+          ": the arm's base is inside or in contact with it: select the obstacles with the "
+          "setting obstacles");
   }
   obstacles_ = Obstacles(std::move(obstacles));
 }

@@ -9,25 +9,26 @@
 
 namespace tendril {
 
-/// The geoms of a scene that one arm must keep away from, as shapes in the frame of the arm's base.
+/// The geoms of a scene that are obstacles of one arm, as shapes in the frame of the arm's base.
 ///
-/// Spheres, capsules, boxes, cylinders and planes (half spaces) as they are; meshes as the convex
-/// hull that the engine collides with, or themselves where the model has no hull. Geoms that may
-/// move relative to the base come first.
+/// Spheres, capsules, boxes, cylinders and planes (half-spaces) keep their shape. A mesh is
+/// represented by the convex hull that the engine uses for collisions, or by its faces if the model
+/// has no hull. Geoms that may move relative to the base come first.
 class SceneObstacles {
  public:
-  /// @param base_body    body of the arm's base: it and all below it are the arm
-  /// @param names        geoms, or bodies with all they carry, as written in the scene, separated
-  ///                     by spaces; of a body those geoms count that can collide with the arm.
-  ///                     Empty: all geoms of the scene that can.
-  /// @param body_radius  of the arm [m]; -infinity: the base is no body and may stand anywhere
+  /// @param base_body    body of the arm's base: the arm is this body and its subtree
+  /// @param names        geoms, or bodies with their subtrees, by their names in the scene,
+  ///   separated
+  ///                     by spaces; of a body, those geoms that can collide with the arm. Empty:
+  ///                     all geoms of the scene that can collide with the arm.
+  /// @param body_radius  of the arm [m]; -infinity: the base has no extent and may lie anywhere
   ///
-  /// Throws ModelError that names the geom (or the name that is none): a kind of geom that has no
-  /// distance (ellipsoid, height field, signed distance field), a mesh that is not closed, a geom
-  /// of the arm itself, a geom that does not move and that the base stands in.
+  /// Throws ModelError naming the geom (or the unknown name) for a geom type without a distance
+  /// function (ellipsoid, height field, signed distance field), a mesh that is not closed, a geom
+  /// of the arm itself, or a fixed geom that contains the base.
   SceneObstacles(const mjModel* m, int base_body, std::string_view names, double body_radius);
 
-  /// Takes the geoms' poses from `d`. Allocates nothing.
+  /// Updates the geoms' poses from `d`. Allocates nothing.
   void refresh(const mjData* d) noexcept;
 
   [[nodiscard]] const Obstacles& obstacles() const noexcept { return obstacles_; }

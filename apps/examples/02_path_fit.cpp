@@ -1,4 +1,4 @@
-// Lays an arm of three sections into a bend of radius 120 mm: tendril::planning.
+// Fits an arm of three sections to a bend of radius 120 mm: tendril::planning.
 #include <cstdio>
 #include <vector>
 

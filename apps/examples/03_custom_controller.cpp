@@ -1,7 +1,7 @@
-// A whole controller of one's own: the tip draws a circle around the base axis. Built as
-// example_controller.so, which any MuJoCo program loads beside libtendril.so:
+// A complete custom controller: the tip moves on a circle around the base axis. Built as
+// example_controller.so, which any MuJoCo program can load in addition to libtendril.so:
 //     tendril run --plugin build/release/lib/example_controller.so SCENE.xml
-// A robot file asks for it with
+// Selected in a robot file by
 //     [controller]
 //     plugin = "example.circle"
 //     radius = 0.05
@@ -36,7 +36,7 @@ class CircleController final : public ArmController {
         solver_(context.robot),
         start_(context.robot.straight().begin(), context.robot.straight().end()),
         phase_(memory_.number()) {
-    // A shallow bend to start from: a straight arm has no direction to bend in.
+    // Start from a small bend: the bending direction of a straight arm is undefined.
     for (SectionState& state : start_) state.theta = 0.3;
   }
 

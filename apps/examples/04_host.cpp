@@ -1,4 +1,4 @@
-// A MuJoCo program that knows nothing of Tendril but its library file:
+// A MuJoCo program that uses Tendril only through its plugin library:
 //     04_host build/release/lib/libtendril.so scenes/reach/reach.xml
 #include <mujoco/mujoco.h>
 

@@ -1,4 +1,4 @@
-// Inverse kinematics of the youBot: a platform that helps its arm. tendril::mobile, nothing else.
+// Inverse kinematics of the youBot, an arm on a mobile platform: tendril::mobile, nothing else.
 #include <array>
 #include <iostream>
 

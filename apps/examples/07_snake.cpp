@@ -1,4 +1,4 @@
-// Lays a chain of 16 alternating hinges on a helix, then follows a leader: tendril::snake.
+// Fits a chain of 16 alternating hinges to a helix, then follows a leader: tendril::snake.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -11,8 +11,8 @@ using namespace tendril;
 
 int main() {
   const SnakeChain chain = SnakeChain::uniform(8, 0.07);  // 8 modules of two links of 70 mm
-  std::vector<double> angles(16), parameters(9);          // joints; where B_0, B_2, ... lie
-  const Helix helix(0.25, 0.30, 2.0);                     // radius, climb per turn, length [m]
+  std::vector<double> angles(16), parameters(9);          // joints; parameters of B_0, B_2, ...
+  const Helix helix(0.25, 0.30, 2.0);                     // radius, pitch, length [m]
 
   const MarchStart start = choose_start(chain, helix, 0.1, MarchDirection::BaseToHead,
                                         Eigen::Vector3d::UnitZ(), {angles, parameters});

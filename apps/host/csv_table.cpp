@@ -34,7 +34,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
-/// The text in quotes as a message can show it: one line, not too long, no control characters.
+/// The text in quotes for a message: one line of limited length without control characters.
 std::string quoted(std::string_view text) {
   std::string shown;
   for (const char c : text.substr(0, kShownText)) {
@@ -89,7 +89,7 @@ void CsvReader::read_header(const CsvLayout& layout) {
     if (entry == known.end())
       refuse(fmt::format("column {}: {}: is not known: the first line must name the columns {}",
                          targets_.size() + 1, quoted(name), layout.allowed));
-    if (!seen.insert(name).second) refuse(fmt::format("column {}: stands there twice", name));
+    if (!seen.insert(name).second) refuse(fmt::format("column {}: is repeated", name));
     targets_.push_back({.column = entry->second, .name = std::string(name)});
     if (entry->second >= 0) present_[static_cast<std::size_t>(entry->second)] = true;
   }
@@ -125,7 +125,7 @@ std::optional<double> CsvReader::part() const {
   return static_cast<double>(bytes_read_ - (end_ - begin_)) / static_cast<double>(*size_);
 }
 
-/// The next line without its end, LF or CRLF; valid until the next call.
+/// The next line without its line ending, LF or CRLF; valid until the next call.
 std::optional<std::string_view> CsvReader::next_line() {
   for (;;) {
     const char* const first = buffer_.data() + begin_;
@@ -172,14 +172,14 @@ bool CsvReader::next_filled_line(std::string_view& line) {
     }
     if (blank != 0)
       throw ModelError(
-          fmt::format("{}: row {}: is blank: only lines at the end may be", shown_, blank));
+          fmt::format("{}: row {}: is blank: only lines at the end may be blank", shown_, blank));
     line = *next;
     return true;
   }
   return false;
 }
 
-/// Cuts a line into fields_.
+/// Splits a line into fields_.
 void CsvReader::split(std::string_view line) {
   fields_.clear();
   for (;;) {
@@ -232,7 +232,7 @@ CsvWriter::CsvWriter(const std::string& file) {
   if (!fs::exists(status) || fs::is_regular_file(status)) {
     if (fs::exists(status)) {
       if (access(file_.c_str(), W_OK) != 0) fail(errno);
-      file_ = fs::canonical(file_);  // a link stays a link
+      file_ = fs::canonical(file_);  // keeps a symbolic link
     }
     part_ = file_;
     part_ += ".part";

@@ -14,48 +14,47 @@
 
 namespace tendril::host {
 
-/// Thrown when a file that was opened fails while it is read; the message names it. Exit code 4.
+/// Thrown on a read error of an open file; the message names the file. Exit code 4.
 class InputError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A column that is read as numbers.
+/// A column of numbers.
 struct CsvColumn {
   std::string name;
   bool required = true;
 };
 
-/// Which columns a table may have.
+/// The columns allowed in a table.
 struct CsvLayout {
-  std::vector<CsvColumn> columns;    ///< read, in the order in which rows hand them out
-  std::vector<std::string> ignored;  ///< may stand in the table, are not looked at
-  std::string allowed;               ///< the columns in words, for messages: "x,y,z[,zx,zy,zz]"
+  std::vector<CsvColumn> columns;    ///< in the order of the values of a row
+  std::vector<std::string> ignored;  ///< allowed, but not read
+  std::string allowed;  ///< text of the allowed columns for messages: "x,y,z[,zx,zy,zz]"
 };
 
 /// Reads a table of numbers from a CSV file row by row, in constant memory. Format:
-/// docs/ik_command.md. Messages about the text are ModelErrors that name file, line and column:
+/// docs/ik_command.md. Errors in the text are ModelErrors naming file, line and column:
 /// `targets.csv: row 7, column x: "0.1o": must be a finite number`; rows count as the lines of the
 /// file, from 1 for the header.
 class CsvReader {
  public:
-  /// Opens the file (`-`: stdin) and reads the header, which names every column once and in any
-  /// order. Throws ModelError for a file that cannot be opened, an empty one, and a header with a
-  /// column that is unknown or there twice, or without one that is required.
+  /// Opens the file (`-`: stdin) and reads the header, which names every column once, in any order.
+  /// Throws ModelError for a file that cannot be opened or is empty, and for a header with an
+  /// unknown or repeated column or without a required one.
   CsvReader(const std::string& file, const CsvLayout& layout);
 
-  /// Whether the table has the layout's column of that index.
+  /// Whether the table has the column of the layout with this index.
   [[nodiscard]] bool has(std::size_t column) const { return present_[column]; }
 
-  /// Reads the next row into `values`, one per column of the layout, 0 for those that the table
-  /// does not have. False at the end of the file. Throws ModelError, and InputError when reading
-  /// fails.
+  /// Reads the next row into `values`, one per column of the layout; 0 for columns that are absent.
+  /// Returns false at the end of the file. Throws ModelError, and InputError on a read error.
   [[nodiscard]] bool read(std::span<double> values);
 
   /// Throws ModelError "<file>: row <line of the last row>, <what>".
   [[noreturn]] void refuse(const std::string& what) const;
 
-  /// Part of the file that has been read, 0..1; nothing where its size is not known (a pipe).
+  /// Fraction of the file that has been read, 0..1; nothing if its size is unknown (a pipe).
   [[nodiscard]] std::optional<double> part() const;
 
  private:
@@ -69,27 +68,28 @@ class CsvReader {
   FileDescriptor descriptor_;
   bool at_end_ = false;
   std::vector<char> buffer_;
-  std::size_t begin_ = 0, end_ = 0;  // bytes of the buffer that are not handed out yet
+  std::size_t begin_ = 0, end_ = 0;  // range of unread bytes in the buffer
   std::uint64_t bytes_read_ = 0;
   std::optional<std::uint64_t> size_;
   long line_ = 0;
 
-  struct Target {  // where the field of a column of the file goes
+  struct Target {  // destination of a column of the file
     std::ptrdiff_t column = -1;
     std::string name;
   };
   std::vector<Target> targets_;
   std::vector<bool> present_;
 
-  /// A field without the spaces and quotes round it; doubled quotes are still double.
+  /// A field without surrounding spaces and quotes; doubled quotes are kept.
   std::vector<std::string_view> fields_;
 };
 
-/// Writes a CSV file. Numbers have as many digits as bring the same double back when read.
+/// Writes a CSV file. Numbers have enough digits to give the same double when read.
 ///
-/// A regular file is written under its name with `.part` behind it and renamed by `finish`, so that
-/// a file of the desired name is always complete; without `finish` the part is removed. Stdout and
-/// what else is no regular file (a pipe, a device) is written directly. Throws OutputError.
+/// A regular file is written under its name with the suffix `.part` and renamed by `finish`, so
+/// that a file with the final name is always complete; without `finish` the partial file is
+/// removed. Stdout and other files that are not regular (a pipe, a device) are written directly.
+/// Throws OutputError.
 class CsvWriter {
  public:
   /// @param file  `-` or empty: stdout
@@ -98,19 +98,19 @@ class CsvWriter {
   CsvWriter(const CsvWriter&) = delete;
   CsvWriter& operator=(const CsvWriter&) = delete;
 
-  /// Appends a field to the row. The text must need no quotes: names and words.
+  /// Appends a field to the row. The text must not need quotes.
   void field(std::string_view text);
   void field(double value);
   void field(long value);
-  /// With that many digits after the point.
+  /// With this number of digits after the decimal point.
   void field(double value, int decimals);
 
   void end_row();
 
-  /// Writes what is still in the buffer, so that the reader of a pipe has it.
+  /// Writes the buffer, for the reader of a pipe.
   void flush();
 
-  /// Ends the file and gives it its name.
+  /// Completes the file and renames it.
   void finish();
 
  private:

@@ -25,7 +25,7 @@ Process::Process(const std::vector<std::string>& command) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
-  // A socket rather than a pipe: writing to a program that has stopped is then an error and no
+  // A socket rather than a pipe: writing to a program that has ended is then an error, not a
   // signal.
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)

@@ -8,26 +8,26 @@
 
 namespace tendril::host {
 
-/// Another program that runs beside this one. It reads what is written to it, its output is thrown
-/// away, and what it says on stderr is kept.
+/// A child process. Its stdin is written by this program, its stdout is discarded, and its stderr
+/// is kept.
 class Process {
  public:
-  /// Starts a program, looked up on PATH unless its name has a slash. Throws std::system_error.
+  /// Starts a program, searched on PATH unless its name contains a slash. Throws std::system_error.
   /// @param command  the program and its arguments
   explicit Process(const std::vector<std::string>& command);
-  /// Ends the program's input and waits for it.
+  /// Closes the program's input and waits for its end.
   ~Process() { wait(); }
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  /// Appends to the program's input. False when the program no longer reads.
+  /// Appends to the program's input. False if the program no longer reads.
   [[nodiscard]] bool write(std::string_view bytes) noexcept;
 
-  /// Ends the program's input and waits until it ends. Its exit status; -1 for one that was killed.
-  /// Further calls return the same.
+  /// Closes the program's input and waits for its end. Returns its exit status; -1 if it was
+  /// killed. Further calls return the same value.
   int wait() noexcept;
 
-  /// What it has written to stderr, the last 8000 bytes.
+  /// The last 8000 bytes of its stderr.
   [[nodiscard]] std::string messages() const;
 
  private:

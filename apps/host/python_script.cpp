@@ -68,7 +68,7 @@ std::optional<std::string> run_script(const fs::path& source,
   command.insert(command.end(), arguments.begin(), arguments.end());
   try {
     Process process(command);
-    static_cast<void>(process.write(input));  // a script that does not read it says why
+    static_cast<void>(process.write(input));  // a script that does not read it reports why
     if (process.wait() == 0) return std::nullopt;
     const std::string reason = last_line(process.messages());
     return fmt::format("{} failed: {}", python, reason.empty() ? "it gave no reason" : reason);

@@ -8,7 +8,7 @@
 
 namespace tendril::host {
 
-/// The interpreter for reports and drawings: TENDRIL_PYTHON, else `.venv` of a folder above the
+/// The interpreter for reports and drawings: TENDRIL_PYTHON, else `.venv` in a folder above the
 /// program, else the one found when the program was built, else python3 on PATH.
 [[nodiscard]] std::filesystem::path find_python();
 
@@ -16,9 +16,9 @@ namespace tendril::host {
 /// name), of the source tree above the program, or of the one it was built from; empty: none.
 [[nodiscard]] std::filesystem::path find_script(const std::filesystem::path& source);
 
-/// Runs a script (see `find_script`) and waits for it. Returns nothing if all went well, else one
-/// line that says what to do.
-/// @param input  what it reads from stdin
+/// Runs a script (see `find_script`) and waits for it. Returns nothing on success, else one line
+/// with the problem and its remedy.
+/// @param input  text on its stdin
 [[nodiscard]] std::optional<std::string> run_script(const std::filesystem::path& source,
                                                     const std::vector<std::string>& arguments,
                                                     std::string_view input = {});

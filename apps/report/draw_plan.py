@@ -5,7 +5,7 @@ usage: tendril plan FILE --json | draw_plan.py [--svg FILE] [--png FILE] [--refu
 
 Needs matplotlib. A plan with contact is drawn in its plane: obstacles and contact points with their numbers, every
 solution with the body's width, refused arcs with their reasons. A plan for a robot's tip is drawn with the body at
-the start and at every waypoint: cut at y = 0 if it is planar, else seen from three sides.
+the start and at every waypoint: cut at y = 0 if it is planar, else in three views.
 """
 
 import argparse
@@ -30,10 +30,10 @@ STYLE = {"font.family": "DejaVu Sans", "font.size": 9, "svg.fonttype": "none", "
          "axes.axisbelow": True, "axes.grid": True, "axes.edgecolor": "#a0a0a0", "grid.color": "#ececec",
          "xtick.major.size": 0, "ytick.major.size": 0, "xtick.labelcolor": "#444444", "ytick.labelcolor": "#444444",
          "xtick.labelsize": 8, "ytick.labelsize": 8, "legend.frameon": False, "legend.labelspacing": 0.35}
-PLOT = 6.0  # inches, the longer side of all that is drawn
-GAP = 0.6  # inches, round a view, for the words at its axes
-MARGIN = 0.04  # of the longer side, round all that is drawn
-TICKS = 0.5  # inches, at least, between two
+PLOT = 6.0  # inches, the longer side of the drawing
+GAP = 0.6  # inches, around a view, for the labels of its axes
+MARGIN = 0.04  # of the longer side, around the drawing
+TICKS = 0.5  # inches, least distance
 PIXELS = 200  # of a PNG, per inch
 POINTS = 72  # per inch
 INK, QUIET, GREY = "#222222", "#707070", "#8a8a8a"
@@ -41,16 +41,16 @@ SOLID, HELD, EDGE = "#cfd4d9", "#f3d9a4", "#6b7278"
 CONTACT, TARGET = "#b03060", "#c0392b"
 SOLUTIONS = ("#1f6fb4", "#e08214", "#2a9d5c", "#7b5ea7", "#c0392b", "#8c6d46")
 DASHED = (0, (4, 3))
-MOST_IN_WORDS = 8  # solutions
+MOST_IN_LEGEND = 8  # solutions
 MOST_LABELS = 40  # of refused arcs
-TARGET_CONTACT, OBJECT_CONTACT, HUG = -1, -2, -3
-NEARLY = ("obstacle", "rule", "self_contact", "slack")  # why an arc was refused that is within all limits
+TARGET_CONTACT, OBJECT_CONTACT, WRAP = -1, -2, -3
+NEARLY = ("obstacle", "rule", "self_contact", "slack")  # reasons why an arc within all limits was refused
 X, Y, Z = 0, 1, 2
-FINE = Affine2D().scale(1e3)  # curves are cut into lines as if they were drawn in pixels
+FINE = Affine2D().scale(1e3)  # resolution at which curves are converted to polylines
 
 
 class Bounds:
-    """What is drawn reaches from `low` to `high`."""
+    """Bounds of the drawing, `low` to `high`."""
 
     def __init__(self, points, around=0.0):
         self.low, self.high = np.min(points, axis=0) - around, np.max(points, axis=0) + around
@@ -87,22 +87,22 @@ class View:
         self.axes.plot(*at, linestyle="none", **{"marker": "o", "markersize": 4, **style})
 
     def body(self, points, radius, color, alpha=0.3, linewidth=1.4):
-        """A body of that radius along the points, and its middle."""
+        """A body of this radius along the points, and its backbone."""
         width = max(2.0 * radius * self.scale * POINTS, 1.0)
         self.line(points, color=color, alpha=alpha, linewidth=width, solid_capstyle="round", solid_joinstyle="round")
         self.line(points, color=color, linewidth=linewidth)
 
     def text(self, at, words, color=INK, offset=(0, 0), **style):
-        """Beside a point, by `offset` in points of print."""
+        """Text next to a point, at `offset` in typographic points."""
         self.axes.annotate(words, at, xytext=offset, textcoords="offset points", color=color, annotation_clip=True, **style)
 
     def is_crowded(self, at, others, width, height):
-        """Whether one of the others is nearer than that, in inches."""
+        """Whether one of the others is nearer than this, in inches."""
         return any((abs(self.scale * (at - p)) < (width, height)).all() for p in others)
 
 
 def nice_step(least):
-    """1, 2 or 5 times a power of ten, at least that."""
+    """The smallest 1, 2 or 5 times a power of ten that is not below the argument."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * (1 - 1e-9))
 
@@ -156,7 +156,7 @@ def chain_points(start, arcs):
 
 def step_name(arc):
     side = {1: " (+)", -1: " (-)"}.get(arc["side"], "")
-    names = {TARGET_CONTACT: "target", OBJECT_CONTACT: f"object{side}", HUG: "hug"}
+    names = {TARGET_CONTACT: "target", OBJECT_CONTACT: f"object{side}", WRAP: "wrap"}
     return names.get(arc["contact"], f"contact {arc['contact']}{side}")
 
 
@@ -171,7 +171,7 @@ def is_near(arc, solutions):
 
 
 def outline(obstacle):
-    """Of a disc or polygon: a path, and its middle."""
+    """Path and centre of a disc or polygon."""
     if "disc" in obstacle:
         disc = obstacle["disc"]
         return Path.circle((disc["x"], disc["z"]), disc["radius"]), (disc["x"], disc["z"])
@@ -180,7 +180,7 @@ def outline(obstacle):
 
 
 def draw_refused(view, plan, shown, obstacles):
-    """Refused arcs, with their reasons where there is room. Returns how many."""
+    """Draws refused arcs, with their reasons where there is room. Returns their number."""
     low, high = np.transpose([view.axes.get_xlim(), view.axes.get_ylim()])
     labels, count = [], 0
     for arc, start in zip(plan["refused_arcs"], plan["drawing"]["refused_from"], strict=True):
@@ -211,7 +211,7 @@ def draw_solution(view, drawing, arcs, color):
         if arc["side"] == 0:
             continue
         view.dot((x, z), color=color)
-        if arc["contact"] != HUG:  # to where the body's side touches
+        if arc["contact"] != WRAP:  # to the point where the side of the body touches
             reach = arc["side"] * drawing["body_radius"]
             view.line([(x, z), (x + reach * math.cos(heading), z - reach * math.sin(heading))], color=color, linewidth=1.4)
 
@@ -232,7 +232,7 @@ def draw_ends(view, drawing):
 def solution_keys(number, solution):
     words = f"{number + 1}: length {solution['length']:.4f} m, clearance {millimetres(solution['min_clearance'])}"
     if "wrap_angle" in solution:
-        words += f", {math.degrees(solution['wrap_angle']):.0f}\N{DEGREE SIGN} round the object"
+        words += f", {math.degrees(solution['wrap_angle']):.0f}\N{DEGREE SIGN} around the object"
     arcs = [f"    {step_name(arc)}: curvature {arc['curvature']:+.4f} 1/m, length {arc['length']:.4f} m"
             for arc in solution["arcs"]]
     return [line_key(words, SOLUTIONS[number % len(SOLUTIONS)]), *words_keys(*arcs)]
@@ -240,11 +240,11 @@ def solution_keys(number, solution):
 
 def contact_legend(plan, refused):
     solutions, drawing = plan["solutions"], plan["drawing"]
-    handles = [key for i, solution in enumerate(solutions[:MOST_IN_WORDS]) for key in solution_keys(i, solution)]
-    if len(solutions) > MOST_IN_WORDS:
-        handles += words_keys(f"and {len(solutions) - MOST_IN_WORDS} more")
+    handles = [key for i, solution in enumerate(solutions[:MOST_IN_LEGEND]) for key in solution_keys(i, solution)]
+    if len(solutions) > MOST_IN_LEGEND:
+        handles += words_keys(f"and {len(solutions) - MOST_IN_LEGEND} more")
     if not solutions and drawing["deepest"]:
-        handles.append(line_key("no solution: the chain with most contacts", GREY))
+        handles.append(line_key("no solution: the chain with the most contacts", GREY))
     if plan["contacts"]:
         handles.append(line_key("c: contact points", CONTACT, 0.0, marker="o", markersize=4))
     if "object" in drawing:
@@ -315,7 +315,7 @@ def hull(points):
 
 
 def closed(*polygons):
-    """One path of polygons; what an even number of them covers stays open."""
+    """One path of polygons, filled by the even-odd rule."""
     return Path.make_compound_path(*(Path(np.vstack([p, p[:1]]), closed=True) for p in polygons if len(p) > 2))
 
 
@@ -344,20 +344,20 @@ def members(shape):
 
 
 def shadow(shape, outlines, axes, reach):
-    """Paths that together cover what a shape hides when it is looked at along the third axis."""
+    """Paths that cover the projection of a shape along the third axis."""
     if shape["kind"] == "capsule":
         return [round_hull(outlines[0][:, axes], [shape["radius"]] * 2)]
     if shape["kind"] == "half_space":
         normal = np.array(shape["normal"])
         is_edge_on = abs(normal[({X, Y, Z} - set(axes)).pop()]) < 1e-9 * np.linalg.norm(normal)
         return [half_plane(normal[axes], normal @ outlines[0][0], reach)] if is_edge_on else []
-    if shape["kind"] == "prism" and Y in axes:  # without end along y
+    if shape["kind"] == "prism" and Y in axes:  # infinite along y
         return [closed(hull(np.concatenate([(outlines[0] + [0.0, end, 0.0])[:, axes] for end in (-reach, reach)])))]
     return [closed(face[:, axes]) for face in outlines]
 
 
 def section(shape, outlines, reach):
-    """Paths of what a shape covers of the plane y = 0."""
+    """Paths of the section of a shape with the plane y = 0."""
     if shape["kind"] == "capsule":
         centers = np.linspace(*outlines[0], 65)
         centers = centers[abs(centers[:, Y]) < shape["radius"]]
@@ -372,9 +372,9 @@ def section(shape, outlines, reach):
 
 
 def cut_loops(faces):
-    """Closed lines in which the faces of a solid cut the plane y = 0, or rather one so near that no corner is in it."""
+    """Closed polylines of the section of a solid with the plane y = 0, shifted slightly so that it contains no corner."""
     level = 1e-9 * max(np.abs(np.concatenate(faces)).max(), 1e-3)
-    places, joined = {}, {}  # of every edge that crosses: where, and the edges that faces join it to
+    places, joined = {}, {}  # of every crossing edge: the point, and the edges joined to it by faces
     for face in faces:
         crossing = []
         for a, b in zip(face, np.roll(face, -1, axis=0)):
@@ -384,7 +384,7 @@ def cut_loops(faces):
             edge = (*np.round(low, 12), *np.round(high, 12))
             places[edge] = tuple(np.add(low, np.subtract(high, low) * (level - low[Y]) / (high[Y] - low[Y]))[[X, Z]])
             crossing.append(edge)
-        crossing.sort(key=places.get)  # along the line in which the face is cut
+        crossing.sort(key=places.get)  # along the section line of the face
         for a, b in zip(crossing[::2], crossing[1::2]):
             joined.setdefault(a, []).append(b)
             joined.setdefault(b, []).append(a)
@@ -403,7 +403,7 @@ def draw_obstacles(view, drawing, axes, reach):
     for shape in drawing["obstacles"]:
         for outlines in members(shape):
             paths += section(shape, outlines, reach) if drawing["planar"] else shadow(shape, outlines, axes, reach)
-    # What lies under the second shows as the outline of all.
+    # The visible rest of the first layer is the common outline.
     view.axes.add_collection(collections.PathCollection(paths, facecolors=EDGE, edgecolors=EDGE, linewidths=1.2))
     view.axes.add_collection(collections.PathCollection(paths, facecolors=SOLID, edgecolors=SOLID, linewidths=0.1))
 
@@ -413,7 +413,7 @@ def path_bounds(plan):
     bounds = Bounds(drawing["start"][:1], max(radius, 0.01))
     for points in (drawing["start"], *drawing["waypoints"], [waypoint["position"] for waypoint in plan["waypoints"]]):
         bounds.add(points, radius)
-    # Obstacles may be far larger than the rest: they widen the picture by at most its half.
+    # Obstacles may be far larger than the rest: they widen the drawing by at most one half.
     wide = Bounds([bounds.low, bounds.high])
     for shape in drawing["obstacles"]:
         for outlines in members(shape) if shape["kind"] != "half_space" else ():
@@ -507,7 +507,7 @@ def save(figure, file, kind):
     part = file.with_name(file.name + ".part")
     try:
         figure.savefig(part, format=kind, dpi=PIXELS, bbox_inches="tight", pad_inches=0.1,
-                       metadata={"Date": None} if kind == "svg" else None)  # the same bytes in every run
+                       metadata={"Date": None} if kind == "svg" else None)  # identical output in every run
         os.replace(part, file)
     except OSError as error:
         part.unlink(missing_ok=True)

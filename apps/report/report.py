@@ -16,8 +16,8 @@ import pathlib
 import re
 import sys
 
-POINTS_PER_LINE = 600  # of a plot, as pairs of smallest and largest value, so that no peak is lost
-LARGEST_VIDEO = 1_000_000  # bytes that go into the page; a longer video is linked
+POINTS_PER_LINE = 600  # of a plot, as pairs of minimum and maximum, so that no peak is lost
+LARGEST_VIDEO = 1_000_000  # bytes embedded in the page; a larger video is linked
 COLOURS = ["#1f6fb4", "#e08214", "#2a9d5c", "#c0392b", "#7b5ea7", "#8c6d46", "#d6589f", "#5f6b76"]
 
 
@@ -25,7 +25,7 @@ COLOURS = ["#1f6fb4", "#e08214", "#2a9d5c", "#c0392b", "#7b5ea7", "#8c6d46", "#d
 
 
 class Recording:
-    """What the plots need of rollout.h5, as numpy arrays over the rows."""
+    """The data of rollout.h5 used by the plots, as numpy arrays over the rows."""
 
     def __init__(self, path):
         import h5py
@@ -33,7 +33,7 @@ class Recording:
 
         try:
             file = h5py.File(path, "r")
-        except OSError:  # the writer was killed: its file still carries the mark of an open writer
+        except OSError:  # the writer was killed: the file is still marked as open
             file = h5py.File(path, "r", swmr=True)
         with file:
             group = file["rollout_0"]
@@ -48,19 +48,19 @@ class Recording:
             self.contacts = self._read_contacts(group)
 
     def _load_model(self, group):
-        """The compiled model; None, with the reason in model_error, when the engine's Python module is missing."""
+        """The compiled model; None, with the reason in model_error, if the engine's Python module is missing."""
         self.model_error = ""
         try:
             import mujoco
 
             mjb = group["model_mjb"][()].tobytes()
             return mujoco.MjModel.from_binary_path("model.mjb", {"model.mjb": mjb})
-        except Exception as error:  # noqa: BLE001 - whatever stops it, the report goes on without names
+        except Exception as error:  # noqa: BLE001 - on any error the report continues without names
             self.model_error = str(error).splitlines()[0] if str(error) else type(error).__name__
             return None
 
     def _read_contacts(self, group):
-        """(row, normal force, distance, geom1, geom2) of every contact; None when contacts were not recorded."""
+        """(row, normal force, distance, geom1, geom2) of every contact; None if contacts were not recorded."""
         import numpy as np
 
         contact = group.get("contact")
@@ -76,7 +76,7 @@ class Recording:
                 contact["geom1"][:end][index], contact["geom2"][:end][index])
 
     def sensors(self, ending):
-        """[(name, values with shape (rows, dimension))] of the sensors whose name ends so."""
+        """[(name, values with shape (rows, dimension))] of the sensors with this name ending."""
         if self.model is None:
             return []
         found = []
@@ -88,8 +88,8 @@ class Recording:
         return found
 
     def robot_contacts(self):
-        """Contacts between a robot (bodies at or below one that a tuple `robot` declares) and anything else; all
-        contacts when the model is unknown or has no robot."""
+        """Contacts between a robot (bodies declared by a tuple `robot` and their subtrees) and other objects; all
+        contacts if the model is unknown or has no robot."""
         import mujoco
         import numpy as np
 
@@ -116,7 +116,7 @@ class Recording:
 
 
 def decimated(x, y, points=POINTS_PER_LINE):
-    """The line with at most 2 * points points that has the smallest and the largest value of every interval."""
+    """A polyline of at most 2 * points points with the minimum and maximum of every interval."""
     import numpy as np
 
     n = len(x)
@@ -134,7 +134,7 @@ def decimated(x, y, points=POINTS_PER_LINE):
 
 
 class Plotter:
-    """Matplotlib set up so that the SVG is small, the same every time and set in the font of the page."""
+    """Matplotlib settings for small, reproducible SVG in the font of the page."""
 
     def __init__(self):
         import matplotlib
@@ -158,7 +158,7 @@ class Plotter:
 
     def svg(self, figure):
         self.count += 1
-        # Names inside an SVG are shared by the whole page: the salt keeps those of two plots apart.
+        # Names inside an SVG are global to the page: the salt makes those of two plots different.
         self.matplotlib.rcParams["svg.hashsalt"] = f"plot{self.count}"
         out = io.StringIO()
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
@@ -173,7 +173,7 @@ class Plotter:
 
 
 def limits_of(summary, signal):
-    """[(limit, label)] that checks set on a signal at every moment or at the end."""
+    """[(limit, label)] set by checks on a signal during the run or at its end."""
     found = []
     for check in summary.get("checks", []):
         match = re.fullmatch(re.escape(signal) + r"_(end|max|min)", check.get("metric", ""))
@@ -223,7 +223,7 @@ def command_labels(model, prefix, dimension):
 
 
 def command_plots(plotter, recording):
-    """One figure for each robot: every command against what was measured."""
+    """One figure per robot: commands and measured values."""
     plots = []
     for name, command in recording.sensors("command"):
         prefix = name[: -len("command")]
@@ -244,7 +244,7 @@ def command_plots(plotter, recording):
             axis.set_title(f"{label} [{unit}]" if unit else label, fontsize=9.5, loc="left", color="#3e4c59")
             axis.margins(x=0.01)
             low, high = axis.get_ylim()
-            if high - low < 1e-3:  # rounding is not worth a scale of its own
+            if high - low < 1e-3:  # do not magnify rounding errors
                 axis.set_ylim((low + high) / 2 - 1e-3, (low + high) / 2 + 1e-3)
             if i // columns == rows - 1 or i + columns >= dimension:
                 axis.set_xlabel("time [s]")
@@ -281,7 +281,7 @@ def step_time_plot(plotter, times):
 
 
 def make_plots(recording, summary):
-    """[(title, svg or "", sentence)]: an empty svg means that the sentence says why there is no plot."""
+    """[(title, svg or "", sentence)]: with an empty svg the sentence is the reason why there is no plot."""
     import numpy as np
 
     plotter = Plotter()
@@ -317,13 +317,13 @@ def make_plots(recording, summary):
         return depth
 
     by_sensor("Tip error", "tip_error", "tip error [mm]", "tip_error", 1e3,
-              note="Distance from the tip to where the controller wants it.")
+              note="Distance of the tip from its desired position.")
     if any(np.nanmax(np.abs(v), initial=0.0) > 0 for _, v in recording.sensors("angle_error")):
         by_sensor("Angle error", "angle_error", "angle error [deg]", "angle_error", 180.0 / math.pi)
     by_contact("Wall force", "sum of normal forces [N]", "wall_force", 1.0, total_force,
-               "Sum over the contacts between robot and surroundings.")
+               "Sum over the contacts between the robot and its environment.")
     by_contact("Penetration", "deepest overlap [mm]", "penetration", 1e3, deepest,
-               "How far bodies overlap at the deepest contact: a measure of the contact model, not of wear.")
+               "Overlap of bodies at the deepest contact: a property of the contact model, not of wear.")
     commands = command_plots(plotter, recording)
     for robot, svg in commands:
         plots.append((f"Sections of {robot}: commanded and measured", svg,
@@ -383,7 +383,7 @@ def escape(value):
 
 
 def number(value, unit=""):
-    """`1.84 mm` for 0.00184 m; a dash for what was not measured."""
+    """`1.84 mm` for 0.00184 m; a dash for values that were not measured."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "–"
     factor, shown = SCALES.get(unit, (1.0, unit))

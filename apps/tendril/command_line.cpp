@@ -13,7 +13,7 @@ std::vector<std::string>& arguments() {
   return words;
 }
 
-/// CLI11 would only say that a command is missing.
+/// Reports an unknown command; CLI11 would only report a missing one.
 void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
   std::string names;

@@ -14,7 +14,7 @@ class Option;
 
 namespace tendril {
 
-/// What an option must hold beyond its type.
+/// Constraints on an option beyond its type.
 class Option {
  public:
   explicit Option(CLI::Option& option) : option_(&option) {}
@@ -28,9 +28,9 @@ class Option {
   CLI::Option* option_;
 };
 
-/// A command of the program, such as `tendril run`. Names are as they are typed, `-o,--output`; a
-/// name without dashes is a positional argument. Values are written when the command line is parsed
-/// and must live until then.
+/// A command of the program, such as `tendril run`. Option names are given as typed, `-o,--output`;
+/// a name without dashes is a positional argument. Values are written when the command line is
+/// parsed; the references must be valid until then.
 class Command {
  public:
   Option flag(const std::string& name, bool& value, const std::string& text) const;
@@ -41,17 +41,17 @@ class Command {
   Option option(const std::string& name, std::optional<int>& value, const std::string& text) const;
   Option option(const std::string& name, std::optional<std::int64_t>& value,
                 const std::string& text) const;
-  /// A positional argument takes all that follow; an option one, and may be repeated.
+  /// A positional argument takes all following values; an option takes one and may be repeated.
   Option option(const std::string& name, std::vector<std::string>& values,
                 const std::string& text) const;
 
-  /// A command below this one, one of which must then be given.
+  /// Adds a subcommand; one of the subcommands must then be given.
   [[nodiscard]] Command command(const std::string& name, const std::string& text) const;
 
-  /// What `--help` shows last: examples and exit codes.
+  /// The last part of `--help`: examples and exit codes.
   void footer(const std::string& text) const;
 
-  /// What the command does; returns the program's exit code.
+  /// Sets the function of the command, which returns the exit code of the program.
   void action(std::function<int()> run) const;
 
  private:
@@ -72,14 +72,14 @@ class CommandLine {
 
   [[nodiscard]] Command command(const std::string& name, const std::string& text);
 
-  /// An option of the program, before or behind the command; `take` gets the values in the order in
-  /// which they stand.
+  /// Adds an option of the program, before or after the command; `take` is called with each value
+  /// in order.
   void option(const std::string& name, std::function<void(const std::string&)> take,
               const std::string& text) const;
   void footer(const std::string& text) const;
 
   /// Parses the arguments and runs the command, or prints help or version. Returns the exit code.
-  /// Throws ModelError for a command line that says neither, and whatever the command throws.
+  /// Throws ModelError for an invalid command line, and passes on exceptions of the command.
   [[nodiscard]] int run(int argc, char** argv);
 
  private:

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The smallest robot that goes through the decoder and a controller.
+/// A minimal robot that tests the decoder and a controller.
 constexpr const char* kProbeRobot = R"(kind = "continuum"
 [[section]]
 constant_length = 0.1
@@ -33,7 +33,7 @@ plugin = "tendril.reach"
 target = "target"
 )";
 
-/// Prints one line per finding and remembers the worst.
+/// Prints one line per component and stores the worst result.
 class Report {
  public:
   void good(const std::string& what, const std::string& found) { line("ok", "32", what, found); }
@@ -57,7 +57,7 @@ class Report {
   bool complete_ = true;
 };
 
-/// Path of a program on PATH; empty when there is none.
+/// Path of a program on PATH; empty if there is none.
 std::string find_program(const std::string& name) {
   const char* path = std::getenv("PATH");
   const std::string places = path == nullptr ? "" : path;
@@ -70,7 +70,7 @@ std::string find_program(const std::string& name) {
   return {};
 }
 
-/// First line that a shell command prints; empty when it fails.
+/// First line of output of a shell command; empty if it fails.
 std::string first_line_of(const std::string& command) {
   FILE* const pipe = popen((command + " 2>/dev/null").c_str(), "r");
   if (pipe == nullptr) return {};
@@ -130,11 +130,12 @@ void check_pictures(Report& report) {
     report.good("EGL", "libEGL.so.1");
     dlclose(library);
   } else {
-    report.optional("EGL", "no libEGL.so.1: pictures without a window need it (Debian: libegl1)");
+    report.optional("EGL",
+                    "no libEGL.so.1: required for images without a window (Debian: libegl1)");
   }
   const std::string ffmpeg = find_program("ffmpeg");
   if (ffmpeg.empty()) {
-    report.optional("ffmpeg", "not on PATH: --video needs it (Debian: ffmpeg)");
+    report.optional("ffmpeg", "not on PATH: required for --video (Debian: ffmpeg)");
   } else {
     report.good("ffmpeg", ffmpeg);
   }
@@ -145,7 +146,8 @@ void check_python(Report& report) {
   const std::string python_version = first_line_of(
       fmt::format("'{}' -c 'import platform; print(platform.python_version())'", python));
   if (python_version.empty()) {
-    report.optional("Python", python + " does not run: reports need Python 3, set TENDRIL_PYTHON");
+    report.optional("Python",
+                    python + " does not run: reports require Python 3, set TENDRIL_PYTHON");
     return;
   }
   report.good("Python", fmt::format("{} ({})", python_version, python));
@@ -153,8 +155,9 @@ void check_python(Report& report) {
     const std::string version = first_line_of(
         fmt::format("'{}' -c 'import {} as m; print(m.__version__)'", python, module));
     if (version.empty()) {
-      report.optional(module, "not importable: reports need it (scripts/setup, or pip install " +
-                                  std::string(module) + ")");
+      report.optional(module,
+                      "cannot be imported: required for reports (scripts/setup, or pip install " +
+                          std::string(module) + ")");
     } else {
       report.good(module, version);
     }
@@ -164,10 +167,12 @@ void check_python(Report& report) {
 }  // namespace
 
 void add_doctor_command(CommandLine& line) {
-  const Command command = line.command("doctor", "Tells what is found, loaded and missing");
+  const Command command =
+      line.command("doctor", "Checks which components are installed, loaded and missing");
   command.footer(
-      "Example: tendril doctor\nExit codes: 0 all that simulation needs is there, 1 something is "
-      "missing");
+      "Example: tendril doctor\nExit codes: 0 all components required for simulation are present, "
+      "1 a "
+      "component is missing");
   command.action([] {
     Report report;
     report.good("tendril", host::version());

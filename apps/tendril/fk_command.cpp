@@ -96,8 +96,8 @@ void add_fk_command(CommandLine& line) {
   command
       .option("states", arguments->states,
               "CSV file (-: stdin) with the columns theta_1,phi_1,s_1,theta_2,...[,h,omega0]: "
-              "rad and m; s may be left out for sections of fixed length; the output of "
-              "tendril ik will do; mobile robot: base_x,base_y,base_heading,q_1,...")
+              "rad and m; s may be omitted for sections of fixed length; the output of "
+              "tendril ik is accepted; mobile robot: base_x,base_y,base_heading,q_1,...")
       .required();
   command.option("-o,--output", arguments->out,
                  "CSV file to write instead of stdout: x,y,z,zx,zy,zz; mobile robot: "

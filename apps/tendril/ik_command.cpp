@@ -22,9 +22,9 @@ namespace tendril {
 namespace {
 
 constexpr int kExitNotConverged = 1;
-constexpr std::size_t kBlock = 4096;            // rows that are solved at a time
+constexpr std::size_t kBlock = 4096;            // rows solved at a time
 constexpr double kDirectionLengthSlack = 1e-3;  // directions may be printed with few digits
-constexpr double kFarthestTarget = 1e9;         // m; squares of distances stay finite by far
+constexpr double kFarthestTarget = 1e9;         // m; squares of distances remain finite
 constexpr const char* kTargetColumns = "x,y,z[,zx,zy,zz]";
 
 using Clock = std::chrono::steady_clock;
@@ -43,7 +43,7 @@ struct IkArguments {
   bool quiet = false;
 };
 
-/// Mean and largest of a row of numbers >= 0.
+/// Mean and maximum of numbers >= 0.
 class Spread {
  public:
   void add(double value) {
@@ -135,7 +135,7 @@ void write_result(host::CsvWriter& writer, const Result& result, double time, bo
   }
 }
 
-/// Solves the whole table block by block: memory does not grow with it.
+/// Solves the table block by block in constant memory.
 Summary solve_table(const ContinuumDescription& description, const IkArguments& arguments) {
   const Clock::time_point begin = Clock::now();
   const AnySolver solver =
@@ -187,9 +187,9 @@ struct MobileSolverInfo {
   const char* summary;
 };
 constexpr MobileSolverInfo kMobileSolvers[] = {
-    {"auto", "forward and backward reaching; where that fails, the closed form (three links)"},
+    {"auto", "forward and backward reaching; if it fails, the closed form (three links)"},
     {"fabrik", "forward and backward reaching alone"},
-    {"closed_form", "the cheapest pose; robots of three links"}};
+    {"closed_form", "the pose of least cost; robots of three links"}};
 
 using MobileSolve = std::function<MobileResult(const ToolTarget&, const MobileStart&)>;
 
@@ -223,7 +223,7 @@ MobileSolve make_mobile_solver(const MobileRobot& robot, const IkArguments& argu
   };
 }
 
-/// The result with a pose to show: where the solver tried nothing, the start and its errors.
+/// The result with a pose: if the solver has none, the start and its errors.
 MobileResult with_pose(MobileResult result, const MobileRobot& robot, const ToolTarget& target,
                        const MobileStart& start) {
   const bool has_pose = static_cast<int>(result.joints.size()) == robot.joint_count() &&
@@ -318,7 +318,7 @@ std::string summary_json(const Summary& summary, const IkArguments& arguments) {
 
 int run(IkArguments arguments) {
   if (arguments.json && (arguments.out.empty() || arguments.out == "-"))
-    throw ModelError("--json: must come with -o FILE: stdout holds the rows otherwise");
+    throw ModelError("--json: must be given with -o FILE: stdout holds the rows otherwise");
   if (arguments.max_iterations) {
     if (*arguments.max_iterations < 1)
       throw ModelError(
@@ -341,7 +341,7 @@ std::string solver_list() {
   std::string text;
   auto group = SolverGroup::Recommended;
   for (const SolverInfo& info : solver_infos()) {
-    if (info.group != group) text += "Published methods, to compare with:\n";
+    if (info.group != group) text += "Published methods, for comparison:\n";
     group = info.group;
     text += fmt::format("  {:<24} {}\n", info.name, info.summary);
   }
@@ -355,7 +355,7 @@ std::string solver_list() {
 
 void add_ik_command(CommandLine& line) {
   const Command command = line.command(
-      "ik", "Section states or poses that bring the tip or tool to a table of targets");
+      "ik", "Inverse kinematics: section states or poses for a table of tip or tool targets");
   const auto arguments = std::make_shared<IkArguments>();
   command.option("robot", arguments->robot, "robot file (.toml)").required();
   command
@@ -366,16 +366,17 @@ void add_ik_command(CommandLine& line) {
       .required();
   command.option("-o,--output", arguments->out, "CSV file to write instead of stdout");
   command.option("--solver", arguments->solver,
-                 fmt::format("one of those below [{}]", arguments->solver));
+                 fmt::format("one of the solvers below [{}]", arguments->solver));
   command.option("--position-tolerance", arguments->options.position_tolerance,
                  fmt::format("m [{:g}]", arguments->options.position_tolerance));
   command.option("--angle-tolerance", arguments->options.angle_tolerance,
                  fmt::format("rad [{:g}]", arguments->options.angle_tolerance));
-  command.option("--max-iterations", arguments->max_iterations, "budget of a row [the solver's]");
-  command.option("--threads", arguments->threads, "0: one per core [0]; mobile robots take one");
+  command.option("--max-iterations", arguments->max_iterations,
+                 "budget per row [that of the solver]");
+  command.option("--threads", arguments->threads, "0: one per core [0]; mobile robots use one");
   command.flag("--strict", arguments->strict, "exit with 1 unless every row converged");
   command.flag("--no-time", arguments->no_time,
-               "leave the column time_us empty: the same bytes in every run");
+               "leave the column time_us empty: identical output in every run");
   command.flag("--json", arguments->json, "print the summary as JSON on stdout (with -o)");
   command.flag("--quiet", arguments->quiet, "no progress bar, no summary on stderr");
   command.footer(

@@ -21,7 +21,7 @@ int run(int argc, char** argv) {
       std::string("tendril ") + tendril::host::version());
   line.option(
       "--plugin", [](const std::string& file) { tendril::host::add_plugin_library(file); },
-      "a plugin library of your own (.so) to load, e.g. with a controller; may be repeated");
+      "additional plugin library (.so) to load, e.g. with a controller; may be repeated");
   line.footer(
       "Example: tendril run scenes/tube_insertion/tube_insertion.toml\nHelp on a command: tendril "
       "run --help");
@@ -37,8 +37,7 @@ int run(int argc, char** argv) {
   return line.run(argc, argv);
 }
 
-/// Prints `tendril: <message>` as one line, whatever the message holds. Allocates nothing: memory
-/// may be what is short.
+/// Prints `tendril: <message>` as one line. Does not allocate, because memory may be exhausted.
 int fail(std::string_view message, int exit_code) {
   const auto is_blank = [](char c) { return c == ' ' || c == '\n' || c == '\r'; };
   while (!message.empty() && is_blank(message.back())) message.remove_suffix(1);
@@ -51,7 +50,7 @@ int fail(std::string_view message, int exit_code) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A limit on the size of files is an error of the write, not the end of the program.
+  // Exceeding a file size limit becomes a write error instead of ending the program.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     return run(argc, argv);

@@ -20,7 +20,7 @@ namespace tendril {
 namespace {
 
 constexpr int kExitNoSolution = 1;
-constexpr double kSmallestSpacing = 1e-5;  // m; keeps tables short of a million rows
+constexpr double kSmallestSpacing = 1e-5;  // m; limits tables to a million rows
 
 struct PlanArguments {
   std::string file;
@@ -38,7 +38,7 @@ bool draws(const PlanArguments& arguments) {
 
 bool needs_json(const PlanArguments& arguments) { return arguments.json || draws(arguments); }
 
-/// Makes the drawings that are asked for, of a plan as JSON.
+/// Makes the requested drawings of a plan given as JSON.
 void draw(const PlanArguments& arguments, const std::string& json) {
   if (!draws(arguments)) return;
   std::vector<std::string> options{"--refused", arguments.refused};
@@ -113,10 +113,10 @@ int run(const PlanArguments& arguments) {
 }  // namespace
 
 void add_plan_command(CommandLine& line) {
-  const Command command =
-      line.command("plan",
-                   "Paths of a robot among obstacles; or all paths to reach by touching them, "
-                   "or to grasp one, in a plane");
+  const Command command = line.command(
+      "plan",
+      "Plans paths of a robot among obstacles; or all planar paths that reach a target "
+      "in contact with obstacles, or grasp one");
   const auto arguments = std::make_shared<PlanArguments>();
   command.option("file", arguments->file, "plan file (.toml)").required();
   command.flag("--json", arguments->json, "print the solution as JSON");
@@ -125,14 +125,16 @@ void add_plan_command(CommandLine& line) {
   command.option("--refused", arguments->refused,
                  "refused arcs in the drawing: none, near, all [near]");
   command.option("--path", arguments->path,
-                 "CSV file for the robot's poses, or for the centreline of a solution");
+                 "CSV file for the robot's poses, or for the backbone of a solution");
   command.option("--plan", arguments->plan,
-                 "file for a solution with its contacts and obstacles, which the controller "
-                 "tendril.contact_plan executes");
-  command.option("--solution", arguments->solution, "which one, from 1, for --path and --plan [1]");
-  command.option("--spacing", arguments->spacing, "largest distance of its points, m [0.005]");
+                 "file for a solution with its contacts and obstacles, executed by the controller "
+                 "tendril.contact_plan");
+  command.option("--solution", arguments->solution,
+                 "number of the solution for --path and --plan, from 1 [1]");
+  command.option("--spacing", arguments->spacing,
+                 "largest distance between points of the backbone, m [0.005]");
   command.flag("--strict", arguments->strict,
-               "exit with 1 when there is no solution, or a waypoint was not reached");
+               "exit with 1 if there is no solution or a waypoint was not reached");
   command.footer(
       "Example: tendril plan scenes/plans/case_1.toml --svg case_1.svg --path case_1.csv\n"
       "         tendril plan scenes/tube_narrow/plan.toml --png plan.png --path poses.csv\n"

@@ -6,7 +6,7 @@
 
 namespace tendril {
 
-/// Whether the terminal wants colour: stdout is one, and NO_COLOR is not set.
+/// Whether to use colours: stdout is a terminal, and NO_COLOR is not set.
 [[nodiscard]] bool wants_colour();
 
 /// Progress on stderr: a bar on a terminal, nothing otherwise.
@@ -17,13 +17,13 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// Of a simulation, with its real-time factor.
+  /// Shows the progress of a simulation, with its real-time factor.
   void show(const host::Progress& progress);
 
-  /// @param part  what is done, 0..1
+  /// @param part  fraction done, 0..1
   void show(const std::string& text, double part);
 
-  /// Takes the bar off the screen; further calls do nothing.
+  /// Removes the bar from the screen; further calls have no effect.
   void finish();
 
  private:

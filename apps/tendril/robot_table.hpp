@@ -16,11 +16,11 @@
 #include "tendril/model_error.hpp"
 #include "tendril/robot_file/robot_description.hpp"
 
-// What the tables of `tendril ik` and `tendril fk` share. Their format: docs/ik_command.md.
+// Common parts of the tables of `tendril ik` and `tendril fk`. Format: docs/ik_command.md.
 namespace tendril {
 
-/// Reads a robot file and calls `use` with its description, of a continuum or a mobile robot; others
-/// are refused. Throws ModelError.
+/// Reads a robot file and calls `use` with the description of a continuum or mobile robot; other
+/// kinds are refused. Throws ModelError.
 template <class Use>
 void visit_kinematics(const std::filesystem::path& file, const Use& use) {
   std::visit(
@@ -50,19 +50,19 @@ inline constexpr std::array<const char*, 6> kToolColumns = {"x", "y", "z", "roll
 [[nodiscard]] std::vector<host::CsvColumn> pose_columns(const MobileRobot& robot);
 
 /// theta_1, phi_1, s_1, theta_2, ... of all sections, then h if the base feeds and omega0 if it
-/// spins. Only s of extensible sections and theta and phi of all are required of a table.
+/// spins. A table must have theta and phi of all sections and s of extensible ones.
 [[nodiscard]] std::vector<host::CsvColumn> state_columns(const ContinuumRobot& robot);
 
 /// Appends the fields of `state_columns`.
 void write_state(host::CsvWriter& table, const ContinuumRobot& robot, SectionStates states,
                  const BaseState& base);
 
-/// Takes states and base from a row of `state_columns`.
+/// Reads states and base from a row of `state_columns`.
 void read_state(std::span<const double> row, const ContinuumRobot& robot,
                 std::span<SectionState> states, BaseState& base);
 
-/// Progress bar of a table that takes a while: by bytes, so only where the size of the input is
-/// known, and not when the rows themselves go to the terminal.
+/// Progress bar of a long table, by bytes: shown only if the size of the input is known and the
+/// rows are not written to the terminal.
 class TableProgress {
  public:
   TableProgress(bool quiet, const std::string& out);

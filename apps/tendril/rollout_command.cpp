@@ -22,7 +22,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kExitDifferent = 1;
-constexpr std::size_t kShownText = 100;  // bytes of an attribute that `info` shows in full
+constexpr std::size_t kShownText = 100;  // bytes; `info` shows shorter attributes in full
 
 struct RolloutArguments {
   std::string file;
@@ -31,7 +31,7 @@ struct RolloutArguments {
   bool quiet = false;
 };
 
-// Text goes out whole or the command fails: a full disk behind `>` must not pass for success.
+// Fails unless the whole text is written: a full disk must not be reported as success.
 void print(const std::string& text) {
   if (!(std::cout << text).flush()) throw host::OutputError("stdout: could not be written");
 }
@@ -40,7 +40,7 @@ std::string json_text(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// Everything that a command does with a recording; a file that is none is the user's mistake.
+// Runs a command on a recording; a file that is not one is a user error.
 template <class Work>
 void with_recording(const std::string& file, Work&& work) {
   std::unique_ptr<RolloutReader> reader;
@@ -169,7 +169,7 @@ Json replay_json(const host::ReplayResult& result, const std::string& file) {
       {"first_difference", nullptr}};
   if (result.first_difference) {
     const host::ReplayDifference& difference = *result.first_difference;
-    // As text: JSON has no NaN, and every digit counts.
+    // As text: JSON has no NaN, and all digits are needed.
     json["first_difference"] = {{"step", difference.step},
                                 {"field", difference.field},
                                 {"index", difference.index},
@@ -232,7 +232,7 @@ int replay(const RolloutArguments& arguments) {
 }  // namespace
 
 void add_rollout_command(CommandLine& line) {
-  const Command command = line.command("rollout", "Works on recordings");
+  const Command command = line.command("rollout", "Inspects and replays recordings");
   command.footer("Example: tendril rollout info runs/tube_insertion/rollout.h5");
   const auto arguments = std::make_shared<RolloutArguments>();
   const auto add_file = [&](const Command& subcommand) {
@@ -241,7 +241,7 @@ void add_rollout_command(CommandLine& line) {
   };
 
   const Command info_command =
-      command.command("info", "Prints what a recording holds: rows, sizes, versions, outcome");
+      command.command("info", "Prints the contents of a recording: rows, sizes, versions, outcome");
   add_file(info_command);
   info_command.option("--attribute", arguments->attribute,
                       "print the whole text of one attribute, such as model_xml or experiment");
@@ -254,7 +254,7 @@ void add_rollout_command(CommandLine& line) {
   });
 
   const Command replay_command = command.command(
-      "replay", "Steps a recording again and reports the first step that differs in any bit");
+      "replay", "Steps a recording again and reports the first step that is not bit-identical");
   add_file(replay_command);
   replay_command.flag("-q,--quiet", arguments->quiet, "no progress bar");
   replay_command.footer(

@@ -108,8 +108,8 @@ void notice(const RunArguments& arguments, const std::string& text) {
   if (!arguments.quiet) std::cerr << "tendril: notice: " << text << '\n';
 }
 
-/// Film and report from the recording. What cannot be made is a notice: the results are there
-/// without it.
+/// Video and report from the recording. Failures are only notices, because the results do not
+/// depend on them.
 std::vector<std::string> make_pictures(const RunArguments& arguments,
                                        const std::filesystem::path& out) {
   std::vector<std::string> files;
@@ -198,9 +198,10 @@ void add_run_command(CommandLine& line) {
   command.option("file", arguments->file, "experiment (.toml), scene (.xml) or robot (.toml)")
       .required();
   command.option("--out", arguments->out, "folder of the results [out/<experiment name>]");
-  command.option("--duration", arguments->duration, "simulated time, s [experiment's, or 10]");
+  command.option("--duration", arguments->duration,
+                 "simulated time, s [that of the experiment, or 10]");
   command.option("--seed", arguments->seed,
-                 "what [vary] draws from, integer >= 0 [experiment's, or 0]");
+                 "seed of [vary], integer >= 0 [that of the experiment, or 0]");
   command.option("--controller", arguments->controller,
                  "plugin for the robots, e.g. tendril.reach");
   command.option("--set", arguments->set,
@@ -216,7 +217,7 @@ void add_run_command(CommandLine& line) {
       "Example: tendril run scenes/tube_insertion/tube_insertion.toml --seed 3 --set "
       "option.timestep=0.004 --out "
       "out/tube\n"
-      "With a controller library of your own: tendril run SCENE.xml --plugin FILE.so\n"
+      "With an additional controller library: tendril run SCENE.xml --plugin FILE.so\n"
       "Exit codes: 0 all checks hold, 1 a check failed, 2 bad input, 3 diverged, 4 input/output, "
       "130 interrupted");
   command.action([arguments] { return run(*arguments); });

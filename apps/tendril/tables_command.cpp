@@ -44,7 +44,7 @@ struct TablesArguments {
   std::string out = "out/tables";
 };
 
-/// FNV-1a of the program's own file: tells builds apart that a commit does not.
+/// FNV-1a hash of the program file: distinguishes builds of the same commit.
 std::uint64_t build_number() {
   std::ifstream in("/proc/self/exe", std::ios::binary);
   std::uint64_t hash = 0xcbf29ce484222325u;
@@ -56,7 +56,7 @@ std::uint64_t build_number() {
   return hash;
 }
 
-/// Version and commit; the build as well when the commit does not say what was built.
+/// Version and commit; also the build if the commit does not identify it.
 std::string program_name() {
   constexpr std::string_view commit = TENDRIL_COMMIT;
   std::string name = host::version();
@@ -112,12 +112,12 @@ tables::RunResult run_with_bar(const TablesArguments& arguments) {
 int run(const TablesArguments& arguments) {
   const tables::RunResult run = run_with_bar(arguments);
   if (run.unreadable_lines > 0) {
-    notice(arguments, fmt::format("{}/results.jsonl: {} lines are no results and were passed over",
+    notice(arguments, fmt::format("{}/results.jsonl: {} lines are not results and were ignored",
                                   arguments.out, run.unreadable_lines));
   }
   if (run.interrupted) {
     std::cerr << fmt::format(
-        "tendril: tables: interrupted; {} results are kept in {}, run the same again to go on\n",
+        "tendril: tables: interrupted; {} results are kept in {}, repeat the command to continue\n",
         run.computed + run.restored, arguments.out);
     return kExitInterrupted;
   }
@@ -140,7 +140,7 @@ int run(const TablesArguments& arguments) {
   const std::int64_t wrong = false_claims(run);
   if (wrong > 0) {
     std::cerr << fmt::format(
-        "tendril: tables: {} solutions were claimed that forward kinematics refutes\n", wrong);
+        "tendril: tables: {} claimed solutions are refuted by forward kinematics\n", wrong);
     return kExitFalseClaim;
   }
   return 0;
@@ -150,31 +150,31 @@ int run(const TablesArguments& arguments) {
 
 void add_tables_command(CommandLine& line) {
   const Command command = line.command(
-      "tables", "Re-runs the published inverse-kinematics experiments, measured beside published");
+      "tables",
+      "Repeats the published inverse-kinematics experiments; prints measured and published values");
   const auto arguments = std::make_shared<TablesArguments>();
   command.option("name", arguments->names,
-                 fmt::format("which: {} [all]", fmt::join(tables::table_names(), ", ")));
+                 fmt::format("one or more of {} [all]", fmt::join(tables::table_names(), ", ")));
   const Option samples = command.option("--samples", arguments->samples,
-                                        "targets of each row [small: a minute for all tables]");
+                                        "targets per row [small: a minute for all tables]");
   command.flag("--full", arguments->full, "as many targets as published: hours for all tables")
       .excludes(samples);
   command.option("--method", arguments->methods,
                  "only this method, e.g. fabrikx; may be repeated [all of each table]");
-  command.option("--threads", arguments->threads, "[as many as the machine has]");
+  command.option("--threads", arguments->threads, "number of threads [one per core]");
   const Option json = command.flag("--json", arguments->json, "print JSON: every row and cell");
-  command.flag("--markdown", arguments->markdown, "print a page: what docs/results.md holds")
+  command.flag("--markdown", arguments->markdown, "print a Markdown page, as docs/results.md")
       .excludes(json);
   command.flag("--plot", arguments->plot, "draw the tables as PNG files in the folder");
   command.option("--out", arguments->out,
-                 "folder of what is kept: results.jsonl, tables.json, plots [out/tables]");
-  command.flag("--fresh", arguments->fresh, "compute again what is kept");
+                 "folder of the results: results.jsonl, tables.json, plots [out/tables]");
+  command.flag("--fresh", arguments->fresh, "recompute results that are in the folder");
   command.flag("--quiet", arguments->quiet, "no progress bar, no notices");
   command.footer(
       "Example: tendril tables 3.9 --samples 1000 --plot\n"
-      "Finished rows are kept in the folder and taken from there when the same program is asked "
-      "again, also after an interruption.\n"
-      "Exit codes: 0 done, 1 a solution was claimed that forward kinematics refutes, 2 bad usage, "
-      "4 "
+      "Finished rows are stored in the folder and reused when the same program is run again, also "
+      "after an interruption.\n"
+      "Exit codes: 0 done, 1 a claimed solution is refuted by forward kinematics, 2 bad usage, 4 "
       "input/output, 130 interrupted");
   command.action([arguments] { return run(*arguments); });
 }

@@ -67,8 +67,7 @@ int view(const ViewArguments& arguments) {
 }  // namespace
 
 void add_view_command(CommandLine& line) {
-  const Command command =
-      line.command("view", "Shows a scene that runs, or a recording, in a window");
+  const Command command = line.command("view", "Shows a running scene or a recording in a window");
   const auto arguments = std::make_shared<ViewArguments>();
   ViewerOptions& viewer = arguments->viewer;
   command
@@ -80,15 +79,16 @@ void add_view_command(CommandLine& line) {
   command.flag("--paused", viewer.start_paused, "start paused");
   command
       .option("--seed", arguments->seed,
-              "what [vary] draws from, integer >= 0 [experiment's, or 0]")
+              "seed of [vary], integer >= 0 [that of the experiment, or 0]")
       .not_negative();
   command.option("--set", arguments->set, "change a setting: key=value; may be repeated");
   command.option("--controller", arguments->controller,
                  "plugin for the robots, e.g. tendril.reach");
   command.option("--width", viewer.width, "of the window, pixels [1280]").range(320, 8192);
   command.option("--height", viewer.height, "of the window, pixels [800]").range(240, 8192);
-  command.flag("--show-help", viewer.help, "start with the keys shown");
-  command.option("--screenshot", arguments->screenshot, "write the window to this PNG and end");
+  command.flag("--show-help", viewer.help, "start with the help on keys");
+  command.option("--screenshot", arguments->screenshot,
+                 "write the window to this PNG file and exit");
   command.option("--at", viewer.at, "simulated time of the screenshot, s [0]");
   command.footer(
       "Example: tendril view scenes/tube_insertion/tube_insertion.xml\n"

@@ -20,8 +20,8 @@ using host::RenderError;
 using Clock = std::chrono::steady_clock;
 
 constexpr double kSlowest = 1.0 / 64.0, kFastest = 64.0;
-constexpr double kLongestFrame = 1.0;  // s of wall time that a slow frame makes up for
-constexpr auto kStepBudget = std::chrono::milliseconds(33);  // of computing per frame
+constexpr double kLongestFrame = 1.0;  // s of wall time for which a slow frame compensates
+constexpr auto kStepBudget = std::chrono::milliseconds(33);  // computing time per frame
 constexpr auto kNoBudget = std::chrono::hours(24);           // a screenshot waits for its time
 constexpr double kIdleWait = 1.0 / 30.0;                     // s between frames while paused
 constexpr double kDoubleClick = 0.3;                         // s
@@ -37,7 +37,7 @@ constexpr HelpLine kLiveHelp[] = {{"Space", "run / pause"},
                                   {"Right", "one step (Shift: ten)"},
                                   {"Backspace", "reset"},
                                   {"+  -", "faster, slower"}};
-constexpr HelpLine kMotionHelp[] = {{"M", "the experiment moves the target, or not"}};
+constexpr HelpLine kMotionHelp[] = {{"M", "motion of the experiment on, off"}};
 constexpr HelpLine kRecordingHelp[] = {{"Space", "play / pause"},
                                        {"Left, Right", "one row (Shift: ten)"},
                                        {"Page up, down", "a tenth of the recording"},
@@ -46,19 +46,19 @@ constexpr HelpLine kRecordingHelp[] = {{"Space", "play / pause"},
                                        {"+  -", "faster, slower"},
                                        {"Drag bar below", "go to a time"}};
 constexpr HelpLine kHelp[] = {{"C", "contact points and forces"},
-                              {"P", "planned against actual centreline"},
+                              {"P", "planned and actual centreline"},
                               {"L", "plots"},
                               {"I", "numbers"},
-                              {"S", "shadows (off by itself when drawing is slow)"},
+                              {"S", "shadows (switched off automatically if rendering is slow)"},
                               {"Tab", "next camera (Esc: free)"},
-                              {"Left drag", "turn the view"},
+                              {"Left drag", "rotate the view"},
                               {"Right drag", "move the view (Shift: horizontally)"},
                               {"Scroll, middle drag", "zoom"},
                               {"Double click", "select a body"}};
 constexpr HelpLine kDragHelp[] = {{"Drag a target", "move it (left: across, right: deep)"},
                                   {"G", "select the next target"},
                                   {"Ctrl + right drag", "pull the selected body"},
-                                  {"Ctrl + left drag", "turn the selected body"}};
+                                  {"Ctrl + left drag", "rotate the selected body"}};
 constexpr HelpLine kLastHelp[] = {{"F1", "this help"}, {"Q", "close"}};
 
 /// GLFW reports through a callback; the last message is kept for the exception.
@@ -104,15 +104,15 @@ std::unique_ptr<mjvFigure> make_figure(const char* title, const float colour[3])
   return figure;
 }
 
-/// Where the slider's bar lies, in pixels of the framebuffer.
+/// Rectangle of the slider, in pixels of the framebuffer.
 struct Slider {
   mjrRect bar{};
-  [[nodiscard]] bool contains(double x, double y) const {  // with a margin for the finger
+  [[nodiscard]] bool contains(double x, double y) const {  // with a margin
     constexpr double kMargin = 10.0;
     return x >= bar.left - kMargin && x <= bar.left + bar.width + kMargin &&
            y >= bar.bottom - kMargin && y <= bar.bottom + bar.height + kMargin;
   }
-  [[nodiscard]] double share(double x) const {
+  [[nodiscard]] double fraction(double x) const {
     return std::clamp((x - bar.left) / bar.width, 0.0, 1.0);
   }
 };
@@ -250,8 +250,8 @@ struct Viewer::Impl {
     }
   }
 
-  /// A fixed camera cannot be rotated: the free camera takes its place first, from the same side as
-  /// far as it can.
+  /// A fixed camera cannot be rotated: switches to the free camera with, as far as possible, the
+  /// same view.
   void free_camera() {
     if (camera.type == mjCAMERA_FREE) return;
     const mjvGLCamera& eye = scene.camera[0];
@@ -272,9 +272,9 @@ struct Viewer::Impl {
   void on_key(int key, int modifiers) {
     const int many = (modifiers & GLFW_MOD_SHIFT) != 0 ? 10 : 1;
     const auto range = source.range();
-    const auto jump = [&](double share) {
+    const auto jump = [&](double fraction) {
       paused = true;
-      source.seek(source.data().time + share * (range->second - range->first));
+      source.seek(source.data().time + fraction * (range->second - range->first));
     };
     switch (key) {
       case GLFW_KEY_SPACE:
@@ -355,7 +355,7 @@ struct Viewer::Impl {
 
   // ---- mouse ---------------------------------------------------------------------------------
 
-  /// The mocap body within a finger's width of the cursor, also one inside another body; -1: none.
+  /// The mocap body within kFinger pixels of the cursor, also if inside another body; -1: none.
   int target_under_cursor() const {
     constexpr double kFinger = 14.0;  // pixels
     const mjrRect window_rectangle = framebuffer();
@@ -444,13 +444,13 @@ struct Viewer::Impl {
     const bool on_target = live != nullptr && is_target(body) && button != GLFW_MOUSE_BUTTON_MIDDLE;
     drag = Drag::View;
     if (live == nullptr || button == GLFW_MOUSE_BUTTON_MIDDLE || (!control && !on_target)) return;
-    // With Ctrl the body under the cursor is taken unless one is selected; a target needs no Ctrl.
+    // With Ctrl the body under the cursor is used unless one is selected; targets do not need Ctrl.
     if (on_target || perturb.select <= 0) select(body, local);
     if (perturb.select <= 0) return;
     drag = Drag::Body;
-    const bool turns = control && button == GLFW_MOUSE_BUTTON_LEFT;
+    const bool rotates = control && button == GLFW_MOUSE_BUTTON_LEFT;
     mjv_initPerturb(&model(), &source.data(), &scene, &perturb);
-    perturb.active = turns ? mjPERT_ROTATE : mjPERT_TRANSLATE;
+    perturb.active = rotates ? mjPERT_ROTATE : mjPERT_TRANSLATE;
     if (is_target(perturb.select)) live->motions_on = false;
   }
 
@@ -472,10 +472,10 @@ struct Viewer::Impl {
     if (drag == Drag::Slider) {
       seek_cursor();
     } else if (drag == Drag::Body) {
-      const bool turns = perturb.active == mjPERT_ROTATE;
-      const bool horizontal = turns ? shift : shift || (right && is_target(perturb.select));
-      const int action = turns ? (horizontal ? mjMOUSE_ROTATE_H : mjMOUSE_ROTATE_V)
-                               : (horizontal ? mjMOUSE_MOVE_H : mjMOUSE_MOVE_V);
+      const bool rotates = perturb.active == mjPERT_ROTATE;
+      const bool horizontal = rotates ? shift : shift || (right && is_target(perturb.select));
+      const int action = rotates ? (horizontal ? mjMOUSE_ROTATE_H : mjMOUSE_ROTATE_V)
+                                 : (horizontal ? mjMOUSE_MOVE_H : mjMOUSE_MOVE_V);
       mjv_movePerturb(&model(), &source.data(), action, dx, dy, &scene, &perturb);
     } else if (drag == Drag::View) {
       free_camera();
@@ -495,10 +495,10 @@ struct Viewer::Impl {
   void seek_cursor() {
     const auto range = *source.range();
     paused = true;
-    source.seek(range.first + slider.share(cursor_x) * (range.second - range.first));
+    source.seek(range.first + slider.fraction(cursor_x) * (range.second - range.first));
   }
 
-  /// What the mouse does to the bodies in each step.
+  /// Applies the perturbation by the mouse in each step.
   void pull(const mjModel& m, mjData& d) {
     mju_zero(d.xfrc_applied, 6 * static_cast<int>(m.nbody));
     if (perturb.active == 0) return;
@@ -635,7 +635,8 @@ struct Viewer::Impl {
 
   void draw_plots(mjrRect whole) {
     const auto& points = source.history().points();
-    // From zero up to the largest value, but at least to `smallest_top`: noise needs no picture.
+    // From zero to the largest value, but at least to `smallest_top`, so that noise is not
+    // magnified.
     const auto fill = [&](mjvFigure& figure, double scale, float smallest_top, auto value) {
       int count = 0;
       for (const auto& point : points) {
@@ -668,9 +669,9 @@ struct Viewer::Impl {
     const auto [first, last] = *source.range();
     constexpr int kMargin = 24, kHeight = 10, kBottom = 14;
     slider.bar = {kMargin, kBottom, std::max(1, whole.width - 2 * kMargin), kHeight};
-    const double share =
+    const double fraction =
         last > first ? std::clamp((source.data().time - first) / (last - first), 0.0, 1.0) : 0.0;
-    const int done = static_cast<int>(std::lround(share * slider.bar.width));
+    const int done = static_cast<int>(std::lround(fraction * slider.bar.width));
     mjr_rectangle({0, 0, whole.width, 2 * kBottom + kHeight}, 0.08F, 0.10F, 0.13F, 0.75F);
     mjr_rectangle(slider.bar, 0.35F, 0.38F, 0.42F, 1.0F);
     mjr_rectangle({slider.bar.left, slider.bar.bottom, done, kHeight}, 0.35F, 0.70F, 1.0F, 1.0F);
@@ -719,7 +720,7 @@ struct Viewer::Impl {
       source.seek(options.at);
     } else {
       source.advance(options.at, kNoBudget);
-      // A step leaves the poses of its start behind.
+      // After a step, the poses are those of its start.
       if (source.stopped().empty()) source.refresh();
     }
     paused = true;

@@ -31,10 +31,10 @@ KDL::Frame kdl_frame(const Eigen::Isometry3d& X, double scale) {
 }
 
 /// Levenberg-Marquardt with KDL's default budget and, at `length_scale` 1, its default weights and
-/// accuracy, which are our tolerances. Its first damping suits arms of 0.5 to 3 m, so the chain
-/// scaled to that size is the kinder case. It knows no limits. Its weights are in the base frame:
-/// roll about the tip's axis cannot be left free, so the target has the roll of the pose that it
-/// was made from.
+/// accuracy, which are our tolerances. Its initial damping suits arms of 0.5 to 3 m, so that the
+/// chain scaled to that size is the easier case. It has no joint limits. Its weights are in the
+/// base frame: roll about the tip's axis cannot be left free, so the target has the roll of the
+/// pose that generated it.
 struct Lma {
   Lma(const LinkChain& links, TipTask task, double length_scale)
       : scale(length_scale), chain(kdl_chain(links, scale)), solution(chain.getNrOfJoints()) {
@@ -57,8 +57,8 @@ struct Lma {
   std::unique_ptr<KDL::ChainIkSolverPos_LMA> solver;
 };
 
-/// Newton-Raphson with joint limits, over the best and fastest here of KDL's velocity solvers.
-/// Lengths are in units of 1 cm, where the solver's one tolerance for all components is ours for
+/// Newton-Raphson with joint limits, with the best and fastest of KDL's velocity solvers for this
+/// task. Lengths are in units of 1 cm, for which the solver's single tolerance equals ours for
 /// position and angle.
 struct NewtonRaphson {
   explicit NewtonRaphson(const LinkChain& links)

@@ -10,8 +10,9 @@
 namespace tendril {
 
 /// A robot of equal sections of constant curvature and fixed length as a chain of rigid links with
-/// two hinges in the middle of each, about x and y. The order of the two is xy, yx, yx, xy in turn,
-/// and the bend is spread equally over the links of a section. docs/derivations-links.md
+/// two hinges in the middle of each, about x and y. The order of the two alternates as xy, yx,
+/// yx, xy, and the bend is distributed equally over the links of a section.
+/// docs/derivations-links.md
 struct LinkChain {
   int sections = 3;
   int links = 10;               ///< per section
@@ -21,7 +22,7 @@ struct LinkChain {
   [[nodiscard]] int joints() const { return 2 * links * sections; }
   [[nodiscard]] double link_length() const { return section_length / links; }  ///< [m]
   [[nodiscard]] double hinge_limit() const { return bend_limit / links; }      ///< [rad]
-  [[nodiscard]] double hinge_offset(int joint) const {  ///< along z from the joint before [m]
+  [[nodiscard]] double hinge_offset(int joint) const {  ///< along z from the previous joint [m]
     return joint == 0 ? 0.5 * link_length() : joint % 2 == 0 ? link_length() : 0.0;
   }
   [[nodiscard]] bool about_x(int joint) const {
@@ -31,13 +32,13 @@ struct LinkChain {
   [[nodiscard]] int section_of(int joint) const { return joint / (2 * links); }
 };
 
-/// The robot that the chain stands for.
+/// The robot approximated by the chain.
 [[nodiscard]] ContinuumRobot continuum_robot(const LinkChain& chain);
 
 /// Hinge angles of the sections' states.
 [[nodiscard]] Eigen::VectorXd hinge_angles(const LinkChain& chain, SectionStates states);
 
-/// Tip pose of the chain, by plain products: the check of every peer's solution.
+/// Tip pose of the chain by a product of transforms, to check the solutions of all peers.
 [[nodiscard]] Eigen::Isometry3d tip_pose(const LinkChain& chain, const Eigen::VectorXd& angles);
 
 /// Tolerances of all solvers.
@@ -47,7 +48,7 @@ inline constexpr double kAngleTolerance = 1e-3;     // [rad]
 /// A general solver on the link chain.
 struct Peer {
   std::string name;
-  /// From the angles given to its solution, in place.
+  /// Solves from the given start angles; the solution replaces them.
   std::function<void(const TipTarget& target, Eigen::VectorXd& angles)> solve;
 };
 

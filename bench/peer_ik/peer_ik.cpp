@@ -1,6 +1,6 @@
-// The default solver on a continuum robot against well-kept general solvers on the chain of rigid
-// links that stands for it: time, in microseconds and in units, and success beside it. What is
-// compared, and what the columns are: docs/benchmarks.md.
+// The default solver on a continuum robot compared with maintained general solvers on the
+// equivalent chain of rigid links: time in microseconds and in units, and success rate. Method and
+// columns: docs/benchmarks.md.
 //
 //   build/bench/bin/peer_ik [LINKS]     links per section, 10 unless given
 
@@ -24,7 +24,7 @@ namespace {
 
 using namespace tendril;
 
-/// Whose forward kinematics made the peers' targets.
+/// The forward kinematics that generated the peers' targets.
 enum class Source { Chain, Continuum };
 
 constexpr int kTargets = 500;
@@ -43,7 +43,7 @@ bool meets(const Eigen::Isometry3d& X_BE, const TipTarget& target) {
          angle_error(X_BE, target) <= kAngleTolerance * (1.0 + 1e-9);
 }
 
-/// The time of one solve of each kind by the default solver [units], once it was measured.
+/// Measured time of one solve of each kind by the default solver [units].
 double& auto_units(TipTask task) {
   static std::array<double, 2> units{};
   return units[task == TipTask::Position ? 0 : 1];
@@ -51,9 +51,9 @@ double& auto_units(TipTask task) {
 
 using Clock = std::chrono::steady_clock;
 
-/// Runs `solve(i)` for all targets, and again until the benchmark has enough, and once more for the
-/// median; `check(i)` says whether the target was met, and whether within the limits. Returns the
-/// mean of one solve [units].
+/// Runs `solve(i)` for all targets, repeatedly until the benchmark has enough iterations, and once
+/// more for the median; `check(i)` returns whether the target was reached, and whether within the
+/// limits. Returns the mean time of one solve [units].
 template <class Solve, class Check>
 double measure(benchmark::State& state, Solve solve, Check check) {
   const double unit_before = unit_seconds(), begin = cpu_seconds();

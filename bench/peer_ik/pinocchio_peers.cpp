@@ -3,7 +3,7 @@
 #include <memory>
 #include <pinocchio/multibody.hpp>
 #include <pinocchio/spatial.hpp>
-// These need the ones above.
+// These need the headers above.
 #include <pinocchio/algorithm/frames.hpp>
 #include <pinocchio/algorithm/jacobian.hpp>
 
@@ -19,18 +19,18 @@ using Eigen::VectorXd;
 enum class Limits { None, Clamped };
 
 struct ClikOptions {
-  bool roll = false;    ///< the target's roll is to be met too: 6 equations, logarithm of the pose
-  bool shared = false;  ///< the hinges of a section share its bend: two unknowns a section
+  bool roll = false;    ///< the target includes the roll: 6 equations, logarithm of the pose
+  bool shared = false;  ///< the hinges of a section share its bend: two unknowns per section
   Limits limits = Limits::None;
-  double step = 1.0;  ///< part of the Newton step that is taken
+  double step = 1.0;  ///< fraction of the Newton step that is taken
   double damping = 1e-6;
   int max_iterations = 1000;
 };
 
 /// Closed-loop inverse kinematics by damped least squares, q += -step J^T (J J^T + damping)^-1 e,
-/// as in Pinocchio's documentation ("Inverse kinematics (CLIK)"), from which the defaults of
-/// damping and budget are too. Kinematics and Jacobian are Pinocchio's, the error is in the tip's
-/// frame.
+/// as in Pinocchio's documentation ("Inverse kinematics (CLIK)"), from which the default
+/// damping and budget are taken too. Kinematics and Jacobian are Pinocchio's, the error is in the
+/// tip's frame.
 class Clik {
  public:
   Clik(const LinkChain& chain, TipTask task, const ClikOptions& options)
@@ -94,7 +94,7 @@ class Clik {
            (!options_.roll || pinocchio::log3(E_G.rotation()).norm() <= kAngleTolerance);
   }
 
-  /// error_ = what is left to go, J_ = its rate of change by the unknowns, sign reversed.
+  /// error_: remaining error; J_: its negative derivative with respect to the unknowns.
   void linearise(const pinocchio::SE3& E_G) {
     if (rows_ == 6) {
       error_ = pinocchio::log6(E_G).toVector();
@@ -103,7 +103,7 @@ class Clik {
       J_tip_ = Jlog * J_tip_;
     } else {
       error_.head<3>() = E_G.translation();
-      if (rows_ == 5) {  // the turn that brings the tip's z axis to the goal's, about x and y
+      if (rows_ == 5) {  // the rotation about x and y that aligns the tip's z axis with the goal's
         const Vector3d z = E_G.rotation().col(2);
         const double sine = std::hypot(z.x(), z.y());
         const double scale = sine > 1e-12 ? std::atan2(sine, z.z()) / sine : 1.0;

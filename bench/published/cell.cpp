@@ -46,9 +46,9 @@ AnySolver solver_for(const Method& method, const ContinuumRobot& robot,
                       .angle_tolerance = tolerances.angle});
 }
 
-/// Times solves again that took much longer than most successes of their block and keeps the
-/// shorter time: a solve always takes the same work, so what a second one does not need was taken
-/// by other programs.
+/// Repeats the timing of solves that took much longer than most successes of their block and keeps
+/// the shorter time: the work of a solve is deterministic, so a difference is due to other
+/// programs.
 void time_slow_ones_again(const AnySolver& solver, std::span<const TipTarget> targets,
                           std::span<BatchResult> results) {
   constexpr double kSlow = 4.0;  // times the median
@@ -93,8 +93,7 @@ void solve_and_add(const AnySolver& solver, std::span<const TipTarget> targets,
   }
 }
 
-// ---- tips
-// ------------------------------------------------------------------------------------------
+// ---- tips --------------------------------------------------------------------------------------
 
 class TipCell final : public Cell {
  public:
@@ -133,10 +132,9 @@ class TipCell final : public Cell {
   Measurement measurement_;
 };
 
-// ---- single sections
-// -------------------------------------------------------------------------------
+// ---- single sections ---------------------------------------------------------------------------
 
-/// Least time between two readings of the clock: what a reading adds to the time of a solve.
+/// Least time between two readings of the clock, which a reading adds to the time of a solve.
 double clock_cost() {
   double least = 1.0;
   for (int i = 0; i < 1000; ++i) {
@@ -154,8 +152,9 @@ SectionState solve_in_plane(const Eigen::Vector3d& p, Solve&& solve, SectionIkRe
       .theta = solution.theta, .phi = std::atan2(p.y(), p.x()), .extension = solution.extension};
 }
 
-/// A solve takes about as long as a reading of the clock: the mean is of rounds over all targets of
-/// the section between two readings, the quantiles of single solves less what a reading takes.
+/// A solve takes about as long as a reading of the clock. The mean is therefore measured over
+/// rounds of all targets of the section between two readings; the quantiles are of single solves,
+/// minus the time of a reading.
 template <class Solve>
 void measure_section(const ContinuumRobot& robot, std::span<const TipTarget> targets,
                      const Tolerances& tolerances, Solve&& solve, Measurement& measurement) {
@@ -172,7 +171,7 @@ void measure_section(const ContinuumRobot& robot, std::span<const TipTarget> tar
     }
     return seconds(Clock::now() - begin);
   };
-  constexpr int kRounds = 5;  // the shortest counts: others have lost time to other programs
+  constexpr int kRounds = 5;  // the shortest is taken: the others were delayed by other programs
   double shortest = run_round();
   for (int i = 1; i < kRounds; ++i) shortest = std::min(shortest, run_round());
   const double mean = shortest / static_cast<double>(repeats * targets.size());
@@ -256,8 +255,7 @@ class SectionCell final : public Cell {
   Measurement measurement_;
 };
 
-// ---- clutter
-// ---------------------------------------------------------------------------------------
+// ---- clutter -----------------------------------------------------------------------------------
 
 class ClutterCell final : public Cell {
  public:
@@ -274,13 +272,13 @@ class ClutterCell final : public Cell {
                                      .body_radius = row_.kind.body_radius});
       measure(block, measurement, [&](const ClutterProblem& problem, SectionStates start) {
         const ObstacleResult result = solver.solve(problem.target, start, problem.obstacles);
-        return Answer{result.reached(), result.iterations, result.states};
+        return Solution{result.reached(), result.iterations, result.states};
       });
     } else {
       AnySolver solver = solver_for(method_, robot_, row_.tolerances);
       measure(block, measurement, [&](const ClutterProblem& problem, SectionStates start) {
         const IkResult result = solver.solve(problem.target, start);
-        return Answer{result.converged(), result.iterations, result.states};
+        return Solution{result.converged(), result.iterations, result.states};
       });
     }
     const std::scoped_lock lock(mutex_);
@@ -292,7 +290,7 @@ class ClutterCell final : public Cell {
  private:
   static constexpr std::int64_t kProblems = 16;  // in a block
 
-  struct Answer {
+  struct Solution {
     bool claimed;
     int iterations;
     SectionStates states;
@@ -307,7 +305,7 @@ class ClutterCell final : public Cell {
           clutter_problem(robot_, row_.kind, static_cast<std::uint64_t>(k));
       straight_start(robot_, problem.target, {}, start);
       const Clock::time_point begin = Clock::now();
-      const Answer solution = solve(problem, start);
+      const Solution solution = solve(problem, start);
       const double time = seconds(Clock::now() - begin);
       Outcome outcome{.claimed = solution.claimed,
                       .iterations = solution.iterations,
@@ -316,13 +314,13 @@ class ClutterCell final : public Cell {
       verify(robot_, solution.states, {}, problem.target, row_.tolerances, outcome);
       const bool free = is_free(problem.obstacles, solution.states);
       outcome.verified = outcome.verified && free;
-      // Others do not know of the spheres: a solution among them is no claim.
+      // Other methods ignore the spheres: their solutions do not claim to be free of collisions.
       if (method_.name != "obstacles") outcome.claimed = outcome.claimed && free;
       measurement.add(outcome);
     }
   }
 
-  /// By dense sampling of the middle line, not by the solver's own clearance.
+  /// By dense sampling of the backbone, not by the solver's own clearance.
   [[nodiscard]] bool is_free(const Obstacles& obstacles, SectionStates states) const {
     constexpr int kPoints = 50;      // in a section
     constexpr double kTouch = 1e-6;  // [m]
@@ -344,8 +342,7 @@ class ClutterCell final : public Cell {
   Measurement measurement_;
 };
 
-// ---- coverage
-// --------------------------------------------------------------------------------------
+// ---- coverage ----------------------------------------------------------------------------------
 
 constexpr double kCellSize = 1e-3;  // [m]
 constexpr int kColumns = 86;        // rho from 0
@@ -439,13 +436,13 @@ class CoverageCell final : public Cell {
   }
 
  private:
-  /// Whether the tip ends in the cell for one of five targets in it: its middle, then near its
+  /// Whether the tip ends in the cell for one of five targets in it: at its centre and near its
   /// corners.
   [[nodiscard]] bool reaches(AnySolver& solver, int column, int row) const {
     const double rho = column * kCellSize, z = kLowestZ + row * kCellSize;
     const double nearest_z = std::max({z, -(z + kCellSize), 0.0});
     if (std::hypot(rho, nearest_z) > problem_.robot.max_length() + kCellSize)
-      return false;  // beyond the stretched arm
+      return false;  // beyond the extended arm
     constexpr double near = kCorner, far = kCellSize - kCorner, middle = kCellSize / 2.0;
     constexpr std::array<std::pair<double, double>, 5> kPlaces = {
         {{middle, middle}, {near, near}, {far, near}, {near, far}, {far, far}}};

@@ -10,18 +10,18 @@
 namespace tendril::tables {
 
 /// One method on one row, as independent blocks of work: any thread may run any block, and the
-/// result does not depend on which thread ran what, times apart.
+/// result, except times, does not depend on the threads.
 class Cell {
  public:
   virtual ~Cell() = default;
   [[nodiscard]] virtual std::int64_t block_count() const = 0;
-  /// Thread-safe. Throws ModelError when the method refuses the row.
+  /// Thread-safe. Throws ModelError if the method refuses the row.
   virtual void run_block(std::int64_t block) = 0;
-  /// After all blocks.
+  /// To be called after all blocks.
   [[nodiscard]] virtual std::variant<Measurement, Coverage> result() = 0;
 };
 
-/// What the methods of a row share: nothing, or the Monte-Carlo side of a coverage row.
+/// Data common to the methods of a row: nothing, or the Monte-Carlo part of a coverage row.
 class SharedRow;
 [[nodiscard]] std::shared_ptr<SharedRow> share_row(const Row& row, std::int64_t samples);
 
@@ -36,8 +36,8 @@ inline constexpr std::int64_t kBlock = 128;
 void draw_targets(const TipProblem& problem, std::uint64_t seed, std::int64_t first,
                   std::span<TipTarget> targets);
 
-/// Every so many cells of the half-plane are looked at: all with 50 000 samples and more, fewer
-/// with fewer, as the samples would leave most of them empty.
+/// Stride of the evaluated cells of the half-plane: 1 for 50 000 samples or more; larger for fewer,
+/// which would leave most cells empty.
 [[nodiscard]] int coverage_stride(std::int64_t samples) noexcept;
 
 }  // namespace tendril::tables

@@ -22,7 +22,7 @@ using Publications = std::vector<Published>;
 
 std::string default_solver() { return solver_infos().front().name; }
 
-/// The methods with the default solver, on its own budget, behind them.
+/// The methods, followed by the default solver on its own budget.
 std::vector<Method> with_default(std::vector<Method> methods) {
   methods.push_back({.name = default_solver(), .max_iterations = 0});
   return methods;
@@ -81,7 +81,7 @@ Table table_3_1() {
   Table table{.name = "3.1",
               .title = "Single section, position",
               .setup =
-                  "200 random sections a row, weights in 1..10, targets in equal shares; "
+                  "200 random sections a row, weights in 1..10, the same number of targets each; "
                   "tolerances 1 um and 0.001 rad (chord angle); bend limit 180 deg.",
               .default_samples = 2000,
               .full_samples = 100000};
@@ -100,8 +100,7 @@ Table table_3_1() {
   return table;
 }
 
-// ---- tables 3.2 to 3.5: uniform robots of 100 mm and 180 deg in all
-// --------------------------------
+// ---- tables 3.2 to 3.5: uniform robots of 100 mm and 180 deg in all ----------------------------
 
 constexpr std::array kUniformSections = {2, 3, 5, 10};
 
@@ -116,7 +115,7 @@ Table uniform_table(std::string name, std::string title, TipTask task, std::uint
       .name = std::move(name),
       .title = std::move(title),
       .setup =
-          "Fixed lengths, 100 mm and 180 deg shared out evenly, one arc a section; tolerances "
+          "Fixed lengths, 100 mm and 180 deg divided equally, one arc per section; tolerances "
           "0.1 mm and 0.1 rad; at most 300 iterations.",
       .default_samples = 1000,
       .full_samples = 1000000};
@@ -158,7 +157,7 @@ Table table_3_5() {
       .title = "Cells of the workspace: Monte-Carlo against inverse kinematics",
       .setup =
           "Robots and targets of table 3.3, rotated into one half-plane; cells of 1 mm, "
-          "86 x 104; five targets a cell at most; tolerance 0.1 mm; at most 300 "
+          "86 x 104; at most five targets per cell; tolerance 0.1 mm; at most 300 "
           "iterations.",
       .default_samples = 20000,
       .full_samples = 1000000,
@@ -175,8 +174,7 @@ Table table_3_5() {
   return table;
 }
 
-// ---- table 3.6: FABRIKx against the Jacobian
-// -------------------------------------------------------
+// ---- table 3.6: FABRIKx against the Jacobian ---------------------------------------------------
 
 Published with_means(double success, double mean_time_ms, double mean_iterations,
                      const char* label) {
@@ -198,7 +196,7 @@ Table table_3_6() {
   Table table{.name = "3.6",
               .title = "FABRIKx against the Jacobian",
               .setup =
-                  "Fixed lengths of 50 mm, one arc a section, bend limit 180 deg / sections; "
+                  "Fixed lengths of 50 mm, one arc per section, bend limit 180 deg / sections; "
                   "position and direction to 10 um and 0.01 rad.",
               .default_samples = 1000,
               .full_samples = 1000000};
@@ -216,8 +214,7 @@ Table table_3_6() {
   return table;
 }
 
-// ---- table 3.9: all mixtures of section types
-// ------------------------------------------------------
+// ---- table 3.9: all mixtures of section types --------------------------------------------------
 
 struct MixedType {
   char letter;
@@ -282,8 +279,7 @@ Table table_3_9() {
   return table;
 }
 
-// ---- tables 3.10, 3.11: variable curvature
-// ---------------------------------------------------------
+// ---- tables 3.10, 3.11: variable curvature -----------------------------------------------------
 
 /// Sub-section lengths [mm] and angle weights of a section of table 3.10.
 struct CurvedSection {
@@ -382,7 +378,7 @@ Table table_3_11() {
   Table table{.name = "3.11",
               .title = "Variable curvature: robots of table 3.10",
               .setup =
-                  "Fixed lengths, bend limit 100 deg a section; position and direction to 10 um "
+                  "Fixed lengths, bend limit 100 deg per section; position and direction to 10 um "
                   "and 0.01 deg. Published times of (S) rows: limit 0.5 s instead of 30 ms.",
               .default_samples = 500,
               .full_samples = 100000};
@@ -400,16 +396,15 @@ Table table_3_11() {
   return table;
 }
 
-// ---- [FABRIKc]: tangents and chords
-// ----------------------------------------------------------------
+// ---- [FABRIKc]: tangents and chords ------------------------------------------------------------
 
 Table article() {
   Table table{
       .name = "article",
       .title = "FABRIKc: tangents and chords",
       .setup =
-          "Fixed lengths of 100 mm, one arc a section; targets bent by up to 30, 60, 90, 120, "
-          "180 deg a section; bend limit of the solve 360 deg (free) or as the targets "
+          "Fixed lengths of 100 mm, one arc per section; targets bent by up to 30, 60, 90, 120, "
+          "180 deg per section; bend limit of the solve 360 deg (free) or as the targets "
           "(limited); position and direction to 1 um and 0.001 rad. Limits pooled.",
       .pooling = Pooling::Group,
       .default_samples = 200,
@@ -440,8 +435,7 @@ Table article() {
   return table;
 }
 
-// ---- tips among obstacles
-// --------------------------------------------------------------------------
+// ---- tips among obstacles ----------------------------------------------------------------------
 
 Table clutter() {
   Table table{
@@ -449,12 +443,12 @@ Table clutter() {
       .title = "Tips among spheres",
       .setup =
           "Extensible sections of 0.15 to 0.55 m that bend by up to 180 deg, among random "
-          "spheres of radius 0.1 to 0.3 m that keep clear of the base; position and direction "
-          "of random free poses to 10 um and 0.001 rad. A success keeps off the spheres by "
-          "the body's radius; `auto` does not know of them.",
+          "spheres of radius 0.1 to 0.3 m at a distance from the base; position and direction "
+          "of random free poses to 10 um and 0.001 rad. A success has at least the body radius as "
+          "distance from the spheres; `auto` ignores them.",
       .default_samples = 100,
       .full_samples = 2000,
-      .statements = {"[CIDGIKc], in environments of its own: above 98 %, seconds a solve"}};
+      .statements = {"[CIDGIKc], in its own environments: above 98 %, seconds per solve"}};
   for (const int sections : {3, 6}) {
     for (const int spheres : {5, 10, 20, 40}) {
       for (const double radius : {0.0, 20.0 * kMillimetre}) {
@@ -472,8 +466,7 @@ Table clutter() {
   return table;
 }
 
-// ---- an arm on a mobile platform
-// --------------------------------------------------------------------------
+// ---- an arm on a mobile platform ---------------------------------------------------------------
 
 Table mobile() {
   constexpr int kOwnLimits = 100;  // iterations of an attempt, of the printed algorithm on
@@ -483,13 +476,13 @@ Table mobile() {
       .setup =
           "Eight degrees of freedom: platform in the plane, arm of five joints with their public "
           "limits; start at the origin, joints 0, 20, 60, 30, 0 deg; 0.1 mm and 1 mrad. The row of "
-          "listed targets has 20 at most. Each method from `printed` to `starts` adds one "
-          "correction to the printed algorithm (docs/derivations-mobile.md); `fabrik-alone` asks "
-          "for the base's help earlier; `fabrik`, the default, has the closed form behind it. "
+          "listed targets has at most 20. Each method from `printed` to `starts` adds one "
+          "correction to the printed algorithm (docs/derivations-mobile.md); `fabrik-alone` "
+          "moves the base earlier; `fabrik`, the default, falls back on the closed form. "
           "`printed-claims` counts what the printed algorithm calls a success: the position only. "
-          "Iterations of `closed-form` are postures looked at, one every millimetre; "
-          "`closed-form-coarse` looks at two between the abscissas at which a limit is met, which "
-          "is enough to find whether there is a posture, not the cheapest.",
+          "Iterations of `closed-form` are evaluated postures, one per millimetre; "
+          "`closed-form-coarse` evaluates two between the abscissas at which a limit is reached, "
+          "which is enough to find a posture if there is one, but not that of least cost.",
       .default_samples = 1000,
       .full_samples = 5000,
       .statements = {"[Mobile], 20 targets, Ryzen 7 7840H: mean 142 ms, geometric method 35 ms"}};

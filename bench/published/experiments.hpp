@@ -16,7 +16,7 @@
 // first.
 namespace tendril::tables {
 
-/// What the source prints for a method on a row. Times in us, iterations as counts.
+/// Printed results of the source for a method on a row. Times in us, iterations as counts.
 struct Published {
   std::optional<double> success = {};  ///< %
   std::optional<double> mean_time_us = {}, median_time_us = {};
@@ -24,8 +24,8 @@ struct Published {
   std::string label = {};  ///< the method's name in the source
 };
 
-/// Iteration limit of rows whose source has a time limit only: made for another machine and
-/// language, and never reached by compiled code.
+/// Iteration limit of rows whose source has only a time limit, which was chosen for another machine
+/// and language and is never reached by compiled code.
 inline constexpr int kIterationLimit = 3000;
 
 /// A method on a row. Names are those of `make_solver`, or one of the single-section solves:
@@ -33,11 +33,11 @@ inline constexpr int kIterationLimit = 3000;
 struct Method {
   std::string name;
   int max_iterations = kIterationLimit;   ///< 0: the solver's own budget
-  std::vector<Published> published = {};  ///< one for each variant that the source has
+  std::vector<Published> published = {};  ///< one for each variant of the source
 };
 
 /// Targets are tip poses of random admissible poses (random_states) of `target_robot`, which is
-/// `robot` but for its limits; all starts are straight.
+/// `robot` except for its limits; all starts are straight.
 struct TipProblem {
   ContinuumRobot robot;
   ContinuumRobot target_robot;
@@ -47,9 +47,9 @@ struct TipProblem {
 
 enum class SectionKind { Fixed, Telescopic, Variable };
 
-/// Random single sections of one kind, the targets shared out among them evenly. Weights are real
-/// numbers in [1, 10), lengths in mm: fixed SC in [1, 100); telescopic SD in [1, 100); variable SC
-/// in [1, 50) and SD = 100 - SC.
+/// Random single sections of one kind, with the targets divided equally among them. Weights are
+/// real numbers in [1, 10), lengths in mm: fixed SC in [1, 100); telescopic SD in [1, 100);
+/// variable SC in [1, 50) and SD = 100 - SC.
 struct SectionProblem {
   SectionKind kind = SectionKind::Fixed;
   int sub_sections = 3;
@@ -57,22 +57,22 @@ struct SectionProblem {
   static constexpr int kSections = 200;
 };
 
-/// Which cells of a half-plane the tip can come to. The Monte-Carlo side bins the position targets
-/// of `problem`.
+/// Cells of a half-plane reachable by the tip. The Monte-Carlo part bins the position targets of
+/// `problem`.
 struct CoverageProblem {
   TipProblem problem;
 };
 
 /// Arms among spheres (tendril/avoidance/clutter.hpp). Methods: `obstacles`, the ObstacleSolver; or
-/// a name of `make_solver`, which knows nothing of the spheres. A success is free of them, too.
+/// a name of `make_solver`, which ignores the spheres. A success is also free of collisions.
 struct ClutterRow {
   ClutterClass kind;
   Tolerances tolerances;
 };
 
 /// The youBot (tendril/mobile/youbot_targets.hpp). Methods: the printed algorithm (`printed-claims`
-/// counts what it calls a success, by position only), its corrections one after the other, `fabrik`
-/// with and without the closed form behind it, `closed-form` and `closed-form-coarse`;
+/// counts its successes by its own criterion, position only), its corrections one by one, `fabrik`
+/// with and without the closed form as fallback, `closed-form` and `closed-form-coarse`;
 /// `forward-kinematics` is one tool pose.
 struct MobileRow {
   bool listed = true;  ///< the twenty listed targets; else random reachable ones
@@ -80,7 +80,7 @@ struct MobileRow {
 };
 
 struct Row {
-  std::string group;        ///< robot, or what else the row stands for
+  std::string group;        ///< robot, or another description of the row
   std::string column = {};  ///< second label of rows that form a matrix; empty: none
   std::uint64_t seed = 0;
   std::variant<TipProblem, SectionProblem, CoverageProblem, ClutterRow, MobileRow> problem;
@@ -88,13 +88,13 @@ struct Row {
   [[nodiscard]] std::string name() const { return column.empty() ? group : group + " " + column; }
 };
 
-/// Which rows are printed as one, their cells pooled.
+/// Which rows are pooled and printed as one.
 enum class Pooling { None, Group, All };
 
 struct Table {
   std::string name;  ///< as in the source
   std::string title;
-  std::string setup;  ///< robots, task, tolerances, limits, in one sentence or two
+  std::string setup;  ///< robots, task, tolerances and limits, in one or two sentences
   Pooling pooling = Pooling::None;
   std::int64_t default_samples = 0;  ///< per row, a minute for all tables
   std::int64_t full_samples = 0;     ///< per row, as published
@@ -107,10 +107,10 @@ struct Table {
 /// clutter and mobile.
 [[nodiscard]] std::vector<std::string> table_names();
 
-/// Throws ModelError for another name; the text lists those that there are.
+/// Throws ModelError for an unknown name; the message lists the known ones.
 [[nodiscard]] Table make_table(const std::string& name);
 
-/// A section of table 3.1. Draws its parameters from `random`.
+/// A section of table 3.1 with parameters drawn from `random`.
 [[nodiscard]] SectionParameters random_section(const SectionProblem& problem, SplitMix64& random);
 
 }  // namespace tendril::tables

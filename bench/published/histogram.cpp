@@ -8,10 +8,11 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// Index of the first bin at which at least a `part` of `total` is reached.
-std::size_t quantile_bin(const std::vector<std::int64_t>& counts, std::int64_t total, double part) {
+/// Index of the first bin at which the cumulative count is at least `fraction` times `total`.
+std::size_t quantile_bin(const std::vector<std::int64_t>& counts, std::int64_t total,
+                         double fraction) {
   const auto rank = std::max<std::int64_t>(
-      1, static_cast<std::int64_t>(std::ceil(part * static_cast<double>(total))));
+      1, static_cast<std::int64_t>(std::ceil(fraction * static_cast<double>(total))));
   std::int64_t reached = 0;
   for (std::size_t bin = 0; bin < counts.size(); ++bin) {
     reached += counts[bin];
@@ -35,9 +36,9 @@ void LogHistogram::merge(const LogHistogram& other) {
   total_ += other.total_;
 }
 
-double LogHistogram::quantile(double part) const {
+double LogHistogram::quantile(double fraction) const {
   if (total_ == 0) return kNan;
-  const auto bin = static_cast<double>(quantile_bin(counts_, total_, part));
+  const auto bin = static_cast<double>(quantile_bin(counts_, total_, fraction));
   return kLowest * std::pow(kRatio, bin + 0.5);
 }
 
@@ -61,9 +62,9 @@ double CountHistogram::mean() const {
   return total == 0 ? kNan : static_cast<double>(sum) / static_cast<double>(total);
 }
 
-double CountHistogram::quantile(double part) const {
+double CountHistogram::quantile(double fraction) const {
   const std::int64_t total = std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0});
-  return total == 0 ? kNan : static_cast<double>(quantile_bin(counts_, total, part));
+  return total == 0 ? kNan : static_cast<double>(quantile_bin(counts_, total, fraction));
 }
 
 }  // namespace tendril::tables

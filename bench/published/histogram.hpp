@@ -7,8 +7,8 @@
 
 namespace tendril::tables {
 
-/// Counts of positive values in bins 1 % wide, from 1e-9 to 1e3 (values outside go into the first
-/// or last bin): quantiles to 0.5 % in constant memory, and sums over cells. SI units.
+/// Histogram of positive values with bins of 1 % width from 1e-9 to 1e3 (values outside are counted
+/// in the first or last bin): quantiles to 0.5 % in constant memory, and sums over cells. SI units.
 class LogHistogram {
  public:
   static constexpr double kLowest = 1e-9;
@@ -23,8 +23,9 @@ class LogHistogram {
   void add_bin(int bin, std::int64_t count);
   void merge(const LogHistogram& other);
 
-  /// Smallest value with at least a `part` of all at or below it; NaN without values.
-  [[nodiscard]] double quantile(double part) const;
+  /// Smallest value with at least the fraction `fraction` of all values at or below it; NaN without
+  /// values.
+  [[nodiscard]] double quantile(double fraction) const;
 
   [[nodiscard]] std::int64_t total() const noexcept { return total_; }
   [[nodiscard]] const std::vector<std::int64_t>& counts() const noexcept { return counts_; }
@@ -40,13 +41,13 @@ class LogHistogram {
   std::int64_t total_ = 0;
 };
 
-/// Counts of whole numbers >= 0, exact.
+/// Exact histogram of integers >= 0.
 class CountHistogram {
  public:
   void add(int value, std::int64_t count = 1);
   void merge(const CountHistogram& other);
-  [[nodiscard]] double mean() const;                 ///< NaN without values
-  [[nodiscard]] double quantile(double part) const;  ///< NaN without values
+  [[nodiscard]] double mean() const;                     ///< NaN without values
+  [[nodiscard]] double quantile(double fraction) const;  ///< NaN without values
   [[nodiscard]] const std::vector<std::int64_t>& counts() const noexcept { return counts_; }
 
  private:

@@ -11,8 +11,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kRounding = 1e-9;  // relative: an error that another order of operations would
-                                    // put on the other side of its tolerance is none
+constexpr double kRounding = 1e-9;  // relative tolerance for rounding errors due to another
+                                    // order of operations
 
 Json bins(const std::vector<std::int64_t>& counts) {
   Json list = Json::array();

@@ -9,7 +9,7 @@
 
 namespace tendril::tables {
 
-/// What a table asks of a solution.
+/// Tolerances of a table.
 struct Tolerances {
   double position = 1e-5;  ///< [m]
   double angle = 1e-3;     ///< [rad]
@@ -22,7 +22,7 @@ struct Tolerances {
 /// One solve, checked.
 struct Outcome {
   bool claimed = false;   ///< the solver says that it converged
-  bool verified = false;  ///< forward kinematics of its states says so too, limits included
+  bool verified = false;  ///< confirmed by forward kinematics of its states, limits included
   int iterations = 0;
   double time = 0.0;            ///< [s], for the quantiles
   double time_for_mean = 0.0;   ///< [s], for the mean
@@ -31,8 +31,8 @@ struct Outcome {
   [[nodiscard]] bool success() const noexcept { return claimed && verified; }
 };
 
-/// What is kept of the solves of one method on one row. Times and iterations are those of the
-/// successes, errors those of the rest.
+/// Statistics of the solves of one method on one row. Times and iterations are those of successes,
+/// errors those of failures.
 struct Measurement {
   std::int64_t samples = 0;
   std::int64_t successes = 0;
@@ -50,14 +50,14 @@ struct Measurement {
   [[nodiscard]] double mean_time() const;  ///< [s]; NaN without successes
 };
 
-/// Interval that holds the true rate with 95 % confidence (Wilson); sensible at 0 and 1, too.
+/// Wilson confidence interval of a rate, 95 %; also valid at 0 and 1.
 struct Interval {
   double low = 0.0, high = 1.0;
 };
 [[nodiscard]] Interval success_interval(const Measurement& measurement);
 
-/// A measurement to JSON and back; histograms as lists of [bin, count]. `from_json` throws
-/// nlohmann::json::exception, or std::out_of_range, for text that is none.
+/// Conversion of a measurement to JSON and back; histograms are lists of [bin, count]. `from_json`
+/// throws nlohmann::json::exception or std::out_of_range for invalid text.
 [[nodiscard]] nlohmann::ordered_json to_json(const Measurement& measurement);
 [[nodiscard]] Measurement measurement_from_json(const nlohmann::ordered_json& json);
 

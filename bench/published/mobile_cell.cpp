@@ -22,13 +22,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kSourceStallRatio = 1e-3;  // of the methods before `fabrik`
-constexpr double kCoarseStep = 1.0;         // [m] longer than any interval: two postures in each
-constexpr int kRepeats = 100;               // forward kinematics between two readings of the clock
-constexpr int kTimings = 2;  // of a solve: the shorter counts, others lost time to other programs
+constexpr double kCoarseStep = 1.0;  // [m] longer than any interval: two postures per interval
+constexpr int kRepeats = 100;        // forward kinematics between two readings of the clock
+constexpr int kTimings = 2;          // of a solve; the shorter is taken because of other programs
 
 double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-/// The printed algorithm with the corrections up to the one that the method is named after.
+/// The printed algorithm with the corrections up to the one named by the method.
 MobileFabrikOptions options_of(std::string_view method) {
   MobileFabrikOptions options{.fallback = method == "fabrik"};
   if (method == "fabrik" || method == "fabrik-alone") return options;
@@ -92,7 +92,7 @@ class MobileCell final : public Cell {
 
   template <class Solve>
   void measure(std::int64_t block, Measurement& measurement, Solve&& solve) const {
-    // What the printed algorithm itself calls a success asks for the position only.
+    // The success criterion of the printed algorithm is the position only.
     const bool claims_only = method_ == "printed-claims";
     const Tolerances tolerances{.position = row_.tolerances.position,
                                 .angle = claims_only ? std::numbers::pi : row_.tolerances.angle};
@@ -126,7 +126,7 @@ class MobileCell final : public Cell {
                        within_limits(robot_, joints);
   }
 
-  /// One tool pose, of the poses that the closed form finds: the unit of the other methods' times.
+  /// Forward kinematics of poses found by the closed form: the unit of the other methods' times.
   void measure_forward_kinematics(std::int64_t block, Measurement& measurement) const {
     MobileClosedForm solver(robot_);
     const std::int64_t end = std::min(samples_, (block + 1) * kBlock);
@@ -138,7 +138,7 @@ class MobileCell final : public Cell {
       for (int i = 0; i < kTimings; ++i) {
         const Clock::time_point begin = Clock::now();
         for (int r = 0; r < kRepeats; ++r) {
-          joints[0] = pose.joints[0] + 1e-9 * r;  // another pose, or it would be computed once
+          joints[0] = pose.joints[0] + 1e-9 * r;  // varies, so that it is not computed only once
           checksum += tool_pose(robot_, pose.base, joints).translation().x();
         }
         const double here = seconds(Clock::now() - begin) / kRepeats;

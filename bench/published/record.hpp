@@ -9,7 +9,8 @@
 
 namespace tendril::tables {
 
-/// What decides a result (times apart): a record with the same key need not be computed again.
+/// Everything on which a result, except times, depends: a record with the same key is not
+/// recomputed.
 struct RecordKey {
   std::string table, row, method;
   std::int64_t samples = 0;
@@ -19,11 +20,11 @@ struct RecordKey {
   [[nodiscard]] auto operator<=>(const RecordKey&) const = default;
 };
 
-/// Result of one method on a row of table 3.5. `map` has a digit for each cell looked at, by rows
+/// Result of one method on a row of table 3.5. `map` has a digit for each evaluated cell, by rows
 /// of equal z from the lowest on: 0 reached by neither, 1 by both, 2 by inverse kinematics only, 3
 /// by Monte-Carlo only.
 struct Coverage {
-  int stride = 1;  ///< every so many cells are looked at, in both directions
+  int stride = 1;  ///< of the evaluated cells, in both directions
   int columns = 0, rows = 0;
   std::string map;
   [[nodiscard]] std::int64_t count(char digit) const noexcept;
@@ -32,7 +33,7 @@ struct Coverage {
   [[nodiscard]] std::int64_t monte_carlo_only() const noexcept { return count('3'); }
 };
 
-/// The result of one method on one row. `refusal` says why there is none.
+/// The result of one method on one row; `refusal`: why there is none.
 struct Record {
   RecordKey key;
   int threads = 1;       ///< of the run that computed it
@@ -42,7 +43,7 @@ struct Record {
 };
 
 [[nodiscard]] nlohmann::ordered_json to_json(const Record& record);
-/// Throws nlohmann::json::exception or std::out_of_range for text that is no record.
+/// Throws nlohmann::json::exception or std::out_of_range for invalid text.
 [[nodiscard]] Record record_from_json(const nlohmann::ordered_json& json);
 
 }  // namespace tendril::tables

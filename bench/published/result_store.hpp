@@ -8,13 +8,13 @@
 
 namespace tendril::tables {
 
-/// Finished results in a file of JSON lines, so that an interrupted run goes on where it was.
-/// A line is written whole and at once; one that is no record (a writer was killed) is passed over
-/// and computed again. Of two records with one key the later one counts.
+/// Finished results in a file of JSON lines, so that an interrupted run can be continued. A line is
+/// written atomically; an invalid line (the writer was killed) is ignored and recomputed. Of two
+/// records with the same key the later one is used.
 class ResultStore {
  public:
-  /// Reads `folder`/results.jsonl if it is there; makes the folder otherwise. Throws
-  /// std::runtime_error naming the file when that fails.
+  /// Reads `folder`/results.jsonl if it exists; creates the folder otherwise. Throws
+  /// std::runtime_error naming the file on failure.
   explicit ResultStore(const std::filesystem::path& folder);
 
   [[nodiscard]] const Record* find(const RecordKey& key) const;

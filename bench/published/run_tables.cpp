@@ -27,13 +27,13 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Makes the compiler believe that the matrix is read and changed here.
+/// Optimisation barrier: the compiler must assume that the matrix is read and changed here.
 template <class Matrix>
 void keep(Matrix& matrix) {
   asm volatile("" : : "g"(&matrix) : "memory");
 }
 
-/// A cell that is being computed, and where its record goes.
+/// A cell being computed, and the destination of its record.
 struct Job {
   std::unique_ptr<Cell> cell;
   Record* record = nullptr;
@@ -42,7 +42,7 @@ struct Job {
   std::atomic<bool> refused = false;
 };
 
-/// Works off the blocks of all jobs in order. Jobs that end are handed to the store.
+/// Processes the blocks of all jobs in order. Finished jobs are passed to the store.
 class Crew {
  public:
   Crew(std::vector<std::unique_ptr<Job>>& jobs, ResultStore* store, const std::atomic<bool>* stop)
@@ -103,7 +103,7 @@ class Crew {
   void run_block(Job& job, std::int64_t block) {
     try {
       if (!job.refused) job.cell->run_block(block - job.first_block);
-    } catch (const ModelError& error) {  // the method does not take such robots
+    } catch (const ModelError& error) {  // the method does not support such robots
       const std::scoped_lock lock(mutex_);
       job.record->refusal = error.what();
       job.refused = true;
@@ -179,7 +179,7 @@ double measure_unit_us() {
   const Eigen::Matrix<double, 6, 1> b = Eigen::Matrix<double, 6, 1>::Ones();
   Eigen::Matrix<double, 6, 1> x;
   double shortest =
-      std::numeric_limits<double>::infinity();  // the others lost time to other programs
+      std::numeric_limits<double>::infinity();  // the others were delayed by other programs
   const Clock::time_point start = Clock::now();
   do {
     const Clock::time_point begin = Clock::now();

@@ -19,10 +19,9 @@ using Strings = std::vector<std::string>;
 constexpr double kMicroseconds = 1e6, kMillimetres = 1e3;
 constexpr const char* kNone = "-";
 
-// ---- lines
-// -----------------------------------------------------------------------------------------
+// ---- lines -------------------------------------------------------------------------------------
 
-/// What is printed as one line: a record, or several pooled.
+/// A printed line: one record, or several pooled ones.
 struct Line {
   std::string row, method;
   std::uint64_t seed = 0;
@@ -39,7 +38,7 @@ const Method& method_of(const Row& row, const std::string& name) {
                        [&](const Method& method) { return method.name == name; });
 }
 
-/// One line a record, in order.
+/// One line per record, in order.
 std::vector<Line> record_lines(const TableResult& result) {
   std::vector<Line> lines;
   auto record = result.records.begin();
@@ -64,8 +63,8 @@ std::vector<Line> record_lines(const TableResult& result) {
   return lines;
 }
 
-/// The records of a group, or of the table, summed up for each method. Times in units are those of
-/// the first record's unit.
+/// The records of a group, or of the table, summed for each method. Times in units refer to the
+/// unit of the first record.
 std::vector<Line> pooled_lines(const TableResult& result) {
   std::vector<Line> lines;
   auto record = result.records.begin();
@@ -99,10 +98,9 @@ std::vector<Line> printed_lines(const TableResult& result) {
   return result.table.pooling == Pooling::None ? record_lines(result) : pooled_lines(result);
 }
 
-// ---- numbers
-// ---------------------------------------------------------------------------------------
+// ---- numbers -----------------------------------------------------------------------------------
 
-/// Three digits; an exponent for what would be lost in zeros.
+/// Three significant digits; small numbers with an exponent.
 std::string number(double value) {
   if (!std::isfinite(value)) return kNone;
   const double size = std::abs(value);
@@ -110,7 +108,7 @@ std::string number(double value) {
   return fmt::format("{:.{}f}", value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.1 ? 2 : 4);
 }
 
-/// Errors that a histogram cannot tell from 0, as where the direction is free, are 0.
+/// Errors below the resolution of the histogram, as for a free direction, are printed as 0.
 std::string error(double value) {
   return value < LogHistogram::kLowest * LogHistogram::kRatio ? "0" : number(value);
 }
@@ -137,7 +135,7 @@ std::string optional_number(const std::optional<double>& value) {
   return value ? fmt::format("{:g}", *value) : kNone;
 }
 
-/// `a / b` of every published variant; a dash where the source has neither.
+/// `a / b` of every published variant; a dash if the source has neither.
 template <class First, class Second>
 std::string published_pair(const std::vector<Published>& published, First first, Second second) {
   Strings texts;
@@ -156,10 +154,9 @@ std::string published_success(const std::vector<Published>& published) {
   return texts.empty() ? kNone : fmt::format("{}", fmt::join(texts, "; "));
 }
 
-// ---- grids
-// -----------------------------------------------------------------------------------------
+// ---- grids -------------------------------------------------------------------------------------
 
-/// Head and body of a printed table; the first `labels` columns are text, the rest numbers.
+/// Head and body of a printed table; the first `labels` columns are text, the others numbers.
 struct Grid {
   Strings head;
   std::vector<Strings> body = {};
@@ -198,7 +195,7 @@ Grid measurement_grid(std::span<const Line> lines) {
 
 Grid coverage_grid(std::span<const Line> lines) {
   Grid grid{
-      .head = {"row", "method", "both", "inverse only", "Monte-Carlo only", "cells looked at"}};
+      .head = {"row", "method", "both", "inverse only", "Monte-Carlo only", "cells evaluated"}};
   for (const Line& line : lines) {
     Strings cells = {line.row, line.method};
     if (line.coverage && line.refusal.empty()) {
@@ -241,8 +238,7 @@ Grid matrix_of(const TableResult& result, const std::string& method) {
   return grid;
 }
 
-// ---- sentences
-// -------------------------------------------------------------------------------------
+// ---- sentences ---------------------------------------------------------------------------------
 
 Strings methods_of(const TableResult& result) {
   Strings methods;
@@ -253,7 +249,7 @@ Strings methods_of(const TableResult& result) {
   return methods;
 }
 
-/// Worst cell of each method, of tables that are printed pooled.
+/// Worst cell of each method, for tables printed pooled.
 Strings worst_cells(const TableResult& result) {
   constexpr double kGoodCell = 0.995;
   Strings sentences;
@@ -273,10 +269,10 @@ Strings worst_cells(const TableResult& result) {
   return sentences;
 }
 
-/// Largest lead of one method over another in a cell.
-std::optional<std::string> largest_lead(const TableResult& result, const std::string& first,
-                                        const std::string& second) {
-  double lead = -1.0;
+/// Largest advantage of one method over another in a cell.
+std::optional<std::string> largest_advantage(const TableResult& result, const std::string& first,
+                                             const std::string& second) {
+  double advantage = -1.0;
   std::string where;
   for (const Record& a : result.records) {
     if (a.key.method != first || !a.refusal.empty()) continue;
@@ -284,18 +280,18 @@ std::optional<std::string> largest_lead(const TableResult& result, const std::st
       if (b.key.method != second || b.key.row != a.key.row || !b.refusal.empty()) continue;
       const double here =
           std::get<Measurement>(a.result).success() - std::get<Measurement>(b.result).success();
-      if (here > lead) {
-        lead = here;
+      if (here > advantage) {
+        advantage = here;
         where = a.key.row;
       }
     }
   }
   if (where.empty()) return std::nullopt;
-  return fmt::format("largest lead of {} over {} in a cell: {:.1f} points, {}", first, second,
-                     100.0 * lead, where);
+  return fmt::format("largest advantage of {} over {} in a cell: {:.1f} points, {}", first, second,
+                     100.0 * advantage, where);
 }
 
-/// Mean times by the time of one forward kinematics, of rows that measure it.
+/// Mean times relative to one forward kinematics, for rows that measure it.
 Strings times_of_forward_kinematics(const TableResult& result) {
   constexpr const char* kUnit = "forward-kinematics";
   Strings sentences;
@@ -320,7 +316,8 @@ Strings sentences_of(const TableResult& result) {
   Strings sentences = times_of_forward_kinematics(result);
   if (result.table.pooling != Pooling::None) {
     for (std::string& sentence : worst_cells(result)) sentences.push_back(std::move(sentence));
-    if (auto lead = largest_lead(result, "fabrikx", "jacobian")) sentences.push_back(*lead);
+    if (auto advantage = largest_advantage(result, "fabrikx", "jacobian"))
+      sentences.push_back(*advantage);
   }
   for (const std::string& statement : result.table.statements) sentences.push_back(statement);
   Strings refusals;
@@ -353,20 +350,18 @@ std::string seeds(const TableResult& result) {
 }
 
 std::string particulars(const TableResult& result) {
-  return fmt::format("{} targets a row, {}. Iteration limits: {}.", result.samples, seeds(result),
+  return fmt::format("{} targets per row, {}. Iteration limits: {}.", result.samples, seeds(result),
                      budgets(result));
 }
 
 std::string reading(const RunResult& run) {
   return fmt::format(
       "{} threads. One unit is one 6x6 LLT factorisation and solve in double by Eigen: {:.3f} us "
-      "in "
-      "this run. There are no time limits: iterations are limited.",
+      "in this run. Iterations are limited, times are not.",
       run.threads, run.unit_us);
 }
 
-// ---- text
-// ------------------------------------------------------------------------------------------
+// ---- text --------------------------------------------------------------------------------------
 
 std::string grid_text(const Grid& grid) {
   std::vector<std::size_t> widths;
@@ -390,8 +385,7 @@ std::string grid_text(const Grid& grid) {
   return text;
 }
 
-// ---- markdown
-// --------------------------------------------------------------------------------------
+// ---- markdown ----------------------------------------------------------------------------------
 
 std::string grid_markdown(const Grid& grid) {
   std::string text = fmt::format("| {} |\n|", fmt::join(grid.head, " | "));
@@ -414,8 +408,7 @@ std::string matrices_markdown(const TableResult& result) {
   return text;
 }
 
-// ---- JSON
-// ------------------------------------------------------------------------------------------
+// ---- JSON --------------------------------------------------------------------------------------
 
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
@@ -508,18 +501,14 @@ std::string tables_markdown(const RunResult& run, const Circumstances& circumsta
       "Written by `{}`, {}, tendril {}.\n\n"
       "Machine: {}, {} cores. Compiler: {}. {}\n\n"
       "Targets are tip poses of random admissible poses, the same for every method; every solve "
-      "starts straight. A success is a solve that says so and whose solution, put through forward "
-      "kinematics again, is within the tolerances and all limits; *false* counts solutions that "
-      "say "
-      "so "
-      "and are not (must be 0). *95 %* is the sampling interval of the success rate. Times and "
-      "iterations are those of the successes (slow ones are timed twice and the shorter time "
-      "counts, "
-      "quantiles are exact to 0.5 %), *failed* are the median errors of the rest. "
-      "*published* stands beside the column that it belongs to: success in %, mean / median time "
-      "in "
-      "us (measured by the source in MATLAB on an i7-4790K, with time limits), mean / median "
-      "iterations.\n",
+      "starts straight. A success is a solve that reports convergence and whose solution, "
+      "checked by forward kinematics, is within the tolerances and all limits; *false* counts "
+      "solutions that are reported as converged but are not (must be 0). *95 %* is the "
+      "confidence interval of the success rate. Times and iterations are those of successes "
+      "(slow solves are timed twice and the shorter time is used; quantiles are exact to 0.5 %); "
+      "*failed* are the median errors of failures. *published* follows the column to which it "
+      "belongs: success in %, mean / median time in us (measured by the source in MATLAB on an "
+      "i7-4790K, with time limits), mean / median iterations.\n",
       circumstances.command, circumstances.date, circumstances.program, circumstances.processor,
       circumstances.cores, circumstances.compiler, reading(run));
   for (const TableResult& result : run.tables) {

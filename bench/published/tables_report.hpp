@@ -6,7 +6,7 @@
 
 namespace tendril::tables {
 
-/// Where and how the tables were made.
+/// Where and how the tables were computed.
 struct Circumstances {
   std::string command = {};    ///< command line
   std::string processor = {};  ///< CPU model
@@ -16,16 +16,15 @@ struct Circumstances {
   std::string date = {};     ///< ISO
 };
 
-/// The tables for a terminal: a line for each method of a row, measured beside published.
+/// The tables for a terminal: one line per method of a row, with measured and published values.
 [[nodiscard]] std::string tables_text(const RunResult& run);
 
-/// The same as a page, docs/results.md: with the circumstances, how to read the columns, and the
-/// matrices of those tables that have them.
+/// The same as a Markdown page, docs/results.md, with the circumstances, an explanation of the
+/// columns, and the matrices of tables that have them.
 [[nodiscard]] std::string tables_markdown(const RunResult& run, const Circumstances& circumstances);
 
-/// Everything as JSON: one element of "rows" for each record, with published numbers; "pooled"
-/// lines of tables that are printed pooled. Times in us. What is not there (no success, no failure)
-/// is null.
+/// All results as JSON: one element of "rows" per record, with published numbers; "pooled" lines of
+/// tables printed pooled. Times in us. Missing values (no success, no failure) are null.
 [[nodiscard]] std::string tables_json(const RunResult& run, const Circumstances& circumstances);
 
 }  // namespace tendril::tables

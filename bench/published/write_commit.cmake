@@ -1,5 +1,5 @@
 # cmake -D SOURCE=<folder> -D OUTPUT=<header> -P write_commit.cmake
-# Defines TENDRIL_COMMIT: commit of the source tree, with "-dirty" when files differ from it; empty outside of git.
+# Defines TENDRIL_COMMIT: commit of the source tree, with "-dirty" if files differ from it; empty outside of git.
 set(commit "")
 find_package(Git QUIET)
 if(GIT_FOUND)

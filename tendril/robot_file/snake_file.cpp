@@ -129,7 +129,7 @@ void read_coil(const Fields& fields, const SnakeDescription& snake, SnakeStart& 
   const double length = snake.link_lengths.back();
   if (!helix_amplitude(start.coil_radius, lag, length, snake.joints)) {
     fields.refuse("coil_radius",
-                  fmt::format("must be one that links of {} m can coil to with {:.3g} waves",
+                  fmt::format("must be a radius to which links of {} m can coil with {:.3g} waves",
                               length, start.coil_waves));
   }
 }

@@ -326,7 +326,7 @@ class TableCommand(unittest.TestCase):
             ("x,y,z,zx,zz\n", "stdin: row 1, column zy: is missing: the columns must be x,y,z[,zx,zy,zz]"),
             ("x,y,z,w\n", 'stdin: row 1, column 4: "w": is not known: the first line must name the columns '
                           'x,y,z[,zx,zy,zz]'),
-            ("x,y,z,x\n", "stdin: row 1, column x: stands there twice"),
+            ("x,y,z,x\n", "stdin: row 1, column x: is repeated"),
             ("x,y,z\n0,0,nan\n", 'stdin: row 2, column z: "nan": must be a finite number'),
             ("x,y,z\n0,0\n", "stdin: row 2: has 2 columns: must have 3, as the header"),
             ("x,y,z\n1e200,0,0\n", "stdin: row 2, columns x,y,z: 1e+200, 0, 0: must be within 1000000000 m"),

@@ -141,7 +141,7 @@ TEST_CASE("motion: bodies that are missing, fixed or moved twice are refused", "
   CHECK_THROWS_WITH(bind({{.body = "targt"}}),
                     Catch::Contains("targt") && Catch::Contains("no such body"));
   CHECK_THROWS_WITH(bind({{.body = "post"}}), Catch::Contains("post") && Catch::Contains("mocap"));
-  CHECK_THROWS_WITH(bind({{.body = "target"}, {.body = "target"}}), Catch::Contains("twice"));
+  CHECK_THROWS_WITH(bind({{.body = "target"}, {.body = "target"}}), Catch::Contains("two motions"));
 }
 
 TEST_CASE("motion: a body that turns with its circle shows the centre the same side", "[motion]") {

@@ -253,7 +253,7 @@ class PlanCommand(unittest.TestCase):
     def test_the_drawing_of_a_grasp_shows_how_far_it_goes_round(self):
         self.output(str(REPOSITORY / "scenes/plans/grasp_post.toml"), "--svg", "plan.svg")
         words = " ".join(self.words_of())
-        for word in ("grasp a post: solved", "270\N{DEGREE SIGN} round the object", "hug: curvature +16.6667 1/m", "object (-)"):
+        for word in ("grasp a post: solved", "270\N{DEGREE SIGN} around the object", "wrap: curvature +16.6667 1/m", "object (-)"):
             self.assertIn(word, words)
 
     def test_without_a_solution_the_deepest_chain_is_drawn(self):
@@ -264,7 +264,7 @@ class PlanCommand(unittest.TestCase):
         self.assertEqual([(a["contact"], a["side"]) for a in deepest], [(a["contact"], a["side"]) for a in solution["deepest"]])
         self.assertTrue(all(a["length"] > 0 for a in deepest) and deepest)
         self.output("plan.toml", "--svg", "plan.svg")
-        self.assertIn("no solution: the chain with most contacts", self.words_of())
+        self.assertIn("no solution: the chain with the most contacts", self.words_of())
 
     def test_the_json_has_what_a_drawing_needs(self):
         solution = json.loads(self.output(str(REPOSITORY / "scenes/plans/case_1.toml"), "--json"))
@@ -554,7 +554,7 @@ class PlanCommand(unittest.TestCase):
                 (thing + "mesh = { file = \"word.obj\" }\n", "word.obj:2: x: must be a finite number"),
                 (thing + "mesh = { file = \"missing.obj\" }\n", "missing.obj:2: 2: must be the number of a vertex above"),
                 (thing + "mesh = { file = \"empty.stl\" }\n", "empty.stl: has no triangles"),
-                (thing + "mesh = { file = \"cut.stl\" }\n", "cut.stl: is no STL file, or cut off"),
+                (thing + "mesh = { file = \"cut.stl\" }\n", "cut.stl: is not an STL file, or is truncated"),
                 (thing + "sphere = { center = [0, 0, 1], radius = 1 }\nrepeat = { count = 0, step = [0, 0, 1] }\n",
                  "5: obstacle 0: repeat: count = 0: must be an integer in [1, 10000]")):
             with self.subTest(text):

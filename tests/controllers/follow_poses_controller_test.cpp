@@ -147,8 +147,8 @@ TEST_CASE("follow poses: refused settings name the setting and its range", "[con
       {"rate_limit", "0", "rate_limit = 0: must be in (0, 1000]"},
       {"start_delay", "-1", "start_delay = -1: must be >= 0"},
       {"waypoints", "0 0 0 0 0 1",
-       "poses and waypoints: must be one of them: what is to be followed"},
-      {"target", "sphere", "poses and target: must be one of them: what is to be followed"},
+       "poses and waypoints: must be one of them: only one path can be followed"},
+      {"target", "sphere", "poses and target: must be one of them: only one path can be followed"},
   }));
   DYNAMIC_SECTION(c.name << " = " << c.text) {
     CHECK_THROWS_WITH(make(robot_of_two(), {{c.name, c.text}}), c.message);

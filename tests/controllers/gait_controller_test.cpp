@@ -112,7 +112,7 @@ TEST_CASE("gait controller: what is refused names the setting", "[controllers]")
       {"pole for another gait", {{"pole_radius", "0.03"}}, "pole_radius: needs gait = helix"},
       {"pole too thick",
        {{"gait", "helix"}, {"pole_radius", "0.5"}},
-       "pole_radius = 0.5: must be one that links of 0.06 m can coil round"},
+       "pole_radius = 0.5: must be a radius around which links of 0.06 m can coil"},
       {"heights for another gait", {{"heights", "1"}}, "heights: needs gait = helix"},
       {"tolerance", {{"goal_tolerance", "0"}}, "goal_tolerance = 0: must be > 0"},
   }));

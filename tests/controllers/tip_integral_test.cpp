@@ -193,19 +193,19 @@ TEST_CASE("tip integral: the sag's prediction moves the tip back", "[controllers
   Random random(seed);
   const ContinuumRobot robot = plain_robot();
   ArmMeasurement measurement = bent_measurement(robot, random);
-  measurement.sag = 0.003 * random.unit_vector();
+  measurement.gravity_deflection = 0.003 * random.unit_vector();
   const TipIntegralOptions options{.damping = 0.005};
   Integral integral(robot, options);
   VectorXd q = VectorXd::Ones(robot.coordinate_count());
-  integral.integral.compensate_sag(measurement, q);
+  integral.integral.compensate_gravity_deflection(measurement, q);
   const VectorXd expected =
       damped_least_squares(measurement.tip_jacobian.topLeftCorner(3, robot.coordinate_count()),
-                           scales(robot), -measurement.sag, options.damping);
+                           scales(robot), -measurement.gravity_deflection, options.damping);
   CHECK((q - VectorXd::Ones(q.size()) - expected).norm() < 10 * kSolveTolerance);
 
-  Integral off(robot, {.damping = 0.005, .sag_compensation = false});
+  Integral off(robot, {.damping = 0.005, .deflection_compensation = false});
   q.setOnes();
-  off.integral.compensate_sag(measurement, q);
+  off.integral.compensate_gravity_deflection(measurement, q);
   CHECK(q == VectorXd::Ones(q.size()));
 }
 
@@ -213,14 +213,14 @@ TEST_CASE("tip integral: allocates nothing", "[controllers]") {
   Random random(11);
   const ContinuumRobot robot = mixed_robot();
   ArmMeasurement measurement = bent_measurement(robot, random);
-  measurement.sag = {0, 0, 0.001};
+  measurement.gravity_deflection = {0, 0, 0.001};
   for (const bool direction : {false, true}) {
     Integral integral(robot, {.delay = 3 * kTimestep, .direction = direction});
     std::vector<double> next = integral.memory;
     VectorXd q = VectorXd::Zero(robot.coordinate_count());
     AllocationCounter counter;
     integral.integral.update(measurement, Vector6::Constant(1e-3), false, integral.memory, next, q);
-    integral.integral.compensate_sag(measurement, q);
+    integral.integral.compensate_gravity_deflection(measurement, q);
     CHECK(counter.count() == 0);
   }
 }
@@ -234,7 +234,7 @@ TEST_CASE("tip integral: refused settings name the setting and its range", "[con
       {"integral_damping", "0", "integral_damping = 0: must be in (0, 1]"},
       {"integral_limit", "4", "integral_limit = 4: must be in (0, 3]"},
       {"sensor_delay", "2.5", "sensor_delay = 2.5: must be at most 1000 time steps"},
-      {"sag_compensation", "on", "sag_compensation = on: must be true or false"},
+      {"deflection_compensation", "on", "deflection_compensation = on: must be true or false"},
   }));
   DYNAMIC_SECTION(c.name) {
     const Settings settings(tip_integral_settings(), {{c.name, c.text}});

@@ -131,9 +131,10 @@ TEST_CASE("plugin: an instance without its robot, or without its arm, is refused
   SECTION("a model without the arm") {
     const std::string robot =
         "kind='continuum'&#10;[[section]]&#10;constant_length=0.1&#10;bend_limit=1";
-    check_refused(bare_instance("<config key=\"robot\" value=\"" + robot + "\"/>"), "",
-                  {"tendril.reach, instance 'controller': site tip: missing: the model must hold",
-                   "the robot that the setting robot describes"});
+    check_refused(
+        bare_instance("<config key=\"robot\" value=\"" + robot + "\"/>"), "",
+        {"tendril.reach, instance 'controller': site tip: missing: the model must contain",
+         "the robot described by the setting robot"});
   }
 }
 

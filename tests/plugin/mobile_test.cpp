@@ -345,5 +345,5 @@ TEST_CASE("carry plugin: saved and restored bit for bit; robots of the other kin
   std::string jointed = youbot_file("");
   jointed.replace(jointed.find("test.pose"), 9, "tendril.base_placement");
   jointed = jointed.substr(0, jointed.find("pose =")) + "target = \"goal\"\n";
-  CHECK_THAT(refusal(jointed), Catch::Contains("its arm is one of joints"));
+  CHECK_THAT(refusal(jointed), Catch::Contains("its arm has discrete joints"));
 }

@@ -122,13 +122,13 @@ TEST_CASE("scene obstacles: what cannot be one is refused by name", "[plugin]") 
         "obstacles = nothing: must be a geom or a body of the scene; there is none");
   CHECK(refusal("A_base") == "obstacles = A_base: is a part of the arm itself");
   CHECK(refusal("probe").empty());  // a geom by its name, even if nothing can touch it
-  CHECK(refusal("target") == "obstacles = target: the body carries no geom that the arm can touch");
+  CHECK(refusal("target") == "obstacles = target: the body has no geom that the arm can touch");
   CHECK_THAT(refusal("", R"(<geom name="egg" type="ellipsoid" size="0.1 0.2 0.3" pos="1 0 0"/>
                             <body name="target" mocap="true"/>)"),
              Catch::Contains("geom egg: an ellipsoid: cannot be an obstacle"));
   CHECK_THAT(refusal("", R"(<geom name="table" type="box" size="0.1 0.1 0.1"/>
                             <body name="target" mocap="true"/>)"),
-             Catch::Contains("geom table: the arm's base stands in it or touches it"));
+             Catch::Contains("geom table: the arm's base is inside or in contact with it"));
 }
 
 TEST_CASE("scene obstacles: a mesh that is not closed is refused in one line", "[plugin]") {

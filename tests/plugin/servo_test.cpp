@@ -43,7 +43,7 @@ double worst_lag(const ModelPtr& model, int steps) {
 }
 
 const std::string kLinkServos = "compliance = \"link\"\n";
-const std::string kOpenLoop = "integral_gain = 0\nsag_compensation = false\n";
+const std::string kOpenLoop = "integral_gain = 0\ndeflection_compensation = false\n";
 
 std::string with_compliance(const std::string& toml, bool link) {
   return link ? kLinkServos + toml : toml;

@@ -90,7 +90,7 @@ TEST_CASE("snake file: what is refused, and how it is said", "[mjcf]") {
       {"start wave", kSnake + "[start]\nyaw = [1, 2, 3, 4]\n", "s.toml:4: start: yaw = "},
       {"start position", kSnake + "[start]\nposition = [1, 2]\n", "s.toml:4: start: position = "},
       {"coil too wide", kSnake + "[start]\ncoil_radius = 0.5\n",
-       "s.toml:4: start: coil_radius = 0.5: must be one that links of 0.06 m can coil to"},
+       "s.toml:4: start: coil_radius = 0.5: must be a radius to which links of 0.06 m can coil"},
       {"coil of two joints", kSnake + "joints = 2\n[start]\ncoil_radius = 0.08\n",
        "s.toml:5: start: coil_radius = 0.08: needs at least 4 joints"},
       {"coil and wave", kSnake + "[start]\ncoil_radius = 0.08\nroll = 1\n",

@@ -35,7 +35,7 @@ bool is_length(const mjModel& model, int joint, int offset) noexcept {
   return type == mjJNT_SLIDE || (type == mjJNT_FREE && offset < 3);
 }
 
-/// What a full buffer needs.
+/// Remedies for full buffers.
 struct Shortage {
   int warning;
   const char* text;

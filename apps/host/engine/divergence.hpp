@@ -6,22 +6,22 @@
 
 namespace tendril::host {
 
-/// Switches the engine's automatic reset off: with it a diverging run starts again from t = 0
-/// unseen.
+/// Switches off the engine's automatic reset, which would silently restart a diverging run at t =
+/// 0.
 void disable_autoreset(mjModel& model) noexcept;
 
-/// Watches a run for values that are no longer physics.
+/// Monitors a run for divergence.
 class DivergenceMonitor {
  public:
-  /// Forgets the past: warnings already counted in `data` are not reported.
+  /// Resets the monitor: warnings already counted in `data` are not reported.
   explicit DivergenceMonitor(const mjData& data) noexcept;
 
-  /// Whether the state after a step is sane: every position, velocity and acceleration finite and
-  /// within +-1e10, every control finite, contact and constraint buffers large enough. No
-  /// allocation while all is well.
+  /// Whether the state after a step is valid: every position, velocity and acceleration finite and
+  /// within +-1e10, every control finite, contact and constraint buffers large enough. Does not
+  /// allocate for a valid state.
   [[nodiscard]] bool healthy(const mjModel& model, const mjData& data) const noexcept;
 
-  /// One line for the state that `healthy` refused:
+  /// Message for a state that `healthy` rejected:
   /// `diverged at step 123, t = 0.246 s: joint 'slide': velocity = nan m/s`.
   [[nodiscard]] std::string reason(const mjModel& model, const mjData& data, long step) const;
 

@@ -19,7 +19,7 @@ std::string version_text(int version) {
   return fmt::format("{}.{}.{}", version / 1000000, version / 1000 % 1000, version % 1000);
 }
 
-/// Without what only the engine's programmers need: `Error: engine error: plugin->init failed for
+/// The line without the engine's internal parts, `Error: engine error: plugin->init failed for
 /// plugin id 0`.
 std::string_view plain(std::string_view line) {
   for (const std::string_view prefix : {"Error: ", "engine error: "}) {
@@ -28,7 +28,7 @@ std::string_view plain(std::string_view line) {
   return line.starts_with("plugin->init failed") ? std::string_view{} : line;
 }
 
-/// Libraries of the process: those that are waiting to be loaded, and whether the engine is ready.
+/// Plugin libraries of the process: those still to be loaded, and whether the engine is ready.
 struct Libraries {
   std::mutex mutex;
   bool ready = false;

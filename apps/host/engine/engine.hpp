@@ -22,26 +22,25 @@ using ModelPtr = std::unique_ptr<mjModel, ModelDeleter>;
 using DataPtr = std::unique_ptr<mjData, DataDeleter>;
 using SpecPtr = std::unique_ptr<mjSpec, SpecDeleter>;
 
-/// Where libtendril.so is looked for, in this order: TENDRIL_PLUGIN (nothing else, when it is set),
-/// beside the program (`../lib`), the library folder of the install prefix.
+/// Where libtendril.so is searched, in this order: TENDRIL_PLUGIN (only this if it is set), beside
+/// the program (`../lib`), the library folder of the install prefix.
 [[nodiscard]] std::vector<std::filesystem::path> plugin_candidates();
 
-/// The first candidate that exists; empty when there is none.
+/// The first candidate that exists; empty if there is none.
 [[nodiscard]] std::filesystem::path find_plugin();
 
-/// A plugin library of the user's own, to be loaded by `load_engine` after libtendril.so. Throws
-/// ModelError when the file is not there.
+/// Adds a plugin library of the user, to be loaded by `load_engine` after libtendril.so. Throws
+/// ModelError if the file does not exist.
 void add_plugin_library(const std::filesystem::path& file);
 
-/// Takes over the engine's messages, checks the engine's version (4.0.0 is refused with the reason)
+/// Redirects the engine's messages, checks the engine's version (4.0.0 is refused with the reason)
 /// and loads libtendril.so and the added libraries; each once per process. Throws ModelError.
 void load_engine();
 
-/// mj_makeData. Throws ModelError when memory or a plugin fails.
+/// Calls mj_makeData. Throws ModelError if memory allocation or a plugin fails.
 [[nodiscard]] DataPtr make_data(const mjModel& model);
 
-/// The engine's message on one line, without what only its programmers need and without lines that
-/// repeat the one before.
+/// The engine's message on one line, without its internal prefixes and without repeated lines.
 [[nodiscard]] std::string one_line(const std::string& text);
 
 }  // namespace tendril::host

@@ -7,23 +7,24 @@
 
 namespace tendril::host {
 
-/// Takes over the engine's messages: nothing is printed or written to MUJOCO_LOG.TXT by the engine
-/// any more. Warnings are kept for `take_engine_warnings`; a fatal error inside `guarded` comes
-/// back as text, one outside prints one line and ends the process with exit code 3.
+/// Redirects the engine's messages: the engine no longer prints or writes to MUJOCO_LOG.TXT.
+/// Warnings are kept for `take_engine_warnings`. A fatal error inside `guarded` is returned as
+/// text; one outside prints one line and ends the process with exit code 3.
 void install_engine_log();
 
 /// The warnings since the last call, at most 100.
 [[nodiscard]] std::vector<std::string> take_engine_warnings();
 
 namespace detail {
-/// Where a fatal engine error of this thread goes; null: nowhere. Returns the previous place.
+/// Sets the jump target for a fatal engine error of this thread; null: none. Returns the previous
+/// one.
 std::jmp_buf* exchange_error_jump(std::jmp_buf* jump) noexcept;
 /// Text of the last fatal error of this thread.
 [[nodiscard]] const char* engine_error_text() noexcept;
 }  // namespace detail
 
-/// Calls the engine; returns the text of its fatal error, empty when there was none. The call must
-/// be plain engine calls: a fatal error leaves it by longjmp, no destructor of it runs.
+/// Calls the engine; returns the text of its fatal error, empty if there was none. `call` must
+/// consist of plain engine calls: a fatal error leaves it by longjmp, without running destructors.
 template <class Call>
 [[nodiscard]] std::string guarded(Call&& call) {
   std::jmp_buf jump;

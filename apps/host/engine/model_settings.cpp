@@ -83,10 +83,10 @@ void apply_option(const Setting& setting, mjModel& model) {
     model.opt.cone = word == "elliptic" ? mjCONE_ELLIPTIC : mjCONE_PYRAMIDAL;
     return;
   }
-  refuse(setting,
-         "the option must be timestep, gravity, integrator, cone, iterations, ls_iterations, "
-         "noslip_iterations, "
-         "ccd_iterations, tolerance, ls_tolerance, impratio, density or viscosity");
+  refuse(
+      setting,
+      "the option must be timestep, gravity, integrator, cone, iterations, ls_iterations, "
+      "noslip_iterations, ccd_iterations, tolerance, ls_tolerance, impratio, density or viscosity");
 }
 
 /// Splits `body.<pattern>.<field>`.

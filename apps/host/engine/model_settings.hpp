@@ -8,11 +8,11 @@
 
 namespace tendril::host {
 
-/// Applies the settings `option.*`, `body.*` and `geom.*` to a compiled model; passes over those of
+/// Applies the settings `option.*`, `body.*` and `geom.*` to a compiled model; ignores those of
 /// robot files and motions. Throws ModelError `origin: key: value: allowed`.
 void apply_model_settings(std::span<const Setting> settings, mjModel& model);
 
-/// Name of an integrator in MJCF; "unknown" for a number that is none.
+/// Name of an integrator in MJCF; "unknown" for an invalid number.
 [[nodiscard]] const char* integrator_name(int integrator) noexcept;
 
 }  // namespace tendril::host

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr int kErrorSize = 4096;
 
-/// Files in memory that the engine reads instead of those on disk.
+/// Files in memory that the engine reads instead of files on disk.
 class VirtualFiles {
  public:
   VirtualFiles() { mj_defaultVFS(&vfs_); }
@@ -49,8 +49,8 @@ struct Element {
   std::map<std::string, std::string> attributes;
 };
 
-/// The elements of an XML text in order. Lenient: those before a mistake are there, and the
-/// engine's own parser reports it.
+/// The elements of an XML text in order. In case of a syntax error, the elements before it; the
+/// error is reported by the engine's parser.
 std::vector<Element> scan_elements(const std::string& xml) {
   pugi::xml_document document;
   document.load_buffer(xml.data(), xml.size());
@@ -68,13 +68,13 @@ std::vector<Element> scan_elements(const std::string& xml) {
 
 /// A robot or tube file that a scene attaches.
 struct ModelFile {
-  std::string name;  ///< as the scene writes it
+  std::string name;  ///< as written in the scene
   fs::path path;
   ModelDescription model;
   [[nodiscard]] std::optional<RobotDescription> robot() const { return as_robot(model); }
 };
 
-/// What of the settings changes robot files.
+/// The settings that change robot files.
 std::vector<Override> robot_overrides(std::span<const Setting> settings) {
   std::vector<Override> overrides;
   for (const Setting& s : settings) {
@@ -93,8 +93,8 @@ std::string known_controllers() {
   return names;
 }
 
-/// The controller's plugin is there and knows its settings. With a plugin that replaces the file's,
-/// the file's settings that it does not know are dropped.
+/// Checks that the controller's plugin is loaded and knows the settings. If the plugin replaces
+/// that of the file, settings of the file unknown to it are dropped.
 template <class D>
 void check_controller(D& robot, const std::string& file, std::span<const Override> overrides) {
   const ControllerConfig& controller = robot.controller;
@@ -142,7 +142,7 @@ ModelFile read_model_file(std::string name, fs::path path, std::span<const Overr
   return file;
 }
 
-/// The MJCF that a file stands for, with a sensor for everything that its controller reports.
+/// The MJCF described by a file, with a sensor for every quantity reported by its controller.
 std::string mjcf_of(const ModelFile& file) {
   std::vector<std::string> sensors;
   if (const auto robot = file.robot()) sensors = sensor_names(controller_of(*robot).plugin);
@@ -153,7 +153,7 @@ const std::string& text_of(const RobotDescription& robot) {
   return std::visit([](const auto& d) -> const std::string& { return d.text; }, robot);
 }
 
-/// The scene file and what it includes go to `sources`, the TOML models that it attaches to
+/// Stores the scene file and its includes in `sources`, and the TOML models that it attaches in
 /// `models`.
 void read_scene_files(const std::string& name, const fs::path& folder,
                       std::span<const Override> overrides,
@@ -175,18 +175,18 @@ void read_scene_files(const std::string& name, const fs::path& folder,
   }
 }
 
-// ---- what robots need of the scene's options ---------------------------------------------------
+// ---- options of the scene required by robots ---------------------------------------------------
 
 void check_options(const mjOption& scene, const ModelFile& file, const std::string& scene_name,
                    std::vector<std::string>& notices) {
   const auto robot = file.robot();
   if (!robot) return;
   const EngineNeeds needs = engine_needs(*robot);
-  const auto notice = [&](const std::string& what, const std::string& wanted) {
+  const auto notice = [&](const std::string& what, const std::string& required) {
     notices.push_back(
         fmt::format("{}: option {}: {} needs {}; add <compiler conflict=\"merge\"/> to the scene, "
                     "or the option itself",
-                    scene_name, what, file.name, wanted));
+                    scene_name, what, file.name, required));
   };
   if (scene.integrator != mjINT_IMPLICITFAST && scene.integrator != mjINT_DISCRETE) {
     notice(fmt::format("integrator = {}", integrator_name(scene.integrator)),
@@ -201,7 +201,7 @@ void check_options(const mjOption& scene, const ModelFile& file, const std::stri
 
 // ---- a lone robot ------------------------------------------------------------------------------
 
-/// Light and camera for what reaches this far from the world's origin.
+/// Light and camera for objects within this distance from the world's origin.
 void light_up(mjSpec& spec, double reach) {
   mjsBody* const world = mjs_findBody(&spec, "world");
   mjsLight* const light = mjs_addLight(world, nullptr);
@@ -219,7 +219,7 @@ void light_up(mjSpec& spec, double reach) {
   spec.visual.global.offheight = 1080;
 }
 
-/// The mocap body that the controller names as its target, unless there is one.
+/// Adds the mocap body named as target by the controller, unless it exists.
 void add_target(mjSpec& spec, const ControllerConfig& controller, const double (&position)[3]) {
   const std::string* const target = controller.find("target");
   if (target == nullptr || mjs_findBody(&spec, target->c_str()) != nullptr) return;
@@ -235,7 +235,7 @@ void add_target(mjSpec& spec, const ControllerConfig& controller, const double (
   std::copy_n(colour, 4, sphere->rgba);
 }
 
-/// Light, camera and target round an arm that stands at the world's origin.
+/// Light, camera and target for an arm at the world's origin.
 void furnish(mjSpec& spec, const ContinuumDescription& robot) {
   light_up(spec, robot.kinematics().max_length() + robot.base.feed_limit);
   const double length = rest_length(robot);
@@ -252,7 +252,7 @@ void add_floor(mjSpec& spec, const char* name, double half_size) {
   std::copy_n(colour, 4, floor->rgba);
 }
 
-/// Light, camera, target and, for a free snake, the floor that it lies on.
+/// Light, camera, target and, for a free snake, the floor.
 void furnish(mjSpec& spec, const SnakeDescription& snake) {
   const double length =
       std::accumulate(snake.link_lengths.begin(), snake.link_lengths.end(), snake.feed_limit);
@@ -262,7 +262,7 @@ void furnish(mjSpec& spec, const SnakeDescription& snake) {
   add_floor(spec, snake.scales ? snake.scales->floor.c_str() : "floor", 10.0 * length);
 }
 
-/// Light, camera, target and the floor that a mobile robot stands on.
+/// Light, camera, target and floor for a mobile robot.
 void furnish(mjSpec& spec, const MobileDescription& robot) {
   const double arm =
       robot.mounted ? rest_length(robot.mounted->robot) : robot.kinematics().reach();
@@ -336,7 +336,7 @@ Scene load_scene(const fs::path& file, std::span<const Setting> settings) {
         }
       }
     }
-    // The engine gets what has been read: it does not read the files again.
+    // Pass on the texts read above, so that the engine does not read the files again.
     for (const ModelFile& model : models) files.add(model.path.string(), mjcf_of(model));
     spec.reset(mj_parseXML(name.c_str(), files.get(), error, kErrorSize));
   }
@@ -347,8 +347,7 @@ Scene load_scene(const fs::path& file, std::span<const Setting> settings) {
   for (const ModelFile& model : models) check_options(scene.model->opt, model, name, scene.notices);
   scene.model_xml = flattened(*spec, *scene.model, scene.notices);
   for (const std::string& warning : take_engine_warnings()) {
-    // Conflicts of options with an attached robot are what check_options reports in words of its
-    // own.
+    // Conflicts of options with an attached robot are reported by check_options.
     if (warning.find("Attach conflict") == std::string::npos) {
       scene.notices.push_back(fmt::format("{}: {}", name, one_line(warning)));
     }

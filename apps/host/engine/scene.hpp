@@ -13,25 +13,25 @@
 
 namespace tendril::host {
 
-/// A compiled scene with everything that a recording keeps of it.
+/// A compiled scene with everything stored in a recording.
 struct Scene {
   ModelPtr model;
   std::string model_xml;  ///< the scene with its settings, flattened to one MJCF text
   std::map<std::string, std::string> source_files;  ///< scene, included and robot files as read, by
                                                     ///< name; robot files with their settings
-  std::vector<std::string> notices;                 ///< one line each: what the user should know
+  std::vector<std::string> notices;                 ///< messages for the user, one line each
 };
 
 /// Loads MJCF (with robots attached through the decoder plugin) or a lone robot file, applies the
 /// settings (but not `motion.*`) and checks integrator, cone and iterations against what the robots
-/// need. Calls load_engine. A lone robot stands at the world's origin with a light and a camera; if
-/// its controller names a target, there is a mocap body of that name near the tip. Throws
+/// need. Calls load_engine. A lone robot is placed at the world's origin with a light and a camera;
+/// if its controller names a target, a mocap body of that name is added near the tip. Throws
 /// ModelError: `file: field: value: what is allowed`.
 [[nodiscard]] Scene load_scene(const std::filesystem::path& file,
                                std::span<const Setting> settings = {});
 
-/// The MJCF of a lone robot or tube file as a scene attaches it, with a sensor for everything that
-/// the robot's controller reports. Calls load_engine. Throws ModelError as load_scene.
+/// The MJCF of a lone robot or tube file as attached by a scene, with a sensor for every quantity
+/// reported by the robot's controller. Calls load_engine. Throws ModelError as load_scene.
 [[nodiscard]] std::string model_file_mjcf(const std::filesystem::path& file);
 
 }  // namespace tendril::host

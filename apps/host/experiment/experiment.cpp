@@ -100,7 +100,7 @@ constexpr const char* kPrefixes[] = {"robot.", "controller.", "option.",
 
 using KeyedNode = std::pair<std::string, const toml::node*>;
 
-/// The keys of `[set]` and `[vary]`: `"a.b.c" = v`, and also a.b.c = v, which TOML reads as nested
+/// The keys of `[set]` and `[vary]`: `"a.b.c" = v`, or a.b.c = v, which TOML parses as nested
 /// tables.
 void collect_settings(const Fields& fields, const toml::table& table, const std::string& prefix,
                       std::vector<KeyedNode>& all) {
@@ -123,7 +123,8 @@ void collect_settings(const Fields& fields, const toml::table& table, const std:
   }
 }
 
-/// In the order of the file, which a toml::table does not keep: later settings win.
+/// In the order of the file, which a toml::table does not keep: later settings override earlier
+/// ones.
 std::vector<KeyedNode> settings_in_order(const Fields& fields) {
   std::vector<KeyedNode> all;
   collect_settings(fields, fields.toml(), "", all);
@@ -176,7 +177,7 @@ Variation parse_variation(const Fields& vary, const std::string& key, const toml
   return variation;
 }
 
-std::uint64_t mixed(std::uint64_t x) {  // splitmix64's output function
+std::uint64_t mixed(std::uint64_t x) {  // output function of splitmix64
   x += 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;

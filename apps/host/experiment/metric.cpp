@@ -21,20 +21,20 @@ constexpr SignalInfo kSignals[] = {
     {"contact_count", "", MetricOf::Robots, "number of such contacts", "max"},
     {"self_contact_count", "", MetricOf::Robots, "contacts between two parts of one robot"},
     {"limit_margin", "rad or m", MetricOf::Joints,
-     "least distance of a robot's joints from the ends of their ranges, negative beyond them"},
+     "smallest distance of a robot's joints from the ends of their ranges, negative beyond them"},
     {"speed", "rad/s or m/s", MetricOf::Scene, "largest joint speed after the step", "max end"},
     {"engine_iterations", "", MetricOf::Scene,
      "iterations of the engine's constraint solver, all islands", "max mean"},
-    {"sensor", "", MetricOf::Sensor, "the sensor NAME, its norm when it has several numbers"},
+    {"sensor", "", MetricOf::Sensor, "the sensor NAME; its norm if it is a vector"},
     {"winding", "rad", MetricOf::RoundGeom,
-     "angle that the links of an arm beside the cylinder or capsule NAME go round its axis: those "
-     "between its end faces, no farther from its surface than the link's radius"},
+     "angle by which an arm winds around the axis of the cylinder or capsule NAME, over the links "
+     "between its end faces and no farther from its surface than the link's radius"},
     {"passing", "rad", MetricOf::Geom,
-     "the same of the whole arm, near or far, round any geom's z axis: its sign tells on which side "
-     "the arm passes"},
+     "the same for the whole arm at any distance, around any geom's z axis: its sign is the side "
+     "on which the arm passes"},
     {"contact_span", "rad", MetricOf::RoundGeom,
-     "angle that the contacts of robots with the cylinder or capsule NAME span round its axis: a "
-     "full turn less the widest gap, 0 for one contact"},
+     "angle about the axis of the cylinder or capsule NAME spanned by its contacts with robots: "
+     "2 pi minus the widest gap, 0 for one contact"},
     {"real_time_factor", "", MetricOf::Run, "simulated time over wall time"},
     {"step_time_mean", "us", MetricOf::Run, "mean wall time of the engine's step"},
     {"step_time_p999", "us", MetricOf::Run, "99.9th percentile of the same"},
@@ -103,8 +103,9 @@ Metric parse_metric(const std::string& name) {
       return {name, std::string(signal), std::string(object), statistic->statistic};
   }
   throw ModelError(fmt::format(
-      "must be SIGNAL_(end|max|min|mean|rms) with SIGNAL what a controller of the scene reports "
-      "(tip_error, status, ...) or one of {}; or ({}):NAME:(end|max|min|mean|rms), settle_time, {}",
+      "must be SIGNAL_(end|max|min|mean|rms) with SIGNAL a quantity reported by a controller of "
+      "the scene (tip_error, status, ...) or one of {}; or ({}):NAME:(end|max|min|mean|rms), "
+      "settle_time, {}",
       names_of([](const SignalInfo& s) { return !is_named(s.of) && s.of != MetricOf::Run; }),
       names_of([](const SignalInfo& s) { return is_named(s.of); }),
       names_of([](const SignalInfo& s) { return s.of == MetricOf::Run; })));

@@ -26,7 +26,7 @@ const char* sensor_name(const mjModel& model, int sensor) {
   return name == nullptr ? "" : name;
 }
 
-/// Sensors of a quantity: called like it, or with a robot's prefix that ends in `_` before that.
+/// Sensors of a quantity: with its name, or its name after a robot's prefix that ends in `_`.
 std::vector<int> sensors_called(const mjModel& model, const std::string& quantity) {
   std::vector<int> found;
   for (int i = 0; i < model.nsensor; ++i) {
@@ -36,7 +36,7 @@ std::vector<int> sensors_called(const mjModel& model, const std::string& quantit
   return found;
 }
 
-/// What the controllers of the library and of the loaded plugins declare.
+/// Quantities declared by the controllers of the library and of the loaded plugins.
 std::vector<ReportedQuantity> declared_quantities() {
   std::vector<ReportedQuantity> all;
   for (const ControllerKind& kind : built_in_controllers()) {
@@ -60,12 +60,12 @@ Eigen::Vector3d in_frame(const mjData& data, int geom, const mjtNum* point) noex
 }
 
 /// Angle about the z axis from one point to the other, in (-pi, pi].
-double turn_between(const Eigen::Vector3d& p, const Eigen::Vector3d& q) noexcept {
+double angle_between(const Eigen::Vector3d& p, const Eigen::Vector3d& q) noexcept {
   return std::atan2(p.x() * q.y() - p.y() * q.x(), p.head<2>().dot(q.head<2>()));
 }
 
-/// Angle about the z axis from one end to the other of that part of the segment a-b which is inside
-/// the cylinder of this radius and half length about the z axis.
+/// Angle about the z axis between the ends of the part of the segment a-b inside the cylinder of
+/// this radius and half length about the z axis.
 double angle_inside(const Eigen::Vector3d& a, const Eigen::Vector3d& b, double radius,
                     double half_length) noexcept {
   const Eigen::Vector3d d = b - a;
@@ -90,12 +90,12 @@ double angle_inside(const Eigen::Vector3d& a, const Eigen::Vector3d& b, double r
     return 0.0;
   }
   if (from >= to) return 0.0;
-  return turn_between(a + from * d, a + to * d);
+  return angle_between(a + from * d, a + to * d);
 }
 
 }  // namespace
 
-/// How the signals are read that are of no sensor.
+/// Readers of the signals that are not sensors.
 const Metrics::Reader Metrics::kReaders[] = {
     {"wall_force",
      [](const Metrics& m, auto&, auto&, int) noexcept { return m.contacts_.force; }},
@@ -248,8 +248,7 @@ void Metrics::read_contacts(const mjModel& model, const mjData& data) noexcept {
   }
 }
 
-/// Links are the bodies below a base that have geoms; bodies of one robot have neighbouring
-/// numbers.
+/// Links are the bodies below a base that have geoms; bodies of one robot have consecutive indices.
 void Metrics::find_links() {
   for (int body = 1; body < model_.nbody; ++body) {
     const auto is_link = [&](int b) { return model_.body_geomnum[b] > 0; };
@@ -272,12 +271,12 @@ double Metrics::limit_margin(const Metrics& self, const mjModel& model, const mj
   return margin;
 }
 
-template <typename Turn>
-double Metrics::widest_turn(const Turn& turn) const noexcept {
+template <typename PairAngle>
+double Metrics::largest_winding(const PairAngle& pair_angle) const noexcept {
   double widest = 0.0, angle = 0.0;
   for (std::size_t i = 0; i < link_pairs_.size(); ++i) {
     const LinkPair& pair = link_pairs_[i];
-    angle += turn(pair);
+    angle += pair_angle(pair);
     const bool last = i + 1 == link_pairs_.size() || link_pairs_[i + 1].robot != pair.robot;
     if (!last) continue;
     if (std::abs(angle) > std::abs(widest)) widest = angle;
@@ -290,7 +289,7 @@ double Metrics::winding(const Metrics& self, const mjModel& model, const mjData&
                         int geom) noexcept {
   const double geom_radius = model.geom_size[3 * geom];
   const double half_length = model.geom_size[3 * geom + 1];
-  return self.widest_turn([&](const LinkPair& pair) {
+  return self.largest_winding([&](const LinkPair& pair) {
     const double near = geom_radius + 2.0 * pair.radius;  // a gap as wide as the link's radius
     return angle_inside(in_frame(data, geom, data.geom_xpos + 3 * pair.first),
                         in_frame(data, geom, data.geom_xpos + 3 * pair.second), near, half_length);
@@ -299,16 +298,16 @@ double Metrics::winding(const Metrics& self, const mjModel& model, const mjData&
 
 double Metrics::passing(const Metrics& self, const mjModel& /*model*/, const mjData& data,
                         int geom) noexcept {
-  return self.widest_turn([&](const LinkPair& pair) {
-    return turn_between(in_frame(data, geom, data.geom_xpos + 3 * pair.first),
+  return self.largest_winding([&](const LinkPair& pair) {
+    return angle_between(in_frame(data, geom, data.geom_xpos + 3 * pair.first),
                         in_frame(data, geom, data.geom_xpos + 3 * pair.second));
   });
 }
 
-/// A full turn less the widest gap between neighbouring contacts.
+/// 2 pi minus the widest gap between neighbouring contacts.
 double Metrics::contact_span(const Metrics& self, const mjModel& /*model*/, const mjData& data,
                              int geom) noexcept {
-  constexpr double kTurn = 2.0 * std::numbers::pi;
+  constexpr double kTwoPi = 2.0 * std::numbers::pi;
   const auto touches = [&](int i) {
     const mjContact& contact = data.contact[i];
     if (contact.geom[0] != geom && contact.geom[1] != geom) return false;
@@ -324,17 +323,17 @@ double Metrics::contact_span(const Metrics& self, const mjModel& /*model*/, cons
   for (int i = 0; i < data.ncon; ++i) {
     if (!touches(i)) continue;
     any = true;
-    double gap = kTurn;  // to the next contact
+    double gap = kTwoPi;  // to the next contact
     for (int j = 0; j < data.ncon; ++j) {
       if (j == i || !touches(j)) continue;
-      double turn = azimuth(j) - azimuth(i);
-      // Of two at the same place one is the next of the other, and not also the other way round.
-      if (turn < 0.0 || (turn == 0.0 && j < i)) turn += kTurn;
-      gap = std::min(gap, turn);
+      double angle = azimuth(j) - azimuth(i);
+      // Of two contacts at the same angle only one is the successor of the other.
+      if (angle < 0.0 || (angle == 0.0 && j < i)) angle += kTwoPi;
+      gap = std::min(gap, angle);
     }
     widest_gap = std::max(widest_gap, gap);
   }
-  return any ? kTurn - widest_gap : 0.0;
+  return any ? kTwoPi - widest_gap : 0.0;
 }
 
 double Metrics::evaluate(const Source& source, const mjModel& model,
@@ -365,7 +364,7 @@ void Metrics::sample(const mjModel& model, const mjData& data, double time) noex
     if (entry.samples == 0) entry.max = entry.min = value;
     entry.samples += 1;
     entry.last = value;
-    // What is not known once leaves an extreme unknown.
+    // An unknown value makes the extreme unknown.
     if (!(value <= entry.max)) entry.max = std::isnan(entry.max) ? entry.max : value;
     if (!(value >= entry.min)) entry.min = std::isnan(entry.min) ? entry.min : value;
     entry.sum += value;

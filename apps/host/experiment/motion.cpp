@@ -40,21 +40,21 @@ Eigen::Vector3d Motion::position(double time, const Eigen::Vector3d& home) const
         std::abs(n.x()) > 1.0 - 1e-9 ? Eigen::Vector3d::UnitY() : Eigen::Vector3d::UnitX();
     const Eigen::Vector3d e1 = (towards - towards.dot(n) * n).normalized();
     const Eigen::Vector3d e2 = n.cross(e1);
-    const double angle = turn(time);
+    const double angle = circle_angle(time);
     return middle + radius * (std::cos(angle) * e1 + std::sin(angle) * e2);
   }
   const Leg now = leg(time);
-  return points[now.from] + now.part * (points[now.to] - points[now.from]);
+  return points[now.from] + now.fraction * (points[now.to] - points[now.from]);
 }
 
 Eigen::Quaterniond Motion::orientation(double time, const Eigen::Quaterniond& home) const noexcept {
-  if (turns) return Eigen::AngleAxisd(turn(time), normal.normalized()) * home;
+  if (turns) return Eigen::AngleAxisd(circle_angle(time), normal.normalized()) * home;
   if (orientations.empty()) return home;
   const Leg now = leg(time);
-  return orientations[now.from].slerp(now.part, orientations[now.to]);
+  return orientations[now.from].slerp(now.fraction, orientations[now.to]);
 }
 
-double Motion::turn(double time) const noexcept {
+double Motion::circle_angle(double time) const noexcept {
   return speed / radius * std::max(0.0, time - start_after);
 }
 
@@ -150,7 +150,7 @@ MotionSet::MotionSet(const mjModel& model, std::span<const Motion> motions) {
     if (std::any_of(bound_.begin(), bound_.end(),
                     [&](const Bound& b) { return b.mocap == mocap; })) {
       throw ModelError(
-          fmt::format("motion: body: {}: is moved twice, one motion per body", motion.body));
+          fmt::format("motion: body: {}: has two motions, must have one", motion.body));
     }
     const mjtNum* q = model.body_quat + 4 * body;
     bound_.push_back({motion, mocap, Eigen::Vector3d(model.body_pos + 3 * body),

@@ -16,49 +16,49 @@ namespace tendril::host {
 enum class MotionKind {
   Lissajous,  ///< p(t) = center + amplitude .* sin(2 pi frequency (t - start) + phase)
   Waypoints,  ///< from point to point at given times
-  Circle,     ///< round a centre at constant speed
+  Circle,     ///< around a centre at constant speed
 };
 
 enum class Interpolation {
   Linear,  ///< constant speed on every leg
-  Smooth,  ///< at rest at every waypoint: 10 s^3 - 15 s^4 + 6 s^5 of the leg
-  Step,    ///< stays at a point until the next one's time
+  Smooth,  ///< at rest at every waypoint: the fraction 10 s^3 - 15 s^4 + 6 s^5 of the leg
+  Step,    ///< stays at a point until the time of the next
 };
 
-/// How a mocap body moves: its pose in the world as a function of time alone, so that a run can be
-/// repeated. A `[[motion]]` table of an experiment file. SI units, rad.
+/// Motion of a mocap body: its world pose as a function of time alone, so that runs are
+/// reproducible. A `[[motion]]` table of an experiment file. SI units, rad.
 struct Motion {
   std::string body;  ///< name of a mocap body
   MotionKind kind = MotionKind::Lissajous;
   std::optional<Eigen::Vector3d> center =
-      {};  ///< Lissajous, circle; without it, where the scene puts the body [m]
+      {};  ///< Lissajous, circle; default: the position of the body in the scene [m]
 
-  // Lissajous; before `start` the body stays where it is at `start`
+  // Lissajous; before `start` the position is that at `start`
   Eigen::Vector3d amplitude = Eigen::Vector3d::Zero();  ///< [m]
   Eigen::Vector3d frequency = Eigen::Vector3d::Zero();  ///< [Hz]
   Eigen::Vector3d phase = Eigen::Vector3d::Zero();      ///< [rad]
   double start = 0.0;                                   ///< [s]
 
-  // Waypoints; before the first time the first point, after the last time the last one
+  // Waypoints; the first point before the first time, the last point after the last time
   std::vector<double> times = {};  ///< [s], strictly increasing, one per point
   std::vector<Eigen::Vector3d> points = {};
-  /// One per point, each leg a rotation about a fixed axis; empty: the orientation stays.
+  /// One per point, each leg a rotation about a fixed axis; empty: constant orientation.
   std::vector<Eigen::Quaterniond> orientations = {};
   Interpolation interpolation = Interpolation::Smooth;
 
   // Circle: p = center + radius (cos(a) e1 + sin(a) e2), a = speed / radius max(0, t -
-  // start_after); e1 is the x axis (the y axis when the normal is parallel to x) made orthogonal to
+  // start_after); e1 is the x axis (the y axis if the normal is parallel to x) made orthogonal to
   // the normal, e2 = normal x e1
   double radius = 0.0;  ///< [m], > 0
   Eigen::Vector3d normal = Eigen::Vector3d::UnitZ();
-  double speed = 0.0;        ///< [m/s], negative turns the other way
+  double speed = 0.0;        ///< [m/s]; negative: reverse direction
   double start_after = 0.0;  ///< [s]
-  bool turns = false;        ///< the body turns with its way round; else its orientation stays
+  bool turns = false;        ///< the body rotates with its path; else its orientation is constant
 
-  /// Position at a time; `home` stands for a missing centre.
+  /// Position at a time [s]; `home` replaces a missing centre.
   [[nodiscard]] Eigen::Vector3d position(double time, const Eigen::Vector3d& home) const noexcept;
 
-  /// Attitude at a time, of a body that the scene gives the orientation `home`.
+  /// Orientation at a time [s] of a body whose orientation in the scene is `home`.
   [[nodiscard]] Eigen::Quaterniond orientation(double time,
                                                const Eigen::Quaterniond& home) const noexcept;
   [[nodiscard]] bool moves_orientation() const noexcept { return turns || !orientations.empty(); }
@@ -70,20 +70,20 @@ struct Motion {
   struct Problem {
     std::string field, reason;  ///< `radius`, `must be > 0`
   };
-  /// Why the values do not make a motion; nothing when they do.
+  /// Why the values do not define a motion; nothing if they do.
   [[nodiscard]] std::optional<Problem> problem() const;
 
  private:
-  /// Where a time is on the way from waypoint to waypoint: leg i, part 0 .. 1 of it.
+  /// The leg i between two waypoints at a time, and the fraction 0 .. 1 of it.
   struct Leg {
     std::size_t from, to;
-    double part;
+    double fraction;
   };
   [[nodiscard]] Leg leg(double time) const noexcept;
-  [[nodiscard]] double turn(double time) const noexcept;  ///< of a circle [rad]
+  [[nodiscard]] double circle_angle(double time) const noexcept;  ///< of a circle [rad]
 };
 
-/// The numbers of a motion that files and settings give.
+/// Rows of the numbers of a motion in files and settings.
 struct MotionNumber {
   const char* name;
   double Motion::* member;
@@ -94,14 +94,14 @@ struct MotionVector {
   Eigen::Vector3d Motion::* member;
   Range range;
 };
-inline constexpr Range kMotionRange{-1e6, 1e6};  ///< m, s, Hz: beyond this it is a mistake
+inline constexpr Range kMotionRange{-1e6, 1e6};  ///< m, s, Hz
 [[nodiscard]] std::span<const MotionNumber> motion_numbers() noexcept;
 [[nodiscard]] std::span<const MotionVector> motion_vectors() noexcept;
 
 /// The motions of a run, bound to the mocap bodies of a model.
 class MotionSet {
  public:
-  /// Throws ModelError when a body is missing or not mocap, or is moved twice.
+  /// Throws ModelError if a body is missing, is not mocap, or has two motions.
   MotionSet(const mjModel& model, std::span<const Motion> motions);
 
   /// Writes the poses at `time` to `mocap_pos` and `mocap_quat`; to be called before each step.

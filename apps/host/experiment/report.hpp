@@ -9,13 +9,13 @@
 namespace tendril::host {
 
 struct ReportOptions {
-  bool snapshots = true;  ///< render them first; needs rollout.h5 and OpenGL
+  bool snapshots = true;  ///< render snapshots first; needs rollout.h5 and OpenGL
   SnapshotOptions snapshot = {};
 };
 
-/// Writes `report.html` from what lies in the folder of a run: summary.json, rollout.h5, video.mp4
-/// and the snapshots that it renders first. A report is an extra: what goes wrong comes back as
-/// warnings, one line each that says what to do, and never as an exception. Empty: all is there.
+/// Writes `report.html` from the files in the folder of a run: summary.json, rollout.h5, video.mp4
+/// and the snapshots. Problems are returned as warnings, one line each with a remedy, never thrown.
+/// Empty: no problem.
 [[nodiscard]] std::vector<std::string> write_report(const std::filesystem::path& folder,
                                                     const ReportOptions& options = {});
 

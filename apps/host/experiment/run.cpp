@@ -32,8 +32,8 @@ constexpr auto kProgressInterval = std::chrono::milliseconds(100);
 
 double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-/// Records rows without allocating: the views point into mjData, contacts into memory that grows
-/// once.
+/// Records rows without allocating: the views point into mjData, those of contacts into a buffer
+/// that grows only when needed.
 class Recorder {
  public:
   Recorder(const std::filesystem::path& file, const Scene& scene,
@@ -151,7 +151,7 @@ RolloutAttributes attributes_of(const Experiment& experiment, const RunOptions& 
   return attributes;
 }
 
-/// Times of any number of steps in constant memory: counts in buckets that are 1 % wide.
+/// Histogram of step times in constant memory, with buckets of 1 % width.
 class StepTimeHistogram {
  public:
   void add(double time_us) noexcept {
@@ -169,7 +169,7 @@ class StepTimeHistogram {
   }
 
  private:
-  /// The middle of the bucket with the value of this rank.
+  /// The centre of the bucket that contains the value of this rank.
   [[nodiscard]] double quantile(double q) const {
     const double rank = std::max(1.0, std::ceil(q * static_cast<double>(count_)));
     double below = 0.0;

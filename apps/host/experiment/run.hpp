@@ -17,23 +17,23 @@
 
 namespace tendril::host {
 
-/// Thrown when results cannot be written; the message names the file and the reason. Exit code 4.
+/// Thrown if results cannot be written; the message names the file and the reason. Exit code 4.
 class OutputError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A scene that is ready to step: compiled with the settings of one seed, at its initial state.
+/// A scene ready to be stepped: compiled with the settings of one seed, at its initial state.
 struct PreparedRun {
   Scene scene;
   DataPtr data;
   MotionSet motions;
-  std::vector<Setting> settings;  ///< all that were applied, in order
+  std::vector<Setting> settings;  ///< all applied settings, in order
   double timestep = 0.0;          ///< [s]
   long steps = 0;                 ///< of the whole run
 };
 
-/// What may be changed in an experiment from the command line.
+/// Changes to an experiment from the command line.
 struct RunChanges {
   std::optional<double> duration;  ///< [s]
   std::optional<std::uint64_t> seed;
@@ -41,8 +41,8 @@ struct RunChanges {
   std::string controller;         ///< plugin name for every robot file; empty: as in the files
 };
 
-/// Loads the scene with the experiment's settings, what the seed draws and the changes; switches
-/// the engine's automatic reset off, goes to the keyframe, puts the motions at their start and
+/// Loads the scene with the experiment's settings, the draws of the seed and the changes; switches
+/// off the engine's automatic reset, sets the keyframe and the motions at their start, and
 /// evaluates the initial state (mj_forward). Throws ModelError.
 [[nodiscard]] PreparedRun prepare_run(const Experiment& experiment, const RunChanges& changes);
 
@@ -54,9 +54,9 @@ struct Progress {
 
 struct RunOptions {
   RunChanges changes;
-  std::filesystem::path recording;                   ///< file of the recording; empty: none
+  std::filesystem::path recording;                   ///< file of the recording; empty: no recording
   std::string command_line;                          ///< for the recording and the summary
-  std::function<void(const Progress&)> on_progress;  ///< called about ten times a second
+  std::function<void(const Progress&)> on_progress;  ///< called about ten times per second
   const std::atomic<bool>* stop =
       nullptr;  ///< the run ends after the step in which it becomes true
 };
@@ -77,13 +77,13 @@ struct StepTimes {
 
 struct RunResult {
   Outcome outcome = Outcome::Done;
-  std::string reason;  ///< of a divergence: one line that names joint, value, step and time
+  std::string reason;  ///< of a divergence: one line naming joint, value, step and time
   long steps = 0;      ///< done
   double timestep = 0.0;
   double simulated_time = 0.0;    ///< [s]
   double wall_time = 0.0;         ///< of the whole loop, recording and metrics included [s]
   double real_time_factor = 0.0;  ///< simulated_time / wall_time
-  double duration = 0.0;          ///< asked for [s]
+  double duration = 0.0;          ///< requested [s]
   std::uint64_t seed = 0;
   StepTimes step_times;
   std::vector<CheckResult> checks;
@@ -98,7 +98,7 @@ struct RunResult {
 /// Called with the notices of the loaded scene before the first step.
 using OnNotices = std::function<void(std::span<const std::string>)>;
 
-/// Runs an experiment headless as fast as it goes. In each step: motions, mj_step, divergence
+/// Runs an experiment headless at full speed. In each step: motions, mj_step, divergence
 /// monitor, metrics, recording. Row 0 of the recording is the initial state, row i the state after
 /// step i with the mocap poses, controls, sensor data and contacts of step i. Throws ModelError
 /// (scene, checks) and RolloutError (recording).
@@ -109,13 +109,13 @@ using OnNotices = std::function<void(std::span<const std::string>)>;
 /// times, settings, versions, machine. Keys: docs/experiment_file.md. NaN and infinity become null.
 [[nodiscard]] std::string summary_json(const Experiment& experiment, const RunResult& result);
 
-/// Makes the folder and checks that files can be made in it. Throws OutputError.
+/// Creates the folder and checks that files can be created in it. Throws OutputError.
 void make_output_folder(const std::filesystem::path& folder);
 
-/// Writes the whole text or throws OutputError.
+/// Writes a text file. Throws OutputError.
 void write_text_file(const std::filesystem::path& file, const std::string& text);
 
-/// Model of the machine's processor; empty when it is not known.
+/// Model name of the processor; empty if unknown.
 [[nodiscard]] std::string processor_name();
 
 /// Version of this program, `0.1.0`.

@@ -22,13 +22,13 @@ using Eigen::Vector3d;
 constexpr std::size_t kMostTriangles = 2'000'000;
 constexpr std::size_t kStlHeader = 84, kStlTriangle = 50;  // bytes
 
-/// The words of one line of a text.
+/// The words of one line.
 struct Line {
   std::vector<std::string> words;
-  std::string place;  // "file:7"
+  std::string origin;  // "file:7"
 
   [[noreturn]] void refuse(std::string_view what) const {
-    throw ModelError(fmt::format("{}: {}", place, what));
+    throw ModelError(fmt::format("{}: {}", origin, what));
   }
   [[nodiscard]] Vector3d point(std::size_t first) const {
     if (words.size() < first + 3) refuse("a vertex must have three coordinates");
@@ -68,19 +68,19 @@ TriangleMesh read_obj(const std::string& text, const std::string& file) {
       int index = 0;
       const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), index);
       const int count = static_cast<int>(mesh.vertices.size());
-      if (index < 0) index += count + 1;  // counted from the newest
+      if (index < 0) index += count + 1;  // counted from the last one
       if (error != std::errc{} || end != word.data() + word.size() || index < 1 || index > count)
         line.refuse(fmt::format("{}: must be the number of a vertex above", line.words[i]));
       corners.push_back(index - 1);
     }
-    if (corners.size() < 3) line.refuse("a face must have three corners at least");
+    if (corners.size() < 3) line.refuse("a face must have at least three corners");
     for (std::size_t i = 2; i < corners.size(); ++i)
       mesh.triangles.push_back({corners[0], corners[i - 1], corners[i]});
   });
   return mesh;
 }
 
-/// Puts corners together that are equal.
+/// Merges equal corners.
 class Merger {
  public:
   void add(const std::array<Vector3d, 3>& corners) {
@@ -109,7 +109,7 @@ TriangleMesh read_binary_stl(const std::string& bytes, std::size_t count, const 
     std::array<Vector3d, 3> corners;
     for (std::size_t k = 0; k < 9; ++k) {
       if (!std::isfinite(numbers[k]))
-        throw ModelError(fmt::format("{}: triangle {}: must be of finite numbers", file, i));
+        throw ModelError(fmt::format("{}: triangle {}: must have finite coordinates", file, i));
       corners[k / 3][static_cast<Eigen::Index>(k % 3)] = static_cast<double>(numbers[k]);
     }
     merger.add(corners);
@@ -138,7 +138,7 @@ TriangleMesh read_stl(const std::string& bytes, const std::string& file) {
       return read_binary_stl(bytes, count, file);
   }
   if (bytes.starts_with("solid")) return read_text_stl(bytes, file);
-  throw ModelError(fmt::format("{}: is no STL file, or cut off", file));
+  throw ModelError(fmt::format("{}: is not an STL file, or is truncated", file));
 }
 
 }  // namespace

@@ -13,9 +13,9 @@ struct TriangleMesh {
   std::vector<std::array<int, 3>> triangles;  ///< indices of vertices
 };
 
-/// Reads a mesh: `.obj` (vertices and faces; faces of more corners are cut into fans) or `.stl`
-/// (binary or text; equal corners become one vertex). Throws ModelError naming the file, and the
-/// line of a text.
+/// Reads a mesh: `.obj` (vertices and faces; polygons are triangulated as fans) or `.stl` (binary
+/// or text; equal corners are merged). Throws ModelError naming the file, and the line for a text
+/// file.
 [[nodiscard]] TriangleMesh load_mesh(const std::filesystem::path& file);
 
 }  // namespace tendril::host

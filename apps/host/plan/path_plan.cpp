@@ -51,15 +51,15 @@ PathPlanResult solve_path_plan(const PathPlan& plan) {
     const TipTarget& target = plan.waypoints[k];
     const std::vector<SectionState> from = solution.path.back().states;
     const auto begin = std::chrono::steady_clock::now();
-    const WaypointPath way =
+    const WaypointPath path =
         path_through(solver, {&target, 1}, from, obstacles, plan.base, plan.checks);
     WaypointResult found;
     found.time = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     solution.time += found.time;
-    if (way.reached == 1) {
-      found.states = way.poses.back();
-      found.reached = way.is_continuous;
-      found.status = way.is_continuous ? "reached" : "no_free_way";
+    if (path.reached == 1) {
+      found.states = path.poses.back();
+      found.reached = path.is_continuous;
+      found.status = path.is_continuous ? "reached" : "no_free_path";
     } else {
       const ObstacleResult best = solver.solve(target, from, obstacles, plan.base);
       found.states.assign(best.states.begin(), best.states.end());
@@ -67,10 +67,10 @@ PathPlanResult solve_path_plan(const PathPlan& plan) {
     }
     if (found.reached) {
       ++solution.reached;
-      found.steps = static_cast<int>(way.poses.size()) - 1;
+      found.steps = static_cast<int>(path.poses.size()) - 1;
       for (int i = 1; i <= found.steps; ++i) {
         const double waypoint = static_cast<double>(k) + static_cast<double>(i) / found.steps;
-        solution.path.push_back({waypoint, way.poses[static_cast<std::size_t>(i)], plan.base});
+        solution.path.push_back({waypoint, path.poses[static_cast<std::size_t>(i)], plan.base});
       }
     }
     const Eigen::Isometry3d X_BE = tip_pose(robot, found.states, plan.base);

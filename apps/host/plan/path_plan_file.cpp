@@ -22,7 +22,7 @@ using Eigen::Vector3d;
 constexpr Range kAngle{-1e3, 1e3};
 constexpr Range kTolerance{0.0, 1.0, true};
 constexpr int kMostInRow = 10'000;
-constexpr double kPlane = 1e-9;           // [m]: so near is in the plane
+constexpr double kPlane = 1e-9;           // [m] largest distance from the plane
 constexpr double kStateTolerance = 1e-9;  // [rad], [m] of the limits
 
 Vector3d point(const Fields& fields, std::string_view key, const Range& each = kAnyNumber) {
@@ -129,7 +129,7 @@ Obstacle read_shape(const Fields& fields, std::string_view kind, PlanShape& shap
   return made;
 }
 
-/// The obstacle of one table, or the row of equal ones that `repeat` makes of it.
+/// The obstacle of one table, or the row of equal ones defined by `repeat`.
 void read_obstacle(const Fields& fields, PathPlan& plan, int number) {
   fields.refuse_unknown(
       {"sphere", "capsule", "box", "prism", "polygon", "half_space", "mesh", "repeat"});
@@ -140,7 +140,7 @@ void read_obstacle(const Fields& fields, PathPlan& plan, int number) {
   try {
     made = read_shape(fields, kind, shape);
   } catch (const ModelError& error) {
-    if (std::string_view(error.what()).starts_with(fields.file_name())) throw;  // has its place
+    if (std::string_view(error.what()).starts_with(fields.file_name())) throw;  // names its line
     fields.refuse_object(error.what());
   }
   if (fields.has("repeat")) {
@@ -231,7 +231,7 @@ bool is_path_plan(std::string_view toml) {
   try {
     return parse_toml(toml, "").contains("robot");
   } catch (const ModelError&) {
-    return false;  // the other kind's reader tells what is wrong
+    return false;  // the reader of the other kind reports the error
   }
 }
 

@@ -75,8 +75,8 @@ int read_obstacle_index(const Fields& fields, std::string_view key, const Planar
   return fields.integer(key, 0, 0, scene.size() - 1);
 }
 
-/// What a place on a surface stands for: the nearest obstacle's post, or its corners within
-/// `slack`.
+/// The contact discs for a point on a surface: the nearest obstacle if it is a disc, otherwise its
+/// corners within `slack`.
 void add_surface_point(const Fields& fields, PlanFile& plan, const Vector2d& point, double slack) {
   int nearest = -1;
   double distance = std::numeric_limits<double>::infinity();
@@ -97,13 +97,13 @@ void add_surface_point(const Fields& fields, PlanFile& plan, const Vector2d& poi
   }
   if (plan.contacts.size() == before)
     fields.refuse("slack",
-                  fmt::format("no corner of obstacle {} is that near, must be larger", nearest));
+                  fmt::format("no corner of obstacle {} is within it, must be larger", nearest));
 }
 
 void add_contact(const Fields& fields, PlanFile& plan) {
   fields.refuse_unknown({"corner", "post", "obstacle", "point", "slack"});
   const std::string_view kind = fields.one_of({"corner", "post", "obstacle", "point"});
-  if (fields.has("slack") && kind != "point") fields.refuse("slack", "goes with point only");
+  if (fields.has("slack") && kind != "point") fields.refuse("slack", "must go with point");
   if (kind == "corner") {
     plan.contacts.push_back({.disc = {read_point(fields, kind), 0.0}});
   } else if (kind == "post") {

@@ -12,12 +12,12 @@
 
 namespace tendril::host {
 
-/// A planar problem of reaching or grasping, with contact. Contents of a plan file
+/// A planar problem of reaching or grasping with contact. Contents of a plan file
 /// (docs/planning.md).
 struct PlanFile {
   std::string name;
   PlanarPose base;
-  std::optional<Eigen::Vector2d> target;  ///< or else `grasp`
+  std::optional<Eigen::Vector2d> target;  ///< otherwise `grasp`
   std::optional<GraspGoal> grasp;
   ContactPlannerOptions options;
   PlanarScene scene;

@@ -12,7 +12,7 @@ using Eigen::Vector2d;
 using Eigen::Vector3d;
 using Json = nlohmann::ordered_json;
 
-constexpr double kDrawn = 1e7;  // to a metre: points of curves are rounded to these
+constexpr double kDrawn = 1e7;  // per metre: points of curves are rounded to this grid
 constexpr int kPointsPerSection = 16;
 constexpr int kTipsPerStep = 8;
 
@@ -20,7 +20,7 @@ Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nul
 
 Json json_of(const Vector3d& p) { return {p.x(), p.y(), p.z()}; }
 
-/// The solution for people and programs, and on one line what a picture of it needs besides.
+/// The solution, and on one line the additional data for its drawing.
 std::string text_of(const Json& json, const Json& drawing) {
   std::string text = json.dump(2);
   text.resize(text.size() - 2);  // "\n}"
@@ -106,7 +106,7 @@ Json drawn(const Vector3d& p) {
   return {rounded(p.x()), rounded(p.y()), rounded(p.z())};
 }
 
-/// Points of the backbone, kPointsPerSection steps to a section.
+/// Points of the backbone, kPointsPerSection steps per section.
 Json backbone_json(const ContinuumRobot& robot, const BaseState& base, SectionStates states) {
   Eigen::Isometry3d X_BS = base_pose(base);
   Json points = Json::array({drawn(X_BS.translation())});
@@ -122,7 +122,7 @@ Json backbone_json(const ContinuumRobot& robot, const BaseState& base, SectionSt
   return points;
 }
 
-/// Where the tip goes between the poses of the path.
+/// The path of the tip between the poses of the path.
 Json tip_path_json(const ContinuumRobot& robot, const PathPlan& plan, const PosePath& path) {
   Json points = Json::array();
   std::vector<SectionState> between(plan.start.size());

@@ -60,7 +60,7 @@ std::string step_name(int contact, int side) {
   const char* const sign = side > 0 ? " (+)" : side < 0 ? " (-)" : "";
   if (contact == kTargetContact) return "target";
   if (contact == kObjectContact) return fmt::format("object{}", sign);
-  if (contact == kWrapped) return "hug";
+  if (contact == kWrapped) return "wrap";
   return fmt::format("contact {}{}", contact, sign);
 }
 
@@ -78,7 +78,7 @@ std::string plan_text(const PlanFile& plan, const PlanResult& result) {
                 : std::string("no obstacles");
     if (path.wrap_angle)
       text += fmt::format(", wrap angle {:.1f} deg{}", *path.wrap_angle * 180.0 / pi,
-                          path.end == GraspEnd::LengthLimit ? " (the length ends it)" : "");
+                          path.end == GraspEnd::LengthLimit ? " (limited by max_length)" : "");
     text += '\n';
     for (const ContactStep& step : path.steps) {
       text += fmt::format("  {:<15} curvature {:+9.4f} 1/m  length {:.4f} m",
@@ -96,7 +96,7 @@ std::string plan_text(const PlanFile& plan, const PlanResult& result) {
     text.back() = '\n';
   }
   if (result.largest_wrap_angle)
-    text += fmt::format("the body has room for {:.1f} deg round the object\n",
+    text += fmt::format("largest feasible wrap angle {:.1f} deg\n",
                         *result.largest_wrap_angle * 180.0 / pi);
   std::string refused;
   for (int i = 0; i < kContactRefusalCount; ++i) {

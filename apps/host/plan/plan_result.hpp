@@ -10,7 +10,7 @@
 
 namespace tendril::host {
 
-/// One path to the target or round the object.
+/// One path to the target or around the object.
 struct ContactPath {
   std::vector<ContactStep> steps;
   double length = 0.0;               ///< [m]
@@ -20,37 +20,37 @@ struct ContactPath {
   std::optional<GraspEnd> end;       ///< of a grasp
 };
 
-/// A refused arc and the contacts before it.
+/// A refused arc and the contacts that precede it.
 struct RefusedPath {
   RefusedArc arc;
   std::vector<ContactStep> chain;
 };
 
-/// What the planner of a plan file's kind found; a copy that outlives the planner.
+/// Result of the planner for the kind of the plan file; a copy that outlives the planner.
 struct PlanResult {
   ContactPlannerStatus status = ContactPlannerStatus::NoSolution;
   std::vector<ContactPath> paths;  ///< in the planner's order
   std::vector<RefusedPath> refused;
   std::array<long, kContactRefusalCount> refusal_counts{};
-  std::vector<ContactStep> deepest;          ///< chain with most contacts; empty for a grasp
-  std::optional<double> largest_wrap_angle;  ///< grasp: when the body had no room for more [rad]
+  std::vector<ContactStep> deepest;          ///< chain with the most contacts; empty for a grasp
+  std::optional<double> largest_wrap_angle;  ///< grasp: if smaller than requested [rad]
   long arcs_tried = 0;
   long chains = 0;
 };
 
 [[nodiscard]] PlanResult solve_plan(const PlanFile& plan);
 
-/// The solution in words, several lines.
+/// The solution as text of several lines.
 [[nodiscard]] std::string plan_text(const PlanFile& plan, const PlanResult& result);
 
 /// The centreline of a path as CSV, `s,x,y,z,heading,curvature,section,contact`, points at most
-/// `spacing` [m] apart, with the ends of all arcs among them; y is 0.
+/// `spacing` [m] apart, including the ends of all arcs; y is 0.
 [[nodiscard]] std::string path_csv(const ContactPath& path, double spacing);
 
-/// A path to a target as `tendril.contact_plan` executes it.
+/// A path to a target in the form executed by `tendril.contact_plan`.
 [[nodiscard]] ContactPlan executable_plan(const PlanFile& plan, const ContactPath& path);
 
-/// Name of what a step ends at: `contact 3 (+)`, `target`, `object (-)`, `hug`.
+/// Name of the end of a step: `contact 3 (+)`, `target`, `object (-)`, `wrap`.
 [[nodiscard]] std::string step_name(int contact, int side);
 
 }  // namespace tendril::host

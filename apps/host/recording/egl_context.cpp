@@ -13,7 +13,7 @@
 namespace tendril::host {
 namespace {
 
-constexpr int kSurfaceSize = 16;  // pixels; pictures are drawn into a buffer of their own
+constexpr int kSurfaceSize = 16;  // pixels; pictures are drawn into a separate buffer
 
 [[noreturn]] void refuse(std::string_view why) {
   throw RenderError(
@@ -65,7 +65,7 @@ void EglContext::load() {
   load(make_current_, "eglMakeCurrent");
 }
 
-/// GPUs first, then Mesa without a window system, then whatever the environment says.
+/// GPUs first, then Mesa without a window system, then the default of the environment.
 std::vector<EGLDisplay> EglContext::displays() {
   std::vector<EGLDisplay> found;
   const auto add = [&](EGLDisplay display) {

@@ -6,17 +6,17 @@
 
 namespace tendril::host {
 
-/// A current OpenGL context without a window. EGL is loaded when the first one is made, so that a
-/// machine without it can still run scenes.
+/// A current OpenGL context without a window. EGL is loaded when the first one is created, so that
+/// scenes can be run without it.
 class EglContext {
  public:
-  /// Throws RenderError when there is no usable display.
+  /// Throws RenderError if there is no usable display.
   EglContext();
   ~EglContext();
   EglContext(const EglContext&) = delete;
   EglContext& operator=(const EglContext&) = delete;
 
-  /// Throws RenderError when the context is lost.
+  /// Throws RenderError if the context is lost.
   void make_current();
 
  private:

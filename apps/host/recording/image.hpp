@@ -7,7 +7,7 @@
 
 namespace tendril::host {
 
-/// Thrown when a picture or a film cannot be made; the message says what is missing.
+/// Thrown if an image or a video cannot be made; the message names the reason.
 class RenderError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -20,10 +20,10 @@ struct Image {
   std::vector<std::uint8_t> rgb;  ///< 3 * width * height
 };
 
-/// Throws RenderError unless both are in the range of pictures, 16 to 8192 pixels.
+/// Throws RenderError unless both are in the range 16 to 8192 pixels.
 void require_image_size(int width, int height);
 
-/// Writes a PNG. Throws RenderError when the file cannot be written.
+/// Writes a PNG. Throws RenderError if the file cannot be written.
 void write_png(const std::filesystem::path& file, const Image& image);
 
 }  // namespace tendril::host

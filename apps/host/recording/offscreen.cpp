@@ -10,8 +10,8 @@
 namespace tendril::host {
 namespace {
 
-constexpr int kSamples = 4;         // per pixel, against stair steps
-constexpr int kSlices = 16;         // round a cylinder
+constexpr int kSamples = 4;         // per pixel, for anti-aliasing
+constexpr int kSlices = 16;         // of a cylinder
 constexpr int kShadowSize = 2048;   // pixels of the shadow map
 constexpr int kSceneGeoms = 10000;  // room for contact arrows and the lines that plugins draw
 
@@ -41,7 +41,7 @@ mjvOption picture_options() {
 }
 
 void scale_force_arrows(const mjModel& model, mjvScene& scene) noexcept {
-  constexpr double kSlimness = 0.03;  // half width of an arrow, of its length
+  constexpr double kSlimness = 0.03;  // half width of an arrow relative to its length
   const double length_per_newton = model.vis.map.force / model.stat.meanmass;
   if (!(length_per_newton > 0.0) || !(model.stat.extent > 0.0)) return;
   for (int i = 0; i < scene.ngeom; ++i) {
@@ -77,14 +77,14 @@ struct OffscreenRenderer::Impl {
       // Another renderer may have become current; its objects have the same numbers.
       gl.make_current();
       mjr_freeContext(&context);
-    } catch (const RenderError&) {  // the context is lost, and its objects with it
+    } catch (const RenderError&) {  // the context is lost together with its objects
     }
   }
 };
 
 OffscreenRenderer::OffscreenRenderer(const mjModel& model, int width, int height) {
   require_image_size(width, height);
-  // The size of the buffer, the samples and the shadows are the model's; pictures want their own.
+  // Buffer size, samples and shadow map are those of the model; images use their own values.
   const std::unique_ptr<mjModel, void (*)(mjModel*)> view(mj_copyModel(nullptr, &model),
                                                           mj_deleteModel);
   if (!view) throw RenderError("picture: out of memory");

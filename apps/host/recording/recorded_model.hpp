@@ -7,14 +7,14 @@
 
 namespace tendril::host {
 
-/// Names of the plugins behind the model's instances, in their order, separated by spaces; the
-/// recording's attribute `plugins`. A binary model keeps only numbers, which depend on what a
-/// program has loaded.
+/// Names of the plugins of the model's instances, in order, separated by spaces; the attribute
+/// `plugins` of a recording. A binary model contains only plugin numbers, which depend on the
+/// plugins loaded by the program.
 [[nodiscard]] std::string plugin_names(const mjModel& model);
 
-/// The model of a recording, ready to run in this program: its plugin instances are bound by name.
-/// Calls load_engine. Throws RolloutFormatError when the model does not load, and ModelError when a
-/// plugin is not there.
+/// The model of a recording, with plugin instances bound by name so that it can run in this
+/// program. Calls load_engine. Throws RolloutFormatError if the model cannot be loaded, and
+/// ModelError if a plugin is not loaded.
 [[nodiscard]] ModelPtr recorded_model(const RolloutReader& reader);
 
 }  // namespace tendril::host

@@ -12,7 +12,7 @@
 namespace tendril::host {
 namespace {
 
-constexpr double kLargestState = 1e10;  // the engine's own bound for a value that is still physics
+constexpr double kLargestState = 1e10;  // the engine's bound of valid values
 constexpr int kMostFrames = 1'000'000;
 
 bool is_physical(const RolloutReader::Row& row) {
@@ -41,10 +41,11 @@ std::int64_t RecordedScene::row_at(double time) {
   const std::int64_t last = row_count_ - 1;
   if (!(time > start_time_) || last == 0) return 0;
   if (time >= end_time_) return last;
-  // Steps are equally long in most recordings: guess, then walk.
-  const double share = (time - start_time_) / (end_time_ - start_time_);
-  auto row = std::clamp(static_cast<std::int64_t>(std::llround(share * static_cast<double>(last))),
-                        std::int64_t{0}, last);
+  // Steps are equally long in most recordings: guess, then search from there.
+  const double fraction = (time - start_time_) / (end_time_ - start_time_);
+  auto row =
+      std::clamp(static_cast<std::int64_t>(std::llround(fraction * static_cast<double>(last))),
+                 std::int64_t{0}, last);
   while (row < last && reader_.row(row + 1).time <= time) ++row;
   while (row > 0 && reader_.row(row).time > time) --row;
   if (row < last && reader_.row(row + 1).time - time < time - reader_.row(row).time) ++row;

@@ -14,7 +14,7 @@
 
 namespace tendril::host {
 
-/// A recording as a scene: its model, and an mjData that can be put to any of its rows.
+/// A recording as a scene: its model, and an mjData that can be set to any row.
 class RecordedScene {
  public:
   /// Loads the engine with its plugins and the model in the recording. Throws RolloutError (file)
@@ -25,17 +25,17 @@ class RecordedScene {
   [[nodiscard]] mjData& data() noexcept { return *data_; }
   [[nodiscard]] RolloutReader& reader() noexcept { return reader_; }
 
-  /// Rows that can be shown, >= 1: those before the first that is no longer physics.
+  /// Number of valid rows, >= 1: those before the first divergent one.
   [[nodiscard]] std::int64_t row_count() const noexcept { return row_count_; }
   [[nodiscard]] double start_time() const noexcept { return start_time_; }  ///< of row 0 [s]
   [[nodiscard]] double end_time() const noexcept { return end_time_; }      ///< of the last row [s]
 
-  /// The row whose time is nearest; the first or last one outside the recording.
+  /// The row nearest in time; the first or last one outside the recording.
   [[nodiscard]] std::int64_t row_at(double time);
 
-  /// Puts the data to a row in [0, row_count()) and computes poses, contacts and what controllers
-  /// draw (mj_forward). The sensors are as recorded. Throws RolloutError when the engine refuses
-  /// the state.
+  /// Sets the data to a row in [0, row_count()) and computes poses, contacts and the drawings of
+  /// controllers (mj_forward). The sensors are as recorded. Throws RolloutError if the engine fails
+  /// for this state.
   void show(std::int64_t row);
 
  private:
@@ -47,7 +47,7 @@ class RecordedScene {
   double start_time_ = 0.0, end_time_ = 0.0;
 };
 
-/// `count` times spread over [start, end], both included: where snapshots are taken.
+/// `count` times spread evenly over [start, end], both included, for snapshots.
 [[nodiscard]] std::vector<double> snapshot_times(double start, double end, int count);
 
 struct SnapshotOptions {
@@ -64,12 +64,12 @@ std::vector<std::filesystem::path> render_snapshots(const std::filesystem::path&
 
 struct VideoOptions {
   double frame_rate = 25.0;  ///< frames per second, in (0, 1000]
-  double speed = 1.0;        ///< simulated seconds per second of film, > 0
+  double speed = 1.0;        ///< simulated seconds per second of video, > 0
   int width = 960, height = 540;
   std::string camera = {};  ///< see picture_camera
 };
 
-/// Called after each frame; false stops: the film ends there and is still playable.
+/// Called after each frame; returning false stops: the video ends there and is playable.
 using VideoProgress = std::function<bool(int frame, int frame_count)>;
 
 /// Renders a recording to an MP4. Returns the number of frames. Throws RolloutError, ModelError,

@@ -22,7 +22,7 @@ std::string attribute(const RolloutReader& reader, const std::string& name) {
   return found == reader.attributes().end() ? "unknown" : found->second;
 }
 
-// The sizes of the rows are those of the model, or nothing may be copied.
+// Checks that the sizes of the rows are those of the model.
 void check_layout(const mjModel& model, const RolloutLayout& layout) {
   const struct {
     const char* name;
@@ -52,7 +52,7 @@ std::optional<std::size_t> first_differing_bits(std::span<const double> a,
   return i;
 }
 
-// One model and data that follow a recording.
+// Model and data that replay a recording.
 class Replayer {
  public:
   explicit Replayer(ModelPtr model)
@@ -60,7 +60,7 @@ class Replayer {
         data_(make_data(*model_)),
         integration_(static_cast<std::size_t>(mj_stateSize(model_.get(), mjSTATE_INTEGRATION))) {}
 
-  // Returns the engine's reason when it refuses.
+  // Returns the error text of the engine.
   [[nodiscard]] std::string start(const RolloutReader::Row& row) {
     return guarded([&] {
       mj_setState(model_.get(), data_.get(), row.integration_state.data(), mjSTATE_INTEGRATION);

@@ -19,7 +19,7 @@ std::vector<std::string> ffmpeg_command(const std::filesystem::path& file, int w
           "-f", "rawvideo", "-pixel_format", "rgb24",
           "-video_size", fmt::format("{}x{}", width, height),
           "-framerate", fmt::format("{}", frame_rate), "-i", "pipe:0", "-an",
-          "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2",  // yuv420p wants even sizes
+          "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2",  // yuv420p requires even sizes
           "-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-pix_fmt", "yuv420p",
           "-movflags", "+faststart", "-f", "mp4", "file:" + file.string()};
   // clang-format on

@@ -7,23 +7,23 @@
 
 namespace tendril::host {
 
-/// Pipes images to `ffmpeg`, which writes an H.264 film (yuv420p, index at the front) that every
-/// browser plays.
+/// Pipes images to `ffmpeg`, which writes an H.264 video (yuv420p, index at the front) that
+/// browsers can play.
 class VideoWriter {
  public:
   /// @param frame_rate  frames per second, in (0, 1000]
-  /// Throws RenderError when ffmpeg cannot be started.
+  /// Throws RenderError if ffmpeg cannot be started.
   VideoWriter(std::filesystem::path file, int width, int height, double frame_rate);
   /// Ends ffmpeg and removes the unfinished file if `close` was not called.
   ~VideoWriter();
   VideoWriter(const VideoWriter&) = delete;
   VideoWriter& operator=(const VideoWriter&) = delete;
 
-  /// Adds a frame of the size given above. Throws RenderError with ffmpeg's own words when it has
+  /// Adds a frame of the size given above. Throws RenderError with ffmpeg's message if it has
   /// stopped.
   void write(const Image& frame);
 
-  /// Waits until the film is complete. Throws RenderError when ffmpeg failed.
+  /// Waits until the video is complete. Throws RenderError if ffmpeg failed.
   void close();
 
  private:

@@ -15,8 +15,8 @@ namespace {
 
 constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLiveWindow = 10.0;       // s of a running scene that plots show
-constexpr std::size_t kPlotPoints = 500;   // stretches of a plot
-constexpr std::int64_t kMostRows = 20000;  // that are read to plot a recording
+constexpr std::size_t kPlotPoints = 500;   // intervals of a plot
+constexpr std::int64_t kMostRows = 20000;  // read to plot a recording
 
 std::string_view name_of(const mjModel& model, mjtObj type, int id) {
   const char* name = mj_id2name(&model, type, id);
@@ -27,7 +27,7 @@ std::span<const double> sensordata(const mjModel& model, const mjData& data) {
   return {data.sensordata, static_cast<std::size_t>(model.nsensordata)};
 }
 
-/// The larger of two values of which each may be NaN.
+/// The larger of two values, each of which may be NaN.
 double larger(double a, double b) { return std::isnan(a) || b > a ? b : a; }
 
 }  // namespace
@@ -78,7 +78,7 @@ void ViewHistory::add(const Point& point) {
   if (points_.size() > capacity_) points_.pop_front();
 }
 
-// ---- a scene that runs -----------------------------------------------------------------------
+// ---- running scene ------------------------------------------------------------------------
 
 LiveRun::LiveRun(PreparedRun run)
     : run_(std::move(run)),
@@ -119,7 +119,7 @@ double LiveRun::advance(double seconds, Clock::duration budget) {
   const Clock::time_point limit = Clock::now() + budget;
   const double start = run_.data->time, timestep = model().opt.timestep;
   due_ += seconds;
-  constexpr double kRounding = 1e-6;  // of a step, from adding up
+  constexpr double kRounding = 1e-6;  // of a step, from summation
   const auto step_is_due = [&] { return due_ >= (1.0 - kRounding) * timestep; };
   while (step_is_due() && step_once()) {
     due_ -= timestep;
@@ -150,7 +150,7 @@ void LiveRun::refresh() {
     stopped_ = fmt::format("stopped at t = {:.6g} s: MuJoCo: {}", run_.data->time, error);
 }
 
-// ---- a recording -----------------------------------------------------------------------------
+// ---- recording -------------------------------------------------------------------------------
 
 Playback::Playback(const std::filesystem::path& file)
     : scene_(file),
@@ -228,9 +228,9 @@ Centrelines::Centrelines(const mjModel& model) {
 }
 
 void Centrelines::draw(const mjData& data, mjvScene& scene, const float colour[4]) const noexcept {
-  constexpr double kShare = 0.25, kThinnest = 5e-4;  // of the link's radius; m
+  constexpr double kFraction = 0.25, kThinnest = 5e-4;  // of the link's radius; m
   for (const Robot& robot : robots_) {
-    const double radius = std::max(kThinnest, kShare * robot.radius);
+    const double radius = std::max(kThinnest, kFraction * robot.radius);
     const auto connect = [&](const mjtNum* from, const mjtNum* to) {
       if (scene.ngeom >= scene.maxgeom) return;
       mjvGeom* const geom = scene.geoms + scene.ngeom;

@@ -18,15 +18,14 @@
 
 namespace tendril::host {
 
-/// The quantities that a window shows of every instant. Robots are the bodies at or below one whose
-/// name ends with `base`, as for the metrics.
+/// The quantities shown in a window at every instant.
 class ViewSignals {
  public:
   explicit ViewSignals(const mjModel& model);
 
-  /// Largest value of the sensors whose name ends so; NaN without one.
+  /// Largest value of the sensors with this name ending; NaN if there is none.
   [[nodiscard]] double sensor(const char* ending, std::span<const double> sensordata) const;
-  /// Sum of the normal forces between robots and everything else [N]; NaN without a robot.
+  /// Sum of the normal forces between robots and other objects [N]; NaN without a robot.
   [[nodiscard]] double wall_force(const mjData& data) const noexcept;
   [[nodiscard]] double wall_force(std::span<const ContactRow> contacts) const noexcept;
 
@@ -35,21 +34,21 @@ class ViewSignals {
   SceneRobots robots_;
 };
 
-/// Largest tip error and wall force of each short stretch of time, for plots; the oldest are
+/// Largest tip error and wall force in each interval of time, for plots; the oldest intervals are
 /// dropped.
 class ViewHistory {
  public:
   struct Point {
-    double time = 0.0;        ///< of the first value in the stretch [s]
-    double tip_error = 0.0;   ///< [m], NaN: not known
-    double wall_force = 0.0;  ///< [N], NaN: not known
+    double time = 0.0;        ///< of the first value in the interval [s]
+    double tip_error = 0.0;   ///< [m], NaN: unknown
+    double wall_force = 0.0;  ///< [N], NaN: unknown
   };
 
-  /// @param stretch  length of a stretch [s], > 0
-  /// @param capacity  stretches that are kept, >= 1
+  /// @param stretch   length of an interval [s], > 0
+  /// @param capacity  number of intervals kept, >= 1
   ViewHistory(double stretch, std::size_t capacity) : stretch_(stretch), capacity_(capacity) {}
 
-  /// Adds an instant. A time before the last one starts afresh.
+  /// Adds an instant. A time before the last one clears the history.
   void add(const Point& point);
   void clear() { points_.clear(); }
   [[nodiscard]] const std::deque<Point>& points() const noexcept { return points_; }
@@ -60,7 +59,7 @@ class ViewHistory {
   std::deque<Point> points_;
 };
 
-/// What a window shows: a scene that runs, or a recording that plays.
+/// The source of a window: a running scene or a recording.
 class ViewSource {
  public:
   using Clock = std::chrono::steady_clock;
@@ -71,21 +70,21 @@ class ViewSource {
   [[nodiscard]] virtual const ViewHistory& history() const = 0;
   [[nodiscard]] virtual const ViewSignals& signals() const = 0;
 
-  /// Moves on by simulated time, but computes no longer than `budget`. Time below one step is kept
-  /// for the next call, time that the budget did not allow is dropped. Returns the simulated time
-  /// that passed [s].
+  /// Advances by simulated time, but computes no longer than `budget`. A remainder below one step
+  /// is kept for the next call; time beyond the budget is dropped. Returns the simulated time that
+  /// passed [s].
   virtual double advance(double seconds, Clock::duration budget) = 0;
-  /// Moves by single steps or rows; backwards only in a recording.
+  /// Advances by single steps or rows; backwards only in a recording.
   virtual void step(int count) = 0;
-  /// Back to the start.
+  /// Returns to the start.
   virtual void reset() = 0;
-  /// After a change of mocap bodies while paused: computes poses and contacts again.
+  /// Recomputes poses and contacts after a change of mocap bodies while paused.
   virtual void refresh() = 0;
 
-  /// Why it cannot go on: the divergence, or the end of the recording. Empty while it can.
+  /// Why it cannot continue: divergence, or the end of the recording. Empty while it can.
   [[nodiscard]] virtual std::string stopped() const = 0;
 
-  /// First and last time of a recording [s]; nothing for a scene that runs.
+  /// First and last time of a recording [s]; nothing for a running scene.
   [[nodiscard]] virtual std::optional<std::pair<double, double>> range() const {
     return std::nullopt;
   }
@@ -108,9 +107,9 @@ class LiveRun final : public ViewSource {
   void refresh() override;
   [[nodiscard]] std::string stopped() const override { return stopped_; }
 
-  /// Called before each step, after the motions: the pull of the mouse.
+  /// Called before each step, after the motions: applies forces of the mouse.
   std::function<void(const mjModel&, mjData&)> before_step;
-  /// Whether the experiment moves its mocap bodies; a hand that drags one switches it off.
+  /// Whether the experiment moves its mocap bodies; dragging one switches it off.
   bool motions_on = true;
 
  private:
@@ -127,7 +126,7 @@ class LiveRun final : public ViewSource {
   std::string stopped_;
 };
 
-/// A recording that plays; its history covers the whole of it from the start.
+/// A recording; its history covers the whole recording from the start.
 class Playback final : public ViewSource {
  public:
   explicit Playback(const std::filesystem::path& file);
@@ -146,7 +145,7 @@ class Playback final : public ViewSource {
 
   [[nodiscard]] std::int64_t row() const noexcept { return row_; }
   [[nodiscard]] std::int64_t row_count() const noexcept { return scene_.row_count(); }
-  /// How the recording ended: `done`, `diverged at …`, `running` when the writer was killed.
+  /// Outcome of the recording: `done`, `diverged at …`, `running` if the writer was killed.
   [[nodiscard]] std::string outcome();
 
  private:
@@ -156,11 +155,11 @@ class Playback final : public ViewSource {
   ViewSignals signals_;
   ViewHistory history_;
   std::int64_t row_ = 0;
-  double time_ = 0.0;  ///< playing time, between rows [s]
+  double time_ = 0.0;  ///< playback time, between rows [s]
 };
 
-/// Centrelines of the robots of a scene: for each robot one line along the longest chain of bodies
-/// below its base, through their origins and on to its tip.
+/// Centrelines of the robots of a scene: for each robot, the polyline through the origins of the
+/// longest chain of bodies below its base, up to its tip.
 class Centrelines {
  public:
   explicit Centrelines(const mjModel& model);
