@@ -162,7 +162,7 @@ void add_tables_command(CommandLine& line) {
                  "only this method, e.g. fabrikx; may be repeated [all of each table]");
   command.option("--threads", arguments->threads, "[as many as the machine has]");
   const Option json = command.flag("--json", arguments->json, "print JSON: every row and cell");
-  command.flag("--markdown", arguments->markdown, "print a page: what docs/results.md holds")
+  command.flag("--markdown", arguments->markdown, "print a page with all tables")
       .excludes(json);
   command.flag("--plot", arguments->plot, "draw the tables as PNG files in the folder");
   command.option("--out", arguments->out,

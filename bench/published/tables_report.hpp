@@ -19,7 +19,7 @@ struct Circumstances {
 /// The tables for a terminal: a line for each method of a row, measured beside published.
 [[nodiscard]] std::string tables_text(const RunResult& run);
 
-/// The same as a page, docs/results.md: with the circumstances, how to read the columns, and the
+/// The same as a page: with the circumstances, how to read the columns, and the
 /// matrices of those tables that have them.
 [[nodiscard]] std::string tables_markdown(const RunResult& run, const Circumstances& circumstances);
 
