@@ -19,8 +19,8 @@ struct Circumstances {
 /// The tables for a terminal: a line for each method of a row, measured beside published.
 [[nodiscard]] std::string tables_text(const RunResult& run);
 
-/// The same as a page: with the circumstances, how to read the columns, and the
-/// matrices of those tables that have them.
+/// The same as a page: with the circumstances, how to read the columns, and the matrices of those
+/// tables that have them.
 [[nodiscard]] std::string tables_markdown(const RunResult& run, const Circumstances& circumstances);
 
 /// Everything as JSON: one element of "rows" for each record, with published numbers; "pooled"
