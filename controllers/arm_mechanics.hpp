@@ -52,7 +52,7 @@ struct Exposure {
 
 /// The chain of rigid links that stands for a continuum arm: from its joints to what controllers
 /// see, and from their commands to the setpoints of its servos. It keeps the masses, servos and
-/// gravity that it was made with. docs/derivations-control.md, "Servo law".
+/// gravity that it was made with. docs/derivations.md, "Servo law".
 class ArmMechanics {
  public:
   struct Options {

@@ -25,7 +25,7 @@ namespace tendril {
 ///
 /// Feeding in touch with the post does not work: sections of constant curvature miss a helix by
 /// some millimetres, the error becomes contact force and the corrections wind up. Source:
-/// docs/derivations-control.md, "Winding round a post".
+/// docs/derivations.md, "Coiling around a cylinder".
 class CoilController final : public ArmController {
  public:
   static constexpr Quantity kQuantities[] = {quantity::kIterations, quantity::kTipError,

@@ -20,7 +20,7 @@ namespace tendril {
 ///    the arm that is told of obstacles where contacts are measured (or by the Jacobian of the
 ///    measured arm, `ArmMeasurement::tip_response`).
 ///
-/// Source: docs/derivations-control.md, "Executing a plan with contacts".
+/// Source: docs/derivations.md, "Executing a plan with contacts".
 class ContactPlanController final : public ArmController {
  public:
   static constexpr Quantity kQuantities[] = {

@@ -14,7 +14,7 @@ namespace {
 constexpr double kPi = std::numbers::pi;
 constexpr double kDegree = kPi / 180.0;
 
-// Steering, as measured: docs/derivations-snake-gaits.md, "To a goal".
+// Steering, as measured: docs/derivations-snake.md, "To a goal".
 constexpr double kFullTurnError = 45.0 * kDegree;     // sidewinding turns in place from here on
 constexpr double kSideChangeError = 100.0 * kDegree;  // and changes its side from here on
 constexpr double kSideChangePause = 2.0;              // [s], at least between two changes

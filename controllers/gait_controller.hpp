@@ -16,7 +16,7 @@ namespace tendril {
 /// both run on one phase. Goals are steered to with the centre of mass and the heading (tail to
 /// head), both averaged over a period of the gait: the body swings too much for anything else.
 /// Sidewinding moves to the side; when the goal is on the other one, the side is changed rather
-/// than the body rotated. Source: docs/derivations-snake-gaits.md. Held by: gait_controller_test,
+/// than the body rotated. Source: docs/derivations-snake.md. Tested by: gait_controller_test,
 /// scenes/snake_*.
 class GaitController final : public SnakeController {
  public:

@@ -30,7 +30,7 @@ namespace tendril {
 ///
 /// A target that is refused, or that is not finite, makes the robot brake and hold; the reason is
 /// reported. Nothing but the constructor allocates or throws; the work of a step is bounded.
-/// docs/mobile.md, "In MuJoCo". Held by: mobile_reach_controller_test, scenes/youbot_*.
+/// docs/mobile.md, "In MuJoCo". Tested by: mobile_reach_controller_test, scenes/youbot_*.
 class MobileReachController final : public MobileController {
  public:
   static constexpr Quantity kQuantities[] = {

@@ -33,7 +33,7 @@ struct ReactivePlannerOptions {
 /// Obstacles that move grow by their speed times kLookAhead; when one comes so near that the
 /// planned pose is no longer free the arm backs away from it. Answers keep the whole margin, the
 /// way between them kPathMargin of it: the straight step between two poses that touch dips into
-/// what they touch. docs/avoidance.md, "In tendril.reach".
+/// what they touch. docs/planning.md, "In tendril.reach".
 ///
 /// Nothing but the constructor allocates or throws; the work of a step is bounded. All that is
 /// remembered is in the caller's memory.

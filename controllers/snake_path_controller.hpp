@@ -25,7 +25,7 @@ namespace tendril {
 /// the status says so, the body goes on to the end of the path that it has, and waits.
 ///
 /// Source: [Torus], fed manipulator; docs/derivations-snake.md, "March from the base", "Growing
-/// path". Held by: snake_path_controller_test, scenes/snake_path, scenes/snake_inspect.
+/// path". Tested by: snake_path_controller_test, scenes/snake_path, scenes/snake_inspect.
 class SnakePathController final : public SnakeController {
  public:
   static constexpr Quantity kQuantities[] = {

@@ -11,7 +11,7 @@ namespace tendril {
 /// time together, so that a motion from rest goes straight, and no speed or acceleration beyond its
 /// limit. It brakes in time for the goal, which may move, and for the joint limits; a goal at rest
 /// is met exactly after finite time. Nothing but the constructor allocates or throws.
-/// Source: docs/derivations-mobile.md, "Motion under limits". Held by: paced_motion_test.
+/// Source: docs/derivations-mobile.md, "Motion under limits". Tested by: trajectory_generator_test.
 class TrajectoryGenerator {
  public:
   /// @param share  of the limits that is used, in (0, 1]

@@ -16,10 +16,10 @@ void add_view_command(CommandLine& line);
 /// `tendril model`: the MJCF that a robot or tube file stands for.
 void add_model_command(CommandLine& line);
 
-/// `tendril ik`: states that bring the tip to a table of targets (docs/ik_command.md).
+/// `tendril ik`: states that bring the tip to a table of targets (docs/ik.md).
 void add_ik_command(CommandLine& line);
 
-/// `tendril fk`: tip poses of a table of states (docs/ik_command.md).
+/// `tendril fk`: tip poses of a table of states (docs/ik.md).
 void add_fk_command(CommandLine& line);
 
 /// `tendril plan`: paths among obstacles or with contact, printed and drawn (docs/planning.md).

@@ -16,7 +16,7 @@
 #include "tendril/model_error.hpp"
 #include "tendril/robot_file/robot_description.hpp"
 
-// What the tables of `tendril ik` and `tendril fk` share. Their format: docs/ik_command.md.
+// What the tables of `tendril ik` and `tendril fk` share. Their format: docs/ik.md.
 namespace tendril {
 
 /// Reads a robot file and calls `use` with its description, of a continuum or a mobile robot; others

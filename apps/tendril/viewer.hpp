@@ -23,7 +23,7 @@ struct ViewerOptions {
 };
 
 /// The window on a scene or a recording: MuJoCo's renderer in a GLFW window; keys and mouse are
-/// docs/viewing.md. One per process, on the main thread.
+/// docs/recording.md. One per process, on the main thread.
 class Viewer {
  public:
   /// Opens the window. Throws RenderError when there is no display or no OpenGL.

@@ -11,7 +11,7 @@ namespace tendril {
 
 /// A robot of equal sections of constant curvature and fixed length as a chain of rigid links with
 /// two hinges in the middle of each, about x and y. The order of the two is xy, yx, yx, xy in turn,
-/// and the bend is spread equally over the links of a section. docs/derivations-links.md
+/// and the bend is spread equally over the links of a section. docs/derivations.md
 struct LinkChain {
   int sections = 3;
   int links = 10;               ///< per section
