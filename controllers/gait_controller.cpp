@@ -73,7 +73,7 @@ std::span<const SettingInfo> GaitController::settings() {
                       "from the pose at the start to the first gait"),
       setting::number("steering", "", "0", {-1.0, 1.0},
                       "without a goal: -1 to 1, the sharpest turn to the right and to the left"),
-      setting::number("speed", "m/s", "", {0.0, 100.0, true},
+      setting::number("speed", "m/s", "", {0.0, 10.0, true},
                       "to be kept by slowing the gait down from its frequency; default: none"),
       setting::numbers("goals", "m",
                        "points on the ground to go to one after the other, x y each, world"),

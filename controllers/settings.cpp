@@ -52,16 +52,17 @@ std::string default_text(const SettingInfo& info) {
 
 const SettingInfo& Settings::row(std::string_view name) const {
   for (const SettingInfo& info : rows_) {
-    if (name != info.name) continue;
-    reads_.insert(info.name);
-    return info;
+    if (name == info.name) return info;
   }
   throw std::logic_error("setting " + std::string(name) + ": has no row in the controller's table");
 }
 
 const SettingInfo& Settings::row(std::string_view name, SettingInfo::Type type) const {
   const SettingInfo& info = row(name);
-  if (info.type == type) return info;
+  if (info.type == type) {
+    reads_.insert(info.name);
+    return info;
+  }
   throw std::logic_error("setting " + std::string(name) + ": its row has another type");
 }
 
@@ -76,6 +77,7 @@ bool Settings::has(std::string_view name) const { return !given(row(name).name).
 
 std::string_view Settings::text(std::string_view name) const {
   const SettingInfo& info = row(name);
+  reads_.insert(info.name);
   const std::string_view text = given(name);
   return text.empty() ? std::string_view(info.default_value) : text;
 }

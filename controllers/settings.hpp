@@ -88,7 +88,7 @@ class Settings {
   }
   [[nodiscard]] int choice_index(std::string_view name) const;
 
-  /// Names of the rows that have been read.
+  /// Names of the rows whose values have been read; `has` is no reading.
   [[nodiscard]] const std::set<std::string_view>& reads() const noexcept { return reads_; }
 
  private:

@@ -79,7 +79,7 @@ std::span<const SettingInfo> SnakePathController::settings() {
                     "mocap body to go to, when there are no goals; path: its trail continues the "
                     "path"),
       setting::number(
-          "speed", "m/s", "", {0.0, 100.0, true},
+          "speed", "m/s", "", {0.0, 10.0, true},
           "to be kept by slowing the gait down from its frequency; default: none; path: "
           "of the feed, default 0.05"),
       setting::number("acceleration", "m/s^2", "0.2", {0.0, 1e3, true}, "path: of the feed"),

@@ -98,7 +98,7 @@ std::span<const SettingInfo> tip_integral_settings() noexcept {
                       "damping of the inverse of the tip Jacobian; 0.02 suits arms in contact"),
       setting::number("integral_limit", "rad", "0.3", {0.0, 3.0, true},
                       "largest correction of a section command"),
-      setting::number("sensor_delay", "s", "0", {.low = 0.0, .high = 10.0},
+      setting::number("sensor_delay", "s", "0", {0.0, 10.0},
                       "age of the tip measurement, at most 1000 time steps; the controller then "
                       "sees the tip that late"),
       setting::flag("sag_compensation", true,

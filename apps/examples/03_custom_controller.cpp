@@ -1,4 +1,4 @@
-// A whole controller of one's own: the tip draws a circle round the base axis. Built as
+// A whole controller of one's own: the tip draws a circle around the base axis. Built as
 // example_controller.so, which any MuJoCo program loads beside libtendril.so:
 //     tendril run --plugin build/release/lib/example_controller.so SCENE.xml
 // A robot file asks for it with
@@ -16,38 +16,35 @@
 namespace {
 
 using namespace tendril;
+constexpr double kTurn = 2.0 * std::numbers::pi;
 
-class CircleController final : public Controller {
+class CircleController final : public ArmController {
  public:
   static std::span<const SettingInfo> settings() {
     static constexpr SettingInfo kSettings[] = {
-        {"radius", "m", "0.05", "of the circle round the base axis"},
-        {"height", "m", "0.2", "of the circle above the base"},
-        {"period", "s", "4", "of one turn"},
-    };
+        setting::number("radius", "m", "0.05", kPositive, "of the circle around the base axis"),
+        setting::number("height", "m", "0.2", kPositive, "of the circle above the base"),
+        setting::number("period", "s", "4", kPositive, "of one revolution")};
     return kSettings;
   }
+  static constexpr Quantity kQuantities[] = {quantity::kIterations, quantity::kTipError};
 
-  explicit CircleController(const ControllerContext& context)
-      : radius_(context.settings.number("radius", 0.05, {.low = 0.0, .open_low = true})),
-        height_(context.settings.number("height", 0.2, {.low = 0.0, .open_low = true})),
-        period_(context.settings.number("period", 4.0, {.low = 0.0, .open_low = true})),
+  explicit CircleController(const ArmContext& context)
+      : radius_(context.settings.number("radius")),
+        height_(context.settings.number("height")),
+        period_(context.settings.number("period")),
         solver_(context.robot),
-        start_(context.robot.straight().begin(), context.robot.straight().end()) {
+        start_(context.robot.straight().begin(), context.robot.straight().end()),
+        phase_(memory_.number()) {
     // A shallow bend to start from: a straight arm has no direction to bend in.
     for (SectionState& state : start_) state.theta = 0.3;
   }
 
-  // All that lasts from step to step: the phase. It lies in MuJoCo's plugin_state, so saving,
-  // restoring and copying the simulation takes it along.
-  int memory_size() const noexcept override { return 1; }
-  void reset(std::span<double> memory) const noexcept override { memory[0] = 0.0; }
-
   void update(const ArmMeasurement& measurement, std::span<const double> memory,
               std::span<double> next_memory, ArmCommand& command,
               ControllerReport& report) noexcept override {
-    const double phase = memory[0];
-    next_memory[0] = phase + 2.0 * std::numbers::pi * measurement.timestep / period_;
+    const double phase = phase_(memory);
+    phase_(next_memory) = std::fmod(phase + kTurn * measurement.timestep / period_, kTurn);
 
     TipTarget target;
     target.X_BG.translation() = point_at(phase);
@@ -65,7 +62,7 @@ class CircleController final : public Controller {
   int path(std::span<const double>, std::span<Eigen::Vector3d> points) const noexcept override {
     const auto count = static_cast<double>(points.size());
     for (std::size_t i = 0; i < points.size(); ++i)
-      points[i] = point_at(2.0 * std::numbers::pi * static_cast<double>(i) / (count - 1.0));
+      points[i] = point_at(kTurn * static_cast<double>(i) / (count - 1.0));
     return static_cast<int>(points.size());
   }
 
@@ -76,7 +73,8 @@ class CircleController final : public Controller {
 
   double radius_, height_, period_;
   FabrikxSolver solver_;
-  std::vector<SectionState> start_;  // scratch: only phi changes, and is set in every step
+  std::vector<SectionState> start_;  // scratch: phi is set in every step
+  Slot<double> phase_;  // all that lasts: saving, restoring, copying the simulation takes it along
 };
 
 }  // namespace

@@ -148,7 +148,7 @@ RrtConnect::Progress RrtConnect::resume(Space& space, int checks,
   }
   while (made() < checks) {
     const int growing = growing_(memory);
-    Tree &tree = trees[growing], &other = trees[1 - growing];
+    Tree &tree = growing == 0 ? trees[0] : trees[1], &other = growing == 0 ? trees[1] : trees[0];
     if (connecting_(memory)) {
       const int node = std::min<int>(node_(memory), tree.size() - 1);
       aim_ = tree.nodes.col(node);

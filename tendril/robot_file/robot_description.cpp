@@ -99,6 +99,12 @@ ModelDescription read_model(const FileContents& file, std::span<const Kind> allo
   file.top.refuse("kind", "must be " + words);
 }
 
+std::string written(const toml::table& table) {
+  std::ostringstream stream;
+  stream << table << '\n';
+  return stream.str();
+}
+
 ModelDescription parse(std::string_view toml, const std::string& file_name,
                        std::span<const Override> overrides, const FileReader& read,
                        std::span<const Kind> allowed) {
@@ -106,9 +112,7 @@ ModelDescription parse(std::string_view toml, const std::string& file_name,
   std::string text(toml);
   if (!overrides.empty()) {
     apply_overrides(table, overrides, file_name);
-    std::ostringstream stream;
-    stream << table << '\n';
-    text = stream.str();
+    text = written(table);
   }
   return read_model({Fields(table, file_name), std::move(text),
                      read ? read : files_in(std::filesystem::path(file_name).parent_path())},
@@ -167,6 +171,15 @@ RobotDescription parse_robot(std::string_view toml, const std::string& file_name
 RobotDescription load_robot(const std::filesystem::path& file,
                             std::span<const Override> overrides) {
   return parse_robot(read_text_file(file), file.string(), overrides);
+}
+
+std::string without_controller_settings(const std::string& toml,
+                                        const std::vector<std::string>& keys) {
+  toml::table table = parse_toml(toml, "");
+  if (toml::table* const controller = table["controller"].as_table()) {
+    for (const std::string& key : keys) controller->erase(key);
+  }
+  return written(table);
 }
 
 template <class D>

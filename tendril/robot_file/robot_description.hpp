@@ -1,11 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "tendril/robot_file/continuum_file.hpp"
 #include "tendril/robot_file/mobile_file.hpp"
@@ -65,6 +67,18 @@ template <class D>
 
 [[nodiscard]] const ControllerConfig& controller_of(const RobotDescription& robot);
 [[nodiscard]] ControllerConfig& controller_of(RobotDescription& robot);
+
+/// The text of a robot file without some settings of its controller.
+[[nodiscard]] std::string without_controller_settings(const std::string& toml,
+                                                      const std::vector<std::string>& keys);
+/// Takes settings out of a robot's controller, and out of its text.
+template <class D>
+void erase_controller_settings(D& robot, const std::vector<std::string>& keys) {
+  std::erase_if(robot.controller.settings, [&](const ControllerConfig::Setting& setting) {
+    return std::find(keys.begin(), keys.end(), setting.key) != keys.end();
+  });
+  robot.text = without_controller_settings(robot.text, keys);
+}
 
 /// The robot, or null for a tube.
 [[nodiscard]] std::optional<RobotDescription> as_robot(const ModelDescription& model);

@@ -352,7 +352,12 @@ std::vector<std::vector<double>> Fields::rows(std::string_view key, std::size_t 
   const toml::array* array = node->as_array();
   if (array == nullptr || array->empty())
     refuse(key, fmt::format("must be a list, not empty, of lists of {} numbers", count));
-  for (const toml::node& entry : *array) all.push_back(elements(key, entry, count, each));
+  for (const toml::node& entry : *array) {
+    const toml::array* const row = entry.as_array();
+    if (row == nullptr || row->size() != count)
+      refuse(key, entry, fmt::format("row {} must be {} numbers", all.size() + 1, count));
+    all.push_back(elements(key, entry, count, each));
+  }
   return all;
 }
 

@@ -97,7 +97,7 @@ CASES = [
     ("experiment: sensor is missing", {"e.toml": EXPERIMENT + CHECK.replace("tip_error_end", "sensor:x:max")}, run("e.toml"), USAGE, ["e.toml", "sensor:x:max", "no sensor 'x'"]),
     ("experiment: motion of a missing body", {"e.toml": EXPERIMENT + CIRCLE.replace("target", "x")}, run("e.toml"), USAGE, ["e.toml", "body", "x", "mocap"]),
     ("experiment: motion of a joint's body", {"e.toml": EXPERIMENT + CIRCLE.replace("target", "A_s1_l1")}, run("e.toml"), USAGE, ["e.toml", "A_s1_l1", "mocap"]),
-    ("experiment: radius negative", {"e.toml": EXPERIMENT + CIRCLE.replace("radius = 0.1", "radius = -1")}, run("e.toml"), USAGE, ["e.toml", "radius", "-1", "> 0"]),
+    ("experiment: radius negative", {"e.toml": EXPERIMENT + CIRCLE.replace("radius = 0.1", "radius = -1")}, run("e.toml"), USAGE, ["e.toml", "radius", "-1", "(0, 1e6]"]),
     ("experiment: unknown setting", {"e.toml": EXPERIMENT + "[set]\nspeed = 1\n"}, run("e.toml"), USAGE, ["e.toml:4", "speed", "option."]),
     ("experiment: bad setting", {"e.toml": EXPERIMENT + '[set]\n"option.timestep" = 0\n'}, run("e.toml"), USAGE, ["e.toml:4", "option.timestep", "0", "must be"]),
     ("experiment: bad draw", {"e.toml": EXPERIMENT + '[vary]\n"option.timestep" = { uniform = [1] }\n'}, run("e.toml"), USAGE, ["e.toml:4", "option.timestep", "uniform"]),

@@ -10,6 +10,7 @@
 #include "apps/host/plan/plan_file.hpp"
 #include "tendril/contact/grasp.hpp"
 #include "tendril/robot_file/robot_description.hpp"
+#include "tendril/robot_file/toml_fields.hpp"
 
 using namespace tendril;
 using namespace tendril::host;

@@ -363,7 +363,7 @@ class TableCommand(unittest.TestCase):
         cases = [
             (["targets.csv", "--solver", "magic"], ["magic", "must be one of", "levenberg"]),
             (["targets.csv", "--position-tolerance", "0"], ["position_tolerance = 0", "> 0"]),
-            (["targets.csv", "--position-tolerance", "nan"], ["position_tolerance", "nan", "finite"]),
+            (["targets.csv", "--position-tolerance", "nan"], ["position_tolerance", "nan", "> 0"]),
             (["targets.csv", "--angle-tolerance", "-1"], ["angle_tolerance = -1", "> 0"]),
             (["targets.csv", "--angle-tolerance", "wide"], ["--angle-tolerance", "wide"]),
             (["targets.csv", "--max-iterations", "0"], ["--max-iterations: 0", ">= 1"]),

@@ -111,15 +111,15 @@ TEST_CASE("motion: smooth legs rest at every waypoint", "[motion]") {
 TEST_CASE("motion: settings change fields and refuse what is no motion", "[motion]") {
   Motion motion{.body = "target", .kind = MotionKind::Circle};
   motion.radius = 0.1;
-  CHECK(motion.apply({"motion.target.speed", "0.25"}));
+  CHECK(motion.apply(parse_setting("motion.target.speed=0.25")));
   CHECK(motion.speed == 0.25);
-  CHECK(motion.apply({"motion.*.center", "[1, 2, 3]"}));
+  CHECK(motion.apply(parse_setting("motion.*.center=[1, 2, 3]")));
   CHECK(*motion.center == Vector3d(1, 2, 3));
-  CHECK_FALSE(motion.apply({"motion.other.speed", "1"}));
-  CHECK_THROWS_WITH(motion.apply({"motion.target.radius", "-1"}),
-                    Catch::StartsWith("--set: motion.target.radius: -1: radius: -1: must be > 0"));
-  CHECK_THROWS_AS(motion.apply({"motion.target.speed", "nan"}), ModelError);
-  CHECK_THROWS_AS(motion.apply({"motion.target.colour", "1"}), ModelError);
+  CHECK_FALSE(motion.apply(parse_setting("motion.other.speed=1")));
+  CHECK_THROWS_WITH(motion.apply(parse_setting("motion.target.radius=-1")),
+                    Catch::StartsWith("--set: motion.target.radius: -1: must be in (0, 1e6]"));
+  CHECK_THROWS_AS(motion.apply(parse_setting("motion.target.speed=nan")), ModelError);
+  CHECK_THROWS_AS(motion.apply(parse_setting("motion.target.colour=1")), ModelError);
 }
 
 TEST_CASE("motion: a set moves mocap bodies, home is where the scene puts them", "[motion]") {
@@ -171,14 +171,17 @@ TEST_CASE("motion: orientations of waypoints are met at their times, between the
   motion.orientations = {about_z(0.0), about_z(1.0), about_z(-0.5)};
   motion.interpolation = Interpolation::Linear;
   const Eigen::Quaterniond home = about_z(2.0);
-  CHECK(motion.problem().empty());
+  CHECK_FALSE(motion.problem());
   CHECK(motion.orientation(0.0, home).isApprox(about_z(0.0), kAlgebraTolerance));
   CHECK(motion.orientation(1.5, home).isApprox(about_z(0.25), kAlgebraTolerance));
   CHECK(motion.orientation(3.0, home).isApprox(about_z(1.0), kAlgebraTolerance));
   CHECK(motion.orientation(3.5, home).isApprox(about_z(0.25), kAlgebraTolerance));
   CHECK(motion.orientation(9.0, home).isApprox(about_z(-0.5), kAlgebraTolerance));
   motion.orientations.pop_back();
-  CHECK(motion.problem() == "angles_deg: 2 of them: must be as many as points (3)");
+  const auto problem = motion.problem();
+  REQUIRE(problem);
+  CHECK(problem->field == "angles_deg");
+  CHECK(problem->reason == "has 2 entries, must have as many as there are points, 3");
 }
 
 TEST_CASE("motion: steps stay at a point until the next one's time", "[motion]") {

@@ -182,7 +182,7 @@ TEST_CASE("run: bad experiments are refused before the first step", "[run]") {
   CHECK_THAT(refused("scene = \"pendulum.xml\"\nkeyframe = \"home\""),
              Catch::Contains("keyframe: home"));
   CHECK_THAT(refused("scene = \"pendulum.xml\"\n[[check]]\nmetric = \"tip_error_end\"\nmax = 1"),
-             Catch::Contains("swing.toml: check: metric: tip_error_end: the scene has no sensor"));
+             Catch::Contains("swing.toml:3: check: metric = tip_error_end: no controller of the scene reports"));
   CHECK_THAT(refused("scene = \"pendulum.xml\"\n[[motion]]\nbody = \"base\"\nkind = "
                      "\"circle\"\nradius = 1\nspeed = 1"),
              Catch::Contains("swing.toml: motion: body: base: must be a mocap body"));

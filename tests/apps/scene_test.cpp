@@ -41,7 +41,9 @@ int links(const mjModel& model) {
   return count;
 }
 
-Setting set(const char* key, const char* value) { return {.key = key, .value = value}; }
+Setting set(const char* key, const char* value) {
+  return {.key = key, .value = Value::parse(value), .origin = "--set"};
+}
 
 }  // namespace
 
@@ -157,8 +159,8 @@ TEST_CASE("scene: settings that fit nothing are refused", "[scene]") {
     const char *key, *value, *message;
   };
   const auto c = GENERATE(values<Case>({
-      {"option.timestep", "0", "must be a time"},
-      {"option.timestep", "-0.1", "must be a time"},
+      {"option.timestep", "0", "must be in [1e-9, 1]"},
+      {"option.timestep", "-0.1", "must be in [1e-9, 1]"},
       {"option.integrator", "euler", "must be Euler,"},
       {"option.cone", "round", "must be pyramidal or elliptic"},
       {"option.iterations", "1.5", "must be an integer"},

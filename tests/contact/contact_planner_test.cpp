@@ -645,13 +645,13 @@ TEST_CASE("contact planner: only convex corners are contact points of a polygon"
 TEST_CASE("contact planner: refusals name field, value and what is allowed", "[planning]") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK_THROWS_WITH(ContactPlanner({.body_radius = -1}),
-                    "contact planner options: body_radius = -1 m, must be in [0, 1e+09]");
+                    "contact planner options: body_radius = -1 m, must be in [0, 1e9]");
   CHECK_THROWS_WITH(ContactPlanner({.max_curvature = 0}),
-                    "contact planner options: max_curvature = 0 1/m, must be in (0, 1e+09]");
+                    "contact planner options: max_curvature = 0 1/m, must be in (0, 1e9]");
   CHECK_THROWS_WITH(ContactPlanner({.max_bend = 7}),
                     "contact planner options: max_bend = 7 rad, must be in (0, 2 pi]");
   CHECK_THROWS_WITH(ContactPlanner({.max_length = nan}),
-                    "contact planner options: max_length = nan m, must be in (0, 1e+09]");
+                    "contact planner options: max_length = nan m, must be in (0, 1e9]");
   CHECK_THROWS_WITH(ContactPlanner({.tolerance = 0}),
                     "contact planner options: tolerance = 0 m, must be in (0, 0.001]");
   CHECK_THROWS_WITH(ContactPlanner({.section_count = 0}),
@@ -665,8 +665,8 @@ TEST_CASE("contact planner: refusals name field, value and what is allowed", "[p
   CHECK_THROWS_WITH(planner.plan(empty, {}, {{nan, 0.0}, 0.0}, {0.0, 1.0}),
                     "contact planner: base = (nan, 0) m, must be finite and within 1e9 m");
   CHECK_THROWS_WITH(planner.plan(empty, {}, {{0.0, 0.0}, nan}, {0.0, 1.0}),
-                    "contact planner: base: heading = nan rad, must be in [-1e+09, 1e+09]");
+                    "contact planner: base: heading = nan rad, must be in [-1e9, 1e9]");
   const std::vector<ContactPoint> bad{{.disc = {{0, 0}, 0}}, {.disc = {{0, 0}, -1}}};
   CHECK_THROWS_WITH(planner.plan(empty, bad, {}, {0.0, 1.0}),
-                    "contact planner: contact 1: radius = -1 m, must be in [0, 1e+09]");
+                    "contact planner: contact 1: radius = -1 m, must be in [0, 1e9]");
 }

@@ -243,8 +243,8 @@ TEST_CASE("planar scene: questions allocate nothing", "[planning]") {
 TEST_CASE("planar scene: refusals name the field", "[planning]") {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   PlanarScene scene;
-  CHECK_THROWS_WITH(scene.add(Disc{{0, 0}, -1}), "disc: radius = -1 m, must be in [0, 1e+09]");
-  CHECK_THROWS_WITH(scene.add(Disc{{0, 0}, nan}), "disc: radius = nan m, must be in [0, 1e+09]");
+  CHECK_THROWS_WITH(scene.add(Disc{{0, 0}, -1}), "disc: radius = -1 m, must be in [0, 1e9]");
+  CHECK_THROWS_WITH(scene.add(Disc{{0, 0}, nan}), "disc: radius = nan m, must be in [0, 1e9]");
   CHECK_THROWS_WITH(scene.add(Disc{{nan, 0}, 1}),
                     "disc: centre = (nan, 0) m, must be finite and within 1e9 m");
   CHECK_THROWS_WITH(scene.add(Polygon{}), "polygon: number of corners = 0, must be >= 3");

@@ -39,7 +39,7 @@ ContactPlan plan_of(const ElasticCase& c) {
 ContactPlanController make(const ContinuumRobot& robot, const ContactPlan& plan, Texts texts = {}) {
   texts.emplace_back("plan", contact_plan_text(plan));
   const Settings settings(ContactPlanController::settings(), std::move(texts));
-  ControllerContext context{robot, settings, kTimestep, std::numeric_limits<double>::infinity()};
+  ArmContext context{robot, settings, kTimestep, std::numeric_limits<double>::infinity()};
   context.guide_length = kGuide;
   context.guide_clearance = kPlay;
   context.body_radius = kRadius;
@@ -145,8 +145,8 @@ TEST_CASE("wrap: finds the target though obstacles and play are not what was pla
     run.advance();
     arm.obey(run.command);
     CHECK(run.report["contacts_expected"] >= expected_before);  // the tip does not go back
-    expected_before = run.report["contacts_expected"];
-    most_expected = std::max(most_expected, run.report["contacts_expected"]);
+    expected_before = static_cast<int>(run.report["contacts_expected"]);
+    most_expected = std::max(most_expected, expected_before);
     if (run.report.progress >= 1.0 && feed_end == 0.0) feed_end = arm.measurement.time;
     if (feed_end > 0.0 && arm.measurement.time > feed_end + 10.0) break;
   }

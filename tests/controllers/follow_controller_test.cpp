@@ -235,7 +235,7 @@ TEST_CASE("follow: refused settings name the setting and its range", "[controlle
       {"jam_time", "-1", "jam_time = -1: must be >= 0"},
       {"trail_spacing", "0", "trail_spacing = 0: must be in [0.0001, 1]"},
       {"fit", "best", "fit = best: must be one of tip, body"},
-      {"sensor_delay", "-1", "sensor_delay = -1: must be in [0, 2]"},
+      {"sensor_delay", "-1", "sensor_delay = -1: must be in [0, 10]"},
   }));
   DYNAMIC_SECTION(c.name << " = " << c.text) {
     CHECK_THROWS_WITH(make(fed_robot(), {{c.name, c.text}, {"waypoints", "0 0 0 0 0 0.5"}}),

@@ -96,7 +96,7 @@ TEST_CASE("gait controller: what is refused names the setting", "[controllers]")
     std::string start;
   };
   const auto c = GENERATE(values<Case>({
-      {"gait", {{"gait", "hop"}}, "gait = hop: must be one of vertical_wave"},
+      {"gait", {{"gait", "hop"}}, "gait = hop: must be one of sidewinding"},
       {"frequency", {{"frequency", "fast"}}, "frequency = fast: must be"},
       {"frequency too high", {{"frequency", "11"}}, "frequency = 11: must be in"},
       {"amplitude", {{"yaw_amplitude", "1.6"}}, "yaw_amplitude = 1.6: must be in"},

@@ -337,7 +337,7 @@ TEST_CASE("what cannot be reached is named, and the robot holds") {
     setup.run.measurement.X_WG = bad.X_WG;
     setup.run.run(2.0);
     CHECK(setup.run.report.status == bad.status);
-    CHECK(setup.run.report["reason"] == bad.reason);
+    CHECK(setup.run.report["reason"] == static_cast<double>(bad.reason));
     const Eigen::VectorXd held = setup.run.setpoint;
     setup.run.run(1.0);
     CHECK((setup.run.setpoint - held).norm() < 1e-6);

@@ -86,7 +86,7 @@ struct Scene {
                              {"obstacle_margin", std::to_string(kMargin)},
                              {"rate_limit", "1.5"}});
     const Settings settings(ReachController::settings(), more);
-    ControllerContext context{robot, settings, kTimestep, std::numeric_limits<double>::infinity()};
+    ArmContext context{robot, settings, kTimestep, std::numeric_limits<double>::infinity()};
     context.body_radius = kBodyRadius;
     context.obstacles = &obstacles;
     context.moving_obstacles = moving;

@@ -1,47 +1,82 @@
 #include "controllers/settings.hpp"
 
+#include <array>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <set>
+#include <variant>
 
-#include "controllers/follow_controller.hpp"
-#include "controllers/reach_controller.hpp"
+#include "controllers/controller_kind.hpp"
+#include "tendril/contact/contact_plan.hpp"
+#include "tendril/mobile/mobile_robot.hpp"
 #include "tendril/model_error.hpp"
+#include "tests/rod/elastic_cases.hpp"
 
 using namespace tendril;
 
 namespace {
 
-constexpr const char* kColours[] = {"red", "green"};
+using Texts = Settings::Texts;
 
-using Texts = std::vector<std::pair<std::string, std::string>>;
+constexpr std::array kRows{
+    setting::number("speed", "m/s", "0.5", kNotNegative, "of something"),
+    setting::number("x", "", "", {0.0, 2.0}, "of something"),
+    setting::number("open", "", "1", {0.0, 2.0, true}, "of something"),
+    setting::integer("count", "3", 1, 5, "of something"),
+    setting::flag("quick", true, "or slow"),
+    setting::numbers("points", "m", "of a path"),
+    setting::choice("colour", "red green", "of something"),
+    setting::text("name", "anonymous", "of something")};
 
-Settings with(const char* name, const char* text) { return Settings(Texts{{name, text}}); }
+Settings with(const char* name, const char* text) { return Settings(kRows, Texts{{name, text}}); }
 
 }  // namespace
 
-TEST_CASE("settings: what is not given has its default", "[controllers]") {
-  const Settings settings;
-  CHECK(settings.text("speed").empty());
+TEST_CASE("settings: what is not given has its row's default", "[controllers]") {
+  const Settings settings(kRows);
+  CHECK(settings.text("name") == "anonymous");
   CHECK_FALSE(settings.has("speed"));
-  CHECK(settings.number("speed", 0.5, {.low = 0.0}) == 0.5);
-  CHECK(settings.boolean("quick", true));
+  CHECK(settings.number("speed") == 0.5);
+  CHECK_FALSE(settings.optional_number("x").has_value());
+  CHECK(settings.integer("count") == 3);
+  CHECK(settings.flag("quick"));
   CHECK(settings.numbers("points").empty());
-  CHECK(settings.choice("colour", kColours, 1) == 1);
+  CHECK(settings.choice_index("colour") == 0);
+  CHECK(default_text(kRows[6]) == "red");
+}
+
+TEST_CASE("settings: what has no row of that type cannot be read", "[controllers]") {
+  const Settings settings(kRows);
+  CHECK_THROWS_AS(settings.number("weight"), std::logic_error);
+  CHECK_THROWS_AS(settings.has("weight"), std::logic_error);
+  CHECK_THROWS_AS(settings.flag("speed"), std::logic_error);
+  CHECK_THROWS_AS(settings.integer("speed"), std::logic_error);
+}
+
+TEST_CASE("settings: what is read is counted, what is only asked for is not", "[controllers]") {
+  const Settings settings(kRows, {{"speed", "1"}});
+  CHECK(settings.has("speed"));
+  CHECK(settings.reads().empty());
+  (void)settings.number("speed");
+  (void)settings.flag("quick");
+  CHECK(settings.reads() == std::set<std::string_view>{"speed", "quick"});
 }
 
 TEST_CASE("settings: whole texts are read, with blanks around them", "[controllers]") {
-  CHECK(with("speed", "2.5e-1").number("speed", 0.0, {}) == 0.25);
-  CHECK(with("speed", " \t-3\n").number("speed", 0.0, {}) == -3.0);
-  CHECK(with("quick", " false ").boolean("quick", true) == false);
+  CHECK(with("speed", "2.5e-1").number("speed") == 0.25);
+  CHECK(with("speed", " \t3\n").number("speed") == 3.0);
+  CHECK(with("count", "4").integer("count") == 4);
+  CHECK(with("quick", " false ").flag("quick") == false);
   CHECK(with("points", " 1  2\n3\t-4 ").numbers("points") == std::vector<double>{1, 2, 3, -4});
-  CHECK(with("colour", "green").choice("colour", kColours, 0) == 1);
+  CHECK(with("colour", "green").choice_index("colour") == 1);
   CHECK_FALSE(with("speed", "  ").has("speed"));
 }
 
 TEST_CASE("settings: the ends of a range belong to it unless it is open", "[controllers]") {
-  CHECK(with("x", "0").number("x", 1.0, {.low = 0.0, .high = 2.0}) == 0.0);
-  CHECK(with("x", "2").number("x", 1.0, {.low = 0.0, .high = 2.0}) == 2.0);
-  CHECK_THROWS_AS(with("x", "0").number("x", 1.0, {.low = 0.0, .high = 2.0, .open_low = true}),
-                  ModelError);
+  CHECK(with("x", "0").optional_number("x") == 0.0);
+  CHECK(with("x", "2").optional_number("x") == 2.0);
+  CHECK(with("open", "2").number("open") == 2.0);
+  CHECK_THROWS_AS(with("open", "0").number("open"), ModelError);
 }
 
 TEST_CASE(
@@ -71,14 +106,15 @@ TEST_CASE(
       {"word", "fast", {}, "x = fast: must be a finite number"},
   }));
   DYNAMIC_SECTION(c.name) {
-    CHECK_THROWS_WITH(with("x", c.text.c_str()).number("x", 1.0, c.range), c.message);
+    const std::array rows{setting::number("x", "", "1", c.range, "of something")};
+    CHECK_THROWS_WITH(Settings(rows, {{"x", c.text}}).number("x"), c.message);
   }
 }
 
 TEST_CASE("settings: refused switches, lists and choices say what is allowed", "[controllers]") {
-  CHECK_THROWS_WITH(with("quick", "yes").boolean("quick", true),
+  CHECK_THROWS_WITH(with("quick", "yes").flag("quick"),
                     "quick = yes: must be true or false");
-  CHECK_THROWS_WITH(with("quick", "True").boolean("quick", true),
+  CHECK_THROWS_WITH(with("quick", "True").flag("quick"),
                     "quick = True: must be true or false");
   CHECK_THROWS_WITH(with("points", "1 2 x").numbers("points"),
                     "points = x: must be finite numbers separated by spaces");
@@ -86,27 +122,135 @@ TEST_CASE("settings: refused switches, lists and choices say what is allowed", "
                     "points = 1,: must be finite numbers separated by spaces");
   CHECK_THROWS_WITH(with("points", "1 nan").numbers("points"),
                     "points = nan: must be finite numbers separated by spaces");
-  CHECK_THROWS_WITH(with("colour", "Red").choice("colour", kColours, 0),
+  CHECK_THROWS_WITH(with("colour", "Red").choice_index("colour"),
                     "colour = Red: must be one of red, green");
+  CHECK_THROWS_WITH(with("count", "2.5").integer("count"),
+                    "count = 2.5: must be an integer in [1, 5]");
+  CHECK_THROWS_WITH(with("count", "6").integer("count"), "count = 6: must be in [1, 5]");
 }
 
-TEST_CASE("settings: every default of the controllers' tables is what an absent setting means",
-          "[controllers]") {
-  // A controller made from the table's defaults as texts starts with the same memory and does the
-  // same as one made from nothing; here: the texts are accepted.
-  const ContinuumRobot robot({{.length = 0.1}, {.length = 0.1}}, {.feed_limit = 0.1});
-  const auto texts = [](std::span<const SettingInfo> table) {
-    std::vector<std::pair<std::string, std::string>> values;
-    for (const SettingInfo& info : table) {
-      CHECK(std::string_view(info.meaning).size() > 0);
-      if (*info.default_value) values.emplace_back(info.name, info.default_value);
+namespace {
+
+constexpr double kTimestep = 0.002;
+
+/// Configurations of each controller that between them use all it can be set to.
+std::vector<Texts> configurations(const std::string& kind) {
+  const std::string poses = "waypoint,theta_1,phi_1,s_1,theta_2,phi_2,s_2,h\n0,0,0,0,0,0,0,0\n1,0.1,0,0,0,0,0,0\n";
+  if (kind == "tendril.reach") return {{{"avoidance", "true"}}, {}};
+  if (kind == "tendril.follow")
+    return {{{"waypoints", "0 0 0  0 0 0.3"}}, {{"target", "t"}}, {{"poses", poses}}};
+  if (kind == "tendril.coil")
+    return {{{"cylinder_point", "0.1 0 0.3"},
+             {"cylinder_axis", "0 1 0"},
+             {"winding", "3"},
+             {"tight_radius", "0.04"},
+             {"press", "0.01 0 0"}}};
+  if (kind == "tendril.contact_plan") {
+    const auto plan = test::elastic_cases().front();
+    return {{{"plan", contact_plan_text({.base = {},
+                                         .body_radius = 0.01,
+                                         .arcs = plan.plan(),
+                                         .contacts = plan.contacts,
+                                         .scene = plan.scene})}}};
+  }
+  if (kind == "tendril.snake")
+    return {{{"gait", "rolling"}},
+            {{"schedule", "0 rolling 1 10 helix 0.2"}},
+            {{"goals", "1 0"}},
+            {{"target", "t"}},
+            {{"gait", "helix"}, {"pole_radius", "0.05"}, {"heights", "0.1"}},
+            {{"mode", "path"}, {"waypoints", "1 0 0  2 0 0"}},
+            {{"mode", "path"}, {"target", "t"}}};
+  if (kind == "tendril.mobile") return {{{"avoidance", "true"}}, {}};
+  if (kind == "tendril.base_placement") return {{}};
+  FAIL("settings_test knows nothing of " + kind);
+  return {};
+}
+
+/// Read by the plugin, which looks the names up in the model.
+bool is_of_plugin(std::string_view row) { return row == "target" || row == "avoidance" || row == "obstacles"; }
+
+/// Makes a controller of some robot that suits it.
+void make(const ControllerKind& kind, const Settings& settings) {
+  const bool is_elastic = kind.name == "tendril.contact_plan";
+  const std::size_t sections = is_elastic ? 3 : kind.name == "tendril.coil" ? 6 : 2;
+  const double length = is_elastic ? 0.4 : 0.1;
+  const ContinuumRobot arm(
+      std::vector<SectionParameters>(sections, {.length = length, .bend_angle_limit = 6.0}),
+      {.feed_limit = 1.2});
+  const Obstacles obstacles({sphere_at({0.3, 0.0, 0.1}, 0.03)});
+  const MobileSpeedLimits speeds;
+  if (const auto* make_arm = std::get_if<ControllerKind::MakeArm>(&kind.make)) {
+    ArmContext context{arm, settings, kTimestep, 30.0};
+    context.obstacles = &obstacles;
+    context.body_radius = 0.01;
+    context.guide_length = is_elastic ? 1.2 : 0.0;
+    context.guide_clearance = is_elastic ? 0.0005 : 0.0;
+    context.bending_stiffness = 0.05;
+    (*make_arm)(context);
+  } else if (const auto* make_snake = std::get_if<ControllerKind::MakeSnake>(&kind.make)) {
+    const std::vector<double> lengths(17, 0.06);
+    (*make_snake)({.link_lengths = lengths,
+                   .joint_limit = 1.5,
+                   .radius = 0.025,
+                   .is_free = settings.text("mode") != "path",
+                   .settings = settings,
+                   .timestep = kTimestep});
+  } else if (const auto* make_mobile = std::get_if<ControllerKind::MakeMobile>(&kind.make)) {
+    const MobileRobot robot(youbot());
+    (*make_mobile)({.robot = robot,
+                    .limits = speeds,
+                    .capsules = {},
+                    .settings = settings,
+                    .timestep = kTimestep,
+                    .obstacles = &obstacles});
+  } else {
+    const MobileContinuum robot{.arm = arm};
+    std::get<ControllerKind::MakePlatform>(kind.make)({.robot = robot,
+                                                       .limits = speeds,
+                                                       .platform_length = 0.4,
+                                                       .platform_width = 0.3,
+                                                       .settings = settings,
+                                                       .timestep = kTimestep});
+  }
+}
+
+}  // namespace
+
+// A setting without a row throws when it is read (above), so this is: what is read is what is
+// documented.
+TEST_CASE("settings: every row of every controller is read", "[controllers]") {
+  for (const ControllerKind& kind : built_in_controllers()) {
+    CAPTURE(kind.name);
+    std::set<std::string_view> reads;
+    for (const Texts& texts : configurations(kind.name)) {
+      const Settings settings(kind.settings, texts);
+      REQUIRE_NOTHROW(make(kind, settings));
+      reads.insert(settings.reads().begin(), settings.reads().end());
     }
-    return values;
-  };
-  const Settings reach(texts(ReachController::settings()));
-  CHECK_NOTHROW(ReachController({robot, reach, 0.002, 30.0}));
-  auto follow = texts(FollowController::settings());
-  follow.emplace_back("waypoints", "0 0 0 0 0 0.5");
-  const Settings follow_settings(follow);
-  CHECK_NOTHROW(FollowController({robot, follow_settings, 0.002, 30.0}));
+    for (const SettingInfo& row : kind.settings) {
+      CAPTURE(row.name);
+      CHECK((reads.contains(row.name) || is_of_plugin(row.name)));
+    }
+  }
+}
+
+TEST_CASE("settings: rows are whole, their defaults are values in range, their names are unique",
+          "[controllers]") {
+  using Type = SettingInfo::Type;
+  for (const ControllerKind& kind : built_in_controllers()) {
+    std::vector<SettingInfo> rows = joined({common_settings(kind), kind.settings});
+    std::set<std::string_view> names;
+    const Settings settings(rows);
+    for (const SettingInfo& row : rows) {
+      CAPTURE(kind.name, row.name);
+      CHECK(names.insert(row.name).second);
+      CHECK(std::string_view(row.meaning).size() > 5);
+      const bool has_default = !default_text(row).empty();
+      if (row.type == Type::Number && has_default) CHECK_NOTHROW(settings.number(row.name));
+      if (row.type == Type::Integer) CHECK_NOTHROW(settings.integer(row.name));
+      if (row.type == Type::Flag) CHECK_NOTHROW(settings.flag(row.name));
+      if (row.type == Type::Choice) CHECK(has_default);
+    }
+  }
 }

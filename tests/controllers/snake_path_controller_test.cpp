@@ -223,7 +223,8 @@ TEST_CASE(
     "snake path: a joint limit that the path exceeds is told with module, joint and curvature",
     "[controllers]") {
   const Settings settings(
-      Texts{{"waypoints", "1 0 0 1.3 0 0 1.3 0.6 0"}, {"corner_radius", "0.2"}});
+      SnakePathController::settings(),
+      {{"waypoints", "1 0 0 1.3 0 0 1.3 0.6 0"}, {"corner_radius", "0.2"}});
   const std::vector<double> lengths = carriage_lengths(16);
   SnakeContext weak = context(settings, lengths);
   weak.joint_limit = 0.62;  // an arc of 0.2 m takes 2 asin(0.06/0.2) = 0.61 rad, its entry more
@@ -237,7 +238,7 @@ TEST_CASE(
 TEST_CASE("snake modes: settings of the other mode and free snakes are refused", "[controllers]") {
   const std::vector<double> lengths = carriage_lengths(16);
   const auto make_mode = [&](Texts texts, bool is_free) {
-    const Settings settings(SnakePathController::settings(), std::move(texts));
+    const Settings settings(snake_settings(), std::move(texts));
     SnakeContext any = context(settings, lengths);
     any.is_free = is_free;
     return make_snake_controller(any);
@@ -503,7 +504,8 @@ TEST_CASE("snake path: it may begin anywhere on the carriage's way", "[controlle
 
 TEST_CASE("snake path: longer time steps than the period lay the chain in every step",
           "[controllers]") {
-  const Settings settings(Texts{{"waypoints", bow_waypoints()}, {"period", "0"}});
+  const Settings settings(SnakePathController::settings(),
+                          {{"waypoints", bow_waypoints()}, {"period", "0"}});
   const std::vector<double> lengths = carriage_lengths(16);
   SnakePathController controller(context(settings, lengths));
   std::vector<double> memory(static_cast<std::size_t>(controller.memory_size()));

@@ -33,7 +33,11 @@ class TestReport : public ControllerReport {
   }
 
   /// As a controller gets it in each step.
-  void clear() { *this = TestReport(table_); }
+  void clear() {
+    ControllerReport::operator=({});
+    std::fill(values_.begin(), values_.end(), 0.0);
+    own = values_;
+  }
 
   /// One of the controller's own quantities.
   [[nodiscard]] double operator[](std::string_view name) const {

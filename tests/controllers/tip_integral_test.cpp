@@ -52,9 +52,9 @@ VectorXd damped_least_squares(const Eigen::MatrixXd& J, const VectorXd& scale, c
 struct Integral {
   Integral(const ContinuumRobot& robot, const TipIntegralOptions& options)
       : integral(robot, options, kTimestep),
-        memory(static_cast<std::size_t>(integral.memory_size())),
+        memory(static_cast<std::size_t>(integral.layout().size())),
         n(robot.coordinate_count()) {
-    integral.reset(memory);
+    integral.layout().reset(memory);
   }
   VectorXd step(const ArmMeasurement& measurement, const Vector6& error, bool frozen = false) {
     std::vector<double> next = memory;
@@ -233,11 +233,11 @@ TEST_CASE("tip integral: refused settings name the setting and its range", "[con
       {"integral_gain", "-1", "integral_gain = -1: must be in [0, 100]"},
       {"integral_damping", "0", "integral_damping = 0: must be in (0, 1]"},
       {"integral_limit", "4", "integral_limit = 4: must be in (0, 3]"},
-      {"sensor_delay", "2.5", "sensor_delay = 2.5: must be in [0, 2]"},
+      {"sensor_delay", "2.5", "sensor_delay = 2.5: must be at most 1000 time steps"},
       {"sag_compensation", "on", "sag_compensation = on: must be true or false"},
   }));
   DYNAMIC_SECTION(c.name) {
-    const Settings settings(std::vector<std::pair<std::string, std::string>>{{c.name, c.text}});
+    const Settings settings(tip_integral_settings(), {{c.name, c.text}});
     CHECK_THROWS_WITH(read_tip_integral(settings, kTimestep), c.message);
   }
 }

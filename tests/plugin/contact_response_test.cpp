@@ -24,16 +24,16 @@ struct Probe {
 Probe probe;
 
 /// Bends all sections alike and holds the feed.
-class ProbeController : public Controller {
+class ProbeController : public ArmController {
  public:
   static std::span<const SettingInfo> settings() {
     static constexpr std::array<SettingInfo, 0> kNone{};
     return kNone;
   }
-  explicit ProbeController(const ControllerContext& context)
+  static constexpr Quantity kQuantities[] = {quantity::kProgress};
+
+  explicit ProbeController(const ArmContext& context)
       : sections_(context.robot.section_count()) {}
-  [[nodiscard]] int memory_size() const noexcept override { return 0; }
-  void reset(std::span<double> /*memory*/) const noexcept override {}
   void update(const ArmMeasurement& measurement, std::span<const double> /*memory*/,
               std::span<double> /*next_memory*/, ArmCommand& command,
               ControllerReport& /*report*/) override {

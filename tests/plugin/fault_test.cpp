@@ -17,27 +17,27 @@ using namespace tendril::test;
 namespace {
 
 /// Bends section 1 slowly, and fails when the target is more than 150 mm along the base axis.
-class FailingController : public Controller {
+class FailingController : public ArmController {
  public:
   enum class Failure { Exception, OtherException, NotFinite };
 
   static std::span<const SettingInfo> settings() {
-    static constexpr SettingInfo kSettings[] = {{"target", "", "target", "a mocap body"},
-                                                {"failure", "", "exception", "what happens"}};
+    static constexpr SettingInfo kSettings[] = {
+        setting::text("target", "target", "a mocap body"),
+        setting::choice("failure", "exception other nan", "what happens")};
     return kSettings;
   }
-  explicit FailingController(const ControllerContext& context) {
-    constexpr const char* kFailures[] = {"exception", "other", "nan"};
-    failure_ = static_cast<Failure>(context.settings.choice("failure", kFailures, 0));
-  }
-  [[nodiscard]] int memory_size() const noexcept override { return 1; }
-  void reset(std::span<double> memory) const noexcept override { memory[0] = 0.0; }
+  static constexpr Quantity kQuantities[] = {quantity::kProgress};
+
+  explicit FailingController(const ArmContext& context)
+      : failure_(context.settings.choice<Failure>("failure")), time_(memory_.number()) {}
   void update(const ArmMeasurement& measurement, std::span<const double> memory,
               std::span<double> next_memory, ArmCommand& command,
               ControllerReport& report) override {
-    next_memory[0] = memory[0] + measurement.timestep;
-    command.q[0] = std::min(0.3, next_memory[0]);
-    report.progress = next_memory[0];
+    const double time = time_(memory) + measurement.timestep;
+    time_(next_memory) = time;
+    command.q[0] = std::min(0.3, time);
+    report.progress = time;
     if (measurement.X_BG.translation().z() < 0.15) return;
     if (failure_ == Failure::Exception) throw std::runtime_error("lost the way");
     if (failure_ == Failure::OtherException) throw 42;
@@ -46,6 +46,7 @@ class FailingController : public Controller {
 
  private:
   Failure failure_;
+  Slot<double> time_;
 };
 
 ModelPtr load_failing(const std::string& failure) {

@@ -13,7 +13,7 @@
 
 #include "plugin/controller_plugin.hpp"
 #include "tendril/mobile/mobile_kinematics.hpp"
-#include "tendril/robot_file/mobile_file.hpp"
+#include "tendril/robot_file/robot_description.hpp"
 #include "tests/plugin/test_scenes.hpp"
 #include "tests/support/allocation_counter.hpp"
 
@@ -29,46 +29,47 @@ class PoseController final : public MobileController {
  public:
   static std::span<const SettingInfo> settings() {
     static constexpr SettingInfo kSettings[] = {
-        {"target", "", "", "a mocap body"},           {"pose", "", "", "where to go"},
-        {"duration", "s", "1", "of the way"},         {"fail", "s", "", "when to command NaN"},
-        {"avoidance", "", "false", "sees obstacles"}, {"obstacles", "", "", "which"}};
+        setting::text("target", "", "a mocap body"),
+        setting::numbers("pose", "m, rad", "where to go"),
+        setting::number("duration", "s", "1", kNotNegative, "of the motion"),
+        setting::number("fail", "s", "", {}, "when to command NaN"),
+        setting::flag("avoidance", false, "sees obstacles"),
+        setting::text("obstacles", "", "which")};
     return kSettings;
   }
+  static constexpr Quantity kQuantities[] = {quantity::kTipError,
+                                             {"clearance", "", "count of obstacles"}};
+
   explicit PoseController(const MobileContext& context)
       : goal_(context.settings.numbers("pose")),
-        duration_(context.settings.number("duration", 1.0, {.low = 0.0})),
-        fail_(context.settings.number("fail", std::numeric_limits<double>::infinity(), {})) {
+        duration_(context.settings.number("duration")),
+        fail_(context.settings.optional_number("fail").value_or(
+            std::numeric_limits<double>::infinity())) {
     goal_.resize(static_cast<std::size_t>(context.robot.joint_count()) + 3);
+    from_memory_ = memory_.vector(static_cast<Eigen::Index>(goal_.size()));
+    started_ = memory_.flag();
+    start_time_ = memory_.number();
     CHECK(context.capsules.size() == static_cast<std::size_t>(context.robot.link_count()) + 2);
     CHECK(context.robot.joint_limits(0).max < 2.949606435870417);  // by the margin
     CHECK(context.limits.platform_speed > 0.0);
-    CHECK((context.obstacles != nullptr) == context.settings.boolean("avoidance", false));
-  }
-  [[nodiscard]] int memory_size() const noexcept override {
-    return static_cast<int>(goal_.size()) + 2;
-  }
-  void reset(std::span<double> memory) const noexcept override {
-    std::fill(memory.begin(), memory.end(), 0.0);
+    CHECK((context.obstacles != nullptr) == context.settings.flag("avoidance"));
   }
   void update(const MobileMeasurement& m, std::span<const double> memory, std::span<double> next,
-              MobileCommand& command, MobileReport& report) override {
+              MobileCommand& command, ControllerReport& report) override {
     const auto n = static_cast<std::size_t>(m.q.size());
-    std::vector<double>& from = from_;
-    from.resize(n + 3);
-    if (memory[n + 3] == 0.0) {
-      next[0] = m.base.x;
-      next[1] = m.base.y;
-      next[2] = m.base.heading;
-      std::copy_n(m.q.data(), n, next.begin() + 3);
-      next[n + 3] = 1.0;
-      next[n + 4] = m.time;
+    auto from = from_memory_(next);
+    if (!started_(memory)) {
+      from.head<3>() = Eigen::Vector3d(m.base.x, m.base.y, m.base.heading);
+      from.tail(m.q.size()) = m.q;
+      started_(next) = true;
+      start_time_(next) = m.time;
     }
-    std::copy_n(next.begin(), n + 3, from.begin());
-    const double t = std::clamp((m.time - next[n + 4]) / duration_, 0.0, 1.0);
+    const double t = std::clamp((m.time - start_time_(next)) / duration_, 0.0, 1.0);
     const double s = t * t * t * (10.0 + t * (6.0 * t - 15.0));
     const double rate = 30.0 * t * t * (1.0 - t) * (1.0 - t) / duration_;
-    const auto at = [&](std::size_t k) { return from[k] + s * (goal_[k] - from[k]); };
-    const auto speed = [&](std::size_t k) { return rate * (goal_[k] - from[k]); };
+    const auto start = [&](std::size_t k) { return from[static_cast<Eigen::Index>(k)]; };
+    const auto at = [&](std::size_t k) { return start(k) + s * (goal_[k] - start(k)); };
+    const auto speed = [&](std::size_t k) { return rate * (goal_[k] - start(k)); };
     command.base = {at(0), at(1), at(2)};
     command.base_rate = {speed(0), speed(1), speed(2)};
     for (std::size_t j = 0; j < n; ++j) {
@@ -76,13 +77,20 @@ class PoseController final : public MobileController {
       command.q_rate[static_cast<Eigen::Index>(j)] = speed(j + 3);
     }
     if (m.has_target) report.tip_error = (m.X_WE.translation() - m.X_WG.translation()).norm();
-    if (m.obstacles != nullptr) report.clearance = m.obstacles->count();
+    if (m.obstacles != nullptr) own(report, "clearance") = m.obstacles->count();
     if (m.time >= fail_) command.q_rate[1] = std::numeric_limits<double>::quiet_NaN();
   }
 
  private:
-  std::vector<double> goal_, from_;
+  static double& own(ControllerReport& report, Own<kQuantities> quantity) {
+    return report.own[quantity.index];
+  }
+
+  std::vector<double> goal_;
   double duration_, fail_;
+  MatrixSlot<Eigen::VectorXd> from_memory_;
+  Slot<bool> started_;
+  Slot<double> start_time_;
 };
 
 const std::vector<double> kGoal{0.4, -0.3, 0.6, 0.5, 1.2, 0.8, 0.9, -1.0};
@@ -118,12 +126,7 @@ std::string scene(const std::string& attached = kUpright, const std::string& opt
 void register_once() {
   [[maybe_unused]] static const bool registered = [] {
     load_tendril();
-    static const MobileControllerKind kind{
-        "test.pose", PoseController::settings(),
-        [](const MobileContext& context) -> std::unique_ptr<MobileController> {
-          return std::make_unique<PoseController>(context);
-        }};
-    register_controller_kind(kind);
+    register_controller<PoseController>("test.pose");
     return true;
   }();
 }

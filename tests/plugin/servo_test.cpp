@@ -4,8 +4,10 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "controllers/controller_kind.hpp"
 #include "tests/plugin/test_scenes.hpp"
 
+using namespace tendril;
 using namespace tendril::test;
 
 namespace {
@@ -53,13 +55,23 @@ TEST_CASE("plugin: every sensor is there and has its dimension", "[plugin]") {
   const ModelPtr model = load_two_arms();
   const DataPtr data = make_data(model);
   step(model, data, 10);
-  for (const std::string prefix : {"R_", "F_"}) {
-    for (const char* name : {"status", "iterations", "tip_error", "angle_error", "progress"})
-      CHECK(sensor(model, data, prefix + name).size() == 1);
-    CHECK(sensor(model, data, prefix + "target").size() == 3);
-    CHECK(sensor(model, data, prefix + "command").size() == 4);
-    CHECK(sensor(model, data, prefix + "measured").size() == 4);
-  }
+  constexpr std::size_t kCoordinates = 4;
+  const auto check = [&](const std::string& prefix, const std::string& kind) {
+    const auto& kinds = built_in_controllers();
+    const auto found = std::find_if(kinds.begin(), kinds.end(),
+                                    [&](const ControllerKind& k) { return k.name == kind; });
+    REQUIRE(found != kinds.end());
+    for (const Quantity& quantity : all_quantities(*found)) {
+      const std::size_t width = quantity.width == kPerCoordinate
+                                    ? kCoordinates
+                                    : static_cast<std::size_t>(quantity.width);
+      CHECK(sensor(model, data, prefix + quantity.name).size() == width);
+    }
+    CHECK(sensor(model, data, prefix + "tip_error").size() == 1);
+    CHECK(sensor(model, data, prefix + "command").size() == kCoordinates);
+  };
+  check("R_", "tendril.reach");
+  check("F_", "tendril.follow");
 }
 
 TEST_CASE("plugin: sensors tell what there is", "[plugin]") {

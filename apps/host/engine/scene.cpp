@@ -95,8 +95,9 @@ std::string known_controllers() {
 
 /// The controller's plugin is there and knows its settings. With a plugin that replaces the file's,
 /// the file's settings that it does not know are dropped.
-void check_controller(ControllerConfig& controller, const std::string& file,
-                      std::span<const Override> overrides) {
+template <class D>
+void check_controller(D& robot, const std::string& file, std::span<const Override> overrides) {
+  const ControllerConfig& controller = robot.controller;
   if (controller.plugin.empty()) return;
   if (mjp_getPlugin(controller.plugin.c_str(), nullptr) == nullptr) {
     throw ModelError(fmt::format("{}: controller.plugin: {}: must be a loaded plugin: {}", file,
@@ -110,9 +111,12 @@ void check_controller(ControllerConfig& controller, const std::string& file,
     return o.key == "controller.plugin";
   });
   if (is_replaced) {
-    std::erase_if(controller.settings, [&](const auto& setting) {
-      return !is_known(setting) && setting.origin.starts_with(file + ":");
-    });
+    std::vector<std::string> unknown;
+    for (const ControllerConfig::Setting& setting : controller.settings) {
+      if (!is_known(setting) && setting.origin.starts_with(file + ":"))
+        unknown.push_back(setting.key);
+    }
+    if (!unknown.empty()) erase_controller_settings(robot, unknown);
   }
   for (const ControllerConfig::Setting& setting : controller.settings) {
     if (is_known(setting)) continue;
@@ -132,7 +136,7 @@ ModelFile read_model_file(std::string name, fs::path path, std::span<const Overr
   std::visit(
       [&]<class D>(D& description) {
         if constexpr (!std::is_same_v<D, TubeDescription>)
-          check_controller(description.controller, shown, overrides);
+          check_controller(description, shown, overrides);
       },
       file.model);
   return file;

@@ -268,6 +268,11 @@ Experiment parse_experiment(std::string_view toml, const std::filesystem::path& 
 
 Experiment load_experiment(const std::filesystem::path& file) {
   const std::string extension = file.extension().string();
+  if (std::filesystem::is_directory(file)) {
+    throw ModelError(fmt::format(
+        "{}: is a folder: must be an experiment (.toml), a robot (.toml) or a scene (.xml)",
+        file.string()));
+  }
   const bool is_toml = extension == ".toml";
   if (!is_toml && extension != ".xml" && extension != ".mjcf") {
     throw ModelError(

@@ -300,7 +300,7 @@ RunResult run_experiment(const Experiment& experiment, const RunOptions& options
     try {
       check_metrics.push_back(metrics.add(check.metric, check.window, check.threshold));
     } catch (const ModelError& error) {
-      throw ModelError(fmt::format("{}: check: {}", check.origin, error.what()));
+      throw ModelError(fmt::format("{}: check: metric = {}", check.origin, error.what()));
     }
   }
   const int first_default = metrics.count();

@@ -217,7 +217,10 @@ void read_start(const Fields& fields, PathPlan& plan) {
     if (plan.options.planar && std::abs(std::sin(state.phi)) * state.theta > kPlane)
       start.refuse("phi", "must be 0 or pi in a planar plan");
   }
-  plan.base.feed = start.number("h", 0.0, {0.0, robot.base().feed_limit});
+  plan.base.feed = start.number("h", 0.0, kNotNegative);
+  if (plan.base.feed > robot.base().feed_limit)
+    start.refuse("h", fmt::format("must be in [0, {}], the feed of the robot's base",
+                                  robot.base().feed_limit));
   plan.base.spin = start.number("omega0", 0.0, kAngle);
   if (plan.base.spin != 0.0 && !robot.base().spin) start.refuse("omega0", "the base has no spin");
 }

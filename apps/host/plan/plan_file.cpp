@@ -39,7 +39,8 @@ Polygon read_box(const Fields& fields) {
   const Fields inner = fields.required_table("box", {"x", "z"});
   const auto side = [&](std::string_view key) {
     const auto ends = inner.numbers(key, 2, kAnyNumber);
-    if (!ends || !((*ends)[0] < (*ends)[1])) inner.refuse(key, "must be [low, high] with low < high");
+    if (!ends) inner.missing(key, "is missing, must be [low, high]");
+    if (!((*ends)[0] < (*ends)[1])) inner.refuse(key, "must be [low, high] with low < high");
     return *ends;
   };
   const std::vector<double> x = side("x"), z = side("z");

@@ -6,6 +6,7 @@
 namespace tendril::test {
 
 inline constexpr const char* kPendulum = R"(<mujoco model="pendulum"><option timestep="0.01"/>
+  <custom><tuple name="robot"><element objtype="body" objname="base"/></tuple></custom>
   <worldbody><geom name="floor" type="plane" size="1 1 0.1"/>
     <body name="base" pos="0 0 0.3"><joint name="swing" axis="0 1 0"/>
       <geom type="capsule" fromto="0 0 0 0.4 0 0" size="0.02" mass="1"/></body>

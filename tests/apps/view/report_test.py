@@ -18,7 +18,8 @@ SCRIPT = ROOT / "apps/report/report.py"
 PROGRAM = ""
 LARGEST_REPORT = 2_000_000  # bytes
 
-SCENE = """<mujoco><option timestep="0.002"/><worldbody><geom name="floor" type="plane" size="1 1 0.1"/>
+SCENE = """<mujoco><option timestep="0.002"/><custom><tuple name="A_robot"><element objtype="body" objname="A_base"/></tuple></custom>
+<worldbody><geom name="floor" type="plane" size="1 1 0.1"/>
 <body name="A_base" pos="0 0 0.3"><joint name="swing" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0.4 0 0" size="0.02"/>
 </body></worldbody><sensor><jointpos name="A_command" joint="swing"/><jointvel name="A_measured" joint="swing"/>
 <jointpos name="A_tip_error" joint="swing"/></sensor></mujoco>"""

@@ -106,10 +106,11 @@ TEST_CASE("live run: a divergence stops it and says where, reset makes it run ag
 }
 
 TEST_CASE("live run: the wall force at rest is the weight on the floor", "[view]") {
-  // A sphere named base lies on the floor and on nothing else.
+  // A sphere, declared a robot, lies on the floor and on nothing else.
   const TemporaryFolder folder;
   const auto file =
-      folder.write("sphere.xml", R"(<mujoco><worldbody><geom type="plane" size="1 1 0.1"/>
+      folder.write("sphere.xml", R"(<mujoco><custom><tuple name="robot"><element objtype="body" objname="base"/></tuple></custom>
+    <worldbody><geom type="plane" size="1 1 0.1"/>
     <body name="base" pos="0 0 0.1"><freejoint/><geom size="0.1" mass="2"/></body></worldbody></mujoco>)");
   LiveRun run(prepare_run(load_experiment(file), {}));
   run.advance(2.0, kEnough);
@@ -156,7 +157,8 @@ TEST_CASE("playback: its history covers the whole recording from the start", "[v
 TEST_CASE("centrelines: a robot's links are found in order with their tip", "[view]") {
   const TemporaryFolder folder;
   const auto file =
-      folder.write("arm.xml", R"(<mujoco><worldbody><body name="A_base"><body name="A_s1_l1">
+      folder.write("arm.xml", R"(<mujoco><custom><tuple name="A_robot"><element objtype="body" objname="A_base"/></tuple></custom>
+    <worldbody><body name="A_base"><body name="A_s1_l1">
     <geom size="0.01"/><body name="A_s1_l2" pos="0 0 0.1"><geom size="0.01"/><body name="A_s2_l1" pos="0 0 0.1">
     <geom size="0.02"/><site name="A_tip" pos="0 0 0.05"/></body></body></body></body>
     <body name="A_s1_l1_target"/></worldbody></mujoco>)");
