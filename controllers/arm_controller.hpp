@@ -43,7 +43,7 @@ struct ArmMeasurement {
   std::vector<MeasuredContact> contacts;
   /// 6 x (n + 1): derivative of the tip pose in equilibrium, rows as above, with respect to the
   /// commanded q and the feed, present contacts kept; only for a controller that `senses_contacts`.
-  /// docs/derivations-control.md, "Commands of an arm in contact".
+  /// docs/derivations.md, "Commands of an arm in contact".
   Eigen::Matrix<double, 6, Eigen::Dynamic> tip_response;
   double feed_force = 0.0;  ///< force of the feed servo [N]; 0 without a feed
   bool has_target = false;  ///< a target body is configured

@@ -20,7 +20,7 @@ namespace tendril {
 ///    elastic model of the arm, whose obstacles are moved to the measured contacts, or the Jacobian
 ///    of the measured arm (`ArmMeasurement::tip_response`).
 ///
-/// Source: docs/derivations-control.md, "Executing a plan with contacts".
+/// Source: docs/derivations.md, "Executing a plan with contacts".
 class ContactPlanController final : public ArmController {
  public:
   static constexpr Quantity kQuantities[] = {

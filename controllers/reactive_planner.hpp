@@ -33,7 +33,7 @@ struct ReactivePlannerOptions {
 /// A moving obstacle is inflated by its speed times kLookAhead. If it comes so near that the
 /// planned pose is no longer free, the arm backs away. Solutions keep the whole margin, paths
 /// between them the fraction kPathMargin of it, because the straight step between two touching
-/// poses penetrates the obstacle slightly. docs/avoidance.md, "In tendril.reach".
+/// poses penetrates the obstacle slightly. docs/planning.md, "In tendril.reach".
 ///
 /// Only the constructor allocates or throws; the work of a step is bounded. The whole state is in
 /// the caller's memory.

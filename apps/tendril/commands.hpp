@@ -16,10 +16,10 @@ void add_view_command(CommandLine& line);
 /// `tendril model`: the MJCF of a robot or tube file.
 void add_model_command(CommandLine& line);
 
-/// `tendril ik`: inverse kinematics of a table of targets (docs/ik_command.md).
+/// `tendril ik`: inverse kinematics of a table of targets (docs/ik.md).
 void add_ik_command(CommandLine& line);
 
-/// `tendril fk`: forward kinematics of a table of states (docs/ik_command.md).
+/// `tendril fk`: forward kinematics of a table of states (docs/ik.md).
 void add_fk_command(CommandLine& line);
 
 /// `tendril plan`: paths among obstacles or with contact, printed and drawn (docs/planning.md).

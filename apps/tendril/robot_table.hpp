@@ -16,7 +16,7 @@
 #include "tendril/model_error.hpp"
 #include "tendril/robot_file/robot_description.hpp"
 
-// Common parts of the tables of `tendril ik` and `tendril fk`. Format: docs/ik_command.md.
+// Common parts of the tables of `tendril ik` and `tendril fk`. Format: docs/ik.md.
 namespace tendril {
 
 /// Reads a robot file and calls `use` with the description of a continuum or mobile robot; other

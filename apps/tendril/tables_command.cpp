@@ -163,7 +163,7 @@ void add_tables_command(CommandLine& line) {
                  "only this method, e.g. fabrikx; may be repeated [all of each table]");
   command.option("--threads", arguments->threads, "number of threads [one per core]");
   const Option json = command.flag("--json", arguments->json, "print JSON: every row and cell");
-  command.flag("--markdown", arguments->markdown, "print a Markdown page, as docs/results.md")
+  command.flag("--markdown", arguments->markdown, "print a Markdown page")
       .excludes(json);
   command.flag("--plot", arguments->plot, "draw the tables as PNG files in the folder");
   command.option("--out", arguments->out,

@@ -19,7 +19,7 @@ struct Circumstances {
 /// The tables for a terminal: one line per method of a row, with measured and published values.
 [[nodiscard]] std::string tables_text(const RunResult& run);
 
-/// The same as a Markdown page, docs/results.md, with the circumstances, an explanation of the
+/// The same as a Markdown page with the circumstances, an explanation of the
 /// columns, and the matrices of tables that have them.
 [[nodiscard]] std::string tables_markdown(const RunResult& run, const Circumstances& circumstances);
 

@@ -35,7 +35,7 @@ PlanePoint plane_point(double curvature, double s) noexcept {
   return {2.0 * half * half / curvature, std::sin(u) / curvature};
 }
 
-/// The least distance of an arc from a shape without a closed form of it. docs/derivations-avoidance.md,
+/// The least distance of an arc from a shape without a closed form of it. docs/derivations.md,
 /// "Distance of an arc".
 class ArcMinimum {
  public:

@@ -29,7 +29,7 @@ struct BendValues {
 ///     d/dt ((1 - cos theta) / theta^2) = c - r / 2,
 ///
 /// so that for one arc r and c are all that is needed. docs/derivations.md, "The section map
-/// without trigonometry". Held by: bend_functions_test.
+/// without trigonometry". Tested by: bend_functions_test.
 class BendFunctions {
  public:
   explicit BendFunctions(const Section& section);

@@ -52,7 +52,7 @@ struct PlanarPoint {
 /// One continuum section with its sub-sections: the length parameters, the bend limits and the
 /// planar shape. Immutable after construction; every function is noexcept and allocates nothing.
 ///
-/// Source: [FABRIKx] sec. 2.1-2.2. Held by: tests/kinematics/section_test.cpp.
+/// Source: [FABRIKx] sec. 2.1-2.2. Tested by: tests/kinematics/section_test.cpp.
 class Section {
  public:
   /// Throws ModelError naming the field when a parameter is outside its range. `index` only serves
@@ -85,7 +85,7 @@ class Section {
   ///     y_j = w_j theta / 2,  mid_j = theta sum_{m<j} w_m + y_j
   ///
   /// Source: the product (2.1) of [FABRIKx]; docs/derivations.md, "Planar shape of a section".
-  /// Held by: section_test "the closed form equals the product of the sub-section matrices".
+  /// Tested by: section_test "the closed form equals the product of the sub-section matrices".
   [[nodiscard]] PlanarPoint end_point(double theta) const noexcept;
 
   /// Point at `fraction` of the section's arc length, for total length 1; `fraction` is clamped to
@@ -119,7 +119,7 @@ struct Chord {
 /// Pose of the section's end in the frame of its start, X_SE: R = Rz(phi) Ry(theta) Rz(-phi), p = S
 /// (X cos phi, X sin phi, Z). The backbone leaves S along +z. The frame does not twist: phi = const
 /// along a robot is a planar robot. Differs: [FABRIKx] (2.6) has a second direction angle that only
-/// offsets the phi of the next section; it is left out. Held by: section_test "two halves compose
+/// offsets the phi of the next section; it is left out. Tested by: section_test "two halves compose
 /// to the whole".
 [[nodiscard]] Eigen::Isometry3d section_end_pose(const Section& section,
                                                  const SectionState& state) noexcept;

@@ -20,7 +20,7 @@ struct Sinc {
 ///     sinc(y) = 1 - y^2/6 + y^4/120 - y^6/5040,   sinc'(y) = -y/3 + y^3/30 - y^5/840   for small
 ///     |y|
 ///
-/// Held by: section_test "sinc: series and closed form meet at the switch".
+/// Tested by: section_test "sinc: series and closed form meet at the switch".
 [[nodiscard]] inline Sinc sinc(double y, double sin_y, double cos_y) noexcept {
   if (std::abs(y) < kSincSeriesLimit) {
     const double y2 = y * y;

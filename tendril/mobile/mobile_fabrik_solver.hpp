@@ -27,7 +27,7 @@ struct MobileFabrikFeatures {
 enum class PlaneOrder : std::uint8_t {
   FacingFirst,   ///< the tool axis' own azimuth, then the other side
   NearestFirst,  ///< the plane nearest to the arm's at the start, then the other
-  NearestOnly,   ///< for tracking: never branch_switches
+  NearestOnly,   ///< for tracking: no branch switches
 };
 
 struct MobileFabrikOptions {         ///< every field has a working default

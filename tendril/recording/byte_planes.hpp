@@ -31,7 +31,7 @@ class BytePlaneEncoder {
   /// @param raw           whole rows of numbers, little endian, row by row, not empty
   /// @param row_elements  numbers in a row, > 0
   /// @param element_size  bytes of a number, 4 or 8
-  /// Held by: byte_planes_test.
+  /// Tested by: byte_planes_test.
   Chunk encode(std::span<const std::byte> raw, std::size_t row_elements, std::size_t element_size);
 
  private:

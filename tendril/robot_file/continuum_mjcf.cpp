@@ -105,7 +105,7 @@ std::vector<Link> section_links(const ContinuumDescription& robot, std::size_t i
       }
       // A link's two hinges twist what follows by +-u v share^2 / 2, by their order. Choose the
       // order that keeps the twist and its sum over the links so far small
-      // (docs/derivations-links.md, "Two hinges per link").
+      // (docs/derivations.md, "Two hinges per link").
       const bool last =
           j + 1 == links.size();  // nothing of the section comes after: end with the least twist
       link.x_first = (last ? twist : twist / 2.0 + twist_sum) <= 0.0;
@@ -472,8 +472,8 @@ class Writer {
 
 /// Weight of the bend at joint k of n in a piece of constant curvature: the first joint turns by
 /// 1/12 more than its part and the next one by as much less, the last two the same way round. That
-/// cancels the term of second order in the bend of a link (docs/derivations-links.md, "Shape"); two
-/// links or one have no room for it.
+/// cancels the term of second order in the bend of a link (docs/derivations.md, "Shape: joints at
+/// mid-link"); two links or one have no room for it.
 double end_correction(int k, int n) {
   if (n < 3) return 1.0;
   const int from_end = std::min(k, n - 1 - k);

@@ -81,7 +81,7 @@ struct LinkLayout {
 /// bending, `guide_x+`, `guide_x-` (`guide_y+`, `guide_y-`), fixed to the base. With a start pose
 /// there is a keyframe `start`; with `bends` in it, the keyframe has these commands and the feed's.
 ///
-/// Source: docs/derivations-links.md, "Links for a section". Held by: continuum_model_test,
+/// Source: docs/derivations.md, "Links for a section". Tested by: continuum_model_test,
 /// arc_fidelity_test.
 [[nodiscard]] std::string continuum_mjcf(const ContinuumDescription& robot,
                                          std::span<const std::string> sensors = {});

@@ -22,7 +22,7 @@ namespace tendril {
 /// segment_angle = 0.1745  # rad, largest turn of an arc that one segment stands for
 /// friction = 0.3          # sliding friction against everything
 /// ```
-/// Required: kind, centreline, inner_radius. All keys: docs/tube_file.md.
+/// Required: kind, centreline, inner_radius. All keys: docs/robot_file.md.
 struct TubeDescription {
   std::string name = "tube";
   std::vector<Eigen::Vector3d> centreline;  ///< at least two waypoints [m]

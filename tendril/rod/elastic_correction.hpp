@@ -60,7 +60,7 @@ struct CorrectedState {
 ///
 /// Newton's method with the derivatives of the equilibrium; along the insertion each solution
 /// starts from the one before, so contacts are made in the planned order and sense.
-/// docs/elastic_correction.md. Extension, not in the sources.
+/// docs/planning.md. Extension, not in the sources.
 class ElasticCorrection {
  public:
   /// Throws ModelError as ElasticRod and for options outside their ranges.

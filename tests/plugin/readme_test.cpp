@@ -1,16 +1,13 @@
-// plugin/README.md says what is so: its attribute tables and its minimal scene.
+// plugin/README.md says what is so: its tables of settings and quantities and its minimal scene.
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <span>
 #include <sstream>
+#include <string>
+#include <variant>
 
-#include "controllers/base_placement_controller.hpp"
-#include "controllers/coil_controller.hpp"
-#include "controllers/contact_plan_controller.hpp"
-#include "controllers/follow_controller.hpp"
-#include "controllers/mobile_reach_controller.hpp"
-#include "controllers/reach_controller.hpp"
-#include "controllers/snake_modes.hpp"
+#include "controllers/controller_kind.hpp"
 #include "tests/plugin/test_scenes.hpp"
 
 using namespace tendril;
@@ -41,38 +38,76 @@ std::string section(const std::string& text, const std::string& heading) {
   return text.substr(begin, text.find("\n" + level, begin + heading.size()) - begin);
 }
 
+/// What the setting may be, as the table shows it.
+std::string allowed(const SettingInfo& info) {
+  switch (info.type) {
+    case SettingInfo::Type::Number:
+    case SettingInfo::Type::Integer: {
+      const std::string range = to_string(info.range);
+      return range.starts_with("in ") ? range.substr(3) : range;
+    }
+    case SettingInfo::Type::Numbers:
+      return "finite numbers";
+    case SettingInfo::Type::Flag:
+      return "`true`, `false`";
+    case SettingInfo::Type::Choice: {
+      std::istringstream words(info.choices);
+      std::string all;
+      for (std::string word; words >> word;) all += (all.empty() ? "`" : ", `") + word + "`";
+      return all;
+    }
+    case SettingInfo::Type::Text:
+      break;
+  }
+  return {};
+}
+
 std::string row(const SettingInfo& info) {
+  const std::string by_default = default_text(info);
   std::ostringstream out;
   out << "| `" << info.name << "` | " << info.unit << " | ";
-  if (*info.default_value) out << '`' << info.default_value << '`';
-  out << " | " << info.meaning << " |\n";
+  if (!by_default.empty()) out << '`' << by_default << '`';
+  out << " | " << allowed(info) << " | " << info.meaning << " |\n";
   return out.str();
+}
+
+std::string row(const Quantity& quantity) {
+  std::ostringstream out;
+  out << "| `" << quantity.name << "` | ";
+  if (quantity.width == kPerCoordinate)
+    out << 'n';
+  else
+    out << quantity.width;
+  out << " | " << quantity.unit << " | " << quantity.meaning << " |\n";
+  return out.str();
+}
+
+/// Heading of the section with what all controllers of such a robot have.
+std::string common_section(const ControllerKind& kind) {
+  if (std::holds_alternative<ControllerKind::MakeArm>(kind.make))
+    return "### All controllers of arms";
+  if (std::holds_alternative<ControllerKind::MakeSnake>(kind.make)) return "### `tendril.snake`";
+  return "### `tendril.mobile`";
+}
+
+template <class T>
+void check_rows(const std::string& text, std::span<const T> infos) {
+  for (const T& info : infos) CHECK_THAT(text, Catch::Contains(row(info)));
 }
 
 }  // namespace
 
-TEST_CASE("plugin README: has every setting with unit, default and meaning", "[plugin]") {
+TEST_CASE("plugin README: has every setting and quantity as its row says", "[plugin]") {
   const std::string text = readme();
-  const std::string reach = section(text, "### `tendril.reach`");
-  for (const SettingInfo& info : ReachController::settings())
-    CHECK_THAT(reach, Catch::Contains(row(info)));
-  const std::string follow = section(text, "### `tendril.follow`");
-  for (const SettingInfo& info : FollowController::settings())
-    CHECK_THAT(follow, Catch::Contains(row(info)));
-  const std::string snake = section(text, "### `tendril.snake`");
-  for (const SettingInfo& info : snake_settings()) CHECK_THAT(snake, Catch::Contains(row(info)));
-  const std::string mobile = section(text, "### `tendril.mobile`");
-  for (const SettingInfo& info : MobileReachController::settings())
-    CHECK_THAT(mobile, Catch::Contains(row(info)));
-  const std::string carry = section(text, "### `tendril.base_placement`");
-  for (const SettingInfo& info : BasePlacementController::settings())
-    CHECK_THAT(carry, Catch::Contains(row(info)));
-  const std::string wind = section(text, "### `tendril.coil`");
-  for (const SettingInfo& info : CoilController::settings())
-    CHECK_THAT(wind, Catch::Contains(row(info)));
-  const std::string wrap = section(text, "### `tendril.contact_plan`");
-  for (const SettingInfo& info : ContactPlanController::settings())
-    CHECK_THAT(wrap, Catch::Contains(row(info)));
+  for (const ControllerKind& kind : built_in_controllers()) {
+    INFO(kind.name);
+    const std::string own = section(text, "### `" + kind.name + "`");
+    check_rows(own, kind.settings);
+    check_rows(own, kind.quantities);
+    const std::string common = section(text, common_section(kind));
+    check_rows(common, common_settings(kind));
+    check_rows(common, common_quantities(kind));
+  }
 }
 
 TEST_CASE("plugin README: the minimal scene loads as written and reaches its target", "[plugin]") {
