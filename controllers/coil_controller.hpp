@@ -25,7 +25,7 @@ namespace tendril {
 ///
 /// Feeding in contact with the cylinder is not possible: sections of constant curvature deviate
 /// from a helix by some millimetres, the error becomes contact force, and the integral winds up.
-/// Source: docs/derivations.md, "Winding round a post".
+/// Source: docs/derivations.md, "Coiling around a cylinder".
 class CoilController final : public ArmController {
  public:
   static constexpr Quantity kQuantities[] = {quantity::kIterations, quantity::kTipError,

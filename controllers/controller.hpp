@@ -50,32 +50,49 @@ struct Quantity {
   const char* name;  ///< of the sensor, without the robot's prefix
   const char* unit;
   const char* meaning;
-  /// Reads it from a report; null: one of the controller's own, in ControllerReport::own.
-  double (*read)(const ControllerReport& report) = nullptr;
   int width = 1;  ///< of the vector; kPerCoordinate: one entry per coordinate or joint of the robot
   const char* summary = "end";     ///< its statistics in the summary of a run: end max min mean rms
   bool smallest_is_worst = false;  ///< over several robots the smallest is shown, else the largest
+  /// Field of the report; Own: it is in ControllerReport::own.
+  enum class Field { Own, Status, Iterations, TipError, AngleError, Progress };
+  Field field = Field::Own;
+
+  [[nodiscard]] constexpr bool is_own() const noexcept { return field == Field::Own; }
+  /// Value of a quantity that is not the controller's own.
+  [[nodiscard]] double of(const ControllerReport& report) const noexcept;
 };
 inline constexpr int kPerCoordinate = -1;
 
 /// Quantities for which a report has a field. A controller's table lists those that it fills in.
 namespace quantity {
-inline constexpr Quantity kStatus{
-    "status", "", "ControllerStatus as a number",
-    [](const ControllerReport& r) { return static_cast<double>(r.status); }, 1, "max end"};
-inline constexpr Quantity kIterations{
-    "ik_iterations", "", "of the inverse kinematics in this step",
-    [](const ControllerReport& r) { return static_cast<double>(r.iterations); }, 1, "max mean"};
+inline constexpr Quantity kStatus{.name = "status",
+                                  .unit = "",
+                                  .meaning = "ControllerStatus as a number",
+                                  .summary = "max end",
+                                  .field = Quantity::Field::Status};
+inline constexpr Quantity kIterations{.name = "ik_iterations",
+                                      .unit = "",
+                                      .meaning = "of the inverse kinematics in this step",
+                                      .summary = "max mean",
+                                      .field = Quantity::Field::Iterations};
 inline constexpr Quantity kTipError{
-    "tip_error", "m", "distance of the measured tip from its desired position now; NaN: unknown",
-    [](const ControllerReport& r) { return r.tip_error; }, 1, "end max rms mean"};
+    .name = "tip_error",
+    .unit = "m",
+    .meaning = "distance of the measured tip from its desired position now; NaN: unknown",
+    .summary = "end max rms mean",
+    .field = Quantity::Field::TipError};
 inline constexpr Quantity kAngleError{
-    "angle_error", "rad",
-    "angle between measured and desired direction or orientation; 0: not prescribed; NaN: unknown",
-    [](const ControllerReport& r) { return r.angle_error; }, 1, "end max rms mean"};
-inline constexpr Quantity kProgress{
-    "progress", "", "of the task, 0 to 1",
-    [](const ControllerReport& r) { return r.progress; }, 1, "end", true};
+    .name = "angle_error",
+    .unit = "rad",
+    .meaning = "angle between measured and desired direction or orientation; 0: not prescribed; "
+               "NaN: unknown",
+    .summary = "end max rms mean",
+    .field = Quantity::Field::AngleError};
+inline constexpr Quantity kProgress{.name = "progress",
+                                    .unit = "",
+                                    .meaning = "of the task, 0 to 1",
+                                    .smallest_is_worst = true,
+                                    .field = Quantity::Field::Progress};
 }  // namespace quantity
 
 /// Index in ControllerReport::own of the row `name` of a table; the table must have it:
@@ -83,7 +100,7 @@ inline constexpr Quantity kProgress{
 consteval std::size_t index_of(std::span<const Quantity> table, std::string_view name) {
   std::size_t index = 0;
   for (const Quantity& row : table) {
-    if (row.read != nullptr) continue;
+    if (!row.is_own()) continue;
     if (row.name == name) return index;
     ++index;
   }

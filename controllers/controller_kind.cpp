@@ -31,29 +31,26 @@ constexpr SettingInfo kMobileSettings[] = {
         "the controller uses joint ranges that are smaller by this at either end, so that "
         "the servos' overshoot stays within the robot's")};
 
-constexpr Quantity kTarget{"target", "m", "desired tip position now, in the base frame", nullptr,
-                           3};
+constexpr Quantity kTarget{"target", "m", "desired tip position now, in the base frame", 3};
 constexpr Quantity kJointMargin{"joint_margin", "rad",
                                 "smallest distance of a joint from the ends of its range"};
 
 constexpr Quantity kArmQuantities[] = {
     quantity::kStatus,
     kTarget,
-    {"command", "rad, m", "commanded coordinates u, v (and s) of each section", nullptr,
-     kPerCoordinate},
-    {"measured", "rad, m", "the same, measured", nullptr, kPerCoordinate}};
+    {"command", "rad, m", "commanded coordinates u, v (and s) of each section", kPerCoordinate},
+    {"measured", "rad, m", "the same, measured", kPerCoordinate}};
 constexpr Quantity kSnakeQuantities[] = {
     quantity::kStatus,
-    {"target", "m", "desired position now, world", nullptr, 3},
-    {"command", "rad", "commanded joint angles", nullptr, kPerCoordinate},
-    {"measured", "rad", "the same, measured", nullptr, kPerCoordinate},
+    {"target", "m", "desired position now, world", 3},
+    {"command", "rad", "commanded joint angles", kPerCoordinate},
+    {"measured", "rad", "the same, measured", kPerCoordinate},
     kJointMargin,
     {"upright", "", "mean over the links of the cosine between their z axes and the world's"}};
 constexpr Quantity kMobileQuantities[] = {
     quantity::kStatus,
-    {"command", "m, rad", "commanded x, y, heading of the platform and joint angles", nullptr,
-     kPerCoordinate},
-    {"measured", "m, rad", "the same, measured", nullptr, kPerCoordinate},
+    {"command", "m, rad", "commanded x, y, heading of the platform and joint angles", kPerCoordinate},
+    {"measured", "m, rad", "the same, measured", kPerCoordinate},
     kJointMargin,
     {"speed_use", "", "largest ratio of a measured speed to its limit"}};
 

@@ -190,7 +190,7 @@ Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
   values_.assign(values, 0.0);
   own_values_.assign(
       static_cast<std::size_t>(std::count_if(kind.quantities.begin(), kind.quantities.end(),
-                                             [](const Quantity& q) { return q.read == nullptr; })),
+                                             [](const Quantity& q) { return q.is_own(); })),
       0.0);
   for (int i = 0; i < m->nsensor; ++i) {
     if (m->sensor_type[i] != mjSENS_PLUGIN || m->sensor_plugin[i] != instance) continue;
@@ -265,7 +265,7 @@ void Instance::fill_values() noexcept {
   *out++ = static_cast<double>(report_.status);
   auto own = own_values_.begin();
   for (const Quantity& quantity : kind_.quantities)
-    *out++ = quantity.read != nullptr ? quantity.read(report_) : *own++;
+    *out++ = quantity.is_own() ? *own++ : quantity.of(report_);
   binding_->common_values(report_, out);
 }
 

@@ -17,7 +17,7 @@ class TestReport : public ControllerReport {
   /// @param table  of the controller; must outlive the report
   explicit TestReport(std::span<const Quantity> table) : table_(table) {
     for (const Quantity& quantity : table)
-      if (quantity.read == nullptr) values_.push_back(0.0);
+      if (quantity.is_own()) values_.push_back(0.0);
     own = values_;
   }
   TestReport(const TestReport& other)
@@ -43,7 +43,7 @@ class TestReport : public ControllerReport {
   [[nodiscard]] double operator[](std::string_view name) const {
     std::size_t index = 0;
     for (const Quantity& quantity : table_) {
-      if (quantity.read != nullptr) continue;
+      if (!quantity.is_own()) continue;
       if (name == quantity.name) return values_[index];
       ++index;
     }

@@ -1,6 +1,8 @@
 // plugin/README.md says what is so: its tables of settings and quantities and its minimal scene.
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <fstream>
 #include <span>
 #include <sstream>
@@ -90,23 +92,43 @@ std::string common_section(const ControllerKind& kind) {
   return "### `tendril.mobile`";
 }
 
+/// Replaces the row of the same name and number of columns in a section of the file.
+void update_row(const std::string& heading, const std::string& row) {
+  std::string text = readme();
+  const std::string start = "\n" + row.substr(0, row.find('|', 2) + 1);
+  const auto columns = [](const std::string& line) {
+    return std::count(line.begin(), line.end(), '|');
+  };
+  std::size_t at = text.find("\n" + heading + "\n");
+  while ((at = text.find(start, at)) != std::string::npos) {
+    const std::string line = text.substr(at + 1, text.find('\n', at + 1) - at);
+    if (columns(line) == columns(row)) {
+      text.replace(at + 1, line.size(), row);
+      std::ofstream("plugin/README.md") << text;
+      return;
+    }
+    ++at;
+  }
+}
+
+/// TENDRIL_UPDATE_DOCS=1 in the environment writes the rows instead of comparing them.
 template <class T>
-void check_rows(const std::string& text, std::span<const T> infos) {
-  for (const T& info : infos) CHECK_THAT(text, Catch::Contains(row(info)));
+void check_rows(const std::string& heading, std::span<const T> infos) {
+  for (const T& info : infos) {
+    if (std::getenv("TENDRIL_UPDATE_DOCS") != nullptr) update_row(heading, row(info));
+    CHECK_THAT(section(readme(), heading), Catch::Contains(row(info)));
+  }
 }
 
 }  // namespace
 
 TEST_CASE("plugin README: has every setting and quantity as its row says", "[plugin]") {
-  const std::string text = readme();
   for (const ControllerKind& kind : built_in_controllers()) {
     INFO(kind.name);
-    const std::string own = section(text, "### `" + kind.name + "`");
-    check_rows(own, kind.settings);
-    check_rows(own, kind.quantities);
-    const std::string common = section(text, common_section(kind));
-    check_rows(common, common_settings(kind));
-    check_rows(common, common_quantities(kind));
+    check_rows("### `" + kind.name + "`", kind.settings);
+    check_rows("### `" + kind.name + "`", kind.quantities);
+    check_rows(common_section(kind), common_settings(kind));
+    check_rows(common_section(kind), common_quantities(kind));
   }
 }
 
