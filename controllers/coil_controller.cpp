@@ -249,6 +249,7 @@ void CoilController::update(const ArmMeasurement& measurement, std::span<const d
   }
   command.plan = command.q;
   if (!pressing) {
+    std::copy(robot_.straight().begin(), robot_.straight().end(), candidate_.begin());
     from_coordinates(robot_, command.q, candidate_);
     goal = feeding ? loose_.position(command.base.feed + arm_length_)
                    : tip_pose(robot_, candidate_, command.base).translation();
