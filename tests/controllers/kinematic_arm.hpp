@@ -85,9 +85,9 @@ struct ControllerRun {
   }
 
   ArmController& controller;
+  TestReport report;
   std::vector<double> memory, next;
   ArmCommand command;
-  TestReport report;
 };
 
 }  // namespace tendril::test
