@@ -7,7 +7,7 @@ target_compile_options(tendril_warnings INTERFACE
 # The other options: all code can become part of a plugin library, and all targets can share precompiled headers.
 add_library(tendril_codegen INTERFACE)
 target_compile_options(tendril_codegen INTERFACE
-  -ffp-contract=off -fPIC -fvisibility=hidden -fvisibility-inlines-hidden)
+  -ffp-contract=off -fPIC -fvisibility=hidden $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
 if(TENDRIL_SANITIZE)
   # -O1: several times faster than -O0 and as strict. In instrumented code g++ 12 reports false uses of
   # uninitialised and overlapping memory; release builds keep these warnings.

@@ -65,7 +65,8 @@ TEST_CASE("plugin: numbers that no controller writes are a fault, whichever they
   const double bad = GENERATE(std::numeric_limits<double>::quiet_NaN(),
                               std::numeric_limits<double>::infinity());
   CAPTURE(bad);
-  for (int i = 0; i < model->npluginstate; i += 1 + model->npluginstate / 40) {
+  const mjtSize stride = 1 + model->npluginstate / 40;
+  for (mjtSize i = 0; i < model->npluginstate; i += stride) {
     CAPTURE(i);
     mj_setState(model.get(), data.get(), good.data(), mjSTATE_INTEGRATION);
     data->plugin_state[i] = bad;
