@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
+#include <iterator>
 #include <limits>
 
 #include "tendril/recording/hdf5_support.hpp"
@@ -106,18 +108,38 @@ bool read_text(hid_t attribute, std::string& text) {
   return true;
 }
 
+template <class Number>
+bool read_number(hid_t attribute, hid_t memory_type, std::string& text) {
+  Number number{};
+  if (!is_scalar(attribute) || H5Aread(attribute, memory_type, &number) < 0) return false;
+  char digits[32];
+  text.assign(digits, std::to_chars(digits, std::end(digits), number).ptr);
+  return true;
+}
+
+// An attribute of any type that a recording has, as text.
+bool read_attribute(hid_t attribute, std::string& text) {
+  const Handle type(H5Aget_type(attribute));
+  switch (H5Tget_class(type)) {
+    case H5T_INTEGER:
+      return read_number<std::int64_t>(attribute, H5T_NATIVE_INT64, text);
+    case H5T_FLOAT:
+      return read_number<double>(attribute, H5T_NATIVE_DOUBLE, text);
+    default:
+      return read_text(attribute, text);
+  }
+}
+
 struct Attributes {
-  RolloutAttributes* texts;
+  std::map<std::string, std::string>* texts;
   std::string failed;
 };
 
 herr_t visit_attribute(hid_t group, const char* name, const H5A_info_t*, void* client) {
   auto& attributes = *static_cast<Attributes*>(client);
   const Handle attribute(H5Aopen(group, name, H5P_DEFAULT));
-  const Handle type(attribute.valid() ? H5Aget_type(attribute) : H5I_INVALID_HID);
-  if (type.valid() && H5Tget_class(type) != H5T_STRING) return 0;
   std::string text;
-  if (!attribute.valid() || !read_text(attribute, text)) {
+  if (!attribute.valid() || !read_attribute(attribute, text)) {
     attributes.failed = name;
     return -1;
   }
@@ -130,7 +152,7 @@ herr_t visit_attribute(hid_t group, const char* name, const H5A_info_t*, void* c
 struct RolloutReader::Impl {
   Source source;
   RolloutLayout layout;
-  RolloutAttributes attributes;
+  std::map<std::string, std::string> attributes;
   std::int64_t rows = 0;
   std::vector<std::int64_t> integration_rows;
 
@@ -347,7 +369,9 @@ RolloutReader::~RolloutReader() = default;
 
 const RolloutLayout& RolloutReader::layout() const { return impl_->layout; }
 
-const RolloutAttributes& RolloutReader::attributes() const { return impl_->attributes; }
+const std::map<std::string, std::string>& RolloutReader::attributes() const {
+  return impl_->attributes;
+}
 
 std::int64_t RolloutReader::row_count() const { return impl_->rows; }
 

@@ -129,7 +129,9 @@ TEST_CASE("rollout file: every field of every row comes back bit for bit", "[rol
                                         {"experiment", "seed = 1\n"},
                                         {"scene_files/tube.xml", "<mujoco/>"},
                                         {"robot", "Rüssel"},
-                                        {"empty", ""}};
+                                        {"empty", ""},
+                                        {"seed", std::int64_t{1} << 62},
+                                        {"timestep", 0.1}};
   const std::vector<std::byte> model = invented_model(3'000'000);
   {
     RolloutWriter writer(file, layout, attributes, model);
@@ -141,7 +143,11 @@ TEST_CASE("rollout file: every field of every row comes back bit for bit", "[rol
   REQUIRE(reader.row_count() == rows);
   CHECK(intact_rows(reader) == rows);
   CHECK(reader.model_mjb() == model);
-  for (const auto& [name, text] : attributes) CHECK(reader.attributes().at(name) == text);
+  for (const auto& [name, value] : attributes)
+    if (const auto* text = std::get_if<std::string>(&value))
+      CHECK(reader.attributes().at(name) == *text);
+  CHECK(reader.attributes().at("seed") == "4611686018427387904");
+  CHECK(reader.attributes().at("timestep") == "0.1");
   CHECK(reader.attributes().at("outcome") == "done");
   CHECK(reader.layout().nq == layout.nq);
   CHECK(reader.layout().nv == layout.nv);
