@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/host/engine/scene.hpp"
+#include "apps/host/engine/scene_robots.hpp"
 #include "tests/apps/temporary_folder.hpp"
 
 using namespace tendril;
@@ -56,6 +57,9 @@ TEST_CASE("model tables: names and places of every element, and what belongs to 
   CHECK(table(tables, "geoms") == Json::parse(R"([
     {"name": "floor", "body": 0, "robot": false}, {"name": "", "body": 1, "robot": false},
     {"name": "link", "body": 2, "robot": true}, {"name": "", "body": 3, "robot": true}])"));
+  const SceneRobots robots(*scene.model);
+  CHECK(robots.base_of_geom(3) == 2);
+  CHECK(robots.base_of_geom(4) == 0);  // a damaged recording can name a geom that does not exist
   CHECK(table(tables, "robots") == Json::parse(R"([{"prefix": "A_", "body": 2}])"));
 }
 

@@ -218,6 +218,13 @@ TEST_CASE("replay: a recording with a gap, without rows or without a model is re
   }
   RolloutReader junk(folder.path / "junk.h5");
   CHECK_THROWS_WITH(replay(junk), Catch::Contains("model_mjb") && Catch::Contains("9.9"));
+
+  RolloutReader original(folder.path / "gap.h5");
+  RolloutLayout layout = original.layout();
+  layout.nmocap = 2;
+  RolloutWriter(folder.path / "sizes.h5", layout, {}, original.model_mjb()).close("done");
+  CHECK_THROWS_WITH(recorded_model(RolloutReader(folder.path / "sizes.h5")),
+                    Catch::Contains("mocap: 2 values a row, the recorded model has 1"));
 }
 
 TEST_CASE("replay: runs of the shipped scenes with their controllers are identical", "[rollout]") {
