@@ -242,6 +242,9 @@ void RolloutReader::Impl::read_attributes() {
   if (H5Aiterate2(source.group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, visit_attribute, &result) <
       0)
     source.damaged("attribute " + result.failed);
+  // These two describe the file, not the run.
+  attributes.erase("format_version");
+  attributes.erase("integration_interval");
 }
 
 void RolloutReader::Impl::read_layout() {
