@@ -291,6 +291,10 @@ TEST_CASE("replay: a recording of a process with other plugin slots is identical
   CHECK_THROWS_WITH(replay(nameless), Catch::Contains("1 plugin instances"));
   RolloutReader cut = copy("cut.h5", "tendril.reach", std::span(mjb).first(mjb.size() - 4));
   CHECK_THROWS_WITH(replay(cut), Catch::Contains("model_mjb") && Catch::Contains("its length"));
+  std::vector<std::byte> huge = mjb;
+  huge[20 + 7] = std::byte{0x7f};  // the highest byte of nq
+  RolloutReader too_large = copy("huge.h5", "tendril.reach", huge);
+  CHECK_THROWS_WITH(replay(too_large), Catch::Contains("out of range"));
   mjb[12] ^= std::byte{1};  // the version
   RolloutReader newer = copy("newer.h5", "tendril.reach", mjb);
   CHECK_THROWS_WITH(replay(newer), Catch::Contains("version 4000000") && Catch::Contains("9.9"));

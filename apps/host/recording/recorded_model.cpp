@@ -22,6 +22,7 @@ struct BinaryHeader {
   std::int32_t magic = 0, number_size = 0, size_count = 0, version = 0, array_count = 0;
 };
 constexpr std::int32_t kMagic = 54321;
+constexpr mjtSize kLargestSize = mjtSize{1} << 48;  // small enough for the products below
 #define X(name) +1
 constexpr std::size_t kSizeCount = 0 MJMODEL_SIZES;
 #undef X
@@ -62,6 +63,8 @@ std::string bind_plugins(std::span<std::byte> mjb, const std::vector<int>& slots
       header.array_count != kArrayCount)
     return "its header has unknown sizes";
 
+  for (const mjtSize value : values)
+    if (value < -1 || value > kLargestSize) return "its sizes are out of range";
   mjModel sizes{};
   const mjtSize* next = values;
 #define X(name) sizes.name = *next++;
