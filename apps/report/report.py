@@ -18,6 +18,7 @@ import sys
 
 POINTS_PER_LINE = 600  # of a plot, as pairs of minimum and maximum, so that no peak is lost
 LARGEST_VIDEO = 1_000_000  # bytes embedded in the page; a larger video is linked
+AXES = {"m": (1e3, "mm"), "rad": (180.0 / math.pi, "deg")}  # unit of a quantity: factor and unit of its axis
 COLOURS = ["#1f6fb4", "#e08214", "#2a9d5c", "#c0392b", "#7b5ea7", "#8c6d46", "#d6589f", "#5f6b76"]
 
 
@@ -33,31 +34,24 @@ class Recording:
 
         try:
             file = h5py.File(path, "r")
-        except OSError:  # the writer was killed: the file is still marked as open
-            file = h5py.File(path, "r", swmr=True)
+        except OSError as error:
+            if "already open" not in str(error):
+                raise
+            file = h5py.File(path, "r", swmr=True)  # the writer was killed: the file is still marked as open
         with file:
             group = file["rollout_0"]
             self.attributes = {k: v.decode(errors="replace") if isinstance(v, bytes) else v
                                for k, v in group.attrs.items()}
+            # Names and places of sensors, actuators, bodies and geoms; older recordings have none.
+            self.has_tables = "sensors" in self.attributes
+            self.tables = {name: json.loads(self.attributes.get(name, "[]"))
+                           for name in ("sensors", "actuators", "bodies", "geoms", "robots")}
             rows = int(group["rows"][()]) if "rows" in group else len(group["time"])
             self.rows = min(rows, len(group["time"]))
             self.time = group["time"][: self.rows]
             self.step_time_us = group["step_time_us"][: self.rows] if "step_time_us" in group else np.empty(0)
             self.sensordata = group["sensordata"][: self.rows]
-            self.model = self._load_model(group)
             self.contacts = self._read_contacts(group)
-
-    def _load_model(self, group):
-        """The compiled model; None, with the reason in model_error, if the engine's Python module is missing."""
-        self.model_error = ""
-        try:
-            import mujoco
-
-            mjb = group["model_mjb"][()].tobytes()
-            return mujoco.MjModel.from_binary_path("model.mjb", {"model.mjb": mjb})
-        except Exception as error:  # noqa: BLE001 - on any error the report continues without names
-            self.model_error = str(error).splitlines()[0] if str(error) else type(error).__name__
-            return None
 
     def _read_contacts(self, group):
         """(row, normal force, distance, geom1, geom2) of every contact; None if contacts were not recorded."""
@@ -75,41 +69,46 @@ class Recording:
         return (row, contact["force"][:end, 0][index], contact["distance"][:end][index],
                 contact["geom1"][:end][index], contact["geom2"][:end][index])
 
-    def sensors(self, ending):
-        """[(name, values with shape (rows, dimension))] of the sensors with this name ending."""
-        if self.model is None:
-            return []
-        found = []
-        for i in range(self.model.nsensor):
-            name = self.model.sensor(i).name
-            if name.endswith(ending):
-                start, size = int(self.model.sensor_adr[i]), int(self.model.sensor_dim[i])
-                found.append((name, self.sensordata[:, start:start + size]))
-        return found
+    def sensors(self, quantity):
+        """[(row of the table, values with shape (rows, dimension))] of the sensors that show a quantity."""
+        return [(sensor, self.sensordata[:, sensor["address"]:sensor["address"] + sensor["dimension"]])
+                for sensor in self.tables["sensors"] if sensor["quantity"] == quantity]
+
+    def lines(self, quantity):
+        """[(name, values over the rows)] of the sensors that show a quantity; of a vector its length."""
+        import numpy as np
+
+        return [(sensor["name"], values[:, 0] if sensor["dimension"] == 1 else np.linalg.norm(values, axis=1))
+                for sensor, values in self.sensors(quantity)]
+
+    def has_robot(self):
+        return any(geom["robot"] for geom in self.tables["geoms"])
 
     def robot_contacts(self):
-        """Contacts between a robot (bodies declared by a tuple `robot` and their subtrees) and other objects; all
-        contacts if the model is unknown or has no robot."""
-        import mujoco
+        """(row, normal force, distance) of the contacts between a robot and its surroundings, as the metrics count."""
         import numpy as np
 
         row, force, distance, geom1, geom2 = self.contacts
-        model = self.model
-        if model is None:
-            return row, force, distance
-        is_robot = np.zeros(model.nbody, bool)
-        for i in range(model.ntuple):
-            first = int(model.tuple_adr[i])
-            if (model.tuple(i).name.endswith("robot") and model.tuple_size[i] == 1
-                    and model.tuple_objtype[first] == mujoco.mjtObj.mjOBJ_BODY):
-                is_robot[model.tuple_objid[first]] = True
-        for body in range(1, model.nbody):
-            is_robot[body] |= is_robot[model.body_parentid[body]]
-        if not is_robot.any():
-            return row, force, distance
-        of_robot = [(geom >= 0) & is_robot[model.geom_bodyid[np.maximum(geom, 0)]] for geom in (geom1, geom2)]
-        desired = of_robot[0] != of_robot[1]
-        return row[desired], force[desired], distance[desired]
+        # The last entry is for -1, a contact without geom.
+        is_robot = np.array([geom["robot"] for geom in self.tables["geoms"]] + [False])
+        wanted = is_robot[geom1] != is_robot[geom2]
+        return row[wanted], force[wanted], distance[wanted]
+
+    def wall_force(self):
+        """Sum of the normal forces between robots and surroundings over the rows, N."""
+        import numpy as np
+
+        row, force, _ = self.robot_contacts()
+        return np.bincount(row, weights=force, minlength=self.rows)
+
+    def penetration(self):
+        """Deepest overlap of such a contact over the rows, m."""
+        import numpy as np
+
+        row, _, distance = self.robot_contacts()
+        depth = np.zeros(self.rows)
+        np.maximum.at(depth, row, -distance)
+        return depth
 
 
 # ---- plots -------------------------------------------------------------------------------------------------------
@@ -208,33 +207,46 @@ def line_plot(plotter, summary, time, lines, label, signal="", scale=1.0, step=F
     return plotter.svg(figure)
 
 
-def command_labels(model, prefix, dimension):
-    """Names and units of a robot's coordinates: u and v of each section, then its extension if it has one."""
+def section_labels(tables, prefix):
+    """(name, unit) of an arm's coordinates: u and v of each section, then its extension if it has one."""
     labels = []
-    names = {model.actuator(i).name for i in range(model.nu)}
-    bodies = {model.body(i).name for i in range(model.nbody)}
+    actuators = {actuator["name"] for actuator in tables["actuators"]}
+    bodies = {body["name"] for body in tables["bodies"]}
     section = 1
     while f"{prefix}s{section}_l1" in bodies:
         labels += [(f"section {section}, u", "rad"), (f"section {section}, v", "rad")]
-        if f"{prefix}s{section}_z" in names:
+        if f"{prefix}s{section}_z" in actuators:
             labels.append((f"section {section}, length change", "m"))
         section += 1
-    return labels if len(labels) == dimension else [(f"command {i + 1}", "") for i in range(dimension)]
+    return labels
+
+
+def coordinate_labels(tables, prefix, sensor):
+    """(name, unit) of the coordinates of another robot: its actuators, a feed left out, or numbers."""
+    dimension, unit = sensor["dimension"], sensor["unit"] if "," not in sensor["unit"] else ""
+    names = [actuator["name"][len(prefix):] for actuator in tables["actuators"] if actuator["name"].startswith(prefix)]
+    if len(names) == dimension + 1 and names[0] == "feed":
+        names = names[1:]
+    return [(names[i] if len(names) == dimension else f"command {i + 1}", unit) for i in range(dimension)]
 
 
 def command_plots(plotter, recording):
-    """One figure per robot: commands and measured values."""
+    """[(robot, whether it is an arm, figure)]: commands and measured values of each robot."""
     plots = []
-    for name, command in recording.sensors("command"):
-        prefix = name[: -len("command")]
-        measured = dict(recording.sensors("measured")).get(prefix + "measured")
-        dimension = command.shape[1]
+    measured_by_name = {sensor["name"]: values for sensor, values in recording.sensors("measured")}
+    for sensor, command in recording.sensors("command"):
+        prefix = sensor["name"][: -len("command")]
+        measured = measured_by_name.get(prefix + "measured")
+        dimension = sensor["dimension"]
         if measured is None or measured.shape != command.shape or dimension == 0:
             continue
-        columns = 1 if dimension == 1 else 2
+        columns = 1 if dimension == 1 else 2 if dimension <= 12 else 4
         rows = math.ceil(dimension / columns)
         figure, axes = plotter.figure(rows, columns, 0.7 + 1.55 * rows)
-        labels = command_labels(recording.model, prefix, dimension)
+        labels = section_labels(recording.tables, prefix)
+        is_arm = len(labels) == dimension
+        if not is_arm:
+            labels = coordinate_labels(recording.tables, prefix, sensor)
         for i, (label, unit) in enumerate(labels):
             axis = axes[i // columns, i % columns]
             for values, colour, style, text in ((command, COLOURS[0], "-", "commanded"),
@@ -251,7 +263,7 @@ def command_plots(plotter, recording):
         for i in range(dimension, rows * columns):
             axes[i // columns, i % columns].axis("off")
         axes[0, 0].legend(fontsize=8.5)
-        plots.append((prefix.rstrip("_/") or "robot", plotter.svg(figure)))
+        plots.append((prefix.rstrip("_/") or "robot", is_arm, plotter.svg(figure)))
     return plots
 
 
@@ -288,51 +300,45 @@ def make_plots(recording, summary):
     time = recording.time
     plots = []
 
-    def by_sensor(title, ending, label, signal, scale=1.0, step=False, note="", absent=""):
-        sensors = recording.sensors(ending)
-        if not sensors:
-            plots.append((title, "", absent or f"The scene has no sensor whose name ends with “{ending}”."))
+    def by_sensor(title, quantity, step=False, note=""):
+        lines = recording.lines(quantity)
+        if not lines:
+            plots.append((title, "", f"No sensor of the scene shows the quantity “{quantity}”."))
             return
-        lines = [(name, np.linalg.norm(values, axis=1) if values.shape[1] > 1 else values[:, 0])
-                 for name, values in sensors]
-        plots.append((title, line_plot(plotter, summary, time, lines, label, signal, scale, step), note))
+        scale, unit = AXES.get(recording.sensors(quantity)[0][0]["unit"], (1.0, ""))
+        label = f"{title[0].lower()}{title[1:]} [{unit}]" if unit else title
+        plots.append((title, line_plot(plotter, summary, time, lines, label, quantity, scale, step), note))
 
-    def by_contact(title, label, signal, scale, measure, note):
+    def by_contact(title, label, signal, scale, values, note):
         if recording.contacts is None:
             plots.append((title, "", "The recording has no contacts."))
-            return
-        row, force, distance = recording.robot_contacts()
-        if len(row) == 0:
+        elif not recording.has_robot():
+            plots.append((title, "", "The scene has no robot."))
+        elif not len(recording.robot_contacts()[0]):
             plots.append((title, "", "The robot touched nothing."))
-            return
-        values = measure(row, force, distance)
-        plots.append((title, line_plot(plotter, summary, time, [(signal, values)], label, signal, scale), note))
+        else:
+            svg = line_plot(plotter, summary, time, [(signal, values())], label, signal, scale)
+            plots.append((title, svg, note))
 
-    def total_force(row, force, _):
-        return np.bincount(row, weights=force, minlength=recording.rows)
-
-    def deepest(row, _, distance):
-        depth = np.zeros(recording.rows)
-        np.maximum.at(depth, row, -distance)
-        return depth
-
-    by_sensor("Tip error", "tip_error", "tip error [mm]", "tip_error", 1e3,
-              note="Distance of the tip from its desired position.")
-    if any(np.nanmax(np.abs(v), initial=0.0) > 0 for _, v in recording.sensors("angle_error")):
-        by_sensor("Angle error", "angle_error", "angle error [deg]", "angle_error", 180.0 / math.pi)
-    by_contact("Wall force", "sum of normal forces [N]", "wall_force", 1.0, total_force,
-               "Sum over the contacts between the robot and its environment.")
-    by_contact("Penetration", "deepest overlap [mm]", "penetration", 1e3, deepest,
-               "Overlap of bodies at the deepest contact: a property of the contact model, not of wear.")
-    commands = command_plots(plotter, recording)
-    for robot, svg in commands:
-        plots.append((f"Sections of {robot}: commanded and measured", svg,
-                      "u and v are the bend of a section about its two axes: bend angle times the cosine and sine of its "
-                      "direction."))
-    if not commands:
-        plots.append(("Section commands", "", "The scene has no pair of sensors “…command” and “…measured”."))
-    by_sensor("IK iterations", "ik_iterations", "iterations", "ik_iterations", step=True,
-              note="Of the inverse kinematics, in each control step.")
+    if recording.has_tables:
+        by_sensor("Tip error", "tip_error", note="Distance of the tip from its desired position.")
+        if recording.sensors("path_error"):
+            by_sensor("Path error", "path_error", note="Distance of a snake from its path.")
+        # All 0: no direction is prescribed.
+        if any(np.nanmax(np.abs(values), initial=0.0) > 0 for _, values in recording.lines("angle_error")):
+            by_sensor("Angle error", "angle_error")
+        by_contact("Wall force", "sum of normal forces [N]", "wall_force", 1.0, recording.wall_force,
+                   "Sum over the contacts between the robot and its environment.")
+        by_contact("Penetration", "deepest overlap [mm]", "penetration", 1e3, recording.penetration,
+                   "Overlap of bodies at the deepest contact: a property of the contact model, not of wear.")
+        commands = command_plots(plotter, recording)
+        for robot, is_arm, svg in commands:
+            plots.append((f"{'Sections' if is_arm else 'Coordinates'} of {robot}: commanded and measured", svg,
+                          "u and v are the bend of a section about its two axes: bend angle times the cosine and sine "
+                          "of its direction." if is_arm else ""))
+        if not commands:
+            plots.append(("Commands", "", "No sensors of the scene show the quantities “command” and “measured”."))
+        by_sensor("IK iterations", "ik_iterations", step=True, note="Of the inverse kinematics, in each control step.")
     steps = recording.step_time_us[1:]
     steps = steps[np.isfinite(steps) & (steps > 0)]
     if len(steps):
@@ -479,7 +485,7 @@ def plots_section(plots):
         if not svg:
             missing.append(f"<li><b>{escape(title)}.</b> {escape(sentence)}</li>")
             continue
-        wide = " class=wide" if title.startswith("Sections of") else ""
+        wide = " class=wide" if title.endswith("commanded and measured") else ""
         parts.append(f"<section{wide}><h2>{escape(title)}</h2>{svg}<p class=note>{escape(sentence)}</p></section>")
     text = f"<div class=plots>{''.join(parts)}</div>" if parts else ""
     if missing:
@@ -561,14 +567,14 @@ def main(arguments=None):
             recording = Recording(recording_file)
             if recording.rows:
                 plots = make_plots(recording, summary)
-            if recording.model_error:
-                problems.append("The names of the sensors could not be read, so their plots are missing: "
-                                + recording.model_error)
+            if not recording.has_tables:
+                problems.append("The recording has no tables of names: an older version wrote it. The plots of sensors and "
+                                "contacts are missing; run the experiment again to have them.")
         except ImportError as error:
             print(f"report: Python module {error.name or error} is missing: pip install numpy h5py matplotlib",
                   file=sys.stderr)
             return 4
-        except (OSError, KeyError, ValueError) as error:
+        except (OSError, LookupError, TypeError, ValueError) as error:
             problems.append(f"rollout.h5 could not be read: {error}")
     elif not summary:
         print(f"report: {folder}: has neither summary.json nor rollout.h5", file=sys.stderr)

@@ -7,6 +7,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace tendril {
@@ -32,10 +33,10 @@ struct RolloutLayout {
   int integration_interval = 1000;  ///< rows between two full states
 };
 
-/// What describes a rollout as a whole: attributes of `/rollout_0`.
+/// What describes a rollout as a whole: attributes of `/rollout_0`, text or numbers.
 /// Keys in use: `model_xml`, `experiment`, `scene_files/<name>`, `command_line`, `seed`,
-/// `tendril_version`, `mujoco_version`, `timestep`…
-using RolloutAttributes = std::map<std::string, std::string>;
+/// `tendril_version`, `mujoco_version`, `timestep`, tables of names such as `sensors`…
+using RolloutAttributes = std::map<std::string, std::variant<std::string, std::int64_t, double>>;
 
 /// One contact point of one step.
 struct ContactRow {
@@ -89,7 +90,8 @@ class RolloutReader {
   ~RolloutReader();
 
   [[nodiscard]] const RolloutLayout& layout() const;
-  [[nodiscard]] const RolloutAttributes& attributes() const;
+  /// Attributes as text; a number is written with the digits that give it back.
+  [[nodiscard]] const std::map<std::string, std::string>& attributes() const;
   [[nodiscard]] std::int64_t row_count() const;  ///< complete rows in every dataset
   [[nodiscard]] std::vector<std::byte> model_mjb() const;
 

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
+#include <iterator>
+#include <limits>
 
 #include "tendril/recording/hdf5_support.hpp"
 #include "tendril/recording/rollout_file.hpp"
@@ -13,6 +16,12 @@ using hdf5::Handle;
 using hdf5::Session;
 
 constexpr const char* kDamaged = "is truncated or damaged";
+
+// Readings of a block of metadata until its checksum is right: a file that is being written can
+// need more than one. HDF5 waits 1 ns after the first and twice as long after each further one,
+// 0.07 s altogether; its default of 100 attempts would never end.
+constexpr unsigned kReadAttempts = 26;
+constexpr hsize_t kMostBytes = 1u << 31;  // of one reading; more is damage, not a recording
 
 // Pieces of the datasets under /rollout_0. Every call within a Session.
 class Source {
@@ -39,6 +48,7 @@ class Source {
     return size;
   }
 
+  // The extents of a dataset of this rank.
   [[nodiscard]] std::vector<hsize_t> shape(const std::string& name, std::size_t rank) const {
     const std::vector<hsize_t> size = shape(open(name), name);
     if (size.size() != rank) damaged(name);
@@ -50,8 +60,13 @@ class Source {
   void read(hid_t dataset, const std::string& name, hid_t memory_type, hsize_t first, hsize_t count,
             std::vector<Number>& values) const {
     std::vector<hsize_t> size = shape(dataset, name);
+    if (size.empty() || first > size[0] || count > size[0] - first) damaged(name);
+    if (count > kMostBytes / sizeof(Number)) damaged(name);
     std::size_t total = static_cast<std::size_t>(count);
-    for (std::size_t i = 1; i < size.size(); ++i) total *= static_cast<std::size_t>(size[i]);
+    for (std::size_t i = 1; i < size.size(); ++i) {
+      if (size[i] != 0 && total > kMostBytes / sizeof(Number) / size[i]) damaged(name);
+      total *= static_cast<std::size_t>(size[i]);
+    }
     values.resize(total);
     if (total == 0) return;
     std::vector<hsize_t> offset(size.size(), 0);
@@ -67,10 +82,15 @@ class Source {
   }
 };
 
+bool is_scalar(hid_t attribute) {
+  const Handle space(H5Aget_space(attribute));
+  return space.valid() && H5Sget_simple_extent_npoints(space) == 1;
+}
+
 // A text attribute, of variable length or fixed.
 bool read_text(hid_t attribute, std::string& text) {
   const Handle type(H5Aget_type(attribute));
-  if (!type.valid() || H5Tget_class(type) != H5T_STRING) return false;
+  if (!type.valid() || H5Tget_class(type) != H5T_STRING || !is_scalar(attribute)) return false;
   const Handle memory_type(H5Tcopy(H5T_C_S1));
   H5Tset_cset(memory_type, H5Tget_cset(type));
   if (H5Tis_variable_str(type) > 0) {
@@ -88,18 +108,38 @@ bool read_text(hid_t attribute, std::string& text) {
   return true;
 }
 
+template <class Number>
+bool read_number(hid_t attribute, hid_t memory_type, std::string& text) {
+  Number number{};
+  if (!is_scalar(attribute) || H5Aread(attribute, memory_type, &number) < 0) return false;
+  char digits[32];
+  text.assign(digits, std::to_chars(digits, std::end(digits), number).ptr);
+  return true;
+}
+
+// An attribute of any type that a recording has, as text.
+bool read_attribute(hid_t attribute, std::string& text) {
+  const Handle type(H5Aget_type(attribute));
+  switch (H5Tget_class(type)) {
+    case H5T_INTEGER:
+      return read_number<std::int64_t>(attribute, H5T_NATIVE_INT64, text);
+    case H5T_FLOAT:
+      return read_number<double>(attribute, H5T_NATIVE_DOUBLE, text);
+    default:
+      return read_text(attribute, text);
+  }
+}
+
 struct Attributes {
-  RolloutAttributes* texts;
+  std::map<std::string, std::string>* texts;
   std::string failed;
 };
 
 herr_t visit_attribute(hid_t group, const char* name, const H5A_info_t*, void* client) {
   auto& attributes = *static_cast<Attributes*>(client);
   const Handle attribute(H5Aopen(group, name, H5P_DEFAULT));
-  const Handle type(attribute.valid() ? H5Aget_type(attribute) : H5I_INVALID_HID);
-  if (type.valid() && H5Tget_class(type) != H5T_STRING) return 0;
   std::string text;
-  if (!attribute.valid() || !read_text(attribute, text)) {
+  if (!attribute.valid() || !read_attribute(attribute, text)) {
     attributes.failed = name;
     return -1;
   }
@@ -112,7 +152,7 @@ herr_t visit_attribute(hid_t group, const char* name, const H5A_info_t*, void* c
 struct RolloutReader::Impl {
   Source source;
   RolloutLayout layout;
-  RolloutAttributes attributes;
+  std::map<std::string, std::string> attributes;
   std::int64_t rows = 0;
   std::vector<std::int64_t> integration_rows;
 
@@ -166,6 +206,7 @@ void RolloutReader::Impl::open(const std::filesystem::path& file) {
 
   const Handle access(H5Pcreate(H5P_FILE_ACCESS));
   H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+  H5Pset_metadata_read_attempts(access, kReadAttempts);
   // A finished file opens as it is; one that is being written, or whose writer was killed, only so.
   source.file_id = Handle(H5Fopen(file.c_str(), H5F_ACC_RDONLY, access));
   if (!source.file_id.valid())
@@ -180,7 +221,8 @@ void RolloutReader::Impl::read_attributes() {
   const auto integer = [&](const char* name, std::int64_t& value) {
     if (H5Aexists(source.group, name) <= 0) return false;
     const Handle attribute(H5Aopen(source.group, name, H5P_DEFAULT));
-    return attribute.valid() && H5Aread(attribute, H5T_NATIVE_INT64, &value) >= 0;
+    return attribute.valid() && is_scalar(attribute) &&
+           H5Aread(attribute, H5T_NATIVE_INT64, &value) >= 0;
   };
   std::int64_t version = 0;
   if (!integer("format_version", version))
@@ -191,13 +233,18 @@ void RolloutReader::Impl::read_attributes() {
                              ": format_version = " + std::to_string(version) +
                              ", this program reads " + std::to_string(format::kVersion));
   std::int64_t interval = 0;
-  if (!integer("integration_interval", interval)) source.damaged("integration_interval");
+  if (!integer("integration_interval", interval) || interval < 1 ||
+      interval > std::numeric_limits<int>::max())
+    source.damaged("integration_interval");
   layout.integration_interval = static_cast<int>(interval);
 
   Attributes result{&attributes, {}};
   if (H5Aiterate2(source.group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, visit_attribute, &result) <
       0)
     source.damaged("attribute " + result.failed);
+  // These two describe the file, not the run.
+  attributes.erase("format_version");
+  attributes.erase("integration_interval");
 }
 
 void RolloutReader::Impl::read_layout() {
@@ -215,7 +262,8 @@ void RolloutReader::Impl::read_layout() {
 
   const Handle rows_id = source.open("rows");
   std::int64_t count = 0;
-  if (H5Dread(rows_id, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &count) < 0 || count < 0)
+  if (!source.shape(rows_id, "rows").empty() ||
+      H5Dread(rows_id, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &count) < 0 || count < 0)
     source.damaged("rows");
   rows = count;
   for (const char* name : {"step", "time", "step_time_us", "contact/start", "contact/count"})
@@ -231,6 +279,10 @@ void RolloutReader::Impl::read_layout() {
       {&layout.nmocap, &Row::mocap_pos},
       {&layout.nmocap, &Row::mocap_quat},
   }};
+  const auto width = [&](hsize_t extent, const std::string& name) {
+    if (extent > kMostBytes / sizeof(double)) source.damaged(name);
+    return static_cast<int>(extent);
+  };
   const auto described = format::fields(layout);
   for (std::size_t i = 0; i < fields.size(); ++i) {
     FieldColumn& field = fields[i];
@@ -239,12 +291,15 @@ void RolloutReader::Impl::read_layout() {
     field.dataset = source.open(field.name);
     const auto shape = source.shape(field.name, described[i].shape.size() + 1);
     rows = std::min(rows, static_cast<std::int64_t>(shape[0]));
-    *targets[i].first = static_cast<int>(shape[1]);
-    field.width = 1;
-    for (std::size_t k = 1; k < shape.size(); ++k)
-      field.width *= static_cast<std::size_t>(shape[k]);
+    *targets[i].first = width(shape[1], field.name);
+    for (std::size_t k = 2; k < shape.size(); ++k)
+      if (shape[k] != described[i].shape[k - 1]) source.damaged(field.name);
   }
-  layout.nintegration = static_cast<int>(source.shape("integration/state", 2)[1]);
+  if (source.shape("mocap/pos", 3)[1] != source.shape("mocap/quat", 3)[1])
+    source.damaged("mocap/quat");
+  const auto sized = format::fields(layout);
+  for (std::size_t i = 0; i < fields.size(); ++i) fields[i].width = sized[i].width();
+  layout.nintegration = width(source.shape("integration/state", 2)[1], "integration/state");
   contact_total = source.shape("contact/geom1", 1)[0];
   for (const auto& [name, rank] : {std::pair<const char*, std::size_t>{"contact/geom2", 1},
                                    {"contact/distance", 1},
@@ -317,7 +372,9 @@ RolloutReader::~RolloutReader() = default;
 
 const RolloutLayout& RolloutReader::layout() const { return impl_->layout; }
 
-const RolloutAttributes& RolloutReader::attributes() const { return impl_->attributes; }
+const std::map<std::string, std::string>& RolloutReader::attributes() const {
+  return impl_->attributes;
+}
 
 std::int64_t RolloutReader::row_count() const { return impl_->rows; }
 

@@ -146,13 +146,23 @@ void write_text(const std::filesystem::path& file, hid_t object, const std::stri
   check(H5Awrite(attribute, type, &pointer), file, name);
 }
 
-void write_integer(const std::filesystem::path& file, hid_t object, const std::string& name,
-                   std::int64_t value) {
+// `type` in the file, `memory_type` here.
+void write_number(const std::filesystem::path& file, hid_t object, const std::string& name,
+                  hid_t type, hid_t memory_type, const void* value) {
   const Handle scalar = checked(H5Screate(H5S_SCALAR), file, name);
   const Handle attribute =
-      checked(H5Acreate2(object, name.c_str(), H5T_STD_I64LE, scalar, H5P_DEFAULT, H5P_DEFAULT),
-              file, name);
-  check(H5Awrite(attribute, H5T_NATIVE_INT64, &value), file, name);
+      checked(H5Acreate2(object, name.c_str(), type, scalar, H5P_DEFAULT, H5P_DEFAULT), file, name);
+  check(H5Awrite(attribute, memory_type, value), file, name);
+}
+
+void write_integer(const std::filesystem::path& file, hid_t object, const std::string& name,
+                   std::int64_t value) {
+  write_number(file, object, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
+}
+
+void write_real(const std::filesystem::path& file, hid_t object, const std::string& name,
+                double value) {
+  write_number(file, object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
 }
 
 Handle outcome_type(const std::filesystem::path& file) {
@@ -316,8 +326,15 @@ void RolloutWriter::Impl::create(const RolloutAttributes& attributes,
   H5Pset_obj_track_times(group_properties, false);
   group = checked(H5Gcreate2(file_id, format::kGroup, H5P_DEFAULT, group_properties, H5P_DEFAULT),
                   file, "creating");
-  for (const auto& [name, text] : attributes)
-    if (name != "outcome") write_text(file, group, name, text);
+  for (const auto& [name, value] : attributes) {
+    if (name == "outcome") continue;
+    if (const auto* text = std::get_if<std::string>(&value))
+      write_text(file, group, name, *text);
+    else if (const auto* integer = std::get_if<std::int64_t>(&value))
+      write_integer(file, group, name, *integer);
+    else
+      write_real(file, group, name, std::get<double>(value));
+  }
   write_text(file, group, "format", format::kName);
   write_integer(file, group, "format_version", format::kVersion);
   write_integer(file, group, "integration_interval", layout.integration_interval);

@@ -99,6 +99,25 @@ class RunCommand(unittest.TestCase):
         self.assertEqual(info.returncode, 0, info.stderr)
         self.assertIn("interrupted at step", info.stdout)
 
+    def test_a_recording_names_the_controller_library_that_is_missing(self):
+        library = Path(PROGRAM).resolve().parents[1] / "lib/example_controller.so"
+        if not library.exists():
+            self.skipTest("the example controller is not built")
+        scene = Path(__file__).resolve().parents[2] / "apps/examples/circle.xml"
+        done = self.run_program("run", str(scene), "--plugin", str(library), "--duration", "0.2", "--no-report")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for command in (["rollout", "replay"], ["view", "--screenshot", "x.png"]):
+            done = self.run_program(*command, "out/circle/rollout.h5")
+            self.assertIn(done.returncode, (2, 4), command)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            if command[0] == "view" and "display" in done.stderr:
+                continue
+            self.assertIn("example.circle", done.stderr)
+            self.assertIn("--plugin FILE.so", done.stderr)
+        done = self.run_program("rollout", "replay", "out/circle/rollout.h5", "--plugin", str(library))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.run_program("rollout", "info", "out/circle/rollout.h5").returncode, 0)
+
     def test_a_full_disk_gives_4(self):
         (self.folder / "out/good").mkdir(parents=True)
         (self.folder / "out/good/summary.json").symlink_to("/dev/full")

@@ -4,11 +4,13 @@ Usage: h5py_test.py PATH/TO/write_recording
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -38,9 +40,19 @@ def check(rollout, rows):
     stored = rollout["integration/row"][:]
     assert (stored[stored < rows] == np.arange(0, rows, 100)).all()
     assert rollout["integration/state"].shape[1] == 439
-    assert rollout.attrs["seed"] == "7"
+    assert rollout.attrs["seed"] == 7 and rollout.attrs["timestep"] == 0.002
     assert rollout.attrs["model_xml"] == "x" * 100_000 + "é"
     assert bytes(rollout["model_mjb"][:]) == b"\1\2\3"
+
+
+def run_examples_of_the_document(folder):
+    """The Python programs of docs/recording.md on rollout.h5 in this folder. Returns what they print."""
+    document = Path(__file__).resolve().parents[2] / "docs/recording.md"
+    programs = re.findall(r"^```python\n(.*?)^```", document.read_text(encoding="utf-8"), re.M | re.S)
+    whole = [program for program in programs if "import h5py" in program]
+    assert len(whole) == 2
+    return [subprocess.run([sys.executable, "-c", program], cwd=folder, check=True, capture_output=True,
+                           text=True).stdout for program in whole]
 
 
 def main():
@@ -51,6 +63,10 @@ def main():
         with h5py.File(done) as file:
             check(file["rollout_0"], 1000)
             assert file["rollout_0"].attrs["outcome"].decode() == "done"
+            largest = file["rollout_0/sensordata"][:, 5].max()
+        os.rename(done, os.path.join(folder, "rollout.h5"))
+        printed = run_examples_of_the_document(folder)
+        assert printed == ["7 done\n", f"A_tip_error: {largest:.4g} m, seed 7\n"], printed
 
         live = os.path.join(folder, "live.h5")
         process = subprocess.Popen([writer, live, "1100", "wait"], stdin=subprocess.PIPE,

@@ -11,6 +11,7 @@
 #include "apps/host/engine/scene.hpp"
 #include "apps/host/experiment/experiment.hpp"
 #include "apps/host/experiment/run.hpp"
+#include "apps/host/recording/recorded_model.hpp"
 
 using namespace tendril;
 using namespace tendril::host;
@@ -217,6 +218,13 @@ TEST_CASE("replay: a recording with a gap, without rows or without a model is re
   }
   RolloutReader junk(folder.path / "junk.h5");
   CHECK_THROWS_WITH(replay(junk), Catch::Contains("model_mjb") && Catch::Contains("9.9"));
+
+  RolloutReader original(folder.path / "gap.h5");
+  RolloutLayout layout = original.layout();
+  layout.nmocap = 2;
+  RolloutWriter(folder.path / "sizes.h5", layout, {}, original.model_mjb()).close("done");
+  CHECK_THROWS_WITH(recorded_model(RolloutReader(folder.path / "sizes.h5")),
+                    Catch::Contains("mocap: 2 values a row, the recorded model has 1"));
 }
 
 TEST_CASE("replay: runs of the shipped scenes with their controllers are identical", "[rollout]") {
@@ -233,4 +241,61 @@ TEST_CASE("replay: runs of the shipped scenes with their controllers are identic
   const ReplayResult result = replay(reader);
   CHECK(result.identical());
   CHECK(result.compared_steps == run.steps);
+}
+
+TEST_CASE("replay: a recording of a process with other plugin slots is identical", "[rollout]") {
+  const Folder folder;
+  RunOptions options;
+  options.changes.duration = 0.5;
+  options.recording = folder.path / "rollout.h5";
+  REQUIRE(run_experiment(load_experiment("scenes/reach/reach.xml"), options).outcome ==
+          Outcome::Done);
+  RolloutReader original(options.recording);
+
+  // The same recording with a slot number that exists nowhere, and with another plugin name.
+  const ModelPtr model = recorded_model(original);
+  REQUIRE(model->nplugin == 1);
+  model->plugin[0] = 1000;
+  std::vector<std::byte> mjb(static_cast<std::size_t>(mj_sizeModel(model.get())));
+  mj_saveModel(model.get(), nullptr, mjb.data(), static_cast<mjtSize>(mjb.size()));
+  const auto copy = [&](const std::string& name, const std::string& plugins,
+                        std::span<const std::byte> binary) {
+    RolloutWriter writer(
+        folder.path / name, original.layout(),
+        {{"plugins", plugins}, {"mujoco_version", "9.9"}, {"tendril_version", version()}}, binary);
+    for (std::int64_t i = 0; i < original.row_count(); ++i) {
+      const RolloutReader::Row& row = original.row(i);
+      writer.append({.step = row.step,
+                     .time = row.time,
+                     .qpos = row.qpos,
+                     .qvel = row.qvel,
+                     .ctrl = row.ctrl,
+                     .act = row.act,
+                     .sensordata = row.sensordata,
+                     .plugin_state = row.plugin_state,
+                     .mocap_pos = row.mocap_pos,
+                     .mocap_quat = row.mocap_quat,
+                     .contacts = row.contacts,
+                     .integration_state = row.integration_state});
+    }
+    writer.close("done");
+    return RolloutReader(folder.path / name);
+  };
+  RolloutReader other_slots = copy("slots.h5", "tendril.reach", mjb);
+  CHECK(replay(other_slots).identical());
+
+  RolloutReader unknown = copy("unknown.h5", "my.controller", mjb);
+  CHECK_THROWS_WITH(replay(unknown),
+                    Catch::Contains("my.controller") && Catch::Contains("--plugin FILE.so"));
+  RolloutReader nameless = copy("nameless.h5", "", mjb);
+  CHECK_THROWS_WITH(replay(nameless), Catch::Contains("1 plugin instances"));
+  RolloutReader cut = copy("cut.h5", "tendril.reach", std::span(mjb).first(mjb.size() - 4));
+  CHECK_THROWS_WITH(replay(cut), Catch::Contains("model_mjb") && Catch::Contains("its length"));
+  std::vector<std::byte> huge = mjb;
+  huge[20 + 7] = std::byte{0x7f};  // the highest byte of nq
+  RolloutReader too_large = copy("huge.h5", "tendril.reach", huge);
+  CHECK_THROWS_WITH(replay(too_large), Catch::Contains("out of range"));
+  mjb[12] ^= std::byte{1};  // the version
+  RolloutReader newer = copy("newer.h5", "tendril.reach", mjb);
+  CHECK_THROWS_WITH(replay(newer), Catch::Contains("version 4000000") && Catch::Contains("9.9"));
 }

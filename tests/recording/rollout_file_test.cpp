@@ -1,5 +1,6 @@
 #include "tendril/recording/rollout_file.hpp"
 
+#include <hdf5.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -128,7 +129,9 @@ TEST_CASE("rollout file: every field of every row comes back bit for bit", "[rol
                                         {"experiment", "seed = 1\n"},
                                         {"scene_files/tube.xml", "<mujoco/>"},
                                         {"robot", "Rüssel"},
-                                        {"empty", ""}};
+                                        {"empty", ""},
+                                        {"seed", std::int64_t{1} << 62},
+                                        {"timestep", 0.1}};
   const std::vector<std::byte> model = invented_model(3'000'000);
   {
     RolloutWriter writer(file, layout, attributes, model);
@@ -140,7 +143,11 @@ TEST_CASE("rollout file: every field of every row comes back bit for bit", "[rol
   REQUIRE(reader.row_count() == rows);
   CHECK(intact_rows(reader) == rows);
   CHECK(reader.model_mjb() == model);
-  for (const auto& [name, text] : attributes) CHECK(reader.attributes().at(name) == text);
+  for (const auto& [name, value] : attributes)
+    if (const auto* text = std::get_if<std::string>(&value))
+      CHECK(reader.attributes().at(name) == *text);
+  CHECK(reader.attributes().at("seed") == "4611686018427387904");
+  CHECK(reader.attributes().at("timestep") == "0.1");
   CHECK(reader.attributes().at("outcome") == "done");
   CHECK(reader.layout().nq == layout.nq);
   CHECK(reader.layout().nv == layout.nv);
@@ -429,4 +436,98 @@ TEST_CASE("rollout file: damaged bytes are at most one error, never a crash", "[
   const int status = wait_for(pid);
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("rollout file: a dataset of another shape than the layout is refused by name",
+          "[rollout]") {
+  struct Case {
+    const char* name;
+    std::vector<hsize_t> shape;
+  };
+  const auto c = GENERATE(values<Case>({{"mocap/pos", {300, 1, 2000}},
+                                        {"mocap/pos", {300, 1}},
+                                        {"mocap/quat", {300, 1, 9}},
+                                        {"mocap/quat", {300, 2, 4}},
+                                        {"qpos", {300, 61, 2}},
+                                        {"qvel", {300, hsize_t{1} << 40}},
+                                        {"time", {300, 2}},
+                                        {"step", {}},
+                                        {"rows", {1000}},
+                                        {"contact/force", {900, 4}},
+                                        {"contact/geom1", {900, 2}},
+                                        {"integration/state", {3, 439, 2}},
+                                        {"integration/row", {3, 2}},
+                                        {"model_mjb", {10, 10}}}));
+  CAPTURE(c.name, c.shape);
+  const Folder folder;
+  const std::filesystem::path path = folder.path / "shape.h5";
+  write(path, arm_layout(), 300);
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  const hid_t group = H5Gopen2(file, "rollout_0", H5P_DEFAULT);
+  REQUIRE(H5Ldelete(group, c.name, H5P_DEFAULT) >= 0);
+  const hid_t space = H5Screate_simple(static_cast<int>(c.shape.size()), c.shape.data(), nullptr);
+  const hid_t type = std::string(c.name) == "model_mjb" ? H5T_STD_U8LE : H5T_STD_I64LE;
+  const hid_t dataset =
+      H5Dcreate2(group, c.name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  REQUIRE(dataset >= 0);
+  H5Dclose(dataset);
+  H5Sclose(space);
+  H5Gclose(group);
+  H5Fclose(file);
+  CHECK_THAT(reading_error(path),
+             Catch::Contains("truncated or damaged: ") && Catch::Contains(c.name));
+}
+
+TEST_CASE("rollout file: damaged metadata is an error within 2 s, never an endless repetition",
+          "[rollout]") {
+  const Folder folder;
+  const bool killed = GENERATE(false, true);
+  CAPTURE(killed);
+  const std::filesystem::path file = folder.path / "rollout.h5";
+  if (killed) {
+    const pid_t pid = start([&] {
+      RolloutWriter writer(file, arm_layout(), {{"seed", "1"}}, invented_model(100));
+      InventedRow row(arm_layout());
+      for (std::int64_t i = 0; i < 600; ++i) writer.append(row.make(i));
+      pause();
+      return 0;
+    });
+    while (!reading_error(file).empty() || RolloutReader(file).row_count() < 512)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    kill(pid, SIGKILL);
+    CHECK(WIFSIGNALED(wait_for(pid)));
+  } else {
+    write(file, arm_layout(), 600);
+  }
+
+  // Bytes of the superblock, and one in each of the first blocks of metadata with a checksum.
+  std::vector<std::size_t> places;
+  for (std::size_t at = 9; at < 48; at += 3) places.push_back(at);
+  std::ifstream whole(file, std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(whole), {});
+  for (const char* signature : {"OHDR", "FRHP", "FHDB", "EAHD", "EAIB", "BTHD"}) {
+    std::size_t at = bytes.find(signature);
+    for (int i = 0; i < 5 && at != bytes.npos; ++i) {
+      places.push_back(at + 6);
+      at = bytes.find(signature, at + 1);
+    }
+  }
+  int refused = 0;
+  for (const std::size_t at : places) {
+    CAPTURE(at);
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ 4);
+    const std::filesystem::path copy = folder.path / "damaged.h5";
+    std::ofstream(copy, std::ios::binary) << damaged;
+    // In a process of its own: HDF5 leaks a little when it meets metadata that it cannot decode.
+    const auto begin = std::chrono::steady_clock::now();
+    const int status = wait_for(start([&] {
+      alarm(10);
+      return reading_error(copy).empty() ? 0 : 1;
+    }));
+    CHECK(WIFEXITED(status));
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(2));
+    refused += WIFEXITED(status) && WEXITSTATUS(status) == 1 ? 1 : 0;
+  }
+  CHECK(refused > 15);
 }

@@ -14,7 +14,13 @@ int main(int argc, char** argv) {
   const tendril::RolloutLayout layout = tendril::test::arm_layout();
   const std::byte model[] = {std::byte{1}, std::byte{2}, std::byte{3}};
   tendril::RolloutWriter writer(
-      argv[1], layout, {{"seed", "7"}, {"model_xml", std::string(100'000, 'x') + "é"}}, model);
+      argv[1], layout,
+      {{"seed", std::int64_t{7}},
+       {"timestep", 0.002},
+       {"sensors",
+        R"([{"name":"A_tip_error","address":5,"dimension":1,"quantity":"tip_error","unit":"m"}])"},
+       {"model_xml", std::string(100'000, 'x') + "é"}},
+      model);
   tendril::test::InventedRow row(layout);
   for (long i = 0; i < rows; ++i) writer.append(row.make(i));
   if (std::string(argv[3]) == "close") {

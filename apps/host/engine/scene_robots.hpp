@@ -26,9 +26,10 @@ class SceneRobots {
   [[nodiscard]] int base_of_body(int body) const noexcept {
     return base_[static_cast<std::size_t>(body)];
   }
-  /// The same for a geom; geom -1 belongs to no robot.
+  /// The same for a geom; a number that is no geom, such as -1, belongs to no robot.
   [[nodiscard]] int base_of_geom(int geom) const noexcept {
-    return geom < 0 ? 0 : base_of_body(geom_body_[static_cast<std::size_t>(geom)]);
+    const auto i = static_cast<std::size_t>(geom);
+    return i < geom_body_.size() ? base_of_body(geom_body_[i]) : 0;
   }
   /// Whether a contact is between a robot and another object.
   [[nodiscard]] bool meets_surroundings(int geom1, int geom2) const noexcept {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "plugin/controller_plugin.hpp"
+#include "apps/host/engine/quantities.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::host {
@@ -26,29 +26,12 @@ const char* sensor_name(const mjModel& model, int sensor) {
   return name == nullptr ? "" : name;
 }
 
-/// Sensors of a quantity: with its name, or its name after a robot's prefix that ends in `_`.
 std::vector<int> sensors_called(const mjModel& model, const std::string& quantity) {
   std::vector<int> found;
   for (int i = 0; i < model.nsensor; ++i) {
-    const std::string_view name = sensor_name(model, i);
-    if (name == quantity || name.ends_with("_" + quantity)) found.push_back(i);
+    if (shows(sensor_name(model, i), quantity)) found.push_back(i);
   }
   return found;
-}
-
-/// Quantities declared by the controllers of the library and of the loaded plugins.
-std::vector<ReportedQuantity> declared_quantities() {
-  std::vector<ReportedQuantity> all;
-  for (const ControllerKind& kind : built_in_controllers()) {
-    for (const Quantity& q : all_quantities(kind)) {
-      if (q.width == 1) all.push_back({q.name, q.unit, q.summary, q.smallest_is_worst});
-    }
-  }
-  for (int slot = 0; slot < mjp_pluginCount(); ++slot) {
-    for (ReportedQuantity& quantity : reported_quantities(mjp_getPluginAtSlot(slot)->name))
-      all.push_back(std::move(quantity));
-  }
-  return all;
 }
 
 /// A point in the frame of a geom.
@@ -97,13 +80,13 @@ double angle_inside(const Eigen::Vector3d& a, const Eigen::Vector3d& b, double r
 
 /// Readers of the signals that are not sensors.
 const Metrics::Reader Metrics::kReaders[] = {
-    {"wall_force",
-     [](const Metrics& m, auto&, auto&, int) noexcept { return m.contacts_.force; }},
+    {"wall_force", [](const Metrics& m, auto&, auto&, int) noexcept { return m.contacts_.force; }},
     {"wall_force_single",
      [](const Metrics& m, auto&, auto&, int) noexcept { return m.contacts_.largest_force; }},
     {"penetration",
      [](const Metrics& m, auto&, auto&, int) noexcept { return m.contacts_.penetration; }},
-    {"contact_count", [](const Metrics& m, auto&, auto&, int) noexcept { return m.contacts_.count; }},
+    {"contact_count",
+     [](const Metrics& m, auto&, auto&, int) noexcept { return m.contacts_.count; }},
     {"self_contact_count",
      [](const Metrics& m, auto&, auto&, int) noexcept { return m.contacts_.self_count; }},
     {"limit_margin", &Metrics::limit_margin},
@@ -152,15 +135,13 @@ std::string Metrics::problem(const Metric& metric) const {
   if (info == nullptr) {
     if (reported(metric.signal) != nullptr) return {};
     std::string names;
-    for (const Reported& quantity : reported_)
-      names += (names.empty() ? "" : ", ") + quantity.name;
+    for (const Reported& quantity : reported_) names += (names.empty() ? "" : ", ") + quantity.name;
     return fmt::format("no controller of the scene reports '{}' with a sensor of that name{}{}",
                        metric.signal, names.empty() ? "" : ", but ", names);
   }
   const int geom = mj_name2id(&model_, mjOBJ_GEOM, metric.object.c_str());
   const bool of_geom = info->of == MetricOf::Geom || info->of == MetricOf::RoundGeom;
-  if (info->of == MetricOf::Sensor &&
-      mj_name2id(&model_, mjOBJ_SENSOR, metric.object.c_str()) < 0)
+  if (info->of == MetricOf::Sensor && mj_name2id(&model_, mjOBJ_SENSOR, metric.object.c_str()) < 0)
     return fmt::format("the scene has no sensor '{}'", metric.object);
   if (of_geom && geom < 0) return fmt::format("the scene has no geom '{}'", metric.object);
   if (info->of == MetricOf::RoundGeom && !has_round_axis(model_, geom))
@@ -300,7 +281,7 @@ double Metrics::passing(const Metrics& self, const mjModel& /*model*/, const mjD
                         int geom) noexcept {
   return self.largest_winding([&](const LinkPair& pair) {
     return angle_between(in_frame(data, geom, data.geom_xpos + 3 * pair.first),
-                        in_frame(data, geom, data.geom_xpos + 3 * pair.second));
+                         in_frame(data, geom, data.geom_xpos + 3 * pair.second));
   });
 }
 

@@ -17,6 +17,7 @@
 
 #include "apps/host/engine/divergence.hpp"
 #include "apps/host/engine/engine_log.hpp"
+#include "apps/host/recording/model_tables.hpp"
 #include "apps/host/recording/recorded_model.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/recording/rollout_file.hpp"
@@ -141,12 +142,13 @@ RolloutAttributes attributes_of(const Experiment& experiment, const RunOptions& 
                                {"experiment_name", experiment.name},
                                {"scene", experiment.scene.string()},
                                {"command_line", options.command_line},
-                               {"seed", std::to_string(seed)},
+                               {"seed", static_cast<std::int64_t>(seed)},
                                {"settings", settings_json(run.settings).dump()},
-                               {"timestep", fmt::format("{}", run.timestep)},
+                               {"timestep", run.timestep},
                                {"tendril_version", version()},
                                {"mujoco_version", mj_versionString()},
                                {"plugins", plugin_names(*run.scene.model)}};
+  attributes.merge(model_tables(*run.scene.model));
   for (const auto& [name, text] : run.scene.source_files) attributes["scene_files/" + name] = text;
   return attributes;
 }
@@ -229,9 +231,8 @@ bool RunResult::all_checks_hold() const noexcept {
 PreparedRun prepare_run(const Experiment& experiment, const RunChanges& changes) {
   std::vector<Setting> settings = experiment.settings_for(changes.seed.value_or(experiment.seed));
   if (!changes.controller.empty()) {
-    settings.push_back({.key = "controller.plugin",
-                        .value = {changes.controller},
-                        .origin = "--controller"});
+    settings.push_back(
+        {.key = "controller.plugin", .value = {changes.controller}, .origin = "--controller"});
   }
   settings.insert(settings.end(), changes.settings.begin(), changes.settings.end());
 

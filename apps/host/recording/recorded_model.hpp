@@ -12,9 +12,10 @@ namespace tendril::host {
 /// plugins loaded by the program.
 [[nodiscard]] std::string plugin_names(const mjModel& model);
 
-/// The model of a recording, with plugin instances bound by name so that it can run in this
-/// program. Calls load_engine. Throws RolloutFormatError if the model cannot be loaded, and
-/// ModelError if a plugin is not loaded.
+/// The model of a recording, whichever process made it: the plugin numbers in the binary model are
+/// replaced by those that the names have in this program, before the engine reads it. Calls
+/// load_engine. Throws ModelError if a plugin is not loaded, and RolloutFormatError if the model
+/// cannot be loaded or has other sizes than the rows. Tested by: replay_test.
 [[nodiscard]] ModelPtr recorded_model(const RolloutReader& reader);
 
 }  // namespace tendril::host

@@ -22,28 +22,6 @@ std::string attribute(const RolloutReader& reader, const std::string& name) {
   return found == reader.attributes().end() ? "unknown" : found->second;
 }
 
-// Checks that the sizes of the rows are those of the model.
-void check_layout(const mjModel& model, const RolloutLayout& layout) {
-  const struct {
-    const char* name;
-    mjtSize model;
-    int recorded;
-  } sizes[] = {{"qpos", model.nq, layout.nq},
-               {"qvel", model.nv, layout.nv},
-               {"ctrl", model.nu, layout.nu},
-               {"act", model.na, layout.na},
-               {"sensordata", model.nsensordata, layout.nsensordata},
-               {"plugin_state", model.npluginstate, layout.npluginstate},
-               {"mocap", model.nmocap, layout.nmocap},
-               {"integration", mj_stateSize(&model, mjSTATE_INTEGRATION), layout.nintegration}};
-  for (const auto& size : sizes) {
-    if (size.model != size.recorded) {
-      throw RolloutFormatError(fmt::format("{}: {} values a row, the recorded model has {}",
-                                           size.name, size.recorded, size.model));
-    }
-  }
-}
-
 std::optional<std::size_t> first_differing_bits(std::span<const double> a,
                                                 std::span<const double> b) {
   if (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0) return std::nullopt;
@@ -130,7 +108,6 @@ ReplayResult replay(RolloutReader& reader, const OnReplayProgress& on_progress) 
     throw RolloutFormatError("row 0: has no integration state to start from");
 
   ModelPtr model = recorded_model(reader);
-  check_layout(*model, reader.layout());
   Replayer replayer(std::move(model));
   if (std::string reason = replayer.start(reader.row(0)); !reason.empty()) {
     result.first_difference = engine_failure(0, std::move(reason));

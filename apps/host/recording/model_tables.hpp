@@ -1,0 +1,14 @@
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include "tendril/recording/rollout_file.hpp"
+
+namespace tendril::host {
+
+/// Names and places of a model's elements, so that a recording can be read without the engine: one
+/// JSON list per kind of element, in the model's order, as the attributes `sensors`, `joints`,
+/// `actuators`, `bodies`, `geoms` and `robots` of docs/recording.md. Tested by: model_tables_test.
+[[nodiscard]] RolloutAttributes model_tables(const mjModel& model);
+
+}  // namespace tendril::host
