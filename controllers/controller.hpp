@@ -28,6 +28,10 @@ enum class ControllerStatus : std::uint8_t {
   PathTooTight = 7,   ///< the same: it would bend more than the body can
 };
 
+inline constexpr int kStatusCount = 8;
+/// "working", "target not reached", "controller fault" ...
+[[nodiscard]] const char* to_string(ControllerStatus status) noexcept;
+
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 /// What a controller reports about one step.

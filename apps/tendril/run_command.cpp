@@ -1,7 +1,12 @@
 #include <fmt/format.h>
+#include <fcntl.h>
 #include <fmt/ranges.h>
+#include <sys/file.h>
+#include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <csignal>
@@ -74,14 +79,33 @@ host::RunChanges changes_of(const RunArguments& arguments) {
   return changes;
 }
 
-std::string number_with_unit(double value, const std::string& unit) {
-  if (std::isnan(value)) return "no data";
-  return unit.empty() ? fmt::format("{:.4g}", value) : fmt::format("{:.4g} {}", value, unit);
+/// Three significant digits, without an exponent where people do not expect one.
+std::string digits(double value) {
+  return std::abs(value) >= 1000.0 && std::abs(value) < 1e9 ? fmt::format("{:.0f}", value)
+                                                            : fmt::format("{:.3g}", value);
 }
 
-std::string limits(const host::Check& check) {
-  if (check.min && check.max) return fmt::format("{:.4g} .. {:.4g}", *check.min, *check.max);
-  return check.min ? fmt::format(">= {:.4g}", *check.min) : fmt::format("<= {:.4g}", *check.max);
+/// 6.8e-5 m as "0.068 mm".
+std::string readable(double value, const std::string& unit) {
+  if (std::isnan(value)) return "no data";
+  if (unit.empty()) return digits(value);
+  constexpr std::string_view kScaled[] = {"m", "s", "rad", "N", "m/s"};
+  const bool is_scaled =
+      std::find(std::begin(kScaled), std::end(kScaled), unit) != std::end(kScaled);
+  const double size = std::abs(value);
+  if (is_scaled && size < 0.1 && size > 0.0) {
+    if (size < 1e-9) return fmt::format("{}1e-9 {}", value < 0.0 ? "> -" : "< ", unit);
+    return size < 1e-6 ? fmt::format("{:.3f} u{}", 1e6 * value, unit)
+                       : fmt::format("{} m{}", digits(1e3 * value), unit);
+  }
+  return fmt::format("{} {}", digits(value), unit);
+}
+
+std::string limits(const host::Check& check, const std::string& unit) {
+  if (check.min && check.max)
+    return fmt::format("{} .. {}", readable(*check.min, unit), readable(*check.max, unit));
+  return check.min ? fmt::format(">= {}", readable(*check.min, unit))
+                   : fmt::format("<= {}", readable(*check.max, unit));
 }
 
 void print_checks(const host::RunResult& result) {
@@ -94,19 +118,100 @@ void print_checks(const host::RunResult& result) {
     const char* const verdict = r.holds ? (colour ? "\033[32mok\033[0m" : "ok")
                                         : (colour ? "\033[31mFAILED\033[0m" : "FAILED");
     fmt::print("{:<{}}  {:>18}  {:>20}  {}\n", r.check.name, width,
-               number_with_unit(r.value, r.unit), limits(r.check), verdict);
+               readable(r.value, r.unit), limits(r.check, r.unit), verdict);
+  }
+}
+
+/// "12 % of the steps, from 1.2 s to 3 s".
+std::string when(const host::Occurrence& occurrence, long steps) {
+  const double fraction =
+      100.0 * static_cast<double>(occurrence.steps) / static_cast<double>(std::max(1L, steps));
+  const std::string share = fraction < 0.1 ? "< 0.1" : fmt::format("{:.3g}", fraction);
+  return fmt::format("{} % of the steps, from {:.4g} s to {:.4g} s", share, occurrence.first,
+                     occurrence.last);
+}
+
+/// What the robots said, where their servos were at their limits, and what they touched.
+void print_robots(const host::RunResult& result) {
+  constexpr std::size_t kMost = 5;
+  for (const host::RobotStatus& robot : result.statuses) {
+    fmt::print("{}: {} at the end", robot.robot, to_string(robot.end));
+    for (int i = 0; i < kStatusCount; ++i) {
+      const host::Occurrence& o = robot.by_status[static_cast<std::size_t>(i)];
+      const auto status = static_cast<ControllerStatus>(i);
+      if (o.steps == 0 || (o.steps == result.steps && status == robot.end)) continue;
+      if (status == ControllerStatus::Working) continue;
+      fmt::print("; {} in {}", to_string(status), when(o, result.steps));
+    }
+    fmt::print("\n");
+  }
+  for (std::size_t i = 0; i < result.saturated.size(); ++i) {
+    if (i == kMost) {
+      fmt::print("and {} more servos at their limits\n", result.saturated.size() - kMost);
+      break;
+    }
+    const host::SaturatedServo& servo = result.saturated[i];
+    fmt::print("servo {}: at its limit of {:.3g} in {}\n", servo.actuator, servo.limit,
+               when(servo.occurrence, result.steps));
+  }
+  for (std::size_t i = 0; i < result.touched.size(); ++i) {
+    if (i == kMost) {
+      fmt::print("and {} more geoms touched\n", result.touched.size() - kMost);
+      break;
+    }
+    const host::TouchedGeom& touched = result.touched[i];
+    fmt::print("touched {}: at most {:.3g} N, in {}\n", touched.geom, touched.largest_force,
+               when(touched.occurrence, result.steps));
   }
 }
 
 int exit_code_of(const host::RunResult& result) {
   if (result.outcome == host::Outcome::Diverged) return kExitDiverged;
   if (result.outcome == host::Outcome::Interrupted) return kExitInterrupted;
-  return result.all_checks_hold() ? 0 : kExitCheckFailed;
+  return result.passes() ? 0 : kExitCheckFailed;
 }
 
 void notice(const RunArguments& arguments, const std::string& text) {
   if (!arguments.quiet) std::cerr << "tendril: notice: " << text << '\n';
 }
+
+/// The folder of a run's results. While it lives, no other run writes into the folder; results of an
+/// earlier run are removed, so that those of two runs are never mixed.
+class ResultFolder {
+ public:
+  /// Throws OutputError if the folder cannot be written or another run writes into it.
+  explicit ResultFolder(const std::filesystem::path& folder) {
+    host::make_output_folder(folder);
+    descriptor_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor_ < 0 || (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)) {
+      if (descriptor_ >= 0) close(descriptor_);
+      throw host::OutputError(fmt::format(
+          "{}: another run writes its results here: choose another folder with --out",
+          folder.string()));
+    }
+    for (const std::string_view name : {"summary.json", "rollout.h5", "report.html", "video.mp4"})
+      remove(folder / name);
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+      const std::string name = entry.path().filename().string();
+      if (name.starts_with("snapshot") && name.ends_with(".png")) remove(entry.path());
+    }
+  }
+  ~ResultFolder() { close(descriptor_); }
+  ResultFolder(const ResultFolder&) = delete;
+  ResultFolder& operator=(const ResultFolder&) = delete;
+
+ private:
+  static void remove(const std::filesystem::path& file) {
+    std::error_code error;
+    std::filesystem::remove(file, error);
+    if (error)
+      throw host::OutputError(fmt::format("{}: {}: an earlier result cannot be removed",
+                                          file.string(), error.message()));
+  }
+
+  int descriptor_ = -1;
+};
 
 /// Video and report from the recording. Failures are only notices, because the results do not
 /// depend on them.
@@ -121,15 +226,23 @@ std::vector<std::string> make_pictures(const RunArguments& arguments,
                  static_cast<double>(frame) / count);
         return !stop_requested.load();
       });
-      files.push_back("video.mp4");
+      if (stop_requested.load())
+        std::filesystem::remove(out / "video.mp4");
+      else
+        files.push_back("video.mp4");
     } catch (const host::RenderError& error) {
       bar.finish();
       notice(arguments, fmt::format("no video: {}", error.what()));
     }
   }
   if (!arguments.no_report && !stop_requested.load()) {
-    for (const std::string& warning : host::write_report(out)) notice(arguments, warning);
-    if (std::filesystem::exists(out / "report.html")) files.push_back("report.html");
+    const std::vector<std::string> warnings = host::write_report(out);
+    if (stop_requested.load()) {
+      std::filesystem::remove(out / "report.html");
+    } else {
+      for (const std::string& warning : warnings) notice(arguments, warning);
+      if (std::filesystem::exists(out / "report.html")) files.push_back("report.html");
+    }
   }
   return files;
 }
@@ -138,6 +251,7 @@ void print_result(const RunArguments& arguments, const host::RunResult& result,
                   const std::filesystem::path& out, const std::vector<std::string>& files) {
   print_checks(result);
   if (arguments.quiet) return;
+  print_robots(result);
   fmt::print(
       "{:.2f} s simulated in {:.2f} s, {:.1f} x real time; step {:.0f} us mean, {:.0f} us p99.9\n",
       result.simulated_time, result.wall_time, result.real_time_factor, result.step_times.mean,
@@ -145,14 +259,20 @@ void print_result(const RunArguments& arguments, const host::RunResult& result,
   fmt::print("{}: {}\n", (out / "").string(), fmt::join(files, " "));
 }
 
+std::filesystem::path default_folder(const host::Experiment& experiment,
+                                     const host::RunChanges& changes) {
+  return std::filesystem::path("out") /
+         fmt::format("{}-seed{}", experiment.name, changes.seed.value_or(experiment.seed));
+}
+
 int run(const RunArguments& arguments) {
   const host::Experiment experiment = host::load_experiment(arguments.file);
   host::RunOptions options;
   options.changes = changes_of(arguments);
   const std::filesystem::path out = arguments.out.empty()
-                                        ? std::filesystem::path("out") / experiment.name
+                                        ? default_folder(experiment, options.changes)
                                         : std::filesystem::path(arguments.out);
-  host::make_output_folder(out);
+  const ResultFolder folder(out);
   if (!arguments.no_record) options.recording = out / "rollout.h5";
   options.command_line = command_line_text();
   options.stop = &stop_requested;
@@ -161,6 +281,7 @@ int run(const RunArguments& arguments) {
 
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
+  std::signal(SIGHUP, on_interrupt);
   const host::RunResult result =
       host::run_experiment(experiment, options, [&](std::span<const std::string> notices) {
         for (const std::string& text : notices) notice(arguments, text);
@@ -177,6 +298,7 @@ int run(const RunArguments& arguments) {
   }
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
+  std::signal(SIGHUP, SIG_DFL);
 
   if (arguments.json) {
     std::cout << summary;
@@ -186,6 +308,13 @@ int run(const RunArguments& arguments) {
   std::fflush(stdout);
   if (!result.reason.empty()) {
     std::cerr << "tendril: " << experiment.scene.string() << ": " << result.reason << '\n';
+  }
+  for (const std::string& failure : result.failures)
+    std::cerr << "tendril: " << experiment.scene.string() << ": " << failure << '\n';
+  if (result.outcome == host::Outcome::Done && stop_requested.load()) {
+    std::cerr << "tendril: interrupted after the run: its recording is whole, video and report are "
+                 "missing\n";
+    return kExitInterrupted;
   }
   return exit_code_of(result);
 }
@@ -197,7 +326,7 @@ void add_run_command(CommandLine& line) {
   const auto arguments = std::make_shared<RunArguments>();
   command.option("file", arguments->file, "experiment (.toml), scene (.xml) or robot (.toml)")
       .required();
-  command.option("--out", arguments->out, "folder of the results [out/<experiment name>]");
+  command.option("--out", arguments->out, "folder of the results; earlier results are replaced [out/<experiment name>-seed<seed>]");
   command.option("--duration", arguments->duration,
                  "simulated time, s [that of the experiment, or 10]");
   command.option("--seed", arguments->seed,
@@ -218,7 +347,8 @@ void add_run_command(CommandLine& line) {
       "option.timestep=0.004 --out "
       "out/tube\n"
       "With an additional controller library: tendril run SCENE.xml --plugin FILE.so\n"
-      "Exit codes: 0 all checks hold, 1 a check failed, 2 bad input, 3 diverged, 4 input/output, "
+      "Exit codes: 0 all checks hold, 1 a check failed or a robot ended with a fault, jammed or "
+      "without reaching its target, 2 bad input, 3 diverged, 4 input/output, "
       "130 interrupted");
   command.action([arguments] { return run(*arguments); });
 }

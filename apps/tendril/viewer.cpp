@@ -68,11 +68,7 @@ std::string& glfw_message() {
 }
 
 const char* status_text(double status) {
-  constexpr const char* kTexts[] = {
-      "working",        "finished", "target not reached",     "jammed",
-      "invalid target", "fault",    "target behind the head", "path too tight"};
-  const auto index = static_cast<std::size_t>(std::clamp(status, 0.0, 7.0));
-  return kTexts[index];
+  return to_string(static_cast<ControllerStatus>(std::clamp(status, 0.0, kStatusCount - 1.0)));
 }
 
 void append_line(std::string& text, std::string_view line) {

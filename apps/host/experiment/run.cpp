@@ -195,6 +195,13 @@ double run_metric(const Metric& metric, const RunResult& result) {
   return metric.name == "step_time_mean" ? result.step_times.mean : result.step_times.p999;
 }
 
+bool checks_status_of(const Experiment& experiment, const RobotStatus& status) {
+  return std::any_of(experiment.checks.begin(), experiment.checks.end(), [&](const Check& check) {
+    return check.metric.signal == quantity::kStatus.name ||
+           (check.metric.signal == "sensor" && check.metric.object == status.sensor);
+  });
+}
+
 Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json limit(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
@@ -313,7 +320,9 @@ RunResult run_experiment(const Experiment& experiment, const RunOptions& options
                      attributes_of(experiment, options, run, result.seed));
     recorder->append(data, 0, 0.0);
   }
+  RobotWatch watch(model);
   StepTimeHistogram step_times;
+  (void)take_engine_warnings();
   const DivergenceMonitor monitor(data);
 
   const Clock::time_point start = Clock::now();
@@ -339,6 +348,12 @@ RunResult run_experiment(const Experiment& experiment, const RunOptions& options
       break;
     }
     metrics.sample(model, data, step_start);
+    if (watch.sample(model, data, step_start)) {
+      const std::size_t known = result.notices.size();
+      for (const std::string& warning : take_engine_warnings())
+        result.notices.push_back(fmt::format("t = {:.6g} s: {}", step_start, one_line(warning)));
+      if (on_notices) on_notices(std::span(result.notices).subspan(known));
+    }
     if (recorder) recorder->append(data, step, step_time_us);
     if (options.on_progress && after - reported >= kProgressInterval) {
       reported = after;
@@ -365,6 +380,13 @@ RunResult run_experiment(const Experiment& experiment, const RunOptions& options
     check.holds = check.check.holds(check.value);
     result.checks.push_back(std::move(check));
   }
+  result.statuses = watch.statuses();
+  result.saturated = watch.saturated();
+  result.touched = watch.touched();
+  for (const RobotStatus& status : result.statuses) {
+    const auto failure = status.failure();
+    if (failure && !checks_status_of(experiment, status)) result.failures.push_back(*failure);
+  }
   for (int i = first_default; i < metrics.count(); ++i) {
     result.metrics.emplace_back(metrics.metric(i), metrics.value(i));
   }
@@ -384,7 +406,9 @@ std::string summary_json(const Experiment& experiment, const RunResult& result) 
   summary["seed"] = result.seed;
   summary["outcome"] = outcome_name(result.outcome);
   summary["reason"] = result.reason;
-  summary["verdict"] = result.checks.empty() ? "none" : result.all_checks_hold() ? "pass" : "fail";
+  const bool has_verdict = !result.checks.empty() || !result.failures.empty();
+  summary["verdict"] = !has_verdict ? "none" : result.passes() ? "pass" : "fail";
+  summary["failures"] = result.failures;
   summary["checks"] = Json::array();
   for (const CheckResult& r : result.checks) {
     Json check{{"name", r.check.name},
@@ -398,6 +422,36 @@ std::string summary_json(const Experiment& experiment, const RunResult& result) 
                {"holds", r.holds}};
     if (r.check.metric.statistic == Statistic::SettleTime) check["threshold"] = r.check.threshold;
     summary["checks"].push_back(std::move(check));
+  }
+  summary["robots"] = Json::array();
+  for (const RobotStatus& robot : result.statuses) {
+    Json statuses = Json::array();
+    for (int i = 0; i < kStatusCount; ++i) {
+      const Occurrence& o = robot.by_status[static_cast<std::size_t>(i)];
+      if (o.steps == 0) continue;
+      statuses.push_back({{"status", to_string(static_cast<ControllerStatus>(i))},
+                          {"steps", o.steps},
+                          {"first", o.first},
+                          {"last", o.last}});
+    }
+    summary["robots"].push_back(
+        {{"robot", robot.robot}, {"end", to_string(robot.end)}, {"statuses", std::move(statuses)}});
+  }
+  summary["saturated_servos"] = Json::array();
+  for (const SaturatedServo& servo : result.saturated) {
+    summary["saturated_servos"].push_back({{"actuator", servo.actuator},
+                                           {"limit", servo.limit},
+                                           {"steps", servo.occurrence.steps},
+                                           {"first", servo.occurrence.first},
+                                           {"last", servo.occurrence.last}});
+  }
+  summary["touched"] = Json::array();
+  for (const TouchedGeom& touched : result.touched) {
+    summary["touched"].push_back({{"geom", touched.geom},
+                                  {"largest_force", touched.largest_force},
+                                  {"steps", touched.occurrence.steps},
+                                  {"first", touched.occurrence.first},
+                                  {"last", touched.occurrence.last}});
   }
   summary["metrics"] = Json::object();
   for (const auto& [metric, value] : result.metrics)

@@ -14,6 +14,7 @@
 
 #include "apps/host/engine/scene.hpp"
 #include "apps/host/experiment/experiment.hpp"
+#include "apps/host/experiment/robot_watch.hpp"
 
 namespace tendril::host {
 
@@ -91,11 +92,20 @@ struct RunResult {
   std::vector<Setting> settings;
   std::vector<std::string> notices;
   std::string command_line;
+  std::vector<RobotStatus> statuses;
+  std::vector<SaturatedServo> saturated;
+  std::vector<TouchedGeom> touched;
+  /// Why the run does not pass although no check says so: a robot whose controller faulted or ended
+  /// neither working nor finished, unless a check reads its status.
+  std::vector<std::string> failures;
 
   [[nodiscard]] bool all_checks_hold() const noexcept;
+  /// All checks hold and nothing else failed.
+  [[nodiscard]] bool passes() const noexcept { return all_checks_hold() && failures.empty(); }
 };
 
-/// Called with the notices of the loaded scene before the first step.
+/// Called with the notices of the loaded scene before the first step, and with those of the run as
+/// they come.
 using OnNotices = std::function<void(std::span<const std::string>)>;
 
 /// Runs an experiment headless at full speed. In each step: motions, mj_step, divergence
