@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "apps/host/experiment/run.hpp"
+#include "apps/host/file_kind.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/robot_table.hpp"
 #include "tendril/ik/batch.hpp"
@@ -327,6 +328,8 @@ int run(IkArguments arguments) {
   }
   if (arguments.threads < 0)
     throw ModelError(fmt::format("--threads: {}: must be >= 0", arguments.threads));
+  host::require_kind(arguments.robot, "ik", {host::FileKind::Robot});
+  host::require_kind(arguments.targets, "ik ROBOT", {host::FileKind::Table});
   Summary summary;
   visit_kinematics(arguments.robot, [&](const auto& description) {
     summary = solve_table(description, arguments);

@@ -1,6 +1,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <string>
 #include <string_view>
 
@@ -47,13 +48,21 @@ int fail(std::string_view message, int exit_code) {
   return exit_code;
 }
 
+/// Whether everything printed has reached stdout.
+bool written() {
+  std::cout.flush();
+  return std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   // Exceeding a file size limit becomes a write error instead of ending the program.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
-    return run(argc, argv);
+    const int exit_code = run(argc, argv);
+    if (!written()) return fail("stdout: could not be written", kExitInputOutput);
+    return exit_code;
   } catch (const tendril::ModelError& error) {
     return fail(error.what(), kExitUsage);
   } catch (const std::exception& error) {  // RolloutError, OutputError, files, memory

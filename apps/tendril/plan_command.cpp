@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/host/experiment/run.hpp"
+#include "apps/host/file_kind.hpp"
 #include "apps/host/plan/path_plan.hpp"
 #include "apps/host/plan/plan_file.hpp"
 #include "apps/host/plan/plan_json.hpp"
@@ -82,6 +83,7 @@ int run(const PlanArguments& arguments) {
   if (arguments.solution < 1)
     throw ModelError(fmt::format("--solution: {}: must be >= 1", arguments.solution));
 
+  host::require_kind(arguments.file, "plan", {host::FileKind::Plan});
   const std::string toml = read_text_file(arguments.file);
   if (host::is_path_plan(toml)) return run_path_plan(arguments, toml);
   const host::PlanFile plan = host::parse_plan(toml, arguments.file);

@@ -12,6 +12,7 @@
 
 #include "apps/host/experiment/report.hpp"
 #include "apps/host/experiment/run.hpp"
+#include "apps/host/file_kind.hpp"
 #include "apps/host/recording/render_recording.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/progress.hpp"
@@ -146,6 +147,7 @@ void print_result(const RunArguments& arguments, const host::RunResult& result,
 }
 
 int run(const RunArguments& arguments) {
+  host::require_kind(arguments.file, "run", {host::FileKind::Experiment, host::FileKind::Scene, host::FileKind::Robot});
   const host::Experiment experiment = host::load_experiment(arguments.file);
   host::RunOptions options;
   options.changes = changes_of(arguments);

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "apps/host/engine/engine_log.hpp"
 #include "tendril/model_error.hpp"
@@ -33,6 +34,7 @@ struct Libraries {
   std::mutex mutex;
   bool ready = false;
   std::vector<fs::path> waiting;
+  std::vector<std::string> notices;
 };
 Libraries& libraries() {
   static Libraries all;
@@ -125,8 +127,31 @@ void load_engine() {
   while (!all.waiting.empty()) {
     const fs::path file = all.waiting.front();
     all.waiting.erase(all.waiting.begin());
+    const int before = mjp_pluginCount();
     load_plugin(file);
+    if (mjp_pluginCount() == before)
+      all.notices.push_back(fmt::format("--plugin: {}: registers no plugin", file.string()));
   }
+}
+
+std::vector<std::string> take_plugin_notices() {
+  Libraries& all = libraries();
+  const std::lock_guard lock(all.mutex);
+  return std::exchange(all.notices, {});
+}
+
+std::string object_name(const mjModel& model, mjtObj type, int id) {
+  const char* const name = mj_id2name(&model, type, id);
+  return name == nullptr ? std::string() : name;
+}
+
+std::string object_names(const mjModel& model, mjtObj type, int count) {
+  std::string names;
+  for (int i = 0; i < count; ++i) {
+    if (const std::string name = object_name(model, type, i); !name.empty())
+      names += (names.empty() ? "" : ", ") + name;
+  }
+  return names;
 }
 
 DataPtr make_data(const mjModel& model) {

@@ -37,6 +37,16 @@ void add_plugin_library(const std::filesystem::path& file);
 /// and loads libtendril.so and the added libraries; each once per process. Throws ModelError.
 void load_engine();
 
+/// Messages about the added libraries since the last call, one line each: a library that registers
+/// nothing.
+[[nodiscard]] std::vector<std::string> take_plugin_notices();
+
+/// Name of an object of the model; empty if it has none.
+[[nodiscard]] std::string object_name(const mjModel& model, mjtObj type, int id);
+
+/// Names of all objects of a type, joined by ", ".
+[[nodiscard]] std::string object_names(const mjModel& model, mjtObj type, int count);
+
 /// Calls mj_makeData. Throws ModelError if memory allocation or a plugin fails.
 [[nodiscard]] DataPtr make_data(const mjModel& model);
 
