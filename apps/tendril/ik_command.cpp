@@ -279,7 +279,8 @@ Summary solve_table(const MobileDescription& description, const IkArguments& arg
 }
 
 std::string summary_text(const Summary& summary, const IkArguments& arguments) {
-  std::string text = fmt::format("{} of {} rows converged", summary.converged, summary.rows);
+  std::string text = summary.rows > 0 && summary.converged == 0 ? "no target was reached: " : "";
+  text += fmt::format("{} of {} rows converged", summary.converged, summary.rows);
   if (summary.rows == 0) return text;
   text += fmt::format(" ({:.6g} %)", 100.0 * static_cast<double>(summary.converged) /
                                          static_cast<double>(summary.rows));
