@@ -149,8 +149,9 @@ std::string report_text(const Quantity& q) {
 void register_controller_kind(const ControllerKind& kind) {
   if (!engine_is_right()) return;
   if (mjp_getPlugin(kind.name.c_str(), nullptr) != nullptr) {
-    mju_warning("tendril: %s: another library has registered a plugin of this name; that one is used",
-                kind.name.c_str());
+    mju_warning(
+        "tendril: %s: another library has registered a plugin of this name; that one is used",
+        kind.name.c_str());
     return;
   }
   const ControllerKind& kept = kinds().add(kind);

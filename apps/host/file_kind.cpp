@@ -76,6 +76,9 @@ FileKind file_kind(const std::filesystem::path& file) {
 void require_kind(const std::filesystem::path& file, const char* command,
                   std::initializer_list<FileKind> allowed) {
   const FileKind kind = file_kind(file);
+  std::error_code ignored;
+  if (kind == FileKind::Recording && !std::filesystem::is_regular_file(file, ignored))
+    throw ModelError(file.string() + ": is a device or a pipe: must be a recording");
   if (kind == FileKind::Unknown || std::find(allowed.begin(), allowed.end(), kind) != allowed.end())
     return;
   const KindInfo& info = *info_of(kind);

@@ -76,8 +76,8 @@ int run_path_plan(const PlanArguments& arguments, const std::string& toml) {
   }
   const bool is_whole = solution.reached == static_cast<int>(solution.waypoints.size());
   if (!is_whole)
-    notice(arguments, fmt::format("{} of {} waypoints reached", solution.reached,
-                                  solution.waypoints.size()));
+    notice(arguments,
+           fmt::format("{} of {} waypoints reached", solution.reached, solution.waypoints.size()));
   return arguments.strict && !is_whole ? kExitNoSolution : 0;
 }
 

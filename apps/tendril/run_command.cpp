@@ -147,7 +147,7 @@ void print_result(const RunArguments& arguments, const host::RunResult& result,
 }
 
 int run(const RunArguments& arguments) {
-  host::require_kind(arguments.file, "run", {host::FileKind::Experiment, host::FileKind::Scene, host::FileKind::Robot});
+  host::require_kind(arguments.file, "run", host::kRunnable);
   const host::Experiment experiment = host::load_experiment(arguments.file);
   host::RunOptions options;
   options.changes = changes_of(arguments);

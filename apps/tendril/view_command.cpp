@@ -6,6 +6,7 @@
 
 #include "apps/host/engine/engine.hpp"
 #include "apps/host/experiment/experiment.hpp"
+#include "apps/host/experiment/run.hpp"
 #include "apps/host/file_kind.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/viewer.hpp"
@@ -62,6 +63,10 @@ int view(const ViewArguments& arguments) {
   }
   options.title = "tendril: " + std::filesystem::path(arguments.file).filename().string();
   options.screenshot = arguments.screenshot;
+  const std::filesystem::path folder = options.screenshot.parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder))
+    throw host::OutputError(fmt::format("--screenshot: {}: must be in a folder that exists",
+                                        arguments.screenshot));
   const std::unique_ptr<host::ViewSource> source = open_source(arguments, options);
   const mjModel& model = source->model();
   if (!options.camera.empty() && mj_name2id(&model, mjOBJ_CAMERA, options.camera.c_str()) < 0) {

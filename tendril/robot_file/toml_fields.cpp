@@ -69,9 +69,9 @@ void refuse_deep(std::string_view text, const std::string& file_name) {
       case '"':
       case '\'': {
         const std::size_t end = end_of_string(text, at);
-        line += static_cast<std::size_t>(
-            std::count(text.begin() + static_cast<std::ptrdiff_t>(at),
-                       text.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
+        line += static_cast<std::size_t>(std::count(text.begin() + static_cast<std::ptrdiff_t>(at),
+                                                    text.begin() + static_cast<std::ptrdiff_t>(end),
+                                                    '\n'));
         at = end - 1;
         break;
       }
@@ -248,6 +248,11 @@ Value to_value(const toml::node& node) {
 
 std::string to_text(const toml::node& node) {
   if (const auto number = node.as_floating_point()) return fmt::format("{}", number->get());
+  if (const toml::array* const array = node.as_array(); array != nullptr && !array->empty()) {
+    std::string list;
+    for (const toml::node& element : *array) list += (list.empty() ? "" : ", ") + to_text(element);
+    return "[ " + list + " ]";
+  }
   std::ostringstream stream;
   node.visit([&stream](const auto& value) { stream << value; });
   std::string text = stream.str();
@@ -294,9 +299,7 @@ std::string read_text_file(const std::filesystem::path& file) {
   if (S_ISDIR(status.st_mode)) refuse("is a folder");
   if (!S_ISREG(status.st_mode)) refuse("is a device or a pipe");
 
-  const auto refuse_size = [&] {
-    refuse(fmt::format("has more than {} MiB", kLargestFile >> 20));
-  };
+  const auto refuse_size = [&] { refuse(fmt::format("has more than {} MiB", kLargestFile >> 20)); };
   if (static_cast<std::uintmax_t>(status.st_size) > kLargestFile) refuse_size();
 
   std::string text(static_cast<std::size_t>(status.st_size), '\0');

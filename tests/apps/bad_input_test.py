@@ -122,6 +122,7 @@ CASES = [
     ("seed is empty", {}, run("good.xml", "--seed="), USAGE, ["--seed", "empty"]),
     ("file is empty text", {}, ["run", ""], USAGE, ["file", "empty"]),
     ("camera of the window is unknown", {"s.xml": PICTURE}, ["view", "s.xml", "--camera", "tpo"], USAGE, ["--camera: tpo", "it has front, top"]),
+    ("screenshot into a folder that is missing", {}, ["view", "good.xml", "--screenshot", "no/x.png"], IO, ["--screenshot: no/x.png", "folder"]),
     ("plugin library is missing", {}, run("good.xml", "--plugin", "none.so"), USAGE, ["--plugin", "none.so"]),
     ("plugin library is text", {"text.so": "x"}, run("good.xml", "--plugin", "text.so"), USAGE, ["text.so"]),
     # experiments

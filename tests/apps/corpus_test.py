@@ -60,6 +60,9 @@ for command in ("model", "run", "plan", "view"):
 CASES += [
     (["run", "pipe.xml"], USAGE, ["pipe.xml: is a device or a pipe"]),
     (["run", "endless.xml"], USAGE, ["endless.xml: is a device or a pipe"]),
+    (["view", "pipe.h5"], USAGE, ["pipe.h5: is a device or a pipe"]),
+    (["rollout", "info", "pipe.h5"], USAGE, ["pipe.h5: is a device or a pipe"]),
+    (["rollout", "replay", "endless.h5"], USAGE, ["endless.h5: is a device or a pipe"]),
     (["ik", "arm.toml", "endless.csv"], USAGE, ["endless.csv"]),
 ]
 
@@ -73,9 +76,9 @@ def prepare(folder):
     with open(folder / "large.toml", "wb") as file:
         file.truncate(LARGEST + 1)
     (folder / "unreadable.toml").symlink_to("/proc/self/mem")  # a regular file; its first byte is an error
-    for ending in ("toml", "xml", "csv"):
+    for ending in ("toml", "xml", "csv", "h5"):
         (folder / f"endless.{ending}").symlink_to("/dev/zero")
-    for ending in ("toml", "xml"):
+    for ending in ("toml", "xml", "h5"):
         os.mkfifo(folder / f"pipe.{ending}")
 
 

@@ -101,10 +101,10 @@ void check_controller(D& robot, const std::string& file, std::span<const Overrid
   const ControllerConfig& controller = robot.controller;
   if (controller.plugin.empty()) return;
   if (mjp_getPlugin(controller.plugin.c_str(), nullptr) == nullptr) {
-    throw ModelError(
-        fmt::format("{}: controller.plugin = {}: must be a loaded plugin: {}; --plugin FILE.so loads "
-                    "a library with others",
-                    controller.origin, controller.plugin, known_controllers()));
+    throw ModelError(fmt::format(
+        "{}: controller.plugin = {}: must be a loaded plugin: {}; --plugin FILE.so loads "
+        "a library with others",
+        controller.origin, controller.plugin, known_controllers()));
   }
   const std::vector<std::string> known = setting_names(controller.plugin);
   const auto is_known = [&](const ControllerConfig::Setting& setting) {

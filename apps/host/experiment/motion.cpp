@@ -149,9 +149,10 @@ MotionSet::MotionSet(const mjModel& model, std::span<const Motion> motions) {
         if (model.body_mocapid[i] >= 0)
           names += (names.empty() ? "" : ", ") + object_name(model, mjOBJ_BODY, i);
       }
-      refuse_body(fmt::format("must be a mocap body of the scene{}; {}",
-                              body < 0 ? ", there is no such body" : ", this body lacks mocap=\"true\"",
-                              names.empty() ? "it has none" : "it has " + names));
+      refuse_body(
+          fmt::format("must be a mocap body of the scene{}; {}",
+                      body < 0 ? ", there is no such body" : ", this body lacks mocap=\"true\"",
+                      names.empty() ? "it has none" : "it has " + names));
     }
     if (std::any_of(bound_.begin(), bound_.end(),
                     [&](const Bound& b) { return b.mocap == mocap; })) {
