@@ -1,7 +1,9 @@
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -48,6 +50,21 @@ int fail(std::string_view message, int exit_code) {
   return exit_code;
 }
 
+std::terminate_handler abort_with_message = std::abort;
+
+/// Ends the program like `main` if memory is exhausted where no exception may pass.
+[[noreturn]] void on_terminate() {
+  try {
+    if (std::current_exception() != nullptr) std::rethrow_exception(std::current_exception());
+  } catch (const std::bad_alloc& error) {
+    std::_Exit(fail(error.what(), kExitInputOutput));
+  } catch (...) {
+    // A bug.
+  }
+  abort_with_message();
+  std::abort();
+}
+
 /// Whether everything printed has reached stdout.
 bool written() {
   std::cout.flush();
@@ -57,6 +74,7 @@ bool written() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  abort_with_message = std::set_terminate(on_terminate);
   // Exceeding a file size limit becomes a write error instead of ending the program.
   std::signal(SIGXFSZ, SIG_IGN);
   try {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <sstream>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -41,9 +42,16 @@ Libraries& libraries() {
   return all;
 }
 
+/// Throws ModelError, or std::runtime_error if the engine lacks memory.
+[[noreturn]] void refuse_engine(const std::string& what, const std::string& error) {
+  const std::string text = fmt::format("{}: {}", what, error.empty() ? "failed" : one_line(error));
+  if (error.find("allocate") != std::string::npos) throw std::runtime_error(text);
+  throw ModelError(text);
+}
+
 void load_plugin(const fs::path& file) {
   const std::string error = guarded([&] { mj_loadPluginLibrary(file.c_str()); });
-  if (!error.empty()) throw ModelError(fmt::format("{}: {}", file.string(), one_line(error)));
+  if (!error.empty()) refuse_engine(file.string(), error);
 }
 
 void check_version() {
@@ -157,9 +165,7 @@ std::string object_names(const mjModel& model, mjtObj type, int count) {
 DataPtr make_data(const mjModel& model) {
   DataPtr data;
   const std::string error = guarded([&] { data.reset(mj_makeData(&model)); });
-  if (!data) {
-    throw ModelError(fmt::format("mj_makeData: {}", error.empty() ? "failed" : one_line(error)));
-  }
+  if (!data) refuse_engine("mj_makeData", error);
   return data;
 }
 

@@ -47,7 +47,7 @@ void load_engine();
 /// Names of all objects of a type, joined by ", ".
 [[nodiscard]] std::string object_names(const mjModel& model, mjtObj type, int count);
 
-/// Calls mj_makeData. Throws ModelError if memory allocation or a plugin fails.
+/// Calls mj_makeData. Throws ModelError if a plugin fails, std::runtime_error if memory does.
 [[nodiscard]] DataPtr make_data(const mjModel& model);
 
 /// The engine's message on one line, without its internal prefixes and without repeated lines.
