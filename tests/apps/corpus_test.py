@@ -45,6 +45,7 @@ CASES = [
     (["rollout", "info", "cut_short.h5"], USAGE, ["cut_short.h5"]),
     (["rollout", "replay", "cut_short.h5"], USAGE, ["cut_short.h5"]),
     (["plan", "mesh_plan.toml"], USAGE, ["open.obj:5", "9"]),
+    (["plan", "corners.toml"], USAGE, ["corners.toml:2: obstacle 0: polygon: has 10001 corners"]),
     (["run", "arm.toml", "--set", "robot." + "a." * 40000 + "a=1"], USAGE, ["--set", "at most 64"]),
     (["run", "arm.toml", "--set", "robot.a={" + "a." * 40000 + "a=1}"], USAGE, ["64 levels"]),
 ]
@@ -72,6 +73,8 @@ def prepare(folder):
     for file in CORPUS.iterdir():
         (folder / file.name).write_bytes(file.read_bytes())
     (folder / "long_line.csv").write_text("x,y,z\n0,0," + "0" * 1100000 + "\n")
+    corners = ", ".join(f"[{i}, {i * i}]" for i in range(10001))
+    (folder / "corners.toml").write_text(f"target = {{ x = 0.1, z = 0.6 }}\n[[obstacle]]\npolygon = [{corners}]\n")
     (folder / "folder.toml").mkdir()
     with open(folder / "large.toml", "wb") as file:
         file.truncate(LARGEST + 1)
