@@ -1,3 +1,6 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -71,10 +74,20 @@ bool written() {
   return std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
 }
 
+/// Opens what is closed of stdin, stdout and stderr in a way that every use fails: otherwise the
+/// next file, such as a recording, would take its place and get what is printed.
+void occupy_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) < 0)
+      (void)open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   abort_with_message = std::set_terminate(on_terminate);
+  occupy_standard_streams();
   // Exceeding a file size limit becomes a write error instead of ending the program.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
