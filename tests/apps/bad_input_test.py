@@ -26,6 +26,7 @@ FIXED = '<body name="target" pos="0 0 0.1"/>'
 EXPERIMENT = 'scene = "good.xml"\nduration = 0.01\n'
 CHECK = '[[check]]\nmetric = "tip_error_end"\nmax = 1\n'
 PICTURE = '<mujoco><worldbody><camera name="front"/><camera name="top"/></worldbody></mujoco>'
+KEYS = '<mujoco><keyframe><key name="home"/><key name="start"/></keyframe></mujoco>'
 CIRCLE = '[[motion]]\nbody = "target"\nkind = "circle"\nradius = 0.1\nspeed = 0.1\n'
 
 FILES = {
@@ -137,7 +138,8 @@ CASES = [
     ("experiment: unknown metric", {"e.toml": EXPERIMENT + CHECK.replace("tip", "tpi")}, run("e.toml"), USAGE, ["e.toml:4", "metric", "tpi_error_end", "tip_error"]),
     ("experiment: limit NaN", {"e.toml": EXPERIMENT + CHECK.replace("= 1", "= nan")}, run("e.toml"), USAGE, ["e.toml:5", "max", "nan", "finite"]),
     ("experiment: sensor is missing", {"e.toml": EXPERIMENT + CHECK.replace("tip_error_end", "sensor:x:max")}, run("e.toml"), USAGE, ["e.toml", "sensor:x:max", "no sensor 'x'"]),
-    ("experiment: motion of a missing body", {"e.toml": EXPERIMENT + CIRCLE.replace("target", "x")}, run("e.toml"), USAGE, ["e.toml: line 4", "body = x", "mocap", "it has target"]),
+    ("experiment: unknown keyframe", {"s.xml": KEYS, "e.toml": 'scene = "s.xml"\nkeyframe = "strat"\n'}, run("e.toml"), USAGE, ["e.toml:2", "keyframe = strat", "it has home, start"]),
+    ("experiment: motion of a missing body", {"e.toml": EXPERIMENT + CIRCLE.replace("target", "x")}, run("e.toml"), USAGE, ["e.toml:4", "body = x", "mocap", "it has target"]),
     ("experiment: motion of a joint's body", {"e.toml": EXPERIMENT + CIRCLE.replace("target", "A_s1_l1")}, run("e.toml"), USAGE, ["e.toml", "A_s1_l1", "mocap"]),
     ("experiment: radius negative", {"e.toml": EXPERIMENT + CIRCLE.replace("radius = 0.1", "radius = -1")}, run("e.toml"), USAGE, ["e.toml", "radius", "-1", "(0, 1e6]"]),
     ("experiment: unknown setting", {"e.toml": EXPERIMENT + "[set]\nspeed = 1\n"}, run("e.toml"), USAGE, ["e.toml:4", "speed", "option."]),

@@ -21,7 +21,7 @@ constexpr Range kTime{0.0, kLongestRun};
 Motion parse_motion(const Fields& fields) {
   Motion motion;
   motion.body = fields.required_text("body", "must be the name of a mocap body");
-  motion.line = static_cast<int>(fields.get("body")->source().begin.line);
+  motion.origin = fields.origin(*fields.get("body"));
   if (!fields.has("kind")) fields.missing("kind", "is missing, must be the name of a motion");
   motion.kind = fields.choice<MotionKind>("kind", {{"lissajous", MotionKind::Lissajous},
                                                    {"circle", MotionKind::Circle},
@@ -250,6 +250,8 @@ Experiment parse_experiment(std::string_view toml, const std::filesystem::path& 
   experiment.scene = file.parent_path() /
                      root.required_text("scene", "must be a scene (.xml) or robot (.toml) file");
   experiment.keyframe = root.text("keyframe", "");
+  if (const toml::node* const keyframe = root.get("keyframe"))
+    experiment.keyframe_origin = root.origin(*keyframe);
   experiment.duration = root.number("duration", 10.0, {0.0, kLongestRun, true});
   if (const toml::node* seed = root.get("seed")) {
     const auto value = seed->value<std::int64_t>();

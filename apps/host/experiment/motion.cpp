@@ -138,8 +138,8 @@ MotionSet::MotionSet(const mjModel& model, std::span<const Motion> motions) {
   for (const Motion& motion : motions) {
     const auto refuse_body = [&](const std::string& reason) {
       throw ModelError(fmt::format("{}motion: body = {}: {}",
-                                   motion.line > 0 ? fmt::format("line {}: ", motion.line) : "",
-                                   motion.body, reason));
+                                   motion.origin.empty() ? "" : motion.origin + ": ", motion.body,
+                                   reason));
     };
     const int body = mj_name2id(&model, mjOBJ_BODY, motion.body.c_str());
     const int mocap = body < 0 ? -1 : model.body_mocapid[body];
