@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "plugin/instance.hpp"
+#include "plugin/one_engine.hpp"
 
 namespace tendril {
 namespace {
@@ -134,17 +135,6 @@ void plugin_visualize(const mjModel* m, mjData* d, const mjvOption*, mjvScene* s
   guarded(m, d, instance, [&](Instance& self) { self.visualize(d, scene); });
 }
 
-bool engine_is_right() {
-  if (mj_version() == mjVERSION_HEADER) return true;
-  const char* reason =
-      mj_version() == 4000000
-          ? "; the sparse Newton solver of 4.0.0 computes wrong accelerations, use 4.0.1"
-          : "";
-  mju_warning("tendril: built for MuJoCo %d, this program runs MuJoCo %d: plugins not registered%s",
-              mjVERSION_HEADER, mj_version(), reason);
-  return false;
-}
-
 // The reported quantities are listed among the attributes of a plugin, so that every library in the
 // process can read them: "reports|tip_error|m|end max|largest".
 constexpr std::string_view kReports = "reports|";
@@ -158,6 +148,12 @@ std::string report_text(const Quantity& q) {
 
 void register_controller_kind(const ControllerKind& kind) {
   if (!engine_is_right()) return;
+  if (mjp_getPlugin(kind.name.c_str(), nullptr) != nullptr) {
+    mju_warning(
+        "tendril: %s: another library has registered a plugin of this name; that one is used",
+        kind.name.c_str());
+    return;
+  }
   const ControllerKind& kept = kinds().add(kind);
 
   std::vector<std::string> attributes;

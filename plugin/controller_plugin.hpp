@@ -11,8 +11,8 @@
 namespace tendril {
 
 /// Registers a controller kind as a MuJoCo plugin; to be called from `mjPLUGIN_LIB_INIT`. If the
-/// version of the engine differs from the one this library was built for, nothing is registered and
-/// a warning is given.
+/// version of the engine differs from the one this library was built for, or the name is taken,
+/// nothing is registered and a warning is given.
 void register_controller_kind(const ControllerKind& kind);
 
 /// Registers a controller class `C` with `Context`, `settings()`, `kQuantities`

@@ -3,9 +3,15 @@
 #include "controllers/controller_kind.hpp"
 #include "plugin/controller_plugin.hpp"
 #include "plugin/file_decoder.hpp"
+#include "plugin/one_engine.hpp"
 
 mjPLUGIN_LIB_INIT(tendril) {
+  if (!tendril::engine_is_right()) return;
+  const auto& kinds = tendril::built_in_controllers();
+  if (mjp_getPlugin(kinds.front().name.c_str(), nullptr) != nullptr) {
+    mju_warning("tendril: another copy of libtendril.so is loaded already; that one is used");
+    return;
+  }
   tendril::register_file_decoder();
-  for (const tendril::ControllerKind& kind : tendril::built_in_controllers())
-    tendril::register_controller_kind(kind);
+  for (const tendril::ControllerKind& kind : kinds) tendril::register_controller_kind(kind);
 }

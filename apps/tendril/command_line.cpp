@@ -1,6 +1,7 @@
 #include "apps/tendril/command_line.hpp"
 
 #include <CLI/CLI.hpp>
+#include <string_view>
 #include <utility>
 
 #include "tendril/model_error.hpp"
@@ -22,6 +23,21 @@ void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
     names += (names.empty() ? "" : ", ") + command->get_name();
   }
   throw ModelError(std::string(argv[1]) + ": unknown command: must be one of " + names);
+}
+
+/// Refuses `--option=`: CLI11 would take the next argument as its value.
+void refuse_missing_value(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word.starts_with("--") && word.size() > 3 && word.find('=') == word.size() - 1)
+      throw ModelError(std::string(word.substr(0, word.size() - 1)) + ": must not be empty");
+  }
+}
+
+/// Refuses an empty text, which would count as not given.
+CLI::Validator not_empty() {
+  return {[](std::string& text) { return text.empty() ? "must not be empty" : std::string(); }, "",
+          "not empty"};
 }
 
 }  // namespace
@@ -51,7 +67,7 @@ Option Command::flag(const std::string& name, bool& value, const std::string& te
 }
 
 Option Command::option(const std::string& name, std::string& value, const std::string& text) const {
-  return Option(*app_->add_option(name, value, text));
+  return Option(*app_->add_option(name, value, text)->check(not_empty()));
 }
 
 Option Command::option(const std::string& name, double& value, const std::string& text) const {
@@ -125,6 +141,7 @@ void CommandLine::footer(const std::string& text) const { app_->footer(text); }
 int CommandLine::run(int argc, char** argv) {
   arguments().assign(argv, argv + argc);
   refuse_unknown_command(*app_, argc, argv);
+  refuse_missing_value(argc, argv);
   try {
     app_->parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {

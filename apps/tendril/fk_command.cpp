@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "apps/host/file_kind.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/robot_table.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
@@ -108,6 +109,8 @@ void add_fk_command(CommandLine& line) {
       "models/arm_3x10.toml -\n"
       "Exit codes: 0 done, 2 bad input, 4 input/output");
   command.action([arguments] {
+    host::require_kind(arguments->robot, "fk", {host::FileKind::Robot});
+    host::require_kind(arguments->states, "fk ROBOT", {host::FileKind::Table});
     visit_kinematics(arguments->robot, [&](const auto& description) {
       run(*arguments, description.kinematics());
     });

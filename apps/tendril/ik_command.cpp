@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "apps/host/experiment/run.hpp"
+#include "apps/host/file_kind.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/robot_table.hpp"
 #include "tendril/ik/batch.hpp"
@@ -278,7 +279,8 @@ Summary solve_table(const MobileDescription& description, const IkArguments& arg
 }
 
 std::string summary_text(const Summary& summary, const IkArguments& arguments) {
-  std::string text = fmt::format("{} of {} rows converged", summary.converged, summary.rows);
+  std::string text = summary.rows > 0 && summary.converged == 0 ? "no target was reached: " : "";
+  text += fmt::format("{} of {} rows converged", summary.converged, summary.rows);
   if (summary.rows == 0) return text;
   text += fmt::format(" ({:.6g} %)", 100.0 * static_cast<double>(summary.converged) /
                                          static_cast<double>(summary.rows));
@@ -327,6 +329,8 @@ int run(IkArguments arguments) {
   }
   if (arguments.threads < 0)
     throw ModelError(fmt::format("--threads: {}: must be >= 0", arguments.threads));
+  host::require_kind(arguments.robot, "ik", {host::FileKind::Robot});
+  host::require_kind(arguments.targets, "ik ROBOT", {host::FileKind::Table});
   Summary summary;
   visit_kinematics(arguments.robot, [&](const auto& description) {
     summary = solve_table(description, arguments);

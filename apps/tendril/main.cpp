@@ -1,6 +1,12 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <iostream>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -47,13 +53,47 @@ int fail(std::string_view message, int exit_code) {
   return exit_code;
 }
 
+std::terminate_handler abort_with_message = std::abort;
+
+/// Ends the program like `main` if memory is exhausted where no exception may pass.
+[[noreturn]] void on_terminate() {
+  try {
+    if (std::current_exception() != nullptr) std::rethrow_exception(std::current_exception());
+  } catch (const std::bad_alloc& error) {
+    std::_Exit(fail(error.what(), kExitInputOutput));
+  } catch (...) {
+    // A bug.
+  }
+  abort_with_message();
+  std::abort();
+}
+
+/// Whether everything printed has reached stdout.
+bool written() {
+  std::cout.flush();
+  return std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
+}
+
+/// Opens what is closed of stdin, stdout and stderr in a way that every use fails: otherwise the
+/// next file, such as a recording, would take its place and get what is printed.
+void occupy_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) < 0)
+      (void)open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  abort_with_message = std::set_terminate(on_terminate);
+  occupy_standard_streams();
   // Exceeding a file size limit becomes a write error instead of ending the program.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
-    return run(argc, argv);
+    const int exit_code = run(argc, argv);
+    if (!written()) return fail("stdout: could not be written", kExitInputOutput);
+    return exit_code;
   } catch (const tendril::ModelError& error) {
     return fail(error.what(), kExitUsage);
   } catch (const std::exception& error) {  // RolloutError, OutputError, files, memory

@@ -5,6 +5,7 @@
 
 #include "apps/host/engine/scene.hpp"
 #include "apps/host/experiment/run.hpp"
+#include "apps/host/file_kind.hpp"
 #include "apps/tendril/commands.hpp"
 
 namespace tendril {
@@ -16,6 +17,7 @@ struct ModelArguments {
 };
 
 void print_model(const ModelArguments& arguments) {
+  host::require_kind(arguments.file, "model", {host::FileKind::Robot, host::FileKind::Tube});
   const std::string mjcf = host::model_file_mjcf(arguments.file);
   if (!arguments.out.empty()) {
     host::write_text_file(arguments.out, mjcf);

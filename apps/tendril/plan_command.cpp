@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/host/experiment/run.hpp"
+#include "apps/host/file_kind.hpp"
 #include "apps/host/plan/path_plan.hpp"
 #include "apps/host/plan/plan_file.hpp"
 #include "apps/host/plan/plan_json.hpp"
@@ -52,6 +53,11 @@ void print(const std::string& text) {
   if (!(std::cout << text).flush()) throw host::OutputError("stdout: could not be written");
 }
 
+/// Says on stderr that a plan was not found; the exit code shows it with --strict only.
+void notice(const PlanArguments& arguments, const std::string& text) {
+  std::cerr << "tendril: notice: " << arguments.file << ": " << text << '\n';
+}
+
 /// Paths of a robot's tip among obstacles.
 int run_path_plan(const PlanArguments& arguments, const std::string& toml) {
   if (!arguments.plan.empty())
@@ -69,6 +75,9 @@ int run_path_plan(const PlanArguments& arguments, const std::string& toml) {
     host::write_text_file(arguments.path, pose_path_csv(plan.robot.kinematics(), solution.path));
   }
   const bool is_whole = solution.reached == static_cast<int>(solution.waypoints.size());
+  if (!is_whole)
+    notice(arguments,
+           fmt::format("{} of {} waypoints reached", solution.reached, solution.waypoints.size()));
   return arguments.strict && !is_whole ? kExitNoSolution : 0;
 }
 
@@ -82,6 +91,7 @@ int run(const PlanArguments& arguments) {
   if (arguments.solution < 1)
     throw ModelError(fmt::format("--solution: {}: must be >= 1", arguments.solution));
 
+  host::require_kind(arguments.file, "plan", {host::FileKind::Plan});
   const std::string toml = read_text_file(arguments.file);
   if (host::is_path_plan(toml)) return run_path_plan(arguments, toml);
   const host::PlanFile plan = host::parse_plan(toml, arguments.file);
@@ -107,6 +117,8 @@ int run(const PlanArguments& arguments) {
                                 contact_plan_text(host::executable_plan(plan, path)));
     }
   }
+  if (solution.paths.empty())
+    notice(arguments, fmt::format("{}: 0 solutions", to_string(solution.status)));
   return arguments.strict && solution.paths.empty() ? kExitNoSolution : 0;
 }
 

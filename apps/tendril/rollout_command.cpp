@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "apps/host/experiment/run.hpp"
+#include "apps/host/file_kind.hpp"
 #include "apps/host/recording/replay.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/progress.hpp"
@@ -43,6 +44,7 @@ std::string json_text(const Json& json) {
 // Runs a command on a recording; a file that is not one is a user error.
 template <class Work>
 void with_recording(const std::string& file, Work&& work) {
+  host::require_kind(file, "rollout", {host::FileKind::Recording});
   std::unique_ptr<RolloutReader> reader;
   try {
     reader = std::make_unique<RolloutReader>(file);

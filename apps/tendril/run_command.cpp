@@ -17,6 +17,7 @@
 
 #include "apps/host/experiment/report.hpp"
 #include "apps/host/experiment/run.hpp"
+#include "apps/host/file_kind.hpp"
 #include "apps/host/recording/render_recording.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/progress.hpp"
@@ -266,6 +267,7 @@ std::filesystem::path default_folder(const host::Experiment& experiment,
 }
 
 int run(const RunArguments& arguments) {
+  host::require_kind(arguments.file, "run", host::kRunnable);
   const host::Experiment experiment = host::load_experiment(arguments.file);
   host::RunOptions options;
   options.changes = changes_of(arguments);

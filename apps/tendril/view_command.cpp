@@ -4,7 +4,10 @@
 #include <iostream>
 #include <memory>
 
+#include "apps/host/engine/engine.hpp"
 #include "apps/host/experiment/experiment.hpp"
+#include "apps/host/experiment/run.hpp"
+#include "apps/host/file_kind.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/viewer.hpp"
 #include "tendril/model_error.hpp"
@@ -26,7 +29,10 @@ struct ViewArguments {
 
 std::unique_ptr<host::ViewSource> open_source(const ViewArguments& arguments,
                                               ViewerOptions& options) {
+  using Kind = host::FileKind;
   const std::filesystem::path file = arguments.file;
+  host::require_kind(file, "view",
+                     {Kind::Experiment, Kind::Scene, Kind::Robot, Kind::Tube, Kind::Recording});
   if (file.extension() == ".h5") {
     if (!arguments.set.empty() || arguments.seed >= 0 || !arguments.controller.empty()) {
       throw ModelError(fmt::format(
@@ -57,7 +63,17 @@ int view(const ViewArguments& arguments) {
   }
   options.title = "tendril: " + std::filesystem::path(arguments.file).filename().string();
   options.screenshot = arguments.screenshot;
+  const std::filesystem::path folder = options.screenshot.parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder))
+    throw host::OutputError(fmt::format("--screenshot: {}: must be in a folder that exists",
+                                        arguments.screenshot));
   const std::unique_ptr<host::ViewSource> source = open_source(arguments, options);
+  const mjModel& model = source->model();
+  if (!options.camera.empty() && mj_name2id(&model, mjOBJ_CAMERA, options.camera.c_str()) < 0) {
+    const std::string names = host::object_names(model, mjOBJ_CAMERA, static_cast<int>(model.ncam));
+    throw ModelError(fmt::format("--camera: {}: must be a camera of the scene; {}", options.camera,
+                                 names.empty() ? "it has none" : "it has " + names));
+  }
   Viewer(*source, options).run();
   const bool diverged = !source->range() && !source->stopped().empty();
   if (diverged) std::cerr << "tendril: " << arguments.file << ": " << source->stopped() << '\n';

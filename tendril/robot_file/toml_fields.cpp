@@ -1,20 +1,113 @@
 #include "tendril/robot_file/toml_fields.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <sstream>
+#include <stdexcept>
 
 #include "tendril/model_error.hpp"
 
 namespace tendril {
 namespace {
+
+constexpr std::size_t kLargestFile = std::size_t{64} << 20;  // bytes
+constexpr std::size_t kReadAtOnce = std::size_t{1} << 16;    // bytes beyond the size of the file
+constexpr std::size_t kDeepest = 64;   // levels of tables and lists; toml++ recurses into each
+constexpr std::size_t kShownKey = 40;  // bytes of a key in a message
+
+/// A file descriptor that is closed at the end.
+class Descriptor {
+ public:
+  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
+  ~Descriptor() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int get() const noexcept { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+/// The end of the TOML string that begins at `at` with a quotation mark.
+std::size_t end_of_string(std::string_view text, std::size_t at) {
+  const char mark = text[at];
+  const bool is_long = text.substr(at, 3) == std::string(3, mark);
+  for (at += is_long ? 3 : 1; at < text.size(); ++at) {
+    if (text[at] == '\\' && mark == '"') {
+      ++at;
+    } else if (text[at] == '\n' && !is_long) {
+      return at;  // an error that the parser reports
+    } else if (text[at] == mark && !is_long) {
+      return at + 1;
+    } else if (text[at] == mark && text.substr(at, 3) == std::string(3, mark)) {
+      at += 3;
+      for (int extra = 0; extra < 2 && at < text.size() && text[at] == mark; ++extra) ++at;
+      return at;
+    }
+  }
+  return text.size();
+}
+
+/// Refuses tables and lists nested so deep that the parser, which recurses, could exhaust the stack:
+/// counts open brackets and the dots of the keys before them.
+void refuse_deep(std::string_view text, const std::string& file_name) {
+  std::vector<std::size_t> dots{0};  // of the present key at each level of brackets
+  std::size_t depth = 0;             // brackets and dots
+  std::size_t line = 1;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    switch (text[at]) {
+      case '"':
+      case '\'': {
+        const std::size_t end = end_of_string(text, at);
+        line += static_cast<std::size_t>(std::count(text.begin() + static_cast<std::ptrdiff_t>(at),
+                                                    text.begin() + static_cast<std::ptrdiff_t>(end),
+                                                    '\n'));
+        at = end - 1;
+        break;
+      }
+      case '#':
+        at = std::min(text.find('\n', at), text.size()) - 1;
+        break;
+      case '.':
+        ++dots.back();
+        ++depth;
+        break;
+      case '[':
+      case '{':
+        dots.push_back(0);
+        ++depth;
+        break;
+      case ']':
+      case '}':
+        if (dots.size() == 1) return;  // an error that the parser reports
+        depth -= dots.back() + 1;
+        dots.pop_back();
+        break;
+      case '\n':
+        ++line;
+        [[fallthrough]];
+      case ',':
+        depth -= dots.back();
+        dots.back() = 0;
+        break;
+      default:
+        break;
+    }
+    if (depth > kDeepest)
+      throw ModelError(fmt::format("{}:{}: must have at most {} levels of tables and lists",
+                                   file_name, line, kDeepest));
+  }
+}
 
 std::string number_text(double value) {
   std::string text = fmt::format("{}", value);  // shortest text that reads back to the same bits
@@ -67,6 +160,9 @@ void apply_override(toml::table& top, const Override& change, const std::string&
   const std::vector<std::string_view> parts = split(change.key);
   const std::string_view last = parts.back();
   if (last.empty()) throw ModelError(place + "the key is missing");
+  if (parts.size() > kDeepest)
+    throw ModelError(fmt::format("{}: {}...: has {} parts, must have at most {}", change.origin,
+                                 change.key.substr(0, kShownKey), parts.size(), kDeepest));
   std::vector<toml::table*> tables{&top};
   for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
     std::vector<toml::table*> inner;
@@ -97,6 +193,7 @@ void apply_override(toml::table& top, const Override& change, const std::string&
 }  // namespace
 
 Value Value::parse(std::string_view text) {
+  refuse_deep(text, std::string(text.substr(0, kShownKey)));
   try {
     const toml::table table = toml::parse("value = " + std::string(text));
     if (table.size() == 1) return to_value(*table.get("value"));
@@ -151,6 +248,11 @@ Value to_value(const toml::node& node) {
 
 std::string to_text(const toml::node& node) {
   if (const auto number = node.as_floating_point()) return fmt::format("{}", number->get());
+  if (const toml::array* const array = node.as_array(); array != nullptr && !array->empty()) {
+    std::string list;
+    for (const toml::node& element : *array) list += (list.empty() ? "" : ", ") + to_text(element);
+    return "[ " + list + " ]";
+  }
   std::ostringstream stream;
   node.visit([&stream](const auto& value) { stream << value; });
   std::string text = stream.str();
@@ -177,6 +279,7 @@ std::optional<std::vector<double>> Value::numbers() const {
 }
 
 toml::table parse_toml(std::string_view text, const std::string& file_name) {
+  refuse_deep(text, file_name);
   try {
     return toml::parse(text, file_name);
   } catch (const toml::parse_error& error) {
@@ -187,17 +290,32 @@ toml::table parse_toml(std::string_view text, const std::string& file_name) {
 }
 
 std::string read_text_file(const std::filesystem::path& file) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored))
-    throw ModelError(fmt::format("{}: is a folder: must be a readable file", file.string()));
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) {
-    throw ModelError(
-        fmt::format("{}: {}: must be a readable file", file.string(), std::strerror(errno)));
+  const auto refuse = [&](const std::string& what) {
+    throw ModelError(fmt::format("{}: {}: must be a readable file", file.string(), what));
+  };
+  const Descriptor input(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (input.get() < 0 || fstat(input.get(), &status) != 0) refuse(std::strerror(errno));
+  if (S_ISDIR(status.st_mode)) refuse("is a folder");
+  if (!S_ISREG(status.st_mode)) refuse("is a device or a pipe");
+
+  const auto refuse_size = [&] { refuse(fmt::format("has more than {} MiB", kLargestFile >> 20)); };
+  if (static_cast<std::uintmax_t>(status.st_size) > kLargestFile) refuse_size();
+
+  std::string text(static_cast<std::size_t>(status.st_size), '\0');
+  std::size_t size = 0;
+  for (;;) {
+    if (size == text.size()) text.resize(size + kReadAtOnce);
+    const ssize_t count = read(input.get(), text.data() + size, text.size() - size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0)
+      throw std::runtime_error(fmt::format("{}: byte {}: could not be read: {}", file.string(),
+                                           size, std::strerror(errno)));
+    if (count == 0) break;
+    size += static_cast<std::size_t>(count);
+    if (size > kLargestFile) refuse_size();
   }
-  std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  if (stream.bad())
-    throw ModelError(fmt::format("{}: could not be read to its end", file.string()));
+  text.resize(size);
   return text;
 }
 

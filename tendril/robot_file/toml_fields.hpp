@@ -20,10 +20,12 @@
 
 namespace tendril {
 
-/// Parses TOML text; a syntax error is a ModelError `file:line:column: reason`.
+/// Parses TOML text; a syntax error is a ModelError `file:line:column: reason`, and so are more than
+/// 64 levels of tables and lists.
 [[nodiscard]] toml::table parse_toml(std::string_view text, const std::string& file_name);
 
-/// The whole file; a ModelError `<file>: <reason>` when it cannot be read to its end.
+/// The whole file. A ModelError `<file>: <reason>` for a missing file, for one of more than 64 MiB,
+/// and for a folder, device or pipe; std::runtime_error for an error while it is read.
 [[nodiscard]] std::string read_text_file(const std::filesystem::path& file);
 
 /// Puts the values of the overrides where their keys name, adding tables that are missing. What they

@@ -25,6 +25,8 @@ MOCAP = '<body name="target" mocap="true" pos="0 0 0.1"/>'
 FIXED = '<body name="target" pos="0 0 0.1"/>'
 EXPERIMENT = 'scene = "good.xml"\nduration = 0.01\n'
 CHECK = '[[check]]\nmetric = "tip_error_end"\nmax = 1\n'
+PICTURE = '<mujoco><worldbody><camera name="front"/><camera name="top"/></worldbody></mujoco>'
+KEYS = '<mujoco><keyframe><key name="home"/><key name="start"/></keyframe></mujoco>'
 CIRCLE = '[[motion]]\nbody = "target"\nkind = "circle"\nradius = 0.1\nspeed = 0.1\n'
 
 FILES = {
@@ -33,6 +35,39 @@ FILES = {
     "good_experiment.toml": EXPERIMENT + CHECK + CIRCLE,
     "fixed.xml": SCENE.format(arm="good.toml", bodies=FIXED),
     "lacking.xml": SCENE.format(arm="good.toml", bodies=""),
+}
+
+
+# a file of each kind, its name in messages, and the commands that take it
+KINDS = {
+    "good_experiment.toml": ("an experiment", {"run", "view"}),
+    "good.xml": ("a scene", {"run", "view"}),
+    "good.toml": ("a robot file", {"run", "view", "model", "ik", "fk"}),
+    "tube.toml": ("a tube file", {"view", "model"}),
+    "plan.toml": ("a plan file", {"plan"}),
+    "path_plan.toml": ("a plan file", {"plan"}),
+    "table.csv": ("a table", {"ik ROBOT", "fk ROBOT"}),
+    "rollout.h5": ("a recording", {"view", "rollout"}),
+    "mesh.obj": ("a mesh", set()),
+}
+KIND_FILES = {
+    "tube.toml": 'kind = "tube"\n',
+    "plan.toml": "target = [0.1, 0.2]\n",
+    "path_plan.toml": 'robot = "good.toml"\n',
+    "table.csv": "x,y,z\n0,0,0.1\n",
+    "rollout.h5": "",
+    "mesh.obj": "",
+}
+COMMANDS = {
+    "run": lambda file: run(file),
+    "view": lambda file: ["view", file],
+    "model": lambda file: ["model", file],
+    "plan": lambda file: ["plan", file],
+    "ik": lambda file: ["ik", file, "table.csv"],
+    "ik ROBOT": lambda file: ["ik", "good.toml", file],
+    "fk": lambda file: ["fk", file, "table.csv"],
+    "fk ROBOT": lambda file: ["fk", "good.toml", file],
+    "rollout": lambda file: ["rollout", "info", file],
 }
 
 
@@ -84,18 +119,27 @@ CASES = [
     ("output folder is a file", {}, ["run", "good.xml", "--out", "good.xml"], IO, ["good.xml", "writable folder"]),
     ("model output cannot be written", {}, ["model", "good.toml", "-o", "/proc/none/a.xml"], IO, ["/proc/none/a.xml"]),
     ("model of a missing file", {}, ["model", "none.toml"], USAGE, ["none.toml", "No such file"]),
+    ("duration is empty", {}, ["run", "good.xml", "--duration", ""], USAGE, ["--duration", "empty"]),
+    ("seed is empty", {}, run("good.xml", "--seed="), USAGE, ["--seed", "empty"]),
+    ("file is empty text", {}, ["run", ""], USAGE, ["file", "empty"]),
+    ("camera of the window is unknown", {"s.xml": PICTURE}, ["view", "s.xml", "--camera", "tpo"], USAGE, ["--camera: tpo", "it has front, top"]),
+    ("screenshot into a folder that is missing", {}, ["view", "good.xml", "--screenshot", "no/x.png"], IO, ["--screenshot: no/x.png", "folder"]),
+    ("plugin library is missing", {}, run("good.xml", "--plugin", "none.so"), USAGE, ["--plugin", "none.so"]),
+    ("plugin library is text", {"text.so": "x"}, run("good.xml", "--plugin", "text.so"), USAGE, ["text.so"]),
     # experiments
+    ("experiment: window after the end", {"e.toml": 'scene = "good.xml"\nduration = 6\n' + CHECK + "after = 20\n"}, run("e.toml"), USAGE, ["e.toml:6", "after = 20", "the run ends at 6 s, the window begins at 20 s"]),
     ("experiment: TOML syntax", {"e.toml": "scene = "}, run("e.toml"), USAGE, ["e.toml:1:"]),
     ("experiment: empty", {"e.toml": ""}, run("e.toml"), USAGE, ["e.toml", "scene", "missing"]),
     ("experiment: unknown key", {"e.toml": EXPERIMENT + "sede = 1\n"}, run("e.toml"), USAGE, ["e.toml:3", "sede", "must be one of"]),
-    ("experiment: scene is missing", {"e.toml": 'scene = "none.xml"\n'}, run("e.toml"), USAGE, ["none.xml", "No such file"]),
+    ("experiment: scene is missing", {"e.toml": 'scene = "none.xml"\n'}, run("e.toml"), USAGE, ["e.toml:1: scene", "none.xml", "No such file"]),
     ("experiment: duration NaN", {"e.toml": 'scene = "good.xml"\nduration = nan\n'}, run("e.toml"), USAGE, ["e.toml:2", "duration", "nan", "(0, 1e6]"]),
     ("experiment: duration negative", {"e.toml": 'scene = "good.xml"\nduration = -1\n'}, run("e.toml"), USAGE, ["e.toml:2", "duration", "-1"]),
     ("experiment: seed negative", {"e.toml": EXPERIMENT + "seed = -1\n"}, run("e.toml"), USAGE, ["e.toml:3", "seed", "-1"]),
     ("experiment: unknown metric", {"e.toml": EXPERIMENT + CHECK.replace("tip", "tpi")}, run("e.toml"), USAGE, ["e.toml:4", "metric", "tpi_error_end", "tip_error"]),
     ("experiment: limit NaN", {"e.toml": EXPERIMENT + CHECK.replace("= 1", "= nan")}, run("e.toml"), USAGE, ["e.toml:5", "max", "nan", "finite"]),
     ("experiment: sensor is missing", {"e.toml": EXPERIMENT + CHECK.replace("tip_error_end", "sensor:x:max")}, run("e.toml"), USAGE, ["e.toml", "sensor:x:max", "no sensor 'x'"]),
-    ("experiment: motion of a missing body", {"e.toml": EXPERIMENT + CIRCLE.replace("target", "x")}, run("e.toml"), USAGE, ["e.toml", "body", "x", "mocap"]),
+    ("experiment: unknown keyframe", {"s.xml": KEYS, "e.toml": 'scene = "s.xml"\nkeyframe = "strat"\n'}, run("e.toml"), USAGE, ["e.toml:2", "keyframe = strat", "it has home, start"]),
+    ("experiment: motion of a missing body", {"e.toml": EXPERIMENT + CIRCLE.replace("target", "x")}, run("e.toml"), USAGE, ["e.toml:4", "body = x", "mocap", "it has target"]),
     ("experiment: motion of a joint's body", {"e.toml": EXPERIMENT + CIRCLE.replace("target", "A_s1_l1")}, run("e.toml"), USAGE, ["e.toml", "A_s1_l1", "mocap"]),
     ("experiment: radius negative", {"e.toml": EXPERIMENT + CIRCLE.replace("radius = 0.1", "radius = -1")}, run("e.toml"), USAGE, ["e.toml", "radius", "-1", "(0, 1e6]"]),
     ("experiment: unknown setting", {"e.toml": EXPERIMENT + "[set]\nspeed = 1\n"}, run("e.toml"), USAGE, ["e.toml:4", "speed", "option."]),
@@ -116,13 +160,13 @@ CASES = [
     ("robot: mass zero", {"r.toml": robot("mass = 0\n")}, run("r.toml"), USAGE, ["r.toml:6", "mass", "0"]),
     ("robot: stiffness negative", {"r.toml": robot("bending_stiffness = -1\n")}, run("r.toml"), USAGE, ["r.toml:6", "bending_stiffness", "-1"]),
     ("robot: model of a bad file", {"r.toml": robot("= 0", "= 4")}, ["model", "r.toml"], USAGE, ["r.toml:5", "links", "0"]),
-    ("robot: plugin is unknown", {"r.toml": REACH.replace("tendril.reach", "tendril.x")}, run("r.toml"), USAGE, ["r.toml", "plugin", "tendril.x", "tendril.reach"]),
+    ("robot: plugin is unknown", {"r.toml": REACH.replace("tendril.reach", "tendril.x")}, run("r.toml"), USAGE, ["r.toml:7", "plugin", "tendril.x", "tendril.reach", "--plugin FILE.so"]),
     ("robot: controller setting is unknown", {"r.toml": REACH + "gian = 1\n"}, run("r.toml"), USAGE, ["r.toml", "gian"]),
     ("robot: bad robot in a scene", {"r.toml": robot("= 0", "= 4"), "s.xml": SCENE.format(arm="r.toml", bodies="")}, run("s.xml"), USAGE, ["r.toml:5", "links", "0"]),
     # scenes
     ("scene: XML syntax", {"s.xml": "<mujoco><worldbody></mujoco>"}, run("s.xml"), USAGE, ["s.xml"]),
     ("scene: unknown element", {"s.xml": "<mujoco><worldbody><geon/></worldbody></mujoco>"}, run("s.xml"), USAGE, ["s.xml", "geon"]),
-    ("scene: robot file is missing", {"s.xml": SCENE.format(arm="none.toml", bodies="")}, run("s.xml"), USAGE, ["none.toml", "No such file"]),
+    ("scene: robot file is missing", {"s.xml": SCENE.format(arm="none.toml", bodies="")}, run("s.xml"), USAGE, ["s.xml:1: model", "none.toml", "No such file"]),
     ("scene: target body is missing", {}, run("lacking.xml"), USAGE, ["lacking.xml", "target"]),
     ("path: one point", follow("[[0, 0, 0], [0, 0, 0.3], [0.2, 0, 0.3]]", "[[0, 0, 0]]"), run("r.toml"), USAGE, ["r.toml", "controller", "waypoints", "two points"]),
     ("path: repeated points", follow("[0, 0, 0.3], ", "[0, 0, 0.3], [0, 0, 0.3], "), run("r.toml"), USAGE, ["waypoints", "waypoint 3", "apart from waypoint 2"]),
@@ -131,6 +175,11 @@ CASES = [
     ("path: negative speed", follow("corner_radius", "speed = -1\ncorner_radius"), run("r.toml"), USAGE, ["controller", "speed = -1", "(0, 10]"]),
     ("path: no feed", follow("[base]\nfeed = 0.05\n", ""), run("r.toml"), USAGE, ["base.feed = 0", "> 0"]),
     ("scene: target body is not mocap", {}, run("fixed.xml"), USAGE, ["fixed.xml", "target", "mocap"]),
+]
+
+CASES += [
+    (f"wrong kind of file: {command}", KIND_FILES, make(file), USAGE, [f"{file}: is {kind}", f"tendril {command} takes"])
+    for command, make in COMMANDS.items() for file, (kind, takers) in KINDS.items() if command not in takers
 ]
 
 

@@ -183,6 +183,9 @@ class TableCommand(unittest.TestCase):
         self.assertEqual(len(done.stderr.splitlines()), 1)
         self.assertTrue(done.stderr.startswith("tendril ik: 2 of 3 rows converged (66.6667 %), 1 "), done.stderr)
         self.assertEqual(self.run_program("ik", "fixed.toml", "targets.csv", "--quiet").stderr, "")
+        (self.folder / "far.csv").write_text("x,y,z\n9,9,9\n")
+        done = self.run_program("ik", "fixed.toml", "far.csv")
+        self.assertTrue(done.stderr.startswith("tendril ik: no target was reached: 0 of 1 rows converged"), done.stderr)
 
     def test_json_prints_the_summary(self):
         self.write("far.csv", TARGETS + "0,0,7\n")

@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <mutex>
 #include <sstream>
+#include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "apps/host/engine/engine_log.hpp"
 #include "tendril/model_error.hpp"
@@ -33,15 +35,23 @@ struct Libraries {
   std::mutex mutex;
   bool ready = false;
   std::vector<fs::path> waiting;
+  std::vector<std::string> notices;
 };
 Libraries& libraries() {
   static Libraries all;
   return all;
 }
 
+/// Throws ModelError, or std::runtime_error if the engine lacks memory.
+[[noreturn]] void refuse_engine(const std::string& what, const std::string& error) {
+  const std::string text = fmt::format("{}: {}", what, error.empty() ? "failed" : one_line(error));
+  if (error.find("allocate") != std::string::npos) throw std::runtime_error(text);
+  throw ModelError(text);
+}
+
 void load_plugin(const fs::path& file) {
   const std::string error = guarded([&] { mj_loadPluginLibrary(file.c_str()); });
-  if (!error.empty()) throw ModelError(fmt::format("{}: {}", file.string(), one_line(error)));
+  if (!error.empty()) refuse_engine(file.string(), error);
 }
 
 void check_version() {
@@ -125,16 +135,37 @@ void load_engine() {
   while (!all.waiting.empty()) {
     const fs::path file = all.waiting.front();
     all.waiting.erase(all.waiting.begin());
+    const int before = mjp_pluginCount();
     load_plugin(file);
+    if (mjp_pluginCount() == before)
+      all.notices.push_back(fmt::format("--plugin: {}: registers no plugin", file.string()));
   }
+}
+
+std::vector<std::string> take_plugin_notices() {
+  Libraries& all = libraries();
+  const std::lock_guard lock(all.mutex);
+  return std::exchange(all.notices, {});
+}
+
+std::string object_name(const mjModel& model, mjtObj type, int id) {
+  const char* const name = mj_id2name(&model, type, id);
+  return name == nullptr ? std::string() : name;
+}
+
+std::string object_names(const mjModel& model, mjtObj type, int count) {
+  std::string names;
+  for (int i = 0; i < count; ++i) {
+    if (const std::string name = object_name(model, type, i); !name.empty())
+      names += (names.empty() ? "" : ", ") + name;
+  }
+  return names;
 }
 
 DataPtr make_data(const mjModel& model) {
   DataPtr data;
   const std::string error = guarded([&] { data.reset(mj_makeData(&model)); });
-  if (!data) {
-    throw ModelError(fmt::format("mj_makeData: {}", error.empty() ? "failed" : one_line(error)));
-  }
+  if (!data) refuse_engine("mj_makeData", error);
   return data;
 }
 

@@ -37,7 +37,17 @@ void add_plugin_library(const std::filesystem::path& file);
 /// and loads libtendril.so and the added libraries; each once per process. Throws ModelError.
 void load_engine();
 
-/// Calls mj_makeData. Throws ModelError if memory allocation or a plugin fails.
+/// Messages about the added libraries since the last call, one line each: a library that registers
+/// nothing.
+[[nodiscard]] std::vector<std::string> take_plugin_notices();
+
+/// Name of an object of the model; empty if it has none.
+[[nodiscard]] std::string object_name(const mjModel& model, mjtObj type, int id);
+
+/// Names of all objects of a type, joined by ", ".
+[[nodiscard]] std::string object_names(const mjModel& model, mjtObj type, int count);
+
+/// Calls mj_makeData. Throws ModelError if a plugin fails, std::runtime_error if memory does.
 [[nodiscard]] DataPtr make_data(const mjModel& model);
 
 /// The engine's message on one line, without its internal prefixes and without repeated lines.

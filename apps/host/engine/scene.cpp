@@ -43,10 +43,11 @@ class VirtualFiles {
 
 // ---- scene files -----------------------------------------------------------------------------
 
-/// One element of an XML text: name and attributes.
+/// One element of an XML text: name, attributes and place.
 struct Element {
   std::string name;
   std::map<std::string, std::string> attributes;
+  std::ptrdiff_t offset = 0;  ///< in the text [bytes]
 };
 
 /// The elements of an XML text in order. In case of a syntax error, the elements before it; the
@@ -58,7 +59,7 @@ std::vector<Element> scan_elements(const std::string& xml) {
   found.sort();
   std::vector<Element> elements;
   for (const pugi::xpath_node& entry : found) {
-    Element element{entry.node().name(), {}};
+    Element element{entry.node().name(), {}, entry.node().offset_debug()};
     for (const pugi::xml_attribute& attribute : entry.node().attributes())
       element.attributes[attribute.name()] = attribute.value();
     elements.push_back(std::move(element));
@@ -100,8 +101,10 @@ void check_controller(D& robot, const std::string& file, std::span<const Overrid
   const ControllerConfig& controller = robot.controller;
   if (controller.plugin.empty()) return;
   if (mjp_getPlugin(controller.plugin.c_str(), nullptr) == nullptr) {
-    throw ModelError(fmt::format("{}: controller.plugin: {}: must be a loaded plugin: {}", file,
-                                 controller.plugin, known_controllers()));
+    throw ModelError(fmt::format(
+        "{}: controller.plugin = {}: must be a loaded plugin: {}; --plugin FILE.so loads "
+        "a library with others",
+        controller.origin, controller.plugin, known_controllers()));
   }
   const std::vector<std::string> known = setting_names(controller.plugin);
   const auto is_known = [&](const ControllerConfig::Setting& setting) {
@@ -153,6 +156,17 @@ const std::string& text_of(const RobotDescription& robot) {
   return std::visit([](const auto& d) -> const std::string& { return d.text; }, robot);
 }
 
+/// Refuses a file that is named by an element of the scene and missing.
+void require_file(const fs::path& file, const fs::path& scene, const std::string& xml,
+                  const Element& element) {
+  std::error_code ignored;
+  if (fs::exists(file, ignored)) return;
+  const auto offset = std::clamp<std::ptrdiff_t>(element.offset, 0, std::ssize(xml));
+  const auto line = 1 + std::count(xml.begin(), xml.begin() + offset, '\n');
+  throw ModelError(fmt::format("{}:{}: {}: file = {}: No such file or directory", scene.string(),
+                               line, element.name, file.string()));
+}
+
 /// Stores the scene file and its includes in `sources`, and the TOML models that it attaches in
 /// `models`.
 void read_scene_files(const std::string& name, const fs::path& folder,
@@ -164,10 +178,13 @@ void read_scene_files(const std::string& name, const fs::path& folder,
   for (const Element& element : scan_elements(xml)) {
     const auto file = element.attributes.find("file");
     if (file == element.attributes.end()) continue;
-    if (element.name == "include")
+    if (element.name == "include") {
+      require_file(folder / file->second, folder / name, xml, element);
       read_scene_files(file->second, folder, overrides, sources, models);
+    }
     if (element.name == "model" && file->second.ends_with(".toml") &&
         !sources.contains(file->second)) {
+      require_file(folder / file->second, folder / name, xml, element);
       models.push_back(read_model_file(file->second, folder / file->second, overrides));
       const auto robot = models.back().robot();
       sources[file->second] = robot ? text_of(*robot) : read_text_file(folder / file->second);
@@ -310,6 +327,7 @@ std::string model_file_mjcf(const fs::path& file) {
 Scene load_scene(const fs::path& file, std::span<const Setting> settings) {
   load_engine();
   Scene scene;
+  scene.notices = take_plugin_notices();
   const std::string name = file.string();
   const std::vector<Override> overrides = robot_overrides(settings);
   std::vector<ModelFile> models;

@@ -21,6 +21,7 @@ constexpr Range kTime{0.0, kLongestRun};
 Motion parse_motion(const Fields& fields) {
   Motion motion;
   motion.body = fields.required_text("body", "must be the name of a mocap body");
+  motion.origin = fields.origin(*fields.get("body"));
   if (!fields.has("kind")) fields.missing("kind", "is missing, must be the name of a motion");
   motion.kind = fields.choice<MotionKind>("kind", {{"lissajous", MotionKind::Lissajous},
                                                    {"circle", MotionKind::Circle},
@@ -249,6 +250,8 @@ Experiment parse_experiment(std::string_view toml, const std::filesystem::path& 
   experiment.scene = file.parent_path() /
                      root.required_text("scene", "must be a scene (.xml) or robot (.toml) file");
   experiment.keyframe = root.text("keyframe", "");
+  if (const toml::node* const keyframe = root.get("keyframe"))
+    experiment.keyframe_origin = root.origin(*keyframe);
   experiment.duration = root.number("duration", 10.0, {0.0, kLongestRun, true});
   if (const toml::node* seed = root.get("seed")) {
     const auto value = seed->value<std::int64_t>();
@@ -263,7 +266,12 @@ Experiment parse_experiment(std::string_view toml, const std::filesystem::path& 
     experiment.variations.push_back(parse_variation(vary, key, *node));
   for (const Fields& motion : root.tables("motion"))
     experiment.motions.push_back(parse_motion(motion));
-  for (const Fields& check : root.tables("check")) experiment.checks.push_back(parse_check(check));
+  for (const Fields& check : root.tables("check")) {
+    experiment.checks.push_back(parse_check(check));
+    if (const double begin = experiment.checks.back().window.after; begin >= experiment.duration)
+      check.refuse("after", fmt::format("the run ends at {} s, the window begins at {} s",
+                                        experiment.duration, begin));
+  }
   return experiment;
 }
 
@@ -281,8 +289,14 @@ Experiment load_experiment(const std::filesystem::path& file) {
                     file.string(), extension.empty() ? "no extension" : extension));
   }
   const std::string text = read_text_file(file);
-  if (is_toml && !parse_toml(text, file.string()).contains("kind"))
-    return parse_experiment(text, file);
+  const toml::table top = is_toml ? parse_toml(text, file.string()) : toml::table{};
+  if (is_toml && !top.contains("kind")) {
+    Experiment experiment = parse_experiment(text, file);
+    std::error_code ignored;
+    if (!std::filesystem::exists(experiment.scene, ignored))
+      Fields(top, file.string()).refuse("scene", "No such file or directory");
+    return experiment;
+  }
   Experiment experiment;
   experiment.file = experiment.scene = file;
   experiment.name = file.stem().string();

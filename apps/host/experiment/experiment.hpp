@@ -51,6 +51,7 @@ struct Experiment {
   std::string text;             ///< TOML of the experiment; empty for a bare scene
   std::filesystem::path scene;  ///< MJCF or robot file, resolved against the experiment's folder
   std::string keyframe;         ///< initial state; empty: the model's reference state
+  std::string keyframe_origin;  ///< `file:line`
   double duration = 10.0;       ///< of simulated time [s]
   std::uint64_t seed = 0;
   std::vector<Setting> settings;  ///< `[set]`

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numbers>
 
+#include "apps/host/engine/engine.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/path/smooth_step.hpp"
 
@@ -135,22 +136,27 @@ std::optional<Motion::Problem> Motion::problem() const {
 
 MotionSet::MotionSet(const mjModel& model, std::span<const Motion> motions) {
   for (const Motion& motion : motions) {
+    const auto refuse_body = [&](const std::string& reason) {
+      throw ModelError(fmt::format("{}motion: body = {}: {}",
+                                   motion.origin.empty() ? "" : motion.origin + ": ", motion.body,
+                                   reason));
+    };
     const int body = mj_name2id(&model, mjOBJ_BODY, motion.body.c_str());
-    if (body < 0) {
-      throw ModelError(
-          fmt::format("motion: body: {}: must be a mocap body of the scene; there is no such body",
-                      motion.body));
-    }
-    const int mocap = model.body_mocapid[body];
+    const int mocap = body < 0 ? -1 : model.body_mocapid[body];
     if (mocap < 0) {
-      throw ModelError(fmt::format(
-          "motion: body: {}: must be a mocap body of the scene; add mocap=\"true\" to it",
-          motion.body));
+      std::string names;
+      for (int i = 0; i < model.nbody; ++i) {
+        if (model.body_mocapid[i] >= 0)
+          names += (names.empty() ? "" : ", ") + object_name(model, mjOBJ_BODY, i);
+      }
+      refuse_body(
+          fmt::format("must be a mocap body of the scene{}; {}",
+                      body < 0 ? ", there is no such body" : ", this body lacks mocap=\"true\"",
+                      names.empty() ? "it has none" : "it has " + names));
     }
     if (std::any_of(bound_.begin(), bound_.end(),
                     [&](const Bound& b) { return b.mocap == mocap; })) {
-      throw ModelError(
-          fmt::format("motion: body: {}: has two motions, must have one", motion.body));
+      refuse_body("has two motions, must have one");
     }
     const mjtNum* q = model.body_quat + 4 * body;
     bound_.push_back({motion, mocap, Eigen::Vector3d(model.body_pos + 3 * body),

@@ -55,6 +55,8 @@ struct Motion {
   double start_after = 0.0;  ///< [s]
   bool turns = false;        ///< the body rotates with its path; else its orientation is constant
 
+  std::string origin = {};  ///< `file:line` of the key `body`; empty: not from a file
+
   /// Position at a time [s]; `home` replaces a missing centre.
   [[nodiscard]] Eigen::Vector3d position(double time, const Eigen::Vector3d& home) const noexcept;
 

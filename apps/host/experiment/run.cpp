@@ -255,18 +255,14 @@ PreparedRun prepare_run(const Experiment& experiment, const RunChanges& changes)
   disable_autoreset(*scene.model);
   const mjModel& model = *scene.model;
   DataPtr data = make_data(model);
-  MotionSet motion_set = [&] {
-    try {
-      return MotionSet(model, motions);
-    } catch (const ModelError& error) {
-      throw ModelError(fmt::format("{}: {}", experiment.file.string(), error.what()));
-    }
-  }();
+  MotionSet motion_set(model, motions);
   if (!experiment.keyframe.empty()) {
     const int key = mj_name2id(&model, mjOBJ_KEY, experiment.keyframe.c_str());
     if (key < 0) {
-      throw ModelError(fmt::format("{}: keyframe: {}: must be a keyframe of the scene",
-                                   experiment.file.string(), experiment.keyframe));
+      const std::string names = object_names(model, mjOBJ_KEY, static_cast<int>(model.nkey));
+      throw ModelError(fmt::format("{}: keyframe = {}: must be a keyframe of the scene; {}",
+                                   experiment.keyframe_origin, experiment.keyframe,
+                                   names.empty() ? "it has none" : "it has " + names));
     }
     mj_resetDataKeyframe(&model, data.get(), key);
   }
@@ -290,7 +286,6 @@ PreparedRun prepare_run(const Experiment& experiment, const RunChanges& changes)
 RunResult run_experiment(const Experiment& experiment, const RunOptions& options,
                          const OnNotices& on_notices) {
   PreparedRun run = prepare_run(experiment, options.changes);
-  if (on_notices) on_notices(run.scene.notices);
   const mjModel& model = *run.scene.model;
   mjData& data = *run.data;
 
@@ -300,7 +295,13 @@ RunResult run_experiment(const Experiment& experiment, const RunOptions& options
   result.seed = options.changes.seed.value_or(experiment.seed);
   result.settings = run.settings;
   result.notices = run.scene.notices;
+  for (const Check& check : experiment.checks) {
+    if (check.window.after < result.duration) continue;
+    result.notices.push_back(fmt::format("{}: the run ends at {} s, the window begins at {} s",
+                                         check.origin, result.duration, check.window.after));
+  }
   result.command_line = options.command_line;
+  if (on_notices) on_notices(result.notices);
 
   Metrics metrics(model);
   std::vector<int> check_metrics;

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+namespace tendril {
+
+/// Why the process cannot use this library: it runs another version of MuJoCo than the one this
+/// library was built for. Empty if it runs that one alone. A program with another version, such as
+/// Python with `mujoco` 4.0.0, gets two: its own, and the one that is loaded with this library,
+/// where the program never looks.
+[[nodiscard]] std::string wrong_engine();
+
+/// Whether there is nothing wrong; prints what is wrong on stderr the first time.
+[[nodiscard]] bool engine_is_right();
+
+}  // namespace tendril

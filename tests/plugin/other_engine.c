@@ -1,0 +1,2 @@
+/* Stands for the library of another version of MuJoCo. */
+int mj_version(void) { return 4000000; }
