@@ -32,7 +32,7 @@ CIRCLE = '[[motion]]\nbody = "target"\nkind = "circle"\nradius = 0.1\nspeed = 0.
 FILES = {
     "good.toml": REACH,
     "good.xml": SCENE.format(arm="good.toml", bodies=MOCAP),
-    "good_experiment.toml": EXPERIMENT + CHECK + CIRCLE,
+    "good_experiment.toml": EXPERIMENT + CHECK + '[[check]]\nmetric = "status_end"\nmax = 2\n' + CIRCLE,
     "fixed.xml": SCENE.format(arm="good.toml", bodies=FIXED),
     "lacking.xml": SCENE.format(arm="good.toml", bodies=""),
 }

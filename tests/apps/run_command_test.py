@@ -4,6 +4,7 @@
 usage: run_command_test.py PROGRAM
 """
 import json
+import resource
 import os
 import signal
 import subprocess
@@ -49,8 +50,8 @@ class RunCommand(unittest.TestCase):
         self.assertEqual(done.stderr, "")
         self.assertRegex(done.stdout, r"sensor:angle:max .* ok")
         self.assertNotIn("\033", done.stdout)  # not a terminal: no colour
-        self.assertTrue((self.folder / "out/good/rollout.h5").exists())
-        self.assertEqual(json.loads((self.folder / "out/good/summary.json").read_text())["verdict"], "pass")
+        self.assertTrue((self.folder / "out/good-seed0/rollout.h5").exists())
+        self.assertEqual(json.loads((self.folder / "out/good-seed0/summary.json").read_text())["verdict"], "pass")
 
     def test_a_check_that_fails_gives_1(self):
         done = self.run_program("run", "bad.toml", "--no-report")
@@ -62,7 +63,7 @@ class RunCommand(unittest.TestCase):
         self.assertEqual(done.returncode, 3)
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         self.assertRegex(done.stderr, r"^tendril: unstable.xml: diverged at step \d+, t = [\d.]+ s: joint 'runaway': ")
-        summary = json.loads((self.folder / "out/unstable/summary.json").read_text())
+        summary = json.loads((self.folder / "out/unstable-seed0/summary.json").read_text())
         self.assertEqual(summary["outcome"], "diverged")
         self.assertFalse((self.folder / "MUJOCO_LOG.TXT").exists())
 
@@ -77,17 +78,17 @@ class RunCommand(unittest.TestCase):
     def test_the_report_is_written_or_its_absence_explained(self):
         done = self.run_program("run", "good.toml")
         self.assertEqual(done.returncode, 0, done.stderr)
-        written = (self.folder / "out/good/report.html").exists()
+        written = (self.folder / "out/good-seed0/report.html").exists()
         self.assertTrue(written or "tendril: notice: report" in done.stderr, done.stderr)
 
     def test_no_record_leaves_no_recording(self):
         self.run_program("run", "good.toml", "--no-record")
-        self.assertEqual([p.name for p in (self.folder / "out/good").iterdir()], ["summary.json"])
+        self.assertEqual([p.name for p in (self.folder / "out/good-seed0").iterdir()], ["summary.json"])
 
     def test_an_interrupt_gives_130_and_closes_the_recording(self):
         process = subprocess.Popen([PROGRAM, "run", "pendulum.xml", "--duration", "1e5", "--no-report"], cwd=self.folder,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        recording = self.folder / "out/pendulum/rollout.h5"
+        recording = self.folder / "out/pendulum-seed0/rollout.h5"
         while not recording.exists() and process.poll() is None:
             time.sleep(0.01)
         time.sleep(0.1)
@@ -95,7 +96,7 @@ class RunCommand(unittest.TestCase):
         _, errors = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, errors)
         self.assertIn("interrupted at step", errors)
-        info = self.run_program("rollout", "info", "out/pendulum/rollout.h5")
+        info = self.run_program("rollout", "info", "out/pendulum-seed0/rollout.h5")
         self.assertEqual(info.returncode, 0, info.stderr)
         self.assertIn("interrupted at step", info.stdout)
 
@@ -107,23 +108,26 @@ class RunCommand(unittest.TestCase):
         done = self.run_program("run", str(scene), "--plugin", str(library), "--duration", "0.2", "--no-report")
         self.assertEqual(done.returncode, 0, done.stderr)
         for command in (["rollout", "replay"], ["view", "--screenshot", "x.png"]):
-            done = self.run_program(*command, "out/circle/rollout.h5")
+            done = self.run_program(*command, "out/circle-seed0/rollout.h5")
             self.assertIn(done.returncode, (2, 4), command)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
             if command[0] == "view" and "display" in done.stderr:
                 continue
             self.assertIn("example.circle", done.stderr)
             self.assertIn("--plugin FILE.so", done.stderr)
-        done = self.run_program("rollout", "replay", "out/circle/rollout.h5", "--plugin", str(library))
+        done = self.run_program("rollout", "replay", "out/circle-seed0/rollout.h5", "--plugin", str(library))
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(self.run_program("rollout", "info", "out/circle/rollout.h5").returncode, 0)
+        self.assertEqual(self.run_program("rollout", "info", "out/circle-seed0/rollout.h5").returncode, 0)
 
     def test_a_full_disk_gives_4(self):
-        (self.folder / "out/good").mkdir(parents=True)
-        (self.folder / "out/good/summary.json").symlink_to("/dev/full")
-        done = self.run_program("run", "good.toml", "--no-record")
+        def no_room():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+        done = subprocess.run([PROGRAM, "run", "good.toml", "--no-record", "--quiet"], cwd=self.folder, text=True,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=120, preexec_fn=no_room)
         self.assertEqual(done.returncode, 4)
-        self.assertRegex(done.stderr, r"^tendril: out/good/summary.json: No space left on device: [^\n]*\n$")
+        self.assertRegex(done.stderr, r"^tendril: out/good-seed0/summary.json: File too large: [^\n]*\n$")
 
     def test_a_file_in_the_way_of_the_output_folder_gives_4(self):
         (self.folder / "out").write_text("")

@@ -11,6 +11,7 @@
 #include "apps/host/engine/engine_log.hpp"
 #include "apps/host/engine/model_settings.hpp"
 #include "plugin/controller_plugin.hpp"
+#include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/robot_file/robot_mjcf.hpp"
 #include "tendril/robot_file/toml_fields.hpp"
@@ -252,11 +253,20 @@ void add_target(mjSpec& spec, const ControllerConfig& controller, const double (
   std::copy_n(colour, 4, sphere->rgba);
 }
 
-/// Light, camera and target for an arm at the world's origin.
+/// Where the tip of an arm is whose sections are all bent by a quarter of their limit.
+Eigen::Vector3d gently_bent_tip(const ContinuumRobot& robot) {
+  std::vector<SectionState> states(robot.straight().begin(), robot.straight().end());
+  for (std::size_t i = 0; i < states.size(); ++i)
+    states[i].theta = 0.25 * robot.section(static_cast<int>(i)).bend_angle_limit_at(states[i].extension);
+  return tip_pose(robot, states).translation();
+}
+
+/// Light, camera and a target that can be reached, for an arm at the world's origin.
 void furnish(mjSpec& spec, const ContinuumDescription& robot) {
-  light_up(spec, robot.kinematics().max_length() + robot.base.feed_limit);
-  const double length = rest_length(robot);
-  add_target(spec, robot.controller, {0.1 * length, 0.0, 0.95 * length});
+  const ContinuumRobot kinematics = robot.kinematics();
+  light_up(spec, kinematics.max_length() + robot.base.feed_limit);
+  const Eigen::Vector3d tip = gently_bent_tip(kinematics);
+  add_target(spec, robot.controller, {tip.x(), tip.y(), tip.z()});
 }
 
 void add_floor(mjSpec& spec, const char* name, double half_size) {

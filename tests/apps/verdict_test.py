@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""What a run says is what happened: robots that failed do not pass, and results of two runs are never mixed.
+
+usage: verdict_test.py path/to/tendril path/to/failing_controller.so"""
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+PROGRAM = LIBRARY = ""
+SECTION = "[[section]]\nconstant_length = 0.1\nbend_limit = 1.5\nlinks = 4\n"
+ARM = 'kind = "continuum"\n' + SECTION + SECTION + '[controller]\nplugin = "{plugin}"\n{settings}'
+SCENE = """<mujoco><option timestep="0.002" integrator="discrete" cone="elliptic" iterations="100"/>
+<asset><model name="arm" file="{robot}"/></asset><worldbody><attach model="arm" body="base" prefix="A_"/>
+<body name="near" mocap="true" pos="0.03 0 0.18"/><body name="far" mocap="true" pos="1 0 0"/></worldbody></mujoco>"""
+CHECK = '[[check]]\nmetric = "{metric}"\nmax = {limit}\n'
+
+
+class Verdict(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.folder = Path(self.temporary.name)
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def write(self, plugin="tendril.reach", settings="", checks=""):
+        (self.folder / "arm.toml").write_text(ARM.format(plugin=plugin, settings=settings))
+        (self.folder / "scene.xml").write_text(SCENE.format(robot="arm.toml"))
+        (self.folder / "e.toml").write_text('scene = "scene.xml"\nduration = 0.4\n' + checks)
+
+    def run_program(self, *arguments):
+        command = [PROGRAM, "run", "e.toml", "--out", "out", "--no-report", *arguments]
+        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, timeout=120)
+
+    def summary(self):
+        return json.loads((self.folder / "out/summary.json").read_text())
+
+    def test_a_target_that_is_reached_passes_and_the_status_is_told(self):
+        self.write(settings='target = "near"\n', checks=CHECK.format(metric="tip_error_end", limit=0.01))
+        done = self.run_program()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("A: working at the end", done.stdout)
+        self.assertEqual(self.summary()["verdict"], "pass")
+        self.assertEqual(self.summary()["robots"][0]["end"], "working")
+
+    def test_a_target_out_of_reach_does_not_pass(self):
+        for checks in ("", CHECK.format(metric="tip_error_end", limit=10)):
+            self.write(settings='target = "far"\n', checks=checks)
+            done = self.run_program()
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn("scene.xml: A: target not reached at the end, first at t = 0 s", done.stderr)
+            self.assertIn("A: target not reached at the end", done.stdout)
+            self.assertEqual(self.summary()["verdict"], "fail")
+
+    def test_an_experiment_may_check_the_status_itself(self):
+        for metric in ("status_end", "sensor:A_status:end"):
+            self.write(settings='target = "far"\n', checks=CHECK.format(metric=metric, limit=2))
+            done = self.run_program()
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(self.summary()["failures"], [])
+
+    def test_a_controller_that_fails_does_not_pass_its_checks(self):
+        for failure, message in (("exception", "boom"), ("nan", "the controller's command is not finite")):
+            checks = CHECK.format(metric="tip_error_end", limit=1) + CHECK.format(metric="tip_error_rms", limit=1)
+            self.write("test.failing", f'failure = "{failure}"\n', checks)
+            done = self.run_program("--plugin", LIBRARY)
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertRegex(done.stderr, r"notice: t = 0\.1 s: test\.failing, instance 'A_controller': " + message)
+            self.assertIn("A: controller fault at t = 0.1 s", done.stderr)
+            self.assertEqual(done.stdout.count("FAILED"), 2, done.stdout)
+            summary = self.summary()
+            self.assertEqual([c["value"] for c in summary["checks"]], [None, None])
+            self.assertEqual((summary["verdict"], summary["robots"][0]["end"]), ("fail", "controller fault"))
+            self.assertTrue(any(message in text for text in summary["notices"]))
+
+    def test_a_new_run_replaces_all_results_of_an_earlier_one(self):
+        self.write(settings='target = "near"\n')
+        self.assertEqual(self.run_program("--seed", "1").returncode, 0)
+        (self.folder / "out/video.mp4").write_text("of another run")
+        (self.folder / "out/report.html").write_text("of another run")
+        (self.folder / "out/snapshot_01_0.000s.png").write_text("of another run")
+        (self.folder / "out/notes.txt").write_text("mine")
+        self.assertEqual(self.run_program("--seed", "2", "--no-record").returncode, 0)
+        self.assertEqual({p.name for p in (self.folder / "out").iterdir()}, {"summary.json", "notes.txt"})
+
+    def test_two_runs_do_not_write_into_one_folder(self):
+        self.write(settings='target = "near"\n')
+        first = subprocess.Popen([PROGRAM, "run", "e.toml", "--out", "out", "--no-report", "--duration", "1e5"],
+                                 cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while not (self.folder / "out/rollout.h5").exists() and first.poll() is None:
+            time.sleep(0.01)
+        time.sleep(0.2)
+        second = self.run_program()
+        self.assertEqual(second.returncode, 4)
+        self.assertIn("out: another run writes its results here", second.stderr)
+        first.send_signal(signal.SIGHUP)
+        _, errors = first.communicate(timeout=60)
+        self.assertEqual(first.returncode, 130, errors)
+        replay = subprocess.run([PROGRAM, "rollout", "info", "out/rollout.h5"], cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(replay.returncode, 0, replay.stderr)
+
+    def test_the_default_folder_names_the_seed(self):
+        self.write(settings='target = "near"\n')
+        command = [PROGRAM, "run", "e.toml", "--no-report", "--no-record", "--seed", "7"]
+        self.assertEqual(subprocess.run(command, cwd=self.folder, capture_output=True).returncode, 0)
+        self.assertTrue((self.folder / "out/e-seed7/summary.json").exists())
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3 or sys.argv[1] in ("-h", "--help"):
+        print(__doc__.strip())
+        sys.exit(2 if len(sys.argv) < 3 else 0)
+    PROGRAM, LIBRARY = (str(Path(sys.argv.pop(1)).resolve()) for _ in range(2))
+    unittest.main()
