@@ -417,10 +417,39 @@ def verdict(summary, recording):
         return "diverged", "bad"
     checks = summary.get("checks", [])
     failed = sum(not held(check) for check in checks)
+    if summary.get("failures") and not failed:
+        return "a robot did not do its task", "bad"
     if checks:
         return (f"{failed} of {len(checks)} checks failed", "bad") if failed else (f"all {len(checks)} checks hold", "good")
     return {"done": ("done, no checks", ""), "running": ("unfinished", "bad"), "": ("no results", "bad")}.get(
         outcome, (str(outcome), "bad"))
+
+
+def percent(part, whole):
+    return f"{100.0 * part / max(1, whole):.3g} %"
+
+
+def robots_section(summary):
+    """What the controllers reported, servos at their limits, what was touched; empty without any of these."""
+    steps = summary.get("steps", 0)
+
+    def row(*cells):
+        return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
+
+    def during(entry):
+        return percent(entry["steps"], steps), f"{entry['first']:.4g} s", f"{entry['last']:.4g} s"
+
+    rows = [row(robot["robot"], status["status"], *during(status))
+            for robot in summary.get("robots", []) for status in robot["statuses"]]
+    rows += [row(f"servo {servo['actuator']}", f"at its limit of {servo['limit']:.3g}", *during(servo))
+             for servo in summary.get("saturated_servos", [])]
+    rows += [row(f"touched {touched['geom']}", f"at most {touched['largest_force']:.3g} N", *during(touched))
+             for touched in summary.get("touched", [])[:20]]
+    if not rows:
+        return ""
+    failures = "".join(f"<p class=bad>{escape(failure)}</p>" for failure in summary.get("failures", []))
+    return ("<section><h2>Robots</h2>" + failures + "<div class=scroll><table><thead><tr><th></th><th></th><th>of the steps</th>"
+            f"<th>from</th><th>to</th></tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>")
 
 
 def checks_section(summary):
@@ -540,7 +569,7 @@ def page(folder, summary, recording, plots, problems):
     return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}: {escape(text)}</title>'
             f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head><body><main>'
             f'<header><h1>{escape(title)}</h1><span class="badge {kind}">{escape(text)}</span></header>'
-            f"<p class=sub>{escape(scene)}{escape(seed)}</p>{stop}{numbers_row(summary)}{checks_section(summary)}"
+            f"<p class=sub>{escape(scene)}{escape(seed)}</p>{stop}{numbers_row(summary)}{checks_section(summary)}{robots_section(summary)}"
             f"{pictures_section(folder)}{notes}{plots_section(plots)}{settings_section(summary, recording)}"
             f"<footer>Written {datetime.datetime.now().astimezone():%Y-%m-%d %H:%M %Z} by apps/report/report.py</footer>"
             "</main></body></html>\n")

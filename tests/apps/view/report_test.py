@@ -112,6 +112,19 @@ class Report(unittest.TestCase):
         self.assertIn("quiet &lt;floor&gt;", text)
         self.assertIn("1 of 1 checks failed", text)
 
+    def test_a_robot_that_failed_is_on_the_badge_although_all_checks_hold(self):
+        out = self.run_scene("experiment.toml", "--no-record")
+        summary = json.loads((out / "summary.json").read_text())
+        failure = "A: controller fault at t = 0.1 s"
+        span = {"status": "controller fault", "steps": 10, "first": 0.1, "last": 2.0}
+        summary.update(checks=[], failures=[failure], verdict="fail",
+                       robots=[{"robot": "A", "end": "controller fault", "statuses": [span]}])
+        (out / "summary.json").write_text(json.dumps(summary))
+        text, page = self.report(out)
+        self.assertIn('badge bad">a robot did not do its task', text)
+        self.assertIn("Robots", page.headings)
+        self.assertIn(failure, text)
+
     def test_what_a_recording_lacks_is_said_in_a_sentence(self):
         text, page = self.report(self.run_scene("unstable.xml", "--duration", "0.05"))
         self.assertNotIn("Tip error", page.headings)
