@@ -31,9 +31,7 @@ std::vector<FloorBox> read_boxes(const Settings& settings) {
   return boxes;
 }
 
-double& own(ControllerReport& report, Own<BasePlacementController::kQuantities> quantity) noexcept {
-  return report.own[quantity.index];
-}
+constexpr OwnQuantities<BasePlacementController::kQuantities> own;
 
 PlatformPose to_pose(const Eigen::Vector3d& numbers) noexcept {
   return {numbers.x(), numbers.y(), numbers.z()};

@@ -116,12 +116,17 @@ consteval std::size_t index_of(std::span<const Quantity> table, std::string_view
 [[nodiscard]] std::vector<Quantity> joined_quantities(
     std::initializer_list<std::span<const Quantity>> tables);
 
-/// Index of one of a controller's own quantities, looked up in its table at compile time:
-/// `double& own(ControllerReport& report, Own<kQuantities> quantity)`, `own(report, "goals") = 2`.
+/// Access to a controller's own quantities, looked up in its table at compile time:
+/// `constexpr OwnQuantities<kQuantities> own;`, `own(report, "goals") = 2`.
 template <const auto& table>
-struct Own {
-  consteval Own(const char* name) : index(index_of(table, name)) {}  // NOLINT: from a name
-  std::size_t index;
+struct OwnQuantities {
+  struct Name {
+    consteval Name(const char* name) : index(index_of(table, name)) {}  // NOLINT: from a name
+    std::size_t index;
+  };
+  [[nodiscard]] double& operator()(ControllerReport& report, Name name) const noexcept {
+    return report.own[name.index];
+  }
 };
 
 /// Base of all controllers: the memory between steps.

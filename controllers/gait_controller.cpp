@@ -43,9 +43,7 @@ double smooth(double x) noexcept {
 /// In (-pi, pi].
 double wrapped(double angle) noexcept { return std::remainder(angle, 2.0 * kPi); }
 
-double& own(ControllerReport& report, Own<GaitController::kQuantities> quantity) noexcept {
-  return report.own[quantity.index];
-}
+constexpr OwnQuantities<GaitController::kQuantities> own;
 
 double towards(double value, double goal, double step) noexcept {
   return value + std::clamp(goal - value, -step, step);

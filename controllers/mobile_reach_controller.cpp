@@ -44,9 +44,7 @@ Isometry3d to_pose(const Affine& affine) noexcept {
   X.affine() = affine;
   return X;
 }
-double& own(ControllerReport& report, Own<MobileReachController::kQuantities> quantity) noexcept {
-  return report.own[quantity.index];
-}
+constexpr OwnQuantities<MobileReachController::kQuantities> own;
 bool is_near(const Isometry3d& a, const Isometry3d& b) noexcept {
   return (a.translation() - b.translation()).norm() <= kFollowDistance &&
          rotation_angle(a.linear(), b.linear()) <= kFollowAngle;

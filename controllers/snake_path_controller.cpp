@@ -36,9 +36,7 @@ double smooth(double x) noexcept {
   return x * x * x * (10.0 - x * (15.0 - 6.0 * x));
 }
 
-double& own(ControllerReport& report, Own<SnakePathController::kQuantities> quantity) noexcept {
-  return report.own[quantity.index];
-}
+constexpr OwnQuantities<SnakePathController::kQuantities> own;
 
 Isometry3d base_pose(const SnakeMeasurement& measurement) noexcept {
   Isometry3d X_WB = measurement.X_WT;

@@ -8,27 +8,14 @@
 #include "tendril/robot_file/robot_mjcf.hpp"
 
 namespace tendril {
-namespace {
 
 using Eigen::Vector3d;
-
-/// The obstacles of the scene, if the setting `avoidance` exists and is true.
-std::optional<SceneObstacles> read_obstacles(const InstanceContext& context,
-                                             const ContinuumDescription& description) {
-  if (!has_setting(context, "avoidance") || !context.settings.flag("avoidance"))
-    return std::nullopt;
-  const int base = context.require(mjOBJ_BODY, names::kBase);
-  return SceneObstacles(context.model, base, context.settings.text("obstacles"),
-                        largest_radius(description));
-}
-
-}  // namespace
 
 std::unique_ptr<ArmController> make_arm_controller(const InstanceContext& context,
                                                    const ContinuumDescription& description,
                                                    const ControllerKind::MakeArm& make) {
   const ContinuumRobot robot = description.kinematics();
-  const auto obstacles = read_obstacles(context, description);
+  const auto obstacles = read_obstacles(context, largest_radius(description));
   return make({.robot = robot,
                .settings = context.settings,
                .timestep = context.model->opt.timestep,
@@ -45,14 +32,12 @@ std::unique_ptr<ArmController> make_arm_controller(const InstanceContext& contex
 
 ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescription& description,
                        std::unique_ptr<ArmController> controller)
-    : robot_(std::make_unique<ContinuumRobot>(description.kinematics())),
-      controller_(std::move(controller)),
+    : BindingOf(std::move(controller), description.kinematics().coordinate_count()),
+      robot_(std::make_unique<ContinuumRobot>(description.kinematics())),
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tip_site_(context.require(mjOBJ_SITE, names::kTip)),
       target_mocap_(-1),
-      memory_(robot_->coordinate_count()),
-      measurement_(robot_->coordinate_count()),
-      command_(robot_->coordinate_count()) {
+      memory_(robot_->coordinate_count()) {
   const mjModel* m = context.model;
   layout_ = memory_.layout;
   std::vector<ArmCoordinate> coordinates;
@@ -60,7 +45,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
   bind_sections(context, description, coordinates, servos);
   ArmBaseJoint feed, spin;
   const auto bind_base = [&](const char* name, JointAddress& joint, ArmBaseJoint& base) {
-    joint = address(context, name);
+    joint = joint_address(context, name);
     base = {.servo = add_servo(context, context.require(mjOBJ_ACTUATOR, name), 0.0, servos),
             .mass = m->body_subtreemass[joint.body]};
   };
@@ -73,15 +58,8 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
        .guide_length = description.base_physics.guide_length});
   state_ = mechanics_.make_state();
   target_mocap_ = context.target_mocap();
-  obstacles_ = read_obstacles(context, description);
+  obstacles_ = read_obstacles(context, largest_radius(description));
   if (controller_->senses_contacts()) bind_contacts(m);
-}
-
-ArmBinding::JointAddress ArmBinding::address(const InstanceContext& context,
-                                             const std::string& name) const {
-  const mjModel* m = context.model;
-  const int joint = context.require(mjOBJ_JOINT, name);
-  return {joint, m->jnt_qposadr[joint], m->jnt_dofadr[joint], m->jnt_bodyid[joint]};
 }
 
 int ArmBinding::add_servo(const InstanceContext& context, int actuator, double passive_damping,
@@ -148,7 +126,7 @@ ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int se
     if (fraction == 0.0) continue;  // a rigid link has no hinges
     const std::string name =
         coordinate.is_slide ? names::slide(section, j) : names::hinge(section, j, axis);
-    const JointAddress joint = address(context, name);
+    const JointAddress joint = joint_address(context, name);
     const double damping = m->dof_damping[joint.dof];
     compliance += 1.0 / damping;
     ArmJoint bound{.fraction = fraction,
@@ -188,14 +166,6 @@ void ArmBinding::bind_contacts(const mjModel* m) {
   }
 }
 
-void ArmBinding::read(const mjData* d, const JointAddress& address, JointState& state) noexcept {
-  state.axis = ConstVector3(d->xaxis + 3 * address.joint);
-  state.anchor = ConstVector3(d->xanchor + 3 * address.joint);
-  state.center_of_mass = ConstVector3(d->subtree_com + 3 * address.body);
-  state.position = d->qpos[address.qpos];
-  state.velocity = d->qvel[address.dof];
-}
-
 void ArmBinding::read_contacts(const mjModel* m, const mjData* d) noexcept {
   contacts_->clear();
   const auto joints_up_to = [&](int geom) {
@@ -223,9 +193,9 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
   state_.R_WB = ConstMatrix3(d->xmat + 9 * base_body_);
   state_.p_WE = ConstVector3(d->site_xpos + 3 * tip_site_);
   state_.R_WE = ConstMatrix3(d->site_xmat + 9 * tip_site_);
-  for (std::size_t i = 0; i < joints_.size(); ++i) read(d, joints_[i], state_.joints[i]);
-  if (feed_.joint >= 0) read(d, feed_, state_.feed);
-  if (spin_.joint >= 0) read(d, spin_, state_.spin);
+  for (std::size_t i = 0; i < joints_.size(); ++i) joints_[i].read(d, state_.joints[i]);
+  if (feed_.joint >= 0) feed_.read(d, state_.feed);
+  if (spin_.joint >= 0) spin_.read(d, state_.spin);
 
   ArmMeasurement& out = measurement_;
   out.time = d->time;
@@ -241,26 +211,8 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
     out.obstacles = &obstacles_->obstacles();
   }
   out.has_target = target_mocap_ >= 0;
-  if (out.has_target) {
-    const ConstVector3 p_WG(d->mocap_pos + 3 * target_mocap_);
-    const mjtNum* q = d->mocap_quat + 4 * target_mocap_;
-    out.X_BG.translation().noalias() = state_.R_WB.transpose() * (p_WG - state_.p_WB);
-    out.X_BG.linear().noalias() =
-        state_.R_WB.transpose() *
-        Eigen::Quaterniond(q[0], q[1], q[2], q[3]).normalized().toRotationMatrix();
-  }
+  if (out.has_target) read_mocap_pose(d, target_mocap_, base_body_, out.X_BG);
   return out.q.allFinite() && out.X_BE.matrix().allFinite();
-}
-
-void ArmBinding::update(std::span<const double> memory, std::span<double> next_memory,
-                        ControllerReport& report) {
-  command_.q.setZero();
-  command_.q_rate.setZero();
-  command_.plan.setZero();
-  command_.base = {};
-  command_.feed_rate = 0.0;
-  command_.has_plan = true;
-  controller_->update(measurement_, memory, next_memory, command_, report);
 }
 
 bool ArmBinding::command_is_finite() const noexcept {
@@ -278,7 +230,11 @@ void ArmBinding::setpoints(std::span<double> next_own, std::span<double> setpoin
 
 void ArmBinding::forget_command() noexcept {
   command_.q.setZero();
+  command_.q_rate.setZero();
   command_.plan.setZero();
+  command_.base = {};
+  command_.feed_rate = 0.0;
+  command_.has_plan = true;
 }
 
 void ArmBinding::common_values(const ControllerReport& report, double* out) const noexcept {

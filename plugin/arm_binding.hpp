@@ -10,19 +10,13 @@
 namespace tendril {
 
 /// Binding of a continuum arm: its hinges and slides in the form that ArmMechanics uses.
-class ArmBinding final : public RobotBinding {
+class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmCommand> {
  public:
   ArmBinding(const InstanceContext& context, const ContinuumDescription& description,
              std::unique_ptr<ArmController> controller);
 
-  [[nodiscard]] const Controller& controller() const noexcept override { return *controller_; }
-  [[nodiscard]] std::unique_ptr<Controller> release_controller() noexcept override {
-    return std::move(controller_);
-  }
   [[nodiscard]] bool measure(const mjModel* m, const mjData* d,
                              std::span<const double> own) noexcept override;
-  void update(std::span<const double> memory, std::span<double> next_memory,
-              ControllerReport& report) override;
   [[nodiscard]] bool command_is_finite() const noexcept override;
   void setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept override;
   void forget_command() noexcept override;
@@ -40,11 +34,6 @@ class ArmBinding final : public RobotBinding {
   };
 
  private:
-  /// Indices of a joint in mjData.
-  struct JointAddress {
-    int joint = -1, qpos = -1, dof = -1, body = -1;
-  };
-  [[nodiscard]] JointAddress address(const InstanceContext& context, const std::string& name) const;
   [[nodiscard]] ArmCoordinate bind_coordinate(const InstanceContext& context, int section,
                                               int links, char axis,
                                               const std::vector<double>& fractions, double sign,
@@ -54,11 +43,9 @@ class ArmBinding final : public RobotBinding {
   void bind_contacts(const mjModel* m);
   int add_servo(const InstanceContext& context, int actuator, double passive_damping,
                 std::vector<Servo>& servos);
-  static void read(const mjData* d, const JointAddress& address, JointState& state) noexcept;
   void read_contacts(const mjModel* m, const mjData* d) noexcept;
 
   std::unique_ptr<ContinuumRobot> robot_;
-  std::unique_ptr<ArmController> controller_;
   int base_body_, tip_site_, target_mocap_;
   std::optional<SceneObstacles> obstacles_;  // if the controller requests them
   std::vector<JointAddress> joints_;         // in the order of the mechanics' state
@@ -69,10 +56,7 @@ class ArmBinding final : public RobotBinding {
   std::vector<int> joints_up_to_body_;       // -1: the body is not part of the arm
   std::vector<double> arc_length_;           // per body of the model
 
-  // Scratch of the last step.
-  ArmMechanics::State state_;
-  ArmMeasurement measurement_;
-  ArmCommand command_;
+  ArmMechanics::State state_;  // scratch of the last step
 };
 
 [[nodiscard]] std::unique_ptr<ArmController> make_arm_controller(

@@ -101,9 +101,7 @@ ControllerPool& pool() {
 std::string pool_key(const Configuration& configuration) {
   const InstanceContext& context = configuration.context;
   // Obstacles come from the scene.
-  if (!context.kind.reusable ||
-      (has_setting(context, "avoidance") && context.settings.flag("avoidance")))
-    return {};
+  if (!context.kind.reusable || avoids_obstacles(context)) return {};
   std::string key = context.kind.name;
   for (const SettingInfo& row : configuration.rows) {
     key += '\0';

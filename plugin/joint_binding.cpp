@@ -13,32 +13,19 @@ namespace {
 BoundJoint bind_joint(const InstanceContext& context, const std::string& name,
                       std::vector<int>& actuators) {
   const mjModel* m = context.model;
-  const int joint = context.require(mjOBJ_JOINT, name);
+  const JointAddress address = joint_address(context, name);
   const int actuator = context.require(mjOBJ_ACTUATOR, name);
   actuators.push_back(actuator);
-  const int dof = m->jnt_dofadr[joint], body = m->jnt_bodyid[joint];
-  return {.joint = joint,
-          .qpos = m->jnt_qposadr[joint],
-          .dof = dof,
-          .body = body,
-          .servo = servo_of(m, actuator, m->dof_damping[dof]),
-          .mass = m->body_subtreemass[body],
-          .is_slide = m->jnt_type[joint] == mjJNT_SLIDE};
+  return {address, servo_of(m, actuator, m->dof_damping[address.dof]),
+          m->body_subtreemass[address.body], m->jnt_type[address.joint] == mjJNT_SLIDE};
 }
 
 int arm_joint_count(const MobileDescription& robot) {
   return robot.mounted ? 0 : robot.kinematics().joint_count();
 }
 
-/// The obstacles of the scene, if the setting `avoidance` exists and is true.
-std::optional<SceneObstacles> read_obstacles(const InstanceContext& context) {
-  if (!has_setting(context, "avoidance") || !context.settings.flag("avoidance"))
-    return std::nullopt;
-  // The base is only a frame on the floor: it may lie within an obstacle.
-  constexpr double kNoBody = -std::numeric_limits<double>::infinity();
-  return SceneObstacles(context.model, context.require(mjOBJ_BODY, names::kBase),
-                        context.settings.text("obstacles"), kNoBody);
-}
+/// A mobile robot's base is only a frame on the floor: it may lie within an obstacle.
+constexpr double kNoBody = -std::numeric_limits<double>::infinity();
 
 /// The robot with joint ranges reduced by the setting `limit_margin` at either end.
 MobileRobot robot_with_margin(const MobileDescription& description, const Settings& settings) {
@@ -58,14 +45,6 @@ MobileRobot robot_with_margin(const MobileDescription& description, const Settin
 
 }  // namespace
 
-void BoundJoint::read(const mjData* d, JointState& state) const noexcept {
-  state.axis = ConstVector3(d->xaxis + 3 * joint);
-  state.anchor = ConstVector3(d->xanchor + 3 * joint);
-  state.center_of_mass = ConstVector3(d->subtree_com + 3 * body);
-  state.position = d->qpos[qpos];
-  state.velocity = d->qvel[dof];
-}
-
 // ---- snakes
 
 std::unique_ptr<SnakeController> make_snake_controller(const InstanceContext& context,
@@ -82,16 +61,14 @@ std::unique_ptr<SnakeController> make_snake_controller(const InstanceContext& co
 
 SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescription& snake,
                            std::unique_ptr<SnakeController> controller)
-    : controller_(std::move(controller)),
+    : BindingOf(std::move(controller), snake.joints),
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tail_site_(context.require(mjOBJ_SITE, names::kTail)),
       tip_site_(context.require(mjOBJ_SITE, names::kTip)),
       target_mocap_(-1),
       joint_limit_(snake.joint_limit),
       is_free_(snake.base == SnakeBase::Free),
-      gravity_(compensated_gravity(context.model, true)),
-      measurement_(snake.joints),
-      command_(snake.joints) {
+      gravity_(compensated_gravity(context.model, true)) {
   for (int j = 1; j <= snake.joints; ++j)
     joints_.push_back(bind_joint(context, names::snake_joint(j), actuators_));
   if (!is_free_) joints_.push_back(bind_joint(context, names::kFeed, actuators_));
@@ -127,12 +104,10 @@ bool SnakeBinding::measure(const mjModel* m, const mjData* d,
   return out.q.allFinite() && out.X_WE.matrix().allFinite();
 }
 
-void SnakeBinding::update(std::span<const double> memory, std::span<double> next_memory,
-                          ControllerReport& report) {
+void SnakeBinding::forget_command() noexcept {
   command_.q.setZero();
   command_.q_rate.setZero();
   command_.feed = command_.feed_rate = command_.gravity_factor = 0.0;
-  controller_->update(measurement_, memory, next_memory, command_, report);
 }
 
 bool SnakeBinding::command_is_finite() const noexcept {
@@ -204,7 +179,7 @@ std::unique_ptr<MobileController> make_mobile_controller(const InstanceContext& 
   if (description.mounted)
     throw ModelError(
         "robot: its arm is a continuum arm: use a controller such as tendril.base_placement");
-  const auto obstacles = read_obstacles(context);
+  const auto obstacles = read_obstacles(context, kNoBody);
   const MobileRobot robot = robot_with_margin(description, context.settings);
   const std::vector<BodyCapsule> capsules = description.capsules();
   return std::get<ControllerKind::MakeMobile>(context.kind.make)(
@@ -218,7 +193,7 @@ std::unique_ptr<MobileController> make_mobile_controller(const InstanceContext& 
 
 MobileBinding::MobileBinding(const InstanceContext& context, const MobileDescription& description,
                              std::unique_ptr<MobileController> controller)
-    : controller_(std::move(controller)),
+    : BindingOf(std::move(controller), arm_joint_count(description)),
       speeds_(description.speeds),
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tip_site_(context.require(mjOBJ_SITE, description.mounted
@@ -226,9 +201,7 @@ MobileBinding::MobileBinding(const InstanceContext& context, const MobileDescrip
                                                 : std::string(names::kTip))),
       target_mocap_(-1),
       velocity_feed_forward_(context.settings.flag("velocity_feed_forward")),
-      gravity_(compensated_gravity(context.model, context.settings.flag("gravity_compensation"))),
-      measurement_(arm_joint_count(description)),
-      command_(arm_joint_count(description)) {
+      gravity_(compensated_gravity(context.model, context.settings.flag("gravity_compensation"))) {
   const int joints = arm_joint_count(description);
   for (int j = 0; j < joints; ++j) limits_.push_back(description.kinematics().joint_limits(j));
   for (const char* name : {names::kPlatformX, names::kPlatformY, names::kHeading})
@@ -237,7 +210,7 @@ MobileBinding::MobileBinding(const InstanceContext& context, const MobileDescrip
     joints_.push_back(bind_joint(context, names::arm_joint(j), actuators_));
   states_.resize(joints_.size());
   target_mocap_ = context.target_mocap();
-  obstacles_ = read_obstacles(context);
+  obstacles_ = read_obstacles(context, kNoBody);
 }
 
 bool MobileBinding::measure(const mjModel* m, const mjData* d,
@@ -274,24 +247,8 @@ bool MobileBinding::measure(const mjModel* m, const mjData* d,
     out.obstacles = &obstacles_->obstacles();
   }
   out.has_target = target_mocap_ >= 0;
-  if (out.has_target) {
-    const ConstVector3 p_WG(d->mocap_pos + 3 * target_mocap_);
-    const mjtNum* q = d->mocap_quat + 4 * target_mocap_;
-    out.X_WG.translation().noalias() = R_WB.transpose() * (p_WG - p_WB);
-    out.X_WG.linear().noalias() =
-        R_WB.transpose() *
-        Eigen::Quaterniond(q[0], q[1], q[2], q[3]).normalized().toRotationMatrix();
-  }
+  if (out.has_target) read_mocap_pose(d, target_mocap_, base_body_, out.X_WG);
   return out.q.allFinite() && out.X_WE.matrix().allFinite();
-}
-
-void MobileBinding::update(std::span<const double> memory, std::span<double> next_memory,
-                           ControllerReport& report) {
-  command_.base = measurement_.base;
-  command_.base_rate = {};
-  command_.q = measurement_.q;
-  command_.q_rate.setZero();
-  controller_->update(measurement_, memory, next_memory, command_, report);
 }
 
 bool MobileBinding::command_is_finite() const noexcept {
@@ -321,8 +278,9 @@ void MobileBinding::setpoints(std::span<double> /*next_own*/,
 }
 
 void MobileBinding::forget_command() noexcept {
-  command_.base = command_.base_rate = {};
-  command_.q.setZero();
+  command_.base = measurement_.base;
+  command_.base_rate = {};
+  command_.q = measurement_.q;
   command_.q_rate.setZero();
 }
 

@@ -5,6 +5,7 @@
 #include "plugin/arm_binding.hpp"
 #include "plugin/joint_binding.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/robot_file/robot_mjcf.hpp"
 
 namespace tendril {
 namespace {
@@ -35,6 +36,16 @@ int InstanceContext::require(mjtObj type, const std::string& name) const {
 bool has_setting(const InstanceContext& context, std::string_view name) {
   return std::any_of(context.kind.settings.begin(), context.kind.settings.end(),
                      [&](const SettingInfo& info) { return name == info.name; });
+}
+
+bool avoids_obstacles(const InstanceContext& context) {
+  return has_setting(context, "avoidance") && context.settings.flag("avoidance");
+}
+
+std::optional<SceneObstacles> read_obstacles(const InstanceContext& context, double body_radius) {
+  if (!avoids_obstacles(context)) return std::nullopt;
+  return SceneObstacles(context.model, context.require(mjOBJ_BODY, names::kBase),
+                        context.settings.text("obstacles"), body_radius);
 }
 
 int InstanceContext::target_mocap() const {
@@ -113,6 +124,29 @@ int own_memory_size(const RobotDescription& robot) {
   return std::holds_alternative<ContinuumDescription>(robot)
              ? ArmBinding::Memory(coordinate_count(robot)).layout.size()
              : 0;
+}
+
+void JointAddress::read(const mjData* d, JointState& state) const noexcept {
+  state.axis = ConstVector3(d->xaxis + 3 * joint);
+  state.anchor = ConstVector3(d->xanchor + 3 * joint);
+  state.center_of_mass = ConstVector3(d->subtree_com + 3 * body);
+  state.position = d->qpos[qpos];
+  state.velocity = d->qvel[dof];
+}
+
+JointAddress joint_address(const InstanceContext& context, const std::string& name) {
+  const mjModel* m = context.model;
+  const int joint = context.require(mjOBJ_JOINT, name);
+  return {joint, m->jnt_qposadr[joint], m->jnt_dofadr[joint], m->jnt_bodyid[joint]};
+}
+
+void read_mocap_pose(const mjData* d, int mocap, int base, Eigen::Isometry3d& X_BM) noexcept {
+  const ConstVector3 p_WB(d->xpos + 3 * base), p_WM(d->mocap_pos + 3 * mocap);
+  const ConstMatrix3 R_WB(d->xmat + 9 * base);
+  const mjtNum* q = d->mocap_quat + 4 * mocap;
+  X_BM.translation().noalias() = R_WB.transpose() * (p_WM - p_WB);
+  X_BM.linear().noalias() =
+      R_WB.transpose() * Eigen::Quaterniond(q[0], q[1], q[2], q[3]).normalized().toRotationMatrix();
 }
 
 Servo servo_of(const mjModel* m, int actuator, double passive_damping) {

@@ -36,6 +36,12 @@ struct InstanceContext {
 
 /// Whether the controller has a setting of this name.
 [[nodiscard]] bool has_setting(const InstanceContext& context, std::string_view name);
+/// Whether the controller is made for the obstacles of the scene: it has the setting `avoidance`,
+/// and that is true.
+[[nodiscard]] bool avoids_obstacles(const InstanceContext& context);
+/// The obstacles of the scene for a controller that avoids them. `body_radius`: see SceneObstacles.
+[[nodiscard]] std::optional<SceneObstacles> read_obstacles(const InstanceContext& context,
+                                                           double body_radius);
 
 /// Binding to one robot of one model: reads its measurement and writes the setpoints of its servos.
 /// Instance contains the part common to all kinds of robots. Masses, servos and gravity are those
@@ -62,7 +68,7 @@ class RobotBinding {
   /// Writes the servos' setpoints, one per actuator, and to `next_own` the new memory of the
   /// binding.
   virtual void setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept = 0;
-  /// Discards the command after a failure of the controller.
+  /// Sets the command to what a controller finds that sets nothing; also after its failure.
   virtual void forget_command() noexcept = 0;
 
   /// Values of the common quantities after the status, in order.
@@ -75,6 +81,30 @@ class RobotBinding {
  protected:
   MemoryLayout layout_;
   std::vector<int> actuators_;
+};
+
+/// A binding with its controller C, of arms, snakes or mobile robots, and what that reads and sets.
+template <class C, class Measurement, class Command>
+class BindingOf : public RobotBinding {
+ public:
+  [[nodiscard]] const Controller& controller() const noexcept final { return *controller_; }
+  [[nodiscard]] std::unique_ptr<Controller> release_controller() noexcept final {
+    return std::move(controller_);
+  }
+  void update(std::span<const double> memory, std::span<double> next_memory,
+              ControllerReport& report) final {
+    forget_command();
+    controller_->update(measurement_, memory, next_memory, command_, report);
+  }
+
+ protected:
+  BindingOf(std::unique_ptr<C> controller, int n)
+      : controller_(std::move(controller)), measurement_(n), command_(n) {}
+
+  std::unique_ptr<C> controller_;
+  // Scratch of the last step.
+  Measurement measurement_;
+  Command command_;
 };
 
 /// The controller of an instance before it is bound, for the size of its memory while the model is
@@ -94,6 +124,17 @@ class RobotBinding {
 
 using ConstVector3 = Eigen::Map<const Eigen::Vector3d>;
 using ConstMatrix3 = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>;
+
+/// Indices of a joint in mjData.
+struct JointAddress {
+  int joint = -1, qpos = -1, dof = -1, body = -1;
+
+  void read(const mjData* d, JointState& state) const noexcept;
+};
+/// Throws ModelError if the robot has no such joint.
+[[nodiscard]] JointAddress joint_address(const InstanceContext& context, const std::string& name);
+/// Pose of a mocap body in the frame of the body `base`.
+void read_mocap_pose(const mjData* d, int mocap, int base, Eigen::Isometry3d& X_BM) noexcept;
 
 /// The servo of an actuator; `passive_damping`: of the joint or tendon on which it acts.
 [[nodiscard]] Servo servo_of(const mjModel* m, int actuator, double passive_damping);

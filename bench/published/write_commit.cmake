@@ -1,3 +1,4 @@
+cmake_minimum_required(VERSION 3.25)
 # cmake -D SOURCE=<folder> -D OUTPUT=<header> -P write_commit.cmake
 # Defines TENDRIL_COMMIT: commit of the source tree, with "-dirty" if files differ from it; empty outside of git.
 set(commit "")

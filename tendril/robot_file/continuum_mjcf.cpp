@@ -138,7 +138,7 @@ std::vector<double> shortest_centres(const std::vector<Link>& chain) {
 }
 
 /// Writes the document; one function for each of its parts, in their order.
-class Writer {
+class Writer : MjcfWriter {
  public:
   explicit Writer(const ContinuumDescription& robot) : robot_(robot) {
     for (std::size_t i = 0; i < robot.sections.size(); ++i) {
@@ -147,26 +147,21 @@ class Writer {
     }
   }
 
-  std::string document(std::span<const std::string> sensors) {
-    out_.begin("robot", robot_.name, solver_iterations(robot_));
-    out_.extension(robot_.controller, robot_.text);
+  std::string document(std::span<const std::string> sensor_names) {
+    begin("robot", robot_.name, solver_iterations(robot_));
+    extension(robot_.controller, robot_.text);
     line("  <worldbody>");
     base();
     line("  </worldbody>");
     contacts();
     tendons();
     actuators();
-    out_.sensors(robot_.controller, sensors);
+    sensors(robot_.controller, sensor_names);
     start();
-    return out_.end();
+    return end();
   }
 
  private:
-  template <class... Args>
-  void line(std::string_view format, const Args&... args) {
-    out_.line(format, args...);
-  }
-
   [[nodiscard]] bool section_servos() const { return robot_.compliance == Compliance::Section; }
   [[nodiscard]] bool has_guide() const { return robot_.base_physics.guide_length > 0.0; }
   /// Those that the robot has.
@@ -178,7 +173,7 @@ class Writer {
 
   void base() {
     line("    <body name=\"{}\">", names::kBase);
-    out_.controller_plugin(robot_.controller);
+    controller_plugin(robot_.controller);
     if (has_guide()) guide();
     if (has_carriage()) carriage();
     mount();
@@ -189,7 +184,7 @@ class Writer {
 
   void carriage() {
     line("    <body name=\"{}\">", names::kCarriage);
-    out_.carriage_inertia(robot_.base_physics.carriage_mass);
+    carriage_inertia(robot_.base_physics.carriage_mass);
     if (has_feed()) {
       line("      <joint name=\"{}\" type=\"slide\" axis=\"0 0 1\" range=\"0 {}\"/>", names::kFeed,
            robot_.base.feed_limit);
@@ -244,9 +239,9 @@ class Writer {
       site(names::section_end(link.section), link);
       if (k + 1 == chain_.size()) site(names::kTip, link);
     }
-    out_.raw("      ");
-    for (std::size_t k = 0; k < chain_.size(); ++k) out_.raw("</body>");
-    out_.raw("\n");
+    raw("      ");
+    for (std::size_t k = 0; k < chain_.size(); ++k) raw("</body>");
+    raw("\n");
   }
 
   /// Opens the body of a link: its frame lies at the middle of the link, where its hinges are.
@@ -305,8 +300,8 @@ class Writer {
       for (std::size_t b = a + 1; b < chain_.size(); ++b) {
         const double reach_b = chain_[b].length / 2.0 + chain_[b].slide_high + chain_[b].radius;
         if (centre[b] - centre[a] > reach_a + reach_b + kRounding) continue;
-        out_.exclude(names::link(chain_[a].section, chain_[a].index),
-                     names::link(chain_[b].section, chain_[b].index));
+        exclude(names::link(chain_[a].section, chain_[a].index),
+                names::link(chain_[b].section, chain_[b].index));
       }
     }
     line("  </contact>");
@@ -347,14 +342,14 @@ class Writer {
     const BasePhysics& base = robot_.base_physics;
     line("  <actuator>");
     if (has_feed()) {
-      out_.position_servo(
+      position_servo(
           names::kFeed, base.feed_gain, base.feed_force_limit,
           fmt::format("dampratio=\"1\" ctrlrange=\"0 {}\"", number_text(robot_.base.feed_limit)));
     }
     if (robot_.base.spin) {
       const std::string range = number_text(kSpinCommandLimit);
-      out_.position_servo(names::kSpin, base.spin_gain, base.spin_torque_limit,
-                          fmt::format("dampratio=\"1\" ctrlrange=\"-{0} {0}\"", range));
+      position_servo(names::kSpin, base.spin_gain, base.spin_torque_limit,
+                     fmt::format("dampratio=\"1\" ctrlrange=\"-{0} {0}\"", range));
     }
     for (std::size_t i = 0; i < robot_.sections.size(); ++i) section_actuators(i);
     line("  </actuator>");
@@ -403,7 +398,7 @@ class Writer {
   /// commands that the file gives.
   void start() {
     if (!robot_.start) return;
-    out_.keyframe(start_positions(), robot_.start->bends.empty() ? "" : start_commands());
+    keyframe(start_positions(), robot_.start->bends.empty() ? "" : start_commands());
   }
 
   static void append(std::string& numbers, double value) {
@@ -467,7 +462,6 @@ class Writer {
 
   const ContinuumDescription& robot_;
   std::vector<Link> chain_;
-  MjcfWriter out_;
 };
 
 /// Weight of the bend at joint k of n in a piece of constant curvature: the first joint turns by

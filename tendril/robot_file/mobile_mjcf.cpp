@@ -29,7 +29,7 @@ constexpr const char* kFingerLooks = "rgba=\"0.6 0.62 0.65 1\"";
 constexpr const char* kNoContact = "contype=\"0\" conaffinity=\"0\" mass=\"0\"";
 
 /// Writes the document; one function for each of its parts, in their order.
-class Writer {
+class Writer : MjcfWriter {
  public:
   explicit Writer(const MobileDescription& robot)
       : robot_(robot),
@@ -37,18 +37,18 @@ class Writer {
         capsules_(robot.capsules()),
         joints_(robot.mounted ? 0 : static_cast<int>(parameters_.links.size()) + 2) {}
 
-  std::string document(std::span<const std::string> sensors) {
+  std::string document(std::span<const std::string> sensor_names) {
     constexpr int kIterations = 100;
-    out_.begin("robot", robot_.name, kIterations);
-    out_.extension(robot_.controller, robot_.text,
-                   robot_.mounted ? &robot_.mounted->robot.text : nullptr);
+    begin("robot", robot_.name, kIterations);
+    extension(robot_.controller, robot_.text,
+              robot_.mounted ? &robot_.mounted->robot.text : nullptr);
     if (robot_.mounted) {
       line("  <asset>\n    <model name=\"{}\" file=\"{}\"/>\n  </asset>", names::kArm,
            xml_escaped(robot_.mounted->file));
     }
     line("  <worldbody>");
     line("    <body name=\"{}\">", names::kBase);
-    out_.controller_plugin(robot_.controller);
+    controller_plugin(robot_.controller);
     platform();
     if (robot_.mounted) {
       mounted_arm();
@@ -58,17 +58,12 @@ class Writer {
     line("    </body>\n  </worldbody>");
     if (!robot_.mounted) contacts();
     actuators();
-    out_.sensors(robot_.controller, sensors);
+    sensors(robot_.controller, sensor_names);
     start();
-    return out_.end();
+    return end();
   }
 
  private:
-  template <class... Args>
-  void line(std::string_view format, const Args&... args) {
-    out_.line(format, args...);
-  }
-
   [[nodiscard]] int links() const { return joints_ - 2; }
 
   [[nodiscard]] std::string collision() const {
@@ -164,9 +159,9 @@ class Writer {
     joint(joints_, "1 0 0");
     tool();
     line("        <site name=\"{}\" size=\"0.004\" rgba=\"0.95 0.35 0.15 1\"/>", names::kTip);
-    out_.raw("      ");
-    for (int i = 0; i < joints_ + 1; ++i) out_.raw("</body>");
-    out_.raw("\n");
+    raw("      ");
+    for (int i = 0; i < joints_ + 1; ++i) raw("</body>");
+    raw("\n");
   }
 
   /// A capsule that ends at the tool point, and in it a palm with two fingers.
@@ -184,7 +179,6 @@ class Writer {
 
   void contacts() {
     line("  <contact>");
-    const auto exclude = [this](const std::string& a, const std::string& b) { out_.exclude(a, b); };
     exclude(names::kPlatform, names::kColumn);
     exclude(names::kPlatform, names::arm_link(1));
     exclude(names::kColumn, names::arm_link(1));
@@ -195,8 +189,8 @@ class Writer {
 
   void servo(const std::string& name, double gain, double damping_time, double limit,
              const std::string& range = "") {
-    out_.position_servo(name, gain, limit,
-                        fmt::format("kv=\"{}\"{}", number_text(gain * damping_time), range));
+    position_servo(name, gain, limit,
+                   fmt::format("kv=\"{}\"{}", number_text(gain * damping_time), range));
   }
 
   void actuators() {
@@ -220,14 +214,13 @@ class Writer {
     const MobileStart& pose = *robot_.start;
     std::string numbers = exact({pose.base.x, pose.base.y, pose.base.heading});
     for (const double angle : pose.joints) numbers += ' ' + exact({angle});
-    out_.keyframe(numbers, numbers);
+    keyframe(numbers, numbers);
   }
 
   const MobileDescription& robot_;
   const MobileRobotParameters& parameters_;
   std::vector<BodyCapsule> capsules_;
   int joints_;
-  MjcfWriter out_;
 };
 
 }  // namespace

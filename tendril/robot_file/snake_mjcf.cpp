@@ -26,44 +26,39 @@ std::string snake_joint(int j) { return fmt::format("joint_{}", j); }
 namespace {
 
 /// Writes the document; one function for each of its parts, in their order.
-class Writer {
+class Writer : MjcfWriter {
  public:
   explicit Writer(const SnakeDescription& snake) : snake_(snake) {}
 
-  std::string document(std::span<const std::string> sensors) {
+  std::string document(std::span<const std::string> sensor_names) {
     constexpr int kIterations = 100;
-    out_.begin("robot", snake_.name, kIterations);
-    out_.extension(snake_.controller, snake_.text);
+    begin("robot", snake_.name, kIterations);
+    extension(snake_.controller, snake_.text);
     line("  <worldbody>");
     chain();
     line("  </worldbody>");
     contacts();
     actuators();
-    out_.sensors(snake_.controller, sensors);
+    sensors(snake_.controller, sensor_names);
     start();
-    return out_.end();
+    return end();
   }
 
  private:
-  template <class... Args>
-  void line(std::string_view format, const Args&... args) {
-    out_.line(format, args...);
-  }
-
   [[nodiscard]] bool is_free() const { return snake_.base == SnakeBase::Free; }
 
   /// The nested links. They are not indented: a chain of 400 would be wider than the screen.
   void chain() {
     if (is_free()) {
       line("    <body name=\"{}\" pos=\"0 0 {}\">", names::kBase, snake_.radius);
-      out_.controller_plugin(snake_.controller);
+      controller_plugin(snake_.controller);
       line("      <freejoint/>");
       link_geom(0);
     } else {
       line("    <body name=\"{}\">", names::kBase);
-      out_.controller_plugin(snake_.controller);
+      controller_plugin(snake_.controller);
       line("    <body name=\"{}\">", names::kCarriage);
-      out_.carriage_inertia(snake_.carriage_mass);
+      carriage_inertia(snake_.carriage_mass);
       line("      <joint name=\"{}\" type=\"slide\" axis=\"1 0 0\" range=\"0 {}\"/>", names::kFeed,
            snake_.feed_limit);
       line(  // only to be seen
@@ -84,9 +79,9 @@ class Writer {
     }
     line("        <site name=\"{}\" pos=\"{} 0 0\" size=\"0.002\"/>", names::kTip,
          length(snake_.joints));
-    out_.raw("      ");
-    for (int j = is_free() ? 0 : -1; j <= snake_.joints; ++j) out_.raw("</body>");
-    out_.raw("\n");
+    raw("      ");
+    for (int j = is_free() ? 0 : -1; j <= snake_.joints; ++j) raw("</body>");
+    raw("\n");
   }
 
   [[nodiscard]] double length(int j) const {
@@ -116,7 +111,7 @@ class Writer {
   void contacts() {
     line("  <contact>");
     for (int j = is_free() ? 1 : 2; j <= snake_.joints; ++j) {
-      out_.exclude(j == 1 ? names::kBase : names::snake_link(j - 1), names::snake_link(j));
+      exclude(j == 1 ? names::kBase : names::snake_link(j - 1), names::snake_link(j));
     }
     if (snake_.scales) {
       for (int j = is_free() ? 0 : 1; j <= snake_.joints; ++j) {
@@ -133,7 +128,7 @@ class Writer {
   void actuators() {
     line("  <actuator>");
     if (!is_free()) {
-      out_.position_servo(
+      position_servo(
           names::kFeed, snake_.feed_gain, snake_.feed_force_limit,
           fmt::format("dampratio=\"1\" ctrlrange=\"0 {}\"", number_text(snake_.feed_limit)));
     }
@@ -141,7 +136,7 @@ class Writer {
         fmt::format("dampratio=\"{0}\" ctrlrange=\"-{1} {1}\"", number_text(snake_.damping_ratio),
                     number_text(snake_.joint_limit));
     for (int j = 1; j <= snake_.joints; ++j)
-      out_.position_servo(names::snake_joint(j), snake_.gain, snake_.torque_limit, range);
+      position_servo(names::snake_joint(j), snake_.gain, snake_.torque_limit, range);
     line("  </actuator>");
   }
 
@@ -206,11 +201,10 @@ class Writer {
       add(qpos, angle);
       add(ctrl, angle);
     }
-    out_.keyframe(qpos, ctrl);
+    keyframe(qpos, ctrl);
   }
 
   const SnakeDescription& snake_;
-  MjcfWriter out_;
 };
 
 }  // namespace

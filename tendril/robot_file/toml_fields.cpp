@@ -253,6 +253,12 @@ std::string to_text(const toml::node& node) {
     for (const toml::node& element : *array) list += (list.empty() ? "" : ", ") + to_text(element);
     return "[ " + list + " ]";
   }
+  if (const toml::table* const table = node.as_table(); table != nullptr && !table->empty()) {
+    std::string entries;
+    for (const auto& [key, value] : *table)
+      entries += fmt::format("{}{} = {}", entries.empty() ? "" : ", ", key.str(), to_text(value));
+    return "{ " + entries + " }";
+  }
   std::ostringstream stream;
   node.visit([&stream](const auto& value) { stream << value; });
   std::string text = stream.str();
@@ -270,7 +276,8 @@ std::optional<std::vector<double>> Value::numbers() const {
   };
   std::vector<double> all;
   const auto* list = std::get_if<List>(&data);
-  for (const Value& value : list ? std::span<const Value>(*list) : std::span<const Value>(this, 1)) {
+  for (const Value& value :
+       list ? std::span<const Value>(*list) : std::span<const Value>(this, 1)) {
     const std::optional<double> number = one(value);
     if (!number) return std::nullopt;
     all.push_back(*number);
@@ -284,8 +291,10 @@ toml::table parse_toml(std::string_view text, const std::string& file_name) {
     return toml::parse(text, file_name);
   } catch (const toml::parse_error& error) {
     const auto& begin = error.source().begin;
-    throw ModelError(
-        fmt::format("{}:{}:{}: {}", file_name, begin.line, begin.column, error.description()));
+    const bool is_bare_word = error.description().ends_with("could not determine value type");
+    throw ModelError(fmt::format("{}:{}:{}: {}{}", file_name, begin.line, begin.column,
+                                 error.description(),
+                                 is_bare_word ? "; a text must be in quotes" : ""));
   }
 }
 
@@ -498,8 +507,7 @@ Fields Fields::table(std::string_view key) const {
 Fields Fields::required_table(std::string_view key,
                               std::initializer_list<std::string_view> known) const {
   const Keys keys(known.begin(), known.size());
-  if (!has(key) || !get(key)->is_table())
-    refuse(key, "must be a table of " + joined(keys));
+  if (!has(key) || !get(key)->is_table()) refuse(key, "must be a table of " + joined(keys));
   Fields inner = table(key);
   inner.refuse_unknown(keys);
   return inner;
@@ -512,8 +520,7 @@ std::string_view Fields::one_of(std::initializer_list<std::string_view> keys) co
     if (!found.empty()) refuse_object(fmt::format("{} and {}: must be one of them", found, key));
     found = key;
   }
-  if (found.empty())
-    refuse_object("must have one of: " + joined(Keys(keys.begin(), keys.size())));
+  if (found.empty()) refuse_object("must have one of: " + joined(Keys(keys.begin(), keys.size())));
   return found;
 }
 

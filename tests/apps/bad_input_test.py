@@ -144,6 +144,7 @@ CASES = [
     ("experiment: radius negative", {"e.toml": EXPERIMENT + CIRCLE.replace("radius = 0.1", "radius = -1")}, run("e.toml"), USAGE, ["e.toml", "radius", "-1", "(0, 1e6]"]),
     ("experiment: unknown setting", {"e.toml": EXPERIMENT + "[set]\nspeed = 1\n"}, run("e.toml"), USAGE, ["e.toml:4", "speed", "option."]),
     ("experiment: bad setting", {"e.toml": EXPERIMENT + '[set]\n"option.timestep" = 0\n'}, run("e.toml"), USAGE, ["e.toml:4", "option.timestep", "0", "must be"]),
+    ("robot: text without quotes", {"r.toml": 'kind = continuum\n'}, ["model", "r.toml"], USAGE, ["r.toml:1:8", "must be in quotes"]),
     ("experiment: bad draw", {"e.toml": EXPERIMENT + '[vary]\n"option.timestep" = { uniform = [1] }\n'}, run("e.toml"), USAGE, ["e.toml:4", "option.timestep", "uniform"]),
     # robots
     ("robot: TOML syntax", {"r.toml": ROBOT + "links =\n"}, run("r.toml"), USAGE, ["r.toml:"]),

@@ -77,15 +77,12 @@ class PoseController final : public MobileController {
       command.q_rate[static_cast<Eigen::Index>(j)] = speed(j + 3);
     }
     if (m.has_target) report.tip_error = (m.X_WE.translation() - m.X_WG.translation()).norm();
-    if (m.obstacles != nullptr) own(report, "clearance") = m.obstacles->count();
+    if (m.obstacles != nullptr)
+      OwnQuantities<kQuantities>{}(report, "clearance") = m.obstacles->count();
     if (m.time >= fail_) command.q_rate[1] = std::numeric_limits<double>::quiet_NaN();
   }
 
  private:
-  static double& own(ControllerReport& report, Own<kQuantities> quantity) {
-    return report.own[quantity.index];
-  }
-
   std::vector<double> goal_;
   double duration_, fail_;
   MatrixSlot<Eigen::VectorXd> from_memory_;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "apps/host/engine/engine.hpp"
 #include "apps/host/engine/quantities.hpp"
 #include "tendril/model_error.hpp"
 
@@ -21,15 +22,10 @@ bool has_round_axis(const mjModel& model, int geom) {
   return model.geom_type[geom] == mjGEOM_CAPSULE || model.geom_type[geom] == mjGEOM_CYLINDER;
 }
 
-const char* sensor_name(const mjModel& model, int sensor) {
-  const char* const name = mj_id2name(&model, mjOBJ_SENSOR, sensor);
-  return name == nullptr ? "" : name;
-}
-
 std::vector<int> sensors_called(const mjModel& model, const std::string& quantity) {
   std::vector<int> found;
   for (int i = 0; i < model.nsensor; ++i) {
-    if (shows(sensor_name(model, i), quantity)) found.push_back(i);
+    if (shows(object_name(model, mjOBJ_SENSOR, i), quantity)) found.push_back(i);
   }
   return found;
 }

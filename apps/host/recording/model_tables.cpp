@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "apps/host/engine/engine.hpp"
 #include "apps/host/engine/quantities.hpp"
 #include "apps/host/engine/scene_robots.hpp"
 
@@ -35,10 +36,7 @@ const char* joint_type(int type) {
 }  // namespace
 
 RolloutAttributes model_tables(const mjModel& model) {
-  const auto name = [&](mjtObj type, int id) {
-    const char* const text = mj_id2name(&model, type, id);
-    return std::string(text == nullptr ? "" : text);
-  };
+  const auto name = [&](mjtObj type, int id) { return object_name(model, type, id); };
   const SceneRobots robots(model);
   const std::vector<ReportedQuantity> declared = declared_quantities();
 
