@@ -1,10 +1,10 @@
 #include "controllers/tip_integral.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <string>
 
+#include "tendril/kinematics/cholesky.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -36,13 +36,13 @@ void TipIntegral::damped_step(const ArmMeasurement& measurement, int rows,
     Eigen::Matrix3d A;
     A.noalias() = J_.topRows<3>() * J_.topRows<3>().transpose();
     A.diagonal().array() += lambda2;
-    const Eigen::Vector3d y = A.llt().solve(e.head<3>());
+    const Eigen::Vector3d y = cholesky_solve(A, e.head<3>());
     step_.noalias() = J_.topRows<3>().transpose() * y;
   } else {
     Eigen::Matrix<double, 6, 6> A;
     A.noalias() = J_ * J_.transpose();
     A.diagonal().array() += lambda2;
-    const Eigen::Matrix<double, 6, 1> y = A.llt().solve(e);
+    const Eigen::Matrix<double, 6, 1> y = cholesky_solve(A, e);
     step_.noalias() = J_.transpose() * y;
   }
   step_.array() *= scale_.array();

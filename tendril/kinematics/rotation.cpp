@@ -1,10 +1,26 @@
 #include "tendril/kinematics/rotation.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace tendril {
 
 Eigen::Quaterniond rotation_between(const Eigen::Vector3d& from,
                                     const Eigen::Vector3d& to) noexcept {
-  return Eigen::Quaterniond::FromTwoVectors(from, to);
+  constexpr double kOpposite = 1e-12;
+  const Eigen::Vector3d a = from.normalized(), b = to.normalized();
+  const double c = std::max(b.dot(a), -1.0);
+  Eigen::Quaterniond q;
+  if (c < -1.0 + kOpposite) {
+    const double w2 = 0.5 * (1.0 + c);
+    q.w() = std::sqrt(w2);
+    q.vec() = std::sqrt(1.0 - w2) * a.unitOrthogonal();
+  } else {
+    const double s = std::sqrt(2.0 * (1.0 + c));  // 2 cos of half the angle
+    q.w() = 0.5 * s;
+    q.vec() = a.cross(b) * (1.0 / s);
+  }
+  return q;
 }
 
 }  // namespace tendril

@@ -5,8 +5,8 @@
 namespace tendril {
 
 /// The shortest rotation that brings the direction of `from` to that of `to`; neither must be zero.
-/// For opposite directions, a half turn about one of the axes perpendicular to them. Compiled once,
-/// because Eigen's function takes seconds to compile in every file that calls it.
+/// For opposite directions, a half turn about one of the axes perpendicular to them. (Eigen's
+/// FromTwoVectors finds that axis by a singular value decomposition, seconds of compile time.)
 [[nodiscard]] Eigen::Quaterniond rotation_between(const Eigen::Vector3d& from,
                                                   const Eigen::Vector3d& to) noexcept;
 
