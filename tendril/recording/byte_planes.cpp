@@ -223,13 +223,11 @@ BytePlaneEncoder::Chunk BytePlaneEncoder::encode(std::span<const std::byte> raw,
   assert(element_size == 4 || element_size == 8);
   const std::size_t count = raw.size() / element_size;
   const std::size_t rows = count / row_elements;
-  if (row_elements > kMaxDistance) return {raw, kUnfiltered};
-  const PlaneChoice repeating =
-      element_size == 8 ? repeating_planes<std::uint64_t>(raw.data(), rows, row_elements)
-                        : repeating_planes<std::uint32_t>(raw.data(), rows, row_elements);
-  if (std::find(repeating.begin(), repeating.end(), true) == repeating.end())
-    return {raw, kUnfiltered};
-
+  PlaneChoice repeating{};
+  if (row_elements <= kMaxDistance)
+    repeating = element_size == 8
+                    ? repeating_planes<std::uint64_t>(raw.data(), rows, row_elements)
+                    : repeating_planes<std::uint32_t>(raw.data(), rows, row_elements);
   planes_.resize(raw.size());
   (element_size == 8 ? shuffle_8 : shuffle_4)(raw.data(), count, planes_.data());
 
@@ -256,7 +254,6 @@ BytePlaneEncoder::Chunk BytePlaneEncoder::encode(std::span<const std::byte> raw,
   stream.align();
 
   const auto size = static_cast<std::size_t>(stream.position() - begin);
-  if (size >= raw.size()) return {raw, kUnfiltered};
   return {std::as_bytes(std::span(encoded_)).first(size), 0};
 }
 

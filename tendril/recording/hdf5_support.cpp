@@ -63,7 +63,7 @@ void fail(const std::filesystem::path& file, const std::string& what) {
 void refuse(const std::filesystem::path& file, const std::string& what) {
   const Reason reason = innermost_reason();
   if (!reason.system.empty()) throw RolloutError(one_line(file, what, reason));
-  throw RolloutFormatError(one_line(file, what, reason));
+  throw RolloutDamageError(one_line(file, what, reason));
 }
 
 }  // namespace tendril::hdf5

@@ -32,7 +32,7 @@ class Session {
 /// "No space left on device"). To be called right after the call that failed.
 [[noreturn]] void fail(const std::filesystem::path& file, const std::string& what);
 
-/// The same for a file that is read: RolloutFormatError, unless the operating system gave the
+/// The same for a file that is read: RolloutDamageError, unless the operating system gave the
 /// reason.
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& what);
 

@@ -26,6 +26,12 @@ class RolloutFormatError : public RolloutError {
   using RolloutError::RolloutError;
 };
 
+/// Thrown when a recording is truncated or damaged.
+class RolloutDamageError : public RolloutFormatError {
+ public:
+  using RolloutFormatError::RolloutFormatError;
+};
+
 /// Sizes of one row, from the model.
 struct RolloutLayout {
   int nq = 0, nv = 0, nu = 0, na = 0, nsensordata = 0, npluginstate = 0, nmocap = 0;
@@ -33,7 +39,8 @@ struct RolloutLayout {
   int integration_interval = 1000;  ///< rows between two full states
 };
 
-/// What describes a rollout as a whole: attributes of `/rollout_0`, text or numbers.
+/// What describes a rollout as a whole: numbers are attributes of `/rollout_0`, texts are datasets in
+/// `/rollout_0/texts`.
 /// Keys in use: `model_xml`, `experiment`, `scene_files/<name>`, `command_line`, `seed`,
 /// `tendril_version`, `mujoco_version`, `timestep`, tables of names such as `sensors`…
 using RolloutAttributes = std::map<std::string, std::variant<std::string, std::int64_t, double>>;
@@ -83,17 +90,30 @@ class RolloutWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Reads a recording, finished or not (also of a process that was killed).
+/// What a reader does about damage outside the rows.
+enum class Damage {
+  Refuse,   ///< throws RolloutDamageError
+  Tolerate  ///< takes metadata with wrong checksums as they are, leaves texts out that cannot be read
+};
+
+/// Reads a recording, finished or not (also of a process that was killed). Throws RolloutDamageError
+/// for damage, in `row` too, and RolloutFormatError for a file that is no recording.
 class RolloutReader {
  public:
-  explicit RolloutReader(const std::filesystem::path& file);
+  explicit RolloutReader(const std::filesystem::path& file, Damage damage = Damage::Refuse);
   ~RolloutReader();
 
   [[nodiscard]] const RolloutLayout& layout() const;
   /// Attributes as text; a number is written with the digits that give it back.
   [[nodiscard]] const std::map<std::string, std::string>& attributes() const;
   [[nodiscard]] std::int64_t row_count() const;  ///< complete rows in every dataset
+  /// Whether the writer closed the file; otherwise it still writes, or its process was killed.
+  [[nodiscard]] bool is_finished() const;
+  /// Throws RolloutFormatError if there are no rows, with the reason.
+  void require_rows() const;
   [[nodiscard]] std::vector<std::byte> model_mjb() const;
+
+  static constexpr std::int64_t kBlockRows = 256;
 
   /// Owned copy of one row; `integration_state` is filled where one was stored.
   struct Row {
@@ -103,7 +123,7 @@ class RolloutReader {
         integration_state;
     std::vector<ContactRow> contacts;
   };
-  /// Row `index` in [0, row_count()); reads block by block, cheap in order.
+  /// Row `index` in [0, row_count()); reads blocks of kBlockRows, cheap in order.
   [[nodiscard]] const Row& row(std::int64_t index);
   /// Row indices at which an integration state is stored.
   [[nodiscard]] std::vector<std::int64_t> integration_rows() const;

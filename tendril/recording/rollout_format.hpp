@@ -14,11 +14,14 @@ namespace tendril::format {
 
 inline constexpr const char* kGroup = "/rollout_0";
 inline constexpr const char* kName = "tendril rollout";
-inline constexpr std::int64_t kVersion = 1;
-inline constexpr std::size_t kRowsPerChunk = 256;
+inline constexpr std::int64_t kVersion = 2;
+inline constexpr const char* kTexts = "texts";  ///< group of the texts, below kGroup
+inline constexpr std::size_t kRowsPerChunk = RolloutReader::kBlockRows;
 inline constexpr std::size_t kContactsPerChunk = 512;
 inline constexpr std::size_t kIntegrationsPerChunk = 64;
 inline constexpr std::size_t kOutcomeSize = 256;  ///< bytes of the attribute `outcome`, UTF-8
+inline constexpr const char* kPartSuffix = ".part";  ///< of the file's name while it is created
+inline constexpr const char* kRunning = "running";  ///< the outcome until the file is closed
 
 /// A quantity with a fixed number of values in every row.
 struct Field {

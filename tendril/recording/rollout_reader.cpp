@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tendril/recording/hdf5_support.hpp"
+#include "tendril/recording/mending_driver.hpp"
 #include "tendril/recording/rollout_file.hpp"
 #include "tendril/recording/rollout_format.hpp"
 
@@ -22,6 +23,8 @@ constexpr const char* kDamaged = "is truncated or damaged";
 // 0.07 s altogether; its default of 100 attempts would never end.
 constexpr unsigned kReadAttempts = 26;
 constexpr hsize_t kMostBytes = 1u << 31;  // of one reading; more is damage, not a recording
+constexpr std::size_t kMostAttribute = 1u << 16;  // bytes, HDF5's own limit
+constexpr std::size_t kMostText = 1u << 28;       // bytes
 
 // Pieces of the datasets under /rollout_0. Every call within a Session.
 class Source {
@@ -87,24 +90,17 @@ bool is_scalar(hid_t attribute) {
   return space.valid() && H5Sget_simple_extent_npoints(space) == 1;
 }
 
-// A text attribute, of variable length or fixed.
-bool read_text(hid_t attribute, std::string& text) {
-  const Handle type(H5Aget_type(attribute));
-  if (!type.valid() || H5Tget_class(type) != H5T_STRING || !is_scalar(attribute)) return false;
-  const Handle memory_type(H5Tcopy(H5T_C_S1));
-  H5Tset_cset(memory_type, H5Tget_cset(type));
-  if (H5Tis_variable_str(type) > 0) {
-    H5Tset_size(memory_type, H5T_VARIABLE);
-    char* pointer = nullptr;
-    if (H5Aread(attribute, memory_type, &pointer) < 0) return false;
-    if (pointer != nullptr) text = pointer;
-    H5free_memory(pointer);
-    return true;
-  }
-  std::vector<char> buffer(H5Tget_size(type) + 1, '\0');
-  H5Tset_size(memory_type, buffer.size());
-  if (H5Aread(attribute, memory_type, buffer.data()) < 0) return false;
-  text = buffer.data();
+// A text of fixed length. Those of variable length stand in heaps without a checksum, on which HDF5
+// crashes when they are damaged.
+template <class Read>
+bool read_text(const Handle& type, std::size_t most, std::string& text, const Read& read) {
+  if (!type.valid() || H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) != 0)
+    return false;
+  const std::size_t size = H5Tget_size(type);
+  if (size == 0 || size > most) return false;
+  std::string buffer(size, '\0');
+  if (read(buffer.data()) < 0) return false;
+  text = buffer.substr(0, buffer.find('\0'));
   return true;
 }
 
@@ -126,24 +122,23 @@ bool read_attribute(hid_t attribute, std::string& text) {
     case H5T_FLOAT:
       return read_number<double>(attribute, H5T_NATIVE_DOUBLE, text);
     default:
-      return read_text(attribute, text);
+      return is_scalar(attribute) && read_text(type, kMostAttribute, text, [&](char* buffer) {
+               return H5Aread(attribute, type, buffer);
+             });
   }
 }
 
-struct Attributes {
-  std::map<std::string, std::string>* texts;
-  std::string failed;
-};
+herr_t add_attribute_name(hid_t, const char* name, const H5A_info_t*, void* client) {
+  static_cast<std::vector<std::string>*>(client)->emplace_back(name);
+  return 0;
+}
 
-herr_t visit_attribute(hid_t group, const char* name, const H5A_info_t*, void* client) {
-  auto& attributes = *static_cast<Attributes*>(client);
-  const Handle attribute(H5Aopen(group, name, H5P_DEFAULT));
-  std::string text;
-  if (!attribute.valid() || !read_attribute(attribute, text)) {
-    attributes.failed = name;
-    return -1;
-  }
-  (*attributes.texts)[name] = text;
+herr_t add_text_name(hid_t texts, const char* name, const H5L_info_t* link, void* client) {
+  if (link->type != H5L_TYPE_HARD) return 0;
+  H5O_info_t object;
+  if (H5Oget_info_by_name(texts, name, &object, H5P_DEFAULT) < 0) return -1;
+  if (object.type == H5O_TYPE_DATASET)
+    static_cast<std::vector<std::string>*>(client)->emplace_back(name);
   return 0;
 }
 
@@ -151,6 +146,7 @@ herr_t visit_attribute(hid_t group, const char* name, const H5A_info_t*, void* c
 
 struct RolloutReader::Impl {
   Source source;
+  Damage damage = Damage::Refuse;
   RolloutLayout layout;
   std::map<std::string, std::string> attributes;
   std::int64_t rows = 0;
@@ -187,7 +183,9 @@ struct RolloutReader::Impl {
 
   void open(const std::filesystem::path& file);
   void read_attributes();
+  void read_texts();
   void read_layout();
+  void check_row_counts(std::int64_t count);
   void read_integration_rows();
   void load(std::int64_t desired_block);
 };
@@ -199,18 +197,25 @@ void RolloutReader::Impl::open(const std::filesystem::path& file) {
   if (!std::filesystem::exists(status)) throw RolloutFormatError(file.string() + ": no such file");
   if (!std::filesystem::is_regular_file(status))
     throw RolloutFormatError(file.string() + ": is not a file");
-  const htri_t is_hdf5 = H5Fis_hdf5(file.c_str());
-  if (is_hdf5 < 0) hdf5::refuse(file, "cannot be read");
-  if (is_hdf5 == 0)
-    throw RolloutFormatError(file.string() + ": is not a recording (not an HDF5 file)");
-
-  const Handle access(H5Pcreate(H5P_FILE_ACCESS));
-  H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
-  H5Pset_metadata_read_attempts(access, kReadAttempts);
-  // A finished file opens as it is; one that is being written, or whose writer was killed, only so.
-  source.file_id = Handle(H5Fopen(file.c_str(), H5F_ACC_RDONLY, access));
-  if (!source.file_id.valid())
-    source.file_id = Handle(H5Fopen(file.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access));
+  if (file.extension() == format::kPartSuffix)
+    throw RolloutFormatError(file.string() +
+                             ": is unfinished: its process ended before the first row");
+  if (damage == Damage::Tolerate) {
+    source.file_id = Handle(H5Fopen(file.c_str(), H5F_ACC_RDONLY, hdf5::mending_access()));
+  } else {
+    const htri_t is_hdf5 = H5Fis_hdf5(file.c_str());
+    if (is_hdf5 < 0) hdf5::refuse(file, "cannot be read");
+    if (is_hdf5 == 0)
+      throw RolloutFormatError(file.string() + ": is not a recording (not an HDF5 file)");
+    const Handle access(H5Pcreate(H5P_FILE_ACCESS));
+    H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+    H5Pset_metadata_read_attempts(access, kReadAttempts);
+    // A finished file opens as it is; one that is being written, or whose writer was killed, only
+    // as the second.
+    source.file_id = Handle(H5Fopen(file.c_str(), H5F_ACC_RDONLY, access));
+    if (!source.file_id.valid())
+      source.file_id = Handle(H5Fopen(file.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, access));
+  }
   if (!source.file_id.valid()) hdf5::refuse(file, kDamaged);
   source.group = Handle(H5Gopen2(source.file_id, format::kGroup, H5P_DEFAULT));
   if (!source.group.valid())
@@ -238,13 +243,53 @@ void RolloutReader::Impl::read_attributes() {
     source.damaged("integration_interval");
   layout.integration_interval = static_cast<int>(interval);
 
-  Attributes result{&attributes, {}};
-  if (H5Aiterate2(source.group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, visit_attribute, &result) <
-      0)
-    source.damaged("attribute " + result.failed);
-  // These two describe the file, not the run.
-  attributes.erase("format_version");
-  attributes.erase("integration_interval");
+  std::vector<std::string> names;
+  if (H5Aiterate2(source.group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, add_attribute_name,
+                  &names) < 0 &&
+      damage == Damage::Refuse)
+    source.damaged("attributes");
+  for (const std::string& name : names) {
+    // These two describe the file, not the run.
+    if (name == "format_version" || name == "integration_interval") continue;
+    const Handle attribute(H5Aopen(source.group, name.c_str(), H5P_DEFAULT));
+    std::string text;
+    if (attribute.valid() && read_attribute(attribute, text))
+      attributes[name] = text;
+    else if (damage == Damage::Refuse)
+      source.damaged("attribute " + name);
+  }
+}
+
+void RolloutReader::Impl::read_texts() {
+  const Handle texts(H5Gopen2(source.group, format::kTexts, H5P_DEFAULT));
+  std::vector<std::string> names;
+  if ((!texts.valid() ||
+       H5Lvisit(texts, H5_INDEX_NAME, H5_ITER_NATIVE, add_text_name, &names) < 0) &&
+      damage == Damage::Refuse)
+    source.damaged(format::kTexts);
+  for (const std::string& name : names) {
+    const Handle dataset(H5Dopen2(texts, name.c_str(), H5P_DEFAULT));
+    const Handle type(dataset.valid() ? H5Dget_type(dataset) : H5I_INVALID_HID);
+    const Handle space(dataset.valid() ? H5Dget_space(dataset) : H5I_INVALID_HID);
+    std::string text;
+    if (space.valid() && H5Sget_simple_extent_npoints(space) == 1 &&
+        read_text(type, kMostText, text, [&](char* buffer) {
+          return H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, buffer);
+        }))
+      attributes[name] = text;
+    else if (damage == Damage::Refuse)
+      source.damaged("texts/" + name);
+  }
+}
+
+// A finished recording has the same number of rows everywhere. While one is written, and after its
+// process was killed, datasets may be longer than `rows`, or longer than when they were opened here.
+void RolloutReader::Impl::check_row_counts(std::int64_t count) {
+  for (const char* name : {"step", "time", "step_time_us", "contact/start", "contact/count"})
+    if (static_cast<std::int64_t>(source.shape(name, 1)[0]) != count) source.damaged(name);
+  for (const FieldColumn& field : fields)
+    if (static_cast<std::int64_t>(source.shape(field.dataset, field.name)[0]) != count)
+      source.damaged(field.name);
 }
 
 void RolloutReader::Impl::read_layout() {
@@ -295,6 +340,7 @@ void RolloutReader::Impl::read_layout() {
     for (std::size_t k = 2; k < shape.size(); ++k)
       if (shape[k] != described[i].shape[k - 1]) source.damaged(field.name);
   }
+  if (damage == Damage::Refuse && attributes["outcome"] != format::kRunning) check_row_counts(count);
   if (source.shape("mocap/pos", 3)[1] != source.shape("mocap/quat", 3)[1])
     source.damaged("mocap/quat");
   const auto sized = format::fields(layout);
@@ -360,10 +406,13 @@ void RolloutReader::Impl::load(std::int64_t desired_block) {
   block = desired_block;
 }
 
-RolloutReader::RolloutReader(const std::filesystem::path& file) : impl_(std::make_unique<Impl>()) {
+RolloutReader::RolloutReader(const std::filesystem::path& file, Damage damage)
+    : impl_(std::make_unique<Impl>()) {
   const Session session;
+  impl_->damage = damage;
   impl_->open(file);
   impl_->read_attributes();
+  impl_->read_texts();
   impl_->read_layout();
   impl_->read_integration_rows();
 }
@@ -377,6 +426,19 @@ const std::map<std::string, std::string>& RolloutReader::attributes() const {
 }
 
 std::int64_t RolloutReader::row_count() const { return impl_->rows; }
+
+bool RolloutReader::is_finished() const {
+  const auto outcome = impl_->attributes.find("outcome");
+  return outcome != impl_->attributes.end() && outcome->second != format::kRunning;
+}
+
+void RolloutReader::require_rows() const {
+  if (impl_->rows > 0) return;
+  throw RolloutFormatError(
+      impl_->source.file.string() + ": has no rows" +
+      (is_finished() ? "" : ": its process was killed, or has not yet written its first block of " +
+                                std::to_string(kBlockRows) + " rows"));
+}
 
 std::vector<std::int64_t> RolloutReader::integration_rows() const {
   return impl_->integration_rows;

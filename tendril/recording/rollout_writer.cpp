@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <condition_variable>
+#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <exception>
@@ -21,7 +23,7 @@ using hdf5::Session;
 constexpr std::size_t kBlockRows = format::kRowsPerChunk;
 constexpr std::size_t kBlocks = 6;  // in memory: one being filled, the others on their way
 constexpr std::size_t kContactsReserved = 16;  // per row; more make a block grow once
-constexpr unsigned kDeflateLevel = 1;  // of the binary model; rows go through BytePlaneEncoder
+constexpr unsigned kDeflateLevel = 1;  // of texts and model; rows go through BytePlaneEncoder
 
 struct FieldSource {
   const char* name;
@@ -134,21 +136,37 @@ class Column {
   Handle dataset_;
 };
 
-void write_text(const std::filesystem::path& file, hid_t object, const std::string& name,
-                const std::string& text) {
-  const Handle type = checked(H5Tcopy(H5T_C_S1), file, name);
-  check(H5Tset_size(type, H5T_VARIABLE), file, name);
+Handle text_type(const std::filesystem::path& file, const std::string& name, std::size_t size) {
+  Handle type = checked(H5Tcopy(H5T_C_S1), file, name);
+  check(H5Tset_size(type, size), file, name);
   check(H5Tset_cset(type, H5T_CSET_UTF8), file, name);
-  const Handle scalar = checked(H5Screate(H5S_SCALAR), file, name);
-  const Handle attribute =
-      checked(H5Acreate2(object, name.c_str(), type, scalar, H5P_DEFAULT, H5P_DEFAULT), file, name);
-  const char* pointer = text.c_str();
-  check(H5Awrite(attribute, type, &pointer), file, name);
+  check(H5Tset_strpad(type, H5T_STR_NULLPAD), file, name);
+  return type;
+}
+
+// A dataset of one compressed string of fixed length: attributes hold 64 KiB at most, and strings of
+// variable length stand in heaps without a checksum, on which HDF5 crashes when they are damaged.
+void write_text(const std::filesystem::path& file, hid_t group, const std::string& name,
+                const std::string& text) {
+  if (H5Lexists(group, name.c_str(), H5P_DEFAULT) > 0) return;  // "./a" beside "a": the same file
+  const hsize_t one = 1;
+  const Handle links = checked(H5Pcreate(H5P_LINK_CREATE), file, name);
+  check(H5Pset_create_intermediate_group(links, 1), file, name);
+  const Handle properties = checked(H5Pcreate(H5P_DATASET_CREATE), file, name);
+  H5Pset_obj_track_times(properties, false);
+  check(H5Pset_chunk(properties, 1, &one), file, name);
+  check(H5Pset_deflate(properties, kDeflateLevel), file, name);
+  const Handle space = checked(H5Screate_simple(1, &one, nullptr), file, name);
+  const Handle type = text_type(file, name, std::max<std::size_t>(text.size(), 1));
+  const Handle dataset = checked(
+      H5Dcreate2(group, name.c_str(), type, space, links, properties, H5P_DEFAULT), file, name);
+  check(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.c_str()), file,
+        "writing " + name);
 }
 
 // `type` in the file, `memory_type` here.
-void write_number(const std::filesystem::path& file, hid_t object, const std::string& name,
-                  hid_t type, hid_t memory_type, const void* value) {
+void write_attribute(const std::filesystem::path& file, hid_t object, const std::string& name,
+                     hid_t type, hid_t memory_type, const void* value) {
   const Handle scalar = checked(H5Screate(H5S_SCALAR), file, name);
   const Handle attribute =
       checked(H5Acreate2(object, name.c_str(), type, scalar, H5P_DEFAULT, H5P_DEFAULT), file, name);
@@ -157,20 +175,12 @@ void write_number(const std::filesystem::path& file, hid_t object, const std::st
 
 void write_integer(const std::filesystem::path& file, hid_t object, const std::string& name,
                    std::int64_t value) {
-  write_number(file, object, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
+  write_attribute(file, object, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
 }
 
 void write_real(const std::filesystem::path& file, hid_t object, const std::string& name,
                 double value) {
-  write_number(file, object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
-}
-
-Handle outcome_type(const std::filesystem::path& file) {
-  Handle type = checked(H5Tcopy(H5T_C_S1), file, "outcome");
-  check(H5Tset_size(type, format::kOutcomeSize), file, "outcome");
-  check(H5Tset_cset(type, H5T_CSET_UTF8), file, "outcome");
-  check(H5Tset_strpad(type, H5T_STR_NULLPAD), file, "outcome");
-  return type;
+  write_attribute(file, object, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value);
 }
 
 void write_outcome(const std::filesystem::path& file, hid_t attribute, const std::string& text) {
@@ -180,7 +190,8 @@ void write_outcome(const std::filesystem::path& file, hid_t attribute, const std
   if (size < text.size())
     while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
   std::copy_n(text.data(), size, buffer.data());
-  check(H5Awrite(attribute, outcome_type(file), buffer.data()), file, "writing outcome");
+  check(H5Awrite(attribute, text_type(file, "outcome", buffer.size()), buffer.data()), file,
+        "writing outcome");
 }
 
 void write_model(const std::filesystem::path& file, hid_t group, std::span<const std::byte> model) {
@@ -267,7 +278,8 @@ struct RolloutWriter::Impl {
 
   ~Impl() {
     const Session session;
-    close_handles();
+    close_objects();
+    file_id.reset();
   }
 
   void create(const RolloutAttributes& attributes, std::span<const std::byte> model);
@@ -283,7 +295,7 @@ struct RolloutWriter::Impl {
   void hand_over();
   void stop(const std::string& text);
 
-  void close_handles() {
+  void close_objects() {
     columns.clear();
     contact_columns.clear();
     contact_row_columns.clear();
@@ -291,7 +303,6 @@ struct RolloutWriter::Impl {
     rows_dataset.reset();
     outcome_attribute.reset();
     group.reset();
-    file_id.reset();
   }
 
   // After a failed write: closing would put out metadata that no longer belongs together, while the
@@ -316,34 +327,47 @@ void RolloutWriter::Impl::create(const RolloutAttributes& attributes,
   const Handle access = checked(H5Pcreate(H5P_FILE_ACCESS), file, "creating");
   H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);
   H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
-  file_id = checked(H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access), file,
+  // A file with the final name is a recording, if only one without rows.
+  const std::filesystem::path part = file.string() + format::kPartSuffix;
+  file_id = checked(H5Fcreate(part.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access), file,
                     "cannot be created");
 
   const Handle group_properties = checked(H5Pcreate(H5P_GROUP_CREATE), file, "creating");
-  // Attributes stay in the group's own header however many there are: SWMR can rewrite one in place
-  // there.
+  // Attributes stay in the group's own header: SWMR can rewrite one in place there.
   H5Pset_attr_phase_change(group_properties, 0xffff, 0);
+  // Links as well: fewer blocks of metadata that damage can hit.
+  H5Pset_link_phase_change(group_properties, 0xffff, 0);
   H5Pset_obj_track_times(group_properties, false);
   group = checked(H5Gcreate2(file_id, format::kGroup, H5P_DEFAULT, group_properties, H5P_DEFAULT),
                   file, "creating");
-  for (const auto& [name, value] : attributes) {
-    if (name == "outcome") continue;
-    if (const auto* text = std::get_if<std::string>(&value))
-      write_text(file, group, name, *text);
-    else if (const auto* integer = std::get_if<std::int64_t>(&value))
-      write_integer(file, group, name, *integer);
-    else
-      write_real(file, group, name, std::get<double>(value));
+  {
+    const Handle texts = checked(
+        H5Gcreate2(group, format::kTexts, H5P_DEFAULT, group_properties, H5P_DEFAULT), file,
+        format::kTexts);
+    for (const auto& [name, value] : attributes) {
+      if (name == "outcome" || name == "format") continue;
+      if (const auto* text = std::get_if<std::string>(&value))
+        write_text(file, texts, name, *text);
+      else if (const auto* integer = std::get_if<std::int64_t>(&value))
+        write_integer(file, group, name, *integer);
+      else
+        write_real(file, group, name, std::get<double>(value));
+    }
   }
-  write_text(file, group, "format", format::kName);
+  {
+    const std::string_view name = format::kName;
+    const Handle type = text_type(file, "format", name.size());
+    write_attribute(file, group, "format", type, type, name.data());
+  }
   write_integer(file, group, "format_version", format::kVersion);
   write_integer(file, group, "integration_interval", layout.integration_interval);
   {
     const Handle scalar = checked(H5Screate(H5S_SCALAR), file, "outcome");
     const Handle attribute =
-        checked(H5Acreate2(group, "outcome", outcome_type(file), scalar, H5P_DEFAULT, H5P_DEFAULT),
+        checked(H5Acreate2(group, "outcome", text_type(file, "outcome", format::kOutcomeSize), scalar,
+                           H5P_DEFAULT, H5P_DEFAULT),
                 file, "outcome");
-    write_outcome(file, attribute, "running");
+    write_outcome(file, attribute, format::kRunning);
   }
   write_model(file, group, model);
   {
@@ -390,6 +414,8 @@ void RolloutWriter::Impl::create(const RolloutAttributes& attributes,
     for (Column& column : *list) column.open(file, group);
   rows_dataset = checked(H5Dopen2(group, "rows", H5P_DEFAULT), file, "rows");
   outcome_attribute = checked(H5Aopen(group, "outcome", H5P_DEFAULT), file, "outcome");
+  if (std::rename(part.c_str(), file.c_str()) != 0)
+    throw RolloutError(file.string() + ": cannot be created: " + std::strerror(errno));
 }
 
 void RolloutWriter::Impl::allocate() {
@@ -518,7 +544,7 @@ void RolloutWriter::Impl::write_integration(const Block& block) {
   };
   for (std::size_t i = 0; i < block.integration_rows.size(); ++i) {
     const auto state = std::span(block.integration).subspan(i * width, width);
-    integration_columns[0].write_chunk(file, encoder, integrations, std::as_bytes(state), false);
+    integration_columns[0].write_chunk(file, encoder, integrations, std::as_bytes(state), true);
     integration_row_chunk[integrations % format::kIntegrationsPerChunk] =
         static_cast<std::int64_t>(rows + block.integration_rows[i]);
     ++integrations;
@@ -541,7 +567,10 @@ void RolloutWriter::Impl::finish() {
   const Session session;
   write_outcome(file, outcome_attribute, outcome);
   check(H5Fflush(file_id, H5F_SCOPE_LOCAL), file, "writing");
-  close_handles();
+  close_objects();
+  const hid_t last = file_id;
+  file_id.abandon();  // closed or not, it cannot be used again
+  check(H5Fclose(last), file, "closing");
 }
 
 // --- the step loop
@@ -583,7 +612,13 @@ RolloutWriter::RolloutWriter(const std::filesystem::path& file, const RolloutLay
   if (layout.integration_interval < 1)
     throw RolloutError(file.string() + ": integration_interval = " +
                        std::to_string(layout.integration_interval) + ", must be >= 1");
-  impl_->create(attributes, model_mjb);
+  try {
+    impl_->create(attributes, model_mjb);
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove(file.string() + format::kPartSuffix, ignored);
+    throw;
+  }
   impl_->allocate();
   impl_->thread = std::thread([impl = impl_.get()] { impl->run(); });
 }

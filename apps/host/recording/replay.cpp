@@ -103,7 +103,7 @@ ReplayResult replay(RolloutReader& reader, const OnReplayProgress& on_progress) 
   result.replaying_mujoco = mj_versionString();
   result.recorded_tendril = attribute(reader, "tendril_version");
   result.replaying_tendril = version();
-  if (result.rows == 0) throw RolloutFormatError("has no rows to replay");
+  reader.require_rows();
   if (reader.row(0).integration_state.empty())
     throw RolloutFormatError("row 0: has no integration state to start from");
 
