@@ -42,6 +42,8 @@ class Recording:
             group = file["rollout_0"]
             self.attributes = {k: v.decode(errors="replace") if isinstance(v, bytes) else v
                                for k, v in group.attrs.items()}
+            texts = group.get("texts", {})
+            self.attributes |= {k: v[0].decode(errors="replace") for k, v in texts.items() if isinstance(v, h5py.Dataset)}
             # Names and places of sensors, actuators, bodies and geoms; older recordings have none.
             self.has_tables = "sensors" in self.attributes
             self.tables = {name: json.loads(self.attributes.get(name, "[]"))

@@ -1,7 +1,11 @@
 #include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -9,8 +13,11 @@
 #include <string>
 #include <utility>
 
+#include "apps/host/csv_table.hpp"
 #include "apps/host/experiment/run.hpp"
 #include "apps/host/file_kind.hpp"
+#include "apps/host/recording/export_recording.hpp"
+#include "apps/host/recording/recover_recording.hpp"
 #include "apps/host/recording/replay.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/progress.hpp"
@@ -23,10 +30,14 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kExitDifferent = 1;
+constexpr int kExitDamaged = 1;
+constexpr unsigned kRecoveryLimit = 60;  // s, and one more for every MB
+constexpr const char* kAdvice = "; tendril rollout recover saves what is readable";
 constexpr std::size_t kShownText = 100;  // bytes; `info` shows shorter attributes in full
 
 struct RolloutArguments {
   std::string file;
+  std::string out;
   std::string attribute;
   bool json = false;
   bool quiet = false;
@@ -49,6 +60,8 @@ void with_recording(const std::string& file, Work&& work) {
   try {
     reader = std::make_unique<RolloutReader>(file);
     work(*reader);
+  } catch (const RolloutDamageError& error) {
+    throw ModelError(error.what() + std::string(kAdvice));
   } catch (const RolloutFormatError& error) {
     const std::string text = error.what();
     throw ModelError(text.starts_with(file) ? text : file + ": " + text);
@@ -231,20 +244,104 @@ int replay(const RolloutArguments& arguments) {
   return result.identical() ? 0 : kExitDifferent;
 }
 
+int verify(const RolloutArguments& arguments) {
+  host::require_kind(arguments.file, "rollout", {host::FileKind::Recording});
+  host::Verification found;
+  bool is_finished = false;
+  try {
+    RolloutReader reader(arguments.file);
+    is_finished = reader.is_finished();
+    found = host::verify_recording(reader);
+  } catch (const RolloutDamageError& error) {
+    found.reason = error.what();
+  } catch (const RolloutFormatError& error) {
+    throw ModelError(error.what());
+  }
+  if (arguments.json) {
+    std::int64_t bad_rows = 0;
+    for (const host::RowRange& range : found.damaged) bad_rows += range.last - range.first + 1;
+    Json json = {{"file", arguments.file},
+                 {"verdict", found.whole() ? "whole" : "damaged"},
+                 {"finished", is_finished},
+                 {"rows", found.rows},
+                 {"first_bad_row", nullptr},
+                 {"bad_rows", bad_rows},
+                 {"reason", found.reason}};
+    if (!found.damaged.empty()) json["first_bad_row"] = found.damaged.front().first;
+    print(json_text(json));
+  } else if (found.whole()) {
+    print(fmt::format("{}: whole: {} rows{}\n", arguments.file, found.rows,
+                      is_finished ? "" : ", not finished or its process was killed"));
+  } else if (found.damaged.empty()) {
+    print(found.reason + kAdvice + "\n");
+  } else {
+    print(fmt::format("{}: damaged from row {} on: {} of {} rows cannot be read: {}{}\n",
+                      arguments.file, found.damaged.front().first, to_string(found.damaged),
+                      found.rows, found.reason, kAdvice));
+  }
+  return found.whole() ? 0 : kExitDamaged;
+}
+
+int recover(const RolloutArguments& arguments) {
+  host::require_kind(arguments.file, "rollout", {host::FileKind::Recording});
+  host::refuse_same_file(arguments.file, arguments.out);
+  std::error_code ignored;
+  const std::uintmax_t size = std::filesystem::file_size(arguments.file, ignored);
+  // In a process of its own, because HDF5 can crash or hang on metadata that is taken as it is.
+  const pid_t child = fork();
+  if (child < 0) throw host::InputError(arguments.file + ": " + std::strerror(errno));
+  if (child == 0) {
+    alarm(kRecoveryLimit + static_cast<unsigned>(ignored ? 0 : size >> 20));
+    try {
+      const host::Recovery found = host::recover_recording(arguments.file, arguments.out);
+      std::string text =
+          fmt::format("{}: {} of {} rows", arguments.out, found.kept_rows, found.rows);
+      if (found.kept_rows < found.rows) text += ": " + to_string(found.kept);
+      if (!found.has_model) text += "; the model cannot be read";
+      print(text + "\n");
+      return 0;
+    } catch (const RolloutFormatError& error) {
+      throw ModelError(error.what());
+    }
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  std::filesystem::remove(arguments.out + ".part", ignored);
+  throw ModelError(arguments.file + ": is damaged in a way that HDF5 cannot read");
+}
+
+int export_rows(const RolloutArguments& arguments) {
+  host::require_kind(arguments.file, "rollout", {host::FileKind::Recording});
+  try {
+    const std::int64_t rows = host::export_recording(arguments.file, arguments.out);
+    print(fmt::format("{}: {} rows\n", arguments.out, rows));
+  } catch (const RolloutDamageError& error) {
+    throw ModelError(error.what() + std::string(kAdvice));
+  } catch (const RolloutFormatError& error) {
+    throw ModelError(error.what());
+  }
+  return 0;
+}
+
 }  // namespace
 
 void add_rollout_command(CommandLine& line) {
-  const Command command = line.command("rollout", "Inspects and replays recordings");
+  const Command command = line.command("rollout", "Inspects, checks, recovers, exports and replays recordings");
   command.footer("Example: tendril rollout info runs/tube_insertion/rollout.h5");
   const auto arguments = std::make_shared<RolloutArguments>();
   const auto add_file = [&](const Command& subcommand) {
     subcommand.option("file", arguments->file, "recording (.h5)").required();
+  };
+  const auto add_json = [&](const Command& subcommand) {
     subcommand.flag("--json", arguments->json, "print JSON");
   };
 
   const Command info_command =
       command.command("info", "Prints the contents of a recording: rows, sizes, versions, outcome");
   add_file(info_command);
+  add_json(info_command);
   info_command.option("--attribute", arguments->attribute,
                       "print the whole text of one attribute, such as model_xml or experiment");
   info_command.footer(
@@ -258,11 +355,38 @@ void add_rollout_command(CommandLine& line) {
   const Command replay_command = command.command(
       "replay", "Steps a recording again and reports the first step that is not bit-identical");
   add_file(replay_command);
+  add_json(replay_command);
   replay_command.flag("-q,--quiet", arguments->quiet, "no progress bar");
   replay_command.footer(
       "Exit code: 0 every step is identical, 1 one differs.\n"
       "Example: tendril rollout replay rollout.h5");
   replay_command.action([arguments] { return replay(*arguments); });
+
+  const Command verify_command = command.command(
+      "verify", "Reads every block of a recording and names the first row that is damaged");
+  add_file(verify_command);
+  add_json(verify_command);
+  verify_command.footer(
+      "Exit code: 0 everything is readable, 1 something is damaged, 2 not a recording.\n"
+      "Example: tendril rollout verify rollout.h5");
+  verify_command.action([arguments] { return verify(*arguments); });
+
+  const Command recover_command = command.command(
+      "recover", "Writes what is readable of a damaged or unfinished recording to a new one");
+  add_file(recover_command);
+  recover_command.option("out", arguments->out, "new recording (.h5)").required();
+  recover_command.footer("Example: tendril rollout recover rollout.h5 recovered.h5");
+  recover_command.action([arguments] { return recover(*arguments); });
+
+  const Command export_command =
+      command.command("export", "Writes the rows of a recording as a table or as numpy arrays");
+  add_file(export_command);
+  export_command.option("out", arguments->out, "table (.csv) or arrays for numpy.load (.npz)")
+      .required();
+  export_command.footer(
+      "NPZ needs Python with h5py and numpy.\n"
+      "Example: tendril rollout export rollout.h5 rollout.csv");
+  export_command.action([arguments] { return export_rows(*arguments); });
 }
 
 }  // namespace tendril

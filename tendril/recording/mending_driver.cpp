@@ -24,6 +24,7 @@ constexpr std::size_t kSuperblockSize = 48;
 constexpr std::uint64_t kNone = ~std::uint64_t{0};
 constexpr std::uint64_t kRootGroup = kSuperblockSize;
 constexpr std::size_t kChecksumSize = 4;
+constexpr std::size_t kLongestCorrected = 1u << 14;  // bytes: below a second
 
 std::uint64_t number(const unsigned char* bytes, std::size_t size) {
   std::uint64_t value = 0;
@@ -88,12 +89,23 @@ struct MendedFile {
     mend_checksum(0, kSuperblockSize);
   }
 
-  // Of a block that ends with its checksum.
+  // Of a block that ends with its checksum: puts a single wrong bit right, otherwise the checksum.
   void mend_checksum(std::size_t at, std::size_t length) {
     if (length <= kChecksumSize || at > size || length > size - at) return;
-    const std::uint32_t right = checksum(bytes + at, length - kChecksumSize);
-    unsigned char* const stored = bytes + at + length - kChecksumSize;
-    if (number(stored, kChecksumSize) != right) put(stored, kChecksumSize, right);
+    const std::size_t covered = length - kChecksumSize;
+    unsigned char* const stored = bytes + at + covered;
+    const auto is_right = [&] {
+      return number(stored, kChecksumSize) == checksum(bytes + at, covered);
+    };
+    if (is_right()) return;
+    for (std::size_t bit = 0; bit < 8 * std::min(covered, kLongestCorrected); ++bit) {
+      unsigned char& changed = bytes[at + bit / 8];
+      const auto mask = static_cast<unsigned char>(1u << bit % 8);
+      changed ^= mask;
+      if (is_right()) return;
+      changed ^= mask;
+    }
+    put(stored, kChecksumSize, checksum(bytes + at, covered));
   }
 
   // A block of metadata that HDF5 reads; of the object headers, which it reads in two parts, this may

@@ -36,9 +36,11 @@ class Source {
     hdf5::refuse(file, std::string(kDamaged) + ": " + name);
   }
 
-  [[nodiscard]] Handle open(const std::string& name) const {
+  // A dataset of the layout, with numbers of this type.
+  [[nodiscard]] Handle open(const std::string& name, hid_t type) const {
     Handle dataset(H5Dopen2(group, name.c_str(), H5P_DEFAULT));
-    if (!dataset.valid()) damaged(name);
+    const Handle found(dataset.valid() ? H5Dget_type(dataset) : H5I_INVALID_HID);
+    if (!found.valid() || H5Tequal(found, type) <= 0) damaged(name);
     return dataset;
   }
 
@@ -52,10 +54,27 @@ class Source {
   }
 
   // The extents of a dataset of this rank.
-  [[nodiscard]] std::vector<hsize_t> shape(const std::string& name, std::size_t rank) const {
-    const std::vector<hsize_t> size = shape(open(name), name);
+  [[nodiscard]] std::vector<hsize_t> shape(hid_t dataset, const std::string& name,
+                                           std::size_t rank) const {
+    const std::vector<hsize_t> size = shape(dataset, name);
     if (size.size() != rank) damaged(name);
     return size;
+  }
+
+  // Refuses chunks of the rows [first, first + count) that are not in the file, of which HDF5 would
+  // give zeros, and those without the checksum that a compressed one has.
+  void require_chunks(hid_t dataset, const std::string& name, hsize_t first, hsize_t count,
+                      hsize_t chunk_rows, bool compressed) const {
+    if (count == 0) return;
+    for (hsize_t row = first - first % chunk_rows; row < first + count; row += chunk_rows) {
+      const std::array<hsize_t, H5S_MAX_RANK> offset = {row};
+      unsigned mask = 0;
+      haddr_t address = HADDR_UNDEF;
+      hsize_t size = 0;
+      if (H5Dget_chunk_info_by_coord(dataset, offset.data(), &mask, &address, &size) < 0 ||
+          address == HADDR_UNDEF || (compressed && mask != 0))
+        damaged(name);
+    }
   }
 
   // Rows [first, first + count) of `dataset`, all their elements.
@@ -163,6 +182,15 @@ struct RolloutReader::Impl {
       distance_id, position_id, force_id, state_id;
   std::array<FieldColumn, format::kFieldCount> fields;
   hsize_t contact_total = 0;
+
+  // The datasets with one number a row.
+  [[nodiscard]] std::array<std::pair<const char*, hid_t>, 5> scalars() const {
+    return {{{"step", step_id},
+             {"time", time_id},
+             {"step_time_us", step_time_id},
+             {"contact/start", contact_start_id},
+             {"contact/count", contact_count_id}}};
+  }
 
   // The block in memory.
   std::int64_t block = -1;
@@ -285,34 +313,34 @@ void RolloutReader::Impl::read_texts() {
 // A finished recording has the same number of rows everywhere. While one is written, and after its
 // process was killed, datasets may be longer than `rows`, or longer than when they were opened here.
 void RolloutReader::Impl::check_row_counts(std::int64_t count) {
-  for (const char* name : {"step", "time", "step_time_us", "contact/start", "contact/count"})
-    if (static_cast<std::int64_t>(source.shape(name, 1)[0]) != count) source.damaged(name);
+  for (const auto& [name, dataset] : scalars())
+    if (static_cast<std::int64_t>(source.shape(dataset, name, 1)[0]) != count) source.damaged(name);
   for (const FieldColumn& field : fields)
     if (static_cast<std::int64_t>(source.shape(field.dataset, field.name)[0]) != count)
       source.damaged(field.name);
 }
 
 void RolloutReader::Impl::read_layout() {
-  step_id = source.open("step");
-  time_id = source.open("time");
-  step_time_id = source.open("step_time_us");
-  contact_start_id = source.open("contact/start");
-  contact_count_id = source.open("contact/count");
-  geom1_id = source.open("contact/geom1");
-  geom2_id = source.open("contact/geom2");
-  distance_id = source.open("contact/distance");
-  position_id = source.open("contact/position");
-  force_id = source.open("contact/force");
-  state_id = source.open("integration/state");
+  step_id = source.open("step", H5T_STD_I64LE);
+  time_id = source.open("time", H5T_IEEE_F64LE);
+  step_time_id = source.open("step_time_us", H5T_IEEE_F64LE);
+  contact_start_id = source.open("contact/start", H5T_STD_I64LE);
+  contact_count_id = source.open("contact/count", H5T_STD_I32LE);
+  geom1_id = source.open("contact/geom1", H5T_STD_I32LE);
+  geom2_id = source.open("contact/geom2", H5T_STD_I32LE);
+  distance_id = source.open("contact/distance", H5T_IEEE_F64LE);
+  position_id = source.open("contact/position", H5T_IEEE_F64LE);
+  force_id = source.open("contact/force", H5T_IEEE_F64LE);
+  state_id = source.open("integration/state", H5T_IEEE_F64LE);
 
-  const Handle rows_id = source.open("rows");
+  const Handle rows_id = source.open("rows", H5T_STD_I64LE);
   std::int64_t count = 0;
   if (!source.shape(rows_id, "rows").empty() ||
       H5Dread(rows_id, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &count) < 0 || count < 0)
     source.damaged("rows");
   rows = count;
-  for (const char* name : {"step", "time", "step_time_us", "contact/start", "contact/count"})
-    rows = std::min(rows, static_cast<std::int64_t>(source.shape(name, 1)[0]));
+  for (const auto& [name, dataset] : scalars())
+    rows = std::min(rows, static_cast<std::int64_t>(source.shape(dataset, name, 1)[0]));
 
   const std::array<std::pair<int*, std::vector<double> Row::*>, format::kFieldCount> targets = {{
       {&layout.nq, &Row::qpos},
@@ -333,35 +361,43 @@ void RolloutReader::Impl::read_layout() {
     FieldColumn& field = fields[i];
     field.name = described[i].path;
     field.target = targets[i].second;
-    field.dataset = source.open(field.name);
-    const auto shape = source.shape(field.name, described[i].shape.size() + 1);
+    field.dataset = source.open(field.name, H5T_IEEE_F64LE);
+    const auto shape = source.shape(field.dataset, field.name, described[i].shape.size() + 1);
     rows = std::min(rows, static_cast<std::int64_t>(shape[0]));
     *targets[i].first = width(shape[1], field.name);
     for (std::size_t k = 2; k < shape.size(); ++k)
       if (shape[k] != described[i].shape[k - 1]) source.damaged(field.name);
   }
   if (damage == Damage::Refuse && attributes["outcome"] != format::kRunning) check_row_counts(count);
-  if (source.shape("mocap/pos", 3)[1] != source.shape("mocap/quat", 3)[1])
+  const FieldColumn& pos = fields[format::kFieldCount - 2];
+  const FieldColumn& quat = fields[format::kFieldCount - 1];
+  if (source.shape(pos.dataset, pos.name)[1] != source.shape(quat.dataset, quat.name)[1])
     source.damaged("mocap/quat");
   const auto sized = format::fields(layout);
   for (std::size_t i = 0; i < fields.size(); ++i) fields[i].width = sized[i].width();
-  layout.nintegration = width(source.shape("integration/state", 2)[1], "integration/state");
-  contact_total = source.shape("contact/geom1", 1)[0];
-  for (const auto& [name, rank] : {std::pair<const char*, std::size_t>{"contact/geom2", 1},
-                                   {"contact/distance", 1},
-                                   {"contact/position", 2},
-                                   {"contact/force", 2}}) {
-    const auto shape = source.shape(name, rank);
-    if (rank == 2 && shape[1] != 3) source.damaged(name);
+  layout.nintegration = width(source.shape(state_id, "integration/state", 2)[1], "integration/state");
+  contact_total = source.shape(geom1_id, "contact/geom1", 1)[0];
+  const struct {
+    const char* name;
+    hid_t dataset;
+    std::size_t rank;
+  } others[] = {{"contact/geom2", geom2_id, 1},
+                {"contact/distance", distance_id, 1},
+                {"contact/position", position_id, 2},
+                {"contact/force", force_id, 2}};
+  for (const auto& other : others) {
+    const auto shape = source.shape(other.dataset, other.name, other.rank);
+    if (other.rank == 2 && shape[1] != 3) source.damaged(other.name);
     contact_total = std::min(contact_total, shape[0]);
   }
 }
 
 void RolloutReader::Impl::read_integration_rows() {
-  const hsize_t count =
-      std::min(source.shape("integration/state", 2)[0], source.shape("integration/row", 1)[0]);
-  source.read(source.open("integration/row"), "integration/row", H5T_NATIVE_INT64, 0, count,
-              integration_rows);
+  const char* const name = "integration/row";
+  const Handle row_id = source.open(name, H5T_STD_I64LE);
+  const hsize_t count = std::min(source.shape(state_id, "integration/state", 2)[0],
+                                 source.shape(row_id, name, 1)[0]);
+  source.read(row_id, name, H5T_NATIVE_INT64, 0, count, integration_rows);
   const auto end = std::find_if(integration_rows.begin(), integration_rows.end(),
                                 [this](std::int64_t index) { return index >= rows; });
   integration_rows.erase(end, integration_rows.end());
@@ -376,13 +412,17 @@ void RolloutReader::Impl::load(std::int64_t desired_block) {
   const std::int64_t first_row = desired_block * chunk;
   const auto first = static_cast<hsize_t>(first_row);
   const auto count = static_cast<hsize_t>(std::min(chunk, rows - first_row));
-  source.read(step_id, "step", H5T_NATIVE_INT64, first, count, step);
-  source.read(time_id, "time", H5T_NATIVE_DOUBLE, first, count, time);
-  source.read(step_time_id, "step_time_us", H5T_NATIVE_DOUBLE, first, count, step_time);
+  const auto read = [&](hid_t dataset, const std::string& name, hid_t type, auto& values) {
+    source.require_chunks(dataset, name, first, count, format::kRowsPerChunk, true);
+    source.read(dataset, name, type, first, count, values);
+  };
+  read(step_id, "step", H5T_NATIVE_INT64, step);
+  read(time_id, "time", H5T_NATIVE_DOUBLE, time);
+  read(step_time_id, "step_time_us", H5T_NATIVE_DOUBLE, step_time);
   for (FieldColumn& field : fields)
-    source.read(field.dataset, field.name, H5T_NATIVE_DOUBLE, first, count, field.values);
-  source.read(contact_start_id, "contact/start", H5T_NATIVE_INT64, first, count, contact_start);
-  source.read(contact_count_id, "contact/count", H5T_NATIVE_INT32, first, count, contact_count);
+    if (field.width > 0) read(field.dataset, field.name, H5T_NATIVE_DOUBLE, field.values);
+  read(contact_start_id, "contact/start", H5T_NATIVE_INT64, contact_start);
+  read(contact_count_id, "contact/count", H5T_NATIVE_INT32, contact_count);
 
   // The contacts of consecutive rows stand one after the other.
   first_contact = contact_start.front();
@@ -396,13 +436,15 @@ void RolloutReader::Impl::load(std::int64_t desired_block) {
     source.damaged("contact/start");
   const auto contact_first = static_cast<hsize_t>(first_contact);
   const auto contacts = static_cast<hsize_t>(next - first_contact);
-  source.read(geom1_id, "contact/geom1", H5T_NATIVE_INT32, contact_first, contacts, geom1);
-  source.read(geom2_id, "contact/geom2", H5T_NATIVE_INT32, contact_first, contacts, geom2);
-  source.read(distance_id, "contact/distance", H5T_NATIVE_DOUBLE, contact_first, contacts,
-              distance);
-  source.read(position_id, "contact/position", H5T_NATIVE_DOUBLE, contact_first, contacts,
-              position);
-  source.read(force_id, "contact/force", H5T_NATIVE_DOUBLE, contact_first, contacts, force);
+  const auto read_contacts = [&](hid_t dataset, const std::string& name, hid_t type, auto& values) {
+    source.require_chunks(dataset, name, contact_first, contacts, format::kContactsPerChunk, false);
+    source.read(dataset, name, type, contact_first, contacts, values);
+  };
+  read_contacts(geom1_id, "contact/geom1", H5T_NATIVE_INT32, geom1);
+  read_contacts(geom2_id, "contact/geom2", H5T_NATIVE_INT32, geom2);
+  read_contacts(distance_id, "contact/distance", H5T_NATIVE_DOUBLE, distance);
+  read_contacts(position_id, "contact/position", H5T_NATIVE_DOUBLE, position);
+  read_contacts(force_id, "contact/force", H5T_NATIVE_DOUBLE, force);
   block = desired_block;
 }
 
@@ -448,8 +490,9 @@ std::vector<std::byte> RolloutReader::model_mjb() const {
   const Session session;
   const Source& source = impl_->source;
   std::vector<std::uint8_t> bytes;
-  source.read(source.open("model_mjb"), "model_mjb", H5T_NATIVE_UINT8, 0,
-              source.shape("model_mjb", 1)[0], bytes);
+  const char* const name = "model_mjb";
+  const Handle dataset = source.open(name, H5T_STD_U8LE);
+  source.read(dataset, name, H5T_NATIVE_UINT8, 0, source.shape(dataset, name, 1)[0], bytes);
   std::vector<std::byte> model(bytes.size());
   if (!bytes.empty()) std::memcpy(model.data(), bytes.data(), bytes.size());
   return model;
@@ -489,8 +532,11 @@ const RolloutReader::Row& RolloutReader::row(std::int64_t index) {
   const auto found = std::lower_bound(states.begin(), states.end(), index);
   if (found != states.end() && *found == index) {
     const Session session;
-    impl.source.read(impl.state_id, "integration/state", H5T_NATIVE_DOUBLE,
-                     static_cast<hsize_t>(found - states.begin()), 1, row.integration_state);
+    const auto at = static_cast<hsize_t>(found - states.begin());
+    const char* const name = "integration/state";
+    if (impl.layout.nintegration > 0)
+      impl.source.require_chunks(impl.state_id, name, at, 1, 1, true);
+    impl.source.read(impl.state_id, name, H5T_NATIVE_DOUBLE, at, 1, row.integration_state);
   }
   return row;
 }

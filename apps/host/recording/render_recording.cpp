@@ -26,6 +26,7 @@ bool is_physical(const RolloutReader::Row& row) {
 }  // namespace
 
 RecordedScene::RecordedScene(const std::filesystem::path& file) : file_(file), reader_(file) {
+  reader_.require_rows();
   model_ = recorded_model(reader_);
   data_ = make_data(*model_);
   row_count_ = reader_.row_count();

@@ -1,0 +1,172 @@
+#include "apps/host/recording/recover_recording.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "tendril/model_error.hpp"
+
+namespace tendril::host {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kBlockRows = RolloutReader::kBlockRows;
+
+void add(std::vector<RowRange>& ranges, std::int64_t first, std::int64_t last) {
+  if (!ranges.empty() && ranges.back().last + 1 == first)
+    ranges.back().last = last;
+  else
+    ranges.push_back({first, last});
+}
+
+/// Calls `use` with the rows of each block that can be read as a whole, and `refuse` with the first
+/// and last row of each other one and the reason.
+template <class Use, class Refuse>
+void visit_blocks(RolloutReader& reader, const Use& use, const Refuse& refuse) {
+  std::int64_t step = -1;  // of the last row
+  for (std::int64_t first = 0; first < reader.row_count(); first += kBlockRows) {
+    const std::int64_t last = std::min(first + kBlockRows, reader.row_count()) - 1;
+    std::vector<RolloutReader::Row> rows;
+    try {
+      for (std::int64_t i = first; i <= last; ++i) {
+        rows.push_back(reader.row(i));
+        const std::int64_t before = i == first ? step : rows[rows.size() - 2].step;
+        if (rows.back().step <= before)
+          throw RolloutDamageError(fmt::format("step {} follows step {}", rows.back().step, before));
+      }
+    } catch (const RolloutDamageError& error) {
+      refuse(first, last, error.what());
+      continue;
+    }
+    step = rows.back().step;
+    use(first, last, rows);
+  }
+}
+
+template <class Number>
+Number number(const std::string& text) {
+  Number value{};
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+RolloutAttributes typed(const std::map<std::string, std::string>& attributes) {
+  RolloutAttributes result(attributes.begin(), attributes.end());
+  if (const auto seed = attributes.find("seed"); seed != attributes.end())
+    result["seed"] = number<std::int64_t>(seed->second);
+  if (const auto timestep = attributes.find("timestep"); timestep != attributes.end())
+    result["timestep"] = number<double>(timestep->second);
+  return result;
+}
+
+/// A file that is removed unless it was renamed.
+class PartFile {
+ public:
+  explicit PartFile(const fs::path& file) : path(file.string() + ".part"), file_(file) {}
+  ~PartFile() {
+    std::error_code ignored;
+    fs::remove(path, ignored);
+  }
+  PartFile(const PartFile&) = delete;
+  PartFile& operator=(const PartFile&) = delete;
+
+  void rename() const {
+    std::error_code error;
+    fs::rename(path, file_, error);
+    if (error)
+      throw RolloutError(fmt::format("{}: {}: could not be written", file_.string(), error.message()));
+  }
+
+  const fs::path path;
+
+ private:
+  fs::path file_;
+};
+
+}  // namespace
+
+std::string to_string(const std::vector<RowRange>& ranges) {
+  std::string text;
+  for (const RowRange& range : ranges)
+    text += fmt::format("{}{} to {}", text.empty() ? "rows " : ", ", range.first, range.last);
+  return text.empty() ? "no rows" : text;
+}
+
+Verification verify_recording(RolloutReader& reader) {
+  Verification result;
+  result.rows = reader.row_count();
+  visit_blocks(
+      reader, [](std::int64_t, std::int64_t, const auto&) {},
+      [&](std::int64_t first, std::int64_t last, const std::string& reason) {
+        add(result.damaged, first, last);
+        if (result.reason.empty()) result.reason = reason;
+      });
+  try {
+    static_cast<void>(reader.model_mjb());
+  } catch (const RolloutDamageError& error) {
+    if (result.reason.empty()) result.reason = error.what();
+  }
+  return result;
+}
+
+Recovery recover_recording(const fs::path& file, const fs::path& out) {
+  refuse_same_file(file, out);
+  RolloutReader reader(file, Damage::Tolerate);
+  Recovery result;
+  result.rows = reader.row_count();
+  result.was_finished = reader.is_finished();
+  std::vector<std::byte> model;
+  try {
+    model = reader.model_mjb();
+  } catch (const RolloutDamageError&) {
+    result.has_model = false;
+  }
+
+  const PartFile part(out);
+  RolloutAttributes attributes = typed(reader.attributes());
+  attributes.erase("outcome");
+  attributes["recovered_from"] = file.string();
+  RolloutWriter writer(part.path, reader.layout(), attributes, model);
+  visit_blocks(
+      reader,
+      [&](std::int64_t first, std::int64_t last, const std::vector<RolloutReader::Row>& rows) {
+        for (const RolloutReader::Row& row : rows) {
+          writer.append({.step = row.step,
+                         .time = row.time,
+                         .step_time_us = row.step_time_us,
+                         .qpos = row.qpos,
+                         .qvel = row.qvel,
+                         .ctrl = row.ctrl,
+                         .act = row.act,
+                         .sensordata = row.sensordata,
+                         .plugin_state = row.plugin_state,
+                         .mocap_pos = row.mocap_pos,
+                         .mocap_quat = row.mocap_quat,
+                         .contacts = row.contacts,
+                         .integration_state = row.integration_state});
+        }
+        add(result.kept, first, last);
+        result.kept_rows += last - first + 1;
+      },
+      [](std::int64_t, std::int64_t, const std::string&) {});
+  const auto outcome = reader.attributes().find("outcome");
+  writer.close(fmt::format(
+      "recovered: {} of {} rows; {}", result.kept_rows, result.rows,
+      outcome == reader.attributes().end() ? "its outcome is lost"
+      : result.was_finished                ? outcome->second
+                                           : "it was not finished"));
+  part.rename();
+  return result;
+}
+
+void refuse_same_file(const fs::path& file, const fs::path& out) {
+  std::error_code ignored;
+  if (fs::equivalent(file, out, ignored))
+    throw ModelError(fmt::format("{}: is the recording that is read: must be another file",
+                                 out.string()));
+}
+
+}  // namespace tendril::host
