@@ -52,6 +52,8 @@ class Handle {
     if (id_ > 0) H5Idec_ref(id_);
     id_ = H5I_INVALID_HID;
   }
+  /// Negative if closing fails, as it can when something is written then.
+  [[nodiscard]] herr_t close() { return H5Idec_ref(std::exchange(id_, H5I_INVALID_HID)); }
   /// Gives the identifier up without closing it.
   void abandon() { id_ = H5I_INVALID_HID; }
   [[nodiscard]] bool valid() const { return id_ >= 0; }

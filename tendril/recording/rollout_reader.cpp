@@ -58,6 +58,16 @@ class Source {
                                            std::size_t rank) const {
     const std::vector<hsize_t> size = shape(dataset, name);
     if (size.size() != rank) damaged(name);
+    // A chunk is as wide as a row: damage that changes one of the two numbers is noticed.
+    const Handle properties(H5Dget_create_plist(dataset));
+    std::vector<hsize_t> chunk(rank);
+    if (H5Pget_layout(properties) == H5D_CHUNKED) {
+      if (H5Pget_chunk(properties, static_cast<int>(rank), chunk.data()) !=
+          static_cast<int>(rank))
+        damaged(name);
+      for (std::size_t i = 1; i < rank; ++i)
+        if (chunk[i] != std::max<hsize_t>(size[i], 1)) damaged(name);
+    }
     return size;
   }
 
@@ -300,7 +310,9 @@ void RolloutReader::Impl::read_texts() {
     const Handle type(dataset.valid() ? H5Dget_type(dataset) : H5I_INVALID_HID);
     const Handle space(dataset.valid() ? H5Dget_space(dataset) : H5I_INVALID_HID);
     std::string text;
-    if (space.valid() && H5Sget_simple_extent_npoints(space) == 1 &&
+    const bool is_there = space.valid() && H5Sget_simple_extent_npoints(space) == 1 &&
+                          H5Dget_storage_size(dataset) > 0;
+    if (is_there &&
         read_text(type, kMostText, text, [&](char* buffer) {
           return H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, buffer);
         }))
@@ -492,7 +504,9 @@ std::vector<std::byte> RolloutReader::model_mjb() const {
   std::vector<std::uint8_t> bytes;
   const char* const name = "model_mjb";
   const Handle dataset = source.open(name, H5T_STD_U8LE);
-  source.read(dataset, name, H5T_NATIVE_UINT8, 0, source.shape(dataset, name, 1)[0], bytes);
+  const hsize_t size = source.shape(dataset, name, 1)[0];
+  if (size > 0 && H5Dget_storage_size(dataset) == 0) source.damaged(name);
+  source.read(dataset, name, H5T_NATIVE_UINT8, 0, size, bytes);
   std::vector<std::byte> model(bytes.size());
   if (!bytes.empty()) std::memcpy(model.data(), bytes.data(), bytes.size());
   return model;

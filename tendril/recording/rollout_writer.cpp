@@ -94,8 +94,10 @@ class Column {
     check(H5Pset_chunk(properties, rank, chunk.data()), file, name);
     check(H5Pset_shuffle(properties), file, name);
     check(H5Pset_deflate(properties, kDeflateLevel), file, name);
-    checked(H5Dcreate2(parent, name.c_str(), type, space, H5P_DEFAULT, properties, H5P_DEFAULT),
-            file, name);
+    Handle dataset = checked(
+        H5Dcreate2(parent, name.c_str(), type, space, H5P_DEFAULT, properties, H5P_DEFAULT), file,
+        name);
+    check(dataset.close(), file, name);
   }
 
   // After SWMR writing has begun.
@@ -158,10 +160,11 @@ void write_text(const std::filesystem::path& file, hid_t group, const std::strin
   check(H5Pset_deflate(properties, kDeflateLevel), file, name);
   const Handle space = checked(H5Screate_simple(1, &one, nullptr), file, name);
   const Handle type = text_type(file, name, std::max<std::size_t>(text.size(), 1));
-  const Handle dataset = checked(
+  Handle dataset = checked(
       H5Dcreate2(group, name.c_str(), type, space, links, properties, H5P_DEFAULT), file, name);
   check(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.c_str()), file,
         "writing " + name);
+  check(dataset.close(), file, "writing " + name);
 }
 
 // `type` in the file, `memory_type` here.
@@ -205,12 +208,13 @@ void write_model(const std::filesystem::path& file, hid_t group, std::span<const
     check(H5Pset_chunk(properties, 1, &chunk), file, name);
     check(H5Pset_deflate(properties, kDeflateLevel), file, name);
   }
-  const Handle dataset =
+  Handle dataset =
       checked(H5Dcreate2(group, name, H5T_STD_U8LE, space, H5P_DEFAULT, properties, H5P_DEFAULT),
               file, name);
   if (size > 0)
     check(H5Dwrite(dataset, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, model.data()), file,
           "writing model_mjb");
+  check(dataset.close(), file, "writing model_mjb");
 }
 
 // One unfinished chunk of each contact dataset.
@@ -295,6 +299,15 @@ struct RolloutWriter::Impl {
   void hand_over();
   void stop(const std::string& text);
 
+  // Closed one by one, because H5Fclose does not report what fails when it closes objects.
+  void close_objects_checked() {
+    for (auto* list : {&columns, &contact_columns, &contact_row_columns, &integration_columns})
+      for (Column& column : *list) check(column.dataset().close(), file, "closing");
+    check(rows_dataset.close(), file, "closing");
+    check(outcome_attribute.close(), file, "closing");
+    check(group.close(), file, "closing");
+  }
+
   void close_objects() {
     columns.clear();
     contact_columns.clear();
@@ -341,7 +354,7 @@ void RolloutWriter::Impl::create(const RolloutAttributes& attributes,
   group = checked(H5Gcreate2(file_id, format::kGroup, H5P_DEFAULT, group_properties, H5P_DEFAULT),
                   file, "creating");
   {
-    const Handle texts = checked(
+    Handle texts = checked(
         H5Gcreate2(group, format::kTexts, H5P_DEFAULT, group_properties, H5P_DEFAULT), file,
         format::kTexts);
     for (const auto& [name, value] : attributes) {
@@ -353,6 +366,7 @@ void RolloutWriter::Impl::create(const RolloutAttributes& attributes,
       else
         write_real(file, group, name, std::get<double>(value));
     }
+    check(texts.close(), file, format::kTexts);
   }
   {
     const std::string_view name = format::kName;
@@ -375,15 +389,18 @@ void RolloutWriter::Impl::create(const RolloutAttributes& attributes,
     const Handle properties = checked(H5Pcreate(H5P_DATASET_CREATE), file, "rows");
     H5Pset_obj_track_times(properties, false);
     H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY);
-    const Handle dataset = checked(
+    Handle dataset = checked(
         H5Dcreate2(group, "rows", H5T_STD_I64LE, scalar, H5P_DEFAULT, properties, H5P_DEFAULT),
         file, "rows");
     const std::int64_t none = 0;
     check(H5Dwrite(dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &none), file, "rows");
+    check(dataset.close(), file, "rows");
   }
 
   for (const char* name : {"contact", "integration", "mocap"})
-    checked(H5Gcreate2(group, name, H5P_DEFAULT, group_properties, H5P_DEFAULT), file, name);
+    check(checked(H5Gcreate2(group, name, H5P_DEFAULT, group_properties, H5P_DEFAULT), file, name)
+              .close(),
+          file, name);
   const auto add = [&](std::vector<Column>& list, const std::string& name, hid_t type,
                        const std::vector<hsize_t>& shape,
                        hsize_t chunk) { list.emplace_back(file, group, name, type, shape, chunk); };
@@ -407,7 +424,7 @@ void RolloutWriter::Impl::create(const RolloutAttributes& attributes,
       {static_cast<hsize_t>(layout.nintegration)}, 1);
   add(integration_columns, "integration/row", H5T_STD_I64LE, {}, format::kIntegrationsPerChunk);
 
-  group.reset();
+  check(group.close(), file, "creating");
   check(H5Fstart_swmr_write(file_id), file, "starting to write");
   group = checked(H5Gopen2(file_id, format::kGroup, H5P_DEFAULT), file, "opening");
   for (auto* list : {&columns, &contact_columns, &contact_row_columns, &integration_columns})
@@ -567,10 +584,8 @@ void RolloutWriter::Impl::finish() {
   const Session session;
   write_outcome(file, outcome_attribute, outcome);
   check(H5Fflush(file_id, H5F_SCOPE_LOCAL), file, "writing");
-  close_objects();
-  const hid_t last = file_id;
-  file_id.abandon();  // closed or not, it cannot be used again
-  check(H5Fclose(last), file, "closing");
+  close_objects_checked();
+  check(file_id.close(), file, "closing");
 }
 
 // --- the step loop

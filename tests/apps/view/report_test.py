@@ -188,7 +188,7 @@ class Report(unittest.TestCase):
     def test_a_recording_without_tables_says_so_and_shows_the_rest(self):
         out = self.run_scene("experiment.toml")
         self.run_python("import h5py\n"
-                        "with h5py.File(sys.argv[1] + '/rollout.h5', 'r+') as f: del f['rollout_0'].attrs['sensors']", out)
+                        "with h5py.File(sys.argv[1] + '/rollout.h5', 'r+') as f: del f['rollout_0/texts/sensors']", out)
         text, page = self.report(out)
         self.assertIn("no tables of names", text)
         self.assertNotIn("Wall force", page.headings)
