@@ -190,7 +190,7 @@ class ResultFolder {
           "{}: another run writes its results here: choose another folder with --out",
           folder.string()));
     }
-    for (const std::string_view name : {"summary.json", "rollout.h5", "report.html", "video.mp4"})
+    for (const std::string_view name : {"summary.json", "rollout.h5", "rollout.h5.part", "report.html", "video.mp4"})
       remove(folder / name);
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {

@@ -114,8 +114,7 @@ class RolloutCommand(unittest.TestCase):
         self.assertEqual((report["verdict"], report["rows"], report["finished"]), ("whole", ROWS, True))
 
     def test_verify_names_the_first_row_of_the_damaged_block_of_every_dataset(self):
-        for dataset in ("step", "time", "step_time_us", "qpos", "qvel", "ctrl", "sensordata", "mocap/pos", "mocap/quat",
-                        "contact/start", "contact/count"):
+        for dataset in ("step", "qpos", "sensordata", "mocap/quat", "contact/start", "contact/count"):
             with self.subTest(dataset):
                 file = self.with_damaged_block(dataset, 300)
                 done = run_program("rollout", "verify", file)
@@ -157,7 +156,7 @@ class RolloutCommand(unittest.TestCase):
         """Rows, texts, model and metadata; contacts and what HDF5 leaves unused have none."""
         rng = random.Random(3)
         unnoticed = 0
-        for _ in range(30):
+        for _ in range(20):
             data = bytearray(self.bytes)
             data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
             file = self.damaged(data)
@@ -168,7 +167,7 @@ class RolloutCommand(unittest.TestCase):
                 found = content(file)
                 for name in DATASETS:
                     self.assertEqual(found[name].tobytes(), self.reference[name].tobytes(), name)
-        self.assertLess(unnoticed, 30)
+        self.assertLess(unnoticed, 20)
 
     # ---- recover ----
 
@@ -182,7 +181,7 @@ class RolloutCommand(unittest.TestCase):
         self.assertEqual(run_program("rollout", "verify", self.folder / "recovered.h5").returncode, 0)
 
     def test_any_damage_of_the_superblock_costs_nothing(self):
-        for at in range(0, 48, 3):
+        for at in range(0, 48, 5):
             data = bytearray(self.bytes)
             data[at] ^= 1 << at % 8
             self.assertEqual(len(self.recovered(self.damaged(data))), ROWS, at)
@@ -191,7 +190,7 @@ class RolloutCommand(unittest.TestCase):
         rng = random.Random(1)
         places = [found.start() for found in re.finditer(rb"OHDR|OCHK|EAHD|EAIB|EADB", self.bytes)]
         whole = 0
-        trials = 30
+        trials = 20
         for _ in range(trials):
             data = bytearray(self.bytes)
             data[rng.choice(places) + rng.randrange(100)] ^= 1 << rng.randrange(8)
@@ -224,7 +223,7 @@ class RolloutCommand(unittest.TestCase):
     def test_garbage_in_the_metadata_is_survived(self):
         rng = random.Random(2)
         places = [found.start() for found in re.finditer(rb"OHDR|OCHK|EAHD|EAIB|EADB", self.bytes)]
-        for _ in range(20):
+        for _ in range(12):
             data = bytearray(self.bytes)
             at = rng.choice(places) + rng.randrange(8, 60)
             data[at:at + 8] = rng.randbytes(8)
