@@ -5,11 +5,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -19,7 +17,10 @@
 #include "apps/host/experiment/run.hpp"
 #include "apps/host/file_kind.hpp"
 #include "apps/host/recording/render_recording.hpp"
+#include "apps/host/recording/video_writer.hpp"
 #include "apps/tendril/commands.hpp"
+#include "apps/tendril/interrupt.hpp"
+#include "apps/tendril/picture_arguments.hpp"
 #include "apps/tendril/progress.hpp"
 #include "tendril/model_error.hpp"
 
@@ -28,12 +29,7 @@ namespace {
 
 constexpr int kExitCheckFailed = 1;
 constexpr int kExitDiverged = 3;
-constexpr int kExitInterrupted = 130;
-
-std::atomic<bool> stop_requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free);  // may be set in a signal handler
-
-extern "C" void on_interrupt(int) { stop_requested.store(true); }
+constexpr int kExitInputOutput = 4;
 
 struct RunArguments {
   std::string file;
@@ -42,6 +38,8 @@ struct RunArguments {
   std::string seed;
   std::string controller;
   std::vector<std::string> set;
+  PictureArguments picture;
+  std::optional<double> frame_rate;
   bool json = false;
   bool video = false;
   bool no_record = false;
@@ -214,38 +212,58 @@ class ResultFolder {
   int descriptor_ = -1;
 };
 
-/// Video and report from the recording. Failures are only notices, because the results do not
-/// depend on them.
-std::vector<std::string> make_pictures(const RunArguments& arguments,
-                                       const std::filesystem::path& out) {
+/// What is made of the recording after a run.
+struct Pictures {
   std::vector<std::string> files;
+  std::vector<std::string> problems;  ///< why something could not be made, a line each
+};
+
+host::VideoOptions video_options(const RunArguments& arguments) {
+  host::VideoOptions options{.picture = arguments.picture.options()};
+  options.frame_rate = arguments.frame_rate.value_or(options.frame_rate);
+  host::require_frame_rate(options.frame_rate);
+  return options;
+}
+
+/// Video and report, with one progress bar. An interrupt ends it; then the unfinished file is
+/// removed.
+Pictures make_pictures(const RunArguments& arguments, const InterruptRequest& interrupt,
+                       const std::filesystem::path& out) {
+  constexpr int kPlots = 10;  // take as long as so many pictures
+  const host::ReportOptions report{.camera = arguments.picture.camera};
+  const int report_work = arguments.no_report ? 0 : report.pictures + kPlots;
+  Pictures pictures;
+  ProgressBar bar(arguments.quiet);
+  int frames = 0;
   if (arguments.video) {
-    ProgressBar bar(arguments.quiet);
     try {
-      host::render_video(out / "rollout.h5", out / "video.mp4", {}, [&](int frame, int count) {
-        bar.show(fmt::format("video: frame {}/{}", frame, count),
-                 static_cast<double>(frame) / count);
-        return !stop_requested.load();
-      });
-      if (stop_requested.load())
-        std::filesystem::remove(out / "video.mp4");
-      else
-        files.push_back("video.mp4");
+      host::render_video(out / "rollout.h5", out / "video.mp4", video_options(arguments),
+                         [&](int frame, int count) {
+                           frames = count;
+                           bar.show(fmt::format("video: frame {}/{}", frame, count),
+                                    static_cast<double>(frame) / (count + report_work));
+                           return !interrupt.is_set();
+                         });
+      if (!interrupt.is_set()) pictures.files.push_back("video.mp4");
     } catch (const host::RenderError& error) {
-      bar.finish();
-      notice(arguments, fmt::format("no video: {}", error.what()));
+      pictures.problems.push_back(fmt::format("video: {}", error.what()));
     }
   }
-  if (!arguments.no_report && !stop_requested.load()) {
-    const std::vector<std::string> warnings = host::write_report(out);
-    if (stop_requested.load()) {
-      std::filesystem::remove(out / "report.html");
-    } else {
-      for (const std::string& warning : warnings) notice(arguments, warning);
-      if (std::filesystem::exists(out / "report.html")) files.push_back("report.html");
-    }
+  if (!arguments.no_report && !interrupt.is_set()) {
+    const std::vector<std::string> problems =
+        host::write_report(out, report, [&](int done, int count) {
+          const std::string text = done < count
+                                       ? fmt::format("report: picture {}/{}", done, count)
+                                       : std::string("report: plots");
+          bar.show(text, static_cast<double>(frames + done) / (frames + report_work));
+          return !interrupt.is_set();
+        });
+    pictures.problems.insert(pictures.problems.end(), problems.begin(), problems.end());
+    if (interrupt.is_set()) std::filesystem::remove(out / "report.html");
+    if (std::filesystem::exists(out / "report.html")) pictures.files.push_back("report.html");
   }
-  return files;
+  if (interrupt.is_set()) pictures.problems.clear();  // Ctrl-C ends ffmpeg and Python too
+  return pictures;
 }
 
 void print_result(const RunArguments& arguments, const host::RunResult& result,
@@ -271,19 +289,21 @@ int run(const RunArguments& arguments) {
   const host::Experiment experiment = host::load_experiment(arguments.file);
   host::RunOptions options;
   options.changes = changes_of(arguments);
+  static_cast<void>(video_options(arguments));  // refuses them before the run
   const std::filesystem::path out = arguments.out.empty()
                                         ? default_folder(experiment, options.changes)
                                         : std::filesystem::path(arguments.out);
   const ResultFolder folder(out);
   if (!arguments.no_record) options.recording = out / "rollout.h5";
   options.command_line = command_line_text();
-  options.stop = &stop_requested;
+  options.on_loaded = [&](const mjModel& model) {
+    host::require_camera(model, arguments.picture.camera);
+  };
+  const InterruptRequest interrupt;
+  options.stop = &interrupt.flag();
   ProgressBar bar(arguments.quiet);
   options.on_progress = [&](const host::Progress& progress) { bar.show(progress); };
 
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
-  std::signal(SIGHUP, on_interrupt);
   const host::RunResult result =
       host::run_experiment(experiment, options, [&](std::span<const std::string> notices) {
         for (const std::string& text : notices) notice(arguments, text);
@@ -293,14 +313,12 @@ int run(const RunArguments& arguments) {
   const std::string summary = host::summary_json(experiment, result);
   host::write_text_file(out / "summary.json", summary);
   std::vector<std::string> files{"summary.json"};
+  Pictures pictures;
   if (!arguments.no_record) {
     files.push_back("rollout.h5");
-    const std::vector<std::string> pictures = make_pictures(arguments, out);
-    files.insert(files.end(), pictures.begin(), pictures.end());
+    pictures = make_pictures(arguments, interrupt, out);
+    files.insert(files.end(), pictures.files.begin(), pictures.files.end());
   }
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
-  std::signal(SIGHUP, SIG_DFL);
 
   if (arguments.json) {
     std::cout << summary;
@@ -313,12 +331,15 @@ int run(const RunArguments& arguments) {
   }
   for (const std::string& failure : result.failures)
     std::cerr << "tendril: " << experiment.scene.string() << ": " << failure << '\n';
-  if (result.outcome == host::Outcome::Done && stop_requested.load()) {
+  for (const std::string& problem : pictures.problems)
+    std::cerr << "tendril: " << problem << '\n';
+  if (result.outcome == host::Outcome::Done && interrupt.is_set()) {
     std::cerr << "tendril: interrupted after the run: its recording is whole, video and report are "
                  "missing\n";
     return kExitInterrupted;
   }
-  return exit_code_of(result);
+  const int exit_code = exit_code_of(result);
+  return exit_code == 0 && !pictures.problems.empty() ? kExitInputOutput : exit_code;
 }
 
 }  // namespace
@@ -340,8 +361,13 @@ void add_run_command(CommandLine& line) {
   command.flag("--json", arguments->json, "print summary.json instead of the table");
   const Option video =
       command.flag("--video", arguments->video, "render video.mp4 from the recording");
+  const Option camera = arguments->picture.add_camera(command, "video and report");
+  arguments->picture.add_size(command, "the video").needs(video);
+  command.option("--fps", arguments->frame_rate, "frames per second of the video [25]")
+      .needs(video);
   command.flag("--no-record", arguments->no_record, "do not write rollout.h5, report and video")
-      .excludes(video);
+      .excludes(video)
+      .excludes(camera);
   command.flag("--no-report", arguments->no_report, "do not write report.html");
   command.flag("--quiet", arguments->quiet, "no progress bar, no notices");
   command.footer(
@@ -350,7 +376,7 @@ void add_run_command(CommandLine& line) {
       "out/tube\n"
       "With an additional controller library: tendril run SCENE.xml --plugin FILE.so\n"
       "Exit codes: 0 all checks hold, 1 a check failed or a robot ended with a fault, jammed or "
-      "without reaching its target, 2 bad input, 3 diverged, 4 input/output, "
+      "without reaching its target, 2 bad input, 3 diverged, 4 input/output or no video or report, "
       "130 interrupted");
   command.action([arguments] { return run(*arguments); });
 }
