@@ -36,8 +36,8 @@ int render(const RenderArguments& arguments) {
     throw ModelError(fmt::format("--output: {}: must end with .mp4 or .png", arguments.out));
   const std::filesystem::path folder = out.parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder))
-    throw host::OutputError(fmt::format("--output: {}: must be in a folder that exists",
-                                        arguments.out));
+    throw host::OutputError(
+        fmt::format("--output: {}: must be in a folder that exists", arguments.out));
 
   if (!is_video) {
     constexpr const char* kVideos = "videos (.mp4)";
@@ -49,9 +49,8 @@ int render(const RenderArguments& arguments) {
     return 0;
   }
   require_only_for("pictures (.png)", "--time", arguments.time);
-  host::VideoOptions options{.picture = arguments.picture.options(),
-                             .from = arguments.from,
-                             .to = arguments.to};
+  host::VideoOptions options{
+      .picture = arguments.picture.options(), .from = arguments.from, .to = arguments.to};
   options.frame_rate = arguments.frame_rate.value_or(options.frame_rate);
   options.speed = arguments.speed.value_or(options.speed);
 

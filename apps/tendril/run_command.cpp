@@ -188,12 +188,14 @@ class ResultFolder {
           "{}: another run writes its results here: choose another folder with --out",
           folder.string()));
     }
-    for (const std::string_view name : {"summary.json", "rollout.h5", "report.html", "video.mp4"})
+    for (const std::string_view name : {"summary.json", "rollout.h5", "report.html", "video.mp4",
+                                        "report.html.part", "video.mp4.part"})
       remove(folder / name);
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
       const std::string name = entry.path().filename().string();
-      if (name.starts_with("snapshot") && name.ends_with(".png")) remove(entry.path());
+      if (name.starts_with("snapshot") && (name.ends_with(".png") || name.ends_with(".png.part")))
+        remove(entry.path());
     }
   }
   ~ResultFolder() { close(descriptor_); }
@@ -245,7 +247,7 @@ Pictures make_pictures(const RunArguments& arguments, const InterruptRequest& in
                            return !interrupt.is_set();
                          });
       if (!interrupt.is_set()) pictures.files.push_back("video.mp4");
-    } catch (const host::RenderError& error) {
+    } catch (const std::exception& error) {
       pictures.problems.push_back(fmt::format("video: {}", error.what()));
     }
   }
@@ -259,7 +261,6 @@ Pictures make_pictures(const RunArguments& arguments, const InterruptRequest& in
           return !interrupt.is_set();
         });
     pictures.problems.insert(pictures.problems.end(), problems.begin(), problems.end());
-    if (interrupt.is_set()) std::filesystem::remove(out / "report.html");
     if (std::filesystem::exists(out / "report.html")) pictures.files.push_back("report.html");
   }
   if (interrupt.is_set()) pictures.problems.clear();  // Ctrl-C ends ffmpeg and Python too

@@ -22,8 +22,13 @@ std::vector<std::string> write_report(const std::filesystem::path& folder,
       problems.push_back(fmt::format("report: no pictures: {}", error.what()));
     }
   }
-  if (const auto problem = run_script("apps/report/report.py", {folder.string()}))
-    problems.push_back("report: " + *problem);
+  const auto problem = run_script("apps/report/report.py", {folder.string()});
+  if (problem) problems.push_back("report: " + *problem);
+  const bool stopped = progress && !progress(options.pictures, options.pictures);
+  if (problem || stopped) {
+    std::filesystem::remove(folder / "report.html", ignored);
+    remove_snapshots(folder);
+  }
   return problems;
 }
 

@@ -48,7 +48,8 @@ std::vector<int> geoms_to_show(const mjModel& model) {
 void geom_corner(const mjModel& model, const mjData& data, int geom, int corner, mjtNum point[3]) {
   const mjtNum* const box = model.geom_aabb + 6 * geom;  // centre and half sizes
   mjtNum local[3];
-  for (int i = 0; i < 3; ++i) local[i] = box[i] + ((corner >> i & 1) != 0 ? box[3 + i] : -box[3 + i]);
+  for (int i = 0; i < 3; ++i)
+    local[i] = box[i] + ((corner >> i & 1) != 0 ? box[3 + i] : -box[3 + i]);
   mju_mulMatVec3(point, data.geom_xmat + 9 * geom, local);
   mju_addTo3(point, data.geom_xpos + 3 * geom);
 }
@@ -67,7 +68,8 @@ bool is_in_picture(const mjvGLCamera& eye, double aspect, const mjtNum point[3])
 }
 
 Framing::Framing(const mjModel& model, const mjData& data, const mjvCamera& like, double aspect)
-    : least_x_{kInfinity, kInfinity},
+    : aspect_(aspect),
+      least_x_{kInfinity, kInfinity},
       least_y_{kInfinity, kInfinity},
       nearest_(kInfinity),
       farthest_(-kInfinity) {
@@ -103,11 +105,31 @@ void Framing::add(const mjtNum point[3]) {
   farthest_ = std::max(farthest_, z);
 }
 
+void Framing::add_picture(const mjModel& model, const mjvGLCamera& eye) {
+  const Axes axes = axes_of(eye);
+  mjtNum to_centre[3];
+  for (int i = 0; i < 3; ++i) to_centre[i] = model.stat.center[i] - eye.pos[i];
+  const double depth = mju_dot3(to_centre, axes.forward);
+  if (!(depth > eye.frustum_near)) return;
+  const double grow = eye.orthographic != 0 ? 1.0 : depth / eye.frustum_near;
+  const double half_width = 0.5 * aspect_ * (eye.frustum_top - eye.frustum_bottom);
+  for (const double x : {eye.frustum_center - half_width, eye.frustum_center + half_width}) {
+    for (const float y : {eye.frustum_bottom, eye.frustum_top}) {
+      mjtNum point[3];
+      for (int i = 0; i < 3; ++i) {
+        point[i] =
+            eye.pos[i] + depth * axes.forward[i] + grow * x * axes.right[i] + grow * y * axes.up[i];
+      }
+      add(point);
+    }
+  }
+}
+
 std::optional<mjvCamera> Framing::camera() const {
   const double x = 0.5 * (least_x_[1] - least_x_[0]), y = 0.5 * (least_y_[1] - least_y_[0]);
-  const double z = std::min({0.5 * (least_x_[0] + least_x_[1]) / tangent_x_,
-                             0.5 * (least_y_[0] + least_y_[1]) / tangent_y_,
-                             nearest_ - 2.0 * near_});
+  const double z =
+      std::min({0.5 * (least_x_[0] + least_x_[1]) / tangent_x_,
+                0.5 * (least_y_[0] + least_y_[1]) / tangent_y_, nearest_ - 2.0 * near_});
   if (!(farthest_ - z <= far_)) return std::nullopt;
   mjvCamera camera = camera_;
   camera.distance = 0.5 * (nearest_ + farthest_) - z;

@@ -36,13 +36,17 @@ class Framing {
 
   void add(const mjtNum point[3]);
 
+  /// Adds the corners of what a camera shows at the distance of the model's centre.
+  void add_picture(const mjModel& model, const mjvGLCamera& eye);
+
   /// No value without points, or if the engine would not draw the farthest one.
   [[nodiscard]] std::optional<mjvCamera> camera() const;
 
  private:
   mjvCamera camera_;  // with the direction of the result
+  double aspect_;
   mjtNum forward_[3], up_[3], right_[3];
-  double near_, far_;           // planes between which the engine draws
+  double near_, far_;             // planes between which the engine draws
   double tangent_x_, tangent_y_;  // of half the angles of view, less the margin
   double least_x_[2], least_y_[2], nearest_, farthest_;
 };

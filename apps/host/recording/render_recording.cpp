@@ -115,8 +115,11 @@ mjvCamera recording_camera(RecordedScene& scene, const PictureOptions& options, 
   std::optional<Framing> framing;
   for (const double time : times) {
     scene.pose(scene.row_at(time));
-    if (!framing) framing.emplace(model, scene.data(), own, aspect);
     const mjvGLCamera eye = mjv_camera2GLCamera(&model, &scene.data(), &own);
+    if (!framing) {
+      framing.emplace(model, scene.data(), own, aspect);
+      if (own.type == mjCAMERA_FIXED) framing->add_picture(model, eye);
+    }
     for (const int geom : geoms) {
       for (int corner = 0; corner < 8; ++corner) {
         mjtNum point[3];
@@ -141,6 +144,14 @@ void render_picture(const std::filesystem::path& recording, const std::filesyste
   write_png(picture, renderer.render(scene.data(), camera));
 }
 
+void remove_snapshots(const std::filesystem::path& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("snapshot_") && name.ends_with(".png"))
+      std::filesystem::remove(entry.path());
+  }
+}
+
 std::vector<std::filesystem::path> render_snapshots(const std::filesystem::path& recording,
                                                     const std::filesystem::path& folder,
                                                     const SnapshotOptions& options,
@@ -151,18 +162,14 @@ std::vector<std::filesystem::path> render_snapshots(const std::filesystem::path&
   const mjvCamera camera =
       recording_camera(scene, options.picture, scene.start_time(), scene.end_time(), times);
   OffscreenRenderer renderer(scene.model(), options.picture.width, options.picture.height);
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("snapshot_") && name.ends_with(".png"))
-      std::filesystem::remove(entry.path());
-  }
+  remove_snapshots(folder);
   std::vector<std::filesystem::path> files;
   for (const double time : times) {
     scene.show(scene.row_at(time));
     files.push_back(folder / fmt::format("snapshot_{:02}_{:.3f}s.png", files.size() + 1, time));
     write_png(files.back(), renderer.render(scene.data(), camera));
     if (progress && !progress(static_cast<int>(files.size()), options.count)) {
-      for (const std::filesystem::path& file : files) std::filesystem::remove(file);
+      remove_snapshots(folder);
       return {};
     }
   }
@@ -181,8 +188,8 @@ std::vector<double> frame_times(const RecordedScene& scene, const VideoOptions& 
   require_frame_rate(options.frame_rate);
   const double frames = std::floor((to - from) / options.speed * options.frame_rate + 1e-9) + 1.0;
   if (!(frames <= kMostFrames)) {
-    throw ModelError(fmt::format("video: {:g} frames: at most {}; raise the speed", frames,
-                                 kMostFrames));
+    throw ModelError(
+        fmt::format("video: {:g} frames: at most {}; raise the speed", frames, kMostFrames));
   }
   std::vector<double> times;
   for (int i = 0; i < static_cast<int>(frames); ++i)

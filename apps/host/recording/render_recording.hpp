@@ -61,8 +61,9 @@ struct PictureOptions {
 
 /// The camera for pictures of a recording: the one named in the options; else that of the scene
 /// (picture_camera) if it shows all of the robots at the given times and throughout the interval;
-/// else the nearest free camera that does and that looks in the same direction. The scene's camera
-/// stays if the engine would not draw that far. Throws ModelError for an unknown name. Tested by:
+/// else the nearest free camera that does, looks in the same direction, and shows what the scene's
+/// camera shows at the distance of the model's centre. The scene's camera stays if the engine would
+/// not draw that far. Throws ModelError for an unknown name. Tested by:
 /// framing_test.
 [[nodiscard]] mjvCamera recording_camera(RecordedScene& scene, const PictureOptions& options,
                                          double start, double end, std::vector<double> times = {});
@@ -80,6 +81,9 @@ struct SnapshotOptions {
   PictureOptions picture = {.width = 720, .height = 480};
 };
 
+/// Removes the snapshots in a folder.
+void remove_snapshots(const std::filesystem::path& folder);
+
 /// Writes `snapshot_1.png` … to the folder and returns the files; removes older snapshots there, and
 /// all if it is stopped. Throws RolloutError, ModelError, RenderError.
 std::vector<std::filesystem::path> render_snapshots(const std::filesystem::path& recording,
@@ -89,8 +93,8 @@ std::vector<std::filesystem::path> render_snapshots(const std::filesystem::path&
 
 struct VideoOptions {
   PictureOptions picture = {};
-  double frame_rate = 25.0;        ///< frames per second, see require_frame_rate
-  double speed = 1.0;              ///< simulated seconds per second of video, > 0
+  double frame_rate = 25.0;                  ///< frames per second, see require_frame_rate
+  double speed = 1.0;                        ///< simulated seconds per second of video, > 0
   std::optional<double> from = {}, to = {};  ///< part of the recording [s]; not given: its ends
 };
 

@@ -76,8 +76,8 @@ void VideoWriter::close() {
   if (ffmpeg_.wait() != 0) fail();
   closed_ = true;
   if (const std::error_code error = file_.finish())
-    throw RenderError(fmt::format("{}: cannot be written: {}", file_.file().string(),
-                                  error.message()));
+    throw RenderError(
+        fmt::format("{}: cannot be written: {}", file_.file().string(), error.message()));
 }
 
 }  // namespace tendril::host
