@@ -216,14 +216,18 @@ class Plotter:
         return re.sub(r"\n\s*", "\n", text)
 
 
-def limits_of(summary, signal):
-    """[(limit, label)] set by checks on a signal during the run or at its end."""
+def limits_of(summary, signal, end):
+    """[(limit, label, first time, last time)] set by checks on a signal, in their windows or at the end."""
     found = []
     for check in summary.get("checks", []):
         match = re.fullmatch(re.escape(signal) + r"_(end|max|min)", check.get("metric", ""))
-        if signal and match:
-            label = "limit at the end" if match.group(1) == "end" else "limit"
-            found += [(check[side], label) for side in ("max", "min") if check.get(side) is not None]
+        if not signal or not match:
+            continue
+        last = min(end, end if check.get("before") is None else check["before"])
+        at_end = match.group(1) == "end"
+        first = last - 0.1 * end if at_end else check.get("after") or 0.0
+        found += [(check[side], "limit at the end" if at_end else "limit", first, last)
+                  for side in ("max", "min") if check.get(side) is not None]
     return found
 
 
@@ -235,13 +239,16 @@ def line_plot(plotter, summary, time, lines, label, signal="", unit="", step=Fal
     axis = axes[0, 0]
     lines = [(name, np.where(np.isfinite(values), values, np.nan)) for name, values in lines]
     top = max(np.nanmax(np.abs(values), initial=0.0) for _, values in lines)
-    limits = [(value, text) for value, text in limits_of(summary, signal)
-              if top == 0.0 or abs(value) < 20.0 * top]  # a limit far outside would flatten the line
-    scale, shown = axis_unit(unit, max([top] + [abs(value) for value, _ in limits]))
+    limits = [limit for limit in limits_of(summary, signal, float(time[-1]))
+              if top == 0.0 or abs(limit[0]) < 20.0 * top]  # a limit far outside would flatten the line
+    scale, shown = axis_unit(unit, max([top] + [abs(value) for value, *_ in limits]))
     for name, values in lines:
         axis.plot(*decimated(time, values * scale), label=name, drawstyle="steps-post" if step else "default")
-    for value, text in limits:
-        axis.axhline(value * scale, color="#c0392b", linestyle=":" if "end" in text else "--", linewidth=1.0, label=text)
+    for value, text, first, last in limits:
+        axis.hlines(value * scale, first, last, color="#c0392b", linestyle=":" if "end" in text else "--", linewidth=1.0,
+                    label=text)
+    if step:
+        axis.yaxis.set_major_locator(plotter.matplotlib.ticker.MaxNLocator(integer=True, min_n_ticks=1))
     if limits or len(lines) > 1:
         handles = dict(zip(*reversed(axis.get_legend_handles_labels())))
         axis.legend(handles.values(), handles.keys(), fontsize=8.5)
@@ -267,11 +274,17 @@ def section_labels(tables, prefix):
 
 def coordinate_labels(tables, prefix, sensor):
     """(name, unit) of the coordinates of another robot: its actuators, a feed left out, or numbers."""
-    dimension, unit = sensor["dimension"], sensor["unit"] if "," not in sensor["unit"] else ""
-    names = [actuator["name"][len(prefix):] for actuator in tables["actuators"] if actuator["name"].startswith(prefix)]
+    dimension, unit = sensor["dimension"], sensor["unit"]
+    mounted = tuple(other["name"][: -len("command")] for other in tables["sensors"] if other["quantity"] == "command"
+                    and other["name"].startswith(prefix) and other["name"] != sensor["name"])
+    names = [actuator["name"][len(prefix):] for actuator in tables["actuators"]
+             if actuator["name"].startswith(prefix) and not actuator["name"].startswith(mounted)]
     if len(names) == dimension + 1 and names[0] == "feed":
         names = names[1:]
-    return [(names[i] if len(names) == dimension else f"command {i + 1}", unit) for i in range(dimension)]
+    if len(names) != dimension:
+        return [(f"command {i + 1}", unit if "," not in unit else "") for i in range(dimension)]
+    # A platform moves along x and y and turns.
+    return [(name, ("m" if name in ("x", "y") else "rad") if unit == "m, rad" else unit) for name in names]
 
 
 def command_plots(plotter, recording):
@@ -311,7 +324,7 @@ def command_plots(plotter, recording):
                 axis.set_xlabel("time [s]")
         for i in range(dimension, rows * columns):
             axes[i // columns, i % columns].axis("off")
-        axes[0, 0].legend(fontsize=8.5)
+        figure.legend(*axes[0, 0].get_legend_handles_labels(), fontsize=8.5, ncols=2, loc="outside upper right")
         plots.append((prefix.rstrip("_/") or "robot", is_arm, plotter.svg(figure)))
     return plots
 
@@ -332,10 +345,10 @@ def step_time_plot(plotter, times):
     else:
         axis.hist(times, bins=10, color=COLOURS[0])
     axis.set_yscale("log")
-    axis.axvline(float(np.mean(times)), color=COLOURS[1], linewidth=1.3, label=f"mean {np.mean(times):.0f} µs")
+    axis.axvline(float(np.mean(times)), color=COLOURS[1], linewidth=1.3, label="mean " + number(float(np.mean(times)), "us"))
     axis.axvline(float(np.quantile(times, 0.999)), color=COLOURS[3], linewidth=1.3,
-                 label=f"99.9 % {np.quantile(times, 0.999):.0f} µs")
-    axis.legend(fontsize=8.5)
+                 label="99.9 % " + number(float(np.quantile(times, 0.999)), "us"))
+    figure.legend(*axis.get_legend_handles_labels(), fontsize=8.5, ncols=2, loc="outside upper right")
     axis.set_xlabel("wall time of a step [µs]")
     axis.set_ylabel("steps")
     return plotter.svg(figure)

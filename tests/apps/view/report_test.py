@@ -282,6 +282,25 @@ class Report(unittest.TestCase):
         self.assertNotIn("Wall force", page.headings)
         self.assertIn("Step time", page.headings)
 
+    def test_all_reports_are_made_by_one_command_with_an_index(self):
+        out = self.folder / "all"
+        command = [str(ROOT / "bench/all_reports"), "--duration", "0.1", "--tendril", str(Path(PROGRAM).resolve()), "--out", str(out)]
+        done = subprocess.run([*command, "--only", "reach-[rz]*"], capture_output=True, text=True)
+        if "no OpenGL" in done.stdout:
+            self.skipTest("no OpenGL")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        index = (out / "index.html").read_text()
+        links = Page(index).links
+        for name in ("reach-reach", "reach-zero_g"):
+            self.assertIn(f"{name}/report.html", links)
+            self.assertIn(f"scenes/reach/{name.removeprefix('reach-')}.toml", index)
+        self.assertEqual(len([link for link in links if link.endswith(".png")]), 2)
+        for link in links:
+            self.assertTrue((out / link).is_file(), link)
+        done = subprocess.run([*command, "--only", "none"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("must match one of mobile_arm-mobile_arm, reach-delay", done.stderr)
+
     def test_bad_folders_give_one_line(self):
         for folder, code in ((self.folder / "none", 2), (self.folder, 4)):
             done = subprocess.run([python(), "-B", str(SCRIPT), str(folder)], capture_output=True, text=True)
