@@ -138,7 +138,7 @@ def axis_unit(unit, largest):
     if unit == "rad":
         if largest >= 0.1 * DEGREE:
             return 1.0 / DEGREE, "deg"
-    elif unit == "m" and 0.1 <= largest < 2.0:
+    elif unit == "m" and 0.1 <= largest < 1.0:
         return 1e3, "mm"
     if unit not in PREFIXED:
         return 1.0, unit
@@ -339,6 +339,8 @@ def step_time_plot(plotter, times):
         axis.hist(times, bins=np.geomspace(low, high * 1.0001, 60), color=COLOURS[0])
         axis.set_xscale("log")
         ticks = [t * 10.0**e for e in range(-2, 8) for t in (1, 2, 5) if low * 0.9 <= t * 10.0**e <= high * 1.1]
+        if len(ticks) > 9:
+            ticks = [t for t in ticks if f"{t:e}".startswith("1")]
         if len(ticks) >= 2:
             axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
             axis.xaxis.minorticks_off()

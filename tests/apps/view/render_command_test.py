@@ -108,6 +108,21 @@ class Render(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr), (2, f"tendril: {message}\n"))
         self.assertEqual(execute(*base, "--fps", 5, cwd=self.folder).returncode, 2)  # without --video
 
+    def test_ctrl_c_during_the_report_gives_130_and_leaves_the_recording_alone(self):
+        out = self.folder / "run/stopped"
+        for last in ("snapshot_02", "snapshot_06"):  # during the pictures, during the plots
+            process = subprocess.Popen([PROGRAM, "run", "scene.xml", "--duration", "1", "--out", str(out)], cwd=self.folder,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+            while not list(out.glob(f"{last}_*.png")) and process.poll() is None:
+                time.sleep(0.01)
+            os.killpg(process.pid, signal.SIGINT)  # as a terminal does, also to Python
+            _, errors = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 130, errors)
+            self.assertEqual(errors, "tendril: interrupted after the run: its recording is whole, video and report are missing\n")
+            self.assertEqual({p.name for p in out.iterdir()}, {"summary.json", "rollout.h5"})
+            replay = execute("rollout", "replay", out / "rollout.h5", cwd=self.folder)
+            self.assertEqual(replay.returncode, 0, replay.stderr)
+
     def test_a_video_or_report_that_cannot_be_made_is_an_error(self):
         fake = self.folder / "python"
         fake.write_text("#!/bin/sh\necho 'no module named h5py' >&2\nexit 4\n")
