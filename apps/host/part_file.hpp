@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <system_error>
+#include <utility>
 
 namespace tendril::host {
 

@@ -218,6 +218,7 @@ class ResultFolder {
 struct Pictures {
   std::vector<std::string> files;
   std::vector<std::string> problems;  ///< why something could not be made, a line each
+  std::vector<std::string> missing;   ///< files not made because of an interrupt
 };
 
 host::VideoOptions video_options(const RunArguments& arguments) {
@@ -227,8 +228,7 @@ host::VideoOptions video_options(const RunArguments& arguments) {
   return options;
 }
 
-/// Video and report, with one progress bar. An interrupt ends it; then the unfinished file is
-/// removed.
+/// Video and report, with one progress bar.
 Pictures make_pictures(const RunArguments& arguments, const InterruptRequest& interrupt,
                        const std::filesystem::path& out) {
   constexpr int kPlots = 10;  // take as long as so many pictures
@@ -237,33 +237,43 @@ Pictures make_pictures(const RunArguments& arguments, const InterruptRequest& in
   Pictures pictures;
   ProgressBar bar(arguments.quiet);
   int frames = 0;
-  if (arguments.video) {
-    try {
-      host::render_video(out / "rollout.h5", out / "video.mp4", video_options(arguments),
-                         [&](int frame, int count) {
-                           frames = count;
-                           bar.show(fmt::format("video: frame {}/{}", frame, count),
-                                    static_cast<double>(frame) / (count + report_work));
-                           return !interrupt.is_set();
-                         });
-      if (!interrupt.is_set()) pictures.files.push_back("video.mp4");
-    } catch (const std::exception& error) {
-      pictures.problems.push_back(fmt::format("video: {}", error.what()));
+  const auto add = [&](const char* file, const std::vector<std::string>& problems) {
+    if (std::filesystem::exists(out / file)) {
+      pictures.files.emplace_back(file);
+    } else if (interrupt.is_set()) {
+      pictures.missing.emplace_back(file);
+      return;  // Ctrl-C ends ffmpeg and Python too
     }
-  }
-  if (!arguments.no_report && !interrupt.is_set()) {
-    const std::vector<std::string> problems =
-        host::write_report(out, report, [&](int done, int count) {
-          const std::string text = done < count
-                                       ? fmt::format("report: picture {}/{}", done, count)
-                                       : std::string("report: plots");
-          bar.show(text, static_cast<double>(frames + done) / (frames + report_work));
-          return !interrupt.is_set();
-        });
     pictures.problems.insert(pictures.problems.end(), problems.begin(), problems.end());
-    if (std::filesystem::exists(out / "report.html")) pictures.files.push_back("report.html");
+  };
+  if (arguments.video) {
+    std::vector<std::string> problems;
+    const auto on_frame = [&](int frame, int count) {
+      frames = count;
+      bar.show(fmt::format("video: frame {}/{}", frame, count),
+               static_cast<double>(frame) / (count + report_work));
+      return !interrupt.is_set();
+    };
+    try {
+      if (!interrupt.is_set())
+        host::render_video(out / "rollout.h5", out / "video.mp4", video_options(arguments), on_frame);
+    } catch (const std::exception& error) {
+      problems.push_back(fmt::format("video: {}", error.what()));
+    }
+    add("video.mp4", problems);
   }
-  if (interrupt.is_set()) pictures.problems.clear();  // Ctrl-C ends ffmpeg and Python too
+  if (!arguments.no_report) {
+    std::vector<std::string> problems;
+    if (!interrupt.is_set()) {
+      problems = host::write_report(out, report, [&](int done, int count) {
+        const std::string text = done < count ? fmt::format("report: picture {}/{}", done, count)
+                                              : std::string("report: plots");
+        bar.show(text, static_cast<double>(frames + done) / (frames + report_work));
+        return !interrupt.is_set();
+      });
+    }
+    add("report.html", problems);
+  }
   return pictures;
 }
 
@@ -334,9 +344,10 @@ int run(const RunArguments& arguments) {
     std::cerr << "tendril: " << experiment.scene.string() << ": " << failure << '\n';
   for (const std::string& problem : pictures.problems)
     std::cerr << "tendril: " << problem << '\n';
-  if (result.outcome == host::Outcome::Done && interrupt.is_set()) {
-    std::cerr << "tendril: interrupted after the run: its recording is whole, video and report are "
-                 "missing\n";
+  if (result.outcome == host::Outcome::Done && !pictures.missing.empty()) {
+    std::cerr << fmt::format(
+        "tendril: interrupted after the run: its recording is whole; missing: {}\n",
+        fmt::join(pictures.missing, ", "));
     return kExitInterrupted;
   }
   const int exit_code = exit_code_of(result);

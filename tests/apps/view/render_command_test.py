@@ -118,7 +118,7 @@ class Render(unittest.TestCase):
             os.killpg(process.pid, signal.SIGINT)  # as a terminal does, also to Python
             _, errors = process.communicate(timeout=60)
             self.assertEqual(process.returncode, 130, errors)
-            self.assertEqual(errors, "tendril: interrupted after the run: its recording is whole, video and report are missing\n")
+            self.assertEqual(errors, "tendril: interrupted after the run: its recording is whole; missing: report.html\n")
             self.assertEqual({p.name for p in out.iterdir()}, {"summary.json", "rollout.h5"})
             replay = execute("rollout", "replay", out / "rollout.h5", cwd=self.folder)
             self.assertEqual(replay.returncode, 0, replay.stderr)
