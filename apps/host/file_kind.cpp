@@ -23,7 +23,7 @@ constexpr KindInfo kKinds[] = {
     {FileKind::Robot, "a robot file", "for tendril run, view, model, ik and fk"},
     {FileKind::Tube, "a tube file", "for tendril view and tendril model, and for scenes to attach"},
     {FileKind::Plan, "a plan file", "for tendril plan"},
-    {FileKind::Recording, "a recording", "for tendril view and tendril rollout"},
+    {FileKind::Recording, "a recording", "for tendril view, render and rollout"},
     {FileKind::Table, "a table", "for tendril ik (targets) and tendril fk (states)"},
     {FileKind::Mesh, "a mesh", "for scenes and plan files to name"}};
 

@@ -18,7 +18,8 @@ import sys
 
 POINTS_PER_LINE = 600  # of a plot, as pairs of minimum and maximum, so that no peak is lost
 LARGEST_VIDEO = 1_000_000  # bytes embedded in the page; a larger video is linked
-AXES = {"m": (1e3, "mm"), "rad": (180.0 / math.pi, "deg")}  # unit of a quantity: factor and unit of its axis
+DEGREE = math.pi / 180.0
+PREFIXED = ("m", "s", "rad", "N", "m/s")  # units that small values have with a prefix
 COLOURS = ["#1f6fb4", "#e08214", "#2a9d5c", "#c0392b", "#7b5ea7", "#8c6d46", "#d6589f", "#5f6b76"]
 
 
@@ -134,6 +135,37 @@ def decimated(x, y, points=POINTS_PER_LINE):
     return x[keep], y[keep]
 
 
+def axis_unit(unit, largest):
+    """(factor, unit) of an axis: angles in degrees, and a prefix so that the largest value reads 0.1 or more."""
+    if unit == "rad":
+        if largest >= 0.1 * DEGREE:
+            return 1.0 / DEGREE, "deg"
+    elif unit == "m" and 0.1 <= largest < 1.0:
+        return 1e3, "mm"
+    if unit not in PREFIXED:
+        return 1.0, unit
+    for factor, prefix in ((1.0, ""), (1e3, "m"), (1e6, "µ")):
+        if largest >= 0.1 / factor:
+            return factor, prefix + unit
+    return 1e9, "n" + unit
+
+
+def tick_labels(values):
+    """Numbers with as many decimals as tell neighbours apart, and no -0."""
+    import numpy as np
+
+    values = np.asarray(values, float)
+    steps = np.diff(np.unique(values))
+    step = float(steps.min()) if len(steps) else abs(float(values[0])) if len(values) else 1.0
+    largest = float(np.abs(values).max()) if len(values) else 0.0
+    if largest >= 1e6 or 0.0 < largest < 1e-4:
+        return ["0" if value == 0.0 else f"{value:.3g}" for value in values]
+    decimals = 0
+    while decimals < 12 and np.any(np.abs(np.round(values, decimals) - values) > 1e-3 * step):
+        decimals += 1
+    return [f"{0.0 if abs(value) < 1e-6 * step else value:.{decimals}f}" for value in values]
+
+
 class Plotter:
     """Matplotlib settings for small, reproducible SVG in the font of the page."""
 
@@ -150,12 +182,24 @@ class Plotter:
             "grid.linewidth": 0.8, "axes.axisbelow": True, "lines.linewidth": 1.3, "legend.frameon": False,
             "path.simplify": True, "axes.prop_cycle": matplotlib.cycler(color=COLOURS),
         })
+        class Ticks(matplotlib.ticker.Formatter):
+            def __call__(self, value, position=None):
+                return tick_labels([value])[0]
+
+            def format_ticks(self, values):
+                return tick_labels(values)
+
+        self.ticks = Ticks
         self.matplotlib = matplotlib
         self.pyplot = pyplot
         self.count = 0
 
     def figure(self, rows=1, columns=1, height=2.5):
-        return self.pyplot.subplots(rows, columns, figsize=(7.0, height), squeeze=False, layout="constrained")
+        figure, axes = self.pyplot.subplots(rows, columns, figsize=(7.0, height), squeeze=False, layout="constrained")
+        for axis in axes.flat:
+            axis.xaxis.set_major_formatter(self.ticks())
+            axis.yaxis.set_major_formatter(self.ticks())
+        return figure, axes
 
     def svg(self, figure):
         self.count += 1
@@ -169,42 +213,49 @@ class Plotter:
         text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
         text = re.sub(r' id="(?:figure|axes|patch|line2d|xtick|ytick|text|matplotlib\.axis|legend|PathCollection)_\d+"', "",
                       text)
-        text = re.sub(r"(\d+\.\d\d)\d+", r"\1", text)  # hundredths of a point are enough
+        # Hundredths of a point are enough for what is drawn, not for what is read.
+        text = re.sub(r'"[^"]*"', lambda quoted: re.sub(r"(\d+\.\d\d)\d+", r"\1", quoted.group()), text)
         return re.sub(r"\n\s*", "\n", text)
 
 
-def limits_of(summary, signal):
-    """[(limit, label)] set by checks on a signal during the run or at its end."""
+def limits_of(summary, signal, end):
+    """[(limit, label, first time, last time)] set by checks on a signal, in their windows or at the end."""
     found = []
     for check in summary.get("checks", []):
         match = re.fullmatch(re.escape(signal) + r"_(end|max|min)", check.get("metric", ""))
-        if signal and match:
-            label = "limit at the end" if match.group(1) == "end" else "limit"
-            found += [(check[side], label) for side in ("max", "min") if check.get(side) is not None]
+        if not signal or not match:
+            continue
+        last = min(end, end if check.get("before") is None else check["before"])
+        at_end = match.group(1) == "end"
+        first = last - 0.1 * end if at_end else check.get("after") or 0.0
+        found += [(check[side], "limit at the end" if at_end else "limit", first, last)
+                  for side in ("max", "min") if check.get(side) is not None]
     return found
 
 
-def line_plot(plotter, summary, time, lines, label, signal="", scale=1.0, step=False):
+def line_plot(plotter, summary, time, lines, label, signal="", unit="", step=False):
     """One plot of lines [(name, values)] over time with the limits of the checks on `signal`."""
     import numpy as np
 
     figure, axes = plotter.figure()
     axis = axes[0, 0]
-    top = 0.0
+    lines = [(name, np.where(np.isfinite(values), values, np.nan)) for name, values in lines]
+    top = max(np.nanmax(np.abs(values), initial=0.0) for _, values in lines)
+    limits = [limit for limit in limits_of(summary, signal, float(time[-1]))
+              if top == 0.0 or abs(limit[0]) < 20.0 * top]  # a limit far outside would flatten the line
+    scale, shown = axis_unit(unit, max([top] + [abs(value) for value, *_ in limits]))
     for name, values in lines:
-        values = np.where(np.isfinite(values), values, np.nan) * scale
-        x, y = decimated(time, values)
-        axis.plot(x, y, label=name, drawstyle="steps-post" if step else "default")
-        if np.any(np.isfinite(y)):
-            top = max(top, float(np.nanmax(np.abs(y))))
-    for value, text in limits_of(summary, signal):
-        if top == 0.0 or abs(value * scale) < 20.0 * top:  # a limit far outside would flatten the line
-            axis.axhline(value * scale, color="#c0392b", linestyle=":" if "end" in text else "--", linewidth=1.0, label=text)
-    if axis.get_legend_handles_labels()[0] and (len(lines) > 1 or limits_of(summary, signal)):
+        axis.plot(*decimated(time, values * scale), label=name, drawstyle="steps-post" if step else "default")
+    for value, text, first, last in limits:
+        axis.hlines(value * scale, first, last, color="#c0392b", linestyle=":" if "end" in text else "--", linewidth=1.0,
+                    label=text)
+    if step:
+        axis.yaxis.set_major_locator(plotter.matplotlib.ticker.MaxNLocator(integer=True, min_n_ticks=1))
+    if limits or len(lines) > 1:
         handles = dict(zip(*reversed(axis.get_legend_handles_labels())))
         axis.legend(handles.values(), handles.keys(), fontsize=8.5)
     axis.set_xlabel("time [s]")
-    axis.set_ylabel(label)
+    axis.set_ylabel(f"{label} [{shown}]" if shown else label)
     axis.margins(x=0.01)
     return plotter.svg(figure)
 
@@ -225,15 +276,23 @@ def section_labels(tables, prefix):
 
 def coordinate_labels(tables, prefix, sensor):
     """(name, unit) of the coordinates of another robot: its actuators, a feed left out, or numbers."""
-    dimension, unit = sensor["dimension"], sensor["unit"] if "," not in sensor["unit"] else ""
-    names = [actuator["name"][len(prefix):] for actuator in tables["actuators"] if actuator["name"].startswith(prefix)]
+    dimension, unit = sensor["dimension"], sensor["unit"]
+    mounted = tuple(other["name"][: -len("command")] for other in tables["sensors"] if other["quantity"] == "command"
+                    and other["name"].startswith(prefix) and other["name"] != sensor["name"])
+    names = [actuator["name"][len(prefix):] for actuator in tables["actuators"]
+             if actuator["name"].startswith(prefix) and not actuator["name"].startswith(mounted)]
     if len(names) == dimension + 1 and names[0] == "feed":
         names = names[1:]
-    return [(names[i] if len(names) == dimension else f"command {i + 1}", unit) for i in range(dimension)]
+    if len(names) != dimension:
+        return [(f"command {i + 1}", unit if "," not in unit else "") for i in range(dimension)]
+    # A platform moves along x and y and turns.
+    return [(name, ("m" if name in ("x", "y") else "rad") if unit == "m, rad" else unit) for name in names]
 
 
 def command_plots(plotter, recording):
     """[(robot, whether it is an arm, figure)]: commands and measured values of each robot."""
+    import numpy as np
+
     plots = []
     measured_by_name = {sensor["name"]: values for sensor, values in recording.sensors("measured")}
     for sensor, command in recording.sensors("command"):
@@ -251,20 +310,23 @@ def command_plots(plotter, recording):
             labels = coordinate_labels(recording.tables, prefix, sensor)
         for i, (label, unit) in enumerate(labels):
             axis = axes[i // columns, i % columns]
-            for values, colour, style, text in ((command, COLOURS[0], "-", "commanded"),
-                                                (measured, COLOURS[1], "--", "measured")):
-                x, y = decimated(recording.time, values[:, i], 200)
-                axis.plot(x, y, style, color=colour, label=text)
-            axis.set_title(f"{label} [{unit}]" if unit else label, fontsize=9.5, loc="left", color="#3e4c59")
+            both = np.stack([command[:, i], measured[:, i]])
+            largest = np.abs(both[np.isfinite(both)]).max(initial=0.0)
+            factor, shown = (1.0, unit) if unit == "rad" else axis_unit(unit, max(largest, 1e-3))
+            for values, colour, style, text in ((both[0], COLOURS[0], "-", "commanded"),
+                                                (both[1], COLOURS[1], "--", "measured")):
+                axis.plot(*decimated(recording.time, values * factor, 200), style, color=colour, label=text)
+            axis.set_title(f"{label} [{shown}]" if shown else label, fontsize=9.5, loc="left", color="#3e4c59")
             axis.margins(x=0.01)
             low, high = axis.get_ylim()
-            if high - low < 1e-3:  # do not magnify rounding errors
-                axis.set_ylim((low + high) / 2 - 1e-3, (low + high) / 2 + 1e-3)
+            least = 1e-3 * factor
+            if high - low < least:  # do not magnify rounding errors
+                axis.set_ylim((low + high) / 2 - least, (low + high) / 2 + least)
             if i // columns == rows - 1 or i + columns >= dimension:
                 axis.set_xlabel("time [s]")
         for i in range(dimension, rows * columns):
             axes[i // columns, i % columns].axis("off")
-        axes[0, 0].legend(fontsize=8.5)
+        figure.legend(*axes[0, 0].get_legend_handles_labels(), fontsize=8.5, ncols=2, loc="outside upper right")
         plots.append((prefix.rstrip("_/") or "robot", is_arm, plotter.svg(figure)))
     return plots
 
@@ -279,16 +341,18 @@ def step_time_plot(plotter, times):
         axis.hist(times, bins=np.geomspace(low, high * 1.0001, 60), color=COLOURS[0])
         axis.set_xscale("log")
         ticks = [t * 10.0**e for e in range(-2, 8) for t in (1, 2, 5) if low * 0.9 <= t * 10.0**e <= high * 1.1]
+        if len(ticks) > 9:
+            ticks = [t for t in ticks if f"{t:e}".startswith("1")]
         if len(ticks) >= 2:
             axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
             axis.xaxis.minorticks_off()
     else:
         axis.hist(times, bins=10, color=COLOURS[0])
     axis.set_yscale("log")
-    axis.axvline(float(np.mean(times)), color=COLOURS[1], linewidth=1.3, label=f"mean {np.mean(times):.0f} µs")
+    axis.axvline(float(np.mean(times)), color=COLOURS[1], linewidth=1.3, label="mean " + number(float(np.mean(times)), "us"))
     axis.axvline(float(np.quantile(times, 0.999)), color=COLOURS[3], linewidth=1.3,
-                 label=f"99.9 % {np.quantile(times, 0.999):.0f} µs")
-    axis.legend(fontsize=8.5)
+                 label="99.9 % " + number(float(np.quantile(times, 0.999)), "us"))
+    figure.legend(*axis.get_legend_handles_labels(), fontsize=8.5, ncols=2, loc="outside upper right")
     axis.set_xlabel("wall time of a step [µs]")
     axis.set_ylabel("steps")
     return plotter.svg(figure)
@@ -307,11 +371,14 @@ def make_plots(recording, summary):
         if not lines:
             plots.append((title, "", f"No sensor of the scene shows the quantity “{quantity}”."))
             return
-        scale, unit = AXES.get(recording.sensors(quantity)[0][0]["unit"], (1.0, ""))
-        label = f"{title[0].lower()}{title[1:]} [{unit}]" if unit else title
-        plots.append((title, line_plot(plotter, summary, time, lines, label, quantity, scale, step), note))
+        if not any(np.isfinite(values).any() for _, values in lines):
+            plots.append((title, "", "It was never known."))
+            return
+        unit = recording.sensors(quantity)[0][0]["unit"]
+        label = title if title.startswith("IK") else title.lower()
+        plots.append((title, line_plot(plotter, summary, time, lines, label, quantity, unit, step), note))
 
-    def by_contact(title, label, signal, scale, values, note):
+    def by_contact(title, label, signal, unit, values, note):
         if recording.contacts is None:
             plots.append((title, "", "The recording has no contacts."))
         elif not recording.has_robot():
@@ -319,7 +386,7 @@ def make_plots(recording, summary):
         elif not len(recording.robot_contacts()[0]):
             plots.append((title, "", "The robot touched nothing."))
         else:
-            svg = line_plot(plotter, summary, time, [(signal, values())], label, signal, scale)
+            svg = line_plot(plotter, summary, time, [(signal, values())], label, signal, unit)
             plots.append((title, svg, note))
 
     if recording.has_tables:
@@ -329,9 +396,9 @@ def make_plots(recording, summary):
         # All 0: no direction is prescribed.
         if any(np.nanmax(np.abs(values), initial=0.0) > 0 for _, values in recording.lines("angle_error")):
             by_sensor("Angle error", "angle_error")
-        by_contact("Wall force", "sum of normal forces [N]", "wall_force", 1.0, recording.wall_force,
+        by_contact("Wall force", "sum of normal forces", "wall_force", "N", recording.wall_force,
                    "Sum over the contacts between the robot and its environment.")
-        by_contact("Penetration", "deepest overlap [mm]", "penetration", 1e3, recording.penetration,
+        by_contact("Penetration", "deepest overlap", "penetration", "m", recording.penetration,
                    "Overlap of bodies at the deepest contact: a property of the contact model, not of wear.")
         commands = command_plots(plotter, recording)
         for robot, is_arm, svg in commands:
@@ -383,25 +450,29 @@ details summary { cursor: pointer; color: var(--soft); } footer { color: var(--f
 @media print { body { background: #fff; } section { break-inside: avoid; } }
 """
 
-SCALES = {"m": (1e3, "mm"), "us": (1.0, "µs")}
-
-
 def escape(value):
     return html.escape(str(value))
 
 
+def digits(value):
+    """Three significant digits, without an exponent where people do not expect one."""
+    return f"{value:.0f}" if 1000.0 <= abs(value) < 1e9 else f"{value:.3g}"
+
+
 def number(value, unit=""):
-    """`1.84 mm` for 0.00184 m; a dash for values that were not measured."""
+    """`1.84 mm` for 0.00184 m, as on the console, with a space that does not break; a dash for what was not measured."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "–"
-    factor, shown = SCALES.get(unit, (1.0, unit))
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        value = float(value) * factor
-        if shown == "µs" and abs(value) >= 1e4:
-            value, shown = value / 1e3, "ms"
-        text = "0" if abs(value) < 1e-9 else f"{value:.4g}"
-        return f"{text} {shown}".strip()
-    return str(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    size = abs(value)
+    if unit in PREFIXED and 0.0 < size < 0.1:
+        if size < 1e-9:
+            return f"{'> -' if value < 0.0 else '< '}1e-9\u00a0{unit}".replace(" ", "\u00a0")
+        return f"{1e6 * value:.3f}\u00a0µ{unit}" if size < 1e-6 else f"{digits(1e3 * value)}\u00a0m{unit}"
+    if unit == "us":
+        return f"{digits(value / 1e3)}\u00a0ms" if size >= 1e4 else f"{digits(value)}\u00a0µs"
+    return f"{digits(value)}\u00a0{unit}" if unit else digits(value)
 
 
 def data_uri(path, kind):
@@ -428,7 +499,8 @@ def verdict(summary, recording):
 
 
 def percent(part, whole):
-    return f"{100.0 * part / max(1, whole):.3g} %"
+    share = 100.0 * part / max(1, whole)
+    return "<\u00a00.1\u00a0%" if share < 0.1 else f"{share:.3g}\u00a0%"
 
 
 def robots_section(summary):
@@ -439,13 +511,13 @@ def robots_section(summary):
         return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
 
     def during(entry):
-        return percent(entry["steps"], steps), f"{entry['first']:.4g} s", f"{entry['last']:.4g} s"
+        return percent(entry["steps"], steps), f"{entry['first']:.4g}\u00a0s", f"{entry['last']:.4g}\u00a0s"
 
     rows = [row(robot["robot"], status["status"], *during(status))
             for robot in summary.get("robots", []) for status in robot["statuses"]]
     rows += [row(f"servo {servo['actuator']}", f"at its limit of {servo['limit']:.3g}", *during(servo))
              for servo in summary.get("saturated_servos", [])]
-    rows += [row(f"touched {touched['geom']}", f"at most {touched['largest_force']:.3g} N", *during(touched))
+    rows += [row(f"touched {touched['geom']}", "at most " + number(touched["largest_force"], "N"), *during(touched))
              for touched in summary.get("touched", [])[:20]]
     if not rows:
         return ""
@@ -461,13 +533,13 @@ def checks_section(summary):
     rows = []
     for check in checks:
         unit = check.get("unit", "")
-        limits = [f"{sign} {number(check[side], unit)}" for side, sign in (("min", "≥"), ("max", "≤"))
+        limits = [f"{sign}\u00a0{number(check[side], unit)}" for side, sign in (("min", "≥"), ("max", "≤"))
                   if check.get(side) is not None]
         window = []
         if check.get("after"):
-            window.append(f"from {check['after']:g} s")
+            window.append(f"from {check['after']:g}\u00a0s")
         if check.get("before") is not None:
-            window.append(f"to {check['before']:g} s")
+            window.append(f"to {check['before']:g}\u00a0s")
         good = held(check)
         rows.append(f"<tr><td>{escape(check.get('name', ''))}</td><td><code>{escape(check.get('metric', ''))}</code>"
                     f"{' ' + escape(' '.join(window)) if window else ''}</td>"
@@ -539,8 +611,8 @@ def settings_section(summary, recording):
         ("seed", summary.get("seed", attributes.get("seed"))),
         ("settings", "\n".join(f"{s.get('key')} = {s.get('value')}  ({s.get('origin')})" for s in settings)
             if isinstance(settings, list) else json.dumps(settings)),
-        ("time step", number(float(t) * 1e3, "ms") if (t := summary.get("timestep", attributes.get("timestep"))) else None),
-        ("simulated", f"{summary['simulated_time']:g} of {summary['duration']:g} s, {summary.get('steps', '?')} steps"
+        ("time step", number(float(t), "s") if (t := summary.get("timestep", attributes.get("timestep"))) else None),
+        ("simulated", f"{summary['simulated_time']:g} of {summary['duration']:g}\u00a0s, {summary.get('steps', '?')} steps"
             if "simulated_time" in summary and "duration" in summary else None),
         ("wall time", number(summary.get("wall_time"), "s") if "wall_time" in summary else None),
         ("step times", ", ".join(f"{k.removesuffix('_us')} {number(v, 'us')}" for k, v in times.items())),
@@ -612,11 +684,15 @@ def main(arguments=None):
         return 4
     else:
         problems.append("The run was not recorded, so there are no plots.")
+    part = folder / "report.html.part"
     try:
-        (folder / "report.html").write_text(page(folder, summary, recording, plots, problems), encoding="utf-8")
+        part.write_text(page(folder, summary, recording, plots, problems), encoding="utf-8")
+        part.replace(folder / "report.html")
     except OSError as error:
         print(f"report: {error}", file=sys.stderr)
         return 4
+    finally:
+        part.unlink(missing_ok=True)
     return 0
 
 

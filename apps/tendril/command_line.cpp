@@ -52,6 +52,11 @@ Option Option::excludes(Option other) const {
   return *this;
 }
 
+Option Option::needs(Option other) const {
+  option_->needs(other.option_);
+  return *this;
+}
+
 Option Option::range(int low, int high) const {
   option_->check(CLI::Range(low, high));
   return *this;
@@ -84,6 +89,11 @@ Option Command::option(const std::string& name, std::int64_t& value,
 }
 
 Option Command::option(const std::string& name, std::optional<int>& value,
+                       const std::string& text) const {
+  return Option(*app_->add_option(name, value, text));
+}
+
+Option Command::option(const std::string& name, std::optional<double>& value,
                        const std::string& text) const {
   return Option(*app_->add_option(name, value, text));
 }

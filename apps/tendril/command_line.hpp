@@ -21,6 +21,7 @@ class Option {
 
   Option required() const;
   Option excludes(Option other) const;  ///< the two may not be given together
+  Option needs(Option other) const;     ///< the other one must be given too
   Option range(int low, int high) const;
   Option not_negative() const;
 
@@ -39,6 +40,8 @@ class Command {
   Option option(const std::string& name, int& value, const std::string& text) const;
   Option option(const std::string& name, std::int64_t& value, const std::string& text) const;
   Option option(const std::string& name, std::optional<int>& value, const std::string& text) const;
+  Option option(const std::string& name, std::optional<double>& value,
+                const std::string& text) const;
   Option option(const std::string& name, std::optional<std::int64_t>& value,
                 const std::string& text) const;
   /// A positional argument takes all following values; an option takes one and may be repeated.

@@ -5,13 +5,17 @@
 // The commands of the program, each in the file with its name.
 namespace tendril {
 
-/// `tendril run`. Exit code: 0 all checks hold, 1 a check failed, 3 diverged, 130
-/// interrupted.
+/// `tendril run`. Exit code: 0 all checks hold, 1 a check failed, 3 diverged, 4 results, video or
+/// report could not be written, 130 interrupted.
 void add_run_command(CommandLine& line);
 
 /// `tendril view`. Exit code: 0 the window was closed, 3 the scene diverged before the screenshot,
 /// 4 no display.
 void add_view_command(CommandLine& line);
+
+/// `tendril render`: a video or a picture of a recording. Exit code 130: interrupted, nothing is
+/// written.
+void add_render_command(CommandLine& line);
 
 /// `tendril model`: the MJCF of a robot or tube file.
 void add_model_command(CommandLine& line);

@@ -33,6 +33,7 @@ int run(int argc, char** argv) {
       "run --help");
   tendril::add_run_command(line);
   tendril::add_view_command(line);
+  tendril::add_render_command(line);
   tendril::add_model_command(line);
   tendril::add_ik_command(line);
   tendril::add_fk_command(line);

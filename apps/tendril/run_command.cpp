@@ -5,11 +5,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -17,9 +15,13 @@
 
 #include "apps/host/experiment/report.hpp"
 #include "apps/host/experiment/run.hpp"
+#include "apps/host/file_descriptor.hpp"
 #include "apps/host/file_kind.hpp"
 #include "apps/host/recording/render_recording.hpp"
+#include "apps/host/recording/video_writer.hpp"
 #include "apps/tendril/commands.hpp"
+#include "apps/tendril/interrupt.hpp"
+#include "apps/tendril/picture_arguments.hpp"
 #include "apps/tendril/progress.hpp"
 #include "tendril/model_error.hpp"
 
@@ -28,12 +30,7 @@ namespace {
 
 constexpr int kExitCheckFailed = 1;
 constexpr int kExitDiverged = 3;
-constexpr int kExitInterrupted = 130;
-
-std::atomic<bool> stop_requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free);  // may be set in a signal handler
-
-extern "C" void on_interrupt(int) { stop_requested.store(true); }
+constexpr int kExitInputOutput = 4;
 
 struct RunArguments {
   std::string file;
@@ -42,6 +39,8 @@ struct RunArguments {
   std::string seed;
   std::string controller;
   std::vector<std::string> set;
+  PictureArguments picture;
+  std::optional<double> frame_rate;
   bool json = false;
   bool video = false;
   bool no_record = false;
@@ -103,10 +102,13 @@ std::string readable(double value, const std::string& unit) {
 }
 
 std::string limits(const host::Check& check, const std::string& unit) {
-  if (check.min && check.max)
-    return fmt::format("{} .. {}", readable(*check.min, unit), readable(*check.max, unit));
-  return check.min ? fmt::format(">= {}", readable(*check.min, unit))
-                   : fmt::format("<= {}", readable(*check.max, unit));
+  const auto limit = [&](double value) {
+    const bool is_tiny = value != 0.0 && std::abs(value) < 1e-9;  // said in full
+    return is_tiny ? fmt::format("{:.3g} {}", value, unit) : readable(value, unit);
+  };
+  if (check.min && check.max) return fmt::format("{} .. {}", limit(*check.min), limit(*check.max));
+  return check.min ? fmt::format(">= {}", limit(*check.min))
+                   : fmt::format("<= {}", limit(*check.max));
 }
 
 void print_checks(const host::RunResult& result) {
@@ -183,24 +185,26 @@ class ResultFolder {
   /// Throws OutputError if the folder cannot be written or another run writes into it.
   explicit ResultFolder(const std::filesystem::path& folder) {
     host::make_output_folder(folder);
-    descriptor_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor_ < 0 || (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)) {
-      if (descriptor_ >= 0) close(descriptor_);
+    lock_ = host::FileDescriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!lock_.is_open())
+      throw host::OutputError(fmt::format("{}: {}: must be a writable folder", folder.string(),
+                                          std::strerror(errno)));
+    if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       throw host::OutputError(fmt::format(
           "{}: another run writes its results here: choose another folder with --out",
           folder.string()));
     }
-    for (const std::string_view name : {"summary.json", "rollout.h5", "rollout.h5.part", "report.html", "video.mp4"})
+    for (const std::string name : {"summary.json", "rollout.h5", "report.html", "video.mp4"}) {
       remove(folder / name);
+      remove(folder / (name + ".part"));
+    }
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
       const std::string name = entry.path().filename().string();
-      if (name.starts_with("snapshot") && name.ends_with(".png")) remove(entry.path());
+      if (name.starts_with("snapshot") && (name.ends_with(".png") || name.ends_with(".png.part")))
+        remove(entry.path());
     }
   }
-  ~ResultFolder() { close(descriptor_); }
-  ResultFolder(const ResultFolder&) = delete;
-  ResultFolder& operator=(const ResultFolder&) = delete;
 
  private:
   static void remove(const std::filesystem::path& file) {
@@ -211,41 +215,70 @@ class ResultFolder {
                                           file.string(), error.message()));
   }
 
-  int descriptor_ = -1;
+  host::FileDescriptor lock_;
 };
 
-/// Video and report from the recording. Failures are only notices, because the results do not
-/// depend on them.
-std::vector<std::string> make_pictures(const RunArguments& arguments,
-                                       const std::filesystem::path& out) {
+/// What is made of the recording after a run.
+struct Pictures {
   std::vector<std::string> files;
+  std::vector<std::string> problems;  ///< why something could not be made, a line each
+  std::vector<std::string> missing;   ///< files not made because of an interrupt
+};
+
+host::VideoOptions video_options(const RunArguments& arguments) {
+  host::VideoOptions options{.picture = arguments.picture.options()};
+  options.frame_rate = arguments.frame_rate.value_or(options.frame_rate);
+  host::require_frame_rate(options.frame_rate);
+  return options;
+}
+
+/// Video and report, with one progress bar.
+Pictures make_pictures(const RunArguments& arguments, const InterruptRequest& interrupt,
+                       const std::filesystem::path& out) {
+  constexpr int kPlots = 10;  // take as long as so many pictures
+  const host::ReportOptions report{.camera = arguments.picture.camera};
+  const int report_work = arguments.no_report ? 0 : report.pictures + kPlots;
+  Pictures pictures;
+  ProgressBar bar(arguments.quiet);
+  int frames = 0;
+  const auto add = [&](const char* file, const std::vector<std::string>& problems) {
+    if (std::filesystem::exists(out / file)) {
+      pictures.files.emplace_back(file);
+    } else if (interrupt.is_set()) {
+      pictures.missing.emplace_back(file);
+      return;  // Ctrl-C ends ffmpeg and Python too
+    }
+    pictures.problems.insert(pictures.problems.end(), problems.begin(), problems.end());
+  };
   if (arguments.video) {
-    ProgressBar bar(arguments.quiet);
+    std::vector<std::string> problems;
+    const auto on_frame = [&](int frame, int count) {
+      frames = count;
+      bar.show(fmt::format("video: frame {}/{}", frame, count),
+               static_cast<double>(frame) / (count + report_work));
+      return !interrupt.is_set();
+    };
     try {
-      host::render_video(out / "rollout.h5", out / "video.mp4", {}, [&](int frame, int count) {
-        bar.show(fmt::format("video: frame {}/{}", frame, count),
-                 static_cast<double>(frame) / count);
-        return !stop_requested.load();
+      if (!interrupt.is_set())
+        host::render_video(out / "rollout.h5", out / "video.mp4", video_options(arguments), on_frame);
+    } catch (const std::exception& error) {
+      problems.push_back(fmt::format("video: {}", error.what()));
+    }
+    add("video.mp4", problems);
+  }
+  if (!arguments.no_report) {
+    std::vector<std::string> problems;
+    if (!interrupt.is_set()) {
+      problems = host::write_report(out, report, [&](int done, int count) {
+        const std::string text = done < count ? fmt::format("report: picture {}/{}", done, count)
+                                              : std::string("report: plots");
+        bar.show(text, static_cast<double>(frames + done) / (frames + report_work));
+        return !interrupt.is_set();
       });
-      if (stop_requested.load())
-        std::filesystem::remove(out / "video.mp4");
-      else
-        files.push_back("video.mp4");
-    } catch (const host::RenderError& error) {
-      bar.finish();
-      notice(arguments, fmt::format("no video: {}", error.what()));
     }
+    add("report.html", problems);
   }
-  if (!arguments.no_report && !stop_requested.load()) {
-    const std::vector<std::string> warnings = host::write_report(out);
-    if (stop_requested.load()) {
-      std::filesystem::remove(out / "report.html");
-    } else {
-      for (const std::string& warning : warnings) notice(arguments, warning);
-      if (std::filesystem::exists(out / "report.html")) files.push_back("report.html");
-    }
-  }
-  return files;
+  return pictures;
 }
 
 void print_result(const RunArguments& arguments, const host::RunResult& result,
@@ -271,19 +304,21 @@ int run(const RunArguments& arguments) {
   const host::Experiment experiment = host::load_experiment(arguments.file);
   host::RunOptions options;
   options.changes = changes_of(arguments);
+  static_cast<void>(video_options(arguments));  // refuses them before the run
   const std::filesystem::path out = arguments.out.empty()
                                         ? default_folder(experiment, options.changes)
                                         : std::filesystem::path(arguments.out);
   const ResultFolder folder(out);
   if (!arguments.no_record) options.recording = out / "rollout.h5";
   options.command_line = command_line_text();
-  options.stop = &stop_requested;
+  options.on_loaded = [&](const mjModel& model) {
+    host::require_camera(model, arguments.picture.camera);
+  };
+  const InterruptRequest interrupt;
+  options.stop = &interrupt.flag();
   ProgressBar bar(arguments.quiet);
   options.on_progress = [&](const host::Progress& progress) { bar.show(progress); };
 
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
-  std::signal(SIGHUP, on_interrupt);
   const host::RunResult result =
       host::run_experiment(experiment, options, [&](std::span<const std::string> notices) {
         for (const std::string& text : notices) notice(arguments, text);
@@ -293,14 +328,12 @@ int run(const RunArguments& arguments) {
   const std::string summary = host::summary_json(experiment, result);
   host::write_text_file(out / "summary.json", summary);
   std::vector<std::string> files{"summary.json"};
+  Pictures pictures;
   if (!arguments.no_record) {
     files.push_back("rollout.h5");
-    const std::vector<std::string> pictures = make_pictures(arguments, out);
-    files.insert(files.end(), pictures.begin(), pictures.end());
+    pictures = make_pictures(arguments, interrupt, out);
+    files.insert(files.end(), pictures.files.begin(), pictures.files.end());
   }
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
-  std::signal(SIGHUP, SIG_DFL);
 
   if (arguments.json) {
     std::cout << summary;
@@ -313,12 +346,16 @@ int run(const RunArguments& arguments) {
   }
   for (const std::string& failure : result.failures)
     std::cerr << "tendril: " << experiment.scene.string() << ": " << failure << '\n';
-  if (result.outcome == host::Outcome::Done && stop_requested.load()) {
-    std::cerr << "tendril: interrupted after the run: its recording is whole, video and report are "
-                 "missing\n";
+  for (const std::string& problem : pictures.problems)
+    std::cerr << "tendril: " << problem << '\n';
+  if (result.outcome == host::Outcome::Done && !pictures.missing.empty()) {
+    std::cerr << fmt::format(
+        "tendril: interrupted after the run: its recording is whole; missing: {}\n",
+        fmt::join(pictures.missing, ", "));
     return kExitInterrupted;
   }
-  return exit_code_of(result);
+  const int exit_code = exit_code_of(result);
+  return exit_code == 0 && !pictures.problems.empty() ? kExitInputOutput : exit_code;
 }
 
 }  // namespace
@@ -340,8 +377,13 @@ void add_run_command(CommandLine& line) {
   command.flag("--json", arguments->json, "print summary.json instead of the table");
   const Option video =
       command.flag("--video", arguments->video, "render video.mp4 from the recording");
+  const Option camera = arguments->picture.add_camera(command, "video and report");
+  arguments->picture.add_size(command, "the video").needs(video);
+  command.option("--fps", arguments->frame_rate, "frames per second of the video [25]")
+      .needs(video);
   command.flag("--no-record", arguments->no_record, "do not write rollout.h5, report and video")
-      .excludes(video);
+      .excludes(video)
+      .excludes(camera);
   command.flag("--no-report", arguments->no_report, "do not write report.html");
   command.flag("--quiet", arguments->quiet, "no progress bar, no notices");
   command.footer(
@@ -350,7 +392,7 @@ void add_run_command(CommandLine& line) {
       "out/tube\n"
       "With an additional controller library: tendril run SCENE.xml --plugin FILE.so\n"
       "Exit codes: 0 all checks hold, 1 a check failed or a robot ended with a fault, jammed or "
-      "without reaching its target, 2 bad input, 3 diverged, 4 input/output, "
+      "without reaching its target, 2 bad input, 3 diverged, 4 input/output or no video or report, "
       "130 interrupted");
   command.action([arguments] { return run(*arguments); });
 }

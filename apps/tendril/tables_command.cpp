@@ -2,9 +2,7 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
@@ -19,6 +17,7 @@
 #include "apps/host/experiment/run.hpp"
 #include "apps/host/python_script.hpp"
 #include "apps/tendril/commands.hpp"
+#include "apps/tendril/interrupt.hpp"
 #include "apps/tendril/progress.hpp"
 #include "bench/published/run_tables.hpp"
 #include "bench/published/tables_report.hpp"
@@ -28,12 +27,6 @@ namespace tendril {
 namespace {
 
 constexpr int kExitFalseClaim = 1;
-constexpr int kExitInterrupted = 130;
-
-std::atomic<bool> stop_requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free);  // may be set in a signal handler
-
-extern "C" void on_tables_interrupt(int) { stop_requested.store(true); }
 
 struct TablesArguments {
   std::vector<std::string> names, methods;
@@ -91,9 +84,8 @@ void notice(const TablesArguments& arguments, const std::string& text) {
 
 tables::RunResult run_with_bar(const TablesArguments& arguments) {
   ProgressBar bar(arguments.quiet);
-  std::signal(SIGINT, on_tables_interrupt);
-  std::signal(SIGTERM, on_tables_interrupt);
-  tables::RunResult run = tables::run_tables(
+  const InterruptRequest interrupt;
+  return tables::run_tables(
       {.tables = arguments.names,
        .methods = arguments.methods,
        .samples = arguments.samples,
@@ -102,11 +94,8 @@ tables::RunResult run_with_bar(const TablesArguments& arguments) {
        .folder = arguments.out,
        .fresh = arguments.fresh,
        .program = program_name(),
-       .stop = &stop_requested,
+       .stop = &interrupt.flag(),
        .on_progress = [&](const std::string& text, double part) { bar.show(text, part); }});
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
-  return run;
 }
 
 int run(const TablesArguments& arguments) {

@@ -4,7 +4,6 @@
 #include <iostream>
 #include <memory>
 
-#include "apps/host/engine/engine.hpp"
 #include "apps/host/experiment/experiment.hpp"
 #include "apps/host/experiment/run.hpp"
 #include "apps/host/file_kind.hpp"
@@ -68,12 +67,7 @@ int view(const ViewArguments& arguments) {
     throw host::OutputError(fmt::format("--screenshot: {}: must be in a folder that exists",
                                         arguments.screenshot));
   const std::unique_ptr<host::ViewSource> source = open_source(arguments, options);
-  const mjModel& model = source->model();
-  if (!options.camera.empty() && mj_name2id(&model, mjOBJ_CAMERA, options.camera.c_str()) < 0) {
-    const std::string names = host::object_names(model, mjOBJ_CAMERA, static_cast<int>(model.ncam));
-    throw ModelError(fmt::format("--camera: {}: must be a camera of the scene; {}", options.camera,
-                                 names.empty() ? "it has none" : "it has " + names));
-  }
+  host::require_camera(source->model(), options.camera);
   Viewer(*source, options).run();
   const bool diverged = !source->range() && !source->stopped().empty();
   if (diverged) std::cerr << "tendril: " << arguments.file << ": " << source->stopped() << '\n';
@@ -90,7 +84,7 @@ void add_view_command(CommandLine& line) {
       .option("file", arguments->file,
               "experiment (.toml), scene (.xml), robot (.toml) or recording (.h5)")
       .required();
-  command.option("--camera", viewer.camera, "camera of the scene to start with [a free one]");
+  command.option("--camera", viewer.camera, "camera of the scene to start with [its camera report, or a free one]");
   command.option("--speed", viewer.speed, "simulated seconds per second, 1/64 to 64 [1]");
   command.flag("--paused", viewer.start_paused, "start paused");
   command

@@ -232,7 +232,8 @@ struct Viewer::Impl {
   }
 
   void start_camera() {
-    camera = host::picture_camera(model(), options.camera);
+    camera = source.start_camera(
+        {.width = options.width, .height = options.height, .camera = options.camera});
     if (camera.type == mjCAMERA_FIXED) camera_index = camera.fixedcamid;
   }
 

@@ -11,8 +11,7 @@ namespace tendril {
 struct ViewerOptions {
   std::string title = "tendril";
   int width = 1280, height = 800;
-  std::string
-      camera;  ///< initial camera; empty: a free camera on the whole model, or the camera `report`
+  std::string camera;  ///< initial camera; empty: see host::ViewSource::start_camera
   double speed = 1.0;  ///< simulated seconds per second
   bool start_paused = false;
   std::filesystem::path

@@ -75,11 +75,14 @@ class RunCommand(unittest.TestCase):
         self.assertIn("--json", summary["command_line"])
         self.assertEqual(done.stdout, (self.folder / "here/summary.json").read_text())
 
-    def test_the_report_is_written_or_its_absence_explained(self):
+    def test_the_report_is_written_or_its_absence_is_an_error_with_a_reason(self):
         done = self.run_program("run", "good.toml")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        written = (self.folder / "out/good-seed0/report.html").exists()
-        self.assertTrue(written or "tendril: notice: report" in done.stderr, done.stderr)
+        if done.returncode == 0:
+            self.assertTrue((self.folder / "out/good-seed0/report.html").exists())
+            self.assertEqual(done.stderr, "")
+        else:
+            self.assertEqual(done.returncode, 4)
+            self.assertIn("tendril: report: ", done.stderr)
 
     def test_no_record_leaves_no_recording(self):
         self.run_program("run", "good.toml", "--no-record")

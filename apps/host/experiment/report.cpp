@@ -9,19 +9,27 @@
 namespace tendril::host {
 
 std::vector<std::string> write_report(const std::filesystem::path& folder,
-                                      const ReportOptions& options) {
-  std::vector<std::string> warnings;
+                                      const ReportOptions& options,
+                                      const RenderProgress& progress) {
+  std::vector<std::string> problems;
   std::error_code ignored;
-  if (options.snapshots && std::filesystem::exists(folder / "rollout.h5", ignored)) {
+  if (options.pictures > 0 && std::filesystem::exists(folder / "rollout.h5", ignored)) {
     try {
-      render_snapshots(folder / "rollout.h5", folder, options.snapshot);
+      SnapshotOptions snapshots{.count = options.pictures};
+      snapshots.picture.camera = options.camera;
+      if (render_snapshots(folder / "rollout.h5", folder, snapshots, progress).empty()) return {};
     } catch (const std::exception& error) {
-      warnings.push_back(fmt::format("report: no snapshots: {}", error.what()));
+      problems.push_back(fmt::format("report: no pictures: {}", error.what()));
     }
   }
-  if (const auto problem = run_script("apps/report/report.py", {folder.string()}))
-    warnings.push_back("report: " + *problem);
-  return warnings;
+  const auto problem = run_script("apps/report/report.py", {folder.string()});
+  if (problem) problems.push_back("report: " + *problem);
+  const bool stopped = progress && !progress(options.pictures, options.pictures);
+  if (problem || stopped) {
+    std::filesystem::remove(folder / "report.html", ignored);
+    remove_snapshots(folder);
+  }
+  return problems;
 }
 
 }  // namespace tendril::host

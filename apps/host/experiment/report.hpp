@@ -9,14 +9,16 @@
 namespace tendril::host {
 
 struct ReportOptions {
-  bool snapshots = true;  ///< render snapshots first; needs rollout.h5 and OpenGL
-  SnapshotOptions snapshot = {};
+  int pictures = 6;         ///< from the first row to the last; 0: none; they need OpenGL
+  std::string camera = {};  ///< of the pictures, see recording_camera
 };
 
 /// Writes `report.html` from the files in the folder of a run: summary.json, rollout.h5, video.mp4
-/// and the snapshots. Problems are returned as warnings, one line each with a remedy, never thrown.
-/// Empty: no problem.
+/// and the snapshots, which are made first. Returns the problems, one line each with a remedy; empty:
+/// the report is complete. An unfinished report is removed.
+/// @param progress  called after each picture; when it returns false there is no report
 [[nodiscard]] std::vector<std::string> write_report(const std::filesystem::path& folder,
-                                                    const ReportOptions& options = {});
+                                                    const ReportOptions& options = {},
+                                                    const RenderProgress& progress = {});
 
 }  // namespace tendril::host

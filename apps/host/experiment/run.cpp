@@ -302,6 +302,7 @@ RunResult run_experiment(const Experiment& experiment, const RunOptions& options
   }
   result.command_line = options.command_line;
   if (on_notices) on_notices(result.notices);
+  if (options.on_loaded) options.on_loaded(model);
 
   Metrics metrics(model);
   std::vector<int> check_metrics;

@@ -3,18 +3,19 @@
 #include <fmt/format.h>
 #include <png.h>
 
+#include "apps/host/part_file.hpp"
+
 namespace tendril::host {
 namespace {
 
-constexpr int kSmallest = 16, kLargest = 8192;  // pixels
+bool is_image_size(int pixels) { return kSmallestImage <= pixels && pixels <= kLargestImage; }
 
 }  // namespace
 
 void require_image_size(int width, int height) {
-  const auto good = [](int pixels) { return kSmallest <= pixels && pixels <= kLargest; };
-  if (!good(width) || !good(height)) {
+  if (!is_image_size(width) || !is_image_size(height)) {
     throw RenderError(fmt::format("picture size: {} x {}: both must be {} to {}", width, height,
-                                  kSmallest, kLargest));
+                                  kSmallestImage, kLargestImage));
   }
 }
 
@@ -28,8 +29,11 @@ void write_png(const std::filesystem::path& file, const Image& image) {
   png.width = static_cast<png_uint_32>(image.width);
   png.height = static_cast<png_uint_32>(image.height);
   png.format = PNG_FORMAT_RGB;
-  if (png_image_write_to_file(&png, file.c_str(), 0, image.rgb.data(), 0, nullptr) == 0)
+  PartFile part(file);
+  if (png_image_write_to_file(&png, part.part().c_str(), 0, image.rgb.data(), 0, nullptr) == 0)
     throw RenderError(fmt::format("{}: cannot be written: {}", file.string(), png.message));
+  if (const std::error_code error = part.finish())
+    throw RenderError(fmt::format("{}: cannot be written: {}", file.string(), error.message()));
 }
 
 }  // namespace tendril::host

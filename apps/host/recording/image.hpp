@@ -20,7 +20,9 @@ struct Image {
   std::vector<std::uint8_t> rgb;  ///< 3 * width * height
 };
 
-/// Throws RenderError unless both are in the range 16 to 8192 pixels.
+inline constexpr int kSmallestImage = 16, kLargestImage = 8192;  // pixels
+
+/// Throws RenderError unless both are in the range of kSmallestImage to kLargestImage.
 void require_image_size(int width, int height);
 
 /// Writes a PNG. Throws RenderError if the file cannot be written.

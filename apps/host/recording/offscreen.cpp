@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "apps/host/engine/engine.hpp"
 #include "apps/host/recording/egl_context.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril::host {
 namespace {
@@ -17,12 +19,18 @@ constexpr int kSceneGeoms = 10000;  // room for contact arrows and the lines tha
 
 }  // namespace
 
+void require_camera(const mjModel& model, const std::string& name) {
+  if (name.empty() || mj_name2id(&model, mjOBJ_CAMERA, name.c_str()) >= 0) return;
+  const std::string names = object_names(model, mjOBJ_CAMERA, static_cast<int>(model.ncam));
+  throw ModelError(fmt::format("--camera: {}: must be a camera of the scene; {}", name,
+                               names.empty() ? "it has none" : "it has " + names));
+}
+
 mjvCamera picture_camera(const mjModel& model, const std::string& name) {
   mjvCamera camera;
   mjv_defaultFreeCamera(&model, &camera);
+  require_camera(model, name);
   int id = mj_name2id(&model, mjOBJ_CAMERA, name.empty() ? "report" : name.c_str());
-  if (id < 0 && !name.empty())
-    throw RenderError(fmt::format("camera: {}: the scene has no camera of that name", name));
   for (int i = 0; id < 0 && i < model.ncam; ++i) {
     if (model.cam_mode[i] == mjCAMLIGHT_FIXED) id = i;
   }

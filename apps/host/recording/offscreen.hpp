@@ -9,9 +9,13 @@
 
 namespace tendril::host {
 
+/// Throws ModelError with the names of all cameras unless the scene has a camera `name` or the name
+/// is empty.
+void require_camera(const mjModel& model, const std::string& name);
+
 /// The camera for images of a scene: the camera `name`; if the name is empty, the camera `report`,
-/// else the first fixed one, else a free one that shows the whole model. Throws RenderError for an
-/// unknown name.
+/// else the first fixed one, else a free one that shows the whole model. Throws ModelError like
+/// require_camera.
 [[nodiscard]] mjvCamera picture_camera(const mjModel& model, const std::string& name = {});
 
 /// Visualisation options of images: geoms and sites of the default groups, contact forces as

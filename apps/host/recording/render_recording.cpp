@@ -6,14 +6,17 @@
 #include <cmath>
 
 #include "apps/host/engine/engine_log.hpp"
+#include "apps/host/recording/framing.hpp"
 #include "apps/host/recording/recorded_model.hpp"
 #include "apps/host/recording/video_writer.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril::host {
 namespace {
 
 constexpr double kLargestState = 1e10;  // the engine's bound of valid values
 constexpr int kMostFrames = 1'000'000;
+constexpr int kFramedInstants = 100;  // of a whole recording, besides those drawn
 
 bool is_physical(const RolloutReader::Row& row) {
   const auto sane = [](const std::vector<double>& values) {
@@ -21,6 +24,13 @@ bool is_physical(const RolloutReader::Row& row) {
                        [](double v) { return std::isfinite(v) && std::abs(v) < kLargestState; });
   };
   return sane(row.qpos) && sane(row.qvel) && sane(row.mocap_pos) && sane(row.plugin_state);
+}
+
+void require_time(const RecordedScene& scene, const char* option, double time) {
+  constexpr double kRounding = 1e-6;  // s, of times that are sums of steps
+  if (time >= scene.start_time() - kRounding && time <= scene.end_time() + kRounding) return;
+  throw ModelError(fmt::format("{}: {:g}: must be a time of the recording, {:g} to {:g} s", option,
+                               time, scene.start_time(), scene.end_time()));
 }
 
 }  // namespace
@@ -73,7 +83,17 @@ void RecordedScene::show(std::int64_t index) {
   put(row.sensordata, d.sensordata);
 }
 
-std::vector<double> snapshot_times(double start, double end, int count) {
+void RecordedScene::pose(std::int64_t index) {
+  const RolloutReader::Row& row = reader_.row(std::clamp(index, std::int64_t{0}, row_count_ - 1));
+  std::copy(row.qpos.begin(), row.qpos.end(), data_->qpos);
+  std::copy(row.mocap_pos.begin(), row.mocap_pos.end(), data_->mocap_pos);
+  std::copy(row.mocap_quat.begin(), row.mocap_quat.end(), data_->mocap_quat);
+  mj_kinematics(model_.get(), data_.get());
+  mj_comPos(model_.get(), data_.get());
+  mj_camlight(model_.get(), data_.get());
+}
+
+std::vector<double> evenly_spread(double start, double end, int count) {
   std::vector<double> times;
   for (int i = 0; i < count; ++i) {
     times.push_back(count == 1 ? end : start + (end - start) * i / (count - 1));
@@ -81,49 +101,118 @@ std::vector<double> snapshot_times(double start, double end, int count) {
   return times;
 }
 
-std::vector<std::filesystem::path> render_snapshots(const std::filesystem::path& recording,
-                                                    const std::filesystem::path& folder,
-                                                    const SnapshotOptions& options) {
+mjvCamera recording_camera(RecordedScene& scene, const PictureOptions& options, double start,
+                           double end, std::vector<double> times) {
+  const mjModel& model = scene.model();
+  const mjvCamera own = picture_camera(model, options.camera);
+  const std::vector<int> geoms = geoms_to_show(model);
+  if (!options.camera.empty() || geoms.empty()) return own;
+
+  const std::vector<double> spread = evenly_spread(start, end, kFramedInstants);
+  times.insert(times.end(), spread.begin(), spread.end());
+  std::sort(times.begin(), times.end());
+  const double aspect = static_cast<double>(options.width) / options.height;
+  bool all_seen = own.type == mjCAMERA_FIXED;
+  std::optional<Framing> framing;
+  for (const double time : times) {
+    scene.pose(scene.row_at(time));
+    const mjvGLCamera eye = mjv_camera2GLCamera(&model, &scene.data(), &own);
+    if (!framing) {
+      framing.emplace(model, scene.data(), own, aspect);
+      if (own.type == mjCAMERA_FIXED) framing->add_picture(model, eye);
+    }
+    for (const int geom : geoms) {
+      for (int corner = 0; corner < 8; ++corner) {
+        mjtNum point[3];
+        geom_corner(model, scene.data(), geom, corner, point);
+        framing->add(point);
+        all_seen = all_seen && is_in_picture(eye, aspect, point);
+      }
+    }
+  }
+  return all_seen ? own : framing->camera().value_or(own);
+}
+
+void render_picture(const std::filesystem::path& recording, const std::filesystem::path& picture,
+                    const PictureOptions& options, std::optional<double> desired) {
   RecordedScene scene(recording);
-  const mjvCamera camera = picture_camera(scene.model(), options.camera);
+  const double time = desired.value_or(scene.end_time());
+  require_time(scene, "--time", time);
+  const mjvCamera camera =
+      recording_camera(scene, options, scene.start_time(), scene.end_time(), {time});
   OffscreenRenderer renderer(scene.model(), options.width, options.height);
+  scene.show(scene.row_at(time));
+  write_png(picture, renderer.render(scene.data(), camera));
+}
+
+void remove_snapshots(const std::filesystem::path& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
     if (name.starts_with("snapshot_") && name.ends_with(".png"))
       std::filesystem::remove(entry.path());
   }
+}
+
+std::vector<std::filesystem::path> render_snapshots(const std::filesystem::path& recording,
+                                                    const std::filesystem::path& folder,
+                                                    const SnapshotOptions& options,
+                                                    const RenderProgress& progress) {
+  RecordedScene scene(recording);
+  const std::vector<double> times =
+      evenly_spread(scene.start_time(), scene.end_time(), options.count);
+  const mjvCamera camera =
+      recording_camera(scene, options.picture, scene.start_time(), scene.end_time(), times);
+  OffscreenRenderer renderer(scene.model(), options.picture.width, options.picture.height);
+  remove_snapshots(folder);
   std::vector<std::filesystem::path> files;
-  for (const double time : snapshot_times(scene.start_time(), scene.end_time(), options.count)) {
+  for (const double time : times) {
     scene.show(scene.row_at(time));
     files.push_back(folder / fmt::format("snapshot_{:02}_{:.3f}s.png", files.size() + 1, time));
     write_png(files.back(), renderer.render(scene.data(), camera));
+    if (progress && !progress(static_cast<int>(files.size()), options.count)) {
+      remove_snapshots(folder);
+      return {};
+    }
   }
   return files;
 }
 
-int render_video(const std::filesystem::path& recording, const std::filesystem::path& film,
-                 const VideoOptions& options, const VideoProgress& progress) {
-  if (!(options.speed > 0.0) || !std::isfinite(options.speed)) {
-    throw RenderError(fmt::format("video speed: {}: must be > 0", options.speed));
-  }
-  RecordedScene scene(recording);
-  const mjvCamera camera = picture_camera(scene.model(), options.camera);
-  OffscreenRenderer renderer(scene.model(), options.width, options.height);
-  VideoWriter writer(film, options.width, options.height, options.frame_rate);
-  const double seconds = (scene.end_time() - scene.start_time()) / options.speed;
-  const double frames = std::floor(seconds * options.frame_rate + 1e-9) + 1.0;
+std::vector<double> frame_times(const RecordedScene& scene, const VideoOptions& options) {
+  const double from = options.from.value_or(scene.start_time());
+  const double to = options.to.value_or(scene.end_time());
+  require_time(scene, "--from", from);
+  require_time(scene, "--to", to);
+  if (!(from <= to))
+    throw ModelError(fmt::format("--to: {:g} s: must not be before --from, {:g} s", to, from));
+  if (!(options.speed > 0.0) || !std::isfinite(options.speed))
+    throw ModelError(fmt::format("--speed: {:g}: must be > 0", options.speed));
+  require_frame_rate(options.frame_rate);
+  const double frames = std::floor((to - from) / options.speed * options.frame_rate + 1e-9) + 1.0;
   if (!(frames <= kMostFrames)) {
-    throw RenderError(fmt::format("{}: {} frames: at most {}; raise the speed", film.string(),
-                                  frames, kMostFrames));
+    throw ModelError(
+        fmt::format("video: {:g} frames: at most {}; raise the speed", frames, kMostFrames));
   }
-  const int frame_count = static_cast<int>(frames);
+  std::vector<double> times;
+  for (int i = 0; i < static_cast<int>(frames); ++i)
+    times.push_back(from + i * options.speed / options.frame_rate);
+  return times;
+}
+
+int render_video(const std::filesystem::path& recording, const std::filesystem::path& video,
+                 const VideoOptions& options, const RenderProgress& progress) {
+  RecordedScene scene(recording);
+  const std::vector<double> times = frame_times(scene, options);
+  const auto& [width, height, name] = options.picture;
+  const mjvCamera camera =
+      recording_camera(scene, options.picture, times.front(), times.back(), times);
+  OffscreenRenderer renderer(scene.model(), width, height);
+  VideoWriter writer(video, width, height, options.frame_rate);
   int written = 0;
-  bool desired = true;
-  while (desired && written < frame_count) {
-    scene.show(scene.row_at(scene.start_time() + written * options.speed / options.frame_rate));
+  for (const double time : times) {
+    scene.show(scene.row_at(time));
     writer.write(renderer.render(scene.data(), camera));
     ++written;
-    desired = !progress || progress(written, frame_count);
+    if (progress && !progress(written, static_cast<int>(times.size()))) return 0;
   }
   writer.close();
   return written;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ class RecordedScene {
   /// for this state.
   void show(std::int64_t row);
 
+  /// Sets positions alone and computes the poses of geoms and cameras.
+  void pose(std::int64_t row);
+
  private:
   std::filesystem::path file_;
   RolloutReader reader_;
@@ -47,34 +51,61 @@ class RecordedScene {
   double start_time_ = 0.0, end_time_ = 0.0;
 };
 
-/// `count` times spread evenly over [start, end], both included, for snapshots.
-[[nodiscard]] std::vector<double> snapshot_times(double start, double end, int count);
+/// `count` times spread evenly over [start, end], both included.
+[[nodiscard]] std::vector<double> evenly_spread(double start, double end, int count);
+
+struct PictureOptions {
+  int width = 960, height = 540;  ///< pixels
+  std::string camera = {};        ///< of the scene; empty: see recording_camera
+};
+
+/// The camera for pictures of a recording: the one named in the options; else that of the scene
+/// (picture_camera) if it shows all of the robots at the given times and throughout the interval;
+/// else the nearest free camera that does, looks in the same direction, and shows what the scene's
+/// camera shows at the distance of the model's centre. The scene's camera stays if the engine would
+/// not draw that far. Throws ModelError for an unknown name. Tested by:
+/// framing_test.
+[[nodiscard]] mjvCamera recording_camera(RecordedScene& scene, const PictureOptions& options,
+                                         double start, double end, std::vector<double> times = {});
+
+/// Called after each of `count` pictures; returning false stops.
+using RenderProgress = std::function<bool(int done, int count)>;
+
+/// Writes the picture at a time of the recording [s], not given: its end, to a PNG. Throws
+/// RolloutError, ModelError, RenderError.
+void render_picture(const std::filesystem::path& recording, const std::filesystem::path& picture,
+                    const PictureOptions& options, std::optional<double> time = {});
 
 struct SnapshotOptions {
   int count = 6;  ///< >= 1, evenly from the first row to the last
-  int width = 720, height = 480;
-  std::string camera = {};  ///< see picture_camera
+  PictureOptions picture = {.width = 720, .height = 480};
 };
 
-/// Writes `snapshot_1.png` … to the folder and returns the files; removes older snapshots there.
-/// Throws RolloutError, ModelError, RenderError.
+/// Removes the snapshots in a folder.
+void remove_snapshots(const std::filesystem::path& folder);
+
+/// Writes `snapshot_1.png` … to the folder and returns the files; removes older snapshots there, and
+/// all if it is stopped. Throws RolloutError, ModelError, RenderError.
 std::vector<std::filesystem::path> render_snapshots(const std::filesystem::path& recording,
                                                     const std::filesystem::path& folder,
-                                                    const SnapshotOptions& options = {});
+                                                    const SnapshotOptions& options = {},
+                                                    const RenderProgress& progress = {});
 
 struct VideoOptions {
-  double frame_rate = 25.0;  ///< frames per second, in (0, 1000]
-  double speed = 1.0;        ///< simulated seconds per second of video, > 0
-  int width = 960, height = 540;
-  std::string camera = {};  ///< see picture_camera
+  PictureOptions picture = {};
+  double frame_rate = 25.0;                  ///< frames per second, see require_frame_rate
+  double speed = 1.0;                        ///< simulated seconds per second of video, > 0
+  std::optional<double> from = {}, to = {};  ///< part of the recording [s]; not given: its ends
 };
 
-/// Called after each frame; returning false stops: the video ends there and is playable.
-using VideoProgress = std::function<bool(int frame, int frame_count)>;
+/// Times of the frames of a video. Throws ModelError unless the options are in their ranges and
+/// `from` and `to` are times of the recording, one after the other.
+[[nodiscard]] std::vector<double> frame_times(const RecordedScene& scene,
+                                              const VideoOptions& options);
 
-/// Renders a recording to an MP4. Returns the number of frames. Throws RolloutError, ModelError,
-/// RenderError.
-int render_video(const std::filesystem::path& recording, const std::filesystem::path& film,
-                 const VideoOptions& options = {}, const VideoProgress& progress = {});
+/// Renders a recording to an MP4. Returns the number of frames; 0 if it was stopped, and then there
+/// is no new file. Throws RolloutError, ModelError, RenderError.
+int render_video(const std::filesystem::path& recording, const std::filesystem::path& video,
+                 const VideoOptions& options = {}, const RenderProgress& progress = {});
 
 }  // namespace tendril::host

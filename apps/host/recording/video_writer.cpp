@@ -6,14 +6,15 @@
 #include <system_error>
 #include <utility>
 
+#include "tendril/model_error.hpp"
+
 namespace tendril::host {
 namespace {
 
 std::vector<std::string> ffmpeg_command(const std::filesystem::path& file, int width, int height,
                                         double frame_rate) {
   require_image_size(width, height);
-  if (!(frame_rate > 0.0 && frame_rate <= 1000.0))
-    throw RenderError(fmt::format("frame rate: {}: must be in (0, 1000]", frame_rate));
+  require_frame_rate(frame_rate);
   // clang-format off
   return {"ffmpeg", "-hide_banner", "-loglevel", "error", "-nostdin", "-y",
           "-f", "rawvideo", "-pixel_format", "rgb24",
@@ -39,37 +40,32 @@ Process start(const std::vector<std::string>& command) {
 
 }  // namespace
 
+void require_frame_rate(double frames_per_second) {
+  constexpr double kMost = 1000.0;
+  if (frames_per_second > 0.0 && frames_per_second <= kMost) return;
+  throw ModelError(fmt::format("--fps: {:g}: must be in (0, {:g}]", frames_per_second, kMost));
+}
+
 VideoWriter::VideoWriter(std::filesystem::path file, int width, int height, double frame_rate)
     : file_(std::move(file)),
       width_(width),
       height_(height),
-      ffmpeg_(start(ffmpeg_command(file_, width, height, frame_rate))) {}
-
-VideoWriter::~VideoWriter() {
-  if (closed_) return;
-  ffmpeg_.wait();
-  remove_film();
-}
-
-void VideoWriter::remove_film() const noexcept {
-  std::error_code ignored;
-  std::filesystem::remove(file_, ignored);
-}
+      ffmpeg_(start(ffmpeg_command(file_.part(), width, height, frame_rate))) {}
 
 void VideoWriter::fail() {
   ffmpeg_.wait();
   closed_ = true;
-  remove_film();
   const std::string messages = ffmpeg_.messages();
   const std::string_view reason = std::string_view(messages).substr(0, messages.find('\n'));
-  throw RenderError(fmt::format("{}: ffmpeg failed: {}", file_.string(),
+  throw RenderError(fmt::format("{}: ffmpeg failed: {}", file_.file().string(),
                                 reason.empty() ? "it gave no reason" : reason));
 }
 
 void VideoWriter::write(const Image& frame) {
   if (frame.width != width_ || frame.height != height_) {
-    throw RenderError(fmt::format("{}: a frame of {} x {} in a video of {} x {}", file_.string(),
-                                  frame.width, frame.height, width_, height_));
+    throw RenderError(fmt::format("{}: a frame of {} x {} in a video of {} x {}",
+                                  file_.file().string(), frame.width, frame.height, width_,
+                                  height_));
   }
   const std::string_view bytes(reinterpret_cast<const char*>(frame.rgb.data()), frame.rgb.size());
   if (closed_ || !ffmpeg_.write(bytes)) fail();
@@ -79,6 +75,9 @@ void VideoWriter::close() {
   if (closed_) return;
   if (ffmpeg_.wait() != 0) fail();
   closed_ = true;
+  if (const std::error_code error = file_.finish())
+    throw RenderError(
+        fmt::format("{}: cannot be written: {}", file_.file().string(), error.message()));
 }
 
 }  // namespace tendril::host

@@ -2,20 +2,24 @@
 
 #include <filesystem>
 
+#include "apps/host/part_file.hpp"
 #include "apps/host/process.hpp"
 #include "apps/host/recording/image.hpp"
 
 namespace tendril::host {
 
+/// Throws ModelError unless it is in (0, 1000].
+void require_frame_rate(double frames_per_second);
+
 /// Pipes images to `ffmpeg`, which writes an H.264 video (yuv420p, index at the front) that
-/// browsers can play.
+/// browsers can play. The file gets its name when it is complete.
 class VideoWriter {
  public:
-  /// @param frame_rate  frames per second, in (0, 1000]
-  /// Throws RenderError if ffmpeg cannot be started.
+  /// @param frame_rate  frames per second, see require_frame_rate
+  /// Throws RenderError if ffmpeg cannot be started, ModelError for a frame rate that is none.
   VideoWriter(std::filesystem::path file, int width, int height, double frame_rate);
-  /// Ends ffmpeg and removes the unfinished file if `close` was not called.
-  ~VideoWriter();
+  /// Without `close`, ends ffmpeg and removes what it has written.
+  ~VideoWriter() { ffmpeg_.wait(); }
   VideoWriter(const VideoWriter&) = delete;
   VideoWriter& operator=(const VideoWriter&) = delete;
 
@@ -23,14 +27,14 @@ class VideoWriter {
   /// stopped.
   void write(const Image& frame);
 
-  /// Waits until the video is complete. Throws RenderError if ffmpeg failed.
+  /// Waits until the video is complete and gives the file its name. Throws RenderError if ffmpeg
+  /// failed.
   void close();
 
  private:
-  void remove_film() const noexcept;
   [[noreturn]] void fail();
 
-  std::filesystem::path file_;
+  PartFile file_;
   int width_, height_;
   Process ffmpeg_;
   bool closed_ = false;

@@ -188,6 +188,13 @@ void Playback::step(int count) { go_to(row_ + count); }
 
 void Playback::seek(double time) { go_to(scene_.row_at(time)); }
 
+mjvCamera Playback::start_camera(const PictureOptions& options) {
+  const mjvCamera camera =
+      recording_camera(scene_, options, scene_.start_time(), scene_.end_time());
+  go_to(row_);
+  return camera;
+}
+
 std::string Playback::stopped() const {
   return row_ == scene_.row_count() - 1 ? "end of the recording" : "";
 }

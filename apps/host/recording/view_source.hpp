@@ -90,6 +90,11 @@ class ViewSource {
   }
   /// Goes to a time of the recording.
   virtual void seek(double /*time*/) {}
+
+  /// The camera to start with (picture_camera), of a recording one that shows the whole motion.
+  [[nodiscard]] virtual mjvCamera start_camera(const PictureOptions& options) {
+    return picture_camera(model(), options.camera);
+  }
 };
 
 /// A scene that is stepped, with the motions of its experiment.
@@ -142,6 +147,7 @@ class Playback final : public ViewSource {
   [[nodiscard]] std::string stopped() const override;
   [[nodiscard]] std::optional<std::pair<double, double>> range() const override;
   void seek(double time) override;
+  [[nodiscard]] mjvCamera start_camera(const PictureOptions& options) override;
 
   [[nodiscard]] std::int64_t row() const noexcept { return row_; }
   [[nodiscard]] std::int64_t row_count() const noexcept { return scene_.row_count(); }

@@ -9,6 +9,7 @@
 
 #include "apps/host/engine/scene.hpp"
 #include "apps/host/recording/video_writer.hpp"
+#include "tendril/model_error.hpp"
 #include "tests/apps/temporary_folder.hpp"
 
 using namespace tendril::host;
@@ -186,5 +187,5 @@ TEST_CASE("video: a film that cannot be written fails with ffmpeg's own words", 
     writer.close();
   };
   CHECK_THROWS_WITH(write(), Catch::Contains("film.mp4") || Catch::Contains("ffmpeg"));
-  CHECK_THROWS_AS(VideoWriter(folder.path() / "film.mp4", 64, 64, 0.0), RenderError);
+  CHECK_THROWS_AS(VideoWriter(folder.path() / "film.mp4", 64, 64, 0.0), tendril::ModelError);
 }

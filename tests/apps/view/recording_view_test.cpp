@@ -2,9 +2,11 @@
 #include <cmath>
 #include <cstdlib>
 #include <optional>
+#include <set>
 
 #include "apps/host/experiment/report.hpp"
 #include "apps/host/recording/render_recording.hpp"
+#include "tendril/model_error.hpp"
 #include "tests/apps/view/recorded_pendulum.hpp"
 
 using namespace tendril;
@@ -29,6 +31,13 @@ class EnvironmentVariable {
   const char* name_;
   std::optional<std::string> old_;
 };
+
+std::set<std::string> files_in(const TemporaryFolder& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    names.insert(entry.path().filename().string());
+  return names;
+}
 
 }  // namespace
 
@@ -103,8 +112,8 @@ TEST_CASE("recorded scene: a file that is no recording is refused by name", "[vi
 }
 
 TEST_CASE("snapshots: times start at the first row and end at the last", "[view]") {
-  CHECK(snapshot_times(1.0, 3.0, 5) == std::vector<double>{1.0, 1.5, 2.0, 2.5, 3.0});
-  CHECK(snapshot_times(1.0, 3.0, 1) == std::vector<double>{3.0});
+  CHECK(evenly_spread(1.0, 3.0, 5) == std::vector<double>{1.0, 1.5, 2.0, 2.5, 3.0});
+  CHECK(evenly_spread(1.0, 3.0, 1) == std::vector<double>{3.0});
 }
 
 TEST_CASE("snapshots: as many pictures as desired, older ones removed", "[view]") {
@@ -112,41 +121,76 @@ TEST_CASE("snapshots: as many pictures as desired, older ones removed", "[view]"
   const std::filesystem::path recording = recorded_pendulum(folder);
   const std::filesystem::path old = folder.write("snapshot_99_9.000s.png", "");
   try {
-    const auto files =
-        render_snapshots(recording, folder.path(), {.count = 3, .width = 64, .height = 48});
+    const auto files = render_snapshots(recording, folder.path(),
+                                        {.count = 3, .picture = {.width = 64, .height = 48}});
     REQUIRE(files.size() == 3);
     for (const auto& file : files) CHECK(std::filesystem::file_size(file) > 100);
     CHECK(files[1].filename() == "snapshot_02_0.500s.png");
     CHECK_FALSE(std::filesystem::exists(old));
+    const auto stopped =
+        render_snapshots(recording, folder.path(), {}, [](int done, int) { return done < 2; });
+    CHECK(stopped.empty());
+    CHECK(files_in(folder) == std::set<std::string>{"pendulum.toml", "pendulum.xml", "rollout.h5"});
   } catch (const RenderError& error) {
     WARN(error.what());
   }
 }
 
-TEST_CASE("video: as many frames as the time at that speed takes, and it can be stopped",
+TEST_CASE("video: as many frames as the time at that speed takes; stopped, it leaves no file",
           "[view]") {
   const TemporaryFolder folder;
   const std::filesystem::path recording = recorded_pendulum(folder),
                               film = folder.path() / "film.mp4";
-  VideoOptions options{.frame_rate = 10.0, .speed = 2.0, .width = 65, .height = 48};
+  VideoOptions options{.picture = {.width = 65, .height = 48}, .frame_rate = 10.0, .speed = 2.0};
   try {
     CHECK(render_video(recording, film, options) ==
           6);  // 1 s at twice the speed: 0.5 s and the first frame
     CHECK(std::filesystem::file_size(film) > 500);
-    CHECK(render_video(recording, film, options, [](int frame, int) { return frame < 2; }) == 2);
+    const auto size = std::filesystem::file_size(film);
+    const auto stop = [](int frame, int) { return frame < 2; };
+    CHECK(render_video(recording, film, options, stop) == 0);
+    CHECK(std::filesystem::file_size(film) == size);  // the earlier one
+    CHECK(render_video(recording, folder.path() / "other.mp4", options, stop) == 0);
+    CHECK(files_in(folder) ==
+          std::set<std::string>{"film.mp4", "pendulum.toml", "pendulum.xml", "rollout.h5"});
   } catch (const RenderError& error) {
     WARN(error.what());
   }
-  options.speed = 0.0;
-  CHECK_THROWS_AS(render_video(recording, film, options), RenderError);
 }
 
-TEST_CASE("report: a missing interpreter or module is one warning and no error", "[view]") {
+TEST_CASE("video: frames lie in the part asked for; what cannot be is refused", "[view]") {
+  const TemporaryFolder folder;
+  const RecordedScene scene(recorded_pendulum(folder));
+  const std::vector<double> times =
+      frame_times(scene, {.frame_rate = 20.0, .speed = 0.5, .from = 0.2, .to = 0.4});
+  REQUIRE(times.size() == 9);
+  CHECK(times.front() == 0.2);
+  CHECK(times.back() == Approx(0.4));
+  CHECK(frame_times(scene, {}).size() == 26);
+  CHECK(frame_times(scene, {.from = 1.0}).size() == 1);
+  const auto refusal = [&](const VideoOptions& options) {
+    try {
+      static_cast<void>(frame_times(scene, options));
+    } catch (const ModelError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refusal({.from = -0.1}) == "--from: -0.1: must be a time of the recording, 0 to 1 s");
+  CHECK(refusal({.to = 1.1}) == "--to: 1.1: must be a time of the recording, 0 to 1 s");
+  CHECK(refusal({.to = std::nan("")}) == "--to: nan: must be a time of the recording, 0 to 1 s");
+  CHECK(refusal({.from = 0.5, .to = 0.4}) == "--to: 0.4 s: must not be before --from, 0.5 s");
+  CHECK(refusal({.speed = 0.0}) == "--speed: 0: must be > 0");
+  CHECK(refusal({.frame_rate = 1001.0}) == "--fps: 1001: must be in (0, 1000]");
+  CHECK_THAT(refusal({.speed = 1e-9}), Catch::Contains("frames: at most 1000000"));
+}
+
+TEST_CASE("report: a missing interpreter or module is one line", "[view]") {
   const TemporaryFolder folder;
   folder.write("summary.json", "{}");
   {
     const EnvironmentVariable python("TENDRIL_PYTHON", "/nonexistent/python");
-    const auto warnings = write_report(folder.path(), {.snapshots = false});
+    const auto warnings = write_report(folder.path(), {.pictures = 0});
     REQUIRE(warnings.size() == 1);
     CHECK_THAT(warnings[0],
                Catch::Contains("/nonexistent/python") && Catch::Contains("TENDRIL_PYTHON"));
@@ -155,7 +199,7 @@ TEST_CASE("report: a missing interpreter or module is one warning and no error",
       folder.write("python", "#!/bin/sh\necho one >&2\necho 'no module named h5py' >&2\nexit 4\n");
   std::filesystem::permissions(fake, std::filesystem::perms::owner_all);
   const EnvironmentVariable python("TENDRIL_PYTHON", fake);
-  const auto warnings = write_report(folder.path(), {.snapshots = false});
+  const auto warnings = write_report(folder.path(), {.pictures = 0});
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0], Catch::Contains("no module named h5py"));
   CHECK(warnings[0].find('\n') == std::string::npos);

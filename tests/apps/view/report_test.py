@@ -3,8 +3,11 @@
 
 usage: report_test.py PROGRAM
 """
+import base64
+import html
 import html.parser
 import json
+import math
 import os
 import re
 import subprocess
@@ -87,11 +90,12 @@ class Report(unittest.TestCase):
         self.temporary.cleanup()
 
     def run_scene(self, file, *arguments):
+        """Runs without a report, which a test then writes; what is printed is kept."""
         out = self.folder / "out"
-        done = subprocess.run([PROGRAM, "run", str(self.folder / file), "--out", str(out), "--quiet", *arguments],
+        done = subprocess.run([PROGRAM, "run", str(self.folder / file), "--out", str(out), "--quiet", "--no-report", *arguments],
                               capture_output=True, text=True)
         self.assertIn(done.returncode, (0, 1, 3), done.stderr)
-        (out / "report.html").unlink(missing_ok=True)
+        self.printed = done.stdout
         return out
 
     def report(self, out):
@@ -102,7 +106,12 @@ class Report(unittest.TestCase):
         return text, Page(text)
 
     def test_a_page_is_one_file_with_plots_and_verdicts(self):
-        text, page = self.report(self.run_scene("experiment.toml"))
+        out = self.run_scene("experiment.toml")
+        # One pixel in place of the pictures, which need OpenGL.
+        pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+        (out / "snapshot_01_0.500s.png").write_bytes(base64.b64decode(pixel))
+        text, page = self.report(out)
+        self.assertEqual(sum(link.startswith("data:image/png") for link in page.links), 1)
         for link in page.links:
             self.assertTrue(link.startswith(("data:", "#")), link[:80])
         self.assertEqual(len(page.ids), len(set(page.ids)), "two plots share a name")
@@ -176,14 +185,93 @@ class Report(unittest.TestCase):
         self.assertGreater(found["counted"], 0)
         self.assertGreater(found["contacts"], found["counted"] + 1000)  # the box stands on the floor throughout
 
-    def test_runs_of_every_robot_have_their_plots(self):
+    def test_runs_of_every_robot_have_their_plots_and_the_numbers_of_their_checks(self):
         for scene, headings in (("reach/reach", ("Tip error", "IK iterations", "Sections of arm")),
                                 ("snake_path/snake_path", ("Path error", "Coordinates of S")),
+                                ("wrap_grasp/wrap_grasp", ("Wall force", "Penetration")),
                                 ("youbot_clutter/youbot_clutter", ("Tip error", "Angle error", "IK iterations",
                                                                    "Coordinates of Y"))):
-            _, page = self.report(self.run_scene(ROOT / f"scenes/{scene}.toml", "--duration", "0.5", "--no-report"))
+            out = self.run_scene(ROOT / f"scenes/{scene}.toml", "--duration", "0.5")
+            text, page = self.report(out)
             for heading in headings:
                 self.assertTrue(any(h.startswith(heading) for h in page.headings), (scene, page.headings))
+            self.check_numbers(out)
+            self.check_page_against_console(text)
+
+    def check_numbers(self, out):
+        """Metrics and checks of the summary follow from the lines of the plots."""
+        lines = json.loads(self.run_python(
+            "import json, pathlib, report\n"
+            "r = report.Recording(pathlib.Path(sys.argv[1], 'rollout.h5'))\n"
+            "lines = {s['quantity']: [v.tolist() for _, v in r.lines(s['quantity'])] for s in r.tables['sensors']}\n"
+            "lines |= {'wall_force': [r.wall_force().tolist()], 'penetration': [r.penetration().tolist()]}\n"
+            "json.dump({'time': r.time.tolist(), 'lines': lines}, sys.stdout)", out))
+        summary = json.loads((out / "summary.json").read_text())
+        statistics = {"max": max, "end": lambda v: v[-1], "mean": lambda v: sum(v) / len(v),
+                      "rms": lambda v: math.sqrt(sum(x * x for x in v) / len(v))}
+        claims = [(check["metric"], check["value"], check["after"] or 0.0, check["before"]) for check in summary["checks"]]
+        claims += [(name, value, 0.0, None) for name, value in summary["metrics"].items()]
+        compared = 0
+        for metric, value, after, before in claims:
+            quantity, _, statistic = metric.rpartition("_")
+            found = lines["lines"].get(quantity)
+            if not found or statistic not in statistics or value is None or quantity == "joint_margin":
+                continue
+            # Row i has the sensors of the state at the time of row i - 1.
+            rows = [i for i, t in enumerate(lines["time"][:-1], 1) if t >= after and (before is None or t <= before)]
+            worst = [max(line[i] for line in found) for i in rows]
+            self.assertTrue(math.isclose(statistics[statistic](worst), value, rel_tol=1e-9), (metric, value))
+            compared += 1
+        self.assertGreaterEqual(compared, 4)
+
+    def check_page_against_console(self, text):
+        """The table of checks of the page has the values, limits and verdicts that the run printed."""
+        def plain(cell):
+            cell = html.unescape(re.sub(r"<[^>]*>", "", cell)).replace("\u00a0", " ")
+            return cell.replace("µ", "u").replace("≥", ">=").replace("≤", "<=").replace("–", "no data")
+
+        section = text[text.index("<h2>Checks</h2>"):]
+        rows = re.findall(r"<tr>(<td>.*?)</tr>", section[:section.index("</section>")])
+        on_page = [[plain(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)] for row in rows]
+        printed = [re.split(r"  +", line.strip()) for line in self.printed.splitlines()[1:]]
+        self.assertEqual(len(on_page), len(printed))
+        for (name, _, value, limit, verdict), line in zip(on_page, printed):
+            one_limit = limit if ", " not in limit else limit.removeprefix(">= ").replace(", <= ", " .. ")
+            self.assertEqual([name, value, one_limit, {"holds": "ok", "failed": "FAILED"}[verdict]], line)
+
+    def test_axes_read_as_numbers_that_differ(self):
+        self.run_python(
+            "import random, report\n"
+            "random.seed(1)\n"
+            "for _ in range(20000):\n"
+            "    step = random.choice((1, 2, 2.5, 5)) * 10.0 ** random.randint(-9, 7)\n"
+            "    first = random.randint(-6, 3)\n"
+            "    ticks = [step * (first + i) for i in range(random.randint(2, 7))]\n"
+            "    labels = report.tick_labels(ticks)\n"
+            "    assert len(set(labels)) == len(labels), (ticks, labels)\n"
+            "    for tick, label in zip(ticks, labels):\n"
+            "        assert abs(float(label) - tick) <= 0.01 * step, (ticks, labels)\n"
+            "        assert not (label.startswith('-') and float(label) == 0), labels\n"
+            "for unit in ('m', 'rad', 'N', 's'):\n"
+            "    for power in range(-8, 4):\n"
+            "        factor, shown = report.axis_unit(unit, 1.5 * 10.0 ** power)\n"
+            "        assert 0.09 <= 1.5 * 10.0 ** power * factor < 2e5, (unit, power, shown)\n")
+
+    def test_a_small_quantity_is_readable_on_its_axis(self):
+        (self.folder / "small.xml").write_text(SCENE.replace('name="swing" axis="0 1 0"',
+                                                             'name="swing" axis="0 1 0" range="-1e-5 1e-5" limited="true"'))
+        text, _ = self.report(self.run_scene("small.xml", "--duration", "0.2"))
+        labels = [re.findall(r"<text[^>]*>([^<]*)</text>", svg) for svg in re.findall(r"<svg.*?</svg>", text, re.S)]
+        self.assertTrue(labels)
+        for texts in labels:
+            numbers = [label for label in texts if re.fullmatch(r"[-−]?[\d.]+", label)]
+            self.assertGreater(len(set(numbers)), 3, texts)
+            self.assertFalse([label for label in numbers if re.fullmatch(r"[-−]0[.0]*", label)], texts)
+
+    def test_a_number_keeps_its_unit_on_its_line(self):
+        text, _ = self.report(self.run_scene("experiment.toml"))
+        visible = re.sub(r"<style>.*?</style>|<svg.*?</svg>|<[^>]*>", "|", text, flags=re.S)
+        self.assertEqual(re.findall(r"\d (?:mm|m|s|ms|µs|N|deg|rad|%)\b", visible), [])
 
     def test_a_recording_without_tables_says_so_and_shows_the_rest(self):
         out = self.run_scene("experiment.toml")
@@ -193,6 +281,25 @@ class Report(unittest.TestCase):
         self.assertIn("no tables of names", text)
         self.assertNotIn("Wall force", page.headings)
         self.assertIn("Step time", page.headings)
+
+    def test_all_reports_are_made_by_one_command_with_an_index(self):
+        out = self.folder / "all"
+        command = [str(ROOT / "bench/all_reports"), "--duration", "0.1", "--tendril", str(Path(PROGRAM).resolve()), "--out", str(out)]
+        done = subprocess.run([*command, "--only", "reach-[rz]*"], capture_output=True, text=True)
+        if "no OpenGL" in done.stdout:
+            self.skipTest("no OpenGL")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        index = (out / "index.html").read_text()
+        links = Page(index).links
+        for name in ("reach-reach", "reach-zero_g"):
+            self.assertIn(f"{name}/report.html", links)
+            self.assertIn(f"scenes/reach/{name.removeprefix('reach-')}.toml", index)
+        self.assertEqual(len([link for link in links if link.endswith(".png")]), 2)
+        for link in links:
+            self.assertTrue((out / link).is_file(), link)
+        done = subprocess.run([*command, "--only", "none"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("must match one of mobile_arm-mobile_arm, reach-delay", done.stderr)
 
     def test_bad_folders_give_one_line(self):
         for folder, code in ((self.folder / "none", 2), (self.folder, 4)):

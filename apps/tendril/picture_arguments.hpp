@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "apps/host/recording/render_recording.hpp"
+#include "apps/tendril/command_line.hpp"
+
+namespace tendril {
+
+/// The options `--camera` and `--size` of commands that draw.
+struct PictureArguments {
+  std::string camera;
+  std::string size;
+
+  Option add_camera(const Command& command, const std::string& what);
+  Option add_size(const Command& command, const std::string& what);
+
+  /// Throws ModelError for a size that is none.
+  [[nodiscard]] host::PictureOptions options() const;
+};
+
+}  // namespace tendril

@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "apps/host/experiment/run.hpp"
+#include "apps/host/file_kind.hpp"
+#include "apps/tendril/commands.hpp"
+#include "apps/tendril/interrupt.hpp"
+#include "apps/tendril/picture_arguments.hpp"
+#include "apps/tendril/progress.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+struct RenderArguments {
+  std::string file;
+  std::string out;
+  PictureArguments picture;
+  std::optional<double> frame_rate, speed, from, to, time;
+  bool quiet = false;
+};
+
+/// Refuses an option that the kind of file does not have.
+void require_only_for(const char* kind, const char* option, const std::optional<double>& value) {
+  if (value) throw ModelError(fmt::format("{}: {:g}: is only for {}", option, *value, kind));
+}
+
+int render(const RenderArguments& arguments) {
+  host::require_kind(arguments.file, "render", {host::FileKind::Recording});
+  const std::filesystem::path out = arguments.out;
+  const bool is_video = out.extension() == ".mp4";
+  if (!is_video && out.extension() != ".png")
+    throw ModelError(fmt::format("--output: {}: must end with .mp4 or .png", arguments.out));
+  const std::filesystem::path folder = out.parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder))
+    throw host::OutputError(
+        fmt::format("--output: {}: must be in a folder that exists", arguments.out));
+
+  if (!is_video) {
+    constexpr const char* kVideos = "videos (.mp4)";
+    require_only_for(kVideos, "--fps", arguments.frame_rate);
+    require_only_for(kVideos, "--speed", arguments.speed);
+    require_only_for(kVideos, "--from", arguments.from);
+    require_only_for(kVideos, "--to", arguments.to);
+    host::render_picture(arguments.file, out, arguments.picture.options(), arguments.time);
+    return 0;
+  }
+  require_only_for("pictures (.png)", "--time", arguments.time);
+  host::VideoOptions options{
+      .picture = arguments.picture.options(), .from = arguments.from, .to = arguments.to};
+  options.frame_rate = arguments.frame_rate.value_or(options.frame_rate);
+  options.speed = arguments.speed.value_or(options.speed);
+
+  const InterruptRequest interrupt;
+  ProgressBar bar(arguments.quiet);
+  try {
+    host::render_video(arguments.file, out, options, [&](int frame, int count) {
+      bar.show(fmt::format("frame {}/{}", frame, count), static_cast<double>(frame) / count);
+      return !interrupt.is_set();
+    });
+  } catch (const host::RenderError&) {
+    if (!interrupt.is_set()) throw;  // Ctrl-C ends ffmpeg too
+  }
+  bar.finish();
+  if (!interrupt.is_set()) return 0;
+  std::cerr << "tendril: " << arguments.out << ": interrupted: no video is written\n";
+  return kExitInterrupted;
+}
+
+}  // namespace
+
+void add_render_command(CommandLine& line) {
+  const Command command = line.command("render", "Makes a video or a picture of a recording");
+  const auto arguments = std::make_shared<RenderArguments>();
+  command.option("file", arguments->file, "recording (.h5)").required();
+  command.option("-o,--output", arguments->out, "video (.mp4) or picture (.png)").required();
+  arguments->picture.add_camera(command, "all pictures");
+  arguments->picture.add_size(command, "the pictures");
+  command.option("--time", arguments->time, "of a picture, s [the end of the recording]");
+  command.option("--fps", arguments->frame_rate, "frames per second of a video [25]");
+  command.option("--speed", arguments->speed, "simulated seconds per second of a video [1]");
+  command.option("--from", arguments->from, "first time in a video, s [start of the recording]");
+  command.option("--to", arguments->to, "last time in a video, s [end of the recording]");
+  command.flag("-q,--quiet", arguments->quiet, "no progress bar");
+  command.footer(
+      "Example: tendril render out/tube/rollout.h5 -o tube.mp4 --size 1920x1080 --from 2 --to 5\n"
+      "         tendril render out/tube/rollout.h5 -o tube.png --time 4.5 --camera report\n"
+      "Exit codes: 0 written, 2 bad input, 4 input/output, no OpenGL or no ffmpeg, 130 interrupted "
+      "(then no file is written)");
+  command.action([arguments] { return render(*arguments); });
+}
+
+}  // namespace tendril
