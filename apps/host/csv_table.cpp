@@ -14,7 +14,7 @@
 #include <set>
 #include <system_error>
 
-#include "apps/host/experiment/run.hpp"
+#include "apps/host/output_error.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::host {
