@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstring>
 #include <iterator>
 #include <limits>
 
@@ -22,6 +21,9 @@ constexpr const char* kDamaged = "is truncated or damaged";
 // 0.07 s altogether; its default of 100 attempts would never end.
 constexpr unsigned kReadAttempts = 26;
 constexpr hsize_t kMostBytes = 1u << 31;  // of one reading; more is damage, not a recording
+constexpr hsize_t kFewBytes = 1u << 22;   // of one reading that needs no further check
+constexpr hsize_t kExpansion = 1032;      // of deflate, at most
+constexpr std::int64_t kMostRows = std::int64_t{1} << 48;  // also of contacts
 
 // Pieces of the datasets under /rollout_0. Every call within a Session.
 class Source {
@@ -55,6 +57,14 @@ class Source {
     return size;
   }
 
+  // Refuses a dataset that claims to hold more bytes than its part of the file can give.
+  void require_stored(hid_t dataset, const std::string& name, hsize_t bytes) const {
+    if (bytes <= kFewBytes || bytes / kExpansion <= H5Dget_storage_size(dataset)) return;
+    throw RolloutFormatError(file.string() + ": " + kDamaged + ": " + name + ": " +
+                             std::to_string(bytes) + " bytes, must have at most " +
+                             std::to_string(kExpansion) + " times the bytes stored");
+  }
+
   // Rows [first, first + count) of `dataset`, all their elements.
   template <class Number>
   void read(hid_t dataset, const std::string& name, hid_t memory_type, hsize_t first, hsize_t count,
@@ -67,6 +77,7 @@ class Source {
       if (size[i] != 0 && total > kMostBytes / sizeof(Number) / size[i]) damaged(name);
       total *= static_cast<std::size_t>(size[i]);
     }
+    require_stored(dataset, name, total * sizeof(Number));
     values.resize(total);
     if (total == 0) return;
     std::vector<hsize_t> offset(size.size(), 0);
@@ -266,8 +277,13 @@ void RolloutReader::Impl::read_layout() {
       H5Dread(rows_id, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &count) < 0 || count < 0)
     source.damaged("rows");
   rows = count;
+  const auto limit_rows = [this](hsize_t extent) {
+    rows = static_cast<std::int64_t>(std::min(static_cast<hsize_t>(rows), extent));
+  };
   for (const char* name : {"step", "time", "step_time_us", "contact/start", "contact/count"})
-    rows = std::min(rows, static_cast<std::int64_t>(source.shape(name, 1)[0]));
+    limit_rows(source.shape(name, 1)[0]);
+  if (rows > kMostRows) source.damaged("rows");
+  source.require_stored(step_id, "step", static_cast<hsize_t>(rows) * sizeof(std::int64_t));
 
   const std::array<std::pair<int*, std::vector<double> Row::*>, format::kFieldCount> targets = {{
       {&layout.nq, &Row::qpos},
@@ -290,7 +306,7 @@ void RolloutReader::Impl::read_layout() {
     field.target = targets[i].second;
     field.dataset = source.open(field.name);
     const auto shape = source.shape(field.name, described[i].shape.size() + 1);
-    rows = std::min(rows, static_cast<std::int64_t>(shape[0]));
+    limit_rows(shape[0]);
     *targets[i].first = width(shape[1], field.name);
     for (std::size_t k = 2; k < shape.size(); ++k)
       if (shape[k] != described[i].shape[k - 1]) source.damaged(field.name);
@@ -341,12 +357,12 @@ void RolloutReader::Impl::load(std::int64_t desired_block) {
   // The contacts of consecutive rows stand one after the other.
   first_contact = contact_start.front();
   std::int64_t next = first_contact;
-  bool consistent = first_contact >= 0;
+  bool consistent = first_contact >= 0 && first_contact <= kMostRows;
   for (std::size_t i = 0; i < contact_start.size(); ++i) {
     consistent = consistent && contact_start[i] == next && contact_count[i] >= 0;
     next += contact_count[i];
   }
-  if (!consistent || next > static_cast<std::int64_t>(contact_total))
+  if (!consistent || static_cast<hsize_t>(next) > contact_total)
     source.damaged("contact/start");
   const auto contact_first = static_cast<hsize_t>(first_contact);
   const auto contacts = static_cast<hsize_t>(next - first_contact);
@@ -385,11 +401,9 @@ std::vector<std::int64_t> RolloutReader::integration_rows() const {
 std::vector<std::byte> RolloutReader::model_mjb() const {
   const Session session;
   const Source& source = impl_->source;
-  std::vector<std::uint8_t> bytes;
+  std::vector<std::byte> model;
   source.read(source.open("model_mjb"), "model_mjb", H5T_NATIVE_UINT8, 0,
-              source.shape("model_mjb", 1)[0], bytes);
-  std::vector<std::byte> model(bytes.size());
-  if (!bytes.empty()) std::memcpy(model.data(), bytes.data(), bytes.size());
+              source.shape("model_mjb", 1)[0], model);
   return model;
 }
 
