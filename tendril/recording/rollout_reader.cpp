@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 
+#include "tendril/recording/global_heap.hpp"
 #include "tendril/recording/hdf5_support.hpp"
 #include "tendril/recording/rollout_file.hpp"
 #include "tendril/recording/rollout_format.hpp"
@@ -63,6 +64,20 @@ class Source {
     throw RolloutFormatError(file.string() + ": " + kDamaged + ": " + name + ": " +
                              std::to_string(bytes) + " bytes, must have at most " +
                              std::to_string(kExpansion) + " times the bytes stored");
+  }
+
+  // Offset in the file before which all texts are: that of the first rows, otherwise the end.
+  [[nodiscard]] std::uint64_t end_of_texts() const {
+    const Handle step = open("step");
+    const Handle space(H5Dget_space(step));
+    hsize_t offset = 0, size = 0, chunks = 0;
+    unsigned filter_mask = 0;
+    haddr_t address = HADDR_UNDEF;
+    if (H5Dget_num_chunks(step, space, &chunks) >= 0 && chunks > 0 &&
+        H5Dget_chunk_info(step, space, 0, &offset, &filter_mask, &address, &size) >= 0 &&
+        address != HADDR_UNDEF)
+      return address;
+    return std::filesystem::file_size(file);
   }
 
   // Rows [first, first + count) of `dataset`, all their elements.
@@ -249,6 +264,7 @@ void RolloutReader::Impl::read_attributes() {
     source.damaged("integration_interval");
   layout.integration_interval = static_cast<int>(interval);
 
+  if (!has_sound_heaps(source.file, source.end_of_texts())) source.damaged("text of attributes");
   Attributes result{&attributes, {}};
   if (H5Aiterate2(source.group, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, visit_attribute, &result) <
       0)

@@ -438,6 +438,32 @@ TEST_CASE("rollout file: damaged bytes are at most one error, never a crash", "[
   CHECK(WEXITSTATUS(status) == 0);
 }
 
+TEST_CASE("rollout file: texts of a damaged size are refused before HDF5 trusts it", "[rollout]") {
+  const Folder folder;
+  const std::filesystem::path file = folder.path / "rollout.h5";
+  { RolloutWriter(file, arm_layout(), {{"model_xml", "<mujoco/>"}}, {}).close("done"); }
+  std::ifstream stream(file, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+  const std::size_t heap = bytes.find("GCOL");
+  REQUIRE(heap != std::string::npos);
+  CHECK(bytes.find("<mujoco/>") == heap + 32);  // behind the headers of the heap and of its object
+  // The size of the heap, of the text and, behind it and its padding, of the next text.
+  for (const std::size_t place : {heap + 8, heap + 24, heap + 32 + 16 + 8}) {
+    for (std::size_t byte = 0; byte < 8; ++byte) {
+      for (const int change : {1, 7, 16, 127, 128}) {
+        std::string damaged = bytes;
+        damaged[place + byte] = static_cast<char>(damaged[place + byte] ^ change);
+        std::ofstream(folder.path / "damaged.h5", std::ios::binary) << damaged;
+        CAPTURE(place - heap, byte, change);
+        const std::string error = reading_error(folder.path / "damaged.h5");
+        // A shorter text may end within its padding.
+        if (byte == 0 && error.empty()) continue;
+        CHECK_THAT(error, Catch::Contains("damaged.h5: is truncated or damaged"));
+      }
+    }
+  }
+}
+
 TEST_CASE("rollout file: a dataset of another shape than the layout is refused by name",
           "[rollout]") {
   struct Case {

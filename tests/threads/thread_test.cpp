@@ -1,48 +1,22 @@
-// Everything that runs on several threads, each as a serial run and all at once. Data races show in
-// the preset `tsan`.
+// Data races show in the preset `tsan`.
 
 #include <unistd.h>
 
 #include <array>
 #include <catch2/catch.hpp>
-#include <exception>
 #include <filesystem>
-#include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "tendril/ik/batch.hpp"
-#include "tests/plugin/test_scenes.hpp"
 #include "tests/recording/recording.hpp"
 #include "tests/support/reference_robots.hpp"
+#include "tests/threads/at_once.hpp"
 
 using namespace tendril;
 using namespace tendril::test;
 
 namespace {
-
-constexpr int kThreads = 4;
-
-/// Calls `work(i)` on as many threads at once; their exceptions are failures of the test.
-void at_once(const std::function<void(int)>& work) {
-  std::array<std::exception_ptr, kThreads> errors;
-  {
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < kThreads; ++i) {
-      threads.emplace_back([&, i] {
-        try {
-          work(i);
-        } catch (...) {
-          errors[static_cast<std::size_t>(i)] = std::current_exception();
-        }
-      });
-    }
-  }
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
-}
 
 struct Folder {
   std::filesystem::path path =
@@ -50,19 +24,6 @@ struct Folder {
   Folder() { std::filesystem::create_directory(path); }
   ~Folder() { std::filesystem::remove_all(path); }
 };
-
-ModelPtr load_arms(std::string& error) {
-  return try_load_scene(two_arm_scene(),
-                        {{"reach.toml", reach_arm()}, {"follow.toml", follow_arm()}}, error);
-}
-
-/// The state of a simulation with its own target after some steps.
-std::vector<mjtNum> future(const ModelPtr& model, int i) {
-  const DataPtr data(mj_makeData(model.get()));
-  data->mocap_pos[2] += 0.005 * i;
-  step(model, data, 100);
-  return full_state(model, data);
-}
 
 }  // namespace
 
@@ -93,30 +54,4 @@ TEST_CASE("threads: recordings are written and read at once", "[threads]") {
       rows[static_cast<std::size_t>(i)] += reader.row(k).step == k;
   });
   for (const std::int64_t count : rows) CHECK(count == kRows);
-}
-
-TEST_CASE("threads: simulations of one model", "[threads]") {
-  const ModelPtr model = load_two_arms();
-  std::array<std::vector<mjtNum>, kThreads> together;
-  at_once([&](int i) { together[static_cast<std::size_t>(i)] = future(model, i); });
-  for (int i = 0; i < kThreads; ++i)
-    CHECK(same_bits(together[static_cast<std::size_t>(i)], future(model, i)));
-}
-
-TEST_CASE("threads: a scene is loaded, run and freed on each", "[threads]") {
-  load_tendril();
-  std::array<std::vector<mjtNum>, kThreads> together;
-  std::array<std::string, kThreads> errors;
-  at_once([&](int i) {
-    const auto k = static_cast<std::size_t>(i);
-    for (int repeat = 0; repeat < 3; ++repeat) {
-      const ModelPtr model = load_arms(errors[k]);
-      if (!model) return;
-      together[k] = future(model, i);
-    }
-  });
-  for (const std::string& error : errors) CHECK(error.empty());
-  const ModelPtr model = load_two_arms();
-  for (int i = 0; i < kThreads; ++i)
-    CHECK(same_bits(together[static_cast<std::size_t>(i)], future(model, i)));
 }
