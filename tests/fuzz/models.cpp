@@ -83,10 +83,7 @@ void overrides(std::string_view input) {
   }
   for (const Override& change : changes) {
     read_or_refuse<ModelError>([&] {
-      const RobotDescription read = parse_robot(kArm, "arm.toml", {&change, 1}, read_arm);
-      require(!model_mjcf(std::visit([](const auto& d) -> ModelDescription { return d; }, read))
-                   .empty(),
-              "a model has a document");
+      static_cast<void>(parse_robot(kArm, "arm.toml", {&change, 1}, read_arm));
     });
   }
   read_or_refuse<ModelError>(
