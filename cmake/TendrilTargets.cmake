@@ -1,7 +1,8 @@
 # Warnings and sanitizers are INTERFACE targets; nothing is set globally.
 add_library(tendril_warnings INTERFACE)
 target_compile_options(tendril_warnings INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion $<$<BOOL:${TENDRIL_WERROR}>:-Werror>)
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion $<$<CXX_COMPILER_ID:Clang>:-Wno-sign-conversion>
+  $<$<BOOL:${TENDRIL_WERROR}>:-Werror>)
 
 # -ffp-contract=off: results are bit-identical for all instruction sets.
 # The other options: all code can become part of a plugin library, and all targets can share precompiled headers.
@@ -12,9 +13,13 @@ if(TENDRIL_SANITIZE)
   # -O1: several times faster than -O0 and as strict. In instrumented code g++ 12 reports false uses of
   # uninitialised and overlapping memory; release builds keep these warnings.
   target_compile_options(tendril_codegen INTERFACE
-    -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
-  target_compile_options(tendril_warnings INTERFACE -Wno-maybe-uninitialized -Wno-restrict)
-  target_link_options(tendril_codegen INTERFACE -fsanitize=address,undefined)
+    -O1 -fsanitize=${TENDRIL_SANITIZE} -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  target_compile_options(tendril_warnings INTERFACE
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized> $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+  target_link_options(tendril_codegen INTERFACE -fsanitize=${TENDRIL_SANITIZE})
+endif()
+if(TENDRIL_FUZZ)
+  target_compile_options(tendril_codegen INTERFACE -fsanitize=fuzzer-no-link,float-cast-overflow)
 endif()
 
 # Precompiled headers for headers included by many files. A source file still includes what it uses: every header

@@ -14,7 +14,7 @@
 #include <set>
 #include <system_error>
 
-#include "apps/host/experiment/run.hpp"
+#include "apps/host/output_error.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::host {
@@ -22,7 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kLongestLine = std::size_t{1} << 20;     // bytes; also the read buffer
+constexpr std::size_t kLongestLine = std::size_t{1} << 20;     // bytes
+constexpr std::size_t kReadBuffer = std::size_t{1} << 16;      // bytes; grows for longer lines
 constexpr std::size_t kFlushThreshold = std::size_t{1} << 16;  // bytes
 constexpr std::size_t kShownText = 40;                         // bytes of a field in a message
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
@@ -60,7 +61,7 @@ std::optional<double> parsed_number(std::string_view text) {
 CsvReader::CsvReader(const std::string& file, const CsvLayout& layout)
     : shown_(file == "-" ? "stdin" : file),
       descriptor_(file == "-" ? dup(STDIN_FILENO) : open(file.c_str(), O_RDONLY | O_CLOEXEC)),
-      buffer_(kLongestLine),
+      buffer_(kReadBuffer),
       present_(layout.columns.size(), false) {
   struct stat status {};
   if (!descriptor_.is_open() || fstat(descriptor_.get(), &status) != 0)
@@ -146,9 +147,10 @@ std::optional<std::string_view> CsvReader::next_line() {
     std::memmove(buffer_.data(), first, end_ - begin_);
     end_ -= begin_;
     begin_ = 0;
-    if (end_ == buffer_.size())
+    if (end_ == kLongestLine)
       throw ModelError(fmt::format("{}: row {}: is longer than {} bytes: must be a line of numbers",
-                                   shown_, line_ + 1, buffer_.size()));
+                                   shown_, line_ + 1, kLongestLine));
+    if (end_ == buffer_.size()) buffer_.resize(2 * buffer_.size());
     ssize_t count = -1;
     do {
       count = ::read(descriptor_.get(), buffer_.data() + end_, buffer_.size() - end_);

@@ -23,6 +23,9 @@ constexpr const char* kDamaged = "is truncated or damaged";
 // 0.07 s altogether; its default of 100 attempts would never end.
 constexpr unsigned kReadAttempts = 26;
 constexpr hsize_t kMostBytes = 1u << 31;  // of one reading; more is damage, not a recording
+constexpr hsize_t kFewBytes = 1u << 22;   // of one reading that needs no further check
+constexpr hsize_t kExpansion = 1032;      // of deflate, at most
+constexpr std::int64_t kMostRows = std::int64_t{1} << 48;  // also of contacts
 constexpr std::size_t kMostAttribute = 1u << 16;  // bytes, HDF5's own limit
 constexpr std::size_t kMostText = 1u << 28;       // bytes
 
@@ -87,6 +90,14 @@ class Source {
     }
   }
 
+  // Refuses a dataset that claims to hold more bytes than its part of the file can give.
+  void require_stored(hid_t dataset, const std::string& name, hsize_t bytes) const {
+    if (bytes <= kFewBytes || bytes / kExpansion <= H5Dget_storage_size(dataset)) return;
+    throw RolloutDamageError(file.string() + ": " + kDamaged + ": " + name + ": " +
+                             std::to_string(bytes) + " bytes, must have at most " +
+                             std::to_string(kExpansion) + " times the bytes stored");
+  }
+
   // Rows [first, first + count) of `dataset`, all their elements.
   template <class Number>
   void read(hid_t dataset, const std::string& name, hid_t memory_type, hsize_t first, hsize_t count,
@@ -99,6 +110,7 @@ class Source {
       if (size[i] != 0 && total > kMostBytes / sizeof(Number) / size[i]) damaged(name);
       total *= static_cast<std::size_t>(size[i]);
     }
+    require_stored(dataset, name, total * sizeof(Number));
     values.resize(total);
     if (total == 0) return;
     std::vector<hsize_t> offset(size.size(), 0);
@@ -351,8 +363,12 @@ void RolloutReader::Impl::read_layout() {
       H5Dread(rows_id, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &count) < 0 || count < 0)
     source.damaged("rows");
   rows = count;
-  for (const auto& [name, dataset] : scalars())
-    rows = std::min(rows, static_cast<std::int64_t>(source.shape(dataset, name, 1)[0]));
+  const auto limit_rows = [this](hsize_t extent) {
+    rows = static_cast<std::int64_t>(std::min(static_cast<hsize_t>(rows), extent));
+  };
+  for (const auto& [name, dataset] : scalars()) limit_rows(source.shape(dataset, name, 1)[0]);
+  if (rows > kMostRows) source.damaged("rows");
+  source.require_stored(step_id, "step", static_cast<hsize_t>(rows) * sizeof(std::int64_t));
 
   const std::array<std::pair<int*, std::vector<double> Row::*>, format::kFieldCount> targets = {{
       {&layout.nq, &Row::qpos},
@@ -375,7 +391,7 @@ void RolloutReader::Impl::read_layout() {
     field.target = targets[i].second;
     field.dataset = source.open(field.name, H5T_IEEE_F64LE);
     const auto shape = source.shape(field.dataset, field.name, described[i].shape.size() + 1);
-    rows = std::min(rows, static_cast<std::int64_t>(shape[0]));
+    limit_rows(shape[0]);
     *targets[i].first = width(shape[1], field.name);
     for (std::size_t k = 2; k < shape.size(); ++k)
       if (shape[k] != described[i].shape[k - 1]) source.damaged(field.name);
@@ -439,12 +455,12 @@ void RolloutReader::Impl::load(std::int64_t desired_block) {
   // The contacts of consecutive rows stand one after the other.
   first_contact = contact_start.front();
   std::int64_t next = first_contact;
-  bool consistent = first_contact >= 0;
+  bool consistent = first_contact >= 0 && first_contact <= kMostRows;
   for (std::size_t i = 0; i < contact_start.size(); ++i) {
     consistent = consistent && contact_start[i] == next && contact_count[i] >= 0;
     next += contact_count[i];
   }
-  if (!consistent || next > static_cast<std::int64_t>(contact_total))
+  if (!consistent || static_cast<hsize_t>(next) > contact_total)
     source.damaged("contact/start");
   const auto contact_first = static_cast<hsize_t>(first_contact);
   const auto contacts = static_cast<hsize_t>(next - first_contact);

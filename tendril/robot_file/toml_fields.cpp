@@ -115,6 +115,30 @@ std::string number_text(double value) {
   return text;
 }
 
+/// A TOML string on one line.
+std::string string_text(std::string_view text) {
+  std::string all = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      all += {'\\', c};
+    } else if (byte < 0x20 || byte == 0x7f) {
+      all += fmt::format("\\u{:04x}", byte);
+    } else {
+      all += c;
+    }
+  }
+  return all + '"';
+}
+
+std::string key_text(std::string_view key) {
+  const bool is_bare = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           c == '_' || c == '-';
+  });
+  return is_bare ? std::string(key) : string_text(key);
+}
+
 /// The value as a TOML node whose source is the override's origin.
 toml::table node_of(const Override& change, const std::string& file_name) {
   try {
@@ -210,9 +234,7 @@ std::string Value::text() const {
     std::string operator()(std::int64_t value) const { return std::to_string(value); }
     std::string operator()(double value) const { return number_text(value); }
     std::string operator()(bool value) const { return value ? "true" : "false"; }
-    std::string operator()(const std::string& value) const {
-      return to_text(toml::value<std::string>(value));
-    }
+    std::string operator()(const std::string& value) const { return string_text(value); }
     std::string operator()(const List& list) const {
       std::string all;
       for (const Value& value : list) all += (all.empty() ? "" : ", ") + value.text();
@@ -221,7 +243,8 @@ std::string Value::text() const {
     std::string operator()(const Table& table) const {
       std::string all;
       for (const auto& [key, value] : table)
-        all += fmt::format("{}{} = {}", all.empty() ? " " : ", ", key, value.text());
+        all += fmt::format("{}{} = {}", all.empty() ? " " : ", ", key_text(key),
+                           value.text());
       return "{" + all + " }";
     }
   };

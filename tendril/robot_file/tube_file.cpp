@@ -26,6 +26,7 @@ constexpr std::array<std::string_view, 9> kTubeKeys{
 
 constexpr double kSmallestTurn = 1e-9;   // [rad]; below it two legs are one straight line
 constexpr double kShortestStave = 1e-5;  // [m]
+constexpr std::size_t kMostStaves = 50'000;
 
 std::vector<Vector3d> read_centreline(const Fields& fields) {
   constexpr std::string_view kKey = "centreline";
@@ -125,7 +126,16 @@ std::vector<Vector3d> tube_vertices(const TubeDescription& tube) {
 
 std::vector<TubeStave> tube_staves(const TubeDescription& tube) {
   const std::vector<Vector3d> vertices = tube_vertices(tube);
+  if (vertices.size() < 2)
+    throw ModelError(
+        fmt::format("centreline: the tube must be longer than {} m", kShortestStave));
   const std::size_t segments = vertices.size() - 1;
+  const std::size_t count = segments * static_cast<std::size_t>(tube.staves);
+  if (count > kMostStaves)
+    throw ModelError(
+        fmt::format("staves: are {} in {} segments, must be at most {} (larger segment_angle, fewer "
+                    "staves)",
+                    count, segments, kMostStaves));
   std::vector<Vector3d> direction(segments);
   for (std::size_t k = 0; k < segments; ++k) {
     direction[k] = (vertices[k + 1] - vertices[k]).normalized();

@@ -36,6 +36,9 @@ CASES = [
     (["model", "not_utf8.toml"], USAGE, ["not_utf8.toml:2"]),
     (["model", "empty.toml"], USAGE, ["empty.toml:1: section"]),
     (["model", "huge_number.toml"], USAGE, ["huge_number.toml:3"]),
+    (["model", "short_tube.toml"], USAGE, ["short_tube.toml:1: centreline: the tube must be longer"]),
+    (["model", "many_staves.toml"], USAGE, ["many_staves.toml:1: staves: are 101", "must be at most 50000"]),
+    (["plan", "rows.toml"], USAGE, ["rows.toml:33: obstacle 10: are 110000 obstacles, must be at most 100000"]),
     (["run", "deep.xml"], USAGE, ["deep.xml"]),
     (["run", "include_itself.xml"], USAGE, ["include_itself.xml"]),
     (["run", "entities.xml"], USAGE, ["entities.xml"]),
@@ -75,6 +78,9 @@ def prepare(folder):
     (folder / "long_line.csv").write_text("x,y,z\n0,0," + "0" * 1100000 + "\n")
     corners = ", ".join(f"[{i}, {i * i}]" for i in range(10001))
     (folder / "corners.toml").write_text(f"target = {{ x = 0.1, z = 0.6 }}\n[[obstacle]]\npolygon = [{corners}]\n")
+    rows = "[[obstacle]]\nsphere = { center = [1, 1, 1], radius = 0.1 }\nrepeat = { count = 10000, step = [0, 0, 1] }\n"
+    (folder / "rows.toml").write_text('robot = "arm.toml"\nwaypoints = [[0, 0, 0.1]]\n' + 11 * rows)
+    (folder / "cut_short.h5").write_bytes(b"\x89HDF\r\n\x1a\n\x03\x08\x08\x00" + bytes(500))
     (folder / "folder.toml").mkdir()
     with open(folder / "large.toml", "wb") as file:
         file.truncate(LARGEST + 1)

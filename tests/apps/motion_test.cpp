@@ -1,4 +1,4 @@
-#include "apps/host/experiment/motion.hpp"
+#include "apps/host/experiment/motion_set.hpp"
 
 #include <Eigen/Geometry>
 #include <catch2/catch.hpp>

@@ -308,7 +308,8 @@ TEST_CASE("overrides: what is refused names the override", "[robot_file]") {
 
 TEST_CASE("values: TOML text and back, to the last bit", "[robot_file]") {
   for (const char* text : {"5", "-3", "0.1", "1e-07", "true", "\"two words\"", "[1, 2.5, [true]]",
-                           "{ file = \"x.plan\" }", "0.30000000000000004", "6.02e+23"}) {
+                           "{ file = \"x.plan\" }", "0.30000000000000004", "6.02e+23",
+                           R"("two\nlines and a \"")", R"({ "two words" = 1, "" = "\u007f" })"}) {
     CAPTURE(text);
     const Value value = Value::parse(text);
     CHECK(Value::parse(value.text()) == value);

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/host/experiment/metrics.hpp"
+#include "apps/host/experiment/metric.hpp"
 #include "apps/host/experiment/motion.hpp"
 #include "apps/host/experiment/setting.hpp"
 

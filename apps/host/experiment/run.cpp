@@ -17,6 +17,7 @@
 
 #include "apps/host/engine/divergence.hpp"
 #include "apps/host/engine/engine_log.hpp"
+#include "apps/host/experiment/metrics.hpp"
 #include "apps/host/recording/model_tables.hpp"
 #include "apps/host/recording/recorded_model.hpp"
 #include "tendril/model_error.hpp"

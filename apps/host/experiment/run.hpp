@@ -14,15 +14,11 @@
 
 #include "apps/host/engine/scene.hpp"
 #include "apps/host/experiment/experiment.hpp"
+#include "apps/host/experiment/motion_set.hpp"
 #include "apps/host/experiment/robot_watch.hpp"
+#include "apps/host/output_error.hpp"
 
 namespace tendril::host {
-
-/// Thrown if results cannot be written; the message names the file and the reason. Exit code 4.
-class OutputError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// A scene ready to be stepped: compiled with the settings of one seed, at its initial state.
 struct PreparedRun {

@@ -141,15 +141,23 @@ TriangleMesh read_stl(const std::string& bytes, const std::string& file) {
   throw ModelError(fmt::format("{}: is not an STL file, or is truncated", file));
 }
 
+void require_mesh_name(const std::filesystem::path& file) {
+  const std::string extension = file.extension().string();
+  if (extension != ".obj" && extension != ".stl")
+    throw ModelError(fmt::format("{}: must be an .obj or .stl file", file.string()));
+}
+
 }  // namespace
 
 TriangleMesh load_mesh(const std::filesystem::path& file) {
+  require_mesh_name(file);
+  return parse_mesh(read_text_file(file), file);
+}
+
+TriangleMesh parse_mesh(const std::string& bytes, const std::filesystem::path& file) {
+  require_mesh_name(file);
   const std::string name = file.string();
-  const std::string extension = file.extension().string();
-  if (extension != ".obj" && extension != ".stl")
-    throw ModelError(fmt::format("{}: must be an .obj or .stl file", name));
-  const std::string bytes = read_text_file(file);
-  TriangleMesh mesh = extension == ".obj" ? read_obj(bytes, name) : read_stl(bytes, name);
+  TriangleMesh mesh = file.extension() == ".obj" ? read_obj(bytes, name) : read_stl(bytes, name);
   if (mesh.triangles.empty()) throw ModelError(fmt::format("{}: has no triangles", name));
   if (mesh.triangles.size() > kMostTriangles)
     throw ModelError(fmt::format("{}: {} triangles, must be at most {}", name,

@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <array>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace tendril::host {
@@ -17,5 +18,8 @@ struct TriangleMesh {
 /// or text; equal corners are merged). Throws ModelError naming the file, and the line for a text
 /// file.
 [[nodiscard]] TriangleMesh load_mesh(const std::filesystem::path& file);
+
+/// The same of the file's bytes; `name` is that of the file and tells its kind.
+[[nodiscard]] TriangleMesh parse_mesh(const std::string& bytes, const std::filesystem::path& name);
 
 }  // namespace tendril::host

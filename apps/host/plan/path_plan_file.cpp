@@ -22,6 +22,7 @@ using Eigen::Vector3d;
 constexpr Range kAngle{-1e3, 1e3};
 constexpr Range kTolerance{0.0, 1.0, true};
 constexpr int kMostInRow = 10'000;
+constexpr std::size_t kMostObstacles = 100'000;
 constexpr double kPlane = 1e-9;           // [m] largest distance from the plane
 constexpr double kStateTolerance = 1e-9;  // [rad], [m] of the limits
 
@@ -148,6 +149,10 @@ void read_obstacle(const Fields& fields, PathPlan& plan, int number) {
     shape.count = repeat.integer("count", 1, 1, kMostInRow);
     shape.step = point(repeat, "step");
   }
+  const std::size_t obstacles = plan.obstacles.size() + static_cast<std::size_t>(shape.count);
+  if (obstacles > kMostObstacles)
+    fields.refuse_object(
+        fmt::format("are {} obstacles, must be at most {}", obstacles, kMostObstacles));
   for (int i = 0; i < shape.count; ++i) {
     PlanObstacle one{std::to_string(number), made};
     if (fields.has("repeat")) one.name += fmt::format("[{}]", i);

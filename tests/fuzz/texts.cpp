@@ -1,0 +1,98 @@
+// Experiments, plans and tables.
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "apps/host/csv_table.hpp"
+#include "apps/host/experiment/experiment.hpp"
+#include "apps/host/plan/mesh_file.hpp"
+#include "apps/host/plan/path_plan.hpp"
+#include "apps/host/plan/plan_file.hpp"
+#include "tendril/avoidance/pose_path.hpp"
+#include "tendril/contact/contact_plan.hpp"
+#include "tendril/geometry/mesh_distance.hpp"
+#include "tendril/model_error.hpp"
+#include "tests/fuzz/input_file.hpp"
+#include "tests/fuzz/readers.hpp"
+
+namespace tendril::fuzz {
+
+void experiment(std::string_view input) {
+  read_or_refuse<ModelError>([&] {
+    const host::Experiment read = host::parse_experiment(input, "input.toml");
+    for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}}) {
+      for (const host::Setting& setting : read.settings_for(seed)) {
+        static_cast<void>(setting.value.text());
+        static_cast<void>(setting.value.numbers());
+      }
+    }
+    for (const host::Motion& motion : read.motions) {
+      for (const double time : {0.0, 0.3, host::kLongestRun}) {
+        static_cast<void>(motion.position(time, Eigen::Vector3d::Zero()));
+        static_cast<void>(motion.orientation(time, Eigen::Quaterniond::Identity()));
+      }
+    }
+  });
+}
+
+void plan(std::string_view input) {
+  read_or_refuse<ModelError>([&] { static_cast<void>(host::parse_plan(input, "input.toml")); });
+}
+
+// The files that it names are those of this folder.
+void path_plan(std::string_view input) {
+  read_or_refuse<ModelError>([&] {
+    if (host::is_path_plan(input))
+      static_cast<void>(host::parse_path_plan(input, TENDRIL_FUZZ_PLANS "/input.toml"));
+  });
+}
+
+void contact_plan(std::string_view input) {
+  read_or_refuse<ModelError>([&] {
+    const ContactPlan read = parse_contact_plan(input, "input.plan");
+    const std::string text = contact_plan_text(read);
+    require(contact_plan_text(parse_contact_plan(text, "text")) == text,
+            "a plan's text reads back to the plan");
+  });
+}
+
+void csv(std::string_view input) {
+  static InputFile file;
+  file.write(input);
+  read_or_refuse<ModelError>([&] {
+    host::CsvLayout layout{.columns = {}, .ignored = {"time"}, .allowed = "x,y,z[,zx,zy,zz]"};
+    for (const char* const name : {"x", "y", "z", "zx", "zy", "zz"})
+      layout.columns.push_back({name, name[1] == '\0'});
+    host::CsvReader reader(file.path(), layout);
+    std::array<double, 6> row{};
+    while (reader.read(row)) {
+      for (const double value : row) require(std::isfinite(value), "numbers of a table are finite");
+    }
+  });
+}
+
+void pose_path(std::string_view input) {
+  static const ContinuumRobot robot(std::vector<SectionParameters>(3, {.length = 0.03, .variable_length = 0.04}));
+  read_or_refuse<ModelError>(
+      [&] { require(parse_pose_path(input, robot).size() >= 2, "a path has two poses"); });
+}
+
+void mesh(std::string_view input) {
+  const std::string bytes(input);
+  for (const char* const name : {"input.obj", "input.stl"}) {
+    read_or_refuse<ModelError>([&] {
+      const host::TriangleMesh read = host::parse_mesh(bytes, name);
+      for (const std::array<int, 3>& corners : read.triangles) {
+        for (const int i : corners)
+          require(i >= 0 && static_cast<std::size_t>(i) < read.vertices.size(),
+                  "a corner is a vertex");
+      }
+      static_cast<void>(tendril::mesh(read.vertices, read.triangles));
+    });
+  }
+}
+
+}  // namespace tendril::fuzz
