@@ -541,7 +541,6 @@ void ContactPlanController::update(const ArmMeasurement& measurement,
   watch_contacts(measurement, path_length, memory, next_memory, report);
   report.target = to_base(planned_tip(path_length));
   report.tip_error = (report.target - measurement.X_BE.translation()).norm();
-  report.arrived = stage == Stage::Correct;
   report.progress = path_length / list_.back().path_length;
   if (stage == Stage::Jammed) {
     report.status = ControllerStatus::Jammed;

@@ -20,8 +20,8 @@ constexpr SettingInfo kVelocityFeedForward = setting::flag(
     "velocity_feed_forward", true, "setpoints compensate the servos' lag behind a planned motion");
 
 constexpr SettingInfo kArmSettings[] = {kRobot, kGravityCompensation, kVelocityFeedForward,
-                                        FollowingWatch::kTolerance, FollowingWatch::kTime};
-constexpr SettingInfo kSnakeSettings[] = {kRobot, FollowingWatch::kTolerance,
+                                        FollowingWatch::tolerance("0.05"), FollowingWatch::kTime};
+constexpr SettingInfo kSnakeSettings[] = {kRobot, FollowingWatch::tolerance("0.3"),
                                           FollowingWatch::kTime};
 constexpr SettingInfo kMobileSettings[] = {
     kRobot,
@@ -33,7 +33,7 @@ constexpr SettingInfo kMobileSettings[] = {
         "limit_margin", "rad", "0.002", {0.0, 0.5},
         "the controller uses joint ranges that are smaller by this at either end, so that "
         "the servos' overshoot stays within the robot's"),
-    FollowingWatch::kTolerance, FollowingWatch::kTime};
+    FollowingWatch::tolerance("0.05"), FollowingWatch::kTime};
 
 constexpr Quantity kTarget{"target", "m", "desired tip position now, in the base frame", 3};
 constexpr Quantity kJointMargin{"joint_margin", "rad",

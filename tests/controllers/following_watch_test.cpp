@@ -8,7 +8,7 @@ using namespace tendril;
 
 namespace {
 
-constexpr std::array kRows{FollowingWatch::kTolerance, FollowingWatch::kTime};
+constexpr std::array kRows{FollowingWatch::tolerance("0.05"), FollowingWatch::kTime};
 constexpr double kStep = 0.01;  // [s]
 
 /// A watch of 0.1 rad and 0.2 s, and its memory.

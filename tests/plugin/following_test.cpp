@@ -148,14 +148,3 @@ TEST_CASE("plugin: a setpoint that the engine would refuse loses its servo, not 
   for (int i = 0; i < model->nu; ++i) CHECK(mju_isBad(data->ctrl[i]) == 0);
   EngineWarnings::take();
 }
-
-TEST_CASE("plugin: gravity that is no number is refused", "[plugin]") {
-  const ModelPtr model = load_one_arm(reach_arm());
-  model->opt.gravity[2] = std::nan("");
-  EngineWarnings::take();
-  const DataPtr data(mj_makeData(model.get()));
-  CHECK_FALSE(data);
-  const auto warnings = EngineWarnings::take();
-  REQUIRE_FALSE(warnings.empty());
-  CHECK_THAT(warnings[0], Catch::Contains("option gravity: must be finite"));
-}
