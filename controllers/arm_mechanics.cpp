@@ -143,4 +143,14 @@ void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measureme
   if (spin_.servo >= 0) setpoints[spin_.servo] = command.base.spin;
 }
 
+double ArmMechanics::exposed_fraction(const ArmCoordinate& coordinate,
+                                      double feed) const noexcept {
+  if (options_.guide_length <= 0.0) return 1.0;
+  double sum = 0.0;
+  for (const ArmJoint& joint : coordinate.joints)
+    sum += joint.fraction *
+           guide_exposure(options_.guide_length, feed, joint.start, joint.length).fraction;
+  return sum;
+}
+
 }  // namespace tendril

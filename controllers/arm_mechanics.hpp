@@ -95,6 +95,10 @@ class ArmMechanics {
   void setpoints(const State& state, const ArmMeasurement& measurement, const ArmCommand& command,
                  std::span<double> setpoints) const noexcept;
 
+  /// The fraction of a commanded coordinate that is on links outside the guide.
+  [[nodiscard]] double exposed_fraction(const ArmCoordinate& coordinate,
+                                        double feed) const noexcept;
+
  private:
   [[nodiscard]] double compensated(const Servo& servo, double desired, double load, double position,
                                    double velocity) const noexcept;

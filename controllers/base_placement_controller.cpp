@@ -269,6 +269,7 @@ void BasePlacementController::evaluate(const MobileMeasurement& measurement,
     settled_error_(next) = std::max<double>(settled_error_(next), report.tip_error);
     settled_angle_(next) = std::max<double>(settled_angle_(next), report.angle_error);
   }
+  report.arrived = arrived_(next);
   if (arrived_(next) && report.status == ControllerStatus::Working)
     report.status = ControllerStatus::Finished;
 }

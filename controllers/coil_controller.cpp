@@ -266,6 +266,7 @@ void CoilController::update(const ArmMeasurement& measurement, std::span<const d
   integral_.compensate_gravity_deflection(measurement, command.q);
 
   report.status = stage == Stage::Hold ? ControllerStatus::Finished : ControllerStatus::Working;
+  report.arrived = stage == Stage::Hold;
   report.tip_error = error.head<3>().norm();
   report.progress = progress;
   report.target = goal;

@@ -24,6 +24,10 @@ const char* to_string(ControllerStatus status) noexcept {
       return "target behind the head";
     case ControllerStatus::PathTooTight:
       return "path too tight";
+    case ControllerStatus::NotFollowing:
+      return "not following";
+    case ControllerStatus::ServoLost:
+      return "servo lost";
   }
   return "unknown status";
 }

@@ -26,9 +26,15 @@ enum class ControllerStatus : std::uint8_t {
   Fault = 5,          ///< an internal error; no more commands are given
   TargetBehind = 6,   ///< the path cannot continue to the target: it lies behind the head
   PathTooTight = 7,   ///< the same: it would bend more than the body can
+  NotFollowing = 8,   ///< the body does not do what is commanded; found by the plugin
+  ServoLost = 9,      ///< a servo cannot be driven; the others work on; found by the plugin
 };
 
-inline constexpr int kStatusCount = 8;
+inline constexpr int kStatusCount = 10;
+/// Whether a controller said that nothing is wrong.
+[[nodiscard]] constexpr bool is_well(ControllerStatus status) noexcept {
+  return status == ControllerStatus::Working || status == ControllerStatus::Finished;
+}
 /// "working", "target not reached", "controller fault" ...
 [[nodiscard]] const char* to_string(ControllerStatus status) noexcept;
 
@@ -42,6 +48,8 @@ struct ControllerReport {
   /// and the desired direction or orientation [rad]. NaN: unknown.
   double tip_error = kUnknown, angle_error = kUnknown;
   double progress = 0.0;  ///< of the task, 0..1
+  /// The command rests where the tip is at its target: what is left of tip_error is the body's.
+  bool arrived = false;
   /// Desired tip position now [m]: base frame for an arm, world frame for a snake.
   Eigen::Vector3d target = Eigen::Vector3d::Zero();
   /// The controller's own quantities, in the order of its table; see `index_of`.

@@ -4,6 +4,7 @@
 #include "controllers/coil_controller.hpp"
 #include "controllers/contact_plan_controller.hpp"
 #include "controllers/follow_controller.hpp"
+#include "controllers/following_watch.hpp"
 #include "controllers/mobile_reach_controller.hpp"
 #include "controllers/reach_controller.hpp"
 #include "controllers/snake_modes.hpp"
@@ -18,8 +19,10 @@ constexpr SettingInfo kGravityCompensation = setting::flag(
 constexpr SettingInfo kVelocityFeedForward = setting::flag(
     "velocity_feed_forward", true, "setpoints compensate the servos' lag behind a planned motion");
 
-constexpr SettingInfo kArmSettings[] = {kRobot, kGravityCompensation, kVelocityFeedForward};
-constexpr SettingInfo kSnakeSettings[] = {kRobot};
+constexpr SettingInfo kArmSettings[] = {kRobot, kGravityCompensation, kVelocityFeedForward,
+                                        FollowingWatch::tolerance("0.05"), FollowingWatch::kTime};
+constexpr SettingInfo kSnakeSettings[] = {kRobot, FollowingWatch::tolerance("0.3"),
+                                          FollowingWatch::kTime};
 constexpr SettingInfo kMobileSettings[] = {
     kRobot,
     setting::text("arm", "",
@@ -29,30 +32,40 @@ constexpr SettingInfo kMobileSettings[] = {
     setting::number(
         "limit_margin", "rad", "0.002", {0.0, 0.5},
         "the controller uses joint ranges that are smaller by this at either end, so that "
-        "the servos' overshoot stays within the robot's")};
+        "the servos' overshoot stays within the robot's"),
+    FollowingWatch::tolerance("0.05"), FollowingWatch::kTime};
 
 constexpr Quantity kTarget{"target", "m", "desired tip position now, in the base frame", 3};
 constexpr Quantity kJointMargin{"joint_margin", "rad",
                                 "smallest distance of a joint from the ends of its range"};
 
+constexpr Quantity kFollowingError{
+    "following_error", "rad",
+    "largest distance of a coordinate from its command, of those that no contact can hold back, "
+    "and of the tip from a target at which the command has arrived; 5 cm count as 1 rad",
+    1, "max"};
+
 constexpr Quantity kArmQuantities[] = {
     quantity::kStatus,
     kTarget,
     {"command", "rad, m", "commanded coordinates u, v (and s) of each section", kPerCoordinate},
-    {"measured", "rad, m", "the same, measured", kPerCoordinate}};
+    {"measured", "rad, m", "the same, measured", kPerCoordinate},
+    kFollowingError};
 constexpr Quantity kSnakeQuantities[] = {
     quantity::kStatus,
     {"target", "m", "desired position now, world", 3},
     {"command", "rad", "commanded joint angles", kPerCoordinate},
     {"measured", "rad", "the same, measured", kPerCoordinate},
     kJointMargin,
-    {"upright", "", "mean over the links of the cosine between their z axes and the world's"}};
+    {"upright", "", "mean over the links of the cosine between their z axes and the world's"},
+    kFollowingError};
 constexpr Quantity kMobileQuantities[] = {
     quantity::kStatus,
     {"command", "m, rad", "commanded x, y, heading of the platform and joint angles", kPerCoordinate},
     {"measured", "m, rad", "the same, measured", kPerCoordinate},
     kJointMargin,
-    {"speed_use", "", "largest ratio of a measured speed to its limit"}};
+    {"speed_use", "", "largest ratio of a measured speed to its limit"},
+    kFollowingError};
 
 template <class T>
 std::span<const T> by_robot(const ControllerKind& kind, std::span<const T> arm,

@@ -356,6 +356,7 @@ void MobileReachController::evaluate(const MobileMeasurement& measurement, std::
                        next_waypoint_(next) >= waypoint_count_(next) &&
                        (goal_(next) - plan_(next)).cwiseAbs().maxCoeff() <= kThere &&
                        motion_.speed_ratio(velocity_(next)) <= kAtRest;
+  report.arrived = at_goal;
   if (at_goal && !arrived_(next)) {
     arrived_(next) = true;
     arrivals_(next) += 1;

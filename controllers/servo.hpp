@@ -22,6 +22,10 @@ struct Servo {
   double min_force = -std::numeric_limits<double>::infinity();
   double max_force = std::numeric_limits<double>::infinity();
 
+  /// Setpoints keep the force within this fraction of its limits: a saturated servo is integrated
+  /// without its own damping and oscillates between its limits.
+  static constexpr double kFractionOfLimit = 0.98;
+
   /// Whether it can be driven.
   [[nodiscard]] bool works() const noexcept { return gain > 0.0 && std::isfinite(gain); }
   /// T_v: time by which a steady motion lags behind the setpoint [s].
@@ -35,11 +39,9 @@ struct Servo {
   [[nodiscard]] double setpoint(double desired, double rate, double load) const noexcept {
     return works() ? desired + lag() * rate - load / gain : desired;
   }
-  /// The setpoint nearest to `desired` for which the servo stays within its force range. A
-  /// saturated servo is integrated without its own damping and oscillates between its limits.
+  /// The setpoint nearest to `desired` for which the servo stays within its force range.
   [[nodiscard]] double unsaturated(double desired, double position,
                                    double velocity) const noexcept {
-    constexpr double kFractionOfLimit = 0.98;
     if (!(max_force > min_force) || !std::isfinite(max_force)) return desired;
     const double passive = -stiffness * position + -damping * velocity;
     const double low = (kFractionOfLimit * min_force - passive) / gain;

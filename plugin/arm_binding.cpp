@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "controllers/following_watch.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/robot_file/robot_mjcf.hpp"
 
@@ -226,6 +227,30 @@ void ArmBinding::setpoints(std::span<double> next_own, std::span<double> setpoin
   memory_.command(next_own) = command_.q;
   if (mechanics_.has_feed())
     memory_.feed_setpoint(next_own) = setpoints[static_cast<std::size_t>(mechanics_.feed_servo())];
+}
+
+double ArmBinding::following_error(int last_touched) const noexcept {
+  double largest = 0.0;
+  const auto add = [&](int body, double meant, double measured, bool is_length) {
+    if (body <= last_touched) return;
+    const double scale = is_length ? FollowingWatch::kLengthScale : 1.0;
+    largest = std::max(largest, std::abs(meant - measured) / scale);
+  };
+  const BaseState& base = measurement_.base;
+  std::size_t first = 0;
+  for (std::size_t k = 0; k < mechanics_.coordinates().size(); ++k) {
+    const ArmCoordinate& coordinate = mechanics_.coordinates()[k];
+    if (coordinate.joints.empty()) continue;
+    const auto i = static_cast<Eigen::Index>(k);
+    const double exposed = mechanics_.exposed_fraction(coordinate, base.feed);
+    add(joints_[first].body,
+        coordinate.offset + exposed * (command_.q[i] - coordinate.offset), measurement_.q[i],
+        coordinate.is_slide);
+    first += coordinate.joints.size();
+  }
+  if (feed_.joint >= 0) add(feed_.body, command_.base.feed, base.feed, true);
+  if (spin_.joint >= 0) add(spin_.body, command_.base.spin, base.spin, false);
+  return largest;
 }
 
 void ArmBinding::forget_command() noexcept {

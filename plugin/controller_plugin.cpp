@@ -59,6 +59,14 @@ void warn(const mjModel* m, int instance, const char* what) noexcept {
   mju_warning("%s, instance '%s': %s", plugin_name(m, instance), name ? name : "", what);
 }
 
+void warn_of_lost_servo(const mjModel* m, int instance, int actuator) noexcept {
+  const char* name = mj_id2name(m, mjOBJ_PLUGIN, instance);
+  const char* servo = mj_id2name(m, mjOBJ_ACTUATOR, actuator);
+  mju_warning("%s, instance '%s': servo %s is lost: it is disabled, or its gain, force range or "
+              "setpoint is of no use; the others work on",
+              plugin_name(m, instance), name ? name : "", servo ? servo : "?");
+}
+
 /// Runs the body of a callback; no exception reaches C code. A fault is reported once and latched:
 /// the robot's servos keep their last setpoints.
 template <class Body>
@@ -121,7 +129,10 @@ void plugin_reset(const mjModel*, mjtNum* plugin_state, void* plugin_data, int) 
 
 void plugin_compute(const mjModel* m, mjData* d, int instance, int capability) noexcept {
   guarded(m, d, instance, [&](Instance& self) {
-    if (capability == mjPLUGIN_PASSIVE) self.compute(m, d);
+    if (capability == mjPLUGIN_PASSIVE) {
+      self.compute(m, d);
+      if (const int servo = self.newly_lost_servo(); servo >= 0) warn_of_lost_servo(m, instance, servo);
+    }
     if (capability == mjPLUGIN_SENSOR) self.write_sensors(d);
   });
 }

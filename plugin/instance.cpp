@@ -149,13 +149,20 @@ std::pair<std::size_t, int> sensor_place(const mjModel* m, int instance, int sen
   throw ModelError("sensor " + name + ": must be one of " + known);
 }
 
+/// Whether a status says more of why the body does not do what is commanded.
+bool tells_more(ControllerStatus status) {
+  return status == ControllerStatus::Jammed || status == ControllerStatus::InvalidTarget ||
+         status == ControllerStatus::Fault;
+}
+
 }  // namespace
 
 int Instance::state_size(const mjModel* m, int instance, const ControllerKind& kind) {
   const Configuration configuration(m, instance, kind);
   const std::string key = pool_key(configuration);
   auto controller = controller_for(configuration, key);
-  const int size = controller->memory_size() + own_memory_size(*configuration.robot) + 1;
+  const int size = controller->memory_size() + own_memory_size(*configuration.robot) + 1 +
+                   FollowingWatch(configuration.settings).layout().size();
   if (!key.empty()) pool().give(key, std::move(controller));
   return size;
 }
@@ -168,11 +175,16 @@ int Instance::sensor_dimension(const mjModel* m, int instance, int sensor,
 Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
     : kind_(kind), state_address_(m->plugin_stateadr[instance]) {
   const Configuration configuration(m, instance, kind);
+  watch_.emplace(configuration.settings);
+  first_body_ = configuration.context.require(mjOBJ_BODY, names::kBase);
+  end_body_ = first_body_ + 1;
+  while (end_body_ < m->nbody && m->body_parentid[end_body_] >= first_body_) ++end_body_;
   pool_key_ = pool_key(configuration);
   binding_ = bind_robot(configuration.context, controller_for(configuration, pool_key_));
   controller_memory_ = layout_.part(binding_->controller().memory_layout());
   fault_ = layout_.flag();
   binding_memory_ = layout_.part(binding_->layout());
+  watch_memory_ = layout_.part(watch_->layout());
   next_state_.assign(static_cast<std::size_t>(layout_.size()), 0.0);
   if (m->plugin_statenum[instance] != layout_.size()) {
     throw ModelError(
@@ -202,7 +214,9 @@ Instance::~Instance() {
 }
 
 void Instance::reset(mjtNum* plugin_state) noexcept {
-  fault_reported_ = false;
+  fault_reported_ = loss_reported_ = false;
+  lost_servo_ = -1;
+  following_error_ = kUnknown;
   report_ = {};
   layout_.reset(next_state_);
   binding_->controller().reset(controller_memory_(std::span(next_state_)));
@@ -211,6 +225,9 @@ void Instance::reset(mjtNum* plugin_state) noexcept {
 
 void Instance::copy_scratch(const Instance& source) noexcept {
   fault_reported_ = source.fault_reported_;
+  loss_reported_ = source.loss_reported_;
+  lost_servo_ = source.lost_servo_;
+  following_error_ = source.following_error_;
   binding_->copy_scratch(*source.binding_);
   report_ = source.report_;
   own_values_ = source.own_values_;
@@ -226,6 +243,8 @@ bool Instance::set_fault(const mjData* d) noexcept {
   std::fill(own_values_.begin(), own_values_.end(), kUnknown);
   report_ = {.own = own_values_};
   report_.status = ControllerStatus::Fault;
+  following_error_ = kUnknown;
+  lost_servo_ = -1;
   fill_values();
   return !std::exchange(fault_reported_, true);
 }
@@ -246,12 +265,58 @@ void Instance::compute(const mjModel* m, mjData* d) {
     if (!binding_->command_is_finite())
       throw std::runtime_error("the controller's command is not finite");
     binding_->setpoints(binding_memory_(next), setpoints_);
-    if (!std::all_of(setpoints_.begin(), setpoints_.end(),
-                     [](double setpoint) { return std::isfinite(setpoint); }))
-      throw std::runtime_error("a servo's setpoint is not finite");
-    for (std::size_t i = 0; i < controls_.size(); ++i) d->ctrl[controls_[i]] = setpoints_[i];
-  }  // else it has diverged, which the engine's own checks report
+    write_controls(m, d);
+    const bool follows = watch_following(m, d);
+    if (lost_servo_ >= 0)
+      report_.status = ControllerStatus::ServoLost;
+    else if (!follows && !tells_more(report_.status))
+      report_.status = ControllerStatus::NotFollowing;
+  } else {  // it has diverged, which the engine's own checks report too
+    std::fill(own_values_.begin(), own_values_.end(), kUnknown);
+    following_error_ = kUnknown;
+    report_.status = ControllerStatus::NotFollowing;
+  }
   fill_values();
+}
+
+void Instance::write_controls(const mjModel* m, mjData* d) noexcept {
+  lost_servo_ = -1;
+  const std::span<const int> actuators = binding_->actuators();
+  for (std::size_t i = 0; i < controls_.size(); ++i) {
+    mjtNum& control = d->ctrl[controls_[i]];
+    const bool accepted = mju_isBad(setpoints_[i]) == 0;
+    if (accepted)
+      control = setpoints_[i];
+    else if (mju_isBad(control) != 0)
+      control = 0.0;
+    if (lost_servo_ < 0 && !(accepted && can_be_driven(m, actuators[i]))) lost_servo_ = actuators[i];
+  }
+}
+
+bool Instance::watch_following(const mjModel* m, const mjData* d) noexcept {
+  constexpr int kNone = 0;
+  const double of_tip =
+      report_.arrived ? std::max(0.0, report_.tip_error / FollowingWatch::kLengthScale) : 0.0;
+  following_error_ = std::max(of_tip, binding_->following_error(last_touched_body(m, d)));
+  const double of_all = std::max(of_tip, binding_->following_error(kNone));
+  return watch_->step(following_error_, of_all, m->opt.timestep, watch_memory_(state(d)),
+                      watch_memory_(std::span(next_state_)));
+}
+
+int Instance::newly_lost_servo() noexcept {
+  return lost_servo_ < 0 || std::exchange(loss_reported_, true) ? -1 : lost_servo_;
+}
+
+int Instance::last_touched_body(const mjModel* m, const mjData* d) const noexcept {
+  int last = 0;
+  for (int i = 0; i < d->ncon; ++i) {
+    if (d->contact[i].exclude != 0) continue;
+    for (const int geom : d->contact[i].geom) {
+      const int body = geom < 0 ? 0 : m->geom_bodyid[geom];
+      if (body >= first_body_ && body < end_body_) last = std::max(last, body);
+    }
+  }
+  return last;
 }
 
 void Instance::advance(mjData* d) noexcept {
@@ -265,6 +330,7 @@ void Instance::fill_values() noexcept {
   for (const Quantity& quantity : kind_.quantities)
     *out++ = quantity.is_own() ? *own++ : quantity.of(report_);
   binding_->common_values(report_, out);
+  values_.back() = following_error_;
 }
 
 void Instance::write_sensors(mjData* d) const noexcept {

@@ -3,10 +3,12 @@
 #include <mujoco/mujoco.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "controllers/following_watch.hpp"
 #include "plugin/robot_binding.hpp"
 
 namespace tendril {
@@ -44,6 +46,9 @@ class Instance {
   /// plugin_state: ctrl and memory stay unchanged until a reset or until an older state is
   /// restored. Returns whether it is the first fault.
   bool set_fault(const mjData* d) noexcept;
+  /// An actuator that could not be driven in the last compute, the first time that there is one
+  /// since the reset; -1: none.
+  [[nodiscard]] int newly_lost_servo() noexcept;
 
  private:
   struct Sensor {
@@ -53,6 +58,13 @@ class Instance {
   [[nodiscard]] std::span<const double> state(const mjData* d) const noexcept {
     return {d->plugin_state + state_address_, next_state_.size()};
   }
+  /// Writes ctrl. What the engine would not accept as a control is not written, because it would
+  /// set all controls to zero: that servo holds its last one.
+  void write_controls(const mjModel* m, mjData* d) noexcept;
+  /// Finds the following error. Returns whether the robot follows its commands.
+  [[nodiscard]] bool watch_following(const mjModel* m, const mjData* d) noexcept;
+  /// The last of the robot's bodies that touch anything; 0: none.
+  [[nodiscard]] int last_touched_body(const mjModel* m, const mjData* d) const noexcept;
   void fill_values() noexcept;
 
   const ControllerKind& kind_;
@@ -60,15 +72,19 @@ class Instance {
   std::unique_ptr<RobotBinding> binding_;
   int state_address_;
   MemoryLayout layout_;
-  Block controller_memory_, binding_memory_;
+  std::optional<FollowingWatch> watch_;
+  Block controller_memory_, binding_memory_, watch_memory_;
   Slot<bool> fault_;
   std::vector<int> controls_;  // addresses in ctrl
+  int first_body_ = 0, end_body_ = 0;  // of the robot
   std::vector<Sensor> sensors_;
 
-  bool fault_reported_ = false;  // only suppresses repeated warnings
+  bool fault_reported_ = false, loss_reported_ = false;  // only suppress repeated warnings
 
   // Scratch of the last compute.
   ControllerReport report_;
+  double following_error_ = kUnknown;
+  int lost_servo_ = -1;  // an actuator
   std::vector<double> own_values_, setpoints_, next_state_;
   std::vector<double>
       values_;  // of all quantities: status, the controller's, the other common ones

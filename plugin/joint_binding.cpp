@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "controllers/following_watch.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/robot_file/robot_mjcf.hpp"
 
@@ -41,6 +42,14 @@ MobileRobot robot_with_margin(const MobileDescription& description, const Settin
   for (ArmLink& link : parameters.links) shrink(link.limits);
   shrink(parameters.roll);
   return MobileRobot(parameters);
+}
+
+/// Following error of a joint that should be at `desired`.
+double joint_error(const BoundJoint& joint, const JointState& state, double desired,
+                   int last_touched) noexcept {
+  if (joint.body <= last_touched) return 0.0;
+  const double scale = joint.is_slide ? FollowingWatch::kLengthScale : 1.0;
+  return std::abs(desired - state.position) / scale;
 }
 
 }  // namespace
@@ -126,6 +135,19 @@ void SnakeBinding::setpoints(std::span<double> /*next_own*/, std::span<double> s
     const double load = gravity_load(states_[j], 1.0, joint.mass * gravity_, joint.is_slide);
     setpoints[j] = joint.servo.setpoint(desired, rate, command_.gravity_factor * load);
   }
+}
+
+double SnakeBinding::following_error(int last_touched) const noexcept {
+  const auto hinges = static_cast<std::size_t>(command_.q.size());
+  double largest = 0.0;
+  for (std::size_t j = 0; j < joints_.size(); ++j) {
+    const double desired =
+        j == hinges
+            ? command_.feed
+            : std::clamp(command_.q[static_cast<Eigen::Index>(j)], -joint_limit_, joint_limit_);
+    largest = std::max(largest, joint_error(joints_[j], states_[j], desired, last_touched));
+  }
+  return largest;
 }
 
 void SnakeBinding::common_values(const ControllerReport& report, double* out) const noexcept {
@@ -275,6 +297,18 @@ void MobileBinding::setpoints(std::span<double> /*next_own*/,
     const double load = gravity_load(states_[j], joint.mass, gravity_, joint.is_slide);
     setpoints[j] = joint.servo.setpoint(command_.q[k], feed_forward * command_.q_rate[k], load);
   }
+}
+
+double MobileBinding::following_error(int last_touched) const noexcept {
+  const std::array<double, kPlatform> positions{command_.base.x, command_.base.y,
+                                                command_.base.heading};
+  double largest = 0.0;
+  for (std::size_t j = 0; j < joints_.size(); ++j) {
+    const double desired =
+        j < kPlatform ? positions[j] : command_.q[static_cast<Eigen::Index>(j - kPlatform)];
+    largest = std::max(largest, joint_error(joints_[j], states_[j], desired, last_touched));
+  }
+  return largest;
 }
 
 void MobileBinding::forget_command() noexcept {

@@ -68,6 +68,10 @@ class RobotBinding {
   /// Writes the servos' setpoints, one per actuator, and to `next_own` the new memory of the
   /// binding.
   virtual void setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept = 0;
+  /// Following error of the present command (FollowingWatch). A contact of a body holds back the
+  /// joints that move it; `last_touched` is the last of the robot's bodies that touch anything, in
+  /// the order of the chain.
+  [[nodiscard]] virtual double following_error(int last_touched) const noexcept = 0;
   /// Sets the command to what a controller finds that sets nothing; also after its failure.
   virtual void forget_command() noexcept = 0;
 
@@ -138,6 +142,8 @@ void read_mocap_pose(const mjData* d, int mocap, int base, Eigen::Isometry3d& X_
 
 /// The servo of an actuator; `passive_damping`: of the joint or tendon on which it acts.
 [[nodiscard]] Servo servo_of(const mjModel* m, int actuator, double passive_damping);
+/// Whether the actuator is enabled and its gain and force range let it give a force.
+[[nodiscard]] bool can_be_driven(const mjModel* m, int actuator) noexcept;
 /// Gravity to be compensated by the setpoints [m/s^2]: zero if `compensation` is false or gravity
 /// is disabled. Throws ModelError if it is not finite.
 [[nodiscard]] Eigen::Vector3d compensated_gravity(const mjModel* m, bool compensation);

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <climits>
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <map>
 #include <set>
@@ -220,6 +222,30 @@ double CsvReader::number(std::size_t field, const std::string& column) const {
 
 // ---- writer ------------------------------------------------------------------------------------
 
+namespace {
+
+constexpr int kExitInterrupted = 130;
+constexpr int kInterrupts[] = {SIGINT, SIGTERM, SIGHUP};
+
+char partial_file[PATH_MAX];  // of the writer at work; empty: none
+
+extern "C" void remove_partial_file(int /*signal*/) {
+  unlink(partial_file);
+  _exit(kExitInterrupted);
+}
+
+/// From now on an interrupt removes the file; empty: no longer. Ignored signals stay ignored.
+void remove_at_interrupt(const std::string& file) {
+  if (file.size() >= sizeof partial_file) return;
+  std::memcpy(partial_file, file.c_str(), file.size() + 1);
+  for (const int signal : kInterrupts) {
+    const auto before = std::signal(signal, file.empty() ? SIG_DFL : remove_partial_file);
+    if (before == SIG_IGN) std::signal(signal, SIG_IGN);
+  }
+}
+
+}  // namespace
+
 CsvWriter::CsvWriter(const std::string& file) {
   if (file.empty() || file == "-") {
     descriptor_ = FileDescriptor(dup(STDOUT_FILENO));
@@ -241,17 +267,21 @@ CsvWriter::CsvWriter(const std::string& file) {
   } else {
     flags = O_WRONLY | O_CLOEXEC;
   }
+  remove_at_interrupt(part_.string());
   descriptor_ = FileDescriptor(open((part_.empty() ? file_ : part_).c_str(), flags, 0666));
   if (!descriptor_.is_open()) {
     const int error = errno;
     part_.clear();
+    remove_at_interrupt("");
     fail(error);
   }
 }
 
 CsvWriter::~CsvWriter() {
+  if (part_.empty()) return;
   std::error_code ignored;
-  if (!part_.empty()) fs::remove(part_, ignored);
+  fs::remove(part_, ignored);
+  remove_at_interrupt("");
 }
 
 void CsvWriter::field(std::string_view text) {
@@ -308,6 +338,7 @@ void CsvWriter::finish() {
   fs::rename(part_, file_, error);
   if (error) fail(error.value());
   part_.clear();
+  remove_at_interrupt("");
 }
 
 void CsvWriter::fail(int error) const {

@@ -18,10 +18,12 @@ struct ModelArguments {
 
 void print_model(const ModelArguments& arguments) {
   host::require_kind(arguments.file, "model", {host::FileKind::Robot, host::FileKind::Tube});
-  const std::string mjcf = host::model_file_mjcf(arguments.file);
+  const host::ModelText model = host::model_file_mjcf(arguments.file);
+  for (const std::string& notice : model.notices)
+    std::cerr << "tendril: notice: " << notice << '\n';
   if (!arguments.out.empty()) {
-    host::write_text_file(arguments.out, mjcf);
-  } else if (!(std::cout << mjcf).flush()) {
+    host::write_text_file(arguments.out, model.mjcf);
+  } else if (!(std::cout << model.mjcf).flush()) {
     throw host::OutputError("stdout: could not be written");
   }
 }

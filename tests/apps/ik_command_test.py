@@ -9,9 +9,11 @@ import json
 import math
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -287,6 +289,21 @@ class TableCommand(unittest.TestCase):
         self.assertEqual(message, 'late.csv: row 5002, column z: "oops": must be a finite number')
         self.assertEqual((self.folder / "o.csv").read_text(), "old\n")
         self.assertFalse((self.folder / "o.csv.part").exists())
+
+    def test_an_interrupt_removes_the_unfinished_table(self):
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            process = subprocess.Popen([PROGRAM, "ik", "fixed.toml", "-", "-o", "cut.csv"], cwd=self.folder,
+                                       stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            process.stdin.write(TARGETS)
+            process.stdin.flush()
+            part = self.folder / "cut.csv.part"
+            until = time.monotonic() + 20
+            while not part.exists() and time.monotonic() < until:
+                time.sleep(0.01)
+            process.send_signal(number)
+            process.communicate(timeout=20)
+            self.assertEqual(process.returncode, 130)
+            self.assertEqual([file.name for file in self.folder.glob("cut.csv*")], [])
 
     def test_input_and_output_may_be_one_file(self):
         desired = self.output("ik", "fixed.toml", "targets.csv", "--no-time")

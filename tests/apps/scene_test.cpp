@@ -206,6 +206,30 @@ TEST_CASE("scene: options that do not suit the robot are told in one line each",
   CHECK_THAT(loaded.notices[2], Catch::Contains("option iterations = 5: arm.toml needs at least"));
 }
 
+TEST_CASE("scene: what cannot be meant is told in one line each", "[scene]") {
+  const TemporaryFolder folder;
+  folder.write("arm.toml", std::string(kArm) + "[controller]\nplugin = \"tendril.reach\"\n");
+  const auto scene = folder.write("scene.xml", R"(<mujoco><compiler conflict="merge"/>
+    <asset><model name="arm" file="arm.toml"/></asset>
+    <worldbody><attach model="arm" body="base" prefix="A_"/>
+      <body name="target" mocap="true" pos="0.6 0 0"/></worldbody></mujoco>)");
+  const std::vector<Setting> settings{set("robot.section.1.mass", "70"),
+                                      set("robot.section.1.bend_torque_limit", "1e5")};
+  const Scene loaded = load_scene(scene, settings);
+  REQUIRE(loaded.notices.size() == 1);
+  CHECK_THAT(loaded.notices[0], Catch::Contains("arm.toml: section 1: mass = 70 kg") &&
+                                    Catch::Contains("more than any metal"));
+
+  const DataPtr data = make_data(*loaded.model);
+  mj_forward(loaded.model.get(), data.get());
+  const std::vector<std::string> targets = distant_targets(*loaded.model, *data);
+  REQUIRE(targets.size() == 1);
+  CHECK_THAT(targets[0], Catch::Contains("target target is 0.6 m from A_base: the arm reaches 0."));
+  data->mocap_pos[0] = 0.01;
+  mj_forward(loaded.model.get(), data.get());
+  CHECK(distant_targets(*loaded.model, *data).empty());
+}
+
 TEST_CASE("scene: robots of included files count", "[scene]") {
   const TemporaryFolder folder;
   folder.write("arm.toml", kArm);

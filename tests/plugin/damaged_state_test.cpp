@@ -1,7 +1,6 @@
 // What an engine state says is not trusted: mj_setState, a damaged recording or another version's
 // file may put anything into plugin_state. Sanitized builds show what would be read out of bounds.
 
-#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -14,24 +13,8 @@ using namespace tendril::test;
 
 namespace {
 
-ModelPtr load_file(const std::string& file) {
-  load_tendril();
-  std::array<char, 1000> error{};
-  ModelPtr model(mj_loadXML(file.c_str(), nullptr, error.data(), error.size()));
-  INFO(error.data());
-  REQUIRE(model);
-  return model;
-}
-
 /// All controllers of the library, in all their modes.
-const char* scene_file() {
-  return GENERATE("scenes/reach/reach.xml", "scenes/reach_clutter/reach_clutter.xml",
-                  "scenes/trail/trail.xml", "scenes/tube_insertion/tube_insertion.xml",
-                  "scenes/wrap_button/wrap_button.xml", "scenes/wrap_reach/fed_1.xml",
-                  "scenes/snake_travel/flat.xml",
-                  "scenes/snake_path/snake_path.xml", "scenes/youbot_targets/youbot_targets.xml",
-                  "scenes/youbot_clutter/youbot_clutter.xml", "scenes/mobile_arm/mobile_arm.xml");
-}
+const char* scene_file() { return GENERATE(from_range(kControllerScenes)); }
 
 void draw(const ModelPtr& model, const DataPtr& data) {
   mjvScene scene;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tests/support/mujoco_support.hpp"
 
@@ -73,6 +74,29 @@ inline ModelPtr load_one_arm(const std::string& toml, const std::string& option 
   return load_scene_text(
       one_arm_scene(R"(<body name="target" mocap="true" pos="0.1 0 0.04"/>)", option),
       {{"arm.toml", toml}});
+}
+
+/// Scenes with all controllers of the library, in all their modes.
+inline const std::vector<const char*> kControllerScenes{"scenes/reach/reach.xml",
+                                                        "scenes/reach_clutter/reach_clutter.xml",
+                                                        "scenes/trail/trail.xml",
+                                                        "scenes/tube_insertion/tube_insertion.xml",
+                                                        "scenes/tube_narrow/tube_narrow.xml",
+                                                        "scenes/wrap_button/wrap_button.xml",
+                                                        "scenes/wrap_reach/fed_1.xml",
+                                                        "scenes/snake_travel/flat.xml",
+                                                        "scenes/snake_path/snake_path.xml",
+                                                        "scenes/youbot_targets/youbot_targets.xml",
+                                                        "scenes/youbot_clutter/youbot_clutter.xml",
+                                                        "scenes/mobile_arm/mobile_arm.xml"};
+
+inline ModelPtr load_file(const std::string& file) {
+  load_tendril();
+  std::array<char, 1000> error{};
+  ModelPtr model(mj_loadXML(file.c_str(), nullptr, error.data(), error.size()));
+  INFO(error.data());
+  REQUIRE(model);
+  return model;
 }
 
 /// Steps in which the arm of `load_two_arms` leans on the post.

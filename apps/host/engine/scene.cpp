@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <pugixml.hpp>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "plugin/controller_plugin.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/robot_file/doubts.hpp"
 #include "tendril/robot_file/robot_mjcf.hpp"
 #include "tendril/robot_file/toml_fields.hpp"
 
@@ -217,6 +219,13 @@ void check_options(const mjOption& scene, const ModelFile& file, const std::stri
   }
 }
 
+constexpr double kStandardGravity = 9.81;  // [m/s^2]
+
+void check_plausible(const ModelFile& file, double gravity, std::vector<std::string>& notices) {
+  for (const std::string& doubt : doubts(file.model, gravity))
+    notices.push_back(fmt::format("{}: {}", file.path.string(), doubt));
+}
+
 // ---- a lone robot ------------------------------------------------------------------------------
 
 /// Light and camera for objects within this distance from the world's origin.
@@ -329,9 +338,39 @@ ModelPtr compiled(mjSpec& spec, const VirtualFiles& files, const std::string& na
 
 }  // namespace
 
-std::string model_file_mjcf(const fs::path& file) {
+ModelText model_file_mjcf(const fs::path& file) {
   load_engine();
-  return mjcf_of(read_model_file(file.filename().string(), file, {}));
+  const ModelFile model = read_model_file(file.filename().string(), file, {});
+  ModelText text{mjcf_of(model), {}};
+  check_plausible(model, kStandardGravity, text.notices);
+  return text;
+}
+
+std::vector<std::string> distant_targets(const mjModel& model, const mjData& data) {
+  std::vector<std::string> lines;
+  for (int i = 0; i < model.nplugin; ++i) {
+    const auto config = [&](const char* key) {
+      const char* const text = mj_getPluginConfig(&model, i, key);
+      return std::string(text != nullptr ? text : "");
+    };
+    const std::string text = config("robot"), target = config("target");
+    const char* const name = mj_id2name(&model, mjOBJ_PLUGIN, i);
+    const std::string_view instance = name != nullptr ? name : "";
+    if (text.empty() || target.empty() || !instance.ends_with(names::kController)) continue;
+    const RobotDescription robot = parse_robot(text, "robot");
+    const auto* const arm = std::get_if<ContinuumDescription>(&robot);
+    const std::string prefix(instance.substr(0, instance.size() - std::strlen(names::kController)));
+    const int base = mj_name2id(&model, mjOBJ_BODY, (prefix + names::kBase).c_str());
+    const int goal = mj_name2id(&model, mjOBJ_BODY, target.c_str());
+    if (arm == nullptr || base < 0 || goal < 0 || model.body_weldid[base] != 0) continue;
+    const double distance = mju_dist3(data.xpos + 3 * base, data.xpos + 3 * goal);
+    const double reach = arm->kinematics().max_length() + arm->base.feed_limit;
+    if (distance > reach) {
+      lines.push_back(fmt::format("target {} is {:.3g} m from {}{}: the arm reaches {:.3g} m",
+                                  target, distance, prefix, names::kBase, reach));
+    }
+  }
+  return lines;
 }
 
 Scene load_scene(const fs::path& file, std::span<const Setting> settings) {
@@ -372,7 +411,12 @@ Scene load_scene(const fs::path& file, std::span<const Setting> settings) {
 
   scene.model = compiled(*spec, files, name);
   apply_model_settings(settings, *scene.model);
-  for (const ModelFile& model : models) check_options(scene.model->opt, model, name, scene.notices);
+  const mjOption& option = scene.model->opt;
+  const bool falls = (option.disableflags & mjDSBL_GRAVITY) == 0;
+  for (const ModelFile& model : models) {
+    check_options(option, model, name, scene.notices);
+    check_plausible(model, falls ? mju_norm3(option.gravity) : 0.0, scene.notices);
+  }
   scene.model_xml = flattened(*spec, *scene.model, scene.notices);
   for (const std::string& warning : take_engine_warnings()) {
     // Conflicts of options with an attached robot are reported by check_options.

@@ -31,7 +31,15 @@ struct Scene {
                                std::span<const Setting> settings = {});
 
 /// The MJCF of a lone robot or tube file as attached by a scene, with a sensor for every quantity
-/// reported by the robot's controller. Calls load_engine. Throws ModelError as load_scene.
-[[nodiscard]] std::string model_file_mjcf(const std::filesystem::path& file);
+/// reported by the robot's controller, and notices as those of a scene. Calls load_engine. Throws
+/// ModelError as load_scene.
+struct ModelText {
+  std::string mjcf;
+  std::vector<std::string> notices;
+};
+[[nodiscard]] ModelText model_file_mjcf(const std::filesystem::path& file);
+
+/// Targets of arms on fixed bases that are farther from the base than the arm can reach, a line each.
+[[nodiscard]] std::vector<std::string> distant_targets(const mjModel& model, const mjData& data);
 
 }  // namespace tendril::host

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "apps/host/engine/quantities.hpp"
+#include "controllers/servo.hpp"
 
 namespace tendril::host {
 namespace {
@@ -14,6 +15,17 @@ namespace {
 std::string name_or(const mjModel& model, mjtObj type, int id, const char* unnamed) {
   const char* const name = mj_id2name(&model, type, id);
   return name != nullptr && *name != '\0' ? name : fmt::format("{} {}", unnamed, id);
+}
+
+constexpr double kRounding = 1e-9;
+constexpr double kPartOfLimit = tendril::Servo::kFractionOfLimit * (1.0 - kRounding);
+constexpr std::size_t kStatusLength = std::string_view(quantity::kStatus.name).size();
+constexpr const char* kFollowingError = "following_error";
+
+/// Statuses that are told when they begin.
+constexpr bool is_told(ControllerStatus status) {
+  return status == ControllerStatus::Fault || status == ControllerStatus::NotFollowing ||
+         status == ControllerStatus::ServoLost;
 }
 
 /// A body that an actuator moves; 0 for one that is of none.
@@ -44,7 +56,7 @@ void sort_by_steps(std::vector<T>& all) {
 std::optional<std::string> RobotStatus::failure() const {
   const auto& fault = by_status[static_cast<std::size_t>(ControllerStatus::Fault)];
   if (fault.steps > 0) return fmt::format("{}: controller fault at t = {:.6g} s", robot, fault.first);
-  if (end == ControllerStatus::Working || end == ControllerStatus::Finished) return std::nullopt;
+  if (is_well(end)) return std::nullopt;
   const auto& at_end = by_status[static_cast<std::size_t>(end)];
   return fmt::format("{}: {} at the end, first at t = {:.6g} s", robot, to_string(end),
                      at_end.first);
@@ -54,10 +66,13 @@ RobotWatch::RobotWatch(const mjModel& model) : model_(model), robots_(model) {
   for (int i = 0; i < model.nsensor; ++i) {
     const std::string name = name_or(model, mjOBJ_SENSOR, i, "sensor");
     if (model.sensor_type[i] != mjSENS_PLUGIN || !shows(name, quantity::kStatus.name)) continue;
-    std::string robot = name.substr(0, name.size() - std::string_view(quantity::kStatus.name).size());
+    std::string robot = name.substr(0, name.size() - kStatusLength);
     if (robot.ends_with('_')) robot.pop_back();
     statuses_.push_back({.robot = robot.empty() ? "robot" : robot, .sensor = name, .by_status = {}});
     status_addresses_.push_back(model.sensor_adr[i]);
+    const std::string prefix = statuses_.back().sensor.substr(0, name.size() - kStatusLength);
+    const int error = mj_name2id(&model, mjOBJ_SENSOR, (prefix + kFollowingError).c_str());
+    error_addresses_.push_back(error < 0 ? -1 : model.sensor_adr[error]);
   }
   for (int i = 0; i < model.nu; ++i) {
     if (!model.actuator_forcelimited[i] || robots_.base_of_body(body_of_actuator(model, i)) == 0)
@@ -70,19 +85,20 @@ RobotWatch::RobotWatch(const mjModel& model) : model_(model), robots_(model) {
 
 bool RobotWatch::sample(const mjModel& model, const mjData& data, double time) noexcept {
   ++steps_;
-  bool new_fault = false;
+  bool is_new = false;
   for (std::size_t i = 0; i < statuses_.size(); ++i) {
     const double value = data.sensordata[status_addresses_[i]];
     const int index = value >= 0.0 && value < kStatusCount ? static_cast<int>(value) : 0;
     RobotStatus& status = statuses_[i];
     status.end = static_cast<ControllerStatus>(index);
     Occurrence& occurrence = status.by_status[static_cast<std::size_t>(index)];
-    new_fault |= status.end == ControllerStatus::Fault && occurrence.steps == 0;
+    is_new |= is_told(status.end) && occurrence.steps == 0;
     occurrence.add(time);
   }
   for (Servo& servo : servos_) {
     const double force = data.actuator_force[servo.actuator];
-    if (force <= servo.low || force >= servo.high) servo.occurrence.add(time);
+    if (force <= kPartOfLimit * servo.low || force >= kPartOfLimit * servo.high)
+      servo.occurrence.add(time);
   }
   for (int i = 0; i < data.ncon; ++i) {
     const mjContact& contact = data.contact[i];
@@ -103,7 +119,26 @@ bool RobotWatch::sample(const mjModel& model, const mjData& data, double time) n
       touch.force = 0.0;
     }
   }
-  return new_fault;
+  return is_new;
+}
+
+std::vector<std::string> RobotWatch::not_following(const mjData& data) const {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < statuses_.size(); ++i) {
+    const RobotStatus& status = statuses_[i];
+    constexpr auto kThis = ControllerStatus::NotFollowing;
+    if (status.end != kThis || status.by_status[static_cast<std::size_t>(kThis)].steps != 1) continue;
+    std::string line = status.robot + ": does not do what is commanded";
+    if (const int error = error_addresses_[i]; error >= 0) {
+      line += fmt::format("; {} is {:.3g} rad", kFollowingError, data.sensordata[error]);
+      const std::vector<SaturatedServo> servos = saturated();
+      if (!servos.empty())
+        line += fmt::format(", servo {} was at its limit of {:.3g}", servos.front().actuator,
+                            servos.front().limit);
+    }
+    all.push_back(std::move(line));
+  }
+  return all;
 }
 
 std::vector<SaturatedServo> RobotWatch::saturated() const {

@@ -35,7 +35,7 @@ struct RobotStatus {
   [[nodiscard]] std::optional<std::string> failure() const;
 };
 
-/// A servo of a robot whose force was at the end of its range.
+/// A servo of a robot whose force was as large as controllers let it be (Servo::kFractionOfLimit).
 struct SaturatedServo {
   std::string actuator;
   double limit = 0.0;  ///< [N] or [N m]
@@ -54,9 +54,13 @@ class RobotWatch {
  public:
   explicit RobotWatch(const mjModel& model);
 
-  /// Reads the model after a step that started at `time`. Returns whether a controller of a robot
-  /// reports a fault for the first time. No allocation.
+  /// Reads the model after a step that started at `time`. Returns whether a robot has a fault, loses
+  /// a servo or does not follow its commands for the first time. No allocation.
   bool sample(const mjModel& model, const mjData& data, double time) noexcept;
+
+  /// After a step for which `sample` returned true: the robots that do not follow their commands
+  /// since then, a line each.
+  [[nodiscard]] std::vector<std::string> not_following(const mjData& data) const;
 
   [[nodiscard]] long steps() const noexcept { return steps_; }
   [[nodiscard]] const std::vector<RobotStatus>& statuses() const noexcept { return statuses_; }
@@ -79,7 +83,7 @@ class RobotWatch {
   SceneRobots robots_;
   long steps_ = 0;
   std::vector<RobotStatus> statuses_;
-  std::vector<int> status_addresses_;  // in sensordata
+  std::vector<int> status_addresses_, error_addresses_;  // in sensordata; -1: not reported
   std::vector<Servo> servos_;
   std::vector<Touch> touches_;  // per geom
 };

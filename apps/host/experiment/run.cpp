@@ -273,6 +273,9 @@ PreparedRun prepare_run(const Experiment& experiment, const RunChanges& changes)
     throw ModelError(fmt::format("{}: initial state: {}", experiment.scene.string(), error));
   }
 
+  for (const std::string& line : distant_targets(model, *data))
+    scene.notices.push_back(fmt::format("{}: {}", experiment.scene.string(), line));
+
   const double timestep = model.opt.timestep;
   const double duration = changes.duration.value_or(experiment.duration);
   const double steps = std::ceil(duration / timestep - 1e-6);
@@ -301,6 +304,8 @@ RunResult run_experiment(const Experiment& experiment, const RunOptions& options
     result.notices.push_back(fmt::format("{}: the run ends at {} s, the window begins at {} s",
                                          check.origin, result.duration, check.window.after));
   }
+  for (const std::string& warning : take_engine_warnings())
+    result.notices.push_back(fmt::format("initial state: {}", one_line(warning)));
   result.command_line = options.command_line;
   if (on_notices) on_notices(result.notices);
   if (options.on_loaded) options.on_loaded(model);
@@ -355,6 +360,8 @@ RunResult run_experiment(const Experiment& experiment, const RunOptions& options
       const std::size_t known = result.notices.size();
       for (const std::string& warning : take_engine_warnings())
         result.notices.push_back(fmt::format("t = {:.6g} s: {}", step_start, one_line(warning)));
+      for (const std::string& line : watch.not_following(data))
+        result.notices.push_back(fmt::format("t = {:.6g} s: {}", step_start, line));
       if (on_notices) on_notices(std::span(result.notices).subspan(known));
     }
     if (recorder) recorder->append(data, step, step_time_us);

@@ -1,0 +1,93 @@
+#include "tendril/robot_file/doubts.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numbers>
+
+namespace tendril {
+namespace {
+
+/// Densities between which a body can be made [kg/m^3]: of the lightest structural foams, and of
+/// osmium. A length in mm or a mass in g, a factor of 1000, is outside for every material.
+constexpr double kLightest = 10.0, kHeaviest = 22600.0;
+
+class Doubts {
+ public:
+  explicit Doubts(double gravity) : gravity_(gravity) {}
+
+  void operator()(const ContinuumDescription& robot) {
+    double weight = 0.0, moment = 0.0;  // of what is beyond a section's start, held out level
+    std::vector<double> moments(robot.sections.size());
+    for (std::size_t i = robot.sections.size(); i-- > 0;) {
+      const double length = rest_length(robot.sections[i]), own = gravity_ * robot.physics[i].mass;
+      moment += weight * length + own * length / 2.0;
+      weight += own;
+      moments[i] = moment;
+    }
+    for (std::size_t i = 0; i < robot.sections.size(); ++i)
+      section(fmt::format("section {}", i + 1), robot.sections[i], robot.physics[i], moments[i]);
+  }
+
+  void operator()(const SnakeDescription& snake) {
+    const double width = snake.shape == LinkShape::Box ? 2.0 * snake.half_width
+                                                       : std::numbers::pi / 2.0 * snake.radius;
+    for (std::size_t j = 0; j < snake.link_lengths.size(); ++j) {
+      const double length = snake.link_lengths[j];
+      if (length > 0.0 && density("links", "link_mass", snake.link_mass, length,
+                                  width * 2.0 * snake.radius, "link_length"))
+        return;
+    }
+  }
+
+  void operator()(const MobileDescription& robot) {
+    if (robot.mounted) (*this)(robot.mounted->robot);
+  }
+
+  void operator()(const TubeDescription& /*tube*/) {}
+
+  std::vector<std::string> lines;
+
+ private:
+  void section(const std::string& name, const SectionParameters& section,
+               const SectionPhysics& physics, double moment) {
+    const double length = rest_length(section);
+    density(name, "mass", physics.mass, length, std::numbers::pi * physics.radius * physics.radius,
+            "length");
+    const double bend = physics.bend_torque_limit * length / physics.bending_stiffness;
+    if (bend < section.bend_angle_limit) {
+      lines.push_back(fmt::format(
+          "{}: can hold {:.3g} of its bend_limit of {:.3g} rad: bend_torque_limit = {:.3g} N m",
+          name, bend, section.bend_angle_limit, physics.bend_torque_limit));
+    }
+    if (moment > physics.bend_torque_limit) {
+      lines.push_back(fmt::format(
+          "{}: cannot be held out level: its weight and that of the sections after it need {:.3g} "
+          "N m, bend_torque_limit = {:.3g} N m",
+          name, moment, physics.bend_torque_limit));
+    }
+  }
+
+  bool density(const std::string& name, const char* mass_key, double mass, double length,
+               double area, const char* length_key) {
+    const double value = mass / (length * area);
+    if (value >= kLightest && value <= kHeaviest) return false;
+    lines.push_back(fmt::format("{}: {} = {:.3g} kg, {} = {:.3g} m and the radius make {:.3g} "
+                                "kg/m^3, {}: are the units kg and m?",
+                                name, mass_key, mass, length_key, length, value,
+                                value < kLightest ? "less than any foam" : "more than any metal"));
+    return true;
+  }
+
+  double gravity_;
+};
+
+}  // namespace
+
+std::vector<std::string> doubts(const ModelDescription& model, double gravity) {
+  Doubts doubts(gravity);
+  std::visit(doubts, model);
+  return std::move(doubts.lines);
+}
+
+}  // namespace tendril
