@@ -3,6 +3,7 @@
 Standard library alone: it runs in every program that imports mujoco.
 """
 import ctypes
+import importlib
 import sys
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def load() -> None:
     if _loaded is not None:
         return
     if "mujoco" not in sys.modules:
-        import mujoco  # which calls this function
+        importlib.import_module("mujoco")  # which calls this function
         return
     found = sys.modules["mujoco"].mj_versionString()
     if found != mujoco_version:
