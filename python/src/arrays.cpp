@@ -37,8 +37,8 @@ nb::object converted(const char* name, nb::handle value) {
   const auto kind = nb::cast<std::string>(type.attr("kind"));
   if (kind != "f" && kind != "i" && kind != "u")
     refuse(name, "dtype = " + nb::cast<std::string>(nb::str(type)), "real numbers");
-  return numpy("ascontiguousarray")(array, nb::arg("dtype") = "d").attr("reshape")(
-      array.attr("shape"));
+  return numpy("ascontiguousarray")(array, nb::arg("dtype") = "d")
+      .attr("reshape")(array.attr("shape"));
 }
 
 }  // namespace
@@ -84,8 +84,8 @@ void Input::require_finite() const {
     place = std::to_string(index % array_.shape(axis)) + (place.empty() ? "" : ", ") + place;
     index /= array_.shape(axis);
   }
-  throw ModelError(std::string(name_) + "[" + place + "] = " + (std::isnan(*wrong) ? "nan" : "inf") +
-                   ", must be finite");
+  throw ModelError(std::string(name_) + "[" + place +
+                   "] = " + (std::isnan(*wrong) ? "nan" : "inf") + ", must be finite");
 }
 
 void Input::require_leading(const Shape& leading) const {
@@ -96,7 +96,8 @@ void Input::require_leading(const Shape& leading) const {
 Numbers::Numbers(const char* name, nb::handle value, const Shape& leading) {
   if (PyFloat_CheckExact(value.ptr())) {
     one_ = PyFloat_AsDouble(value.ptr());
-    if (!std::isfinite(one_)) refuse(name, std::string("value = ") + (std::isnan(one_) ? "nan" : "inf"), "finite");
+    if (!std::isfinite(one_))
+      refuse(name, std::string("value = ") + (std::isnan(one_) ? "nan" : "inf"), "finite");
     return;
   }
   const Input input(name, value, {});
@@ -113,7 +114,8 @@ Output::Output(const Shape& leading, Axes last, const char* type) {
   const auto axes = static_cast<Py_ssize_t>(leading.size() + last.size());
   nb::object shape = nb::steal(PyTuple_New(axes));
   Py_ssize_t axis = 0;
-  for (const std::size_t size : leading) PyTuple_SetItem(shape.ptr(), axis++, PyLong_FromSize_t(size));
+  for (const std::size_t size : leading)
+    PyTuple_SetItem(shape.ptr(), axis++, PyLong_FromSize_t(size));
   for (const std::size_t size : last) PyTuple_SetItem(shape.ptr(), axis++, PyLong_FromSize_t(size));
   object_ = numpy("empty")(shape, type);
   array_ = nb::cast<nb::ndarray<nb::device::cpu>>(object_);

@@ -94,7 +94,8 @@ class Output {
 [[nodiscard]] nb::handle numpy(const char* name);
 
 /// The numbers of a row of states (sections, 3).
-static_assert(sizeof(SectionState) == 3 * sizeof(double) && std::is_standard_layout_v<SectionState>);
+static_assert(sizeof(SectionState) == 3 * sizeof(double) &&
+              std::is_standard_layout_v<SectionState>);
 [[nodiscard]] inline SectionStates states_of(std::span<const double> numbers) noexcept {
   return {reinterpret_cast<const SectionState*>(numbers.data()), numbers.size() / 3};
 }

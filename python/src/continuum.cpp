@@ -184,9 +184,7 @@ nb::object coordinates(const Robot& robot, nb::handle value) {
 }
 
 nb::object states_from(const Robot& robot, nb::handle value) {
-  const Input q("q", value,
-                Axes{
-                    static_cast<std::size_t>(robot.robot.coordinate_count())});
+  const Input q("q", value, Axes{static_cast<std::size_t>(robot.robot.coordinate_count())});
   q.require_finite();
   const std::size_t sections = count_of(robot.robot);
   Output states(q.leading(), Axes{sections, 3});
@@ -217,8 +215,7 @@ nb::object draw(const Robot& robot, nb::handle count, nb::handle rng) {
   if (!nb::try_cast(count, rows, false) || rows < 0)
     throw ModelError("n = " + nb::cast<std::string>(nb::repr(count)) + ", must be >= 0");
   const std::size_t sections = count_of(robot.robot);
-  Output states(Shape{static_cast<std::size_t>(rows)},
-                Axes{sections, 3});
+  Output states(Shape{static_cast<std::size_t>(rows)}, Axes{sections, 3});
   SplitMix64 random(number);
   auto* const to = reinterpret_cast<SectionState*>(states.data());
   for (std::size_t k = 0; k < static_cast<std::size_t>(rows); ++k)
@@ -231,9 +228,11 @@ nb::object draw(const Robot& robot, nb::handle count, nb::handle rng) {
 void bind_continuum(nb::module_& module) {
   nb::class_<SectionParameters>(
       module, "Section",
-      "A section of a continuum robot: an arc whose length may vary. Lengths in m, angles in rad.\n\n"
+      "A section of a continuum robot: an arc whose length may vary. Lengths in m, angles in "
+      "rad.\n\n"
       "Fixed length: variable_length = 0. Telescopic: length = 0. Variable length: both positive.\n"
-      "The weights divide it into sub-sections of unlike length and curvature; only ratios matter.\n"
+      "The weights divide it into sub-sections of unlike length and curvature; only ratios "
+      "matter.\n"
       "Source: [FABRIKx] sec. 2.1-2.2.")
       .def(
           "__init__",
@@ -271,14 +270,16 @@ void bind_continuum(nb::module_& module) {
       .def_prop_ro(
           "angle_weights", [](const SectionParameters& s) { return s.angle_weights; },
           "Bend angles of the sub-sections; only ratios matter.")
-      .def("__eq__",
-           [](const SectionParameters& a, nb::handle other) {
-             SectionParameters* b = nullptr;
-             return nb::try_cast(other, b) && b != nullptr && a.length == b->length &&
-                    a.variable_length == b->variable_length &&
-                    a.bend_angle_limit == b->bend_angle_limit &&
-                    a.length_weights == b->length_weights && a.angle_weights == b->angle_weights;
-           }, nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def(
+          "__eq__",
+          [](const SectionParameters& a, nb::handle other) {
+            SectionParameters* b = nullptr;
+            return nb::try_cast(other, b) && b != nullptr && a.length == b->length &&
+                   a.variable_length == b->variable_length &&
+                   a.bend_angle_limit == b->bend_angle_limit &&
+                   a.length_weights == b->length_weights && a.angle_weights == b->angle_weights;
+          },
+          nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__getstate__",
            [](const SectionParameters& s) {
              return std::tuple(s.length, s.variable_length, s.bend_angle_limit, s.length_weights,
@@ -287,38 +288,42 @@ void bind_continuum(nb::module_& module) {
       .def("__setstate__",
            [](SectionParameters& self, const std::tuple<double, double, double, std::vector<double>,
                                                         std::vector<double>>& state) {
-             const auto& [length, variable_length, bend_limit, length_weights, angle_weights] = state;
+             const auto& [length, variable_length, bend_limit, length_weights, angle_weights] =
+                 state;
              new (&self) SectionParameters{length, variable_length, bend_limit, length_weights,
                                            angle_weights};
            })
-      .def("__repr__", [](const SectionParameters& s) {
-        nb::str text("Section(length={}, variable_length={}, bend_limit={})");
-        return text.attr("format")(s.length, s.variable_length, s.bend_angle_limit);
-      }, nb::sig("def __repr__(self) -> str"));
+      .def(
+          "__repr__",
+          [](const SectionParameters& s) {
+            nb::str text("Section(length={}, variable_length={}, bend_limit={})");
+            return text.attr("format")(s.length, s.variable_length, s.bend_angle_limit);
+          },
+          nb::sig("def __repr__(self) -> str"));
 #define TENDRIL_BASE_ARGUMENTS \
   "feed: " TENDRIL_LIKE " = 0.0, spin: " TENDRIL_LIKE " = 0.0, threads: int = 0"
-#define TENDRIL_BASE_DOC                                                                     \
+#define TENDRIL_BASE_DOC                                                                      \
   ":param states: (..., sections, 3): theta, phi, rad, and extension, m, of each section; "   \
-  "limits are not checked\n"                                                                 \
-  ":param feed: shift of the base along its z axis, m; a number, or one for each item\n"     \
-  ":param spin: of the base about its z axis, rad; likewise\n"                               \
+  "limits are not checked\n"                                                                  \
+  ":param feed: shift of the base along its z axis, m; a number, or one for each item\n"      \
+  ":param spin: of the base about its z axis, rad; likewise\n"                                \
   ":param threads: of a batch; 0: as many as the machine has. The bits do not depend on it\n" \
   ":raises ModelError: wrong shape or type, a number that is not finite\n"
 
-  nb::class_<Robot>(
-      module, "ContinuumRobot",
-      "Sections in a row on a base. Immutable; may be used by several threads.\n\n"
-      "A state of a section is theta (bend angle, rad, >= 0), phi (bend direction in the xy-plane of\n"
-      "the section's base, rad; 0 leans the end towards +x) and extension (current variable length,\n"
-      "m). Poses are in the base frame, whose z axis is the straight arm.\n"
-      "Source: [FABRIKx] sec. 2.2, (2.7).")
+  nb::class_<Robot>(module, "ContinuumRobot",
+                    "Sections in a row on a base. Immutable; may be used by several threads.\n\n"
+                    "A state of a section is theta (bend angle, rad, >= 0), phi (bend direction in "
+                    "the xy-plane of\n"
+                    "the section's base, rad; 0 leans the end towards +x) and extension (current "
+                    "variable length,\n"
+                    "m). Poses are in the base frame, whose z axis is the straight arm.\n"
+                    "Source: [FABRIKx] sec. 2.2, (2.7).")
       .def(
           "__init__",
           [](Robot* self, std::vector<SectionParameters> sections, double feed_limit, bool spin,
              std::string name) {
-            ContinuumRobot robot = with_python_names([&] {
-              return ContinuumRobot(sections, {.feed_limit = feed_limit, .spin = spin});
-            });
+            ContinuumRobot robot = with_python_names(
+                [&] { return ContinuumRobot(sections, {.feed_limit = feed_limit, .spin = spin}); });
             new (self) Robot{std::move(name), std::move(sections), std::move(robot)};
           },
           nb::arg("sections"), nb::kw_only(), nb::arg("feed_limit") = 0.0, nb::arg("spin") = false,
@@ -353,13 +358,16 @@ void bind_continuum(nb::module_& module) {
            [](Robot& self,
               const std::tuple<std::string, std::vector<SectionParameters>, double, bool>& state) {
              const auto& [name, sections, feed_limit, spin] = state;
-             new (&self) Robot{
-                 name, sections, ContinuumRobot(sections, {.feed_limit = feed_limit, .spin = spin})};
+             new (&self) Robot{name, sections,
+                               ContinuumRobot(sections, {.feed_limit = feed_limit, .spin = spin})};
            })
-      .def("__repr__", [](const Robot& r) {
-        nb::str text("<ContinuumRobot {!r}: {} sections, {:g} m>");
-        return text.attr("format")(r.name, r.robot.section_count(), r.robot.max_length());
-      }, nb::sig("def __repr__(self) -> str"))
+      .def(
+          "__repr__",
+          [](const Robot& r) {
+            nb::str text("<ContinuumRobot {!r}: {} sections, {:g} m>");
+            return text.attr("format")(r.name, r.robot.section_count(), r.robot.max_length());
+          },
+          nb::sig("def __repr__(self) -> str"))
       .def_prop_ro(
           "straight",
           [](const Robot& r) {
@@ -370,30 +378,32 @@ void bind_continuum(nb::module_& module) {
           },
           nb::sig("def straight(self) -> " TENDRIL_ARRAY),
           "(sections, 3): every section straight, variable lengths at half of their range.")
-      .def("tip_pose", &tip_poses, nb::arg("states"), nb::kw_only(), nb::arg("feed") = 0.0,
+      .def(
+          "tip_pose", &tip_poses, nb::arg("states"), nb::kw_only(), nb::arg("feed") = 0.0,
+          nb::arg("spin") = 0.0, nb::arg("threads") = 0,
+          nb::sig("def tip_pose(self, states: " TENDRIL_LIKE ", *, " TENDRIL_BASE_ARGUMENTS
+                  ") -> " TENDRIL_ARRAY),
+          "Poses of the tip in the base frame.\n\n" TENDRIL_BASE_DOC
+          ":returns: (..., 4, 4), m; the tip's z axis is the backbone's tangent\n\n"
+          "Source: [FABRIKx] (2.7) without its last factor, which only turns the tip about its own "
+          "axis.")
+      .def("section_poses", &section_poses, nb::arg("states"), nb::kw_only(), nb::arg("feed") = 0.0,
            nb::arg("spin") = 0.0, nb::arg("threads") = 0,
-           nb::sig("def tip_pose(self, states: " TENDRIL_LIKE ", *, " TENDRIL_BASE_ARGUMENTS
-                   ") -> " TENDRIL_ARRAY),
-           "Poses of the tip in the base frame.\n\n" TENDRIL_BASE_DOC
-           ":returns: (..., 4, 4), m; the tip's z axis is the backbone's tangent\n\n"
-           "Source: [FABRIKx] (2.7) without its last factor, which only turns the tip about its own "
-           "axis.")
-      .def("section_poses", &section_poses, nb::arg("states"), nb::kw_only(),
-           nb::arg("feed") = 0.0, nb::arg("spin") = 0.0, nb::arg("threads") = 0,
            nb::sig("def section_poses(self, states: " TENDRIL_LIKE ", *, " TENDRIL_BASE_ARGUMENTS
                    ") -> " TENDRIL_ARRAY),
            "Poses of the ends of all sections in the base frame.\n\n" TENDRIL_BASE_DOC
            ":returns: (..., sections, 4, 4), m; the last one is the tip's\n\n"
            "Source: [FABRIKx] (2.6), (2.7).")
-      .def("backbone", &backbones, nb::arg("states"), nb::arg("points") = 50, nb::kw_only(),
-           nb::arg("feed") = 0.0, nb::arg("spin") = 0.0, nb::arg("threads") = 0,
-           nb::sig("def backbone(self, states: " TENDRIL_LIKE
-                   ", points: int = 50, *, " TENDRIL_BASE_ARGUMENTS ") -> " TENDRIL_ARRAY),
-           "Points of the backbone in the base frame, at equal distances along it: the first at the "
-           "base, the last at the tip.\n\n" TENDRIL_BASE_DOC
-           ":param points: of each line, >= 2\n"
-           ":returns: (..., points, 3), m\n\n"
-           "Source: docs/derivations.md, \"Planar shape of a section\".")
+      .def(
+          "backbone", &backbones, nb::arg("states"), nb::arg("points") = 50, nb::kw_only(),
+          nb::arg("feed") = 0.0, nb::arg("spin") = 0.0, nb::arg("threads") = 0,
+          nb::sig("def backbone(self, states: " TENDRIL_LIKE
+                  ", points: int = 50, *, " TENDRIL_BASE_ARGUMENTS ") -> " TENDRIL_ARRAY),
+          "Points of the backbone in the base frame, at equal distances along it: the first at the "
+          "base, the last at the tip.\n\n" TENDRIL_BASE_DOC
+          ":param points: of each line, >= 2\n"
+          ":returns: (..., points, 3), m\n\n"
+          "Source: docs/derivations.md, \"Planar shape of a section\".")
       .def("tip_jacobian", &tip_jacobians, nb::arg("states"), nb::kw_only(), nb::arg("feed") = 0.0,
            nb::arg("spin") = 0.0, nb::arg("threads") = 0,
            nb::sig("def tip_jacobian(self, states: " TENDRIL_LIKE ", *, " TENDRIL_BASE_ARGUMENTS
@@ -431,17 +441,18 @@ void bind_continuum(nb::module_& module) {
            ":param tolerance: rad and m\n"
            ":returns: (...), bool\n"
            ":raises ModelError: wrong shape or type")
-      .def("random_states", &draw, nb::arg("n"), nb::arg("rng"),
-           nb::sig("def random_states(self, n: int, rng: numpy.random.Generator | int) -> "
-                   TENDRIL_ARRAY),
-           "States inside the limits: extension uniform in its range, theta uniform below the limit "
-           "(and below the bend where the chord angle ceases to determine it), phi uniform in "
-           "[-pi, pi).\n\n"
-           ":param n: how many\n"
-           ":param rng: a seed, for the numbers of the C++ library, or a generator that one seed is "
-           "drawn from\n"
-           ":returns: (n, sections, 3)\n\n"
-           "Source: [FABRIKx] sec. 3.1.");
+      .def(
+          "random_states", &draw, nb::arg("n"), nb::arg("rng"),
+          nb::sig("def random_states(self, n: int, rng: numpy.random.Generator | int) "
+                  "-> " TENDRIL_ARRAY),
+          "States inside the limits: extension uniform in its range, theta uniform below the limit "
+          "(and below the bend where the chord angle ceases to determine it), phi uniform in "
+          "[-pi, pi).\n\n"
+          ":param n: how many\n"
+          ":param rng: a seed, for the numbers of the C++ library, or a generator that one seed is "
+          "drawn from\n"
+          ":returns: (n, sections, 3)\n\n"
+          "Source: [FABRIKx] sec. 3.1.");
 }
 
 }  // namespace tendril::python

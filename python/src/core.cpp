@@ -3,10 +3,10 @@
 #include "python/src/robots.hpp"
 #include "tendril/model_error.hpp"
 
-// The module tendril._core: kinematics and inverse kinematics, without MuJoCo.
+// The module tendril._core: kinematics, inverse kinematics and planners, without MuJoCo.
 NB_MODULE(_core, module) {
   using namespace tendril::python;
-  module.doc() = "Kinematics and inverse kinematics of Tendril; use it as `tendril`.";
+  module.doc() = "Kinematics, inverse kinematics and planners of Tendril; use it as `tendril`.";
   auto error = nb::exception<tendril::ModelError>(module, "ModelError", PyExc_ValueError);
   error.doc() =
       "Input that cannot be: one line, `file: field: value: what is allowed`, the same as the "
@@ -16,4 +16,5 @@ NB_MODULE(_core, module) {
   bind_mobile(module);
   bind_load_robot(module);
   bind_solver(module);
+  bind_plan(module);
 }

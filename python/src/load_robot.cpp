@@ -54,13 +54,14 @@ nb::object load_as(const std::filesystem::path& file, nb::handle kind) {
 
 void bind_load_robot(nb::module_& module) {
   module.attr("Robot") = nb::type_var("Robot");
-  module.def("load_robot", &load, nb::arg("file"),
-             nb::sig("def load_robot(file: str | os.PathLike[str]) -> typing.Any"),
-             "The robot that a robot file (docs/robot_file.md) describes: a ContinuumRobot, Snake, "
-             "MobileRobot or MobileArm, by its `kind`.\n\n"
-             ":param file: TOML\n"
-             ":raises ModelError: a file that cannot be read, or is no robot file; the message is the "
-             "program's, `file:line: object: key = value: what is allowed`");
+  module.def(
+      "load_robot", &load, nb::arg("file"),
+      nb::sig("def load_robot(file: str | os.PathLike[str]) -> typing.Any"),
+      "The robot that a robot file (docs/robot_file.md) describes: a ContinuumRobot, Snake, "
+      "MobileRobot or MobileArm, by its `kind`.\n\n"
+      ":param file: TOML\n"
+      ":raises ModelError: a file that cannot be read, or is no robot file; the message is the "
+      "program's, `file:line: object: key = value: what is allowed`");
   module.def("load_robot", &load_as, nb::arg("file"), nb::arg("kind"),
              nb::sig("def load_robot(file: str | os.PathLike[str], kind: type[Robot]) -> Robot"),
              "The same where only robots of one class will do; type checkers know which.\n\n"

@@ -92,17 +92,17 @@ nb::object arm_tip_poses(const PyMobileArm& robot, nb::handle base_value, nb::ha
   Output poses(states.leading(), Axes{4, 4});
   for_each(states.count(), threads, [&, to = poses.data()](std::size_t k) noexcept {
     const PlatformPose platform = platform_of(base.item(base.count() == 1 ? 0 : k));
-    write_pose(
-        arm_base_pose(mounted, platform) * tip_pose(mounted.arm, states_of(states.item(k))),
-        to + 16 * k);
+    write_pose(arm_base_pose(mounted, platform) * tip_pose(mounted.arm, states_of(states.item(k))),
+               to + 16 * k);
   });
   return poses.take();
 }
 
-#define TENDRIL_MOBILE_DOC                                                                     \
-  ":param states: (..., 3 + joints): x, y, m, and heading, rad, of the platform, then the joints, " \
-  "rad; limits are not checked\n"                                                              \
-  ":param threads: of a batch; 0: as many as the machine has. The bits do not depend on it\n"  \
+#define TENDRIL_MOBILE_DOC                                                                    \
+  ":param states: (..., 3 + joints): x, y, m, and heading, rad, of the platform, then the "   \
+  "joints, "                                                                                  \
+  "rad; limits are not checked\n"                                                             \
+  ":param threads: of a batch; 0: as many as the machine has. The bits do not depend on it\n" \
   ":raises ModelError: wrong shape or type, a number that is not finite\n"
 #define TENDRIL_MOBILE_SIGNATURE \
   "(self, states: " TENDRIL_LIKE ", *, threads: int = 0) -> " TENDRIL_ARRAY
@@ -113,7 +113,8 @@ void bind_mobile(nb::module_& module) {
   nb::class_<PyMobileRobot>(
       module, "MobileRobot",
       "An arm of in-plane links on a mobile platform: yaw joint, hinges, roll joint; `load_robot`\n"
-      "makes it. Immutable. A state is x, y, m, and heading, rad, of the platform on the floor, then\n"
+      "makes it. Immutable. A state is x, y, m, and heading, rad, of the platform on the floor, "
+      "then\n"
       "the joints, rad: all zero is straight up. docs/mobile.md.")
       .def_ro("name", &PyMobileRobot::name, "As the robot file says.")
       .def_prop_ro(
@@ -128,17 +129,21 @@ void bind_mobile(nb::module_& module) {
           "reach", [](const PyMobileRobot& r) { return r.robot.reach(); },
           "Sum of the link lengths, m.")
       .def("__len__", [](const PyMobileRobot& r) { return r.robot.joint_count(); })
-      .def("__repr__", [](const PyMobileRobot& r) {
-        nb::str text("<MobileRobot {!r}: platform and {} joints>");
-        return text.attr("format")(r.name, r.robot.joint_count());
-      }, nb::sig("def __repr__(self) -> str"))
+      .def(
+          "__repr__",
+          [](const PyMobileRobot& r) {
+            nb::str text("<MobileRobot {!r}: platform and {} joints>");
+            return text.attr("format")(r.name, r.robot.joint_count());
+          },
+          nb::sig("def __repr__(self) -> str"))
       .def("tool_pose", &tool_poses, nb::arg("states"), nb::kw_only(), nb::arg("threads") = 0,
            nb::sig("def tool_pose" TENDRIL_MOBILE_SIGNATURE),
            "Poses of the tool in the world; the tool axis is their x axis.\n\n" TENDRIL_MOBILE_DOC
            ":returns: (..., 4, 4), m\n\nSource: docs/derivations-mobile.md.")
       .def("frames", &frames, nb::arg("states"), nb::kw_only(), nb::arg("threads") = 0,
            nb::sig("def frames" TENDRIL_MOBILE_SIGNATURE),
-           "Poses of platform, yaw joint, links and tool in the world. A link's origin is its hinge, "
+           "Poses of platform, yaw joint, links and tool in the world. A link's origin is its "
+           "hinge, "
            "its z axis the link, its y axis the hinge's axis.\n\n" TENDRIL_MOBILE_DOC
            ":returns: (..., joints + 1, 4, 4), m\n\nSource: docs/derivations-mobile.md.")
       .def("within_limits", &within, nb::arg("states"), nb::kw_only(), nb::arg("tolerance") = 1e-12,
@@ -162,10 +167,13 @@ void bind_mobile(nb::module_& module) {
           },
           nb::sig("def mount(self) -> " TENDRIL_ARRAY),
           "(4, 4): the arm's base frame in the platform's (on the floor, x forward, z up), m.")
-      .def("__repr__", [](const PyMobileArm& r) {
-        nb::str text("<MobileArm {!r}: platform and an arm of {} sections>");
-        return text.attr("format")(r.name, r.arm.robot.section_count());
-      }, nb::sig("def __repr__(self) -> str"))
+      .def(
+          "__repr__",
+          [](const PyMobileArm& r) {
+            nb::str text("<MobileArm {!r}: platform and an arm of {} sections>");
+            return text.attr("format")(r.name, r.arm.robot.section_count());
+          },
+          nb::sig("def __repr__(self) -> str"))
       .def("tip_pose", &arm_tip_poses, nb::arg("base"), nb::arg("states"), nb::kw_only(),
            nb::arg("threads") = 0,
            nb::sig("def tip_pose(self, base: " TENDRIL_LIKE ", states: " TENDRIL_LIKE
@@ -173,7 +181,8 @@ void bind_mobile(nb::module_& module) {
            "Poses of the arm's tip in the world.\n\n"
            ":param base: (3,) or (..., 3): x, y, m, and heading, rad, of the platform\n"
            ":param states: (..., sections, 3) of the arm\n"
-           ":param threads: of a batch; 0: as many as the machine has. The bits do not depend on it\n"
+           ":param threads: of a batch; 0: as many as the machine has. The bits do not depend on "
+           "it\n"
            ":returns: (..., 4, 4), m\n"
            ":raises ModelError: wrong shape or type, a number that is not finite");
 

@@ -72,12 +72,13 @@ nb::object of_joints(const PySnake& snake, const Value& value) {
 }  // namespace
 
 void bind_snake(nb::module_& module) {
-  nb::class_<PySnake>(
-      module, "Snake",
-      "A chain of links with hinges whose axes alternate: odd joints (counted from 1) yaw about z,\n"
-      "even ones pitch about -y of the body before. Body 0 is the tail link or the carriage; link j\n"
-      "goes from the point B_(j-1) to B_j, along x of body j. Immutable.\n"
-      "Source: [Torus] (3)-(10); docs/derivations-snake.md, \"The chain\".")
+  nb::class_<PySnake>(module, "Snake",
+                      "A chain of links with hinges whose axes alternate: odd joints (counted from "
+                      "1) yaw about z,\n"
+                      "even ones pitch about -y of the body before. Body 0 is the tail link or the "
+                      "carriage; link j\n"
+                      "goes from the point B_(j-1) to B_j, along x of body j. Immutable.\n"
+                      "Source: [Torus] (3)-(10); docs/derivations-snake.md, \"The chain\".")
       .def(
           "__init__",
           [](PySnake* self, std::vector<double> link_lengths, double joint_limit,
@@ -128,18 +129,21 @@ void bind_snake(nb::module_& module) {
           "(joints,): largest curvature of a steady arc in the joint's plane that it can follow, "
           "1/m.\n\nSource: docs/derivations-snake.md, \"Steady arcs\".")
       .def("__len__", [](const PySnake& s) { return s.chain.joint_count(); })
-      .def("__repr__", [](const PySnake& s) {
-        nb::str text("<Snake {!r}: {} joints, {:g} m>");
-        return text.attr("format")(s.name, s.chain.joint_count(), s.chain.length());
-      }, nb::sig("def __repr__(self) -> str"))
-#define TENDRIL_SNAKE_SIGNATURE \
-  "(self, angles: " TENDRIL_LIKE ", *, base: " TENDRIL_LIKE " | None = None, threads: int = 0) -> " \
-  TENDRIL_ARRAY
-#define TENDRIL_SNAKE_DOC                                                                   \
-  ":param angles: (..., joints), rad; limits are not checked\n"                             \
+      .def(
+          "__repr__",
+          [](const PySnake& s) {
+            nb::str text("<Snake {!r}: {} joints, {:g} m>");
+            return text.attr("format")(s.name, s.chain.joint_count(), s.chain.length());
+          },
+          nb::sig("def __repr__(self) -> str"))
+#define TENDRIL_SNAKE_SIGNATURE                             \
+  "(self, angles: " TENDRIL_LIKE ", *, base: " TENDRIL_LIKE \
+  " | None = None, threads: int = 0) -> " TENDRIL_ARRAY
+#define TENDRIL_SNAKE_DOC                                                                       \
+  ":param angles: (..., joints), rad; limits are not checked\n"                                 \
   ":param base: (4, 4) or (..., 4, 4): pose of body 0 in the world, its origin at joint 1, m; " \
-  "none: the identity\n"                                                                    \
-  ":param threads: of a batch; 0: as many as the machine has. The bits do not depend on it\n" \
+  "none: the identity\n"                                                                        \
+  ":param threads: of a batch; 0: as many as the machine has. The bits do not depend on it\n"   \
   ":raises ModelError: wrong shape or type, a number that is not finite\n"
       .def("points", &points, nb::arg("angles"), nb::kw_only(), nb::arg("base") = nb::none(),
            nb::arg("threads") = 0, nb::sig("def points" TENDRIL_SNAKE_SIGNATURE),
@@ -147,8 +151,9 @@ void bind_snake(nb::module_& module) {
            ":returns: (..., joints + 1, 3), m\n\nSource: [Torus] (3)-(10).")
       .def("frames", &frames, nb::arg("angles"), nb::kw_only(), nb::arg("base") = nb::none(),
            nb::arg("threads") = 0, nb::sig("def frames" TENDRIL_SNAKE_SIGNATURE),
-           "Poses of the bodies 0 ... N in the world, each with its origin at B_j.\n\n"
-           TENDRIL_SNAKE_DOC ":returns: (..., joints + 1, 4, 4), m\n\nSource: [Torus] (3)-(10).")
+           "Poses of the bodies 0 ... N in the world, each with its origin at "
+           "B_j.\n\n" TENDRIL_SNAKE_DOC
+           ":returns: (..., joints + 1, 4, 4), m\n\nSource: [Torus] (3)-(10).")
       .def("within_limits", &within, nb::arg("angles"),
            nb::sig("def within_limits(self, angles: " TENDRIL_LIKE
                    ") -> numpy.typing.NDArray[numpy.bool_]"),

@@ -61,7 +61,8 @@ class Targets {
   Targets(nb::handle value, std::size_t size)
       : input_("targets", value, Axes{kAny}), are_poses_(false) {
     if (input_.item_size() == size) return;
-    const bool is_square = input_.item_size() == 4 && !input_.leading().empty() && input_.leading().back() == 4;
+    const bool is_square =
+        input_.item_size() == 4 && !input_.leading().empty() && input_.leading().back() == 4;
     if (!is_square)
       throw ModelError("targets: last axis = " + std::to_string(input_.item_size()) +
                        ", must be (..., " + std::to_string(size) + ") or (..., 4, 4)");
@@ -215,8 +216,8 @@ class MobileSolving final : public Solving {
  private:
   void solve_one(Solver& solver, const ToolTarget& target, std::span<const double> start,
                  std::size_t k, Result& result) const noexcept {
-    const MobileResult solved = solver.solve(
-        target, {.x = start[0], .y = start[1], .heading = start[2]}, start.subspan(3));
+    const MobileResult solved =
+        solver.solve(target, {.x = start[0], .y = start[1], .heading = start[2]}, start.subspan(3));
     result.set(k, solved);
     double* const to = result.states.data() + k * start.size();
     std::copy(start.begin(), start.end(), to);
@@ -278,8 +279,8 @@ template <class Stored, class Shown>
 nb::object view(nb::handle owner, std::vector<Stored> Result::*numbers, Shape shape) {
   static_assert(sizeof(Stored) == sizeof(Shown));
   auto& result = nb::cast<Result&>(owner);
-  return nb::cast(nb::ndarray<nb::numpy, Shown>((result.*numbers).data(), shape.size(),
-                                                shape.data(), owner));
+  return nb::cast(
+      nb::ndarray<nb::numpy, Shown>((result.*numbers).data(), shape.size(), shape.data(), owner));
 }
 template <class Stored, class Shown = Stored>
 auto getter(std::vector<Stored> Result::*numbers) {
@@ -316,9 +317,10 @@ nb::object status_names(nb::handle_t<Result> self) {
 void bind_solver(nb::module_& module) {
   static_assert(static_cast<int>(IkStatus::Converged) == 0 &&
                 static_cast<int>(MobileStatus::Converged) == 0);
-  nb::class_<Result>(module, "IkResult",
-                     "What `Solver.solve` found. Every array has the leading axes of the targets: none "
-                     "for one target. The errors are recomputed from `states` by forward kinematics.")
+  nb::class_<Result>(
+      module, "IkResult",
+      "What `Solver.solve` found. Every array has the leading axes of the targets: none "
+      "for one target. The errors are recomputed from `states` by forward kinematics.")
       .def_prop_ro("states", &states_view, nb::sig("def states(self) -> " TENDRIL_ARRAY),
                    "Best states found, inside the limits: (..., sections, 3) of a ContinuumRobot, "
                    "(..., 3 + joints) of a MobileRobot.")
@@ -341,11 +343,14 @@ void bind_solver(nb::module_& module) {
       .def_prop_ro("jumped", getter<std::uint8_t, bool>(&Result::jumped),
                    nb::sig("def jumped(self) -> numpy.typing.NDArray[numpy.bool_]"),
                    "The solution need not be near the start (docs/ik.md). Never of a mobile robot.")
-      .def("__repr__", [](const Result& r) {
-        nb::str text("<IkResult: {} of {} converged>");
-        return text.attr("format")(std::count(r.status.begin(), r.status.end(), 0),
-                                   r.status.size());
-      }, nb::sig("def __repr__(self) -> str"));
+      .def(
+          "__repr__",
+          [](const Result& r) {
+            nb::str text("<IkResult: {} of {} converged>");
+            return text.attr("format")(std::count(r.status.begin(), r.status.end(), 0),
+                                       r.status.size());
+          },
+          nb::sig("def __repr__(self) -> str"));
 
   nb::class_<PySolver>(
       module, "Solver",
@@ -379,30 +384,40 @@ void bind_solver(nb::module_& module) {
           ":param angle_tolerance: rad, > 0\n"
           ":param max_iterations: of one target, >= 1; none: the solver's own\n"
           ":param max_restarts: from other poses, >= 0; 0 for tracking; none: the solver's own\n"
-          ":raises ModelError: an unknown name (the message lists them), an option outside its range")
+          ":raises ModelError: an unknown name (the message lists them), an option outside its "
+          "range")
       .def_ro("robot", &PySolver::robot, nb::sig("def robot(self) -> ContinuumRobot | MobileRobot"))
       .def_ro("name", &PySolver::name)
-      .def("__repr__", [](const PySolver& s) {
-        nb::str text("<Solver {!r} of {!r}>");
-        return text.attr("format")(s.name, s.robot);
-      }, nb::sig("def __repr__(self) -> str"))
-      .def("solve",
-           [](PySolver& self, nb::handle targets, nb::handle start, int threads) {
-             return self.solving->solve(targets, start, threads);
-           },
-           nb::arg("targets"), nb::arg("start") = nb::none(), nb::arg("threads") = 0,
-           nb::sig("def solve(self, targets: " TENDRIL_LIKE ", start: " TENDRIL_LIKE
-                   " | None = None, threads: int = 0) -> IkResult"),
-           "States that bring the tip, or the tool, to the targets. A target's solution does not "
-           "depend on the others: a batch has the bits of single calls.\n\n"
-           ":param targets: of a ContinuumRobot, in its base frame: positions (..., 3), m, or poses "
-           "(..., 4, 4), of which position and z axis are met; of a MobileRobot, in the world: poses "
-           "(..., 4, 4), whose x axis is the tool's, or (..., 6): x, y, z, m, roll, pitch, yaw, rad, as "
-           "`tool_orientation`\n"
-           ":param start: states, one or one for each target; none: the straight arm, or the state that "
-           "the robot file starts with\n"
-           ":param threads: of a batch; 0: as many as the machine has. The bits do not depend on it\n"
-           ":raises ModelError: wrong shape or type; a target that is not finite has a status instead");
+      .def(
+          "__repr__",
+          [](const PySolver& s) {
+            nb::str text("<Solver {!r} of {!r}>");
+            return text.attr("format")(s.name, s.robot);
+          },
+          nb::sig("def __repr__(self) -> str"))
+      .def(
+          "solve",
+          [](PySolver& self, nb::handle targets, nb::handle start, int threads) {
+            return self.solving->solve(targets, start, threads);
+          },
+          nb::arg("targets"), nb::arg("start") = nb::none(), nb::arg("threads") = 0,
+          nb::sig("def solve(self, targets: " TENDRIL_LIKE ", start: " TENDRIL_LIKE
+                  " | None = None, threads: int = 0) -> IkResult"),
+          "States that bring the tip, or the tool, to the targets. A target's solution does not "
+          "depend on the others: a batch has the bits of single calls.\n\n"
+          ":param targets: of a ContinuumRobot, in its base frame: positions (..., 3), m, or poses "
+          "(..., 4, 4), of which position and z axis are met; of a MobileRobot, in the world: "
+          "poses "
+          "(..., 4, 4), whose x axis is the tool's, or (..., 6): x, y, z, m, roll, pitch, yaw, "
+          "rad, as "
+          "`tool_orientation`\n"
+          ":param start: states, one or one for each target; none: the straight arm, or the state "
+          "that "
+          "the robot file starts with\n"
+          ":param threads: of a batch; 0: as many as the machine has. The bits do not depend on "
+          "it\n"
+          ":raises ModelError: wrong shape or type; a target that is not finite has a status "
+          "instead");
 }
 
 }  // namespace tendril::python
