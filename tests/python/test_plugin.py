@@ -1,4 +1,5 @@
 """`import mujoco` alone knows robot files and controllers."""
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -71,3 +72,11 @@ def test_loading_again_does_nothing() -> None:
 def test_import_of_tendril_loads_neither_mujoco_nor_numpy() -> None:
     result = python("import sys, tendril; print([name for name in ('mujoco', 'numpy') if name in sys.modules])")
     assert (result.stdout, result.stderr) == ("[]\n", "")
+
+
+def test_a_second_copy_of_the_library_is_harmless(tmp_path: Path) -> None:
+    copy = shutil.copy(Path(td.__file__).with_name("libtendril.so"), tmp_path)
+    result = python("import mujoco, sys; mujoco.mj_loadPluginLibrary(sys.argv[1])\n"
+                    "print(mujoco.MjModel.from_xml_path(sys.argv[2]).nplugin)", copy,
+                    str(td.share / "scenes/reach/reach.xml"), cwd=tmp_path)
+    assert (result.stdout, result.stderr) == ("1\n", "")
