@@ -4,6 +4,16 @@
 #   recording      tendril::recording                    HDF5, zlib
 #   plugin_host  tendril::plugin_host                + MuJoCo
 # and the program, libtendril.so, models and scenes. A build without MuJoCo installs the targets that it has.
+
+# tendril_install_data(<folder> <component>): models and scenes; the component may be empty.
+function(tendril_install_data folder component)
+  if(component)
+    set(component COMPONENT ${component})
+  endif()
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/models ${PROJECT_SOURCE_DIR}/scenes DESTINATION ${folder} ${component}
+    FILES_MATCHING PATTERN "*.toml" PATTERN "*.xml" PATTERN "*.csv" PATTERN "*.plan" PATTERN "*.md")
+endfunction()
+
 if(NOT TENDRIL_INSTALL)
   return()
 endif()
@@ -59,7 +69,5 @@ endforeach()
 if(TARGET tendril_plugin)
   install(TARGETS tendril_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/models ${PROJECT_SOURCE_DIR}/scenes
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/tendril
-  FILES_MATCHING PATTERN "*.toml" PATTERN "*.xml" PATTERN "*.csv" PATTERN "*.md")
+tendril_install_data(${CMAKE_INSTALL_DATADIR}/tendril "")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/tendril)

@@ -8,10 +8,8 @@
 mjPLUGIN_LIB_INIT(tendril) {
   if (!tendril::engine_is_right()) return;
   const auto& kinds = tendril::built_in_controllers();
-  if (mjp_getPlugin(kinds.front().name.c_str(), nullptr) != nullptr) {
-    mju_warning("tendril: another copy of libtendril.so is loaded already; that one is used");
-    return;
-  }
+  // Another copy is there already, such as that of the Python package: it is used.
+  if (mjp_getPlugin(kinds.front().name.c_str(), nullptr) != nullptr) return;
   tendril::register_file_decoder();
   for (const tendril::ControllerKind& kind : kinds) tendril::register_controller_kind(kind);
 }

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ["apps", "bench", "cmake", "controllers", "docs", "models", "plugin", "scenes", "scripts", "tendril", "tests"]
+FOLDERS = ["apps", "bench", "cmake", "controllers", "docs", "models", "plugin", "python", "scenes", "scripts", "tendril", "tests"]
 ENDINGS = {".c", ".cmake", ".cpp", ".hpp", ".in", ".md", ".py", ".sh", ".toml", ".txt", ".xml", ""}
 REFERENCE = re.compile(r'\bdocs/([\w.-]+\.md)((?:,? and|,)? "[^"]+"(?:,? and "[^"]+")*)?')
 QUOTED = re.compile(r'"([^"]+)"')

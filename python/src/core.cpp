@@ -1,0 +1,20 @@
+#include <exception>
+
+#include "python/src/robots.hpp"
+#include "tendril/model_error.hpp"
+
+// The module tendril._core: kinematics, inverse kinematics and planners, without MuJoCo.
+NB_MODULE(_core, module) {
+  using namespace tendril::python;
+  module.doc() = "Kinematics, inverse kinematics and planners of Tendril; use it as `tendril`.";
+  auto error = nb::exception<tendril::ModelError>(module, "ModelError", PyExc_ValueError);
+  error.doc() =
+      "Input that cannot be: one line, `file: field: value: what is allowed`, the same as the "
+      "program's.";
+  bind_continuum(module);
+  bind_snake(module);
+  bind_mobile(module);
+  bind_load_robot(module);
+  bind_solver(module);
+  bind_plan(module);
+}

@@ -1,0 +1,198 @@
+#include <nanobind/stl/vector.h>
+
+#include <utility>
+
+#include "python/src/robots.hpp"
+#include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/mobile/mobile_kinematics.hpp"
+
+namespace tendril::python {
+namespace {
+
+constexpr std::size_t kPlatform = 3;
+
+std::size_t state_size(const PyMobileRobot& robot) {
+  return kPlatform + static_cast<std::size_t>(robot.robot.joint_count());
+}
+PlatformPose platform_of(std::span<const double> numbers) noexcept {
+  return {.x = numbers[0], .y = numbers[1], .heading = numbers[2]};
+}
+
+nb::object tool_poses(const PyMobileRobot& robot, nb::handle value, int threads) {
+  const Input states("states", value, Axes{state_size(robot)});
+  states.require_finite();
+  Output poses(states.leading(), Axes{4, 4});
+  for_each(states.count(), threads, [&, to = poses.data()](std::size_t k) noexcept {
+    const std::span<const double> state = states.item(k);
+    write_pose(tool_pose(robot.robot, platform_of(state), state.subspan(kPlatform)), to + 16 * k);
+  });
+  return poses.take();
+}
+
+nb::object frames(const PyMobileRobot& robot, nb::handle value, int threads) {
+  const Input states("states", value, Axes{state_size(robot)});
+  states.require_finite();
+  const auto count = static_cast<std::size_t>(frame_count(robot.robot));
+  Output poses(states.leading(), Axes{count, 4, 4});
+  for_each(states.count(), threads, [&, to = poses.data()](std::size_t k) noexcept {
+    thread_local std::vector<Eigen::Isometry3d> X_WF;
+    X_WF.resize(count);
+    const std::span<const double> state = states.item(k);
+    mobile_frames(robot.robot, platform_of(state), state.subspan(kPlatform), X_WF);
+    for (std::size_t i = 0; i < count; ++i) write_pose(X_WF[i], to + 16 * (count * k + i));
+  });
+  return poses.take();
+}
+
+nb::object within(const PyMobileRobot& robot, nb::handle value, double tolerance) {
+  const Input states("states", value, Axes{state_size(robot)});
+  Output inside(states.leading(), Axes{}, "?");
+  for (std::size_t k = 0; k < states.count(); ++k)
+    inside.data<bool>()[k] =
+        within_limits(robot.robot, states.item(k).subspan(kPlatform), tolerance);
+  return inside.take();
+}
+
+nb::object joint_limits(const PyMobileRobot& robot) {
+  Output limits({}, Axes{static_cast<std::size_t>(robot.robot.joint_count()), 2});
+  for (int j = 0; j < robot.robot.joint_count(); ++j) {
+    limits.data()[2 * j] = robot.robot.joint_limits(j).min;
+    limits.data()[2 * j + 1] = robot.robot.joint_limits(j).max;
+  }
+  return limits.take();
+}
+
+nb::object start(const PyMobileRobot& robot) {
+  Output state({}, Axes{robot.start.size()});
+  std::copy(robot.start.begin(), robot.start.end(), state.data());
+  return state.take();
+}
+
+nb::object orientations(nb::handle value) {
+  const Input angles("angles", value, Axes{3});
+  angles.require_finite();
+  Output rotations(angles.leading(), Axes{3, 3});
+  for (std::size_t k = 0; k < angles.count(); ++k) {
+    const std::span<const double> a = angles.item(k);
+    Eigen::Map<Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>{rotations.data() + 9 * k} =
+        tool_orientation(a[0], a[1], a[2]);
+  }
+  return rotations.take();
+}
+
+nb::object arm_tip_poses(const PyMobileArm& robot, nb::handle base_value, nb::handle states_value,
+                         int threads) {
+  const auto sections = static_cast<std::size_t>(robot.arm.robot.section_count());
+  const Input base("base", base_value, Axes{kPlatform});
+  const Input states("states", states_value, Axes{sections, 3});
+  base.require_finite();
+  states.require_finite();
+  base.require_leading(states.leading());
+  const MobileContinuum mounted{robot.arm.robot, robot.X_PB};
+  Output poses(states.leading(), Axes{4, 4});
+  for_each(states.count(), threads, [&, to = poses.data()](std::size_t k) noexcept {
+    const PlatformPose platform = platform_of(base.item(base.count() == 1 ? 0 : k));
+    write_pose(arm_base_pose(mounted, platform) * tip_pose(mounted.arm, states_of(states.item(k))),
+               to + 16 * k);
+  });
+  return poses.take();
+}
+
+#define TENDRIL_MOBILE_DOC                                                                    \
+  ":param states: (..., 3 + joints): x, y, m, and heading, rad, of the platform, then the "   \
+  "joints, "                                                                                  \
+  "rad; limits are not checked\n"                                                             \
+  ":param threads: of a batch; 0: as many as the machine has. The bits do not depend on it\n" \
+  ":raises ModelError: wrong shape or type, a number that is not finite\n"
+#define TENDRIL_MOBILE_SIGNATURE \
+  "(self, states: " TENDRIL_LIKE ", *, threads: int = 0) -> " TENDRIL_ARRAY
+
+}  // namespace
+
+void bind_mobile(nb::module_& module) {
+  nb::class_<PyMobileRobot>(
+      module, "MobileRobot",
+      "An arm of in-plane links on a mobile platform: yaw joint, hinges, roll joint; `load_robot`\n"
+      "makes it. Immutable. A state is x, y, m, and heading, rad, of the platform on the floor, "
+      "then\n"
+      "the joints, rad: all zero is straight up. docs/mobile.md.")
+      .def_ro("name", &PyMobileRobot::name, "As the robot file says.")
+      .def_prop_ro(
+          "joint_count", [](const PyMobileRobot& r) { return r.robot.joint_count(); },
+          "Yaw, hinges, roll.")
+      .def_prop_ro("joint_limits", &joint_limits,
+                   nb::sig("def joint_limits(self) -> " TENDRIL_ARRAY),
+                   "(joints, 2): smallest and largest angle, rad.")
+      .def_prop_ro("start", &start, nb::sig("def start(self) -> " TENDRIL_ARRAY),
+                   "(3 + joints,): the state that the robot file starts with.")
+      .def_prop_ro(
+          "reach", [](const PyMobileRobot& r) { return r.robot.reach(); },
+          "Sum of the link lengths, m.")
+      .def("__len__", [](const PyMobileRobot& r) { return r.robot.joint_count(); })
+      .def(
+          "__repr__",
+          [](const PyMobileRobot& r) {
+            nb::str text("<MobileRobot {!r}: platform and {} joints>");
+            return text.attr("format")(r.name, r.robot.joint_count());
+          },
+          nb::sig("def __repr__(self) -> str"))
+      .def("tool_pose", &tool_poses, nb::arg("states"), nb::kw_only(), nb::arg("threads") = 0,
+           nb::sig("def tool_pose" TENDRIL_MOBILE_SIGNATURE),
+           "Poses of the tool in the world; the tool axis is their x axis.\n\n" TENDRIL_MOBILE_DOC
+           ":returns: (..., 4, 4), m\n\nSource: docs/derivations-mobile.md.")
+      .def("frames", &frames, nb::arg("states"), nb::kw_only(), nb::arg("threads") = 0,
+           nb::sig("def frames" TENDRIL_MOBILE_SIGNATURE),
+           "Poses of platform, yaw joint, links and tool in the world. A link's origin is its "
+           "hinge, "
+           "its z axis the link, its y axis the hinge's axis.\n\n" TENDRIL_MOBILE_DOC
+           ":returns: (..., joints + 1, 4, 4), m\n\nSource: docs/derivations-mobile.md.")
+      .def("within_limits", &within, nb::arg("states"), nb::kw_only(), nb::arg("tolerance") = 1e-12,
+           nb::sig("def within_limits(self, states: " TENDRIL_LIKE
+                   ", *, tolerance: float = 1e-12) -> numpy.typing.NDArray[numpy.bool_]"),
+           "Whether all joints are finite and inside their limits.\n\n"
+           ":param states: (..., 3 + joints)\n:param tolerance: rad\n:returns: (...), bool\n"
+           ":raises ModelError: wrong shape or type");
+
+  nb::class_<PyMobileArm>(
+      module, "MobileArm",
+      "A continuum arm on a mobile platform; `load_robot` makes it. Immutable. docs/mobile.md.")
+      .def_ro("name", &PyMobileArm::name, "As the robot file says.")
+      .def_ro("arm", &PyMobileArm::arm, "The arm, in its own base frame.")
+      .def_prop_ro(
+          "mount",
+          [](const PyMobileArm& r) {
+            Output pose({}, Axes{4, 4});
+            write_pose(r.X_PB, pose.data());
+            return pose.take();
+          },
+          nb::sig("def mount(self) -> " TENDRIL_ARRAY),
+          "(4, 4): the arm's base frame in the platform's (on the floor, x forward, z up), m.")
+      .def(
+          "__repr__",
+          [](const PyMobileArm& r) {
+            nb::str text("<MobileArm {!r}: platform and an arm of {} sections>");
+            return text.attr("format")(r.name, r.arm.robot.section_count());
+          },
+          nb::sig("def __repr__(self) -> str"))
+      .def("tip_pose", &arm_tip_poses, nb::arg("base"), nb::arg("states"), nb::kw_only(),
+           nb::arg("threads") = 0,
+           nb::sig("def tip_pose(self, base: " TENDRIL_LIKE ", states: " TENDRIL_LIKE
+                   ", *, threads: int = 0) -> " TENDRIL_ARRAY),
+           "Poses of the arm's tip in the world.\n\n"
+           ":param base: (3,) or (..., 3): x, y, m, and heading, rad, of the platform\n"
+           ":param states: (..., sections, 3) of the arm\n"
+           ":param threads: of a batch; 0: as many as the machine has. The bits do not depend on "
+           "it\n"
+           ":returns: (..., 4, 4), m\n"
+           ":raises ModelError: wrong shape or type, a number that is not finite");
+
+  module.def("tool_orientation", &orientations, nb::arg("angles"),
+             nb::sig("def tool_orientation(angles: " TENDRIL_LIKE ") -> " TENDRIL_ARRAY),
+             "Rotations whose x axis, the tool axis of a mobile robot, points with azimuth yaw and "
+             "elevation pitch (up is positive), rotated by roll about it: Rz(yaw) Ry(-pitch) "
+             "Rx(roll).\n\n"
+             ":param angles: (..., 3): roll, pitch, yaw, rad\n:returns: (..., 3, 3)\n"
+             ":raises ModelError: wrong shape or type, a number that is not finite");
+}
+
+}  // namespace tendril::python

@@ -1,0 +1,423 @@
+#include <nanobind/stl/optional.h>
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "python/src/robots.hpp"
+#include "tendril/ik/any_solver.hpp"
+#include "tendril/ik/batch.hpp"
+#include "tendril/ik/start_pose.hpp"
+#include "tendril/mobile/mobile_closed_form.hpp"
+#include "tendril/mobile/mobile_fabrik_solver.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril::python {
+namespace {
+
+constexpr double kDirectionLengthSlack = 1e-3;  // as `tendril ik`
+
+/// What a call of `solve` found, target by target.
+struct Result {
+  Shape leading, state_shape;
+  const char* (*status_name)(std::uint8_t) = nullptr;
+  std::uint8_t status_count = 0;
+  std::vector<std::uint8_t> status;
+  std::vector<std::int32_t> iterations;
+  std::vector<double> position_error, angle_error;
+  std::vector<std::uint8_t> jumped;
+  std::vector<double> states;
+
+  Result(Shape leading_axes, Shape state, std::size_t count)
+      : leading(std::move(leading_axes)), state_shape(std::move(state)) {
+    std::size_t size = count;
+    for (const std::size_t axis : state_shape) size *= axis;
+    status.resize(count);
+    iterations.resize(count);
+    position_error.resize(count);
+    angle_error.resize(count);
+    jumped.resize(count);
+    states.resize(size);
+  }
+
+  /// @param solved  BatchResult, IkResult or MobileResult
+  template <class Solved>
+  void set(std::size_t k, const Solved& solved) noexcept {
+    status[k] = static_cast<std::uint8_t>(solved.status);
+    iterations[k] = solved.iterations;
+    position_error[k] = solved.position_error;
+    angle_error[k] = solved.angle_error;
+    if constexpr (requires { solved.jumped; }) jumped[k] = solved.jumped;
+  }
+};
+
+/// The argument `targets`: positions (..., 3) or, for tools, positions and angles (..., 6); or poses
+/// (..., 4, 4).
+class Targets {
+ public:
+  Targets(nb::handle value, std::size_t size)
+      : input_("targets", value, Axes{kAny}), are_poses_(false) {
+    if (input_.item_size() == size) return;
+    const bool is_square =
+        input_.item_size() == 4 && !input_.leading().empty() && input_.leading().back() == 4;
+    if (!is_square)
+      throw ModelError("targets: last axis = " + std::to_string(input_.item_size()) +
+                       ", must be (..., " + std::to_string(size) + ") or (..., 4, 4)");
+    input_ = Input("targets", value, Axes{4, 4});
+    are_poses_ = true;
+  }
+  [[nodiscard]] const Shape& leading() const noexcept { return input_.leading(); }
+  [[nodiscard]] std::size_t count() const noexcept { return input_.count(); }
+  [[nodiscard]] bool are_poses() const noexcept { return are_poses_; }
+  [[nodiscard]] std::span<const double> operator[](std::size_t k) const noexcept {
+    return input_.item(k);
+  }
+
+ private:
+  Input input_;
+  bool are_poses_;
+};
+
+TipTarget tip_target(const Targets& targets, std::size_t k) {
+  TipTarget target;
+  if (!targets.are_poses()) {
+    target.X_BG.translation() = Eigen::Map<const Eigen::Vector3d>(targets[k].data());
+    return target;
+  }
+  target.X_BG = pose_of(targets[k]);
+  target.task = TipTask::PositionAndDirection;
+  const double length = target.direction().norm();
+  if (!std::isfinite(length)) return target;  // InvalidTarget
+  if (std::abs(length - 1.0) > kDirectionLengthSlack)
+    throw ModelError("targets: length of the z axis of pose " + std::to_string(k) + " = " +
+                     std::to_string(length) + ", must be 1 (within 0.001)");
+  const Eigen::Vector3d z = target.direction() / length;
+  const Eigen::Vector3d x = z.unitOrthogonal();  // the spin about z is free
+  target.X_BG.linear() << x, z.cross(x), z;
+  return target;
+}
+
+ToolTarget tool_target_of(const Targets& targets, std::size_t k) noexcept {
+  const std::span<const double> t = targets[k];
+  if (targets.are_poses()) return {.X_WG = pose_of(t)};
+  return tool_target({t[0], t[1], t[2]}, t[3], t[4], t[5]);
+}
+
+class Solving {
+ public:
+  Solving() = default;
+  Solving(const Solving&) = delete;
+  Solving& operator=(const Solving&) = delete;
+  virtual ~Solving() = default;
+  [[nodiscard]] virtual Result solve(nb::handle targets, nb::handle start, int threads) = 0;
+};
+
+class TipSolving final : public Solving {
+ public:
+  explicit TipSolving(AnySolver solver)
+      : fresh_(std::move(solver)),
+        used_(fresh_),
+        sections_(static_cast<std::size_t>(fresh_.robot().section_count())),
+        start_(sections_) {}
+
+  Result solve(nb::handle targets_value, nb::handle start_value, int threads) override {
+    const Targets targets(targets_value, 3);
+    std::optional<Input> start;
+    if (!start_value.is_none()) {
+      start.emplace("start", start_value, Axes{sections_, 3});
+      start->require_leading(targets.leading());
+    }
+    require_threads(threads);
+    Result result(targets.leading(), {sections_, 3}, targets.count());
+    result.status_name = [](std::uint8_t status) { return to_string(IkStatus{status}); };
+    result.status_count = static_cast<std::uint8_t>(IkStatus::InvalidStart) + 1;
+    if (targets.leading().empty()) {
+      solve_one(tip_target(targets, 0), start ? states_of(start->all()) : SectionStates{}, result);
+    } else {
+      solve_all(targets, start, threads, result);
+    }
+    return result;
+  }
+
+ private:
+  void solve_one(const TipTarget& target, SectionStates start, Result& result) {
+    const nb::gil_scoped_release unlocked;
+    const std::lock_guard lock(mutex_);
+    if (start.empty()) {
+      straight_start(used_.robot(), target, {}, start_);
+      start = start_;
+    }
+    const IkResult solved = used_.solve(target, start);
+    result.set(0, solved);
+    std::copy(solved.states.begin(), solved.states.end(),
+              reinterpret_cast<SectionState*>(result.states.data()));
+  }
+
+  void solve_all(const Targets& targets, const std::optional<Input>& start, int threads,
+                 Result& result) const {
+    std::vector<TipTarget> goals(targets.count());
+    for (std::size_t k = 0; k < goals.size(); ++k) goals[k] = tip_target(targets, k);
+    const nb::gil_scoped_release unlocked;
+    std::vector<SectionState> repeated;
+    BatchOptions options{.threads = threads};
+    if (start && start->count() == goals.size()) {
+      options.starts = states_of(start->all());
+    } else if (start) {
+      const SectionStates one = states_of(start->all());
+      for (std::size_t k = 0; k < goals.size(); ++k)
+        repeated.insert(repeated.end(), one.begin(), one.end());
+      options.starts = repeated;
+    }
+    std::vector<BatchResult> solved(goals.size());
+    solve_batch(fresh_, goals, solved,
+                {reinterpret_cast<SectionState*>(result.states.data()), goals.size() * sections_},
+                options);
+    for (std::size_t k = 0; k < solved.size(); ++k) result.set(k, solved[k]);
+  }
+
+  const AnySolver fresh_;  // batches copy it
+  AnySolver used_;         // by one call at a time
+  std::size_t sections_;
+  std::vector<SectionState> start_;
+  std::mutex mutex_;
+};
+
+template <class Solver>
+class MobileSolving final : public Solving {
+ public:
+  MobileSolving(Solver solver, std::vector<double> start)
+      : solver_(std::move(solver)), start_(std::move(start)) {}
+
+  Result solve(nb::handle targets_value, nb::handle start_value, int threads) override {
+    const Targets targets(targets_value, 6);
+    std::optional<Input> start;
+    if (!start_value.is_none()) {
+      start.emplace("start", start_value, Axes{start_.size()});
+      start->require_leading(targets.leading());
+    }
+    Result result(targets.leading(), {start_.size()}, targets.count());
+    result.status_name = [](std::uint8_t status) { return to_string(MobileStatus{status}); };
+    result.status_count = static_cast<std::uint8_t>(MobileStatus::BaseBlocked) + 1;
+    // Chunks of targets, each with a copy of the solver.
+    constexpr std::size_t kChunk = 32;
+    const auto work = [&](std::size_t chunk) noexcept {
+      Solver solver = solver_;
+      for (std::size_t k = chunk * kChunk; k < std::min(targets.count(), (chunk + 1) * kChunk); ++k)
+        solve_one(solver, tool_target_of(targets, k),
+                  !start ? start_ : start->item(start->count() == 1 ? 0 : k), k, result);
+    };
+    for_each((targets.count() + kChunk - 1) / kChunk, threads, work, 1);
+    return result;
+  }
+
+ private:
+  void solve_one(Solver& solver, const ToolTarget& target, std::span<const double> start,
+                 std::size_t k, Result& result) const noexcept {
+    const MobileResult solved =
+        solver.solve(target, {.x = start[0], .y = start[1], .heading = start[2]}, start.subspan(3));
+    result.set(k, solved);
+    double* const to = result.states.data() + k * start.size();
+    std::copy(start.begin(), start.end(), to);
+    if (solved.joints.size() + 3 != start.size()) return;  // refused: the start
+    to[0] = solved.base.x;
+    to[1] = solved.base.y;
+    to[2] = solved.base.heading;
+    std::copy(solved.joints.begin(), solved.joints.end(), to + 3);
+  }
+
+  const Solver solver_;
+  const std::vector<double> start_;
+};
+
+struct PySolver {
+  nb::object robot;
+  std::string name;
+  std::unique_ptr<Solving> solving;
+};
+
+std::unique_ptr<Solving> make_mobile_solving(const PyMobileRobot& robot, const std::string& name,
+                                             const SolverOptions& options) {
+  if (options.max_restarts)
+    throw ModelError("max_restarts: solvers of a mobile robot have no restarts");
+  if (name == "closed_form") {
+    if (options.max_iterations != 0)
+      throw ModelError("max_iterations: the solver closed_form has no iterations");
+    return std::make_unique<MobileSolving<MobileClosedForm>>(
+        MobileClosedForm(robot.robot, {.position_tolerance = options.position_tolerance,
+                                       .angle_tolerance = options.angle_tolerance}),
+        robot.start);
+  }
+  if (name != "auto" && name != "fabrik")
+    throw ModelError("solver = \"" + name +
+                     "\", for a mobile robot must be one of auto, fabrik, closed_form");
+  MobileFabrikOptions own;
+  own.position_tolerance = options.position_tolerance;
+  own.angle_tolerance = options.angle_tolerance;
+  own.fallback = name == "auto";
+  if (options.max_iterations != 0) own.max_iterations = options.max_iterations;
+  return std::make_unique<MobileSolving<MobileFabrikSolver>>(MobileFabrikSolver(robot.robot, own),
+                                                             robot.start);
+}
+
+std::unique_ptr<Solving> make_solving(nb::handle robot, const std::string& name,
+                                      const SolverOptions& options) {
+  PyContinuumRobot* arm = nullptr;
+  if (nb::try_cast(robot, arm, false) && arm != nullptr)
+    return std::make_unique<TipSolving>(make_solver(name, arm->robot, options));
+  PyMobileRobot* mobile = nullptr;
+  if (nb::try_cast(robot, mobile, false) && mobile != nullptr)
+    return make_mobile_solving(*mobile, name, options);
+  throw ModelError("robot = " + nb::cast<std::string>(nb::repr(robot)) +
+                   ", must be a ContinuumRobot or a MobileRobot");
+}
+
+/// A view of a result's numbers, which lives as long as the view.
+template <class Stored, class Shown>
+nb::object view(nb::handle owner, std::vector<Stored> Result::*numbers, Shape shape) {
+  static_assert(sizeof(Stored) == sizeof(Shown));
+  auto& result = nb::cast<Result&>(owner);
+  return nb::cast(
+      nb::ndarray<nb::numpy, Shown>((result.*numbers).data(), shape.size(), shape.data(), owner));
+}
+template <class Stored, class Shown = Stored>
+auto getter(std::vector<Stored> Result::*numbers) {
+  return [numbers](nb::handle_t<Result> self) {
+    return view<Stored, Shown>(self, numbers, nb::cast<Result&>(self).leading);
+  };
+}
+
+nb::object states_view(nb::handle_t<Result> self) {
+  const auto& result = nb::cast<Result&>(self);
+  Shape shape = result.leading;
+  shape.insert(shape.end(), result.state_shape.begin(), result.state_shape.end());
+  return view<double, double>(self, &Result::states, shape);
+}
+
+nb::object converged(const Result& result) {
+  Output all(result.leading, Axes{}, "?");
+  std::transform(result.status.begin(), result.status.end(), all.data<bool>(),
+                 [](std::uint8_t status) { return status == 0; });
+  return all.take();
+}
+
+nb::object status_names(nb::handle_t<Result> self) {
+  const auto& result = nb::cast<Result&>(self);
+  nb::list names;
+  for (std::uint8_t status = 0; status < result.status_count; ++status)
+    names.append(result.status_name(status));
+  const nb::object codes = view<std::uint8_t, std::uint8_t>(self, &Result::status, result.leading);
+  return numpy("asarray")(numpy("take")(names, codes));
+}
+
+}  // namespace
+
+void bind_solver(nb::module_& module) {
+  static_assert(static_cast<int>(IkStatus::Converged) == 0 &&
+                static_cast<int>(MobileStatus::Converged) == 0);
+  nb::class_<Result>(
+      module, "IkResult",
+      "What `Solver.solve` found. Every array has the leading axes of the targets: none "
+      "for one target. The errors are recomputed from `states` by forward kinematics.")
+      .def_prop_ro("states", &states_view, nb::sig("def states(self) -> " TENDRIL_ARRAY),
+                   "Best states found, inside the limits: (..., sections, 3) of a ContinuumRobot, "
+                   "(..., 3 + joints) of a MobileRobot.")
+      .def_prop_ro("converged", &converged,
+                   nb::sig("def converged(self) -> numpy.typing.NDArray[numpy.bool_]"),
+                   "Both errors are within tolerance, the limits hold.")
+      .def_prop_ro("status", &status_names,
+                   nb::sig("def status(self) -> numpy.typing.NDArray[numpy.str_]"),
+                   "\"converged\" or the solver's reason, as in the tables of `tendril ik` "
+                   "(docs/ik.md, docs/mobile.md).")
+      .def_prop_ro("iterations", getter(&Result::iterations),
+                   nb::sig("def iterations(self) -> numpy.typing.NDArray[numpy.int32]"),
+                   "Iterations that ran.")
+      .def_prop_ro("position_error", getter(&Result::position_error),
+                   nb::sig("def position_error(self) -> " TENDRIL_ARRAY),
+                   "m; infinite where the target was refused.")
+      .def_prop_ro("angle_error", getter(&Result::angle_error),
+                   nb::sig("def angle_error(self) -> " TENDRIL_ARRAY),
+                   "rad; 0 where the direction is free.")
+      .def_prop_ro("jumped", getter<std::uint8_t, bool>(&Result::jumped),
+                   nb::sig("def jumped(self) -> numpy.typing.NDArray[numpy.bool_]"),
+                   "The solution need not be near the start (docs/ik.md). Never of a mobile robot.")
+      .def(
+          "__repr__",
+          [](const Result& r) {
+            nb::str text("<IkResult: {} of {} converged>");
+            return text.attr("format")(std::count(r.status.begin(), r.status.end(), 0),
+                                       r.status.size());
+          },
+          nb::sig("def __repr__(self) -> str"));
+
+  nb::class_<PySolver>(
+      module, "Solver",
+      "Inverse kinematics of a robot, by any of the solvers of `tendril ik --help`; docs/ik.md.\n"
+      "May be used by several threads; single solves wait for each other, batches do not.")
+      .def(
+          "__init__",
+          [](PySolver* self, nb::object robot, std::string name, double position_tolerance,
+             double angle_tolerance, std::optional<int> max_iterations,
+             std::optional<int> max_restarts) {
+            if (max_iterations && *max_iterations < 1)
+              throw ModelError("max_iterations = " + std::to_string(*max_iterations) +
+                               ", must be >= 1");
+            auto solving = make_solving(robot, name,
+                                        {.max_iterations = max_iterations.value_or(0),
+                                         .position_tolerance = position_tolerance,
+                                         .angle_tolerance = angle_tolerance,
+                                         .max_restarts = max_restarts});
+            new (self) PySolver{std::move(robot), std::move(name), std::move(solving)};
+          },
+          nb::arg("robot"), nb::arg("name") = "auto", nb::kw_only(),
+          nb::arg("position_tolerance") = SolverOptions{}.position_tolerance,
+          nb::arg("angle_tolerance") = SolverOptions{}.angle_tolerance,
+          nb::arg("max_iterations") = nb::none(), nb::arg("max_restarts") = nb::none(),
+          nb::sig("def __init__(self, robot: ContinuumRobot | MobileRobot, name: str = 'auto', *, "
+                  "position_tolerance: float = 1e-05, angle_tolerance: float = 0.001, "
+                  "max_iterations: int | None = None, max_restarts: int | None = None) -> None"),
+          ":param robot: its base stays where it is: no feed, no spin\n"
+          ":param name: \"auto\", or another name\n"
+          ":param position_tolerance: m, > 0\n"
+          ":param angle_tolerance: rad, > 0\n"
+          ":param max_iterations: of one target, >= 1; none: the solver's own\n"
+          ":param max_restarts: from other poses, >= 0; 0 for tracking; none: the solver's own\n"
+          ":raises ModelError: an unknown name (the message lists them), an option outside its "
+          "range")
+      .def_ro("robot", &PySolver::robot, nb::sig("def robot(self) -> ContinuumRobot | MobileRobot"))
+      .def_ro("name", &PySolver::name)
+      .def(
+          "__repr__",
+          [](const PySolver& s) {
+            nb::str text("<Solver {!r} of {!r}>");
+            return text.attr("format")(s.name, s.robot);
+          },
+          nb::sig("def __repr__(self) -> str"))
+      .def(
+          "solve",
+          [](PySolver& self, nb::handle targets, nb::handle start, int threads) {
+            return self.solving->solve(targets, start, threads);
+          },
+          nb::arg("targets"), nb::arg("start") = nb::none(), nb::arg("threads") = 0,
+          nb::sig("def solve(self, targets: " TENDRIL_LIKE ", start: " TENDRIL_LIKE
+                  " | None = None, threads: int = 0) -> IkResult"),
+          "States that bring the tip, or the tool, to the targets. A target's solution does not "
+          "depend on the others: a batch has the bits of single calls.\n\n"
+          ":param targets: of a ContinuumRobot, in its base frame: positions (..., 3), m, or poses "
+          "(..., 4, 4), of which position and z axis are met; of a MobileRobot, in the world: "
+          "poses "
+          "(..., 4, 4), whose x axis is the tool's, or (..., 6): x, y, z, m, roll, pitch, yaw, "
+          "rad, as "
+          "`tool_orientation`\n"
+          ":param start: states, one or one for each target; none: the straight arm, or the state "
+          "that "
+          "the robot file starts with\n"
+          ":param threads: of a batch; 0: as many as the machine has. The bits do not depend on "
+          "it\n"
+          ":raises ModelError: wrong shape or type; a target that is not finite has a status "
+          "instead");
+}
+
+}  // namespace tendril::python

@@ -1,0 +1,32 @@
+"""Continuum and snake robots: kinematics, inverse kinematics, planners, and the plugin for MuJoCo.
+
+SI units, angles in rad; arrays are float64. A function that takes one item takes a batch with any leading axes, over
+threads. What is wrong with an argument or a file raises `ModelError`, one line.
+
+`import tendril` loads neither NumPy nor the compiled module: `import mujoco` imports this package in every program.
+"""
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tendril._version import __version__, mujoco_version
+
+if TYPE_CHECKING:
+    from tendril._core import (ContinuumRobot, IkResult, MobileArm, MobileRobot, ModelError, PathPlan, Plan,
+                               PlanSolution, Section, Snake, Solver, load_robot, plan, plan_path, tool_orientation)
+else:
+    def __getattr__(name):
+        if name not in __all__:
+            raise AttributeError(f"module 'tendril' has no attribute {name!r}")
+        from tendril import _core
+        globals()[name] = value = getattr(_core, name)
+        return value
+
+    def __dir__():
+        return __all__
+
+#: Folder of the robot files (`models`) and scenes (`scenes`) that come with the package.
+share = Path(__file__).with_name("share")
+
+__all__ = ["ContinuumRobot", "IkResult", "MobileArm", "MobileRobot", "ModelError", "PathPlan", "Plan", "PlanSolution",
+           "Section", "Snake", "Solver", "__version__", "load_robot", "mujoco_version", "plan", "plan_path", "share",
+           "tool_orientation"]

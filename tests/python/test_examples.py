@@ -1,0 +1,25 @@
+"""The examples run, and they and the package pass strict type checking."""
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "python/examples"
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.py")), ids=lambda file: file.stem)
+def test_example_runs(file: Path, tmp_path: Path) -> None:
+    result = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout and not result.stderr
+
+
+@pytest.mark.parametrize("what", [["-p", "tendril"], *([str(file)] for file in sorted(EXAMPLES.glob("*.py")))],
+                         ids=lambda what: Path(what[-1]).stem)
+def test_types(what: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
+    cache = tmp_path_factory.getbasetemp() / "mypy"
+    result = subprocess.run([sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"),
+                             "--cache-dir", str(cache), *what], capture_output=True, text=True, cwd=cache.parent)
+    assert result.returncode == 0, result.stdout + result.stderr

@@ -1,0 +1,210 @@
+"""Laws of inverse kinematics in Python."""
+import csv
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tendril as td
+
+ARM_SOLVERS = ["auto", "levenberg", "fabrikx", "fabrikx-iterative", "jacobian", "fabrikc", "chord"]
+PROGRAM = Path(__file__).resolve().parents[2] / "build/release/bin/tendril"
+
+
+def arm() -> td.ContinuumRobot:
+    return td.load_robot(td.share / "models/arm_3x10.toml", td.ContinuumRobot)
+
+
+def youbot() -> td.MobileRobot:
+    return td.load_robot(td.share / "models/youbot.toml", td.MobileRobot)
+
+
+def mobile_targets(n: int) -> Any:
+    robot = youbot()
+    rng = np.random.default_rng(1)
+    low, high = robot.joint_limits.T
+    states = np.hstack([rng.uniform(-2, 2, (n, 3)), rng.uniform(low, high, (n, len(robot)))])
+    poses = robot.tool_pose(states)
+    return poses[(poses[:, 2, 3] > 0.05)]
+
+
+def fields(result: td.IkResult) -> list[Any]:
+    return [result.states, result.converged, result.status, result.iterations, result.position_error,
+            result.angle_error, result.jumped]
+
+
+@pytest.mark.parametrize("name", ARM_SOLVERS)
+def test_results_are_honest(name: str) -> None:
+    robot = arm()
+    targets = robot.tip_pose(robot.random_states(300, 2))
+    result = td.Solver(robot, name, position_tolerance=1e-6, angle_tolerance=1e-4).solve(targets)
+    tips = robot.tip_pose(result.states)
+    errors = np.linalg.norm(tips[:, :3, 3] - targets[:, :3, 3], axis=-1)
+    angles = np.linalg.norm(np.cross(tips[:, :3, 2], targets[:, :3, 2]), axis=-1)
+    assert np.allclose(result.position_error, errors, atol=1e-12)
+    assert np.array_equal(result.converged, result.status == "converged")
+    assert (errors[result.converged] <= 1e-6).all() and (angles[result.converged] <= 1e-4).all()
+    assert robot.within_limits(result.states[result.converged]).all()
+    assert result.converged.any()
+
+
+def test_every_reachable_target_is_reached() -> None:
+    robot = arm()
+    poses = robot.tip_pose(robot.random_states(2000, 3))
+    assert td.Solver(robot).solve(poses).converged.all()
+    positions = td.Solver(robot).solve(poses[:, :3, 3])
+    assert positions.converged.all() and (positions.angle_error == 0).all()
+
+
+@pytest.mark.parametrize("name", ARM_SOLVERS)
+def test_batches_have_the_bits_of_single_calls(name: str) -> None:
+    robot = arm()
+    solver = td.Solver(robot, name)
+    targets = robot.tip_pose(robot.random_states(100, 4)) * [[[1], [1], [1], [1]]]
+    targets[::7, :3, 3] *= 3  # out of reach
+    starts = robot.random_states(100, 5)
+    for goals in (targets, targets[:, :3, 3]):
+        for start in (None, starts):
+            single = [solver.solve(goals[k], None if start is None else start[k]) for k in range(len(goals))]
+            for threads in (0, 1, 2, 5):
+                batch = solver.solve(goals, start, threads)
+                for field, numbers in enumerate(fields(batch)):
+                    assert np.array_equal(numbers, [fields(one)[field] for one in single])
+
+
+@pytest.mark.parametrize("name", ["auto", "fabrik", "closed_form"])
+def test_mobile_robots(name: str) -> None:
+    robot = youbot()
+    solver = td.Solver(robot, name)
+    poses = mobile_targets(150)
+    batch = solver.solve(poses, threads=2)
+    single = [solver.solve(pose) for pose in poses]
+    for field, numbers in enumerate(fields(batch)):
+        assert np.array_equal(numbers, [fields(one)[field] for one in single])
+    tools = robot.tool_pose(batch.states)
+    errors = np.linalg.norm(tools[:, :3, 3] - poses[:, :3, 3], axis=-1)
+    assert (errors[batch.converged] <= 1e-5).all()
+    assert robot.within_limits(batch.states[batch.converged]).all()
+    assert batch.converged.mean() > 0.9
+
+
+def test_leading_axes_are_kept() -> None:
+    robot = arm()
+    targets = robot.tip_pose(robot.random_states(12, 6))
+    flat, folded = td.Solver(robot).solve(targets), td.Solver(robot).solve(targets.reshape(3, 4, 4, 4))
+    assert folded.states.shape == (3, 4, 3, 3) and folded.converged.shape == folded.status.shape == (3, 4)
+    assert np.array_equal(folded.states.reshape(12, 3, 3), flat.states)
+    one = td.Solver(robot).solve(targets[0, :3, 3])
+    assert one.states.shape == (3, 3) and one.converged.shape == () and one.status == "converged"
+    none = td.Solver(robot).solve(np.empty((0, 3)))
+    assert none.states.shape == (0, 3, 3) and none.converged.shape == (0,)
+
+
+def test_a_start_serves_all_targets() -> None:
+    robot = arm()
+    targets, start = robot.tip_pose(robot.random_states(50, 7))[:, :3, 3], robot.random_states(1, 8)[0]
+    solver = td.Solver(robot)
+    assert np.array_equal(solver.solve(targets, start).states, solver.solve(targets, np.tile(start, (50, 1, 1))).states)
+
+
+def test_targets_that_are_not_finite_have_a_status() -> None:
+    targets = np.array([[0.1, 0.0, 0.2], [np.nan, 0, 0], [np.inf, 0, 0]])
+    result = td.Solver(arm()).solve(targets)
+    assert list(result.status) == ["converged", "invalid_target", "invalid_target"]
+    assert np.isinf(result.position_error[1:]).all()
+    poses = np.tile(np.eye(4), (2, 1, 1))
+    poses[1, 0, 2] = np.nan
+    assert td.Solver(arm()).solve(poses).status[1] == "invalid_target"
+    assert td.Solver(youbot()).solve([np.nan, 0, 0, 0, 0, 0]).status == "invalid_target"
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: td.Solver(arm(), "newton"), 'solver = "newton", must be one of auto, levenberg, fabrikx, '),
+    (lambda: td.Solver(youbot(), "levenberg"),
+     'solver = "levenberg", for a mobile robot must be one of auto, fabrik, closed_form'),
+    (lambda: td.Solver(arm(), position_tolerance=0), "position_tolerance = 0"),
+    (lambda: td.Solver(arm(), max_iterations=0), "max_iterations = 0, must be >= 1"),
+    (lambda: td.Solver(td.Snake([0.1, 0.1])), "must be a ContinuumRobot or a MobileRobot"),
+    (lambda: td.Solver(arm()).solve([1, 2]), "targets: last axis = 2, must be (..., 3) or (..., 4, 4)"),
+    (lambda: td.Solver(arm()).solve(np.zeros((3, 4))), "targets: last axis = 4, must be (..., 3) or (..., 4, 4)"),
+    (lambda: td.Solver(arm()).solve(2 * np.eye(4)), "targets: length of the z axis of pose 0 = 2"),
+    (lambda: td.Solver(arm()).solve(np.zeros((5, 3)), np.zeros((4, 3, 3))),
+     "start: leading axes = (4,), must be () or (5,)"),
+    (lambda: td.Solver(arm()).solve(np.zeros((5, 3)), threads=-1), "threads = -1, must be >= 0"),
+])
+def test_what_is_wrong_is_told_in_one_line(call: Any, message: str) -> None:
+    with pytest.raises(td.ModelError) as error:
+        call()
+    assert message in str(error.value) and "\n" not in str(error.value)
+
+
+def test_the_interpreter_lock_is_released() -> None:
+    robot = arm()
+    targets = robot.tip_pose(robot.random_states(40_000, 9))
+    solver = td.Solver(robot)
+    running = threading.Event()
+    span: list[float] = []
+
+    def work() -> None:
+        running.set()
+        begin = time.perf_counter()
+        solver.solve(targets, threads=1)
+        span.extend([begin, time.perf_counter()])
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    running.wait()
+    ticks = [time.perf_counter()]
+    while thread.is_alive():
+        ticks.append(time.perf_counter())
+        time.sleep(0)
+    thread.join()
+    assert np.diff(ticks).max() < 0.5 * (span[1] - span[0])
+
+
+def test_one_solver_serves_several_threads() -> None:
+    robot = arm()
+    solver = td.Solver(robot)
+    targets = robot.tip_pose(robot.random_states(2000, 10))
+    expected = solver.solve(targets).states
+    found = np.empty_like(expected)
+
+    def work(first: int) -> None:
+        for k in range(first, len(targets), 4):
+            found[k] = solver.solve(targets[k]).states
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert np.array_equal(found, expected)
+
+
+@pytest.mark.skipif(not PROGRAM.exists(), reason="build/release/bin/tendril is not built")
+@pytest.mark.parametrize(("model", "columns"), [("arm_3x10", ["x", "y", "z", "zx", "zy", "zz"]),
+                                                ("youbot", ["x", "y", "z", "roll", "pitch", "yaw"])])
+def test_the_program_gives_the_same_bits(model: str, columns: list[str], tmp_path: Path) -> None:
+    robot = td.load_robot(td.share / f"models/{model}.toml")
+    table = td.share / f"models/{model}_targets.csv"
+    with open(table) as file:
+        rows = [[float(row[name]) for name in columns if name in row] for row in csv.DictReader(file)]
+    targets = np.array(rows)
+    if model == "arm_3x10" and targets.shape[1] == 6:
+        poses = np.tile(np.eye(4), (len(targets), 1, 1))
+        poses[:, :3, 3], poses[:, :3, 2] = targets[:, :3], targets[:, 3:]
+        targets = poses
+    result = td.Solver(robot).solve(targets)
+    out = tmp_path / "out.csv"
+    subprocess.run([PROGRAM, "ik", td.share / f"models/{model}.toml", table, "-o", out, "--no-time", "--quiet"], check=True)
+    with open(out) as file:
+        found = list(csv.DictReader(file))
+    states = result.states.reshape(len(targets), -1)
+    assert [row["status"] for row in found] == list(result.status)
+    assert [int(row["iterations"]) for row in found] == list(result.iterations)
+    for row, state in zip(found, states):
+        assert [float(value) for value in list(row.values())[5:5 + len(state)]] == list(state)
