@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "apps/host/part_file.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::host {
@@ -61,30 +62,6 @@ RolloutAttributes typed(const std::map<std::string, std::string>& attributes) {
   return result;
 }
 
-/// A file that is removed unless it was renamed.
-class PartFile {
- public:
-  explicit PartFile(const fs::path& file) : path(file.string() + ".part"), file_(file) {}
-  ~PartFile() {
-    std::error_code ignored;
-    fs::remove(path, ignored);
-  }
-  PartFile(const PartFile&) = delete;
-  PartFile& operator=(const PartFile&) = delete;
-
-  void rename() const {
-    std::error_code error;
-    fs::rename(path, file_, error);
-    if (error)
-      throw RolloutError(fmt::format("{}: {}: could not be written", file_.string(), error.message()));
-  }
-
-  const fs::path path;
-
- private:
-  fs::path file_;
-};
-
 }  // namespace
 
 std::string to_string(const std::vector<RowRange>& ranges) {
@@ -124,11 +101,11 @@ Recovery recover_recording(const fs::path& file, const fs::path& out) {
     result.has_model = false;
   }
 
-  const PartFile part(out);
+  PartFile part(out);
   RolloutAttributes attributes = typed(reader.attributes());
   attributes.erase("outcome");
   attributes["recovered_from"] = file.string();
-  RolloutWriter writer(part.path, reader.layout(), attributes, model);
+  RolloutWriter writer(part.part(), reader.layout(), attributes, model);
   visit_blocks(
       reader,
       [&](std::int64_t first, std::int64_t last, const std::vector<RolloutReader::Row>& rows) {
@@ -157,7 +134,8 @@ Recovery recover_recording(const fs::path& file, const fs::path& out) {
       outcome == reader.attributes().end() ? "its outcome is lost"
       : result.was_finished                ? outcome->second
                                            : "it was not finished"));
-  part.rename();
+  if (const std::error_code error = part.finish())
+    throw RolloutError(fmt::format("{}: {}: could not be written", out.string(), error.message()));
   return result;
 }
 
