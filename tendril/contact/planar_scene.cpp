@@ -62,6 +62,9 @@ void check(const Polygon& polygon) {
   const auto& corners = polygon.corners;
   const std::size_t n = corners.size();
   require("polygon", "number of corners", static_cast<double>(n), {.low = 3.0});
+  if (n > kMostCorners)
+    throw ModelError("polygon: has " + std::to_string(n) + " corners, must have at most " +
+                     std::to_string(kMostCorners));
   for (std::size_t i = 0; i < n; ++i) {
     const std::string corner = "polygon: corner " + std::to_string(i) + ": ";
     if (!is_usable(corners[i]))

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <cstddef>
 #include <limits>
 #include <string>
 #include <variant>
@@ -16,9 +17,12 @@ struct Disc {
   double radius = 0.0;               ///< [m], >= 0
 };
 
+/// Most corners of a polygon: each edge is compared with every other, each arc with all of them.
+inline constexpr std::size_t kMostCorners = 10'000;
+
 /// A polygon, convex or not, its corners in order, clockwise or not.
 struct Polygon {
-  std::vector<Eigen::Vector2d> corners;  ///< (x, z) [m], three at least
+  std::vector<Eigen::Vector2d> corners;  ///< (x, z) [m], from three to kMostCorners
 };
 
 /// The box [x_low, x_high] x [z_low, z_high]; its corners are (low, low), (high, low),
@@ -39,8 +43,8 @@ struct ArcContact {
 class PlanarScene {
  public:
   /// Throw ModelError `disc: radius = -1 m, must be ...`, `polygon: corner 3: ...` (from 0) for
-  /// numbers that are not finite or beyond 1e9 m, a negative radius, fewer than three corners,
-  /// repeated corners, edges that cross or touch, an area of 0.
+  /// numbers that are not finite or beyond 1e9 m, a negative radius, fewer than three corners
+  /// or more than kMostCorners, repeated corners, edges that cross or touch, an area of 0.
   void add(Disc disc);
   void add(Polygon polygon);
 

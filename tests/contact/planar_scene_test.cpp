@@ -260,6 +260,12 @@ TEST_CASE("planar scene: refusals name the field", "[planning]") {
   CHECK_THROWS_WITH(scene.add(Polygon{{{0, 0}, {1, 1}, {2, 2}}}),
                     "polygon: corner 2: the outline turns back on itself here, must enclose an "
                     "area");
+  Polygon fine;
+  for (std::size_t i = 0; i <= kMostCorners; ++i) {
+    const double x = static_cast<double>(i);
+    fine.corners.emplace_back(x, x * x);
+  }
+  CHECK_THROWS_WITH(scene.add(fine), "polygon: has 10001 corners, must have at most 10000");
   CHECK(scene.size() == 0);
   CHECK_NOTHROW(
       scene.add(Polygon{{{0, 0}, {1, 0}, {2, 0}, {2, 1}}}));  // a corner on a straight edge

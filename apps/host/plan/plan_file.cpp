@@ -21,7 +21,6 @@ using std::numbers::pi;
 constexpr Range kBend{0.0, 2.0 * pi, true};
 constexpr Range kTolerance{0.0, 1e-3, true};
 constexpr int kLargestCount = 10'000'000;
-constexpr std::size_t kMostCorners = 10'000;   // of a polygon; every arc is tested against each
 constexpr std::size_t kMostContacts = 20'000;  // of all obstacles
 
 Vector2d point_of(const Fields& fields) {
@@ -67,9 +66,6 @@ void add_obstacle(const Fields& fields, PlanFile& plan) {
     Polygon polygon;
     for (const std::vector<double>& corner : fields.rows(kind, 2, kAnyNumber))
       polygon.corners.emplace_back(corner[0], corner[1]);
-    if (polygon.corners.size() > kMostCorners)
-      fields.refuse_object(fmt::format("polygon: has {} corners, must have at most {}",
-                                       polygon.corners.size(), kMostCorners));
     add(std::move(polygon));
   }
 }
