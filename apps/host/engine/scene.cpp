@@ -371,7 +371,8 @@ std::vector<std::string> distant_targets(const mjModel& model, const mjData& dat
     const char* const name = mj_id2name(&model, mjOBJ_PLUGIN, i);
     const std::string_view instance = name != nullptr ? name : "";
     if (text.empty() || target.empty() || !instance.ends_with(names::kController)) continue;
-    const RobotDescription robot = parse_robot(text, "robot");
+    const RobotDescription robot =
+        parse_robot(text, "robot", {}, [&](const std::string&) { return config("arm"); });
     const auto* const arm = std::get_if<ContinuumDescription>(&robot);
     const std::string prefix(instance.substr(0, instance.size() - std::strlen(names::kController)));
     const int base = mj_name2id(&model, mjOBJ_BODY, (prefix + names::kBase).c_str());
