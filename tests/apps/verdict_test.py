@@ -78,6 +78,17 @@ class Verdict(unittest.TestCase):
             self.assertEqual((summary["verdict"], summary["robots"][0]["end"]), ("fail", "controller fault"))
             self.assertTrue(any(message in text for text in summary["notices"]))
 
+    def test_an_arm_that_is_too_weak_says_so_at_load_and_when_it_shows(self):
+        self.write(settings='target = "near"\n', checks=CHECK.format(metric="tip_error_max", limit=1))
+        done = self.run_program("--duration", "2", "--set", "robot.section.*.bend_torque_limit=0.001")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("arm.toml: section 2: can hold 0.002 of its bend_limit of 1.5 rad", done.stderr)
+        self.assertRegex(done.stderr, r"notice: t = 1\.\d+ s: A: does not do what is commanded; following_error is "
+                                      r"\d\.\d+ rad, servo A_s\d_[xy] was at its limit of 0\.001")
+        self.assertIn("scene.xml: A: not following at the end, first at t = 1", done.stderr)
+        self.assertEqual(self.summary()["robots"][0]["end"], "not following")
+        self.assertNotEqual(self.summary()["saturated_servos"], [])
+
     def test_a_new_run_replaces_all_results_of_an_earlier_one(self):
         self.write(settings='target = "near"\n')
         self.assertEqual(self.run_program("--seed", "1").returncode, 0)

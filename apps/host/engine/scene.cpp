@@ -11,6 +11,7 @@
 
 #include "apps/host/engine/engine_log.hpp"
 #include "apps/host/engine/model_settings.hpp"
+#include "controllers/controller_kind.hpp"
 #include "plugin/controller_plugin.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
@@ -226,6 +227,16 @@ void check_plausible(const ModelFile& file, double gravity, std::vector<std::str
     notices.push_back(fmt::format("{}: {}", file.path.string(), doubt));
 }
 
+/// Name of the body that a controller follows if its settings name none; empty: none.
+std::string default_target(std::string_view plugin) {
+  for (const ControllerKind& kind : built_in_controllers()) {
+    if (kind.name != plugin) continue;
+    for (const SettingInfo& setting : kind.settings)
+      if (setting.name == std::string_view("target")) return setting.default_value;
+  }
+  return {};
+}
+
 // ---- a lone robot ------------------------------------------------------------------------------
 
 /// Light and camera for objects within this distance from the world's origin.
@@ -353,11 +364,15 @@ std::vector<std::string> distant_targets(const mjModel& model, const mjData& dat
       const char* const text = mj_getPluginConfig(&model, i, key);
       return std::string(text != nullptr ? text : "");
     };
-    const std::string text = config("robot"), target = config("target");
+    const std::string text = config("robot");
+    const mjpPlugin* const plugin = mjp_getPluginAtSlot(model.plugin[i]);
+    const std::string target =
+        config("target").empty() && plugin ? default_target(plugin->name) : config("target");
     const char* const name = mj_id2name(&model, mjOBJ_PLUGIN, i);
     const std::string_view instance = name != nullptr ? name : "";
     if (text.empty() || target.empty() || !instance.ends_with(names::kController)) continue;
-    const RobotDescription robot = parse_robot(text, "robot");
+    const RobotDescription robot =
+        parse_robot(text, "robot", {}, [&](const std::string&) { return config("arm"); });
     const auto* const arm = std::get_if<ContinuumDescription>(&robot);
     const std::string prefix(instance.substr(0, instance.size() - std::strlen(names::kController)));
     const int base = mj_name2id(&model, mjOBJ_BODY, (prefix + names::kBase).c_str());
