@@ -85,15 +85,12 @@ double mean(std::span<const std::pair<double, double>> samples, double from, dou
 }
 
 int soak(double hours) {
-  const fs::path folder =
-      fs::temp_directory_path() / ("tendril-soak-" + std::to_string(getpid()));
+  const fs::path folder = fs::temp_directory_path() / ("tendril-soak-" + std::to_string(getpid()));
   fs::create_directories(folder);
   long runs = 0, plans = 0, steps = 0, refused = 0;
   std::vector<std::pair<double, double>> samples;  // time [s], memory [MiB]
   const Clock::time_point start = Clock::now();
-  const auto elapsed = [&] {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-  };
+  const auto elapsed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   fmt::print("{:>9} {:>8} {:>8} {:>10}\n", "s", "runs", "plans", "MiB");
   for (std::uint64_t round = 0; elapsed() < std::max(3600.0 * hours, 3.0 * kMinute); ++round) {
     for (const char* file : kExperiments) {
@@ -127,10 +124,11 @@ int soak(double hours) {
   const double after = mean(samples, end - kMinute, end);
   const double growth = after / before - 1.0;
   const bool holds = growth < kMostGrowth;  // not so for a NaN
-  fmt::print("{} runs of {} steps, {} plans, {} refused; {:.2f} MiB in the second minute, {:.2f} MiB "
-             "in the last: {:+.2f} %: {}\n",
-             runs, steps / std::max(1L, runs), plans, refused, before, after, 100.0 * growth,
-             holds ? "holds" : "GROWS");
+  fmt::print(
+      "{} runs of {} steps, {} plans, {} refused; {:.2f} MiB in the second minute, {:.2f} MiB "
+      "in the last: {:+.2f} %: {}\n",
+      runs, steps / std::max(1L, runs), plans, refused, before, after, 100.0 * growth,
+      holds ? "holds" : "GROWS");
   return holds ? 0 : 1;
 }
 

@@ -289,7 +289,8 @@ void Instance::write_controls(const mjModel* m, mjData* d) noexcept {
       control = setpoints_[i];
     else if (mju_isBad(control) != 0)
       control = 0.0;
-    if (lost_servo_ < 0 && !(accepted && can_be_driven(m, actuators[i]))) lost_servo_ = actuators[i];
+    if (lost_servo_ < 0 && !(accepted && can_be_driven(m, actuators[i])))
+      lost_servo_ = actuators[i];
   }
 }
 

@@ -166,8 +166,9 @@ Servo servo_of(const mjModel* m, int actuator, double passive_damping) {
 bool can_be_driven(const mjModel* m, int actuator) noexcept {
   constexpr int kGroups = 31;  // of actuators that can be disabled
   const int group = m->actuator_group[actuator];
-  const bool disabled = (m->opt.disableflags & mjDSBL_ACTUATION) != 0 ||
-                        (group >= 0 && group < kGroups && (m->opt.disableactuator >> group & 1) != 0);
+  const bool disabled =
+      (m->opt.disableflags & mjDSBL_ACTUATION) != 0 ||
+      (group >= 0 && group < kGroups && (m->opt.disableactuator >> group & 1) != 0);
   const mjtNum gain = m->actuator_gainprm[actuator * mjNGAIN];
   const mjtNum* const range = m->actuator_forcerange + 2 * actuator;
   return !disabled && gain > 0.0 && std::isfinite(gain) &&

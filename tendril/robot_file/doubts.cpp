@@ -72,10 +72,11 @@ class Doubts {
                double area, const char* length_key) {
     const double value = mass / (length * area);
     if (value >= kLightest && value <= kHeaviest) return false;
-    lines.push_back(fmt::format("{}: {} = {:.3g} kg, {} = {:.3g} m and the radius make {:.3g} "
-                                "kg/m^3, {}: are the units kg and m?",
-                                name, mass_key, mass, length_key, length, value,
-                                value < kLightest ? "less than any foam" : "more than any metal"));
+    lines.push_back(
+        fmt::format("{}: {} = {:.3g} kg, {} = {:.3g} m and the radius make {:.3g} "
+                    "kg/m^3, {}: are the units kg and m?",
+                    name, mass_key, mass, length_key, length, value,
+                    value < kLightest ? "less than any foam" : "more than any metal"));
     return true;
   }
 

@@ -13,7 +13,8 @@ constexpr double kStep = 0.01;  // [s]
 
 /// A watch of 0.1 rad and 0.2 s, and its memory.
 struct Watched {
-  FollowingWatch watch{Settings(kRows, {{"following_tolerance", "0.1"}, {"following_time", "0.2"}})};
+  FollowingWatch watch{
+      Settings(kRows, {{"following_tolerance", "0.1"}, {"following_time", "0.2"}})};
   std::array<double, 1> memory{};
 
   bool step(double error, double error_of_all, int steps) {

@@ -85,8 +85,7 @@ void check_honest(const ModelPtr& model, const DataPtr& data,
     const auto error = quantity(model, data, one, "tip_error");
     if (model->opt.integrator == mjINT_RK4) continue;  // sensors are those of its last stage
     if (!error || one.plugin != "tendril.reach" || site < 0) continue;
-    const double distance =
-        mju_dist3(data->site_xpos + 3 * site, data->mocap_pos + 3 * one.mocap);
+    const double distance = mju_dist3(data->site_xpos + 3 * site, data->mocap_pos + 3 * one.mocap);
     CHECK(*error == Approx(distance).margin(1e-9));
   }
 }

@@ -74,9 +74,10 @@ TEST_CASE("plugin: an arm that cannot do what is commanded says so, and when it 
 }
 
 TEST_CASE("plugin: tolerance and time of following are settings", "[plugin]") {
-  const auto [settings, expected] = GENERATE(values<std::pair<std::string, double>>(
-      {{"following_time = 0.1\n", kNotFollowing}, {"following_time = 10\n", kWorking},
-       {"following_tolerance = 100\n", kWorking}}));
+  const auto [settings, expected] =
+      GENERATE(values<std::pair<std::string, double>>({{"following_time = 0.1\n", kNotFollowing},
+                                                       {"following_time = 10\n", kWorking},
+                                                       {"following_tolerance = 100\n", kWorking}}));
   Arm arm(settings);
   cut_tendon(arm.model, "A_s1_y");
   step(arm.model, arm.data, kSecond);
@@ -85,10 +86,10 @@ TEST_CASE("plugin: tolerance and time of following are settings", "[plugin]") {
 
 TEST_CASE("plugin: an arm that is held back by a contact is known by its tip alone", "[plugin]") {
   load_tendril();
-  const ModelPtr model = load_scene_text(
-      one_arm_scene(R"(<body name="target" mocap="true" pos="0.07 0 0.07"/>
+  const ModelPtr model =
+      load_scene_text(one_arm_scene(R"(<body name="target" mocap="true" pos="0.07 0 0.07"/>
                        <geom type="box" pos="0.1 0 0.045" size="0.05 0.05 0.025"/>)"),
-      {{"arm.toml", reach_arm()}});
+                      {{"arm.toml", reach_arm()}});
   const DataPtr data = make_data(model);
   step(model, data, 4 * kSecond);
   CAPTURE(sensor(model, data, "A_tip_error")[0], sensor(model, data, "A_following_error")[0]);
@@ -107,7 +108,8 @@ TEST_CASE("plugin: a servo that cannot be driven is lost alone, and said once", 
   mjtNum* const gain = arm.model->actuator_gainprm + lost * mjNGAIN;
   if (how == 0) *gain = 0.0;
   if (how == 1) *gain = -1.0;
-  if (how == 2) arm.model->actuator_forcerange[2 * lost] = arm.model->actuator_forcerange[2 * lost + 1] = 0.0;
+  if (how == 2)
+    arm.model->actuator_forcerange[2 * lost] = arm.model->actuator_forcerange[2 * lost + 1] = 0.0;
   if (how == 3) {
     arm.model->actuator_group[lost] = 3;
     arm.model->opt.disableactuator = 1 << 3;
@@ -118,7 +120,8 @@ TEST_CASE("plugin: a servo that cannot be driven is lost alone, and said once", 
   CHECK(status(arm.model, arm.data) == kServoLost);
   CHECK(arm.data->warning[mjWARN_BADCTRL].number == 0);
   int moved = 0;
-  for (int i = 0; i < arm.model->nu; ++i) moved += arm.data->ctrl[i] != before[static_cast<std::size_t>(i)];
+  for (int i = 0; i < arm.model->nu; ++i)
+    moved += arm.data->ctrl[i] != before[static_cast<std::size_t>(i)];
   CHECK(moved >= 3);
   const auto warnings = EngineWarnings::take();
   REQUIRE(warnings.size() == 1);

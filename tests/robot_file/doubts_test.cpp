@@ -61,7 +61,8 @@ TEST_CASE("doubts: a density of no material names mass and length", "[robot_file
 
 TEST_CASE("doubts: what a section can hold is told where it is less than its limit",
           "[robot_file]") {
-  const std::string section = "constant_length = 0.1\nbending_stiffness = 0.5\nbend_torque_limit = ";
+  const std::string section =
+      "constant_length = 0.1\nbending_stiffness = 0.5\nbend_torque_limit = ";
   CHECK(doubts_of(section + "6.01").empty());  // EI theta / L = 6 N m
   const auto lines = doubts_of(section + "4.05");
   REQUIRE(lines.size() == 1);
@@ -72,8 +73,9 @@ TEST_CASE("doubts: what a section can hold is told where it is less than its lim
 TEST_CASE("doubts: an arm too heavy for its servos is told, unless nothing is heavy",
           "[robot_file]") {
   // Held out level: 0.07 g 0.05 + 0.2 g 0.15 at section 1, 0.2 g 0.05 at section 2.
-  const std::string section = "constant_length = 0.1\nmass = 0.2\nbending_stiffness = 0.001\n"
-                              "bend_torque_limit = 0.09";
+  const std::string section =
+      "constant_length = 0.1\nmass = 0.2\nbending_stiffness = 0.001\n"
+      "bend_torque_limit = 0.09";
   const auto lines = doubts_of(section);
   REQUIRE(lines.size() == 1);
   CHECK_THAT(lines[0], Contains("section 2: cannot be held out level") && Contains("0.0981 N m"));
