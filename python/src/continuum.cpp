@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -51,17 +52,17 @@ struct Configurations {
   }
 };
 
-/// The message with the names that these parameters have in Python.
+/// What `make` gives; an error's message has the name that the parameter has in Python and in robot
+/// files.
 template <class Make>
 auto with_python_names(const Make& make) {
   try {
     return make();
   } catch (const ModelError& error) {
+    constexpr std::string_view kName = "bend_angle_limit";
     std::string text = error.what();
-    for (const auto& [cpp, python] : {std::pair{"bend_angle_limit", "bend_limit"}}) {
-      if (const std::size_t at = text.find(cpp); at != std::string::npos)
-        text.replace(at, std::char_traits<char>::length(cpp), python);
-    }
+    if (const std::size_t at = text.find(kName); at != std::string::npos)
+      text.replace(at, kName.size(), "bend_limit");
     throw ModelError(text);
   }
 }

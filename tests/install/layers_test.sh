@@ -18,7 +18,7 @@ refuse() {
     wrong=1
   fi
 }
-refuse 'mujoco|GLFW|EGL|GL/' tendril controllers
+refuse 'mujoco|GLFW|EGL|GL/' tendril controllers python
 refuse 'controllers/|plugin/|apps/' tendril
 refuse 'plugin/|apps/' controllers
 refuse 'apps/' plugin

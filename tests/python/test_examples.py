@@ -16,7 +16,10 @@ def test_example_runs(file: Path, tmp_path: Path) -> None:
     assert result.stdout and not result.stderr
 
 
-@pytest.mark.parametrize("what", [["-p", "tendril"], *([str(file)] for file in sorted(EXAMPLES.glob("*.py")))],
+PACKAGE = ["-m", "tendril.__main__", "-m", "tendril._plugin", "-m", "tendril._core", "-m", "tendril"]
+
+
+@pytest.mark.parametrize("what", [PACKAGE, *([str(file)] for file in sorted(EXAMPLES.glob("*.py")))],
                          ids=lambda what: Path(what[-1]).stem)
 def test_types(what: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
     cache = tmp_path_factory.getbasetemp() / "mypy"

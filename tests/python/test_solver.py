@@ -1,9 +1,6 @@
 """Laws of inverse kinematics in Python."""
-import csv
-import subprocess
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +9,6 @@ import pytest
 import tendril as td
 
 ARM_SOLVERS = ["auto", "levenberg", "fabrikx", "fabrikx-iterative", "jacobian", "fabrikc", "chord"]
-PROGRAM = Path(__file__).resolve().parents[2] / "build/release/bin/tendril"
 
 
 def arm() -> td.ContinuumRobot:
@@ -183,28 +179,3 @@ def test_one_solver_serves_several_threads() -> None:
     for thread in threads:
         thread.join()
     assert np.array_equal(found, expected)
-
-
-@pytest.mark.skipif(not PROGRAM.exists(), reason="build/release/bin/tendril is not built")
-@pytest.mark.parametrize(("model", "columns"), [("arm_3x10", ["x", "y", "z", "zx", "zy", "zz"]),
-                                                ("youbot", ["x", "y", "z", "roll", "pitch", "yaw"])])
-def test_the_program_gives_the_same_bits(model: str, columns: list[str], tmp_path: Path) -> None:
-    robot = td.load_robot(td.share / f"models/{model}.toml")
-    table = td.share / f"models/{model}_targets.csv"
-    with open(table) as file:
-        rows = [[float(row[name]) for name in columns if name in row] for row in csv.DictReader(file)]
-    targets = np.array(rows)
-    if model == "arm_3x10" and targets.shape[1] == 6:
-        poses = np.tile(np.eye(4), (len(targets), 1, 1))
-        poses[:, :3, 3], poses[:, :3, 2] = targets[:, :3], targets[:, 3:]
-        targets = poses
-    result = td.Solver(robot).solve(targets)
-    out = tmp_path / "out.csv"
-    subprocess.run([PROGRAM, "ik", td.share / f"models/{model}.toml", table, "-o", out, "--no-time", "--quiet"], check=True)
-    with open(out) as file:
-        found = list(csv.DictReader(file))
-    states = result.states.reshape(len(targets), -1)
-    assert [row["status"] for row in found] == list(result.status)
-    assert [int(row["iterations"]) for row in found] == list(result.iterations)
-    for row, state in zip(found, states):
-        assert [float(value) for value in list(row.values())[5:5 + len(state)]] == list(state)

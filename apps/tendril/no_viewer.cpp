@@ -1,0 +1,17 @@
+// The viewer of a program without a window (TENDRIL_BUILD_VIEWER=OFF).
+#include "apps/tendril/viewer.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+
+struct Viewer::Impl {};
+
+Viewer::Viewer(host::ViewSource& /*source*/, const ViewerOptions& /*options*/) {
+  throw ModelError(
+      "view: this program has no window: tendril run --video makes a film; a program built from "
+      "source has one");
+}
+Viewer::~Viewer() = default;
+void Viewer::run() {}
+
+}  // namespace tendril

@@ -1,0 +1,97 @@
+"""The program of the package: the console script `tendril`."""
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tendril as td
+
+
+def tendril(*arguments: Any, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs it without what a build tree or a shell may have set."""
+    bare = {"PATH": "/usr/bin:/bin", **environment}
+    return subprocess.run([Path(sys.executable).with_name("tendril"), *arguments], capture_output=True, text=True, env=bare)
+
+
+def test_version() -> None:
+    result = tendril("--version")
+    assert result.returncode == 0 and td.__version__ in result.stdout
+    module = subprocess.run([sys.executable, "-m", "tendril", "--version"], capture_output=True, text=True)
+    assert module.stdout == result.stdout
+
+
+def test_the_program_needs_only_what_every_system_has() -> None:
+    """The C and C++ libraries and zlib, as manylinux allows: no HDF5, curl, window or graphics library."""
+    program = Path(td.__file__).with_name("bin") / "tendril"
+    site = str(Path(td.__file__).parents[1])
+    found = subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout
+    outside = {line.split()[0].split(".so")[0] for line in found.splitlines()
+               if "=>" in line and not os.path.realpath(line.split()[2]).startswith(site)}
+    assert outside <= {"libc", "libdl", "libgcc_s", "libm", "libpthread", "librt", "libstdc++", "libz"}
+
+
+def test_a_scene_is_run_recorded_and_replayed(tmp_path: Path) -> None:
+    result = tendril("run", td.share / "scenes/reach/reach.xml", "--duration", "0.1", "--out", tmp_path / "out", "--no-report")
+    assert result.returncode == 0, result.stderr
+    assert json.loads((tmp_path / "out/summary.json").read_text())
+    replay = tendril("rollout", "replay", tmp_path / "out/rollout.h5")
+    assert replay.returncode == 0 and "identical" in replay.stdout, replay.stderr
+
+
+def test_there_is_no_window() -> None:
+    result = tendril("view", td.share / "scenes/reach/reach.xml")
+    assert result.returncode == 2
+    assert result.stderr.startswith("tendril: view: this program has no window") and result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("model", "columns"), [("arm_3x10", ["x", "y", "z", "zx", "zy", "zz"]),
+                                                ("youbot", ["x", "y", "z", "roll", "pitch", "yaw"])])
+def test_inverse_kinematics_has_the_bits_of_the_solver(model: str, columns: list[str], tmp_path: Path) -> None:
+    robot, table = td.share / f"models/{model}.toml", td.share / f"models/{model}_targets.csv"
+    with open(table) as file:
+        targets = np.array([[float(row[name]) for name in columns if name in row] for row in csv.DictReader(file)])
+    if model == "arm_3x10" and targets.shape[1] == 6:
+        poses = np.tile(np.eye(4), (len(targets), 1, 1))
+        poses[:, :3, 3], poses[:, :3, 2] = targets[:, :3], targets[:, 3:]
+        targets = poses
+    result = td.Solver(td.load_robot(robot)).solve(targets)
+    out = tmp_path / "out.csv"
+    assert tendril("ik", robot, table, "-o", out, "--no-time", "--quiet").returncode == 0
+    with open(out) as file:
+        rows = list(csv.DictReader(file))
+    states = result.states.reshape(len(targets), -1)
+    assert [row["status"] for row in rows] == list(result.status)
+    assert [int(row["iterations"]) for row in rows] == list(result.iterations)
+    for row, state in zip(rows, states, strict=True):
+        assert [float(value) for value in list(row.values())[5:5 + len(state)]] == list(state)
+
+
+def without_times(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_times(item) for key, item in value.items() if key != "time"}
+    return [without_times(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("name", ["scenes/plans/case_1.toml", "scenes/plans/grasp_post.toml"])
+def test_plans_with_contact_are_the_same(name: str, tmp_path: Path) -> None:
+    plan = td.plan(td.share / name)
+    assert plan.content == json.loads(tendril("plan", td.share / name, "--json").stdout)
+    if "grasp" not in name:
+        plan.solutions[1].save(tmp_path / "python.plan")
+        tendril("plan", td.share / name, "--solution", "2", "--plan", tmp_path / "program.plan")
+        assert (tmp_path / "python.plan").read_text() == (tmp_path / "program.plan").read_text()
+
+
+def test_paths_among_obstacles_are_the_same(tmp_path: Path) -> None:
+    file = td.share / "scenes/tube_narrow/plan.toml"
+    path = td.plan_path(file)
+    result = tendril("plan", file, "--json", "--path", tmp_path / "program.csv")
+    assert without_times(path.content) == without_times(json.loads(result.stdout))
+    path.save(tmp_path / "python.csv")
+    assert (tmp_path / "python.csv").read_text() == (tmp_path / "program.csv").read_text()
