@@ -47,9 +47,10 @@ fs::path find_python() {
 }
 
 fs::path find_script(const fs::path& source) {
-  const fs::path installed =
-      program_folder() / ".." / TENDRIL_INSTALL_DATADIR / "tendril" / source.filename();
-  if (is_there(installed)) return installed.lexically_normal();
+  const fs::path data = program_folder() / ".." / TENDRIL_INSTALL_DATADIR / "tendril";
+  for (const fs::path& installed : {data / source, data / source.filename()}) {
+    if (is_there(installed)) return installed.lexically_normal();
+  }
   if (const fs::path own = find_above_program(source); !own.empty()) return own;
   const fs::path built_from = fs::path(TENDRIL_SOURCE_ROOT) / source;
   return is_there(built_from) ? built_from : fs::path();

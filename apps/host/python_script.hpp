@@ -12,8 +12,8 @@ namespace tendril::host {
 /// program, else the one found when the program was built, else python3 on PATH.
 [[nodiscard]] std::filesystem::path find_python();
 
-/// A Python script of the source tree, e.g. apps/report/report.py: of the installation (by its file
-/// name), of the source tree above the program, or of the one it was built from; empty: none.
+/// A Python script of the source tree, e.g. apps/report/report.py: of the installation (by its path
+/// or its file name), of the source tree above the program, or of the one it was built from; empty: none.
 [[nodiscard]] std::filesystem::path find_script(const std::filesystem::path& source);
 
 /// Runs a script (see `find_script`) and waits for it. Returns nothing on success, else one line

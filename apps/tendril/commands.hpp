@@ -38,6 +38,16 @@ void add_rollout_command(CommandLine& line);
 /// interrupted (finished results are kept).
 void add_tables_command(CommandLine& line);
 
+/// `tendril sweep`: many runs. Only its line in `tendril --help`: see `run_python_command`.
+void add_sweep_command(CommandLine& line);
+
+/// Whether the command is one of the Python package.
+[[nodiscard]] bool is_python_command(int argc, char** argv);
+
+/// Replaces this program by `python -m tendril ...` with the package of the build tree or the
+/// installation, which is told where this program is (TENDRIL_PROGRAM). Throws std::runtime_error.
+void run_python_command(int argc, char** argv);
+
 /// `tendril doctor`: reports found components, their versions, and remedies for missing ones. Exit
 /// code 1 if a component required for simulation is missing; components used only for images and
 /// reports are optional.

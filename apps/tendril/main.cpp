@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -21,10 +22,11 @@ constexpr int kExitUsage = 2;
 constexpr int kExitInputOutput = 4;
 
 int run(int argc, char** argv) {
+  if (tendril::is_python_command(argc, argv)) tendril::run_python_command(argc, argv);
   tendril::CommandLine line(
       "tendril",
       "Continuum robots in MuJoCo: runs and shows scenes, prints models, reads recordings.",
-      std::string("tendril ") + tendril::host::version());
+      fmt::format("tendril {}, MuJoCo {}", tendril::host::version(), mj_versionString()));
   line.option(
       "--plugin", [](const std::string& file) { tendril::host::add_plugin_library(file); },
       "additional plugin library (.so) to load, e.g. with a controller; may be repeated");
@@ -32,6 +34,7 @@ int run(int argc, char** argv) {
       "Example: tendril run scenes/tube_insertion/tube_insertion.toml\nHelp on a command: tendril "
       "run --help");
   tendril::add_run_command(line);
+  tendril::add_sweep_command(line);
   tendril::add_view_command(line);
   tendril::add_render_command(line);
   tendril::add_model_command(line);

@@ -8,17 +8,21 @@ threads. What is wrong with an argument or a file raises `ModelError`, one line.
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tendril._version import __version__, mujoco_version
-
 if TYPE_CHECKING:
     from tendril._core import (ContinuumRobot, IkResult, MobileArm, MobileRobot, ModelError, PathPlan, Plan,
                                PlanSolution, Section, Snake, Solver, load_robot, plan, plan_path, tool_orientation)
+    from tendril._version import __version__, mujoco_version
+    from tendril.dataset import Dataset
+    from tendril.sweep import Sweep
 else:
+    _modules = {"__version__": "_version", "mujoco_version": "_version", "Dataset": "dataset", "Sweep": "sweep"}
+
     def __getattr__(name):
         if name not in __all__:
             raise AttributeError(f"module 'tendril' has no attribute {name!r}")
-        from tendril import _core
-        globals()[name] = value = getattr(_core, name)
+        from importlib import import_module
+        module = import_module("tendril." + _modules.get(name, "_core"))
+        globals()[name] = value = getattr(module, name)
         return value
 
     def __dir__():
@@ -27,6 +31,6 @@ else:
 #: Folder of the robot files (`models`) and scenes (`scenes`) that come with the package.
 share = Path(__file__).with_name("share")
 
-__all__ = ["ContinuumRobot", "IkResult", "MobileArm", "MobileRobot", "ModelError", "PathPlan", "Plan", "PlanSolution",
-           "Section", "Snake", "Solver", "__version__", "load_robot", "mujoco_version", "plan", "plan_path", "share",
-           "tool_orientation"]
+__all__ = ["ContinuumRobot", "Dataset", "IkResult", "MobileArm", "MobileRobot", "ModelError", "PathPlan", "Plan",
+           "PlanSolution", "Section", "Snake", "Solver", "Sweep", "__version__", "load_robot", "mujoco_version", "plan",
+           "plan_path", "share", "tool_orientation"]

@@ -72,6 +72,13 @@ before = 4
   REQUIRE(e.variations.size() == 1);
 }
 
+TEST_CASE("experiment: the table of tendril sweep changes nothing", "[experiment]") {
+  const Experiment e = parse("scene = \"a.xml\"\n[set]\n\"body.b.mass\" = 3\n[sweep]\nseeds = 50\n"
+                             "[sweep.grid]\n\"body.b.mass\" = [1, 2]\n[[sweep.variant]]\nname = \"x\"");
+  REQUIRE(e.settings_for(7).size() == 1);
+  CHECK(numbers(e.settings_for(7).front()) == std::vector<double>{3.0});
+}
+
 TEST_CASE("experiment: orientations of waypoints are roll, pitch upwards and yaw in degrees",
           "[experiment]") {
   const Experiment e = parse(R"(

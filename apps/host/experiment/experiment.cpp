@@ -239,7 +239,7 @@ Experiment parse_experiment(std::string_view toml, const std::filesystem::path& 
   const toml::table document = parse_toml(toml, file_name);
   const Fields root(document, file_name);
   root.refuse_unknown({"name", "description", "scene", "keyframe", "duration", "seed", "set",
-                       "motion", "check", "vary"});
+                       "motion", "check", "vary", "sweep"});  // the last is for tendril sweep
 
   Experiment experiment;
   experiment.file = file;

@@ -1,0 +1,54 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/host/python_script.hpp"
+#include "apps/tendril/commands.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+
+void add_sweep_command(CommandLine& line) {
+  const Command command =
+      line.command("sweep", "Runs an experiment with many seeds, settings and controllers");
+  command.action([]() -> int { throw ModelError("sweep: must be the first argument"); });
+}
+
+bool is_python_command(int argc, char** argv) {
+  return argc > 1 && std::string_view(argv[1]) == "sweep";
+}
+
+void run_python_command(int argc, char** argv) {
+  const std::filesystem::path package = host::find_script("python/tendril/__main__.py");
+  if (package.empty()) {
+    throw std::runtime_error(
+        "the Python package tendril is not found: install tendril again, or keep it beside its "
+        "source tree");
+  }
+  const std::string python = host::find_python().string();
+  std::string path = package.parent_path().parent_path().string();
+  if (const char* others = std::getenv("PYTHONPATH"); others != nullptr && others[0] != '\0')
+    path += std::string(":") + others;
+  setenv("PYTHONPATH", path.c_str(), 1);
+  setenv("TENDRIL_PROGRAM", std::filesystem::read_symlink("/proc/self/exe").c_str(), 1);
+  // -P: no modules of the current folder; -B: no byte code beside the package.
+  std::vector<std::string> words{python, "-P", "-B", "-m", "tendril"};
+  words.insert(words.end(), argv + 1, argv + argc);
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  throw std::runtime_error(fmt::format(
+      "{}: {}: install Python 3.11 with numpy, or name one with TENDRIL_PYTHON", python,
+      std::strerror(errno)));
+}
+
+}  // namespace tendril

@@ -1,0 +1,13 @@
+"""`ModelError` where the compiled module is not there: in a build tree of the program."""
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tendril._core import ModelError
+else:
+    try:
+        from tendril._core import ModelError
+    except ImportError:
+        class ModelError(ValueError):
+            """Wrong input, one line: `file: field: value: what is allowed`."""
+
+__all__ = ["ModelError"]

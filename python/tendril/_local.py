@@ -1,0 +1,432 @@
+"""The engine `local`: processes of the program `tendril run`, one per core.
+
+Everything that may be lost is lost with its process: a child dies with the driver, its files lie in a folder that the
+next driver removes, and a run counts when its line is in the journal.
+"""
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import selectors
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from tendril import _journal
+from tendril._errors import ModelError
+from tendril.dataset import Dataset
+from tendril.sweep import InputGuard, Plan, Run, command_of
+
+_DISK_FULL = ("No space left on device", "File too large", "Disk quota exceeded")
+_PATIENCE = 10.0  # s that an interrupted run has to end
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class LocalOptions:
+    """How a sweep is run, which no number depends on."""
+    jobs: int = 0  # processes at a time; 0: one per core
+    shard: tuple[int, int] = (0, 1)  # runs whose id modulo the second is the first
+    retry_failed: bool = False
+    verify: float = 0.0  # part of the finished runs that is run again
+    on_progress: Callable[[int, int, int], None] | None = None  # done, of how many, failed
+
+
+@dataclass
+class SweepResult:
+    """What one driver did."""
+    planned: int = 0  # runs of the sweep, or of the shard
+    done: int = 0  # of these, in the journal, earlier ones included
+    interrupted: bool = False
+    verified: int = 0
+    differing: list[str] = field(default_factory=list)  # a line for each run with other numbers
+
+
+class _Rejected(ModelError):
+    """The program refuses what it is given."""
+
+
+def in_shard(run: Run, shard: tuple[int, int]) -> bool:
+    return int(run.id, 16) % shard[1] == shard[0]
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Throws OSError when another driver has the folder."""
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.read(descriptor, 100).decode(errors="replace").strip() or "another process"
+            raise OSError(f"{folder}: another sweep runs here: {owner}") from None
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_running(folder: Path) -> bool:
+    """Whether a driver has the folder."""
+    try:
+        with (folder / "lock").open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False
+
+
+def _open_folder(folder: Path, plan: Plan) -> bool:
+    """Makes the folder or checks that it is one of this sweep. Returns whether it was empty or made."""
+    file = folder / "sweep.json"
+    if file.exists():
+        earlier = Dataset.read_plan(folder)
+        for key in ("name", "experiment"):
+            mine, other = getattr(plan, key), getattr(earlier, key)
+            if Path(mine).name != Path(other).name:
+                raise ModelError(f"{folder}: {key} = {other}: must be a folder of the sweep {mine}: choose another --out")
+        return False
+    if folder.exists() and (not folder.is_dir() or any(entry.name != "lock" for entry in folder.iterdir())):
+        raise ModelError(f"{folder}: is not empty and no folder of a sweep: choose another --out")
+    folder.mkdir(parents=True, exist_ok=True)
+    return True
+
+
+def _remove_parts(folder: Path) -> None:
+    """What killed drivers left."""
+    for part in [*folder.glob("runs/.part-*"), *folder.glob(".*.part"), *folder.glob("files/.*.part")]:
+        shutil.rmtree(part) if part.is_dir() else part.unlink(missing_ok=True)
+
+
+def _write_inputs(folder: Path, plan: Plan) -> None:
+    root = Path(plan.experiment).parent
+    for name, digest in plan.files.items():
+        if not (kept := folder / "files" / digest).exists():
+            _journal.write_whole(kept, (root / name).read_bytes())
+    _journal.write_whole(folder / "sweep.json", json.dumps(plan.to_json(), indent=1) + "\n")
+
+
+def _die_with(parent: int) -> Callable[[], None]:
+    def prepare() -> None:
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)  # the driver died meanwhile
+    return prepare
+
+
+class _Child:
+    """One process of `tendril run`."""
+
+    def __init__(self, plan: Plan, run: Run, program: str, scratch: Path, attempt: int, recorded: bool) -> None:
+        self.run, self.scratch, self.attempt, self.recorded = run, scratch, attempt, recorded
+        scratch.mkdir()
+        command = [*command_of(plan, run, program), "--out", str(scratch), "--quiet",
+                   "--no-report" if recorded else "--no-record"]
+        self.begin = time.monotonic()
+        self.deadline = self.begin + plan.timeout
+        self.killed = ""  # why
+        with (scratch / "stderr.txt").open("wb") as errors:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
+                                            start_new_session=True, preexec_fn=_die_with(os.getpid()))
+        self.descriptor = os.pidfd_open(self.process.pid)
+
+    def kill(self, reason: str, number: signal.Signals = signal.SIGKILL) -> None:
+        self.killed = reason
+        signal.pidfd_send_signal(self.descriptor, number)
+
+    def error(self) -> str:
+        """The last line of its stderr."""
+        text = (self.scratch / "stderr.txt").read_text(errors="replace").strip()
+        return text.rpartition("\n")[2].removeprefix("tendril: ")[-1000:]
+
+    def outcome(self) -> tuple[str, dict[str, Any], str]:
+        """Outcome, summary, error."""
+        code = self.process.returncode
+        if self.killed:
+            return self.killed, {}, ""
+        if code == 2:
+            return "rejected", {}, self.error()
+        expected = {0: "done", 1: "done", 3: "diverged"}.get(code)
+        try:
+            summary = json.loads((self.scratch / "summary.json").read_text()) if expected else {}
+        except (OSError, ValueError):
+            summary = {}
+        if expected is None or summary.get("outcome") != expected:
+            how = f"signal {-code}" if code < 0 else f"exit code {code}"
+            return "crashed", {}, f"{how}: {self.error()}".rstrip(": ")
+        return expected, summary, str(summary.get("reason", ""))
+
+    def discard(self) -> None:
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+def _record(plan: Plan, child: _Child, outcome: str, summary: dict[str, Any], error: str) -> _journal.Record:
+    run = child.run
+    own = {"--set", "--controller"}
+    return {"id": run.id, "variant": run.variant.name, "cell": dict(plan.cells[run.cell]), "seed": run.seed,
+            "outcome": outcome, "verdict": summary.get("verdict"),
+            "checks": [{key: check.get(key) for key in ("name", "metric", "value", "unit", "min", "max", "holds")}
+                       for check in summary.get("checks", [])],
+            "failures": summary.get("failures", []), "metrics": summary.get("metrics", {}),
+            "drawn": {s["key"]: s["value"] for s in summary.get("settings", []) if s["origin"] not in own},
+            "wall_time": round(time.monotonic() - child.begin, 6), "real_time_factor": summary.get("real_time_factor"),
+            "machine": socket.gethostname(), "attempt": child.attempt, "error": error}
+
+
+class _Interrupt:
+    """Counts SIGINT and SIGTERM, and wakes the driver."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.reader, self._writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._before: dict[signal.Signals, Any] = {}
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._on_signal)
+
+    def _on_signal(self, *_: object) -> None:
+        self.count += 1
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._writer, b"!")
+
+    def close(self) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        os.close(self.reader)
+        os.close(self._writer)
+
+
+class _Driver:
+    """Keeps as many processes as there are jobs, until all runs have a line."""
+
+    def __init__(self, plan: Plan, folder: Path, program: str, options: LocalOptions, interrupt: _Interrupt) -> None:
+        self._plan, self._folder, self._program, self._options = plan, folder, program, options
+        self._interrupt = interrupt
+        self._jobs = options.jobs or len(os.sched_getaffinity(0))
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(interrupt.reader, selectors.EVENT_READ)
+        self._children: dict[int, _Child] = {}
+        self._again: deque[tuple[Run, int]] = deque()
+        self._guard = InputGuard(plan)
+        self._names = 0
+        self.ended = False  # nothing new begins
+
+    def each(self, runs: Iterator[Run], finish: Callable[[_Child, str, dict[str, Any], str], None]) -> None:
+        """Runs all; `finish` is called with every result that is none of a crash to be tried again."""
+        ordered = 0
+        try:
+            while True:
+                while not self.ended and len(self._children) < self._jobs and (one := self._next(runs)) is not None:
+                    self._start(*one)
+                if not self._children:
+                    return
+                self._wait(finish)
+                ordered = self._obey(ordered)
+        finally:
+            for child in self._children.values():
+                child.kill("ended")
+                child.process.wait()
+                child.discard()
+            self._selector.close()
+
+    def _next(self, runs: Iterator[Run]) -> tuple[Run, int] | None:
+        run = next(runs, None)
+        if run is not None:
+            return run, 1
+        return self._again.popleft() if self._again else None
+
+    def _start(self, run: Run, attempt: int) -> None:
+        record = self._plan.record
+        recorded = run.order < record if isinstance(record, int) else record != "none"
+        self._names += 1
+        scratch = self._folder / "runs" / f".part-{run.id}-{self._names}"
+        child = _Child(self._plan, run, self._program, scratch, attempt, recorded)
+        self._children[child.descriptor] = child
+        self._selector.register(child.descriptor, selectors.EVENT_READ)
+
+    def _wait(self, finish: Callable[[_Child, str, dict[str, Any], str], None]) -> None:
+        deadline = min(child.deadline for child in self._children.values())
+        for key, _ in self._selector.select(min(max(0.0, deadline - time.monotonic()), 3600.0)):
+            if key.fd == self._interrupt.reader:
+                os.read(self._interrupt.reader, 100)
+            else:
+                self._finish(self._children[key.fd], finish)
+        for child in self._children.values():
+            if time.monotonic() >= child.deadline:
+                child.kill(child.killed or "timeout")
+                child.deadline = float("inf")
+
+    def _finish(self, child: _Child, finish: Callable[[_Child, str, dict[str, Any], str], None]) -> None:
+        child.process.wait()
+        self._selector.unregister(child.descriptor)
+        os.close(child.descriptor)
+        del self._children[child.descriptor]
+        outcome, summary, error = child.outcome()
+        try:
+            if self.ended or outcome == "ended":
+                return
+            if changed := self._guard.changed():
+                raise OSError(f"{changed}: was changed while the sweep ran: start the sweep again")
+            if outcome == "rejected":
+                raise _Rejected(error)
+            if outcome == "crashed" and any(text in error for text in _DISK_FULL):
+                raise OSError(error)
+            if outcome == "crashed" and child.attempt <= self._plan.retries:
+                self._again.append((child.run, child.attempt + 1))
+                return
+            finish(child, outcome, summary, error)
+        finally:
+            child.discard()
+
+    def _obey(self, ordered: int) -> int:
+        """Ctrl-C ends the runs, a second one kills them."""
+        count = self._interrupt.count
+        if count > ordered:
+            self.ended = True
+            for child in self._children.values():
+                child.kill("ended", signal.SIGTERM if count == 1 else signal.SIGKILL)
+                child.deadline = time.monotonic() + _PATIENCE
+        return count
+
+
+def _check_metrics(plan: Plan, summary: dict[str, Any]) -> None:
+    known = {*summary["metrics"], *(check[key] for check in summary["checks"] for key in ("name", "metric"))}
+    for comparison in plan.compare:
+        if comparison.metric not in known:
+            raise _Rejected(f"{plan.experiment}: sweep: compare: metric = {comparison.metric}: must be one of "
+                            f"{', '.join(sorted(known))}")
+
+
+def _keep(child: _Child, folder: Path, record: str | int, passed: bool) -> None:
+    if not child.recorded or (record == "failed" and passed):
+        return
+    kept = folder / "runs" / child.run.id
+    if kept.exists():
+        shutil.rmtree(kept)
+    child.scratch.rename(kept)
+
+
+def run_sweep(plan: Plan, folder: Path, program: str, options: LocalOptions) -> SweepResult:
+    """Runs what has no line in the journal. Throws ModelError, OSError."""
+    fresh = _open_folder(folder, plan)
+    journal = _journal.Writer(folder / "journal")
+    interrupt = _Interrupt()
+    try:
+        with _locked(folder):
+            for name in ("files", "journal", "runs"):
+                (folder / name).mkdir(exist_ok=True)
+            _remove_parts(folder)
+            _write_inputs(folder, plan)
+            try:
+                return _run_all(plan, folder, program, options, journal, interrupt)
+            except _Rejected:
+                if fresh and not any((folder / "journal").iterdir()):
+                    shutil.rmtree(folder)
+                raise
+    finally:
+        journal.close()
+        interrupt.close()
+
+
+def _run_all(plan: Plan, folder: Path, program: str, options: LocalOptions, journal: _journal.Writer,
+             interrupt: _Interrupt) -> SweepResult:
+    lines = Dataset.read_lines(folder)
+    again = ("crashed", "timeout") if options.retry_failed else ()
+    done = {name for name, line in lines.items() if line.outcome not in again}
+    result = SweepResult()
+    todo = []
+    failed = 0
+    for run in plan.runs():
+        if in_shard(run, options.shard):
+            result.planned += 1
+            if run.id in done:
+                result.done += 1
+                failed += not lines[run.id].passed
+            else:
+                todo.append(run)
+
+    def tell() -> None:
+        if options.on_progress is not None:
+            options.on_progress(result.done, result.planned, failed)
+
+    def finish(child: _Child, outcome: str, summary: dict[str, Any], error: str) -> None:
+        nonlocal failed
+        if summary:
+            _check_metrics(plan, summary)
+        passed = outcome == "done" and summary["verdict"] != "fail"
+        _keep(child, folder, plan.record, passed)
+        journal.append(_record(plan, child, outcome, summary, error))
+        result.done += 1
+        failed += not passed
+        tell()
+
+    tell()
+    driver = _Driver(plan, folder, program, options, interrupt)
+    driver.each(iter(todo), finish)
+    result.interrupted = driver.ended
+    if options.verify > 0 and not driver.ended:
+        _verify(plan, folder, program, options, interrupt, result)
+    return result
+
+
+def _verify(plan: Plan, folder: Path, program: str, options: LocalOptions, interrupt: _Interrupt,
+            result: SweepResult) -> None:
+    """Runs a part of the finished runs again, chosen by their ids, and compares all numbers bit for bit."""
+    lines = Dataset.read_lines(folder)
+    limit = options.verify * 2.0**64
+    chosen = [run for run in plan.runs() if in_shard(run, options.shard) and run.id in lines
+              and lines[run.id].outcome in ("done", "diverged") and int(run.id[::-1], 16) <= limit]
+
+    def compare(child: _Child, outcome: str, summary: dict[str, Any], error: str) -> None:
+        result.verified += 1
+        found = _journal.decode(_journal.encode(_record(plan, child, outcome, summary, error)))
+        if found is None or Dataset.numbers(found) != lines[child.run.id].numbers:
+            result.differing.append(f"{child.run.id}: other numbers than at {lines[child.run.id].origin}")
+
+    driver = _Driver(plan, folder, program, options, interrupt)
+    driver.each(iter(chosen), compare)
+    result.interrupted = driver.ended
+
+
+class Progress:
+    """One line on a terminal, nothing elsewhere."""
+
+    def __init__(self, stream: IO[str] = sys.stderr) -> None:
+        self._stream = stream
+        self._shown = stream.isatty()
+        self._begin = time.monotonic()
+        self._first: int | None = None
+        self._last = 0.0
+
+    def __call__(self, done: int, planned: int, failed: int) -> None:
+        now = time.monotonic()
+        if self._first is None:
+            self._first = done
+        if not self._shown or (now - self._last < 0.1 and done < planned):
+            return
+        self._last = now
+        ran = done - self._first
+        left = f", {(planned - done) * (now - self._begin) / ran:.0f} s left" if ran and done < planned else ""
+        self._stream.write(f"\r\033[K{done} of {planned} runs, {failed} not passed{left}")
+        self._stream.flush()
+
+    def clear(self) -> None:
+        if self._shown:
+            self._stream.write("\r\033[K")
+            self._stream.flush()

@@ -1,0 +1,550 @@
+"""Sweeps: one experiment with many seeds, settings and controllers, resumed where it stopped.
+
+A run is one seed in one cell (a combination of the grid) with one variant. Its name, `id`, is a digest of everything
+its numbers depend on, so that finished runs are kept whatever is added to the sweep. `_local` starts the runs,
+`_journal` keeps their lines, `dataset` reads them.
+"""
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tendril._errors import ModelError
+
+if TYPE_CHECKING:
+    from tendril.dataset import Dataset
+
+FORMAT = 1
+MOST_RUNS = 10_000_000
+PREFIXES = ("robot.", "controller.", "option.", "body.", "geom.", "motion.", "fault.")
+
+Settings = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What is compared: settings or a controller."""
+    name: str
+    settings: Settings = ()
+    controller: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A check by name, or a metric, and which of its values are better."""
+    metric: str
+    better: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """One seed in one cell with one variant."""
+    id: str
+    variant: Variant
+    cell: int
+    seed: int
+    order: int  # of the seed in the sweep
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All runs of a sweep, and what their numbers depend on: the content of `sweep.json`."""
+    name: str
+    experiment: str  # file, as given
+    seeds: tuple[int, ...]
+    cells: tuple[Settings, ...]
+    variants: tuple[Variant, ...]
+    baseline: str
+    compare: tuple[Comparison, ...]
+    record: str | int
+    timeout: float
+    retries: int
+    settings: Settings
+    duration: float
+    versions: dict[str, str]
+    files: dict[str, str]  # SHA-256 by path from the experiment's folder
+    named: dict[str, list[str]] = field(default_factory=dict)  # files of `files` that only this setting's value names
+
+    def __len__(self) -> int:
+        return len(self.seeds) * len(self.cells) * len(self.variants)
+
+    def settings_of(self, cell: int, variant: Variant) -> Settings:
+        """Later ones win."""
+        return self.cells[cell] + variant.settings + self.settings
+
+    def runs(self) -> Iterator[Run]:
+        """Seed by seed, so that a sweep that is stopped has all variants of the first seeds."""
+        heads = {(cell, variant.name): self._identity(cell, variant)
+                 for cell in range(len(self.cells)) for variant in self.variants}
+        for order, seed in enumerate(self.seeds):
+            for cell in range(len(self.cells)):
+                for variant in self.variants:
+                    before, after = heads[cell, variant.name]
+                    digest = hashlib.sha256(b"%s%d%s" % (before, seed, after)).hexdigest()
+                    yield Run(digest[:16], variant, cell, seed, order)
+
+    def _identity(self, cell: int, variant: Variant) -> tuple[bytes, bytes]:
+        """Canonical JSON of what the numbers of a run depend on, before and after the seed."""
+        settings = self.settings_of(cell, variant)
+        others = {file for files in self.named.values() for file in files}
+        own = {file for _, value in settings for file in self.named.get(_text(value), [])}
+        files = {file: digest for file, digest in self.files.items() if file not in others or file in own}
+        mark = "\0"
+        text = _canonical({"format": FORMAT, **self.versions, "files": files, "settings": settings,
+                           "controller": variant.controller, "seed": mark, "duration": self.duration})
+        before, after = text.split(json.dumps(mark), 1)
+        return before.encode(), after.encode()
+
+    def to_json(self) -> dict[str, Any]:
+        from dataclasses import asdict
+        return {"format": FORMAT, **asdict(self), "timeout": self.timeout if math.isfinite(self.timeout) else None}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any], file: Path) -> Plan:
+        """Throws ModelError for a newer format."""
+        if data.get("format") != FORMAT:
+            raise ModelError(f"{file}: format = {data.get('format')}: must be {FORMAT}: written by a newer tendril")
+
+        def settings(pairs: list[list[Any]]) -> Settings:
+            return tuple((key, value) for key, value in pairs)
+        fields = {key: value for key, value in data.items() if key in Plan.__dataclass_fields__}
+        fields |= {
+            "seeds": tuple(data["seeds"]), "cells": tuple(settings(cell) for cell in data["cells"]),
+            "variants": tuple(Variant(v["name"], settings(v["settings"]), v["controller"]) for v in data["variants"]),
+            "compare": tuple(Comparison(c["metric"], c["better"]) for c in data["compare"]),
+            "settings": settings(data["settings"])}
+        return Plan(**fields)
+
+    def cell_name(self, cell: int) -> str:
+        return ", ".join(f"{key} = {toml(value)}" for key, value in self.cells[cell])
+
+
+def _canonical(data: object) -> str:
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), default=str)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def toml(value: Any) -> str:
+    """A value as `--set` takes it."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(toml(item) for item in value) + "]"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {toml(item)}" for key, item in value.items()) + " }"
+    return repr(value) if isinstance(value, int | float) else str(value)
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """`key=value` of `--set`: a TOML value or a bare word."""
+    key, equals, value = (part.strip() for part in text.partition("="))
+    if not key or not value:
+        raise ModelError(f"--set: {text}: must be key=value, for example option.timestep=0.002")
+    _check_key("--set", key)
+    try:
+        return key, tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        if re.search(r"[\"'\[\]{}=#,\s]", value):
+            raise ModelError(f"--set: {key}: {value}: must be a TOML value or a bare word") from None
+        return key, value
+
+
+def _check_key(where: str, key: str) -> None:
+    if not key.startswith(PREFIXES) or key in PREFIXES:
+        raise ModelError(f"{where}: {key}: unknown key, must begin with {', '.join(PREFIXES[:-1])} or {PREFIXES[-1]}")
+
+
+# ---- the table [sweep] --------------------------------------------------------------------------------------------
+
+
+class _Table:
+    """A table of the sweep, with messages `file: table: key = value: what is allowed`."""
+
+    def __init__(self, where: str, data: object, known: tuple[str, ...] = ()) -> None:
+        self.where = where
+        if not isinstance(data, dict):
+            raise ModelError(f"{where}: {toml(data)}: must be a table")
+        self.data: dict[str, Any] = data
+        for key in data:
+            if known and key not in known:
+                raise ModelError(f"{where}: {key}: unknown key, must be one of {', '.join(known)}")
+
+    def refuse(self, key: str, allowed: str) -> ModelError:
+        return ModelError(f"{self.where}: {key} = {toml(self.data[key])}: {allowed}")
+
+    def text(self, key: str, default: str | None = None) -> str:
+        if key not in self.data and default is not None:
+            return default
+        if key not in self.data:
+            raise ModelError(f"{self.where}: {key}: is missing")
+        value = self.data[key]
+        if not isinstance(value, str) or not value:
+            raise self.refuse(key, "must be a text")
+        return value
+
+    def integer(self, key: str, default: int, low: int, high: int) -> int:
+        value = self.data.get(key, default)
+        if not _is_integer(value) or not low <= value <= high:
+            raise self.refuse(key, f"must be an integer in [{low}, {high}]")
+        return int(value)
+
+    def settings(self, key: str) -> Settings:
+        inner = self.data.get(key, {})
+        if not isinstance(inner, dict):
+            raise self.refuse(key, "must be a table of settings")
+        flat = tuple(_flattened(inner))
+        for name, _ in flat:
+            _check_key(f"{self.where}: {key}", name)
+        return flat
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _flattened(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """`a.b = 1` is a table of tables."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flattened(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def _seeds(table: _Table) -> tuple[int, ...]:
+    if "seeds" not in table.data:
+        raise ModelError(f"{table.where}: seeds: is missing: give a number, {{ first, count }} or a list, or --seeds")
+    value = table.data["seeds"]
+    allowed = "must be a number >= 1, { first = F, count = N } or a list of different integers in [0, 2^63)"
+    if isinstance(value, dict) and set(value) == {"first", "count"}:
+        first, count = value["first"], value["count"]
+    else:
+        first, count = 0, value
+    if _is_integer(count) and _is_integer(first):
+        if not (1 <= count <= MOST_RUNS and 0 <= first and first + count <= 2**63):
+            raise table.refuse("seeds", allowed)
+        return tuple(range(first, first + count))
+    if not isinstance(value, list) or not value or len({*map(str, value)}) < len(value) \
+            or not all(_is_integer(seed) and 0 <= seed < 2**63 for seed in value):
+        raise table.refuse("seeds", allowed)
+    return tuple(value)
+
+
+def _cells(table: _Table) -> tuple[Settings, ...]:
+    axes = table.settings("grid")
+    for key, values in axes:
+        if not isinstance(values, list) or not values:
+            raise ModelError(f"{table.where}: grid: {key} = {toml(values)}: must be a list with at least one value")
+        if len({*map(_canonical, values)}) < len(values):
+            raise ModelError(f"{table.where}: grid: {key} = {toml(values)}: a value is given twice")
+    keys = [key for key, _ in axes]
+    return tuple(tuple(zip(keys, values, strict=True)) for values in itertools.product(*(v for _, v in axes)))
+
+
+def _variants(table: _Table) -> tuple[Variant, ...]:
+    found: dict[str, Variant] = {}
+    rows = table.data.get("variant", [])
+    if not isinstance(rows, list):
+        raise table.refuse("variant", "must be [[sweep.variant]]")
+    for row in rows:
+        one = _Table(f"{table.where}: variant", row, ("name", "set", "controller", "python"))
+        name = one.text("name")
+        if name in found:
+            raise one.refuse("name", "is given twice")
+        if "python" in row:
+            raise one.refuse("python", "controllers in Python are not run by sweeps yet")
+        found[name] = Variant(name, one.settings("set"), one.text("controller", "") if "controller" in row else "")
+    same: dict[tuple[str, str], str] = {}
+    for variant in found.values():
+        other = same.setdefault((_canonical(variant.settings), variant.controller), variant.name)
+        if other != variant.name:
+            raise ModelError(f"{table.where}: variant: {variant.name}: is the same as {other}")
+    return tuple(found.values()) or (Variant("default"),)
+
+
+def _checks(content: Mapping[str, Any]) -> tuple[Comparison, ...]:
+    """The checks of an experiment; what is wrong in them the program says."""
+    rows = content.get("check", [])
+    names = {str(row.get("name", row.get("metric"))): "lower" if "max" in row else "higher"
+             for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict)}
+    return tuple(Comparison(name, better) for name, better in names.items())
+
+
+def _compare(table: _Table) -> tuple[Comparison, ...]:
+    rows = table.data.get("compare", [])
+    if not isinstance(rows, list):
+        raise table.refuse("compare", 'must be a list of { metric = "NAME", better = "lower" }')
+    found: dict[str, Comparison] = {}
+    for row in rows:
+        one = _Table(f"{table.where}: compare", row, ("metric", "better"))
+        metric = one.text("metric")
+        if metric in found:
+            raise one.refuse("metric", "is given twice")
+        if one.text("better") not in ("lower", "higher"):
+            raise one.refuse("better", 'must be "lower" or "higher"')
+        found[metric] = Comparison(metric, one.text("better"))
+    return tuple(found.values())
+
+
+_KEYS = ("experiment", "name", "seeds", "record", "timeout", "retries", "baseline", "compare", "grid", "variant")
+
+
+def _read_toml(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ModelError(f"{file}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ModelError(f"{file}: {error}") from None
+
+
+def make_plan(source: Path | Mapping[str, Any], program: str, seeds: int | None = None,
+              settings: tuple[str, ...] = ()) -> Plan:
+    """The plan of a file with a table `[sweep]`, or of such a table.
+
+    @param seeds, settings  of the command line
+    Throws ModelError.
+    """
+    if isinstance(source, Path):
+        document, where, folder = _read_toml(source), f"{source}: sweep", source.parent
+        data = document.get("sweep", {})
+    else:
+        document, where, folder, data = {}, "sweep", Path(), dict(source)
+    if seeds is not None:
+        data = {**data, "seeds": seeds}
+    table = _Table(where, data, _KEYS)
+    if "experiment" in data:
+        experiment = folder / table.text("experiment")
+        content = _read_toml(experiment)
+    elif isinstance(source, Path) and "scene" in document:
+        experiment, content = source, document
+    else:
+        raise ModelError(f"{where}: experiment: is missing: must be an experiment file")
+    if "scene" not in content:
+        raise ModelError(f"{experiment}: scene: is missing: must be an experiment file")
+
+    variants = _variants(table)
+    baseline = table.text("baseline", variants[0].name)
+    if baseline not in {variant.name for variant in variants}:
+        raise table.refuse("baseline", f"must be a variant: {', '.join(v.name for v in variants)}")
+    record = data.get("record", "none")
+    if record not in ("none", "failed", "all") and not (_is_integer(record) and record >= 0):
+        raise table.refuse("record", 'must be "none", "failed", "all" or a number of seeds')
+    timeout = data.get("timeout", 3600)
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout <= 1e6:
+        raise table.refuse("timeout", "must be a time in (0, 1e6] s")
+    name = table.text("name", str(content.get("name", experiment.stem)) if "name" not in data else "")
+    if "/" in name:
+        raise table.refuse("name", "must not contain '/'")
+    plan = Plan(name=name, experiment=str(experiment), seeds=_seeds(table), cells=_cells(table), variants=variants,
+                baseline=baseline, compare=_compare(table) or _checks(content), record=record, timeout=float(timeout),
+                retries=table.integer("retries", 2, 0, 100), settings=tuple(map(parse_setting, settings)),
+                duration=float(content.get("duration", 10.0)), versions=_versions(program), files={}, named={})
+    if len(plan) > MOST_RUNS:
+        raise ModelError(f"{where}: {len(plan)} runs: must be at most 1e7")
+    _find_files(plan, experiment, content)
+    return plan
+
+
+@cache
+def _versions(program: str) -> dict[str, str]:
+    try:
+        text = subprocess.run([program, "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ModelError(f"{program}: {error}: must be the program tendril: name it with TENDRIL_PROGRAM") from None
+    found = re.fullmatch(r"tendril (\S+), MuJoCo (\S+)\s*", text)
+    if not found:
+        raise ModelError(f"{program}: --version says {text.strip()!r}: must be the program tendril of this version")
+    return {"tendril": found[1], "mujoco": found[2]}
+
+
+def find_program() -> str:
+    """The program `tendril`: TENDRIL_PROGRAM, that of the package, or the one on PATH."""
+    own = Path(__file__).with_name("bin") / "tendril"
+    found = os.environ.get("TENDRIL_PROGRAM") or (str(own) if own.exists() else shutil.which("tendril"))
+    if not found:
+        raise ModelError("tendril: the program is not found: name it with TENDRIL_PROGRAM")
+    return found
+
+
+# ---- the files that a run reads -----------------------------------------------------------------------------------
+
+_FILE_ATTRIBUTE = re.compile(r"""\bfile\w*\s*=\s*(?:"([^"]+)"|'([^']+)')""")
+_FOLDER_ATTRIBUTE = re.compile(r"""\b(?:mesh|texture|asset)dir\s*=\s*(?:"([^"]+)"|'([^']+)')""")
+
+
+def _texts(data: Any) -> Iterator[str]:
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, dict | list):
+        for item in data.values() if isinstance(data, dict) else data:
+            yield from _texts(item)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a text that is no name of a file
+        return False
+
+
+def _named_by(path: Path) -> Iterator[Path]:
+    """The files that a scene, a robot or a plan names."""
+    if path.suffix in (".xml", ".mjcf"):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        folders = [path.parent] + [path.parent / (a or b) for a, b in _FOLDER_ATTRIBUTE.findall(text)]
+        names = [a or b for a, b in _FILE_ATTRIBUTE.findall(text)]
+    elif path.suffix in (".toml", ".plan"):
+        try:
+            names = list(_texts(tomllib.loads(path.read_text(encoding="utf-8"))))
+        except ValueError:
+            return  # the program says what is wrong with it
+        folders = [path.parent]
+    else:
+        return
+    for folder in folders:
+        yield from (folder / name for name in names if _is_file(folder / name))
+
+
+def _with_named(files: list[Path]) -> dict[Path, None]:
+    """The files and all that they name, in order of discovery."""
+    found: dict[Path, None] = {}
+    queue = list(files)
+    while queue:
+        path = Path(os.path.normpath(queue.pop()))
+        if path not in found:
+            found[path] = None
+            queue += _named_by(path)
+    return found
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _experiment_digest(content: dict[str, Any]) -> str:
+    without = {key: value for key, value in content.items() if key != "sweep"}
+    return hashlib.sha256(_canonical(without).encode()).hexdigest()
+
+
+def require_files(plan: Plan) -> None:
+    """Throws ModelError when a file is not the one that the sweep read."""
+    experiment = Path(plan.experiment)
+    for name, digest in plan.files.items():
+        path = experiment.parent / name
+        if not path.is_file():
+            raise ModelError(f"{path}: No such file or directory")
+        if (_experiment_digest(_read_toml(path)) if name == experiment.name else _digest(path)) != digest:
+            raise ModelError(f"{path}: is not as the sweep read it: its text is files/{digest} of the sweep's folder")
+
+
+def _find_files(plan: Plan, experiment: Path, content: dict[str, Any]) -> None:
+    """Fills `files` with digests of what the experiment names, and what these name, and `named`."""
+    folder = experiment.parent
+    without = {key: value for key, value in content.items() if key != "sweep"}
+    base = _with_named([folder / text for text in _texts(without) if _is_file(folder / text)])
+
+    def name(path: Path) -> str:
+        return os.path.relpath(path, folder)
+    plan.files[experiment.name] = _experiment_digest(content)
+    plan.files.update({name(path): _digest(path) for path in base if name(path) != experiment.name})
+    values = {_text(value) for cell in plan.cells for _, value in cell}
+    values |= {_text(value) for variant in plan.variants for _, value in variant.settings}
+    values |= {_text(value) for _, value in plan.settings}
+    folders = {folder, *(path.parent for path in base)}
+    for value in sorted(values - {""}):
+        for path in _with_named([f / value for f in folders if _is_file(f / value)]):
+            if path not in base:
+                plan.files[name(path)] = _digest(path)
+                plan.named.setdefault(value, []).append(name(path))
+
+
+class InputGuard:
+    """Notices that an input file is changed while a sweep runs."""
+
+    def __init__(self, plan: Plan) -> None:
+        folder = Path(plan.experiment).parent
+        self._files = {folder / name: _stamp(folder / name) for name in plan.files}
+
+    def changed(self) -> Path | None:
+        return next((path for path, stamp in self._files.items() if _stamp(path) != stamp), None)
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def command_of(plan: Plan, run: Run, program: str) -> list[str]:
+    """`tendril run ...` without its output options."""
+    command = [program, "run", plan.experiment, "--seed", str(run.seed)]
+    if run.variant.controller:
+        command += ["--controller", run.variant.controller]
+    for key, value in plan.settings_of(run.cell, run.variant):
+        command += ["--set", f"{key}={toml(value)}"]
+    return command
+
+
+# ---- Python API ---------------------------------------------------------------------------------------------------
+
+
+class Sweep:
+    """A sweep of a file with a table `[sweep]`, or of the content of such a table.
+
+        data = td.Sweep("circle.toml").run("out/circle", jobs=4)
+        data.success(), data.compare()
+    """
+
+    def __init__(self, source: str | os.PathLike[str] | Mapping[str, Any], *, seeds: int | None = None,
+                 settings: Mapping[str, Any] | None = None, program: str | None = None) -> None:
+        """Throws ModelError.
+
+        @param seeds, settings  instead of those of the file, as `--seeds` and `--set`
+        @param program          the program `tendril` [see `find_program`]
+        """
+        self.program = program or find_program()
+        texts = tuple(f"{key}={toml(value)}" for key, value in (settings or {}).items())
+        where = source if isinstance(source, Mapping) else Path(source)
+        self.plan = make_plan(where, self.program, seeds, texts)
+
+    def run(self, out: str | os.PathLike[str] | None = None, engine: str = "local", jobs: int = 0,
+            retry_failed: bool = False) -> Dataset:
+        """Runs what is not yet done in the folder `out`, and reports on all runs.
+
+        @param jobs  processes at a time; 0: one per core
+        Throws ModelError for bad input, OSError when results cannot be written or another sweep runs in the folder,
+        KeyboardInterrupt.
+        """
+        from tendril._local import LocalOptions, run_sweep
+        from tendril.dataset import Dataset
+        if engine != "local":
+            raise ModelError(f"engine: {engine}: must be local")
+        folder = Path(out) if out is not None else default_folder(self.plan)
+        result = run_sweep(self.plan, folder, self.program, LocalOptions(jobs=jobs, retry_failed=retry_failed))
+        if result.interrupted:
+            raise KeyboardInterrupt
+        return Dataset(folder)
+
+
+def default_folder(plan: Plan) -> Path:
+    return Path("out") / f"{plan.name}-sweep"

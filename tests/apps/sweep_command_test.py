@@ -1,0 +1,554 @@
+#!/usr/bin/env python3
+"""Runs `tendril sweep` and checks its guarantees: kills, torn lines, full disks, runs that are done twice.
+
+usage: sweep_command_test.py PROGRAM
+"""
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import zlib
+from pathlib import Path
+from xml.etree import ElementTree
+
+PROGRAM = ""
+PENDULUM = """<mujoco><option timestep="0.01"/><worldbody><body name="base" pos="0 0 1">
+<joint name="swing" axis="0 1 0"/><geom name="rod" type="capsule" fromto="0 0 0 0.5 0 0" size="0.02"/></body></worldbody>
+<sensor><jointpos name="angle" joint="swing"/></sensor></mujoco>"""
+UNSTABLE = """<mujoco><option timestep="0.01"><flag eulerdamp="disable"/></option><worldbody><body name="b">
+<joint name="runaway" type="slide"/><geom size="0.1" mass="1"/></body></worldbody><actuator>
+<general joint="runaway" biastype="affine" biasprm="0.01 0 90"/></actuator></mujoco>"""
+EXPERIMENT = """scene = "pendulum.xml"
+duration = {duration}
+[[check]]
+metric = "sensor:angle:max"
+max = {limit}
+[vary]
+"option.gravity" = {{ uniform = [[0, 0, -10], [0, 0, -5]] }}
+[sweep]
+seeds = {seeds}
+{more}
+"""
+TWO_VARIANTS = """[[sweep.variant]]
+name = "fine"
+[[sweep.variant]]
+name = "coarse"
+set = { "option.timestep" = 0.02 }
+"""
+
+
+def children_of(process):
+    """Its processes of `tendril run`."""
+    children = map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split())
+    return [child for child in children if words_of(child)[1:2] == [b"run"]]
+
+
+def words_of(process):
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def is_alive(process):
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_for(condition, seconds=30):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError("timed out")
+        time.sleep(0.005)
+
+
+class SweepTest(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.folder = Path(self.temporary.name)
+        self.out = self.folder / "out"
+        (self.folder / "pendulum.xml").write_text(PENDULUM)
+        (self.folder / "unstable.xml").write_text(UNSTABLE)
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def write(self, seeds=4, more="", limit=10, duration=0.1, name="e.toml"):
+        (self.folder / name).write_text(EXPERIMENT.format(seeds=seeds, more=more, limit=limit, duration=duration))
+        return name
+
+    def command(self, *arguments):
+        return [PROGRAM, "sweep", *map(str, arguments)]
+
+    def run_sweep(self, *arguments, **options):
+        return subprocess.run(self.command(*arguments), cwd=self.folder, capture_output=True, text=True, timeout=120,
+                              **options)
+
+    def sweep(self, *arguments, code=0, **options):
+        done = self.run_sweep("e.toml", "--out", self.out, "--quiet", "--no-report", *arguments, **options)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def start(self, *arguments):
+        return subprocess.Popen(self.command("e.toml", "--out", self.out, "--quiet", "--no-report", *arguments),
+                                cwd=self.folder, stderr=subprocess.PIPE, text=True)
+
+    def lines(self, out=None):
+        files = sorted((out or self.out).glob("journal/*.jsonl"))
+        return [line for file in files for line in file.read_bytes().splitlines(True)]
+
+    def records(self, out=None):
+        return [json.loads(line[9:]) for line in self.lines(out)]
+
+    def summary(self, out=None):
+        return json.loads(((out or self.out) / "summary.json").read_text())
+
+    def numbers(self, out=None):
+        """What no machine may change, by id."""
+        own = ("real_time_factor", "step_time_mean", "step_time_p999")
+        return {r["id"]: (r["outcome"], r["checks"], {k: v for k, v in r["metrics"].items() if k not in own})
+                for r in self.records(out)}
+
+    def refused(self, *arguments, text):
+        done = self.run_sweep(*arguments)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertIn(text, done.stderr)
+        self.assertFalse(self.out.exists())
+
+
+class Runs(SweepTest):
+    def test_every_seed_of_every_cell_with_every_variant_runs_once(self):
+        self.write(seeds=3, more='[sweep.grid]\n"geom.rod.friction" = [0.1, 0.3]\n' + TWO_VARIANTS)
+        self.sweep()
+        found = {(r["seed"], r["cell"]["geom.rod.friction"], r["variant"]) for r in self.records()}
+        self.assertEqual(len(found), 12)
+        self.assertEqual(len(self.records()), 12)
+        self.assertEqual(self.summary()["runs"]["passed"], 12)
+        rows = (self.out / "runs.csv").read_text().splitlines()
+        self.assertEqual(len(rows), 13)
+        self.assertIn("cell.geom.rod.friction,check.sensor:angle:max", rows[0])
+
+    def test_a_seed_draws_the_same_in_all_variants_and_as_in_tendril_run(self):
+        self.write(seeds=3, more=TWO_VARIANTS)
+        self.sweep()
+        drawn = {}
+        for r in self.records():
+            self.assertEqual(drawn.setdefault(r["seed"], r["drawn"]), r["drawn"])
+        done = subprocess.run([PROGRAM, "run", "e.toml", "--seed", "2", "--no-record", "--json"], cwd=self.folder,
+                              capture_output=True, text=True)
+        alone = json.loads(done.stdout)["metrics"]["speed_max"]
+        self.assertIn(alone, [r["metrics"]["speed_max"] for r in self.records() if r["seed"] == 2])
+
+    def test_later_settings_win(self):
+        """The cell's over those that are drawn, the variant's over the cell's, --set over all."""
+        cell = '[sweep.grid]\n"option.gravity" = [[0, 0, -1]]\n[[sweep.variant]]\nname = "v"\n'
+        steps = {}
+        for name, more, arguments in (("cell", cell, ()),
+                                      ("variant", cell + 'set = { "option.gravity" = [0, 0, -2] }\n', ()),
+                                      ("option", cell, ("--set", "option.gravity=[0, 0, -3]"))):
+            self.write(seeds=2, more=more)
+            out = self.folder / name
+            self.assertEqual(self.run_sweep("e.toml", "--out", out, *arguments).returncode, 0)
+            steps[name] = {r["metrics"]["speed_end"] for r in self.records(out)}
+            self.assertEqual(len(steps[name]), 1)
+        self.assertLess(max(steps["cell"]), min(steps["variant"]))
+        self.assertLess(max(steps["variant"]), min(steps["option"]))
+
+    def test_exit_codes_and_outcomes(self):
+        self.write(limit=0)
+        self.sweep(code=1)
+        (self.folder / "e.toml").write_text('scene = "unstable.xml"\nduration = 100\n[sweep]\nseeds = 2\n')
+        self.out = self.folder / "unstable"
+        self.sweep(code=1)
+        self.assertEqual(self.summary()["runs"]["diverged"], 2)
+        (self.folder / "e.toml").write_text('scene = "pendulum.xml"\nduration = 1e6\n[sweep]\nseeds = 1\ntimeout = 0.3\n')
+        self.out = self.folder / "long"
+        self.sweep(code=1)
+        self.assertEqual(self.summary()["runs"]["timeout"], 1)
+
+    def test_recordings_that_are_kept(self):
+        for record, kept in (('"all"', 3), ('"failed"', 0), ("1", 1)):
+            self.write(seeds=3, more=f"record = {record}")
+            self.out = self.folder / f"out{kept}"
+            self.sweep()
+            self.assertEqual(len(list(self.out.glob("runs/*/rollout.h5"))), kept)
+            self.assertEqual(list(self.out.glob("runs/.part*")), [])
+        self.write(seeds=3, more='record = "failed"', limit=0)
+        self.out = self.folder / "failed"
+        self.sweep(code=1)
+        self.assertEqual(len(list(self.out.glob("runs/*/rollout.h5"))), 3)
+
+    def test_repeat_gives_the_numbers_of_the_run(self):
+        self.write()
+        self.sweep()
+        one = self.records()[0]
+        done = self.run_sweep("repeat", self.out, one["id"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        again = json.loads((self.out / "repeated" / one["id"] / "summary.json").read_text())
+        self.assertEqual(again["metrics"]["speed_max"], one["metrics"]["speed_max"])
+
+    def test_dry_run_writes_nothing(self):
+        self.write()
+        done = self.run_sweep("e.toml", "--out", self.out, "--dry-run")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("4 runs, 0 of them done", done.stdout)
+        self.assertFalse(self.out.exists())
+
+
+class Guarantees(SweepTest):
+    def test_1_a_torn_line_does_not_count_and_is_told(self):
+        self.write()
+        self.sweep()
+        file = next(self.out.glob("journal/*.jsonl"))
+        whole = file.read_bytes()
+        expected = self.numbers()
+        damaged = bytearray(whole)
+        damaged[len(whole) // 8] ^= 1
+        for content, lost in ((whole[:-30], 1), (whole[:-1], 1), (bytes(damaged), 1)):
+            file.write_bytes(content)
+            told = self.run_sweep("status", self.out).stderr
+            self.assertIn("1 torn lines", told)
+            self.assertIn(f"{lost} runs are not done", told)
+        file.write_bytes(whole[:-30])
+        self.sweep()
+        self.assertEqual({r["id"] for r in map(self.decode, self.lines()) if r}, set(expected))
+
+    @staticmethod
+    def decode(line):
+        text = line[9:-1]
+        return json.loads(text) if line.endswith(b"\n") and int(line[:8], 16) == zlib.crc32(text) else None
+
+    def test_2_and_4_a_killed_driver_loses_runs_under_way_only_and_no_child_outlives_it(self):
+        self.write(seeds=24, duration=20)
+        kills = 0
+        for moment in (1, 5, 11):
+            process = self.start("--jobs", "2")
+            wait_for(lambda m=moment: len(self.lines()) >= m)
+            children = children_of(process.pid)
+            process.kill()
+            process.communicate()
+            kills += process.returncode == -signal.SIGKILL
+            wait_for(lambda c=children: not any(map(is_alive, c)))
+        self.assertGreaterEqual(kills, 1)
+        before = len(self.lines())
+        self.assertGreater(before, 0)
+        self.sweep()
+        self.assertEqual(len(self.records()), 24)  # what was done was not run again
+        self.assertEqual(len({r["id"] for r in self.records()}), 24)
+        self.assertEqual(list(self.out.glob("runs/.part*")), [])
+        self.assertEqual(self.summary()["runs"]["passed"], 24)
+
+    def test_2_a_killed_child_is_tried_again_and_then_without_result(self):
+        self.write(seeds=1, duration=1e6, more="retries = 1")
+        process = self.start("--jobs", "1")
+        for _ in range(2):
+            wait_for(lambda: children_of(process.pid))
+            child = children_of(process.pid)[0]
+            os.kill(child, signal.SIGKILL)
+            wait_for(lambda c=child: not is_alive(c))
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 5)
+        (record,) = self.records()
+        self.assertEqual((record["outcome"], record["attempt"]), ("crashed", 2))
+        self.assertIn("signal 9", record["error"])
+        self.assertEqual(self.summary()["success"][0]["n"], 0)  # in no rate
+        self.sweep(code=5)
+        self.assertEqual(len(self.records()), 1)
+
+    def test_3_every_id_counts_once_and_other_numbers_are_an_error(self):
+        self.write()
+        self.sweep()
+        file = next(self.out.glob("journal/*.jsonl"))
+        first = self.lines()[0]
+        file.write_bytes(file.read_bytes() + first)
+        self.sweep()
+        self.assertEqual(self.summary()["runs"]["done"], 4)
+        self.assertEqual(self.summary()["runs"]["repeated_lines"], 1)
+        other = json.loads(first[9:])
+        other["metrics"]["real_time_factor"] *= 2  # of the machine
+        self.append(file, other)
+        self.sweep()
+        other["metrics"]["speed_max"] *= 1 + 1e-15
+        other["metrics"]["speed_max"] += 1e-12
+        self.append(file, other)
+        done = self.sweep(code=2)
+        self.assertRegex(done.stderr, rf"jsonl:7: {other['id']}: other numbers than at .*jsonl:1: ")
+
+    @staticmethod
+    def append(file, record):
+        text = json.dumps(record, separators=(",", ":")).encode()
+        file.write_bytes(file.read_bytes() + b"%08x %s\n" % (zlib.crc32(text), text))
+
+    def test_5_one_driver_a_folder(self):
+        self.write(seeds=1, duration=1e6)
+        process = self.start("--jobs", "1")
+        wait_for(lambda: (self.out / "sweep.json").exists() and children_of(process.pid))
+        done = self.sweep(code=4)
+        self.assertIn(f"another sweep runs here: process {process.pid}", done.stderr)
+        self.assertIn("running, 0 of 1 runs", self.run_sweep("status", self.out).stdout)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+
+    def test_6_a_full_disk_stops_the_sweep_and_what_is_written_stays_valid(self):
+        """Limits of the size of a file: the journal stops at a line, then a recording at a row."""
+        self.write(seeds=40, duration=0.02)
+        self.sweep("--seeds", "1")
+        line = len(self.lines()[0])
+        limit = 6 * line + line // 2
+        done = self.sweep(code=4, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        self.assertEqual(done.stderr.count("\n"), 1)
+        whole = self.lines()
+        self.assertTrue(all(self.decode(one) for one in whole))
+        self.assertLess(1, len(whole))
+        self.assertLess(len(whole), 40)
+        self.write(seeds=4, duration=20, more='record = "all"')
+        self.out = self.folder / "recorded"
+        done = self.sweep(code=4, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000)))
+        self.assertIn("rollout.h5", done.stderr)
+        self.assertEqual(list(self.out.glob("runs/.part*")), [])
+        self.assertEqual(self.lines(), [])
+        self.sweep()
+        self.assertEqual(self.summary()["runs"]["passed"], 4)
+
+    def test_7_the_numbers_depend_neither_on_jobs_nor_shards_nor_order(self):
+        self.write(seeds=6, more=TWO_VARIANTS)
+        self.sweep("--jobs", "1")
+        expected = self.numbers()
+        parts = []
+        for shard in (1, 0):
+            part = self.folder / f"part{shard}"
+            done = self.run_sweep("e.toml", "--out", part, "--jobs", "3", "--shard", f"{shard}/2", "--quiet")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            parts.append(part)
+        self.assertEqual(len(self.records(parts[0])) + len(self.records(parts[1])), 12)
+        merged = self.folder / "merged"
+        done = self.run_sweep("merge", *parts, "--out", merged)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.numbers(merged), expected)
+        same = ("success", "metrics", "differences", "worst_runs")
+        mine, theirs = self.summary(), self.summary(merged)
+        for key in same[:3]:
+            self.assertEqual(mine[key], theirs[key])
+
+    def test_7_merging_refuses_other_numbers(self):
+        self.write()
+        self.sweep()
+        other = self.folder / "other"
+        self.assertEqual(self.run_sweep("e.toml", "--out", other, "--quiet").returncode, 0)
+        file = next(other.glob("journal/*.jsonl"))
+        record = json.loads(self.lines(other)[0][9:])
+        record["metrics"]["speed_max"] += 1
+        file.write_bytes(b"")
+        self.append(file, record)
+        done = self.run_sweep("merge", self.out, other, "--out", self.folder / "merged")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("other numbers than at", done.stderr)
+        self.assertFalse((self.folder / "merged").exists())
+
+    def test_8_verify_finds_a_number_that_is_not_repeated(self):
+        self.write()
+        self.sweep()
+        done = self.run_sweep("e.toml", "--out", self.out, "--verify", "1")
+        self.assertIn("4 runs repeated, 0 with other numbers", done.stdout)
+        file = next(self.out.glob("journal/*.jsonl"))
+        records = self.records()
+        records[2]["metrics"]["speed_max"] += 1e-12
+        file.write_bytes(b"")
+        for record in records:
+            self.append(file, record)
+        done = self.sweep("--verify", "1", code=4)
+        self.assertIn(records[2]["id"], done.stderr)
+
+    def test_9_an_interrupt_ends_runs_and_writes_no_line_of_them(self):
+        self.write(seeds=3, duration=1e6)
+        process = self.start("--jobs", "2")
+        wait_for(lambda: len(children_of(process.pid)) == 2)
+        children = children_of(process.pid)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        self.assertFalse(any(map(is_alive, children)))
+        self.assertEqual(self.lines(), [])
+        self.assertEqual(list(self.out.glob("runs/.part*")), [])
+
+    def test_9_a_second_interrupt_kills(self):
+        self.write(seeds=1, duration=1e6)
+        process = self.start("--jobs", "1")
+        wait_for(lambda: children_of(process.pid))
+        (child,) = children_of(process.pid)
+        time.sleep(0.1)  # the run's own handler is there or not: it must end in any case
+        os.kill(child, signal.SIGSTOP)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=5)
+        self.assertEqual(process.returncode, 130)
+        self.assertFalse(is_alive(child))
+
+
+class Resuming(SweepTest):
+    def test_more_seeds_cells_and_variants_keep_finished_runs(self):
+        self.write(seeds=2)
+        self.sweep()
+        before = {r["id"] for r in self.records()}
+        self.write(seeds=4, more='[[sweep.variant]]\nname = "default"\n[[sweep.variant]]\nname = "b"\n'
+                                 'set = { "option.timestep" = 0.02 }')
+        self.sweep()
+        self.assertEqual(len(self.records()), 8)
+        self.assertTrue(before < {r["id"] for r in self.records()})
+        self.assertEqual(self.summary()["runs"]["of_earlier_state"], 0)
+
+    def test_runs_of_an_earlier_state_of_the_files_are_in_no_statistic(self):
+        self.write()
+        self.sweep()
+        (self.folder / "pendulum.xml").write_text(PENDULUM.replace("0.5 0 0", "0.4 0 0"))
+        self.sweep()
+        self.assertEqual(len(self.records()), 8)
+        self.assertEqual(self.summary()["runs"]["of_earlier_state"], 4)
+        self.assertEqual(self.summary()["success"][0]["n"], 4)
+
+    def test_comments_and_the_table_itself_are_no_other_state(self):
+        self.write()
+        self.sweep()
+        (self.folder / "e.toml").write_text("# a comment\n" + (self.folder / "e.toml").read_text() + "timeout = 50\n")
+        self.sweep()
+        self.assertEqual(len(self.records()), 4)
+
+    def test_a_file_that_is_changed_meanwhile_stops_the_sweep(self):
+        self.write(seeds=1, duration=20000)
+        process = self.start("--jobs", "1")
+        wait_for(lambda: children_of(process.pid))
+        (self.folder / "pendulum.xml").write_text(PENDULUM + "\n")
+        _, errors = process.communicate(timeout=100)
+        self.assertEqual(process.returncode, 4)
+        self.assertIn("pendulum.xml: was changed while the sweep ran", errors)
+        self.assertEqual(self.lines(), [])
+
+    def test_timeouts_are_tried_again_on_request(self):
+        self.write(seeds=1, duration=1e6, more="timeout = 0.2")
+        self.sweep(code=1)
+        self.sweep(code=1)
+        self.assertEqual(len(self.records()), 1)
+        self.sweep("--retry-failed", code=1)
+        self.assertEqual(len(self.records()), 2)
+
+
+class Results(SweepTest):
+    def test_the_report_is_one_valid_file_without_requests(self):
+        self.write(seeds=9, limit=1.9, duration=0.5,
+                   more='[sweep.grid]\n"geom.rod.friction" = [0.1, 0.3]\n"option.tolerance" = [1e-8, 1e-9]\n' + TWO_VARIANTS)
+        done = self.run_sweep("e.toml", "--out", self.out, "--json")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        summary = json.loads(done.stdout)
+        self.assertEqual(summary, self.summary())
+        page = (self.out / "report.html").read_text()
+        self.assertNotRegex(page, "<script|https?:|url\\(|<img|<link")
+        plots = re.findall("<svg.*?</svg>", page, re.DOTALL)
+        self.assertEqual(len(plots), 1 + 3 + 2)  # differences; distribution, pairs and profile; a grid for each variant
+        for plot in plots:
+            ElementTree.fromstring(plot)
+        failed = sum(row["count"] for row in summary["failed_checks"])
+        self.assertEqual(summary["runs"]["passed"] + failed, 72)
+        for row in summary["success"]:
+            self.assertIn(f"{100 * row['rate']:.1f} %", page)
+        self.assertEqual(len(summary["worst_runs"]), 10)
+        self.assertIn(summary["worst_runs"][0]["command"], page)
+
+    def test_a_bad_variant_is_worse_and_an_equal_one_is_not(self):
+        more = ('[[sweep.variant]]\nname = "base"\n[[sweep.variant]]\nname = "same"\nset = { "geom.rod.friction" = 0.7 }\n'
+                '[[sweep.variant]]\nname = "fast"\nset = { "option.gravity" = [0, 0, -30] }\n')
+        self.write(seeds=12, duration=0.3, more='compare = [{ metric = "speed_max", better = "lower" }]\n' + more)
+        self.sweep()
+        words = {(r["metric"], r["variant"]): r["words"] for r in self.summary()["differences"]}
+        self.assertEqual(words[("speed_max", "same")], "no difference shown")
+        self.assertEqual(words[("speed_max", "fast")], "worse")
+
+    def test_runs_that_did_not_end_have_the_worst_value(self):
+        self.write(seeds=9, duration=1e6, more="timeout = 0.05")
+        self.sweep(code=1)
+        (row,) = self.summary()["metrics"]
+        self.assertEqual((row["n"], row["undefined"], row["iqm"]), (9, 9, None))
+        self.assertEqual(self.summary()["success"][0]["rate"], 0)
+
+    def test_python(self):
+        self.write(seeds=3)
+        code = ("import tendril as td; data = td.Sweep('e.toml', settings={'option.timestep': 0.02}).run('out', jobs=2)\n"
+                "assert data.runs['seed'].tolist() == [0, 1, 2] and data.success()['default']['successes'] == 3\n"
+                "assert set(data.runs['outcome']) == {'done'} and data.compare() == []\n"
+                "try: td.Sweep({'seeds': 0, 'experiment': 'e.toml'})\n"
+                "except ValueError as error: assert str(error).startswith('sweep: seeds = 0: must be'), error\n"
+                "else: raise AssertionError")
+        path = Path(__file__).resolve().parents[2] / "python"
+        done = subprocess.run([sys.executable, "-B", "-c", code], cwd=self.folder, capture_output=True, text=True,
+                              env=os.environ | {"PYTHONPATH": str(path), "TENDRIL_PROGRAM": PROGRAM})
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class BadInput(SweepTest):
+    def test_one_line_and_nothing_is_written(self):
+        for more, text in (
+                ("sedes = 3", "sweep: sedes: unknown key"),
+                ('record = "some"', 'record = "some": must be "none"'),
+                ("timeout = 0", "timeout = 0: must be a time in (0, 1e6] s"),
+                ("retries = -1", "retries = -1: must be an integer in [0, 100]"),
+                ('baseline = "x"', 'baseline = "x": must be a variant: default'),
+                ('compare = [{ metric = "a", better = "more" }]', 'better = "more": must be "lower" or "higher"'),
+                ('compare = [{ metric = "no_such", better = "lower" }]', "metric = no_such: must be one of"),
+                ('[sweep.grid]\n"option.timestep" = []', "option.timestep = []: must be a list with at least one value"),
+                ('[sweep.grid]\n"speed" = [1]', "grid: speed: unknown key, must begin with robot."),
+                ('[sweep.grid]\n"geom.no_such.friction" = [1]', "geom.no_such.friction"),
+                ('[[sweep.variant]]\nname = "a"\n[[sweep.variant]]\nname = "a"', 'name = "a": is given twice'),
+                ('[[sweep.variant]]\nname = "a"\n[[sweep.variant]]\nname = "b"', "variant: b: is the same as a"),
+                ('[[sweep.variant]]\nset = {}', "variant: name: is missing"),
+                ('[[sweep.variant]]\nname = "a"\npython = "b.py"', "controllers in Python are not run by sweeps yet")):
+            with self.subTest(more):
+                self.write(more=more)
+                self.refused("e.toml", "--out", self.out, text=text)
+        for seeds in ("0", "[1, 1]", "[-1]", "[]", "true", "{ first = 3 }", '"a"', "100000000"):
+            with self.subTest(seeds):
+                self.write(seeds=seeds)
+                self.refused("e.toml", "--out", self.out, text="sweep: seeds = ")
+        self.write()
+        for arguments, text in ((("--shard", "5/4"), "--shard: 5/4: must be I/N"),
+                                (("--seeds", "0"), "--seeds: 0: must be an integer in"),
+                                (("--jobs", "x"), "--jobs: x: must be"), (("--engine", "dask"), "must be local"),
+                                (("--verify", "2"), "--verify: 2: must be a part"), (("--set", "a"), "--set: a: must be"),
+                                (("--no-such",), "unrecognized arguments: --no-such")):
+            with self.subTest(arguments):
+                self.refused("e.toml", "--out", self.out, *arguments, text=text)
+        self.refused("none.toml", "--out", self.out, text="none.toml: No such file or directory")
+        (self.folder / "e.toml").write_text("scene = ")
+        self.refused("e.toml", "--out", self.out, text="e.toml: ")
+
+    def test_a_folder_of_something_else(self):
+        self.write()
+        self.sweep()
+        self.write(name="other.toml")
+        done = self.run_sweep("other.toml", "--out", self.out)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("must be a folder of the sweep other", done.stderr)
+        plain = self.folder / "plain"
+        plain.mkdir()
+        (plain / "mine.txt").write_text("mine")
+        done = self.run_sweep("e.toml", "--out", plain)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("is not empty and no folder of a sweep", done.stderr)
+        self.assertEqual([file.name for file in plain.iterdir()], ["mine.txt"])
+        data = json.loads((self.out / "sweep.json").read_text())
+        (self.out / "sweep.json").write_text(json.dumps(data | {"format": 99}))
+        self.assertEqual(self.run_sweep("e.toml", "--out", self.out).returncode, 2)
+
+
+if __name__ == "__main__":
+    PROGRAM = os.path.abspath(sys.argv.pop(1))
+    unittest.main(verbosity=1)
