@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from tendril import _journal
 from tendril._errors import ModelError
-from tendril.sweep import Comparison, Plan, Run, command_of, find_program, require_files
+from tendril._program import find_program
+from tendril.sweep import Comparison, Plan, Run, command_of, require_files
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,7 +12,6 @@ import json
 import math
 import os
 import re
-import shutil
 import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tendril._errors import ModelError
+from tendril._program import find_program
 
 if TYPE_CHECKING:
     from tendril.dataset import Dataset
@@ -373,15 +373,6 @@ def _versions(program: str) -> dict[str, str]:
     if not found:
         raise ModelError(f"{program}: --version says {text.strip()!r}: must be the program tendril of this version")
     return {"tendril": found[1], "mujoco": found[2]}
-
-
-def find_program() -> str:
-    """The program `tendril`: TENDRIL_PROGRAM, that of the package, or the one on PATH."""
-    own = Path(__file__).with_name("bin") / "tendril"
-    found = os.environ.get("TENDRIL_PROGRAM") or (str(own) if own.exists() else shutil.which("tendril"))
-    if not found:
-        raise ModelError("tendril: the program is not found: name it with TENDRIL_PROGRAM")
-    return found
 
 
 # ---- the files that a run reads -----------------------------------------------------------------------------------

@@ -1,0 +1,236 @@
+"""`tendril sweep`."""
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tendril import _local
+from tendril._errors import ModelError
+from tendril._program import find_program
+from tendril.dataset import Dataset, merge
+from tendril.sweep import command_of, default_folder, make_plan
+
+EXIT_USAGE, EXIT_OUTPUT, EXIT_INTERRUPTED = 2, 4, 130
+
+SWEEP = """Runs an experiment with many seeds, settings and controllers; the same command goes on where it stopped.
+
+usage: tendril sweep FILE.toml [options]
+       tendril sweep status DIR | report DIR | merge DIR ... --out DIR | repeat DIR ID [--video]
+
+FILE.toml is an experiment, with or without a table [sweep], or a file with [sweep] that names one (docs/sweeps.md).
+"""
+EPILOG = """Example: tendril sweep scenes/wrap_button/wrap_button.toml --seeds 50 --jobs 4
+Exit codes: 0 all runs done and all checks hold, 1 a run failed, diverged or timed out, 2 bad input, 4 input or output
+failed, 5 runs without result, 130 interrupted"""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> None:  # type: ignore[override]
+        raise ModelError(message)
+
+
+def _parser(command: str, description: str, epilog: str = "") -> _Parser:
+    return _Parser(prog=f"tendril {command}", description=description, epilog=epilog, allow_abbrev=False,
+                   formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def _shard(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    shard = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not shard[0] < shard[1] <= 1_000_000:
+        raise ModelError(f"--shard: {text}: must be I/N with 0 <= I < N <= 1e6")
+    return shard
+
+
+def _number(name: str, low: int, high: int, text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not re.fullmatch(r"\d{1,9}", text) or not low <= int(text) <= high:
+        raise ModelError(f"{name}: {text}: must be an integer in [{low}, {high}]")
+    return int(text)
+
+
+def _part(text: str) -> float:
+    try:
+        part = float(text)
+    except ValueError:
+        part = -1.0
+    if not 0 <= part <= 1:
+        raise ModelError(f"--verify: {text}: must be a part in [0, 1]")
+    return part
+
+
+def _percent(row: dict[str, object]) -> str:
+    rate, interval, n = row["rate"], row["interval"], row["n"]
+    if not isinstance(rate, float) or not isinstance(interval, list | tuple):
+        return "no result"
+    k = row["successes"]
+    return f"{k:g} of {n} passed, {100 * rate:.1f} % ({100 * interval[0]:.1f} to {100 * interval[1]:.1f} %)"
+
+
+def _short(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4g}"
+
+
+def _print_results(data: Dataset) -> None:
+    summary = data.summary
+    width = max(len(variant["name"]) for variant in summary["variants"])
+    for row in data.success().values():
+        print(f"{row['variant']:{width}}  {_percent(row)}")
+    for row in summary["metrics"]:
+        if row["cell"] is None and row["n"]:
+            low, high = row["interval"] or (None, None)
+            unit = data.units.get(row["metric"], "")
+            interval = f" ({_short(low)} to {_short(high)})" if row["interval"] else ""
+            print(f"{row['variant']:{width}}  {row['metric']}: {_short(row['iqm'])}{interval} {unit}, worst "
+                  f"{_short(row['worst'])}".replace(" ,", ","))
+    for row in data.compare():
+        print(f"{row['variant']} against {row['baseline']}: {row['metric']}: {row['words']} (p = {row['p_holm']:.2g})")
+
+
+def _notes(data: Dataset) -> None:
+    runs = data.summary["runs"]
+    for count, text in ((runs["crashed"], "runs without result: --retry-failed tries them again"),
+                        (runs["missing"], "runs are not done: the same command goes on"),
+                        (runs["of_earlier_state"], "runs are of an earlier state of the files, and are in no statistic"),
+                        (runs["torn_lines"], "torn lines in the journal, of processes that were killed")):
+        if count:
+            print(f"tendril: {data.folder}: {count} {text}", file=sys.stderr)
+    for run in data.summary["without_result"][:3]:
+        print(f"tendril: {run['id']}: {run['error']}", file=sys.stderr)
+
+
+def _sweep(words: Sequence[str]) -> int:
+    parser = _parser("sweep", SWEEP, EPILOG)
+    parser.add_argument("file", type=Path, help="experiment, or file with [sweep]")
+    parser.add_argument("--out", type=Path, help="folder of the results [out/<name>-sweep]")
+    parser.add_argument("--jobs", help="processes at a time [one per core]")
+    parser.add_argument("--engine", default="local", help="local")
+    parser.add_argument("--shard", type=str, default="0/1", metavar="I/N", help="only this part of the runs; merge joins")
+    parser.add_argument("--seeds", help="seeds 0 ... N-1 instead of those of the file")
+    parser.add_argument("--set", action="append", default=[], metavar="key=value", help="a setting; may be repeated")
+    parser.add_argument("--retry-failed", action="store_true", help="run again what crashed or timed out")
+    parser.add_argument("--verify", default="0", metavar="P", help="run this part again and compare all numbers")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be run, write nothing")
+    parser.add_argument("--no-report", action="store_true", help="do not write report.html")
+    parser.add_argument("--json", action="store_true", help="print summary.json")
+    parser.add_argument("--quiet", action="store_true", help="no progress, no results")
+    options = parser.parse_args(words)
+    if options.engine != "local":
+        raise ModelError(f"--engine: {options.engine}: must be local")
+    jobs = _number("--jobs", 1, 10_000, options.jobs) or 0
+    shard, verify = _shard(options.shard), _part(options.verify)
+    program = find_program()
+    plan = make_plan(options.file, program, _number("--seeds", 1, 10_000_000, options.seeds), tuple(options.set))
+    folder = options.out or default_folder(plan)
+    if options.dry_run:
+        done = Dataset.read_lines(folder) if (folder / "sweep.json").exists() else {}
+        runs = [run for run in plan.runs() if _local.in_shard(run, shard)]
+        left = [run for run in runs if run.id not in done]
+        print(f"{len(plan.variants)} variants x {len(plan.cells)} cells x {len(plan.seeds)} seeds; {len(runs)} runs, "
+              f"{len(runs) - len(left)} of them done; {folder}")
+        if left:
+            print("first: " + shlex.join(command_of(plan, left[0], "tendril")))
+        return 0
+    progress = None if options.quiet else _local.Progress()
+    result = _local.run_sweep(plan, folder, program,
+                              _local.LocalOptions(jobs, shard, options.retry_failed, verify, progress))
+    if progress is not None:
+        progress.clear()
+    if result.interrupted:
+        print(f"tendril: {folder}: interrupted, {result.done} of {result.planned} runs done: the same command goes on",
+              file=sys.stderr)
+        return EXIT_INTERRUPTED
+    if shard[1] > 1:
+        if not options.quiet:
+            print(f"{folder}: {result.done} runs of shard {options.shard} are done: tendril sweep merge joins the shards")
+        return EXIT_OUTPUT if _tell_differing(result) else 0
+    data = Dataset(folder)
+    files = data.write(report=not options.no_report)
+    if options.json:
+        print(json.dumps(data.summary, indent=1))
+    elif not options.quiet:
+        _print_results(data)
+        if result.verified:
+            print(f"{result.verified} runs repeated, {len(result.differing)} with other numbers")
+        print(f"{folder}/: {' '.join(files)}")
+    if not options.quiet:
+        _notes(data)
+    return EXIT_OUTPUT if _tell_differing(result) else data.exit_code
+
+
+def _tell_differing(result: _local.SweepResult) -> bool:
+    for line in result.differing:
+        print(f"tendril: {line}", file=sys.stderr)
+    return bool(result.differing)
+
+
+def _status(words: Sequence[str]) -> int:
+    parser = _parser("sweep status", "Counts the runs of a sweep, also of one that runs.")
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args(words).folder
+    data = Dataset(folder)
+    runs = data.summary["runs"]
+    finished = runs["planned"] - runs["missing"]
+    state = "running" if _local.is_running(folder) else "complete" if not runs["missing"] else "stopped"
+    print(f"{data.plan.name}: {state}, {finished} of {runs['planned']} runs: {runs['passed']} passed, {runs['diverged']} "
+          f"diverged, {runs['timeout']} timed out, {runs['crashed']} without result")
+    _notes(data)
+    return 0
+
+
+def _report(words: Sequence[str]) -> int:
+    parser = _parser("sweep report", "Writes runs.csv, summary.json and report.html of what is done.")
+    parser.add_argument("folder", type=Path)
+    data = Dataset(parser.parse_args(words).folder)
+    files = data.write()
+    _print_results(data)
+    print(f"{data.folder}/: {' '.join(files)}")
+    _notes(data)
+    return 0
+
+
+def _merge(words: Sequence[str]) -> int:
+    parser = _parser("sweep merge", "Joins folders of one sweep, such as its shards.")
+    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args(words)
+    data = merge(options.folders, options.out)
+    files = data.write()
+    _print_results(data)
+    print(f"{data.folder}/: {' '.join(files)}")
+    _notes(data)
+    return data.exit_code
+
+
+def _repeat(words: Sequence[str]) -> int:
+    parser = _parser("sweep repeat", "Runs one run again, with recording and report, into DIR/repeated/ID.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("id", help="of runs.csv")
+    parser.add_argument("--video", action="store_true", help="with video.mp4")
+    options = parser.parse_args(words)
+    return Dataset(options.folder).repeat(options.id, ["--video"] if options.video else [])
+
+
+_COMMANDS = {"status": _status, "report": _report, "merge": _merge, "repeat": _repeat}
+
+
+def main(words: Sequence[str]) -> int:
+    """The exit code of `tendril sweep WORDS`."""
+    try:
+        if words and words[0] in _COMMANDS:
+            return _COMMANDS[words[0]](words[1:])
+        return _sweep(words)
+    except ModelError as error:
+        print(f"tendril: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    except OSError as error:
+        print(f"tendril: {error}", file=sys.stderr)
+        return EXIT_OUTPUT
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
