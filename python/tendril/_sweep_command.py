@@ -13,7 +13,7 @@ from tendril import _local
 from tendril._errors import ModelError
 from tendril._program import find_program
 from tendril.dataset import Dataset, merge
-from tendril.sweep import command_of, default_folder, make_plan
+from tendril.sweep import command_of, default_folder, make_plan, read_toml
 
 EXIT_USAGE, EXIT_OUTPUT, EXIT_INTERRUPTED = 2, 4, 130
 
@@ -127,6 +127,9 @@ def _sweep(words: Sequence[str]) -> int:
     shard, verify = _shard(options.shard), _part(options.verify)
     program = find_program()
     plan = make_plan(options.file, program, _number("--seeds", 1, 10_000_000, options.seeds), tuple(options.set))
+    if len(plan.seeds) > 1 and "vary" not in read_toml(Path(plan.experiment)) and not options.quiet:
+        print(f"tendril: notice: {plan.experiment}: vary: is missing: all seeds give the same run, which says nothing "
+              "about others", file=sys.stderr)
     folder = options.out or default_folder(plan)
     if options.dry_run:
         done = Dataset.read_lines(folder) if (folder / "sweep.json").exists() else {}

@@ -306,7 +306,7 @@ def _compare(table: _Table) -> tuple[Comparison, ...]:
 _KEYS = ("experiment", "name", "seeds", "record", "timeout", "retries", "baseline", "compare", "grid", "variant")
 
 
-def _read_toml(file: Path) -> dict[str, Any]:
+def read_toml(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
@@ -323,7 +323,7 @@ def make_plan(source: Path | Mapping[str, Any], program: str, seeds: int | None 
     Throws ModelError.
     """
     if isinstance(source, Path):
-        document, where, folder = _read_toml(source), f"{source}: sweep", source.parent
+        document, where, folder = read_toml(source), f"{source}: sweep", source.parent
         data = document.get("sweep", {})
     else:
         document, where, folder, data = {}, "sweep", Path(), dict(source)
@@ -332,7 +332,7 @@ def make_plan(source: Path | Mapping[str, Any], program: str, seeds: int | None 
     table = _Table(where, data, _KEYS)
     if "experiment" in data:
         experiment = folder / table.text("experiment")
-        content = _read_toml(experiment)
+        content = read_toml(experiment)
     elif isinstance(source, Path) and "scene" in document:
         experiment, content = source, document
     else:
@@ -442,7 +442,7 @@ def require_files(plan: Plan) -> None:
         path = experiment.parent / name
         if not path.is_file():
             raise ModelError(f"{path}: No such file or directory")
-        if (_experiment_digest(_read_toml(path)) if name == experiment.name else _digest(path)) != digest:
+        if (_experiment_digest(read_toml(path)) if name == experiment.name else _digest(path)) != digest:
             raise ModelError(f"{path}: is not as the sweep read it: its text is files/{digest} of the sweep's folder")
 
 
