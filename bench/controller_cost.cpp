@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "apps/host/engine/scene.hpp"
-#include "tendril/robot_file/robot_mjcf.hpp"
 #include "tendril/robot_file/robot_description.hpp"
 #include "tendril/robot_file/robot_mjcf.hpp"
 
@@ -72,8 +71,11 @@ std::string rings() {
 }
 
 ModelPtr model_of(const std::string& robot, bool is_snake) {
-  std::string xml = is_snake ? tendril::snake_mjcf(tendril::parse_as<SnakeDescription>(robot, "snake.toml"))
-                             : tendril::continuum_mjcf(tendril::parse_as<ContinuumDescription>(robot, "arm.toml"));
+  std::string xml =
+      is_snake
+          ? tendril::snake_mjcf(tendril::parse_as<tendril::SnakeDescription>(robot, "snake.toml"))
+          : tendril::continuum_mjcf(
+                tendril::parse_as<tendril::ContinuumDescription>(robot, "arm.toml"));
   const std::string target = "<body name=\"target\" mocap=\"true\" pos=\"0.08 0 0.23\"/>";
   xml.insert(xml.find("</worldbody>"), is_snake ? target + rings() : target);
   char error[1000] = "";
