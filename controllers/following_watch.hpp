@@ -56,4 +56,17 @@ class FollowingWatch {
   Slot<double> late_ = layout_.number();  // time for which the error has been too large [s]
 };
 
+/// Largest distances of a robot's coordinates from their commands, scaled as FollowingWatch has them.
+struct FollowingError {
+  double counted = 0.0;  ///< of those that no contact can hold back
+  double of_all = 0.0;
+
+  /// @param distance  of a coordinate from its command [m] or [rad]
+  void add(double distance, bool is_length, bool counts) noexcept {
+    const double error = distance / (is_length ? FollowingWatch::kLengthScale : 1.0);
+    of_all = std::max(of_all, error);
+    if (counts) counted = std::max(counted, error);
+  }
+};
+
 }  // namespace tendril

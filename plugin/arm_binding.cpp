@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "controllers/following_watch.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/robot_file/robot_mjcf.hpp"
 
@@ -229,12 +228,10 @@ void ArmBinding::setpoints(std::span<double> next_own, std::span<double> setpoin
     memory_.feed_setpoint(next_own) = setpoints[static_cast<std::size_t>(mechanics_.feed_servo())];
 }
 
-double ArmBinding::following_error(int last_touched) const noexcept {
-  double largest = 0.0;
+FollowingError ArmBinding::following_error(int last_touched) const noexcept {
+  FollowingError error;
   const auto add = [&](int body, double meant, double measured, bool is_length) {
-    if (body <= last_touched) return;
-    const double scale = is_length ? FollowingWatch::kLengthScale : 1.0;
-    largest = std::max(largest, std::abs(meant - measured) / scale);
+    error.add(std::abs(meant - measured), is_length, body > last_touched);
   };
   const BaseState& base = measurement_.base;
   std::size_t first = 0;
@@ -243,14 +240,13 @@ double ArmBinding::following_error(int last_touched) const noexcept {
     if (coordinate.joints.empty()) continue;
     const auto i = static_cast<Eigen::Index>(k);
     const double exposed = mechanics_.exposed_fraction(coordinate, base.feed);
-    add(joints_[first].body,
-        coordinate.offset + exposed * (command_.q[i] - coordinate.offset), measurement_.q[i],
-        coordinate.is_slide);
+    add(joints_[first].body, coordinate.offset + exposed * (command_.q[i] - coordinate.offset),
+        measurement_.q[i], coordinate.is_slide);
     first += coordinate.joints.size();
   }
   if (feed_.joint >= 0) add(feed_.body, command_.base.feed, base.feed, true);
   if (spin_.joint >= 0) add(spin_.body, command_.base.spin, base.spin, false);
-  return largest;
+  return error;
 }
 
 void ArmBinding::forget_command() noexcept {

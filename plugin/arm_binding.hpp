@@ -19,7 +19,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
                              std::span<const double> own) noexcept override;
   [[nodiscard]] bool command_is_finite() const noexcept override;
   void setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept override;
-  [[nodiscard]] double following_error(int last_touched) const noexcept override;
+  [[nodiscard]] FollowingError following_error(int last_touched) const noexcept override;
   void forget_command() noexcept override;
   void common_values(const ControllerReport& report, double* out) const noexcept override;
   void draw(const mjData* d, std::span<const double> memory, const ControllerReport& report,

@@ -295,13 +295,12 @@ void Instance::write_controls(const mjModel* m, mjData* d) noexcept {
 }
 
 bool Instance::watch_following(const mjModel* m, const mjData* d) noexcept {
-  constexpr int kNone = 0;
   const double of_tip =
       report_.arrived ? std::max(0.0, report_.tip_error / FollowingWatch::kLengthScale) : 0.0;
-  following_error_ = std::max(of_tip, binding_->following_error(last_touched_body(m, d)));
-  const double of_all = std::max(of_tip, binding_->following_error(kNone));
-  return watch_->step(following_error_, of_all, m->opt.timestep, watch_memory_(state(d)),
-                      watch_memory_(std::span(next_state_)));
+  const FollowingError error = binding_->following_error(last_touched_body(m, d));
+  following_error_ = std::max(of_tip, error.counted);
+  return watch_->step(following_error_, std::max(of_tip, error.of_all), m->opt.timestep,
+                      watch_memory_(state(d)), watch_memory_(std::span(next_state_)));
 }
 
 int Instance::newly_lost_servo() noexcept {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "controllers/following_watch.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/robot_file/robot_mjcf.hpp"
 
@@ -44,12 +43,9 @@ MobileRobot robot_with_margin(const MobileDescription& description, const Settin
   return MobileRobot(parameters);
 }
 
-/// Following error of a joint that should be at `desired`.
-double joint_error(const BoundJoint& joint, const JointState& state, double desired,
-                   int last_touched) noexcept {
-  if (joint.body <= last_touched) return 0.0;
-  const double scale = joint.is_slide ? FollowingWatch::kLengthScale : 1.0;
-  return std::abs(desired - state.position) / scale;
+void add_joint(FollowingError& error, const BoundJoint& joint, const JointState& state,
+               double desired, int last_touched) noexcept {
+  error.add(std::abs(desired - state.position), joint.is_slide, joint.body > last_touched);
 }
 
 }  // namespace
@@ -137,17 +133,16 @@ void SnakeBinding::setpoints(std::span<double> /*next_own*/, std::span<double> s
   }
 }
 
-double SnakeBinding::following_error(int last_touched) const noexcept {
+FollowingError SnakeBinding::following_error(int last_touched) const noexcept {
   const auto hinges = static_cast<std::size_t>(command_.q.size());
-  double largest = 0.0;
+  FollowingError error;
   for (std::size_t j = 0; j < joints_.size(); ++j) {
-    const double desired =
-        j == hinges
-            ? command_.feed
-            : std::clamp(command_.q[static_cast<Eigen::Index>(j)], -joint_limit_, joint_limit_);
-    largest = std::max(largest, joint_error(joints_[j], states_[j], desired, last_touched));
+    const double desired = j == hinges ? command_.feed
+                                       : std::clamp(command_.q[static_cast<Eigen::Index>(j)],
+                                                    -joint_limit_, joint_limit_);
+    add_joint(error, joints_[j], states_[j], desired, last_touched);
   }
-  return largest;
+  return error;
 }
 
 void SnakeBinding::common_values(const ControllerReport& report, double* out) const noexcept {
@@ -299,16 +294,16 @@ void MobileBinding::setpoints(std::span<double> /*next_own*/,
   }
 }
 
-double MobileBinding::following_error(int last_touched) const noexcept {
+FollowingError MobileBinding::following_error(int last_touched) const noexcept {
   const std::array<double, kPlatform> positions{command_.base.x, command_.base.y,
                                                 command_.base.heading};
-  double largest = 0.0;
+  FollowingError error;
   for (std::size_t j = 0; j < joints_.size(); ++j) {
     const double desired =
         j < kPlatform ? positions[j] : command_.q[static_cast<Eigen::Index>(j - kPlatform)];
-    largest = std::max(largest, joint_error(joints_[j], states_[j], desired, last_touched));
+    add_joint(error, joints_[j], states_[j], desired, last_touched);
   }
-  return largest;
+  return error;
 }
 
 void MobileBinding::forget_command() noexcept {

@@ -25,7 +25,7 @@ class SnakeBinding final : public BindingOf<SnakeController, SnakeMeasurement, S
                              std::span<const double> own) noexcept override;
   [[nodiscard]] bool command_is_finite() const noexcept override;
   void setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept override;
-  [[nodiscard]] double following_error(int last_touched) const noexcept override;
+  [[nodiscard]] FollowingError following_error(int last_touched) const noexcept override;
   void forget_command() noexcept override;
   void common_values(const ControllerReport& report, double* out) const noexcept override;
   void draw(const mjData* d, std::span<const double> memory, const ControllerReport& report,
@@ -57,7 +57,7 @@ class MobileBinding final : public BindingOf<MobileController, MobileMeasurement
                              std::span<const double> own) noexcept override;
   [[nodiscard]] bool command_is_finite() const noexcept override;
   void setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept override;
-  [[nodiscard]] double following_error(int last_touched) const noexcept override;
+  [[nodiscard]] FollowingError following_error(int last_touched) const noexcept override;
   void forget_command() noexcept override;
   void common_values(const ControllerReport& report, double* out) const noexcept override;
   void draw(const mjData* d, std::span<const double> memory, const ControllerReport& report,

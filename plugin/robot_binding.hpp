@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "controllers/controller_kind.hpp"
+#include "controllers/following_watch.hpp"
 #include "controllers/servo.hpp"
 #include "plugin/scene_obstacles.hpp"
 #include "tendril/robot_file/robot_description.hpp"
@@ -71,7 +72,7 @@ class RobotBinding {
   /// Following error of the present command (FollowingWatch). A contact of a body holds back the
   /// joints that move it; `last_touched` is the last of the robot's bodies that touch anything, in
   /// the order of the chain.
-  [[nodiscard]] virtual double following_error(int last_touched) const noexcept = 0;
+  [[nodiscard]] virtual FollowingError following_error(int last_touched) const noexcept = 0;
   /// Sets the command to what a controller finds that sets nothing; also after its failure.
   virtual void forget_command() noexcept = 0;
 

@@ -92,7 +92,7 @@ class RolloutWriter {
 
 /// What a reader does about damage outside the rows.
 enum class Damage {
-  Refuse,   ///< throws RolloutDamageError
+  Refuse,  ///< throws RolloutDamageError
   Tolerate  ///< takes metadata with wrong checksums as they are, leaves texts out that cannot be read
 };
 
@@ -122,6 +122,13 @@ class RolloutReader {
     std::vector<double> qpos, qvel, ctrl, act, sensordata, plugin_state, mocap_pos, mocap_quat,
         integration_state;
     std::vector<ContactRow> contacts;
+
+    /// As the writer takes it; valid while the row is.
+    [[nodiscard]] RolloutRow view() const noexcept {
+      return {step,       time,     step_time_us,     qpos,         qvel,
+              ctrl,       act,      sensordata,       plugin_state, mocap_pos,
+              mocap_quat, contacts, integration_state};
+    }
   };
   /// Row `index` in [0, row_count()); reads blocks of kBlockRows, cheap in order.
   [[nodiscard]] const Row& row(std::int64_t index);

@@ -263,21 +263,7 @@ TEST_CASE("replay: a recording of a process with other plugin slots is identical
     RolloutWriter writer(
         folder.path / name, original.layout(),
         {{"plugins", plugins}, {"mujoco_version", "9.9"}, {"tendril_version", version()}}, binary);
-    for (std::int64_t i = 0; i < original.row_count(); ++i) {
-      const RolloutReader::Row& row = original.row(i);
-      writer.append({.step = row.step,
-                     .time = row.time,
-                     .qpos = row.qpos,
-                     .qvel = row.qvel,
-                     .ctrl = row.ctrl,
-                     .act = row.act,
-                     .sensordata = row.sensordata,
-                     .plugin_state = row.plugin_state,
-                     .mocap_pos = row.mocap_pos,
-                     .mocap_quat = row.mocap_quat,
-                     .contacts = row.contacts,
-                     .integration_state = row.integration_state});
-    }
+    for (std::int64_t i = 0; i < original.row_count(); ++i) writer.append(original.row(i).view());
     writer.close("done");
     return RolloutReader(folder.path / name);
   };

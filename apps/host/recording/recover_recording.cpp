@@ -109,21 +109,7 @@ Recovery recover_recording(const fs::path& file, const fs::path& out) {
   visit_blocks(
       reader,
       [&](std::int64_t first, std::int64_t last, const std::vector<RolloutReader::Row>& rows) {
-        for (const RolloutReader::Row& row : rows) {
-          writer.append({.step = row.step,
-                         .time = row.time,
-                         .step_time_us = row.step_time_us,
-                         .qpos = row.qpos,
-                         .qvel = row.qvel,
-                         .ctrl = row.ctrl,
-                         .act = row.act,
-                         .sensordata = row.sensordata,
-                         .plugin_state = row.plugin_state,
-                         .mocap_pos = row.mocap_pos,
-                         .mocap_quat = row.mocap_quat,
-                         .contacts = row.contacts,
-                         .integration_state = row.integration_state});
-        }
+        for (const RolloutReader::Row& row : rows) writer.append(row.view());
         add(result.kept, first, last);
         result.kept_rows += last - first + 1;
       },
