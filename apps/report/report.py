@@ -331,23 +331,31 @@ def command_plots(plotter, recording):
     return plots
 
 
+def log_ticks(low, high):
+    """Round numbers for a logarithmic axis from low to high: the coarsest of the usual steps that gives at least four."""
+    ticks = []
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    for mantissas in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), [t / 10 for t in range(10, 100)]):
+        ticks = [t * 10.0**e for e in range(first, last + 1) for t in mantissas if low * 0.95 <= t * 10.0**e <= high * 1.05]
+        if len(ticks) >= 4:
+            break
+    return ticks[:: (len(ticks) + 8) // 9]
+
+
 def step_time_plot(plotter, times):
     import numpy as np
 
     figure, axes = plotter.figure()
     axis = axes[0, 0]
     low, high = float(times.min()), float(times.max())
-    if high > low * 1.001:
+    if high > 1.5 * low:
         axis.hist(times, bins=np.geomspace(low, high * 1.0001, 60), color=COLOURS[0])
         axis.set_xscale("log")
-        ticks = [t * 10.0**e for e in range(-2, 8) for t in (1, 2, 5) if low * 0.9 <= t * 10.0**e <= high * 1.1]
-        if len(ticks) > 9:
-            ticks = [t for t in ticks if f"{t:e}".startswith("1")]
-        if len(ticks) >= 2:
-            axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
-            axis.xaxis.minorticks_off()
+        ticks = log_ticks(low, high)
+        axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
+        axis.xaxis.minorticks_off()
     else:
-        axis.hist(times, bins=10, color=COLOURS[0])
+        axis.hist(times, bins=30, color=COLOURS[0])
     axis.set_yscale("log")
     axis.axvline(float(np.mean(times)), color=COLOURS[1], linewidth=1.3, label="mean " + number(float(np.mean(times)), "us"))
     axis.axvline(float(np.quantile(times, 0.999)), color=COLOURS[3], linewidth=1.3,

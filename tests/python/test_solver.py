@@ -154,12 +154,13 @@ def test_the_interpreter_lock_is_released() -> None:
     thread = threading.Thread(target=work)
     thread.start()
     running.wait()
-    ticks = [time.perf_counter()]
+    ticks: list[float] = []
     while thread.is_alive():
         ticks.append(time.perf_counter())
         time.sleep(0)
     thread.join()
-    assert np.diff(ticks).max() < 0.5 * (span[1] - span[0])
+    # With the lock held no tick would fall between the beginning and the end, whatever else the machine does.
+    assert sum(span[0] < tick < span[1] for tick in ticks) >= 10
 
 
 def test_one_solver_serves_several_threads() -> None:
