@@ -40,7 +40,6 @@ constexpr double kShortestLinkFraction = 0.02;
 constexpr double kDampingOutside = 0.5;
 
 constexpr double kSpinCommandLimit = 4.0 * std::numbers::pi;  // [rad]
-constexpr double kCarriageRadius = 0.05;  // [m], of the sphere that gives the carriage its inertia
 
 constexpr std::array<std::string_view, 6> kSectionColours{"0.16 0.44 0.71 1", "0.93 0.55 0.14 1",
                                                           "0.20 0.60 0.38 1", "0.76 0.27 0.32 1",
