@@ -14,15 +14,18 @@ namespace {
 
 constexpr SettingInfo kRobot =
     setting::text("robot", "", "text of the robot file; written by the decoder");
+constexpr SettingInfo kMeasurementFaults = setting::text(
+    "measurement_faults", "", "what the controller sees wrongly; written from the [[fault]] of an experiment");
 constexpr SettingInfo kGravityCompensation = setting::flag(
     "gravity_compensation", true, "setpoints compensate the gravity load of each servo");
 constexpr SettingInfo kVelocityFeedForward = setting::flag(
     "velocity_feed_forward", true, "setpoints compensate the servos' lag behind a planned motion");
 
 constexpr SettingInfo kArmSettings[] = {kRobot, kGravityCompensation, kVelocityFeedForward,
-                                        FollowingWatch::tolerance("0.05"), FollowingWatch::kTime};
+                                        FollowingWatch::tolerance("0.05"), FollowingWatch::kTime,
+                                        kMeasurementFaults};
 constexpr SettingInfo kSnakeSettings[] = {kRobot, FollowingWatch::tolerance("0.3"),
-                                          FollowingWatch::kTime};
+                                          FollowingWatch::kTime, kMeasurementFaults};
 constexpr SettingInfo kMobileSettings[] = {
     kRobot,
     setting::text("arm", "",
@@ -33,11 +36,14 @@ constexpr SettingInfo kMobileSettings[] = {
         "limit_margin", "rad", "0.002", {0.0, 0.5},
         "the controller uses joint ranges that are smaller by this at either end, so that "
         "the servos' overshoot stays within the robot's"),
-    FollowingWatch::tolerance("0.05"), FollowingWatch::kTime};
+    FollowingWatch::tolerance("0.05"), FollowingWatch::kTime, kMeasurementFaults};
 
 constexpr Quantity kTarget{"target", "m", "desired tip position now, in the base frame", 3};
 constexpr Quantity kJointMargin{"joint_margin", "rad",
                                 "smallest distance of a joint from the ends of its range"};
+
+constexpr Quantity kSeenTip{
+    "seen_tip", "m", "tip position as the controller sees it, with the faults of an experiment", 3};
 
 constexpr Quantity kFollowingError{
     "following_error", "rad",
@@ -49,20 +55,23 @@ constexpr Quantity kArmQuantities[] = {
     quantity::kStatus,
     kTarget,
     {"command", "rad, m", "commanded coordinates u, v (and s) of each section", kPerCoordinate},
-    {"measured", "rad, m", "the same, measured", kPerCoordinate},
+    {"measured", "rad, m", "the same, as the controller sees it", kPerCoordinate},
+    kSeenTip,
     kFollowingError};
 constexpr Quantity kSnakeQuantities[] = {
     quantity::kStatus,
     {"target", "m", "desired position now, world", 3},
     {"command", "rad", "commanded joint angles", kPerCoordinate},
-    {"measured", "rad", "the same, measured", kPerCoordinate},
+    {"measured", "rad", "the same, as the controller sees it", kPerCoordinate},
+    kSeenTip,
     kJointMargin,
     {"upright", "", "mean over the links of the cosine between their z axes and the world's"},
     kFollowingError};
 constexpr Quantity kMobileQuantities[] = {
     quantity::kStatus,
     {"command", "m, rad", "commanded x, y, heading of the platform and joint angles", kPerCoordinate},
-    {"measured", "m, rad", "the same, measured", kPerCoordinate},
+    {"measured", "m, rad", "the same, as the controller sees it", kPerCoordinate},
+    kSeenTip,
     kJointMargin,
     {"speed_use", "", "largest ratio of a measured speed to its limit"},
     kFollowingError};

@@ -32,7 +32,7 @@ std::unique_ptr<ArmController> make_arm_controller(const InstanceContext& contex
 
 ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescription& description,
                        std::unique_ptr<ArmController> controller)
-    : BindingOf(std::move(controller), description.kinematics().coordinate_count()),
+    : BindingOf(context, std::move(controller), description.kinematics().coordinate_count()),
       robot_(std::make_unique<ContinuumRobot>(description.kinematics())),
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tip_site_(context.require(mjOBJ_SITE, names::kTip)),
@@ -261,13 +261,15 @@ void ArmBinding::forget_command() noexcept {
 void ArmBinding::common_values(const ControllerReport& report, double* out) const noexcept {
   out = std::copy_n(report.target.data(), 3, out);
   out = std::copy_n(command_.q.data(), command_.q.size(), out);
-  std::copy_n(measurement_.q.data(), measurement_.q.size(), out);
+  out = std::copy_n(seen().q.data(), seen().q.size(), out);
+  std::copy_n(seen().X_BE.translation().data(), 3, out);
 }
 
 void ArmBinding::copy_scratch(const RobotBinding& other) noexcept {
   const auto& source = static_cast<const ArmBinding&>(other);
   measurement_ = source.measurement_;
   if (obstacles_) measurement_.obstacles = &obstacles_->obstacles();
+  copy_seen(source);
   command_ = source.command_;
 }
 

@@ -162,7 +162,8 @@ int Instance::state_size(const mjModel* m, int instance, const ControllerKind& k
   const std::string key = pool_key(configuration);
   auto controller = controller_for(configuration, key);
   const int size = controller->memory_size() + own_memory_size(*configuration.robot) + 1 +
-                   FollowingWatch(configuration.settings).layout().size();
+                   FollowingWatch(configuration.settings).layout().size() +
+                   fault_memory_size(configuration.context);
   if (!key.empty()) pool().give(key, std::move(controller));
   return size;
 }
@@ -185,6 +186,7 @@ Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
   fault_ = layout_.flag();
   binding_memory_ = layout_.part(binding_->layout());
   watch_memory_ = layout_.part(watch_->layout());
+  if (const MemoryLayout* const faults = binding_->fault_layout()) fault_memory_ = layout_.part(*faults);
   next_state_.assign(static_cast<std::size_t>(layout_.size()), 0.0);
   if (m->plugin_statenum[instance] != layout_.size()) {
     throw ModelError(
@@ -261,7 +263,9 @@ void Instance::compute(const mjModel* m, mjData* d) {
   }
   if (!layout_.is_valid(state)) throw std::runtime_error("its memory in plugin_state is damaged");
   if (binding_->measure(m, d, binding_memory_(state))) {
-    binding_->update(controller_memory_(state), controller_memory_(next), report_);
+    binding_->update({controller_memory_(state), controller_memory_(next), fault_memory_(state),
+                      fault_memory_(next)},
+                     report_);
     if (!binding_->command_is_finite())
       throw std::runtime_error("the controller's command is not finite");
     binding_->setpoints(binding_memory_(next), setpoints_);

@@ -66,7 +66,7 @@ std::unique_ptr<SnakeController> make_snake_controller(const InstanceContext& co
 
 SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescription& snake,
                            std::unique_ptr<SnakeController> controller)
-    : BindingOf(std::move(controller), snake.joints),
+    : BindingOf(context, std::move(controller), snake.joints),
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tail_site_(context.require(mjOBJ_SITE, names::kTail)),
       tip_site_(context.require(mjOBJ_SITE, names::kTip)),
@@ -148,7 +148,8 @@ FollowingError SnakeBinding::following_error(int last_touched) const noexcept {
 void SnakeBinding::common_values(const ControllerReport& report, double* out) const noexcept {
   out = std::copy_n(report.target.data(), 3, out);
   out = std::copy_n(command_.q.data(), command_.q.size(), out);
-  out = std::copy_n(measurement_.q.data(), measurement_.q.size(), out);
+  out = std::copy_n(seen().q.data(), seen().q.size(), out);
+  out = std::copy_n(seen().X_WE.translation().data(), 3, out);
   *out++ = joint_margin_;
   *out = measurement_.upright;
 }
@@ -156,6 +157,7 @@ void SnakeBinding::common_values(const ControllerReport& report, double* out) co
 void SnakeBinding::copy_scratch(const RobotBinding& other) noexcept {
   const auto& source = static_cast<const SnakeBinding&>(other);
   measurement_ = source.measurement_;
+  copy_seen(source);
   command_ = source.command_;
   joint_margin_ = source.joint_margin_;
 }
@@ -210,7 +212,7 @@ std::unique_ptr<MobileController> make_mobile_controller(const InstanceContext& 
 
 MobileBinding::MobileBinding(const InstanceContext& context, const MobileDescription& description,
                              std::unique_ptr<MobileController> controller)
-    : BindingOf(std::move(controller), arm_joint_count(description)),
+    : BindingOf(context, std::move(controller), arm_joint_count(description)),
       speeds_(description.speeds),
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tip_site_(context.require(mjOBJ_SITE, description.mounted
@@ -321,7 +323,8 @@ void MobileBinding::common_values(const ControllerReport& /*report*/, double* ou
     out = std::copy_n(q.data(), q.size(), out);
   };
   configuration(command_.base, command_.q);
-  configuration(measurement_.base, measurement_.q);
+  configuration(seen().base, seen().q);
+  out = std::copy_n(seen().X_WE.translation().data(), 3, out);
   *out++ = joint_margin_;
   *out = speed_use_;
 }
@@ -330,6 +333,7 @@ void MobileBinding::copy_scratch(const RobotBinding& other) noexcept {
   const auto& source = static_cast<const MobileBinding&>(other);
   measurement_ = source.measurement_;
   if (obstacles_) measurement_.obstacles = &obstacles_->obstacles();
+  copy_seen(source);
   command_ = source.command_;
   joint_margin_ = source.joint_margin_;
   speed_use_ = source.speed_use_;

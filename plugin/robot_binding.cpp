@@ -6,6 +6,7 @@
 #include "plugin/arm_binding.hpp"
 #include "plugin/joint_binding.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/robot_file/fault_file.hpp"
 #include "tendril/robot_file/robot_mjcf.hpp"
 
 namespace tendril {
@@ -125,6 +126,32 @@ int own_memory_size(const RobotDescription& robot) {
   return std::holds_alternative<ContinuumDescription>(robot)
              ? ArmBinding::Memory(coordinate_count(robot)).layout.size()
              : 0;
+}
+
+template <class Measurement>
+MeasurementFaults measurement_faults(const InstanceContext& context,
+                                     const Measurement& measurement) {
+  MeasurementFaultList list =
+      parse_measurement_faults(context.settings.text("measurement_faults"));
+  std::erase_if(list.faults, [&](const Fault& fault) {
+    return fault.robot && *fault.robot != context.prefix;
+  });
+  return {list.faults, measurement, context.model->opt.timestep, list.seed};
+}
+template MeasurementFaults measurement_faults(const InstanceContext&, const ArmMeasurement&);
+template MeasurementFaults measurement_faults(const InstanceContext&, const SnakeMeasurement&);
+template MeasurementFaults measurement_faults(const InstanceContext&, const MobileMeasurement&);
+
+int fault_memory_size(const InstanceContext& context) {
+  const int n = coordinate_count(context.robot);
+  const auto size = [](const MeasurementFaults& faults) {
+    return faults.empty() ? 0 : faults.layout().size();
+  };
+  if (std::holds_alternative<ContinuumDescription>(context.robot))
+    return size(measurement_faults(context, ArmMeasurement(n)));
+  if (std::holds_alternative<SnakeDescription>(context.robot))
+    return size(measurement_faults(context, SnakeMeasurement(n)));
+  return size(measurement_faults(context, MobileMeasurement(n - 3)));
 }
 
 void JointAddress::read(const mjData* d, JointState& state) const noexcept {

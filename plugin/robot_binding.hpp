@@ -12,6 +12,7 @@
 
 #include "controllers/controller_kind.hpp"
 #include "controllers/following_watch.hpp"
+#include "controllers/measurement_faults.hpp"
 #include "controllers/servo.hpp"
 #include "plugin/scene_obstacles.hpp"
 #include "tendril/robot_file/robot_description.hpp"
@@ -44,6 +45,11 @@ struct InstanceContext {
 [[nodiscard]] std::optional<SceneObstacles> read_obstacles(const InstanceContext& context,
                                                            double body_radius);
 
+/// The faults of the setting `measurement_faults` that are meant for this robot. Throws ModelError.
+template <class Measurement>
+[[nodiscard]] MeasurementFaults measurement_faults(const InstanceContext& context,
+                                                   const Measurement& measurement);
+
 /// Binding to one robot of one model: reads its measurement and writes the setpoints of its servos.
 /// Instance contains the part common to all kinds of robots. Masses, servos and gravity are those
 /// of the model at construction; the state of the joints is read from mjData.
@@ -62,9 +68,18 @@ class RobotBinding {
   /// Reads the measurement. Returns false if the state is not finite: the simulation has diverged.
   [[nodiscard]] virtual bool measure(const mjModel* m, const mjData* d,
                                      std::span<const double> own) noexcept = 0;
-  /// Calls the controller with the measurement. Passes on its exceptions.
-  virtual void update(std::span<const double> memory, std::span<double> next_memory,
-                      ControllerReport& report) = 0;
+  /// Memory of the faults between the measurement and the controller; size 0 without any.
+  [[nodiscard]] virtual const MemoryLayout* fault_layout() const noexcept = 0;
+  /// Memory of the controller and of the faults, now and after this step.
+  struct UpdateMemory {
+    std::span<const double> controller;
+    std::span<double> next_controller;
+    std::span<const double> faults;
+    std::span<double> next_faults;
+  };
+  /// Calls the controller with the measurement. What is reported of the tip's errors is true
+  /// although the controller may see a faulty measurement. Passes on its exceptions.
+  virtual void update(const UpdateMemory& memory, ControllerReport& report) = 0;
   [[nodiscard]] virtual bool command_is_finite() const noexcept = 0;
   /// Writes the servos' setpoints, one per actuator, and to `next_own` the new memory of the
   /// binding.
@@ -96,20 +111,62 @@ class BindingOf : public RobotBinding {
   [[nodiscard]] std::unique_ptr<Controller> release_controller() noexcept final {
     return std::move(controller_);
   }
-  void update(std::span<const double> memory, std::span<double> next_memory,
-              ControllerReport& report) final {
+  [[nodiscard]] const MemoryLayout* fault_layout() const noexcept final {
+    return faults_ ? &faults_->faults.layout() : nullptr;
+  }
+  void update(const UpdateMemory& memory, ControllerReport& report) final {
     forget_command();
-    controller_->update(measurement_, memory, next_memory, command_, report);
+    if (!faults_) {
+      controller_->update(measurement_, memory.controller, memory.next_controller, command_, report);
+      return;
+    }
+    Faulty& f = *faults_;
+    f.seen = measurement_;
+    if (f.faults.apply(f.seen, memory.faults, memory.next_faults)) {
+      // Where the tip should be is the controller's knowledge: what it says when it sees the truth.
+      f.own.assign(report.own.size(), 0.0);
+      f.memory.assign(memory.controller.begin(), memory.controller.end());
+      ControllerReport truth{.own = f.own};
+      controller_->update(measurement_, memory.controller, f.memory, command_, truth);
+      forget_command();
+      controller_->update(f.seen, memory.controller, memory.next_controller, command_, report);
+      report.tip_error = truth.tip_error;
+      report.angle_error = truth.angle_error;
+    } else {
+      controller_->update(f.seen, memory.controller, memory.next_controller, command_, report);
+    }
   }
 
  protected:
-  BindingOf(std::unique_ptr<C> controller, int n)
-      : controller_(std::move(controller)), measurement_(n), command_(n) {}
+  BindingOf(const InstanceContext& context, std::unique_ptr<C> controller, int n)
+      : controller_(std::move(controller)), measurement_(n), command_(n) {
+    MeasurementFaults faults = measurement_faults(context, measurement_);
+    if (faults.empty()) return;
+    const auto size = static_cast<std::size_t>(controller_->memory_size());
+    faults_.emplace(Faulty{std::move(faults), Measurement(n), std::vector<double>(size), {}});
+    faults_->own.reserve(context.kind.quantities.size());
+  }
+
+  /// What the controller saw.
+  [[nodiscard]] const Measurement& seen() const noexcept {
+    return faults_ ? faults_->seen : measurement_;
+  }
+  void copy_seen(const BindingOf& source) noexcept {
+    if (faults_) faults_->seen = source.seen();
+  }
 
   std::unique_ptr<C> controller_;
   // Scratch of the last step.
   Measurement measurement_;
   Command command_;
+
+ private:
+  struct Faulty {
+    MeasurementFaults faults;
+    Measurement seen;
+    std::vector<double> memory, own;
+  };
+  std::optional<Faulty> faults_;
 };
 
 /// The controller of an instance before it is bound, for the size of its memory while the model is
@@ -120,8 +177,9 @@ class BindingOf : public RobotBinding {
 /// of the model that is missing or wrong.
 [[nodiscard]] std::unique_ptr<RobotBinding> bind_robot(const InstanceContext& context,
                                                        std::unique_ptr<Controller> controller);
-/// Size of the binding's own memory for this robot.
+/// Size of the binding's own memory for this robot, and of the faults of its measurement.
 [[nodiscard]] int own_memory_size(const RobotDescription& robot);
+[[nodiscard]] int fault_memory_size(const InstanceContext& context);
 /// Size of the quantities `command` and `measured`.
 [[nodiscard]] int coordinate_count(const RobotDescription& robot);
 

@@ -169,9 +169,10 @@ void apply_model_settings(std::span<const Setting> settings, mjModel& model) {
       apply_body(setting, model);
       constants_changed = true;
     } else if (!setting.key.starts_with("robot.") && !setting.key.starts_with("controller.") &&
-               !setting.key.starts_with("motion.")) {
+               !setting.key.starts_with("motion.") && !setting.key.starts_with("fault.")) {
       refuse(setting,
-             "unknown key: must begin with robot., controller., option., body., geom. or motion.");
+             "unknown key: must begin with robot., controller., option., body., geom., motion. or "
+             "fault.");
     }
   }
   if (constants_changed) {

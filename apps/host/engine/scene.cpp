@@ -15,7 +15,9 @@
 #include "plugin/controller_plugin.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
+#include "controllers/measurement_faults.hpp"
 #include "tendril/robot_file/doubts.hpp"
+#include "tendril/robot_file/fault_file.hpp"
 #include "tendril/robot_file/robot_mjcf.hpp"
 #include "tendril/robot_file/toml_fields.hpp"
 
@@ -347,6 +349,88 @@ ModelPtr compiled(mjSpec& spec, const VirtualFiles& files, const std::string& na
   return model;
 }
 
+/// Sets the timestep before the model is compiled: the memory of faults depends on it.
+void set_timestep(mjSpec& spec, std::span<const Setting> settings) {
+  for (const Setting& setting : settings) {
+    const auto value = setting.key == "option.timestep" ? setting.value.numbers() : std::nullopt;
+    if (value && value->size() == 1 && value->front() > 0.0) spec.option.timestep = value->front();
+  }
+}
+
+/// Whether an element belongs to the robot of a fault.
+bool is_of_robot(const Fault& fault, std::string_view name) {
+  return !fault.robot || name.starts_with(*fault.robot);
+}
+
+/// The engine's own delay of controls.
+void delay_actuators(mjSpec& spec, std::span<const Fault> faults) {
+  for (const Fault& fault : faults) {
+    if (fault.kind != FaultKind::ActuatorDelay) continue;
+    bool found = false;
+    for (mjsElement* element = mjs_firstElement(&spec, mjOBJ_ACTUATOR); element != nullptr;
+         element = mjs_nextElement(&spec, element)) {
+      const std::string actuator = mjs_getString(mjs_getName(element));
+      if (!is_of_robot(fault, actuator) || !matches(fault.actuator, actuator)) continue;
+      found = true;
+      const double steps = std::round(fault.time / spec.option.timestep);
+      if (steps == 0.0) continue;
+      mjsActuator* const delayed = mjs_asActuator(element);
+      delayed->delay = steps * spec.option.timestep;
+      delayed->nsample = static_cast<int>(steps) + 1;
+    }
+    if (!found) {
+      throw ModelError(fmt::format("{}: fault {}: actuator = {}: the scene has no such actuator",
+                                   fault.origin, fault.name, fault.actuator));
+    }
+  }
+}
+
+bool measures(const RobotDescription& robot, FaultChannel channel) {
+  struct Asker {
+    FaultChannel channel;
+    bool operator()(const ContinuumDescription&) const {
+      return has_channel(ArmMeasurement(1), channel);
+    }
+    bool operator()(const SnakeDescription&) const {
+      return has_channel(SnakeMeasurement(1), channel);
+    }
+    bool operator()(const MobileDescription& d) const {
+      return has_channel(MobileMeasurement(d.mounted ? 0 : 1), channel);
+    }
+  };
+  return std::visit(Asker{channel}, robot);
+}
+
+/// Refuses a fault of a measurement that no controller makes.
+void require_controllers(const mjModel& model, std::span<const Fault> faults) {
+  for (const Fault& fault : faults) {
+    if (!is_of_measurement(fault.kind)) continue;
+    bool found = false;
+    std::string robots;
+    for (int i = 0; i < model.nplugin; ++i) {
+      const auto config = [&](const char* key) {
+        const char* const text = mj_getPluginConfig(&model, i, key);
+        return std::string(text != nullptr ? text : "");
+      };
+      const char* const name = mj_id2name(&model, mjOBJ_PLUGIN, i);
+      const std::string_view instance = name != nullptr ? name : "";
+      if (config("robot").empty() || !instance.ends_with(names::kController)) continue;
+      const auto prefix = instance.substr(0, instance.size() - std::strlen(names::kController));
+      robots += fmt::format("{}\"{}\"", robots.empty() ? "" : ", ", prefix);
+      if (fault.robot && *fault.robot != prefix) continue;
+      const RobotDescription robot = parse_robot(config("robot"), "robot", {},
+                                                 [&](const std::string&) { return config("arm"); });
+      found = found || measures(robot, fault.channel);
+    }
+    if (found) continue;
+    throw ModelError(fmt::format(
+        "{}: fault {}: channel = {}{}: no controller of the scene measures it; robots: {}",
+        fault.origin, fault.name, fault_channel_name(fault.channel),
+        fault.robot ? fmt::format(", robot = \"{}\"", *fault.robot) : "",
+        robots.empty() ? "none" : robots));
+  }
+}
+
 }  // namespace
 
 ModelText model_file_mjcf(const fs::path& file) {
@@ -388,8 +472,15 @@ std::vector<std::string> distant_targets(const mjModel& model, const mjData& dat
   return lines;
 }
 
-Scene load_scene(const fs::path& file, std::span<const Setting> settings) {
+Scene load_scene(const fs::path& file, std::span<const Setting> all_settings,
+                 std::span<const Fault> faults, std::uint64_t seed) {
   load_engine();
+  std::vector<Setting> settings(all_settings.begin(), all_settings.end());
+  if (std::string text = measurement_faults_text(faults, seed); !text.empty()) {
+    const auto first = std::find_if(faults.begin(), faults.end(),
+                                    [](const Fault& f) { return is_of_measurement(f.kind); });
+    settings.push_back({"controller.measurement_faults", {std::move(text)}, first->origin});
+  }
   Scene scene;
   scene.notices = take_plugin_notices();
   const std::string name = file.string();
@@ -423,6 +514,10 @@ Scene load_scene(const fs::path& file, std::span<const Setting> settings) {
     spec.reset(mj_parseXML(name.c_str(), files.get(), error, kErrorSize));
   }
   if (!spec) throw ModelError(fmt::format("{}: {}", name, one_line(error)));
+  if (!faults.empty()) {
+    set_timestep(*spec, settings);
+    delay_actuators(*spec, faults);
+  }
 
   scene.model = compiled(*spec, files, name);
   apply_model_settings(settings, *scene.model);
@@ -432,6 +527,7 @@ Scene load_scene(const fs::path& file, std::span<const Setting> settings) {
     check_options(option, model, name, scene.notices);
     check_plausible(model, falls ? mju_norm3(option.gravity) : 0.0, scene.notices);
   }
+  require_controllers(*scene.model, faults);
   scene.model_xml = flattened(*spec, *scene.model, scene.notices);
   for (const std::string& warning : take_engine_warnings()) {
     // Conflicts of options with an attached robot are reported by check_options.

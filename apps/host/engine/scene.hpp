@@ -2,6 +2,7 @@
 
 #include <mujoco/mujoco.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <span>
@@ -10,6 +11,7 @@
 
 #include "apps/host/engine/engine.hpp"
 #include "apps/host/experiment/setting.hpp"
+#include "tendril/fault.hpp"
 
 namespace tendril::host {
 
@@ -27,8 +29,12 @@ struct Scene {
 /// need. Calls load_engine. A lone robot is placed at the world's origin with a light and a camera;
 /// if its controller names a target, a mocap body of that name is added near the tip. Throws
 /// ModelError: `file: field: value: what is allowed`.
+/// @param faults  those of measurements are handed to the controllers, delays of actuators to the
+///                engine; the others: PhysicalFaults
+/// @param seed    of the faults' draws
 [[nodiscard]] Scene load_scene(const std::filesystem::path& file,
-                               std::span<const Setting> settings = {});
+                               std::span<const Setting> settings = {},
+                               std::span<const Fault> faults = {}, std::uint64_t seed = 0);
 
 /// The MJCF of a lone robot or tube file as attached by a scene, with a sensor for every quantity
 /// reported by the robot's controller, and notices as those of a scene. Calls load_engine. Throws

@@ -10,6 +10,8 @@
 
 #include "tendril/mobile/mobile_kinematics.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/random_draws.hpp"
+#include "tendril/robot_file/fault_file.hpp"
 #include "tendril/robot_file/toml_fields.hpp"
 
 namespace tendril::host {
@@ -97,7 +99,7 @@ Check parse_check(const Fields& fields) {
 }
 
 constexpr const char* kPrefixes[] = {"robot.", "controller.", "option.",
-                                     "body.",  "geom.",       "motion."};
+                                     "body.",  "geom.",       "motion.", "fault."};
 
 using KeyedNode = std::pair<std::string, const toml::node*>;
 
@@ -117,8 +119,8 @@ void collect_settings(const Fields& fields, const toml::table& table, const std:
     });
     if (!known) {
       fields.refuse(name, node,
-                    "unknown key, must begin with robot., controller., option., body., geom. or "
-                    "motion.");
+                    "unknown key, must begin with robot., controller., option., body., geom., motion. "
+                    "or fault.");
     }
     all.emplace_back(name, &node);
   }
@@ -178,35 +180,6 @@ Variation parse_variation(const Fields& vary, const std::string& key, const toml
   return variation;
 }
 
-std::uint64_t mixed(std::uint64_t x) {  // output function of splitmix64
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
-
-std::uint64_t hash(std::string_view text) {  // FNV-1a
-  std::uint64_t h = 0xcbf29ce484222325ULL;
-  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return h;
-}
-
-/// Numbers in [0, 1) that depend on seed and key only.
-class Draws {
- public:
-  Draws(std::uint64_t seed, std::string_view key) : state_(mixed(mixed(seed) ^ hash(key))) {}
-  double uniform() { return static_cast<double>(mixed(state_ + counter_++) >> 11) * 0x1.0p-53; }
-  double normal() {
-    double sum = -6.0;
-    for (int i = 0; i < 12; ++i) sum += uniform();
-    return sum;
-  }
-
- private:
-  std::uint64_t state_;
-  std::uint64_t counter_ = 0;
-};
-
 }  // namespace
 
 bool Check::holds(double value) const noexcept {
@@ -214,16 +187,17 @@ bool Check::holds(double value) const noexcept {
 }
 
 Setting Variation::draw(std::uint64_t seed) const {
-  Draws draws(seed, key);
+  const RandomDraws draws(seed, key);
   if (kind == Kind::Choice) {
     const auto count = static_cast<double>(choices.size());
-    const auto index = static_cast<std::size_t>(draws.uniform() * count);
+    const auto index = static_cast<std::size_t>(draws.uniform(0) * count);
     return {key, choices[std::min(index, choices.size() - 1)], origin};
   }
   Value::List numbers;
   for (std::size_t i = 0; i < first.size(); ++i) {
-    numbers.push_back({kind == Kind::Uniform ? first[i] + draws.uniform() * (second[i] - first[i])
-                                             : first[i] + second[i] * draws.normal()});
+    numbers.push_back({kind == Kind::Uniform
+                           ? first[i] + draws.uniform(i) * (second[i] - first[i])
+                           : first[i] + second[i] * draws.normal(RandomDraws::kPerNormal * i)});
   }
   return {key, is_list ? Value{std::move(numbers)} : numbers.front(), origin};
 }
@@ -234,12 +208,19 @@ std::vector<Setting> Experiment::settings_for(std::uint64_t run_seed) const {
   return all;
 }
 
+std::vector<Fault> Experiment::faults_for(std::span<const Setting> settings_of_run) const {
+  std::vector<Setting> of_faults;
+  for (const Setting& setting : settings_of_run)
+    if (setting.key.starts_with("fault.")) of_faults.push_back(setting);
+  return of_faults.empty() ? faults : parse_faults(text, file.string(), of_faults);
+}
+
 Experiment parse_experiment(std::string_view toml, const std::filesystem::path& file) {
   const std::string file_name = file.string();
   const toml::table document = parse_toml(toml, file_name);
   const Fields root(document, file_name);
   root.refuse_unknown({"name", "description", "scene", "keyframe", "duration", "seed", "set",
-                       "motion", "check", "vary", "sweep"});  // the last is for tendril sweep
+                       "motion", "fault", "check", "vary", "sweep"});  // the last is for tendril sweep
 
   Experiment experiment;
   experiment.file = file;
@@ -264,6 +245,7 @@ Experiment parse_experiment(std::string_view toml, const std::filesystem::path& 
     experiment.settings.push_back({key, to_value(*node), set.origin(*node)});
   for (const auto& [key, node] : settings_in_order(vary))
     experiment.variations.push_back(parse_variation(vary, key, *node));
+  experiment.faults = parse_faults(toml, file_name);
   for (const Fields& motion : root.tables("motion"))
     experiment.motions.push_back(parse_motion(motion));
   for (const Fields& check : root.tables("check")) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "apps/host/experiment/metric.hpp"
 #include "apps/host/experiment/motion.hpp"
 #include "apps/host/experiment/setting.hpp"
+#include "tendril/fault.hpp"
 
 namespace tendril::host {
 
@@ -56,12 +58,16 @@ struct Experiment {
   std::uint64_t seed = 0;
   std::vector<Setting> settings;  ///< `[set]`
   std::vector<Motion> motions;
+  std::vector<Fault> faults;  ///< as in the file; `faults_for` has the settings
   std::vector<Check> checks;
   std::vector<Variation> variations;
 
   /// `[set]`, then the settings that `[vary]` draws for the seed: later settings override earlier
   /// ones.
   [[nodiscard]] std::vector<Setting> settings_for(std::uint64_t run_seed) const;
+
+  /// The faults after the settings `fault.<name>.<field>` among these. Throws ModelError.
+  [[nodiscard]] std::vector<Fault> faults_for(std::span<const Setting> settings_of_run) const;
 };
 
 inline constexpr double kLongestRun = 1e6;  ///< s

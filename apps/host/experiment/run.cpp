@@ -22,6 +22,7 @@
 #include "apps/host/recording/recorded_model.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/recording/rollout_file.hpp"
+#include "tendril/robot_file/fault_file.hpp"
 
 namespace tendril::host {
 namespace {
@@ -149,6 +150,7 @@ RolloutAttributes attributes_of(const Experiment& experiment, const RunOptions& 
                                {"tendril_version", version()},
                                {"mujoco_version", mj_versionString()},
                                {"plugins", plugin_names(*run.scene.model)}};
+  if (!run.fault_list.empty()) attributes["faults"] = faults_text(run.fault_list);
   attributes.merge(model_tables(*run.scene.model));
   for (const auto& [name, text] : run.scene.source_files) attributes["scene_files/" + name] = text;
   return attributes;
@@ -252,7 +254,9 @@ PreparedRun prepare_run(const Experiment& experiment, const RunChanges& changes)
     if (!applied) refuse(setting, "the experiment has no motion of this body");
   }
 
-  Scene scene = load_scene(experiment.scene, settings);
+  std::vector<Fault> faults = experiment.faults_for(settings);
+  Scene scene = load_scene(experiment.scene, settings, faults,
+                           changes.seed.value_or(experiment.seed));
   disable_autoreset(*scene.model);
   const mjModel& model = *scene.model;
   DataPtr data = make_data(model);
@@ -283,14 +287,21 @@ PreparedRun prepare_run(const Experiment& experiment, const RunChanges& changes)
     throw ModelError(fmt::format("{}: duration: {} s: is more than 1e9 steps of {} s",
                                  experiment.file.string(), duration, timestep));
   }
-  return {std::move(scene),    std::move(data), std::move(motion_set),
-          std::move(settings), timestep,        std::max(1L, static_cast<long>(steps))};
+  PhysicalFaults physical(faults, model);
+  return {std::move(scene),
+          std::move(data),
+          std::move(motion_set),
+          std::move(faults),
+          std::move(physical),
+          std::move(settings),
+          timestep,
+          std::max(1L, static_cast<long>(steps))};
 }
 
 RunResult run_experiment(const Experiment& experiment, const RunOptions& options,
                          const OnNotices& on_notices) {
   PreparedRun run = prepare_run(experiment, options.changes);
-  const mjModel& model = *run.scene.model;
+  mjModel& model = *run.scene.model;
   mjData& data = *run.data;
 
   RunResult result;
@@ -338,6 +349,7 @@ RunResult run_experiment(const Experiment& experiment, const RunOptions& options
   for (long step = 1; step <= run.steps; ++step) {
     const double step_start = data.time;
     run.motions.apply(data, step_start);
+    run.faults.apply(model, data);
     const Clock::time_point before = Clock::now();
     const std::string engine_error = guarded([&] { mj_step(&model, &data); });
     const Clock::time_point after = Clock::now();

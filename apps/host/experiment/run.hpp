@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/host/engine/physical_faults.hpp"
 #include "apps/host/engine/scene.hpp"
 #include "apps/host/experiment/experiment.hpp"
 #include "apps/host/experiment/motion_set.hpp"
@@ -25,6 +26,8 @@ struct PreparedRun {
   Scene scene;
   DataPtr data;
   MotionSet motions;
+  std::vector<Fault> fault_list;
+  PhysicalFaults faults;
   std::vector<Setting> settings;  ///< all applied settings, in order
   double timestep = 0.0;          ///< [s]
   long steps = 0;                 ///< of the whole run

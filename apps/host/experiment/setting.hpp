@@ -19,6 +19,7 @@ namespace tendril::host {
 ///     body.<name>.mass                    mass [kg]; the inertia is scaled with it
 ///     geom.<name>.friction                one (sliding) to three numbers
 ///     motion.<body>.<field>               a number or list of a [[motion]] table
+///     fault.<name>.<field>                a field of a [[fault]] table
 ///
 /// where <name> may be a shell pattern (`*`, `?`, `[a-z]`). The full list is
 /// docs/experiment_file.md. An override of a robot file has the key without `robot.`.

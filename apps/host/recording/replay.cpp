@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "apps/host/engine/engine_log.hpp"
+#include "apps/host/engine/physical_faults.hpp"
 #include "apps/host/engine/scene.hpp"
 #include "apps/host/experiment/run.hpp"
 #include "apps/host/recording/recorded_model.hpp"
+#include "tendril/robot_file/fault_file.hpp"
 
 namespace tendril::host {
 namespace {
@@ -33,8 +35,9 @@ std::optional<std::size_t> first_differing_bits(std::span<const double> a,
 // Model and data that replay a recording.
 class Replayer {
  public:
-  explicit Replayer(ModelPtr model)
+  Replayer(ModelPtr model, std::span<const Fault> faults)
       : model_(std::move(model)),
+        faults_(faults, *model_),
         data_(make_data(*model_)),
         integration_(static_cast<std::size_t>(mj_stateSize(model_.get(), mjSTATE_INTEGRATION))) {}
 
@@ -46,6 +49,7 @@ class Replayer {
   }
 
   [[nodiscard]] std::string step(const RolloutReader::Row& row) {
+    faults_.apply(*model_, *data_);  // sees the controls of the step before, like that of the run
     std::copy(row.mocap_pos.begin(), row.mocap_pos.end(), data_->mocap_pos);
     std::copy(row.mocap_quat.begin(), row.mocap_quat.end(), data_->mocap_quat);
     std::copy(row.ctrl.begin(), row.ctrl.end(), data_->ctrl);
@@ -86,6 +90,7 @@ class Replayer {
 
  private:
   ModelPtr model_;
+  PhysicalFaults faults_;
   DataPtr data_;
   std::vector<double> integration_;
 };
@@ -108,7 +113,10 @@ ReplayResult replay(RolloutReader& reader, const OnReplayProgress& on_progress) 
     throw RolloutFormatError("row 0: has no integration state to start from");
 
   ModelPtr model = recorded_model(reader);
-  Replayer replayer(std::move(model));
+  const auto found = reader.attributes().find("faults");
+  const std::vector<Fault> faults =
+      found == reader.attributes().end() ? std::vector<Fault>() : parse_faults(found->second, "faults");
+  Replayer replayer(std::move(model), faults);
   if (std::string reason = replayer.start(reader.row(0)); !reason.empty()) {
     result.first_difference = engine_failure(0, std::move(reason));
     return result;
