@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "plugin/instance.hpp"
+#include "plugin/live_instances.hpp"
 #include "plugin/one_engine.hpp"
 
 namespace tendril {
@@ -50,13 +51,41 @@ const ControllerKind& kind_of(const mjModel* m, int instance) {
   throw std::runtime_error(std::string(name) + ": not a controller of this library");
 }
 
-Instance* bound(const mjData* d, int instance) noexcept {
-  return reinterpret_cast<Instance*>(d->plugin_data[instance]);
-}
-
 void warn(const mjModel* m, int instance, const char* what) noexcept {
   const char* name = mj_id2name(m, mjOBJ_PLUGIN, instance);
   mju_warning("%s, instance '%s': %s", plugin_name(m, instance), name ? name : "", what);
+}
+
+/// Makes the instance of `d` and writes its number to plugin_data; 0 if it cannot be made, which is
+/// told.
+bool make(const mjModel* m, mjData* d, int instance) noexcept {
+  d->plugin_data[instance] = 0;
+  try {
+    auto made = std::make_unique<Instance>(m, instance, kind_of(m, instance));
+    d->plugin_data[instance] = live_instances().add(m, d, instance, std::move(made));
+  } catch (const std::exception& error) {
+    warn(m, instance, error.what());
+  } catch (...) {
+    warn(m, instance, "unknown error");
+  }
+  return d->plugin_data[instance] != 0;
+}
+
+/// The instance of an mjData whose plugin_data is not of this mjData; made if there is none.
+Instance* rebound(const mjModel* m, mjData* d, int instance) noexcept {
+  d->plugin_data[instance] = live_instances().number_of(d, instance);
+  if (d->plugin_data[instance] == 0 && !make(m, d, instance)) return nullptr;
+  Instance* const self = live_instances().find(d->plugin_data[instance], d, instance);
+  self->resume(d);
+  return self;
+}
+
+/// The instance of `d`; null: it could not be made.
+Instance* bound(const mjModel* m, mjData* d, int instance) noexcept {
+  const uintptr_t number = d->plugin_data[instance];
+  if (number == 0) return nullptr;
+  Instance* const self = live_instances().find(number, d, instance);
+  return self != nullptr ? self : rebound(m, d, instance);
 }
 
 void warn_of_lost_servo(const mjModel* m, int instance, int actuator) noexcept {
@@ -71,7 +100,7 @@ void warn_of_lost_servo(const mjModel* m, int instance, int actuator) noexcept {
 /// the robot's servos keep their last setpoints.
 template <class Body>
 void guarded(const mjModel* m, mjData* d, int instance, const Body& body) noexcept {
-  Instance* self = bound(d, instance);
+  Instance* self = bound(m, d, instance);
   if (!self) return;
   try {
     body(*self);
@@ -99,32 +128,36 @@ int plugin_nsensordata(const mjModel* m, int instance, int sensor) noexcept {
 }
 
 int plugin_init(const mjModel* m, mjData* d, int instance) noexcept {
-  d->plugin_data[instance] = 0;
-  try {
-    auto self = std::make_unique<Instance>(m, instance, kind_of(m, instance));
-    d->plugin_data[instance] = reinterpret_cast<uintptr_t>(self.release());
-    return 0;
-  } catch (const std::exception& error) {
-    warn(m, instance, error.what());
-  } catch (...) {
-    warn(m, instance, "unknown error");
-  }
-  return -1;
+  return make(m, d, instance) ? 0 : -1;
 }
 
 void plugin_destroy(mjData* d, int instance) noexcept {
-  delete bound(d, instance);
+  live_instances().remove(d, instance).reset();
   d->plugin_data[instance] = 0;
 }
 
-void plugin_copy(mjData* dest, const mjModel*, const mjData* src, int instance) noexcept {
-  Instance* const to = bound(dest, instance);
-  const Instance* const from = bound(src, instance);
-  if (to && from) to->copy_scratch(*from);
+void plugin_copy(mjData* dest, const mjModel* m, const mjData* src, int instance) noexcept {
+  Instance* const to = bound(m, dest, instance);
+  const Instance* const from = live_instances().find(src->plugin_data[instance], src, instance);
+  if (to && from)
+    to->copy_scratch(*from);
+  else if (to)
+    to->resume(dest);
 }
 
-void plugin_reset(const mjModel*, mjtNum* plugin_state, void* plugin_data, int) noexcept {
-  if (plugin_data) static_cast<Instance*>(plugin_data)->reset(plugin_state);
+void plugin_reset(const mjModel* m, mjtNum* plugin_state, void* plugin_data,
+                  int instance) noexcept {
+  const auto number = reinterpret_cast<uintptr_t>(plugin_data);
+  if (number == 0) return;
+  if (Instance* const self = live_instances().find(number, plugin_state)) {
+    self->reset(plugin_state);
+    return;
+  }
+  try {  // of an mjData that is not known here
+    Instance(m, instance, kind_of(m, instance)).reset(plugin_state);
+  } catch (const std::exception& error) {
+    warn(m, instance, error.what());
+  }
 }
 
 void plugin_compute(const mjModel* m, mjData* d, int instance, int capability) noexcept {

@@ -225,6 +225,13 @@ void Instance::reset(mjtNum* plugin_state) noexcept {
   std::copy(next_state_.begin(), next_state_.end(), plugin_state);
 }
 
+void Instance::resume(const mjData* d) noexcept {
+  std::copy_n(state(d).begin(), next_state_.size(), next_state_.begin());
+  for (const Sensor& sensor : sensors_)
+    std::copy_n(d->sensordata + sensor.address, sensor.width,
+                values_.begin() + static_cast<std::ptrdiff_t>(sensor.value));
+}
+
 void Instance::copy_scratch(const Instance& source) noexcept {
   fault_reported_ = source.fault_reported_;
   loss_reported_ = source.loss_reported_;

@@ -40,6 +40,8 @@ class Instance {
   void advance(mjData* d) noexcept;
   void write_sensors(mjData* d) const noexcept;
   void visualize(const mjData* d, mjvScene* scene) const;
+  /// Goes on from the state and the sensors of `d`, which this instance has not computed.
+  void resume(const mjData* d) noexcept;
   /// `source` is an instance of the same configuration.
   void copy_scratch(const Instance& source) noexcept;
   /// Records that the controller failed in this step. From the next advance on the fault is part of

@@ -3,7 +3,7 @@
 SI units, angles in rad; arrays are float64. A function that takes one item takes a batch with any leading axes, over
 threads. What is wrong with an argument or a file raises `ModelError`, one line.
 
-`import tendril` loads neither NumPy nor the compiled module: `import mujoco` imports this package in every program.
+`import tendril` loads neither NumPy nor MuJoCo nor the compiled modules: `import mujoco` imports this package in every program.
 """
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tendril._core import (ContinuumRobot, IkResult, MobileArm, MobileRobot, ModelError, PathPlan, Plan,
                                PlanSolution, Section, Snake, Solver, load_robot, plan, plan_path, tool_orientation)
+    from tendril._sim import Scene, load_scene
     from tendril._version import __version__, mujoco_version
     from tendril.dataset import Dataset
     from tendril.sweep import Sweep
 else:
-    _modules = {"__version__": "_version", "mujoco_version": "_version", "Dataset": "dataset", "Sweep": "sweep"}
+    _modules = {"__version__": "_version", "mujoco_version": "_version", "Dataset": "dataset", "Sweep": "sweep",
+                "Scene": "_sim", "load_scene": "_sim"}
 
     def __getattr__(name):
         if name not in __all__:
@@ -32,5 +34,5 @@ else:
 share = Path(__file__).with_name("share")
 
 __all__ = ["ContinuumRobot", "Dataset", "IkResult", "MobileArm", "MobileRobot", "ModelError", "PathPlan", "Plan",
-           "PlanSolution", "Section", "Snake", "Solver", "Sweep", "__version__", "load_robot", "mujoco_version", "plan",
-           "plan_path", "share", "tool_orientation"]
+           "PlanSolution", "Scene", "Section", "Snake", "Solver", "Sweep", "__version__", "load_robot", "load_scene",
+           "mujoco_version", "plan", "plan_path", "share", "tool_orientation"]

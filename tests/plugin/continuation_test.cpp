@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <span>
 
 #include "tests/plugin/test_scenes.hpp"
 #include "tests/support/allocation_counter.hpp"
@@ -98,6 +99,67 @@ TEST_CASE("plugin: a restored state goes on bit for bit in another mjData", "[pl
   step(model, other, 77);
   mj_setState(model.get(), other.get(), full_state(model, data).data(), mjSTATE_INTEGRATION);
   check_same_future(model, data, other, kStepsToContact, 300);
+}
+
+TEST_CASE("plugin: an mjData with the plugin_data of another one goes on bit for bit", "[plugin]") {
+  // What unpickling in Python leaves: everything is that of another mjData, perhaps of another
+  // process.
+  const ModelPtr model = load_two_arms();
+  DataPtr data = run_into_contact(model);
+  const DataPtr other = make_data(model), reference = make_data(model);
+  step(model, other, 77);
+  for (mjData* to : {other.get(), reference.get()})
+    mj_setState(model.get(), to, full_state(model, data).data(), mjSTATE_INTEGRATION);
+  const std::span<uintptr_t> numbers(other->plugin_data, static_cast<std::size_t>(model->nplugin));
+  SECTION("one that lives") {
+    std::copy_n(data->plugin_data, numbers.size(), numbers.begin());
+    check_same_future(model, data, other, kStepsToContact, 300);
+    CHECK(numbers[0] != data->plugin_data[0]);
+  }
+  SECTION("one that is gone") {
+    std::copy_n(data->plugin_data, numbers.size(), numbers.begin());
+    data.reset();
+    check_same_future(model, reference, other, kStepsToContact, 300);
+  }
+  SECTION("an address, or a number that was never given") {
+    numbers[0] = reinterpret_cast<uintptr_t>(model.get());
+    numbers[1] = 123456;
+    check_same_future(model, reference, other, kStepsToContact, 300);
+  }
+  SECTION("its sensors keep their values until it has computed") {
+    const std::vector<mjtNum> before(data->sensordata, data->sensordata + model->nsensordata);
+    std::copy(before.begin(), before.end(), other->sensordata);
+    std::copy_n(data->plugin_data, numbers.size(), numbers.begin());
+    mj_sensorVel(model.get(), other.get());
+    for (int i = 0; i < model->nsensor; ++i) {
+      if (model->sensor_type[i] != mjSENS_PLUGIN) continue;
+      const int at = model->sensor_adr[i];
+      CHECK(other->sensordata[at] == before[static_cast<std::size_t>(at)]);
+    }
+  }
+  SECTION("and starts over by a reset, which leaves the other one alone") {
+    std::copy_n(data->plugin_data, numbers.size(), numbers.begin());
+    mj_resetData(model.get(), other.get());
+    check_same_future(model, other, make_data(model), 0, kStepsToContact);
+    const DataPtr same = run_into_contact(model);
+    check_same_future(model, data, same, kStepsToContact, 100);
+  }
+  SECTION("and is copied") {
+    std::copy_n(data->plugin_data, numbers.size(), numbers.begin());
+    const DataPtr copy(mj_copyData(nullptr, model.get(), other.get()));
+    check_same_future(model, data, copy, kStepsToContact, 300);
+  }
+}
+
+TEST_CASE("plugin: what is destroyed is destroyed once", "[plugin]") {
+  const ModelPtr model = load_two_arms();
+  const DataPtr data = run_into_contact(model), other = make_data(model);
+  const mjpPlugin* const plugin = mjp_getPluginAtSlot(model->plugin[0]);
+  std::copy_n(data->plugin_data, model->nplugin, other->plugin_data);
+  plugin->destroy(other.get(), 0);
+  plugin->destroy(other.get(), 0);
+  const DataPtr same = run_into_contact(model);
+  check_same_future(model, data, same, kStepsToContact, 100);
 }
 
 TEST_CASE("plugin: a model saved as MJB and loaded gives the same motion", "[plugin]") {

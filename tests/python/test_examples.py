@@ -16,7 +16,8 @@ def test_example_runs(file: Path, tmp_path: Path) -> None:
     assert result.stdout and not result.stderr
 
 
-PACKAGE = ["-m", "tendril.__main__", "-m", "tendril._plugin", "-m", "tendril._core", "-m", "tendril"]
+PACKAGE = ["-m", "tendril.__main__", "-m", "tendril._plugin", "-m", "tendril._core", "-m", "tendril._sim",
+           "-m", "tendril"]
 
 
 @pytest.mark.parametrize("what", [PACKAGE, *([str(file)] for file in sorted(EXAMPLES.glob("*.py")))],

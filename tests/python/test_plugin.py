@@ -1,9 +1,15 @@
 """`import mujoco` alone knows robot files and controllers."""
+import copy
+import pickle
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import mujoco
+import mujoco.rollout
+import numpy as np
 import pytest
 
 import tendril as td
@@ -75,8 +81,60 @@ def test_import_of_tendril_loads_neither_mujoco_nor_numpy() -> None:
 
 
 def test_a_second_copy_of_the_library_is_harmless(tmp_path: Path) -> None:
-    copy = shutil.copy(Path(td.__file__).with_name("libtendril.so"), tmp_path)
+    second = shutil.copy(Path(td.__file__).with_name("libtendril.so"), tmp_path)
     result = python("import mujoco, sys; mujoco.mj_loadPluginLibrary(sys.argv[1])\n"
-                    "print(mujoco.MjModel.from_xml_path(sys.argv[2]).nplugin)", copy,
+                    "print(mujoco.MjModel.from_xml_path(sys.argv[2]).nplugin)", second,
                     str(td.share / "scenes/reach/reach.xml"), cwd=tmp_path)
     assert (result.stdout, result.stderr) == ("1\n", "")
+
+
+def reach(steps: int = 200) -> tuple[mujoco.MjModel, mujoco.MjData]:
+    model = mujoco.MjModel.from_xml_path(str(td.share / "scenes/reach/reach.xml"))
+    data = mujoco.MjData(model)
+    mujoco.mj_step(model, data, steps)
+    return model, data
+
+
+def state_of(model: mujoco.MjModel, data: mujoco.MjData) -> bytes:
+    state = np.empty(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_INTEGRATION))
+    mujoco.mj_getState(model, data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
+    return state.tobytes() + data.sensordata.tobytes()
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda data: pickle.loads(pickle.dumps(data))],
+                         ids=["copy", "deepcopy", "pickle"])
+def test_a_duplicate_of_the_data_goes_on_bit_for_bit(duplicate: Callable[[mujoco.MjData], mujoco.MjData]) -> None:
+    model, data = reach()
+    again = duplicate(data)
+    third = duplicate(again)
+    for _ in range(200):
+        mujoco.mj_step(model, data)
+        mujoco.mj_step(again.model, again)
+        assert state_of(model, data) == state_of(again.model, again)
+    del data, again
+    mujoco.mj_step(third.model, third)
+
+
+def test_pickled_data_goes_on_in_another_process(tmp_path: Path) -> None:
+    model, data = reach()
+    (tmp_path / "data").write_bytes(pickle.dumps(data))
+    mujoco.mj_step(model, data, 200)
+    result = python("import mujoco, pickle, sys; data = pickle.load(open(sys.argv[1], 'rb'))\n"
+                    "mujoco.mj_step(data.model, data, 200)\n"
+                    "print(data.qpos.tobytes().hex(), data.plugin_state.tobytes().hex())", str(tmp_path / "data"))
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == f"{data.qpos.tobytes().hex()} {data.plugin_state.tobytes().hex()}\n"
+
+
+def test_rollout_has_the_same_bits_on_threads() -> None:
+    model, _ = reach(0)
+    data = [mujoco.MjData(model) for _ in range(2)]
+    full = mujoco.mjtState.mjSTATE_FULLPHYSICS
+    start = np.empty((6, mujoco.mj_stateSize(model, full)))
+    for i, row in enumerate(start):
+        mujoco.mj_resetData(model, data[0])
+        mujoco.mj_step(model, data[0], 1 + 7 * i)
+        mujoco.mj_getState(model, data[0], row, full)
+    one = mujoco.rollout.rollout(model, data[:1], start, nstep=50)
+    two = mujoco.rollout.rollout(model, data, start, nstep=50)
+    assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))

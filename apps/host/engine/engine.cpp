@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "apps/host/engine/engine_log.hpp"
+#include "controllers/controller_kind.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::host {
@@ -52,6 +53,20 @@ Libraries& libraries() {
 void load_plugin(const fs::path& file) {
   const std::string error = guarded([&] { mj_loadPluginLibrary(file.c_str()); });
   if (!error.empty()) refuse_engine(file.string(), error);
+}
+
+/// Loads libtendril.so, unless it is there: in Python `import mujoco` has loaded it.
+void load_own_plugin() {
+  if (mjp_getPlugin(built_in_controllers().front().name.c_str(), nullptr) != nullptr) return;
+  const fs::path plugin = find_plugin();
+  if (plugin.empty()) {
+    std::string places;
+    for (const fs::path& p : plugin_candidates())
+      places += (places.empty() ? "" : ", ") + p.string();
+    throw ModelError(
+        fmt::format("libtendril.so: not found in {}: set TENDRIL_PLUGIN to the file", places));
+  }
+  load_plugin(plugin);
 }
 
 void check_version() {
@@ -121,15 +136,7 @@ void load_engine() {
   if (!all.ready) {
     check_version();
     install_engine_log();
-    const fs::path plugin = find_plugin();
-    if (plugin.empty()) {
-      std::string places;
-      for (const fs::path& p : plugin_candidates())
-        places += (places.empty() ? "" : ", ") + p.string();
-      throw ModelError(
-          fmt::format("libtendril.so: not found in {}: set TENDRIL_PLUGIN to the file", places));
-    }
-    load_plugin(plugin);
+    load_own_plugin();
     all.ready = true;
   }
   while (!all.waiting.empty()) {

@@ -7,12 +7,24 @@
 
 namespace tendril::host {
 
-/// Redirects the engine's messages: the engine no longer prints or writes to MUJOCO_LOG.TXT.
-/// Warnings are kept for `take_engine_warnings`. A fatal error inside `guarded` is returned as
-/// text; one outside prints one line and ends the process with exit code 3.
+/// Redirects the engine's messages of this thread while it lives: they are neither printed nor
+/// written to MUJOCO_LOG.TXT. Warnings are kept for `take_engine_warnings`. A fatal error inside
+/// `guarded` is returned as text; one outside prints one line and ends the process with exit code 3.
+/// What comes from other threads goes to the handler that was there before.
+class EngineLog {
+ public:
+  EngineLog();
+  ~EngineLog();
+  EngineLog(const EngineLog&) = delete;
+  EngineLog& operator=(const EngineLog&) = delete;
+};
+
+/// The same for all threads, from now on: for programs that nobody shares. Nothing within an
+/// EngineLog of this thread.
 void install_engine_log();
 
-/// The warnings since the last call, at most 100.
+/// The warnings since the last call, at most 100; of this thread within an EngineLog, else of those
+/// outside.
 [[nodiscard]] std::vector<std::string> take_engine_warnings();
 
 namespace detail {

@@ -1,0 +1,92 @@
+#include "plugin/live_instances.hpp"
+
+#include <stdexcept>
+
+namespace tendril {
+
+LiveInstances::Entry* LiveInstances::entry(std::uintptr_t number) const noexcept {
+  const std::uintptr_t place = number - 1;
+  if (place >= kChunk * kChunks) return nullptr;
+  Chunk* const chunk = chunks_[place / kChunk].load(std::memory_order_acquire);
+  return chunk == nullptr ? nullptr : &(*chunk)[place % kChunk];
+}
+
+// Only the thread that works with an mjData makes and destroys its instances: an entry that names
+// this mjData is not being written.
+
+Instance* LiveInstances::find(std::uintptr_t number, const mjData* d, int instance) const noexcept {
+  const Entry* const found = entry(number);
+  const bool own = found != nullptr && found->data.load(std::memory_order_acquire) == d &&
+                   found->index.load(std::memory_order_relaxed) == instance;
+  return own ? found->instance.load(std::memory_order_relaxed) : nullptr;
+}
+
+Instance* LiveInstances::find(std::uintptr_t number, const mjtNum* plugin_state) const noexcept {
+  const Entry* const found = entry(number);
+  const bool own = found != nullptr && found->state.load(std::memory_order_acquire) == plugin_state;
+  return own ? found->instance.load(std::memory_order_relaxed) : nullptr;
+}
+
+std::uintptr_t LiveInstances::free_number() {
+  if (!free_.empty()) {
+    const std::uintptr_t number = free_.back();
+    free_.pop_back();
+    return number;
+  }
+  if (made_ == kChunk * kChunks) throw std::length_error("too many controllers in this process");
+  if (made_ % kChunk == 0)
+    chunks_[made_ / kChunk].store(new Chunk(), std::memory_order_release);  // kept for good
+  free_.reserve(made_ + 1);  // so that remove does not allocate
+  return ++made_;
+}
+
+std::uintptr_t LiveInstances::add(const mjModel* m, const mjData* d, int instance,
+                                  std::unique_ptr<Instance> owned) {
+  std::unique_ptr<Instance> older;  // destroyed after the lock
+  const std::lock_guard lock(mutex_);
+  const auto [place, is_new] = numbers_.try_emplace({d, instance}, 0);
+  if (is_new) {
+    try {
+      place->second = free_number();
+    } catch (...) {
+      numbers_.erase(place);
+      throw;
+    }
+  }
+  Entry& made = *entry(place->second);
+  older.reset(made.instance.exchange(owned.release(), std::memory_order_relaxed));
+  made.index.store(instance, std::memory_order_relaxed);
+  made.state.store(d->plugin_state + m->plugin_stateadr[instance], std::memory_order_release);
+  made.data.store(d, std::memory_order_release);
+  return place->second;
+}
+
+std::uintptr_t LiveInstances::number_of(const mjData* d, int instance) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = numbers_.find({d, instance});
+  return found == numbers_.end() ? 0 : found->second;
+}
+
+std::unique_ptr<Instance> LiveInstances::remove(const mjData* d, int instance) {
+  const std::lock_guard lock(mutex_);
+  const auto found = numbers_.find({d, instance});
+  if (found == numbers_.end()) return nullptr;
+  Entry& given = *entry(found->second);
+  given.data.store(nullptr, std::memory_order_release);
+  given.state.store(nullptr, std::memory_order_release);
+  free_.push_back(found->second);
+  numbers_.erase(found);
+  return std::unique_ptr<Instance>(given.instance.exchange(nullptr, std::memory_order_relaxed));
+}
+
+std::size_t LiveInstances::count() const {
+  const std::lock_guard lock(mutex_);
+  return numbers_.size();
+}
+
+LiveInstances& live_instances() noexcept {
+  static auto* const all = new LiveInstances();  // outlives every mjData, those of globals too
+  return *all;
+}
+
+}  // namespace tendril

@@ -1,0 +1,62 @@
+#include "apps/host/engine/scene.hpp"
+
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "apps/host/engine/engine_log.hpp"
+#include "python/src/settings.hpp"
+#include "python/src/sim.hpp"
+
+namespace tendril::python {
+namespace {
+
+/// A scene whose model belongs to MuJoCo's own object.
+struct PyScene {
+  nb::object model;
+  std::vector<std::string> notices;
+  std::map<std::string, std::string> source_files;
+  std::string model_xml;
+};
+
+PyScene load_scene(const std::filesystem::path& file, nb::handle set) {
+  mujoco();
+  const std::vector<host::Setting> settings = settings_of(set);
+  host::Scene scene = [&] {
+    const nb::gil_scoped_release unlocked;
+    const host::EngineLog log;
+    return host::load_scene(file, settings);
+  }();
+  return {mujoco_model(std::move(scene.model)), std::move(scene.notices),
+          std::move(scene.source_files), std::move(scene.model_xml)};
+}
+
+}  // namespace
+
+void bind_scene(nb::module_& module) {
+  nb::class_<PyScene>(module, "Scene", "A compiled scene and what it was made of.")
+      .def_ro("model", &PyScene::model, nb::sig("def model(self) -> mujoco.MjModel"),
+              "The compiled model: MuJoCo's own object.")
+      .def_ro("notices", &PyScene::notices, "What the user should know, a line each.")
+      .def_ro("source_files", &PyScene::source_files,
+              "Texts of the scene, of included files and of robot files, by name; robot files with "
+              "their settings.")
+      .def_ro("model_xml", &PyScene::model_xml,
+              "The scene with its settings, flattened to one MJCF text.");
+  module.def(
+      "load_scene", &load_scene, nb::arg("file"), nb::arg("set") = nb::dict(),
+      nb::sig("def load_scene(file: str | os.PathLike[str], set: collections.abc.Mapping[str, "
+              "typing.Any] = {}) -> Scene"),
+      "Loads a scene (MJCF, with robot files attached) or a lone robot file, as `tendril run` "
+      "does.\n\n"
+      ":param file: `.xml` or `.toml`\n"
+      ":param set: settings by key (docs/experiment_file.md), without `motion.*`: "
+      "{\"option.timestep\": 0.004}\n"
+      ":raises ModelError: the program's line `file: field: value: what is allowed`");
+}
+
+}  // namespace tendril::python

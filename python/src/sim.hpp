@@ -1,0 +1,21 @@
+#pragma once
+
+// The parts of the module tendril._sim.
+
+#include <nanobind/nanobind.h>
+
+#include "apps/host/engine/engine.hpp"
+
+namespace tendril::python {
+
+namespace nb = nanobind;
+
+/// The package `mujoco`, with robot files and controllers. Before anything else of MuJoCo is called.
+nb::module_ mujoco();
+
+/// MuJoCo's Python object of a model, which owns it from then on.
+[[nodiscard]] nb::object mujoco_model(host::ModelPtr model);
+
+void bind_scene(nb::module_& module);
+
+}  // namespace tendril::python
