@@ -1,6 +1,11 @@
 #include <mujoco/mujoco.h>
 
+#include <cstddef>
+#include <exception>
+#include <string>
+
 #include "controllers/controller_kind.hpp"
+#include "plugin/binary_model.hpp"
 #include "plugin/controller_plugin.hpp"
 #include "plugin/file_decoder.hpp"
 #include "plugin/one_engine.hpp"
@@ -12,4 +17,20 @@ mjPLUGIN_LIB_INIT(tendril) {
   if (mjp_getPlugin(kinds.front().name.c_str(), nullptr) != nullptr) return;
   tendril::register_file_decoder();
   for (const tendril::ControllerKind& kind : kinds) tendril::register_controller_kind(kind);
+}
+
+/// `bind_plugins` for Python, which loads this library without a compiled module of its own.
+/// @return  why the model cannot be bound, until the next call of this thread; empty: it is bound
+extern "C" __attribute__((visibility("default"))) const char* tendril_bind_plugins(
+    void* mjb, std::size_t size, const char* names, int unknown_do_nothing) noexcept {
+  using tendril::UnknownPlugin;
+  thread_local std::string reason;
+  try {
+    reason = tendril::bind_plugins(
+        {static_cast<std::byte*>(mjb), size}, names,
+        unknown_do_nothing != 0 ? UnknownPlugin::Nothing : UnknownPlugin::Refuse);
+  } catch (const std::exception& error) {
+    reason = error.what();
+  }
+  return reason.c_str();
 }

@@ -10,4 +10,9 @@ else:
         class ModelError(ValueError):
             """Wrong input, one line: `file: field: value: what is allowed`."""
 
-__all__ = ["ModelError"]
+
+class RecordingError(OSError):
+    """A file that is no recording, or a damaged one; one line: `file: what is wrong`."""
+
+
+__all__ = ["ModelError", "RecordingError"]

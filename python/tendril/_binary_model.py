@@ -1,0 +1,44 @@
+"""The compiled model of a recording, in this process."""
+from __future__ import annotations
+
+import ctypes
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tendril._errors import ModelError
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    """`libtendril.so`: that of the package, or TENDRIL_PLUGIN in a build tree."""
+    import mujoco  # noqa: F401  # the engine comes first
+    file = Path(__file__).with_name("libtendril.so")
+    if not file.exists():
+        file = Path(os.environ.get("TENDRIL_PLUGIN", ""))
+    if not file.is_file():
+        raise ModelError("libtendril.so: not found: set TENDRIL_PLUGIN to the file")
+    library = ctypes.CDLL(str(file))
+    library.tendril_bind_plugins.restype = ctypes.c_char_p
+    library.tendril_bind_plugins.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_int)
+    return library
+
+
+def load(mjb: bytes, plugins: str, unknown_do_nothing: bool = False) -> Any:
+    """The `mujoco.MjModel` of a binary model of any process.
+
+    `plugins` names the plugins of its instances. One that is not loaded raises ModelError, or does nothing. Throws
+    ValueError, one line, when the model cannot be one of this version of MuJoCo.
+    """
+    try:
+        import mujoco
+    except ImportError as error:
+        raise ModelError(f"mujoco: {error}: pip install mujoco-core==4.0.1") from None
+    buffer = ctypes.create_string_buffer(mjb, len(mjb))
+    reason = _library().tendril_bind_plugins(buffer, len(mjb), plugins.encode(), int(unknown_do_nothing)).decode()
+    if reason.startswith("recording: "):
+        raise ModelError(reason)
+    if reason:
+        raise ValueError(reason)
+    return mujoco.MjModel.from_binary_path("model.mjb", {"model.mjb": buffer.raw})
