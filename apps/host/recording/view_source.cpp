@@ -102,6 +102,7 @@ bool LiveRun::step_once() {
   mjData& d = *run_.data;
   const double time = d.time;
   if (motions_on) run_.motions.apply(d, time);
+  run_.faults.apply(*run_.scene.model, d);
   if (before_step) before_step(model(), d);
   const std::string error = guarded([&] { mj_step(&model(), &d); });
   ++steps_;
