@@ -65,25 +65,35 @@ struct RolloutRow {
       integration_state;  ///< mjSTATE_INTEGRATION; empty except every `integration_interval` rows
 };
 
+/// Takes the rows of one rollout.
+class RowSink {
+ public:
+  virtual ~RowSink() = default;
+  RowSink() = default;
+  RowSink(const RowSink&) = delete;
+  RowSink& operator=(const RowSink&) = delete;
+
+  virtual void append(const RolloutRow& row) = 0;
+  /// After the last row; `outcome` (e.g. "done", "diverged: …") becomes the attribute `outcome`.
+  virtual void close(const std::string& outcome) = 0;
+};
+
 /// Writes one rollout to an HDF5 file in SWMR mode: `/rollout_0/{time,step,qpos,…}`; the layout is
 /// docs/recording.md. `append` only copies into memory of fixed size; full blocks are compressed
 /// and written to the file by a thread of the writer's own, so that the step loop pays for a copy.
 /// A killed process loses no row that `flush` (called at every block) has put out.
-class RolloutWriter {
+class RolloutWriter final : public RowSink {
  public:
   /// Creates `file`; model_mjb is the binary model, stored as a dataset. Throws RolloutError.
   RolloutWriter(const std::filesystem::path& file, const RolloutLayout& layout,
                 const RolloutAttributes& attributes, std::span<const std::byte> model_mjb);
-  ~RolloutWriter();
-  RolloutWriter(const RolloutWriter&) = delete;
-  RolloutWriter& operator=(const RolloutWriter&) = delete;
+  ~RolloutWriter() override;
 
   /// Throws RolloutError when an earlier block could not be written (disk full).
-  void append(const RolloutRow& row);
+  void append(const RolloutRow& row) override;
 
-  /// Writes what is pending and closes the file; `outcome` (e.g. "done", "diverged: …") becomes the
-  /// attribute `outcome`.
-  void close(const std::string& outcome);
+  /// Writes what is pending and closes the file.
+  void close(const std::string& outcome) override;
 
  private:
   struct Impl;

@@ -49,4 +49,44 @@ inline std::array<Field, kFieldCount> fields(const RolloutLayout& layout) {
            {"mocap/quat", {size(layout.nmocap), 4}}}};
 }
 
+/// A growing dataset.
+struct Column {
+  enum class Type { Int64, Int32, Float64 };
+  std::string path;  ///< below kGroup
+  Type type;
+  std::vector<std::size_t> shape;  ///< of one row
+  std::size_t chunk_rows;
+
+  /// Numbers of a row.
+  [[nodiscard]] std::size_t elements() const { return Field{"", shape}.width(); }
+  [[nodiscard]] std::size_t element_size() const { return type == Type::Int32 ? 4 : 8; }
+};
+
+// Where the groups of columns begin.
+inline constexpr std::size_t kFieldColumns = 3;  // after step, time and step_time_us
+inline constexpr std::size_t kContactRowColumns = kFieldColumns + kFieldCount;
+inline constexpr std::size_t kContactColumns = kContactRowColumns + 2;
+inline constexpr std::size_t kIntegrationColumns = kContactColumns + 5;
+
+/// All growing datasets of a recording.
+inline std::vector<Column> columns(const RolloutLayout& layout) {
+  using enum Column::Type;
+  std::vector<Column> all{{"step", Int64, {}, kRowsPerChunk},
+                          {"time", Float64, {}, kRowsPerChunk},
+                          {"step_time_us", Float64, {}, kRowsPerChunk}};
+  for (const Field& field : fields(layout))
+    all.push_back({field.path, Float64, field.shape, kRowsPerChunk});
+  all.insert(all.end(),
+             {{"contact/start", Int64, {}, kRowsPerChunk},
+              {"contact/count", Int32, {}, kRowsPerChunk},
+              {"contact/geom1", Int32, {}, kContactsPerChunk},
+              {"contact/geom2", Int32, {}, kContactsPerChunk},
+              {"contact/distance", Float64, {}, kContactsPerChunk},
+              {"contact/position", Float64, {3}, kContactsPerChunk},
+              {"contact/force", Float64, {3}, kContactsPerChunk},
+              {"integration/state", Float64, {static_cast<std::size_t>(layout.nintegration)}, 1},
+              {"integration/row", Int64, {}, kIntegrationsPerChunk}});
+  return all;
+}
+
 }  // namespace tendril::format

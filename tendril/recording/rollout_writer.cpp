@@ -9,8 +9,8 @@
 #include <mutex>
 #include <thread>
 
-#include "tendril/recording/byte_planes.hpp"
 #include "tendril/recording/hdf5_support.hpp"
+#include "tendril/recording/rollout_blocks.hpp"
 #include "tendril/recording/rollout_file.hpp"
 #include "tendril/recording/rollout_format.hpp"
 
@@ -20,46 +20,8 @@ namespace {
 using hdf5::Handle;
 using hdf5::Session;
 
-constexpr std::size_t kBlockRows = format::kRowsPerChunk;
-constexpr std::size_t kBlocks = 6;  // in memory: one being filled, the others on their way
-constexpr std::size_t kContactsReserved = 16;  // per row; more make a block grow once
+constexpr std::size_t kBlocks = 6;     // in memory: one being filled, the others on their way
 constexpr unsigned kDeflateLevel = 1;  // of texts and model; rows go through BytePlaneEncoder
-
-struct FieldSource {
-  const char* name;
-  std::span<const double> RolloutRow::*values;
-};
-
-// The order of format::fields.
-constexpr std::array<FieldSource, format::kFieldCount> kSources = {{
-    {"qpos", &RolloutRow::qpos},
-    {"qvel", &RolloutRow::qvel},
-    {"ctrl", &RolloutRow::ctrl},
-    {"act", &RolloutRow::act},
-    {"sensordata", &RolloutRow::sensordata},
-    {"plugin_state", &RolloutRow::plugin_state},
-    {"mocap_pos", &RolloutRow::mocap_pos},
-    {"mocap_quat", &RolloutRow::mocap_quat},
-}};
-
-// Rows on their way from the step loop to the file.
-struct Block {
-  std::size_t rows = 0;
-  std::vector<std::int64_t> step;
-  std::vector<double> time, step_time_us;
-  std::array<std::vector<double>, format::kFieldCount> fields;
-  std::vector<std::int32_t> contact_count;
-  std::vector<ContactRow> contacts;
-  std::vector<std::size_t> integration_rows;  // within the block
-  std::vector<double> integration;
-
-  void clear() {
-    rows = 0;
-    contacts.clear();
-    integration_rows.clear();
-    integration.clear();
-  }
-};
 
 Handle checked(hid_t id, const std::filesystem::path& file, const std::string& what) {
   if (id < 0) hdf5::fail(file, what);
@@ -70,73 +32,41 @@ void check(herr_t status, const std::filesystem::path& file, const std::string& 
   if (status < 0) hdf5::fail(file, what);
 }
 
-// A growing dataset of fixed chunks that are encoded here and handed to the file as they are.
-class Column {
- public:
-  Column(const std::filesystem::path& file, hid_t parent, const std::string& name, hid_t type,
-         const std::vector<hsize_t>& row_shape, hsize_t chunk_rows)
-      : name_(name), element_size_(H5Tget_size(type)), row_shape_(row_shape) {
-    std::vector<hsize_t> size = {0};
-    std::vector<hsize_t> limit = {H5S_UNLIMITED};
-    std::vector<hsize_t> chunk = {chunk_rows};
-    for (const hsize_t extent : row_shape) {
-      elements_ *= extent;
-      size.push_back(extent);
-      // A dimension of size 0 (a model without the quantity) must be able to grow for HDF5 to take
-      // it.
-      limit.push_back(extent == 0 ? H5S_UNLIMITED : extent);
-      chunk.push_back(std::max<hsize_t>(extent, 1));
-    }
-    const int rank = static_cast<int>(size.size());
-    const Handle space = checked(H5Screate_simple(rank, size.data(), limit.data()), file, name);
-    const Handle properties = checked(H5Pcreate(H5P_DATASET_CREATE), file, name);
-    H5Pset_obj_track_times(properties, false);
-    check(H5Pset_chunk(properties, rank, chunk.data()), file, name);
-    check(H5Pset_shuffle(properties), file, name);
-    check(H5Pset_deflate(properties, kDeflateLevel), file, name);
-    Handle dataset = checked(
-        H5Dcreate2(parent, name.c_str(), type, space, H5P_DEFAULT, properties, H5P_DEFAULT), file,
-        name);
-    check(dataset.close(), file, name);
+hid_t type_of(const format::Column& column) {
+  switch (column.type) {
+    case format::Column::Type::Int64:
+      return H5T_STD_I64LE;
+    case format::Column::Type::Int32:
+      return H5T_STD_I32LE;
+    case format::Column::Type::Float64:
+      break;
   }
+  return H5T_IEEE_F64LE;
+}
 
-  // After SWMR writing has begun.
-  void open(const std::filesystem::path& file, hid_t parent) {
-    dataset_ = checked(H5Dopen2(parent, name_.c_str(), H5P_DEFAULT), file, name_);
+void create_column(const std::filesystem::path& file, hid_t parent, const format::Column& column) {
+  std::vector<hsize_t> size = {0};
+  std::vector<hsize_t> limit = {H5S_UNLIMITED};
+  std::vector<hsize_t> chunk = {column.chunk_rows};
+  for (const hsize_t extent : column.shape) {
+    size.push_back(extent);
+    // A dimension of size 0 (a model without the quantity) must be able to grow for HDF5 to take it.
+    limit.push_back(extent == 0 ? H5S_UNLIMITED : extent);
+    chunk.push_back(std::max<hsize_t>(extent, 1));
   }
-
-  void set_rows(const std::filesystem::path& file, hsize_t rows) {
-    std::vector<hsize_t> size = {rows};
-    size.insert(size.end(), row_shape_.begin(), row_shape_.end());
-    const Session session;
-    check(H5Dset_extent(dataset_, size.data()), file, "writing " + name_);
-  }
-
-  // Puts out the whole chunk that begins at `first_row`; later rows of it may still be padding, and
-  // then it is kept unfiltered: its size, and so its place in the file, do not change until it is
-  // full.
-  void write_chunk(const std::filesystem::path& file, BytePlaneEncoder& encoder, hsize_t first_row,
-                   std::span<const std::byte> bytes, bool compress) {
-    if (elements_ == 0) return;
-    const BytePlaneEncoder::Chunk chunk =
-        compress ? encoder.encode(bytes, elements_, element_size_)
-                 : BytePlaneEncoder::Chunk{bytes, BytePlaneEncoder::kUnfiltered};
-    std::array<hsize_t, 3> offset = {first_row, 0, 0};
-    const Session session;
-    check(H5Dwrite_chunk(dataset_, H5P_DEFAULT, chunk.filter_mask, offset.data(),
-                         chunk.bytes.size(), chunk.bytes.data()),
-          file, "writing " + name_);
-  }
-
-  Handle& dataset() { return dataset_; }
-
- private:
-  std::string name_;
-  std::size_t element_size_;
-  std::size_t elements_ = 1;  // of a row
-  std::vector<hsize_t> row_shape_;
-  Handle dataset_;
-};
+  const int rank = static_cast<int>(size.size());
+  const std::string& name = column.path;
+  const Handle space = checked(H5Screate_simple(rank, size.data(), limit.data()), file, name);
+  const Handle properties = checked(H5Pcreate(H5P_DATASET_CREATE), file, name);
+  H5Pset_obj_track_times(properties, false);
+  check(H5Pset_chunk(properties, rank, chunk.data()), file, name);
+  check(H5Pset_shuffle(properties), file, name);
+  check(H5Pset_deflate(properties, kDeflateLevel), file, name);
+  Handle dataset = checked(H5Dcreate2(parent, name.c_str(), type_of(column), space, H5P_DEFAULT,
+                                      properties, H5P_DEFAULT),
+                           file, name);
+  check(dataset.close(), file, name);
+}
 
 Handle text_type(const std::filesystem::path& file, const std::string& name, std::size_t size) {
   Handle type = checked(H5Tcopy(H5T_C_S1), file, name);
@@ -217,102 +147,72 @@ void write_model(const std::filesystem::path& file, hid_t group, std::span<const
   check(dataset.close(), file, "writing model_mjb");
 }
 
-// One unfinished chunk of each contact dataset.
-struct ContactChunk {
-  static constexpr std::size_t kSize = format::kContactsPerChunk;
-  std::size_t count = 0;
-  bool in_file = false;  // put out, unfiltered, by an earlier block
-  std::array<std::int32_t, kSize> geom1{}, geom2{};
-  std::array<double, kSize> distance{};
-  std::array<std::array<double, 3>, kSize> position{}, force{};
-
-  void add(const ContactRow& contact) {
-    geom1[count] = contact.geom1;
-    geom2[count] = contact.geom2;
-    distance[count] = contact.distance;
-    std::copy_n(contact.position, 3, position[count].begin());
-    std::copy_n(contact.force, 3, force[count].begin());
-    ++count;
-  }
-  void start_next() {
-    const std::size_t used = count;
-    count = 0;
-    in_file = false;
-    std::fill_n(geom1.begin(), used, 0);
-    std::fill_n(geom2.begin(), used, 0);
-    std::fill_n(distance.begin(), used, 0.0);
-    std::fill_n(position.begin(), used, std::array<double, 3>{});
-    std::fill_n(force.begin(), used, std::array<double, 3>{});
-  }
-};
-
 }  // namespace
 
-struct RolloutWriter::Impl {
+struct RolloutWriter::Impl final : ColumnFile {
   // --- fixed at construction ---
   std::filesystem::path file;
   RolloutLayout layout;
-  std::array<std::size_t, format::kFieldCount> widths{};
 
   // --- the step loop's side ---
-  Block* current = nullptr;
+  RowBlock* current = nullptr;
   std::string outcome;
   bool closed = false;
 
   // --- between the two ---
   std::mutex mutex;
   std::condition_variable changed;
-  std::array<Block, kBlocks> blocks;
-  std::vector<Block*> free;
-  std::deque<Block*> full;
+  std::deque<RowBlock> blocks;
+  std::vector<RowBlock*> free;
+  std::deque<RowBlock*> full;
   bool finishing = false;
   std::exception_ptr error;
 
   // --- the writer thread's side ---
   Handle file_id, group, outcome_attribute, rows_dataset;
-  std::vector<Column> columns;  // step, time, step_time_us, then the fields
-  std::vector<Column> contact_columns, contact_row_columns, integration_columns;
-  BytePlaneEncoder encoder;
-  ContactChunk contact_chunk;
-  std::vector<std::int64_t> contact_start;
-  hsize_t rows = 0, contacts = 0, integrations = 0;
-  std::vector<std::int64_t> integration_row_chunk;
+  std::vector<format::Column> columns;
+  std::vector<Handle> datasets;  // in this order
+  BlockWriter writer;
 
   std::thread thread;
 
-  ~Impl() {
+  Impl(std::filesystem::path path, const RolloutLayout& sizes)
+      : file(std::move(path)),
+        layout(sizes),
+        columns(format::columns(layout)),
+        writer(layout, *this) {
+    for (std::size_t i = 0; i < kBlocks; ++i)
+      free.push_back(&blocks.emplace_back(file.string(), layout));
+    current = free.back();
+    free.pop_back();
+  }
+
+  ~Impl() override {
     const Session session;
     close_objects();
     file_id.reset();
   }
 
   void create(const RolloutAttributes& attributes, std::span<const std::byte> model);
-  void allocate();
   void run() noexcept;
-  void write(Block& block);
-  void write_rows(Block& block);
-  void write_contacts(const Block& block);
-  void write_integration(const Block& block);
-  void put_contact_chunk();
-  void commit();
+  void set_rows(std::size_t column, std::uint64_t rows) override;
+  void write_chunk(std::size_t column, std::uint64_t first_row,
+                   const BytePlaneEncoder::Chunk& chunk) override;
+  void commit(std::int64_t rows) override;
   void finish();
   void hand_over();
   void stop(const std::string& text);
 
   // Closed one by one, because H5Fclose does not report what fails when it closes objects.
   void close_objects_checked() {
-    for (auto* list : {&columns, &contact_columns, &contact_row_columns, &integration_columns})
-      for (Column& column : *list) check(column.dataset().close(), file, "closing");
+    for (Handle& dataset : datasets) check(dataset.close(), file, "closing");
     check(rows_dataset.close(), file, "closing");
     check(outcome_attribute.close(), file, "closing");
     check(group.close(), file, "closing");
   }
 
   void close_objects() {
-    columns.clear();
-    contact_columns.clear();
-    contact_row_columns.clear();
-    integration_columns.clear();
+    datasets.clear();
     rows_dataset.reset();
     outcome_attribute.reset();
     group.reset();
@@ -322,8 +222,7 @@ struct RolloutWriter::Impl {
   // file as it stands is that of a killed process. So the identifiers are left open until the
   // process ends.
   void abandon_handles() {
-    for (auto* list : {&columns, &contact_columns, &contact_row_columns, &integration_columns})
-      for (Column& column : *list) column.dataset().abandon();
+    for (Handle& dataset : datasets) dataset.abandon();
     rows_dataset.abandon();
     outcome_attribute.abandon();
     group.abandon();
@@ -354,9 +253,9 @@ void RolloutWriter::Impl::create(const RolloutAttributes& attributes,
   group = checked(H5Gcreate2(file_id, format::kGroup, H5P_DEFAULT, group_properties, H5P_DEFAULT),
                   file, "creating");
   {
-    Handle texts = checked(
-        H5Gcreate2(group, format::kTexts, H5P_DEFAULT, group_properties, H5P_DEFAULT), file,
-        format::kTexts);
+    Handle texts =
+        checked(H5Gcreate2(group, format::kTexts, H5P_DEFAULT, group_properties, H5P_DEFAULT), file,
+                format::kTexts);
     for (const auto& [name, value] : attributes) {
       if (name == "outcome" || name == "format") continue;
       if (const auto* text = std::get_if<std::string>(&value))
@@ -378,8 +277,8 @@ void RolloutWriter::Impl::create(const RolloutAttributes& attributes,
   {
     const Handle scalar = checked(H5Screate(H5S_SCALAR), file, "outcome");
     const Handle attribute =
-        checked(H5Acreate2(group, "outcome", text_type(file, "outcome", format::kOutcomeSize), scalar,
-                           H5P_DEFAULT, H5P_DEFAULT),
+        checked(H5Acreate2(group, "outcome", text_type(file, "outcome", format::kOutcomeSize),
+                           scalar, H5P_DEFAULT, H5P_DEFAULT),
                 file, "outcome");
     write_outcome(file, attribute, format::kRunning);
   }
@@ -401,58 +300,18 @@ void RolloutWriter::Impl::create(const RolloutAttributes& attributes,
     check(checked(H5Gcreate2(group, name, H5P_DEFAULT, group_properties, H5P_DEFAULT), file, name)
               .close(),
           file, name);
-  const auto add = [&](std::vector<Column>& list, const std::string& name, hid_t type,
-                       const std::vector<hsize_t>& shape,
-                       hsize_t chunk) { list.emplace_back(file, group, name, type, shape, chunk); };
-  add(columns, "step", H5T_STD_I64LE, {}, kBlockRows);
-  add(columns, "time", H5T_IEEE_F64LE, {}, kBlockRows);
-  add(columns, "step_time_us", H5T_IEEE_F64LE, {}, kBlockRows);
-  const auto fields = format::fields(layout);
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    std::vector<hsize_t> shape(fields[i].shape.begin(), fields[i].shape.end());
-    widths[i] = fields[i].width();
-    add(columns, fields[i].path, H5T_IEEE_F64LE, shape, kBlockRows);
-  }
-  add(contact_row_columns, "contact/start", H5T_STD_I64LE, {}, kBlockRows);
-  add(contact_row_columns, "contact/count", H5T_STD_I32LE, {}, kBlockRows);
-  add(contact_columns, "contact/geom1", H5T_STD_I32LE, {}, ContactChunk::kSize);
-  add(contact_columns, "contact/geom2", H5T_STD_I32LE, {}, ContactChunk::kSize);
-  add(contact_columns, "contact/distance", H5T_IEEE_F64LE, {}, ContactChunk::kSize);
-  add(contact_columns, "contact/position", H5T_IEEE_F64LE, {3}, ContactChunk::kSize);
-  add(contact_columns, "contact/force", H5T_IEEE_F64LE, {3}, ContactChunk::kSize);
-  add(integration_columns, "integration/state", H5T_IEEE_F64LE,
-      {static_cast<hsize_t>(layout.nintegration)}, 1);
-  add(integration_columns, "integration/row", H5T_STD_I64LE, {}, format::kIntegrationsPerChunk);
+  for (const format::Column& column : columns) create_column(file, group, column);
 
   check(group.close(), file, "creating");
   check(H5Fstart_swmr_write(file_id), file, "starting to write");
   group = checked(H5Gopen2(file_id, format::kGroup, H5P_DEFAULT), file, "opening");
-  for (auto* list : {&columns, &contact_columns, &contact_row_columns, &integration_columns})
-    for (Column& column : *list) column.open(file, group);
+  for (const format::Column& column : columns)
+    datasets.push_back(
+        checked(H5Dopen2(group, column.path.c_str(), H5P_DEFAULT), file, column.path));
   rows_dataset = checked(H5Dopen2(group, "rows", H5P_DEFAULT), file, "rows");
   outcome_attribute = checked(H5Aopen(group, "outcome", H5P_DEFAULT), file, "outcome");
   if (std::rename(part.c_str(), file.c_str()) != 0)
     throw RolloutError(file.string() + ": cannot be created: " + std::strerror(errno));
-}
-
-void RolloutWriter::Impl::allocate() {
-  for (Block& block : blocks) {
-    block.step.resize(kBlockRows);
-    block.time.resize(kBlockRows);
-    block.step_time_us.resize(kBlockRows);
-    for (std::size_t i = 0; i < widths.size(); ++i) block.fields[i].resize(kBlockRows * widths[i]);
-    block.contact_count.resize(kBlockRows);
-    block.contacts.reserve(kBlockRows * kContactsReserved);
-    const std::size_t states =
-        kBlockRows / static_cast<std::size_t>(layout.integration_interval) + 1;
-    block.integration_rows.reserve(states);
-    block.integration.reserve(states * static_cast<std::size_t>(layout.nintegration));
-    free.push_back(&block);
-  }
-  contact_start.resize(kBlockRows);
-  integration_row_chunk.resize(format::kIntegrationsPerChunk);
-  current = free.back();
-  free.pop_back();
 }
 
 // --- the writer thread
@@ -460,7 +319,7 @@ void RolloutWriter::Impl::allocate() {
 
 void RolloutWriter::Impl::run() noexcept {
   for (;;) {
-    Block* block = nullptr;
+    RowBlock* block = nullptr;
     {
       std::unique_lock lock(mutex);
       changed.wait(lock, [this] { return !full.empty() || finishing; });
@@ -469,7 +328,7 @@ void RolloutWriter::Impl::run() noexcept {
       full.pop_front();
     }
     try {
-      write(*block);
+      writer.write(*block);
     } catch (...) {
       const std::lock_guard lock(mutex);
       error = std::current_exception();
@@ -491,91 +350,27 @@ void RolloutWriter::Impl::run() noexcept {
   }
 }
 
-void RolloutWriter::Impl::write(Block& block) {
-  write_contacts(block);
-  write_rows(block);
-  write_integration(block);
-  rows += block.rows;
-  commit();
+void RolloutWriter::Impl::set_rows(std::size_t column, std::uint64_t rows) {
+  std::vector<hsize_t> size = {rows};
+  size.insert(size.end(), columns[column].shape.begin(), columns[column].shape.end());
+  const Session session;
+  check(H5Dset_extent(datasets[column], size.data()), file, "writing " + columns[column].path);
 }
 
-// A short block is the last: `hand_over` sends full ones only, `stop` the rest.
-void RolloutWriter::Impl::write_rows(Block& block) {
-  const std::size_t used = block.rows;
-  const auto put = [&](Column& column, auto& values, std::size_t width) {
-    std::fill(values.begin() + static_cast<std::ptrdiff_t>(used * width), values.end(), 0);
-    column.set_rows(file, rows + used);
-    column.write_chunk(file, encoder, rows, std::as_bytes(std::span(values)), true);
-  };
-  put(columns[0], block.step, 1);
-  put(columns[1], block.time, 1);
-  put(columns[2], block.step_time_us, 1);
-  for (std::size_t i = 0; i < widths.size(); ++i) put(columns[3 + i], block.fields[i], widths[i]);
-  auto next = static_cast<std::int64_t>(contacts - block.contacts.size());
-  for (std::size_t i = 0; i < used; ++i) {
-    contact_start[i] = next;
-    next += block.contact_count[i];
-  }
-  put(contact_row_columns[0], contact_start, 1);
-  put(contact_row_columns[1], block.contact_count, 1);
-}
-
-void RolloutWriter::Impl::write_contacts(const Block& block) {
-  if (block.contacts.empty()) return;
-  for (Column& column : contact_columns) column.set_rows(file, contacts + block.contacts.size());
-  for (const ContactRow& contact : block.contacts) {
-    contact_chunk.add(contact);
-    ++contacts;
-    if (contact_chunk.count == ContactChunk::kSize) {
-      put_contact_chunk();
-      contact_chunk.start_next();
-    }
-  }
-  if (contact_chunk.count > 0) put_contact_chunk();
-}
-
-void RolloutWriter::Impl::put_contact_chunk() {
-  ContactChunk& chunk = contact_chunk;
-  const hsize_t first = contacts - chunk.count;
-  const bool compress = chunk.count == ContactChunk::kSize && !chunk.in_file;
-  const auto put = [&](Column& column, const auto& values) {
-    column.write_chunk(file, encoder, first, std::as_bytes(std::span(values)), compress);
-  };
-  put(contact_columns[0], chunk.geom1);
-  put(contact_columns[1], chunk.geom2);
-  put(contact_columns[2], chunk.distance);
-  put(contact_columns[3], chunk.position);
-  put(contact_columns[4], chunk.force);
-  chunk.in_file = true;
-}
-
-void RolloutWriter::Impl::write_integration(const Block& block) {
-  if (block.integration_rows.empty()) return;
-  const auto width = static_cast<std::size_t>(layout.nintegration);
-  for (Column& column : integration_columns)
-    column.set_rows(file, integrations + block.integration_rows.size());
-  const auto put_rows = [&] {  // the chunk of row numbers that holds the newest state
-    const hsize_t first = (integrations - 1) / format::kIntegrationsPerChunk;
-    integration_columns[1].write_chunk(file, encoder, first * format::kIntegrationsPerChunk,
-                                       std::as_bytes(std::span(integration_row_chunk)), false);
-  };
-  for (std::size_t i = 0; i < block.integration_rows.size(); ++i) {
-    const auto state = std::span(block.integration).subspan(i * width, width);
-    integration_columns[0].write_chunk(file, encoder, integrations, std::as_bytes(state), true);
-    integration_row_chunk[integrations % format::kIntegrationsPerChunk] =
-        static_cast<std::int64_t>(rows + block.integration_rows[i]);
-    ++integrations;
-    if (integrations % format::kIntegrationsPerChunk == 0) put_rows();
-  }
-  if (integrations % format::kIntegrationsPerChunk != 0) put_rows();
+void RolloutWriter::Impl::write_chunk(std::size_t column, std::uint64_t first_row,
+                                      const BytePlaneEncoder::Chunk& chunk) {
+  const std::array<hsize_t, 3> offset = {first_row, 0, 0};
+  const Session session;
+  check(H5Dwrite_chunk(datasets[column], H5P_DEFAULT, chunk.filter_mask, offset.data(),
+                       chunk.bytes.size(), chunk.bytes.data()),
+        file, "writing " + columns[column].path);
 }
 
 // First everything that the rows consist of, then their number.
-void RolloutWriter::Impl::commit() {
+void RolloutWriter::Impl::commit(std::int64_t rows) {
   const Session session;
   check(H5Fflush(file_id, H5F_SCOPE_LOCAL), file, "writing");
-  const auto count = static_cast<std::int64_t>(rows);
-  check(H5Dwrite(rows_dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &count), file,
+  check(H5Dwrite(rows_dataset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &rows), file,
         "writing rows");
   check(H5Dflush(rows_dataset), file, "writing rows");
 }
@@ -609,7 +404,7 @@ void RolloutWriter::Impl::stop(const std::string& text) {
   {
     const std::lock_guard lock(mutex);
     outcome = text;
-    if (current != nullptr && current->rows > 0) full.push_back(current);
+    if (current != nullptr && !current->empty()) full.push_back(current);
     current = nullptr;
     finishing = true;
     changed.notify_all();
@@ -621,12 +416,7 @@ void RolloutWriter::Impl::stop(const std::string& text) {
 RolloutWriter::RolloutWriter(const std::filesystem::path& file, const RolloutLayout& layout,
                              const RolloutAttributes& attributes,
                              std::span<const std::byte> model_mjb)
-    : impl_(std::make_unique<Impl>()) {
-  impl_->file = file;
-  impl_->layout = layout;
-  if (layout.integration_interval < 1)
-    throw RolloutError(file.string() + ": integration_interval = " +
-                       std::to_string(layout.integration_interval) + ", must be >= 1");
+    : impl_(std::make_unique<Impl>(file, layout)) {
   try {
     impl_->create(attributes, model_mjb);
   } catch (...) {
@@ -634,7 +424,6 @@ RolloutWriter::RolloutWriter(const std::filesystem::path& file, const RolloutLay
     std::filesystem::remove(file.string() + format::kPartSuffix, ignored);
     throw;
   }
-  impl_->allocate();
   impl_->thread = std::thread([impl = impl_.get()] { impl->run(); });
 }
 
@@ -654,36 +443,8 @@ void RolloutWriter::append(const RolloutRow& row) {
     if (impl.error) std::rethrow_exception(impl.error);
     throw RolloutError(impl.file.string() + ": is closed");
   }
-  for (std::size_t i = 0; i < kSources.size(); ++i) {
-    const std::size_t size = (row.*kSources[i].values).size();
-    if (size != impl.widths[i])
-      throw RolloutError(impl.file.string() + ": row " + std::to_string(row.step) + ": " +
-                         kSources[i].name + " has " + std::to_string(size) + " values, must have " +
-                         std::to_string(impl.widths[i]));
-  }
-  const std::size_t state_size = row.integration_state.size();
-  if (state_size != 0 && state_size != static_cast<std::size_t>(impl.layout.nintegration))
-    throw RolloutError(impl.file.string() + ": row " + std::to_string(row.step) +
-                       ": integration_state has " + std::to_string(state_size) +
-                       " values, must have 0 or " + std::to_string(impl.layout.nintegration));
-
-  Block& block = *impl.current;
-  const std::size_t i = block.rows;
-  block.step[i] = row.step;
-  block.time[i] = row.time;
-  block.step_time_us[i] = row.step_time_us;
-  for (std::size_t k = 0; k < kSources.size(); ++k) {
-    const std::span<const double> values = row.*kSources[k].values;
-    std::copy(values.begin(), values.end(), block.fields[k].data() + i * values.size());
-  }
-  block.contact_count[i] = static_cast<std::int32_t>(row.contacts.size());
-  block.contacts.insert(block.contacts.end(), row.contacts.begin(), row.contacts.end());
-  if (state_size != 0) {
-    block.integration_rows.push_back(i);
-    block.integration.insert(block.integration.end(), row.integration_state.begin(),
-                             row.integration_state.end());
-  }
-  if (++block.rows == kBlockRows) impl.hand_over();
+  impl.current->append(row);
+  if (impl.current->full()) impl.hand_over();
 }
 
 void RolloutWriter::close(const std::string& outcome) {

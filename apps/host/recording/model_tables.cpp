@@ -75,4 +75,14 @@ RolloutAttributes model_tables(const mjModel& model) {
   return tables;
 }
 
+std::string plugin_names(const mjModel& model) {
+  std::string names;
+  for (int i = 0; i < model.nplugin; ++i) {
+    const mjpPlugin* plugin = mjp_getPluginAtSlot(model.plugin[i]);
+    if (i > 0) names += ' ';
+    names += plugin ? plugin->name : "?";
+  }
+  return names;
+}
+
 }  // namespace tendril::host

@@ -2,6 +2,8 @@
 
 #include <mujoco/mujoco.h>
 
+#include <string>
+
 #include "tendril/recording/rollout_file.hpp"
 
 namespace tendril::host {
@@ -10,5 +12,10 @@ namespace tendril::host {
 /// JSON list per kind of element, in the model's order, as the attributes `sensors`, `joints`,
 /// `actuators`, `bodies`, `geoms` and `robots` of docs/recording.md. Tested by: model_tables_test.
 [[nodiscard]] RolloutAttributes model_tables(const mjModel& model);
+
+/// Names of the plugins of the model's instances, in order, separated by spaces; the attribute
+/// `plugins` of a recording. A binary model contains only plugin numbers, which depend on the
+/// plugins loaded by the process.
+[[nodiscard]] std::string plugin_names(const mjModel& model);
 
 }  // namespace tendril::host

@@ -34,16 +34,6 @@ void check_layout(const mjModel& model, const RolloutLayout& layout) {
 
 }  // namespace
 
-std::string plugin_names(const mjModel& model) {
-  std::string names;
-  for (int i = 0; i < model.nplugin; ++i) {
-    const mjpPlugin* plugin = mjp_getPluginAtSlot(model.plugin[i]);
-    if (i > 0) names += ' ';
-    names += plugin ? plugin->name : "?";
-  }
-  return names;
-}
-
 ModelPtr recorded_model(const RolloutReader& reader) {
   load_engine();
   const auto attribute = [&](const std::string& name, const std::string& missing) {

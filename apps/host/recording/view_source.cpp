@@ -82,6 +82,7 @@ void ViewHistory::add(const Point& point) {
 
 LiveRun::LiveRun(PreparedRun run)
     : run_(std::move(run)),
+      faults_(run_.faults, *run_.scene.model),
       start_(make_data(*run_.scene.model)),
       signals_(*run_.scene.model),
       history_(kLiveWindow / kPlotPoints, kPlotPoints),
@@ -102,7 +103,7 @@ bool LiveRun::step_once() {
   mjData& d = *run_.data;
   const double time = d.time;
   if (motions_on) run_.motions.apply(d, time);
-  run_.faults.apply(*run_.scene.model, d);
+  faults_.apply(*run_.scene.model, d);
   if (before_step) before_step(model(), d);
   const std::string error = guarded([&] { mj_step(&model(), &d); });
   ++steps_;

@@ -122,6 +122,7 @@ class LiveRun final : public ViewSource {
   void record();
 
   PreparedRun run_;
+  PhysicalFaults faults_;
   DataPtr start_;
   ViewSignals signals_;
   ViewHistory history_;
