@@ -1,0 +1,207 @@
+#include "controllers/measurement_faults.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <vector>
+
+#include "tendril/model_error.hpp"
+
+using namespace tendril;
+
+namespace {
+
+constexpr double kStep = 0.01;  // [s]
+constexpr std::uint64_t kSeed = 7;
+
+Fault fault(FaultKind kind, FaultChannel channel = FaultChannel::Q) {
+  Fault f;
+  f.name = "f";
+  f.kind = kind;
+  f.channel = channel;
+  return f;
+}
+
+/// What is seen of the coordinates 1 + k and -2 k in the steps k = 0, 1, ...
+std::vector<Eigen::Vector2d> seen(const std::vector<Fault>& faults, int steps) {
+  const MeasurementFaults chain(faults, ArmMeasurement(2), kStep, kSeed);
+  const auto size = static_cast<std::size_t>(chain.layout().size());
+  std::vector<double> memory(size), next(size);
+  chain.layout().reset(memory);
+  std::vector<Eigen::Vector2d> all;
+  for (int k = 0; k < steps; ++k) {
+    ArmMeasurement m(2);
+    m.time = k * kStep;
+    m.q << 1.0 + k, -2.0 * k;
+    const Eigen::VectorXd truth = m.q;
+    // A step may be evaluated several times: memory alone counts.
+    for (int i = 0; i < 2; ++i) {
+      m.q = truth;
+      next = memory;
+      const bool differs = chain.apply(m, memory, next);
+      CHECK(differs == (m.q != truth));
+    }
+    all.push_back(m.q);
+    memory = next;
+    CHECK(chain.layout().is_valid(memory));
+  }
+  return all;
+}
+
+Eigen::Vector2d truth(int k) { return {1.0 + k, -2.0 * k}; }
+
+}  // namespace
+
+TEST_CASE("measurement faults: values are changed as their formulas say, between start and end",
+          "[faults]") {
+  Fault bias = fault(FaultKind::Bias), scale = fault(FaultKind::Scale),
+        drift = fault(FaultKind::Drift), quantize = fault(FaultKind::Quantize);
+  bias.strength = {0.5, 0.25};
+  scale.strength = {3.0};
+  drift.strength = {2.0};
+  quantize.strength = {0.4};
+  for (Fault* f : {&bias, &scale, &drift, &quantize}) {
+    f->start = 0.025;
+    f->end = 0.06;
+  }
+  for (int k = 0; k < 10; ++k) {
+    const double t = k * kStep;
+    const bool on = t >= 0.025 && t < 0.06;
+    CAPTURE(k);
+    const Eigen::Vector2d x = truth(k);
+    CHECK(seen({bias}, 10)[static_cast<std::size_t>(k)] ==
+          (on ? Eigen::Vector2d(x[0] + 0.5, x[1] + 0.25) : x));
+    CHECK(seen({scale}, 10)[static_cast<std::size_t>(k)] == (on ? Eigen::Vector2d(3.0 * x) : x));
+    CHECK((seen({drift}, 10)[static_cast<std::size_t>(k)] -
+           (on ? Eigen::Vector2d(x.array() + 2.0 * (t - 0.025)) : x))
+              .norm() < 1e-12);
+    const auto rounded = [](double v) { return 0.4 * std::floor(v / 0.4 + 0.5); };
+    CHECK(seen({quantize}, 10)[static_cast<std::size_t>(k)] ==
+          (on ? Eigen::Vector2d(rounded(x[0]), rounded(x[1])) : x));
+    // In the order of the list; quantize comes after every value fault.
+    CHECK(seen({quantize, bias, scale}, 10)[static_cast<std::size_t>(k)] ==
+          (on ? Eigen::Vector2d(rounded(3.0 * (x[0] + 0.5)), rounded(3.0 * (x[1] + 0.25))) : x));
+  }
+}
+
+TEST_CASE("measurement faults: samples are those of earlier steps", "[faults]") {
+  Fault rate = fault(FaultKind::Rate), freeze = fault(FaultKind::Freeze),
+        delay = fault(FaultKind::Delay);
+  rate.period = 0.03;
+  delay.time = 0.04;
+  delay.start = 0.02;
+  freeze.start = 0.045;
+  freeze.end = 0.08;
+  const auto rated = seen({rate}, 12), frozen = seen({freeze}, 12), delayed = seen({delay}, 12);
+  for (int k = 0; k < 12; ++k) {
+    CAPTURE(k);
+    const auto i = static_cast<std::size_t>(k);
+    CHECK(rated[i] == truth(k - k % 3));
+    CHECK(frozen[i] == truth(k >= 5 && k < 8 ? 4 : k));
+    CHECK(delayed[i] == (k < 2 ? truth(k) : truth(std::max(0, k - 4))));
+  }
+  Fault from_start = fault(FaultKind::Freeze);
+  CHECK(seen({from_start}, 3)[2] == truth(0));
+}
+
+TEST_CASE("measurement faults: dropouts have their share and length", "[faults]") {
+  Fault dropout = fault(FaultKind::Dropout);
+  dropout.probability = 0.05;
+  dropout.duration = 0.03;
+  constexpr int kSteps = 20000;
+  const auto held = seen({dropout}, kSteps);
+  dropout.gives_zero = true;
+  const auto zero = seen({dropout}, kSteps);
+  int begun = 0, free = 0, lost = 0, last_good = 0, length = 0;
+  for (int k = 0; k < kSteps; ++k) {
+    const auto i = static_cast<std::size_t>(k);
+    const bool is_lost = zero[i] == Eigen::Vector2d::Zero();
+    REQUIRE(is_lost == (held[i] != truth(k) || (k == 0 && is_lost)));
+    if (is_lost) {
+      if (length % 3 == 0) ++begun;  // one may begin in the step after another
+      ++length, ++lost;
+      REQUIRE(held[i] == truth(last_good));
+    } else {
+      REQUIRE(length % 3 == 0);
+      length = 0, ++free, last_good = k;
+    }
+  }
+  // Of the steps in which one may begin, 5 %: within four standard deviations.
+  const double chances = free + begun;
+  CHECK(std::abs(begun / chances - 0.05) < 4.0 * std::sqrt(0.05 * 0.95 / chances));
+}
+
+TEST_CASE("measurement faults: noise is that of its key, with its deviation and correlation",
+          "[faults]") {
+  Fault noise = fault(FaultKind::Noise);
+  noise.strength = {0.3};
+  constexpr int kSteps = 20000;
+  const auto deviations = [&](const Fault& f) {
+    const auto all = seen({f}, kSteps);
+    std::vector<double> n;
+    for (int k = 0; k < kSteps; ++k) n.push_back(all[static_cast<std::size_t>(k)][0] - truth(k)[0]);
+    return n;
+  };
+  const auto mean_product = [&](const std::vector<double>& n, int lag) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i + static_cast<std::size_t>(lag) < n.size(); ++i)
+      sum += n[i] * n[i + static_cast<std::size_t>(lag)];
+    return sum / static_cast<double>(n.size());
+  };
+  const std::vector<double> white = deviations(noise);
+  // The formula of the documentation.
+  const RandomDraws draws(kSeed, "fault.f");
+  double sum = -6.0;
+  for (std::uint64_t j = 0; j < 12; ++j) sum += draws.uniform(65536 * 5 + j);
+  CHECK(white[5] == Approx(0.3 * sum).margin(1e-12));
+  CHECK(std::sqrt(mean_product(white, 0)) == Approx(0.3).epsilon(0.02));
+  CHECK(std::abs(mean_product(white, 1)) < 0.003);
+
+  noise.correlation_time = 0.05;
+  const std::vector<double> coloured = deviations(noise);
+  CHECK(std::sqrt(mean_product(coloured, 0)) == Approx(0.3).epsilon(0.06));
+  CHECK(mean_product(coloured, 5) / mean_product(coloured, 0) == Approx(std::exp(-1.0)).margin(0.05));
+
+  noise.strength = {0.0};
+  for (const double n : deviations(noise)) REQUIRE(n == 0.0);
+}
+
+TEST_CASE("measurement faults: directions stay rotations, contacts get lost, targets need to be there",
+          "[faults]") {
+  Fault tilt = fault(FaultKind::Bias, FaultChannel::TipDirection);
+  tilt.strength = {0.0, 0.1, 0.0};
+  Fault blind = fault(FaultKind::Dropout, FaultChannel::Contacts);
+  blind.probability = 1.0;
+  Fault moved = fault(FaultKind::Bias, FaultChannel::Target);
+  moved.strength = {1.0};
+  const std::vector<Fault> all{tilt, blind, moved};
+  const MeasurementFaults chain(all, ArmMeasurement(2), kStep, kSeed);
+  std::vector<double> memory(static_cast<std::size_t>(chain.layout().size())), next(memory);
+  chain.layout().reset(memory);
+  ArmMeasurement m(2);
+  m.contacts.resize(3);
+  CHECK(chain.apply(m, memory, next));
+  const Eigen::Matrix3d expected =
+      Eigen::AngleAxisd(0.1, Eigen::Vector3d::UnitY()).toRotationMatrix();
+  CHECK((m.X_BE.linear() - expected).norm() < 1e-12);
+  CHECK(m.contacts.empty());
+  CHECK(m.X_BG.translation() == Eigen::Vector3d::Zero());
+  m.has_target = true;
+  (void)chain.apply(m, memory, next);
+  CHECK(m.X_BG.translation() == Eigen::Vector3d::Ones());
+
+  // Neither a snake nor a mobile robot measures these.
+  const std::vector<Fault> of_arm{tilt, blind};
+  CHECK(MeasurementFaults(of_arm, SnakeMeasurement(4), kStep, kSeed).empty());
+  CHECK(MeasurementFaults(of_arm, MobileMeasurement(4), kStep, kSeed).empty());
+}
+
+TEST_CASE("measurement faults: lists of the wrong length and endless memories are refused",
+          "[faults]") {
+  Fault bias = fault(FaultKind::Bias);
+  bias.strength = {1.0, 2.0, 3.0};
+  CHECK_THROWS_WITH(seen({bias}, 1), Catch::Contains("must have 1 or 2, as many as the channel"));
+  Fault delay = fault(FaultKind::Delay);
+  delay.time = 2.0;
+  const std::vector<Fault> delays{delay};
+  CHECK_THROWS_AS(MeasurementFaults(delays, ArmMeasurement(2), 1e-6, kSeed), ModelError);
+}
