@@ -79,7 +79,7 @@ class PyRun {
       const nb::gil_scoped_release unlocked;
       prepared_.emplace(host::compile_run(*experiment_, changes));
     }
-    const mjModel& model = *prepared_->scene.model;
+    mjModel& model = *prepared_->scene.model;
     model_ = mujoco_model(std::move(prepared_->scene.model));
     data_ = mujoco_data(model_, model);
     mjData& data = *reinterpret_cast<mjData*>(nb::cast<std::uintptr_t>(data_.attr("_address")));

@@ -34,7 +34,7 @@ def same_rows(first: Path, second: Path) -> bool:
         return all(a["rollout_0"][name][()].tobytes() == b["rollout_0"][name][()].tobytes() for name in FIELDS)
 
 
-def test_both_doors_have_the_same_law_for_motions_vary_set_and_checks(tmp_path: Path) -> None:
+def test_both_doors_take_motions_vary_set_faults_and_checks(tmp_path: Path) -> None:
     experiment = tmp_path / "circle.toml"
     experiment.write_text(f'''
 scene = "{SCENES / 'reach/reach.xml'}"
@@ -55,6 +55,15 @@ max = 0.1
 metric = "settle_time"
 threshold = 1e-9
 max = 1
+[[fault]]
+kind = "noise"
+channel = "tip"
+sigma = 0.001
+[[fault]]
+kind = "gravity"
+value = [0, 0, -5]
+start = 0.2
+end = 0.3
 [vary]
 "motion.target.radius" = {{ uniform = [0.02, 0.06] }}
 "robot.section.1.bending_stiffness" = {{ uniform = [0.04, 0.06] }}
