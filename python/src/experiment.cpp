@@ -1,0 +1,177 @@
+#include "apps/host/experiment/experiment.hpp"
+
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "apps/host/engine/engine_log.hpp"
+#include "apps/host/experiment/experiment_run.hpp"
+#include "python/src/recording_sink.hpp"
+#include "python/src/settings.hpp"
+#include "python/src/sim.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril::python {
+namespace {
+
+constexpr auto kSignalInterval = std::chrono::milliseconds(20);
+
+host::RunChanges changes_of(nb::handle seed, nb::handle set, nb::handle controller,
+                            nb::handle duration) {
+  host::RunChanges changes;
+  const auto text = [](nb::handle object) { return nb::cast<std::string>(nb::repr(object)); };
+  if (!seed.is_none()) {
+    long long number = -1;
+    const nb::object index = nb::steal(PyNumber_Index(seed.ptr()));
+    if (index.is_valid()) number = PyLong_AsLongLong(index.ptr());
+    PyErr_Clear();
+    if (number < 0) throw ModelError("seed: " + text(seed) + ": must be an integer in [0, 2^63)");
+    changes.seed = static_cast<std::uint64_t>(number);
+  }
+  if (!duration.is_none()) {
+    const double number = PyFloat_AsDouble(duration.ptr());
+    PyErr_Clear();
+    if (!(number > 0.0) || !(number <= host::kLongestRun))
+      throw ModelError("duration: " + text(duration) + ": must be a time in (0, 1e6] s");
+    changes.duration = number;
+  }
+  if (!controller.is_none()) {
+    if (!nb::isinstance<nb::str>(controller))
+      throw ModelError("controller: " + text(controller) + ": must be the name of a controller");
+    changes.settings.push_back(
+        {"controller.plugin", {nb::cast<std::string>(controller)}, "controller"});
+  }
+  for (host::Setting& setting : settings_of(set)) changes.settings.push_back(std::move(setting));
+  return changes;
+}
+
+/// MuJoCo's data of a model; a controller that refuses it says why.
+nb::object mujoco_data(const nb::object& model, const mjModel& compiled) {
+  try {
+    return mujoco().attr("MjData")(model);
+  } catch (const nb::python_error&) {
+    static_cast<void>(host::take_engine_warnings());
+    const host::DataPtr data = host::make_data(compiled);  // throws ModelError
+    throw;
+  }
+}
+
+/// An experiment under way, on MuJoCo's own model and data.
+class PyRun {
+ public:
+  PyRun(std::shared_ptr<const host::Experiment> experiment, nb::handle seed, nb::handle set,
+        nb::handle controller, nb::handle duration, std::string command_line)
+      : experiment_(std::move(experiment)) {
+    mujoco();
+    const host::RunChanges changes = changes_of(seed, set, controller, duration);
+    const host::EngineLog log;
+    {
+      const nb::gil_scoped_release unlocked;
+      prepared_.emplace(host::compile_run(*experiment_, changes));
+    }
+    mjModel& model = *prepared_->scene.model;
+    model_ = mujoco_model(std::move(prepared_->scene.model));
+    data_ = mujoco_data(model_, model);
+    mjData& data = *reinterpret_cast<mjData*>(nb::cast<std::uintptr_t>(data_.attr("_address")));
+    const nb::gil_scoped_release unlocked;
+    host::set_start(*experiment_, *prepared_, model, data);
+    run_.emplace(*experiment_, *prepared_, model, data, changes, std::move(command_line));
+  }
+
+  void record(nb::object create) {
+    const auto open = python_recording(std::move(create));
+    const nb::gil_scoped_release unlocked;
+    run_->record(open);
+  }
+
+  void step() {
+    const nb::gil_scoped_release unlocked;
+    const host::EngineLog log;
+    run_->step();
+  }
+
+  /// To the end. A signal handler that raises, such as that of Ctrl-C, interrupts the run.
+  void run() {
+    const nb::gil_scoped_release unlocked;
+    const host::EngineLog log;
+    using Clock = std::chrono::steady_clock;
+    for (Clock::time_point looked = Clock::now(); !run_->done();) {
+      run_->step();
+      if (Clock::now() - looked < kSignalInterval) continue;
+      const nb::gil_scoped_acquire locked;
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      looked = Clock::now();
+    }
+  }
+
+  void finish() {
+    const nb::gil_scoped_release unlocked;
+    run_->finish();
+  }
+
+  [[nodiscard]] bool done() const { return run_->done(); }
+  [[nodiscard]] const nb::object& model() const { return model_; }
+  [[nodiscard]] const nb::object& data() const { return data_; }
+  [[nodiscard]] const std::vector<std::string>& notices() const { return run_->result().notices; }
+
+  [[nodiscard]] std::string summary() const {
+    return host::summary_json(*experiment_, run_->result());
+  }
+  [[nodiscard]] nb::dict metrics() const {
+    nb::dict metrics;
+    for (const auto& [metric, value] : run_->result().metrics) metrics[metric.name.c_str()] = value;
+    return metrics;
+  }
+
+ private:
+  std::shared_ptr<const host::Experiment> experiment_;
+  std::optional<host::PreparedRun> prepared_;
+  nb::object model_, data_;
+  std::optional<host::ExperimentRun> run_;
+};
+
+}  // namespace
+
+void bind_experiment(nb::module_& module) {
+  nb::class_<host::Experiment>(module, "ExperimentFile", "What an experiment file says.")
+      .def_ro("name", &host::Experiment::name)
+      .def_ro("file", &host::Experiment::file, nb::sig("def file(self) -> pathlib.Path"))
+      .def_ro("scene", &host::Experiment::scene, nb::sig("def scene(self) -> pathlib.Path"))
+      .def_ro("duration", &host::Experiment::duration)
+      .def_ro("seed", &host::Experiment::seed);
+  module.def(
+      "load_experiment",
+      [](const std::filesystem::path& file) {
+        const nb::gil_scoped_release unlocked;
+        return std::make_shared<host::Experiment>(host::load_experiment(file));
+      },
+      nb::arg("file"),
+      nb::sig("def load_experiment(file: str | os.PathLike[str]) -> ExperimentFile"));
+  nb::class_<PyRun>(module, "Run", "An experiment under way; see tendril.experiment.")
+      .def(nb::init<std::shared_ptr<const host::Experiment>, nb::handle, nb::handle, nb::handle,
+                    nb::handle, std::string>(),
+           nb::arg("experiment"), nb::arg("seed").none(), nb::arg("set"),
+           nb::arg("controller").none(), nb::arg("duration").none(), nb::arg("command_line"))
+      .def("record", &PyRun::record, nb::arg("create"))
+      .def("step", &PyRun::step)
+      .def("run", &PyRun::run)
+      .def("finish", &PyRun::finish)
+      .def_prop_ro("done", &PyRun::done)
+      .def_prop_ro("model", &PyRun::model)
+      .def_prop_ro("data", &PyRun::data)
+      .def_prop_ro("notices", &PyRun::notices)
+      .def_prop_ro("summary", &PyRun::summary)
+      .def_prop_ro("metrics", &PyRun::metrics, nb::sig("def metrics(self) -> dict[str, float]"));
+}
+
+}  // namespace tendril::python

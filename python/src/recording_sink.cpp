@@ -1,0 +1,193 @@
+#include "python/src/recording_sink.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tendril/recording/rollout_blocks.hpp"
+#include "tendril/recording/rollout_format.hpp"
+
+namespace tendril::python {
+namespace {
+
+nb::object view(std::span<const std::byte> bytes) {
+  auto* const data = const_cast<char*>(reinterpret_cast<const char*>(bytes.data()));
+  return nb::steal(
+      PyMemoryView_FromMemory(data, static_cast<Py_ssize_t>(bytes.size()), PyBUF_READ));
+}
+
+const char* dtype_of(format::Column::Type type) {
+  switch (type) {
+    case format::Column::Type::Int64:
+      return "<i8";
+    case format::Column::Type::Int32:
+      return "<i4";
+    case format::Column::Type::Float64:
+      break;
+  }
+  return "<f8";
+}
+
+nb::tuple tuple_of(const std::vector<std::size_t>& numbers) {
+  nb::list list;
+  for (const std::size_t number : numbers) list.append(number);
+  return nb::tuple(list);
+}
+
+/// What `create` writes once.
+nb::dict description(const RolloutLayout& layout, const RolloutAttributes& attributes,
+                     std::span<const std::byte> model) {
+  nb::dict texts, numbers;
+  for (const auto& [name, value] : attributes) {
+    nb::dict& into = std::holds_alternative<std::string>(value) ? texts : numbers;
+    std::visit([&](const auto& v) { into[name.c_str()] = nb::cast(v); }, value);
+  }
+  numbers["format_version"] = format::kVersion;
+  numbers["integration_interval"] = layout.integration_interval;
+  nb::list columns;
+  for (const format::Column& column : format::columns(layout)) {
+    columns.append(nb::make_tuple(column.path, dtype_of(column.type), tuple_of(column.shape),
+                                  column.chunk_rows));
+  }
+  nb::dict all;
+  all["group"] = format::kGroup;
+  all["format"] = format::kName;
+  all["texts"] = texts;
+  all["numbers"] = numbers;
+  all["columns"] = columns;
+  all["model"] = view(model);
+  all["outcome"] = format::kRunning;
+  all["outcome_size"] = format::kOutcomeSize;
+  all["part_suffix"] = format::kPartSuffix;
+  return all;
+}
+
+/// The compiled functions of the open file.
+class PythonColumns final : public ColumnFile {
+ public:
+  PythonColumns(const nb::object& file, const RolloutLayout& layout)
+      : flush_(file.attr("flush")), set_rows_(file.attr("set_rows")) {
+    const auto columns = format::columns(layout);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const nb::object dataset = file.attr("datasets")[i];
+      datasets_.push_back(
+          {columns[i].shape, dataset.attr("set_extent"), dataset.attr("write_direct_chunk")});
+    }
+  }
+
+  void set_rows(std::size_t column, std::uint64_t rows) override {
+    const nb::gil_scoped_acquire locked;
+    datasets_[column].set_extent(position(column, rows, false));
+  }
+
+  void write_chunk(std::size_t column, std::uint64_t first_row,
+                   const BytePlaneEncoder::Chunk& chunk) override {
+    const nb::gil_scoped_acquire locked;
+    datasets_[column].write(position(column, first_row, true), view(chunk.bytes),
+                            chunk.filter_mask);
+  }
+
+  void commit(std::int64_t rows) override {
+    const nb::gil_scoped_acquire locked;
+    flush_();
+    set_rows_(rows);
+  }
+
+ private:
+  struct Dataset {
+    std::vector<std::size_t> shape;
+    nb::object set_extent, write;
+  };
+
+  /// The size of a dataset with these rows, or the place of a row in it.
+  [[nodiscard]] nb::tuple position(std::size_t column, std::uint64_t row, bool is_place) const {
+    std::vector<std::size_t> numbers{row};
+    for (const std::size_t extent : datasets_[column].shape)
+      numbers.push_back(is_place ? 0 : extent);
+    return tuple_of(numbers);
+  }
+
+  std::vector<Dataset> datasets_;
+  nb::object flush_, set_rows_;
+};
+
+class PythonSink final : public RowSink {
+ public:
+  PythonSink(nb::object file, const RolloutLayout& layout)
+      : file_(std::move(file)),
+        columns_(file_, layout),
+        block_(nb::cast<std::string>(nb::str(file_.attr("name"))), layout),
+        writer_(layout, columns_) {}
+
+  ~PythonSink() override {
+    const nb::gil_scoped_acquire locked;
+    try {
+      close("aborted");
+    } catch (...) {
+      // Whoever desired to know called `close`.
+    }
+    nb::object last = std::move(file_);
+  }
+
+  void append(const RolloutRow& row) override {
+    block_.append(row);
+    if (block_.full()) write();
+  }
+
+  void close(const std::string& outcome) override {
+    if (closed_) return;
+    if (!block_.empty()) write();
+    attempt("closing", [&] {
+      const nb::gil_scoped_acquire locked;
+      file_.attr("close")(outcome);
+    });
+    closed_ = true;
+  }
+
+ private:
+  void write() {
+    attempt("writing", [&] { writer_.write(block_); });
+    block_.clear();
+  }
+
+  /// Throws RecordingError for any failure of h5py. Then the file is abandoned: closing it would put
+  /// out what no longer belongs together, and so it stays as that of a killed process.
+  template <class Call>
+  void attempt(const char* what, const Call& call) {
+    try {
+      call();
+    } catch (nb::python_error& error) {
+      const nb::gil_scoped_acquire locked;
+      closed_ = true;
+      file_.attr("abandon")();
+      file_.inc_ref();
+      const nb::object failure = file_.attr("failure")(what, error.value());
+      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(failure.ptr())), failure.ptr());
+      throw nb::python_error();
+    }
+  }
+
+  nb::object file_;
+  PythonColumns columns_;
+  RowBlock block_;
+  BlockWriter writer_;
+  bool closed_ = false;
+};
+
+}  // namespace
+
+host::OpenRecording python_recording(nb::object create) {
+  return
+      [create = std::move(create)](const RolloutLayout& layout, const RolloutAttributes& attributes,
+                                   std::span<const std::byte> model) {
+        const nb::gil_scoped_acquire locked;
+        return std::make_unique<PythonSink>(create(description(layout, attributes, model)), layout);
+      };
+}
+
+}  // namespace tendril::python

@@ -1,0 +1,149 @@
+"""Experiments: a scene that is run, with motions, checks and metrics, as by `tendril run`."""
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from tendril import _sim
+
+if TYPE_CHECKING:
+    import mujoco
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came out of a run."""
+    outcome: str  #: "done", "diverged" or "interrupted"
+    reason: str  #: of a divergence: one line that names joint, value, step and time
+    verdict: str  #: "pass", "fail", or "none" without checks
+    checks: Sequence[Mapping[str, Any]]  #: `name`, `metric`, `value`, `unit`, `min`, `max`, `holds`, ...
+    metrics: Mapping[str, float]  #: by name; SI units
+    statuses: Sequence[Mapping[str, Any]]  #: of each robot: `robot`, `end`, `statuses`
+    failures: Sequence[str]  #: why a run fails whose checks hold, a line each
+    notices: Sequence[str]  #: what the user should know, a line each
+    summary: Mapping[str, Any]  #: the content of `summary.json`; docs/experiment_file.md
+
+    @property
+    def passes(self) -> bool:
+        """Whether all checks hold and nothing else failed."""
+        return self.verdict != "fail"
+
+
+class Run:
+    """An experiment under way, for a loop of one's own; a context manager.
+
+    `model` and `data` are MuJoCo's own objects. Every `step` moves what the experiment moves, and counts in metrics,
+    checks and recording. What a caller changes between two steps (targets, controls, forces) is in force in the next.
+    """
+
+    def __init__(self, run: _sim.Run) -> None:
+        self._run = run
+        self._result: Result | None = None
+        self.model: mujoco.MjModel = run.model
+        self.data: mujoco.MjData = run.data
+
+    @property
+    def time(self) -> float:
+        """Simulated time, s."""
+        return float(self.data.time)
+
+    @property
+    def done(self) -> bool:
+        """Whether no step is left: the duration is over, or the run has diverged."""
+        return self._run.done
+
+    @property
+    def notices(self) -> Sequence[str]:
+        """So far, a line each."""
+        return self._run.notices
+
+    def step(self) -> None:
+        """One step of the engine; none when the run is done.
+
+        :raises RecordingError: the recording cannot be written
+        """
+        self._run.step()
+
+    def run(self) -> None:
+        """The remaining steps, without the interpreter lock.
+
+        :raises KeyboardInterrupt: Ctrl-C, which ends the run; its recording is whole
+        :raises RecordingError: the recording cannot be written
+        """
+        self._run.run()
+
+    def finish(self) -> Result:
+        """Closes the recording; before the end of the run its outcome is `interrupted`."""
+        if self._result is None:
+            self._run.finish()
+            summary = json.loads(self._run.summary)
+            self._result = Result(
+                outcome=summary["outcome"], reason=summary["reason"], verdict=summary["verdict"],
+                checks=summary["checks"], metrics=self._run.metrics, statuses=summary["robots"],
+                failures=summary["failures"], notices=summary["notices"], summary=summary)
+        return self._result
+
+    @property
+    def result(self) -> Result:
+        """Finishes the run; see `finish`."""
+        return self.finish()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.finish()
+
+
+class Experiment:
+    """What `tendril run` takes: an experiment (`.toml`), a scene (`.xml`) or a robot file (`.toml`)."""
+
+    def __init__(self, file: str | os.PathLike[str]) -> None:
+        """
+        :raises ModelError: the program's line `file:line: field: value: what is allowed`
+        """
+        self._file = _sim.load_experiment(Path(file))
+        self.name = self._file.name  #: the file's stem by default
+        self.file = self._file.file
+        self.scene = self._file.scene
+        self.duration = self._file.duration  #: of simulated time, s
+        self.seed = self._file.seed
+
+    def __repr__(self) -> str:
+        return f"Experiment({str(self.file)!r})"
+
+    def start(self, seed: int | None = None, set: Mapping[str, Any] = {}, controller: str | None = None,
+              duration: float | None = None, record: str | os.PathLike[str] | None = None) -> Run:
+        """The run before its first step.
+
+        :param seed: of `[vary]`, integer >= 0; default: that of the file
+        :param set: settings by key, applied last, such as {"option.timestep": 0.004}
+        :param controller: for every robot file, such as "tendril.reach"; default: as in the files
+        :param duration: simulated time, s, in (0, 1e6]; default: that of the file
+        :param record: file to record to, in place of an earlier one; docs/recording.md
+        :raises ModelError: the program's line
+        :raises RecordingError: the recording cannot be created
+        """
+        run = _sim.Run(self._file, seed, set, controller, duration, shlex.join(sys.orig_argv))
+        if record is not None:
+            from tendril import _recording_file
+            run.record(partial(_recording_file.create, record))
+        return Run(run)
+
+    def run(self, seed: int | None = None, set: Mapping[str, Any] = {}, controller: str | None = None,
+            duration: float | None = None, record: str | os.PathLike[str] | None = None) -> Result:
+        """Runs the experiment: the metrics and the bits of `tendril run`. Parameters and errors are those of `start`.
+
+        :raises KeyboardInterrupt: Ctrl-C; the recording is closed and whole
+        """
+        with self.start(seed, set, controller, duration, record) as run:
+            run.run()
+        return run.result
