@@ -52,10 +52,7 @@ class Recording:
 
     def __init__(self, file: str | os.PathLike[str]) -> None:
         """Throws RecordingError, one line, for a file that is no recording."""
-        try:
-            import h5py
-        except ImportError as error:
-            raise ModelError(f"h5py: {error}: pip install h5py") from None
+        import h5py
         self.file = Path(file)
         if not self.file.exists():
             raise RecordingError(f"{file}: no such file")
@@ -66,7 +63,10 @@ class Recording:
         try:
             if not h5py.is_hdf5(self.file):
                 raise RecordingError(f"{file}: is not a recording (not an HDF5 file)")
-            self._file = h5py.File(self.file, "r", swmr=True, libver="latest")
+            try:  # a finished file; reading is faster than below
+                self._file = h5py.File(self.file, "r")
+            except OSError:  # being written, or its writer was killed
+                self._file = h5py.File(self.file, "r", swmr=True, libver="latest")
         except RecordingError:
             raise
         except OSError as error:
@@ -131,6 +131,10 @@ class Recording:
         if name not in self._arrays:
             self._arrays[name] = self._read(name, self.rows)
         return self._arrays[name]
+
+    def _row_of(self, name: str, row: int) -> Any:
+        """One row, without reading the others."""
+        return self._arrays[name][row] if name in self._arrays else self._group[name][row]
 
     @property
     def step(self) -> npt.NDArray[np.int64]:
@@ -210,6 +214,20 @@ class Recording:
             self._group["contact/" + name].id.refresh()
             columns.append(self._group["contact/" + name][low:high][index - low])
         return Contacts(rows, *columns)
+
+    def robot_contacts(self) -> Contacts:
+        """Those between a robot and its surroundings, which the metrics count."""
+        import numpy as np
+        found = self.contacts()
+        is_robot = np.array([geom["robot"] for geom in self.tables["geoms"]] + [False])  # the last one: no geom
+        wanted = is_robot[found.geom1] != is_robot[found.geom2]
+        return Contacts(*(column[wanted] for column in found))
+
+    def wall_force(self) -> Floats:
+        """(rows,), N: sum of the normal forces between robots and their surroundings."""
+        import numpy as np
+        found = self.robot_contacts()
+        return np.bincount(found.row, weights=found.force[:, 0], minlength=self.rows)
 
     @cached_property
     def attributes(self) -> dict[str, Any]:
@@ -294,7 +312,7 @@ class Recording:
             data.ctrl[:] = self.ctrl[i]
             mujoco.mj_step(model, data)
         for name in ("qpos", "qvel", "act", "ctrl", "plugin_state", "sensordata"):
-            if getattr(data, name).tobytes() != self._rows_of(name)[row].tobytes():
+            if getattr(data, name).tobytes() != self._row_of(name, row).tobytes():
                 raise RecordingError(f"{self.file}: row {row}: {name}: not the one recorded: what acted is not in the "
                                      "recording, or the versions differ")
         return data
