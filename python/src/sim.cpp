@@ -40,4 +40,5 @@ NB_MODULE(_sim, module) {
   module.doc() = "Scenes and runs of Tendril in MuJoCo; use it as `tendril`.";
   nb::register_exception_translator(&translate);
   bind_scene(module);
+  bind_faults(module);
 }

@@ -17,5 +17,6 @@ nb::module_ mujoco();
 [[nodiscard]] nb::object mujoco_model(host::ModelPtr model);
 
 void bind_scene(nb::module_& module);
+void bind_faults(nb::module_& module);
 
 }  // namespace tendril::python

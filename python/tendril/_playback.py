@@ -9,6 +9,7 @@ import json
 import math
 import os
 import re
+import tomllib
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -409,8 +410,9 @@ def page(recording: Recording, fps: float = 50.0, start: float | None = None, en
     content |= scene.geometry(blob)
     content |= scene.contacts(blob, low - margin, high + margin)
     content |= {"cameras": scene.cameras(), "plots": scene.plots(blob), "drawings": scene.drawings(blob)}
-    content["faults"] = [{"name": fault.get("name", ""), "start": fault.get("start", 0.0), "end": fault.get("end")}
-                         for fault in json.loads(recording.texts.get("faults", "[]"))]
+    faults = tomllib.loads(recording.texts.get("faults", "")).get("fault", [])
+    content["faults"] = [{"name": fault["name"], "start": fault.get("start", 0.0),
+                          "end": end if math.isfinite(end := fault.get("end", math.inf)) else None} for fault in faults]
     seed = recording.attributes.get("seed")
     subtitle = f"seed {seed}, " if seed is not None else ""
     return _html(str(content["title"]), f"{subtitle}{recording.time[rows[0]]:.4g} to {recording.time[rows[-1]]:.4g} s",

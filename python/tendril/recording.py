@@ -290,6 +290,8 @@ class Recording:
     def seek(self, row: int) -> mujoco.MjData:
         """MjData of a row, bit for bit: the nearest full state before it, stepped on; row 0 after `mj_forward`.
 
+        Its model is `data.model`: with faults, the one that they have changed.
+
         Throws ModelError for a row that is not there, RecordingError when the run is not repeated: rows are missing, or
         something acted that is not recorded, such as forces by hand.
         """
@@ -298,16 +300,23 @@ class Recording:
         row = self._index(row)
         full = self._read("integration/row", None)
         place = max(int(np.searchsorted(full, row)) - 1, 0)
+        model, faults = self.model, None
+        if "faults" in self.texts:  # they change the model; how depends on what they saw since the start
+            from tendril._sim import PhysicalFaults
+            place, model = 0, self._model(False)
+            faults = PhysicalFaults(self.texts["faults"], model)
         first = int(full[place])
         if self.step[row] - self.step[first] != row - first:
             raise RecordingError(f"{self.file}: row {row}: steps are missing before it")
-        model, data = self.model, mujoco.MjData(self.model)
+        data = mujoco.MjData(model)
         state = self._group["integration/state"][place]
         mujoco.mj_setState(model, data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
         if row == 0:
             mujoco.mj_forward(model, data)
             mujoco.mj_setState(model, data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
         for i in range(first + 1, row + 1):
+            if faults is not None:
+                faults.apply(model, data)
             data.mocap_pos[:], data.mocap_quat[:] = self.mocap_pos[i], self.mocap_quat[i]
             data.ctrl[:] = self.ctrl[i]
             mujoco.mj_step(model, data)

@@ -13,6 +13,7 @@ function fail(text) {
 }
 addEventListener('error', event => fail(event.message));
 addEventListener('unhandledrejection', event => fail(String(event.reason)));
+addEventListener('securitypolicyviolation', event => fail(`refused: ${event.blockedURI} ${event.violatedDirective}`));
 
 // ---- Data -----------------------------------------------------------------------------------------------------------
 
