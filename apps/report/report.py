@@ -2,7 +2,8 @@
 """Writes report.html for the results of one run.
 
 Reads DIR/summary.json, DIR/rollout.h5, DIR/snapshot_*.png and DIR/video.mp4; each of them may be missing, and what it
-would have shown is then left out with a sentence. The page is one file: pictures and plots are inside it.
+would have shown is then left out with a sentence. The page is one file: pictures and plots are inside it. It links
+DIR/play.html, the playback of the recording, which is written too.
 """
 
 import argparse
@@ -26,51 +27,25 @@ COLOURS = ["#1f6fb4", "#e08214", "#2a9d5c", "#c0392b", "#7b5ea7", "#8c6d46", "#d
 # ---- reading -----------------------------------------------------------------------------------------------------
 
 
-class Recording:
-    """The data of rollout.h5 used by the plots, as numpy arrays over the rows."""
+# The package tendril: of the installation, of the source tree, or of the interpreter's own packages.
+for place in (pathlib.Path(__file__).with_name("python"), pathlib.Path(__file__).parents[2] / "python"):
+    if (place / "tendril").is_dir():
+        sys.path.insert(0, str(place))
+        break
+import tendril.recording
 
-    def __init__(self, path):
-        import h5py
-        import numpy as np
 
-        try:
-            file = h5py.File(path, "r")
-        except OSError as error:
-            if "already open" not in str(error):
-                raise
-            file = h5py.File(path, "r", swmr=True)  # the writer was killed: the file is still marked as open
-        with file:
-            group = file["rollout_0"]
-            self.attributes = {k: v.decode(errors="replace") if isinstance(v, bytes) else v
-                               for k, v in group.attrs.items()}
-            texts = group.get("texts", {})
-            self.attributes |= {k: v[0].decode(errors="replace") for k, v in texts.items() if isinstance(v, h5py.Dataset)}
-            # Names and places of sensors, actuators, bodies and geoms; older recordings have none.
-            self.has_tables = "sensors" in self.attributes
-            self.tables = {name: json.loads(self.attributes.get(name, "[]"))
-                           for name in ("sensors", "actuators", "bodies", "geoms", "robots")}
-            rows = int(group["rows"][()]) if "rows" in group else len(group["time"])
-            self.rows = min(rows, len(group["time"]))
-            self.time = group["time"][: self.rows]
-            self.step_time_us = group["step_time_us"][: self.rows] if "step_time_us" in group else np.empty(0)
-            self.sensordata = group["sensordata"][: self.rows]
-            self.contacts = self._read_contacts(group)
+class Recording(tendril.recording.Recording):
+    """rollout.h5 with what the plots need, as numpy arrays over the rows."""
 
-    def _read_contacts(self, group):
-        """(row, normal force, distance, geom1, geom2) of every contact; None if contacts were not recorded."""
-        import numpy as np
+    @property
+    def words(self):
+        return self.attributes | self.texts
 
-        contact = group.get("contact")
-        if contact is None or "start" not in contact or "count" not in contact:
-            return None
-        start = contact["start"][: self.rows]
-        count = contact["count"][: self.rows].astype(np.int64)
-        total = int(count.sum())
-        row = np.repeat(np.arange(self.rows), count)
-        index = np.repeat(start, count) + np.arange(total) - np.repeat(np.cumsum(count) - count, count)
-        end = int(index.max()) + 1 if total else 0
-        return (row, contact["force"][:end, 0][index], contact["distance"][:end][index],
-                contact["geom1"][:end][index], contact["geom2"][:end][index])
+    @property
+    def has_tables(self):
+        """Whether it names sensors, actuators, bodies and geoms; older recordings do not."""
+        return "sensors" in self.texts
 
     def sensors(self, quantity):
         """[(row of the table, values with shape (rows, dimension))] of the sensors that show a quantity."""
@@ -87,31 +62,25 @@ class Recording:
     def has_robot(self):
         return any(geom["robot"] for geom in self.tables["geoms"])
 
-    def robot_contacts(self):
-        """(row, normal force, distance) of the contacts between a robot and its surroundings, as the metrics count."""
-        import numpy as np
-
-        row, force, distance, geom1, geom2 = self.contacts
-        # The last entry is for -1, a contact without geom.
-        is_robot = np.array([geom["robot"] for geom in self.tables["geoms"]] + [False])
-        wanted = is_robot[geom1] != is_robot[geom2]
-        return row[wanted], force[wanted], distance[wanted]
-
-    def wall_force(self):
-        """Sum of the normal forces between robots and surroundings over the rows, N."""
-        import numpy as np
-
-        row, force, _ = self.robot_contacts()
-        return np.bincount(row, weights=force, minlength=self.rows)
-
     def penetration(self):
-        """Deepest overlap of such a contact over the rows, m."""
+        """Deepest overlap of a robot with its surroundings over the rows, m."""
         import numpy as np
 
-        row, _, distance = self.robot_contacts()
+        found = self.robot_contacts()
         depth = np.zeros(self.rows)
-        np.maximum.at(depth, row, -distance)
+        np.maximum.at(depth, found.row, -found.distance)
         return depth
+
+
+def write_playback(recording, folder):
+    """play.html, beside the report. Returns why there is none, or ""."""
+    try:
+        recording.to_html(folder / "play.html")
+    except ImportError as error:
+        return f"There is no playback: Python module {error.name or error} is missing: pip install mujoco-core==4.0.1"
+    except (OSError, LookupError, TypeError, ValueError, RuntimeError) as error:
+        return f"There is no playback: {error}"
+    return ""
 
 
 # ---- plots -------------------------------------------------------------------------------------------------------
@@ -387,11 +356,9 @@ def make_plots(recording, summary):
         plots.append((title, line_plot(plotter, summary, time, lines, label, quantity, unit, step), note))
 
     def by_contact(title, label, signal, unit, values, note):
-        if recording.contacts is None:
-            plots.append((title, "", "The recording has no contacts."))
-        elif not recording.has_robot():
+        if not recording.has_robot():
             plots.append((title, "", "The scene has no robot."))
-        elif not len(recording.robot_contacts()[0]):
+        elif not len(recording.robot_contacts().row):
             plots.append((title, "", "The robot touched nothing."))
         else:
             svg = line_plot(plotter, summary, time, [(signal, values())], label, signal, unit)
@@ -493,7 +460,7 @@ def held(check):
 
 def verdict(summary, recording):
     """(text, class) of the badge."""
-    outcome = summary.get("outcome") or (recording.attributes.get("outcome", "") if recording else "")
+    outcome = summary.get("outcome") or (recording.words.get("outcome", "") if recording else "")
     if str(outcome).startswith(("diverged", "stopped")):
         return "diverged", "bad"
     checks = summary.get("checks", [])
@@ -605,7 +572,7 @@ def plots_section(plots):
 
 
 def settings_section(summary, recording):
-    attributes = recording.attributes if recording else {}
+    attributes = recording.words if recording else {}
     versions = summary.get("versions") or {
         k.removesuffix("_version"): v for k, v in attributes.items() if k in ("tendril_version", "mujoco_version")}
     machine = summary.get("machine", {})
@@ -641,17 +608,18 @@ def settings_section(summary, recording):
 
 
 def page(folder, summary, recording, plots, problems):
-    title = summary.get("experiment") or (recording.attributes.get("experiment_name") if recording else "") or folder.name
+    title = summary.get("experiment") or (recording.words.get("experiment_name") if recording else "") or folder.name
     text, kind = verdict(summary, recording)
     reason = summary.get("reason") or ""
     stop = f'<section class="stop"><b>{escape(reason)}</b></section>' if reason else ""
     notes = "".join(f"<section><p class=note>{escape(p)}</p></section>" for p in problems)
-    scene = summary.get("scene") or (recording.attributes.get("scene", "") if recording else "")
+    scene = summary.get("scene") or (recording.words.get("scene", "") if recording else "")
     seed = f", seed {summary['seed']}" if "seed" in summary else ""
+    playback = ' · <a href="play.html">Playback in 3D</a>' if (folder / "play.html").is_file() else ""
     return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}: {escape(text)}</title>'
             f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head><body><main>'
             f'<header><h1>{escape(title)}</h1><span class="badge {kind}">{escape(text)}</span></header>'
-            f"<p class=sub>{escape(scene)}{escape(seed)}</p>{stop}{numbers_row(summary)}{checks_section(summary)}{robots_section(summary)}"
+            f"<p class=sub>{escape(scene)}{escape(seed)}{playback}</p>{stop}{numbers_row(summary)}{checks_section(summary)}{robots_section(summary)}"
             f"{pictures_section(folder)}{notes}{plots_section(plots)}{settings_section(summary, recording)}"
             f"<footer>Written {datetime.datetime.now().astimezone():%Y-%m-%d %H:%M %Z} by apps/report/report.py</footer>"
             "</main></body></html>\n")
@@ -678,6 +646,7 @@ def main(arguments=None):
             recording = Recording(recording_file)
             if recording.rows:
                 plots = make_plots(recording, summary)
+                problems += filter(None, [write_playback(recording, folder)])
             if not recording.has_tables:
                 problems.append("The recording has no tables of names: an older version wrote it. The plots of sensors and "
                                 "contacts are missing; run the experiment again to have them.")

@@ -38,8 +38,9 @@ void add_rollout_command(CommandLine& line);
 /// interrupted (finished results are kept).
 void add_tables_command(CommandLine& line);
 
-/// `tendril sweep`: many runs. Only its line in `tendril --help`: see `run_python_command`.
-void add_sweep_command(CommandLine& line);
+/// `tendril sweep`, `play` and `export`: only their lines in `tendril --help`, see
+/// `run_python_command`.
+void add_python_commands(CommandLine& line);
 
 /// Whether the command is one of the Python package.
 [[nodiscard]] bool is_python_command(int argc, char** argv);

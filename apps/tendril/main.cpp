@@ -34,7 +34,7 @@ int run(int argc, char** argv) {
       "Example: tendril run scenes/tube_insertion/tube_insertion.toml\nHelp on a command: tendril "
       "run --help");
   tendril::add_run_command(line);
-  tendril::add_sweep_command(line);
+  tendril::add_python_commands(line);
   tendril::add_view_command(line);
   tendril::add_render_command(line);
   tendril::add_model_command(line);

@@ -195,7 +195,7 @@ class ResultFolder {
           "{}: another run writes its results here: choose another folder with --out",
           folder.string()));
     }
-    for (const std::string name : {"summary.json", "rollout.h5", "report.html", "video.mp4"}) {
+    for (const std::string name : {"summary.json", "rollout.h5", "report.html", "play.html", "video.mp4"}) {
       remove(folder / name);
       remove(folder / (name + ".part"));
     }
@@ -278,6 +278,7 @@ Pictures make_pictures(const RunArguments& arguments, const InterruptRequest& in
       });
     }
     add("report.html", problems);
+    if (std::filesystem::exists(out / "play.html")) pictures.files.emplace_back("play.html");
   }
   return pictures;
 }

@@ -41,4 +41,5 @@ NB_MODULE(_sim, module) {
   nb::register_exception_translator(&translate);
   bind_scene(module);
   bind_experiment(module);
+  bind_faults(module);
 }

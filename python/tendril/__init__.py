@@ -12,15 +12,17 @@ if TYPE_CHECKING:
     from tendril._core import (ContinuumRobot, IkResult, MobileArm, MobileRobot, ModelError, PathPlan, Plan,
                                PlanSolution, Section, Snake, Solver, load_robot, plan, plan_path, tool_orientation)
     from tendril._sim import Scene, load_scene
-    from tendril._version import __version__, mujoco_version
     from tendril._errors import RecordingError
+    from tendril._version import __version__, mujoco_version
     from tendril.dataset import Dataset
     from tendril.experiment import Experiment, Result, Run
+    from tendril.recording import Contacts, Recording, Replay
     from tendril.sweep import Sweep
 else:
     _modules = {"__version__": "_version", "mujoco_version": "_version", "Dataset": "dataset", "Sweep": "sweep",
                 "Scene": "_sim", "load_scene": "_sim", "Experiment": "experiment", "Result": "experiment",
-                "Run": "experiment", "RecordingError": "_errors"}
+                "Run": "experiment", "RecordingError": "_errors", "Contacts": "recording",
+                "Recording": "recording", "Replay": "recording"}
 
     def __getattr__(name):
         if name not in __all__:
@@ -36,7 +38,7 @@ else:
 #: Folder of the robot files (`models`) and scenes (`scenes`) that come with the package.
 share = Path(__file__).with_name("share")
 
-__all__ = ["ContinuumRobot", "Dataset", "Experiment", "IkResult", "MobileArm", "MobileRobot", "ModelError", "PathPlan",
-           "Plan", "PlanSolution", "RecordingError", "Result", "Run", "Scene", "Section", "Snake", "Solver", "Sweep",
-           "__version__", "load_robot", "load_scene", "mujoco_version", "plan", "plan_path", "share",
-           "tool_orientation"]
+__all__ = ["Contacts", "ContinuumRobot", "Dataset", "Experiment", "IkResult", "MobileArm", "MobileRobot", "ModelError",
+           "PathPlan", "Plan", "PlanSolution", "Recording", "RecordingError", "Replay", "Result", "Run", "Scene",
+           "Section", "Snake", "Solver", "Sweep", "__version__", "load_robot", "load_scene", "mujoco_version", "plan",
+           "plan_path", "share", "tool_orientation"]

@@ -4,11 +4,11 @@ import sys
 
 
 def main() -> int:
-    """The exit code of `tendril sweep ...`; for other commands the program replaces this process."""
+    """The exit code of a command in Python; for other commands the program replaces this process."""
     words = sys.argv[1:]
-    if words[:1] == ["sweep"]:
-        from tendril._sweep_command import main as sweep  # loads NumPy
-        return sweep(words[1:])
+    if words and words[0] in ("sweep", "play", "export"):
+        from tendril._command import run  # loads NumPy
+        return run(words[0], words[1:])
     from tendril._program import find_program
     try:
         os.execv(find_program(), ["tendril", *words])

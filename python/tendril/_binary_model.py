@@ -31,10 +31,7 @@ def load(mjb: bytes, plugins: str, unknown_do_nothing: bool = False) -> Any:
     `plugins` names the plugins of its instances. One that is not loaded raises ModelError, or does nothing. Throws
     ValueError, one line, when the model cannot be one of this version of MuJoCo.
     """
-    try:
-        import mujoco
-    except ImportError as error:
-        raise ModelError(f"mujoco: {error}: pip install mujoco-core==4.0.1") from None
+    import mujoco
     buffer = ctypes.create_string_buffer(mjb, len(mjb))
     reason = _library().tendril_bind_plugins(buffer, len(mjb), plugins.encode(), int(unknown_do_nothing)).decode()
     if reason.startswith("recording: "):

@@ -1,7 +1,6 @@
 """`tendril sweep`."""
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import shlex
@@ -10,12 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tendril import _local
+from tendril._command import EXIT_INTERRUPTED, EXIT_OUTPUT, parser as make_parser
 from tendril._errors import ModelError
 from tendril._program import find_program
 from tendril.dataset import Dataset, merge
 from tendril.sweep import command_of, default_folder, make_plan, read_toml
-
-EXIT_USAGE, EXIT_OUTPUT, EXIT_INTERRUPTED = 2, 4, 130
 
 SWEEP = """Runs an experiment with many seeds, settings and controllers; the same command goes on where it stopped.
 
@@ -27,16 +25,6 @@ FILE.toml is an experiment, with or without a table [sweep], or a file with [swe
 EPILOG = """Example: tendril sweep scenes/wrap_button/wrap_button.toml --seeds 50 --jobs 4
 Exit codes: 0 all runs done and all checks hold, 1 a run failed, diverged or timed out, 2 bad input, 4 input or output
 failed, 5 runs without result, 130 interrupted"""
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> None:  # type: ignore[override]
-        raise ModelError(message)
-
-
-def _parser(command: str, description: str, epilog: str = "") -> _Parser:
-    return _Parser(prog=f"tendril {command}", description=description, epilog=epilog, allow_abbrev=False,
-                   formatter_class=argparse.RawDescriptionHelpFormatter)
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -106,7 +94,7 @@ def _notes(data: Dataset) -> None:
 
 
 def _sweep(words: Sequence[str]) -> int:
-    parser = _parser("sweep", SWEEP, EPILOG)
+    parser = make_parser("sweep", SWEEP, EPILOG)
     parser.add_argument("file", type=Path, help="experiment, or file with [sweep]")
     parser.add_argument("--out", type=Path, help="folder of the results [out/<name>-sweep]")
     parser.add_argument("--jobs", help="processes at a time [one per core]")
@@ -174,7 +162,7 @@ def _tell_differing(result: _local.SweepResult) -> bool:
 
 
 def _status(words: Sequence[str]) -> int:
-    parser = _parser("sweep status", "Counts the runs of a sweep, also of one that runs.")
+    parser = make_parser("sweep status", "Counts the runs of a sweep, also of one that runs.")
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args(words).folder
     data = Dataset(folder)
@@ -188,7 +176,7 @@ def _status(words: Sequence[str]) -> int:
 
 
 def _report(words: Sequence[str]) -> int:
-    parser = _parser("sweep report", "Writes runs.csv, summary.json and report.html of what is done.")
+    parser = make_parser("sweep report", "Writes runs.csv, summary.json and report.html of what is done.")
     parser.add_argument("folder", type=Path)
     data = Dataset(parser.parse_args(words).folder)
     files = data.write()
@@ -199,7 +187,7 @@ def _report(words: Sequence[str]) -> int:
 
 
 def _merge(words: Sequence[str]) -> int:
-    parser = _parser("sweep merge", "Joins folders of one sweep, such as its shards.")
+    parser = make_parser("sweep merge", "Joins folders of one sweep, such as its shards.")
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(words)
@@ -212,7 +200,7 @@ def _merge(words: Sequence[str]) -> int:
 
 
 def _repeat(words: Sequence[str]) -> int:
-    parser = _parser("sweep repeat", "Runs one run again, with recording and report, into DIR/repeated/ID.")
+    parser = make_parser("sweep repeat", "Runs one run again, with recording and report, into DIR/repeated/ID.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("id", help="of runs.csv")
     parser.add_argument("--video", action="store_true", help="with video.mp4")
@@ -225,15 +213,6 @@ _COMMANDS = {"status": _status, "report": _report, "merge": _merge, "repeat": _r
 
 def main(words: Sequence[str]) -> int:
     """The exit code of `tendril sweep WORDS`."""
-    try:
-        if words and words[0] in _COMMANDS:
-            return _COMMANDS[words[0]](words[1:])
-        return _sweep(words)
-    except ModelError as error:
-        print(f"tendril: {error}", file=sys.stderr)
-        return EXIT_USAGE
-    except OSError as error:
-        print(f"tendril: {error}", file=sys.stderr)
-        return EXIT_OUTPUT
-    except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
+    if words and words[0] in _COMMANDS:
+        return _COMMANDS[words[0]](words[1:])
+    return _sweep(words)

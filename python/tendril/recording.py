@@ -52,10 +52,7 @@ class Recording:
 
     def __init__(self, file: str | os.PathLike[str]) -> None:
         """Throws RecordingError, one line, for a file that is no recording."""
-        try:
-            import h5py
-        except ImportError as error:
-            raise ModelError(f"h5py: {error}: pip install h5py") from None
+        import h5py
         self.file = Path(file)
         if not self.file.exists():
             raise RecordingError(f"{file}: no such file")
@@ -66,7 +63,10 @@ class Recording:
         try:
             if not h5py.is_hdf5(self.file):
                 raise RecordingError(f"{file}: is not a recording (not an HDF5 file)")
-            self._file = h5py.File(self.file, "r", swmr=True, libver="latest")
+            try:  # a finished file; reading is faster than below
+                self._file = h5py.File(self.file, "r")
+            except OSError:  # being written, or its writer was killed
+                self._file = h5py.File(self.file, "r", swmr=True, libver="latest")
         except RecordingError:
             raise
         except OSError as error:
@@ -131,6 +131,10 @@ class Recording:
         if name not in self._arrays:
             self._arrays[name] = self._read(name, self.rows)
         return self._arrays[name]
+
+    def _row_of(self, name: str, row: int) -> Any:
+        """One row, without reading the others."""
+        return self._arrays[name][row] if name in self._arrays else self._group[name][row]
 
     @property
     def step(self) -> npt.NDArray[np.int64]:
@@ -211,6 +215,20 @@ class Recording:
             columns.append(self._group["contact/" + name][low:high][index - low])
         return Contacts(rows, *columns)
 
+    def robot_contacts(self) -> Contacts:
+        """Those between a robot and its surroundings, which the metrics count."""
+        import numpy as np
+        found = self.contacts()
+        is_robot = np.array([geom["robot"] for geom in self.tables["geoms"]] + [False])  # the last one: no geom
+        wanted = is_robot[found.geom1] != is_robot[found.geom2]
+        return Contacts(*(column[wanted] for column in found))
+
+    def wall_force(self) -> Floats:
+        """(rows,), N: sum of the normal forces between robots and their surroundings."""
+        import numpy as np
+        found = self.robot_contacts()
+        return np.bincount(found.row, weights=found.force[:, 0], minlength=self.rows)
+
     @cached_property
     def attributes(self) -> dict[str, Any]:
         """Numbers and short texts: `seed`, `timestep`, `outcome`, `format_version`, `integration_interval`, …"""
@@ -272,6 +290,8 @@ class Recording:
     def seek(self, row: int) -> mujoco.MjData:
         """MjData of a row, bit for bit: the nearest full state before it, stepped on; row 0 after `mj_forward`.
 
+        Its model is `data.model`: with faults, the one that they have changed.
+
         Throws ModelError for a row that is not there, RecordingError when the run is not repeated: rows are missing, or
         something acted that is not recorded, such as forces by hand.
         """
@@ -280,21 +300,28 @@ class Recording:
         row = self._index(row)
         full = self._read("integration/row", None)
         place = max(int(np.searchsorted(full, row)) - 1, 0)
+        model, faults = self.model, None
+        if "faults" in self.texts:  # they change the model; how depends on what they saw since the start
+            from tendril._sim import PhysicalFaults
+            place, model = 0, self._model(False)
+            faults = PhysicalFaults(self.texts["faults"], model)
         first = int(full[place])
         if self.step[row] - self.step[first] != row - first:
             raise RecordingError(f"{self.file}: row {row}: steps are missing before it")
-        model, data = self.model, mujoco.MjData(self.model)
+        data = mujoco.MjData(model)
         state = self._group["integration/state"][place]
         mujoco.mj_setState(model, data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
         if row == 0:
             mujoco.mj_forward(model, data)
             mujoco.mj_setState(model, data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
         for i in range(first + 1, row + 1):
+            if faults is not None:
+                faults.apply(model, data)
             data.mocap_pos[:], data.mocap_quat[:] = self.mocap_pos[i], self.mocap_quat[i]
             data.ctrl[:] = self.ctrl[i]
             mujoco.mj_step(model, data)
         for name in ("qpos", "qvel", "act", "ctrl", "plugin_state", "sensordata"):
-            if getattr(data, name).tobytes() != self._rows_of(name)[row].tobytes():
+            if getattr(data, name).tobytes() != self._row_of(name, row).tobytes():
                 raise RecordingError(f"{self.file}: row {row}: {name}: not the one recorded: what acted is not in the "
                                      "recording, or the versions differ")
         return data

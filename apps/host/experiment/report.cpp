@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <system_error>
 
+#include "apps/host/engine/engine.hpp"
 #include "apps/host/python_script.hpp"
 
 namespace tendril::host {
@@ -22,11 +24,15 @@ std::vector<std::string> write_report(const std::filesystem::path& folder,
       problems.push_back(fmt::format("report: no pictures: {}", error.what()));
     }
   }
+  // For the playback, which loads the model with its controllers.
+  if (const auto plugin = find_plugin(); !plugin.empty())
+    setenv("TENDRIL_PLUGIN", plugin.c_str(), 0);
   const auto problem = run_script("apps/report/report.py", {folder.string()});
   if (problem) problems.push_back("report: " + *problem);
   const bool stopped = progress && !progress(options.pictures, options.pictures);
   if (problem || stopped) {
     std::filesystem::remove(folder / "report.html", ignored);
+    std::filesystem::remove(folder / "play.html", ignored);
     remove_snapshots(folder);
   }
   return problems;

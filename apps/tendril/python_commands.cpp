@@ -1,29 +1,51 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "apps/host/engine/engine.hpp"
 #include "apps/host/python_script.hpp"
 #include "apps/tendril/commands.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
 
-void add_sweep_command(CommandLine& line) {
-  const Command command =
-      line.command("sweep", "Runs an experiment with many seeds, settings and controllers");
-  command.action([]() -> int { throw ModelError("sweep: must be the first argument"); });
+namespace {
+
+constexpr struct {
+  const char* name;
+  const char* text;
+} kPythonCommands[] = {
+    {"sweep", "Runs an experiment with many seeds, settings and controllers"},
+    {"play", "Writes a recording as a page that plays it in a browser"},
+    {"export", "Writes recordings in formats of data sets"},
+};
+
+}  // namespace
+
+void add_python_commands(CommandLine& line) {
+  for (const auto& [name, text] : kPythonCommands) {
+    const Command command = line.command(name, text);
+    command.action([name = std::string(name)]() -> int {
+      throw ModelError(name + ": must be the first argument");
+    });
+  }
 }
 
 bool is_python_command(int argc, char** argv) {
-  return argc > 1 && std::string_view(argv[1]) == "sweep";
+  return argc > 1 && std::any_of(std::begin(kPythonCommands), std::end(kPythonCommands),
+                                 [&](const auto& command) {
+                                   return std::string_view(argv[1]) == command.name;
+                                 });
 }
 
 void run_python_command(int argc, char** argv) {
@@ -39,6 +61,8 @@ void run_python_command(int argc, char** argv) {
     path += std::string(":") + others;
   setenv("PYTHONPATH", path.c_str(), 1);
   setenv("TENDRIL_PROGRAM", std::filesystem::read_symlink("/proc/self/exe").c_str(), 1);
+  if (const auto plugin = host::find_plugin(); !plugin.empty())
+    setenv("TENDRIL_PLUGIN", plugin.c_str(), 0);
   // -P: no modules of the current folder; -B: no byte code beside the package.
   std::vector<std::string> words{python, "-P", "-B", "-m", "tendril"};
   words.insert(words.end(), argv + 1, argv + argc);
@@ -47,7 +71,7 @@ void run_python_command(int argc, char** argv) {
   arguments.push_back(nullptr);
   execvp(arguments[0], arguments.data());
   throw std::runtime_error(fmt::format(
-      "{}: {}: install Python 3.11 with numpy, or name one with TENDRIL_PYTHON", python,
+      "{}: {}: install Python 3.11 with numpy and h5py, or name one with TENDRIL_PYTHON", python,
       std::strerror(errno)));
 }
 

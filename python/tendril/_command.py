@@ -1,0 +1,40 @@
+"""What the commands in Python have in common."""
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from tendril._errors import ModelError, RecordingError
+
+EXIT_USAGE, EXIT_OUTPUT, EXIT_INTERRUPTED = 2, 4, 130
+_MODULES = {"sweep": "_sweep_command", "play": "_playback", "export": "_export"}
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> None:  # type: ignore[override]
+        raise ModelError(message)
+
+
+def parser(command: str, description: str, epilog: str = "") -> Parser:
+    return Parser(prog=f"tendril {command}", description=description, epilog=epilog, allow_abbrev=False,
+                  formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def run(command: str, words: Sequence[str]) -> int:
+    """The exit code of `tendril COMMAND WORDS`."""
+    try:
+        return int(import_module("tendril." + _MODULES[command]).main(words))
+    except (ModelError, RecordingError) as error:
+        print(f"tendril: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    except ImportError as error:
+        print(f"tendril: Python module {error.name or error} is missing: pip install numpy h5py mujoco-core==4.0.1",
+              file=sys.stderr)
+        return EXIT_OUTPUT
+    except OSError as error:
+        print(f"tendril: {error}", file=sys.stderr)
+        return EXIT_OUTPUT
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED

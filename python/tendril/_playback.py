@@ -1,0 +1,482 @@
+"""`tendril play`: a recording as one HTML page with its own renderer (`_play/player.js`)."""
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import html
+import json
+import math
+import os
+import re
+import tomllib
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tendril._errors import ModelError, RecordingError
+
+if TYPE_CHECKING:
+    import mujoco
+
+    from tendril.recording import Recording
+Array = npt.NDArray[Any]
+
+PLOT_POINTS = 600  # of a line
+DRAWINGS = 200  # moments, at most, at which what the controllers draw is taken
+READ_FOR_DRAWINGS = 256_000_000  # bytes, so that the page of a long run with much memory is made in a second
+LONGEST_CHAIN_BEND = math.radians(25)  # between two links of what is drawn as one smooth body
+VISIBLE_GROUPS = (0, 1, 2)  # of geoms: those that the engine shows by default
+PLANE, HEIGHT_FIELD, SPHERE, CAPSULE, _, _, _, MESH = range(8)  # mjtGeom
+ERRORS = ("tip_error", "path_error")  # quantities plotted at once
+
+
+# ---- numbers --------------------------------------------------------------------------------------------------------
+
+
+class Blob:
+    """Arrays as bytes: planes of the bytes of their differences, which deflate well, and how to read them."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self.table: dict[str, list[Any]] = {}
+
+    def add(self, name: str, values: Array, order: int = 0) -> None:
+        """`values` of shape (channels, n), unsigned or float32; `order`: how often to take differences along n."""
+        width = values.dtype.itemsize
+        kind = np.dtype(f"<u{width}")
+        whole = np.ascontiguousarray(values).view(kind) if values.dtype.kind == "f" else values.astype(kind)
+        for _ in range(order):
+            whole = np.diff(whole, axis=1, prepend=kind.type(0))
+        if order:  # small negative differences become small numbers
+            signed = whole.view(f"<i{width}")
+            whole = ((signed << 1) ^ (signed >> (8 * width - 1))).view(kind)
+        planes = whole.reshape(-1, 1).view(np.uint8)
+        self.parts.append(planes.T.tobytes())
+        self.table[name] = [values.dtype.kind + str(width), *values.shape, order]
+
+    def add_smaller(self, name: str, values: Array) -> None:
+        """With first or second differences, whichever deflates better."""
+        sizes = []
+        for order in (1, 2):
+            trial = Blob()
+            trial.add(name, values, order)
+            sizes.append(len(zlib.compress(trial.parts[0], 1)))
+        self.add(name, values, 1 + int(sizes[1] < sizes[0]))
+
+    def packed(self, content: dict[str, Any]) -> str:
+        """Everything, deflated, as base64."""
+        text = json.dumps(content | {"arrays": self.table}, separators=(",", ":"), allow_nan=False).encode()
+        whole = len(text).to_bytes(4, "little") + text + b"".join(self.parts)
+        return base64.b64encode(zlib.compress(whole, 9)).decode()
+
+
+def quantised(values: Array, low: Array, high: Array, levels: int = 65535) -> Array:
+    """(…) in [low, high] as integers in [0, levels]."""
+    span = np.where(high > low, high - low, 1.0)
+    return np.clip(np.rint((values - low) / span * levels), 0, levels).astype(np.uint16)
+
+
+def rounded(values: Array) -> list[Any]:
+    return [float(f"{value:.7g}") for value in np.asarray(values, float).ravel()]
+
+
+# ---- what is recorded -----------------------------------------------------------------------------------------------
+
+
+def _frames(recording: Recording, fps: float, start: float | None, end: float | None) -> Array:
+    """Rows of the frames: those nearest to multiples of 1 / fps."""
+    if recording.rows == 0:
+        raise RecordingError(f"{recording.file}: has no rows: its process was killed, or has not yet written its first block")
+    time = recording.time
+    highest = 1.0 / float(recording.attributes["timestep"])
+    if not 0 < fps <= highest * (1 + 1e-9):
+        raise ModelError(f"--fps: {fps:g}: must be in (0, {highest:g}]")
+    first, last = float(time[0]), float(time[-1])
+    begin, stop = first if start is None else start, last if end is None else end
+    for name, value in (("--from", begin), ("--to", stop)):
+        if not first - 1e-9 <= value <= last + 1e-9:
+            raise ModelError(f"{name}: {value:g}: must be in [{first:g}, {last:g}] s")
+    if begin > stop or (begin == stop and first < last):
+        raise ModelError(f"--from: {begin:g}: must be before --to, {stop:g} s")
+    moments = np.append(np.arange(begin, stop - 0.01 / fps, 1.0 / fps), stop)
+    after = np.clip(np.searchsorted(time, moments), 1, max(1, len(time) - 1))
+    if len(time) == 1:
+        return np.zeros(1, int)
+    return np.unique(np.where(time[after] - moments < moments - time[after - 1], after, after - 1))
+
+
+class Scene:
+    """Model and data of a recording, its bodies, geoms and the poses of the frames."""
+
+    def __init__(self, recording: Recording, rows: Array) -> None:
+        import mujoco
+        self.recording, self.rows, self.mujoco = recording, rows, mujoco
+        self.model: Any = recording._model(unknown_do_nothing=True)
+        self.data: Any = mujoco.MjData(self.model)
+        model = self.model
+        moves = np.zeros(model.nbody, bool)
+        for body in range(1, model.nbody):
+            moves[body] = moves[model.body_parentid[body]] or model.body_jntnum[body] > 0 or model.body_mocapid[body] >= 0
+        self.moving = np.flatnonzero(moves)
+        shown = np.isin(model.geom_group, VISIBLE_GROUPS) & (self._colours()[:, 3] > 0.01)
+        self.geoms = np.flatnonzero(shown & (model.geom_type <= MESH))
+        self.place(int(rows[0]))
+        mujoco.mj_camlight(model, self.data)
+        self.static_pos = self.data.geom_xpos.copy()
+        self.static_quat = self._quaternions(self.data.geom_xmat)
+        # A body without anything to see needs no poses.
+        seen = set(model.geom_bodyid[self.geoms]) | set(model.cam_bodyid)
+        self.moving = np.array([body for body in self.moving if body in seen], int)
+        self.positions = np.empty((len(rows), len(self.moving), 3))
+        self.quaternions = np.empty((len(rows), len(self.moving), 4))
+        for i, row in enumerate(rows):
+            self.place(int(row))
+            self.positions[i], self.quaternions[i] = self.data.xpos[self.moving], self.data.xquat[self.moving]
+        # One of the two quaternions of a rotation: the one next to that of the frame before.
+        flips = np.sum(self.quaternions[1:] * self.quaternions[:-1], axis=2) < 0
+        self.quaternions[1:] *= np.where(np.cumsum(flips, axis=0) % 2, -1.0, 1.0)[:, :, None]
+
+    def place(self, row: int, mocap: int | None = None) -> None:
+        """Poses of all bodies at a row."""
+        recording, data = self.recording, self.data
+        data.qpos[:] = recording.qpos[row]
+        if self.model.nmocap:
+            data.mocap_pos[:] = recording.mocap_pos[row if mocap is None else mocap]
+            data.mocap_quat[:] = recording.mocap_quat[row if mocap is None else mocap]
+        self.mujoco.mj_kinematics(self.model, data)
+
+    def _quaternions(self, matrices: Array) -> Array:
+        out = np.empty((len(matrices), 4))
+        for quat, matrix in zip(out, matrices, strict=True):
+            self.mujoco.mju_mat2Quat(quat, matrix.ravel())
+        return out
+
+    def _colours(self) -> Array:
+        model = self.model
+        colours = model.geom_rgba.copy()
+        default = np.all(colours == np.float32([0.5, 0.5, 0.5, 1.0]), axis=1) & (model.geom_matid >= 0)
+        colours[default] = model.mat_rgba[model.geom_matid[default]]
+        return colours  # type: ignore[no-any-return]
+
+    # ---- geoms ------------------------------------------------------------------------------------------------------
+
+    def geometry(self, blob: Blob) -> dict[str, Any]:
+        """Geoms as `[type, body, mesh]` and a table of numbers; meshes; chains."""
+        model, place = self.model, {int(body): i for i, body in enumerate(self.moving)}
+        colours = self._colours()
+        robot = self._is_robot
+        rows, numbers, meshes = [], [], {}
+        for geom in self.geoms:
+            kind, body = int(model.geom_type[geom]), place.get(int(model.geom_bodyid[geom]), -1)
+            mesh = -1
+            size = model.geom_size[geom].copy()
+            textured = 0
+            if kind in (MESH, HEIGHT_FIELD):
+                key = (kind, int(model.geom_dataid[geom]))
+                mesh = meshes.setdefault(key, len(meshes))
+                size[:] = 1
+            if kind == PLANE and (material := int(model.geom_matid[geom])) >= 0:
+                textured = int(np.any(model.mat_texid[material] >= 0))
+            pose = ((model.geom_pos[geom], model.geom_quat[geom]) if body >= 0
+                    else (self.static_pos[geom], self.static_quat[geom]))
+            rows.append([kind, body, mesh, textured, int(robot[geom])])
+            numbers.append([*pose[0], *pose[1], *size, *colours[geom]])
+        if rows:
+            blob.add("geoms", np.array(numbers, np.float32).T)
+        for (kind, number), mesh in meshes.items():
+            points, faces = self._mesh(number) if kind == MESH else self._height_field(number)
+            low, high = points.min(axis=0), points.max(axis=0)
+            blob.add(f"points{mesh}", quantised(points, low, high).T, 1)
+            blob.add(f"faces{mesh}", faces.reshape(1, -1).astype(np.uint32), 1)
+            blob.add(f"box{mesh}", np.array([[*low, *high]], np.float32))
+        return {"geoms": rows, "meshes": len(meshes), "chains": self._chains()}
+
+    def _mesh(self, number: int) -> tuple[Array, Array]:
+        model = self.model
+        vertices = slice(model.mesh_vertadr[number], model.mesh_vertadr[number] + model.mesh_vertnum[number])
+        faces = slice(model.mesh_faceadr[number], model.mesh_faceadr[number] + model.mesh_facenum[number])
+        return model.mesh_vert[vertices], model.mesh_face[faces]
+
+    def _height_field(self, number: int) -> tuple[Array, Array]:
+        model = self.model
+        rows, columns = int(model.hfield_nrow[number]), int(model.hfield_ncol[number])
+        x, y, top, _ = model.hfield_size[number]
+        first = model.hfield_adr[number]
+        heights = model.hfield_data[first:first + rows * columns] * top
+        grid_y, grid_x = np.meshgrid(np.linspace(-y, y, rows), np.linspace(-x, x, columns), indexing="ij")
+        corner = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
+        faces = np.stack([corner, corner + 1, corner + columns + 1, corner, corner + columns + 1, corner + columns], axis=1)
+        return np.stack([grid_x.ravel(), grid_y.ravel(), heights], axis=1), faces
+
+    def _chains(self) -> list[list[int]]:
+        """Capsules of a robot that join end to end and bend little: places in the table of geoms, base first."""
+        model = self.model
+        place = {int(body): i for i, body in enumerate(self.moving)}
+        links = {}
+        for i, geom in enumerate(self.geoms):
+            body = int(model.geom_bodyid[geom])
+            if body in place and model.geom_type[geom] == CAPSULE:
+                links[body] = None if body in links else (i, int(geom))
+        ends = {}
+        for body, link in links.items():
+            if link is not None:
+                axis = np.empty(3)
+                self.mujoco.mju_rotVecQuat(axis, np.array([0.0, 0.0, 1.0]), model.geom_quat[link[1]])
+                q = self.quaternions[:, place[body]]
+                w, u = q[:, :1], q[:, 1:]
+
+                def turned(v: Array, w: Array = w, u: Array = u) -> Array:
+                    return np.asarray(v + 2 * np.cross(u, np.cross(u, v) + w * v))
+                centre = self.positions[:, place[body]] + turned(model.geom_pos[link[1]])
+                ends[body] = (centre, turned(axis), *model.geom_size[link[1]][:2])
+        chains: dict[int, list[int]] = {}
+        for body in sorted(ends):
+            parent = int(model.body_parentid[body])
+            while parent not in ends and parent in place and parent not in links:  # a body between two links
+                parent = int(model.body_parentid[parent])
+            chain = [body]
+            if parent in ends and chains.get(parent, [None])[-1] == parent:
+                (c0, a0, r0, h0), (c1, a1, r1, h1) = ends[parent], ends[body]
+                gap = min(np.linalg.norm(c0 + side * h0 * a0 - (c1 - side * h1 * a1), axis=1).max() for side in (1, -1))
+                bend = np.sum(a0 * a1, axis=1).min()
+                if abs(r0 - r1) < 0.02 * r0 and gap < 0.5 * r0 and bend > math.cos(LONGEST_CHAIN_BEND):
+                    chain = chains.pop(parent)
+                    chain.append(body)
+            chains[body] = chain
+        found = [[links[body] for body in chain] for chain in chains.values() if len(chain) >= 4]
+        return [[link[0] for link in chain if link] for chain in found]
+
+    # ---- contacts, drawings, plots ----------------------------------------------------------------------------------
+
+    def contacts(self, blob: Blob, low: Array, high: Array) -> dict[str, Any]:
+        """Contact points and forces (world frame) of every frame. The engine gives the frames of the contacts again."""
+        recording, model, data = self.recording, self.model, self.data
+        counts, points, forces = [], [], []
+        found = recording.contacts()
+        first = np.searchsorted(found.row, self.rows)
+        last = np.searchsorted(found.row, self.rows, side="right")
+        for row, a, b in zip(self.rows, first, last, strict=True):
+            counts.append(b - a)
+            if a == b:
+                continue
+            self.place(max(int(row) - 1, 0), int(row))
+            self.mujoco.mj_comPos(model, data)
+            self.mujoco.mj_collision(model, data)
+            force = np.zeros((b - a, 3))
+            if data.ncon == b - a and np.allclose(data.contact.pos, found.position[a:b], atol=1e-7):
+                frames = data.contact.frame.reshape(-1, 3, 3)
+                force = np.einsum("nij,ni->nj", frames, found.force[a:b])
+                # The force on what is not a robot, so that arrows of a robot point outwards.
+                sign = np.where(self._is_robot[found.geom1[a:b]] | ~self._is_robot[found.geom2[a:b]], 1.0, -1.0)
+                force *= sign[:, None]
+            points.append(found.position[a:b])
+            forces.append(force)
+        if not points:
+            return {"contacts": 0, "force": 0.0}
+        point, force = np.concatenate(points), np.concatenate(forces)
+        largest = float(np.abs(force).max()) or 1.0
+        blob.add("contact_count", np.array([counts], np.uint16), 1)
+        blob.add("contact_point", quantised(point, low, high, 4095).T, 1)
+        blob.add("contact_force", quantised(np.sign(force) * np.sqrt(np.abs(force)), np.float64(-math.sqrt(largest)),
+                                            np.float64(math.sqrt(largest)), 1022).T)
+        return {"contacts": len(point), "force": largest}
+
+    @property
+    def _is_robot(self) -> Array:
+        return np.array([geom["robot"] for geom in self.recording.tables["geoms"]] + [False], bool)
+
+    def drawings(self, blob: Blob) -> list[dict[str, Any]]:
+        """Target, path and planned centreline, as the controllers draw them: lines of one colour over some moments."""
+        mujoco, model, data, recording = self.mujoco, self.model, self.data, self.recording
+        if not model.nplugin:
+            return []
+        option = mujoco.MjvOption()
+        for flags in (option.geomgroup, option.sitegroup, option.tendongroup, option.jointgroup, option.actuatorgroup,
+                      option.flags):
+            flags[:] = 0
+        scene = mujoco.MjvScene(model, maxgeom=4000)
+        block = 8 * 256 * max(1, model.npluginstate)  # bytes that must be read for a row
+        count = min(max(20, READ_FOR_DRAWINGS // block), DRAWINGS, len(self.rows))
+        moments = self.rows[np.unique(np.linspace(0, len(self.rows) - 1, count).astype(int))]
+        lines: dict[tuple[int, ...], list[Array]] = {}
+        for i, row in enumerate(moments):
+            self.place(int(row))
+            data.qvel[:], data.act[:], data.time = recording.qvel[row], recording.act[row], recording.time[row]
+            data.ctrl[:], data.plugin_state[:] = recording.ctrl[row], recording._row_of("plugin_state", int(row))
+            mujoco.mj_forward(model, data)
+            mujoco.mjv_updateScene(model, data, option, mujoco.MjvPerturb(), mujoco.MjvCamera(), mujoco.mjtCatBit.mjCAT_DECOR,
+                                   scene)
+            for geom in scene.geoms[:scene.ngeom]:
+                if geom.category != mujoco.mjtCatBit.mjCAT_DECOR or geom.type not in (SPHERE, CAPSULE):
+                    continue
+                key = (int(geom.type), *(int(round(255 * float(c))) for c in geom.rgba))
+                half = geom.mat[:, 2] * geom.size[2] if geom.type == CAPSULE else np.zeros(3)
+                moment = lines.setdefault(key, [])
+                while len(moment) <= i:
+                    moment.append(np.empty((0, 7)))
+                moment[i] = np.vstack([moment[i], [*(geom.pos - half), *(geom.pos + half), geom.size[0]]])
+        found = []
+        for key, moment in lines.items():
+            moment += [np.empty((0, 7))] * (len(moments) - len(moment))
+            most = max(len(part) for part in moment)
+            whole = np.full((len(moments), most, 7), np.nan)
+            for i, part in enumerate(moment):
+                whole[i, :len(part)] = part
+            # Segments that are the same at all moments, and those that change.
+            still = np.isfinite(whole).all() and np.ptp(whole, axis=0).max() < 1e-6
+            if still:
+                whole = whole[:1]
+            low, high = np.nanmin(whole[:, :, :6]), np.nanmax(whole[:, :, :6])
+            ends = np.where(np.isnan(whole[:, :, :6]), 65535, quantised(np.nan_to_num(whole[:, :, :6]), low, high, 65534))
+            name = f"drawing{len(found)}"
+            blob.add_smaller(name, ends.astype(np.uint16).transpose(1, 2, 0).reshape(most * 6, -1))
+            found.append({"name": name, "radius": float(np.nanmax(whole[:, :, 6])), "colour": key[1:], "sphere": key[0] == SPHERE,
+                          "low": float(low), "high": float(high)})
+        return found
+
+    def plots(self, blob: Blob) -> list[dict[str, Any]]:
+        """Wall force and sensors over time, each thinned to PLOT_POINTS values; of errors and forces the largest stay."""
+        recording = self.recording
+        first, last = int(self.rows[0]), int(self.rows[-1]) + 1
+        edges = np.unique(np.linspace(first, last, min(PLOT_POINTS, last - first) + 1).astype(int))
+        at = edges[1:] - 1
+
+        def peaks(values: Array) -> Array:
+            return np.maximum.reduceat(values[:last], edges[:-1])
+        plots: list[tuple[str, str, bool, Array]] = []
+        for sensor in recording.tables["sensors"]:
+            values = recording.sensordata[:, sensor["address"]:sensor["address"] + sensor["dimension"]]
+            is_error = sensor["quantity"] in ERRORS
+            lines = peaks(values[:, 0])[None] if is_error else values[at].T
+            plots.append((sensor["name"] or f"sensor {sensor['address']}", sensor["unit"], is_error, lines))
+        if any(geom["robot"] for geom in recording.tables["geoms"]):
+            plots.append(("wall force", "N", True, peaks(recording.wall_force())[None]))
+        shown = []
+        for name, unit, at_once, lines in plots:
+            finite = np.where(np.isfinite(lines), lines, np.nan)
+            if np.isnan(finite).all() or not len(lines):
+                continue
+            low, high = float(np.nanmin(finite)), float(np.nanmax(finite))
+            whole = np.where(np.isnan(finite), 4095, quantised(np.nan_to_num(finite), np.float64(low), np.float64(high), 4094))
+            blob.add(f"plot{len(shown)}", whole.astype(np.uint16), 1)
+            shown.append({"name": name, "unit": unit, "shown": at_once, "low": low, "high": high})
+        blob.add("plot_time", np.rint((recording.time[at] - recording.time[0]) * 1e5)[None].astype(np.uint32), 1)
+        return shown
+
+    def cameras(self) -> list[dict[str, Any]]:
+        model, place = self.model, {int(body): i for i, body in enumerate(self.moving)}
+        self.place(int(self.rows[0]))
+        self.mujoco.mj_camlight(model, self.data)
+        found = []
+        for i in range(model.ncam):
+            body = place.get(int(model.cam_bodyid[i]), -1)
+            if model.cam_mode[i] != self.mujoco.mjtCamLight.mjCAMLIGHT_FIXED:
+                body = -1
+            quat = np.empty(4)
+            self.mujoco.mju_mat2Quat(quat, self.data.cam_xmat[i])
+            pose = (model.cam_pos[i], model.cam_quat[i]) if body >= 0 else (self.data.cam_xpos[i], quat)
+            found.append({"name": model.camera(i).name or f"camera {i}", "body": body, "pos": rounded(pose[0]),
+                          "quat": rounded(pose[1]), "fovy": float(model.cam_fovy[i])})
+        found.sort(key=lambda camera: camera["name"] != "report")  # of several the first is the one of the pictures
+        return found
+
+
+# ---- the page -------------------------------------------------------------------------------------------------------
+
+
+def page(recording: Recording, fps: float = 50.0, start: float | None = None, end: float | None = None) -> str:
+    """The page. Throws ModelError for times out of range, RecordingError."""
+    rows = _frames(recording, fps, start, end)
+    scene, blob = Scene(recording, rows), Blob()
+    content: dict[str, Any] = {
+        "title": recording.texts.get("experiment_name") or recording.file.stem, "outcome": recording.attributes["outcome"],
+        "timestep": float(recording.attributes["timestep"]), "start": float(recording.time[0]),
+        "extent": float(scene.model.stat.extent), "center": rounded(scene.model.stat.center)}
+    low, high = np.zeros(3), np.ones(3)
+    ticks = np.rint((recording.time[rows] - recording.time[0]) / content["timestep"])
+    blob.add("tick", ticks[None].astype(np.uint32), 2)
+    if len(scene.moving):
+        low, high = scene.positions.min(axis=(0, 1)), scene.positions.max(axis=(0, 1))
+        blob.add_smaller("position", quantised(scene.positions, low, high).reshape(len(rows), -1).T)
+        blob.add_smaller("rotation", quantised(scene.quaternions, np.float64(-1), np.float64(1)).reshape(len(rows), -1).T)
+    content |= {"bodies": len(scene.moving), "low": rounded(low), "high": rounded(high)}
+    margin = 0.5 * np.linalg.norm(high - low) + 0.1 * content["extent"]
+    content |= {"contact_low": rounded(low - margin), "contact_high": rounded(high + margin)}
+    content |= scene.geometry(blob)
+    content |= scene.contacts(blob, low - margin, high + margin)
+    content |= {"cameras": scene.cameras(), "plots": scene.plots(blob), "drawings": scene.drawings(blob)}
+    faults = tomllib.loads(recording.texts.get("faults", "")).get("fault", [])
+    content["faults"] = [{"name": fault["name"], "start": fault.get("start", 0.0),
+                          "end": end if math.isfinite(end := fault.get("end", math.inf)) else None} for fault in faults]
+    seed = recording.attributes.get("seed")
+    subtitle = f"seed {seed}, " if seed is not None else ""
+    return _html(str(content["title"]), f"{subtitle}{recording.time[rows[0]]:.4g} to {recording.time[rows[-1]]:.4g} s",
+                 blob.packed(content))
+
+
+def _digest(text: str) -> str:
+    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+
+
+def _html(title: str, subtitle: str, data: str) -> str:
+    folder = Path(__file__).with_name("_play")
+    text = (folder / "page.html").read_text(encoding="utf-8")
+    # Without indentation and lines of comment.
+    script, style = (re.sub(r"(?m)^[ ]+|^//.*\n", "", (folder / name).read_text(encoding="utf-8"))
+                     for name in ("player.js", "style.css"))
+    policy = f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}"
+    parts = {"policy": policy, "title": html.escape(title), "subtitle": html.escape(subtitle), "style": style,
+             "script": script, "data": data}
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], text)
+
+
+def write(out: Path, text: str) -> None:
+    """The file appears when it is whole."""
+    part = out.with_name(out.name + ".part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        os.replace(part, out)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise OSError(f"{out}: {error.strerror}: could not be written") from None
+
+
+def main(words: Sequence[str]) -> int:
+    """`tendril play`."""
+    from tendril._command import parser
+    from tendril.recording import Recording
+    options = argparse.Namespace()
+    command = parser("play", "Writes a recording as a page that plays it in a browser: one file, which loads nothing.",
+                     "Example: tendril play out/tube_insertion/rollout.h5")
+    command.add_argument("file", type=Path, help="recording (.h5), finished or not")
+    command.add_argument("-o", "--output", type=Path, help="page [play.html beside the recording]")
+    command.add_argument("--fps", default="50", help="pictures a second of the run, interpolated between")
+    command.add_argument("--from", dest="start", metavar="S", help="start, s")
+    command.add_argument("--to", dest="end", metavar="S", help="end, s")
+    command.add_argument("--quiet", action="store_true", help="print nothing")
+    options = command.parse_args(words)
+
+    def number(name: str, text: str | None) -> float | None:
+        try:
+            value = None if text is None else float(text)
+        except ValueError:
+            value = math.nan
+        if value is not None and not math.isfinite(value):
+            raise ModelError(f"{name}: {text}: must be a number")
+        return value
+    fps = number("--fps", options.fps)
+    assert fps is not None
+    out = options.output or options.file.with_name("play.html")
+    if out.suffix != ".html":
+        raise ModelError(f"{out}: extension: \"{out.suffix}\": must be .html")
+    with Recording(options.file) as recording:
+        text = page(recording, fps, number("--from", options.start), number("--to", options.end))
+    write(out, text)
+    if not options.quiet:
+        print(f"{out}: {len(text.encode()) / 1000:.0f} kB: open it in a browser")
+    return 0

@@ -1,0 +1,149 @@
+"""Recordings: what is read is what was written, in any state of the file; a row is found again bit for bit."""
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import h5py
+import mujoco
+import numpy as np
+import pytest
+
+import tendril as td
+
+PROGRAM = Path(sys.executable).with_name("tendril")
+STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+
+
+def run(experiment: Path, out: Path, *options: str) -> Path:
+    done = subprocess.run([PROGRAM, "run", experiment, "--out", out, "--no-report", "--quiet", *options], capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stderr
+    return out / "rollout.h5"
+
+
+@pytest.fixture(scope="module")
+def tube(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run(td.share / "scenes/tube_insertion/tube_insertion.toml", tmp_path_factory.mktemp("tube"))
+
+
+@pytest.fixture(scope="module")
+def snake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run(td.share / "scenes/snake_obstacles/snake_obstacles.toml", tmp_path_factory.mktemp("snake"), "--duration", "0.6")
+
+
+def test_what_is_read_is_what_is_in_the_file(tube: Path) -> None:
+    with h5py.File(tube) as file, td.Recording(tube) as recording:
+        group = file["rollout_0"]
+        assert recording.rows == group["rows"][()] == 2051
+        for name in ("time", "step", "step_time_us", "qpos", "qvel", "act", "ctrl", "sensordata", "plugin_state"):
+            assert np.array_equal(getattr(recording, name), group[name][:])
+        assert recording.attributes["outcome"] == "done" and recording.attributes["timestep"] == 0.004
+        assert recording.texts["model_xml"].startswith("<mujoco") and "scene_files/arm.toml" in recording.texts
+        assert [setting["key"] for setting in recording.settings] == ["option.timestep"]
+        assert np.array_equal(recording.sensor("arm_tip_error"), recording.sensordata[:, 2])
+        assert recording.sensor("arm_target").shape == (2051, 3)
+        assert recording.model.nq == recording.qpos.shape[1]
+
+
+@pytest.mark.parametrize("row", [0, 1, 999, 1000, 1001, 2050])
+def test_a_row_is_found_again_bit_for_bit(tube: Path, row: int) -> None:
+    with td.Recording(tube) as recording, h5py.File(tube) as file:
+        data = recording.seek(row)
+        for name in ("qpos", "qvel", "ctrl", "plugin_state", "sensordata"):
+            assert getattr(data, name).tobytes() == getattr(recording, name)[row].tobytes(), name
+        if row in (0, 1000):
+            state = np.empty(mujoco.mj_stateSize(recording.model, STATE))
+            mujoco.mj_getState(recording.model, data, state, STATE)
+            assert state.tobytes() == file["rollout_0/integration/state"][row // 1000].tobytes()
+
+
+def test_a_row_with_its_contacts_is_found_again(snake: Path) -> None:
+    with td.Recording(snake) as recording:
+        last = recording.rows - 1
+        for row in (last - 7, last):
+            data, found = recording.seek(row), recording.contacts(row)
+            assert len(found.row) == data.ncon > 0 and set(found.row) == {row}
+            assert np.array_equal(found.geom1, data.contact.geom1) and np.array_equal(found.position, data.contact.pos)
+        whole = recording.contacts()
+        assert np.array_equal(whole.force[whole.row == last], recording.contacts(last).force)
+
+
+def test_a_run_with_faults_is_found_again(tmp_path: Path) -> None:
+    scene = td.share / "scenes/reach/reach.xml"
+    (tmp_path / "fault.toml").write_text(f'scene = "{scene}"\nduration = 0.5\n[[fault]]\nkind = "gravity"\nvalue = [0, 1, -5]\n'
+                                         'start = 0.2\nend = 0.4\n[[fault]]\nkind = "actuator_stuck"\nactuator = "*s1*"\nstart = 0.1\n')
+    file = run(tmp_path / "fault.toml", tmp_path / "out")
+    with td.Recording(file) as recording:
+        for row in (recording.rows // 2, recording.rows - 1, 3):
+            assert recording.seek(row).qpos.tobytes() == recording.qpos[row].tobytes()
+        assert recording.replay().identical
+
+
+def test_replay_says_what_the_program_says(tube: Path, tmp_path: Path) -> None:
+    with td.Recording(tube) as recording:
+        assert recording.replay() == td.Replay(True, 2051, 2050, None)
+    other = tmp_path / "other.h5"
+    other.write_bytes(tube.read_bytes())
+    with h5py.File(other, "r+") as file:
+        data = file["rollout_0/qpos"]
+        values = data[:]
+        values[7, 3] += 1e-9
+        kept = dict(data.attrs)
+        del file["rollout_0/qpos"]
+        file["rollout_0"].create_dataset("qpos", data=values, chunks=(256, values.shape[1]), maxshape=(None, values.shape[1]))
+        file["rollout_0/qpos"].attrs.update(kept)
+    with td.Recording(other) as recording:
+        found = recording.replay()
+        assert not found.identical and found.first_difference
+        assert (found.first_difference["step"], found.first_difference["field"], found.first_difference["index"]) == (7, "qpos", 3)
+        with pytest.raises(td.RecordingError, match=r"row 7: qpos: not the one recorded"):
+            recording.seek(7)
+
+
+def test_a_file_is_read_while_it_is_written_and_after_its_writer_was_killed(tmp_path: Path) -> None:
+    process = subprocess.Popen([PROGRAM, "run", td.share / "scenes/reach/reach.xml", "--duration", "1e5", "--out", tmp_path / "out",
+                                "--no-report", "--quiet"])
+    try:
+        file, end = tmp_path / "out/rollout.h5", time.monotonic() + 30
+        while not file.exists():
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        with td.Recording(file) as recording:
+            while (before := recording.refresh()) == 0 or recording.refresh() == before:
+                assert time.monotonic() < end
+                time.sleep(0.02)
+            assert recording.rows > before and len(recording.qpos) == recording.rows
+            assert recording.attributes["outcome"] == "running"
+    finally:
+        process.kill()
+        process.wait()
+    with td.Recording(file) as recording:
+        assert recording.rows >= before and np.all(np.diff(recording.time) > 0)
+        assert recording.seek(recording.rows - 1).time == recording.time[-1]
+        assert recording.to_html().startswith("<!doctype html>")
+
+
+def test_bad_files_are_refused_with_the_words_of_the_program(tmp_path: Path, tube: Path) -> None:
+    (tmp_path / "text.h5").write_text("not HDF5")
+    with h5py.File(tmp_path / "empty.h5", "w"):
+        pass
+    for name, attributes in (("plain.h5", {}), ("old.h5", {"format_version": 1})):
+        with h5py.File(tmp_path / name, "w") as file:
+            file.create_group("rollout_0").attrs.update(attributes)
+    for name in ("none.h5", "text.h5", "empty.h5", "plain.h5", "old.h5"):
+        with pytest.raises(td.RecordingError) as error:
+            td.Recording(tmp_path / name)
+        said = subprocess.run([PROGRAM, "play", tmp_path / name], capture_output=True, text=True)
+        assert (said.returncode, said.stderr) == (2, f"tendril: {error.value}\n")
+        if name not in ("none.h5", "text.h5"):  # the program tells by its content what else a file may be
+            info = subprocess.run([PROGRAM, "rollout", "info", tmp_path / name], capture_output=True, text=True)
+            assert info.stderr == said.stderr
+    with pytest.raises(td.RecordingError, match="is not a file"):
+        td.Recording(tmp_path)
+    with td.Recording(tube) as recording:
+        with pytest.raises(td.ModelError, match=r"row 2051, must be in \[0, 2051\)"):
+            recording.seek(2051)
+        with pytest.raises(td.ModelError, match=r"sensor: nose: must be one of arm_status, "):
+            recording.sensor("nose")
+        assert json.dumps(recording.tables)
