@@ -2,6 +2,7 @@
 
 #include <exception>
 
+#include "python/src/controllers.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::python {
@@ -41,4 +42,5 @@ NB_MODULE(_sim, module) {
   nb::register_exception_translator(&translate);
   bind_scene(module);
   bind_experiment(module);
+  bind_controllers(module);
 }

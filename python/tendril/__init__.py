@@ -10,17 +10,24 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tendril._core import (ContinuumRobot, IkResult, MobileArm, MobileRobot, ModelError, PathPlan, Plan,
-                               PlanSolution, Section, Snake, Solver, load_robot, plan, plan_path, tool_orientation)
-    from tendril._sim import Scene, load_scene
+                               PlanSolution, Section, Snake, Solver, coordinates, load_robot, plan, plan_path,
+                               tool_orientation)
+    from tendril._sim import (ArmCommand, ArmContext, ArmMeasurement, ControllerReport, ControllerStatus,
+                              MobileCommand, MobileContext, MobileMeasurement, PlatformContext, Scene, SnakeCommand,
+                              SnakeContext, SnakeMeasurement, load_scene)
     from tendril._version import __version__, mujoco_version
     from tendril._errors import RecordingError
+    from tendril.controllers import controller
     from tendril.dataset import Dataset
     from tendril.experiment import Experiment, Result, Run
     from tendril.sweep import Sweep
 else:
     _modules = {"__version__": "_version", "mujoco_version": "_version", "Dataset": "dataset", "Sweep": "sweep",
-                "Scene": "_sim", "load_scene": "_sim", "Experiment": "experiment", "Result": "experiment",
-                "Run": "experiment", "RecordingError": "_errors"}
+                "Experiment": "experiment", "Result": "experiment", "Run": "experiment", "RecordingError": "_errors",
+                "controller": "controllers", **dict.fromkeys(
+                    ["ArmCommand", "ArmContext", "ArmMeasurement", "ControllerReport", "ControllerStatus",
+                     "MobileCommand", "MobileContext", "MobileMeasurement", "PlatformContext", "Scene", "SnakeCommand",
+                     "SnakeContext", "SnakeMeasurement", "load_scene"], "_sim")}
 
     def __getattr__(name):
         if name not in __all__:
@@ -36,7 +43,9 @@ else:
 #: Folder of the robot files (`models`) and scenes (`scenes`) that come with the package.
 share = Path(__file__).with_name("share")
 
-__all__ = ["ContinuumRobot", "Dataset", "Experiment", "IkResult", "MobileArm", "MobileRobot", "ModelError", "PathPlan",
-           "Plan", "PlanSolution", "RecordingError", "Result", "Run", "Scene", "Section", "Snake", "Solver", "Sweep",
-           "__version__", "load_robot", "load_scene", "mujoco_version", "plan", "plan_path", "share",
-           "tool_orientation"]
+__all__ = ["ArmCommand", "ArmContext", "ArmMeasurement", "ContinuumRobot", "ControllerReport", "ControllerStatus",
+           "Dataset", "Experiment", "IkResult", "MobileArm", "MobileCommand", "MobileContext", "MobileMeasurement",
+           "MobileRobot", "ModelError", "PathPlan", "Plan", "PlanSolution", "PlatformContext", "RecordingError",
+           "Result", "Run", "Scene", "Section", "Snake", "SnakeCommand", "SnakeContext", "SnakeMeasurement", "Solver",
+           "Sweep", "__version__", "controller", "coordinates", "load_robot", "load_scene", "mujoco_version", "plan",
+           "plan_path", "share", "tool_orientation"]
