@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <Eigen/Geometry>
+#include <string_view>
 #include <vector>
 
 #include "controllers/controller.hpp"
@@ -89,6 +90,7 @@ struct ArmContext {
   double bending_stiffness = 0.0;        ///< EI of the arm's last section [N m^2]
   const Obstacles* obstacles = nullptr;  ///< as in ArmMeasurement
   int moving_obstacles = 0;  ///< this many of them, from the first, may move in the base frame
+  std::string_view name = {};  ///< of the robot
 };
 
 /// A controller of a continuum arm: measured state and target in, section commands out, once per

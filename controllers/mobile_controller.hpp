@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <Eigen/Geometry>
 #include <span>
+#include <string_view>
 
 #include "controllers/controller.hpp"
 #include "controllers/settings.hpp"
@@ -52,6 +53,9 @@ struct MobileContext {
   const Settings& settings;
   double timestep;                       ///< of the simulation [s]
   const Obstacles* obstacles = nullptr;  ///< as in MobileMeasurement
+  std::string_view name = {};            ///< of the robot
+  /// Where the robot file starts: x, y [m], heading, joint angles [rad].
+  std::span<const double> start = {};
 };
 
 /// The arguments from which the controller of a platform with a continuum arm is constructed; the
@@ -62,6 +66,7 @@ struct PlatformContext {
   double platform_length, platform_width;  ///< [m]
   const Settings& settings;
   double timestep;  ///< of the simulation [s]
+  std::string_view name = {};  ///< of the robot
 };
 
 /// A controller of an arm on a mobile platform, or of the platform alone: measured state and target

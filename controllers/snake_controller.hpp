@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <Eigen/Geometry>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "controllers/controller.hpp"
@@ -48,6 +49,7 @@ struct SnakeContext {
   const Settings& settings;
   double timestep;          ///< of the simulation [s]
   double feed_limit = 0.0;  ///< of the carriage [m]
+  std::string_view name = {};  ///< of the robot
 
   [[nodiscard]] int joints() const noexcept { return static_cast<int>(link_lengths.size()) - 1; }
 };

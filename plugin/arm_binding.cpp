@@ -27,7 +27,8 @@ std::unique_ptr<ArmController> make_arm_controller(const InstanceContext& contex
                .body_radius = largest_radius(description),
                .bending_stiffness = description.physics.back().bending_stiffness,
                .obstacles = obstacles ? &obstacles->obstacles() : nullptr,
-               .moving_obstacles = obstacles ? obstacles->moving_count() : 0});
+               .moving_obstacles = obstacles ? obstacles->moving_count() : 0,
+               .name = description.name});
 }
 
 ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescription& description,

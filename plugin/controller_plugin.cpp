@@ -192,7 +192,7 @@ std::string report_text(const Quantity& q) {
 
 void register_controller_kind(const ControllerKind& kind) {
   if (!engine_is_right()) return;
-  if (mjp_getPlugin(kind.name.c_str(), nullptr) != nullptr) {
+  if (is_plugin(kind.name)) {
     mju_warning(
         "tendril: %s: another library has registered a plugin of this name; that one is used",
         kind.name.c_str());
@@ -227,6 +227,10 @@ void register_controller_kind(const ControllerKind& kind) {
   plugin.advance = plugin_advance;
   plugin.visualize = plugin_visualize;
   mjp_registerPlugin(&plugin);
+}
+
+bool is_plugin(const std::string& name) noexcept {
+  return mjp_getPlugin(name.c_str(), nullptr) != nullptr;
 }
 
 std::vector<ReportedQuantity> reported_quantities(const std::string& name) {

@@ -61,7 +61,8 @@ std::unique_ptr<SnakeController> make_snake_controller(const InstanceContext& co
                .is_free = snake.base == SnakeBase::Free,
                .settings = context.settings,
                .timestep = context.model->opt.timestep,
-               .feed_limit = snake.feed_limit});
+               .feed_limit = snake.feed_limit,
+               .name = snake.name});
 }
 
 SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescription& snake,
@@ -193,7 +194,8 @@ std::unique_ptr<MobileController> make_mobile_controller(const InstanceContext& 
                     .platform_length = description.parameters.platform_length,
                     .platform_width = description.parameters.platform_width,
                     .settings = context.settings,
-                    .timestep = timestep});
+                    .timestep = timestep,
+                    .name = description.name});
   }
   if (description.mounted)
     throw ModelError(
@@ -201,13 +203,18 @@ std::unique_ptr<MobileController> make_mobile_controller(const InstanceContext& 
   const auto obstacles = read_obstacles(context, kNoBody);
   const MobileRobot robot = robot_with_margin(description, context.settings);
   const std::vector<BodyCapsule> capsules = description.capsules();
+  const MobileStart pose = description.start_pose();
+  std::vector<double> start{pose.base.x, pose.base.y, pose.base.heading};
+  start.insert(start.end(), pose.joints.begin(), pose.joints.end());
   return std::get<ControllerKind::MakeMobile>(context.kind.make)(
       {.robot = robot,
        .limits = description.speeds,
        .capsules = capsules,
        .settings = context.settings,
        .timestep = timestep,
-       .obstacles = obstacles ? &obstacles->obstacles() : nullptr});
+       .obstacles = obstacles ? &obstacles->obstacles() : nullptr,
+       .name = description.name,
+       .start = start});
 }
 
 MobileBinding::MobileBinding(const InstanceContext& context, const MobileDescription& description,

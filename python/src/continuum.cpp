@@ -184,6 +184,26 @@ nb::object coordinates(const Robot& robot, nb::handle value) {
   return q.take();
 }
 
+nb::object coordinates_without_extension(nb::handle value) {
+  const Input states("states", value, Axes{kAny, 3});
+  states.require_finite();
+  const std::size_t sections = states.item_size() / 3;
+  Output q(states.leading(), Axes{2 * sections});
+  double* to = q.data();
+  for (std::size_t k = 0; k < states.count(); ++k) {
+    for (const SectionState& state : states_of(states.item(k))) {
+      if (state.extension != 0.0)
+        throw ModelError(
+            "states: extension = " + std::to_string(state.extension) +
+            " m, must be 0: of an arm of variable length use ContinuumRobot.coordinates");
+      const Eigen::Vector2d bend = bend_vector(state);
+      *to++ = bend.x();
+      *to++ = bend.y();
+    }
+  }
+  return q.take();
+}
+
 nb::object states_from(const Robot& robot, nb::handle value) {
   const Input q("q", value, Axes{static_cast<std::size_t>(robot.robot.coordinate_count())});
   q.require_finite();
@@ -454,6 +474,14 @@ void bind_continuum(nb::module_& module) {
           "drawn from\n"
           ":returns: (n, sections, 3)\n\n"
           "Source: [FABRIKx] sec. 3.1.");
+  module.def("coordinates", &coordinates_without_extension, nb::arg("states"),
+             nb::sig("def coordinates(states: " TENDRIL_LIKE ") -> " TENDRIL_ARRAY),
+             "Smooth coordinates of the states of an arm whose sections all have a fixed length: u "
+             "= theta cos(phi), v = theta sin(phi), rad.\n\n"
+             ":param states: (..., sections, 3), extensions 0\n"
+             ":returns: (..., 2 sections), as `ContinuumRobot.coordinates`\n"
+             ":raises ModelError: wrong shape or type, a number that is not finite, an extension "
+             "other than 0");
 }
 
 }  // namespace tendril::python

@@ -2,6 +2,7 @@
 
 #include <exception>
 
+#include "python/src/controllers.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::python {
@@ -42,4 +43,5 @@ NB_MODULE(_sim, module) {
   bind_scene(module);
   bind_experiment(module);
   bind_faults(module);
+  bind_controllers(module);
 }

@@ -10,25 +10,41 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tendril._core import (ContinuumRobot, IkResult, MobileArm, MobileRobot, ModelError, PathPlan, Plan,
-                               PlanSolution, Section, Snake, Solver, load_robot, plan, plan_path, tool_orientation)
-    from tendril._sim import Scene, load_scene
+                               PlanSolution, Section, Snake, Solver, coordinates, load_robot, plan, plan_path,
+                               tool_orientation)
     from tendril._errors import RecordingError
+    from tendril._sim import (ArmCommand, ArmContext, ArmMeasurement, ControllerReport, ControllerStatus,
+                              MobileCommand, MobileContext, MobileMeasurement, PlatformContext, Scene, SnakeCommand,
+                              SnakeContext, SnakeMeasurement, load_scene)
     from tendril._version import __version__, mujoco_version
+    from tendril.controllers import controller
     from tendril.dataset import Dataset
     from tendril.experiment import Experiment, Result, Run
     from tendril.recording import Contacts, Recording, Replay
     from tendril.sweep import Sweep
 else:
-    _modules = {"__version__": "_version", "mujoco_version": "_version", "Dataset": "dataset", "Sweep": "sweep",
-                "Scene": "_sim", "load_scene": "_sim", "Experiment": "experiment", "Result": "experiment",
-                "Run": "experiment", "RecordingError": "_errors", "Contacts": "recording",
-                "Recording": "recording", "Replay": "recording"}
+    _names = {
+        "_core": ["ContinuumRobot", "IkResult", "MobileArm", "MobileRobot", "ModelError", "PathPlan", "Plan",
+                  "PlanSolution", "Section", "Snake", "Solver", "coordinates", "load_robot", "plan", "plan_path",
+                  "tool_orientation"],
+        "_errors": ["RecordingError"],
+        "_sim": ["ArmCommand", "ArmContext", "ArmMeasurement", "ControllerReport", "ControllerStatus", "MobileCommand",
+                 "MobileContext", "MobileMeasurement", "PlatformContext", "Scene", "SnakeCommand", "SnakeContext",
+                 "SnakeMeasurement", "load_scene"],
+        "_version": ["__version__", "mujoco_version"],
+        "controllers": ["controller"],
+        "dataset": ["Dataset"],
+        "experiment": ["Experiment", "Result", "Run"],
+        "recording": ["Contacts", "Recording", "Replay"],
+        "sweep": ["Sweep"],
+    }
+    _modules = {name: module for module, names in _names.items() for name in names}
 
     def __getattr__(name):
-        if name not in __all__:
+        if name not in _modules:
             raise AttributeError(f"module 'tendril' has no attribute {name!r}")
         from importlib import import_module
-        module = import_module("tendril." + _modules.get(name, "_core"))
+        module = import_module("tendril." + _modules[name])
         globals()[name] = value = getattr(module, name)
         return value
 
@@ -38,7 +54,9 @@ else:
 #: Folder of the robot files (`models`) and scenes (`scenes`) that come with the package.
 share = Path(__file__).with_name("share")
 
-__all__ = ["Contacts", "ContinuumRobot", "Dataset", "Experiment", "IkResult", "MobileArm", "MobileRobot", "ModelError",
-           "PathPlan", "Plan", "PlanSolution", "Recording", "RecordingError", "Replay", "Result", "Run", "Scene",
-           "Section", "Snake", "Solver", "Sweep", "__version__", "load_robot", "load_scene", "mujoco_version", "plan",
-           "plan_path", "share", "tool_orientation"]
+__all__ = ["ArmCommand", "ArmContext", "ArmMeasurement", "Contacts", "ContinuumRobot", "ControllerReport",
+           "ControllerStatus", "Dataset", "Experiment", "IkResult", "MobileArm", "MobileCommand", "MobileContext",
+           "MobileMeasurement", "MobileRobot", "ModelError", "PathPlan", "Plan", "PlanSolution", "PlatformContext",
+           "Recording", "RecordingError", "Replay", "Result", "Run", "Scene", "Section", "Snake", "SnakeCommand",
+           "SnakeContext", "SnakeMeasurement", "Solver", "Sweep", "__version__", "controller", "coordinates",
+           "load_robot", "load_scene", "mujoco_version", "plan", "plan_path", "share", "tool_orientation"]

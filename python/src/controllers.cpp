@@ -1,0 +1,467 @@
+#include "python/src/controllers.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "plugin/controller_plugin.hpp"
+#include "python/src/robots.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril::python {
+namespace {
+
+// ---- the interpreter
+
+/// From the end of the interpreter on no object of Python exists for controllers.
+std::atomic<bool> interpreter_is_gone = false;
+
+/// Holds the interpreter lock; from any thread, with or without it. Throws std::runtime_error when
+/// the interpreter is gone.
+class InterpreterLock {
+ public:
+  InterpreterLock() {
+    require_interpreter();
+    lock_.emplace();
+    require_interpreter();
+  }
+
+ private:
+  static void require_interpreter() {
+    if (interpreter_is_gone) throw std::runtime_error("the Python interpreter has ended");
+  }
+  std::optional<nb::gil_scoped_acquire> lock_;
+};
+
+/// What a controller has of Python. All of it is destroyed at the end of the interpreter, which an
+/// mjData may survive.
+struct PythonObjects {
+  PythonObjects() = default;
+  PythonObjects(const PythonObjects&) = delete;
+  PythonObjects& operator=(const PythonObjects&) = delete;
+  virtual ~PythonObjects() = default;
+};
+
+/// With the interpreter lock.
+std::map<const PythonObjects*, std::unique_ptr<PythonObjects>>& live_objects() {
+  static auto* const all = new std::map<const PythonObjects*, std::unique_ptr<PythonObjects>>();
+  return *all;
+}
+
+// ---- kinds
+
+/// A setting as Python gives it: name, type, unit, default, low, high, choices, meaning.
+using SettingRow =
+    std::tuple<std::string, std::string, std::string, std::string, std::optional<double>,
+               std::optional<double>, std::string, std::string>;
+/// An own quantity: name, unit, meaning.
+using QuantityRow = std::tuple<std::string, std::string, std::string>;
+
+/// What a name was registered with, and the class that stands behind it now. Never destroyed: the
+/// engine keeps plugins.
+struct PythonKind {
+  std::string name, robot;
+  std::vector<SettingRow> setting_rows;
+  std::vector<QuantityRow> quantity_rows;
+  std::vector<SettingInfo> settings;
+  std::vector<Quantity> quantities;
+  // With the interpreter lock:
+  PyObject* type = nullptr;      // the class
+  PyObject* describe = nullptr;  // of an exception, in one line
+};
+
+SettingInfo::Type type_of(const std::string& word) {
+  if (word == "number") return SettingInfo::Type::Number;
+  if (word == "integer") return SettingInfo::Type::Integer;
+  if (word == "numbers") return SettingInfo::Type::Numbers;
+  if (word == "flag") return SettingInfo::Type::Flag;
+  return word == "choice" ? SettingInfo::Type::Choice : SettingInfo::Type::Text;
+}
+
+void make_tables(PythonKind& kind) {
+  for (const auto& [name, type, unit, standard, low, high, choices, meaning] : kind.setting_rows) {
+    Range range;
+    if (low) range.low = *low;
+    if (high) range.high = *high;
+    kind.settings.push_back({name.c_str(), type_of(type), unit.c_str(), standard.c_str(), range,
+                             choices.c_str(), meaning.c_str()});
+  }
+  kind.quantities = {quantity::kIterations, quantity::kTipError, quantity::kAngleError,
+                     quantity::kProgress};
+  for (const auto& [name, unit, meaning] : kind.quantity_rows)
+    kind.quantities.push_back({name.c_str(), unit.c_str(), meaning.c_str()});
+}
+
+/// By name. With the interpreter lock.
+std::map<std::string, PythonKind*, std::less<>>& python_kinds() {
+  static auto* const all = new std::map<std::string, PythonKind*, std::less<>>();
+  return *all;
+}
+
+void end_of_interpreter() {
+  interpreter_is_gone = true;
+  live_objects().clear();
+  for (const auto& [name, kind] : python_kinds()) {
+    Py_CLEAR(kind->type);
+    Py_CLEAR(kind->describe);
+  }
+}
+
+/// The error of Python code as the text of a warning. With the interpreter lock.
+std::string text_of(const PythonKind& kind, nb::python_error& error) {
+  std::string text = "an error in Python";
+  try {
+    text = nb::cast<std::string>(nb::handle(kind.describe)(error.value(), error.traceback()));
+  } catch (const std::exception&) {  // it has no text
+  }
+  // Ctrl-C while the controller ran: for the program, when it comes back from the engine.
+  if (error.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
+  return text;
+}
+
+nb::dict settings_of(const PythonKind& kind, const Settings& settings) {
+  nb::dict values;
+  for (const SettingInfo& row : kind.settings) {
+    nb::object value;
+    switch (row.type) {
+      case SettingInfo::Type::Number:
+        value = nb::cast(settings.number(row.name));
+        break;
+      case SettingInfo::Type::Integer:
+        value = nb::cast(settings.integer(row.name));
+        break;
+      case SettingInfo::Type::Numbers:
+        value = nb::cast(settings.numbers(row.name));
+        break;
+      case SettingInfo::Type::Flag:
+        value = nb::cast(settings.flag(row.name));
+        break;
+      case SettingInfo::Type::Choice: {
+        static_cast<void>(settings.choice_index(row.name));  // refuses other words
+        const std::string_view word = settings.text(row.name);
+        value = nb::cast(word.empty() ? default_text(row) : std::string(word));
+        break;
+      }
+      case SettingInfo::Type::Text:
+        value = nb::cast(std::string(settings.text(row.name)));
+        break;
+    }
+    values[row.name] = value;
+  }
+  return values;
+}
+
+// ---- robots and contexts
+
+PyContinuumRobot arm_of(std::string_view name, const ContinuumRobot& robot) {
+  PyContinuumRobot arm{std::string(name), {}, robot};
+  const auto weights = [](std::span<const double> w) {
+    return w.size() < 2 ? std::vector<double>() : std::vector<double>(w.begin(), w.end());
+  };
+  for (int i = 0; i < robot.section_count(); ++i) {
+    const Section& s = robot.section(i);
+    arm.sections.push_back({s.length(), s.variable_length(), s.bend_angle_limit(),
+                            weights(s.length_weights()), weights(s.angle_weights())});
+  }
+  return arm;
+}
+
+PyContext common(const PythonKind& kind, nb::object robot, const Settings& settings,
+                 double timestep) {
+  return {std::move(robot), settings_of(kind, settings), timestep};
+}
+
+nb::object context_of(const PythonKind& kind, const ArmContext& from) {
+  return nb::cast(PyArmContext{
+      common(kind, nb::cast(arm_of(from.name, from.robot)), from.settings, from.timestep),
+      from.feed_force_limit, from.guide_length, from.guide_clearance, from.body_radius,
+      from.bending_stiffness});
+}
+nb::object context_of(const PythonKind& kind, const SnakeContext& from) {
+  PySnake snake{
+      std::string(from.name),
+      SnakeChain({.link_lengths = {from.link_lengths.begin() + 1, from.link_lengths.end()},
+                  .joint_limit = from.joint_limit,
+                  .rear_length = from.link_lengths.front()})};
+  return nb::cast(
+      PySnakeContext{common(kind, nb::cast(std::move(snake)), from.settings, from.timestep),
+                     from.radius, from.feed_limit, from.is_free});
+}
+nb::object context_of(const PythonKind& kind, const MobileContext& from) {
+  PyMobileRobot robot{std::string(from.name), from.robot, {from.start.begin(), from.start.end()}};
+  return nb::cast(PyMobileContext{
+      common(kind, nb::cast(std::move(robot)), from.settings, from.timestep), from.limits});
+}
+nb::object context_of(const PythonKind& kind, const PlatformContext& from) {
+  PyMobileArm robot{std::string(from.name), arm_of(from.name, from.robot.arm), from.robot.X_PB};
+  return nb::cast(
+      PyPlatformContext{common(kind, nb::cast(std::move(robot)), from.settings, from.timestep),
+                        from.limits, from.platform_length, from.platform_width});
+}
+
+int coordinates_of(const ArmContext& context) { return context.robot.coordinate_count(); }
+int coordinates_of(const SnakeContext& context) { return context.joints(); }
+int coordinates_of(const MobileContext& context) { return context.robot.joint_count(); }
+int coordinates_of(const PlatformContext&) { return 0; }
+
+// ---- the controller
+
+template <class T>
+struct Views;
+template <>
+struct Views<ArmController> {
+  using Measurement = PyArmMeasurement;
+  using Command = PyArmCommand;
+};
+template <>
+struct Views<SnakeController> {
+  using Measurement = PySnakeMeasurement;
+  using Command = PySnakeCommand;
+};
+template <>
+struct Views<MobileController> {
+  using Measurement = PyMobileMeasurement;
+  using Command = PyMobileCommand;
+};
+
+constexpr int kLargestMemory = 1'000'000;
+
+/// An instance of a class in Python, in the place of a controller.
+template <class Base>
+class PythonController final : public Base {
+ public:
+  using Measurement = typename Base::Measurement;
+  using Command = typename Base::Command;
+
+  template <class Context>
+  PythonController(const PythonKind& kind, const Context& context) : kind_(kind) {
+    const InterpreterLock lock;
+    try {
+      const nb::object type = nb::borrow(kind.type);  // may be replaced meanwhile
+      const nb::object self = type(context_of(kind, context));
+      const int size = memory_size(self);
+      auto made = std::make_unique<Python>(self, size, coordinates_of(context), kind);
+      this->memory_.numbers(static_cast<std::size_t>(size));
+      python_ = made.get();
+      senses_contacts_ = made->senses_contacts;
+      live_objects().emplace(python_, std::move(made));
+    } catch (nb::python_error& error) {
+      throw ModelError(text_of(kind, error));
+    }
+  }
+  ~PythonController() override {
+    try {
+      const InterpreterLock lock;
+      live_objects().erase(python_);
+    } catch (const std::exception&) {  // the interpreter is gone, and its objects with it
+    }
+  }
+
+  void reset(std::span<double> memory) const noexcept override {
+    Controller::reset(memory);
+    reset_error_.clear();
+    try {
+      const InterpreterLock lock;
+      if (!python_->has_reset) return;
+      const std::span<double> numbers = python_->next_memory.numbers();
+      std::copy(memory.begin(), memory.end(), numbers.begin());
+      try {
+        python_->reset(python_->next_memory.array());
+        std::copy(numbers.begin(), numbers.end(), memory.begin());
+      } catch (nb::python_error& error) {
+        reset_error_ = text_of(kind_, error);
+      }
+    } catch (const std::exception& error) {
+      reset_error_ = error.what();
+    }
+  }
+
+  void update(const Measurement& measurement, std::span<const double> memory,
+              std::span<double> next_memory, Command& command, ControllerReport& report) override {
+    if (!reset_error_.empty()) throw std::runtime_error(reset_error_);
+    const InterpreterLock lock;
+    Python& python = *python_;
+    python.measurement->set(measurement);
+    python.command->set(command);
+    python.report->clear();
+    std::copy(memory.begin(), memory.end(), python.memory.data());
+    std::copy(next_memory.begin(), next_memory.end(), python.next_memory.data());
+    try {
+      python.update(python.measurement_object, python.memory.array(), python.next_memory.array(),
+                    python.command_object, python.report_object);
+    } catch (nb::python_error& error) {
+      throw std::runtime_error(text_of(kind_, error));
+    }
+    python.command->get(command);
+    python.report->get(report);
+    std::copy_n(python.next_memory.data(), next_memory.size(), next_memory.begin());
+  }
+
+  [[nodiscard]] bool senses_contacts() const noexcept {  // overrides that of arms
+    return senses_contacts_;
+  }
+
+ private:
+  struct Python final : PythonObjects {
+    using PyMeasurement = typename Views<Base>::Measurement;
+    using PyCommand = typename Views<Base>::Command;
+
+    Python(const nb::object& self, int memory_size, int n, const PythonKind& kind)
+        : update(self.attr("update")),
+          has_reset(nb::hasattr(self, "reset")),
+          senses_contacts(nb::cast<bool>(nb::getattr(self, "senses_contacts", nb::bool_(false)))),
+          memory({static_cast<std::size_t>(memory_size)}, FixedArray::Access::Read),
+          next_memory({static_cast<std::size_t>(memory_size)}, FixedArray::Access::Write),
+          measurement(new PyMeasurement(n, senses_contacts)),
+          command(new PyCommand(n)),
+          report(new PyControllerReport(own_names(kind))),
+          measurement_object(nb::cast(measurement, nb::rv_policy::take_ownership)),
+          command_object(nb::cast(command, nb::rv_policy::take_ownership)),
+          report_object(nb::cast(report, nb::rv_policy::take_ownership)) {
+      if (has_reset) reset = self.attr("reset");
+    }
+    static std::vector<std::string> own_names(const PythonKind& kind) {
+      std::vector<std::string> names;
+      for (const QuantityRow& row : kind.quantity_rows) names.push_back(std::get<0>(row));
+      return names;
+    }
+
+    nb::object update, reset;
+    bool has_reset, senses_contacts;
+    FixedArray memory, next_memory;
+    PyMeasurement* measurement;
+    PyCommand* command;
+    PyControllerReport* report;
+    nb::object measurement_object, command_object, report_object;  // own the three
+  };
+
+  static int memory_size(const nb::object& self) {
+    const nb::object given = nb::getattr(self, "memory_size", nb::int_(0));
+    int size = -1;
+    if (!nb::try_cast(given, size, false) || size < 0 || size > kLargestMemory)
+      throw ModelError("memory_size = " + nb::cast<std::string>(nb::repr(given)) +
+                       ": must be an integer in [0, " + std::to_string(kLargestMemory) + "]");
+    return size;
+  }
+
+  const PythonKind& kind_;
+  Python* python_ = nullptr;  // one of live_objects
+  bool senses_contacts_ = false;
+  mutable std::string reset_error_;  // of the last reset; the next update fails with it
+};
+
+template <class Base, class Context>
+auto maker(const PythonKind& kind) {
+  return [&kind](const Context& context) -> std::unique_ptr<Base> {
+    return std::make_unique<PythonController<Base>>(kind, context);
+  };
+}
+
+ControllerKind controller_kind_of(const PythonKind& kind) {
+  ControllerKind made;
+  made.name = kind.name;
+  made.meaning = "in Python";
+  made.settings = kind.settings;
+  made.quantities = kind.quantities;
+  if (kind.robot == "continuum")
+    made.make = ControllerKind::MakeArm(maker<ArmController, ArmContext>(kind));
+  else if (kind.robot == "snake")
+    made.make = ControllerKind::MakeSnake(maker<SnakeController, SnakeContext>(kind));
+  else if (kind.robot == "mobile")
+    made.make = ControllerKind::MakeMobile(maker<MobileController, MobileContext>(kind));
+  else if (kind.robot == "platform")
+    made.make = ControllerKind::MakePlatform(maker<MobileController, PlatformContext>(kind));
+  else
+    throw ModelError(kind.name + ": kind = \"" + kind.robot +
+                     "\": must be one of continuum, snake, mobile, platform");
+  return made;
+}
+
+void refuse_names_of_every_controller(const PythonKind& kind, const ControllerKind& made) {
+  for (const SettingInfo& common : common_settings(made))
+    for (const SettingInfo& own : kind.settings)
+      if (std::string_view(common.name) == own.name)
+        throw ModelError(kind.name + ": settings: " + own.name +
+                         ": must not be a setting of every controller");
+  const std::vector<Quantity> all = all_quantities(made);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (std::string_view(all[i].name) == all[j].name)
+        throw ModelError(kind.name + ": quantities: " + all[i].name +
+                         ": must not be a quantity of every controller");
+}
+
+void register_controller_class(std::string name, std::string robot, nb::object type,
+                               std::vector<SettingRow> settings,
+                               std::vector<QuantityRow> quantities, nb::object describe) {
+  auto& known = python_kinds();
+  if (const auto found = known.find(name); found != known.end()) {
+    PythonKind& kind = *found->second;
+    if (kind.robot != robot || kind.setting_rows != settings || kind.quantity_rows != quantities)
+      throw ModelError(name +
+                       ": kind, settings and quantities: must be those with which the name was "
+                       "registered first: choose another name, or start again");
+    Py_XDECREF(std::exchange(kind.type, type.release().ptr()));
+    return;
+  }
+  if (name.empty() || name.find_first_of(" \t\r\n") != std::string::npos)
+    throw ModelError("name = \"" + name + "\": must be a word");
+  if (is_plugin(name))
+    throw ModelError("name = \"" + name + "\": must not be the name of another plugin");
+  auto kind = std::make_unique<PythonKind>();
+  kind->name = std::move(name);
+  kind->robot = std::move(robot);
+  kind->setting_rows = std::move(settings);
+  kind->quantity_rows = std::move(quantities);
+  make_tables(*kind);
+  try {  // the defaults
+    static_cast<void>(settings_of(*kind, Settings(kind->settings)));
+  } catch (const ModelError& error) {
+    throw ModelError(kind->name + ": settings: " + error.what());
+  }
+  const ControllerKind made = controller_kind_of(*kind);
+  refuse_names_of_every_controller(*kind, made);
+  kind->type = type.release().ptr();
+  kind->describe = describe.release().ptr();
+  register_controller_kind(made);
+  known.emplace(kind->name, kind.get());
+  static_cast<void>(kind.release());
+}
+
+}  // namespace
+
+void bind_controllers(nb::module_& module) {
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(&end_of_interpreter));
+  nb::module_::import_("tendril._core");  // the classes of robots
+  nb::enum_<ControllerStatus>(module, "ControllerStatus", nb::is_arithmetic(),
+                              "What a controller says of its task; plugin/README.md, \"Status\".")
+      .value("WORKING", ControllerStatus::Working)
+      .value("FINISHED", ControllerStatus::Finished, "The task is done and held.")
+      .value("NOT_REACHED", ControllerStatus::NotReached, "The nearest pose is commanded.")
+      .value("JAMMED", ControllerStatus::Jammed, "The feed is stopped.")
+      .value("INVALID_TARGET", ControllerStatus::InvalidTarget, "The last command is held.")
+      .value("FAULT", ControllerStatus::Fault, "No more commands are given.")
+      .value("TARGET_BEHIND", ControllerStatus::TargetBehind)
+      .value("PATH_TOO_TIGHT", ControllerStatus::PathTooTight)
+      .value("NOT_FOLLOWING", ControllerStatus::NotFollowing)
+      .value("SERVO_LOST", ControllerStatus::ServoLost);
+  bind_controller_views(module);
+  module.def("register_controller", &register_controller_class, nb::arg("name"), nb::arg("kind"),
+             nb::arg("type"), nb::arg("settings"), nb::arg("quantities"), nb::arg("describe"),
+             nb::sig("def register_controller(name: str, kind: str, type: type, settings: "
+                     "list[tuple[str, str, str, str, float | None, float | None, str, str]], "
+                     "quantities: list[tuple[str, str, str]], describe: "
+                     "collections.abc.Callable[[BaseException, typing.Any], str]) -> None"));
+}
+
+}  // namespace tendril::python

@@ -1,0 +1,141 @@
+#pragma once
+
+// Controllers in Python: what an update sees, and their registration as plugins of MuJoCo.
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "controllers/arm_controller.hpp"
+#include "controllers/mobile_controller.hpp"
+#include "controllers/snake_controller.hpp"
+#include "python/src/arrays.hpp"
+
+namespace tendril::python {
+
+/// Numbers at a fixed place, and the NumPy array that shows them. The numbers live as long as the
+/// array.
+class FixedArray {
+ public:
+  enum class Access { Read, Write };
+  FixedArray(const Shape& shape, Access access);
+
+  [[nodiscard]] double* data() const noexcept { return numbers_; }
+  [[nodiscard]] std::span<double> numbers() const noexcept { return {numbers_, size_}; }
+  [[nodiscard]] const nb::object& array() const noexcept { return array_; }
+  /// Copies a vector, a matrix by rows, or a pose.
+  template <class M>
+  void operator=(const Eigen::MatrixBase<M>& matrix) const noexcept {
+    using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+    Eigen::Map<RowMajor>(numbers_, matrix.rows(), matrix.cols()) = matrix;
+  }
+  void operator=(const Eigen::Isometry3d& X) const noexcept { write_pose(X, numbers_); }
+  void operator=(const PlatformPose& pose) const noexcept {
+    numbers_[0] = pose.x;
+    numbers_[1] = pose.y;
+    numbers_[2] = pose.heading;
+  }
+  [[nodiscard]] Eigen::Map<const Eigen::VectorXd> vector() const noexcept {
+    return {numbers_, static_cast<Eigen::Index>(size_)};
+  }
+
+ private:
+  double* numbers_;
+  std::size_t size_;
+  nb::object array_;
+};
+
+struct PyArmMeasurement {
+  PyArmMeasurement(int n, bool senses_contacts);
+  void set(const ArmMeasurement& from);
+
+  double time = 0.0, timestep = 0.0, feed = 0.0, spin = 0.0, feed_force = 0.0;
+  bool has_target = false, senses_contacts;
+  FixedArray q, tip, target, tip_jacobian, gravity_deflection, tip_response;
+  std::vector<MeasuredContact> contacts;
+};
+struct PyArmCommand {
+  explicit PyArmCommand(int n);
+  void set(const ArmCommand& from);
+  void get(ArmCommand& to) const noexcept;
+
+  FixedArray q, q_rate, plan;
+  bool has_plan = true;
+  double feed = 0.0, spin = 0.0, feed_rate = 0.0;
+};
+
+struct PySnakeMeasurement {
+  PySnakeMeasurement(int n, bool senses_contacts);
+  void set(const SnakeMeasurement& from);
+
+  double time = 0.0, timestep = 0.0, feed = 0.0, upright = 0.0;
+  bool has_target = false;
+  FixedArray q, tail, tip, center_of_mass, target;
+};
+struct PySnakeCommand {
+  explicit PySnakeCommand(int n);
+  void set(const SnakeCommand& from);
+  void get(SnakeCommand& to) const noexcept;
+
+  FixedArray q, q_rate;
+  double feed = 0.0, feed_rate = 0.0, gravity_factor = 0.0;
+};
+
+struct PyMobileMeasurement {
+  PyMobileMeasurement(int n, bool senses_contacts);
+  void set(const MobileMeasurement& from);
+
+  double time = 0.0, timestep = 0.0;
+  bool has_target = false;
+  FixedArray base, base_velocity, q, q_velocity, tip, target;
+};
+struct PyMobileCommand {
+  explicit PyMobileCommand(int n);
+  void set(const MobileCommand& from);
+  void get(MobileCommand& to) const noexcept;
+
+  FixedArray base, base_rate, q, q_rate;
+};
+
+struct PyControllerReport {
+  explicit PyControllerReport(std::vector<std::string> own_names);
+  /// To the defaults.
+  void clear();
+  void get(ControllerReport& to) const noexcept;
+  /// Place of an own quantity. Throws nb::key_error.
+  [[nodiscard]] double& own(const std::string& name);
+
+  ControllerReport report;
+  FixedArray target;
+  std::vector<std::string> own_names;
+  std::vector<double> own_values;
+};
+
+/// What a controller is made with, whatever its robot.
+struct PyContext {
+  nb::object robot, settings;
+  double timestep = 0.0;
+};
+struct PyArmContext : PyContext {
+  double feed_force_limit, guide_length, guide_clearance, body_radius, bending_stiffness;
+};
+struct PySnakeContext : PyContext {
+  double radius, feed_limit;
+  bool is_free;
+};
+struct PyMobileContext : PyContext {
+  MobileSpeedLimits limits;
+};
+struct PyPlatformContext : PyContext {
+  MobileSpeedLimits limits;
+  double platform_length, platform_width;
+};
+
+/// The classes above.
+void bind_controller_views(nb::module_& module);
+/// `register_controller`, from which tendril/controllers.py makes `tendril.controller`.
+void bind_controllers(nb::module_& module);
+
+}  // namespace tendril::python

@@ -1,0 +1,93 @@
+"""`tendril.controller`: a class in Python becomes a controller, as a plugin of MuJoCo."""
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Literal, TypeVar
+
+import mujoco  # knows robot files from here on; the version is checked
+
+from tendril._core import ModelError
+from tendril._sim import register_controller
+
+#: (default, unit, meaning), or with what is allowed: (low, high) of a number, None for no end; words of a text.
+Setting = tuple[Any, str, str] | tuple[Any, str, str, tuple[Any, ...]]
+_Row = tuple[str, str, str, str, float | None, float | None, str, str]
+_Class = TypeVar("_Class", bound=type)
+
+
+def controller(name: str, *, kind: Literal["continuum", "snake", "mobile", "platform"],
+               settings: Mapping[str, Setting] | None = None, quantities: Mapping[str, tuple[str, str]] | None = None,
+               target: str | None = "target") -> Callable[[_Class], _Class]:
+    """Registers a class as the controller `name`: `plugin = "my.reach"` in a robot file, `--controller my.reach`.
+
+    The class has `__init__(self, context)`, `update(self, measurement, memory, next_memory, command, report)` and may
+    have `memory_size` (numbers that it keeps between steps, default 0), `reset(self, memory)` (their start values,
+    default zeros) and, of an arm, `senses_contacts = True`. `update` is a function of its arguments: it may be called
+    several times in a step, and what lasts is in `next_memory`, a copy of `memory` on entry. An exception stops the
+    controller: one warning with file and line, status 5, the servos hold; in `__init__` the scene is not loaded.
+
+    :param kind: of the robots: "continuum" (`ArmContext`, `ArmMeasurement`, `ArmCommand`), "snake" (`Snake...`),
+        "mobile" (`Mobile...`: joints on a platform), "platform" (`PlatformContext`: a platform with a continuum arm)
+    :param settings: own settings: name to (default, unit, meaning), or (default, unit, meaning, allowed). The type is
+        the default's: float, int, bool, str, or a list of floats, which must be empty by default. `allowed` is
+        (low, high) of numbers, None for no end, or the words that a text may be
+    :param quantities: own quantities, which become sensors: name to (unit, meaning)
+    :param target: default of the setting `target`, the mocap body that `measurement.target` is of; None: no such setting
+    :raises ModelError: wrong names or settings; a name that is taken by another plugin, or was registered with other
+        settings. The same name with the same settings replaces the class for data made later
+    """
+    rows = [_row(name, key, value) for key, value in (settings or {}).items()]
+    if target is not None and all(row[0] != "target" for row in rows):
+        rows.append(("target", "text", "", target, None, None, "", "mocap body, the target"))
+    for key, value in (quantities or {}).items():
+        if not isinstance(value, tuple) or len(value) != 2:
+            raise ModelError(f"{name}: quantities: {key} = {value!r}: must be (unit, meaning)")
+    own = [(key, unit, meaning) for key, (unit, meaning) in (quantities or {}).items()]
+
+    def register(cls: _Class) -> _Class:
+        if not inspect.isclass(cls) or not callable(getattr(cls, "update", None)):
+            raise ModelError(f"{name}: {cls!r}: must be a class with the function update")
+        register_controller(name, kind, cls, rows, own, _describe)
+        return cls
+    return register
+
+
+def _row(controller_name: str, key: str, value: Setting) -> _Row:
+    def refuse(what: str, allowed: str) -> ModelError:
+        return ModelError(f"{controller_name}: settings: {key} = {what}: must be {allowed}")
+
+    if not isinstance(value, tuple) or len(value) not in (3, 4) or not all(isinstance(text, str) for text in value[1:3]):
+        raise refuse(repr(value), "(default, unit, meaning) or (default, unit, meaning, allowed)")
+    default, unit, meaning = value[:3]
+    allowed = tuple(value[3]) if len(value) == 4 else ()
+    if isinstance(default, bool):
+        return key, "flag", unit, str(default).lower(), None, None, "", meaning
+    if isinstance(default, str):
+        if not allowed:
+            return key, "text", unit, default, None, None, "", meaning
+        if default != allowed[0] or any(len(str(word).split()) != 1 for word in allowed):
+            raise refuse(repr(default), f"the first of the words {', '.join(map(str, allowed))}")
+        return key, "choice", unit, "", None, None, " ".join(allowed), meaning
+    low, high = allowed if len(allowed) == 2 else (None, None)
+    if isinstance(default, int | float):
+        kind = "integer" if isinstance(default, int) else "number"
+        return key, kind, unit, repr(default), low, high, "", meaning
+    if isinstance(default, list | tuple) and not default:
+        return key, "numbers", unit, "", None, None, "", meaning
+    raise refuse(repr(default), "a number, a truth value, a text or an empty list")
+
+
+def _describe(error: BaseException, where: TracebackType | None) -> str:
+    """`file:line: Type: message`, one line: the innermost line that is not of an installed package."""
+    text = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
+    frames = traceback.extract_tb(where)
+    own = [frame for frame in frames if "-packages" not in frame.filename] or frames
+    if isinstance(error, SyntaxError) or not own:
+        return text
+    return f"{own[-1].filename}:{own[-1].lineno}: {text}"
+
+
+__all__ = ["controller"]
