@@ -52,9 +52,9 @@ function(tendril_precompiled name set)
   target_precompile_headers(${name} REUSE_FROM ${owner})
 endfunction()
 
-# Code that reads and writes files is compiled faster than with -O3. At -O1 g++ 12 sees uses of uninitialised memory
-# that are none.
-set(tendril_cold_options $<$<CONFIG:Release>:-O1> $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)
+# Code that reads and writes files is compiled faster than with -O3; in the Python package it is to be small. At -O1
+# g++ 12 sees uses of uninitialised memory that are none.
+set(tendril_cold_options $<$<CONFIG:Release>:$<IF:$<BOOL:${TENDRIL_BUILD_PYTHON}>,-Os,-O1>> $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)
 
 # tendril_library(<name> [COLD] SOURCES ... HEADERS ... PUBLIC ... PRIVATE ...)
 # A static, position-independent library tendril_<name> with the alias tendril::<name>.
