@@ -44,11 +44,11 @@ std::vector<Vector3d> read_centreline(const Fields& fields) {
 
 void check_geometry(const Fields& fields, const TubeDescription& tube) {
   try {
-    if (tube.corner_radius > 0.0) {
-      static_cast<void>(rounded_path(tube.centreline, tube.corner_radius));
-    } else {
-      static_cast<void>(Path(tube.centreline));
-    }
+    const Path legs(tube.centreline);
+    constexpr double kSamples = 1000.0;  // few: only the corners are checked
+    if (tube.corner_radius > 0.0)
+      static_cast<void>(
+          rounded_path(tube.centreline, tube.corner_radius, legs.length() / kSamples));
   } catch (const ModelError& error) {
     fields.refuse("centreline", error.what());
   }
