@@ -44,4 +44,5 @@ NB_MODULE(_sim, module) {
   bind_experiment(module);
   bind_faults(module);
   bind_controllers(module);
+  bind_envs(module);
 }

@@ -19,5 +19,6 @@ nb::module_ mujoco();
 void bind_scene(nb::module_& module);
 void bind_experiment(nb::module_& module);
 void bind_faults(nb::module_& module);
+void bind_envs(nb::module_& module);
 
 }  // namespace tendril::python

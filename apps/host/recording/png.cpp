@@ -1,0 +1,26 @@
+#include <fmt/format.h>
+#include <png.h>
+
+#include "apps/host/part_file.hpp"
+#include "apps/host/recording/image.hpp"
+
+namespace tendril::host {
+
+void write_png(const std::filesystem::path& file, const Image& image) {
+  const auto bytes =
+      3 * static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.height);
+  if (image.rgb.size() != bytes || bytes == 0)
+    throw RenderError(file.string() + ": the image is empty");
+  png_image png{};
+  png.version = PNG_IMAGE_VERSION;
+  png.width = static_cast<png_uint_32>(image.width);
+  png.height = static_cast<png_uint_32>(image.height);
+  png.format = PNG_FORMAT_RGB;
+  PartFile part(file);
+  if (png_image_write_to_file(&png, part.part().c_str(), 0, image.rgb.data(), 0, nullptr) == 0)
+    throw RenderError(fmt::format("{}: cannot be written: {}", file.string(), png.message));
+  if (const std::error_code error = part.finish())
+    throw RenderError(fmt::format("{}: cannot be written: {}", file.string(), error.message()));
+}
+
+}  // namespace tendril::host

@@ -1,0 +1,82 @@
+// What the environments of tendril.envs need beside MuJoCo's own package.
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <Eigen/Core>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/host/recording/offscreen.hpp"
+#include "python/src/sim.hpp"
+#include "tendril/path/path.hpp"
+
+namespace tendril::python {
+namespace {
+
+template <class T>
+T& owned_by(const nb::object& object) {
+  return *reinterpret_cast<T*>(nb::cast<std::uintptr_t>(object.attr("_address")));
+}
+
+class Renderer {
+ public:
+  Renderer(nb::object model, int width, int height, const std::string& camera)
+      : model_(std::move(model)),
+        camera_(host::picture_camera(owned_by<const mjModel>(model_), camera)),
+        renderer_(owned_by<const mjModel>(model_), width, height) {}
+
+  nb::object render(const nb::object& data) {
+    const host::Image& image = renderer_.render(owned_by<mjData>(data), camera_);
+    const auto size = [](int n) { return static_cast<std::size_t>(n); };
+    const nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<3>> view(
+        image.rgb.data(), {size(image.height), size(image.width), 3}, nb::handle());
+    return nb::cast(view, nb::rv_policy::copy);
+  }
+
+ private:
+  nb::object model_;
+  mjvCamera camera_;
+  host::OffscreenRenderer renderer_;
+};
+
+std::vector<std::array<double, 3>> path_points(const std::vector<std::array<double, 3>>& waypoints,
+                                               double corner_radius, double spacing) {
+  std::vector<Eigen::Vector3d> corners;
+  for (const auto& p : waypoints) corners.emplace_back(p[0], p[1], p[2]);
+  const Path path = rounded_path(corners, corner_radius, spacing);
+  const int count = static_cast<int>(path.length() / spacing);
+  std::vector<std::array<double, 3>> points;
+  for (int i = 0; i <= count; ++i) {
+    const Eigen::Vector3d p = path.position(path.length() * i / count);
+    points.push_back({p.x(), p.y(), p.z()});
+  }
+  return points;
+}
+
+}  // namespace
+
+void bind_envs(nb::module_& module) {
+  nb::class_<Renderer>(module, "Renderer",
+                       "Draws states of a model without a window, by EGL, as the pictures of "
+                       "reports. For the thread that made it.")
+      .def(nb::init<nb::object, int, int, const std::string&>(), nb::arg("model"), nb::arg("width"),
+           nb::arg("height"), nb::arg("camera") = "",
+           nb::sig("def __init__(self, model: mujoco.MjModel, width: int, height: int, camera: str "
+                   "= '') -> None"))
+      .def("render", &Renderer::render, nb::arg("data"),
+           nb::sig("def render(self, data: mujoco.MjData) -> numpy.typing.NDArray[numpy.uint8]"),
+           "RGB, (height, width, 3), of data whose positions are computed (mj_forward).");
+  module.def("path_points", &path_points, nb::arg("waypoints"), nb::arg("corner_radius"),
+             nb::arg("spacing"),
+             "Points at equal distances, about `spacing`, along the polyline with rounded corners, "
+             "m.");
+}
+
+}  // namespace tendril::python

@@ -1,0 +1,115 @@
+"""The classes behind `gymnasium.make` and `gymnasium.make_vec`."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, SupportsFloat
+
+import gymnasium
+import mujoco
+import numpy as np
+import numpy.typing as npt
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.utils import seeding
+from gymnasium.vector.utils import batch_space
+
+from tendril.envs.simulations import CONTROL_PERIOD, Simulations
+from tendril.envs.tasks import TASKS
+
+
+class Environment(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float32]]):
+    """One simulation of a task, by its name; made by `gymnasium.make`."""
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": round(1 / CONTROL_PERIOD)}
+
+    def __init__(self, task: str, render_mode: str | None = None) -> None:
+        require_mode(render_mode)
+        self.render_mode = render_mode
+        self._simulations = Simulations(TASKS[task], 1, 1)
+        self._rows = np.zeros(1, dtype=np.intp)
+        self.observation_space = self._simulations.observation_space
+        self.action_space = self._simulations.action_space
+
+    @property
+    def model(self) -> mujoco.MjModel:
+        """MuJoCo's model."""
+        return self._simulations.task.model
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None
+              ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+        super().reset(seed=seed)
+        self._simulations.reset(self._rows, [self.np_random])
+        return self._simulations.observation[0].copy(), {}
+
+    def step(self, action: npt.NDArray[np.float32]
+             ) -> tuple[npt.NDArray[np.float32], SupportsFloat, bool, bool, dict[str, Any]]:
+        rewards, terminated, truncated, infos = self._simulations.step(self._rows, np.asarray(action)[None])
+        return (self._simulations.observation[0].copy(), float(rewards[0]), bool(terminated[0]), bool(truncated[0]),
+                {name: values[0].item() for name, values in infos.items()})
+
+    def render(self) -> npt.NDArray[np.uint8] | None:
+        return self._simulations.render(0) if self.render_mode == "rgb_array" else None
+
+    def close(self) -> None:
+        self._simulations.close()
+
+
+class VectorEnvironment(gymnasium.vector.VectorEnv[npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[Any]]):
+    """Simulations of a task on `threads` threads (0: as many as the machine has); a finished one begins anew in the next step."""
+    metadata: dict[str, Any] = {**Environment.metadata, "autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}
+    spec: EnvSpec | None = None
+
+    def __init__(self, task: str, num_envs: int = 1, threads: int = 0, render_mode: str | None = None) -> None:
+        require_mode(render_mode)
+        self.render_mode = render_mode
+        self.num_envs = num_envs
+        self._simulations = Simulations(TASKS[task], num_envs, threads)
+        self.single_observation_space = self._simulations.observation_space
+        self.single_action_space = self._simulations.action_space
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._generators: list[np.random.Generator] = []
+        self._over = np.zeros(num_envs, dtype=bool)
+
+    def reset(self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+              ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+        """A number seeds simulation i with seed + i."""
+        if isinstance(seed, int) or seed is None:
+            seeds: Sequence[int | None] = [None if seed is None else seed + i for i in range(self.num_envs)]
+        else:
+            seeds = seed
+        for i, own in enumerate(seeds):
+            if i == len(self._generators):
+                self._generators.append(seeding.np_random(own)[0])
+            elif own is not None:
+                self._generators[i] = seeding.np_random(own)[0]
+        self._over[:] = False
+        self._simulations.reset(np.arange(self.num_envs), self._generators)
+        return self._simulations.observation.copy(), {}
+
+    def step(self, actions: npt.NDArray[np.float32]
+             ) -> tuple[npt.NDArray[np.float32], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+        new, going = np.flatnonzero(self._over), np.flatnonzero(~self._over)
+        rewards = np.zeros(self.num_envs)
+        terminated, truncated = np.zeros(self.num_envs, dtype=bool), np.zeros(self.num_envs, dtype=bool)
+        all_infos: dict[str, Any] = {}
+        if len(going) > 0:
+            rewards[going], terminated[going], truncated[going], infos = self._simulations.step(going, np.asarray(actions)[going])
+            for name, values in infos.items():
+                all_infos[name] = np.zeros(self.num_envs, dtype=values.dtype)
+                all_infos[name][going] = values
+                all_infos["_" + name] = ~self._over
+        self._simulations.reset(new, [self._generators[i] for i in new])
+        self._over = terminated | truncated
+        return self._simulations.observation.copy(), rewards, terminated, truncated, all_infos
+
+    def render(self) -> tuple[npt.NDArray[np.uint8], ...] | None:
+        if self.render_mode != "rgb_array":
+            return None
+        return tuple(self._simulations.render(i) for i in range(self.num_envs))
+
+    def close_extras(self, **kwargs: Any) -> None:
+        self._simulations.close()
+
+
+def require_mode(render_mode: str | None) -> None:
+    if render_mode not in (None, "rgb_array"):
+        raise ValueError(f"render_mode: {render_mode}: must be rgb_array or None")

@@ -1,0 +1,160 @@
+"""Simulations of one task, stepped by MuJoCo's Batch: one for an environment, several for a vector of them.
+
+Both are the same code on arrays with one row a simulation, so that they have the same numbers.
+"""
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import gymnasium
+import mujoco
+import numpy as np
+import numpy.typing as npt
+from mujoco.batch import Batch, SimulationError
+
+from tendril import _sim
+
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+CONTROL_PERIOD = 0.02  # s, of an environment step
+DIVERGED = -10.0  # reward
+LARGEST = 1e10  # of a position or velocity of a run that has not diverged
+PICTURE = (640, 480)
+_STAGE = int(mujoco.mjtStage.mjSTAGE_VEL)
+
+
+class Task(ABC):
+    """What an environment asks for. Arrays have one row a simulation; `rows` are the simulations a call is about."""
+    scene: ClassVar[str]  #: a file of the folder `scenes`
+    actions: ClassVar[int]
+    observations: ClassVar[int]
+    steps: ClassVar[int]  #: after which an episode is truncated
+
+    def __init__(self, count: int, threads: int) -> None:
+        self.model = _sim.load_scene(Path(__file__).with_name("scenes") / self.scene).model
+        self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+        self.batch = Batch(self.model, count, threads)
+        self.count = count
+        self.substeps = max(1, round(CONTROL_PERIOD / self.model.opt.timestep))
+        self.period = self.substeps * self.model.opt.timestep
+        self.ctrl: Floats = self.batch.bind("ctrl")
+        self.motion: Floats = self.batch.state[:, :1 + self.model.nq + self.model.nv]  #: time, positions, velocities
+        self.mocap_pos: Floats = self.batch.bind("mocap_pos")
+        self.mocap_quat: Floats = self.batch.bind("mocap_quat")
+        self.sensors: Floats = self.batch.bind("sensordata")
+        limits = np.where(self.model.actuator_ctrllimited[:, None] != 0, self.model.actuator_ctrlrange, [-np.inf, np.inf])
+        self._low, self._high = limits[:, 0].copy(), limits[:, 1].copy()
+        self.within = np.zeros(count, dtype=np.int64)  #: steps at the goal in a row
+
+    @abstractmethod
+    def draw(self, row: int, rng: np.random.Generator) -> None:
+        """Writes the start of an episode into the state of a simulation that was reset."""
+
+    @abstractmethod
+    def begin(self, rows: npt.NDArray[np.intp]) -> None:
+        """Remembers what rewards of the first step compare with; sensors are those of the start."""
+
+    @abstractmethod
+    def act(self, rows: npt.NDArray[np.intp], actions: Floats) -> None:
+        """Writes the set points for actions in [-1, 1]."""
+
+    @abstractmethod
+    def observe(self, rows: npt.NDArray[np.intp]) -> Floats:
+        """The observations, (rows, observations)."""
+
+    @abstractmethod
+    def judge(self, rows: npt.NDArray[np.intp], actions: Floats) -> tuple[Floats, Flags, dict[str, Any]]:
+        """Rewards, whether episodes end, and infos, each of one entry a row."""
+
+    def advance(self, rows: npt.NDArray[np.intp], actions: Floats, rates: Floats) -> None:
+        """Moves set points at parts of the largest rates, within what the servos take."""
+        moved = self.ctrl[rows] + self.period * rates * actions
+        self.ctrl[rows] = np.minimum(np.maximum(moved, self._low), self._high)
+
+    def lasting(self, rows: npt.NDArray[np.intp], good: Flags, seconds: float) -> Flags:
+        """Whether something has been so for a time."""
+        self.within[rows] = np.where(good, self.within[rows] + 1, 0)
+        long_enough: Flags = self.within[rows] >= round(seconds / self.period)
+        return long_enough
+
+
+def norm(vectors: Floats) -> Floats:
+    """Lengths of vectors (n, 3)."""
+    x, y, z = vectors[:, 0], vectors[:, 1], vectors[:, 2]
+    lengths: Floats = np.sqrt(x * x + y * y + z * z)
+    return lengths
+
+
+class Simulations:
+    """Episodes of a task in each of `count` simulations."""
+
+    def __init__(self, task: type[Task], count: int, threads: int) -> None:
+        self.task = task(count, threads)
+        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (task.observations,), np.float32)
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (task.actions,), np.float32)
+        self.elapsed = np.zeros(count, dtype=np.int64)
+        self.observation = np.zeros((count, task.observations), dtype=np.float32)
+        self._renderer: _sim.Renderer | None = None
+        self._shown: mujoco.MjData | None = None
+
+    def reset(self, rows: npt.NDArray[np.intp], generators: Sequence[np.random.Generator]) -> None:
+        """Begins episodes, each with the draws of its generator."""
+        if len(rows) == 0:
+            return
+        task = self.task
+        task.batch.reset(rows, 0 if task.model.nkey > 0 else -1, int(mujoco.mjtStage.mjSTAGE_NONE))
+        for row, rng in zip(rows, generators, strict=True):
+            task.draw(int(row), rng)
+        task.batch.forward(rows)
+        task.begin(rows)
+        task.within[rows] = 0
+        self.elapsed[rows] = 0
+        self.observation[rows] = task.observe(rows)
+
+    def step(self, rows: npt.NDArray[np.intp], actions: npt.NDArray[Any]) -> tuple[Floats, Flags, Flags, dict[str, Any]]:
+        """Rewards, terminated, truncated and infos of one step; a non-finite action raises ValueError."""
+        actions = np.minimum(np.maximum(np.asarray(actions, dtype=np.float64), -1.0), 1.0)
+        if not np.isfinite(actions).all():
+            raise ValueError("action: must be finite")
+        task = self.task
+        if actions.shape != (len(rows), task.actions):
+            raise ValueError(f"action: shape = {actions.shape[1:]}, must be ({task.actions},)")
+        task.act(rows, actions)
+        failed: Any = ()
+        try:
+            task.batch.step(rows, task.substeps, _STAGE)  # sensors are those of the new state
+        except SimulationError as error:
+            failed = error.ids
+        healthy = (np.abs(task.motion[rows]) < LARGEST).all(axis=1)
+        if len(failed) > 0:
+            healthy &= ~np.isin(rows, failed)
+        self.elapsed[rows] += 1
+        truncated = self.elapsed[rows] >= task.steps
+        if healthy.all():
+            rewards, terminated, infos = task.judge(rows, actions)
+            self.observation[rows] = task.observe(rows)
+            infos["diverged"] = ~healthy
+            return rewards, terminated, truncated, infos
+        with np.errstate(all="ignore"):
+            rewards, terminated, infos = task.judge(rows, actions)
+            observation = task.observe(rows)
+        self.observation[rows[healthy]] = observation[healthy]
+        infos = {name: np.where(healthy, values, np.zeros_like(values)) for name, values in infos.items()}
+        infos["diverged"] = ~healthy
+        return np.where(healthy, rewards, DIVERGED), terminated | ~healthy, truncated, infos
+
+    def render(self, row: int) -> npt.NDArray[np.uint8]:
+        """A picture of one simulation, by EGL."""
+        batch = self.task.batch
+        if self._renderer is None:
+            self._renderer = _sim.Renderer(self.task.model, *PICTURE)
+        self._shown = batch.get_data(row, self._shown)
+        mujoco.mj_forward(self.task.model, self._shown)
+        return self._renderer.render(self._shown)
+
+    def close(self) -> None:
+        self._renderer = None

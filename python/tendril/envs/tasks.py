@@ -1,0 +1,216 @@
+"""The tasks; docs/python.md has them in a table."""
+from __future__ import annotations
+
+from typing import Any
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+import tendril as td
+from tendril import _sim
+from tendril.envs.simulations import Flags, Floats, Task, norm
+
+_ACTION_COST = 0.001
+_SET_POINT_RATE = 2.0  # rad/s, of the coordinates of a section
+
+Rows = npt.NDArray[np.intp]
+
+
+#: The servos `x` and `y` of a section turn about these axes of its base; its coordinates, those of
+#: ContinuumRobot.coordinates, are how far it bends along them.
+_ORDER, _SIGNS = np.array([1, 0, 3, 2, 5, 4]), np.array([1.0, -1.0] * 3)
+
+
+def _coordinates(servos: Floats) -> Floats:
+    """Coordinates of the sections for values of the servos, (n, 6)."""
+    coordinates: Floats = servos[:, _ORDER] * _SIGNS
+    return coordinates
+
+
+def _servos(coordinates: Floats) -> Floats:
+    """The other way round."""
+    servos: Floats = (coordinates * _SIGNS)[:, _ORDER]
+    return servos
+
+
+def _effort(actions: Floats) -> Floats:
+    cost: Floats = _ACTION_COST * (actions * actions).sum(axis=1)
+    return cost
+
+
+class Reach(Task):
+    """Three sections, horizontal, under gravity: the tip to a point."""
+    scene, actions, observations, steps = "reach.xml", 6, 18, 200
+    _RATES = np.full(6, _SET_POINT_RATE)
+    _LARGEST_BEND = 1.2  # rad, of a section at a target
+
+    def __init__(self, count: int, threads: int) -> None:
+        super().__init__(count, threads)
+        self._arm = td.ContinuumRobot([td.Section(length=0.1)] * 3)
+        data = mujoco.MjData(self.model)
+        mujoco.mj_kinematics(self.model, data)
+        base = data.body("arm_base")
+        self._base, self._axes = base.xpos.copy(), base.xmat.reshape(3, 3).copy()
+
+    def draw(self, row: int, rng: np.random.Generator) -> None:
+        states = np.zeros((3, 3))
+        states[:, 0] = rng.uniform(0.0, self._LARGEST_BEND, 3)
+        states[:, 1] = rng.uniform(-np.pi, np.pi, 3)
+        self.mocap_pos[row, 0] = self._base + self._axes @ self._arm.tip_pose(states)[:3, 3]
+
+    def begin(self, rows: Rows) -> None:
+        pass
+
+    def act(self, rows: Rows, actions: Floats) -> None:
+        self.advance(rows, _servos(actions), self._RATES)
+
+    def observe(self, rows: Rows) -> Floats:
+        sensors = self.sensors[rows]
+        tip, target = sensors[:, 6:9], sensors[:, 9:12]
+        return np.concatenate([_coordinates(self.ctrl[rows]), _coordinates(sensors[:, :6]), tip, target - tip], axis=1)
+
+    def judge(self, rows: Rows, actions: Floats) -> tuple[Floats, Flags, dict[str, Any]]:
+        sensors = self.sensors[rows]
+        distance = norm(sensors[:, 9:12] - sensors[:, 6:9])
+        return (-distance - _effort(actions), np.zeros(len(rows), dtype=bool),
+                {"is_success": distance < 0.001, "tip_error": distance})
+
+
+class Insert(Task):
+    """Three sections on a feed into a bent tube, whose place varies."""
+    scene, actions, observations, steps = "insert.xml", 7, 21, 600
+    _RATES = np.array([0.1, *[_SET_POINT_RATE] * 6])  # of the feed, m/s, and the sections
+    _WAYPOINTS = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.54), (-0.2, 0.0, 0.54))  # the tube's centreline, extended to the base
+    _CORNER_RADIUS = 0.12
+    _SPACING = 0.001
+    _START = 0.3  # m, of the tip on the path
+    _AHEAD = 0.01  # m, of the point to go for
+    _LARGEST_FORCE = 50.0  # N
+    _OFFSET = 0.003  # m
+
+    def __init__(self, count: int, threads: int) -> None:
+        super().__init__(count, threads)
+        self._path = np.array(_sim.path_points(self._WAYPOINTS, self._CORNER_RADIUS, self._SPACING))
+        self._start, self._ahead = round(self._START / self._SPACING), round(self._AHEAD / self._SPACING)
+        self._progress, self._next, self._force = np.zeros(count), np.zeros((count, 3)), np.zeros(count)
+
+    def draw(self, row: int, rng: np.random.Generator) -> None:
+        self.mocap_pos[row, 0, 1:] += rng.uniform(-self._OFFSET, self._OFFSET, 2)  # across the feed
+
+    def begin(self, rows: Rows) -> None:
+        """Progress 0 .. 1, in the base frame the point to go for, and the sum of the normal forces."""
+        sensors = self.sensors[rows]
+        tip = sensors[:, 6:9] - sensors[:, 9:12]  # in the frame of the path
+        apart = self._path - tip[:, None, :]
+        x, y, z = apart[..., 0], apart[..., 1], apart[..., 2]
+        nearest = np.argmin(x * x + y * y + z * z, axis=1)
+        last = len(self._path) - 1
+        self._progress[rows] = np.maximum(nearest - self._start, 0) / (last - self._start)
+        self._next[rows] = self._path[np.minimum(nearest + self._ahead, last)] + sensors[:, 9:12]
+        self._force[rows] = np.abs(sensors[:, 13::3]).sum(axis=1)
+
+    def act(self, rows: Rows, actions: Floats) -> None:
+        feed_first = np.concatenate([actions[:, 6:], _servos(actions[:, :6])], axis=1)
+        self.advance(rows, feed_first, self._RATES)
+
+    def observe(self, rows: Rows) -> Floats:
+        sensors = self.sensors[rows]
+        tip = sensors[:, 6:9]
+        return np.concatenate([_coordinates(self.ctrl[rows, 1:]), _coordinates(sensors[:, :6]), tip, self._next[rows] - tip,
+                               sensors[:, 12:13], self._progress[rows, None], self._force[rows, None]], axis=1)
+
+    def judge(self, rows: Rows, actions: Floats) -> tuple[Floats, Flags, dict[str, Any]]:
+        before = self._progress[rows]
+        self.begin(rows)
+        progress, force = self._progress[rows], self._force[rows]
+        distance = norm(self._next[rows] - self.sensors[rows, 6:9])
+        reward = 10.0 * (progress - before) - 0.01 * force - _effort(actions)
+        success = self.lasting(rows, (progress > 0.999) & (distance < 0.002), 0.2)
+        too_hard = force > self._LARGEST_FORCE
+        return (np.where(too_hard, reward - 10.0, reward), success | too_hard,
+                {"is_success": success & ~too_hard, "tip_error": distance, "wall_force": force, "progress": progress})
+
+
+class SnakeGoal(Task):
+    """A snake of 16 joints on the ground: its head to a goal."""
+    scene, actions, observations, steps = "snake_goal.xml", 16, 38, 1000
+    _RATES = np.full(16, 6.0)  # rad/s
+    _NEAREST, _FARTHEST = 0.8, 1.5  # m, of a goal from the origin
+    _ARRIVED = 0.1  # m
+
+    def __init__(self, count: int, threads: int) -> None:
+        super().__init__(count, threads)
+        self._distance = np.zeros(count)
+
+    def draw(self, row: int, rng: np.random.Generator) -> None:
+        angle, distance = rng.uniform(-np.pi, np.pi), rng.uniform(self._NEAREST, self._FARTHEST)
+        self.mocap_pos[row, 0] = distance * np.cos(angle), distance * np.sin(angle), 0.0
+
+    def begin(self, rows: Rows) -> None:
+        self._distance[rows] = norm(self.sensors[rows, 32:35])
+
+    def act(self, rows: Rows, actions: Floats) -> None:
+        self.advance(rows, actions, self._RATES)
+
+    def observe(self, rows: Rows) -> Floats:
+        return self.sensors[rows]
+
+    def judge(self, rows: Rows, actions: Floats) -> tuple[Floats, Flags, dict[str, Any]]:
+        distance = norm(self.sensors[rows, 32:35])
+        reward = 10.0 * (self._distance[rows] - distance) - _effort(actions)
+        self._distance[rows] = distance
+        success = distance < self._ARRIVED
+        return reward, success, {"is_success": success, "tip_error": distance}
+
+
+class YoubotReach(Task):
+    """The youBot: its tool to a pose."""
+    scene, actions, observations, steps = "youbot_reach.xml", 8, 22, 400
+    _RATES = np.array([0.8, 0.8, 1.2, *[np.pi / 2] * 5])  # m/s, rad/s: the speed limits
+    _AREA = 0.8  # m, half the side of the square in which platforms of targets stand
+    _LOWEST = 0.1  # m, of a target
+    _JOINT_RANGE = 0.8  # part of the joint limits that targets use
+
+    def __init__(self, count: int, threads: int) -> None:
+        super().__init__(count, threads)
+        self._robot = td.load_robot(td.share / "models/youbot.toml", td.MobileRobot)
+        self._rotation = np.zeros((count, 3))  # of the target in the tool frame, a rotation vector
+
+    def draw(self, row: int, rng: np.random.Generator) -> None:
+        low, high = self._JOINT_RANGE * self._robot.joint_limits.T
+        while True:
+            platform = [*rng.uniform(-self._AREA, self._AREA, 2), rng.uniform(-np.pi, np.pi)]
+            pose = self._robot.tool_pose(np.array([*platform, *rng.uniform(low, high)]))
+            if pose[2, 3] > self._LOWEST:
+                break
+        self.mocap_pos[row, 0] = pose[:3, 3]
+        quaternion = np.zeros(4)
+        mujoco.mju_mat2Quat(quaternion, pose[:3, :3].flatten())
+        self.mocap_quat[row, 0] = quaternion
+
+    def begin(self, rows: Rows) -> None:
+        for row in rows:
+            mujoco.mju_quat2Vel(self._rotation[row], self.sensors[row, 19:23], 1.0)
+
+    def act(self, rows: Rows, actions: Floats) -> None:
+        self.advance(rows, actions, self._RATES)
+
+    def observe(self, rows: Rows) -> Floats:
+        return np.concatenate([self.sensors[rows, :19], self._rotation[rows]], axis=1)
+
+    def judge(self, rows: Rows, actions: Floats) -> tuple[Floats, Flags, dict[str, Any]]:
+        self.begin(rows)
+        distance, angle = norm(self.sensors[rows, 16:19]), norm(self._rotation[rows])
+        success = self.lasting(rows, (distance < 0.003) & (angle < np.deg2rad(1.0)), 0.5)
+        return (-distance - 0.1 * angle - _effort(actions), success,
+                {"is_success": success, "tip_error": distance, "angle_error": angle})
+
+
+#: by the name in `Tendril/<name>-v0`
+TASKS: dict[str, type[Task]] = {
+    "Reach": Reach,
+    "Insert": Insert,
+    "SnakeGoal": SnakeGoal,
+    "YoubotReach": YoubotReach,
+}
