@@ -472,7 +472,7 @@ def write_rrd(recording: Recording, out: Path, choice: Choice) -> None:
     import rerun as rr
     motion = Motion(recording, choice.fps or VIEWER_FPS)
     with _whole(out) as part:
-        stream = rr.RecordingStream("tendril", recording_id=f"{recording.file}")
+        stream = rr.RecordingStream("tendril", recording_id=recording.texts.get("experiment_name", recording.file.stem))
         stream.save(str(part))
         stream.log("world", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
         for shape in motion.shapes:
