@@ -31,7 +31,7 @@ DRAWINGS = 200  # moments, at most, at which what the controllers draw is taken
 READ_FOR_DRAWINGS = 256_000_000  # bytes, so that the page of a long run with much memory is made in a second
 LONGEST_CHAIN_BEND = math.radians(25)  # between two links of what is drawn as one smooth body
 VISIBLE_GROUPS = (0, 1, 2)  # of geoms: those that the engine shows by default
-PLANE, HEIGHT_FIELD, SPHERE, CAPSULE, _, _, _, MESH = range(8)  # mjtGeom
+PLANE, HEIGHT_FIELD, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH = range(8)  # mjtGeom
 ERRORS = ("tip_error", "path_error")  # quantities plotted at once
 
 
@@ -75,9 +75,9 @@ class Blob:
         return base64.b64encode(zlib.compress(whole, 9)).decode()
 
 
-def quantised(values: Array, low: Array, high: Array, levels: int = 65535) -> Array:
+def quantised(values: Array, low: Array | float, high: Array | float, levels: int = 65535) -> Array:
     """(…) in [low, high] as integers in [0, levels]."""
-    span = np.where(high > low, high - low, 1.0)
+    span = np.where(np.greater(high, low), np.subtract(high, low), 1.0)
     return np.clip(np.rint((values - low) / span * levels), 0, levels).astype(np.uint16)
 
 
@@ -123,7 +123,7 @@ class Scene:
         for body in range(1, model.nbody):
             moves[body] = moves[model.body_parentid[body]] or model.body_jntnum[body] > 0 or model.body_mocapid[body] >= 0
         self.moving = np.flatnonzero(moves)
-        shown = np.isin(model.geom_group, VISIBLE_GROUPS) & (self._colours()[:, 3] > 0.01)
+        shown = np.isin(model.geom_group, VISIBLE_GROUPS) & (self.colours()[:, 3] > 0.01)
         self.geoms = np.flatnonzero(shown & (model.geom_type <= MESH))
         self.place(int(rows[0]))
         mujoco.mj_camlight(model, self.data)
@@ -156,10 +156,11 @@ class Scene:
             self.mujoco.mju_mat2Quat(quat, matrix.ravel())
         return out
 
-    def _colours(self) -> Array:
+    def colours(self) -> Array:
+        """(geoms, 4)"""
         model = self.model
         colours = model.geom_rgba.copy()
-        default = np.all(colours == np.float32([0.5, 0.5, 0.5, 1.0]), axis=1) & (model.geom_matid >= 0)
+        default = np.all(colours == np.array([0.5, 0.5, 0.5, 1.0], np.float32), axis=1) & (model.geom_matid >= 0)
         colours[default] = model.mat_rgba[model.geom_matid[default]]
         return colours  # type: ignore[no-any-return]
 
@@ -168,9 +169,10 @@ class Scene:
     def geometry(self, blob: Blob) -> dict[str, Any]:
         """Geoms as `[type, body, mesh]` and a table of numbers; meshes; chains."""
         model, place = self.model, {int(body): i for i, body in enumerate(self.moving)}
-        colours = self._colours()
+        colours = self.colours()
         robot = self._is_robot
-        rows, numbers, meshes = [], [], {}
+        rows, numbers = [], []
+        meshes: dict[tuple[int, int], int] = {}
         for geom in self.geoms:
             kind, body = int(model.geom_type[geom]), place.get(int(model.geom_bodyid[geom]), -1)
             mesh = -1
@@ -189,14 +191,17 @@ class Scene:
         if rows:
             blob.add("geoms", np.array(numbers, np.float32).T)
         for (kind, number), mesh in meshes.items():
-            points, faces = self._mesh(number) if kind == MESH else self._height_field(number)
+            points, faces = self.mesh(kind, number)
             low, high = points.min(axis=0), points.max(axis=0)
             blob.add(f"points{mesh}", quantised(points, low, high).T, 1)
             blob.add(f"faces{mesh}", faces.reshape(1, -1).astype(np.uint32), 1)
             blob.add(f"box{mesh}", np.array([[*low, *high]], np.float32))
         return {"geoms": rows, "meshes": len(meshes), "chains": self._chains()}
 
-    def _mesh(self, number: int) -> tuple[Array, Array]:
+    def mesh(self, kind: int, number: int) -> tuple[Array, Array]:
+        """Points (n, 3) and triangles (m, 3) of a mesh or height field."""
+        if kind == HEIGHT_FIELD:
+            return self._height_field(number)
         model = self.model
         vertices = slice(model.mesh_vertadr[number], model.mesh_vertadr[number] + model.mesh_vertnum[number])
         faces = slice(model.mesh_faceadr[number], model.mesh_faceadr[number] + model.mesh_facenum[number])
@@ -282,8 +287,8 @@ class Scene:
         largest = float(np.abs(force).max()) or 1.0
         blob.add("contact_count", np.array([counts], np.uint16), 1)
         blob.add("contact_point", quantised(point, low, high, 4095).T, 1)
-        blob.add("contact_force", quantised(np.sign(force) * np.sqrt(np.abs(force)), np.float64(-math.sqrt(largest)),
-                                            np.float64(math.sqrt(largest)), 1022).T)
+        blob.add("contact_force", quantised(np.sign(force) * np.sqrt(np.abs(force)), -math.sqrt(largest),
+                                            math.sqrt(largest), 1022).T)
         return {"contacts": len(point), "force": largest}
 
     @property
@@ -320,7 +325,7 @@ class Scene:
                 while len(moment) <= i:
                     moment.append(np.empty((0, 7)))
                 moment[i] = np.vstack([moment[i], [*(geom.pos - half), *(geom.pos + half), geom.size[0]]])
-        found = []
+        found: list[dict[str, Any]] = []
         for key, moment in lines.items():
             moment += [np.empty((0, 7))] * (len(moments) - len(moment))
             most = max(len(part) for part in moment)
@@ -356,13 +361,13 @@ class Scene:
             plots.append((sensor["name"] or f"sensor {sensor['address']}", sensor["unit"], is_error, lines))
         if any(geom["robot"] for geom in recording.tables["geoms"]):
             plots.append(("wall force", "N", True, peaks(recording.wall_force())[None]))
-        shown = []
+        shown: list[dict[str, Any]] = []
         for name, unit, at_once, lines in plots:
             finite = np.where(np.isfinite(lines), lines, np.nan)
             if np.isnan(finite).all() or not len(lines):
                 continue
             low, high = float(np.nanmin(finite)), float(np.nanmax(finite))
-            whole = np.where(np.isnan(finite), 4095, quantised(np.nan_to_num(finite), np.float64(low), np.float64(high), 4094))
+            whole = np.where(np.isnan(finite), 4095, quantised(np.nan_to_num(finite), low, high, 4094))
             blob.add(f"plot{len(shown)}", whole.astype(np.uint16), 1)
             shown.append({"name": name, "unit": unit, "shown": at_once, "low": low, "high": high})
         blob.add("plot_time", np.rint((recording.time[at] - recording.time[0]) * 1e5)[None].astype(np.uint32), 1)
@@ -403,7 +408,7 @@ def page(recording: Recording, fps: float = 50.0, start: float | None = None, en
     if len(scene.moving):
         low, high = scene.positions.min(axis=(0, 1)), scene.positions.max(axis=(0, 1))
         blob.add_smaller("position", quantised(scene.positions, low, high).reshape(len(rows), -1).T)
-        blob.add_smaller("rotation", quantised(scene.quaternions, np.float64(-1), np.float64(1)).reshape(len(rows), -1).T)
+        blob.add_smaller("rotation", quantised(scene.quaternions, -1.0, 1.0).reshape(len(rows), -1).T)
     content |= {"bodies": len(scene.moving), "low": rounded(low), "high": rounded(high)}
     margin = 0.5 * np.linalg.norm(high - low) + 0.1 * content["extent"]
     content |= {"contact_low": rounded(low - margin), "contact_high": rounded(high + margin)}

@@ -200,10 +200,15 @@ class Recording:
         known = ", ".join(sensor["name"] for sensor in self.tables["sensors"] if sensor["name"])
         raise ModelError(f"{self.file}: sensor: {name}: must be one of {known or '(there are none)'}")
 
+    @property
+    def contact_count(self) -> Integers:
+        """Contacts in every row."""
+        return self._rows_of("contact/count")  # type: ignore[no-any-return]
+
     def contacts(self, row: int | None = None) -> Contacts:
         """Contacts of a row, or of all rows. Throws ModelError for a row that is not there."""
         import numpy as np
-        start, count = self._rows_of("contact/start"), self._rows_of("contact/count").astype(np.int64)
+        start, count = self._rows_of("contact/start"), self.contact_count.astype(np.int64)
         first, last = (0, self.rows) if row is None else (self._index(row), self._index(row) + 1)
         count = count[first:last]
         rows = np.repeat(np.arange(first, last, dtype=np.int32), count)
@@ -227,7 +232,7 @@ class Recording:
         """(rows,), N: sum of the normal forces between robots and their surroundings."""
         import numpy as np
         found = self.robot_contacts()
-        return np.bincount(found.row, weights=found.force[:, 0], minlength=self.rows)
+        return np.bincount(found.row, weights=found.force[:, 0], minlength=self.rows).astype(np.float64)
 
     @cached_property
     def attributes(self) -> dict[str, Any]:

@@ -1,0 +1,206 @@
+"""`tendril export`: what a library reads back is what was recorded. A library that is not installed: skipped."""
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+import tendril as td
+
+PROGRAM = Path(sys.executable).with_name("tendril")
+EVERY = 5  # rows a step at 50 Hz
+
+
+def tendril(*words: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("run") / "out"
+    scene = td.share / "scenes/tube_insertion/tube_insertion.toml"
+    assert tendril("run", scene, "--duration", "1", "--out", out, "--no-report", "--quiet").returncode in (0, 1)
+    return out / "rollout.h5"
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sweep")
+    (folder / "e.toml").write_text(f'scene = "{td.share}/scenes/tube_insertion/tube_insertion.xml"\nduration = 0.2\n'
+                                   '[vary]\n"option.viscosity" = { uniform = [0, 5] }\n[sweep]\nseeds = 2\nrecord = "all"\n')
+    done = tendril("sweep", folder / "e.toml", "--out", folder / "out", "--no-report", "--quiet")
+    assert done.returncode in (0, 1), done.stderr
+    return folder / "out"
+
+
+def export(source: Path, kind: str, out: Path, *options: Any) -> Path:
+    done = tendril("export", source, "--to", kind, "-o", out, *options)
+    assert done.returncode == 0, done.stderr
+    assert not out.with_name(out.name + ".part").exists()
+    return out
+
+
+def expected(file: Path) -> tuple[dict[str, Any], Any, Any, int]:
+    """Observations (n + 1), actions (n) and rewards (n) of a recording at 50 Hz, by the definition."""
+    with td.Recording(file) as recording:
+        n = (recording.rows - 1) // EVERY
+        rows = EVERY * np.arange(n + 1)
+        observations = {name: getattr(recording, name)[rows] for name in ("qpos", "qvel", "sensordata")}
+        return observations, recording.ctrl[rows[:-1] + 1], -recording.sensor("arm_tip_error")[rows[1:]], n
+
+
+def test_csv_is_that_of_the_program_row_by_row(file: Path, tmp_path: Path) -> None:
+    own, program = export(file, "csv", tmp_path / "own.csv"), tmp_path / "program.csv"
+    assert tendril("rollout", "export", file, program).returncode == 0
+    with open(own) as a, open(program) as b:
+        rows, others = list(csv.reader(a)), list(csv.reader(b))
+    assert rows[0] == others[0] and len(rows) == len(others)
+    for row, other in zip(rows[1:], others[1:], strict=True):
+        assert [float(value) for value in row] == [float(value) for value in other]
+    thinned = export(file, "csv", tmp_path / "thin.csv", "--fps", 50)
+    with open(thinned) as a:
+        assert list(csv.reader(a))[1:] == rows[1::EVERY]
+
+
+def test_parquet(file: Path, tmp_path: Path) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    table = pq.read_table(export(file, "parquet", tmp_path / "t.parquet"))
+    with td.Recording(file) as recording:
+        assert np.array_equal(table["time"].to_numpy(), recording.time)
+        assert np.array_equal(table["sensordata.arm_tip_error"].to_numpy(), recording.sensor("arm_tip_error"))
+        assert table.schema.metadata[b"outcome"] == b"done"
+
+
+def test_a_sweep_is_a_file_a_run_or_one_data_set(sweep: Path, tmp_path: Path) -> None:
+    out = export(sweep, "csv", tmp_path / "all")
+    assert sorted(path.stem for path in out.iterdir()) == sorted(path.name for path in (sweep / "runs").iterdir())
+    with h5py.File(export(sweep, "robomimic", tmp_path / "all.hdf5")) as data:
+        assert sorted(data["data"]) == ["demo_0", "demo_1"] and data["data"].attrs["total"] == 200
+        assert not np.array_equal(data["data/demo_0/states"], data["data/demo_1/states"])
+
+
+def test_robomimic(file: Path, tmp_path: Path) -> None:
+    observations, actions, rewards, n = expected(file)
+    with h5py.File(export(file, "robomimic", tmp_path / "r.hdf5", "--fps", 50, "--reward=-arm_tip_error")) as data:
+        demo = data["data/demo_0"]
+        assert demo.attrs["num_samples"] == n == data["data"].attrs["total"]
+        assert demo.attrs["model_file"].startswith("<mujoco") and json.loads(data["data"].attrs["env_args"])["env_name"]
+        assert np.array_equal(demo["actions"], actions) and np.array_equal(demo["rewards"], rewards)
+        assert list(demo["dones"]) == [0] * (n - 1) + [1]
+        for name, values in observations.items():
+            assert np.array_equal(demo[f"obs/{name}"], values[:-1]) and np.array_equal(demo[f"next_obs/{name}"], values[1:])
+        assert np.array_equal(demo["states"][:, 1:1 + observations["qpos"].shape[1]], observations["qpos"][:-1])
+
+
+def test_minari(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    minari = pytest.importorskip("minari")
+    out = export(file, "minari", tmp_path / "m", "--fps", 50, "--reward=-arm_tip_error")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(out))
+    data = minari.load_dataset("tendril/tube_insertion-v0")
+    observations, actions, rewards, n = expected(file)
+    assert (data.total_episodes, data.total_steps) == (1, n)
+    episode = next(data.iterate_episodes())
+    assert np.array_equal(episode.actions, actions) and np.array_equal(episode.rewards, rewards)
+    for name, values in observations.items():
+        assert np.array_equal(episode.observations[name], values)
+    assert not episode.terminations.any() and list(np.flatnonzero(episode.truncations)) == [n - 1]
+
+
+def test_lerobot_has_the_files_of_version_3(file: Path, tmp_path: Path) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    out = export(file, "lerobot", tmp_path / "l", "--fps", 50)
+    observations, actions, _, n = expected(file)
+    info = json.loads((out / "meta/info.json").read_text())
+    assert (info["codebase_version"], info["fps"], info["total_episodes"], info["total_frames"]) == ("v3.0", 50, 1, n)
+    data = pq.read_table(out / info["data_path"].format(chunk_index=0, file_index=0))
+    assert set(data.column_names) == set(info["features"])
+    state = np.concatenate(list(observations.values()), axis=1)[:-1]
+    for name, values in (("observation.state", state), ("action", actions)):
+        assert info["features"][name]["shape"] == [values.shape[1]] and info["features"][name]["dtype"] == "float32"
+        assert np.array_equal(np.array(data[name].to_pylist(), np.float32), values.astype(np.float32))
+        stats = json.loads((out / "meta/stats.json").read_text())[name]
+        assert np.allclose(stats["mean"], values.astype(np.float32).astype(float).mean(axis=0)) and stats["count"] == [n]
+    assert len(info["features"]["observation.state"]["names"]) == state.shape[1]
+    assert np.allclose(data["timestamp"].to_numpy(), np.arange(n) / 50)
+    for name in ("frame_index", "index"):
+        assert np.array_equal(data[name].to_numpy(), np.arange(n))
+    episode = pq.read_table(out / "meta/episodes/chunk-000/file-000.parquet").to_pylist()[0]
+    assert (episode["dataset_from_index"], episode["dataset_to_index"], episode["length"]) == (0, n, n)
+    assert episode["tasks"] == ["tube_insertion"] and "stats/action/q50" in episode
+    tasks = pq.read_table(out / "meta/tasks.parquet")
+    assert tasks.to_pylist() == [{"task_index": 0, "__index_level_0__": "tube_insertion"}]
+    assert json.loads(tasks.schema.metadata[b"pandas"])["index_columns"] == ["__index_level_0__"]
+
+
+def test_lerobot_reads_it(file: Path, tmp_path: Path) -> None:
+    lerobot = pytest.importorskip("lerobot.datasets.lerobot_dataset")
+    data = lerobot.LeRobotDataset("tendril/test", root=export(file, "lerobot", tmp_path / "l", "--fps", 50))
+    assert len(data) == expected(file)[3] and data[3]["task"] == "tube_insertion"
+
+
+def test_mcap(file: Path, tmp_path: Path) -> None:
+    reader = pytest.importorskip("mcap.reader")
+    frames, times = [], []
+    with open(export(file, "mcap", tmp_path / "m.mcap"), "rb") as stream:
+        for schema, channel, message in reader.make_reader(stream).iter_messages():
+            content = json.loads(message.data)
+            assert schema.encoding == "jsonschema" and set(content) <= set(json.loads(schema.data)["properties"])
+            if channel.topic == "/tf":
+                frames.append(content["transforms"])
+                times.append(message.log_time)
+            if channel.topic == "/scene":
+                assert sum(len(entity["cylinders"]) for entity in content["entities"]) > 100
+    with td.Recording(file) as recording:
+        assert np.allclose(np.array(times) * 1e-9, recording.time[::EVERY])
+        data = recording.seek(EVERY * 7)
+        import mujoco
+        mujoco.mj_kinematics(recording.model, data)
+        for transform in frames[7]:
+            body = data.body(transform["child_frame_id"])
+            assert np.allclose([transform["translation"][k] for k in "xyz"], body.xpos, atol=1e-12)
+            assert abs(np.dot([transform["rotation"][k] for k in "wxyz"], body.xquat)) == pytest.approx(1, abs=1e-12)
+
+
+def test_rrd(file: Path, tmp_path: Path) -> None:
+    chunk = pytest.importorskip("rerun.chunk")
+    reader = chunk.RrdReader(export(file, "rrd", tmp_path / "r.rrd"))
+    values: dict[str, list[float]] = {}
+    shapes = set()
+    for part in reader.stream():
+        if part.is_static:
+            shapes.add(part.entity_path)
+        elif part.entity_path in ("/sensors/arm_tip_error", "/world/arm_s1_l1"):
+            column = part.to_record_batch().columns[2]
+            values.setdefault(part.entity_path, []).extend(np.array(column.flatten().to_pylist()).ravel().tolist())
+    with td.Recording(file) as recording:
+        assert values["/sensors/arm_tip_error"] == recording.sensor("arm_tip_error")[::EVERY].tolist()
+        assert len(values["/world/arm_s1_l1"]) % len(recording.time[::EVERY]) == 0
+    assert "/world/arm_s1_l1/arm_s1_l1" in shapes and len(shapes) > 100
+
+
+@pytest.mark.parametrize(("options", "line"), [
+    (["--to", "zip"], "--to: zip: must be one of parquet, csv, mcap, rrd, minari, lerobot, robomimic"),
+    (["--to", "csv", "--fps", "0"], "--fps: 0: must be in (0, 250]"),
+    (["--to", "csv", "--fps", "300"], "--fps: 300: must be in (0, 250]"),
+    (["--to", "csv", "--fps", "60"], "--fps: 60: must be 250 divided by a whole number, such as 62.5"),
+    (["--to", "robomimic", "--action", "x"], "--action: x: must be ctrl or command"),
+    (["--to", "robomimic", "--observation", "x"], "--observation: x: must be one of qpos, "),
+    (["--to", "robomimic", "--reward", "x"], "--reward: x: must be one of wall_force, arm_status, ")])
+def test_bad_options_are_one_line_and_write_nothing(file: Path, options: list[str], line: str, tmp_path: Path) -> None:
+    done = tendril("export", file, "-o", tmp_path / "out", *options)
+    assert done.returncode == 2 and done.stderr.startswith(f"tendril: {line}") and done.stderr.count("\n") == 1
+    assert not os.listdir(tmp_path)
+
+
+def test_a_run_without_actions_is_no_data_set(tmp_path: Path) -> None:
+    (tmp_path / "s.xml").write_text("<mujoco><worldbody><body><freejoint/><geom size='0.1'/></body></worldbody></mujoco>")
+    assert tendril("run", tmp_path / "s.xml", "--duration", "0.1", "--out", tmp_path / "o", "--no-report", "--quiet").returncode == 0
+    done = tendril("export", tmp_path / "o/rollout.h5", "--to", "robomimic", "-o", tmp_path / "out.hdf5")
+    assert done.returncode == 2 and done.stderr.endswith("ctrl: has none: a data set needs actions\n")
+    assert not (tmp_path / "out.hdf5").exists()
