@@ -33,6 +33,7 @@ struct ControllerKind {
   /// Whether an unused controller may be reused for another instance of the same configuration: it
   /// carries no state between calls of `update`.
   bool reusable = false;
+  std::string source = {};  ///< file of its code, which recordings keep; empty: none
 };
 
 /// A kind from a controller class `C` with `Context`, `settings()` and `kQuantities`.

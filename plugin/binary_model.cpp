@@ -50,7 +50,8 @@ std::vector<int> slots_of(const std::string& names, UnknownPlugin unknown) {
     if (mjp_getPlugin(name.c_str(), &slot) == nullptr) {
       if (unknown == UnknownPlugin::Refuse)
         throw ModelError("recording: plugin = " + name +
-                         ": not loaded: give its library with --plugin FILE.so");
+                         ": not loaded: give its library with --plugin FILE.so or its file with "
+                         "--python FILE.py");
       slot = slot_of_nothing();
     }
     slots.push_back(slot);

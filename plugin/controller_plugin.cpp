@@ -182,6 +182,8 @@ void plugin_visualize(const mjModel* m, mjData* d, const mjvOption*, mjvScene* s
 // The reported quantities are listed among the attributes of a plugin, so that every library in the
 // process can read them: "reports|tip_error|m|end max|largest".
 constexpr std::string_view kReports = "reports|";
+// So is the file of its code: "source|my_ctrl.py".
+constexpr std::string_view kSource = "source|";
 
 std::string report_text(const Quantity& q) {
   return std::string(kReports) + q.name + "|" + q.unit + "|" + (q.width == 1 ? q.summary : "") +
@@ -204,6 +206,7 @@ void register_controller_kind(const ControllerKind& kind) {
   for (const SettingInfo& setting : joined({kept.settings, common_settings(kept)}))
     attributes.emplace_back(setting.name);
   for (const Quantity& quantity : all_quantities(kept)) attributes.push_back(report_text(quantity));
+  if (!kept.source.empty()) attributes.push_back(std::string(kSource) + kept.source);
   std::vector<const char*> texts;
   for (const std::string& attribute : attributes) texts.push_back(attribute.c_str());
 
@@ -257,12 +260,21 @@ std::vector<std::string> sensor_names(const std::string& name) {
   return names;
 }
 
+std::string source_of(const std::string& name) {
+  const mjpPlugin* const plugin = mjp_getPlugin(name.c_str(), nullptr);
+  for (int i = 0; plugin && i < plugin->nattribute; ++i) {
+    if (const std::string_view text = plugin->attributes[i]; text.starts_with(kSource))
+      return std::string(text.substr(kSource.size()));
+  }
+  return {};
+}
+
 std::vector<std::string> setting_names(const std::string& name) {
   std::vector<std::string> names;
   const mjpPlugin* const plugin = mjp_getPlugin(name.c_str(), nullptr);
   for (int i = 0; plugin && i < plugin->nattribute; ++i) {
-    if (!std::string_view(plugin->attributes[i]).starts_with(kReports))
-      names.emplace_back(plugin->attributes[i]);
+    const std::string_view text = plugin->attributes[i];
+    if (!text.starts_with(kReports) && !text.starts_with(kSource)) names.emplace_back(text);
   }
   return names;
 }

@@ -38,6 +38,8 @@ struct ReportedQuantity {
 [[nodiscard]] std::vector<ReportedQuantity> reported_quantities(const std::string& plugin_name);
 /// Names of these quantities.
 [[nodiscard]] std::vector<std::string> sensor_names(const std::string& plugin_name);
+/// File of a controller's code, which recordings keep; empty: none.
+[[nodiscard]] std::string source_of(const std::string& plugin_name);
 /// Names of the settings of a controller plugin.
 [[nodiscard]] std::vector<std::string> setting_names(const std::string& plugin_name);
 

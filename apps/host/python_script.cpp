@@ -1,5 +1,6 @@
 #include "apps/host/python_script.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -17,7 +18,13 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
+/// Of the program, or of the library that it is in the Python package.
 fs::path program_folder() {
+  Dl_info found{};
+  if (dladdr(reinterpret_cast<void*>(&program_folder), &found) != 0 && found.dli_fname != nullptr) {
+    const fs::path file = found.dli_fname;
+    if (file.extension() == ".so") return file.parent_path();
+  }
   std::error_code ignored;
   return fs::read_symlink("/proc/self/exe", ignored).parent_path();
 }

@@ -42,10 +42,14 @@ void add_python_commands(CommandLine& line) {
 }
 
 bool is_python_command(int argc, char** argv) {
-  return argc > 1 && std::any_of(std::begin(kPythonCommands), std::end(kPythonCommands),
-                                 [&](const auto& command) {
-                                   return std::string_view(argv[1]) == command.name;
-                                 });
+  const bool named = argc > 1 && std::any_of(std::begin(kPythonCommands), std::end(kPythonCommands),
+                                             [&](const auto& command) {
+                                               return std::string_view(argv[1]) == command.name;
+                                             });
+  return named || std::any_of(argv, argv + argc, [](const char* word) {
+           const std::string_view text(word);
+           return text == "--python" || text.starts_with("--python=");
+         });
 }
 
 void run_python_command(int argc, char** argv) {

@@ -70,7 +70,7 @@ using QuantityRow = std::tuple<std::string, std::string, std::string>;
 /// What a name was registered with, and the class that stands behind it now. Never destroyed: the
 /// engine keeps plugins.
 struct PythonKind {
-  std::string name, robot;
+  std::string name, robot, source;
   std::vector<SettingRow> setting_rows;
   std::vector<QuantityRow> quantity_rows;
   std::vector<SettingInfo> settings;
@@ -373,6 +373,7 @@ ControllerKind controller_kind_of(const PythonKind& kind) {
   made.meaning = "in Python";
   made.settings = kind.settings;
   made.quantities = kind.quantities;
+  made.source = kind.source;
   if (kind.robot == "continuum")
     made.make = ControllerKind::MakeArm(maker<ArmController, ArmContext>(kind));
   else if (kind.robot == "snake")
@@ -403,7 +404,8 @@ void refuse_names_of_every_controller(const PythonKind& kind, const ControllerKi
 
 void register_controller_class(std::string name, std::string robot, nb::object type,
                                std::vector<SettingRow> settings,
-                               std::vector<QuantityRow> quantities, nb::object describe) {
+                               std::vector<QuantityRow> quantities, std::string source,
+                               nb::object describe) {
   auto& known = python_kinds();
   if (const auto found = known.find(name); found != known.end()) {
     PythonKind& kind = *found->second;
@@ -423,6 +425,7 @@ void register_controller_class(std::string name, std::string robot, nb::object t
   kind->robot = std::move(robot);
   kind->setting_rows = std::move(settings);
   kind->quantity_rows = std::move(quantities);
+  kind->source = std::move(source);
   make_tables(*kind);
   try {  // the defaults
     static_cast<void>(settings_of(*kind, Settings(kind->settings)));
@@ -457,10 +460,11 @@ void bind_controllers(nb::module_& module) {
       .value("SERVO_LOST", ControllerStatus::ServoLost);
   bind_controller_views(module);
   module.def("register_controller", &register_controller_class, nb::arg("name"), nb::arg("kind"),
-             nb::arg("type"), nb::arg("settings"), nb::arg("quantities"), nb::arg("describe"),
+             nb::arg("type"), nb::arg("settings"), nb::arg("quantities"), nb::arg("source"),
+             nb::arg("describe"),
              nb::sig("def register_controller(name: str, kind: str, type: type, settings: "
                      "list[tuple[str, str, str, str, float | None, float | None, str, str]], "
-                     "quantities: list[tuple[str, str, str]], describe: "
+                     "quantities: list[tuple[str, str, str]], source: str, describe: "
                      "collections.abc.Callable[[BaseException, typing.Any], str]) -> None"));
 }
 

@@ -9,6 +9,9 @@ def main() -> int:
     if words and words[0] in ("sweep", "play", "export"):
         from tendril._command import run  # loads NumPy
         return run(words[0], words[1:])
+    if any(word == "--python" or word.startswith("--python=") for word in words):
+        from tendril._python_command import main as in_python
+        return in_python(words)
     from tendril._program import find_program
     try:
         os.execv(find_program(), ["tendril", *words])

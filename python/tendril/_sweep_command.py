@@ -102,6 +102,7 @@ def _sweep(words: Sequence[str]) -> int:
     parser.add_argument("--shard", type=str, default="0/1", metavar="I/N", help="only this part of the runs; merge joins")
     parser.add_argument("--seeds", help="seeds 0 ... N-1 instead of those of the file")
     parser.add_argument("--set", action="append", default=[], metavar="key=value", help="a setting; may be repeated")
+    parser.add_argument("--python", default="", metavar="FILE", help="Python file with controllers, of variants that name none")
     parser.add_argument("--retry-failed", action="store_true", help="run again what crashed or timed out")
     parser.add_argument("--verify", default="0", metavar="P", help="run this part again and compare all numbers")
     parser.add_argument("--dry-run", action="store_true", help="say what would be run, write nothing")
@@ -114,7 +115,8 @@ def _sweep(words: Sequence[str]) -> int:
     jobs = _number("--jobs", 1, 10_000, options.jobs) or 0
     shard, verify = _shard(options.shard), _part(options.verify)
     program = find_program()
-    plan = make_plan(options.file, program, _number("--seeds", 1, 10_000_000, options.seeds), tuple(options.set))
+    plan = make_plan(options.file, program, _number("--seeds", 1, 10_000_000, options.seeds), tuple(options.set),
+                     options.python)
     if len(plan.seeds) > 1 and "vary" not in read_toml(Path(plan.experiment)) and not options.quiet:
         print(f"tendril: notice: {plan.experiment}: vary: is missing: all seeds give the same run, which says nothing "
               "about others", file=sys.stderr)

@@ -356,7 +356,7 @@ def _provenance(data: Dataset) -> str:
             ["versions", _escape(", ".join(f"{name} {version}" for name, version in summary["versions"].items()))],
             ["machines", _escape(", ".join(f"{name}: {count} runs" for name, count in summary["machines"].items()))]]
     rows += [[f"variant {_escape(v['name'])}", _escape(", ".join(
-        ([v["controller"]] if v["controller"] else []) + [f"{key} = {value}" for key, value in v["set"].items()])
+        [text for text in (v["controller"], v["python"]) if text] + [f"{key} = {value}" for key, value in v["set"].items()])
         or "as the experiment")] for v in summary["variants"]]
     rows += [["--set", _escape(f"{key} = {value}")] for key, value in summary["settings"].items()]
     rows += [[_escape(name), f"<code>{digest[:16]}</code>"] for name, digest in summary["files"].items()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 import inspect
 import traceback
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeVar
 
@@ -16,6 +17,9 @@ from tendril._sim import register_controller
 Setting = tuple[Any, str, str] | tuple[Any, str, str, tuple[Any, ...]]
 _Row = tuple[str, str, str, str, float | None, float | None, str, str]
 _Class = TypeVar("_Class", bound=type)
+
+#: Names of the controllers of this process that are in Python.
+registered: set[str] = set()
 
 
 def controller(name: str, *, kind: Literal["continuum", "snake", "mobile", "platform"],
@@ -50,9 +54,19 @@ def controller(name: str, *, kind: Literal["continuum", "snake", "mobile", "plat
     def register(cls: _Class) -> _Class:
         if not inspect.isclass(cls) or not callable(getattr(cls, "update", None)):
             raise ModelError(f"{name}: {cls!r}: must be a class with the function update")
-        register_controller(name, kind, cls, rows, own, _describe)
+        register_controller(name, kind, cls, rows, own, _source_of(cls), describe)
+        registered.add(name)
         return cls
     return register
+
+
+def _source_of(cls: type) -> str:
+    """Its file; empty if it has none that could be kept, such as in a notebook."""
+    try:
+        file = Path(inspect.getsourcefile(cls) or "").absolute()
+    except TypeError:
+        return ""
+    return str(file) if file.is_file() else ""
 
 
 def _row(controller_name: str, key: str, value: Setting) -> _Row:
@@ -80,12 +94,14 @@ def _row(controller_name: str, key: str, value: Setting) -> _Row:
     raise refuse(repr(default), "a number, a truth value, a text or an empty list")
 
 
-def _describe(error: BaseException, where: TracebackType | None) -> str:
+def describe(error: BaseException, where: TracebackType | None) -> str:
     """`file:line: Type: message`, one line: the innermost line that is not of an installed package."""
     text = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
     frames = traceback.extract_tb(where)
-    own = [frame for frame in frames if "-packages" not in frame.filename] or frames
-    if isinstance(error, SyntaxError) or not own:
+    own = [frame for frame in frames if "-packages" not in frame.filename and not frame.filename.startswith("<frozen")]
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}: {type(error).__name__}: {error.msg}"
+    if not (own := own or list(frames)):
         return text
     return f"{own[-1].filename}:{own[-1].lineno}: {text}"
 

@@ -266,7 +266,8 @@ class Dataset:
                      "passed": int(self.passed.sum()), "of_earlier_state": self.earlier,
                      "torn_lines": len(self.torn), "repeated_lines": self.repeated},
             "seeds": len(plan.seeds), "cells": [dict(cell) for cell in plan.cells],
-            "variants": [{"name": v.name, "controller": v.controller, "set": dict(v.settings)} for v in plan.variants],
+            "variants": [{"name": v.name, "controller": v.controller, "python": v.python,
+                          "set": dict(v.settings)} for v in plan.variants],
             "baseline": plan.baseline, "settings": dict(plan.settings),
             "compare": [{"metric": c.metric, "better": c.better, "unit": self.units.get(c.metric, "")}
                         for c in self.plan.compare],

@@ -13,6 +13,7 @@ import math
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -39,6 +40,7 @@ class Variant:
     name: str
     settings: Settings = ()
     controller: str = ""
+    python: str = ""  # file with the controller, as given
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,8 @@ class Plan:
         """Canonical JSON of what the numbers of a run depend on, before and after the seed."""
         settings = self.settings_of(cell, variant)
         others = {file for files in self.named.values() for file in files}
-        own = {file for _, value in settings for file in self.named.get(_text(value), [])}
+        own = {file for value in [variant.python, *(value for _, value in settings)]
+               for file in self.named.get(_text(value), [])}
         files = {file: digest for file, digest in self.files.items() if file not in others or file in own}
         mark = "\0"
         text = _canonical({"format": FORMAT, **self.versions, "files": files, "settings": settings,
@@ -122,7 +125,8 @@ class Plan:
         fields = {key: value for key, value in data.items() if key in Plan.__dataclass_fields__}
         fields |= {
             "seeds": tuple(data["seeds"]), "cells": tuple(settings(cell) for cell in data["cells"]),
-            "variants": tuple(Variant(v["name"], settings(v["settings"]), v["controller"]) for v in data["variants"]),
+            "variants": tuple(Variant(v["name"], settings(v["settings"]), v["controller"], v.get("python", ""))
+                              for v in data["variants"]),
             "compare": tuple(Comparison(c["metric"], c["better"]) for c in data["compare"]),
             "settings": settings(data["settings"])}
         return Plan(**fields)
@@ -258,7 +262,8 @@ def _cells(table: _Table) -> tuple[Settings, ...]:
     return tuple(tuple(zip(keys, values, strict=True)) for values in itertools.product(*(v for _, v in axes)))
 
 
-def _variants(table: _Table) -> tuple[Variant, ...]:
+def _variants(table: _Table, folder: Path, python: str) -> tuple[Variant, ...]:
+    """@param python  file of the variants that name none"""
     found: dict[str, Variant] = {}
     rows = table.data.get("variant", [])
     if not isinstance(rows, list):
@@ -268,15 +273,17 @@ def _variants(table: _Table) -> tuple[Variant, ...]:
         name = one.text("name")
         if name in found:
             raise one.refuse("name", "is given twice")
-        if "python" in row:
-            raise one.refuse("python", "controllers in Python are not run by sweeps yet")
-        found[name] = Variant(name, one.settings("set"), one.text("controller", "") if "controller" in row else "")
-    same: dict[tuple[str, str], str] = {}
+        own = str(folder / one.text("python")) if "python" in row else python
+        if "python" in row and not Path(own).is_file():
+            raise one.refuse("python", "no such file")
+        controller = one.text("controller", "") if "controller" in row else ""
+        found[name] = Variant(name, one.settings("set"), controller, own)
+    same: dict[tuple[str, str, str], str] = {}
     for variant in found.values():
-        other = same.setdefault((_canonical(variant.settings), variant.controller), variant.name)
+        other = same.setdefault((_canonical(variant.settings), variant.controller, variant.python), variant.name)
         if other != variant.name:
             raise ModelError(f"{table.where}: variant: {variant.name}: is the same as {other}")
-    return tuple(found.values()) or (Variant("default"),)
+    return tuple(found.values()) or (Variant("default", python=python),)
 
 
 def _checks(content: Mapping[str, Any]) -> tuple[Comparison, ...]:
@@ -316,10 +323,10 @@ def read_toml(file: Path) -> dict[str, Any]:
 
 
 def make_plan(source: Path | Mapping[str, Any], program: str, seeds: int | None = None,
-              settings: tuple[str, ...] = ()) -> Plan:
+              settings: tuple[str, ...] = (), python: str = "") -> Plan:
     """The plan of a file with a table `[sweep]`, or of such a table.
 
-    @param seeds, settings  of the command line
+    @param seeds, settings, python  of the command line
     Throws ModelError.
     """
     if isinstance(source, Path):
@@ -340,7 +347,9 @@ def make_plan(source: Path | Mapping[str, Any], program: str, seeds: int | None 
     if "scene" not in content:
         raise ModelError(f"{experiment}: scene: is missing: must be an experiment file")
 
-    variants = _variants(table)
+    if python and not Path(python).is_file():
+        raise ModelError(f"--python: {python}: no such file")
+    variants = _variants(table, folder, python)
     baseline = table.text("baseline", variants[0].name)
     if baseline not in {variant.name for variant in variants}:
         raise table.refuse("baseline", f"must be a variant: {', '.join(v.name for v in variants)}")
@@ -459,6 +468,10 @@ def _find_files(plan: Plan, experiment: Path, content: dict[str, Any]) -> None:
     values = {_text(value) for cell in plan.cells for _, value in cell}
     values |= {_text(value) for variant in plan.variants for _, value in variant.settings}
     values |= {_text(value) for _, value in plan.settings}
+    for python in {variant.python for variant in plan.variants} - {""}:
+        path = Path(os.path.normpath(python))
+        plan.files[name(path)] = _digest(path)
+        plan.named[python] = [name(path)]
     folders = {folder, *(path.parent for path in base)}
     for value in sorted(values - {""}):
         for path in _with_named([f / value for f in folders if _is_file(f / value)]):
@@ -489,6 +502,8 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 def command_of(plan: Plan, run: Run, program: str) -> list[str]:
     """`tendril run ...` without its output options."""
     command = [program, "run", plan.experiment, "--seed", str(run.seed)]
+    if run.variant.python:
+        command[:1] = [sys.executable, "-P", "-m", "tendril", "--python", run.variant.python]
     if run.variant.controller:
         command += ["--controller", run.variant.controller]
     for key, value in plan.settings_of(run.cell, run.variant):

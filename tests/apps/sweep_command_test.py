@@ -511,7 +511,7 @@ class BadInput(SweepTest):
                 ('[[sweep.variant]]\nname = "a"\n[[sweep.variant]]\nname = "a"', 'name = "a": is given twice'),
                 ('[[sweep.variant]]\nname = "a"\n[[sweep.variant]]\nname = "b"', "variant: b: is the same as a"),
                 ('[[sweep.variant]]\nset = {}', "variant: name: is missing"),
-                ('[[sweep.variant]]\nname = "a"\npython = "b.py"', "controllers in Python are not run by sweeps yet")):
+                ('[[sweep.variant]]\nname = "a"\npython = "b.py"', "b.py")):
             with self.subTest(more):
                 self.write(more=more)
                 self.refused("e.toml", "--out", self.out, text=text)

@@ -107,10 +107,11 @@ void check_controller(D& robot, const std::string& file, std::span<const Overrid
   const ControllerConfig& controller = robot.controller;
   if (controller.plugin.empty()) return;
   if (mjp_getPlugin(controller.plugin.c_str(), nullptr) == nullptr) {
-    throw ModelError(fmt::format(
-        "{}: controller.plugin = {}: must be a loaded plugin: {}; --plugin FILE.so loads "
-        "a library with others",
-        controller.origin, controller.plugin, known_controllers()));
+    throw ModelError(
+        fmt::format("{}: controller.plugin = {}: must be a loaded plugin: {}; --plugin FILE.so or "
+                    "--python FILE.py loads "
+                    "a library with others",
+                    controller.origin, controller.plugin, known_controllers()));
   }
   const std::vector<std::string> known = setting_names(controller.plugin);
   const auto is_known = [&](const ControllerConfig::Setting& setting) {
@@ -528,6 +529,11 @@ Scene load_scene(const fs::path& file, std::span<const Setting> all_settings,
     check_plausible(model, falls ? mju_norm3(option.gravity) : 0.0, scene.notices);
   }
   require_controllers(*scene.model, faults);
+  for (int i = 0; i < scene.model->nplugin; ++i) {
+    const fs::path source = source_of(mjp_getPluginAtSlot(scene.model->plugin[i])->name);
+    if (!source.empty())
+      scene.source_files.try_emplace(source.filename().string(), read_text_file(source));
+  }
   scene.model_xml = flattened(*spec, *scene.model, scene.notices);
   for (const std::string& warning : take_engine_warnings()) {
     // Conflicts of options with an attached robot are reported by check_options.

@@ -1,0 +1,112 @@
+#include "apps/tendril/program.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "apps/host/engine/scene.hpp"
+#include "apps/host/experiment/run.hpp"
+#include "apps/tendril/commands.hpp"
+#include "tendril/model_error.hpp"
+
+namespace {
+
+constexpr int kExitUsage = 2;
+constexpr int kExitInputOutput = 4;
+
+int run(int argc, char** argv) {
+  tendril::CommandLine line(
+      "tendril",
+      "Continuum robots in MuJoCo: runs and shows scenes, prints models, reads recordings.",
+      fmt::format("tendril {}, MuJoCo {}", tendril::host::version(), mj_versionString()));
+  line.option(
+      "--plugin", [](const std::string& file) { tendril::host::add_plugin_library(file); },
+      "additional plugin library (.so) to load, e.g. with a controller; may be repeated");
+  line.option(
+      "--python", [](const std::string& /*loaded by then*/) {},
+      "Python file with controllers (tendril.controller), to load; may be repeated");
+  line.footer(
+      "Example: tendril run scenes/tube_insertion/tube_insertion.toml\nHelp on a command: tendril "
+      "run --help");
+  tendril::add_run_command(line);
+  tendril::add_python_commands(line);
+  tendril::add_view_command(line);
+  tendril::add_render_command(line);
+  tendril::add_model_command(line);
+  tendril::add_ik_command(line);
+  tendril::add_fk_command(line);
+  tendril::add_plan_command(line);
+  tendril::add_rollout_command(line);
+  tendril::add_tables_command(line);
+  tendril::add_doctor_command(line);
+  return line.run(argc, argv);
+}
+
+/// Prints `tendril: <message>` as one line. Does not allocate, because memory may be exhausted.
+int fail(std::string_view message, int exit_code) {
+  const auto is_blank = [](char c) { return c == ' ' || c == '\n' || c == '\r'; };
+  while (!message.empty() && is_blank(message.back())) message.remove_suffix(1);
+  std::fputs("tendril: ", stderr);
+  for (const char c : message) std::fputc(is_blank(c) ? ' ' : c, stderr);
+  std::fputc('\n', stderr);
+  return exit_code;
+}
+
+std::terminate_handler abort_with_message = std::abort;
+
+/// Ends the program like `main` if memory is exhausted where no exception may pass.
+[[noreturn]] void on_terminate() {
+  try {
+    if (std::current_exception() != nullptr) std::rethrow_exception(std::current_exception());
+  } catch (const std::bad_alloc& error) {
+    std::_Exit(fail(error.what(), kExitInputOutput));
+  } catch (...) {
+    // A bug.
+  }
+  abort_with_message();
+  std::abort();
+}
+
+/// Whether everything printed has reached stdout.
+bool written() {
+  std::cout.flush();
+  return std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good();
+}
+
+/// Opens what is closed of stdin, stdout and stderr in a way that every use fails: otherwise the
+/// next file, such as a recording, would take its place and get what is printed.
+void occupy_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) < 0)
+      (void)open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+}  // namespace
+
+int tendril_main(int argc, char** argv, int in_python) {
+  abort_with_message = std::set_terminate(on_terminate);
+  occupy_standard_streams();
+  // Exceeding a file size limit becomes a write error instead of ending the program.
+  std::signal(SIGXFSZ, SIG_IGN);
+  try {
+    if (in_python == 0 && tendril::is_python_command(argc, argv))
+      tendril::run_python_command(argc, argv);
+    const int exit_code = run(argc, argv);
+    if (!written()) return fail("stdout: could not be written", kExitInputOutput);
+    return exit_code;
+  } catch (const tendril::ModelError& error) {
+    return fail(error.what(), kExitUsage);
+  } catch (const std::exception& error) {  // RolloutError, OutputError, files, memory
+    return fail(error.what(), kExitInputOutput);
+  }
+}

@@ -1,0 +1,62 @@
+"""Commands of the program with `--python FILE`: in this process, which has the controllers."""
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+from tendril._errors import ModelError
+
+
+def files_in(words: list[str]) -> list[str]:
+    """Those of `--python FILE` and `--python=FILE`."""
+    files = [word.removeprefix("--python=") for word in words if word.startswith("--python=")]
+    return files + [file for option, file in zip(words, words[1:], strict=False) if option == "--python"]
+
+
+def load(file: str | os.PathLike[str]) -> None:
+    """Runs a Python file, which registers controllers (`tendril.controller`).
+
+    Throws ModelError, one line: no such file, an error in it, or no controller registered.
+    """
+    try:
+        from tendril import controllers
+    except ImportError as error:
+        raise ModelError(f"--python: {file}: needs the Python package tendril-mujoco, compiled (docs/python.md): {error}") from None
+    path = Path(file)
+    if not path.is_file():
+        raise ModelError(f"--python: {file}: no such file")
+    sys.path.insert(0, str(path.parent.absolute()))
+    before = set(controllers.registered)
+    specification = importlib.util.spec_from_file_location(path.stem, path)
+    if specification is None or specification.loader is None:
+        raise ModelError(f"--python: {file}: must be a Python file (.py)")
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[path.stem] = module
+    try:
+        specification.loader.exec_module(module)
+    except ModelError:
+        raise
+    except Exception as error:
+        raise ModelError(f"--python: {controllers.describe(error, error.__traceback__)}") from None
+    if controllers.registered == before:
+        raise ModelError(f"--python: {file}: must register a controller (tendril.controller)")
+
+
+def main(words: list[str]) -> int:
+    """The exit code of the program."""
+    from tendril._program import find_program
+    find_program()  # sets what the program needs of its environment
+    library = Path(__file__).with_name("bin") / "libtendril_program.so"
+    try:
+        for file in files_in(words):
+            load(file)
+        program = ctypes.CDLL(str(library))
+    except (ModelError, OSError) as error:
+        print(f"tendril: {error}", file=sys.stderr)
+        return 2
+    sys.stdout.flush()
+    arguments = [word.encode(errors="surrogateescape") for word in ("tendril", *words)]
+    return int(program.tendril_main(len(arguments), (ctypes.c_char_p * (len(arguments) + 1))(*arguments), 1))
