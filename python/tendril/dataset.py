@@ -153,14 +153,19 @@ class Dataset:
                 self.failed_checks.append((row, failure))
             for name, value in record["metrics"].items():
                 put("metric." + name, row, value)
-        self._columns = dict(sorted(columns.items()))
+            for key, value in record["drawn"].items():
+                for name, number in _drawn_numbers("drawn." + key, value):
+                    put(name, row, number)
+        self._columns = {name: column for name, column in sorted(columns.items())
+                         if not name.startswith("drawn.") or count == 1 or len(np.unique(column)) > 1}
 
     # ---- what users ask for ---------------------------------------------------------------------------------------
 
     @cached_property
     def runs(self) -> dict[str, Column]:
         """A column by name, a row per finished run: id, variant, seed, outcome, verdict, `cell.<key>`, `check.<name>`,
-        `metric.<name>`. What a run does not have is NaN."""
+        `metric.<name>`, `drawn.<key>` for what the seed has drawn (a factor for a scale, `drawn.<key>.1` ... for the
+        numbers of a list). What a run does not have is NaN."""
         import numpy as np
         table: dict[str, Column] = {
             "id": np.array([run.id for run in self._runs], dtype="U16"),
@@ -408,6 +413,17 @@ class Dataset:
         if runs["crashed"] + runs["missing"]:
             return 5
         return 0 if runs["passed"] == runs["planned"] else 1
+
+
+def _drawn_numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:
+    """The numbers of a setting, with the names of their columns."""
+    if isinstance(value, dict) and list(value) == ["scale"]:
+        value = value["scale"]
+    if isinstance(value, list):
+        for number, one in enumerate(value, 1):
+            yield from _drawn_numbers(f"{name}.{number}", one)
+    elif isinstance(value, int | float):
+        yield name, float(value)
 
 
 def _csv_column(column: Column) -> Iterator[str]:

@@ -208,8 +208,20 @@ void apply_override(toml::table& top, const Override& change, const std::string&
     if (top.get(parts[i]) != nullptr && top.get(parts[i])->is_array()) ++i;
     tables = std::move(inner);
   }
+  const std::optional<double> scale = change.value.scale();
   for (toml::table* const table : tables) {
-    toml::table value = node_of(change, file_name);
+    Override here = change;
+    if (scale) {
+      const toml::node* const present = table->get(last);
+      auto numbers = present ? to_value(*present).numbers() : std::nullopt;
+      if (!numbers)
+        throw ModelError(fmt::format("{}{}: the file has no number to scale here", place,
+                                     change.value.text()));
+      Value::List scaled;
+      for (const double number : *numbers) scaled.push_back({*scale * number});
+      here.value = present->is_array() ? Value{std::move(scaled)} : scaled.front();
+    }
+    toml::table value = node_of(here, file_name);
     table->insert_or_assign(last, std::move(*value.get("value")));
   }
 }
@@ -227,6 +239,14 @@ Value Value::parse(std::string_view text) {
   const bool is_word = !text.empty() && text.find_first_of("\"'[]{}=#,\n\r\t ") == text.npos;
   if (!is_word) throw ModelError(fmt::format("{}: must be a TOML value or a bare word", text));
   return {std::string(text)};
+}
+
+std::optional<double> Value::scale() const {
+  const auto* const table = std::get_if<Table>(&data);
+  if (table == nullptr || table->size() != 1 || table->begin()->first != "scale") return std::nullopt;
+  const auto numbers = table->begin()->second.numbers();
+  if (!numbers || numbers->size() != 1) return std::nullopt;
+  return numbers->front();
 }
 
 std::string Value::text() const {

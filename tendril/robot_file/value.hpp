@@ -26,11 +26,15 @@ struct Value {
   /// Of a number or a list of numbers; empty for anything else and for what is not finite.
   [[nodiscard]] std::optional<std::vector<double>> numbers() const;
 
+  /// Of `{ scale = 1.2 }`, a value relative to the one that is there: 1.2; else nothing.
+  [[nodiscard]] std::optional<double> scale() const;
+
   bool operator==(const Value&) const = default;
 };
 
 /// One change to a robot file before it is read: `section.2.bending_stiffness`, `section.*.links`,
-/// `base.feed`, `controller.integral_gain`, `compliance`. Tables of a list count from 1.
+/// `base.feed`, `controller.integral_gain`, `compliance`. Tables of a list count from 1. The value
+/// `{ scale = 1.2 }` multiplies the number or numbers that stand in the file.
 struct Override {
   std::string key;
   Value value;

@@ -72,6 +72,50 @@ before = 4
   REQUIRE(e.variations.size() == 1);
 }
 
+TEST_CASE("experiment: draws on a log scale, relative ones, one for several keys or one for each",
+          "[experiment]") {
+  const Experiment e = parse(R"(
+scene = "a.xml"
+[vary]
+"geom.a.friction" = { log_uniform = [0.01, 100] }
+"robot.section.*.bending_stiffness" = { scale = [0.5, 2] }
+mass = { uniform = [1, 3], keys = ["body.a.mass", "body.b.mass"] }
+each = { uniform = [1, 3], keys = ["body.c.mass", "body.d.mass"], each = true }
+)");
+  int below = 0;
+  constexpr int kSeeds = 2000;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const std::vector<Setting> s = e.settings_for(seed);
+    REQUIRE(s.size() == 6);
+    const auto of = [&](const char* key) {
+      return *std::find_if(s.begin(), s.end(), [&](const Setting& one) { return one.key == key; });
+    };
+    const double friction = numbers(of("geom.a.friction"))[0];
+    REQUIRE((friction >= 0.01 && friction < 100.0));
+    below += friction < 1.0 ? 1 : 0;
+    const auto scale = of("robot.section.*.bending_stiffness").value.scale();
+    REQUIRE((scale && *scale >= 0.5 && *scale < 2.0));
+    CHECK(numbers(of("body.a.mass")) == numbers(of("body.b.mass")));
+    CHECK(numbers(of("body.c.mass")) != numbers(of("body.d.mass")));
+  }
+  CHECK(std::abs(below - kSeeds / 2) < 4 * std::sqrt(kSeeds / 4.0));  // half of them on each side of 1
+  // The name of an entry with `each` is not part of its draws.
+  const Experiment single = parse("scene = \"a.xml\"\n[vary]\n\"body.c.mass\" = { uniform = [1, 3] }");
+  const std::vector<Setting> all = e.settings_for(5);
+  CHECK(std::any_of(all.begin(), all.end(), [&](const Setting& one) {
+    return one.key == "body.c.mass" && one.value == single.settings_for(5)[0].value;
+  }));
+
+  for (const char* wrong :
+       {"mass = { uniform = [1, 3] }", "mass = { uniform = [1, 3], keys = [] }",
+        "mass = { uniform = [1, 3], keys = [\"mass\"] }", "\"body.a.mass\" = { log_uniform = [0, 1] }",
+        "\"body.a.mass\" = { scale = [[1, 1], [2, 2]] }", "\"body.a.mass\" = { uniform = [1, 2], each = true }",
+        "\"body.a.mass\" = { uniform = [1, 2], scale = [1, 2] }", "\"body.a.mass\" = { keys = [\"body.b.mass\"] }"}) {
+    CAPTURE(wrong);
+    CHECK_THROWS_AS(parse("scene = \"a.xml\"\n[vary]\n" + std::string(wrong)), ModelError);
+  }
+}
+
 TEST_CASE("experiment: the table of tendril sweep changes nothing", "[experiment]") {
   const Experiment e = parse("scene = \"a.xml\"\n[set]\n\"body.b.mass\" = 3\n[sweep]\nseeds = 50\n"
                              "[sweep.grid]\n\"body.b.mass\" = [1, 2]\n[[sweep.variant]]\nname = \"x\"");

@@ -3,6 +3,8 @@
 
 usage: sweep_command_test.py PROGRAM
 """
+import csv
+import io
 import json
 import os
 import re
@@ -148,6 +150,18 @@ class Runs(SweepTest):
                               capture_output=True, text=True)
         alone = json.loads(done.stdout)["metrics"]["speed_max"]
         self.assertIn(alone, [r["metrics"]["speed_max"] for r in self.records() if r["seed"] == 2])
+
+    def test_what_was_drawn_is_a_number_in_the_results(self):
+        self.write(seeds=3)
+        text = (self.folder / "e.toml").read_text()
+        (self.folder / "e.toml").write_text(text.replace("[vary]\n", '[vary]\n"body.base.mass" = { scale = [2, 3] }\n'))
+        self.sweep()
+        rows = list(csv.DictReader(io.StringIO((self.out / "runs.csv").read_text())))
+        self.assertEqual([name for name in rows[0] if name.startswith("drawn.")],
+                         ["drawn.body.base.mass", "drawn.option.gravity.3"])  # the others are the same in every run
+        for row in rows:
+            self.assertTrue(2 <= float(row["drawn.body.base.mass"]) < 3, row)
+            self.assertTrue(-10 <= float(row["drawn.option.gravity.3"]) < -5, row)
 
     def test_later_settings_win(self):
         """The cell's over those that are drawn, the variant's over the cell's, --set over all."""

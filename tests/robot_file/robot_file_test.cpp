@@ -275,6 +275,22 @@ TEST_CASE("overrides: change what they name and nothing else", "[robot_file]") {
         continuum_mjcf(robot));
 }
 
+TEST_CASE("overrides: a scale multiplies what stands in the file", "[robot_file]") {
+  const std::string text = kSection + "bending_stiffness = 0.25\n" + kSection + "bending_stiffness = 0.5\n";
+  const std::vector<Override> overrides{
+      {"section.*.bending_stiffness", Value::parse("{ scale = 2 }"), "--set"},
+      {"section.1.bending_stiffness", Value::parse("{ scale = 3 }"), "--set"}};
+  const auto robot = parse_as<ContinuumDescription>(text, "arm.toml", overrides);
+  CHECK(robot.physics[0].bending_stiffness == 1.5);
+  CHECK(robot.physics[1].bending_stiffness == 1.0);
+  for (const char* key : {"section.1.damping_time", "name", "section.1.nonsense"}) {
+    CAPTURE(key);
+    const std::vector<Override> wrong{{key, Value::parse("{ scale = 2 }"), "--set"}};
+    CHECK_THROWS_WITH(parse_as<ContinuumDescription>(text + "\n", "arm.toml", wrong),
+                      Contains("{ scale = 2 }: the file has no number to scale here"));
+  }
+}
+
 TEST_CASE("overrides: none leaves the robot as it is", "[robot_file]") {
   const auto robot = load_as<ContinuumDescription>("models/arm_telescopic.toml");
   CHECK(continuum_mjcf(parse_as<ContinuumDescription>(robot.text, "a.toml", {})) ==

@@ -53,7 +53,8 @@ void apply_option(const Setting& setting, mjModel& model) {
   const std::string name = setting.key.substr(std::string("option.").size());
   for (const NumberOption& option : kNumberOptions) {
     if (name != option.name) continue;
-    model.opt.*option.member = setting_number(setting, option.range);
+    mjtNum& value = model.opt.*option.member;
+    value = setting_number(resolved(setting, {&value, 1}), option.range);
     return;
   }
   for (const CountOption& option : kCountOptions) {
@@ -65,7 +66,7 @@ void apply_option(const Setting& setting, mjModel& model) {
     return;
   }
   if (name == "gravity") {
-    const auto g = setting_numbers(setting, 3, 3, "must be three finite numbers in m/s^2");
+    const auto g = setting_numbers(resolved(setting, model.opt.gravity), 3, 3, "must be three finite numbers in m/s^2");
     std::copy_n(g.begin(), 3, model.opt.gravity);
     return;
   }
@@ -126,8 +127,9 @@ void apply_body(const Setting& setting, mjModel& model) {
         model.body_pos[3 * body + k] += shift[static_cast<std::size_t>(k)];
     }
   } else if (field == "mass") {
-    const double mass = setting_number(setting, {kTiny, kHuge});
     for (const int body : bodies) {
+      const double mass =
+          setting_number(resolved(setting, {model.body_mass + body, 1}), {kTiny, kHuge});
       if (!(model.body_mass[body] > 0.0)) {
         refuse(setting,
                fmt::format("body '{}' has no mass to scale", mj_id2name(&model, mjOBJ_BODY, body)));
@@ -148,12 +150,13 @@ void apply_geom(const Setting& setting, mjModel& model) {
       matching(model, mjOBJ_GEOM, static_cast<int>(model.ngeom), pattern);
   if (geoms.empty()) refuse(setting, "the scene has no such geom");
   constexpr const char* kAllowed = "must be one to three numbers >= 0: sliding, torsional, rolling";
-  const auto friction = setting_numbers(setting, 1, 3, kAllowed);
-  for (const double f : friction) {
-    if (f < 0.0) refuse(setting, kAllowed);
+  for (const int geom : geoms) {
+    mjtNum* const present = model.geom_friction + 3 * geom;
+    const auto friction = setting_numbers(resolved(setting, {present, 3}), 1, 3, kAllowed);
+    if (std::any_of(friction.begin(), friction.end(), [](double f) { return f < 0.0; }))
+      refuse(setting, kAllowed);
+    std::copy(friction.begin(), friction.end(), present);
   }
-  for (const int geom : geoms)
-    std::copy(friction.begin(), friction.end(), model.geom_friction + 3 * geom);
 }
 
 }  // namespace

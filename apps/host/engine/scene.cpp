@@ -353,7 +353,8 @@ ModelPtr compiled(mjSpec& spec, const VirtualFiles& files, const std::string& na
 /// Sets the timestep before the model is compiled: the memory of faults depends on it.
 void set_timestep(mjSpec& spec, std::span<const Setting> settings) {
   for (const Setting& setting : settings) {
-    const auto value = setting.key == "option.timestep" ? setting.value.numbers() : std::nullopt;
+    if (setting.key != "option.timestep") continue;
+    const auto value = resolved(setting, {&spec.option.timestep, 1}).value.numbers();
     if (value && value->size() == 1 && value->front() > 0.0) spec.option.timestep = value->front();
   }
 }

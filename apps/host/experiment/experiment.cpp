@@ -101,6 +101,12 @@ Check parse_check(const Fields& fields) {
 constexpr const char* kPrefixes[] = {"robot.", "controller.", "option.",
                                      "body.",  "geom.",       "motion.", "fault."};
 
+bool is_setting_key(const std::string& name) {
+  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes), [&](const char* p) {
+    return name.starts_with(p) && name.size() > std::string_view(p).size();
+  });
+}
+
 using KeyedNode = std::pair<std::string, const toml::node*>;
 
 /// The keys of `[set]` and `[vary]`: `"a.b.c" = v`, or a.b.c = v, which TOML parses as nested
@@ -114,10 +120,8 @@ void collect_settings(const Fields& fields, const toml::table& table, const std:
       collect_settings(fields, *inner, name + ".", all);
       continue;
     }
-    const bool known = std::any_of(std::begin(kPrefixes), std::end(kPrefixes), [&](const char* p) {
-      return name.starts_with(p) && name.size() > std::string_view(p).size();
-    });
-    if (!known) {
+    const bool names_keys = inner != nullptr && inner->contains("keys");  // in [vary]
+    if (!names_keys && !is_setting_key(name)) {
       fields.refuse(name, node,
                     "unknown key, must begin with robot., controller., option., body., geom., motion. "
                     "or fault.");
@@ -142,14 +146,35 @@ std::vector<KeyedNode> settings_in_order(const Fields& fields) {
 Variation parse_variation(const Fields& vary, const std::string& key, const toml::node& node) {
   const auto refuse = [&](std::string_view reason) { vary.refuse(key, node, reason); };
   constexpr const char* kAllowed =
-      "must be { uniform = [low, high] }, { normal = [mean, sigma] } or { choice = [value, ...] }";
+      "must be { uniform = [low, high] }, log_uniform, scale, { normal = [mean, sigma] } or "
+      "{ choice = [value, ...] }, with or without keys = [\"...\"] and each = true";
   Variation variation;
-  variation.key = key;
+  variation.name = key;
+  variation.keys = {key};
   variation.origin = vary.origin(node);
   const toml::table* table = node.as_table();
-  if (table == nullptr || table->size() != 1) refuse(kAllowed);
-  const std::string_view kind = table->begin()->first.str();
-  const toml::array* values = table->begin()->second.as_array();
+  if (table == nullptr) refuse(kAllowed);
+  std::string_view kind;
+  for (const auto& [field, value] : *table) {
+    if (field == "keys" || field == "each") continue;
+    if (!kind.empty()) refuse(kAllowed);
+    kind = field.str();
+  }
+  if (kind.empty()) refuse(kAllowed);
+  if (const toml::node* const keys = table->get("keys")) {
+    variation.keys.clear();
+    const toml::array* const list = keys->as_array();
+    for (std::size_t i = 0; list != nullptr && i < list->size(); ++i)
+      variation.keys.push_back(list->get(i)->value<std::string>().value_or(""));
+    const bool known = std::all_of(variation.keys.begin(), variation.keys.end(), is_setting_key);
+    if (variation.keys.empty() || !known)
+      refuse("keys must be a list of settings such as \"geom.floor.friction\"");
+  }
+  if (const toml::node* const each = table->get("each")) {
+    if (!each->is_boolean() || !table->contains("keys")) refuse("each must be true or false, with keys");
+    variation.each = *each->value<bool>();
+  }
+  const toml::array* values = table->get(kind)->as_array();
   if (values == nullptr) refuse(kAllowed);
   if (kind == "choice") {
     variation.kind = Variation::Kind::Choice;
@@ -157,13 +182,20 @@ Variation parse_variation(const Fields& vary, const std::string& key, const toml
     for (const toml::node& value : *values) variation.choices.push_back(to_value(value));
     return variation;
   }
-  if ((kind != "uniform" && kind != "normal") || values->size() != 2) refuse(kAllowed);
-  variation.kind = kind == "uniform" ? Variation::Kind::Uniform : Variation::Kind::Normal;
+  using Kind = Variation::Kind;
+  constexpr std::pair<std::string_view, Kind> kKinds[] = {{"uniform", Kind::Uniform},
+                                                          {"log_uniform", Kind::LogUniform},
+                                                          {"normal", Kind::Normal},
+                                                          {"scale", Kind::Scale}};
+  const auto* const found = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                         [&](const auto& one) { return one.first == kind; });
+  if (found == std::end(kKinds) || values->size() != 2) refuse(kAllowed);
+  variation.kind = found->second;
   const auto numbers = [&](const toml::node& end) {
-    const auto found = to_value(end).numbers();
-    if (!found || found->empty())
+    const auto found_numbers = to_value(end).numbers();
+    if (!found_numbers || found_numbers->empty())
       refuse("must be two finite numbers, or two lists of as many finite numbers");
-    return *found;
+    return *found_numbers;
   };
   variation.first = numbers(*values->get(0));
   variation.second = numbers(*values->get(1));
@@ -172,10 +204,16 @@ Variation parse_variation(const Fields& vary, const std::string& key, const toml
       variation.first.size() != variation.second.size()) {
     refuse("must be two numbers, or two lists of the same length");
   }
+  if (variation.kind == Kind::Scale && variation.is_list) refuse("scale must be two numbers");
   for (std::size_t i = 0; i < variation.first.size(); ++i) {
-    if (kind == "uniform" && variation.first[i] > variation.second[i])
+    const double low = variation.first[i], high = variation.second[i];
+    if (variation.kind == Kind::Normal) {
+      if (high < 0.0) refuse("sigma must be >= 0");
+    } else if (low > high) {
       refuse("low must be <= high");
-    if (kind == "normal" && variation.second[i] < 0.0) refuse("sigma must be >= 0");
+    } else if (variation.kind == Kind::LogUniform && !(low > 0.0)) {
+      refuse("low must be > 0");
+    }
   }
   return variation;
 }
@@ -186,25 +224,38 @@ bool Check::holds(double value) const noexcept {
   return !std::isnan(value) && (!min || value >= *min) && (!max || value <= *max);
 }
 
-Setting Variation::draw(std::uint64_t seed) const {
-  const RandomDraws draws(seed, key);
+Value Variation::drawn(const std::string& draw_key, std::uint64_t seed) const {
+  const RandomDraws draws(seed, draw_key);
   if (kind == Kind::Choice) {
     const auto count = static_cast<double>(choices.size());
     const auto index = static_cast<std::size_t>(draws.uniform(0) * count);
-    return {key, choices[std::min(index, choices.size() - 1)], origin};
+    return choices[std::min(index, choices.size() - 1)];
   }
   Value::List numbers;
   for (std::size_t i = 0; i < first.size(); ++i) {
-    numbers.push_back({kind == Kind::Uniform
-                           ? first[i] + draws.uniform(i) * (second[i] - first[i])
-                           : first[i] + second[i] * draws.normal(RandomDraws::kPerNormal * i)});
+    const double a = first[i], b = second[i];
+    double value = a + draws.uniform(i) * (b - a);
+    if (kind == Kind::Normal) value = a + b * draws.normal(RandomDraws::kPerNormal * i);
+    if (kind == Kind::LogUniform) value = a * std::pow(b / a, draws.uniform(i));
+    numbers.push_back({value});
   }
-  return {key, is_list ? Value{std::move(numbers)} : numbers.front(), origin};
+  if (kind == Kind::Scale) return {Value::Table{{"scale", numbers.front()}}};
+  return is_list ? Value{std::move(numbers)} : numbers.front();
+}
+
+std::vector<Setting> Variation::draw(std::uint64_t seed) const {
+  std::vector<Setting> settings;
+  for (const std::string& key : keys)
+    settings.push_back({key, drawn(each ? key : name, seed), origin});
+  return settings;
 }
 
 std::vector<Setting> Experiment::settings_for(std::uint64_t run_seed) const {
   std::vector<Setting> all = settings;
-  for (const Variation& variation : variations) all.push_back(variation.draw(run_seed));
+  for (const Variation& variation : variations) {
+    const std::vector<Setting> drawn = variation.draw(run_seed);
+    all.insert(all.end(), drawn.begin(), drawn.end());
+  }
   return all;
 }
 

@@ -29,21 +29,26 @@ struct Check {
   [[nodiscard]] bool holds(double value) const noexcept;
 };
 
-/// One key of `[vary]` and its distribution.
+/// One entry of `[vary]`: the settings that are drawn, and their distribution.
 struct Variation {
-  enum class Kind { Uniform, Normal, Choice };
-  std::string key;
-  std::string origin;  ///< `file:line`
+  enum class Kind { Uniform, LogUniform, Normal, Scale, Choice };
+  std::string name;               ///< the key of the draw: the setting's, or the entry's
+  std::vector<std::string> keys;  ///< of the settings
+  bool each = false;              ///< one draw for each of the keys, with the setting's key
+  std::string origin;             ///< `file:line`
   Kind kind = Kind::Uniform;
   bool is_list = false;        ///< the value is a list; its numbers are drawn independently
-  std::vector<double> first;   ///< uniform: lower ends; normal: means
-  std::vector<double> second;  ///< uniform: upper ends; normal: standard deviations
+  std::vector<double> first;   ///< lower ends; normal: means
+  std::vector<double> second;  ///< upper ends; normal: standard deviations
   std::vector<Value> choices;
 
-  /// The setting drawn by a seed. It depends on the seed and the key only, and is the same on every
-  /// machine: splitmix64 of (seed, FNV-1a of the key, counter); the top 53 bits are a number in [0,
-  /// 1). Normal: mean + sigma (sum of twelve uniforms - 6), so it is always within 6 sigma.
-  [[nodiscard]] Setting draw(std::uint64_t seed) const;
+  /// The settings drawn by a seed. They depend on the seed and the key of the draw only
+  /// (RandomDraws). Normal: mean + sigma (sum of twelve uniforms - 6). Scale: a factor on the value
+  /// that is there.
+  [[nodiscard]] std::vector<Setting> draw(std::uint64_t seed) const;
+
+ private:
+  [[nodiscard]] Value drawn(const std::string& draw_key, std::uint64_t seed) const;
 };
 
 /// An experiment file, or the defaults for a bare scene.

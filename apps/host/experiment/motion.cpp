@@ -76,8 +76,8 @@ bool Motion::apply(const Setting& setting) {
   if (dot == std::string::npos) refuse(setting, "must be motion.<body>.<field>");
   if (!matches(key.substr(0, dot), body)) return false;
   const std::string field = key.substr(dot + 1);
-  const auto vector = [&](const Range& range) {
-    const auto n = setting_numbers(setting, 3, 3, "must be three finite numbers");
+  const auto vector = [&](const Range& range, std::span<const double> present) {
+    const auto n = setting_numbers(resolved(setting, present), 3, 3, "must be three finite numbers");
     for (const double number : n) {
       if (!range.contains(number)) refuse(setting, "each must be " + to_string(range));
     }
@@ -88,11 +88,12 @@ bool Motion::apply(const Setting& setting) {
                         [&](const auto& r) { return field == r.name; });
   };
   if (field == "center") {
-    center = vector(kMotionRange);
+    center = vector(kMotionRange, center ? std::span<const double>(center->data(), 3)
+                                         : std::span<const double>());
   } else if (const auto* v = row(kVectors); v != std::end(kVectors)) {
-    this->*v->member = vector(v->range);
+    this->*v->member = vector(v->range, {(this->*v->member).data(), 3});
   } else if (const auto* n = row(kNumbers); n != std::end(kNumbers)) {
-    this->*n->member = setting_number(setting, n->range);
+    this->*n->member = setting_number(resolved(setting, {&(this->*n->member), 1}), n->range);
   } else {
     std::string names = "center";
     for (const MotionVector& r : kVectors) names += std::string(", ") + r.name;

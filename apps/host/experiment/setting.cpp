@@ -60,6 +60,15 @@ std::string setting_word(const Setting& setting) {
   return word != nullptr ? *word : setting.value.text();
 }
 
+Setting resolved(const Setting& setting, std::span<const double> present) {
+  const std::optional<double> scale = setting.value.scale();
+  if (!scale) return setting;
+  Value::List scaled;
+  for (const double number : present) scaled.push_back({*scale * number});
+  return {setting.key, scaled.size() == 1 ? scaled.front() : Value{std::move(scaled)},
+          setting.origin};
+}
+
 bool matches(const std::string& pattern, const std::string& name) {
   return pattern == name || fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
 }

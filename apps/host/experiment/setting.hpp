@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,9 @@ using Setting = Override;
 
 /// The value as text: a string, or what it is written as.
 [[nodiscard]] std::string setting_word(const Setting& setting);
+
+/// The setting with the present numbers scaled if its value is `{ scale = 1.2 }`; else as it is.
+[[nodiscard]] Setting resolved(const Setting& setting, std::span<const double> present);
 
 /// Whether `name` matches the shell pattern `pattern` (fnmatch).
 [[nodiscard]] bool matches(const std::string& pattern, const std::string& name);
