@@ -34,8 +34,9 @@ int slot_of_nothing() {
   mjpPlugin nothing;
   mjp_defaultPlugin(&nothing);
   nothing.name = "tendril.nothing";
-  nothing.capabilityflags = mjPLUGIN_PASSIVE;
-  nothing.nstate = [](const mjModel*, int) { return 0; };
+  nothing.capabilityflags = mjPLUGIN_ACTUATOR | mjPLUGIN_SENSOR | mjPLUGIN_PASSIVE;
+  nothing.nstate = [](const mjModel* m, int instance) { return m->plugin_statenum[instance]; };
+  nothing.nsensordata = [](const mjModel* m, int, int sensor) { return m->sensor_dim[sensor]; };
   nothing.init = [](const mjModel*, mjData*, int) { return 0; };
   nothing.compute = [](const mjModel*, mjData*, int, int) {};
   return mjp_registerPlugin(&nothing);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "apps/host/engine/engine.hpp"
 #include "apps/host/process.hpp"
 
 namespace tendril::host {
@@ -61,6 +62,13 @@ fs::path find_script(const fs::path& source) {
   if (const fs::path own = find_above_program(source); !own.empty()) return own;
   const fs::path built_from = fs::path(TENDRIL_SOURCE_ROOT) / source;
   return is_there(built_from) ? built_from : fs::path();
+}
+
+void give_plugin_to_python() {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  if (const fs::path plugin = find_plugin(); !plugin.empty())
+    setenv("TENDRIL_PLUGIN", plugin.c_str(), 0);
+#endif
 }
 
 std::optional<std::string> run_script(const fs::path& source,

@@ -12,7 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/host/engine/engine.hpp"
 #include "apps/host/python_script.hpp"
 #include "apps/tendril/commands.hpp"
 #include "tendril/model_error.hpp"
@@ -65,8 +64,7 @@ void run_python_command(int argc, char** argv) {
     path += std::string(":") + others;
   setenv("PYTHONPATH", path.c_str(), 1);
   setenv("TENDRIL_PROGRAM", std::filesystem::read_symlink("/proc/self/exe").c_str(), 1);
-  if (const auto plugin = host::find_plugin(); !plugin.empty())
-    setenv("TENDRIL_PLUGIN", plugin.c_str(), 0);
+  host::give_plugin_to_python();
   // -P: no modules of the current folder; -B: no byte code beside the package.
   std::vector<std::string> words{python, "-P", "-B", "-m", "tendril"};
   words.insert(words.end(), argv + 1, argv + argc);

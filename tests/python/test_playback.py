@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import h5py
 import mujoco
 import numpy as np
 import pytest
@@ -114,6 +115,18 @@ def test_the_page_loads_nothing_and_may_not(record: Callable[[str], Path]) -> No
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     assert policy and policy[1].startswith("default-src 'none'; script-src 'sha256-") and "unsafe" not in policy[1]
     assert not re.search(r"\b(src|href)=|https?:|@import|url\(", page)
+
+
+def test_controllers_need_not_be_loaded_to_look_at_what_they_did(tmp_path: Path, record: Callable[[str], Path]) -> None:
+    file = tmp_path / "other.h5"
+    file.write_bytes(record("tube_insertion").read_bytes())
+    with h5py.File(file, "r+") as changed:
+        del changed["rollout_0/texts/plugins"]
+        changed["rollout_0/texts"].create_dataset("plugins", data=np.array([b"nobody.knows"]))
+    with td.Recording(file) as recording:
+        assert unpacked(recording.to_html())[0]["bodies"] == 31
+        with pytest.raises(td.ModelError, match="other.h5: recording: plugin = nobody.knows: not loaded: give its library"):
+            recording.model  # noqa: B018
 
 
 @pytest.mark.parametrize(("options", "line"), [

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <system_error>
 
-#include "apps/host/engine/engine.hpp"
 #include "apps/host/python_script.hpp"
 
 namespace tendril::host {
@@ -24,9 +22,7 @@ std::vector<std::string> write_report(const std::filesystem::path& folder,
       problems.push_back(fmt::format("report: no pictures: {}", error.what()));
     }
   }
-  // For the playback, which loads the model with its controllers.
-  if (const auto plugin = find_plugin(); !plugin.empty())
-    setenv("TENDRIL_PLUGIN", plugin.c_str(), 0);
+  give_plugin_to_python();  // for the playback
   const auto problem = run_script("apps/report/report.py", {folder.string()});
   if (problem) problems.push_back("report: " + *problem);
   const bool stopped = progress && !progress(options.pictures, options.pictures);

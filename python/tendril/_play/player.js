@@ -266,6 +266,7 @@ const THEMES = {
 };
 const SUN = unit([-0.38, -0.55, 0.9]);
 const PLANE = 0, HEIGHT_FIELD = 1, SPHERE = 2, CAPSULE = 3, ELLIPSOID = 4, CYLINDER = 5, BOX = 6, MESH = 7, CONE = 8;
+const ACTUAL = [0.85, 0.16, 0.16, 1];  // centreline
 const STRIDE = 15;  // numbers of an instance: place, rotation, size, half length, colour
 const SHADOW_SIZE = 2048, SIDES = 22, RINGS = 3;
 
@@ -474,7 +475,7 @@ class Player {
       this.contactStart.push(this.contactStart[this.contactStart.length - 1] + count);
     }
     this.marks = [this.batch(shapes[SPHERE], most), this.batch(shapes[CYLINDER], most), this.batch(shapes[CONE], most)];
-    const segments = content.drawings.reduce((sum, d) => sum + a[d.name].channels / 6, 1);
+    const segments = [...this.chains.map(chain => chain.length), ...content.drawings.map(d => a[d.name].channels / 6)].reduce((x, y) => x + y, 1);
     this.lines = this.batch(shapes[CAPSULE], segments);
     this.balls = this.batch(shapes[SPHERE], segments);
 
@@ -530,6 +531,7 @@ class Player {
       if (i) joints[i] = scale(add(joints[i], start), 0.5); else joints[0] = start;
       joints[i + 1] = end;
     });
+    tube.joints = joints;
     const n = chain.length, tangent = joints.map((_, i) =>
       i === 0 ? add(joints[1], joints[0], -1) : i === n ? add(joints[n], joints[n - 1], -1) : scale(add(joints[i + 1], joints[i - 1], -1), 0.5));
     let across = unit(cross(tangent[0], Math.abs(unit(tangent[0])[2]) < 0.9 ? [0, 0, 1] : [1, 0, 0])), at = 0;
@@ -612,6 +614,10 @@ class Player {
         if (drawing.sphere) this.put(balls, p, [1, 0, 0, 0], [thick, thick, thick], 0, colour);
         else this.put(lines, scale(add(p, q), 0.5), towards(unit(d)), [thick, thick, thick], length / 2, colour);
       }
+    }
+    if (this.show.plan) for (const {joints} of this.tubes) for (let i = 0; i + 1 < joints.length; ++i) {
+      const d = add(joints[i + 1], joints[i], -1), thick = 0.0026 * content.extent;
+      this.put(lines, add(joints[i], d, 0.5), towards(unit(d)), [thick, thick, thick], norm(d) / 2, ACTUAL);
     }
     this.upload(lines);
     this.upload(balls);
