@@ -1,4 +1,4 @@
-"""The examples run, and they and the package pass strict type checking."""
+"""The examples and the tutorial run, and they and the package pass strict type checking."""
 import subprocess
 import sys
 from pathlib import Path
@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = ROOT / "python/examples"
+EXAMPLES = sorted([*ROOT.glob("python/examples/*.py"), *ROOT.glob("docs/tutorial/[0-9]*.py")])
 
 
-@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.py")), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_example_runs(file: Path, tmp_path: Path) -> None:
     result = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
@@ -21,7 +21,7 @@ PACKAGE = ["-m", "tendril.__main__", "-m", "tendril._plugin", "-m", "tendril._co
            "-m", "tendril._playback", "-m", "tendril._export", "-m", "tendril.envs", "-m", "tendril"]
 
 
-@pytest.mark.parametrize("what", [PACKAGE, *([str(file)] for file in sorted(EXAMPLES.glob("*.py")))],
+@pytest.mark.parametrize("what", [PACKAGE, *([str(file)] for file in EXAMPLES)],
                          ids=lambda what: Path(what[-1]).stem)
 def test_types(what: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
     cache = tmp_path_factory.getbasetemp() / "mypy"
