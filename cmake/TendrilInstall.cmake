@@ -58,14 +58,18 @@ install(FILES
   ${PROJECT_BINARY_DIR}/cmake/tendrilConfig.cmake ${PROJECT_BINARY_DIR}/cmake/tendrilConfigVersion.cmake
   DESTINATION ${tendril_cmake_dir})
 
-# MuJoCo is not installed but found at its build-time path. INSTALL_RPATH_USE_LINK_PATH omits paths in the source tree, such as
-# .venv. (A program that loads libtendril.so has already loaded the engine and does not use the path.)
+# MuJoCo of the source tree's .venv is installed with the program, which then does not need the tree; another one is found at
+# its build-time path. (A program that loads libtendril.so has already loaded the engine and does not use the path.)
+cmake_path(IS_PREFIX PROJECT_SOURCE_DIR "${MuJoCo_LIBRARY}" NORMALIZE mujoco_is_of_tree)
 foreach(target tendril tendril_plugin)
-  if(TARGET ${target})
+  if(TARGET ${target} AND NOT mujoco_is_of_tree)
     cmake_path(GET MuJoCo_LIBRARY PARENT_PATH mujoco_folder)
     set_property(TARGET ${target} APPEND PROPERTY INSTALL_RPATH ${mujoco_folder})
   endif()
 endforeach()
+if(TARGET tendril AND mujoco_is_of_tree)
+  install(FILES ${MuJoCo_LIBRARY} DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 if(TARGET tendril_plugin)
   install(TARGETS tendril_plugin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()

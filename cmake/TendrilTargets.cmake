@@ -6,9 +6,14 @@ target_compile_options(tendril_warnings INTERFACE
 
 # -ffp-contract=off: results are bit-identical for all instruction sets.
 # The other options: all code can become part of a plugin library, and all targets can share precompiled headers.
+# In the Python package libraries share code, and linker scripts say what is visible.
+set(visibility -fvisibility=hidden)
+if(TENDRIL_BUILD_PYTHON)
+  set(visibility -fvisibility=default -fno-semantic-interposition)
+endif()
 add_library(tendril_codegen INTERFACE)
 target_compile_options(tendril_codegen INTERFACE
-  -ffp-contract=off -fPIC -fvisibility=hidden $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
+  -ffp-contract=off -fPIC ${visibility} $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
 if(TENDRIL_SANITIZE)
   # -O1: several times faster than -O0 and as strict. In instrumented code g++ 12 reports false uses of
   # uninitialised and overlapping memory; release builds keep these warnings.

@@ -1,6 +1,7 @@
 """The console script `tendril`, and `python -m tendril`: the commands that run in Python, and the program for the others."""
 import os
 import sys
+from pathlib import Path
 
 
 def main() -> int:
@@ -12,12 +13,24 @@ def main() -> int:
     if any(word == "--python" or word.startswith("--python=") for word in words):
         from tendril._python_command import main as in_python
         return in_python(words)
+    if words == ["--cmake-dir"]:
+        return cmake_dir()
     from tendril._program import find_program
     try:
         os.execv(find_program(), ["tendril", *words])
     except (ValueError, OSError) as error:
         print(f"tendril: {error}", file=sys.stderr)
         return 2
+
+
+def cmake_dir() -> int:
+    """Prints the folder that CMake takes as `tendril_DIR`; docs/python.md, "In CMake"."""
+    folder = Path(__file__).with_name("cmake")
+    if not (folder / "tendrilConfigVersion.cmake").is_file():
+        print("tendril: --cmake-dir: must be that of an installed package", file=sys.stderr)
+        return 2
+    print(folder)
+    return 0
 
 
 if __name__ == "__main__":

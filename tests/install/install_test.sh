@@ -47,6 +47,10 @@ if [ -x "$program" ]; then
   cd "$work"
   unset TENDRIL_PLUGIN
   "$program" --version
+  if ldd "$program" | grep "$root/.venv/"; then
+    fail "the installed program needs the source tree"
+  fi
+  TENDRIL_PYTHON=/usr/bin/python3 "$program" doctor >"$work/doctor.log" 2>&1 || { cat "$work/doctor.log"; fail "tendril doctor"; }
   "$program" run "$prefix/share/tendril/scenes/reach/reach.xml" --duration 0.02 --out "$work/out" --no-report >"$work/run.log" 2>&1 ||
     { cat "$work/run.log"; fail "the installed program does not run an installed scene"; }
   [ -s "$work/out/summary.json" ] || fail "no summary.json"

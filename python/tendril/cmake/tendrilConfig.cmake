@@ -1,0 +1,40 @@
+# find_package(tendril CONFIG [COMPONENTS robot_file plugin_host]) in the Python package:
+#
+#     cmake -S . -B build -Dtendril_DIR=$(python -m tendril --cmake-dir)
+#
+# Defines tendril::core, tendril::planning, tendril::snake, tendril::mobile, tendril::control, tendril::robot_file and
+# tendril::plugin_host: headers and one shared library, for Eigen 3.4 and the MuJoCo beside the package.
+include(CMakeFindDependencyMacro)
+find_dependency(Eigen3 3.4)
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH _tendril_package)
+cmake_path(GET _tendril_package PARENT_PATH _tendril_site)
+set(_tendril_targets core planning snake mobile control robot_file plugin_host)
+foreach(_tendril_component ${tendril_FIND_COMPONENTS})
+  if(_tendril_component IN_LIST _tendril_targets)
+    set(tendril_${_tendril_component}_FOUND TRUE)
+  elseif(tendril_FIND_REQUIRED_${_tendril_component})
+    set(tendril_FOUND FALSE)
+    set(tendril_NOT_FOUND_MESSAGE "component ${_tendril_component} is not in the Python package")
+    return()
+  endif()
+endforeach()
+if(TARGET tendril::core)
+  return()
+endif()
+if(NOT TARGET MuJoCo::MuJoCo)
+  add_library(MuJoCo::MuJoCo SHARED IMPORTED)
+  set_target_properties(MuJoCo::MuJoCo PROPERTIES
+    IMPORTED_LOCATION ${_tendril_site}/mujoco/libmujoco.so.4.0.1
+    INTERFACE_INCLUDE_DIRECTORIES ${_tendril_site}/mujoco/include)
+endif()
+add_library(tendril::library SHARED IMPORTED)
+set_target_properties(tendril::library PROPERTIES
+  IMPORTED_LOCATION ${_tendril_package}/bin/libtendril_program.so
+  INTERFACE_INCLUDE_DIRECTORIES "${_tendril_package}/include;${_tendril_package}/include/tendril"
+  INTERFACE_COMPILE_FEATURES cxx_std_20
+  INTERFACE_LINK_LIBRARIES Eigen3::Eigen)
+foreach(_tendril_target ${_tendril_targets})
+  add_library(tendril::${_tendril_target} INTERFACE IMPORTED)
+  set_target_properties(tendril::${_tendril_target} PROPERTIES INTERFACE_LINK_LIBRARIES tendril::library)
+endforeach()
+set_target_properties(tendril::plugin_host PROPERTIES INTERFACE_LINK_LIBRARIES "tendril::library;MuJoCo::MuJoCo")
