@@ -1,8 +1,10 @@
 #include "python/src/recording_sink.hpp"
 
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <string>
 #include <utility>
@@ -71,7 +73,12 @@ nb::dict description(const RolloutLayout& layout, const RolloutAttributes& attri
 class PythonColumns final : public ColumnFile {
  public:
   PythonColumns(const nb::object& file, const RolloutLayout& layout)
-      : flush_(file.attr("flush")), set_rows_(file.attr("set_rows")) {
+      : flush_(file.attr("flush")),
+        write_rows_(file.attr("rows").attr("write")),
+        flush_rows_(file.attr("rows").attr("flush")),
+        all_(nb::module_::import_("h5py.h5s").attr("ALL")),
+        row_count_(file.attr("row_count")),
+        count_(nb::cast<nb::ndarray<std::int64_t, nb::device::cpu>>(row_count_).data()) {
     const auto columns = format::columns(layout);
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const nb::object dataset = file.attr("datasets")[i];
@@ -81,21 +88,27 @@ class PythonColumns final : public ColumnFile {
   }
 
   void set_rows(std::size_t column, std::uint64_t rows) override {
-    const nb::gil_scoped_acquire locked;
-    datasets_[column].set_extent(position(column, rows, false));
+    whole([&] { datasets_[column].set_extent(position(column, rows, false)); });
   }
 
   void write_chunk(std::size_t column, std::uint64_t first_row,
                    const BytePlaneEncoder::Chunk& chunk) override {
-    const nb::gil_scoped_acquire locked;
-    datasets_[column].write(position(column, first_row, true), view(chunk.bytes),
-                            chunk.filter_mask);
+    whole([&] {
+      datasets_[column].write(position(column, first_row, true), view(chunk.bytes),
+                              chunk.filter_mask);
+    });
   }
 
   void commit(std::int64_t rows) override {
-    const nb::gil_scoped_acquire locked;
-    flush_();
-    set_rows_(rows);
+    whole([&] { flush_(); });
+    *count_ = rows;
+    whole([&] { write_rows_(all_, all_, row_count_); });
+    whole([&] { flush_rows_(); });
+  }
+
+  /// After a block: raises what a signal handler has raised meanwhile.
+  void raise_postponed() {
+    if (postponed_) std::rethrow_exception(std::exchange(postponed_, nullptr));
   }
 
  private:
@@ -103,6 +116,21 @@ class PythonColumns final : public ColumnFile {
     std::vector<std::size_t> shape;
     nb::object set_extent, write;
   };
+
+  /// Calls h5py with the lock. What is no Exception, such as the KeyboardInterrupt of Ctrl-C in what
+  /// h5py does in Python, is postponed, and the call repeated: blocks are never written by half.
+  template <class Call>
+  void whole(const Call& call) {
+    const nb::gil_scoped_acquire locked;
+    for (;;) {
+      try {
+        return static_cast<void>(call());
+      } catch (nb::python_error& error) {
+        if (error.matches(PyExc_Exception)) throw;
+        postponed_ = std::current_exception();
+      }
+    }
+  }
 
   /// The size of a dataset with these rows, or the place of a row in it.
   [[nodiscard]] nb::tuple position(std::size_t column, std::uint64_t row, bool is_place) const {
@@ -113,7 +141,9 @@ class PythonColumns final : public ColumnFile {
   }
 
   std::vector<Dataset> datasets_;
-  nb::object flush_, set_rows_;
+  nb::object flush_, write_rows_, flush_rows_, all_, row_count_;
+  std::int64_t* count_;  // of the array row_count_
+  std::exception_ptr postponed_;
 };
 
 class PythonSink final : public RowSink {
@@ -153,9 +183,10 @@ class PythonSink final : public RowSink {
   void write() {
     attempt("writing", [&] { writer_.write(block_); });
     block_.clear();
+    columns_.raise_postponed();
   }
 
-  /// Throws RecordingError for any failure of h5py. Then the file is abandoned: closing it would put
+  /// Throws RecordingError for a failure of h5py. Then the file is abandoned: closing it would put
   /// out what no longer belongs together, and so it stays as that of a killed process.
   template <class Call>
   void attempt(const char* what, const Call& call) {
@@ -166,6 +197,7 @@ class PythonSink final : public RowSink {
       closed_ = true;
       file_.attr("abandon")();
       file_.inc_ref();
+      if (!error.matches(PyExc_Exception)) throw;
       const nb::object failure = file_.attr("failure")(what, error.value());
       PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(failure.ptr())), failure.ptr());
       throw nb::python_error();

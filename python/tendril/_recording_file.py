@@ -66,17 +66,13 @@ class RecordingFile:
         self._group = h5g.open(file, content["group"].encode())
         #: one a column, in order
         self.datasets = [h5d.open(self._group, column[0].encode()) for column in content["columns"]]
-        self._rows = h5d.open(self._group, b"rows")
+        #: how many rows readers may read, and what is written there
+        self.rows, self.row_count = h5d.open(self._group, b"rows"), rows
         self._outcome = h5a.open(self._group, b"outcome")
         self._outcome_size = content["outcome_size"]
         #: puts out what has been written
         self.flush: Callable[[], None] = partial(h5f.flush, file, h5f.SCOPE_LOCAL)
         return file
-
-    def set_rows(self, rows: int) -> None:
-        """Counts the rows that readers may read."""
-        self._rows.write(h5s.ALL, h5s.ALL, np.array(rows, dtype="<i8"))
-        self._rows.flush()
 
     def close(self, outcome: str) -> None:
         """Says how the run ended and closes the file. Raises RecordingError."""
@@ -84,7 +80,7 @@ class RecordingFile:
         self.flush()
         del self.flush
         self.datasets.clear()
-        del self._rows, self._outcome, self._group
+        del self.rows, self._outcome, self._group
         self._file.close()
 
     def abandon(self) -> None:
