@@ -138,7 +138,7 @@ def tick_labels(values):
 class Plotter:
     """Matplotlib settings for small, reproducible SVG in the font of the page."""
 
-    def __init__(self):
+    def __init__(self, faults=()):
         import matplotlib
 
         matplotlib.use("svg")
@@ -162,6 +162,7 @@ class Plotter:
         self.matplotlib = matplotlib
         self.pyplot = pyplot
         self.count = 0
+        self.faults = [fault for fault in faults if fault["start"] > 0 or math.isfinite(fault["end"])]
 
     def figure(self, rows=1, columns=1, height=2.5):
         figure, axes = self.pyplot.subplots(rows, columns, figsize=(7.0, height), squeeze=False, layout="constrained")
@@ -170,8 +171,15 @@ class Plotter:
             axis.yaxis.set_major_formatter(self.ticks())
         return figure, axes
 
-    def svg(self, figure):
+    def svg(self, figure, over_time=True):
         self.count += 1
+        for axis in figure.axes if over_time else ():
+            if not axis.lines:
+                continue
+            first, last = axis.get_xlim()
+            for fault in self.faults:
+                axis.axvspan(max(first, fault["start"]), min(last, fault["end"]), color="#c0392b", alpha=0.08, linewidth=0)
+            axis.set_xlim(first, last)
         # Names inside an SVG are global to the page: the salt makes those of two plots different.
         self.matplotlib.rcParams["svg.hashsalt"] = f"plot{self.count}"
         out = io.StringIO()
@@ -332,14 +340,14 @@ def step_time_plot(plotter, times):
     figure.legend(*axis.get_legend_handles_labels(), fontsize=8.5, ncols=2, loc="outside upper right")
     axis.set_xlabel("wall time of a step [µs]")
     axis.set_ylabel("steps")
-    return plotter.svg(figure)
+    return plotter.svg(figure, over_time=False)
 
 
 def make_plots(recording, summary):
     """[(title, svg or "", sentence)]: with an empty svg the sentence is the reason why there is no plot."""
     import numpy as np
 
-    plotter = Plotter()
+    plotter = Plotter(recording.faults)
     time = recording.time
     plots = []
 
@@ -571,6 +579,15 @@ def plots_section(plots):
     return text
 
 
+def fault_line(fault):
+    """`camera: noise of tip, sigma = 0.001; from 2 s`"""
+    known = ("name", "kind", "channel", "start", "end")
+    fields = "".join(f", {key} = {value}" for key, value in fault.items() if key not in known)
+    end = f" to {number(fault['end'], 's')}" if math.isfinite(fault["end"]) else ""
+    of = f" of {fault['channel']}" if "channel" in fault else ""
+    return f"{fault['name']}: {fault['kind']}{of}{fields}; from {number(fault['start'], 's')}{end}"
+
+
 def settings_section(summary, recording):
     attributes = recording.words if recording else {}
     versions = summary.get("versions") or {
@@ -586,6 +603,7 @@ def settings_section(summary, recording):
         ("seed", summary.get("seed", attributes.get("seed"))),
         ("settings", "\n".join(f"{s.get('key')} = {s.get('value')}  ({s.get('origin')})" for s in settings)
             if isinstance(settings, list) else json.dumps(settings)),
+        ("faults (their times are shaded)", "\n".join(map(fault_line, recording.faults)) if recording else None),
         ("time step", number(float(t), "s") if (t := summary.get("timestep", attributes.get("timestep"))) else None),
         ("simulated", f"{summary['simulated_time']:g} of {summary['duration']:g}\u00a0s, {summary.get('steps', '?')} steps"
             if "simulated_time" in summary and "duration" in summary else None),

@@ -9,7 +9,6 @@ import json
 import math
 import os
 import re
-import tomllib
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -415,9 +414,8 @@ def page(recording: Recording, fps: float = 50.0, start: float | None = None, en
     content |= scene.geometry(blob)
     content |= scene.contacts(blob, low - margin, high + margin)
     content |= {"cameras": scene.cameras(), "plots": scene.plots(blob), "drawings": scene.drawings(blob)}
-    faults = tomllib.loads(recording.texts.get("faults", "")).get("fault", [])
-    content["faults"] = [{"name": fault["name"], "start": fault.get("start", 0.0),
-                          "end": end if math.isfinite(end := fault.get("end", math.inf)) else None} for fault in faults]
+    content["faults"] = [{"name": fault["name"], "start": fault["start"],
+                          "end": fault["end"] if math.isfinite(fault["end"]) else None} for fault in recording.faults]
     seed = recording.attributes.get("seed")
     subtitle = f"seed {seed}, " if seed is not None else ""
     return _html(str(content["title"]), f"{subtitle}{recording.time[rows[0]]:.4g} to {recording.time[rows[-1]]:.4g} s",

@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -266,6 +268,15 @@ class Recording:
     def settings(self) -> list[dict[str, Any]]:
         """What was set, in order: `key`, `value`, `origin`."""
         return json.loads(self.texts.get("settings", "[]"))  # type: ignore[no-any-return]
+
+    @cached_property
+    def faults(self) -> list[dict[str, Any]]:
+        """The `[[fault]]` tables of the experiment as they were in force, each with `start` and `end`, s."""
+        faults = tomllib.loads(self.texts.get("faults", "")).get("fault", [])
+        for fault in faults:
+            fault.setdefault("start", 0.0)
+            fault.setdefault("end", fault["start"] + fault["duration"] if fault["kind"] == "kick" else math.inf)
+        return faults  # type: ignore[no-any-return]
 
     # ---- the engine -----------------------------------------------------------------------------------------------
 

@@ -274,6 +274,26 @@ class Report(unittest.TestCase):
             self.assertGreater(len(set(numbers)), 3, texts)
             self.assertFalse([label for label in numbers if re.fullmatch(r"[-−]0[.0]*", label)], texts)
 
+    def test_times_of_faults_are_shaded(self):
+        text, _ = self.report(self.run_scene("experiment.toml"))
+        self.assertEqual(text.count("opacity: 0.08"), 0)
+        self.assertEqual(text.count("their times are shaded"), 0)
+        (self.folder / "faulty.toml").write_text(EXPERIMENT + """[[fault]]
+name = "push"
+kind = "kick"
+body = "A_base"
+force = [0, 0, 1]
+start = 0.5
+duration = 0.25
+""")
+        text, _ = self.report(self.run_scene("faulty.toml"))
+        line = "push: kick, body = A_base, duration = 0.25, force = [0, 0, 1]; from 0.5\u00a0s to 0.75\u00a0s"
+        self.assertEqual(text.count(line), 1)
+        svgs = re.findall(r"<svg.*?</svg>", text, re.S)
+        shaded = [svg for svg in svgs if "opacity: 0.08" in svg]
+        self.assertEqual(len(shaded), len([svg for svg in svgs if "wall time of a step" not in svg]))
+        self.assertGreater(len(shaded), 0)
+
     def test_a_number_keeps_its_unit_on_its_line(self):
         text, _ = self.report(self.run_scene("experiment.toml"))
         visible = re.sub(r"<style>.*?</style>|<svg.*?</svg>|<[^>]*>", "|", text, flags=re.S)
