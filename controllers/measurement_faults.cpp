@@ -22,6 +22,12 @@ std::span<double> position_of(Eigen::Isometry3d& X) noexcept {
 /// Steps of `time` [s], to the nearest.
 double steps_of(double time, double timestep) { return std::round(time / timestep); }
 
+/// Counter of the first draw of a step.
+std::uint64_t first_draw(int step) noexcept {
+  constexpr std::uint64_t kDrawsPerStep = 65536;
+  return kDrawsPerStep * static_cast<std::uint64_t>(step);
+}
+
 }  // namespace
 
 std::span<double> channel_numbers(ArmMeasurement& m, FaultChannel channel) noexcept {
@@ -132,12 +138,10 @@ void MeasurementFaults::sort() {
 }
 
 bool MeasurementFaults::drops_out(const Entry& entry, const Step& step) noexcept {
-  constexpr std::uint64_t kDrawsPerStep = 65536;
   int left = 0;
   if (entry.fault.is_active(step.time)) {
     left = entry.remaining(step.memory);
-    const std::uint64_t last =
-        kDrawsPerStep * static_cast<std::uint64_t>(step.number) + kDrawsPerStep - 1;
+    const std::uint64_t last = first_draw(step.number + 1) - 1;
     if (left == 0 && entry.draws.uniform(last) < entry.fault.probability) left = entry.steps;
   }
   entry.remaining(step.next) = std::max(0, left - 1);
@@ -156,7 +160,7 @@ bool MeasurementFaults::apply(const Entry& entry, const Step& step, std::span<do
   switch (fault.kind) {
     case FaultKind::Noise: {
       if (!active) break;
-      const std::uint64_t first = 65536 * static_cast<std::uint64_t>(step.number);
+      const std::uint64_t first = first_draw(step.number);
       const bool is_white = entry.keep == 0.0;
       for (std::size_t i = 0; i < x.size(); ++i) {
         if (entry.strength[i] == 0.0) continue;

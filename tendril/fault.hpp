@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tendril {
@@ -78,6 +79,10 @@ struct Fault {
   std::string text;    ///< TOML of the table on one line, with its name
   std::string origin;  ///< `file:line`
 
+  /// Whether an element of this name belongs to the robot that is meant.
+  [[nodiscard]] bool is_of_robot(std::string_view element) const noexcept {
+    return !robot || element.starts_with(*robot);
+  }
   [[nodiscard]] bool is_active(double t) const noexcept { return t >= start && t < end; }
 };
 

@@ -49,7 +49,7 @@ void PhysicalFaults::find_elements(Entry& entry, const mjModel& model) {
   const Fault& fault = entry.fault;
   const auto of_robot = [&](mjtObj type, int id) {
     const char* const name = mj_id2name(&model, type, id);
-    return name != nullptr && (!fault.robot || std::string_view(name).starts_with(*fault.robot));
+    return name != nullptr && fault.is_of_robot(name);
   };
   const auto find = [&](mjtObj type, mjtSize count, const std::string& pattern, const char* key) {
     for (int i = 0; i < count; ++i) {

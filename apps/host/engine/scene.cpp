@@ -350,6 +350,39 @@ ModelPtr compiled(mjSpec& spec, const VirtualFiles& files, const std::string& na
   return model;
 }
 
+// ---- controllers of the compiled model -----------------------------------------------------------
+
+/// The controller of a robot file.
+struct ControllerInstance {
+  const mjModel& model;
+  int plugin;  ///< instance
+  std::string prefix;
+
+  [[nodiscard]] std::string config(const char* key) const {
+    const char* const text = mj_getPluginConfig(&model, plugin, key);
+    return text != nullptr ? text : "";
+  }
+  [[nodiscard]] RobotDescription robot() const {
+    return parse_robot(config("robot"), "robot", {},
+                       [this](const std::string&) { return config("arm"); });
+  }
+};
+
+std::vector<ControllerInstance> controllers_of(const mjModel& model) {
+  std::vector<ControllerInstance> all;
+  for (int i = 0; i < model.nplugin; ++i) {
+    const char* const name = mj_id2name(&model, mjOBJ_PLUGIN, i);
+    const std::string_view instance = name != nullptr ? name : "";
+    if (!instance.ends_with(names::kController)) continue;
+    const auto prefix = instance.substr(0, instance.size() - std::strlen(names::kController));
+    ControllerInstance one{model, i, std::string(prefix)};
+    if (!one.config("robot").empty()) all.push_back(std::move(one));
+  }
+  return all;
+}
+
+// ---- faults --------------------------------------------------------------------------------------
+
 /// Sets the timestep before the model is compiled: the memory of faults depends on it.
 void set_timestep(mjSpec& spec, std::span<const Setting> settings) {
   for (const Setting& setting : settings) {
@@ -357,11 +390,6 @@ void set_timestep(mjSpec& spec, std::span<const Setting> settings) {
     const auto value = resolved(setting, {&spec.option.timestep, 1}).value.numbers();
     if (value && value->size() == 1 && value->front() > 0.0) spec.option.timestep = value->front();
   }
-}
-
-/// Whether an element belongs to the robot of a fault.
-bool is_of_robot(const Fault& fault, std::string_view name) {
-  return !fault.robot || name.starts_with(*fault.robot);
 }
 
 /// The engine's own delay of controls.
@@ -372,7 +400,7 @@ void delay_actuators(mjSpec& spec, std::span<const Fault> faults) {
     for (mjsElement* element = mjs_firstElement(&spec, mjOBJ_ACTUATOR); element != nullptr;
          element = mjs_nextElement(&spec, element)) {
       const std::string actuator = mjs_getString(mjs_getName(element));
-      if (!is_of_robot(fault, actuator) || !matches(fault.actuator, actuator)) continue;
+      if (!fault.is_of_robot(actuator) || !matches(fault.actuator, actuator)) continue;
       found = true;
       const double steps = std::round(fault.time / spec.option.timestep);
       if (steps == 0.0) continue;
@@ -409,20 +437,10 @@ void require_controllers(const mjModel& model, std::span<const Fault> faults) {
     if (!is_of_measurement(fault.kind)) continue;
     bool found = false;
     std::string robots;
-    for (int i = 0; i < model.nplugin; ++i) {
-      const auto config = [&](const char* key) {
-        const char* const text = mj_getPluginConfig(&model, i, key);
-        return std::string(text != nullptr ? text : "");
-      };
-      const char* const name = mj_id2name(&model, mjOBJ_PLUGIN, i);
-      const std::string_view instance = name != nullptr ? name : "";
-      if (config("robot").empty() || !instance.ends_with(names::kController)) continue;
-      const auto prefix = instance.substr(0, instance.size() - std::strlen(names::kController));
-      robots += fmt::format("{}\"{}\"", robots.empty() ? "" : ", ", prefix);
-      if (fault.robot && *fault.robot != prefix) continue;
-      const RobotDescription robot = parse_robot(config("robot"), "robot", {},
-                                                 [&](const std::string&) { return config("arm"); });
-      found = found || measures(robot, fault.channel);
+    for (const ControllerInstance& controller : controllers_of(model)) {
+      robots += fmt::format("{}\"{}\"", robots.empty() ? "" : ", ", controller.prefix);
+      if (fault.robot && *fault.robot != controller.prefix) continue;
+      found = found || measures(controller.robot(), fault.channel);
     }
     if (found) continue;
     throw ModelError(fmt::format(
@@ -445,22 +463,14 @@ ModelText model_file_mjcf(const fs::path& file) {
 
 std::vector<std::string> distant_targets(const mjModel& model, const mjData& data) {
   std::vector<std::string> lines;
-  for (int i = 0; i < model.nplugin; ++i) {
-    const auto config = [&](const char* key) {
-      const char* const text = mj_getPluginConfig(&model, i, key);
-      return std::string(text != nullptr ? text : "");
-    };
-    const std::string text = config("robot");
-    const mjpPlugin* const plugin = mjp_getPluginAtSlot(model.plugin[i]);
-    const std::string target =
-        config("target").empty() && plugin ? default_target(plugin->name) : config("target");
-    const char* const name = mj_id2name(&model, mjOBJ_PLUGIN, i);
-    const std::string_view instance = name != nullptr ? name : "";
-    if (text.empty() || target.empty() || !instance.ends_with(names::kController)) continue;
-    const RobotDescription robot =
-        parse_robot(text, "robot", {}, [&](const std::string&) { return config("arm"); });
+  for (const ControllerInstance& controller : controllers_of(model)) {
+    const mjpPlugin* const plugin = mjp_getPluginAtSlot(model.plugin[controller.plugin]);
+    std::string target = controller.config("target");
+    if (target.empty() && plugin) target = default_target(plugin->name);
+    if (target.empty()) continue;
+    const RobotDescription robot = controller.robot();
     const auto* const arm = std::get_if<ContinuumDescription>(&robot);
-    const std::string prefix(instance.substr(0, instance.size() - std::strlen(names::kController)));
+    const std::string& prefix = controller.prefix;
     const int base = mj_name2id(&model, mjOBJ_BODY, (prefix + names::kBase).c_str());
     const int goal = mj_name2id(&model, mjOBJ_BODY, target.c_str());
     if (arm == nullptr || base < 0 || goal < 0 || model.body_weldid[base] != 0) continue;
