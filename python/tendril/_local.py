@@ -350,7 +350,6 @@ def _run_all(plan: Plan, folder: Path, program: str, options: LocalOptions, jour
     again = ("crashed", "timeout") if options.retry_failed else ()
     done = {name for name, line in lines.items() if line.outcome not in again}
     result = SweepResult()
-    todo = []
     failed = 0
     for run in plan.runs():
         if in_shard(run, options.shard):
@@ -358,8 +357,7 @@ def _run_all(plan: Plan, folder: Path, program: str, options: LocalOptions, jour
             if run.id in done:
                 result.done += 1
                 failed += not lines[run.id].passed
-            else:
-                todo.append(run)
+    del lines
 
     def tell() -> None:
         if options.on_progress is not None:
@@ -378,7 +376,7 @@ def _run_all(plan: Plan, folder: Path, program: str, options: LocalOptions, jour
 
     tell()
     driver = _Driver(plan, folder, program, options, interrupt)
-    driver.each(iter(todo), finish)
+    driver.each((run for run in plan.runs() if in_shard(run, options.shard) and run.id not in done), finish)
     result.interrupted = driver.ended
     if options.verify > 0 and not driver.ended:
         _verify(plan, folder, program, options, interrupt, result)

@@ -21,6 +21,8 @@ Values = npt.NDArray[np.float64]
 _COLOURS = 6
 _DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 4", "12 4")
 _FROM_HERE_DENSITY = 500  # values
+_SHADES = 5
+_MOST_ROWS = 500  # of a table
 _STYLE = """
 :root { color-scheme: light dark; --page: #fff; --text: #1c1c1c; --weak: #6b6b6b; --line: #d5d5d5; --good: #00695c;
   --bad: #b23c00; --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #aa3377; --c4: #b58900; --c5: #555555; }
@@ -132,6 +134,18 @@ def _points(x: Values, y: Values, variant: int, size: float) -> str:
             f'opacity="{0.6 if len(x) < 300 else 0.3}"/>')
 
 
+def _density(x: Values, y: Values, variant: int) -> str:
+    """Squares of 2 px, the darker the more points they have."""
+    places, counts = np.unique(np.rint(np.column_stack((x, y)) / 2).astype(int), axis=0, return_counts=True)
+    level = np.minimum(_SHADES, np.ceil(_SHADES * np.log1p(counts) / math.log1p(counts.max()))).astype(int)
+    text = ""
+    for shade in range(1, _SHADES + 1):
+        path = "".join(f"M{2 * a - 1} {2 * b}h2" for a, b in places[level == shade].tolist())
+        text += (f'<path d="{path}" stroke="{_colour(variant)}" stroke-width="2" fill="none" '
+                 f'opacity="{shade / _SHADES:.2f}"/>')
+    return text
+
+
 def _step_line(x: Values, y: Values, variant: int) -> str:
     path = f"M{x[0]:.1f} {y[0]:.1f}" + "".join(f"H{a:.1f}V{b:.1f}" for a, b in zip(x[1:], y[1:], strict=True))
     return (f'<path d="{path}" stroke="{_colour(variant)}" stroke-dasharray="{_DASHES[variant % _COLOURS]}" '
@@ -224,7 +238,7 @@ class _Plots:
         for place, v in enumerate(shown):
             y = self.data.by_seed(values, None, v)
             finite = np.isfinite(x) & np.isfinite(y)
-            size = 5 if finite.sum() < _FROM_HERE_DENSITY else 2
+            few = finite.sum() < _FROM_HERE_DENSITY
             left = 70.0 + 320 * place
             both = np.concatenate((x[finite], y[finite]))
             across, up = _Scale(both, left, left + 230), _Scale(both, 240, 10)
@@ -232,7 +246,8 @@ class _Plots:
             for tick in up.ticks():
                 parts += [_line(left, float(up(tick)), left + 230, float(up(tick))),
                           _text(left - 5, float(up(tick)) + 4, f"{tick:.4g}", "end", weak=True)]
-            parts += [_line(left, 240, left + 230, 10, "axis"), _points(across(x[finite]), up(y[finite]), v, size),
+            drawn = (across(x[finite]), up(y[finite]), v)
+            parts += [_line(left, 240, left + 230, 10, "axis"), _points(*drawn, 5) if few else _density(*drawn),
                       _text(left + 6, 22, self.names[v])]
         return _svg(980, 285, parts, f"pairs of {metric.metric}") if shown else ""
 
@@ -298,22 +313,30 @@ def _first_lines(summary: dict[str, Any]) -> str:
             f'{len(summary["variants"])} variants; 95 % intervals over the seeds.{" " + ", ".join(notes) + "." if notes else ""}</p>')
 
 
+def _shortened(rows: list[list[str]]) -> tuple[list[list[str]], str]:
+    """The first rows, and what to say of the others."""
+    note = f'<p class="note">{len(rows) - _MOST_ROWS} more rows are in summary.json.</p>' if len(rows) > _MOST_ROWS else ""
+    return rows[:_MOST_ROWS], note
+
+
 def _overview(data: Dataset) -> str:
     summary, metrics = data.summary, data.plan.compare
+    rates = {(row["cell"], row["variant"]): row for row in summary["success"]}
+    found = {(row["metric"], row["cell"], row["variant"]): row for row in summary["metrics"]}
     rows = []
     for cell in data.levels:
         where = "all" if cell is None else _escape(data.plan.cell_name(cell))
         for variant in data.plan.variants:
-            rate = next(r for r in summary["success"] if r["cell"] == cell and r["variant"] == variant.name)
+            rate = rates[cell, variant.name]
             row = [where, _escape(variant.name), "none" if rate["rate"] is None else
                    f"{100 * rate['rate']:.1f} %{_interval(rate['interval'], 100, ' %')}"]
             for metric in metrics:
-                one = next(r for r in summary["metrics"] if r["metric"] == metric.metric and r["cell"] == cell
-                           and r["variant"] == variant.name)
+                one = found[metric.metric, cell, variant.name]
                 row.append(f"{_number(one.get('iqm'))}{_interval(one.get('interval'))}")
             rows.append(row)
     units = [f"{_escape(m.metric)} {_escape(data.units.get(m.metric, ''))}" for m in metrics]
-    return _table(["cell", "variant", "passed", *units], rows, 2)
+    shown, note = _shortened(rows)
+    return _table(["cell", "variant", "passed", *units], shown, 2) + note
 
 
 def _differences(data: Dataset) -> str:
@@ -329,7 +352,8 @@ def _differences(data: Dataset) -> str:
                      f"{100 * row['chance_better']:.0f} %{_interval(row['chance_interval'], 100, ' %')}"
                      if "chance_better" in row else "",
                      f"{row['p_holm']:.2g}", f'<span class="{kind}">{row["words"]}</span>'])
-    return _table(["metric", "variant", "cell", "difference", "ratio", "chance better", "p", ""], rows, 3)
+    shown, note = _shortened(rows)
+    return _table(["metric", "variant", "cell", "difference", "ratio", "chance better", "p", ""], shown, 3) + note
 
 
 def _checks_and_worst(data: Dataset) -> str:

@@ -50,7 +50,7 @@ class Comparison:
     better: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Run:
     """One seed in one cell with one variant."""
     id: str
