@@ -91,6 +91,7 @@ class PyRun {
   void record(nb::object create) {
     const auto open = python_recording(std::move(create));
     const nb::gil_scoped_release unlocked;
+    const host::EngineLog log;
     run_->record(open);
   }
 

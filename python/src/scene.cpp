@@ -26,13 +26,16 @@ struct PyScene {
 PyScene load_scene(const std::filesystem::path& file, nb::handle set) {
   mujoco();
   const std::vector<host::Setting> settings = settings_of(set);
+  std::string model_xml;
   host::Scene scene = [&] {
     const nb::gil_scoped_release unlocked;
     const host::EngineLog log;
-    return host::load_scene(file, settings);
+    host::Scene loaded = host::load_scene(file, settings);
+    model_xml = host::flattened(loaded, *loaded.model, loaded.notices);
+    return loaded;
   }();
   return {mujoco_model(std::move(scene.model)), std::move(scene.notices),
-          std::move(scene.source_files), std::move(scene.model_xml)};
+          std::move(scene.source_files), std::move(model_xml)};
 }
 
 }  // namespace

@@ -114,9 +114,12 @@ TEST_CASE("scene: the flattened model is the model", "[scene]") {
                                       set("geom.*.friction", "0.2"),
                                       set("option.timestep", "0.001")};
   const Scene scene = load_scene(files.scene, settings);
-  REQUIRE_FALSE(scene.model_xml.empty());
+  std::vector<std::string> notices;
+  const std::string model_xml = flattened(scene, *scene.model, notices);
+  REQUIRE_FALSE(model_xml.empty());
+  CHECK(notices.empty());
   char error[1000] = "";
-  mjSpec* spec = mj_parseXMLString(scene.model_xml.c_str(), nullptr, error, sizeof error);
+  mjSpec* spec = mj_parseXMLString(model_xml.c_str(), nullptr, error, sizeof error);
   INFO(error);
   REQUIRE(spec != nullptr);
   const ModelPtr again(mj_compile(spec, nullptr));

@@ -27,6 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kErrorSize = 4096;
+constexpr int kUsualTextSize = 1 << 17;
 
 /// Files in memory that the engine reads instead of files on disk.
 class VirtualFiles {
@@ -326,24 +327,6 @@ void furnish(mjSpec& /*spec*/, const TubeDescription& /*tube*/) {}
 
 // ---- engine ------------------------------------------------------------------------------------
 
-std::string flattened(mjSpec& spec, const mjModel& model, std::vector<std::string>& notices) {
-  mj_copyBack(&spec, &model);
-  char error[kErrorSize] = "";
-  char probe[1] = "";
-  const int size = mj_saveXMLString(&spec, probe, 1, error, kErrorSize);
-  if (size <= 0) {
-    notices.push_back(fmt::format("the flattened model could not be written: {}", one_line(error)));
-    return {};
-  }
-  std::string xml(static_cast<std::size_t>(size) + 1, '\0');
-  if (mj_saveXMLString(&spec, xml.data(), static_cast<int>(xml.size()), error, kErrorSize) != 0) {
-    notices.push_back(fmt::format("the flattened model could not be written: {}", one_line(error)));
-    return {};
-  }
-  xml.resize(xml.find('\0'));
-  return xml;
-}
-
 ModelPtr compiled(mjSpec& spec, const VirtualFiles& files, const std::string& name) {
   ModelPtr model(mj_compile(&spec, files.get()));
   if (!model) throw ModelError(fmt::format("{}: {}", name, one_line(mjs_getError(&spec))));
@@ -545,14 +528,35 @@ Scene load_scene(const fs::path& file, std::span<const Setting> all_settings,
     if (!source.empty())
       scene.source_files.try_emplace(source.filename().string(), read_text_file(source));
   }
-  scene.model_xml = flattened(*spec, *scene.model, scene.notices);
   for (const std::string& warning : take_engine_warnings()) {
     // Conflicts of options with an attached robot are reported by check_options.
     if (warning.find("Attach conflict") == std::string::npos) {
       scene.notices.push_back(fmt::format("{}: {}", name, one_line(warning)));
     }
   }
+  scene.spec = std::move(spec);
   return scene;
+}
+
+std::string flattened(const Scene& scene, const mjModel& model, std::vector<std::string>& notices) {
+  mj_copyBack(scene.spec.get(), &model);
+  char error[kErrorSize] = "";
+  std::string xml(kUsualTextSize, '\0');
+  const auto write = [&] {
+    return mj_saveXMLString(scene.spec.get(), xml.data(), static_cast<int>(xml.size()), error,
+                            kErrorSize);
+  };
+  int missing = write();
+  if (missing > 0) {  // the length of the text
+    xml.resize(static_cast<std::size_t>(missing) + 1);
+    missing = write();
+  }
+  if (missing != 0) {
+    notices.push_back(fmt::format("the flattened model could not be written: {}", one_line(error)));
+    return {};
+  }
+  xml.resize(xml.find('\0'));
+  return xml;
 }
 
 }  // namespace tendril::host

@@ -17,8 +17,8 @@ namespace tendril::host {
 
 /// A compiled scene with everything stored in a recording.
 struct Scene {
+  SpecPtr spec;  ///< of `model` before its settings
   ModelPtr model;
-  std::string model_xml;  ///< the scene with its settings, flattened to one MJCF text
   std::map<std::string, std::string> source_files;  ///< scene, included and robot files as read, by
                                                     ///< name; robot files with their settings
   std::vector<std::string> notices;                 ///< messages for the user, one line each
@@ -35,6 +35,12 @@ struct Scene {
 [[nodiscard]] Scene load_scene(const std::filesystem::path& file,
                                std::span<const Setting> settings = {},
                                std::span<const Fault> faults = {}, std::uint64_t seed = 0);
+
+/// The scene with its settings as one MJCF text, as recordings have it. Empty, with a notice, if the
+/// engine cannot write it.
+/// @param model  that of the scene, wherever it is now
+[[nodiscard]] std::string flattened(const Scene& scene, const mjModel& model,
+                                    std::vector<std::string>& notices);
 
 /// The MJCF of a lone robot or tube file as attached by a scene, with a sensor for every quantity
 /// reported by the robot's controller, and notices as those of a scene. Calls load_engine. Throws

@@ -53,8 +53,9 @@ Json settings_json(std::span<const Setting> settings) {
 }
 
 RolloutAttributes attributes_of(const Experiment& experiment, const PreparedRun& run,
-                                const mjModel& model, const RunResult& result) {
-  RolloutAttributes attributes{{"model_xml", run.scene.model_xml},
+                                const mjModel& model, const RunResult& result,
+                                std::string model_xml) {
+  RolloutAttributes attributes{{"model_xml", std::move(model_xml)},
                                {"experiment", experiment.text},
                                {"experiment_name", experiment.name},
                                {"scene", experiment.scene.string()},
@@ -318,8 +319,13 @@ ExperimentRun::ExperimentRun(const Experiment& experiment, const PreparedRun& ru
 ExperimentRun::~ExperimentRun() = default;
 
 void ExperimentRun::record(const OpenRecording& open) {
-  recorder_ =
-      std::make_unique<Recorder>(model_, attributes_of(experiment_, run_, model_, result_), open);
+  const std::size_t known = result_.notices.size();
+  std::string model_xml = flattened(run_.scene, model_, result_.notices);
+  for (const std::string& warning : take_engine_warnings())
+    result_.notices.push_back(fmt::format("{}: {}", experiment_.scene.string(), one_line(warning)));
+  if (on_notices_) on_notices_(std::span(result_.notices).subspan(known));
+  recorder_ = std::make_unique<Recorder>(
+      model_, attributes_of(experiment_, run_, model_, result_, std::move(model_xml)), open);
   recorder_->append(data_, 0, 0.0);
 }
 
