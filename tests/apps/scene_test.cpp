@@ -323,6 +323,7 @@ TEST_CASE("scene: a ground is only where nothing falls through it", "[scene]") {
   CHECK(planes("<geom type='plane' size='1 1 1' pos='0 0 -1'/>") == 1);         // its own
   CHECK(planes("<geom type='plane' size='1 1 1' pos='2 0 0' euler='0 90 0'/>") == 2);  // a wall
   CHECK(planes("<body pos='1 0 1'><freejoint/><geom size='0.1'/></body>") == 0);
+  CHECK(planes("<body pos='1 0 1'><joint type='slide'/><geom size='0.1'/></body>") == 0);
 }
 
 TEST_CASE("scene: another controller leaves the settings behind that it does not know", "[scene]") {

@@ -53,21 +53,23 @@ void add_sky(mjSpec& spec) {
   std::copy_n(haze, 4, spec.visual.rgba.haze);
 }
 
-/// A matt headlight, unless the scene has one of its own; a weak one beside lights of the scene.
-void soften_headlight(mjSpec& spec) {
+bool has_headlight_of_its_own(const mjSpec& spec) {
   mjVisual usual;
   mj_defaultVisual(&usual);
-  auto& light = spec.visual.headlight;
-  const auto same = [](const float (&a)[3], const float (&b)[3]) {
-    return std::equal(a, a + 3, b);
+  const auto& light = spec.visual.headlight;
+  const auto differ = [](const float (&a)[3], const float (&b)[3]) {
+    return !std::equal(a, a + 3, b);
   };
-  if (!same(light.ambient, usual.headlight.ambient) ||
-      !same(light.diffuse, usual.headlight.diffuse) ||
-      !same(light.specular, usual.headlight.specular)) {
-    return;
-  }
-  std::fill_n(light.ambient, 3, 0.4f);
+  return differ(light.ambient, usual.headlight.ambient) ||
+         differ(light.diffuse, usual.headlight.diffuse) ||
+         differ(light.specular, usual.headlight.specular);
+}
+
+/// A matt headlight, weak beside lights of the scene.
+void soften_headlight(mjSpec& spec) {
+  auto& light = spec.visual.headlight;
   const bool is_lit = mjs_firstElement(&spec, mjOBJ_LIGHT) != nullptr;
+  std::fill_n(light.ambient, 3, 0.4f);
   std::fill_n(light.diffuse, 3, is_lit ? 0.1f : 0.35f);
   std::fill_n(light.specular, 3, 0.0f);
 }
@@ -103,8 +105,11 @@ bool is_ground_wanted(const mjModel& model, const std::vector<Pose>& poses) {
   const mjtNum* const gravity = model.opt.gravity;
   const bool falls = (model.opt.disableflags & mjDSBL_GRAVITY) == 0 && mju_norm3(gravity) > 0.0;
   if (falls && -gravity[2] < kLevel * mju_norm3(gravity)) return false;
-  for (int joint = 0; joint < model.njnt; ++joint) {
-    if (falls && model.jnt_type[joint] == mjJNT_FREE) return false;
+  const SceneRobots robots(model);
+  for (int joint = 0; falls && joint < model.njnt; ++joint) {
+    const int type = model.jnt_type[joint];
+    const bool is_robots = robots.base_of_body(model.jnt_bodyid[joint]) != 0;
+    if (type == mjJNT_FREE || (type == mjJNT_SLIDE && !is_robots)) return false;
   }
   for (int geom = 0; geom < model.ngeom; ++geom) {
     if (is_floor(model, geom, poses)) return false;
@@ -112,9 +117,9 @@ bool is_ground_wanted(const mjModel& model, const std::vector<Pose>& poses) {
   return true;
 }
 
-/// Height of the lowest point of all geoms, and of all that robots can reach from their bases.
+/// Height of the lowest point of all geoms, wherever those that move turn round the first body of
+/// their chain.
 double lowest_point(const mjModel& model, const std::vector<Pose>& poses) {
-  const SceneRobots robots(model);
   double lowest = std::numeric_limits<double>::infinity();
   for (int geom = 0; geom < model.ngeom; ++geom) {
     const int body = model.geom_bodyid[geom];
@@ -124,8 +129,9 @@ double lowest_point(const mjModel& model, const std::vector<Pose>& poses) {
     mju_addTo3(centre, pose.position);
     const double radius = model.geom_rbound[geom];
     lowest = std::min(lowest, centre[2] - radius);
-    if (const int base = robots.base_of_body(body); base != 0 && base != body) {
-      const mjtNum* const from = poses[static_cast<std::size_t>(base)].position;
+    if (model.body_weldid[body] != 0) {
+      const auto root = static_cast<std::size_t>(model.body_rootid[body]);
+      const mjtNum* const from = poses[root].position;
       lowest = std::min(lowest, from[2] - mju_dist3(from, centre) - radius);
     }
   }
@@ -177,8 +183,10 @@ void add_ground(mjSpec& spec, double height) {
 bool add_look(mjSpec& spec, const mjModel& model) {
   if (has_skybox(spec)) return false;  // it has a look of its own
   add_sky(spec);
-  soften_headlight(spec);
-  if (mjs_firstElement(&spec, mjOBJ_LIGHT) == nullptr) add_light(spec, model);
+  if (!has_headlight_of_its_own(spec)) {
+    soften_headlight(spec);
+    if (mjs_firstElement(&spec, mjOBJ_LIGHT) == nullptr) add_light(spec, model);
+  }
   add_ground_material(spec, model);
   const std::vector<Pose> poses = initial_poses(model);
   if (is_ground_wanted(model, poses)) {
