@@ -31,6 +31,7 @@ from tendril.sweep import InputGuard, Plan, Run, command_of
 
 _DISK_FULL = ("No space left on device", "File too large", "Disk quota exceeded")
 _PATIENCE = 10.0  # s that an interrupted run has to end
+_PAGE_TIMEOUT = 600.0  # s for the playback of a run
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -131,20 +132,35 @@ def _die_with(parent: int) -> Callable[[], None]:
 
 
 class _Child:
-    """One process of `tendril run`."""
+    """One process of `tendril run`, then one of `tendril play` if its recording is kept."""
 
     def __init__(self, plan: Plan, run: Run, program: str, scratch: Path, attempt: int, recorded: bool) -> None:
         self.run, self.scratch, self.attempt, self.recorded = run, scratch, attempt, recorded
+        self._program = program
+        self.played = False
+        self.wall_time = 0.0  # of the run [s]
+        self.result: tuple[str, dict[str, Any], str] = ("", {}, "")  # of the run: outcome, summary, error
         scratch.mkdir()
-        command = [*command_of(plan, run, program), "--out", str(scratch), "--quiet",
-                   "--no-report" if recorded else "--no-record"]
+        self._start([*command_of(plan, run, program), "--out", str(scratch), "--quiet",
+                     "--no-report" if recorded else "--no-record"], plan.timeout)
+
+    def _start(self, command: list[str], timeout: float) -> None:
         self.begin = time.monotonic()
-        self.deadline = self.begin + plan.timeout
+        self.deadline = self.begin + timeout
         self.killed = ""  # why
-        with (scratch / "stderr.txt").open("wb") as errors:
+        with (self.scratch / "stderr.txt").open("ab") as errors:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
                                             start_new_session=True, preexec_fn=_die_with(os.getpid()))
         self.descriptor = os.pidfd_open(self.process.pid)
+
+    def end_run(self) -> None:
+        self.wall_time = time.monotonic() - self.begin
+        self.result = self._outcome()
+
+    def play(self) -> None:
+        """Writes `play.html` beside the recording; why it could not is in `stderr.txt`."""
+        self.played = True
+        self._start([self._program, "play", str(self.scratch / "rollout.h5"), "--quiet"], _PAGE_TIMEOUT)
 
     def kill(self, reason: str, number: signal.Signals = signal.SIGKILL) -> None:
         self.killed = reason
@@ -155,8 +171,7 @@ class _Child:
         text = (self.scratch / "stderr.txt").read_text(errors="replace").strip()
         return text.rpartition("\n")[2].removeprefix("tendril: ")[-1000:]
 
-    def outcome(self) -> tuple[str, dict[str, Any], str]:
-        """Outcome, summary, error."""
+    def _outcome(self) -> tuple[str, dict[str, Any], str]:
         code = self.process.returncode
         if self.killed:
             return self.killed, {}, ""
@@ -172,12 +187,20 @@ class _Child:
             return "crashed", {}, f"{how}: {self.error()}".rstrip(": ")
         return expected, summary, str(summary.get("reason", ""))
 
+    @property
+    def passed(self) -> bool:
+        outcome, summary, _ = self.result
+        return outcome == "done" and summary["verdict"] != "fail"
+
+    def is_kept(self, record: str | int) -> bool:
+        return self.recorded and not (record == "failed" and self.passed)
+
     def discard(self) -> None:
         shutil.rmtree(self.scratch, ignore_errors=True)
 
 
-def _record(plan: Plan, child: _Child, outcome: str, summary: dict[str, Any], error: str) -> _journal.Record:
-    run = child.run
+def _record(plan: Plan, child: _Child) -> _journal.Record:
+    run, (outcome, summary, error) = child.run, child.result
     own = {"--set", "--controller"}
     return {"id": run.id, "variant": run.variant.name, "cell": dict(plan.cells[run.cell]), "seed": run.seed,
             "outcome": outcome, "verdict": summary.get("verdict"),
@@ -185,7 +208,7 @@ def _record(plan: Plan, child: _Child, outcome: str, summary: dict[str, Any], er
                        for check in summary.get("checks", [])],
             "failures": summary.get("failures", []), "metrics": summary.get("metrics", {}),
             "drawn": {s["key"]: s["value"] for s in summary.get("settings", []) if s["origin"] not in own},
-            "wall_time": round(time.monotonic() - child.begin, 6), "real_time_factor": summary.get("real_time_factor"),
+            "wall_time": round(child.wall_time, 6), "real_time_factor": summary.get("real_time_factor"),
             "machine": socket.gethostname(), "attempt": child.attempt, "error": error}
 
 
@@ -215,8 +238,10 @@ class _Interrupt:
 class _Driver:
     """Keeps as many processes as there are jobs, until all runs have a line."""
 
-    def __init__(self, plan: Plan, folder: Path, program: str, options: LocalOptions, interrupt: _Interrupt) -> None:
+    def __init__(self, plan: Plan, folder: Path, program: str, options: LocalOptions, interrupt: _Interrupt,
+                 record: str | int) -> None:
         self._plan, self._folder, self._program, self._options = plan, folder, program, options
+        self._record = record
         self._interrupt = interrupt
         self._jobs = options.jobs or len(os.sched_getaffinity(0))
         self._selector = selectors.DefaultSelector()
@@ -227,7 +252,7 @@ class _Driver:
         self._names = 0
         self.ended = False  # nothing new begins
 
-    def each(self, runs: Iterator[Run], finish: Callable[[_Child, str, dict[str, Any], str], None]) -> None:
+    def each(self, runs: Iterator[Run], finish: Callable[[_Child], None]) -> None:
         """Runs all; `finish` is called with every result that is none of a crash to be tried again."""
         ordered = 0
         try:
@@ -252,15 +277,16 @@ class _Driver:
         return self._again.popleft() if self._again else None
 
     def _start(self, run: Run, attempt: int) -> None:
-        record = self._plan.record
-        recorded = run.order < record if isinstance(record, int) else record != "none"
+        recorded = run.order < self._record if isinstance(self._record, int) else self._record != "none"
         self._names += 1
         scratch = self._folder / "runs" / f".part-{run.id}-{self._names}"
-        child = _Child(self._plan, run, self._program, scratch, attempt, recorded)
+        self._watch(_Child(self._plan, run, self._program, scratch, attempt, recorded))
+
+    def _watch(self, child: _Child) -> None:
         self._children[child.descriptor] = child
         self._selector.register(child.descriptor, selectors.EVENT_READ)
 
-    def _wait(self, finish: Callable[[_Child, str, dict[str, Any], str], None]) -> None:
+    def _wait(self, finish: Callable[[_Child], None]) -> None:
         deadline = min(child.deadline for child in self._children.values())
         for key, _ in self._selector.select(min(max(0.0, deadline - time.monotonic()), 3600.0)):
             if key.fd == self._interrupt.reader:
@@ -272,27 +298,34 @@ class _Driver:
                 child.kill(child.killed or "timeout")
                 child.deadline = float("inf")
 
-    def _finish(self, child: _Child, finish: Callable[[_Child, str, dict[str, Any], str], None]) -> None:
+    def _finish(self, child: _Child, finish: Callable[[_Child], None]) -> None:
         child.process.wait()
         self._selector.unregister(child.descriptor)
         os.close(child.descriptor)
         del self._children[child.descriptor]
-        outcome, summary, error = child.outcome()
         try:
+            if not child.played:
+                child.end_run()
+            outcome, _, error = child.result
             if self.ended or outcome == "ended":
                 return
             if changed := self._guard.changed():
                 raise OSError(f"{changed}: was changed while the sweep ran: start the sweep again")
             if outcome == "rejected":
                 raise _Rejected(error)
-            if outcome == "crashed" and any(text in error for text in _DISK_FULL):
-                raise OSError(error)
+            message = child.error() if child.played else error
+            if (child.played or outcome == "crashed") and any(text in message for text in _DISK_FULL):
+                raise OSError(message)
             if outcome == "crashed" and child.attempt <= self._plan.retries:
                 self._again.append((child.run, child.attempt + 1))
-                return
-            finish(child, outcome, summary, error)
+            elif child.is_kept(self._record) and not child.played and (child.scratch / "rollout.h5").exists():
+                child.play()
+                self._watch(child)
+            else:
+                finish(child)
         finally:
-            child.discard()
+            if child.descriptor not in self._children:
+                child.discard()
 
     def _obey(self, ordered: int) -> int:
         """Ctrl-C ends the runs, a second one kills them."""
@@ -313,9 +346,7 @@ def _check_metrics(plan: Plan, summary: dict[str, Any]) -> None:
                             f"{', '.join(sorted(known))}")
 
 
-def _keep(child: _Child, folder: Path, record: str | int, passed: bool) -> None:
-    if not child.recorded or (record == "failed" and passed):
-        return
+def _keep(child: _Child, folder: Path) -> None:
     kept = folder / "runs" / child.run.id
     if kept.exists():
         shutil.rmtree(kept)
@@ -365,19 +396,19 @@ def _run_all(plan: Plan, folder: Path, program: str, options: LocalOptions, jour
         if options.on_progress is not None:
             options.on_progress(result.done, result.planned, failed)
 
-    def finish(child: _Child, outcome: str, summary: dict[str, Any], error: str) -> None:
+    def finish(child: _Child) -> None:
         nonlocal failed
-        if summary:
+        if summary := child.result[1]:
             _check_metrics(plan, summary)
-        passed = outcome == "done" and summary["verdict"] != "fail"
-        _keep(child, folder, plan.record, passed)
-        journal.append(_record(plan, child, outcome, summary, error))
+        if child.is_kept(plan.record):
+            _keep(child, folder)
+        journal.append(_record(plan, child))
         result.done += 1
-        failed += not passed
+        failed += not child.passed
         tell()
 
     tell()
-    driver = _Driver(plan, folder, program, options, interrupt)
+    driver = _Driver(plan, folder, program, options, interrupt, plan.record)
     driver.each(iter(todo), finish)
     result.interrupted = driver.ended
     if options.verify > 0 and not driver.ended:
@@ -393,13 +424,13 @@ def _verify(plan: Plan, folder: Path, program: str, options: LocalOptions, inter
     chosen = [run for run in plan.runs() if in_shard(run, options.shard) and run.id in lines
               and lines[run.id].outcome in ("done", "diverged") and int(run.id[::-1], 16) <= limit]
 
-    def compare(child: _Child, outcome: str, summary: dict[str, Any], error: str) -> None:
+    def compare(child: _Child) -> None:
         result.verified += 1
-        found = _journal.decode(_journal.encode(_record(plan, child, outcome, summary, error)))
+        found = _journal.decode(_journal.encode(_record(plan, child)))
         if found is None or Dataset.numbers(found) != lines[child.run.id].numbers:
             result.differing.append(f"{child.run.id}: other numbers than at {lines[child.run.id].origin}")
 
-    driver = _Driver(plan, folder, program, options, interrupt)
+    driver = _Driver(plan, folder, program, options, interrupt, "none")
     driver.each(iter(chosen), compare)
     result.interrupted = driver.ended
 

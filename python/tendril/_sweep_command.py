@@ -18,7 +18,7 @@ from tendril.sweep import command_of, default_folder, make_plan, read_toml
 SWEEP = """Runs an experiment with many seeds, settings and controllers; the same command goes on where it stopped.
 
 usage: tendril sweep FILE.toml [options]
-       tendril sweep status DIR | report DIR | merge DIR ... --out DIR | repeat DIR ID [--video]
+       tendril sweep status DIR | report DIR | merge DIR ... --out DIR | repeat DIR ID [--video] [--play]
 
 FILE.toml is an experiment, with or without a table [sweep], or a file with [sweep] that names one (docs/sweeps.md).
 """
@@ -206,8 +206,16 @@ def _repeat(words: Sequence[str]) -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("id", help="of runs.csv")
     parser.add_argument("--video", action="store_true", help="with video.mp4")
+    parser.add_argument("--play", action="store_true", help="open play.html in a browser")
     options = parser.parse_args(words)
-    return Dataset(options.folder).repeat(options.id, ["--video"] if options.video else [])
+    data = Dataset(options.folder)
+    code = data.repeat(options.id, ["--video"] if options.video else [])
+    if options.play and code in (0, 1, 3):
+        import webbrowser
+        page = (data.folder / "repeated" / options.id / "play.html").resolve()
+        if not page.exists() or not webbrowser.open(page.as_uri()):
+            raise OSError(f"{page}: " + ("could not be opened in a browser" if page.exists() else "could not be written"))
+    return code
 
 
 _COMMANDS = {"status": _status, "report": _report, "merge": _merge, "repeat": _repeat}

@@ -340,14 +340,20 @@ def _checks_and_worst(data: Dataset) -> str:
             [_escape(row["check"]), _escape(row["variant"]), str(row["count"])] for row in summary["failed_checks"]), 2)
     if summary["worst_runs"]:
         text += f"<h2>The worst runs by {_escape(summary['worst_runs'][0]['metric'])}</h2>" + _table(
-            ["variant", "cell", "repeat it with", "seed", "value"],
-            ([_escape(row["variant"]), _escape(data.plan.cell_name(row["cell"])), f"<code>{_escape(row['command'])}</code>",
+            ["variant", "cell", "playback, or repeat it with", "seed", "value"],
+            ([_escape(row["variant"]), _escape(data.plan.cell_name(row["cell"])), _playback(data, row),
               str(row["seed"]), row["outcome"] if row["outcome"] != "done" else _number(row["value"])]
              for row in summary["worst_runs"]), 3)
     if summary["without_result"]:
         text += "<h2>Without result</h2>" + _table(["run", "error"], (
             [_escape(row["id"]), _escape(row["error"])] for row in summary["without_result"]), 2)
     return text
+
+
+def _playback(data: Dataset, row: dict[str, Any]) -> str:
+    page = data.playback(row["id"])
+    link = f'<a href="{page.relative_to(data.folder)}">play.html</a> · ' if page is not None else ""
+    return f"{link}<code>{_escape(row['command'])}</code>"
 
 
 def _provenance(data: Dataset) -> str:

@@ -206,6 +206,11 @@ class Dataset:
         command = [*command_of(self.plan, run, program or find_program()), "--out", str(out), *arguments]
         return subprocess.run(command, check=False).returncode
 
+    def playback(self, id: str) -> Path | None:
+        """The page that plays a run: of its kept recording, or of its repetition."""
+        pages = (self.folder / folder / id / "play.html" for folder in ("runs", "repeated"))
+        return next((page for page in pages if page.exists()), None)
+
     def _run(self, id: str) -> Run:
         for run in self.plan.runs():
             if run.id == id:

@@ -195,7 +195,8 @@ class Runs(SweepTest):
             self.write(seeds=3, more=f"record = {record}")
             self.out = self.folder / f"out{kept}"
             self.sweep()
-            self.assertEqual(len(list(self.out.glob("runs/*/rollout.h5"))), kept)
+            for name in ("rollout.h5", "play.html"):
+                self.assertEqual(len(list(self.out.glob(f"runs/*/{name}"))), kept)
             self.assertEqual(list(self.out.glob("runs/.part*")), [])
         self.write(seeds=3, more='record = "failed"', limit=0)
         self.out = self.folder / "failed"
@@ -210,6 +211,23 @@ class Runs(SweepTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         again = json.loads((self.out / "repeated" / one["id"] / "summary.json").read_text())
         self.assertEqual(again["metrics"]["speed_max"], one["metrics"]["speed_max"])
+
+    def test_the_worst_runs_are_linked_to_their_playback(self):
+        self.write(seeds=3, more="record = 2")
+        self.assertEqual(self.run_sweep("e.toml", "--out", self.out).returncode, 0)
+        ids = {r["seed"]: r["id"] for r in self.records()}
+
+        def links():
+            return set(re.findall('href="([^"]*)"', (self.out / "report.html").read_text()))
+        self.assertEqual(links(), {f"runs/{ids[seed]}/play.html" for seed in (0, 1)})
+        browser = self.folder / "browser"
+        browser.write_text(f'#!/bin/sh\necho "$1" >{self.folder}/opened\n')
+        browser.chmod(0o755)
+        done = self.run_sweep("repeat", self.out, ids[2], "--play", env=os.environ | {"BROWSER": f"{browser} %s"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.folder / "opened").read_text(), (self.out / f"repeated/{ids[2]}/play.html").as_uri() + "\n")
+        self.assertEqual(self.run_sweep("report", self.out).returncode, 0)
+        self.assertIn(f"repeated/{ids[2]}/play.html", links())
 
     def test_dry_run_writes_nothing(self):
         self.write()
