@@ -13,7 +13,7 @@ from tendril._command import EXIT_INTERRUPTED, EXIT_OUTPUT, parser as make_parse
 from tendril._errors import ModelError
 from tendril._program import find_program
 from tendril.dataset import Dataset, merge
-from tendril.sweep import command_of, default_folder, make_plan, read_toml
+from tendril.sweep import Given, command_of, default_folder, make_plan, read_toml
 
 SWEEP = """Runs an experiment with many seeds, settings and controllers; the same command goes on where it stopped.
 
@@ -98,7 +98,8 @@ def _sweep(words: Sequence[str]) -> int:
     parser.add_argument("file", type=Path, help="experiment, or file with [sweep]")
     parser.add_argument("--out", type=Path, help="folder of the results [out/<name>-sweep]")
     parser.add_argument("--jobs", help="processes at a time [one per core]")
-    parser.add_argument("--engine", default="local", help="local")
+    parser.add_argument("--engine", default="local", help="local or ray [local]")
+    parser.add_argument("--address", default="", metavar="A", help="Ray cluster; auto: that of this machine [one of its own]")
     parser.add_argument("--shard", type=str, default="0/1", metavar="I/N", help="only this part of the runs; merge joins")
     parser.add_argument("--seeds", help="seeds 0 ... N-1 instead of those of the file")
     parser.add_argument("--set", action="append", default=[], metavar="key=value", help="a setting; may be repeated")
@@ -110,17 +111,15 @@ def _sweep(words: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print summary.json")
     parser.add_argument("--quiet", action="store_true", help="no progress, no results")
     options = parser.parse_args(words)
-    if options.engine != "local":
-        raise ModelError(f"--engine: {options.engine}: must be local")
     jobs = _number("--jobs", 1, 10_000, options.jobs) or 0
     shard, verify = _shard(options.shard), _part(options.verify)
     program = find_program()
-    plan = make_plan(options.file, program, _number("--seeds", 1, 10_000_000, options.seeds), tuple(options.set),
-                     options.python)
+    plan = make_plan(options.file, program, Given(_number("--seeds", 1, 10_000_000, options.seeds), tuple(options.set),
+                                                  options.python))
     if len(plan.seeds) > 1 and "vary" not in read_toml(Path(plan.experiment)) and not options.quiet:
         print(f"tendril: notice: {plan.experiment}: vary: is missing: all seeds give the same run, which says nothing "
               "about others", file=sys.stderr)
-    folder = options.out or default_folder(plan)
+    folder = options.out or default_folder(plan.name)
     if options.dry_run:
         done = Dataset.read_lines(folder) if (folder / "sweep.json").exists() else {}
         runs = [run for run in plan.runs() if _local.in_shard(run, shard)]
@@ -132,9 +131,12 @@ def _sweep(words: Sequence[str]) -> int:
         return 0
     progress = None if options.quiet else _local.Progress()
     result = _local.run_sweep(plan, folder, program,
-                              _local.LocalOptions(jobs, shard, options.retry_failed, verify, progress))
+                              _local.Options(jobs, options.engine, options.address, shard, options.retry_failed, verify,
+                                             progress))
     if progress is not None:
         progress.clear()
+    for notice in result.notices:
+        print(f"tendril: notice: {notice}", file=sys.stderr)
     if result.interrupted:
         print(f"tendril: {folder}: interrupted, {result.done} of {result.planned} runs done: the same command goes on",
               file=sys.stderr)
