@@ -12,6 +12,7 @@ import io
 import os
 import shutil
 import socket
+import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
@@ -191,6 +192,8 @@ def cluster(options: Options) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
+    if sys.dont_write_bytecode:
+        os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "1")  # of the workers
     session = ""
     own: dict[str, Any] = {}
     if not options.address:
@@ -204,7 +207,9 @@ def cluster(options: Options) -> Iterator[None]:
             line = " ".join(str(error).split())[:300]
             raise ModelError(f"--address: {options.address}: must be that of a Ray cluster with a node here: {line}"
                              if options.address else f"engine: ray: does not start: {line}") from None
-        yield
+        # Ray prints many lines on lost workers; what becomes of their runs is in the results.
+        with Path(os.devnull).open("w") as silence, contextlib.redirect_stdout(silence):
+            yield
     finally:
         ray.shutdown()
         if session:
@@ -219,6 +224,7 @@ class RayDriver(Driver):
         self._ray = _import()
         interrupt.listen()
         inputs = _pack(plan)
+        self._digest = inputs.digest
         shared = {"digest": inputs.digest, "archive": self._ray.put(inputs.archive),
                   "plan": inputs.plan.to_json(), "absolute": inputs.absolute}
         self._shared = self._ray.put(shared)
@@ -244,6 +250,8 @@ class RayDriver(Driver):
             for reference in self._flying:
                 self._ray.cancel(reference, force=True)
             self._flying.clear()
+            if not self._options.address:
+                shutil.rmtree(_node_folder() / self._digest, ignore_errors=True)
 
     def _most(self) -> int:
         processors = int(self._ray.cluster_resources().get("CPU", 0))

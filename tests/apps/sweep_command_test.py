@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import unittest
 import zlib
 from pathlib import Path
@@ -527,6 +528,90 @@ class Results(SweepTest):
         self.assertEqual(done.returncode, 0, done.stderr)
 
 
+class RayNode(SweepTest):
+    """What a task of Ray does on a node, without Ray; bench/sweep_kills has real clusters."""
+
+    def setUp(self):
+        super().setUp()
+        sys.modules["ray"] = types.SimpleNamespace(get=lambda value: value)
+        os.environ["TENDRIL_PROGRAM"] = PROGRAM
+        tempfile.tempdir = str(self.folder / "node")
+        os.mkdir(tempfile.tempdir)
+        self.cwd = os.getcwd()
+        os.chdir(self.folder)
+
+    def tearDown(self):
+        os.chdir(self.cwd)
+        tempfile.tempdir = None
+        del sys.modules["ray"]
+        super().tearDown()
+
+    def order(self, **more):
+        from tendril import _ray
+        from tendril.sweep import make_plan
+        plan = make_plan(Path("sub/e.toml"), PROGRAM)
+        inputs = _ray._pack(plan)
+        run = next(plan.runs())
+        shared = {"digest": inputs.digest, "archive": inputs.archive, "plan": inputs.plan.to_json(), "absolute": inputs.absolute}
+        return {"versions": plan.versions, "shared": shared, "id": run.id, "variant": run.variant.name,
+                "cell": plan.cells[run.cell], "seed": run.seed, "attempt": 3, "timeout": 60.0, "recorded": True,
+                "record": "all"} | more
+
+    def write_below(self):
+        (self.folder / "sub").mkdir()
+        self.write(name="sub/e.toml")
+        text = (self.folder / "sub/e.toml").read_text().replace('"pendulum.xml"', '"../pendulum.xml"')
+        (self.folder / "sub/e.toml").write_text(text)
+
+    def test_inputs_are_unpacked_once_and_nothing_else_is_read(self):
+        from tendril import _ray
+        self.write_below()
+        order = self.order()
+        (self.folder / "pendulum.xml").unlink()  # no shared file system
+        (self.folder / "sub/e.toml").unlink()
+        reply = _ray.run_on_node(order)
+        self.assertEqual((reply["line"]["outcome"], reply["line"]["attempt"], reply["line"]["id"]), ("done", 3, order["id"]))
+        self.assertEqual(set(reply["files"]) & {"rollout.h5", "summary.json"}, {"rollout.h5", "summary.json"})
+        scene = json.loads(reply["files"]["summary.json"])["scene"]
+        self.assertTrue(scene.startswith(tempfile.tempdir), scene)
+        order["shared"]["archive"] = b"unused"
+        again = _ray.run_on_node(order)
+        self.assertEqual(again["line"]["checks"], reply["line"]["checks"])
+        left = [entry.name for entry in Path(tempfile.tempdir).glob("*/*")]
+        self.assertEqual(left, [order["shared"]["digest"]])
+
+    def test_a_large_recording_stays_and_the_place_is_told(self):
+        from tendril import _ray
+        self.write_below()
+        _ray._LARGEST_REPLY, before = 1000, _ray._LARGEST_REPLY
+        try:
+            reply = _ray.run_on_node(self.order())
+        finally:
+            _ray._LARGEST_REPLY = before
+        self.assertEqual(list(reply["files"]), ["left.txt"])
+        host, _, place = reply["files"]["left.txt"].decode().strip().partition(":")
+        self.assertEqual(host, reply["line"]["machine"])
+        self.assertTrue((Path(place) / "rollout.h5").is_file())
+
+    def test_other_versions_and_bad_input_are_refused_in_one_line(self):
+        from tendril import _ray
+        self.write_below()
+        reply = _ray.run_on_node(self.order(versions={"tendril": "0.0.1", "mujoco": "4.0.1"}))
+        self.assertRegex(reply["refused"], r"^node \S+: tendril \S+, mujoco 4.0.1: must be tendril 0.0.1, mujoco 4.0.1$")
+        reply = _ray.run_on_node(self.order(cell=(("geom.no_such.friction", 1),)))
+        self.assertIn("geom.no_such.friction", reply["refused"])
+        self.assertNotIn(tempfile.tempdir, reply["refused"])
+
+    def test_a_missing_module_is_told(self):
+        self.write()
+        empty = self.folder / "empty"
+        empty.mkdir()
+        (empty / "ray.py").write_text("raise ModuleNotFoundError(name='ray')")
+        done = self.run_sweep("e.toml", "--out", self.out, "--engine", "ray", env=os.environ | {"PYTHONPATH": str(empty)})
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.stderr, "tendril: engine: ray: Python module ray is missing: pip install 'tendril-mujoco[ray]'\n")
+
+
 class BadInput(SweepTest):
     def test_one_line_and_nothing_is_written(self):
         for more, text in (
@@ -554,7 +639,9 @@ class BadInput(SweepTest):
         self.write()
         for arguments, text in ((("--shard", "5/4"), "--shard: 5/4: must be I/N"),
                                 (("--seeds", "0"), "--seeds: 0: must be an integer in"),
-                                (("--jobs", "x"), "--jobs: x: must be"), (("--engine", "dask"), "must be local"),
+                                (("--jobs", "x"), "--jobs: x: must be"),
+                                (("--engine", "dask"), "engine: dask: must be local or ray"),
+                                (("--address", "auto"), "address: auto: needs the engine ray"),
                                 (("--verify", "2"), "--verify: 2: must be a part"), (("--set", "a"), "--set: a: must be"),
                                 (("--no-such",), "unrecognized arguments: --no-such")):
             with self.subTest(arguments):
@@ -584,4 +671,5 @@ class BadInput(SweepTest):
 
 if __name__ == "__main__":
     PROGRAM = os.path.abspath(sys.argv.pop(1))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
     unittest.main(verbosity=1)
