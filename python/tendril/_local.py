@@ -65,6 +65,14 @@ class SweepResult:
     notices: list[str] = field(default_factory=list)  # of the engine, a line each
 
 
+    def add(self, other: SweepResult) -> None:
+        self.planned, self.done = self.planned + other.planned, self.done + other.done
+        self.interrupted |= other.interrupted
+        self.verified += other.verified
+        self.differing += other.differing
+        self.notices += other.notices
+
+
 class Rejected(ModelError):
     """The program refuses what it is given."""
 
@@ -492,8 +500,9 @@ def _verify(plan: Plan, folder: Path, program: str, options: Options, interrupt:
 class Progress:
     """One line on a terminal, nothing elsewhere."""
 
-    def __init__(self, stream: IO[str] = sys.stderr) -> None:
+    def __init__(self, stream: IO[str] = sys.stderr, name: str = "") -> None:
         self._stream = stream
+        self._name = f"{name}: " if name else ""
         self._shown = stream.isatty()
         self._begin = time.monotonic()
         self._first: int | None = None
@@ -508,7 +517,7 @@ class Progress:
         self._last = now
         ran = done - self._first
         left = f", {(planned - done) * (now - self._begin) / ran:.0f} s left" if ran and done < planned else ""
-        self._stream.write(f"\r\033[K{done} of {planned} runs, {failed} not passed{left}")
+        self._stream.write(f"\r\033[K{self._name}{done} of {planned} runs, {failed} not passed{left}")
         self._stream.flush()
 
     def clear(self) -> None:

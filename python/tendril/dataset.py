@@ -277,7 +277,7 @@ class Dataset:
                      "torn_lines": len(self.torn), "repeated_lines": self.repeated},
             "seeds": len(plan.seeds), "cells": [dict(cell) for cell in plan.cells],
             "variants": [{"name": v.name, "controller": v.controller, "python": v.python,
-                          "set": dict(v.settings)} for v in plan.variants],
+                          "plugin": v.plugin, "set": dict(v.settings)} for v in plan.variants],
             "baseline": plan.baseline, "settings": dict(plan.settings),
             "compare": [{"metric": c.metric, "better": c.better, "unit": self.units.get(c.metric, "")}
                         for c in self.plan.compare],
@@ -410,6 +410,18 @@ class Dataset:
         from tendril._sweep_report import html
         _journal.write_whole(self.folder / "report.html", html(self))
         return ["runs.csv", "summary.json", "report.html"]
+
+    @property
+    def checks(self) -> list[str]:
+        """What passes a run: the limits of its checks, a text each."""
+        found: dict[str, str] = {}
+        for _, record in _journal.read(self.folder / "journal"):
+            for check in record["checks"] if record is not None else ():
+                if check["name"] not in found:
+                    low, high = ("" if check[key] is None else f"{check[key]:g}" for key in ("min", "max"))
+                    sign = f"{low} to {high}" if low and high else f"at most {high}" if high else f"at least {low}"
+                    found[check["name"]] = f"{check['name']}: {sign} {check['unit']}".rstrip()
+        return list(found.values())
 
     @property
     def exit_code(self) -> int:

@@ -15,8 +15,9 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -361,6 +362,8 @@ def make_plan(source: Path | Mapping[str, Any], program: str, given: Given = Giv
     else:
         document, where, folder, data = {}, "sweep", Path(), dict(source)
     table = _Table(where, data)
+    if isinstance(data.get("experiment"), list):
+        raise ModelError(f"{where}: experiment: is a list: a suite is run with tendril sweep")
     if "experiment" in data:
         experiment = folder / table.text("experiment")
         content = read_toml(experiment)
@@ -369,6 +372,62 @@ def make_plan(source: Path | Mapping[str, Any], program: str, given: Given = Giv
     else:
         raise ModelError(f"{where}: experiment: is missing: must be an experiment file")
     return _plan(table, folder, experiment, content, program, given)
+
+
+_OF_A_ROW = ("file", "name", "seeds", "compare", "grid", "record", "timeout", "retries")
+
+
+def make_plans(files: Sequence[Path], program: str, given: Given = Given(), only: Sequence[str] = ()) -> list[Plan]:
+    """The plans of a suite: of several files, or of one whose table `[sweep]` has a list `experiment`.
+
+    @param only  patterns of names; none: all
+    Throws ModelError.
+    """
+    if len(files) > 1:
+        plans = [make_plan(file, program, given) for file in files]
+    else:
+        plans = list(_suite(files[0], program, given))
+    names = [plan.name for plan in plans]
+    for name in names:
+        if names.count(name) > 1:
+            raise ModelError(f"{files[0]}: sweep: experiment: name = {toml(name)}: is given twice")
+    for pattern in only:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise ModelError(f"--only: {pattern}: matches none of {', '.join(names)}")
+    return [plan for plan in plans if not only or any(fnmatchcase(plan.name, pattern) for pattern in only)]
+
+
+def is_suite(file: Path) -> bool:
+    """Whether its table `[sweep]` has a list of experiments."""
+    table = read_toml(file).get("sweep", {})
+    return isinstance(table, dict) and isinstance(table.get("experiment"), list)
+
+
+def suite_name(files: Sequence[Path]) -> str:
+    name = read_toml(files[0]).get("sweep", {}).get("name", files[0].stem) if len(files) == 1 else "comparison"
+    return str(name)
+
+
+def _suite(file: Path, program: str, given: Given) -> Iterator[Plan]:
+    where = f"{file}: sweep"
+    data = read_toml(file)["sweep"]
+    _Table(where, data, _KEYS)
+    common = {key: value for key, value in data.items() if key not in ("experiment", "name", "variant")}
+    rows = [_Table(f"{where}: experiment", row, _OF_A_ROW) for row in data["experiment"]]
+    names = [row.text("name", Path(row.text("file")).stem) for row in rows]
+    listed = data.get("variant", [])
+    for variant in listed if isinstance(listed, list) else ():
+        patterns = variant.get("experiments", ["*"]) if isinstance(variant, dict) else ["*"]
+        for pattern in patterns if isinstance(patterns, list) else [patterns]:
+            if not isinstance(pattern, str) or not any(fnmatchcase(name, pattern) for name in names):
+                raise ModelError(f"{where}: variant: experiments: {toml(pattern)}: matches none of {', '.join(names)}")
+    for row, name in zip(rows, names, strict=True):
+        own = {**common, **row.data, "name": name}
+        if isinstance(listed, list):
+            own["variant"] = [{key: value for key, value in one.items() if key != "experiments"} for one in listed
+                              if not isinstance(one, dict) or any(fnmatchcase(name, p) for p in one.get("experiments", ["*"]))]
+        experiment = file.parent / own.pop("file")
+        yield _plan(_Table(f"{where}: {name}", own), file.parent, experiment, read_toml(experiment), program, given)
 
 
 def _plan(table: _Table, folder: Path, experiment: Path, content: dict[str, Any], program: str, given: Given) -> Plan:
