@@ -16,6 +16,7 @@ import numpy.typing as npt
 Values = npt.NDArray[np.float64]
 
 COLOURS = 6
+_STRETCHES = 500  # of a line
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 4", "12 4")
 _STYLE = """
 :root { color-scheme: light dark; --page: #fff; --text: #1c1c1c; --weak: #6b6b6b; --line: #d5d5d5; --good: #00695c;
@@ -166,6 +167,45 @@ def step_line(x: Values, y: Values, variant: int) -> str:
     path = f"M{x[0]:.1f} {y[0]:.1f}" + "".join(f"H{a:.1f}V{b:.1f}" for a, b in zip(x[1:], y[1:], strict=True))
     return (f'<path d="{path}" stroke="{colour(variant)}" stroke-dasharray="{DASHES[variant % COLOURS]}" '
             f'stroke-width="2" fill="none"/>')
+
+
+def line_plot(x: Values, series: Sequence[tuple[str, Values]], label: str, logarithmic: bool = False) -> str:
+    """Lines over time; of many points, the least and the largest of every stretch."""
+    parts: list[str] = []
+    left, right, top, bottom = 70.0, 780.0, 22.0, 190.0
+    values = np.concatenate([y for _, y in series])
+    positive = values[values > 0]
+    low = positive.min() if logarithmic and len(positive) else 0.0
+    across = Scale(x, left, right, logarithmic=False)
+    up = Scale(positive if logarithmic and len(positive) else values, bottom, top, logarithmic=bool(logarithmic and len(positive)))
+    parts += bottom_axis(across, top, bottom, "time [s]")
+    for tick in up.ticks():
+        parts += [line(left, float(up(tick)), right, float(up(tick))), text(left - 5, float(up(tick)) + 4, f"{tick:.4g}", "end", weak=True)]
+    parts.append(text(left, 14, label))
+    size = max(1, len(x) // _STRETCHES)
+    for v, (name, y) in enumerate(series):
+        pieces: list[str] = []
+        pen = "M"
+        for begin in range(0, len(x), size):
+            piece = y[begin:begin + size]
+            finite = piece[np.isfinite(piece)]
+            if logarithmic:
+                finite = finite[finite >= low]
+            if len(finite) == 0:
+                pen = "M"
+                continue
+            at = float(across(x[begin]))
+            for value in dict.fromkeys((finite.min(), finite.max())):
+                pieces.append(f"{pen}{at:.1f} {float(up(value)):.1f}")
+                pen = "L"
+        parts += [f'<path d="{"".join(pieces)}" stroke="{colour(v)}" stroke-dasharray="{DASHES[v % COLOURS] if v else ""}" '
+                  f'stroke-width="1.5" fill="none"/>', *legend_line(right + 20, 30 + 22 * v, v), text(right + 68, 34 + 22 * v, name)]
+    return svg(980, bottom + 42, parts, label)
+
+
+def legend_line(x: float, y: float, variant: int) -> list[str]:
+    return [f'<line x1="{x:.0f}" x2="{x + 40:.0f}" y1="{y:.0f}" y2="{y:.0f}" stroke="{colour(variant)}" '
+            f'stroke-dasharray="{DASHES[variant % COLOURS]}" stroke-width="2"/>']
 
 
 def page(title: str, body: str) -> str:

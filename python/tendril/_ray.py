@@ -34,7 +34,7 @@ _LARGEST_REPLY = 64 << 20  # bytes of kept files that travel
 def _import() -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
-        import ray  # type: ignore[import-not-found,unused-ignore]
+        import ray
     except ImportError as error:
         raise ModelError(f"engine: ray: Python module {error.name} is missing: pip install 'tendril-mujoco[ray]'") from None
     return ray

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -148,7 +149,7 @@ class Scorecard:
         main = data.plan.compare[0].metric if data.plan.compare else ""
         for found in summary["metrics"]:
             if found["metric"] == main and found["variant"] == variant and found["cell"] is None:
-                row["metric"] = {"name": main, "unit": data.units.get(main, ""), "better": data.plan.compare[0].better,
+                row["metric"] = {"name": main, "unit": data.unit(main), "better": data.plan.compare[0].better,
                                  **{key: found.get(key) for key in ("iqm", "interval", "worst")}}
         row["differences"] = {found["metric"]: {key: found.get(key) for key in ("better", "n", "iqm", "difference", "interval", "p")}
                               for found in summary["differences"] if found["variant"] == variant and found["cell"] is None
@@ -216,19 +217,19 @@ class Scorecard:
         """Settings of a variant differ from experiment to experiment."""
         found: dict[tuple[str, str], list[str]] = {}
         for name, data in self.data.items():
-            for variant in data.summary["variants"]:
+            for variant in data.variants:
                 found.setdefault((variant["name"], variant_text(variant)), []).append(name)
         rows = []
-        for (variant, text), names in found.items():
-            several = sum(one == variant for one, _ in found) > 1
-            rows.append([page.escape(variant), page.escape(text) + (
+        for (title, text), names in found.items():
+            several = sum(one == title for one, _ in found) > 1
+            rows.append([page.escape(title), page.escape(text) + (
                 f'<br><small class="note">{page.escape(", ".join(names))}</small>' if several else "")])
         return rows
 
     def _table(self) -> str:
         rows = []
         for name, data in self.data.items():
-            line = [f'<a href="{page.escape(name)}/report.html">{page.escape(name)}</a>']
+            line = [f'<a href="{quote(name)}/report.html">{page.escape(name)}</a>']
             found = {row["variant"]: row for row in self.summary["rows"] if row["experiment"] == name}
             metric = next(iter(found.values()))["metric"]
             line.append(page.escape(metric["name"]) if metric else "")
@@ -269,11 +270,14 @@ def _passed(success: dict[str, Any]) -> str:
     if not success["n"]:
         return "no result"
     low, high = success["interval"]
-    return f"{success['successes']:g} of {success['n']} ({100 * low:.0f} to {100 * high:.0f} %)"
+    return f"{_share(success)} ({100 * low:.0f} to {100 * high:.0f} %)"
 
 
 def _share(success: dict[str, Any]) -> str:
-    return f"{success['successes']:g} of {success['n']}" if success["n"] else "no result"
+    """With several cells a seed counts by parts."""
+    k = success["successes"]
+    counted = f"{k:g} of {success['n']}" if k == int(k) else page.percent(success["rate"])
+    return counted if success["n"] else "no result"
 
 
 def _metric(row: dict[str, Any], named: bool = True) -> str:

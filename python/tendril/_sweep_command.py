@@ -15,6 +15,7 @@ from tendril._errors import ModelError
 from tendril._program import find_program
 from tendril.dataset import Dataset, merge
 from tendril._suite import Scorecard, is_suite_folder, merge_suites, run_suite
+from tendril._sweep_report import rate_text
 from tendril.sweep import (Given, Plan, command_of, default_folder, is_suite, make_plan, make_plans, read_toml,
                            suite_name)
 
@@ -57,14 +58,6 @@ def _part(text: str) -> float:
     return part
 
 
-def _percent(row: dict[str, object]) -> str:
-    rate, interval, n = row["rate"], row["interval"], row["n"]
-    if not isinstance(rate, float) or not isinstance(interval, list | tuple):
-        return "no result"
-    k = row["successes"]
-    return f"{k:g} of {n} passed, {100 * rate:.1f} % ({100 * interval[0]:.1f} to {100 * interval[1]:.1f} %)"
-
-
 def _short(value: float | None) -> str:
     return "none" if value is None else f"{value:.4g}"
 
@@ -76,11 +69,11 @@ def _print_results(data: Dataset | Scorecard) -> None:
     summary = data.summary
     width = max(len(variant["name"]) for variant in summary["variants"])
     for row in data.success().values():
-        print(f"{row['variant']:{width}}  {_percent(row)}")
+        print(f"{row['variant']:{width}}  {rate_text(row)}")
     for row in summary["metrics"]:
         if row["cell"] is None and row["n"]:
             low, high = row["interval"] or (None, None)
-            unit = data.units.get(row["metric"], "")
+            unit = data.unit(row["metric"])
             interval = f" ({_short(low)} to {_short(high)})" if row["interval"] else ""
             print(f"{row['variant']:{width}}  {row['metric']}: {_short(row['iqm'])}{interval} {unit}, worst "
                   f"{_short(row['worst'])}".replace(" ,", ","))

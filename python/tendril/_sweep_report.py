@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tendril._page import (COLOURS as _COLOURS, DASHES as _DASHES, number as _number, escape as _escape, interval as _interval, table as _table, Scale as _Scale, svg as _svg, text as _text, line as _line, colour as _colour, bottom_axis as _bottom_axis, points as _points, step_line as _step_line, page as _page_of, count, interval_mark, percent, percent_interval,
+from tendril._page import (COLOURS as _COLOURS, DASHES as _DASHES, number as _number, escape as _escape, interval as _interval, table as _table, Scale as _Scale, svg as _svg, text as _text, line as _line, colour as _colour, bottom_axis as _bottom_axis, points as _points, step_line as _step_line, page as _page_of, count, interval_mark, legend_line, percent, percent_interval,
                            shown)
 from tendril.statistics import FEWEST
 
@@ -139,8 +139,7 @@ class _Plots:
             xs = np.concatenate(([60.0], scale(finite[kept]), [640.0]))
             ys = 210 - 190 * np.concatenate(([start], rank[kept], rank[-1:]))
             parts.append(_step_line(xs, ys, v))
-            parts += [f'<line x1="660" x2="700" y1="{30 + 22 * v}" y2="{30 + 22 * v}" stroke="{_colour(v)}" '
-                      f'stroke-dasharray="{_DASHES[v % _COLOURS]}" stroke-width="2"/>',
+            parts += [*legend_line(660, 30 + 22 * v, v),
                       _text(708, 34 + 22 * v, self.names[v])]
         return _svg(980, 250, parts, f"profile of {metric.metric}")
 
@@ -175,7 +174,7 @@ def scaled(values: Sequence[float | None] | None, factor: float) -> list[float |
 def shown_unit(data: Dataset, metric: str) -> tuple[float, str]:
     """Factor and unit in which a metric is shown."""
     rows = [row for row in data.summary["metrics"] if row["metric"] == metric and row["cell"] is None]
-    return shown(data.units.get(metric, ""), [row.get(key) for row in rows for key in ("iqm", "median", "worst")])
+    return shown(data.unit(metric), [row.get(key) for row in rows for key in ("iqm", "median", "worst")])
 
 
 def _first_lines(data: Dataset) -> str:
@@ -315,14 +314,26 @@ def _provenance(data: Dataset) -> str:
     return "<h2>What was run</h2>" + _table(["", ""], rows, 2)
 
 
+def rate_text(row: dict[str, Any]) -> str:
+    """Of a row of `success`."""
+    if row["rate"] is None:
+        return "no result"
+    k, (low, high) = row["successes"], row["interval"]
+    counted = f"{k:g} of {row['n']} passed, " if k == int(k) else "passed: "  # with several cells a seed counts by parts
+    return f"{counted}{percent(row['rate'])} ({100 * low:.1f} to {100 * high:.1f} %)"
+
+
 def variant_text(variant: dict[str, Any]) -> str:
     """What a variant of `summary.json` is."""
     texts = [variant[key] for key in ("controller", "python", "plugin") if variant[key]]
     return ", ".join(texts + [f"{key} = {value}" for key, value in variant["set"].items()]) or "as the experiment"
 
 
-def html(data: Dataset) -> str:
-    """The page. Its numbers are those of `Dataset.summary`."""
+def html(data: Dataset, origin: str = "") -> str:
+    """The page. Its numbers are those of `Dataset.summary`.
+
+    @param origin  HTML that says what was run, instead of the experiment's files
+    """
     plots, plan = _Plots(data), data.plan
     body = [f"<h1>{_escape(plan.name)}</h1>", _first_lines(data), _overview(data)]
     if plan.compare:
@@ -335,7 +346,7 @@ def html(data: Dataset) -> str:
                  '<p class="note">Better or worse: p &lt; 0.05 after Holm\'s correction, and the interval excludes 0. '
                  'Chance better: that the variant is better at the next seed.</p>']
     body += [_of_metric(data, plots, metric) for metric in plan.compare]
-    body += [_checks_and_worst(data), _provenance(data)]
+    body += [_checks_and_worst(data), origin or _provenance(data)]
     return _page_of(plan.name, "".join(body))
 
 

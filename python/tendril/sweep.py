@@ -50,6 +50,7 @@ class Comparison:
     """A check by name, or a metric, and which of its values are better."""
     metric: str
     better: str
+    unit: str = ""  # if the check has none
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ class Plan:
             "variants": tuple(Variant(v["name"], settings(v["settings"]), v["controller"], v.get("python", ""),
                                       v.get("plugin", ""))
                               for v in data["variants"]),
-            "compare": tuple(Comparison(c["metric"], c["better"]) for c in data["compare"]),
+            "compare": tuple(Comparison(c["metric"], c["better"], c.get("unit", "")) for c in data["compare"]),
             "settings": settings(data["settings"])}
         return Plan(**fields)
 
@@ -332,13 +333,13 @@ def _compare(table: _Table) -> tuple[Comparison, ...]:
         raise table.refuse("compare", 'must be a list of { metric = "NAME", better = "lower" }')
     found: dict[str, Comparison] = {}
     for row in rows:
-        one = _Table(f"{table.where}: compare", row, ("metric", "better"))
+        one = _Table(f"{table.where}: compare", row, ("metric", "better", "unit"))
         metric = one.text("metric")
         if metric in found:
             raise one.refuse("metric", "is given twice")
         if one.text("better") not in ("lower", "higher"):
             raise one.refuse("better", 'must be "lower" or "higher"')
-        found[metric] = Comparison(metric, one.text("better"))
+        found[metric] = Comparison(metric, one.text("better"), one.text("unit") if "unit" in row else "")
     return tuple(found.values())
 
 
@@ -427,7 +428,8 @@ def _suite(file: Path, program: str, given: Given) -> Iterator[Plan]:
             own["variant"] = [{key: value for key, value in one.items() if key != "experiments"} for one in listed
                               if not isinstance(one, dict) or any(fnmatchcase(name, p) for p in one.get("experiments", ["*"]))]
         experiment = file.parent / own.pop("file")
-        yield _plan(_Table(f"{where}: {name}", own), file.parent, experiment, read_toml(experiment), program, given)
+        yield _plan(_Table(f"{where}: {name}", own), file.parent, experiment, read_toml(experiment), program,
+                    replace(given, seeds=None) if "seeds" in row.data else given)
 
 
 def _plan(table: _Table, folder: Path, experiment: Path, content: dict[str, Any], program: str, given: Given) -> Plan:

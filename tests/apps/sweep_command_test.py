@@ -20,6 +20,9 @@ import zlib
 from pathlib import Path
 from xml.etree import ElementTree
 
+import h5py
+import numpy as np
+
 PROGRAM = ""
 PENDULUM = """<mujoco><option timestep="0.01"/><worldbody><body name="base" pos="0 0 1">
 <joint name="swing" axis="0 1 0"/><geom name="rod" type="capsule" fromto="0 0 0 0.5 0 0" size="0.02"/></body></worldbody>
@@ -526,6 +529,195 @@ class Results(SweepTest):
         done = subprocess.run([sys.executable, "-B", "-c", code], cwd=self.folder, capture_output=True, text=True,
                               env=os.environ | {"PYTHONPATH": str(path), "TENDRIL_PROGRAM": PROGRAM})
         self.assertEqual(done.returncode, 0, done.stderr)
+
+
+SUITE = """[sweep]
+seeds = 9
+[[sweep.experiment]]
+file = "e.toml"
+[[sweep.experiment]]
+name = "once"
+file = "e.toml"
+seeds = 1
+[[sweep.variant]]
+name = "fine"
+[[sweep.variant]]
+name = "coarse"
+set = { "option.timestep" = 0.02 }
+experiments = ["e"]
+"""
+
+
+class Suites(SweepTest):
+    def write_suite(self, text=SUITE, **more):
+        self.write(**more)
+        (self.folder / "s.toml").write_text(text)
+
+    def suite(self, *arguments, code=0, file="s.toml"):
+        done = self.run_sweep(file, "--out", self.out, *arguments)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def test_a_scorecard_of_every_experiment_and_variant(self):
+        self.write_suite()
+        printed = self.suite("--seeds", "3").stdout
+        self.assertRegex(printed, r"e +fine +3 of 3 \(44 to 100 %\)")
+        rows = {(row["experiment"], row["variant"]): row for row in self.summary()["rows"]}
+        self.assertEqual({key: row["success"]["n"] for key, row in rows.items()},
+                         {("e", "fine"): 3, ("e", "coarse"): 3, ("once", "fine"): 1})
+        self.assertEqual(rows["e", "coarse"]["metric"]["name"], "sensor:angle:max")
+        page = (self.out / "report.html").read_text()
+        self.assertNotRegex(page, "<script|https?:|url\\(|<img|<link")
+        self.assertIn('<a href="once/report.html">', page)
+        self.assertTrue((self.out / "once/report.html").is_file())
+        self.suite("--seeds", "3")
+        self.assertEqual(len(self.lines(self.out / "e")), 6)  # resumed
+        self.assertIn("e: complete, 6 of 6 runs", self.run_sweep("status", self.out).stdout)
+
+    def test_words_are_corrected_over_the_whole_scorecard(self):
+        self.write_suite(SUITE.replace('experiments = ["e"]\n', "").replace("seeds = 1\n", ""))
+        self.suite()
+        differences = [d for row in self.summary()["rows"] for d in row["differences"].values()]
+        self.assertEqual(len(differences), 4)
+        p = sorted(d["p"] for d in differences)
+        self.assertAlmostEqual(min(d["p_holm"] for d in differences), min(1, 4 * p[0]))
+        own = json.loads((self.out / "e/summary.json").read_text())["differences"]
+        self.assertLess(min(d["p_holm"] for d in own), min(d["p_holm"] for d in differences))
+
+    def test_controllers_settings_and_several_files_in_one_command(self):
+        self.write_suite()
+        self.write(name="f.toml")
+        done = self.run_sweep("e.toml", "f.toml", "--out", self.out, "--controller", "default",
+                              "--variant", "strong: option.gravity=[0, 0, -30]; option.timestep=0.005")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.summary()["variants"], ["default", "strong"])
+        self.assertEqual([one["name"] for one in self.summary()["experiments"]], ["e", "f"])
+        set_of = {v["name"]: v["set"] for v in json.loads((self.out / "e/summary.json").read_text())["variants"]}
+        self.assertEqual(set_of, {"default": {}, "strong": {"option.gravity": [0, 0, -30], "option.timestep": 0.005}})
+
+    def test_an_experiment_that_does_not_know_the_variant_is_told_and_the_others_run(self):
+        self.write_suite()
+        (self.folder / "other.xml").write_text(PENDULUM.replace("rod", "bar"))
+        (self.folder / "f.toml").write_text((self.folder / "e.toml").read_text().replace("pendulum.xml", "other.xml"))
+        done = self.run_sweep("e.toml", "f.toml", "--out", self.out, "--variant", "rough: geom.bar.friction=0.3")
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn("e: not run: ", done.stderr)
+        self.assertEqual(list(self.summary()["refused"]), ["e"])
+        self.out = self.folder / "none"
+        self.refused("e.toml", "--only", "e", "--out", self.out, text="--only: needs a suite")
+        done = self.run_sweep("e.toml", "f.toml", "--out", self.out, "--variant", "rough: geom.none.friction=0.3")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+
+    def test_shards_are_merged(self):
+        self.write_suite()
+        self.suite()
+        whole = self.summary()
+        parts = [self.folder / f"part{i}" for i in (0, 1)]
+        for i, part in enumerate(parts):
+            self.assertEqual(self.run_sweep("s.toml", "--out", part, "--shard", f"{i}/2", "--quiet").returncode, 0)
+        done = self.run_sweep("merge", *parts, "--out", self.folder / "merged")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.summary(self.folder / "merged")["rows"], whole["rows"])
+
+    def test_bad_input(self):
+        for change, text in ((("[sweep]\n", "[sweep]\nfamily = 1\n"), "family: unknown key"),
+                             (('file = "e.toml"\nseeds', 'file = "none.toml"\nseeds'), "none.toml: No such file"),
+                             (('name = "once"', 'name = "e"'), 'name = "e": is given twice'),
+                             (('["e"]', '["nothing"]'), 'experiments: "nothing": matches none of e, once'),
+                             (("seeds = 1\n", "seeds = 0\n"), "seeds = 0: must be")):
+            with self.subTest(text):
+                self.write_suite(SUITE.replace(*change))
+                self.refused("s.toml", "--out", self.out, text=text)
+        self.write_suite()
+        self.refused("s.toml", "--out", self.out, "--only", "x*", text="--only: x*: matches none of e, once")
+        self.refused("s.toml", "--out", self.out, "--variant", ": a=1", text="--variant: : a=1: must be")
+        self.refused("s.toml", "--out", self.out, "--plugin", "none.so", text="--plugin: none.so: no such file")
+
+
+class Compare(SweepTest):
+    def compare(self, *arguments, code=0):
+        done = subprocess.run([PROGRAM, "compare", *map(str, arguments), "-o", self.folder / "c.html", "--json", self.folder / "c.json"],
+                              cwd=self.folder, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, code, done.stderr)
+        if code == 0:
+            self.found = json.loads((self.folder / "c.json").read_text())
+            self.page = (self.folder / "c.html").read_text()
+            self.assertNotRegex(self.page, "<script|https?:|url\\(|<img|<link")
+            for plot in re.findall("<svg.*?</svg>", self.page, re.DOTALL):
+                ElementTree.fromstring(plot)
+        return done
+
+    def record(self, name, *arguments):
+        done = subprocess.run([PROGRAM, "run", "e.toml", "--out", name, "--no-report", "--quiet", *arguments], cwd=self.folder,
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_sweeps_are_paired_by_seed(self):
+        self.write(seeds=12, duration=0.3, more='compare = [{ metric = "speed_max", better = "lower" }]')
+        self.sweep()
+        fast = self.folder / "fast"
+        self.run_sweep("e.toml", "--seeds", "10", "--out", fast, "--set", "option.gravity=[0, 0, -30]", "--quiet")
+        done = self.compare(self.out, fast)
+        self.assertIn("fast against out: speed_max: worse", done.stdout)
+        (row,) = [row for row in self.found["differences"] if row["metric"] == "speed_max"]
+        self.assertEqual((row["n"], row["words"]), (10, "worse"))
+        speeds = [{r["seed"]: r["metrics"]["speed_max"] for r in self.records(folder)} for folder in (self.out, fast)]
+        differences = sorted(speeds[1][seed] - speeds[0][seed] for seed in range(10))
+        self.assertTrue(differences[2] <= row["iqm"] <= differences[7], (differences, row))
+        self.compare(fast, self.out)
+        self.assertEqual([r["words"] for r in self.found["differences"] if r["metric"] == "speed_max"], ["better"])
+
+    def test_variants_of_the_same_name_are_compared_and_other_draws_are_told(self):
+        self.write(seeds=9, more=TWO_VARIANTS)
+        self.sweep()
+        text = (self.folder / "e.toml").read_text()
+        (self.folder / "e.toml").write_text(text.replace("[0, 0, -5]", "[0, 0, -4]"))
+        other = self.folder / "other"
+        self.run_sweep("e.toml", "--out", other, "--quiet")
+        self.compare(self.out, other)
+        self.assertEqual([cell["variant"] for cell in self.found["cells"]], ["fine", "coarse"])
+        self.assertEqual(self.found["unpaired"], ["option.gravity.3"])
+
+    def test_the_first_row_that_differs_is_named(self):
+        self.write(duration=1)
+        self.record("a")
+        self.record("b")
+        self.assertIn("Identical: 101 rows, bit for bit", self.compare("a", "b").stdout)
+        file = h5py.File(self.folder / "b/rollout.h5", "r+")
+        qvel = file["rollout_0/qvel"]
+        qvel[40, 0] = np.nextafter(qvel[40, 0], 10)
+        file.close()
+        self.compare("a/rollout.h5", "b")
+        first = self.found["first_difference"]
+        self.assertEqual((first["row"], first["number"]), (40, "qvel swing"))
+        self.assertFalse(self.found["identical"])
+
+    def test_other_timesteps_and_models_are_compared_where_they_can_be(self):
+        self.write(duration=1)
+        self.record("a")
+        self.record("b", "--set", "option.timestep=0.02")
+        self.compare("a", "b")
+        self.assertEqual((self.found["rows"], self.found["common_rows"]), ([101, 51], 51))
+        (self.folder / "pendulum.xml").write_text(PENDULUM.replace("</worldbody>", '<body><freejoint/><geom size=".1"/></body></worldbody>'))
+        self.record("c")
+        self.compare("a", "c")
+        self.assertIn("qpos", self.found["other_shape"])
+
+    def test_bad_input(self):
+        self.write(seeds=2)
+        self.sweep()
+        self.record("a")
+        for a, b, text in ((self.out, "a", "a: is no folder of a sweep, and"), ("a", "none", "none: no such file"),
+                           ("a", "a", "is compared with itself")):
+            with self.subTest(text):
+                done = self.compare(a, b, code=2)
+                self.assertIn(text, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1)
+        other = self.folder / "other"
+        self.run_sweep("e.toml", "--out", other, "--quiet")
+        plan = json.loads((other / "sweep.json").read_text())
+        (other / "sweep.json").write_text(json.dumps(plan | {"seeds": [7, 8]}))
+        self.assertIn("has no seed of", self.compare(self.out, other, code=2).stderr)
 
 
 class RayNode(SweepTest):
