@@ -105,6 +105,9 @@ class Pair(Dataset):
         self.failed_checks = [(place[number, row], name) for number, part in enumerate(self.parts)
                               for row, name in part.failed_checks if (number, row) in place]
 
+    def playback(self, id: str) -> None:
+        """None: the page stands elsewhere."""
+
     def folder_of(self, row: int) -> Path:
         return self.parts[self._origins[row]].folder
 

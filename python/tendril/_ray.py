@@ -133,14 +133,14 @@ def _run(order: dict[str, Any], program: str, host: str) -> dict[str, Any]:
                   str(root / variant.python) if variant.python else "", str(root / variant.plugin) if variant.plugin else "")
     plan = replace(plan, experiment=str(root / plan.experiment), variants=(own,), retries=0,
                    timeout=order["timeout"], cells=(_moved(order["cell"], paths, root),),
-                   settings=_moved(plan.settings, paths, root), record="all" if order["recorded"] else "none")
+                   settings=_moved(plan.settings, paths, root), record=order["record"])
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=parent))
     (folder / "runs").mkdir()
     reply: dict[str, Any] = {}
 
     def finish(line: _journal.Record, files: Path | None) -> None:
         reply["line"] = line | {"attempt": order["attempt"], "cell": dict(order["cell"])}
-        if files is None or (order["record"] == "failed" and line["outcome"] == "done" and line["verdict"] != "fail"):
+        if files is None:
             return
         found = [file for file in files.iterdir() if file.is_file()]
         if sum(file.stat().st_size for file in found) <= _LARGEST_REPLY:
@@ -262,7 +262,7 @@ class RayDriver(Driver):
         plan = self._plan
         order = {"versions": plan.versions, "shared": self._shared, "id": run.id, "variant": run.variant.name,
                  "cell": plan.cells[run.cell], "seed": run.seed, "attempt": attempt, "timeout": plan.timeout,
-                 "recorded": is_recorded(plan, run), "record": plan.record}
+                 "record": plan.record if isinstance(plan.record, str) else "all" if run.order < plan.record else "none"}
         self._flying[self._task.remote(order)] = run, attempt
 
     def _finish(self, reference: Any, run: Run, attempt: int, finish: Finish) -> None:
@@ -276,6 +276,8 @@ class RayDriver(Driver):
             raise Rejected(reply["refused"])
         if "failed" in reply:
             raise OSError(reply["failed"])
+        if not self._counts(run, reply["line"]):
+            return
         kept = None
         if "files" in reply:
             kept = self._scratch(run)
@@ -285,4 +287,4 @@ class RayDriver(Driver):
             if "left.txt" in reply["files"]:
                 place = reply["files"]["left.txt"].decode().strip()
                 self.notices.append(f"{run.id}: its recording is larger than 64 MB and is left at {place}")
-        self._accept(run, reply["line"], kept, finish)
+        finish(reply["line"], kept)
