@@ -357,6 +357,43 @@ class Guarantees(SweepTest):
         self.sweep()
         self.assertEqual(self.summary()["runs"]["passed"], 4)
 
+    def test_6_a_full_disk(self):
+        """A file system of 300 kB: recordings fill it."""
+        self.write(seeds=8, duration=20, more='record = "all"')
+        script = (f'mount -t tmpfs -o size=300k tmpfs out || exit 77; "{PROGRAM}" sweep e.toml --out out/s --quiet --no-report; '
+                  'code=$?; cp -r out kept; exit $code')
+        self.out.mkdir()
+        done = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script], cwd=self.folder,
+                              capture_output=True, text=True, env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
+        if done.returncode in (1, 77) and "sweep" not in done.stderr:
+            self.skipTest(f"no file system can be mounted: {done.stderr.strip()}")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (4, 1), done.stderr)
+        self.assertIn("No space left on device", done.stderr)
+        self.out = self.folder / "kept/s"
+        whole = self.records()
+        self.assertTrue(all(self.decode(line) for line in self.lines()))
+        self.assertLess(len(whole), 8)
+        self.assertEqual({file.parent.name for file in self.out.glob("runs/*/rollout.h5")}, {r["id"] for r in whole})
+        self.sweep()
+        self.assertEqual(self.summary()["runs"]["passed"], 8)
+
+    def test_2_a_driver_that_is_killed_keeps_no_half_recording(self):
+        """Recordings and their playback are moved into place before the line of their run."""
+        self.write(seeds=8, duration=20, more='record = "all"')
+        for moment in (1, 3):
+            process = self.start("--jobs", "2")
+            wait_for(lambda m=moment: len(self.lines()) >= m)
+            process.kill()
+            process.communicate()
+            finished = {r["id"] for r in self.records()}
+            kept = {file.parent.name for file in self.out.glob("runs/[!.]*/rollout.h5")}
+            self.assertTrue(finished <= kept, (finished, kept))
+        self.sweep()
+        self.assertEqual({file.parent.name for file in self.out.glob("runs/*/rollout.h5")}, {r["id"] for r in self.records()})
+        for file in self.out.glob("runs/*/rollout.h5"):
+            done = subprocess.run([PROGRAM, "rollout", "verify", file], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_7_the_numbers_depend_neither_on_jobs_nor_shards_nor_order(self):
         self.write(seeds=6, more=TWO_VARIANTS)
         self.sweep("--jobs", "1")
