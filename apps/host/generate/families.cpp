@@ -17,6 +17,7 @@
 #include "tendril/kinematics/rotation.hpp"
 #include "tendril/mobile/mobile_kinematics.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/path/winding_path.hpp"
 #include "tendril/random_draws.hpp"
 #include "tendril/robot_file/robot_description.hpp"
 #include "tendril/robot_file/toml_fields.hpp"
@@ -229,17 +230,30 @@ std::vector<GeneratedFile> tube(Draws& draws, double difficulty) {
 
 std::vector<GeneratedFile> coil(Draws& draws, double difficulty) {
   constexpr double kBody = 0.008, kGap = 0.009, kDepth = 0.16;
-  const double radius = draws.uniform(0.030 - 0.020 * difficulty, 0.030 + 0.030 * difficulty);
-  const double lean = draws.uniform(0.0, 80.0 * difficulty) * pi / 180.0;
-  const double away = draws.uniform(0.06, 0.16);  // of the point where the arm passes the post
-  const double around = radius + kBody + 0.003;
-  const double winding = std::min(5.3, 0.22 / around);
-  const Vector3d axis(std::sin(lean), 0.0, std::cos(lean));
-  const Vector3d foot(away - kDepth * std::tan(lean), radius + kBody + kGap, -kDepth);
-  const Vector3d top = foot + 0.5 * axis;
+  constexpr double kArm = 0.6, kFeed = 0.6, kExit = 0.1;
+  const Vector3d base(-0.6, 0.0, 0.0);
   // In the base's frame, z along the world's x, x down.
   const auto in_base = [](const Vector3d& p) { return Vector3d(-p.z(), p.y(), p.x()); };
-  const Vector3d base(-0.6, 0.0, 0.0);
+  double radius = 0.0, lean = 0.0, around = 0.0, winding = 0.0;
+  Vector3d axis, foot;
+  for (int tries = 0;; ++tries) {  // until the feed is long enough
+    if (tries > kMostDraws) give_up("coil");
+    radius = draws.uniform(0.030 - 0.020 * difficulty, 0.030 + 0.030 * difficulty);
+    lean = draws.uniform(0.0, 80.0 * difficulty) * pi / 180.0;
+    const double away = draws.uniform(0.06, 0.16);  // of the point where the arm passes the post
+    around = radius + kBody + 0.003;
+    winding = std::min(5.3, 0.22 / around);
+    axis = {std::sin(lean), 0.0, std::cos(lean)};
+    foot = {away - kDepth * std::tan(lean), radius + kBody + kGap, -kDepth};
+    const double length = winding_path({.cylinder_point = in_base(foot - base),
+                                        .cylinder_axis = in_base(axis),
+                                        .cylinder_radius = radius,
+                                        .angle = winding,
+                                        .exit_length = kExit})
+                              .length();
+    if (length > kArm + 0.05 && length < kArm + kFeed) break;
+  }
+  const Vector3d top = foot + 0.5 * axis;
   const std::string arm =
       "# Six sections of 100 mm with a servo on every hinge, fed while coiling around a post.\n"
       "kind = \"continuum\"\nname = \"arm\"\ncompliance = \"link\"\n\n[base]\nfeed = 0.6\n\n" +
