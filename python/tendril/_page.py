@@ -46,6 +46,11 @@ def number(value: float | None, factor: float = 1.0, digits: int = 4) -> str:
     return f"{value * factor:.{digits}g}"
 
 
+def end(value: float | None, factor: float = 1.0) -> str:
+    """Of an interval; null stands for infinity."""
+    return "∞" if value is None else number(value, factor, 3)
+
+
 def shown(unit: str, values: Iterable[float | None]) -> tuple[float, str]:
     """Factor and unit in which these values read well: lengths below 0.1 m in mm."""
     finite = [abs(value) for value in values if value is not None and math.isfinite(value)]
@@ -67,7 +72,7 @@ def escape(text: object) -> str:
 def interval(ends: Sequence[float | None] | None, factor: float = 1.0) -> str:
     if not ends:
         return ""
-    low, high = (number(end, factor, 3) for end in ends)
+    low, high = (end(one, factor) for one in ends)
     return f'<br><small class="note">{low} to {high}</small>'
 
 

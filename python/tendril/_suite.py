@@ -22,7 +22,7 @@ from tendril import statistics as st
 from tendril._errors import ModelError
 from tendril._local import Options, Rejected, SweepResult, connected, run_sweep
 from tendril._sweep_report import variant_text
-from tendril.dataset import Dataset, merge
+from tendril.dataset import Dataset, merge, plain
 from tendril.sweep import Plan
 
 FORMAT = 1
@@ -135,11 +135,12 @@ class Scorecard:
             difference["words"] = st.words(p, difference["interval"], difference["better"])
         first = next(iter(self.data.values()))
         runs = [data.summary["runs"] for data in self.data.values()]
-        return {"format": FORMAT, "suite": self.name, "versions": first.plan.versions, "variants": self.variants,
+        found: dict[str, Any] = plain({"format": FORMAT, "suite": self.name, "versions": first.plan.versions, "variants": self.variants,
                 "experiments": [{"name": name, "file": data.plan.experiment, "seeds": len(data.plan.seeds),
                                  "baseline": data.plan.baseline, "checks": list(data.checks)} for name, data in self.data.items()],
                 "rows": rows, "refused": self.refused, "not_run": self.missing,
-                "runs": {key: sum(one[key] for one in runs) for key in runs[0]}}
+                "runs": {key: sum(one[key] for one in runs) for key in runs[0]}})
+        return found
 
     def _row(self, name: str, data: Dataset, variant: str) -> dict[str, Any]:
         summary = data.summary
@@ -152,7 +153,7 @@ class Scorecard:
                 row["metric"] = {"name": main, "unit": data.unit(main), "better": data.plan.compare[0].better,
                                  **{key: found.get(key) for key in ("iqm", "interval", "worst")}}
         row["differences"] = {found["metric"]: {key: found.get(key) for key in ("better", "n", "iqm", "difference", "interval", "p")}
-                              for found in summary["differences"] if found["variant"] == variant and found["cell"] is None
+                              for found in data.results["differences"] if found["variant"] == variant and found["cell"] is None
                               and found["metric"] in ("success", main)}
         return row
 
@@ -286,9 +287,8 @@ def _metric(row: dict[str, Any], named: bool = True) -> str:
         return ""
     words = " ".join(f"[{d['words']}]" for key, d in row["differences"].items() if key != "success" and "words" in d)
     factor, unit = page.shown(metric["unit"], [metric["iqm"], *(metric["interval"] or [])])
-    interval = ""
-    if metric["interval"]:
-        low, high = (page.number(end, factor) for end in metric["interval"])
-        interval = f" ({low} to {high})"
-    text = f"{page.number(metric['iqm'], factor)}{interval} {unit}".rstrip()
+    text = "no value"
+    if metric["iqm"] is not None:
+        low, high = (page.end(end, factor) for end in metric["interval"] or (None, None))
+        text = f"{page.number(metric['iqm'], factor)}{f' ({low} to {high})' if metric['interval'] else ''} {unit}".rstrip()
     return f"{text}, {metric['name']} {words}".rstrip() if named else text

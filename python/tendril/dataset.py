@@ -275,11 +275,16 @@ class Dataset:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """All numbers of the report: the content of `summary.json`."""
+        return plain(self.results)  # type: ignore[no-any-return]
+
+    @cached_property
+    def results(self) -> dict[str, Any]:
+        """`summary` with its infinities, which JSON does not have."""
         import numpy as np
         plan = self.plan
         counts = {name: int(np.sum(self.outcome == name)) for name in _RANK}
         started = sum(counts.values())
-        summary = {
+        return {
             "format": 1, "sweep": plan.name, "experiment": plan.experiment, "versions": plan.versions,
             "runs": {"planned": self.planned, **counts, "missing": self.planned - started,
                      "passed": int(self.passed.sum()), "of_earlier_state": self.earlier,
@@ -296,7 +301,6 @@ class Dataset:
             "without_result": [{"id": run.id, "error": self.errors.get(run.id, "")}
                                for row, run in enumerate(self._runs) if self.outcome[row] == "crashed"][:100],
             "machines": self.machines, "files": plan.files}
-        return plain(summary)  # type: ignore[no-any-return]
 
     def _success(self, cell: int | None, variant: int) -> dict[str, Any]:
         import numpy as np
