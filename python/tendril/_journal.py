@@ -4,6 +4,7 @@ A line is CRC-32 of the JSON (8 hexadecimal digits), a blank, JSON. Every driver
 """
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -11,7 +12,7 @@ import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 Record = dict[str, Any]
 
@@ -26,7 +27,7 @@ def decode(line: bytes) -> Record | None:
     try:
         if not line.endswith(b"\n") or int(line[:8], 16) != zlib.crc32(line[9:-1]):
             return None
-        record = json.loads(line[9:])
+        record = json.loads(line[9:].decode())
     except ValueError:
         return None
     return record if isinstance(record, dict) else None
@@ -84,15 +85,21 @@ class Writer:
         self._synced = time.monotonic()
 
 
-def write_whole(file: Path, content: str | bytes) -> None:
-    """Replaces a file: a reader finds the old one or the new one, whole."""
+@contextlib.contextmanager
+def whole_file(file: Path) -> Iterator[IO[bytes]]:
+    """Replaces a file at the end: a reader finds the old one or the new one, whole."""
     part = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as out:
-            out.write(content.encode() if isinstance(content, str) else content)
+            yield out
             out.flush()
             os.fsync(out.fileno())
         part.replace(file)
     except OSError:
         part.unlink(missing_ok=True)
         raise
+
+
+def write_whole(file: Path, content: str | bytes) -> None:
+    with whole_file(file) as out:
+        out.write(content.encode() if isinstance(content, str) else content)

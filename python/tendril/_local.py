@@ -440,7 +440,6 @@ def _run_all(plan: Plan, folder: Path, program: str, options: Options, journal: 
     again = ("crashed", "timeout") if options.retry_failed else ()
     done = {name for name, line in lines.items() if line.outcome not in again}
     result = SweepResult()
-    todo = []
     failed = 0
     for run in plan.runs():
         if in_shard(run, options.shard):
@@ -448,8 +447,7 @@ def _run_all(plan: Plan, folder: Path, program: str, options: Options, journal: 
             if run.id in done:
                 result.done += 1
                 failed += not lines[run.id].passed
-            else:
-                todo.append(run)
+    del lines
 
     def tell() -> None:
         if options.on_progress is not None:
@@ -467,11 +465,11 @@ def _run_all(plan: Plan, folder: Path, program: str, options: Options, journal: 
         tell()
 
     tell()
-    if not todo and options.verify == 0:
+    if result.done == result.planned and options.verify == 0:
         return result
     with connected(options):
         driver = _driver(plan, folder, program, options, interrupt)
-        driver.each(iter(todo), finish)
+        driver.each((run for run in plan.runs() if in_shard(run, options.shard) and run.id not in done), finish)
         result.interrupted, result.notices = driver.ended, driver.notices
         if options.verify > 0 and not driver.ended:
             _verify(plan, folder, program, options, interrupt, result)

@@ -17,6 +17,7 @@ Values = npt.NDArray[np.float64]
 
 COLOURS = 6
 _STRETCHES = 500  # of a line
+_SHADES = 5
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 4", "12 4")
 _STYLE = """
 :root { color-scheme: light dark; --page: #fff; --text: #1c1c1c; --weak: #6b6b6b; --line: #d5d5d5; --good: #00695c;
@@ -166,6 +167,18 @@ def points(x: Values, y: Values, variant: int, size: float) -> str:
     path = "".join(f"M{a:.1f} {b:.1f}h0" for a, b in zip(x, y, strict=True))
     return (f'<path d="{path}" stroke="{colour(variant)}" stroke-width="{size}" stroke-linecap="round" fill="none" '
             f'opacity="{0.6 if len(x) < 300 else 0.3}"/>')
+
+
+def density(x: Values, y: Values, variant: int) -> str:
+    """Squares of 2 px, the darker the more points they have."""
+    places, counts = np.unique(np.rint(np.column_stack((x, y)) / 2).astype(int), axis=0, return_counts=True)
+    level = np.minimum(_SHADES, np.ceil(_SHADES * np.log1p(counts) / math.log1p(counts.max()))).astype(int)
+    drawn = ""
+    for shade in range(1, _SHADES + 1):
+        path = "".join(f"M{2 * a - 1} {2 * b}h2" for a, b in places[level == shade].tolist())
+        drawn += (f'<path d="{path}" stroke="{colour(variant)}" stroke-width="2" fill="none" '
+                  f'opacity="{shade / _SHADES:.2f}"/>')
+    return drawn
 
 
 def step_line(x: Values, y: Values, variant: int) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tendril._page import (COLOURS as _COLOURS, DASHES as _DASHES, number as _number, escape as _escape, interval as _interval, table as _table, Scale as _Scale, svg as _svg, text as _text, line as _line, colour as _colour, bottom_axis as _bottom_axis, points as _points, step_line as _step_line, page as _page_of, count, interval_mark, legend_line, percent, percent_interval,
+from tendril._page import (COLOURS as _COLOURS, DASHES as _DASHES, number as _number, escape as _escape, interval as _interval, table as _table, Scale as _Scale, svg as _svg, text as _text, line as _line, colour as _colour, bottom_axis as _bottom_axis, points as _points, step_line as _step_line, page as _page_of, count, density, interval_mark, legend_line, percent, percent_interval,
                            shown)
 from tendril.statistics import FEWEST
 
@@ -107,7 +107,7 @@ class _Plots:
         for place, v in enumerate(shown):
             y = self._by_seed(metric, v)
             finite = np.isfinite(x) & np.isfinite(y)
-            size = 5 if finite.sum() < _FROM_HERE_DENSITY else 2
+            few = finite.sum() < _FROM_HERE_DENSITY
             left = 70.0 + 320 * place
             both = np.concatenate((x[finite], y[finite]))
             across, up = _Scale(both, left, left + 230), _Scale(both, 250, 22)
@@ -115,7 +115,8 @@ class _Plots:
             for tick in up.ticks():
                 parts += [_line(left, float(up(tick)), left + 230, float(up(tick))),
                           _text(left - 5, float(up(tick)) + 4, f"{tick:.4g}", "end", weak=True)]
-            parts += [_line(left, 250, left + 230, 22, "axis"), _points(across(x[finite]), up(y[finite]), v, size),
+            drawn = (across(x[finite]), up(y[finite]), v)
+            parts += [_line(left, 250, left + 230, 22, "axis"), _points(*drawn, 5) if few else density(*drawn),
                       _text(left, 14, self.names[v])]
         return _svg(980, 295, parts, f"pairs of {metric.metric}") if shown else ""
 
@@ -213,6 +214,12 @@ def _in_details(title: str, table: str) -> str:
     return f"<details><summary>{title}</summary>{table}</details>"
 
 
+def _shortened(rows: list[list[str]]) -> tuple[list[list[str]], str]:
+    """The first rows, and what to say of the others."""
+    note = f'<p class="note">{len(rows) - _MOST_ROWS} more rows are in summary.json.</p>' if len(rows) > _MOST_ROWS else ""
+    return rows[:_MOST_ROWS], note
+
+
 def _overview(data: Dataset) -> str:
     cells = [cell for cell in data.levels if cell is not None]
     text = _overview_of(data, [None])
@@ -244,12 +251,6 @@ def _overview_of(data: Dataset, levels: Sequence[int | None]) -> str:
     return _table(["cell"] * several + ["variant", "passed", *head], kept, 1 + several) + note
 
 
-def _shortened(rows: list[list[str]]) -> tuple[list[list[str]], str]:
-    """The first rows, and what to say of the others."""
-    note = f'<p class="note">{len(rows) - _MOST_ROWS} more rows are in summary.json.</p>' if len(rows) > _MOST_ROWS else ""
-    return rows[:_MOST_ROWS], note
-
-
 def _differences(data: Dataset) -> str:
     whole = [row for row in data.summary["differences"] if row["cell"] is None]
     cells = [row for row in data.summary["differences"] if row["cell"] is not None]
@@ -259,9 +260,10 @@ def _differences(data: Dataset) -> str:
 def _differences_of(data: Dataset, differences: Sequence[dict[str, Any]]) -> str:
     rows = []
     with_cell = any(row["cell"] is not None for row in differences)
+    units = {m.metric: shown_unit(data, m.metric) for m in data.plan.compare} | {"success": (100.0, "%")}
     for row in differences:
         mean, ratio = row.get("iqm", row.get("difference")), row.get("ratio")
-        factor, unit = (100.0, "%") if row["metric"] == "success" else shown_unit(data, row["metric"])
+        factor, unit = units[row["metric"]]
         rows.append([_escape(row["metric"]), _escape(row["variant"]),
                      *([_escape(data.plan.cell_name(row["cell"]))] if with_cell else []),
                      f"{_number(mean, factor)} {_escape(unit)}{_interval(row['interval'], factor)}",

@@ -7,12 +7,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import marshal
 import math
 import os
 import shlex
 import shutil
 import subprocess
-import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 OF_THE_MACHINE = ("real_time_factor", "step_time_mean", "step_time_p999")
 _RANK = {"done": 0, "diverged": 0, "timeout": 1, "crashed": 2}
 WORST_RUNS = 10
+_ROWS = 1000  # of runs.csv in memory at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +65,9 @@ class Dataset:
         self.plan = self.read_plan(self.folder)
         self.torn: list[str] = []
         self.repeated = 0
-        chosen = self._chosen()
-        places = {run.id: (place, run) for place, run in enumerate(self.plan.runs()) if run.id in chosen}
         self.planned = len(self.plan)
-        self.earlier = len(chosen) - len(places)
-        self._runs: list[Run] = [run for _, run in sorted(places.values(), key=lambda pair: pair[0])]
-        self._load({run.id: row for row, run in enumerate(self._runs)}, {id: line.origin for id, line in chosen.items()})
+        self._values: dict[str, Values] = {}
+        self._load()
 
     # ---- reading --------------------------------------------------------------------------------------------------
 
@@ -85,79 +84,90 @@ class Dataset:
 
     @staticmethod
     def numbers(record: _journal.Record) -> int:
-        """Digest of what is the same whenever and wherever a run is repeated."""
+        """Digest, in this process, of what is the same whenever and wherever a run is repeated."""
         checks = [(check["name"], None if check["metric"] in OF_THE_MACHINE else check["value"])
                   for check in record["checks"]]
-        metrics = {name: value for name, value in record["metrics"].items() if name not in OF_THE_MACHINE}
-        return zlib.crc32(json.dumps([record["outcome"], checks, metrics], sort_keys=True).encode())
+        metrics = dict(record["metrics"])
+        for name in OF_THE_MACHINE:
+            metrics.pop(name, None)
+        return hash(marshal.dumps((record["outcome"], checks, sorted(metrics.items())), 2))
 
     @staticmethod
-    def read_lines(folder: Path, torn: list[str] | None = None, repeated: list[str] | None = None) -> dict[str, Line]:
+    def read_lines(folder: Path) -> dict[str, Line]:
         """The line that counts of every id. Throws ModelError when two runs of one id have different results."""
         lines: dict[str, Line] = {}
+        for _ in Dataset._each(folder, lines, [], []):
+            pass
+        return lines
+
+    @staticmethod
+    def _each(folder: Path, lines: dict[str, Line], torn: list[str], repeated: list[str]) -> Iterator[_journal.Record]:
+        """The records that count; one that counts more than an earlier one of its id comes later. Fills the others."""
         for origin, record in _journal.read(folder / "journal"):
             if record is None:
-                if torn is not None:
-                    torn.append(origin)
+                torn.append(origin)
                 continue
             outcome = record["outcome"]
             line = Line(origin, outcome, outcome == "done" and record["verdict"] != "fail", Dataset.numbers(record))
             before = lines.get(record["id"])
-            if before is not None and repeated is not None:
+            if before is not None:
                 repeated.append(origin)
             if before is None or _RANK[outcome] < _RANK[before.outcome]:
                 lines[record["id"]] = line
+                yield record
             elif _RANK[outcome] == _RANK[before.outcome] == 0 and line.numbers != before.numbers:
                 raise ModelError(f"{origin}: {record['id']}: other numbers than at {before.origin}: one run has one "
                                  f"result: remove one of the two")
-        return lines
 
-    def _chosen(self) -> dict[str, Line]:
-        repeated: list[str] = []
-        lines = self.read_lines(self.folder, self.torn, repeated)
-        self.repeated = len(repeated)
-        return lines
-
-    def _load(self, rows: dict[str, int], origins: dict[str, str]) -> None:
+    def _load(self) -> None:
         import numpy as np
-        count = len(rows)
-        self.outcome: Column = np.full(count, "", dtype="U8")
-        self.verdict: Column = np.full(count, "", dtype="U4")
-        self.machines: dict[str, int] = {}
+        runs = list(self.plan.runs())
+        places = {run.id: place for place, run in enumerate(runs)}
+        outcome, verdict = np.full(len(runs), "", dtype="U8"), np.full(len(runs), "", dtype="U4")
+        machine: dict[int, str] = {}
+        failed: dict[int, list[str]] = {}
         self.errors: dict[str, str] = {}
-        self.failed_checks: list[tuple[int, str]] = []  # row, name
         self._metric_of: dict[str, str] = {}  # check by metric
         self.units: dict[str, str] = {}
         columns: dict[str, Values] = {}
 
-        def put(column: str, row: int, value: float | None) -> None:
+        def put(column: str, place: int, value: float | None) -> None:
             if column not in columns:
-                columns[column] = np.full(count, np.nan)
-            columns[column][row] = np.nan if value is None else value
-        for origin, record in _journal.read(self.folder / "journal"):
-            if record is None or origins.get(record["id"]) != origin or record["id"] not in rows:
+                columns[column] = np.full(len(runs), np.nan)
+            if value is not None:
+                columns[column][place] = value
+        lines: dict[str, Line] = {}
+        repeated: list[str] = []
+        for record in self._each(self.folder, lines, self.torn, repeated):
+            place = places.get(record["id"])
+            if place is None:
                 continue
-            row = rows[record["id"]]
-            self.outcome[row], self.verdict[row] = record["outcome"], record["verdict"] or ""
-            self.machines[record["machine"]] = self.machines.get(record["machine"], 0) + 1
+            outcome[place], verdict[place] = record["outcome"], record["verdict"] or ""
+            machine[place] = record["machine"]
+            self.errors.pop(record["id"], None)
             if record["error"]:
                 self.errors[record["id"]] = record["error"]
             for check in record["checks"]:
                 name = check["name"]
-                put("check." + name, row, check["value"])
+                put("check." + name, place, check["value"])
                 self._metric_of.setdefault(check["metric"], name)
                 self.units[name] = self.units[check["metric"]] = check["unit"]
-                if not check["holds"]:
-                    self.failed_checks.append((row, name))
-            for failure in record["failures"]:
-                self.failed_checks.append((row, failure))
+            failed[place] = [check["name"] for check in record["checks"] if not check["holds"]] + record["failures"]
             for name, value in record["metrics"].items():
-                put("metric." + name, row, value)
+                put("metric." + name, place, value)
             for key, value in record["drawn"].items():
                 for name, number in _drawn_numbers("drawn." + key, value):
-                    put(name, row, number)
-        self._columns = {name: column for name, column in sorted(columns.items())
-                         if not name.startswith("drawn.") or count == 1 or len(np.unique(column)) > 1}
+                    put(name, place, number)
+        done = np.flatnonzero(outcome != "")
+        self.repeated, self.earlier = len(repeated), len(lines) - len(done)
+        self._runs: list[Run] = [runs[place] for place in done]
+        self.outcome: Column = outcome[done]
+        self.verdict: Column = verdict[done]
+        self.machines: dict[str, int] = dict(Counter(machine.values()))
+        self.failed_checks: list[tuple[int, str]] = [  # row, name
+            (row, name) for row, place in enumerate(done.tolist()) for name in failed[place]]
+        self._columns = {name: column[done] for name, column in sorted(columns.items())
+                         if not name.startswith("drawn.") or len(done) == 1 or len(np.unique(column[done])) > 1}
 
     # ---- what users ask for ---------------------------------------------------------------------------------------
 
@@ -225,6 +235,11 @@ class Dataset:
 
     def values(self, metric: Comparison) -> Values:
         """A number per run; the worst infinity where the run has none or did not end."""
+        if metric.metric not in self._values:
+            self._values[metric.metric] = self._values_of(metric)
+        return self._values[metric.metric]
+
+    def _values_of(self, metric: Comparison) -> Values:
         import numpy as np
         known = ("check." + metric.metric, "metric." + metric.metric,
                  "check." + self._metric_of.get(metric.metric, metric.metric))
@@ -414,11 +429,13 @@ class Dataset:
     def write(self, report: bool = True) -> list[str]:
         """Writes `runs.csv`, `summary.json` and `report.html`. Returns the names."""
         table = self.runs
-        text = io.StringIO()
-        rows = csv.writer(text, lineterminator="\n")
-        rows.writerow(table)
-        rows.writerows(zip(*(_csv_column(column) for column in table.values()), strict=True))
-        _journal.write_whole(self.folder / "runs.csv", text.getvalue())
+        with _journal.whole_file(self.folder / "runs.csv") as file:
+            text = io.TextIOWrapper(file, "utf-8", newline="")
+            rows = csv.writer(text, lineterminator="\n")
+            rows.writerow(table)
+            for begin in range(0, len(self._runs), _ROWS):
+                rows.writerows(zip(*(_csv_column(column[begin:begin + _ROWS]) for column in table.values()), strict=True))
+            text.detach()
         _journal.write_whole(self.folder / "summary.json", json.dumps(self.summary, indent=1) + "\n")
         if not report:
             return ["runs.csv", "summary.json"]
@@ -458,9 +475,10 @@ def _drawn_numbers(name: str, value: Any) -> Iterator[tuple[str, float]]:
         yield name, float(value)
 
 
-def _csv_column(column: Column) -> Iterator[str]:
-    for value in column.tolist():
-        yield "" if value != value else str(value)
+def _csv_column(column: Column) -> list[Any]:
+    """NaN is empty."""
+    values: list[Any] = column.tolist()
+    return ["" if value != value else value for value in values] if column.dtype.kind == "f" else values
 
 
 def merge(folders: Sequence[Path], out: Path) -> Dataset:

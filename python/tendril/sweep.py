@@ -53,7 +53,7 @@ class Comparison:
     unit: str = ""  # if the check has none
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Run:
     """One seed in one cell with one variant."""
     id: str

@@ -47,11 +47,22 @@ def test_an_infinity_counts_only_where_it_has_weight():
     assert math.isfinite(low) and not math.isnan(high)
 
 
-def test_the_interval_is_that_of_resampling_and_sorting():
-    x = np.random.default_rng(3).normal(size=13)
-    random = np.random.Generator(np.random.PCG64(7))
-    means = [st.interquartile_mean(np.sort(x)[random.integers(0, 13, size=(1, 13))[0]]) for _ in range(500)]
-    assert st.iqm_interval(x, 7, resamples=500) == pytest.approx(tuple(np.percentile(means, [2.5, 97.5])), abs=1e-12)
+@pytest.mark.parametrize("n", [8, 9, 10, 11, 13, 40, 1000])
+def test_the_interval_is_that_of_resampling_and_sorting(n):
+    """As many means of sorted resamples lie below each end as should, within five standard deviations."""
+    x = np.random.default_rng(n).lognormal(size=n)
+    resamples, brute = 100_000, 100_000 if n < 100 else 10_000
+    random = np.random.default_rng(7)
+    means = np.sort(np.concatenate([iqm_of_rows(np.sort(x[random.integers(0, n, size=(1000, n))], axis=1))
+                                    for _ in range(brute // 1000)]))
+    low, high = st.iqm_interval(x, 7, resamples)
+    deviation = math.sqrt(0.025 * 0.975 * (1 / brute + 1 / resamples))
+    assert np.searchsorted(means, low) / brute == pytest.approx(0.025, abs=5 * deviation)
+    assert np.searchsorted(means, high) / brute == pytest.approx(0.975, abs=5 * deviation)
+
+
+def iqm_of_rows(ordered):
+    return np.array([st.interquartile_mean(row) for row in ordered])
 
 
 def test_the_interval_depends_on_values_and_seed_only():
@@ -163,6 +174,17 @@ def test_exact_mcnemar_is_the_sign_test():
             outcomes = [abs(2 * sum(heads) - b - c) >= abs(b - c) for heads in itertools.product((0, 1), repeat=b + c)]
             assert st.mcnemar(b, c) == pytest.approx(np.mean(outcomes), abs=1e-12)
     assert 0 < st.mcnemar(900, 1100) < 1e-4
+
+
+def test_a_few_failures_of_both_variants_do_not_hide_a_difference():
+    """A seed on which one variant fails gives an infinity of either sign; only many of both leave the interval open."""
+    x = np.random.default_rng(3).normal(-1, 0.3, 1000)
+    x[:3], x[3:6] = math.inf, -math.inf
+    low, high = st.iqm_interval(x, 1)
+    assert -1.1 < low < high < -0.9
+    some = st.iqm_interval([*x[:6], *x[6:12]], 1)  # half of the values
+    assert some == (-math.inf, math.inf)
+    assert st.percentile(np.array([-math.inf, 0.0, 1.0]), 0.1) == -math.inf
 
 
 def test_infinite_differences():
