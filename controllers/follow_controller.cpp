@@ -115,7 +115,8 @@ std::span<const SettingInfo> FollowController::settings() {
                       "tip: the tip stays on the path; body: the body's largest deviation is "
                       "minimised (narrow tubes)"),
       setting::number("start_delay", "s", "1", kNotNegative,
-                      "time for the arm to come to rest before it is fed"),
+                      "time for the arm to come to rest before it is fed; up to 5 s longer while "
+                      "its tip is farther from the path than half of `jam_tip_error`"),
   };
   static const std::vector<SettingInfo> kAll = joined(
       {kOwn, JamDetector::kSettings, FollowPosesController::settings(), tip_integral_settings()});
@@ -162,6 +163,7 @@ FollowController::FollowController(const ArmContext& context)
   feed_ = memory_.number();
   speed_ = memory_.number();
   started_ = memory_.flag();
+  feeding_ = memory_.flag();
   jam_memory_ = memory_.part(jam_.layout());
   states_memory_ = add_states(memory_, robot_);
   integral_memory_ = memory_.part(integral_.layout());
@@ -222,10 +224,15 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
 
   // 1. Jam: tip error or feed force above its limit for the time `jam_time`.
   const Eigen::Vector3d desired_tip_now = position(feed_last + arm_length_);
-  const bool feeding = measurement.time >= start_delay_;
+  const double deviation = (measurement.X_BE.translation() - desired_tip_now).norm();
+  // A long arm sags until the integral has raised it: that is no jam, unless it goes on.
+  const bool waited = measurement.time >= start_delay_ + kLongestSettling;
+  const bool settled = deviation <= (waited ? 1.0 : 0.5) * jam_.tip_error_limit();
+  const bool feeding = feeding_(memory) || (measurement.time >= start_delay_ && settled);
+  feeding_(next_memory) = feeding;
   const JamDetector::State jam =
-      jam_.step(feeding, (measurement.X_BE.translation() - desired_tip_now).norm(),
-                measurement.feed_force, h, jam_memory_(memory), jam_memory_(next_memory));
+      jam_.step(feeding || waited, deviation, measurement.feed_force, h, jam_memory_(memory),
+                jam_memory_(next_memory));
   const bool jammed = jam != JamDetector::State::Free;
   // Release: the commanded feed returns to the measured one, so that no servo force is stored.
   if (jam == JamDetector::State::Begins)

@@ -34,7 +34,8 @@ class FollowController final : public ArmController {
                          std::span<Eigen::Vector3d> points) const noexcept override;
 
  private:
-  static constexpr int kTrailRows = 4;  // x, y, z, arc length
+  static constexpr int kTrailRows = 4;             // x, y, z, arc length
+  static constexpr double kLongestSettling = 5.0;  // [s] beyond the start delay
   [[nodiscard]] Eigen::Vector3d curve(std::span<const double> memory, double s) const noexcept;
   [[nodiscard]] double curve_length(std::span<const double> memory) const noexcept;
   void extend_trail(const ArmMeasurement& measurement, std::span<double> memory) const noexcept;
@@ -54,6 +55,7 @@ class FollowController final : public ArmController {
 
   Slot<double> feed_, speed_;
   Slot<bool> started_;
+  Slot<bool> feeding_;
   Block jam_memory_, states_memory_, integral_memory_;
   Slot<int> trail_count_;
   MatrixSlot<Eigen::MatrixXd> trail_points_;

@@ -27,6 +27,7 @@ class JamDetector {
         feed_force_(settings.optional_number("jam_feed_force").value_or(0.98 * feed_force_limit)),
         time_(settings.number("jam_time")) {}
 
+  [[nodiscard]] double tip_error_limit() const noexcept { return tip_error_; }  ///< [m]
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
 
   enum class State { Free, Begins, Jammed };

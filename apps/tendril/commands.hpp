@@ -20,6 +20,9 @@ void add_render_command(CommandLine& line);
 /// `tendril model`: the MJCF of a robot or tube file.
 void add_model_command(CommandLine& line);
 
+/// `tendril generate`: a random scene of a family (docs/families.md).
+void add_generate_command(CommandLine& line);
+
 /// `tendril ik`: inverse kinematics of a table of targets (docs/ik.md).
 void add_ik_command(CommandLine& line);
 

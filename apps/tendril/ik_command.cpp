@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -15,7 +14,7 @@
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/robot_table.hpp"
 #include "tendril/ik/batch.hpp"
-#include "tendril/mobile/mobile_fabrik_solver.hpp"
+#include "tendril/mobile/any_mobile_solver.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/robot_file/robot_description.hpp"
 
@@ -183,47 +182,6 @@ Summary solve_table(const ContinuumDescription& description, const IkArguments& 
 
 // ---- mobile robots ------------------------------------------------------------------------------
 
-struct MobileSolverInfo {
-  const char* name;
-  const char* summary;
-};
-constexpr MobileSolverInfo kMobileSolvers[] = {
-    {"auto", "forward and backward reaching; if it fails, the closed form (three links)"},
-    {"fabrik", "forward and backward reaching alone"},
-    {"closed_form", "the pose of least cost; robots of three links"}};
-
-using MobileSolve = std::function<MobileResult(const ToolTarget&, const MobileStart&)>;
-
-MobileSolve make_mobile_solver(const MobileRobot& robot, const IkArguments& arguments) {
-  const SolverOptions& desired = arguments.options;
-  if (arguments.solver == "closed_form") {
-    if (arguments.max_iterations)
-      throw ModelError("--max-iterations: the solver closed_form has no iterations");
-    const auto solver = std::make_shared<MobileClosedForm>(
-        robot, ClosedFormOptions{.position_tolerance = desired.position_tolerance,
-                                 .angle_tolerance = desired.angle_tolerance});
-    return [solver](const ToolTarget& target, const MobileStart& start) {
-      return solver->solve(target, start.base, start.joints);
-    };
-  }
-  if (arguments.solver != "auto" && arguments.solver != "fabrik") {
-    std::string names;
-    for (const MobileSolverInfo& info : kMobileSolvers)
-      names += (names.empty() ? "" : ", ") + std::string(info.name);
-    throw ModelError(
-        fmt::format("--solver: {}: for a mobile robot must be one of {}", arguments.solver, names));
-  }
-  MobileFabrikOptions options;
-  options.position_tolerance = desired.position_tolerance;
-  options.angle_tolerance = desired.angle_tolerance;
-  options.fallback = arguments.solver == "auto";
-  options.max_iterations = arguments.max_iterations.value_or(options.max_iterations);
-  const auto solver = std::make_shared<MobileFabrikSolver>(robot, options);
-  return [solver](const ToolTarget& target, const MobileStart& start) {
-    return solver->solve(target, start.base, start.joints);
-  };
-}
-
 /// The result with a pose: if the solver has none, the start and its errors.
 MobileResult with_pose(MobileResult result, const MobileRobot& robot, const ToolTarget& target,
                        const MobileStart& start) {
@@ -243,7 +201,7 @@ Summary solve_table(const MobileDescription& description, const IkArguments& arg
   const Clock::time_point begin = Clock::now();
   const MobileRobot robot = description.kinematics();
   const MobileStart start = description.start_pose();
-  const MobileSolve solve = make_mobile_solver(robot, arguments);
+  AnyMobileSolver solver = make_mobile_solver(arguments.solver, robot, arguments.options);
   host::CsvLayout layout{.columns = {}, .ignored = {}, .allowed = "x,y,z,roll,pitch,yaw"};
   for (const char* const name : kToolColumns) layout.columns.push_back({name, true});
   host::CsvReader reader(arguments.targets, layout);
@@ -259,7 +217,7 @@ Summary solve_table(const MobileDescription& description, const IkArguments& arg
       reader.refuse(fmt::format("columns x,y,z: {}, {}, {}: must be within {} m", row[0], row[1],
                                 row[2], kFarthestTarget));
     const Clock::time_point before = Clock::now();
-    const MobileResult solved = solve(target, start);
+    const MobileResult solved = solver.solve(target, start.base, start.joints);
     const double time = std::chrono::duration<double>(Clock::now() - before).count();
     const MobileResult result = with_pose(solved, robot, target, start);
     summary.add(result, time);
@@ -350,7 +308,7 @@ std::string solver_list() {
     text += fmt::format("  {:<24} {}\n", info.name, info.summary);
   }
   text += "Solvers for a mobile robot:\n";
-  for (const MobileSolverInfo& info : kMobileSolvers)
+  for (const MobileSolverInfo& info : mobile_solver_infos())
     text += fmt::format("  {:<24} {}\n", info.name, info.summary);
   return text;
 }

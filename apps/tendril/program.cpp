@@ -42,6 +42,7 @@ int run(int argc, char** argv) {
   tendril::add_view_command(line);
   tendril::add_render_command(line);
   tendril::add_model_command(line);
+  tendril::add_generate_command(line);
   tendril::add_ik_command(line);
   tendril::add_fk_command(line);
   tendril::add_plan_command(line);

@@ -25,6 +25,7 @@ constexpr struct {
   const char* text;
 } kPythonCommands[] = {
     {"sweep", "Runs an experiment with many seeds, settings and controllers"},
+    {"compare", "Compares two recordings or two sweeps on one page"},
     {"play", "Writes a recording as a page that plays it in a browser"},
     {"export", "Writes recordings in formats of data sets"},
 };

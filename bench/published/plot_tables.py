@@ -13,6 +13,7 @@ import sys
 
 COLOURS = ["#1f6fb4", "#e08214", "#2a9d5c", "#c0392b", "#7b5ea7", "#8c6d46", "#d6589f", "#5f6b76"]
 PUBLISHED = "#1f2933"
+DARK = 45  # white numbers below this success, %
 CELLS = ["#ffffff", "#1f6fb4", "#9ecae1", "#c0392b"]  # reached by none, both, inverse only, Monte-Carlo only
 
 
@@ -35,24 +36,32 @@ def draw_matrix(plt, table, folder):
         return
     groups = unique(row["group"] for row in table["rows"])
     columns = unique(row["column"] for row in table["rows"])
-    wide = 1.5 + 0.32 * len(columns)
-    figure, axes = plt.subplots(1, len(methods), squeeze=False, sharey=True,
-                                figsize=(wide * len(methods), 1.2 + 0.24 * len(groups)))
-    for axis, method in zip(axes[0], methods):
+    across = min(2, len(methods))
+    down = -(-len(methods) // across)
+    figure, axes = plt.subplots(down, across, squeeze=False, sharex=True, sharey=True, layout="constrained",
+                                figsize=((0.8 + 0.34 * len(columns)) * across, (0.7 + 0.21 * len(groups)) * down))
+    for axis in axes.flat[len(methods):]:
+        axis.axis("off")
+    for axis, method in zip(axes.flat, methods):
         values = [[float("nan")] * len(columns) for _ in groups]
         for row in measured(table, method):
             values[groups.index(row["group"])][columns.index(row["column"])] = row["success_percent"]
-        image = axis.imshow(values, vmin=0, vmax=100, cmap="RdYlGn", aspect="auto")
+        image = axis.imshow(values, vmin=0, vmax=100, cmap="Oranges_r", aspect="auto")
         for i, line in enumerate(values):
             for j, value in enumerate(line):
-                if value == value:
-                    axis.text(j, i, "100" if value == 100 else f"{min(value, 99.9):.3g}", ha="center", va="center",
-                              fontsize=4.5)
+                if value < 100:
+                    axis.text(j, i, f"{min(value, 99.9):.3g}", ha="center", va="center", fontsize=6.5,
+                              color="white" if value < DARK else PUBLISHED)
         axis.set_title(method)
-        axis.set_xticks(range(len(columns)), [c.split()[0] for c in columns], fontsize=7)
-        axis.set_yticks(range(len(groups)), groups, fontsize=7)
-        axis.set_xlabel("bend limit, deg")
-    figure.colorbar(image, ax=axes[0].tolist(), label="success, %", fraction=0.03, pad=0.01)
+        axis.set_xticks(range(len(columns)), [c.split()[0] for c in columns], fontsize=8)
+        axis.set_yticks(range(len(groups)), groups, fontsize=8)
+        axis.set_xticks([j - 0.5 for j in range(1, len(columns))], minor=True)
+        axis.set_yticks([i - 0.5 for i in range(1, len(groups))], minor=True)
+        axis.grid(which="minor", color="#d8dde3", lw=0.4)
+        axis.tick_params(which="minor", length=0)
+    figure.supxlabel("bend limit, deg", fontsize=10)
+    figure.colorbar(image, ax=axes.ravel().tolist(), label="success, % (cells without a number: 100)", fraction=0.03,
+                    pad=0.01)
     save(figure, folder, f"matrix_{table['name']}.png")
     plt.close(figure)
 

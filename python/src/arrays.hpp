@@ -77,7 +77,7 @@ class Numbers {
 /// A new NumPy array.
 class Output {
  public:
-  /// @param type  "d" or "?"
+  /// @param type  of NumPy, such as "d"
   Output(const Shape& leading, Axes last, const char* type = "d");
   template <class T = double>
   [[nodiscard]] T* data() const noexcept {

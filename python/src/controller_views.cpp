@@ -34,14 +34,16 @@ FixedArray::FixedArray(const Shape& shape, Access access) : size_(1) {
 
 // ---- arms
 
-PyArmMeasurement::PyArmMeasurement(int n, bool with_contacts)
-    : senses_contacts(with_contacts),
+PyArmMeasurement::PyArmMeasurement(int n, const Senses& senses)
+    : senses_contacts(senses.contacts),
       q(vector(n), Access::Read),
       tip(matrix(4, 4), Access::Read),
       target(matrix(4, 4), Access::Read),
       tip_jacobian(matrix(6, n + 2), Access::Read),
       gravity_deflection(vector(3), Access::Read),
-      tip_response(matrix(6, n + 1), Access::Read) {}
+      tip_response(matrix(6, n + 1), Access::Read) {
+  if (senses.obstacles != nullptr) obstacles = *senses.obstacles;
+}
 
 void PyArmMeasurement::set(const ArmMeasurement& from) {
   time = from.time;
@@ -55,6 +57,7 @@ void PyArmMeasurement::set(const ArmMeasurement& from) {
   target = from.X_BG;
   tip_jacobian = from.tip_jacobian;
   gravity_deflection = from.gravity_deflection;
+  if (obstacles && from.obstacles != nullptr) follow(*from.obstacles, *obstacles);
   if (!senses_contacts) return;
   tip_response = from.tip_response;
   contacts = from.contacts;
@@ -86,7 +89,7 @@ void PyArmCommand::get(ArmCommand& to) const noexcept {
 
 // ---- snakes
 
-PySnakeMeasurement::PySnakeMeasurement(int n, bool /*with_contacts*/)
+PySnakeMeasurement::PySnakeMeasurement(int n, const Senses& /*none*/)
     : q(vector(n), Access::Read),
       tail(matrix(4, 4), Access::Read),
       tip(matrix(4, 4), Access::Read),
@@ -127,13 +130,15 @@ void PySnakeCommand::get(SnakeCommand& to) const noexcept {
 
 // ---- mobile robots
 
-PyMobileMeasurement::PyMobileMeasurement(int n, bool /*with_contacts*/)
+PyMobileMeasurement::PyMobileMeasurement(int n, const Senses& senses)
     : base(vector(3), Access::Read),
       base_velocity(vector(3), Access::Read),
       q(vector(n), Access::Read),
       q_velocity(vector(n), Access::Read),
       tip(matrix(4, 4), Access::Read),
-      target(matrix(4, 4), Access::Read) {}
+      target(matrix(4, 4), Access::Read) {
+  if (senses.obstacles != nullptr) obstacles = *senses.obstacles;
+}
 
 void PyMobileMeasurement::set(const MobileMeasurement& from) {
   time = from.time;
@@ -145,6 +150,7 @@ void PyMobileMeasurement::set(const MobileMeasurement& from) {
   q_velocity = from.q_velocity;
   tip = from.X_WE;
   target = from.X_WG;
+  if (obstacles && from.obstacles != nullptr) follow(*from.obstacles, *obstacles);
 }
 
 PyMobileCommand::PyMobileCommand(int n)
@@ -205,6 +211,17 @@ void def_array(nb::class_<Owner>& type, const char* name, const char* doc) {
       nb::sig(signature.c_str()), doc);
 }
 
+/// The property `obstacles`.
+template <class Owner, class... Options>
+void def_obstacles(nb::class_<Owner, Options...>& type) {
+  type.def_prop_ro(
+      "obstacles",
+      [](const Owner& self) { return self.obstacles ? &*self.obstacles : nullptr; },
+      nb::sig("def obstacles(self) -> Obstacles | None"),
+      "At their present poses; None unless the setting `avoidance` is on "
+      "(`tendril.controller(..., obstacles=True)`).");
+}
+
 void bind_arm(nb::module_& module) {
   nb::class_<MeasuredContact>(module, "MeasuredContact",
                               "A point where the arm touches another body; base frame.")
@@ -244,6 +261,7 @@ void bind_arm(nb::module_& module) {
           "contacts", [](const M& self) { return nb::cast(self.contacts); },
           nb::sig("def contacts(self) -> list[MeasuredContact]"),
           "Ordered by arc length; only of a controller with `senses_contacts = True`.");
+  def_obstacles(m);
   def_array<&M::q>(m, "q", "(n,): smooth coordinates u, v (and s) of each section, rad, m.");
   def_array<&M::tip>(m, "tip", "(4, 4): pose of the tip.");
   def_array<&M::target>(m, "target", "(4, 4): pose of the target body.");
@@ -312,6 +330,7 @@ void bind_mobile_views(nb::module_& module) {
   m.def_ro("time", &M::time, "Simulated time, s.")
       .def_ro("timestep", &M::timestep, "s.")
       .def_ro("has_target", &M::has_target, "A target body is configured.");
+  def_obstacles(m);
   def_array<&M::base>(m, "base", "(3,): x, y, m, heading, rad, not wrapped.");
   def_array<&M::base_velocity>(m, "base_velocity", "(3,): m/s, rad/s.");
   def_array<&M::q>(m, "q", "(n,): joint angles, rad.");
@@ -397,9 +416,11 @@ void bind_contexts(nb::module_& module) {
       .def_ro("joint_speed", &MobileSpeedLimits::joint_speed, "rad/s.")
       .def_ro("joint_acceleration", &MobileSpeedLimits::joint_acceleration, "rad/s^2.");
 
-  bind_context<PyArmContext>(module, "ArmContext", "What a controller of an arm is made with.",
-                             "tendril._core.ContinuumRobot")
-      .def_ro("feed_force_limit", &PyArmContext::feed_force_limit,
+  auto arm = bind_context<PyArmContext>(module, "ArmContext",
+                                        "What a controller of an arm is made with.",
+                                        "tendril._core.ContinuumRobot");
+  def_obstacles(arm);
+  arm.def_ro("feed_force_limit", &PyArmContext::feed_force_limit,
               "Of the feed servo, N; infinite without one.")
       .def_ro("guide_length", &PyArmContext::guide_length,
               "Of the guide that the arm is fed through, m; 0: none.")
@@ -407,16 +428,22 @@ void bind_contexts(nb::module_& module) {
               "Between body and guide on each side, m.")
       .def_ro("body_radius", &PyArmContext::body_radius, "Largest of the sections, m.")
       .def_ro("bending_stiffness", &PyArmContext::bending_stiffness,
-              "EI of the last section, N m^2.");
+              "EI of the last section, N m^2.")
+      .def_ro("moving_obstacles", &PyArmContext::moving_obstacles,
+              "This many of the obstacles, from the first, may move in the base frame.");
   bind_context<PySnakeContext>(module, "SnakeContext", "What a controller of a snake is made with.",
                                "tendril._core.Snake")
       .def_ro("radius", &PySnakeContext::radius, "Of the links, m.")
       .def_ro("feed_limit", &PySnakeContext::feed_limit, "Of the carriage, m.")
       .def_ro("is_free", &PySnakeContext::is_free, "No carriage.");
-  bind_context<PyMobileContext>(module, "MobileContext",
-                                "What a controller of a mobile robot is made with.",
-                                "tendril._core.MobileRobot")
-      .def_ro("limits", &PyMobileContext::limits);
+  auto mobile = bind_context<PyMobileContext>(module, "MobileContext",
+                                              "What a controller of a mobile robot is made with.",
+                                              "tendril._core.MobileRobot");
+  def_obstacles(mobile);
+  mobile.def_ro("limits", &PyMobileContext::limits)
+      .def_prop_ro(
+          "capsules", [](const PyMobileContext& self) { return self.capsules; },
+          "The arm's body, for `Obstacles.clearance`.");
   bind_context<PyPlatformContext>(module, "PlatformContext",
                                   "What a controller of a platform with a continuum arm is made "
                                   "with.",
@@ -429,6 +456,7 @@ void bind_contexts(nb::module_& module) {
 }  // namespace
 
 void bind_controller_views(nb::module_& module) {
+  bind_obstacles(module);
   bind_arm(module);
   bind_snake_views(module);
   bind_mobile_views(module);

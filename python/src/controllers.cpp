@@ -4,18 +4,23 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
+#include <thread>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "plugin/controller_plugin.hpp"
 #include "python/src/robots.hpp"
+#include "tendril/mobile/mobile_body.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::python {
@@ -26,12 +31,48 @@ namespace {
 /// From the end of the interpreter on no object of Python exists for controllers.
 std::atomic<bool> interpreter_is_gone = false;
 
+/// What Python keeps of a thread that is none of its own, such as those of mujoco.rollout: made at the
+/// first update and kept, because making it takes longer than an update.
+class ThreadState {
+ public:
+  /// Of this thread, which may have one already: then that serves.
+  static void keep() {
+    thread_local ThreadState own;
+    static_cast<void>(own);
+  }
+  ThreadState(const ThreadState&) = delete;
+  ThreadState& operator=(const ThreadState&) = delete;
+
+ private:
+  ThreadState() {
+    if (PyGILState_GetThisThreadState() != nullptr) return;
+    static_cast<void>(PyGILState_Ensure());  // never released
+    state_ = PyEval_SaveThread();
+  }
+  ~ThreadState() {
+    if (state_ == nullptr || interpreter_is_gone) return;
+    // A thread that ends must not wait for the interpreter lock, which whoever joins it may hold.
+    try {
+      std::thread([state = state_] {
+        PyEval_AcquireThread(state);
+        PyThreadState_Clear(state);
+        PyEval_ReleaseThread(state);
+        PyThreadState_Delete(state);
+      }).detach();
+    } catch (const std::system_error&) {  // it stays
+    }
+  }
+
+  PyThreadState* state_ = nullptr;
+};
+
 /// Holds the interpreter lock; from any thread, with or without it. Throws std::runtime_error when
 /// the interpreter is gone.
 class InterpreterLock {
  public:
   InterpreterLock() {
     require_interpreter();
+    ThreadState::keep();
     lock_.emplace();
     require_interpreter();
   }
@@ -181,11 +222,15 @@ PyContext common(const PythonKind& kind, nb::object robot, const Settings& setti
   return {std::move(robot), settings_of(kind, settings), timestep};
 }
 
+std::optional<Obstacles> copy_of(const Obstacles* obstacles) {
+  return obstacles != nullptr ? std::optional(*obstacles) : std::nullopt;
+}
+
 nb::object context_of(const PythonKind& kind, const ArmContext& from) {
   return nb::cast(PyArmContext{
       common(kind, nb::cast(arm_of(from.name, from.robot)), from.settings, from.timestep),
       from.feed_force_limit, from.guide_length, from.guide_clearance, from.body_radius,
-      from.bending_stiffness});
+      from.bending_stiffness, copy_of(from.obstacles), from.moving_obstacles});
 }
 nb::object context_of(const PythonKind& kind, const SnakeContext& from) {
   PySnake snake{
@@ -200,7 +245,10 @@ nb::object context_of(const PythonKind& kind, const SnakeContext& from) {
 nb::object context_of(const PythonKind& kind, const MobileContext& from) {
   PyMobileRobot robot{std::string(from.name), from.robot, {from.start.begin(), from.start.end()}};
   return nb::cast(PyMobileContext{
-      common(kind, nb::cast(std::move(robot)), from.settings, from.timestep), from.limits});
+      common(kind, nb::cast(std::move(robot)), from.settings, from.timestep), from.limits,
+      copy_of(from.obstacles),
+      from.capsules.empty() ? standard_capsules(from.robot)
+                            : std::vector<BodyCapsule>(from.capsules.begin(), from.capsules.end())});
 }
 nb::object context_of(const PythonKind& kind, const PlatformContext& from) {
   PyMobileArm robot{std::string(from.name), arm_of(from.name, from.robot.arm), from.robot.X_PB};
@@ -213,6 +261,11 @@ int coordinates_of(const ArmContext& context) { return context.robot.coordinate_
 int coordinates_of(const SnakeContext& context) { return context.joints(); }
 int coordinates_of(const MobileContext& context) { return context.robot.joint_count(); }
 int coordinates_of(const PlatformContext&) { return 0; }
+
+const Obstacles* obstacles_of(const ArmContext& context) { return context.obstacles; }
+const Obstacles* obstacles_of(const SnakeContext&) { return nullptr; }
+const Obstacles* obstacles_of(const MobileContext& context) { return context.obstacles; }
+const Obstacles* obstacles_of(const PlatformContext&) { return nullptr; }
 
 // ---- the controller
 
@@ -250,10 +303,12 @@ class PythonController final : public Base {
       const nb::object type = nb::borrow(kind.type);  // may be replaced meanwhile
       const nb::object self = type(context_of(kind, context));
       const int size = memory_size(self);
-      auto made = std::make_unique<Python>(self, size, coordinates_of(context), kind);
+      auto made = std::make_unique<Python>(self, size, coordinates_of(context),
+                                             obstacles_of(context), kind);
       this->memory_.numbers(static_cast<std::size_t>(size));
       python_ = made.get();
       senses_contacts_ = made->senses_contacts;
+      has_path_ = made->has_path;
       live_objects().emplace(python_, std::move(made));
     } catch (nb::python_error& error) {
       throw ModelError(text_of(kind, error));
@@ -307,8 +362,15 @@ class PythonController final : public Base {
     std::copy_n(python.next_memory.data(), next_memory.size(), next_memory.begin());
   }
 
-  [[nodiscard]] bool senses_contacts() const noexcept {  // overrides that of arms
-    return senses_contacts_;
+  // These override the functions of arms and snakes.
+  [[nodiscard]] bool senses_contacts() const noexcept { return senses_contacts_; }
+  [[nodiscard]] int path(std::span<const double> memory,
+                         std::span<Eigen::Vector3d> points) const noexcept {
+    return draw_path(memory, points);
+  }
+  [[nodiscard]] int path(const Measurement& measurement, std::span<const double> memory,
+                         std::span<Eigen::Vector3d> points) const noexcept {
+    return draw_path(memory, points, measurement);
   }
 
  private:
@@ -316,19 +378,23 @@ class PythonController final : public Base {
     using PyMeasurement = typename Views<Base>::Measurement;
     using PyCommand = typename Views<Base>::Command;
 
-    Python(const nb::object& self, int memory_size, int n, const PythonKind& kind)
+    Python(const nb::object& self, int memory_size, int n, const Obstacles* obstacles,
+           const PythonKind& kind)
         : update(self.attr("update")),
           has_reset(nb::hasattr(self, "reset")),
+          has_path(nb::hasattr(self, "path")),
           senses_contacts(nb::cast<bool>(nb::getattr(self, "senses_contacts", nb::bool_(false)))),
           memory({static_cast<std::size_t>(memory_size)}, FixedArray::Access::Read),
           next_memory({static_cast<std::size_t>(memory_size)}, FixedArray::Access::Write),
-          measurement(new PyMeasurement(n, senses_contacts)),
+          measurement(
+              new PyMeasurement(n, {.contacts = senses_contacts, .obstacles = obstacles})),
           command(new PyCommand(n)),
           report(new PyControllerReport(own_names(kind))),
           measurement_object(nb::cast(measurement, nb::rv_policy::take_ownership)),
           command_object(nb::cast(command, nb::rv_policy::take_ownership)),
           report_object(nb::cast(report, nb::rv_policy::take_ownership)) {
       if (has_reset) reset = self.attr("reset");
+      if (has_path) path = self.attr("path");
     }
     static std::vector<std::string> own_names(const PythonKind& kind) {
       std::vector<std::string> names;
@@ -336,14 +402,48 @@ class PythonController final : public Base {
       return names;
     }
 
-    nb::object update, reset;
-    bool has_reset, senses_contacts;
+    nb::object update, reset, path;
+    bool has_reset, has_path, senses_contacts;
     FixedArray memory, next_memory;
     PyMeasurement* measurement;
     PyCommand* command;
     PyControllerReport* report;
     nb::object measurement_object, command_object, report_object;  // own the three
   };
+
+  /// Points of the path of the class in Python; of too many, evenly chosen ones. An error is told
+  /// once, and nothing is drawn from then on.
+  template <class... Measured>
+  int draw_path(std::span<const double> memory, std::span<Eigen::Vector3d> points,
+                const Measured&... measured) const noexcept {
+    if (!has_path_ || points.empty()) return 0;
+    try {
+      const InterpreterLock lock;
+      Python& python = *python_;
+      (python.measurement->set(measured), ...);
+      std::copy(memory.begin(), memory.end(), python.memory.data());
+      try {
+        nb::object line;
+        if constexpr (sizeof...(Measured) > 0)
+          line = python.path(python.measurement_object, python.memory.array());
+        else
+          line = python.path(python.memory.array());
+        const Input found("path", line, Axes{3});
+        found.require_finite();
+        const std::size_t all = found.count(), count = std::min(all, points.size());
+        for (std::size_t i = 0; i < count; ++i)
+          points[i] = Eigen::Vector3d(
+              found.item(count < 2 ? 0 : i * (all - 1) / (count - 1)).data());
+        return static_cast<int>(count);
+      } catch (nb::python_error& error) {
+        throw std::runtime_error(text_of(kind_, error));
+      }
+    } catch (const std::exception& error) {
+      has_path_ = false;
+      mju_warning("%s: path: %s", kind_.name.c_str(), error.what());
+    }
+    return 0;
+  }
 
   static int memory_size(const nb::object& self) {
     const nb::object given = nb::getattr(self, "memory_size", nb::int_(0));
@@ -357,6 +457,7 @@ class PythonController final : public Base {
   const PythonKind& kind_;
   Python* python_ = nullptr;  // one of live_objects
   bool senses_contacts_ = false;
+  mutable bool has_path_ = false;
   mutable std::string reset_error_;  // of the last reset; the next update fails with it
 };
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -47,14 +48,21 @@ class FixedArray {
   nb::object array_;
 };
 
+/// What a measurement has beyond the state of the robot.
+struct Senses {
+  bool contacts = false;
+  const Obstacles* obstacles = nullptr;  ///< to be copied; null: none
+};
+
 struct PyArmMeasurement {
-  PyArmMeasurement(int n, bool senses_contacts);
+  PyArmMeasurement(int n, const Senses& senses);
   void set(const ArmMeasurement& from);
 
   double time = 0.0, timestep = 0.0, feed = 0.0, spin = 0.0, feed_force = 0.0;
   bool has_target = false, senses_contacts;
   FixedArray q, tip, target, tip_jacobian, gravity_deflection, tip_response;
   std::vector<MeasuredContact> contacts;
+  std::optional<Obstacles> obstacles;
 };
 struct PyArmCommand {
   explicit PyArmCommand(int n);
@@ -67,7 +75,7 @@ struct PyArmCommand {
 };
 
 struct PySnakeMeasurement {
-  PySnakeMeasurement(int n, bool senses_contacts);
+  PySnakeMeasurement(int n, const Senses& senses);
   void set(const SnakeMeasurement& from);
 
   double time = 0.0, timestep = 0.0, feed = 0.0, upright = 0.0;
@@ -84,12 +92,13 @@ struct PySnakeCommand {
 };
 
 struct PyMobileMeasurement {
-  PyMobileMeasurement(int n, bool senses_contacts);
+  PyMobileMeasurement(int n, const Senses& senses);
   void set(const MobileMeasurement& from);
 
   double time = 0.0, timestep = 0.0;
   bool has_target = false;
   FixedArray base, base_velocity, q, q_velocity, tip, target;
+  std::optional<Obstacles> obstacles;
 };
 struct PyMobileCommand {
   explicit PyMobileCommand(int n);
@@ -120,6 +129,8 @@ struct PyContext {
 };
 struct PyArmContext : PyContext {
   double feed_force_limit, guide_length, guide_clearance, body_radius, bending_stiffness;
+  std::optional<Obstacles> obstacles;
+  int moving_obstacles;
 };
 struct PySnakeContext : PyContext {
   double radius, feed_limit;
@@ -127,11 +138,17 @@ struct PySnakeContext : PyContext {
 };
 struct PyMobileContext : PyContext {
   MobileSpeedLimits limits;
+  std::optional<Obstacles> obstacles;
+  std::vector<BodyCapsule> capsules;
 };
 struct PyPlatformContext : PyContext {
   MobileSpeedLimits limits;
   double platform_length, platform_width;
 };
+
+/// Moves obstacles to where others are. Precondition: the same shapes in the same order.
+void follow(const Obstacles& from, Obstacles& to) noexcept;
+void bind_obstacles(nb::module_& module);
 
 /// The classes above.
 void bind_controller_views(nb::module_& module);

@@ -9,11 +9,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "apps/host/recording/offscreen.hpp"
+#include "python/src/arrays.hpp"
 #include "python/src/sim.hpp"
 #include "tendril/path/path.hpp"
 
@@ -60,6 +63,28 @@ std::vector<std::array<double, 3>> path_points(const std::vector<std::array<doub
   return points;
 }
 
+/// Numbers of the rows of `table` (k, 3) that are nearest to `points` (n, 3); of equal ones the first.
+nb::object nearest_rows(nb::handle table_value, nb::handle points_value) {
+  const Input table("table", table_value, Axes{kAny, 3}), points("points", points_value, Axes{3});
+  const std::span<const double> rows = table.all();
+  Output nearest(points.leading(), Axes{}, "q");
+  for (std::size_t k = 0; k < points.count(); ++k) {
+    const std::span<const double> p = points.item(k);
+    double least = std::numeric_limits<double>::infinity();
+    std::int64_t found = 0;
+    for (std::size_t i = 0; i + 2 < rows.size(); i += 3) {
+      const double x = rows[i] - p[0], y = rows[i + 1] - p[1], z = rows[i + 2] - p[2];
+      const double square = x * x + y * y + z * z;
+      if (square < least) {
+        least = square;
+        found = static_cast<std::int64_t>(i / 3);
+      }
+    }
+    nearest.data<std::int64_t>()[k] = found;
+  }
+  return nearest.take();
+}
+
 }  // namespace
 
 void bind_envs(nb::module_& module) {
@@ -73,6 +98,11 @@ void bind_envs(nb::module_& module) {
       .def("render", &Renderer::render, nb::arg("data"),
            nb::sig("def render(self, data: mujoco.MjData) -> numpy.typing.NDArray[numpy.uint8]"),
            "RGB, (height, width, 3), of data whose positions are computed (mj_forward).");
+  module.def("nearest_rows", &nearest_rows, nb::arg("table"), nb::arg("points"),
+             nb::sig("def nearest_rows(table: numpy.typing.ArrayLike, points: "
+                     "numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.int64]"),
+             "Numbers of the rows of `table`, (k, 3), that are nearest to `points`, (..., 3); of equal "
+             "ones the first.");
   module.def("path_points", &path_points, nb::arg("waypoints"), nb::arg("corner_radius"),
              nb::arg("spacing"),
              "Points at equal distances, about `spacing`, along the polyline with rounded corners, "

@@ -1,5 +1,7 @@
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <tuple>
 #include <utility>
 
 #include "python/src/robots.hpp"
@@ -9,13 +11,8 @@
 namespace tendril::python {
 namespace {
 
-constexpr std::size_t kPlatform = 3;
-
 std::size_t state_size(const PyMobileRobot& robot) {
   return kPlatform + static_cast<std::size_t>(robot.robot.joint_count());
-}
-PlatformPose platform_of(std::span<const double> numbers) noexcept {
-  return {.x = numbers[0], .y = numbers[1], .heading = numbers[2]};
 }
 
 nb::object tool_poses(const PyMobileRobot& robot, nb::handle value, int threads) {
@@ -98,6 +95,46 @@ nb::object arm_tip_poses(const PyMobileArm& robot, nb::handle base_value, nb::ha
   return poses.take();
 }
 
+/// A robot as plain numbers, for pickle.
+using Limits = std::tuple<double, double>;
+using PickledMobile =
+    std::tuple<std::string, std::vector<double>, Limits, std::vector<std::tuple<double, Limits>>,
+               Limits, std::vector<double>>;
+
+PickledMobile pickled(const PyMobileRobot& robot) {
+  const MobileRobotParameters& p = robot.robot.parameters();
+  const auto limits = [](const JointLimits& l) { return Limits(l.min, l.max); };
+  std::vector<std::tuple<double, Limits>> links;
+  for (const ArmLink& link : p.links) links.emplace_back(link.length, limits(link.limits));
+  return {robot.name,
+          {p.mount_x, p.mount_y, p.shoulder_height, p.shoulder_offset, p.tool_tilt,
+           p.platform_length, p.platform_width, p.platform_height},
+          limits(p.yaw),
+          std::move(links),
+          limits(p.roll),
+          robot.start};
+}
+
+PyMobileRobot unpickled(const PickledMobile& from) {
+  const auto& [name, numbers, yaw, links, roll, start] = from;
+  const auto limits = [](const Limits& l) {
+    return JointLimits{.min = std::get<0>(l), .max = std::get<1>(l)};
+  };
+  const auto number = [&](std::size_t i) { return numbers.at(i); };
+  MobileRobotParameters p{.mount_x = number(0),
+                          .mount_y = number(1),
+                          .shoulder_height = number(2),
+                          .shoulder_offset = number(3),
+                          .yaw = limits(yaw),
+                          .roll = limits(roll),
+                          .tool_tilt = number(4),
+                          .platform_length = number(5),
+                          .platform_width = number(6),
+                          .platform_height = number(7)};
+  for (const auto& [length, range] : links) p.links.push_back({length, limits(range)});
+  return {name, MobileRobot(p), start};
+}
+
 #define TENDRIL_MOBILE_DOC                                                                    \
   ":param states: (..., 3 + joints): x, y, m, and heading, rad, of the platform, then the "   \
   "joints, "                                                                                  \
@@ -129,6 +166,11 @@ void bind_mobile(nb::module_& module) {
           "reach", [](const PyMobileRobot& r) { return r.robot.reach(); },
           "Sum of the link lengths, m.")
       .def("__len__", [](const PyMobileRobot& r) { return r.robot.joint_count(); })
+      .def("__getstate__", &pickled)
+      .def("__setstate__",
+           [](PyMobileRobot& self, const PickledMobile& state) {
+             new (&self) PyMobileRobot(unpickled(state));
+           })
       .def(
           "__repr__",
           [](const PyMobileRobot& r) {
@@ -167,6 +209,18 @@ void bind_mobile(nb::module_& module) {
           },
           nb::sig("def mount(self) -> " TENDRIL_ARRAY),
           "(4, 4): the arm's base frame in the platform's (on the floor, x forward, z up), m.")
+      .def("__getstate__",
+           [](const PyMobileArm& r) {
+             std::vector<double> mount(16);
+             write_pose(r.X_PB, mount.data());
+             return std::tuple(r.name, r.arm, std::move(mount));
+           })
+      .def("__setstate__",
+           [](PyMobileArm& self,
+              const std::tuple<std::string, PyContinuumRobot, std::vector<double>>& state) {
+             const auto& [name, arm, mount] = state;
+             new (&self) PyMobileArm{name, arm, pose_of(mount)};
+           })
       .def(
           "__repr__",
           [](const PyMobileArm& r) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,17 @@ struct PyMobileArm {
   PyContinuumRobot arm;
   Eigen::Isometry3d X_PB;
 };
+
+/// x, y, heading of a platform before other numbers.
+inline constexpr std::size_t kPlatform = 3;
+[[nodiscard]] inline PlatformPose platform_of(std::span<const double> numbers) noexcept {
+  return {.x = numbers[0], .y = numbers[1], .heading = numbers[2]};
+}
+inline void write_platform(const PlatformPose& pose, double* to) noexcept {
+  to[0] = pose.x;
+  to[1] = pose.y;
+  to[2] = pose.heading;
+}
 
 void bind_continuum(nb::module_& module);
 void bind_snake(nb::module_& module);

@@ -1,6 +1,8 @@
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <numbers>
+#include <tuple>
 #include <utility>
 
 #include "python/src/robots.hpp"
@@ -129,6 +131,24 @@ void bind_snake(nb::module_& module) {
           "(joints,): largest curvature of a steady arc in the joint's plane that it can follow, "
           "1/m.\n\nSource: docs/derivations-snake.md, \"Steady arcs\".")
       .def("__len__", [](const PySnake& s) { return s.chain.joint_count(); })
+      .def("__getstate__",
+           [](const PySnake& s) {
+             std::vector<double> lengths, limits;
+             for (int j = 1; j <= s.chain.joint_count(); ++j) {
+               lengths.push_back(s.chain.link_length(j));
+               limits.push_back(s.chain.joint_limit(j));
+             }
+             return std::tuple(s.name, std::move(lengths), std::move(limits),
+                               s.chain.rear_length());
+           })
+      .def("__setstate__",
+           [](PySnake& self, const std::tuple<std::string, std::vector<double>, std::vector<double>,
+                                              double>& state) {
+             const auto& [name, lengths, limits, rear_length] = state;
+             new (&self) PySnake{name, SnakeChain({.link_lengths = lengths,
+                                                   .joint_limits = limits,
+                                                   .rear_length = rear_length})};
+           })
       .def(
           "__repr__",
           [](const PySnake& s) {

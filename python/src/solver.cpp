@@ -1,18 +1,19 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 
 #include <cmath>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "python/src/robots.hpp"
 #include "tendril/ik/any_solver.hpp"
 #include "tendril/ik/batch.hpp"
 #include "tendril/ik/start_pose.hpp"
-#include "tendril/mobile/mobile_closed_form.hpp"
-#include "tendril/mobile/mobile_fabrik_solver.hpp"
+#include "tendril/mobile/any_mobile_solver.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::python {
@@ -30,6 +31,7 @@ struct Result {
   std::vector<double> position_error, angle_error;
   std::vector<std::uint8_t> jumped;
   std::vector<double> states;
+  std::vector<double> base;  ///< x, y, heading of each; empty: not on a platform
 
   Result(Shape leading_axes, Shape state, std::size_t count)
       : leading(std::move(leading_axes)), state_shape(std::move(state)) {
@@ -43,7 +45,7 @@ struct Result {
     states.resize(size);
   }
 
-  /// @param solved  BatchResult, IkResult or MobileResult
+  /// @param solved  BatchResult, IkResult, MobileResult or MobileContinuumResult
   template <class Solved>
   void set(std::size_t k, const Solved& solved) noexcept {
     status[k] = static_cast<std::uint8_t>(solved.status);
@@ -112,8 +114,35 @@ class Solving {
   Solving(const Solving&) = delete;
   Solving& operator=(const Solving&) = delete;
   virtual ~Solving() = default;
-  [[nodiscard]] virtual Result solve(nb::handle targets, nb::handle start, int threads) = 0;
+  /// @param base  of the platform; None: at the origin
+  [[nodiscard]] virtual Result solve(nb::handle targets, nb::handle start, nb::handle base,
+                                     int threads) = 0;
 };
+
+/// Solves all targets, in chunks with a copy of the solver each: `solve_one(solver, k)`.
+template <class Solver, class SolveOne>
+void solve_in_chunks(const Solver& solver, std::size_t count, int threads,
+                     const SolveOne& solve_one) {
+  constexpr std::size_t kChunk = 32;
+  const auto work = [&](std::size_t chunk) noexcept {
+    Solver own = solver;
+    for (std::size_t k = chunk * kChunk; k < std::min(count, (chunk + 1) * kChunk); ++k)
+      solve_one(own, k);
+  };
+  for_each((count + kChunk - 1) / kChunk, threads, work, 1);
+}
+
+/// An argument of one item, or of one for each target; none if it is None.
+std::optional<Input> item_of_each(const char* name, nb::handle value, const Axes& axes,
+                                  const Targets& targets) {
+  if (value.is_none()) return {};
+  std::optional<Input> input(std::in_place, name, value, axes);
+  input->require_leading(targets.leading());
+  return input;
+}
+std::span<const double> item_for(const Input& input, std::size_t k) noexcept {
+  return input.item(input.count() == 1 ? 0 : k);
+}
 
 class TipSolving final : public Solving {
  public:
@@ -123,13 +152,11 @@ class TipSolving final : public Solving {
         sections_(static_cast<std::size_t>(fresh_.robot().section_count())),
         start_(sections_) {}
 
-  Result solve(nb::handle targets_value, nb::handle start_value, int threads) override {
+  Result solve(nb::handle targets_value, nb::handle start_value, nb::handle base,
+               int threads) override {
+    if (!base.is_none()) throw ModelError("base: must be None: only a MobileArm has a platform");
     const Targets targets(targets_value, 3);
-    std::optional<Input> start;
-    if (!start_value.is_none()) {
-      start.emplace("start", start_value, Axes{sections_, 3});
-      start->require_leading(targets.leading());
-    }
+    const auto start = item_of_each("start", start_value, Axes{sections_, 3}, targets);
     require_threads(threads);
     Result result(targets.leading(), {sections_, 3}, targets.count());
     result.status_name = [](std::uint8_t status) { return to_string(IkStatus{status}); };
@@ -185,82 +212,97 @@ class TipSolving final : public Solving {
   std::mutex mutex_;
 };
 
-template <class Solver>
 class MobileSolving final : public Solving {
  public:
-  MobileSolving(Solver solver, std::vector<double> start)
+  MobileSolving(AnyMobileSolver solver, std::vector<double> start)
       : solver_(std::move(solver)), start_(std::move(start)) {}
 
-  Result solve(nb::handle targets_value, nb::handle start_value, int threads) override {
+  Result solve(nb::handle targets_value, nb::handle start_value, nb::handle base,
+               int threads) override {
+    if (!base.is_none()) throw ModelError("base: must be None: the platform is part of start");
     const Targets targets(targets_value, 6);
-    std::optional<Input> start;
-    if (!start_value.is_none()) {
-      start.emplace("start", start_value, Axes{start_.size()});
-      start->require_leading(targets.leading());
-    }
+    const auto start = item_of_each("start", start_value, Axes{start_.size()}, targets);
     Result result(targets.leading(), {start_.size()}, targets.count());
+    result.base.resize(kPlatform * targets.count());
     result.status_name = [](std::uint8_t status) { return to_string(MobileStatus{status}); };
     result.status_count = static_cast<std::uint8_t>(MobileStatus::BaseBlocked) + 1;
-    // Chunks of targets, each with a copy of the solver.
-    constexpr std::size_t kChunk = 32;
-    const auto work = [&](std::size_t chunk) noexcept {
-      Solver solver = solver_;
-      for (std::size_t k = chunk * kChunk; k < std::min(targets.count(), (chunk + 1) * kChunk); ++k)
-        solve_one(solver, tool_target_of(targets, k),
-                  !start ? start_ : start->item(start->count() == 1 ? 0 : k), k, result);
-    };
-    for_each((targets.count() + kChunk - 1) / kChunk, threads, work, 1);
+    solve_in_chunks(solver_, targets.count(), threads,
+                    [&](AnyMobileSolver& solver, std::size_t k) noexcept {
+                      solve_one(solver, tool_target_of(targets, k),
+                                start ? item_for(*start, k) : start_, k, result);
+                    });
     return result;
   }
 
  private:
-  void solve_one(Solver& solver, const ToolTarget& target, std::span<const double> start,
-                 std::size_t k, Result& result) const noexcept {
+  static void solve_one(AnyMobileSolver& solver, const ToolTarget& target,
+                        std::span<const double> start, std::size_t k, Result& result) noexcept {
     const MobileResult solved =
-        solver.solve(target, {.x = start[0], .y = start[1], .heading = start[2]}, start.subspan(3));
+        solver.solve(target, platform_of(start), start.subspan(kPlatform));
     result.set(k, solved);
     double* const to = result.states.data() + k * start.size();
     std::copy(start.begin(), start.end(), to);
-    if (solved.joints.size() + 3 != start.size()) return;  // refused: the start
-    to[0] = solved.base.x;
-    to[1] = solved.base.y;
-    to[2] = solved.base.heading;
-    std::copy(solved.joints.begin(), solved.joints.end(), to + 3);
+    if (solved.joints.size() + kPlatform == start.size()) {  // else refused: the start
+      write_platform(solved.base, to);
+      std::copy(solved.joints.begin(), solved.joints.end(), to + kPlatform);
+    }
+    std::copy_n(to, kPlatform, result.base.data() + kPlatform * k);
   }
 
-  const Solver solver_;
+  const AnyMobileSolver solver_;
   const std::vector<double> start_;
+};
+
+class MobileArmSolving final : public Solving {
+ public:
+  explicit MobileArmSolving(MobileContinuumSolver solver)
+      : solver_(std::move(solver)),
+        sections_(static_cast<std::size_t>(solver_.robot().arm.section_count())) {}
+
+  Result solve(nb::handle targets_value, nb::handle start_value, nb::handle base_value,
+               int threads) override {
+    const Targets targets(targets_value, 3);
+    const auto start = item_of_each("start", start_value, Axes{sections_, 3}, targets);
+    const auto base = item_of_each("base", base_value, Axes{kPlatform}, targets);
+    Result result(targets.leading(), {sections_, 3}, targets.count());
+    result.base.resize(kPlatform * targets.count());
+    result.status_name = [](std::uint8_t status) { return to_string(MobileStatus{status}); };
+    result.status_count = static_cast<std::uint8_t>(MobileStatus::BaseBlocked) + 1;
+    std::vector<TipTarget> goals(targets.count());
+    for (std::size_t k = 0; k < goals.size(); ++k) goals[k] = tip_target(targets, k);
+    solve_in_chunks(solver_, goals.size(), threads,
+                    [&](MobileContinuumSolver& solver, std::size_t k) noexcept {
+                      solve_one(solver, goals[k],
+                                base ? platform_of(item_for(*base, k)) : PlatformPose{},
+                                start ? states_of(item_for(*start, k))
+                                      : solver.robot().arm.straight(),
+                                k, result);
+                    });
+    return result;
+  }
+
+ private:
+  static void solve_one(MobileContinuumSolver& solver, const TipTarget& target,
+                        const PlatformPose& base, SectionStates start, std::size_t k,
+                        Result& result) noexcept {
+    const MobileContinuumResult solved = solver.solve(target, base, start);
+    result.set(k, solved);
+    const SectionStates states = solved.states.empty() ? start : solved.states;  // refused: the start
+    std::copy(states.begin(), states.end(),
+              reinterpret_cast<SectionState*>(result.states.data()) + k * states.size());
+    write_platform(solved.base, result.base.data() + kPlatform * k);
+  }
+
+  const MobileContinuumSolver solver_;
+  const std::size_t sections_;
 };
 
 struct PySolver {
   nb::object robot;
   std::string name;
+  SolverOptions options;
   std::unique_ptr<Solving> solving;
 };
-
-std::unique_ptr<Solving> make_mobile_solving(const PyMobileRobot& robot, const std::string& name,
-                                             const SolverOptions& options) {
-  if (options.max_restarts)
-    throw ModelError("max_restarts: solvers of a mobile robot have no restarts");
-  if (name == "closed_form") {
-    if (options.max_iterations != 0)
-      throw ModelError("max_iterations: the solver closed_form has no iterations");
-    return std::make_unique<MobileSolving<MobileClosedForm>>(
-        MobileClosedForm(robot.robot, {.position_tolerance = options.position_tolerance,
-                                       .angle_tolerance = options.angle_tolerance}),
-        robot.start);
-  }
-  if (name != "auto" && name != "fabrik")
-    throw ModelError("solver = \"" + name +
-                     "\", for a mobile robot must be one of auto, fabrik, closed_form");
-  MobileFabrikOptions own;
-  own.position_tolerance = options.position_tolerance;
-  own.angle_tolerance = options.angle_tolerance;
-  own.fallback = name == "auto";
-  if (options.max_iterations != 0) own.max_iterations = options.max_iterations;
-  return std::make_unique<MobileSolving<MobileFabrikSolver>>(MobileFabrikSolver(robot.robot, own),
-                                                             robot.start);
-}
 
 std::unique_ptr<Solving> make_solving(nb::handle robot, const std::string& name,
                                       const SolverOptions& options) {
@@ -269,9 +311,20 @@ std::unique_ptr<Solving> make_solving(nb::handle robot, const std::string& name,
     return std::make_unique<TipSolving>(make_solver(name, arm->robot, options));
   PyMobileRobot* mobile = nullptr;
   if (nb::try_cast(robot, mobile, false) && mobile != nullptr)
-    return make_mobile_solving(*mobile, name, options);
+    return std::make_unique<MobileSolving>(make_mobile_solver(name, mobile->robot, options),
+                                           mobile->start);
+  PyMobileArm* mounted = nullptr;
+  if (nb::try_cast(robot, mounted, false) && mounted != nullptr)
+    return std::make_unique<MobileArmSolving>(make_mobile_solver(
+        name, MobileContinuum{mounted->arm.robot, mounted->X_PB}, options));
   throw ModelError("robot = " + nb::cast<std::string>(nb::repr(robot)) +
-                   ", must be a ContinuumRobot or a MobileRobot");
+                   ", must be a ContinuumRobot, a MobileRobot or a MobileArm");
+}
+
+void make_py_solver(PySolver* self, nb::object robot, std::string name,
+                    const SolverOptions& options) {
+  auto solving = make_solving(robot, name, options);
+  new (self) PySolver{std::move(robot), std::move(name), options, std::move(solving)};
 }
 
 /// A view of a result's numbers, which lives as long as the view.
@@ -294,6 +347,15 @@ nb::object states_view(nb::handle_t<Result> self) {
   Shape shape = result.leading;
   shape.insert(shape.end(), result.state_shape.begin(), result.state_shape.end());
   return view<double, double>(self, &Result::states, shape);
+}
+
+nb::object base_view(nb::handle_t<Result> self) {
+  const auto& result = nb::cast<Result&>(self);
+  if (result.base.empty() && !result.status.empty())
+    throw nb::attribute_error("base: only of robots on a platform");
+  Shape shape = result.leading;
+  shape.push_back(kPlatform);
+  return view<double, double>(self, &Result::base, shape);
 }
 
 nb::object converged(const Result& result) {
@@ -322,8 +384,11 @@ void bind_solver(nb::module_& module) {
       "What `Solver.solve` found. Every array has the leading axes of the targets: none "
       "for one target. The errors are recomputed from `states` by forward kinematics.")
       .def_prop_ro("states", &states_view, nb::sig("def states(self) -> " TENDRIL_ARRAY),
-                   "Best states found, inside the limits: (..., sections, 3) of a ContinuumRobot, "
-                   "(..., 3 + joints) of a MobileRobot.")
+                   "Best states found, inside the limits: (..., sections, 3) of a ContinuumRobot or a "
+                   "MobileArm, (..., 3 + joints) of a MobileRobot.")
+      .def_prop_ro("base", &base_view, nb::sig("def base(self) -> " TENDRIL_ARRAY),
+                   "(..., 3): x, y, m, and heading, rad, of the platform; only of a MobileRobot or a "
+                   "MobileArm.")
       .def_prop_ro("converged", &converged,
                    nb::sig("def converged(self) -> numpy.typing.NDArray[numpy.bool_]"),
                    "Both errors are within tolerance, the limits hold.")
@@ -364,19 +429,18 @@ void bind_solver(nb::module_& module) {
             if (max_iterations && *max_iterations < 1)
               throw ModelError("max_iterations = " + std::to_string(*max_iterations) +
                                ", must be >= 1");
-            auto solving = make_solving(robot, name,
-                                        {.max_iterations = max_iterations.value_or(0),
-                                         .position_tolerance = position_tolerance,
-                                         .angle_tolerance = angle_tolerance,
-                                         .max_restarts = max_restarts});
-            new (self) PySolver{std::move(robot), std::move(name), std::move(solving)};
+            make_py_solver(self, std::move(robot), std::move(name),
+                           {.max_iterations = max_iterations.value_or(0),
+                            .position_tolerance = position_tolerance,
+                            .angle_tolerance = angle_tolerance,
+                            .max_restarts = max_restarts});
           },
           nb::arg("robot"), nb::arg("name") = "auto", nb::kw_only(),
           nb::arg("position_tolerance") = SolverOptions{}.position_tolerance,
           nb::arg("angle_tolerance") = SolverOptions{}.angle_tolerance,
           nb::arg("max_iterations") = nb::none(), nb::arg("max_restarts") = nb::none(),
-          nb::sig("def __init__(self, robot: ContinuumRobot | MobileRobot, name: str = 'auto', *, "
-                  "position_tolerance: float = 1e-05, angle_tolerance: float = 0.001, "
+          nb::sig("def __init__(self, robot: ContinuumRobot | MobileRobot | MobileArm, name: str = "
+                  "'auto', *, position_tolerance: float = 1e-05, angle_tolerance: float = 0.001, "
                   "max_iterations: int | None = None, max_restarts: int | None = None) -> None"),
           ":param robot: its base stays where it is: no feed, no spin\n"
           ":param name: \"auto\", or another name\n"
@@ -386,8 +450,25 @@ void bind_solver(nb::module_& module) {
           ":param max_restarts: from other poses, >= 0; 0 for tracking; none: the solver's own\n"
           ":raises ModelError: an unknown name (the message lists them), an option outside its "
           "range")
-      .def_ro("robot", &PySolver::robot, nb::sig("def robot(self) -> ContinuumRobot | MobileRobot"))
+      .def_ro("robot", &PySolver::robot, 
+              nb::sig("def robot(self) -> ContinuumRobot | MobileRobot | MobileArm"))
       .def_ro("name", &PySolver::name)
+      .def("__getstate__",
+           [](const PySolver& s) {
+             return std::tuple(s.robot, s.name, s.options.max_iterations,
+                               s.options.position_tolerance, s.options.angle_tolerance,
+                               s.options.max_restarts);
+           })
+      .def("__setstate__",
+           [](PySolver& self, const std::tuple<nb::object, std::string, int, double, double,
+                                               std::optional<int>>& state) {
+             const auto& [robot, name, iterations, position, angle, restarts] = state;
+             make_py_solver(&self, robot, name,
+                            {.max_iterations = iterations,
+                             .position_tolerance = position,
+                             .angle_tolerance = angle,
+                             .max_restarts = restarts});
+           })
       .def(
           "__repr__",
           [](const PySolver& s) {
@@ -397,15 +478,18 @@ void bind_solver(nb::module_& module) {
           nb::sig("def __repr__(self) -> str"))
       .def(
           "solve",
-          [](PySolver& self, nb::handle targets, nb::handle start, int threads) {
-            return self.solving->solve(targets, start, threads);
+          [](PySolver& self, nb::handle targets, nb::handle start, int threads, nb::handle base) {
+            return self.solving->solve(targets, start, base, threads);
           },
-          nb::arg("targets"), nb::arg("start") = nb::none(), nb::arg("threads") = 0,
+          nb::arg("targets"), nb::arg("start") = nb::none(), nb::arg("threads") = 0, nb::kw_only(),
+          nb::arg("base") = nb::none(),
           nb::sig("def solve(self, targets: " TENDRIL_LIKE ", start: " TENDRIL_LIKE
-                  " | None = None, threads: int = 0) -> IkResult"),
+                  " | None = None, threads: int = 0, *, base: " TENDRIL_LIKE
+                  " | None = None) -> IkResult"),
           "States that bring the tip, or the tool, to the targets. A target's solution does not "
           "depend on the others: a batch has the bits of single calls.\n\n"
-          ":param targets: of a ContinuumRobot, in its base frame: positions (..., 3), m, or poses "
+          ":param targets: of a ContinuumRobot, in its base frame, or a MobileArm, in the world: "
+          "positions (..., 3), m, or poses "
           "(..., 4, 4), of which position and z axis are met; of a MobileRobot, in the world: "
           "poses "
           "(..., 4, 4), whose x axis is the tool's, or (..., 6): x, y, z, m, roll, pitch, yaw, "
@@ -416,6 +500,8 @@ void bind_solver(nb::module_& module) {
           "the robot file starts with\n"
           ":param threads: of a batch; 0: as many as the machine has. The bits do not depend on "
           "it\n"
+          ":param base: of a MobileArm, where the platform starts, (3,) or one for each target: x, "
+          "y, m, and heading, rad; none: all zero\n"
           ":raises ModelError: wrong shape or type; a target that is not finite has a status "
           "instead");
 }

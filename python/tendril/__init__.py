@@ -13,9 +13,9 @@ if TYPE_CHECKING:
                                PlanSolution, Section, Snake, Solver, coordinates, load_robot, plan, plan_path,
                                tool_orientation)
     from tendril._errors import RecordingError
-    from tendril._sim import (ArmCommand, ArmContext, ArmMeasurement, ControllerReport, ControllerStatus,
-                              MobileCommand, MobileContext, MobileMeasurement, PlatformContext, Scene, SnakeCommand,
-                              SnakeContext, SnakeMeasurement, load_scene)
+    from tendril._sim import (ArmCommand, ArmContext, ArmMeasurement, BodyCapsule, ControllerReport,
+                              ControllerStatus, MobileCommand, MobileContext, MobileMeasurement, Obstacles,
+                              PlatformContext, Scene, SnakeCommand, SnakeContext, SnakeMeasurement, load_scene)
     from tendril._version import __version__, mujoco_version
     from tendril.controllers import controller
     from tendril.dataset import Dataset
@@ -28,9 +28,9 @@ else:
                   "PlanSolution", "Section", "Snake", "Solver", "coordinates", "load_robot", "plan", "plan_path",
                   "tool_orientation"],
         "_errors": ["RecordingError"],
-        "_sim": ["ArmCommand", "ArmContext", "ArmMeasurement", "ControllerReport", "ControllerStatus", "MobileCommand",
-                 "MobileContext", "MobileMeasurement", "PlatformContext", "Scene", "SnakeCommand", "SnakeContext",
-                 "SnakeMeasurement", "load_scene"],
+        "_sim": ["ArmCommand", "ArmContext", "ArmMeasurement", "BodyCapsule", "ControllerReport", "ControllerStatus",
+                 "MobileCommand", "MobileContext", "MobileMeasurement", "Obstacles", "PlatformContext", "Scene",
+                 "SnakeCommand", "SnakeContext", "SnakeMeasurement", "load_scene"],
         "_version": ["__version__", "mujoco_version"],
         "controllers": ["controller"],
         "dataset": ["Dataset"],
@@ -54,9 +54,10 @@ else:
 #: Folder of the robot files (`models`) and scenes (`scenes`) that come with the package.
 share = Path(__file__).with_name("share")
 
-__all__ = ["ArmCommand", "ArmContext", "ArmMeasurement", "Contacts", "ContinuumRobot", "ControllerReport",
-           "ControllerStatus", "Dataset", "Experiment", "IkResult", "MobileArm", "MobileCommand", "MobileContext",
-           "MobileMeasurement", "MobileRobot", "ModelError", "PathPlan", "Plan", "PlanSolution", "PlatformContext",
-           "Recording", "RecordingError", "Replay", "Result", "Run", "Scene", "Section", "Snake", "SnakeCommand",
-           "SnakeContext", "SnakeMeasurement", "Solver", "Sweep", "__version__", "controller", "coordinates",
-           "load_robot", "load_scene", "mujoco_version", "plan", "plan_path", "share", "tool_orientation"]
+__all__ = ["ArmCommand", "ArmContext", "ArmMeasurement", "BodyCapsule", "Contacts", "ContinuumRobot",
+           "ControllerReport", "ControllerStatus", "Dataset", "Experiment", "IkResult", "MobileArm", "MobileCommand",
+           "MobileContext", "MobileMeasurement", "MobileRobot", "ModelError", "Obstacles", "PathPlan", "Plan",
+           "PlanSolution", "PlatformContext", "Recording", "RecordingError", "Replay", "Result", "Run", "Scene",
+           "Section", "Snake", "SnakeCommand", "SnakeContext", "SnakeMeasurement", "Solver", "Sweep", "__version__",
+           "controller", "coordinates", "load_robot", "load_scene", "mujoco_version", "plan", "plan_path", "share",
+           "tool_orientation"]

@@ -465,7 +465,7 @@ def write_mcap(recording: Recording, out: Path, choice: Choice) -> None:
                      motion.frames, motion.scene.positions[i], motion.scene.quaternions[i], strict=True)]})
             values = {name: values[row].tolist() for name, values in named}
             add("/sensors", {name: value if np.all(np.isfinite(value)) else None for name, value in values.items()})
-        writer.finish()
+        writer.finish()  # type: ignore[no-untyped-call,unused-ignore]  # that of mcap has none
 
 
 def write_rrd(recording: Recording, out: Path, choice: Choice) -> None:
@@ -481,7 +481,7 @@ def write_rrd(recording: Recording, out: Path, choice: Choice) -> None:
             place, turn = shape.place, rr.Quaternion(xyzw=[*shape.rotation[1:], shape.rotation[0]])
             x, y, z = shape.size
             stream.log(path, rr.Transform3D(translation=place, quaternion=turn), static=True)
-            fill = {"colors": [colour], "fill_mode": "solid"}
+            fill: dict[str, Any] = {"colors": [colour], "fill_mode": "solid"}
             if shape.kind in (_playback.BOX, _playback.PLANE):
                 half = [x, y, z] if shape.kind == _playback.BOX else [x or 10, y or 10, 0.0005]
                 stream.log(path, rr.Boxes3D(half_sizes=[half], **fill), static=True)

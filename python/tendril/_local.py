@@ -1,4 +1,4 @@
-"""The engine `local`: processes of the program `tendril run`, one per core.
+"""Drivers of a sweep, and the engine `local`: processes of the program `tendril run`, one per core.
 
 Everything that may be lost is lost with its process: a child dies with the driver, its files lie in a folder that the
 next driver removes, and a run counts when its line is in the journal.
@@ -20,7 +20,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,18 +31,27 @@ from tendril.sweep import InputGuard, Plan, Run, command_of
 
 _DISK_FULL = ("No space left on device", "File too large", "Disk quota exceeded")
 _PATIENCE = 10.0  # s that an interrupted run has to end
+_PAGE_TIMEOUT = 600.0  # s for the playback of a run
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)
-class LocalOptions:
+class Options:
     """How a sweep is run, which no number depends on."""
     jobs: int = 0  # processes at a time; 0: one per core
+    engine: str = "local"  # or "ray"
+    address: str = ""  # of a Ray cluster; without one the sweep starts its own
     shard: tuple[int, int] = (0, 1)  # runs whose id modulo the second is the first
     retry_failed: bool = False
     verify: float = 0.0  # part of the finished runs that is run again
     on_progress: Callable[[int, int, int], None] | None = None  # done, of how many, failed
+
+    def __post_init__(self) -> None:
+        if self.engine not in ("local", "ray"):
+            raise ModelError(f"engine: {self.engine}: must be local or ray")
+        if self.address and self.engine != "ray":
+            raise ModelError(f"address: {self.address}: needs the engine ray")
 
 
 @dataclass
@@ -53,9 +62,18 @@ class SweepResult:
     interrupted: bool = False
     verified: int = 0
     differing: list[str] = field(default_factory=list)  # a line for each run with other numbers
+    notices: list[str] = field(default_factory=list)  # of the engine, a line each
 
 
-class _Rejected(ModelError):
+    def add(self, other: SweepResult) -> None:
+        self.planned, self.done = self.planned + other.planned, self.done + other.done
+        self.interrupted |= other.interrupted
+        self.verified += other.verified
+        self.differing += other.differing
+        self.notices += other.notices
+
+
+class Rejected(ModelError):
     """The program refuses what it is given."""
 
 
@@ -131,20 +149,33 @@ def _die_with(parent: int) -> Callable[[], None]:
 
 
 class _Child:
-    """One process of `tendril run`."""
+    """One process of `tendril run`, then one of `tendril play` if its recording is kept."""
 
-    def __init__(self, plan: Plan, run: Run, program: str, scratch: Path, attempt: int, recorded: bool) -> None:
-        self.run, self.scratch, self.attempt, self.recorded = run, scratch, attempt, recorded
+    def __init__(self, plan: Plan, run: Run, program: str, scratch: Path, attempt: int) -> None:
+        self.run, self.scratch, self.attempt = run, scratch, attempt
+        self.recorded = run.order < plan.record if isinstance(plan.record, int) else plan.record != "none"
+        self._program = program
+        self.line: _journal.Record | None = None  # when the run has ended
         scratch.mkdir()
-        command = [*command_of(plan, run, program), "--out", str(scratch), "--quiet",
-                   "--no-report" if recorded else "--no-record"]
+        self._start([*command_of(plan, run, program), "--out", str(scratch), "--quiet",
+                     "--no-report" if self.recorded else "--no-record"], plan.timeout)
+
+    def _start(self, command: list[str], timeout: float) -> None:
         self.begin = time.monotonic()
-        self.deadline = self.begin + plan.timeout
+        self.deadline = self.begin + timeout
         self.killed = ""  # why
-        with (scratch / "stderr.txt").open("wb") as errors:
+        with (self.scratch / "stderr.txt").open("ab") as errors:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
                                             start_new_session=True, preexec_fn=_die_with(os.getpid()))
         self.descriptor = os.pidfd_open(self.process.pid)
+
+    def end_run(self, plan: Plan) -> _journal.Record:
+        self.line = record_of(plan, self.run, self.attempt, *self._outcome(), time.monotonic() - self.begin)
+        return self.line
+
+    def play(self) -> None:
+        """Writes `play.html` beside the recording; why it could not is in `stderr.txt`."""
+        self._start([self._program, "play", str(self.scratch / "rollout.h5"), "--quiet"], _PAGE_TIMEOUT)
 
     def kill(self, reason: str, number: signal.Signals = signal.SIGKILL) -> None:
         self.killed = reason
@@ -155,7 +186,7 @@ class _Child:
         text = (self.scratch / "stderr.txt").read_text(errors="replace").strip()
         return text.rpartition("\n")[2].removeprefix("tendril: ")[-1000:]
 
-    def outcome(self) -> tuple[str, dict[str, Any], str]:
+    def _outcome(self) -> tuple[str, dict[str, Any], str]:
         """Outcome, summary, error."""
         code = self.process.returncode
         if self.killed:
@@ -176,8 +207,8 @@ class _Child:
         shutil.rmtree(self.scratch, ignore_errors=True)
 
 
-def _record(plan: Plan, child: _Child, outcome: str, summary: dict[str, Any], error: str) -> _journal.Record:
-    run = child.run
+def record_of(plan: Plan, run: Run, attempt: int, outcome: str, summary: dict[str, Any], error: str,
+              wall_time: float) -> _journal.Record:
     own = {"--set", "--controller"}
     return {"id": run.id, "variant": run.variant.name, "cell": dict(plan.cells[run.cell]), "seed": run.seed,
             "outcome": outcome, "verdict": summary.get("verdict"),
@@ -185,20 +216,30 @@ def _record(plan: Plan, child: _Child, outcome: str, summary: dict[str, Any], er
                        for check in summary.get("checks", [])],
             "failures": summary.get("failures", []), "metrics": summary.get("metrics", {}),
             "drawn": {s["key"]: s["value"] for s in summary.get("settings", []) if s["origin"] not in own},
-            "wall_time": round(time.monotonic() - child.begin, 6), "real_time_factor": summary.get("real_time_factor"),
-            "machine": socket.gethostname(), "attempt": child.attempt, "error": error}
+            "wall_time": round(wall_time, 6), "real_time_factor": summary.get("real_time_factor"),
+            "machine": socket.gethostname(), "attempt": attempt, "error": error}
 
 
-class _Interrupt:
+#: Takes the line of a run that has ended, and the folder with its files if they are kept.
+Finish = Callable[[_journal.Record, Path | None], None]
+
+
+class Interrupt:
     """Counts SIGINT and SIGTERM, and wakes the driver."""
 
-    def __init__(self) -> None:
+    def __init__(self, listens: bool = True) -> None:
         self.count = 0
         self.reader, self._writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._before: dict[signal.Signals, Any] = {}
+        if listens:
+            self.listen()
+
+    def listen(self) -> None:
+        """Again, after a library has put its own handlers in place."""
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
-                self._before[number] = signal.signal(number, self._on_signal)
+                before = signal.signal(number, self._on_signal)
+                self._before.setdefault(number, before)
 
     def _on_signal(self, *_: object) -> None:
         self.count += 1
@@ -212,23 +253,60 @@ class _Interrupt:
         os.close(self._writer)
 
 
-class _Driver:
-    """Keeps as many processes as there are jobs, until all runs have a line."""
+class Driver:
+    """What engines have in common: the order of the runs, and what becomes of their results."""
 
-    def __init__(self, plan: Plan, folder: Path, program: str, options: LocalOptions, interrupt: _Interrupt) -> None:
+    def __init__(self, plan: Plan, folder: Path, program: str, options: Options, interrupt: Interrupt) -> None:
         self._plan, self._folder, self._program, self._options = plan, folder, program, options
         self._interrupt = interrupt
-        self._jobs = options.jobs or len(os.sched_getaffinity(0))
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(interrupt.reader, selectors.EVENT_READ)
-        self._children: dict[int, _Child] = {}
         self._again: deque[tuple[Run, int]] = deque()
         self._guard = InputGuard(plan)
         self._names = 0
         self.ended = False  # nothing new begins
+        self.notices: list[str] = []
 
-    def each(self, runs: Iterator[Run], finish: Callable[[_Child, str, dict[str, Any], str], None]) -> None:
+    def each(self, runs: Iterator[Run], finish: Finish) -> None:
         """Runs all; `finish` is called with every result that is none of a crash to be tried again."""
+        raise NotImplementedError
+
+    def _next(self, runs: Iterator[Run]) -> tuple[Run, int] | None:
+        run = next(runs, None)
+        if run is not None:
+            return run, 1
+        return self._again.popleft() if self._again else None
+
+    def _scratch(self, run: Run) -> Path:
+        self._names += 1
+        return self._folder / "runs" / f".part-{run.id}-{self._names}"
+
+    def _counts(self, run: Run, line: _journal.Record) -> bool:
+        """Whether this is the result of a run; one of a crash may be tried again."""
+        outcome, error, attempt = line["outcome"], line["error"], line["attempt"]
+        if self.ended or outcome == "ended":
+            return False
+        if changed := self._guard.changed():
+            raise OSError(f"{changed}: was changed while the sweep ran: start the sweep again")
+        if outcome == "rejected":
+            raise Rejected(error)
+        if outcome == "crashed" and any(text in error for text in _DISK_FULL):
+            raise OSError(error)
+        if outcome == "crashed" and attempt <= self._plan.retries:
+            self._again.append((run, attempt + 1))
+            return False
+        return True
+
+
+class LocalDriver(Driver):
+    """Keeps as many processes as there are jobs, until all runs have a line."""
+
+    def __init__(self, plan: Plan, folder: Path, program: str, options: Options, interrupt: Interrupt) -> None:
+        super().__init__(plan, folder, program, options, interrupt)
+        self._jobs = options.jobs or len(os.sched_getaffinity(0))
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(interrupt.reader, selectors.EVENT_READ)
+        self._children: dict[int, _Child] = {}
+
+    def each(self, runs: Iterator[Run], finish: Finish) -> None:
         ordered = 0
         try:
             while True:
@@ -245,22 +323,14 @@ class _Driver:
                 child.discard()
             self._selector.close()
 
-    def _next(self, runs: Iterator[Run]) -> tuple[Run, int] | None:
-        run = next(runs, None)
-        if run is not None:
-            return run, 1
-        return self._again.popleft() if self._again else None
-
     def _start(self, run: Run, attempt: int) -> None:
-        record = self._plan.record
-        recorded = run.order < record if isinstance(record, int) else record != "none"
-        self._names += 1
-        scratch = self._folder / "runs" / f".part-{run.id}-{self._names}"
-        child = _Child(self._plan, run, self._program, scratch, attempt, recorded)
+        self._watch(_Child(self._plan, run, self._program, self._scratch(run), attempt))
+
+    def _watch(self, child: _Child) -> None:
         self._children[child.descriptor] = child
         self._selector.register(child.descriptor, selectors.EVENT_READ)
 
-    def _wait(self, finish: Callable[[_Child, str, dict[str, Any], str], None]) -> None:
+    def _wait(self, finish: Finish) -> None:
         deadline = min(child.deadline for child in self._children.values())
         for key, _ in self._selector.select(min(max(0.0, deadline - time.monotonic()), 3600.0)):
             if key.fd == self._interrupt.reader:
@@ -272,27 +342,30 @@ class _Driver:
                 child.kill(child.killed or "timeout")
                 child.deadline = float("inf")
 
-    def _finish(self, child: _Child, finish: Callable[[_Child, str, dict[str, Any], str], None]) -> None:
+    def _finish(self, child: _Child, finish: Finish) -> None:
         child.process.wait()
         self._selector.unregister(child.descriptor)
         os.close(child.descriptor)
         del self._children[child.descriptor]
-        outcome, summary, error = child.outcome()
         try:
-            if self.ended or outcome == "ended":
-                return
-            if changed := self._guard.changed():
-                raise OSError(f"{changed}: was changed while the sweep ran: start the sweep again")
-            if outcome == "rejected":
-                raise _Rejected(error)
-            if outcome == "crashed" and any(text in error for text in _DISK_FULL):
-                raise OSError(error)
-            if outcome == "crashed" and child.attempt <= self._plan.retries:
-                self._again.append((child.run, child.attempt + 1))
-                return
-            finish(child, outcome, summary, error)
+            line = child.line
+            if line is None:
+                line = child.end_run(self._plan)
+                if not self._counts(child.run, line):
+                    return
+                kept = child.recorded and not (self._plan.record == "failed" and has_passed(line))
+                if kept and (child.scratch / "rollout.h5").exists():
+                    child.play()
+                    self._watch(child)
+                else:
+                    finish(line, child.scratch if kept else None)
+            elif any(text in child.error() for text in _DISK_FULL):
+                raise OSError(child.error())
+            elif not self.ended:
+                finish(line, child.scratch)
         finally:
-            child.discard()
+            if child.descriptor not in self._children:
+                child.discard()
 
     def _obey(self, ordered: int) -> int:
         """Ctrl-C ends the runs, a second one kills them."""
@@ -305,28 +378,45 @@ class _Driver:
         return count
 
 
-def _check_metrics(plan: Plan, summary: dict[str, Any]) -> None:
-    known = {*summary["metrics"], *(check[key] for check in summary["checks"] for key in ("name", "metric"))}
+def has_passed(record: _journal.Record) -> bool:
+    return bool(record["outcome"] == "done" and record["verdict"] != "fail")
+
+
+def _check_metrics(plan: Plan, record: _journal.Record) -> None:
+    known = {*record["metrics"], *(check[key] for check in record["checks"] for key in ("name", "metric"))}
     for comparison in plan.compare:
         if comparison.metric not in known:
-            raise _Rejected(f"{plan.experiment}: sweep: compare: metric = {comparison.metric}: must be one of "
-                            f"{', '.join(sorted(known))}")
+            raise Rejected(f"{plan.experiment}: sweep: compare: metric = {comparison.metric}: must be one of "
+                           f"{', '.join(sorted(known))}")
 
 
-def _keep(child: _Child, folder: Path, record: str | int, passed: bool) -> None:
-    if not child.recorded or (record == "failed" and passed):
-        return
-    kept = folder / "runs" / child.run.id
+def _keep(files: Path, folder: Path, id: str) -> None:
+    kept = folder / "runs" / id
     if kept.exists():
         shutil.rmtree(kept)
-    child.scratch.rename(kept)
+    files.rename(kept)
 
 
-def run_sweep(plan: Plan, folder: Path, program: str, options: LocalOptions) -> SweepResult:
+def connected(options: Options) -> contextlib.AbstractContextManager[None]:
+    """The cluster of several sweeps, if the engine has one."""
+    if options.engine == "ray":
+        from tendril._ray import cluster
+        return cluster(options)
+    return contextlib.nullcontext()
+
+
+def _driver(plan: Plan, folder: Path, program: str, options: Options, interrupt: Interrupt) -> Driver:
+    if options.engine == "ray":
+        from tendril._ray import RayDriver
+        return RayDriver(plan, folder, program, options, interrupt)
+    return LocalDriver(plan, folder, program, options, interrupt)
+
+
+def run_sweep(plan: Plan, folder: Path, program: str, options: Options) -> SweepResult:
     """Runs what has no line in the journal. Throws ModelError, OSError."""
     fresh = _open_folder(folder, plan)
     journal = _journal.Writer(folder / "journal")
-    interrupt = _Interrupt()
+    interrupt = Interrupt()
     try:
         with _locked(folder):
             for name in ("files", "journal", "runs"):
@@ -335,7 +425,7 @@ def run_sweep(plan: Plan, folder: Path, program: str, options: LocalOptions) -> 
             _write_inputs(folder, plan)
             try:
                 return _run_all(plan, folder, program, options, journal, interrupt)
-            except _Rejected:
+            except Rejected:
                 if fresh and not any((folder / "journal").iterdir()):
                     shutil.rmtree(folder)
                 raise
@@ -344,8 +434,8 @@ def run_sweep(plan: Plan, folder: Path, program: str, options: LocalOptions) -> 
         interrupt.close()
 
 
-def _run_all(plan: Plan, folder: Path, program: str, options: LocalOptions, journal: _journal.Writer,
-             interrupt: _Interrupt) -> SweepResult:
+def _run_all(plan: Plan, folder: Path, program: str, options: Options, journal: _journal.Writer,
+             interrupt: Interrupt) -> SweepResult:
     lines = Dataset.read_lines(folder)
     again = ("crashed", "timeout") if options.retry_failed else ()
     done = {name for name, line in lines.items() if line.outcome not in again}
@@ -363,27 +453,30 @@ def _run_all(plan: Plan, folder: Path, program: str, options: LocalOptions, jour
         if options.on_progress is not None:
             options.on_progress(result.done, result.planned, failed)
 
-    def finish(child: _Child, outcome: str, summary: dict[str, Any], error: str) -> None:
+    def finish(record: _journal.Record, kept: Path | None) -> None:
         nonlocal failed
-        if summary:
-            _check_metrics(plan, summary)
-        passed = outcome == "done" and summary["verdict"] != "fail"
-        _keep(child, folder, plan.record, passed)
-        journal.append(_record(plan, child, outcome, summary, error))
+        if record["outcome"] in ("done", "diverged"):
+            _check_metrics(plan, record)
+        if kept is not None:
+            _keep(kept, folder, record["id"])
+        journal.append(record)
         result.done += 1
-        failed += not passed
+        failed += not has_passed(record)
         tell()
 
     tell()
-    driver = _Driver(plan, folder, program, options, interrupt)
-    driver.each((run for run in plan.runs() if in_shard(run, options.shard) and run.id not in done), finish)
-    result.interrupted = driver.ended
-    if options.verify > 0 and not driver.ended:
-        _verify(plan, folder, program, options, interrupt, result)
+    if result.done == result.planned and options.verify == 0:
+        return result
+    with connected(options):
+        driver = _driver(plan, folder, program, options, interrupt)
+        driver.each((run for run in plan.runs() if in_shard(run, options.shard) and run.id not in done), finish)
+        result.interrupted, result.notices = driver.ended, driver.notices
+        if options.verify > 0 and not driver.ended:
+            _verify(plan, folder, program, options, interrupt, result)
     return result
 
 
-def _verify(plan: Plan, folder: Path, program: str, options: LocalOptions, interrupt: _Interrupt,
+def _verify(plan: Plan, folder: Path, program: str, options: Options, interrupt: Interrupt,
             result: SweepResult) -> None:
     """Runs a part of the finished runs again, chosen by their ids, and compares all numbers bit for bit."""
     lines = Dataset.read_lines(folder)
@@ -391,13 +484,13 @@ def _verify(plan: Plan, folder: Path, program: str, options: LocalOptions, inter
     chosen = [run for run in plan.runs() if in_shard(run, options.shard) and run.id in lines
               and lines[run.id].outcome in ("done", "diverged") and int(run.id[::-1], 16) <= limit]
 
-    def compare(child: _Child, outcome: str, summary: dict[str, Any], error: str) -> None:
+    def compare(record: _journal.Record, kept: Path | None) -> None:
         result.verified += 1
-        found = _journal.decode(_journal.encode(_record(plan, child, outcome, summary, error)))
-        if found is None or Dataset.numbers(found) != lines[child.run.id].numbers:
-            result.differing.append(f"{child.run.id}: other numbers than at {lines[child.run.id].origin}")
+        found = _journal.decode(_journal.encode(record))
+        if found is None or Dataset.numbers(found) != lines[record["id"]].numbers:
+            result.differing.append(f"{record['id']}: other numbers than at {lines[record['id']].origin}")
 
-    driver = _Driver(plan, folder, program, options, interrupt)
+    driver = _driver(replace(plan, record="none"), folder, program, options, interrupt)
     driver.each(iter(chosen), compare)
     result.interrupted = driver.ended
 
@@ -405,8 +498,9 @@ def _verify(plan: Plan, folder: Path, program: str, options: LocalOptions, inter
 class Progress:
     """One line on a terminal, nothing elsewhere."""
 
-    def __init__(self, stream: IO[str] = sys.stderr) -> None:
+    def __init__(self, stream: IO[str] = sys.stderr, name: str = "") -> None:
         self._stream = stream
+        self._name = f"{name}: " if name else ""
         self._shown = stream.isatty()
         self._begin = time.monotonic()
         self._first: int | None = None
@@ -421,7 +515,7 @@ class Progress:
         self._last = now
         ran = done - self._first
         left = f", {(planned - done) * (now - self._begin) / ran:.0f} s left" if ran and done < planned else ""
-        self._stream.write(f"\r\033[K{done} of {planned} runs, {failed} not passed{left}")
+        self._stream.write(f"\r\033[K{self._name}{done} of {planned} runs, {failed} not passed{left}")
         self._stream.flush()
 
     def clear(self) -> None:

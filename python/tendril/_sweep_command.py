@@ -6,6 +6,7 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tendril import _local
@@ -13,14 +14,18 @@ from tendril._command import EXIT_INTERRUPTED, EXIT_OUTPUT, parser as make_parse
 from tendril._errors import ModelError
 from tendril._program import find_program
 from tendril.dataset import Dataset, merge
-from tendril.sweep import command_of, default_folder, make_plan, read_toml
+from tendril._suite import Scorecard, is_suite_folder, merge_suites, run_suite
+from tendril._sweep_report import rate_text
+from tendril.sweep import (Given, Plan, command_of, default_folder, is_suite, make_plan, make_plans, read_toml,
+                           suite_name)
 
 SWEEP = """Runs an experiment with many seeds, settings and controllers; the same command goes on where it stopped.
 
-usage: tendril sweep FILE.toml [options]
-       tendril sweep status DIR | report DIR | merge DIR ... --out DIR | repeat DIR ID [--video]
+usage: tendril sweep FILE.toml ... [options]
+       tendril sweep status DIR | report DIR | merge DIR ... --out DIR | repeat DIR ID [--video] [--play]
 
-FILE.toml is an experiment, with or without a table [sweep], or a file with [sweep] that names one (docs/sweeps.md).
+FILE.toml is an experiment, with or without a table [sweep], or a file with [sweep] that names one (docs/sweeps.md), or
+several: a suite, with a scorecard.
 """
 EPILOG = """Example: tendril sweep scenes/wrap_button/wrap_button.toml --seeds 50 --jobs 4
 Exit codes: 0 all runs done and all checks hold, 1 a run failed, diverged or timed out, 2 bad input, 4 input or output
@@ -53,27 +58,22 @@ def _part(text: str) -> float:
     return part
 
 
-def _percent(row: dict[str, object]) -> str:
-    rate, interval, n = row["rate"], row["interval"], row["n"]
-    if not isinstance(rate, float) or not isinstance(interval, list | tuple):
-        return "no result"
-    k = row["successes"]
-    return f"{k:g} of {n} passed, {100 * rate:.1f} % ({100 * interval[0]:.1f} to {100 * interval[1]:.1f} %)"
-
-
 def _short(value: float | None) -> str:
     return "none" if value is None else f"{value:.4g}"
 
 
-def _print_results(data: Dataset) -> None:
+def _print_results(data: Dataset | Scorecard) -> None:
+    if isinstance(data, Scorecard):
+        data.print()
+        return
     summary = data.summary
     width = max(len(variant["name"]) for variant in summary["variants"])
     for row in data.success().values():
-        print(f"{row['variant']:{width}}  {_percent(row)}")
+        print(f"{row['variant']:{width}}  {rate_text(row)}")
     for row in summary["metrics"]:
         if row["cell"] is None and row["n"]:
             low, high = row["interval"] or (None, None)
-            unit = data.units.get(row["metric"], "")
+            unit = data.unit(row["metric"])
             interval = f" ({_short(low)} to {_short(high)})" if row["interval"] else ""
             print(f"{row['variant']:{width}}  {row['metric']}: {_short(row['iqm'])}{interval} {unit}, worst "
                   f"{_short(row['worst'])}".replace(" ,", ","))
@@ -81,7 +81,11 @@ def _print_results(data: Dataset) -> None:
         print(f"{row['variant']} against {row['baseline']}: {row['metric']}: {row['words']} (p = {row['p_holm']:.2g})")
 
 
-def _notes(data: Dataset) -> None:
+def _notes(data: Dataset | Scorecard) -> None:
+    if isinstance(data, Scorecard):
+        for one in data.data.values():
+            _notes(one)
+        return
     runs = data.summary["runs"]
     for count, text in ((runs["crashed"], "runs without result: --retry-failed tries them again"),
                         (runs["missing"], "runs are not done: the same command goes on"),
@@ -95,14 +99,21 @@ def _notes(data: Dataset) -> None:
 
 def _sweep(words: Sequence[str]) -> int:
     parser = make_parser("sweep", SWEEP, EPILOG)
-    parser.add_argument("file", type=Path, help="experiment, or file with [sweep]")
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="experiments, or files with [sweep]")
     parser.add_argument("--out", type=Path, help="folder of the results [out/<name>-sweep]")
     parser.add_argument("--jobs", help="processes at a time [one per core]")
-    parser.add_argument("--engine", default="local", help="local")
+    parser.add_argument("--engine", default="local", help="local or ray [local]")
+    parser.add_argument("--address", default="", metavar="A", help="Ray cluster; auto: that of this machine [one of its own]")
     parser.add_argument("--shard", type=str, default="0/1", metavar="I/N", help="only this part of the runs; merge joins")
     parser.add_argument("--seeds", help="seeds 0 ... N-1 instead of those of the file")
     parser.add_argument("--set", action="append", default=[], metavar="key=value", help="a setting; may be repeated")
+    parser.add_argument("--controller", action="append", default=[], metavar="NAME", help="a variant with this controller, "
+                        "instead of the file's variants; default: the experiment's own; may be repeated")
+    parser.add_argument("--variant", action="append", default=[], metavar="'NAME: key=value; ...'",
+                        help="a variant with these settings, instead of the file's; may be repeated")
     parser.add_argument("--python", default="", metavar="FILE", help="Python file with controllers, of variants that name none")
+    parser.add_argument("--plugin", default="", metavar="FILE", help="library with controllers, of variants that name none")
+    parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help="of a suite, these experiments")
     parser.add_argument("--retry-failed", action="store_true", help="run again what crashed or timed out")
     parser.add_argument("--verify", default="0", metavar="P", help="run this part again and compare all numbers")
     parser.add_argument("--dry-run", action="store_true", help="say what would be run, write nothing")
@@ -110,40 +121,48 @@ def _sweep(words: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print summary.json")
     parser.add_argument("--quiet", action="store_true", help="no progress, no results")
     options = parser.parse_args(words)
-    if options.engine != "local":
-        raise ModelError(f"--engine: {options.engine}: must be local")
-    jobs = _number("--jobs", 1, 10_000, options.jobs) or 0
-    shard, verify = _shard(options.shard), _part(options.verify)
+    given = Given(_number("--seeds", 1, 10_000_000, options.seeds), tuple(options.set), options.python, options.plugin,
+                  tuple(options.controller), tuple(options.variant))
+    run = _local.Options(_number("--jobs", 1, 10_000, options.jobs) or 0, options.engine, options.address,
+                         _shard(options.shard), options.retry_failed, _part(options.verify))
     program = find_program()
-    plan = make_plan(options.file, program, _number("--seeds", 1, 10_000_000, options.seeds), tuple(options.set),
-                     options.python)
-    if len(plan.seeds) > 1 and "vary" not in read_toml(Path(plan.experiment)) and not options.quiet:
-        print(f"tendril: notice: {plan.experiment}: vary: is missing: all seeds give the same run, which says nothing "
-              "about others", file=sys.stderr)
-    folder = options.out or default_folder(plan)
+    several = len(options.files) > 1 or is_suite(options.files[0])
+    if options.only and not several:
+        raise ModelError("--only: needs a suite")
+    plans = (make_plans(options.files, program, given, options.only) if several
+             else [make_plan(options.files[0], program, given)])
+    name = suite_name(options.files) if several else plans[0].name
+    folder = options.out or default_folder(name)
+    for plan in plans:
+        if len(plan.seeds) > 1 and "vary" not in read_toml(Path(plan.experiment)) and not options.quiet:
+            print(f"tendril: notice: {plan.experiment}: vary: is missing: all seeds give the same run, which says nothing "
+                  "about others", file=sys.stderr)
     if options.dry_run:
-        done = Dataset.read_lines(folder) if (folder / "sweep.json").exists() else {}
-        runs = [run for run in plan.runs() if _local.in_shard(run, shard)]
-        left = [run for run in runs if run.id not in done]
-        print(f"{len(plan.variants)} variants x {len(plan.cells)} cells x {len(plan.seeds)} seeds; {len(runs)} runs, "
-              f"{len(runs) - len(left)} of them done; {folder}")
-        if left:
-            print("first: " + shlex.join(command_of(plan, left[0], "tendril")))
+        for plan in plans:
+            _tell_plan(plan, folder / plan.name if several else folder, run.shard)
         return 0
-    progress = None if options.quiet else _local.Progress()
-    result = _local.run_sweep(plan, folder, program,
-                              _local.LocalOptions(jobs, shard, options.retry_failed, verify, progress))
-    if progress is not None:
-        progress.clear()
+    progress: list[_local.Progress] = []
+
+    def of_plan(plan: Plan) -> _local.Options:
+        if options.quiet:
+            return run
+        progress[:] = [_local.Progress(name=plan.name if several else "")]
+        return replace(run, on_progress=progress[0])
+    result = (run_suite(name, plans, folder, program, of_plan) if several
+              else _local.run_sweep(plans[0], folder, program, of_plan(plans[0])))
+    for shown in progress:
+        shown.clear()
+    for notice in result.notices:
+        print(f"tendril: notice: {notice}", file=sys.stderr)
     if result.interrupted:
         print(f"tendril: {folder}: interrupted, {result.done} of {result.planned} runs done: the same command goes on",
               file=sys.stderr)
         return EXIT_INTERRUPTED
-    if shard[1] > 1:
+    if run.shard[1] > 1:
         if not options.quiet:
             print(f"{folder}: {result.done} runs of shard {options.shard} are done: tendril sweep merge joins the shards")
         return EXIT_OUTPUT if _tell_differing(result) else 0
-    data = Dataset(folder)
+    data = _open(folder)
     files = data.write(report=not options.no_report)
     if options.json:
         print(json.dumps(data.summary, indent=1))
@@ -157,6 +176,20 @@ def _sweep(words: Sequence[str]) -> int:
     return EXIT_OUTPUT if _tell_differing(result) else data.exit_code
 
 
+def _open(folder: Path) -> Dataset | Scorecard:
+    return Scorecard(folder) if is_suite_folder(folder) else Dataset(folder)
+
+
+def _tell_plan(plan: Plan, folder: Path, shard: tuple[int, int]) -> None:
+    done = Dataset.read_lines(folder) if (folder / "sweep.json").exists() else {}
+    runs = [run for run in plan.runs() if _local.in_shard(run, shard)]
+    left = [run for run in runs if run.id not in done]
+    print(f"{len(plan.variants)} variants x {len(plan.cells)} cells x {len(plan.seeds)} seeds; {len(runs)} runs, "
+          f"{len(runs) - len(left)} of them done; {folder}")
+    if left:
+        print("first: " + shlex.join(command_of(plan, left[0], "tendril")))
+
+
 def _tell_differing(result: _local.SweepResult) -> bool:
     for line in result.differing:
         print(f"tendril: {line}", file=sys.stderr)
@@ -166,25 +199,28 @@ def _tell_differing(result: _local.SweepResult) -> bool:
 def _status(words: Sequence[str]) -> int:
     parser = make_parser("sweep status", "Counts the runs of a sweep, also of one that runs.")
     parser.add_argument("folder", type=Path)
-    folder = parser.parse_args(words).folder
-    data = Dataset(folder)
-    runs = data.summary["runs"]
-    finished = runs["planned"] - runs["missing"]
-    state = "running" if _local.is_running(folder) else "complete" if not runs["missing"] else "stopped"
-    print(f"{data.plan.name}: {state}, {finished} of {runs['planned']} runs: {runs['passed']} passed, {runs['diverged']} "
-          f"diverged, {runs['timeout']} timed out, {runs['crashed']} without result")
-    _notes(data)
+    found = _open(parser.parse_args(words).folder)
+    for data in found.data.values() if isinstance(found, Scorecard) else [found]:
+        runs = data.summary["runs"]
+        finished = runs["planned"] - runs["missing"]
+        state = "running" if _local.is_running(data.folder) else "complete" if not runs["missing"] else "stopped"
+        print(f"{data.plan.name}: {state}, {finished} of {runs['planned']} runs: {runs['passed']} passed, "
+              f"{runs['diverged']} diverged, {runs['timeout']} timed out, {runs['crashed']} without result")
+    _notes(found)
     return 0
+
+
+def _tell(data: Dataset | Scorecard) -> None:
+    files = data.write()
+    _print_results(data)
+    print(f"{data.folder}/: {' '.join(files)}")
+    _notes(data)
 
 
 def _report(words: Sequence[str]) -> int:
     parser = make_parser("sweep report", "Writes runs.csv, summary.json and report.html of what is done.")
     parser.add_argument("folder", type=Path)
-    data = Dataset(parser.parse_args(words).folder)
-    files = data.write()
-    _print_results(data)
-    print(f"{data.folder}/: {' '.join(files)}")
-    _notes(data)
+    _tell(_open(parser.parse_args(words).folder))
     return 0
 
 
@@ -193,11 +229,9 @@ def _merge(words: Sequence[str]) -> int:
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(words)
-    data = merge(options.folders, options.out)
-    files = data.write()
-    _print_results(data)
-    print(f"{data.folder}/: {' '.join(files)}")
-    _notes(data)
+    suites = all(map(is_suite_folder, options.folders))
+    data = merge_suites(options.folders, options.out) if suites else merge(options.folders, options.out)
+    _tell(data)
     return data.exit_code
 
 
@@ -206,8 +240,16 @@ def _repeat(words: Sequence[str]) -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("id", help="of runs.csv")
     parser.add_argument("--video", action="store_true", help="with video.mp4")
+    parser.add_argument("--play", action="store_true", help="open play.html in a browser")
     options = parser.parse_args(words)
-    return Dataset(options.folder).repeat(options.id, ["--video"] if options.video else [])
+    data = Dataset(options.folder)
+    code = data.repeat(options.id, ["--video"] if options.video else [])
+    if options.play and code in (0, 1, 3):
+        import webbrowser
+        page = (data.folder / "repeated" / options.id / "play.html").resolve()
+        if not page.exists() or not webbrowser.open(page.as_uri()):
+            raise OSError(f"{page}: " + ("could not be opened in a browser" if page.exists() else "could not be written"))
+    return code
 
 
 _COMMANDS = {"status": _status, "report": _report, "merge": _merge, "repeat": _repeat}

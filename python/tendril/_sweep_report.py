@@ -4,152 +4,24 @@ Variants are told apart by colour, by the dashes of their lines and by their pla
 """
 from __future__ import annotations
 
-import html as html_text
-import math
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+from tendril import _page as page
+from tendril.statistics import FEWEST
 
 if TYPE_CHECKING:
     from tendril.dataset import Dataset
 
 Values = npt.NDArray[np.float64]
 
-_COLOURS = 6
-_DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 4", "12 4")
 _FROM_HERE_DENSITY = 500  # values
-_SHADES = 5
+_FEWEST_SHOWN = 4  # seeds in pairs and profiles
+_MOST_OPEN = 12  # rows of cells that are shown unasked
 _MOST_ROWS = 500  # of a table
-_STYLE = """
-:root { color-scheme: light dark; --page: #fff; --text: #1c1c1c; --weak: #6b6b6b; --line: #d5d5d5; --good: #00695c;
-  --bad: #b23c00; --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #aa3377; --c4: #b58900; --c5: #555555; }
-@media (prefers-color-scheme: dark) { :root { --page: #16181b; --text: #e8e8e8; --weak: #a0a0a0; --line: #3c4046;
-  --good: #5fd3bc; --bad: #ff9a66; --c0: #56b4e9; --c1: #ff9a4d; --c2: #3fd6a5; --c3: #e58ac0; --c4: #f0d44c;
-  --c5: #c0c0c0; } }
-body { background: var(--page); color: var(--text); font: 15px/1.5 system-ui, sans-serif; max-width: 1000px;
-  margin: 2em auto; padding: 0 1em; }
-h1 { font-size: 1.5em; margin-bottom: .2em } h2 { font-size: 1.15em; margin-top: 2em }
-p.first { font-size: 1.1em } p.note, td.note { color: var(--weak) }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums } .wide { overflow-x: auto }
-th, td { border-bottom: 1px solid var(--line); padding: .25em .8em .25em 0; text-align: right; vertical-align: top }
-th:first-child, td:first-child, td.text, th.text { text-align: left } code { font-size: .85em }
-td.text code { white-space: nowrap }
-.better { color: var(--good); font-weight: 600 } .worse { color: var(--bad); font-weight: 600 }
-svg { max-width: 100%; height: auto; font: 12px system-ui, sans-serif; display: block }
-svg text { fill: var(--text) } svg .weak { fill: var(--weak) } svg .grid { stroke: var(--line) }
-svg .axis { stroke: var(--weak) } svg .halo { fill: var(--page) }
-"""
-
-
-def _number(value: float | None) -> str:
-    if value is None or math.isnan(value):
-        return "none"
-    return f"{value:.4g}"
-
-
-def _escape(text: object) -> str:
-    return html_text.escape(str(text))
-
-
-def _interval(row: Sequence[float | None] | None, scale: float = 1.0, unit: str = "") -> str:
-    if not row:
-        return ""
-    low, high = (_number(None if end is None else end * scale) for end in row)
-    return f'<br><small class="note">{low} to {high}{unit}</small>'
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 1) -> str:
-    """@param texts  number of columns on the left that are text"""
-    def cells(tag: str, row: Sequence[str]) -> str:
-        return "<tr>" + "".join(f'<{tag}{" class=text" if i < texts else ""}>{cell}</{tag}>'
-                                for i, cell in enumerate(row)) + "</tr>"
-    return ('<div class="wide"><table>' + cells("th", head) + "".join(cells("td", row) for row in rows)
-            + "</table></div>")
-
-
-# ---- drawing ------------------------------------------------------------------------------------------------------
-
-
-class _Scale:
-    """Numbers to places along an axis; logarithmic when they are positive and span more than a factor of 100."""
-
-    def __init__(self, values: Values, begin: float, end: float, logarithmic: bool | None = None) -> None:
-        finite = values[np.isfinite(values)]
-        low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
-        self.log = (low > 0 and high > 100 * low) if logarithmic is None else logarithmic
-        low, high = (math.log10(low), math.log10(high)) if self.log else (low, high)
-        room = (high - low) * 0.04 or (abs(low) * 0.1 or 1.0)
-        self._low, self._high, self._begin, self._end = low - room, high + room, begin, end
-
-    def __call__(self, value: Any) -> Any:
-        position = np.log10(np.maximum(value, sys.float_info.min)) if self.log else np.asarray(value, dtype=float)
-        part = np.clip((position - self._low) / (self._high - self._low), 0.0, 1.0)
-        return self._begin + part * (self._end - self._begin)
-
-    def ticks(self) -> list[float]:
-        if self.log:
-            exponents = range(math.ceil(self._low), math.floor(self._high) + 1)
-            return [10.0**e for e in exponents][:: max(1, len(exponents) // 6)]
-        raw = (self._high - self._low) / 7
-        size = 10.0 ** math.floor(math.log10(raw))
-        step = next(size * m for m in (1, 2, 5, 10) if size * m >= raw)
-        first, last = math.ceil(self._low / step), math.floor(self._high / step)
-        return [i * step for i in range(first, last + 1)]
-
-
-def _svg(width: float, height: float, parts: Iterable[str], title: str) -> str:
-    return (f'<svg viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" role="img" aria-label="{_escape(title)}">'
-            + "".join(parts) + "</svg>")
-
-
-def _text(x: float, y: float, text: object, anchor: str = "start", weak: bool = False) -> str:
-    mark = ' class="weak"' if weak else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{mark}>{_escape(text)}</text>'
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, kind: str = "grid") -> str:
-    return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
-
-
-def _colour(variant: int) -> str:
-    return f"var(--c{variant % _COLOURS})"
-
-
-def _bottom_axis(scale: _Scale, top: float, bottom: float, label: str) -> list[str]:
-    parts = []
-    for tick in scale.ticks():
-        x = float(scale(tick))
-        parts += [_line(x, top, x, bottom), _text(x, bottom + 15, f"{tick:.4g}", "middle", weak=True)]
-    middle = (scale._begin + scale._end) / 2
-    return [*parts, _line(scale._begin, bottom, scale._end, bottom, "axis"),
-            _text(middle, bottom + 32, label, "middle", weak=True)]
-
-
-def _points(x: Values, y: Values, variant: int, size: float) -> str:
-    path = "".join(f"M{a:.1f} {b:.1f}h0" for a, b in zip(x, y, strict=True))
-    return (f'<path d="{path}" stroke="{_colour(variant)}" stroke-width="{size}" stroke-linecap="round" fill="none" '
-            f'opacity="{0.6 if len(x) < 300 else 0.3}"/>')
-
-
-def _density(x: Values, y: Values, variant: int) -> str:
-    """Squares of 2 px, the darker the more points they have."""
-    places, counts = np.unique(np.rint(np.column_stack((x, y)) / 2).astype(int), axis=0, return_counts=True)
-    level = np.minimum(_SHADES, np.ceil(_SHADES * np.log1p(counts) / math.log1p(counts.max()))).astype(int)
-    text = ""
-    for shade in range(1, _SHADES + 1):
-        path = "".join(f"M{2 * a - 1} {2 * b}h2" for a, b in places[level == shade].tolist())
-        text += (f'<path d="{path}" stroke="{_colour(variant)}" stroke-width="2" fill="none" '
-                 f'opacity="{shade / _SHADES:.2f}"/>')
-    return text
-
-
-def _step_line(x: Values, y: Values, variant: int) -> str:
-    path = f"M{x[0]:.1f} {y[0]:.1f}" + "".join(f"H{a:.1f}V{b:.1f}" for a, b in zip(x[1:], y[1:], strict=True))
-    return (f'<path d="{path}" stroke="{_colour(variant)}" stroke-dasharray="{_DASHES[variant % _COLOURS]}" '
-            f'stroke-width="2" fill="none"/>')
 
 
 class _Plots:
@@ -160,43 +32,42 @@ class _Plots:
         self.left = min(220.0, 20 + 7.0 * max(map(len, self.names)))
 
     def label(self, metric: str) -> str:
-        unit = self.data.units.get(metric, "")
+        unit = shown_unit(self.data, metric)[1]
         return f"{metric} [{unit}]" if unit else metric
+
+    def _by_seed(self, metric: Any, variant: int) -> Values:
+        """In the unit that is shown."""
+        return self.data.by_seed(self.data.values(metric), None, variant) * shown_unit(self.data, metric.metric)[0]
 
     def distributions(self, metric: Any) -> str:
         """Points, or a density, above the interquartile mean and its interval."""
-        all_values = [self.data.by_seed(self.data.values(metric), None, v) for v in range(len(self.names))]
-        scale = _Scale(np.concatenate(all_values), self.left, 880)
+        all_values = [self._by_seed(metric, v) for v in range(len(self.names))]
+        factor = shown_unit(self.data, metric.metric)[0]
+        scale = page.Scale(np.concatenate(all_values), self.left, 850)
         height = 62.0
         bottom = 12 + height * len(self.names)
-        parts = _bottom_axis(scale, 6, bottom, self.label(metric.metric))
+        parts = page.bottom_axis(scale, 6, bottom, self.label(metric.metric))
         rows = {row["variant"]: row for row in self.data.summary["metrics"]
                 if row["metric"] == metric.metric and row["cell"] is None}
         for v, x in enumerate(all_values):
             base = 12 + height * v
             x = x[~np.isnan(x)]
             finite = x[np.isfinite(x)]
-            parts.append(_text(self.left - 10, base + 32, self.names[v], "end"))
+            parts.append(page.text(self.left - 10, base + 32, self.names[v], "end"))
             if len(finite) >= _FROM_HERE_DENSITY:
                 counts, edges = np.histogram(scale(finite), bins=120)
                 heights = base + 40 - 36 * counts / counts.max()
                 path = f"M{edges[0]:.1f} {base + 40:.1f}" + "".join(
                     f"V{h:.1f}H{e:.1f}" for h, e in zip(heights, edges[1:], strict=True)) + f"V{base + 40:.1f}Z"
-                parts.append(f'<path d="{path}" fill="{_colour(v)}" opacity="0.45"/>')
+                parts.append(f'<path d="{path}" fill="{page.colour(v)}" opacity="0.45"/>')
             else:
                 spread: Values = (np.arange(len(finite), dtype=np.float64) * 0.618034) % 1.0
-                parts.append(_points(scale(finite), base + 6 + 32 * spread, v, 6))
+                parts.append(page.points(scale(finite), base + 6 + 32 * spread, v, 6))
             row = rows[self.names[v]]
-            if row.get("iqm") is not None:
-                low, high = row["interval"] or (None, None)
-                if low is not None and high is not None:
-                    parts.append(f'<line x1="{scale(low):.1f}" x2="{scale(high):.1f}" y1="{base + 48:.1f}" '
-                                 f'y2="{base + 48:.1f}" stroke="{_colour(v)}" stroke-width="4"/>')
-                parts.append(f'<circle class="halo" cx="{scale(row["iqm"]):.1f}" cy="{base + 48:.1f}" r="4.5" '
-                             f'stroke="{_colour(v)}" stroke-width="2.5"/>')
+            parts += page.interval_mark(scale, scaled(row.get("interval"), factor), scaled([row.get("iqm")], factor)[0], base + 48, v)
             if len(x) > len(finite):
-                parts.append(_text(890, base + 32, f"{len(x) - len(finite)} without", weak=True))
-        return _svg(980, bottom + 40, parts, f"distributions of {metric.metric}")
+                parts.append(page.text(978, base + 32, f"{len(x) - len(finite)} without a value", "end", weak=True))
+        return page.svg(980, bottom + 40, parts, f"distributions of {metric.metric}")
 
     def forest(self) -> str:
         """Differences to the baseline, a panel per metric with an axis of its own."""
@@ -205,60 +76,54 @@ class _Plots:
         rows = [row for row in self.data.compare() if "iqm" in row or "difference" in row]
         for metric in dict.fromkeys(row["metric"] for row in rows):
             panel = [row for row in rows if row["metric"] == metric]
-            ends = [end for row in panel for end in (row["interval"] or []) if end is not None]
-            means = [row.get("iqm", row.get("difference")) for row in panel]
+            factor = shown_unit(self.data, metric)[0]
+            ends = [end for row in panel for end in scaled(row["interval"], factor) if end is not None]
+            means = scaled([row.get("iqm", row.get("difference")) for row in panel], factor)
             known = np.array([0.0, *ends, *(m for m in means if m is not None)])
-            scale = _Scale(known, self.left, 640, logarithmic=False)
+            scale = page.Scale(known, self.left, 640, logarithmic=False)
             bottom = y + 20 + 24 * len(panel)
             arrow = "lower is better" if panel[0]["better"] == "lower" else "higher is better"
-            parts.append(_text(self.left, y + 8, f"{self.label(metric)}: {arrow}"))
-            parts += _bottom_axis(scale, y + 14, bottom, f"difference to {self.data.plan.baseline}")
-            parts.append(_line(float(scale(0)), y + 14, float(scale(0)), bottom, "axis"))
+            parts.append(page.text(self.left, y + 8, f"{self.label(metric)}: {arrow}"))
+            parts += page.bottom_axis(scale, y + 14, bottom, f"difference to {self.data.plan.baseline}")
+            parts.append(page.line(float(scale(0)), y + 14, float(scale(0)), bottom, "axis"))
             for i, (row, mean) in enumerate(zip(panel, means, strict=True)):
                 middle, v = y + 30 + 24 * i, self.names.index(row["variant"])
-                parts.append(_text(self.left - 10, middle + 4, row["variant"], "end"))
-                low, high = row["interval"] or (None, None)
-                if low is not None and high is not None:
-                    parts.append(f'<line x1="{scale(low):.1f}" x2="{scale(high):.1f}" y1="{middle}" y2="{middle}" '
-                                 f'stroke="{_colour(v)}" stroke-width="4"/>')
-                if mean is not None:
-                    parts.append(f'<circle class="halo" cx="{scale(mean):.1f}" cy="{middle}" r="4.5" '
-                                 f'stroke="{_colour(v)}" stroke-width="2.5"/>')
-                parts.append(_text(655, middle + 4, f"{row['words']}, p = {row['p_holm']:.2g}"))
+                parts.append(page.text(self.left - 10, middle + 4, row["variant"], "end"))
+                parts += page.interval_mark(scale, scaled(row["interval"], factor), mean, middle, v)
+                parts.append(page.text(655, middle + 4, f"{row['words']}, p = {row['p_holm']:.2g}"))
             y = bottom + 48
-        return _svg(980, y, parts, "differences to the baseline") if parts else ""
+        return page.svg(980, y, parts, "differences to the baseline") if parts else ""
 
     def pairs(self, metric: Any) -> str:
         """A point per seed: the baseline across, the variant up."""
-        values = self.data.values(metric)
         base = self.names.index(self.data.plan.baseline)
-        x = self.data.by_seed(values, None, base)
+        x = self._by_seed(metric, base)
         parts: list[str] = []
         shown = [v for v in range(len(self.names)) if v != base][:3]
         for place, v in enumerate(shown):
-            y = self.data.by_seed(values, None, v)
+            y = self._by_seed(metric, v)
             finite = np.isfinite(x) & np.isfinite(y)
             few = finite.sum() < _FROM_HERE_DENSITY
             left = 70.0 + 320 * place
             both = np.concatenate((x[finite], y[finite]))
-            across, up = _Scale(both, left, left + 230), _Scale(both, 240, 10)
-            parts += _bottom_axis(across, 10, 240, f"{self.data.plan.baseline}: {self.label(metric.metric)}")
+            across, up = page.Scale(both, left, left + 230), page.Scale(both, 250, 22)
+            parts += page.bottom_axis(across, 22, 250, f"{self.data.plan.baseline}: {self.label(metric.metric)}")
             for tick in up.ticks():
-                parts += [_line(left, float(up(tick)), left + 230, float(up(tick))),
-                          _text(left - 5, float(up(tick)) + 4, f"{tick:.4g}", "end", weak=True)]
+                parts += [page.line(left, float(up(tick)), left + 230, float(up(tick))),
+                          page.text(left - 5, float(up(tick)) + 4, f"{tick:.4g}", "end", weak=True)]
             drawn = (across(x[finite]), up(y[finite]), v)
-            parts += [_line(left, 240, left + 230, 10, "axis"), _points(*drawn, 5) if few else _density(*drawn),
-                      _text(left + 6, 22, self.names[v])]
-        return _svg(980, 285, parts, f"pairs of {metric.metric}") if shown else ""
+            parts += [page.line(left, 250, left + 230, 22, "axis"), page.points(*drawn, 5) if few else page.density(*drawn),
+                      page.text(left, 14, self.names[v])]
+        return page.svg(980, 295, parts, f"pairs of {metric.metric}") if shown else ""
 
     def profile(self, metric: Any) -> str:
         """Part of the seeds with a value at most (at least) as large."""
-        all_values = [self.data.by_seed(self.data.values(metric), None, v) for v in range(len(self.names))]
-        scale = _Scale(np.concatenate(all_values), 60, 640)
-        parts = _bottom_axis(scale, 10, 210, self.label(metric.metric))
+        all_values = [self._by_seed(metric, v) for v in range(len(self.names))]
+        scale = page.Scale(np.concatenate(all_values), 60, 640)
+        parts = page.bottom_axis(scale, 10, 210, self.label(metric.metric))
         for part in (0.0, 0.5, 1.0):
             y = 210 - 190 * part
-            parts += [_line(60, y, 640, y), _text(52, y + 4, f"{100 * part:.0f} %", "end", weak=True)]
+            parts += [page.line(60, y, 640, y), page.text(52, y + 4, f"{100 * part:.0f} %", "end", weak=True)]
         for v, values in enumerate(all_values):
             x = values[~np.isnan(values)]
             finite = np.sort(x[np.isfinite(x)])
@@ -270,11 +135,10 @@ class _Plots:
             kept = np.unique(np.linspace(0, len(finite) - 1, 400).astype(int))
             xs = np.concatenate(([60.0], scale(finite[kept]), [640.0]))
             ys = 210 - 190 * np.concatenate(([start], rank[kept], rank[-1:]))
-            parts.append(_step_line(xs, ys, v))
-            parts += [f'<line x1="660" x2="700" y1="{30 + 22 * v}" y2="{30 + 22 * v}" stroke="{_colour(v)}" '
-                      f'stroke-dasharray="{_DASHES[v % _COLOURS]}" stroke-width="2"/>',
-                      _text(708, 34 + 22 * v, self.names[v])]
-        return _svg(980, 250, parts, f"profile of {metric.metric}")
+            parts.append(page.step_line(xs, ys, v))
+            parts += [*page.legend_line(660, 30 + 22 * v, v),
+                      page.text(708, 34 + 22 * v, self.names[v])]
+        return page.svg(980, 250, parts, f"profile of {metric.metric}")
 
     def heat_map(self, variant: int) -> str:
         """Success rates over two axes of the grid."""
@@ -283,34 +147,67 @@ class _Plots:
         xs = list(dict.fromkeys(str(cell[0][1]) for cell in plan.cells))
         ys = list(dict.fromkeys(str(cell[1][1]) for cell in plan.cells))
         rows = {row["cell"]: row for row in self.data.summary["success"] if row["variant"] == self.names[variant]}
-        width, parts = min(90.0, 700 / len(xs)), [_text(120, 14, f"{self.names[variant]}: passed")]
+        width, parts = min(90.0, 700 / len(xs)), [page.text(120, 14, f"{self.names[variant]}: passed")]
         for number, cell in enumerate(plan.cells):
             rate = rows[number]["rate"]
             x, y = 120 + width * xs.index(str(cell[0][1])), 24 + 34.0 * ys.index(str(cell[1][1]))
-            parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{width - 3:.1f}" height="31" fill="{_colour(0)}" '
+            parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{width - 3:.1f}" height="31" fill="{page.colour(0)}" '
                          f'fill-opacity="{0.08 + 0.5 * (rate or 0):.2f}"/>')
-            parts.append(_text(x + width / 2, y + 20, "none" if rate is None else f"{100 * rate:.0f} %", "middle"))
+            parts.append(page.text(x + width / 2, y + 20, "none" if rate is None else f"{100 * rate:.0f} %", "middle"))
         bottom = 24 + 34.0 * len(ys)
-        parts += [_text(120 + width * (i + 0.5), bottom + 14, x, "middle", weak=True) for i, x in enumerate(xs)]
-        parts += [_text(112, 44 + 34.0 * i, y, "end", weak=True) for i, y in enumerate(ys)]
-        parts += [_text(120, bottom + 32, f"across: {key_x}; down: {key_y}", weak=True)]
-        return _svg(980, bottom + 42, parts, "success over the grid")
+        parts += [page.text(120 + width * (i + 0.5), bottom + 14, x, "middle", weak=True) for i, x in enumerate(xs)]
+        parts += [page.text(112, 44 + 34.0 * i, y, "end", weak=True) for i, y in enumerate(ys)]
+        parts += [page.text(120, bottom + 32, f"across: {key_x}; down: {key_y}", weak=True)]
+        return page.svg(980, bottom + 42, parts, "success over the grid")
 
 
 # ---- the page -----------------------------------------------------------------------------------------------------
 
 
-def _first_lines(summary: dict[str, Any]) -> str:
+def scaled(values: Sequence[float | None] | None, factor: float) -> list[float | None]:
+    return [None if value is None else value * factor for value in values or ()]
+
+
+def shown_unit(data: Dataset, metric: str) -> tuple[float, str]:
+    """Factor and unit in which a metric is shown."""
+    rows = [row for row in data.summary["metrics"] if row["metric"] == metric and row["cell"] is None]
+    return page.shown(data.unit(metric), [row.get(key) for row in rows for key in ("iqm", "median", "worst")])
+
+
+def _first_lines(data: Dataset) -> str:
+    summary = data.summary
     runs = summary["runs"]
     success = [row for row in summary["success"] if row["cell"] is None and row["n"]]
-    rates = "; ".join(f"<b>{_escape(row['variant'])}</b> passes {100 * row['rate']:.1f} % "
-                      f"({100 * row['interval'][0]:.1f} to {100 * row['interval'][1]:.1f} %)" for row in success)
-    missing = runs["crashed"] + runs["missing"]
+    rates = "; ".join(f"<b>{page.escape(row['variant'])}</b> passes {page.percent(row['rate'])} ({100 * row['interval'][0]:.1f} to "
+                      f"{100 * row['interval'][1]:.1f} %)" for row in success)
     notes = [f"{runs[key]} {text}" for key, text in (("diverged", "diverged"), ("timeout", "timed out"),
              ("of_earlier_state", "of an earlier state of the files are not counted")) if runs[key]]
-    return (f'<p class="first">{runs["planned"]} runs: {rates}; {missing} without result.</p>'
-            f'<p class="note">{summary["seeds"]} seeds, {len(summary["cells"])} cells, '
-            f'{len(summary["variants"])} variants; 95 % intervals over the seeds.{" " + ", ".join(notes) + "." if notes else ""}</p>')
+    size = ", ".join(page.count(number, noun) for number, noun in (
+        (summary["seeds"], "seed"), (len(summary["cells"]), "cell"), (len(summary["variants"]), "variant")))
+    few = (" Fewer than 8 seeds: metrics have no intervals, and no difference can be shown."
+           if summary["seeds"] < FEWEST else "")
+    return (f'<p class="first">{page.count(runs["planned"], "run")}: {rates}; {runs["crashed"] + runs["missing"]} without '
+            f'result.</p>{_verdicts(data)}<p class="note">{size}; in parentheses 95 % intervals over the seeds.'
+            f'{" " + ", ".join(notes) + "." if notes else ""}{few}</p>')
+
+
+def _verdicts(data: Dataset) -> str:
+    """A line per variant: what is better and what is worse than with the baseline."""
+    lines = []
+    for variant in data.plan.variants:
+        rows = [row for row in data.compare() if row["variant"] == variant.name]
+        said = []
+        for kind in ("better", "worse", "no difference shown"):
+            names = [page.escape(row["metric"]) for row in rows if row["words"] == kind]
+            if names:
+                said.append(f'<span class="{kind.split()[0]}">{kind}</span>: {", ".join(names)}')
+        if said:
+            lines.append(f"<li><b>{page.escape(variant.name)}</b> against {page.escape(data.plan.baseline)}: {'; '.join(said)}</li>")
+    return f'<ul class="first">{"".join(lines)}</ul>' if lines else ""
+
+
+def _in_details(title: str, table: str) -> str:
+    return f"<details><summary>{title}</summary>{table}</details>"
 
 
 def _shortened(rows: list[list[str]]) -> tuple[list[list[str]], str]:
@@ -320,96 +217,145 @@ def _shortened(rows: list[list[str]]) -> tuple[list[list[str]], str]:
 
 
 def _overview(data: Dataset) -> str:
+    cells = [cell for cell in data.levels if cell is not None]
+    if len(cells) * len(data.plan.variants) <= _MOST_OPEN:
+        return _overview_of(data, data.levels)
+    return _overview_of(data, [None]) + _in_details("Each cell", _overview_of(data, cells))
+
+
+def _overview_of(data: Dataset, levels: Sequence[int | None]) -> str:
     summary, metrics = data.summary, data.plan.compare
     rates = {(row["cell"], row["variant"]): row for row in summary["success"]}
     found = {(row["metric"], row["cell"], row["variant"]): row for row in summary["metrics"]}
+    factors = {m.metric: shown_unit(data, m.metric) for m in metrics}
+    several = len(data.levels) > 1
     rows = []
-    for cell in data.levels:
-        where = "all" if cell is None else _escape(data.plan.cell_name(cell))
+    for cell in levels:
+        where = ("all cells" if cell is None else page.escape(data.plan.cell_name(cell))) if several else ""
         for variant in data.plan.variants:
             rate = rates[cell, variant.name]
-            row = [where, _escape(variant.name), "none" if rate["rate"] is None else
-                   f"{100 * rate['rate']:.1f} %{_interval(rate['interval'], 100, ' %')}"]
+            row = [where] * several + [page.escape(variant.name), page.percent(rate["rate"]) + page.percent_interval(rate["interval"])]
             for metric in metrics:
-                one = found[metric.metric, cell, variant.name]
-                row.append(f"{_number(one.get('iqm'))}{_interval(one.get('interval'))}")
+                one, (factor, _) = found[metric.metric, cell, variant.name], factors[metric.metric]
+                row.append(f"{page.number(one.get('iqm'), factor)}{page.interval(one.get('interval'), factor)}")
             rows.append(row)
-    units = [f"{_escape(m.metric)} {_escape(data.units.get(m.metric, ''))}" for m in metrics]
-    shown, note = _shortened(rows)
-    return _table(["cell", "variant", "passed", *units], shown, 2) + note
+            where = ""
+    head = [f"{page.escape(m.metric)} {page.escape(factors[m.metric][1])}".rstrip() for m in metrics]
+    kept, note = _shortened(rows)
+    return page.table(["cell"] * several + ["variant", "passed", *head], kept, 1 + several) + note
 
 
 def _differences(data: Dataset) -> str:
+    whole = [row for row in data.summary["differences"] if row["cell"] is None]
+    cells = [row for row in data.summary["differences"] if row["cell"] is not None]
+    return _differences_of(data, whole) + (_in_details("Differences in each cell", _differences_of(data, cells)) if cells else "")
+
+
+def _differences_of(data: Dataset, differences: Sequence[dict[str, Any]]) -> str:
     rows = []
-    for row in data.summary["differences"]:
-        mean = row.get("iqm", row.get("difference"))
-        ratio = row.get("ratio")
-        kind = row["words"].split()[0]
-        rows.append([_escape(row["metric"]), _escape(row["variant"]),
-                     "all" if row["cell"] is None else _escape(data.plan.cell_name(row["cell"])),
-                     f"{_number(mean)}{_interval(row['interval'])}",
-                     f"{_number(ratio)}{_interval(row['ratio_interval'])}" if ratio else "",
-                     f"{100 * row['chance_better']:.0f} %{_interval(row['chance_interval'], 100, ' %')}"
+    with_cell = any(row["cell"] is not None for row in differences)
+    units = {m.metric: shown_unit(data, m.metric) for m in data.plan.compare} | {"success": (100.0, "%")}
+    for row in differences:
+        mean, ratio = row.get("iqm", row.get("difference")), row.get("ratio")
+        factor, unit = units[row["metric"]]
+        rows.append([page.escape(row["metric"]), page.escape(row["variant"]),
+                     *([page.escape(data.plan.cell_name(row["cell"]))] if with_cell else []),
+                     f"{page.number(mean, factor)} {page.escape(unit)}{page.interval(row['interval'], factor)}",
+                     f"{page.number(ratio)}{page.interval(row['ratio_interval'])}" if ratio else "",
+                     f"{page.percent(row['chance_better'], 0)}{page.percent_interval(row['chance_interval'], 0)}"
                      if "chance_better" in row else "",
-                     f"{row['p_holm']:.2g}", f'<span class="{kind}">{row["words"]}</span>'])
-    shown, note = _shortened(rows)
-    return _table(["metric", "variant", "cell", "difference", "ratio", "chance better", "p", ""], shown, 3) + note
+                     f"{row['p_holm']:.2g}", f'<span class="{row["words"].split()[0]}">{row["words"]}</span>'])
+    kept, note = _shortened(rows)
+    return page.table(["metric", "variant", *(["cell"] if with_cell else []), "difference", "ratio", "chance better", "p", ""],
+                  kept, 3 if with_cell else 2) + note
 
 
 def _checks_and_worst(data: Dataset) -> str:
     summary = data.summary
     text = ""
     if summary["failed_checks"]:
-        text += "<h2>What failed</h2>" + _table(["check", "variant", "runs"], (
-            [_escape(row["check"]), _escape(row["variant"]), str(row["count"])] for row in summary["failed_checks"]), 2)
+        text += "<h2>What failed</h2>" + page.table(["check", "variant", "runs"], (
+            [page.escape(row["check"]), page.escape(row["variant"]), str(row["count"])] for row in summary["failed_checks"]), 2)
     if summary["worst_runs"]:
-        text += f"<h2>The worst runs by {_escape(summary['worst_runs'][0]['metric'])}</h2>" + _table(
-            ["variant", "cell", "repeat it with", "seed", "value"],
-            ([_escape(row["variant"]), _escape(data.plan.cell_name(row["cell"])), f"<code>{_escape(row['command'])}</code>",
-              str(row["seed"]), row["outcome"] if row["outcome"] != "done" else _number(row["value"])]
+        text += f"<h2>The worst runs by {page.escape(summary['worst_runs'][0]['metric'])}</h2>" + page.table(
+            ["variant", "cell", "playback, or repeat it with", "seed", "value"],
+            ([page.escape(row["variant"]), page.escape(data.plan.cell_name(row["cell"])), _playback(data, row),
+              str(row["seed"]), row["outcome"] if row["outcome"] != "done" else _value(data, row)]
              for row in summary["worst_runs"]), 3)
     if summary["without_result"]:
-        text += "<h2>Without result</h2>" + _table(["run", "error"], (
-            [_escape(row["id"]), _escape(row["error"])] for row in summary["without_result"]), 2)
+        text += "<h2>Without result</h2>" + page.table(["run", "error"], (
+            [page.escape(row["id"]), page.escape(row["error"])] for row in summary["without_result"]), 2)
     return text
+
+
+def _playback(data: Dataset, row: dict[str, Any]) -> str:
+    file = data.playback(row["id"])
+    link = f'<a href="{file.relative_to(data.folder)}">play.html</a> · ' if file is not None else ""
+    return f"{link}<code>{page.escape(row['command'])}</code>"
+
+
+def _value(data: Dataset, row: dict[str, Any]) -> str:
+    factor, unit = shown_unit(data, row["metric"])
+    return f"{page.number(row['value'], factor)} {page.escape(unit)}"
 
 
 def _provenance(data: Dataset) -> str:
     summary = data.summary
-    rows = [["experiment", _escape(summary["experiment"])],
-            ["versions", _escape(", ".join(f"{name} {version}" for name, version in summary["versions"].items()))],
-            ["machines", _escape(", ".join(f"{name}: {count} runs" for name, count in summary["machines"].items()))]]
-    rows += [[f"variant {_escape(v['name'])}", _escape(", ".join(
-        [text for text in (v["controller"], v["python"]) if text] + [f"{key} = {value}" for key, value in v["set"].items()])
-        or "as the experiment")] for v in summary["variants"]]
-    rows += [["--set", _escape(f"{key} = {value}")] for key, value in summary["settings"].items()]
-    rows += [[_escape(name), f"<code>{digest[:16]}</code>"] for name, digest in summary["files"].items()]
-    return "<h2>What was run</h2>" + _table(["", ""], rows, 2)
+    rows = [["experiment", page.escape(summary["experiment"])],
+            ["versions", page.escape(", ".join(f"{name} {version}" for name, version in summary["versions"].items()))],
+            ["machines", page.escape(", ".join(f"{name}: {count} runs" for name, count in summary["machines"].items()))]]
+    rows += [[f"variant {page.escape(v['name'])}", page.escape(variant_text(v))] for v in summary["variants"]]
+    rows += [["--set", page.escape(f"{key} = {value}")] for key, value in summary["settings"].items()]
+    rows += [[page.escape(name), f"<code>{digest[:16]}</code>"] for name, digest in summary["files"].items()]
+    return "<h2>What was run</h2>" + page.table(["", ""], rows, 2)
 
 
-def html(data: Dataset) -> str:
-    """The page. Its numbers are those of `Dataset.summary`."""
+def rate_text(row: dict[str, Any]) -> str:
+    """Of a row of `success`."""
+    if row["rate"] is None:
+        return "no result"
+    k, (low, high) = row["successes"], row["interval"]
+    counted = f"{k:g} of {row['n']} passed, " if k == int(k) else "passed: "  # with several cells a seed counts by parts
+    return f"{counted}{page.percent(row['rate'])} ({100 * low:.1f} to {100 * high:.1f} %)"
+
+
+def variant_text(variant: dict[str, Any]) -> str:
+    """What a variant of `summary.json` is."""
+    texts = [variant[key] for key in ("controller", "python", "plugin") if variant[key]]
+    return ", ".join(texts + [f"{key} = {value}" for key, value in variant["set"].items()]) or "as the experiment"
+
+
+def html(data: Dataset, origin: str = "") -> str:
+    """The page. Its numbers are those of `Dataset.summary`.
+
+    @param origin  HTML that says what was run, instead of the experiment's files
+    """
     plots, plan = _Plots(data), data.plan
-    title = _escape(plan.name)
-    body = [f"<h1>{title}</h1>", _first_lines(data.summary), _overview(data)]
-    if data.plan.compare:
+    body = [f"<h1>{page.escape(plan.name)}</h1>", _first_lines(data), _overview(data)]
+    if plan.compare:
         body.append('<p class="note">Metrics: mean of the middle half of the seeds, with its interval; a run that did '
                     'not end has the worst value.</p>')
-    if data.summary["differences"]:
-        body += [f"<h2>Differences to {_escape(plan.baseline)}, seed by seed</h2>", plots.forest(),
-                 _differences(data),
-                 '<p class="note">Better or worse: p &lt; 0.05 after Holm\'s correction, and the interval excludes 0.</p>']
-    for metric in data.plan.compare if len(data.summary["metrics"]) and data.passed.size else ():
-        body += [f"<h2>{_escape(metric.metric)}</h2>", plots.distributions(metric)]
-        if len(plan.variants) > 1:
-            body += ['<p class="note">A point per seed; below the diagonal the variant has the smaller value.</p>',
-                     plots.pairs(metric)]
-        sign = "at most" if metric.better == "lower" else "at least"
-        body += [f'<p class="note">Part of the seeds with a value of {sign} …</p>', plots.profile(metric)]
     if len(plan.cells) > 1 and len(plan.cells[0]) == 2:
-        body += ["<h2>Over the grid</h2>", *(plots.heat_map(v) for v in range(len(plan.variants)))]
-    body += [_checks_and_worst(data), _provenance(data)]
-    return ('<!doctype html><html lang="en"><head><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width"><meta http-equiv="Content-Security-Policy" '
-            f'content="default-src \'none\'; style-src \'unsafe-inline\'"><title>{title}</title>'
-            f"<style>{_STYLE}</style></head><body>{''.join(body)}</body></html>\n")
+        body += ["<h2>Passed, over the grid</h2>", *(plots.heat_map(v) for v in range(len(plan.variants)))]
+    if data.summary["differences"]:
+        body += [f"<h2>Differences to {page.escape(plan.baseline)}, seed by seed</h2>", plots.forest(), _differences(data),
+                 '<p class="note">Better or worse: p &lt; 0.05 after Holm\'s correction, and the interval excludes 0. '
+                 'Chance better: that the variant is better at the next seed.</p>']
+    body += [_of_metric(data, plots, metric) for metric in plan.compare]
+    body += [_checks_and_worst(data), origin or _provenance(data)]
+    return page.page(plan.name, "".join(body))
+
+
+def _of_metric(data: Dataset, plots: _Plots, metric: Any) -> str:
+    title = f"<h2>{page.escape(metric.metric)}</h2>"
+    if not np.isfinite(data.values(metric)).any():
+        return f'{title}<p class="note">No run has a value.</p>'
+    body = [title, '<p class="note">A point per seed, from 500 on their density; below, circle and bar are the mean of the '
+            f'middle half and its interval. {metric.better.capitalize()} is better.</p>', plots.distributions(metric)]
+    if len(data.plan.seeds) < _FEWEST_SHOWN:
+        return "".join(body)
+    if len(data.plan.variants) > 1:
+        body += ['<p class="note">A point per seed; below the diagonal the variant has the smaller value.</p>',
+                 plots.pairs(metric)]
+    sign = "at most" if metric.better == "lower" else "at least"
+    return "".join([*body, f'<p class="note">Part of the seeds with a value of {sign} …</p>', plots.profile(metric)])

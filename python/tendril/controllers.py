@@ -24,12 +24,13 @@ registered: set[str] = set()
 
 def controller(name: str, *, kind: Literal["continuum", "snake", "mobile", "platform"],
                settings: Mapping[str, Setting] | None = None, quantities: Mapping[str, tuple[str, str]] | None = None,
-               target: str | None = "target") -> Callable[[_Class], _Class]:
+               target: str | None = "target", obstacles: bool | None = None) -> Callable[[_Class], _Class]:
     """Registers a class as the controller `name`: `plugin = "my.reach"` in a robot file, `--controller my.reach`.
 
     The class has `__init__(self, context)`, `update(self, measurement, memory, next_memory, command, report)` and may
     have `memory_size` (numbers that it keeps between steps, default 0), `reset(self, memory)` (their start values,
-    default zeros) and, of an arm, `senses_contacts = True`. `update` is a function of its arguments: it may be called
+    default zeros), of an arm `senses_contacts = True`, and the line that is drawn, (points, 3): `path(self, memory)` of
+    an arm, in its base frame, `path(self, measurement, memory)` of a snake, in the world frame. `update` is a function of its arguments: it may be called
     several times in a step, and what lasts is in `next_memory`, a copy of `memory` on entry. An exception stops the
     controller: one warning with file and line, status 5, the servos hold; in `__init__` the scene is not loaded.
 
@@ -40,12 +41,21 @@ def controller(name: str, *, kind: Literal["continuum", "snake", "mobile", "plat
         (low, high) of numbers, None for no end, or the words that a text may be
     :param quantities: own quantities, which become sensors: name to (unit, meaning)
     :param target: default of the setting `target`, the mocap body that `measurement.target` is of; None: no such setting
+    :param obstacles: default of the setting `avoidance` of an arm or of joints on a platform: whether
+        `measurement.obstacles` and `context.obstacles` are those of the scene, which the setting `obstacles` chooses
+        (plugin/README.md); None: no such settings
     :raises ModelError: wrong names or settings; a name that is taken by another plugin, or was registered with other
         settings. The same name with the same settings replaces the class for data made later
     """
     rows = [_row(name, key, value) for key, value in (settings or {}).items()]
     if target is not None and all(row[0] != "target" for row in rows):
         rows.append(("target", "text", "", target, None, None, "", "mocap body, the target"))
+    if obstacles is not None:
+        if kind not in ("continuum", "mobile"):
+            raise ModelError(f"{name}: obstacles = {obstacles!r}: must be None for kind = \"{kind}\"")
+        rows.append(("avoidance", "flag", "", str(bool(obstacles)).lower(), None, None, "", "measure the scene's obstacles"))
+        rows.append(("obstacles", "text", "", "", None, None, "", "geoms and bodies that are obstacles; default: all that "
+                     "can collide with the robot"))
     for key, value in (quantities or {}).items():
         if not isinstance(value, tuple) or len(value) != 2:
             raise ModelError(f"{name}: quantities: {key} = {value!r}: must be (unit, meaning)")

@@ -47,13 +47,13 @@ class Line:
     numbers: int  # digest of what no machine may change
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """For JSON: what is not finite is null."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 class Dataset:
@@ -216,6 +216,11 @@ class Dataset:
         command = [*command_of(self.plan, run, program or find_program()), "--out", str(out), *arguments]
         return subprocess.run(command, check=False).returncode
 
+    def playback(self, id: str) -> Path | None:
+        """The page that plays a run: of its kept recording, or of its repetition."""
+        pages = (self.folder / folder / id / "play.html" for folder in ("runs", "repeated"))
+        return next((page for page in pages if page.exists()), None)
+
     def _run(self, id: str) -> Run:
         for run in self.plan.runs():
             if run.id == id:
@@ -223,6 +228,10 @@ class Dataset:
         raise ModelError(f"{self.folder}: {id}: no run of this sweep: its ids are in runs.csv")
 
     # ---- statistics -----------------------------------------------------------------------------------------------
+
+    def unit(self, metric: str) -> str:
+        own = (comparison.unit for comparison in self.plan.compare if comparison.metric == metric)
+        return self.units.get(metric) or next(own, "")
 
     def values(self, metric: Comparison) -> Values:
         """A number per run; the worst infinity where the run has none or did not end."""
@@ -273,23 +282,32 @@ class Dataset:
     def _label(self, cell: int | None) -> str:
         return "" if cell is None else self.plan.cell_name(cell)
 
+    @property
+    def variants(self) -> list[dict[str, Any]]:
+        return [{"name": v.name, "controller": v.controller, "python": v.python, "plugin": v.plugin, "set": dict(v.settings)}
+                for v in self.plan.variants]
+
     @cached_property
     def summary(self) -> dict[str, Any]:
         """All numbers of the report: the content of `summary.json`."""
+        return plain(self.results)  # type: ignore[no-any-return]
+
+    @cached_property
+    def results(self) -> dict[str, Any]:
+        """`summary` with its infinities, which JSON does not have."""
         import numpy as np
         plan = self.plan
         counts = {name: int(np.sum(self.outcome == name)) for name in _RANK}
         started = sum(counts.values())
-        summary = {
+        return {
             "format": 1, "sweep": plan.name, "experiment": plan.experiment, "versions": plan.versions,
             "runs": {"planned": self.planned, **counts, "missing": self.planned - started,
                      "passed": int(self.passed.sum()), "of_earlier_state": self.earlier,
                      "torn_lines": len(self.torn), "repeated_lines": self.repeated},
             "seeds": len(plan.seeds), "cells": [dict(cell) for cell in plan.cells],
-            "variants": [{"name": v.name, "controller": v.controller, "python": v.python,
-                          "set": dict(v.settings)} for v in plan.variants],
+            "variants": self.variants,
             "baseline": plan.baseline, "settings": dict(plan.settings),
-            "compare": [{"metric": c.metric, "better": c.better, "unit": self.units.get(c.metric, "")}
+            "compare": [{"metric": c.metric, "better": c.better, "unit": self.unit(c.metric)}
                         for c in self.plan.compare],
             "success": [self._success(cell, v) for cell in self.levels for v in range(len(plan.variants))],
             "metrics": [self._distribution(c, cell, v) for c in self.plan.compare for cell in self.levels
@@ -298,8 +316,6 @@ class Dataset:
             "without_result": [{"id": run.id, "error": self.errors.get(run.id, "")}
                                for row, run in enumerate(self._runs) if self.outcome[row] == "crashed"][:100],
             "machines": self.machines, "files": plan.files}
-        plain: dict[str, Any] = _plain(summary)
-        return plain
 
     def _success(self, cell: int | None, variant: int) -> dict[str, Any]:
         import numpy as np
@@ -390,6 +406,10 @@ class Dataset:
         return [{"check": name, "variant": variant, "count": count}
                 for (name, variant), count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
+    def folder_of(self, row: int) -> Path:
+        """Where a run can be repeated."""
+        return self.folder
+
     def _worst(self) -> list[dict[str, Any]]:
         """Runs that did not end, then those with the worst value of the first compared metric."""
         import numpy as np
@@ -401,7 +421,7 @@ class Dataset:
         rows = [int(row) for row in np.argsort(-badness, kind="stable")[:WORST_RUNS] if self.outcome[row] != "crashed"]
         return [{"id": run.id, "variant": run.variant.name, "cell": run.cell, "seed": run.seed,
                  "outcome": str(self.outcome[row]), "metric": first.metric, "value": float(values[row]),
-                 "command": f"tendril sweep repeat {shlex.quote(str(self.folder))} {run.id}"}
+                 "command": f"tendril sweep repeat {shlex.quote(str(self.folder_of(row)))} {run.id}"}
                 for row in rows for run in [self._runs[row]]]
 
     # ---- writing --------------------------------------------------------------------------------------------------
@@ -422,6 +442,18 @@ class Dataset:
         from tendril._sweep_report import html
         _journal.write_whole(self.folder / "report.html", html(self))
         return ["runs.csv", "summary.json", "report.html"]
+
+    @property
+    def checks(self) -> list[str]:
+        """What passes a run: the limits of its checks, a text each."""
+        found: dict[str, str] = {}
+        for _, record in _journal.read(self.folder / "journal"):
+            for check in record["checks"] if record is not None else ():
+                if check["name"] not in found:
+                    low, high = ("" if check[key] is None else f"{check[key]:g}" for key in ("min", "max"))
+                    sign = f"{low} to {high}" if low and high else f"at most {high}" if high else f"at least {low}"
+                    found[check["name"]] = f"{check['name']}: {sign} {check['unit']}".rstrip()
+        return list(found.values())
 
     @property
     def exit_code(self) -> int:

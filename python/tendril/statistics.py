@@ -76,7 +76,9 @@ def percentile(ordered: Values, fraction: float) -> float:
     position = fraction * (len(ordered) - 1)
     below = math.floor(position)
     low, high = float(ordered[below]), float(ordered[math.ceil(position)])
-    return low if low == high or position == below else low + (position - below) * (high - low)
+    if low == high or position == below or low == -math.inf:
+        return low
+    return low + (position - below) * (high - low)
 
 
 def _resampled_means(x: Values, resamples: int, random: np.random.Generator) -> Values:
@@ -106,15 +108,17 @@ def _resampled_means(x: Values, resamples: int, random: np.random.Generator) -> 
 def iqm_interval(values: npt.ArrayLike, seed: int, resamples: int = RESAMPLES) -> Interval | None:
     """Bootstrap interval of the interquartile mean: percentiles 2.5 and 97.5 of the resamples. None for n < 8.
 
-    Held by: test_statistics, coverage by simulation.
+    A resample in which both infinities have weight counts as the worse one at each end. Held by: test_statistics, coverage
+    by simulation.
     """
     x = np.sort(np.asarray(values, dtype=np.float64))
     if len(x) < FEWEST:
         return None
-    if np.isneginf(x[0]) and np.isposinf(x[-1]):
-        return -math.inf, math.inf
-    means = np.sort(_resampled_means(x, resamples, np.random.Generator(np.random.PCG64(seed))))
-    return percentile(means, 0.025), percentile(means, 0.975)
+    with np.errstate(invalid="ignore"):
+        means = _resampled_means(x, resamples, np.random.Generator(np.random.PCG64(seed)))
+    undefined = np.isnan(means)  # both infinities have weight
+    low, high = (np.sort(np.where(undefined, end, means)) for end in (-math.inf, math.inf))
+    return percentile(low, 0.025), percentile(high, 0.975)
 
 
 def paired_differences(variant: npt.ArrayLike, baseline: npt.ArrayLike) -> Values:

@@ -15,8 +15,9 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,7 @@ class Variant:
     settings: Settings = ()
     controller: str = ""
     python: str = ""  # file with the controller, as given
+    plugin: str = ""  # library with the controller
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Comparison:
     """A check by name, or a metric, and which of its values are better."""
     metric: str
     better: str
+    unit: str = ""  # if the check has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,7 @@ class Plan:
         """Canonical JSON of what the numbers of a run depend on, before and after the seed."""
         settings = self.settings_of(cell, variant)
         others = {file for files in self.named.values() for file in files}
-        own = {file for value in [variant.python, *(value for _, value in settings)]
+        own = {file for value in [variant.python, variant.plugin, *(value for _, value in settings)]
                for file in self.named.get(_text(value), [])}
         files = {file: digest for file, digest in self.files.items() if file not in others or file in own}
         mark = "\0"
@@ -125,9 +128,10 @@ class Plan:
         fields = {key: value for key, value in data.items() if key in Plan.__dataclass_fields__}
         fields |= {
             "seeds": tuple(data["seeds"]), "cells": tuple(settings(cell) for cell in data["cells"]),
-            "variants": tuple(Variant(v["name"], settings(v["settings"]), v["controller"], v.get("python", ""))
+            "variants": tuple(Variant(v["name"], settings(v["settings"]), v["controller"], v.get("python", ""),
+                                      v.get("plugin", ""))
                               for v in data["variants"]),
-            "compare": tuple(Comparison(c["metric"], c["better"]) for c in data["compare"]),
+            "compare": tuple(Comparison(c["metric"], c["better"], c.get("unit", "")) for c in data["compare"]),
             "settings": settings(data["settings"])}
         return Plan(**fields)
 
@@ -262,28 +266,57 @@ def _cells(table: _Table) -> tuple[Settings, ...]:
     return tuple(tuple(zip(keys, values, strict=True)) for values in itertools.product(*(v for _, v in axes)))
 
 
-def _variants(table: _Table, folder: Path, python: str) -> tuple[Variant, ...]:
-    """@param python  file of the variants that name none"""
-    found: dict[str, Variant] = {}
-    rows = table.data.get("variant", [])
-    if not isinstance(rows, list):
+@dataclass(frozen=True)
+class Given:
+    """What a command line says instead of the file."""
+    seeds: int | None = None
+    settings: tuple[str, ...] = ()  # of `--set`
+    python: str = ""  # of the variants that name none
+    plugin: str = ""
+    controllers: tuple[str, ...] = ()  # variants instead of the file's; "default": the experiment's own
+    variants: tuple[str, ...] = ()  # as well: "name: key=value; key=value"
+
+    def __post_init__(self) -> None:
+        for option in ("python", "plugin"):
+            if (file := getattr(self, option)) and not Path(file).is_file():
+                raise ModelError(f"--{option}: {file}: no such file")
+
+    def variant_rows(self) -> list[tuple[str, Variant]]:
+        """The option and the variant that it gives."""
+        rows = [("--controller", Variant(name, (), "" if name == "default" else name)) for name in self.controllers]
+        for text in self.variants:
+            name, _, settings = (part.strip() for part in text.partition(":"))
+            if not name:
+                raise ModelError(f"--variant: {text}: must be 'NAME: key=value; key=value'")
+            rows.append(("--variant", Variant(name, tuple(parse_setting(one) for one in settings.split(";") if one.strip()))))
+        return rows
+
+
+def _variants(table: _Table, folder: Path, given: Given) -> tuple[Variant, ...]:
+    rows = given.variant_rows()
+    listed = table.data.get("variant", [])
+    if not isinstance(listed, list):
         raise table.refuse("variant", "must be [[sweep.variant]]")
-    for row in rows:
-        one = _Table(f"{table.where}: variant", row, ("name", "set", "controller", "python"))
-        name = one.text("name")
-        if name in found:
-            raise one.refuse("name", "is given twice")
-        own = str(folder / one.text("python")) if "python" in row else python
-        if "python" in row and not Path(own).is_file():
-            raise one.refuse("python", "no such file")
+    where = f"{table.where}: variant"
+    for row in listed if not rows else ():
+        one = _Table(where, row, ("name", "set", "controller", "python", "plugin"))
+        files = {key: str(folder / one.text(key)) if key in row else "" for key in ("python", "plugin")}
+        for key, file in files.items():
+            if file and not Path(file).is_file():
+                raise one.refuse(key, "no such file")
         controller = one.text("controller", "") if "controller" in row else ""
-        found[name] = Variant(name, one.settings("set"), controller, own)
-    same: dict[tuple[str, str, str], str] = {}
-    for variant in found.values():
-        other = same.setdefault((_canonical(variant.settings), variant.controller, variant.python), variant.name)
-        if other != variant.name:
-            raise ModelError(f"{table.where}: variant: {variant.name}: is the same as {other}")
-    return tuple(found.values()) or (Variant("default", python=python),)
+        rows.append((where, Variant(one.text("name"), one.settings("set"), controller, **files)))
+    found: dict[str, Variant] = {}
+    same: dict[tuple[str, ...], str] = {}
+    for where, row in rows or [(where, Variant("default"))]:
+        if row.name in found:
+            raise ModelError(f"{where}: name = {toml(row.name)}: is given twice")
+        variant = replace(row, python=row.python or given.python, plugin=row.plugin or given.plugin)
+        found[row.name] = variant
+        other = same.setdefault((_canonical(variant.settings), variant.controller, variant.python, variant.plugin), row.name)
+        if other != row.name:
+            raise ModelError(f"{where}: {row.name}: is the same as {other}")
+    return tuple(found.values())
 
 
 def _checks(content: Mapping[str, Any]) -> tuple[Comparison, ...]:
@@ -300,13 +333,13 @@ def _compare(table: _Table) -> tuple[Comparison, ...]:
         raise table.refuse("compare", 'must be a list of { metric = "NAME", better = "lower" }')
     found: dict[str, Comparison] = {}
     for row in rows:
-        one = _Table(f"{table.where}: compare", row, ("metric", "better"))
+        one = _Table(f"{table.where}: compare", row, ("metric", "better", "unit"))
         metric = one.text("metric")
         if metric in found:
             raise one.refuse("metric", "is given twice")
         if one.text("better") not in ("lower", "higher"):
             raise one.refuse("better", 'must be "lower" or "higher"')
-        found[metric] = Comparison(metric, one.text("better"))
+        found[metric] = Comparison(metric, one.text("better"), one.text("unit") if "unit" in row else "")
     return tuple(found.values())
 
 
@@ -322,21 +355,16 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise ModelError(f"{file}: {error}") from None
 
 
-def make_plan(source: Path | Mapping[str, Any], program: str, seeds: int | None = None,
-              settings: tuple[str, ...] = (), python: str = "") -> Plan:
-    """The plan of a file with a table `[sweep]`, or of such a table.
-
-    @param seeds, settings, python  of the command line
-    Throws ModelError.
-    """
+def make_plan(source: Path | Mapping[str, Any], program: str, given: Given = Given()) -> Plan:
+    """The plan of a file with a table `[sweep]`, or of such a table. Throws ModelError."""
     if isinstance(source, Path):
         document, where, folder = read_toml(source), f"{source}: sweep", source.parent
         data = document.get("sweep", {})
     else:
         document, where, folder, data = {}, "sweep", Path(), dict(source)
-    if seeds is not None:
-        data = {**data, "seeds": seeds}
-    table = _Table(where, data, _KEYS)
+    table = _Table(where, data)
+    if isinstance(data.get("experiment"), list):
+        raise ModelError(f"{where}: experiment: is a list: a suite is run with tendril sweep")
     if "experiment" in data:
         experiment = folder / table.text("experiment")
         content = read_toml(experiment)
@@ -344,13 +372,75 @@ def make_plan(source: Path | Mapping[str, Any], program: str, seeds: int | None 
         experiment, content = source, document
     else:
         raise ModelError(f"{where}: experiment: is missing: must be an experiment file")
+    return _plan(table, folder, experiment, content, program, given)
+
+
+_OF_A_ROW = ("file", "name", "seeds", "compare", "grid", "record", "timeout", "retries")
+
+
+def make_plans(files: Sequence[Path], program: str, given: Given = Given(), only: Sequence[str] = ()) -> list[Plan]:
+    """The plans of a suite: of several files, or of one whose table `[sweep]` has a list `experiment`.
+
+    @param only  patterns of names; none: all
+    Throws ModelError.
+    """
+    if len(files) > 1:
+        plans = [make_plan(file, program, given) for file in files]
+    else:
+        plans = list(_suite(files[0], program, given))
+    names = [plan.name for plan in plans]
+    for name in names:
+        if names.count(name) > 1:
+            raise ModelError(f"{files[0]}: sweep: experiment: name = {toml(name)}: is given twice")
+    for pattern in only:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise ModelError(f"--only: {pattern}: matches none of {', '.join(names)}")
+    return [plan for plan in plans if not only or any(fnmatchcase(plan.name, pattern) for pattern in only)]
+
+
+def is_suite(file: Path) -> bool:
+    """Whether its table `[sweep]` has a list of experiments."""
+    table = read_toml(file).get("sweep", {})
+    return isinstance(table, dict) and isinstance(table.get("experiment"), list)
+
+
+def suite_name(files: Sequence[Path]) -> str:
+    name = read_toml(files[0]).get("sweep", {}).get("name", files[0].stem) if len(files) == 1 else "comparison"
+    return str(name)
+
+
+def _suite(file: Path, program: str, given: Given) -> Iterator[Plan]:
+    where = f"{file}: sweep"
+    data = read_toml(file)["sweep"]
+    _Table(where, data, _KEYS)
+    common = {key: value for key, value in data.items() if key not in ("experiment", "name", "variant")}
+    rows = [_Table(f"{where}: experiment", row, _OF_A_ROW) for row in data["experiment"]]
+    names = [row.text("name", Path(row.text("file")).stem) for row in rows]
+    listed = data.get("variant", [])
+    for variant in listed if isinstance(listed, list) else ():
+        patterns = variant.get("experiments", ["*"]) if isinstance(variant, dict) else ["*"]
+        for pattern in patterns if isinstance(patterns, list) else [patterns]:
+            if not isinstance(pattern, str) or not any(fnmatchcase(name, pattern) for name in names):
+                raise ModelError(f"{where}: variant: experiments: {toml(pattern)}: matches none of {', '.join(names)}")
+    for row, name in zip(rows, names, strict=True):
+        own = {**common, **row.data, "name": name}
+        if isinstance(listed, list):
+            own["variant"] = [{key: value for key, value in one.items() if key != "experiments"} for one in listed
+                              if not isinstance(one, dict) or any(fnmatchcase(name, p) for p in one.get("experiments", ["*"]))]
+        experiment = file.parent / own.pop("file")
+        yield _plan(_Table(f"{where}: {name}", own), file.parent, experiment, read_toml(experiment), program,
+                    replace(given, seeds=None) if "seeds" in row.data else given)
+
+
+def _plan(table: _Table, folder: Path, experiment: Path, content: dict[str, Any], program: str, given: Given) -> Plan:
+    """@param folder  that of the file with the table"""
+    where = table.where
+    data = table.data if given.seeds is None else {**table.data, "seeds": given.seeds}
+    table = _Table(where, data, _KEYS)
     if "scene" not in content:
         raise ModelError(f"{experiment}: scene: is missing: must be an experiment file")
-
-    if python and not Path(python).is_file():
-        raise ModelError(f"--python: {python}: no such file")
-    variants = _variants(table, folder, python)
-    baseline = table.text("baseline", variants[0].name)
+    variants = _variants(table, folder, given)
+    baseline = variants[0].name if given.controllers or given.variants else table.text("baseline", variants[0].name)
     if baseline not in {variant.name for variant in variants}:
         raise table.refuse("baseline", f"must be a variant: {', '.join(v.name for v in variants)}")
     record = data.get("record", "none")
@@ -360,12 +450,12 @@ def make_plan(source: Path | Mapping[str, Any], program: str, seeds: int | None 
     if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout <= 1e6:
         raise table.refuse("timeout", "must be a time in (0, 1e6] s")
     name = table.text("name", str(content.get("name", experiment.stem)) if "name" not in data else "")
-    if "/" in name:
-        raise table.refuse("name", "must not contain '/'")
+    if "/" in name or name.startswith("."):
+        raise table.refuse("name", "must neither contain '/' nor begin with '.'")
     plan = Plan(name=name, experiment=str(experiment), seeds=_seeds(table), cells=_cells(table), variants=variants,
                 baseline=baseline, compare=_compare(table) or _checks(content), record=record, timeout=float(timeout),
-                retries=table.integer("retries", 2, 0, 100), settings=tuple(map(parse_setting, settings)),
-                duration=float(content.get("duration", 10.0)), versions=_versions(program), files={}, named={})
+                retries=table.integer("retries", 2, 0, 100), settings=tuple(map(parse_setting, given.settings)),
+                duration=float(content.get("duration", 10.0)), versions=read_versions(program), files={}, named={})
     if len(plan) > MOST_RUNS:
         raise ModelError(f"{where}: {len(plan)} runs: must be at most 1e7")
     _find_files(plan, experiment, content)
@@ -373,7 +463,8 @@ def make_plan(source: Path | Mapping[str, Any], program: str, seeds: int | None 
 
 
 @cache
-def _versions(program: str) -> dict[str, str]:
+def read_versions(program: str) -> dict[str, str]:
+    """Of Tendril and MuJoCo. Throws ModelError."""
     try:
         text = subprocess.run([program, "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
     except (OSError, subprocess.SubprocessError) as error:
@@ -468,10 +559,10 @@ def _find_files(plan: Plan, experiment: Path, content: dict[str, Any]) -> None:
     values = {_text(value) for cell in plan.cells for _, value in cell}
     values |= {_text(value) for variant in plan.variants for _, value in variant.settings}
     values |= {_text(value) for _, value in plan.settings}
-    for python in {variant.python for variant in plan.variants} - {""}:
-        path = Path(os.path.normpath(python))
+    for file in {file for variant in plan.variants for file in (variant.python, variant.plugin)} - {""}:
+        path = Path(os.path.normpath(file))
         plan.files[name(path)] = _digest(path)
-        plan.named[python] = [name(path)]
+        plan.named[file] = [name(path)]
     folders = {folder, *(path.parent for path in base)}
     for value in sorted(values - {""}):
         for path in _with_named([f / value for f in folders if _is_file(f / value)]):
@@ -504,6 +595,8 @@ def command_of(plan: Plan, run: Run, program: str) -> list[str]:
     command = [program, "run", plan.experiment, "--seed", str(run.seed)]
     if run.variant.python:
         command[:1] = [sys.executable, "-P", "-m", "tendril", "--python", run.variant.python]
+    if run.variant.plugin:
+        command += ["--plugin", run.variant.plugin]
     if run.variant.controller:
         command += ["--controller", run.variant.controller]
     for key, value in plan.settings_of(run.cell, run.variant):
@@ -531,26 +624,27 @@ class Sweep:
         self.program = program or find_program()
         texts = tuple(f"{key}={toml(value)}" for key, value in (settings or {}).items())
         where = source if isinstance(source, Mapping) else Path(source)
-        self.plan = make_plan(where, self.program, seeds, texts)
+        self.plan = make_plan(where, self.program, Given(seeds, texts))
 
     def run(self, out: str | os.PathLike[str] | None = None, engine: str = "local", jobs: int = 0,
-            retry_failed: bool = False) -> Dataset:
+            retry_failed: bool = False, address: str = "") -> Dataset:
         """Runs what is not yet done in the folder `out`, and reports on all runs.
 
-        @param jobs  processes at a time; 0: one per core
+        @param engine   "local", or "ray" with the extra `ray`
+        @param jobs     processes at a time; 0: one per core
+        @param address  of a Ray cluster, "auto" for the one of this machine; without one it has its own for the time being
         Throws ModelError for bad input, OSError when results cannot be written or another sweep runs in the folder,
         KeyboardInterrupt.
         """
-        from tendril._local import LocalOptions, run_sweep
+        from tendril._local import Options, run_sweep
         from tendril.dataset import Dataset
-        if engine != "local":
-            raise ModelError(f"engine: {engine}: must be local")
-        folder = Path(out) if out is not None else default_folder(self.plan)
-        result = run_sweep(self.plan, folder, self.program, LocalOptions(jobs=jobs, retry_failed=retry_failed))
+        folder = Path(out) if out is not None else default_folder(self.plan.name)
+        result = run_sweep(self.plan, folder, self.program,
+                           Options(jobs=jobs, engine=engine, address=address, retry_failed=retry_failed))
         if result.interrupted:
             raise KeyboardInterrupt
         return Dataset(folder)
 
 
-def default_folder(plan: Plan) -> Path:
-    return Path("out") / f"{plan.name}-sweep"
+def default_folder(name: str) -> Path:
+    return Path("out") / f"{name}-sweep"

@@ -175,6 +175,64 @@ std::vector<TubeStave> tube_staves(const TubeDescription& tube) {
   return staves;
 }
 
+namespace {
+
+/// The centreline with arcs of fine chords, for the wall that is drawn.
+std::vector<Vector3d> fine_vertices(TubeDescription tube) {
+  constexpr double kFineTurn = 0.09;  // [rad]
+  tube.segment_angle = std::min(tube.segment_angle, kFineTurn);
+  return tube_vertices(tube);
+}
+
+/// A closed surface around the wall, as the attributes `vertex` and `face` of a mesh: rings around
+/// the vertices of the centreline, counted along the outside and back along the inside.
+struct WallMesh {
+  std::string vertices, faces;
+};
+WallMesh wall_mesh(const TubeDescription& tube) {
+  constexpr int kAround = 24;
+  const std::vector<Vector3d> line = fine_vertices(tube);
+  const std::size_t count = line.size();
+  std::vector<Vector3d> tangents(count);  // at bends that of the plane that halves the angle
+  for (std::size_t k = 0; k < count; ++k) {
+    const Vector3d before = (line[k] - line[k == 0 ? 0 : k - 1]).stableNormalized();
+    const Vector3d after = (line[k + 1 == count ? k : k + 1] - line[k]).stableNormalized();
+    tangents[k] = (before + after).normalized();
+  }
+  WallMesh mesh;
+  const auto add_rings = [&](double radius, bool backwards) {
+    Eigen::Matrix3d frame = rotation_between(Vector3d::UnitZ(), tangents[0]).toRotationMatrix();
+    std::vector<std::string> rings;
+    for (std::size_t k = 0; k < count; ++k) {
+      if (k > 0) frame = rotation_between(tangents[k - 1], tangents[k]) * frame;
+      std::string ring;
+      for (int i = 0; i < kAround; ++i) {
+        const double a = 2.0 * std::numbers::pi * i / kAround;
+        const Vector3d p =
+            line[k] + radius * (std::cos(a) * frame.col(0) + std::sin(a) * frame.col(1));
+        ring += fmt::format("{:.6g} {:.6g} {:.6g} ", p.x(), p.y(), p.z());
+      }
+      rings.push_back(std::move(ring));
+    }
+    if (backwards) std::reverse(rings.begin(), rings.end());
+    for (const std::string& ring : rings) mesh.vertices += ring;
+  };
+  add_rings(tube.inner_radius + 2.0 * tube.wall_thickness, false);
+  add_rings(tube.inner_radius, true);
+  const auto rings = static_cast<int>(2 * count);
+  for (int k = 0; k < rings; ++k) {
+    const int next = (k + 1) % rings;
+    for (int i = 0; i < kAround; ++i) {
+      const int a = kAround * k + i, b = kAround * k + (i + 1) % kAround;
+      const int c = kAround * next + i, d = kAround * next + (i + 1) % kAround;
+      mesh.faces += fmt::format("{} {} {} {} {} {} ", a, b, d, a, d, c);
+    }
+  }
+  return mesh;
+}
+
+}  // namespace
+
 std::string tube_mjcf(const TubeDescription& tube) {
   const std::vector<Vector3d> vertices = tube_vertices(tube);
   const std::vector<TubeStave> staves = tube_staves(tube);
@@ -184,7 +242,7 @@ std::string tube_mjcf(const TubeDescription& tube) {
   };
   const auto site = [&line](std::string_view name, const Vector3d& position,
                             const Vector3d& direction) {
-    line("      <site name=\"{}\" pos=\"{}\" zaxis=\"{}\" size=\"0.002\"/>", name,
+    line("      <site name=\"{}\" pos=\"{}\" zaxis=\"{}\" size=\"0.002\" group=\"3\"/>", name,
          numbers(position), numbers(direction));
   };
 
@@ -192,16 +250,23 @@ std::string tube_mjcf(const TubeDescription& tube) {
   line("  <default>\n    <default class=\"tube_wall\">");
   line(
       "      <geom type=\"capsule\" size=\"{}\" contype=\"2\" conaffinity=\"1\" priority=\"1\" "
-      "friction=\"{} 0.005 0.0001\" {} material=\"tube_wall\"/>",
+      "friction=\"{} 0.005 0.0001\" {} material=\"tube_wall\" group=\"3\"/>",
       tube.wall_thickness, tube.friction, kStiffContact);
   line("    </default>\n  </default>");
-  line("  <asset>\n    <material name=\"tube_wall\" rgba=\"0.62 0.72 0.82 0.3\"/>\n  </asset>");
+  const WallMesh wall = wall_mesh(tube);
+  line("  <asset>\n    <material name=\"tube_wall\" rgba=\"0.62 0.72 0.82 0.22\"/>");
+  line("    <mesh name=\"tube_wall\" inertia=\"shell\" vertex=\"{}\" face=\"{}\"/>", wall.vertices,
+       wall.faces);
+  line("  </asset>");
   line("  <worldbody>\n    <body name=\"tube\">");
   for (std::size_t k = 0; k < staves.size(); ++k) {
     const std::size_t ring = static_cast<std::size_t>(tube.staves);
     line("      <geom name=\"tube_{}_{}\" class=\"tube_wall\" fromto=\"{} {}\"/>", k / ring + 1,
          k % ring + 1, numbers(staves[k].start), numbers(staves[k].end));
   }
+  line(
+      "      <geom name=\"tube_wall\" type=\"mesh\" mesh=\"tube_wall\" material=\"tube_wall\" "
+      "contype=\"0\" conaffinity=\"0\" mass=\"0\"/>");
   site("tube_start", vertices.front(), vertices[1] - vertices[0]);
   site("tube_end", vertices.back(), vertices.back() - vertices[vertices.size() - 2]);
   line("    </body>\n  </worldbody>");

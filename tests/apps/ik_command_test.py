@@ -247,7 +247,7 @@ class TableCommand(unittest.TestCase):
             self.assertTrue(all(math.isfinite(float(row[f"q_{j}"])) for j in range(1, 6)))
             self.assertTrue(math.isfinite(float(row["position_error"])))
         youbot = str(REPOSITORY / "models/youbot.toml")
-        self.assertIn("--solver: chord: for a mobile robot must be one of auto, fabrik, closed_form",
+        self.assertIn('solver = "chord", for a mobile robot must be one of auto, fabrik, closed_form',
                       self.refusal(USAGE, "ik", youbot, "-", "--solver", "chord", text=header))
         self.assertIn("column roll", self.refusal(USAGE, "ik", youbot, "-", text="x,y,z\n1,2,3\n"))
         self.assertIn("base_heading", self.refusal(USAGE, "fk", youbot, "-", text="base_x,base_y\n1,2\n"))

@@ -1,6 +1,8 @@
 #include "apps/host/engine/scene.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "apps/host/experiment/experiment.hpp"
 #include "tendril/model_error.hpp"
@@ -265,6 +267,66 @@ TEST_CASE("scene: a lone robot gets light, camera and the target that its contro
   mj_forward(&m, data.get());
   const int tip = mj_name2id(&m, mjOBJ_SITE, "tip");
   CHECK(mju_dist3(data->site_xpos + 3 * tip, data->mocap_pos) < 0.1);
+}
+
+namespace {
+
+/// A scene of an arm and a swinging ball with more elements of assets and of the world.
+std::string look_scene(const std::string& assets, const std::string& world) {
+  return R"(<mujoco><compiler conflict="merge"/>
+    <option timestep="0.001" integrator="discrete" cone="elliptic" iterations="100"/>
+    <asset><model name="arm" file="parts/arm.toml"/>)" +
+         assets + "</asset><worldbody>" + world + R"(
+    <body name="ball" pos="0.03 0 0.2"><joint axis="0 1 0" pos="0.05 0 0.1"/><geom size="0.02"/></body>
+    <attach model="arm" body="base" prefix="A_"/></worldbody></mujoco>)";
+}
+
+int geoms_of_type(const mjModel& m, int type) {
+  return static_cast<int>(std::count(m.geom_type, m.geom_type + m.ngeom, type));
+}
+
+constexpr const char* kSky =
+    R"(<texture type="skybox" builtin="flat" rgb1="0 0 0" width="8" height="48"/>)";
+
+}  // namespace
+
+TEST_CASE("scene: without a sky it gets what pictures need, and moves bit for bit as before",
+          "[scene]") {
+  const Files files;
+  const Scene bare = load_scene(files.folder.write("own.xml", look_scene(kSky, "")));
+  const Scene dressed = load_scene(files.folder.write("none.xml", look_scene("", "")));
+  CHECK(bare.model->nlight == 0);
+  CHECK(geoms_of_type(*bare.model, mjGEOM_PLANE) == 0);
+  const mjModel& m = *dressed.model;
+  CHECK(m.nlight == 1);
+  REQUIRE(geoms_of_type(m, mjGEOM_PLANE) == 1);
+  CHECK(std::count(m.tex_type, m.tex_type + m.ntex, mjTEXTURE_SKYBOX) == 1);
+  CHECK(m.stat.extent == bare.model->stat.extent);
+  const int ground = static_cast<int>(std::find(m.geom_type, m.geom_type + m.ngeom, mjGEOM_PLANE) -
+                                      m.geom_type);
+  CHECK(m.geom_contype[ground] == 0);
+  CHECK(m.geom_conaffinity[ground] == 0);
+  CHECK(m.geom_pos[3 * ground + 2] < -0.1);  // the arm of 0.1 m hangs down at most that far
+
+  const DataPtr a = make_data(*bare.model), b = make_data(m);
+  for (int i = 0; i < 500; ++i) {
+    mj_step(bare.model.get(), a.get());
+    mj_step(dressed.model.get(), b.get());
+  }
+  CHECK(std::abs(a->qpos[0]) > 0.01);
+  CHECK(std::equal(a->qpos, a->qpos + m.nq, b->qpos));
+}
+
+TEST_CASE("scene: a ground is only where nothing falls through it", "[scene]") {
+  const Files files;
+  const auto planes = [&](const std::string& world) {
+    const auto file = files.folder.write("s.xml", look_scene("", world));
+    return geoms_of_type(*load_scene(file).model, mjGEOM_PLANE);
+  };
+  CHECK(planes("<geom type='plane' size='1 1 1' pos='0 0 -1'/>") == 1);         // its own
+  CHECK(planes("<geom type='plane' size='1 1 1' pos='2 0 0' euler='0 90 0'/>") == 2);  // a wall
+  CHECK(planes("<body pos='1 0 1'><freejoint/><geom size='0.1'/></body>") == 0);
+  CHECK(planes("<body pos='1 0 1'><joint type='slide'/><geom size='0.1'/></body>") == 0);
 }
 
 TEST_CASE("scene: another controller leaves the settings behind that it does not know", "[scene]") {

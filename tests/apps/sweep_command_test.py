@@ -14,10 +14,14 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import unittest
 import zlib
 from pathlib import Path
 from xml.etree import ElementTree
+
+import h5py
+import numpy as np
 
 PROGRAM = ""
 PENDULUM = """<mujoco><option timestep="0.01"/><worldbody><body name="base" pos="0 0 1">
@@ -195,7 +199,8 @@ class Runs(SweepTest):
             self.write(seeds=3, more=f"record = {record}")
             self.out = self.folder / f"out{kept}"
             self.sweep()
-            self.assertEqual(len(list(self.out.glob("runs/*/rollout.h5"))), kept)
+            for name in ("rollout.h5", "play.html"):
+                self.assertEqual(len(list(self.out.glob(f"runs/*/{name}"))), kept)
             self.assertEqual(list(self.out.glob("runs/.part*")), [])
         self.write(seeds=3, more='record = "failed"', limit=0)
         self.out = self.folder / "failed"
@@ -210,6 +215,23 @@ class Runs(SweepTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         again = json.loads((self.out / "repeated" / one["id"] / "summary.json").read_text())
         self.assertEqual(again["metrics"]["speed_max"], one["metrics"]["speed_max"])
+
+    def test_the_worst_runs_are_linked_to_their_playback(self):
+        self.write(seeds=3, more="record = 2")
+        self.assertEqual(self.run_sweep("e.toml", "--out", self.out).returncode, 0)
+        ids = {r["seed"]: r["id"] for r in self.records()}
+
+        def links():
+            return set(re.findall('href="([^"]*)"', (self.out / "report.html").read_text()))
+        self.assertEqual(links(), {f"runs/{ids[seed]}/play.html" for seed in (0, 1)})
+        browser = self.folder / "browser"
+        browser.write_text(f'#!/bin/sh\necho "$1" >{self.folder}/opened\n')
+        browser.chmod(0o755)
+        done = self.run_sweep("repeat", self.out, ids[2], "--play", env=os.environ | {"BROWSER": f"{browser} %s"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.folder / "opened").read_text(), (self.out / f"repeated/{ids[2]}/play.html").as_uri() + "\n")
+        self.assertEqual(self.run_sweep("report", self.out).returncode, 0)
+        self.assertIn(f"repeated/{ids[2]}/play.html", links())
 
     def test_dry_run_writes_nothing(self):
         self.write()
@@ -334,6 +356,43 @@ class Guarantees(SweepTest):
         self.assertEqual(self.lines(), [])
         self.sweep()
         self.assertEqual(self.summary()["runs"]["passed"], 4)
+
+    def test_6_a_full_disk(self):
+        """A file system of 300 kB: recordings fill it."""
+        self.write(seeds=8, duration=20, more='record = "all"')
+        script = (f'mount -t tmpfs -o size=300k tmpfs out || exit 77; "{PROGRAM}" sweep e.toml --out out/s --quiet --no-report; '
+                  'code=$?; cp -r out kept; exit $code')
+        self.out.mkdir()
+        done = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script], cwd=self.folder,
+                              capture_output=True, text=True, env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
+        if done.returncode in (1, 77) and "sweep" not in done.stderr:
+            self.skipTest(f"no file system can be mounted: {done.stderr.strip()}")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (4, 1), done.stderr)
+        self.assertIn("No space left on device", done.stderr)
+        self.out = self.folder / "kept/s"
+        whole = self.records()
+        self.assertTrue(all(self.decode(line) for line in self.lines()))
+        self.assertLess(len(whole), 8)
+        self.assertEqual({file.parent.name for file in self.out.glob("runs/*/rollout.h5")}, {r["id"] for r in whole})
+        self.sweep()
+        self.assertEqual(self.summary()["runs"]["passed"], 8)
+
+    def test_2_a_driver_that_is_killed_keeps_no_half_recording(self):
+        """Recordings and their playback are moved into place before the line of their run."""
+        self.write(seeds=8, duration=20, more='record = "all"')
+        for moment in (1, 3):
+            process = self.start("--jobs", "2")
+            wait_for(lambda m=moment: len(self.lines()) >= m)
+            process.kill()
+            process.communicate()
+            finished = {r["id"] for r in self.records()}
+            kept = {file.parent.name for file in self.out.glob("runs/[!.]*/rollout.h5")}
+            self.assertTrue(finished <= kept, (finished, kept))
+        self.sweep()
+        self.assertEqual({file.parent.name for file in self.out.glob("runs/*/rollout.h5")}, {r["id"] for r in self.records()})
+        for file in self.out.glob("runs/*/rollout.h5"):
+            done = subprocess.run([PROGRAM, "rollout", "verify", file], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_7_the_numbers_depend_neither_on_jobs_nor_shards_nor_order(self):
         self.write(seeds=6, more=TWO_VARIANTS)
@@ -509,6 +568,278 @@ class Results(SweepTest):
         self.assertEqual(done.returncode, 0, done.stderr)
 
 
+SUITE = """[sweep]
+seeds = 9
+[[sweep.experiment]]
+file = "e.toml"
+[[sweep.experiment]]
+name = "once"
+file = "e.toml"
+seeds = 1
+[[sweep.variant]]
+name = "fine"
+[[sweep.variant]]
+name = "coarse"
+set = { "option.timestep" = 0.02 }
+experiments = ["e"]
+"""
+
+
+class Suites(SweepTest):
+    def write_suite(self, text=SUITE, **more):
+        self.write(**more)
+        (self.folder / "s.toml").write_text(text)
+
+    def suite(self, *arguments, code=0, file="s.toml"):
+        done = self.run_sweep(file, "--out", self.out, *arguments)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def test_a_scorecard_of_every_experiment_and_variant(self):
+        self.write_suite()
+        printed = self.suite("--seeds", "3").stdout
+        self.assertRegex(printed, r"e +fine +3 of 3 \(44 to 100 %\)")
+        rows = {(row["experiment"], row["variant"]): row for row in self.summary()["rows"]}
+        self.assertEqual({key: row["success"]["n"] for key, row in rows.items()},
+                         {("e", "fine"): 3, ("e", "coarse"): 3, ("once", "fine"): 1})
+        self.assertEqual(rows["e", "coarse"]["metric"]["name"], "sensor:angle:max")
+        page = (self.out / "report.html").read_text()
+        self.assertNotRegex(page, "<script|https?:|url\\(|<img|<link")
+        self.assertIn('<a href="once/report.html">', page)
+        self.assertTrue((self.out / "once/report.html").is_file())
+        self.suite("--seeds", "3")
+        self.assertEqual(len(self.lines(self.out / "e")), 6)  # resumed
+        self.assertIn("e: complete, 6 of 6 runs", self.run_sweep("status", self.out).stdout)
+
+    def test_words_are_corrected_over_the_whole_scorecard(self):
+        self.write_suite(SUITE.replace('experiments = ["e"]\n', "").replace("seeds = 1\n", ""))
+        self.suite()
+        differences = [d for row in self.summary()["rows"] for d in row["differences"].values()]
+        self.assertEqual(len(differences), 4)
+        p = sorted(d["p"] for d in differences)
+        self.assertAlmostEqual(min(d["p_holm"] for d in differences), min(1, 4 * p[0]))
+        own = json.loads((self.out / "e/summary.json").read_text())["differences"]
+        self.assertLess(min(d["p_holm"] for d in own), min(d["p_holm"] for d in differences))
+
+    def test_controllers_settings_and_several_files_in_one_command(self):
+        self.write_suite()
+        self.write(name="f.toml")
+        done = self.run_sweep("e.toml", "f.toml", "--out", self.out, "--controller", "default",
+                              "--variant", "strong: option.gravity=[0, 0, -30]; option.timestep=0.005")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.summary()["variants"], ["default", "strong"])
+        self.assertEqual([one["name"] for one in self.summary()["experiments"]], ["e", "f"])
+        set_of = {v["name"]: v["set"] for v in json.loads((self.out / "e/summary.json").read_text())["variants"]}
+        self.assertEqual(set_of, {"default": {}, "strong": {"option.gravity": [0, 0, -30], "option.timestep": 0.005}})
+
+    def test_an_experiment_that_does_not_know_the_variant_is_told_and_the_others_run(self):
+        self.write_suite()
+        (self.folder / "other.xml").write_text(PENDULUM.replace("rod", "bar"))
+        (self.folder / "f.toml").write_text((self.folder / "e.toml").read_text().replace("pendulum.xml", "other.xml"))
+        done = self.run_sweep("e.toml", "f.toml", "--out", self.out, "--variant", "rough: geom.bar.friction=0.3")
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn("e: not run: ", done.stderr)
+        self.assertEqual(list(self.summary()["refused"]), ["e"])
+        self.out = self.folder / "none"
+        self.refused("e.toml", "--only", "e", "--out", self.out, text="--only: needs a suite")
+        done = self.run_sweep("e.toml", "f.toml", "--out", self.out, "--variant", "rough: geom.none.friction=0.3")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+
+    def test_shards_are_merged(self):
+        self.write_suite()
+        self.suite()
+        whole = self.summary()
+        parts = [self.folder / f"part{i}" for i in (0, 1)]
+        for i, part in enumerate(parts):
+            self.assertEqual(self.run_sweep("s.toml", "--out", part, "--shard", f"{i}/2", "--quiet").returncode, 0)
+        done = self.run_sweep("merge", *parts, "--out", self.folder / "merged")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.summary(self.folder / "merged")["rows"], whole["rows"])
+
+    def test_bad_input(self):
+        for change, text in ((("[sweep]\n", "[sweep]\nfamily = 1\n"), "family: unknown key"),
+                             (('file = "e.toml"\nseeds', 'file = "none.toml"\nseeds'), "none.toml: No such file"),
+                             (('name = "once"', 'name = "e"'), 'name = "e": is given twice'),
+                             (('["e"]', '["nothing"]'), 'experiments: "nothing": matches none of e, once'),
+                             (("seeds = 1\n", "seeds = 0\n"), "seeds = 0: must be")):
+            with self.subTest(text):
+                self.write_suite(SUITE.replace(*change))
+                self.refused("s.toml", "--out", self.out, text=text)
+        self.write_suite()
+        self.refused("s.toml", "--out", self.out, "--only", "x*", text="--only: x*: matches none of e, once")
+        self.refused("s.toml", "--out", self.out, "--variant", ": a=1", text="--variant: : a=1: must be")
+        self.refused("s.toml", "--out", self.out, "--plugin", "none.so", text="--plugin: none.so: no such file")
+
+
+class Compare(SweepTest):
+    def compare(self, *arguments, code=0):
+        done = subprocess.run([PROGRAM, "compare", *map(str, arguments), "-o", self.folder / "c.html", "--json", self.folder / "c.json"],
+                              cwd=self.folder, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, code, done.stderr)
+        if code == 0:
+            self.found = json.loads((self.folder / "c.json").read_text())
+            self.page = (self.folder / "c.html").read_text()
+            self.assertNotRegex(self.page, "<script|https?:|url\\(|<img|<link")
+            for plot in re.findall("<svg.*?</svg>", self.page, re.DOTALL):
+                ElementTree.fromstring(plot)
+        return done
+
+    def record(self, name, *arguments):
+        done = subprocess.run([PROGRAM, "run", "e.toml", "--out", name, "--no-report", "--quiet", *arguments], cwd=self.folder,
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_sweeps_are_paired_by_seed(self):
+        self.write(seeds=12, duration=0.3, more='compare = [{ metric = "speed_max", better = "lower" }]')
+        self.sweep()
+        fast = self.folder / "fast"
+        self.run_sweep("e.toml", "--seeds", "10", "--out", fast, "--set", "option.gravity=[0, 0, -30]", "--quiet")
+        done = self.compare(self.out, fast)
+        self.assertIn("fast against out: speed_max: worse", done.stdout)
+        (row,) = [row for row in self.found["differences"] if row["metric"] == "speed_max"]
+        self.assertEqual((row["n"], row["words"]), (10, "worse"))
+        speeds = [{r["seed"]: r["metrics"]["speed_max"] for r in self.records(folder)} for folder in (self.out, fast)]
+        differences = sorted(speeds[1][seed] - speeds[0][seed] for seed in range(10))
+        self.assertTrue(differences[2] <= row["iqm"] <= differences[7], (differences, row))
+        self.compare(fast, self.out)
+        self.assertEqual([r["words"] for r in self.found["differences"] if r["metric"] == "speed_max"], ["better"])
+
+    def test_variants_of_the_same_name_are_compared_and_other_draws_are_told(self):
+        self.write(seeds=9, more=TWO_VARIANTS)
+        self.sweep()
+        text = (self.folder / "e.toml").read_text()
+        (self.folder / "e.toml").write_text(text.replace("[0, 0, -5]", "[0, 0, -4]"))
+        other = self.folder / "other"
+        self.run_sweep("e.toml", "--out", other, "--quiet")
+        self.compare(self.out, other)
+        self.assertEqual([cell["variant"] for cell in self.found["cells"]], ["fine", "coarse"])
+        self.assertEqual(self.found["unpaired"], ["option.gravity.3"])
+
+    def test_the_first_row_that_differs_is_named(self):
+        self.write(duration=1)
+        self.record("a")
+        self.record("b")
+        self.assertIn("Identical: 101 rows, bit for bit", self.compare("a", "b").stdout)
+        file = h5py.File(self.folder / "b/rollout.h5", "r+")
+        qvel = file["rollout_0/qvel"]
+        qvel[40, 0] = np.nextafter(qvel[40, 0], 10)
+        file.close()
+        self.compare("a/rollout.h5", "b")
+        first = self.found["first_difference"]
+        self.assertEqual((first["row"], first["number"]), (40, "qvel swing"))
+        self.assertFalse(self.found["identical"])
+
+    def test_other_timesteps_and_models_are_compared_where_they_can_be(self):
+        self.write(duration=1)
+        self.record("a")
+        self.record("b", "--set", "option.timestep=0.02")
+        self.compare("a", "b")
+        self.assertEqual((self.found["rows"], self.found["common_rows"]), ([101, 51], 51))
+        (self.folder / "pendulum.xml").write_text(PENDULUM.replace("</worldbody>", '<body><freejoint/><geom size=".1"/></body></worldbody>'))
+        self.record("c")
+        self.compare("a", "c")
+        self.assertIn("qpos", self.found["other_shape"])
+
+    def test_bad_input(self):
+        self.write(seeds=2)
+        self.sweep()
+        self.record("a")
+        for a, b, text in ((self.out, "a", "a: is no folder of a sweep, and"), ("a", "none", "none: no such file"),
+                           ("a", "a", "is compared with itself")):
+            with self.subTest(text):
+                done = self.compare(a, b, code=2)
+                self.assertIn(text, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1)
+        other = self.folder / "other"
+        self.run_sweep("e.toml", "--out", other, "--quiet")
+        plan = json.loads((other / "sweep.json").read_text())
+        (other / "sweep.json").write_text(json.dumps(plan | {"seeds": [7, 8]}))
+        self.assertIn("has no seed of", self.compare(self.out, other, code=2).stderr)
+
+
+class RayNode(SweepTest):
+    """What a task of Ray does on a node, without Ray; bench/sweep_kills has real clusters."""
+
+    def setUp(self):
+        super().setUp()
+        sys.modules["ray"] = types.SimpleNamespace(get=lambda value: value)
+        os.environ["TENDRIL_PROGRAM"] = PROGRAM
+        tempfile.tempdir = str(self.folder / "node")
+        os.mkdir(tempfile.tempdir)
+        self.cwd = os.getcwd()
+        os.chdir(self.folder)
+
+    def tearDown(self):
+        os.chdir(self.cwd)
+        tempfile.tempdir = None
+        del sys.modules["ray"]
+        super().tearDown()
+
+    def order(self, **more):
+        from tendril import _ray
+        from tendril.sweep import make_plan
+        plan = make_plan(Path("sub/e.toml"), PROGRAM)
+        inputs = _ray._pack(plan)
+        run = next(plan.runs())
+        shared = {"digest": inputs.digest, "archive": inputs.archive, "plan": inputs.plan.to_json(), "absolute": inputs.absolute}
+        return {"versions": plan.versions, "shared": shared, "id": run.id, "variant": run.variant.name,
+                "cell": plan.cells[run.cell], "seed": run.seed, "attempt": 3, "timeout": 60.0, "record": "all"} | more
+
+    def write_below(self):
+        (self.folder / "sub").mkdir()
+        self.write(name="sub/e.toml")
+        text = (self.folder / "sub/e.toml").read_text().replace('"pendulum.xml"', '"../pendulum.xml"')
+        (self.folder / "sub/e.toml").write_text(text)
+
+    def test_inputs_are_unpacked_once_and_nothing_else_is_read(self):
+        from tendril import _ray
+        self.write_below()
+        order = self.order()
+        (self.folder / "pendulum.xml").unlink()  # no shared file system
+        (self.folder / "sub/e.toml").unlink()
+        reply = _ray.run_on_node(order)
+        self.assertEqual((reply["line"]["outcome"], reply["line"]["attempt"], reply["line"]["id"]), ("done", 3, order["id"]))
+        self.assertEqual(set(reply["files"]) & {"rollout.h5", "summary.json"}, {"rollout.h5", "summary.json"})
+        scene = json.loads(reply["files"]["summary.json"])["scene"]
+        self.assertTrue(scene.startswith(tempfile.tempdir), scene)
+        order["shared"]["archive"] = b"unused"
+        again = _ray.run_on_node(order)
+        self.assertEqual(again["line"]["checks"], reply["line"]["checks"])
+        left = [entry.name for entry in Path(tempfile.tempdir).glob("*/*")]
+        self.assertEqual(left, [order["shared"]["digest"]])
+
+    def test_a_large_recording_stays_and_the_place_is_told(self):
+        from tendril import _ray
+        self.write_below()
+        _ray._LARGEST_REPLY, before = 1000, _ray._LARGEST_REPLY
+        try:
+            reply = _ray.run_on_node(self.order())
+        finally:
+            _ray._LARGEST_REPLY = before
+        self.assertEqual(list(reply["files"]), ["left.txt"])
+        host, _, place = reply["files"]["left.txt"].decode().strip().partition(":")
+        self.assertEqual(host, reply["line"]["machine"])
+        self.assertTrue((Path(place) / "rollout.h5").is_file())
+
+    def test_other_versions_and_bad_input_are_refused_in_one_line(self):
+        from tendril import _ray
+        self.write_below()
+        reply = _ray.run_on_node(self.order(versions={"tendril": "0.0.1", "mujoco": "4.0.1"}))
+        self.assertRegex(reply["refused"], r"^node \S+: tendril \S+, mujoco 4.0.1: must be tendril 0.0.1, mujoco 4.0.1$")
+        reply = _ray.run_on_node(self.order(cell=(("geom.no_such.friction", 1),)))
+        self.assertIn("geom.no_such.friction", reply["refused"])
+        self.assertNotIn(tempfile.tempdir, reply["refused"])
+
+    def test_a_missing_module_is_told(self):
+        self.write()
+        empty = self.folder / "empty"
+        empty.mkdir()
+        (empty / "ray.py").write_text("raise ModuleNotFoundError(name='ray')")
+        done = self.run_sweep("e.toml", "--out", self.out, "--engine", "ray", env=os.environ | {"PYTHONPATH": str(empty)})
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(done.stderr, "tendril: engine: ray: Python module ray is missing: pip install 'tendril-mujoco[ray]'\n")
+
+
 class BadInput(SweepTest):
     def test_one_line_and_nothing_is_written(self):
         for more, text in (
@@ -536,7 +867,9 @@ class BadInput(SweepTest):
         self.write()
         for arguments, text in ((("--shard", "5/4"), "--shard: 5/4: must be I/N"),
                                 (("--seeds", "0"), "--seeds: 0: must be an integer in"),
-                                (("--jobs", "x"), "--jobs: x: must be"), (("--engine", "dask"), "must be local"),
+                                (("--jobs", "x"), "--jobs: x: must be"),
+                                (("--engine", "dask"), "engine: dask: must be local or ray"),
+                                (("--address", "auto"), "address: auto: needs the engine ray"),
                                 (("--verify", "2"), "--verify: 2: must be a part"), (("--set", "a"), "--set: a: must be"),
                                 (("--no-such",), "unrecognized arguments: --no-such")):
             with self.subTest(arguments):
@@ -566,4 +899,5 @@ class BadInput(SweepTest):
 
 if __name__ == "__main__":
     PROGRAM = os.path.abspath(sys.argv.pop(1))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
     unittest.main(verbosity=1)

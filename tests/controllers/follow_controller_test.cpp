@@ -140,6 +140,39 @@ TEST_CASE("follow: a blocked tip stops the feed for good", "[controllers]") {
   CHECK(run.command.base.feed == stopped);
 }
 
+TEST_CASE("follow: the feed waits for an arm that sags, which is no jam, but not for ever",
+          "[controllers]") {
+  const ContinuumRobot robot = fed_robot();
+  const bool rises = GENERATE(true, false);
+  FollowController controller = make(robot, bent_path());
+  KinematicArm arm(robot, kTimestep);
+  ControllerRun run(controller, robot);
+  double fed_from = -1.0, jammed_from = -1.0;
+  while (arm.measurement.time < 8.0 && jammed_from < 0.0) {
+    ArmMeasurement sagging = arm.measurement;  // 20 mm at first
+    const double sag = rises ? 0.02 * std::exp(-arm.measurement.time) : 0.02;
+    sagging.X_BE.translation().y() -= sag;
+    run.update(sagging);
+    const bool fed = run.command.base.feed > 0.0;
+    if (fed && fed_from < 0.0) {
+      fed_from = arm.measurement.time;
+      CHECK(sag <= 0.0025);  // half of jam_tip_error
+    }
+    if (run.report.status == ControllerStatus::Jammed) jammed_from = arm.measurement.time;
+    run.advance();
+    arm.move_to(run.command.q, run.command.base);
+    arm.pass_time();
+    if (run.report.status == ControllerStatus::Finished) break;
+  }
+  if (rises) {
+    CHECK(fed_from == Approx(std::log(0.02 / 0.0025)).margin(0.01));
+    CHECK(jammed_from < 0.0);
+  } else {
+    CHECK(jammed_from == Approx(0.02 + 5.0 + 0.05).margin(0.01));
+    CHECK(fed_from < 0.0);
+  }
+}
+
 TEST_CASE("follow: feed force at its limit stops the feed, a short push does not",
           "[controllers]") {
   const ContinuumRobot robot = fed_robot();

@@ -564,3 +564,131 @@ def test_coordinates() -> None:
         td.coordinates([[0.1, 0, 0.01]])
     with pytest.raises(td.ModelError, match="states: shape"):
         td.coordinates([0.1, 0.2])
+
+
+# ---- obstacles, body and path
+
+CLUTTER = SCENE.replace("</worldbody>", """
+  <geom name="ball" type="sphere" size="0.05" pos="0.2 0.1 0.3"/>
+  <body name="cart" pos="-0.2 0 0.2"><joint name="slide" type="slide" axis="0 1 0" damping="0.1"/>
+    <geom name="box" type="box" size="0.03 0.04 0.05" mass="1"/></body>
+  <geom name="far" type="sphere" size="0.1" pos="0 0 3"/>
+</worldbody>""").replace('cone="elliptic"', 'cone="elliptic" gravity="0 0 0"')
+
+
+def scene_of(name: str, text: str, settings: str = "", robot: str = ARM) -> mujoco.MjModel:
+    return mujoco.MjModel.from_xml_string(
+        text, {"robot.toml": f'{robot}\n[controller]\nplugin = "{name}"\n{settings}'.encode()})
+
+
+def test_obstacles_are_where_the_scene_has_them() -> None:
+    seen: list[Any] = []
+
+    def update(self, m, memory, next_memory, command, report):
+        points = m.tip[:3, 3] + np.array([[0, 0, 0], [0.05, 0, 0], [0, 0, 0.1]])
+        seen.append((m.obstacles.poses, points, m.obstacles.nearest(points), self.context))
+
+    model = scene_of(register(update, obstacles=True), CLUTTER, 'obstacles = "ball cart"')
+    data = mujoco.MjData(model)
+    for y in (0.0, 0.3):
+        data.joint("slide").qpos = y
+        mujoco.mj_forward(model, data)
+        poses, points, (distances, normals), context = seen[-1]
+        base = data.body("R_base")
+        to_base = np.linalg.inv(np.block([[base.xmat.reshape(3, 3), base.xpos[:, None]], [np.zeros(3), 1]]))
+        assert len(poses) == len(context.obstacles) == 2 and context.moving_obstacles == 1
+        for pose, name in zip(poses, ("box", "ball"), strict=True):  # what moves comes first
+            expected = to_base @ [*data.geom(name).xpos, 1]
+            assert np.allclose(pose[:3, 3], expected[:3], atol=1e-12)
+        world = np.linalg.inv(to_base)
+        for k, point in enumerate(points):
+            p = (world @ [*point, 1])[:3]
+            ball = np.linalg.norm(p - data.geom("ball").xpos) - 0.05
+            box = np.linalg.norm(np.maximum(np.abs(p - data.geom("box").xpos) - [0.03, 0.04, 0.05], 0))
+            assert distances[k] == pytest.approx(min(ball, box), abs=1e-9)
+            step = 1e-6 * normals[k]
+            assert context.obstacles is not None and np.linalg.norm(normals[k]) == pytest.approx(1)
+            assert ball < box and np.linalg.norm(p + world[:3, :3] @ step - data.geom("ball").xpos) > ball + 0.05
+    assert all(count == 2 for count in map(len, (entry[0] for entry in seen)))
+
+
+def test_the_clearance_of_an_arm_is_that_of_its_backbone() -> None:
+    seen: list[Any] = []
+
+    def update(self, m, memory, next_memory, command, report):
+        robot, radius = self.context.robot, self.context.body_radius
+        states = robot.random_states(20, 5)
+        sampled = m.obstacles.nearest(robot.backbone(states, 400, feed=0.01))[0].min(axis=1)
+        seen.append((m.obstacles.clearance(robot, states, radius=radius, feed=0.01), sampled - radius))
+
+    model = scene_of(register(update, obstacles=True), CLUTTER)
+    mujoco.mj_forward(model, mujoco.MjData(model))
+    clearance, sampled = seen[-1]
+    assert np.all(clearance <= sampled + 1e-9) and np.allclose(clearance, sampled, atol=1e-4)
+
+
+def test_obstacles_are_seen_on_request_only() -> None:
+    seen: list[Any] = []
+
+    def update(self, m, memory, next_memory, command, report):
+        seen.append((m.obstacles, self.context.obstacles))
+
+    name = register(update, obstacles=False)
+    for settings, wanted in (("", False), ("avoidance = true", True)):
+        model = scene_of(name, CLUTTER, settings)
+        mujoco.mj_forward(model, mujoco.MjData(model))
+        assert all((one is not None) is wanted for one in seen[-1])
+    model = scene_of(register(update), CLUTTER)
+    mujoco.mj_forward(model, mujoco.MjData(model))
+    assert seen[-1] == (None, None)
+    with pytest.raises(td.ModelError, match='obstacles = True: must be None for kind = "snake"'):
+        register(update, kind="snake", obstacles=True)
+
+
+def test_a_mobile_robot_has_capsules_and_a_clearance() -> None:
+    seen: list[Any] = []
+
+    def update(self, m, memory, next_memory, command, report):
+        command.base[:], command.q[:] = m.base, m.q
+        seen.append((m.obstacles.clearance(self.context.robot, [*m.base, *m.q], capsules=self.context.capsules),
+                     m.obstacles, self.context))
+
+    robot = (td.share / "models/youbot.toml").read_text().split("[controller]")[0]
+    post = SCENE.replace("</worldbody>", '<geom name="post" type="sphere" size="0.1" pos="2 0 0.12"/></worldbody>')
+    model = scene_of(register(update, kind="mobile", obstacles=True), post, 'obstacles = "post"', robot)
+    mujoco.mj_forward(model, mujoco.MjData(model))
+    measured, obstacles, context = seen[-1]
+    robot, joints = context.robot, np.zeros(len(context.robot))  # straight up
+    assert np.isfinite(measured) and measured > 0
+    assert all(c.frame <= len(robot) and c.radius > 0 and c.start.shape == c.end.shape == (3,) for c in context.capsules)
+    far, near, inside = (obstacles.clearance(robot, [x, 0, 0, *joints]) for x in (0.0, 0.5, 2.0))
+    # The front of the platform, a box of 0.58 m, is as high as the middle of the post.
+    assert far == pytest.approx(2 - 0.1 - 0.29, abs=1e-3) and near == pytest.approx(far - 0.5, abs=1e-3) and inside < 0
+
+
+@pytest.mark.parametrize("kind", ["continuum", "snake"])
+def test_the_path_is_drawn(kind: str) -> None:
+    def drawn(path: Any) -> int:
+        def update(self, m, memory, next_memory, command, report):
+            command.q[:] = m.q
+            if kind == "continuum":
+                command.has_plan = False
+
+        name = new_name()
+        body: dict[str, Any] = {"__init__": lambda self, context: None, "update": update}
+        td.controller(name, kind=kind)(type("Made", (), body | ({"path": path} if path else {})))  # type: ignore[arg-type]
+        robot = ARM if kind == "continuum" else (td.share / "scenes/snake_travel/snake.toml").read_text().split("[controller]")[0]
+        model = load(name, robot=robot)
+        data, scene = run(model, 2), mujoco.MjvScene(model, maxgeom=1000)
+        before = state_of(model, data)
+        mujoco.mjv_updateScene(model, data, mujoco.MjvOption(), None, mujoco.MjvCamera(), mujoco.mjtCatBit.mjCAT_ALL, scene)
+        assert state_of(model, data) == before
+        return int(scene.ngeom)
+
+    line = np.linspace([0, 0, 0], [0.1, 0, 0.1], 500)
+    without = drawn(None)
+    assert drawn(lambda self, *arguments: line[:5]) == without + 4
+    assert drawn(lambda self, *arguments: line) > without + 40
+    assert drawn(lambda self, *arguments: line[:, :2]) == without  # told as a warning
+
+

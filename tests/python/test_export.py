@@ -1,5 +1,7 @@
-"""`tendril export`: what a library reads back is what was recorded. A library that is not installed: skipped."""
+"""`tendril export`: what a library reads back is what was recorded. A library that is not installed: skipped, but with
+TENDRIL_TEST_EXTRAS in the environment only LeRobot's, which needs PyTorch."""
 import csv
+import importlib
 import json
 import os
 import subprocess
@@ -19,6 +21,10 @@ EVERY = 5  # rows a step at 50 Hz
 
 def tendril(*words: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True)
+
+
+def library(name: str) -> Any:
+    return importlib.import_module(name) if os.environ.get("TENDRIL_TEST_EXTRAS") else pytest.importorskip(name)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +75,7 @@ def test_csv_is_that_of_the_program_row_by_row(file: Path, tmp_path: Path) -> No
 
 
 def test_parquet(file: Path, tmp_path: Path) -> None:
-    pq = pytest.importorskip("pyarrow.parquet")
+    pq = library("pyarrow.parquet")
     table = pq.read_table(export(file, "parquet", tmp_path / "t.parquet"))
     with td.Recording(file) as recording:
         assert np.array_equal(table["time"].to_numpy(), recording.time)
@@ -99,7 +105,7 @@ def test_robomimic(file: Path, tmp_path: Path) -> None:
 
 
 def test_minari(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    minari = pytest.importorskip("minari")
+    minari = library("minari")
     out = export(file, "minari", tmp_path / "m", "--fps", 50, "--reward=-arm_tip_error")
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(out))
     data = minari.load_dataset("tendril/tube_insertion-v0")
@@ -113,7 +119,7 @@ def test_minari(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_lerobot_has_the_files_of_version_3(file: Path, tmp_path: Path) -> None:
-    pq = pytest.importorskip("pyarrow.parquet")
+    pq = library("pyarrow.parquet")
     out = export(file, "lerobot", tmp_path / "l", "--fps", 50)
     observations, actions, _, n = expected(file)
     info = json.loads((out / "meta/info.json").read_text())
@@ -145,7 +151,7 @@ def test_lerobot_reads_it(file: Path, tmp_path: Path) -> None:
 
 
 def test_mcap(file: Path, tmp_path: Path) -> None:
-    reader = pytest.importorskip("mcap.reader")
+    reader = library("mcap.reader")
     frames, times = [], []
     with open(export(file, "mcap", tmp_path / "m.mcap"), "rb") as stream:
         for schema, channel, message in reader.make_reader(stream).iter_messages():
@@ -168,7 +174,7 @@ def test_mcap(file: Path, tmp_path: Path) -> None:
 
 
 def test_rrd(file: Path, tmp_path: Path) -> None:
-    chunk = pytest.importorskip("rerun.chunk")
+    chunk = library("rerun.chunk")
     reader = chunk.RrdReader(export(file, "rrd", tmp_path / "r.rrd"))
     values: dict[str, list[float]] = {}
     shapes = set()

@@ -1,4 +1,5 @@
 """Laws of forward kinematics in Python."""
+import multiprocessing
 import pickle
 from pathlib import Path
 from typing import Any
@@ -239,3 +240,34 @@ def test_robots_are_pickled(arm: td.ContinuumRobot) -> None:
     states = arm.random_states(10, 1)
     assert (copy.name, copy.sections, copy.feed_limit, copy.spin) == (arm.name, arm.sections, arm.feed_limit, arm.spin)
     assert np.array_equal(copy.tip_pose(states), arm.tip_pose(states))
+
+
+ROBOT_FILES = ["models/arm_telescopic.toml", "scenes/snake_travel/snake.toml", "models/youbot.toml",
+               "scenes/mobile_arm/robot.toml"]
+
+
+def numbers_of(robot: Any) -> list[Any]:
+    """What a robot of any kind calculates, for random states."""
+    rng = np.random.default_rng(3)
+    if isinstance(robot, td.ContinuumRobot):
+        return [robot.tip_pose(robot.random_states(10, 1))]
+    if isinstance(robot, td.Snake):
+        return [robot.frames(rng.normal(size=(10, len(robot)))), robot.joint_limits, robot.rear_length]
+    if isinstance(robot, td.MobileRobot):
+        return [robot.frames(rng.normal(size=(10, 3 + len(robot)))), robot.joint_limits, robot.start]
+    return [robot.tip_pose(rng.normal(size=(10, 3)), robot.arm.random_states(10, 1)), robot.mount]
+
+
+@pytest.mark.parametrize("file", ROBOT_FILES)
+def test_robots_of_every_kind_are_pickled(file: str) -> None:
+    robot = td.load_robot(td.share / file)
+    copy = pickle.loads(pickle.dumps(robot))
+    assert type(copy) is type(robot) and copy.name == robot.name
+    assert all(map(np.array_equal, numbers_of(copy), numbers_of(robot)))
+
+
+def test_robots_go_to_other_processes() -> None:
+    robots = [td.load_robot(td.share / file) for file in ROBOT_FILES]
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        for mine, theirs in zip(map(numbers_of, robots), pool.map(numbers_of, robots), strict=True):
+            assert all(map(np.array_equal, mine, theirs))

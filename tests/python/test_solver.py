@@ -1,4 +1,5 @@
 """Laws of inverse kinematics in Python."""
+import pickle
 import threading
 import time
 from typing import Any
@@ -88,6 +89,53 @@ def test_mobile_robots(name: str) -> None:
     assert batch.converged.mean() > 0.9
 
 
+def mobile_arm() -> td.MobileArm:
+    return td.load_robot(td.share / "scenes/mobile_arm/robot.toml", td.MobileArm)
+
+
+@pytest.mark.parametrize("task", ["pose", "position"])
+def test_an_arm_on_a_platform(task: str) -> None:
+    robot = mobile_arm()
+    rng = np.random.default_rng(2)
+    poses = robot.tip_pose(rng.uniform(-1, 1, (60, 3)), robot.arm.random_states(60, 2))
+    poses = poses[poses[:, 2, 3] > 0]
+    targets = poses if task == "pose" else poses[:, :3, 3]
+    solver = td.Solver(robot)
+    batch = solver.solve(targets, threads=2)
+    tips = robot.tip_pose(batch.base, batch.states)
+    errors = np.linalg.norm(tips[:, :3, 3] - poses[:, :3, 3], axis=-1)
+    assert np.allclose(batch.position_error, errors, atol=1e-12)
+    assert batch.converged.mean() > 0.9 and (errors[batch.converged] <= 1e-5).all()
+    assert robot.arm.within_limits(batch.states).all()
+    assert np.linalg.norm(batch.base[:, :2], axis=-1).max() > 0.5  # the platform helps
+    for k, target in enumerate(targets):
+        one = solver.solve(target)
+        assert np.array_equal(one.states, batch.states[k]) and np.array_equal(one.base, batch.base[k])
+    # From where it ended there is nothing to do.
+    again = solver.solve(targets, batch.states, base=batch.base)
+    assert np.array_equal(again.base[batch.converged], batch.base[batch.converged])
+
+
+def test_the_platform_of_a_mobile_robot_is_part_of_its_state() -> None:
+    result = td.Solver(youbot()).solve(mobile_targets(20))
+    assert np.array_equal(result.base, result.states[:, :3])
+    with pytest.raises(AttributeError):
+        td.Solver(arm()).solve([0.1, 0, 0.2]).base
+
+
+@pytest.mark.parametrize("make", [lambda: td.Solver(arm(), "levenberg", position_tolerance=1e-7, max_restarts=3),
+                                  lambda: td.Solver(youbot(), "fabrik", max_iterations=7),
+                                  lambda: td.Solver(mobile_arm(), angle_tolerance=0.1)])
+def test_solvers_are_pickled(make: Any) -> None:
+    solver = make()
+    copy = pickle.loads(pickle.dumps(solver))
+    rng = np.random.default_rng(4)
+    poses = np.tile(np.eye(4), (20, 1, 1))
+    poses[:, :3, 3] = rng.uniform([-0.2, -0.2, 0], 0.3, (20, 3))
+    for mine, theirs in zip(fields(solver.solve(poses)), fields(copy.solve(poses)), strict=True):
+        assert np.array_equal(mine, theirs)
+
+
 def test_leading_axes_are_kept() -> None:
     robot = arm()
     targets = robot.tip_pose(robot.random_states(12, 6))
@@ -124,7 +172,11 @@ def test_targets_that_are_not_finite_have_a_status() -> None:
      'solver = "levenberg", for a mobile robot must be one of auto, fabrik, closed_form'),
     (lambda: td.Solver(arm(), position_tolerance=0), "position_tolerance = 0"),
     (lambda: td.Solver(arm(), max_iterations=0), "max_iterations = 0, must be >= 1"),
-    (lambda: td.Solver(td.Snake([0.1, 0.1])), "must be a ContinuumRobot or a MobileRobot"),
+    (lambda: td.Solver(td.Snake([0.1, 0.1])), "must be a ContinuumRobot, a MobileRobot or a MobileArm"),
+    (lambda: td.Solver(mobile_arm(), "fabrik"), 'solver = "fabrik", for a continuum arm on a platform must be auto'),
+    (lambda: td.Solver(arm()).solve([0.1, 0, 0.2], base=[0, 0, 0]), "base: must be None: only a MobileArm has"),
+    (lambda: td.Solver(youbot()).solve([1, 0, 0.3, 0, 0, 0], base=[0, 0, 0]), "base: must be None: the platform is"),
+    (lambda: td.Solver(mobile_arm()).solve([0.1, 0, 0.2], base=[0, 0]), "base: shape = (2,), must be (..., 3)"),
     (lambda: td.Solver(arm()).solve([1, 2]), "targets: last axis = 2, must be (..., 3) or (..., 4, 4)"),
     (lambda: td.Solver(arm()).solve(np.zeros((3, 4))), "targets: last axis = 4, must be (..., 3) or (..., 4, 4)"),
     (lambda: td.Solver(arm()).solve(2 * np.eye(4)), "targets: length of the z axis of pose 0 = 2"),

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <map>
 #include <numbers>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tendril/model_error.hpp"
 #include "tendril/path/path.hpp"
@@ -90,8 +93,12 @@ TEST_CASE("tube: the document compiles with the filter, friction and sites it pr
   const std::string xml = tube_mjcf(tube);
   CHECK(xml == tube_mjcf(tube));
   const Simulation simulation(xml);
-  CHECK(simulation.model->ngeom == static_cast<int>(tube_staves(tube).size()));
-  for (int g = 0; g < simulation.model->ngeom; ++g) {
+  const auto staves = static_cast<int>(tube_staves(tube).size());
+  REQUIRE(simulation.model->ngeom == staves + 1);
+  CHECK(simulation.model->geom_contype[staves] == 0);  // the wall that is drawn
+  CHECK(simulation.model->geom_conaffinity[staves] == 0);
+  for (int g = 0; g < staves; ++g) {
+    CHECK(simulation.model->geom_group[g] == 3);
     CHECK(simulation.model->geom_contype[g] == 2);
     CHECK(simulation.model->geom_conaffinity[g] == 1);
     CHECK(simulation.model->geom_priority[g] == 1);
@@ -102,6 +109,47 @@ TEST_CASE("tube: the document compiles with the filter, friction and sites it pr
   CHECK((start.translation() - tube.centreline.front()).norm() < 1e-9);
   CHECK((start.linear().col(2) - Vector3d::UnitZ()).norm() < 1e-9);
   CHECK((simulation.site_pose("tube_end").translation() - tube.centreline.back()).norm() < 1e-9);
+}
+
+TEST_CASE("tube: the wall that is drawn is closed and lies between the free radius and the outside",
+          "[mjcf]") {
+  const TubeDescription tube = parse_as<TubeDescription>(kTube, "tube.toml");
+  const Simulation simulation(tube_mjcf(tube));
+  const mjModel& m = *simulation.model;
+  REQUIRE(m.nmesh == 1);
+  std::map<std::pair<int, int>, int> edges;  // each is run through once in each direction
+  for (int f = 0; f < m.nmeshface; ++f) {
+    for (int i = 0; i < 3; ++i)
+      ++edges[{m.mesh_face[3 * f + i], m.mesh_face[3 * f + (i + 1) % 3]}];
+  }
+  for (const auto& [edge, count] : edges) {
+    CHECK(count == 1);
+    CHECK(edges.contains({edge.second, edge.first}));
+  }
+  const Path path = rounded_path(tube.centreline, tube.corner_radius, 1e-4);
+  const auto wall = static_cast<int>(m.ngeom) - 1;
+  double volume = 0.0;
+  std::vector<Vector3d> points;
+  for (int v = 0; v < m.nmeshvert; ++v) {
+    mjtNum local[3], p[3];
+    std::copy_n(m.mesh_vert + 3 * v, 3, local);
+    mju_mulMatVec3(p, simulation.data->geom_xmat + 9 * wall, local);
+    mju_addTo3(p, simulation.data->geom_xpos + 3 * wall);
+    points.emplace_back(p[0], p[1], p[2]);
+    double nearest = 1.0;
+    for (const Vector3d& on_path : path.points())
+      nearest = std::min(nearest, (on_path - points.back()).norm());
+    const double outside = tube.inner_radius + 2.0 * tube.wall_thickness;
+    CHECK((std::abs(nearest - tube.inner_radius) < 2e-4 || std::abs(nearest - outside) < 2e-4));
+  }
+  for (int f = 0; f < m.nmeshface; ++f) {
+    const auto point = [&](int i) { return points[static_cast<std::size_t>(m.mesh_face[3 * f + i])]; };
+    volume += point(0).dot(point(1).cross(point(2))) / 6.0;
+  }
+  const double outside = tube.inner_radius + 2.0 * tube.wall_thickness;
+  const double round = std::numbers::pi * path.length() *
+                       (outside * outside - tube.inner_radius * tube.inner_radius);
+  CHECK(volume == Approx(round).epsilon(0.02));  // positive: its faces look outwards
 }
 
 TEST_CASE("tube: a body of less than the inner radius touches nothing, a thicker one does",

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "apps/host/engine/engine_log.hpp"
+#include "apps/host/engine/look.hpp"
 #include "apps/host/engine/model_settings.hpp"
 #include "controllers/controller_kind.hpp"
 #include "plugin/controller_plugin.hpp"
@@ -243,26 +244,31 @@ std::string default_target(std::string_view plugin) {
 
 // ---- a lone robot ------------------------------------------------------------------------------
 
-/// Light and camera for objects within this distance from the world's origin.
-void light_up(mjSpec& spec, double reach) {
-  mjsBody* const world = mjs_findBody(&spec, "world");
-  mjsLight* const light = mjs_addLight(world, nullptr);
-  const double light_position[3] = {0.5 * reach, -reach, 2.0 * reach + 1.0};
-  const double light_direction[3] = {-0.2, 0.4, -1.0};
-  std::copy_n(light_position, 3, light->pos);
-  std::copy_n(light_direction, 3, light->dir);
-  mjsCamera* const camera = mjs_addCamera(world, nullptr);
+/// A camera that sees all within this distance from the world's origin, obliquely from above.
+void add_camera(mjSpec& spec, double reach) {
+  mjsCamera* const camera = mjs_addCamera(mjs_findBody(&spec, "world"), nullptr);
   mjs_setName(camera->element, "overview");
-  const double camera_position[3] = {0.0, -2.5 * reach, 0.5 * reach};
-  const double along_x[4] = {M_SQRT1_2, M_SQRT1_2, 0.0, 0.0};  // looks along +y, z up
-  std::copy_n(camera_position, 3, camera->pos);
-  std::copy_n(along_x, 4, camera->quat);
-  spec.visual.global.offwidth = 1920;
-  spec.visual.global.offheight = 1080;
+  const double position[3] = {0.8 * reach, -1.4 * reach, 1.5 * reach};
+  const double target[3] = {0.0, 0.0, 0.25 * reach}, up[3] = {0.0, 0.0, 1.0};
+  double x[3], y[3], z[3], rotation[9];
+  mju_sub3(z, position, target);
+  mju_cross(x, up, z);
+  mju_cross(y, z, x);
+  for (double* const axis : {x, y, z}) mju_normalize3(axis);
+  for (int i = 0; i < 3; ++i) {
+    rotation[3 * i] = x[i];
+    rotation[3 * i + 1] = y[i];
+    rotation[3 * i + 2] = z[i];
+  }
+  std::copy_n(position, 3, camera->pos);
+  mju_mat2Quat(camera->quat, rotation);
 }
 
+constexpr double kTargetSize = 0.025;  // radius of a target relative to the robot's reach
+
 /// Adds the mocap body named as target by the controller, unless it exists.
-void add_target(mjSpec& spec, const ControllerConfig& controller, const double (&position)[3]) {
+void add_target(mjSpec& spec, const ControllerConfig& controller, const double (&position)[3],
+                double radius) {
   const std::string* const target = controller.find("target");
   if (target == nullptr || mjs_findBody(&spec, target->c_str()) != nullptr) return;
   mjsBody* const body = mjs_addBody(mjs_findBody(&spec, "world"), nullptr);
@@ -271,7 +277,7 @@ void add_target(mjSpec& spec, const ControllerConfig& controller, const double (
   std::copy_n(position, 3, body->pos);
   mjsGeom* const sphere = mjs_addGeom(body, nullptr);
   sphere->type = mjGEOM_SPHERE;
-  sphere->size[0] = 0.02;
+  sphere->size[0] = radius;
   sphere->contype = sphere->conaffinity = 0;
   const float colour[4] = {0.9f, 0.3f, 0.2f, 0.5f};
   std::copy_n(colour, 4, sphere->rgba);
@@ -285,42 +291,42 @@ Eigen::Vector3d gently_bent_tip(const ContinuumRobot& robot) {
   return tip_pose(robot, states).translation();
 }
 
-/// Light, camera and a target that can be reached, for an arm at the world's origin.
+/// Camera and a target that can be reached, for an arm at the world's origin.
 void furnish(mjSpec& spec, const ContinuumDescription& robot) {
   const ContinuumRobot kinematics = robot.kinematics();
-  light_up(spec, kinematics.max_length() + robot.base.feed_limit);
+  const double reach = kinematics.max_length() + robot.base.feed_limit;
+  add_camera(spec, reach);
   const Eigen::Vector3d tip = gently_bent_tip(kinematics);
-  add_target(spec, robot.controller, {tip.x(), tip.y(), tip.z()});
+  add_target(spec, robot.controller, {tip.x(), tip.y(), tip.z()}, kTargetSize * reach);
 }
 
-void add_floor(mjSpec& spec, const char* name, double half_size) {
+void add_floor(mjSpec& spec, const char* name) {
   mjsGeom* const floor = mjs_addGeom(mjs_findBody(&spec, "world"), nullptr);
   mjs_setName(floor->element, name);
   floor->type = mjGEOM_PLANE;
-  floor->size[0] = floor->size[1] = half_size;
-  floor->size[2] = 0.01;
-  const float colour[4] = {0.8f, 0.82f, 0.85f, 1.0f};
-  std::copy_n(colour, 4, floor->rgba);
+  floor->size[0] = floor->size[1] = 0.0;  // without end
+  floor->size[2] = 1.0;
 }
 
-/// Light, camera, target and, for a free snake, the floor.
+/// Camera, target and, for a free snake, the floor.
 void furnish(mjSpec& spec, const SnakeDescription& snake) {
   const double length =
       std::accumulate(snake.link_lengths.begin(), snake.link_lengths.end(), snake.feed_limit);
-  light_up(spec, length);
-  add_target(spec, snake.controller, {2.0 * length, length, 0.0});
+  add_camera(spec, length);
+  add_target(spec, snake.controller, {2.0 * length, length, 0.0}, kTargetSize * length);
   if (snake.base != SnakeBase::Free && !snake.scales) return;
-  add_floor(spec, snake.scales ? snake.scales->floor.c_str() : "floor", 10.0 * length);
+  add_floor(spec, snake.scales ? snake.scales->floor.c_str() : "floor");
 }
 
-/// Light, camera, target and floor for a mobile robot.
+/// Camera, target and floor for a mobile robot.
 void furnish(mjSpec& spec, const MobileDescription& robot) {
   const double arm =
       robot.mounted ? rest_length(robot.mounted->robot) : robot.kinematics().reach();
   const double reach = arm + robot.parameters.platform_length;
-  light_up(spec, reach);
-  add_target(spec, robot.controller, {2.0 * reach, 0.0, 2.0 * robot.parameters.platform_height});
-  add_floor(spec, "floor", 10.0 * reach);
+  add_camera(spec, reach);
+  add_target(spec, robot.controller, {2.0 * reach, 0.0, 2.0 * robot.parameters.platform_height},
+             kTargetSize * reach);
+  add_floor(spec, "floor");
 }
 
 void furnish(mjSpec& /*spec*/, const TubeDescription& /*tube*/) {}
@@ -515,6 +521,7 @@ Scene load_scene(const fs::path& file, std::span<const Setting> all_settings,
   }
 
   scene.model = compiled(*spec, files, name);
+  if (add_look(*spec, *scene.model)) scene.model = compiled(*spec, files, name);
   apply_model_settings(settings, *scene.model);
   const mjOption& option = scene.model->opt;
   const bool falls = (option.disableflags & mjDSBL_GRAVITY) == 0;

@@ -26,9 +26,10 @@ struct Scene {
 
 /// Loads MJCF (with robots attached through the decoder plugin) or a lone robot file, applies the
 /// settings (but not `motion.*`) and checks integrator, cone and iterations against what the robots
-/// need. Calls load_engine. A lone robot is placed at the world's origin with a light and a camera;
-/// if its controller names a target, a mocap body of that name is added near the tip. Throws
-/// ModelError: `file: field: value: what is allowed`.
+/// need. Calls load_engine. A lone robot is placed at the world's origin with a camera;
+/// if its controller names a target, a mocap body of that name is added near the tip. A scene
+/// without a sky gets what pictures need (add_look). Throws ModelError: `file: field: value: what is
+/// allowed`.
 /// @param faults  those of measurements are handed to the controllers, delays of actuators to the
 ///                engine; the others: PhysicalFaults
 /// @param seed    of the faults' draws

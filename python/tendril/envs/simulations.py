@@ -19,6 +19,7 @@ from tendril import _sim
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.intp] | slice  #: simulations; all of them as a slice, which is faster
 
 CONTROL_PERIOD = 0.02  # s, of an environment step
 DIVERGED = -10.0  # reward
@@ -28,11 +29,15 @@ _STAGE = int(mujoco.mjtStage.mjSTAGE_VEL)
 
 
 class Task(ABC):
-    """What an environment asks for. Arrays have one row a simulation; `rows` are the simulations a call is about."""
+    """What an environment asks for. Arrays have one row a simulation; `rows` are the simulations a call is about.
+
+    Of a slice `array[rows]` is a view, of an array of numbers a copy.
+    """
     scene: ClassVar[str]  #: a file of the folder `scenes`
     actions: ClassVar[int]
     observations: ClassVar[int]
     steps: ClassVar[int]  #: after which an episode is truncated
+    rates: ClassVar[Floats]  #: largest ones of the set points, a second
 
     def __init__(self, count: int, threads: int) -> None:
         self.model = _sim.load_scene(Path(__file__).with_name("scenes") / self.scene).model
@@ -48,6 +53,7 @@ class Task(ABC):
         self.sensors: Floats = self.batch.bind("sensordata")
         limits = np.where(self.model.actuator_ctrllimited[:, None] != 0, self.model.actuator_ctrlrange, [-np.inf, np.inf])
         self._low, self._high = limits[:, 0].copy(), limits[:, 1].copy()
+        self._strides = self.period * self.rates
         self.within = np.zeros(count, dtype=np.int64)  #: steps at the goal in a row
 
     @abstractmethod
@@ -55,37 +61,37 @@ class Task(ABC):
         """Writes the start of an episode into the state of a simulation that was reset."""
 
     @abstractmethod
-    def begin(self, rows: npt.NDArray[np.intp]) -> None:
+    def begin(self, rows: Rows) -> None:
         """Remembers what rewards of the first step compare with; sensors are those of the start."""
 
     @abstractmethod
-    def act(self, rows: npt.NDArray[np.intp], actions: Floats) -> None:
+    def act(self, rows: Rows, actions: Floats) -> None:
         """Writes the set points for actions in [-1, 1]."""
 
     @abstractmethod
-    def observe(self, rows: npt.NDArray[np.intp]) -> Floats:
+    def observe(self, rows: Rows) -> Floats:
         """The observations, (rows, observations)."""
 
     @abstractmethod
-    def judge(self, rows: npt.NDArray[np.intp], actions: Floats) -> tuple[Floats, Flags, dict[str, Any]]:
+    def judge(self, rows: Rows, actions: Floats) -> tuple[Floats, Flags, dict[str, Any]]:
         """Rewards, whether episodes end, and infos, each of one entry a row."""
 
-    def advance(self, rows: npt.NDArray[np.intp], actions: Floats, rates: Floats) -> None:
+    def advance(self, rows: Rows, actions: Floats) -> None:
         """Moves set points at parts of the largest rates, within what the servos take."""
-        moved = self.ctrl[rows] + self.period * rates * actions
+        moved = self.ctrl[rows] + self._strides * actions
         self.ctrl[rows] = np.minimum(np.maximum(moved, self._low), self._high)
 
-    def lasting(self, rows: npt.NDArray[np.intp], good: Flags, seconds: float) -> Flags:
+    def lasting(self, rows: Rows, good: Flags, seconds: float) -> Flags:
         """Whether something has been so for a time."""
-        self.within[rows] = np.where(good, self.within[rows] + 1, 0)
+        self.within[rows] = (self.within[rows] + 1) * good
         long_enough: Flags = self.within[rows] >= round(seconds / self.period)
         return long_enough
 
 
 def norm(vectors: Floats) -> Floats:
     """Lengths of vectors (n, 3)."""
-    x, y, z = vectors[:, 0], vectors[:, 1], vectors[:, 2]
-    lengths: Floats = np.sqrt(x * x + y * y + z * z)
+    squares = vectors * vectors
+    lengths: Floats = np.sqrt(squares[:, 0] + squares[:, 1] + squares[:, 2])
     return lengths
 
 
@@ -115,34 +121,34 @@ class Simulations:
         self.elapsed[rows] = 0
         self.observation[rows] = task.observe(rows)
 
-    def step(self, rows: npt.NDArray[np.intp], actions: npt.NDArray[Any]) -> tuple[Floats, Flags, Flags, dict[str, Any]]:
+    def step(self, numbers: npt.NDArray[np.intp], actions: npt.NDArray[Any]) -> tuple[Floats, Flags, Flags, dict[str, Any]]:
         """Rewards, terminated, truncated and infos of one step; a non-finite action raises ValueError."""
         actions = np.minimum(np.maximum(np.asarray(actions, dtype=np.float64), -1.0), 1.0)
-        if not np.isfinite(actions).all():
+        if not np.logical_and.reduce(np.isfinite(actions), axis=None):
             raise ValueError("action: must be finite")
         task = self.task
-        if actions.shape != (len(rows), task.actions):
+        if actions.shape != (len(numbers), task.actions):
             raise ValueError(f"action: shape = {actions.shape[1:]}, must be ({task.actions},)")
+        rows: Rows = slice(None) if len(numbers) == task.count else numbers
         task.act(rows, actions)
         failed: Any = ()
         try:
-            task.batch.step(rows, task.substeps, _STAGE)  # sensors are those of the new state
+            task.batch.step(numbers, task.substeps, _STAGE)  # sensors are those of the new state
         except SimulationError as error:
             failed = error.ids
-        healthy = (np.abs(task.motion[rows]) < LARGEST).all(axis=1)
-        if len(failed) > 0:
-            healthy &= ~np.isin(rows, failed)
+        motion = np.abs(task.motion[rows])
         self.elapsed[rows] += 1
         truncated = self.elapsed[rows] >= task.steps
-        if healthy.all():
+        if len(failed) == 0 and np.maximum.reduce(motion, axis=None) < LARGEST:
             rewards, terminated, infos = task.judge(rows, actions)
             self.observation[rows] = task.observe(rows)
-            infos["diverged"] = ~healthy
+            infos["diverged"] = np.zeros(len(numbers), dtype=bool)
             return rewards, terminated, truncated, infos
+        healthy = (motion < LARGEST).all(axis=1) & ~np.isin(numbers, failed)
         with np.errstate(all="ignore"):
             rewards, terminated, infos = task.judge(rows, actions)
             observation = task.observe(rows)
-        self.observation[rows[healthy]] = observation[healthy]
+        self.observation[numbers[healthy]] = observation[healthy]
         infos = {name: np.where(healthy, values, np.zeros_like(values)) for name, values in infos.items()}
         infos["diverged"] = ~healthy
         return np.where(healthy, rewards, DIVERGED), terminated | ~healthy, truncated, infos

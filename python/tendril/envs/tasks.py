@@ -9,12 +9,10 @@ import numpy.typing as npt
 
 import tendril as td
 from tendril import _sim
-from tendril.envs.simulations import Flags, Floats, Task, norm
+from tendril.envs.simulations import Flags, Floats, Rows, Task, norm
 
 _ACTION_COST = 0.001
 _SET_POINT_RATE = 2.0  # rad/s, of the coordinates of a section
-
-Rows = npt.NDArray[np.intp]
 
 
 #: The servos `x` and `y` of a section turn about these axes of its base; its coordinates, those of
@@ -22,27 +20,15 @@ Rows = npt.NDArray[np.intp]
 _ORDER, _SIGNS = np.array([1, 0, 3, 2, 5, 4]), np.array([1.0, -1.0] * 3)
 
 
-def _coordinates(servos: Floats) -> Floats:
-    """Coordinates of the sections for values of the servos, (n, 6)."""
-    coordinates: Floats = servos[:, _ORDER] * _SIGNS
-    return coordinates
-
-
-def _servos(coordinates: Floats) -> Floats:
-    """The other way round."""
-    servos: Floats = (coordinates * _SIGNS)[:, _ORDER]
-    return servos
-
-
 def _effort(actions: Floats) -> Floats:
-    cost: Floats = _ACTION_COST * (actions * actions).sum(axis=1)
+    cost: Floats = _ACTION_COST * np.add.reduce(actions * actions, axis=1)
     return cost
 
 
 class Reach(Task):
     """Three sections, horizontal, under gravity: the tip to a point."""
     scene, actions, observations, steps = "reach.xml", 6, 18, 200
-    _RATES = np.full(6, _SET_POINT_RATE)
+    rates = np.full(6, _SET_POINT_RATE)
     _LARGEST_BEND = 1.2  # rad, of a section at a target
 
     def __init__(self, count: int, threads: int) -> None:
@@ -63,24 +49,26 @@ class Reach(Task):
         pass
 
     def act(self, rows: Rows, actions: Floats) -> None:
-        self.advance(rows, _servos(actions), self._RATES)
+        self.advance(rows, (actions * _SIGNS).take(_ORDER, axis=1))
 
     def observe(self, rows: Rows) -> Floats:
         sensors = self.sensors[rows]
-        tip, target = sensors[:, 6:9], sensors[:, 9:12]
-        return np.concatenate([_coordinates(self.ctrl[rows]), _coordinates(sensors[:, :6]), tip, target - tip], axis=1)
+        tip = sensors[:, 6:9]
+        return np.concatenate((self.ctrl[rows].take(_ORDER, axis=1) * _SIGNS, sensors.take(_ORDER, axis=1) * _SIGNS, tip,
+                               sensors[:, 9:12] - tip), axis=1)
 
     def judge(self, rows: Rows, actions: Floats) -> tuple[Floats, Flags, dict[str, Any]]:
         sensors = self.sensors[rows]
         distance = norm(sensors[:, 9:12] - sensors[:, 6:9])
-        return (-distance - _effort(actions), np.zeros(len(rows), dtype=bool),
+        return (-distance - _effort(actions), np.zeros(len(actions), dtype=bool),
                 {"is_success": distance < 0.001, "tip_error": distance})
 
 
 class Insert(Task):
     """Three sections on a feed into a bent tube, whose place varies."""
     scene, actions, observations, steps = "insert.xml", 7, 21, 600
-    _RATES = np.array([0.1, *[_SET_POINT_RATE] * 6])  # of the feed, m/s, and the sections
+    rates = np.array([0.1, *[_SET_POINT_RATE] * 6])  # of the feed, m/s, and the sections
+    _FEED_FIRST, _FEED_LAST = np.array([6, *_ORDER]), np.array([*_SIGNS, 1.0])  # of the servos, of the action
     _WAYPOINTS = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.54), (-0.2, 0.0, 0.54))  # the tube's centreline, extended to the base
     _CORNER_RADIUS = 0.12
     _SPACING = 0.001
@@ -92,50 +80,51 @@ class Insert(Task):
     def __init__(self, count: int, threads: int) -> None:
         super().__init__(count, threads)
         self._path = np.array(_sim.path_points(self._WAYPOINTS, self._CORNER_RADIUS, self._SPACING))
-        self._start, self._ahead = round(self._START / self._SPACING), round(self._AHEAD / self._SPACING)
+        # Of a point of the path as the nearest one: progress, 0 .. 1, and the point to go for.
+        place, last = np.arange(len(self._path)), len(self._path) - 1
+        start, ahead = round(self._START / self._SPACING), round(self._AHEAD / self._SPACING)
+        self._progress_at = np.maximum(place - start, 0) / (last - start)
+        self._next_at = self._path[np.minimum(place + ahead, last)]
         self._progress, self._next, self._force = np.zeros(count), np.zeros((count, 3)), np.zeros(count)
 
     def draw(self, row: int, rng: np.random.Generator) -> None:
         self.mocap_pos[row, 0, 1:] += rng.uniform(-self._OFFSET, self._OFFSET, 2)  # across the feed
 
     def begin(self, rows: Rows) -> None:
-        """Progress 0 .. 1, in the base frame the point to go for, and the sum of the normal forces."""
+        """Progress, in the base frame the point to go for, and the sum of the normal forces."""
         sensors = self.sensors[rows]
-        tip = sensors[:, 6:9] - sensors[:, 9:12]  # in the frame of the path
-        apart = self._path - tip[:, None, :]
-        x, y, z = apart[..., 0], apart[..., 1], apart[..., 2]
-        nearest = np.argmin(x * x + y * y + z * z, axis=1)
-        last = len(self._path) - 1
-        self._progress[rows] = np.maximum(nearest - self._start, 0) / (last - self._start)
-        self._next[rows] = self._path[np.minimum(nearest + self._ahead, last)] + sensors[:, 9:12]
-        self._force[rows] = np.abs(sensors[:, 13::3]).sum(axis=1)
+        place = sensors[:, 9:12]  # of the path
+        nearest = _sim.nearest_rows(self._path, sensors[:, 6:9] - place)
+        self._progress[rows] = self._progress_at.take(nearest)
+        self._next[rows] = self._next_at.take(nearest, axis=0) + place
+        self._force[rows] = np.add.reduce(np.abs(sensors[:, 13::3]), axis=1)
 
     def act(self, rows: Rows, actions: Floats) -> None:
-        feed_first = np.concatenate([actions[:, 6:], _servos(actions[:, :6])], axis=1)
-        self.advance(rows, feed_first, self._RATES)
+        self.advance(rows, (actions * self._FEED_LAST).take(self._FEED_FIRST, axis=1))
 
     def observe(self, rows: Rows) -> Floats:
         sensors = self.sensors[rows]
         tip = sensors[:, 6:9]
-        return np.concatenate([_coordinates(self.ctrl[rows, 1:]), _coordinates(sensors[:, :6]), tip, self._next[rows] - tip,
-                               sensors[:, 12:13], self._progress[rows, None], self._force[rows, None]], axis=1)
+        return np.concatenate((self.ctrl[rows].take(_ORDER + 1, axis=1) * _SIGNS, sensors.take(_ORDER, axis=1) * _SIGNS, tip,
+                               self._next[rows] - tip, sensors[:, 12:13], self._progress[rows, None],
+                               self._force[rows, None]), axis=1)
 
     def judge(self, rows: Rows, actions: Floats) -> tuple[Floats, Flags, dict[str, Any]]:
-        before = self._progress[rows]
+        before = self._progress[rows].copy()
         self.begin(rows)
         progress, force = self._progress[rows], self._force[rows]
         distance = norm(self._next[rows] - self.sensors[rows, 6:9])
         reward = 10.0 * (progress - before) - 0.01 * force - _effort(actions)
         success = self.lasting(rows, (progress > 0.999) & (distance < 0.002), 0.2)
         too_hard = force > self._LARGEST_FORCE
-        return (np.where(too_hard, reward - 10.0, reward), success | too_hard,
+        return (reward - 10.0 * too_hard, success | too_hard,
                 {"is_success": success & ~too_hard, "tip_error": distance, "wall_force": force, "progress": progress})
 
 
 class SnakeGoal(Task):
     """A snake of 16 joints on the ground: its head to a goal."""
     scene, actions, observations, steps = "snake_goal.xml", 16, 38, 1000
-    _RATES = np.full(16, 6.0)  # rad/s
+    rates = np.full(16, 6.0)  # rad/s
     _NEAREST, _FARTHEST = 0.8, 1.5  # m, of a goal from the origin
     _ARRIVED = 0.1  # m
 
@@ -151,7 +140,7 @@ class SnakeGoal(Task):
         self._distance[rows] = norm(self.sensors[rows, 32:35])
 
     def act(self, rows: Rows, actions: Floats) -> None:
-        self.advance(rows, actions, self._RATES)
+        self.advance(rows, actions)
 
     def observe(self, rows: Rows) -> Floats:
         return self.sensors[rows]
@@ -167,7 +156,7 @@ class SnakeGoal(Task):
 class YoubotReach(Task):
     """The youBot: its tool to a pose."""
     scene, actions, observations, steps = "youbot_reach.xml", 8, 22, 400
-    _RATES = np.array([0.8, 0.8, 1.2, *[np.pi / 2] * 5])  # m/s, rad/s: the speed limits
+    rates = np.array([0.8, 0.8, 1.2, *[np.pi / 2] * 5])  # m/s, rad/s: the speed limits
     _AREA = 0.8  # m, half the side of the square in which platforms of targets stand
     _LOWEST = 0.1  # m, of a target
     _JOINT_RANGE = 0.8  # part of the joint limits that targets use
@@ -190,14 +179,14 @@ class YoubotReach(Task):
         self.mocap_quat[row, 0] = quaternion
 
     def begin(self, rows: Rows) -> None:
-        for row in rows:
+        for row in np.arange(self.count)[rows]:
             mujoco.mju_quat2Vel(self._rotation[row], self.sensors[row, 19:23], 1.0)
 
     def act(self, rows: Rows, actions: Floats) -> None:
-        self.advance(rows, actions, self._RATES)
+        self.advance(rows, actions)
 
     def observe(self, rows: Rows) -> Floats:
-        return np.concatenate([self.sensors[rows, :19], self._rotation[rows]], axis=1)
+        return np.concatenate((self.sensors[rows, :19], self._rotation[rows]), axis=1)
 
     def judge(self, rows: Rows, actions: Floats) -> tuple[Floats, Flags, dict[str, Any]]:
         self.begin(rows)

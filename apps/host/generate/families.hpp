@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tendril::host {
+
+/// A family of random scenes on which controllers are tested: each seed is another scene, with its
+/// robot and an experiment whose checks say what success is.
+struct Family {
+  const char* name;
+  const char* text;  ///< what the robot has to do, in one line
+};
+
+[[nodiscard]] std::span<const Family> families();
+
+struct GeneratedFile {
+  std::string name;
+  std::string text;
+};
+
+/// The files of a scene: `FAMILY.toml` (the experiment), `scene.xml` and the robot's. The same
+/// arguments give the same text on every machine.
+/// @param difficulty  in [0, 1]: 0.5 as documented in docs/families.md
+/// Throws ModelError for an unknown family, and where no scene is found in many draws.
+[[nodiscard]] std::vector<GeneratedFile> generate_scene(const std::string& family,
+                                                        std::uint64_t seed, double difficulty);
+
+}  // namespace tendril::host

@@ -1,0 +1,72 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "apps/host/experiment/run.hpp"
+#include "apps/host/generate/families.hpp"
+#include "apps/tendril/commands.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct GenerateArguments {
+  std::string family, out;
+  std::int64_t seed = 0;
+  int count = 1;
+  double difficulty = 0.5;
+};
+
+fs::path write_scene(const GenerateArguments& arguments, std::int64_t seed, const fs::path& folder) {
+  const auto files = host::generate_scene(arguments.family, static_cast<std::uint64_t>(seed),
+                                          arguments.difficulty);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw host::OutputError(fmt::format("{}: {}", folder.string(), error.message()));
+  const std::string origin =
+      fmt::format("# tendril generate {} --seed {} --difficulty {:g}\n", arguments.family, seed,
+                  arguments.difficulty);
+  for (const auto& [name, text] : files)
+    host::write_text_file(folder / name, &text == &files.front().text ? origin + text : text);
+  return folder / files.front().name;
+}
+
+int generate(const GenerateArguments& arguments) {
+  const fs::path out =
+      arguments.out.empty()
+          ? fs::path("out") / fmt::format("{}-scene{}", arguments.family, arguments.seed)
+          : fs::path(arguments.out);
+  for (int i = 0; i < arguments.count; ++i) {
+    const std::int64_t seed = arguments.seed + i;
+    const fs::path folder =
+        arguments.count == 1 ? out : out / fmt::format("{}_{:04}", arguments.family, seed);
+    fmt::print("{}\n", write_scene(arguments, seed, folder).string());
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_generate_command(CommandLine& line) {
+  const Command command = line.command("generate", "Writes a random scene to test controllers on");
+  const auto arguments = std::make_shared<GenerateArguments>();
+  std::string names;
+  for (const host::Family& family : host::families())
+    names += fmt::format("  {:<16}{}\n", family.name, family.text);
+  command.option("family", arguments->family, "one of the families below").required();
+  command.option("--seed", arguments->seed, "of the scene").not_negative();
+  command.option("--count", arguments->count, "scenes with this and the following seeds, a folder each")
+      .range(1, 1'000'000);
+  command.option("--difficulty", arguments->difficulty, "in [0, 1]; 0.5 is what docs/families.md shows");
+  command.option("--out", arguments->out, "folder [out/FAMILY-sceneSEED]");
+  command.footer("Families:\n" + names +
+                 "Example: tendril generate clutter --seed 7 --out out/clutter && tendril run "
+                 "out/clutter/clutter.toml");
+  command.action([arguments] { return generate(*arguments); });
+}
+
+}  // namespace tendril
