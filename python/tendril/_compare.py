@@ -84,6 +84,7 @@ class Pair(Dataset):
         self._runs = [run for _, _, run in rows]
         self.planned = len(self.plan)
         self.torn, self.repeated, self.earlier = [], 0, 0
+        self._values = {}
         own = [[row for number, row, _ in rows if number == part] for part in (0, 1)]
 
         def joined(columns: Sequence[Any]) -> Any:
