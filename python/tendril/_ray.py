@@ -130,7 +130,7 @@ def _run(order: dict[str, Any], program: str, host: str) -> dict[str, Any]:
     variant = next(v for v in plan.variants if v.name == order["variant"])
     paths = shared["absolute"]
     own = Variant(variant.name, _moved(variant.settings, paths, root), variant.controller,
-                  str(root / variant.python) if variant.python else "", str(root / variant.plugin) if variant.plugin else "")
+                  *(str(root / file) if file else "" for file in (variant.python, variant.plugin)))
     plan = replace(plan, experiment=str(root / plan.experiment), variants=(own,), retries=0,
                    timeout=order["timeout"], cells=(_moved(order["cell"], paths, root),),
                    settings=_moved(plan.settings, paths, root), record=order["record"])
@@ -169,7 +169,8 @@ def _make_task(needed: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
         try:
             from tendril import _ray
         except ImportError as error:
-            return {"refused": f"node {socket.gethostname()}: Python module {error.name} is missing: needs tendril-mujoco {needed}"}
+            return {"refused": f"node {socket.gethostname()}: Python module {error.name} is missing: must have "
+                               f"tendril-mujoco {needed}"}
         return _ray.run_on_node(order)
     return tendril_run
 

@@ -288,7 +288,8 @@ class Given:
             name, _, settings = (part.strip() for part in text.partition(":"))
             if not name:
                 raise ModelError(f"--variant: {text}: must be 'NAME: key=value; key=value'")
-            rows.append(("--variant", Variant(name, tuple(parse_setting(one) for one in settings.split(";") if one.strip()))))
+            pairs = tuple(parse_setting(one) for one in settings.split(";") if one.strip())
+            rows.append(("--variant", Variant(name, pairs)))
         return rows
 
 
@@ -308,14 +309,15 @@ def _variants(table: _Table, folder: Path, given: Given) -> tuple[Variant, ...]:
         rows.append((where, Variant(one.text("name"), one.settings("set"), controller, **files)))
     found: dict[str, Variant] = {}
     same: dict[tuple[str, ...], str] = {}
-    for where, row in rows or [(where, Variant("default"))]:
+    for origin, row in rows or [(where, Variant("default"))]:
         if row.name in found:
-            raise ModelError(f"{where}: name = {toml(row.name)}: is given twice")
+            raise ModelError(f"{origin}: name = {toml(row.name)}: is given twice")
         variant = replace(row, python=row.python or given.python, plugin=row.plugin or given.plugin)
         found[row.name] = variant
-        other = same.setdefault((_canonical(variant.settings), variant.controller, variant.python, variant.plugin), row.name)
+        content = (_canonical(variant.settings), variant.controller, variant.python, variant.plugin)
+        other = same.setdefault(content, row.name)
         if other != row.name:
-            raise ModelError(f"{where}: {row.name}: is the same as {other}")
+            raise ModelError(f"{origin}: {row.name}: is the same as {other}")
     return tuple(found.values())
 
 
@@ -415,18 +417,23 @@ def _suite(file: Path, program: str, given: Given) -> Iterator[Plan]:
     _Table(where, data, _KEYS)
     common = {key: value for key, value in data.items() if key not in ("experiment", "name", "variant")}
     rows = [_Table(f"{where}: experiment", row, _OF_A_ROW) for row in data["experiment"]]
+    if not rows:
+        raise ModelError(f"{where}: experiment = []: must have at least one file")
     names = [row.text("name", Path(row.text("file")).stem) for row in rows]
     listed = data.get("variant", [])
-    for variant in listed if isinstance(listed, list) else ():
-        patterns = variant.get("experiments", ["*"]) if isinstance(variant, dict) else ["*"]
-        for pattern in patterns if isinstance(patterns, list) else [patterns]:
+    if not isinstance(listed, list) or not all(isinstance(variant, dict) for variant in listed):
+        raise ModelError(f"{where}: variant: must be [[sweep.variant]]")
+    for variant in listed:
+        patterns = variant.get("experiments", ["*"])
+        if not isinstance(patterns, list):
+            raise ModelError(f"{where}: variant: experiments = {toml(patterns)}: must be a list of names")
+        for pattern in patterns:
             if not isinstance(pattern, str) or not any(fnmatchcase(name, pattern) for name in names):
                 raise ModelError(f"{where}: variant: experiments: {toml(pattern)}: matches none of {', '.join(names)}")
     for row, name in zip(rows, names, strict=True):
         own = {**common, **row.data, "name": name}
-        if isinstance(listed, list):
-            own["variant"] = [{key: value for key, value in one.items() if key != "experiments"} for one in listed
-                              if not isinstance(one, dict) or any(fnmatchcase(name, p) for p in one.get("experiments", ["*"]))]
+        own["variant"] = [{key: value for key, value in one.items() if key != "experiments"} for one in listed
+                          if any(fnmatchcase(name, pattern) for pattern in one.get("experiments", ["*"]))]
         experiment = file.parent / own.pop("file")
         yield _plan(_Table(f"{where}: {name}", own), file.parent, experiment, read_toml(experiment), program,
                     replace(given, seeds=None) if "seeds" in row.data else given)

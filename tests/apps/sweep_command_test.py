@@ -661,6 +661,9 @@ class Suites(SweepTest):
                              (('file = "e.toml"\nseeds', 'file = "none.toml"\nseeds'), "none.toml: No such file"),
                              (('name = "once"', 'name = "e"'), 'name = "e": is given twice'),
                              (('["e"]', '["nothing"]'), 'experiments: "nothing": matches none of e, once'),
+                             (('["e"]', '"e"'), 'experiments = "e": must be a list of names'),
+                             ((SUITE, "[sweep]\nexperiment = []\n"), "experiment = []: must have at least one file"),
+                             (('file = "e.toml"\n[[', "[["), "experiment: file: is missing"),
                              (("seeds = 1\n", "seeds = 0\n"), "seeds = 0: must be")):
             with self.subTest(text):
                 self.write_suite(SUITE.replace(*change))
