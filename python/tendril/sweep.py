@@ -6,6 +6,7 @@ its numbers depend on, so that finished runs are kept whatever is added to the s
 """
 from __future__ import annotations
 
+import ast
 import hashlib
 import itertools
 import json
@@ -533,6 +534,35 @@ def _with_named(files: list[Path]) -> dict[Path, None]:
     return found
 
 
+def _with_modules(file: Path) -> list[Path]:
+    """A Python file and the modules that it imports from its own folder, and that these import from there."""
+    found: list[Path] = []
+    queue = [file]
+    while queue:
+        path = queue.pop(0)
+        if path in found:
+            continue
+        found.append(path)
+        try:
+            tree = ast.parse(path.read_bytes())
+        except (SyntaxError, ValueError):
+            continue  # the run says so
+        for node in ast.walk(tree):
+            names: list[str] = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                package = path.parent.relative_to(file.parent).parts
+                above = [*package[:len(package) - node.level + 1]] if node.level else []
+                names = [".".join(filter(None, [*above, node.module, alias.name])) for alias in node.names]
+            for name in names:
+                parts = name.split(".")
+                for end in range(1, len(parts) + 1):
+                    place = file.parent.joinpath(*parts[:end])
+                    queue += [module for module in (place.with_suffix(".py"), place / "__init__.py") if module.is_file()]
+    return found
+
+
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -568,8 +598,9 @@ def _find_files(plan: Plan, experiment: Path, content: dict[str, Any]) -> None:
     values |= {_text(value) for _, value in plan.settings}
     for file in {file for variant in plan.variants for file in (variant.python, variant.plugin)} - {""}:
         path = Path(os.path.normpath(file))
-        plan.files[name(path)] = _digest(path)
-        plan.named[file] = [name(path)]
+        used = _with_modules(path) if path.suffix == ".py" else [path]
+        plan.files.update({name(path): _digest(path) for path in used})
+        plan.named[file] = [name(path) for path in used]
     folders = {folder, *(path.parent for path in base)}
     for value in sorted(values - {""}):
         for path in _with_named([f / value for f in folders if _is_file(f / value)]):
