@@ -793,7 +793,8 @@ class RayNode(SweepTest):
         run = next(plan.runs())
         shared = {"digest": inputs.digest, "archive": inputs.archive, "plan": inputs.plan.to_json(), "absolute": inputs.absolute}
         return {"versions": plan.versions, "shared": shared, "id": run.id, "variant": run.variant.name,
-                "cell": plan.cells[run.cell], "seed": run.seed, "attempt": 3, "timeout": 60.0, "record": "all"} | more
+                "cell": plan.cells[run.cell], "seed": run.seed, "attempt": 3, "timeout": 60.0, "record": "all",
+                "session": ""} | more
 
     def write_below(self):
         (self.folder / "sub").mkdir()
