@@ -384,11 +384,15 @@ _OF_A_ROW = ("file", "name", "seeds", "compare", "grid", "record", "timeout", "r
 def make_plans(files: Sequence[Path], program: str, given: Given = Given(), only: Sequence[str] = ()) -> list[Plan]:
     """The plans of a suite: of several files, or of one whose table `[sweep]` has a list `experiment`.
 
+    Of several files that have names in common, each has its folder before its name.
     @param only  patterns of names; none: all
     Throws ModelError.
     """
     if len(files) > 1:
         plans = [make_plan(file, program, given) for file in files]
+        if len({plan.name for plan in plans}) < len(plans):
+            plans = [replace(plan, name=f"{file.absolute().parent.name}-{plan.name}")
+                     for file, plan in zip(files, plans, strict=True)]
     else:
         plans = list(_suite(files[0], program, given))
     names = [plan.name for plan in plans]
