@@ -147,7 +147,7 @@ void add_ground_material(mjSpec& spec, const mjModel& model) {
   const double light[3] = {0.80, 0.82, 0.85}, dark[3] = {0.72, 0.745, 0.78};
   std::copy_n(light, 3, grid->rgb1);
   std::copy_n(dark, 3, grid->rgb2);
-  grid->width = grid->height = 512;
+  grid->width = grid->height = 256;
 
   mjsMaterial* const material = mjs_addMaterial(&spec, nullptr);
   mjs_setName(material->element, kGround);
