@@ -172,7 +172,11 @@ std::string object_names(const mjModel& model, mjtObj type, int count) {
 DataPtr make_data(const mjModel& model) {
   DataPtr data;
   const std::string error = guarded([&] { data.reset(mj_makeData(&model)); });
-  if (!data) refuse_engine("mj_makeData", error);
+  if (!data) {
+    // A plugin says in a warning why it fails.
+    const std::vector<std::string> warnings = take_engine_warnings();
+    refuse_engine("the scene's data", warnings.empty() ? error : warnings.back());
+  }
   return data;
 }
 

@@ -13,7 +13,7 @@ constexpr std::size_t kMostWarnings = 100;
 constexpr int kExitDiverged = 3;
 
 thread_local std::jmp_buf* error_jump = nullptr;
-thread_local char error_text[1024] = "";
+thread_local char error_text[4096] = "";
 
 std::mutex mutex;
 std::vector<std::string> shared_warnings;  // of threads outside an EngineLog
@@ -45,7 +45,9 @@ void on_message(const mjLogMessage* message) {
     keep(own_warnings, *message);
   }
   if (message->level == mjLOG_ERROR) {
-    std::snprintf(error_text, sizeof error_text, "%s", message->subject);
+    const bool more = message->body != nullptr && message->body[0] != '\0';
+    std::snprintf(error_text, sizeof error_text, "%s%s%s", message->subject, more ? "\n" : "",
+                  more ? message->body : "");
     if (error_jump != nullptr) std::longjmp(*error_jump, 1);
     std::fprintf(stderr, "tendril: MuJoCo: %s\n", error_text);
     std::_Exit(kExitDiverged);
