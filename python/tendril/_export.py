@@ -8,6 +8,7 @@ import csv
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ STATE = ("qpos", "qvel", "sensordata")
 PARTS = ("qpos", "qvel", "act", "sensordata", "plugin_state", "mocap_pos", "mocap_quat")
 VIEWER_FPS = 50.0
 LEROBOT_VERSION, LEROBOT_CHUNK = "v3.0", 1000
+FILM, FILM_SIZE, FILM_SAMPLES = "observation.images.scene", (640, 480), 100  # of its pictures, for statistics
+VIDEO_PATH = "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class Choice:
     observation: Sequence[str] = STATE
     action: str = "ctrl"
     reward: str | None = None  #: sensor or wall_force, after the step; with a leading minus: negated; default: 0
+    video: bool = False  #: of lerobot: a film of the scene's camera
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class Steps:
     rewards: Array  # (n)
     diverged: bool
     recording: Recording
+    video: bool = False
 
     @property
     def states(self) -> Array:
@@ -130,7 +135,7 @@ def steps_of(name: str, recording: Recording, choice: Choice) -> Steps:
     return Steps(name, int(recording.attributes.get("seed", 0)), 1.0 / (every * float(recording.attributes["timestep"])), rows,
                  recording.time[rows], {part: _part(recording, part)[rows] for part in choice.observation},
                  _actions(recording, choice.action)[after], _rewards(recording, choice.reward)[rows[1:]],
-                 str(recording.attributes["outcome"]).startswith("diverged"), recording)
+                 str(recording.attributes["outcome"]).startswith("diverged"), recording, choice.video)
 
 
 def sources(source: Path) -> list[tuple[str, Path]]:
@@ -291,11 +296,63 @@ def _statistics(values: Array) -> dict[str, list[Any]]:
     return {name: value.tolist() for name, value in found.items()}
 
 
+def _write_film(steps: Steps, file: Path) -> dict[str, list[Any]]:
+    """The states before the steps as H.264, by ffmpeg. Returns statistics of some of its pictures, in [0, 1]."""
+    import mujoco
+
+    from tendril import _sim
+    scene = _playback.Scene(steps.recording, steps.rows[:1])
+    width, height = FILM_SIZE
+    renderer = _sim.Renderer(scene.model, width, height)
+    every = max(1, len(steps.actions) // FILM_SAMPLES)
+    seen: list[Array] = []
+    file.parent.mkdir(parents=True, exist_ok=True)
+    command = ["ffmpeg", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{steps.fps:g}",
+               "-i", "-", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "2", "-crf", "23", str(file)]
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    except FileNotFoundError:
+        raise OSError("ffmpeg: is missing: --video needs it") from None
+    try:
+        for number, row in enumerate(steps.rows[:-1]):
+            scene.place(int(row))
+            mujoco.mj_fwdPosition(scene.model, scene.data)
+            picture = renderer.render(scene.data)
+            assert process.stdin is not None
+            process.stdin.write(picture.tobytes())
+            if number % every == 0:
+                seen.append(picture[::8, ::8].reshape(-1, 3) / 255)
+    except BrokenPipeError:
+        pass  # it says why
+    finally:
+        _, said = process.communicate()
+    if process.returncode != 0:
+        raise OSError(f"{file.name}: ffmpeg: {said.decode(errors='replace').strip().rpartition(chr(10))[2]}")
+    found = _statistics(np.concatenate(seen))
+    return {name: value if name == "count" else [[[number]] for number in value] for name, value in found.items()}
+
+
+def _joined(films: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
+    """Statistics of all films: means of quantiles, mean and deviation of all pictures."""
+    counts = np.array([film["count"][0] for film in films], dtype=float)
+    weights = counts / counts.sum()
+
+    def mean(values: Array) -> Array:
+        return np.tensordot(weights, values, axes=1)
+    each = {name: np.array([film[name] for film in films]) for name in films[0]}
+    found = {name: mean(values) for name, values in each.items()}
+    found |= {"min": each["min"].min(axis=0), "max": each["max"].max(axis=0),
+              "std": np.sqrt(mean(each["std"] ** 2 + each["mean"] ** 2) - found["mean"] ** 2),
+              "count": each["count"].sum(axis=0)}
+    return {name: value.tolist() for name, value in found.items()}
+
+
 def write_lerobot(episodes: Iterator[Steps], out: Path, title: str) -> str:
     import pyarrow as pa
     import pyarrow.parquet as pq
     rows: list[dict[str, Any]] = []
     parts: dict[str, list[Array]] = {}
+    films: list[dict[str, list[Any]]] = []
     features: dict[str, dict[str, Any]] = {}
     total, fps = 0, 0
     with _whole(out) as part:
@@ -323,6 +380,16 @@ def write_lerobot(episodes: Iterator[Steps], out: Path, title: str) -> str:
             row: dict[str, Any] = {"episode_index": number, "tasks": [title], "length": n, "data/chunk_index": chunk,
                                    "data/file_index": file, "dataset_from_index": total, "dataset_to_index": total + n,
                                    "meta/episodes/chunk_index": 0, "meta/episodes/file_index": 0}
+            if steps.video:
+                row |= {f"videos/{FILM}/{key}": value for key, value in {
+                    "chunk_index": chunk, "file_index": file, "from_timestamp": 0.0, "to_timestamp": n / fps}.items()}
+                films.append(_write_film(steps, part / VIDEO_PATH.format(video_key=FILM, chunk_index=chunk, file_index=file)))
+                row |= {f"stats/{FILM}/{key}": value for key, value in films[-1].items()}
+                features[FILM] = {"dtype": "video", "shape": [FILM_SIZE[1], FILM_SIZE[0], 3],
+                                  "names": ["height", "width", "channels"], "info": {
+                                      "video.height": FILM_SIZE[1], "video.width": FILM_SIZE[0], "video.codec": "h264",
+                                      "video.pix_fmt": "yuv420p", "video.is_depth_map": False, "video.fps": fps,
+                                      "video.channels": 3, "has_audio": False}}
             for name, values in columns.items():
                 row |= {f"stats/{name}/{key}": value for key, value in _statistics(values).items()}
                 parts.setdefault(name, []).append(values)
@@ -340,11 +407,13 @@ def write_lerobot(episodes: Iterator[Steps], out: Path, title: str) -> str:
         tasks = pa.table({"task_index": pa.array([0], pa.int64()), "__index_level_0__": [title]})
         pq.write_table(tasks.replace_schema_metadata({"pandas": json.dumps(index)}), meta / "tasks.parquet")
         stats = {name: _statistics(np.concatenate(values)) for name, values in parts.items()}
+        if films:
+            stats[FILM] = _joined(films)
         (meta / "stats.json").write_text(json.dumps(stats, indent=4))
         (meta / "info.json").write_text(json.dumps({
             "codebase_version": LEROBOT_VERSION, "robot_type": "tendril", "total_episodes": len(rows), "total_frames": total,
             "total_tasks": 1, "chunks_size": LEROBOT_CHUNK, "data_files_size_in_mb": 100, "video_files_size_in_mb": 500,
-            "fps": fps, "splits": {"train": f"0:{len(rows)}"}, "features": features, "video_path": None,
+            "fps": fps, "splits": {"train": f"0:{len(rows)}"}, "features": features, "video_path": VIDEO_PATH if films else None,
             "data_path": "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"}, indent=4))
     return f"{len(rows)} episodes, {total} frames"
 
@@ -560,13 +629,16 @@ def main(words: Sequence[str]) -> int:
                          help=f"part of the state, or a sensor; may be repeated [{' '.join(STATE)}]")
     command.add_argument("--action", default="ctrl", help="ctrl, or command: what the controllers report [ctrl]")
     command.add_argument("--reward", metavar="METRIC", help="a sensor or wall_force; --reward=-NAME negates it [0]")
+    command.add_argument("--video", action="store_true", help="with lerobot: films of the camera of the pictures, 640 x 480")
     command.add_argument("--quiet", action="store_true", help="print nothing")
     options = command.parse_args(words)
+    if options.video and options.to != "lerobot":
+        raise ModelError("--video: must be given with --to lerobot")
     try:
         fps = None if options.fps is None else float(options.fps)
     except ValueError:
         raise ModelError(f"--fps: {options.fps}: must be a number") from None
-    choice = Choice(fps, tuple(options.observation or STATE), options.action, options.reward)
+    choice = Choice(fps, tuple(options.observation or STATE), options.action, options.reward, options.video)
     try:
         said = export(options.source, options.to, options.output, choice)
     except ImportError as error:

@@ -1,4 +1,6 @@
 """The examples and the tutorial run, and they and the package pass strict type checking."""
+import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -28,3 +30,17 @@ def test_types(what: list[str], tmp_path_factory: pytest.TempPathFactory) -> Non
     result = subprocess.run([sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"),
                              "--cache-dir", str(cache), *what], capture_output=True, text=True, cwd=cache.parent)
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_pyright(tmp_path: Path) -> None:
+    """Only what it does not know of other packages: MuJoCo's has no types, and a tutorial writes a module."""
+    if not os.environ.get("TENDRIL_TEST_EXTRAS"):
+        pytest.importorskip("basedpyright")
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps({
+        "include": [str(ROOT / "python/examples"), str(ROOT / "docs/tutorial")], "typeCheckingMode": "standard",
+        "venvPath": str(Path(sys.prefix).parent), "venv": Path(sys.prefix).name}))
+    result = subprocess.run([sys.executable, "-m", "basedpyright", "-p", str(tmp_path), "--outputjson"], capture_output=True, text=True)
+    report = json.loads(result.stdout)
+    assert report["summary"]["filesAnalyzed"] >= len(EXAMPLES)
+    found = [f"{entry['file']}:{entry['range']['start']['line'] + 1}: {entry['message']}" for entry in report["generalDiagnostics"]]
+    assert not [line for line in found if 'of module "mujoco"' not in line and 'Import "my_reach"' not in line]
