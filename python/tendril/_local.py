@@ -10,6 +10,7 @@ import ctypes
 import fcntl
 import json
 import os
+import re
 import selectors
 import shutil
 import signal
@@ -30,7 +31,7 @@ from tendril.dataset import Dataset
 from tendril.sweep import InputGuard, Plan, Run, command_of
 
 _DISK_FULL = ("No space left on device", "File too large", "Disk quota exceeded")
-_PATIENCE = 10.0  # s that an interrupted run has to end
+_PATIENCE = 10.0  # s that an interrupted run has to end, and a killed driver's children
 _PAGE_TIMEOUT = 600.0  # s for the playback of a run
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -86,16 +87,27 @@ def _locked(folder: Path) -> Iterator[None]:
     """Throws OSError when another driver has the folder."""
     descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            owner = os.read(descriptor, 100).decode(errors="replace").strip() or "another process"
-            raise OSError(f"{folder}: another sweep runs here: {owner}") from None
+        end = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                owner = os.pread(descriptor, 100, 0).decode(errors="replace").strip()
+            if not _was_killed(owner) or time.monotonic() > end:
+                raise OSError(f"{folder}: another sweep runs here: {owner or 'another process'}") from None
+            time.sleep(0.05)  # a child of the killed driver that was just being started has the lock
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
         yield
     finally:
         os.close(descriptor)
+
+
+def _was_killed(owner: str) -> bool:
+    """Whether the process that has the lock, by its own words, is no longer there."""
+    found = re.fullmatch(r"process (\d+) on (.+)", owner)
+    return found is not None and found[2] == socket.gethostname() and not Path(f"/proc/{found[1]}").exists()
 
 
 def is_running(folder: Path) -> bool:

@@ -35,6 +35,7 @@ th, td { border-bottom: 1px solid var(--line); padding: .25em .8em .25em 0; text
 th:first-child, td:first-child, td.text, th.text { text-align: left } code { font-size: .85em }
 td.text code, td small { white-space: nowrap } td.text { max-width: 30em }
 .better { color: var(--good); font-weight: 600 } .worse { color: var(--bad); font-weight: 600 }
+.better, .worse { white-space: nowrap }
 svg { max-width: 100%; height: auto; font: 12px system-ui, sans-serif; display: block }
 svg text { fill: var(--text) } svg .weak { fill: var(--weak) } svg .grid { stroke: var(--line) }
 svg .axis { stroke: var(--weak) } svg .halo { fill: var(--page) }

@@ -247,8 +247,8 @@ class Scorecard:
                 words = [f'<span class="{d["words"].split()[0]}">{what} {d["words"]}</span>' for what, d in
                          (("metric" if key != "success" else "success", d) for key, d in row["differences"].items())
                          if d["words"] != "no difference shown"]
-                line.append("<br>".join([f"<b>{_share(row['success'])}</b>",
-                                         f"<small>{page.escape(_metric(row, False))}</small>", *words]))
+                values = [f"<small>{text}</small>" for text in (_value(row["metric"]) if row["metric"] else ()) if text]
+                line.append("<br>".join([f"<b>{_share(row['success'])}</b>", *values, *words]))
             rows.append(line)
         return page.table(["experiment", "metric", *map(page.escape, self.variants)], rows, 2)
 
@@ -286,14 +286,19 @@ def _share(success: dict[str, Any]) -> str:
     return counted if success["n"] else "no result"
 
 
-def _metric(row: dict[str, Any], named: bool = True) -> str:
-    metric = row["metric"]
-    if metric is None:
+def _value(metric: dict[str, Any]) -> tuple[str, str]:
+    """With its unit; the interval, if there is one."""
+    if metric["iqm"] is None:
+        return "no value", ""
+    ends = metric["interval"] or []
+    factor, unit = page.shown(metric["unit"], [metric["iqm"], *ends])
+    return (f"{page.number(metric['iqm'], factor, 3)} {unit}".rstrip(),
+            " to ".join(page.end(one, factor) for one in ends))
+
+
+def _metric(row: dict[str, Any]) -> str:
+    if row["metric"] is None:
         return ""
-    words = " ".join(f"[{d['words']}]" for key, d in row["differences"].items() if key != "success" and "words" in d)
-    factor, unit = page.shown(metric["unit"], [metric["iqm"], *(metric["interval"] or [])])
-    text = "no value"
-    if metric["iqm"] is not None:
-        low, high = (page.end(end, factor) for end in metric["interval"] or (None, None))
-        text = f"{page.number(metric['iqm'], factor)}{f' ({low} to {high})' if metric['interval'] else ''} {unit}".rstrip()
-    return f"{text}, {metric['name']} {words}".rstrip() if named else text
+    value, ends = _value(row["metric"])
+    words = [f"[{d['words']}]" for key, d in row["differences"].items() if key != "success"]
+    return " ".join([value, *([f"({ends})"] if ends else []), row["metric"]["name"], *words])

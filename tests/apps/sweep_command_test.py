@@ -4,6 +4,7 @@
 usage: sweep_command_test.py PROGRAM
 """
 import csv
+import fcntl
 import io
 import json
 import os
@@ -11,6 +12,7 @@ import re
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -335,6 +337,20 @@ class Guarantees(SweepTest):
         self.assertIn("running, 0 of 1 runs", self.run_sweep("status", self.out).stdout)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
+
+    def test_5_a_lock_that_a_killed_driver_left_is_waited_for(self):
+        """Its child that was just being started has the lock until it runs."""
+        self.write(seeds=1)
+        self.out.mkdir()
+        with (self.out / "lock").open("w") as lock:
+            lock.write(f"process 4194305 on {socket.gethostname()}\n")  # more than the most processes of a machine
+            lock.flush()
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            process = self.start()
+            with self.assertRaises(subprocess.TimeoutExpired):
+                process.wait(timeout=1)
+        errors = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 0, errors)
 
     def test_6_a_full_disk_stops_the_sweep_and_what_is_written_stays_valid(self):
         """Limits of the size of a file: the journal stops at a line, then a recording at a row."""
