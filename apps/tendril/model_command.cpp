@@ -3,10 +3,13 @@
 #include <iostream>
 #include <memory>
 
+#include "apps/host/engine/body_report.hpp"
 #include "apps/host/engine/scene.hpp"
 #include "apps/host/experiment/run.hpp"
 #include "apps/host/file_kind.hpp"
 #include "apps/tendril/commands.hpp"
+#include "tendril/model_error.hpp"
+#include "tendril/robot_file/robot_description.hpp"
 
 namespace tendril {
 namespace {
@@ -14,7 +17,23 @@ namespace {
 struct ModelArguments {
   std::string file;
   std::string out;
+  bool report = false;
 };
+
+void print_report(const ModelArguments& arguments) {
+  host::require_kind(arguments.file, "model", {host::FileKind::Robot});
+  const RobotDescription robot = load_robot(arguments.file);
+  const auto* const arm = std::get_if<ContinuumDescription>(&robot);
+  if (arm == nullptr) {
+    throw ModelError(fmt::format("--report: {}: must be a continuum robot (kind = \"continuum\")",
+                                 arguments.file));
+  }
+  const std::string text = host::body_report_text(arm->name, host::report_body(*arm));
+  if (!arguments.out.empty())
+    host::write_text_file(arguments.out, text);
+  else
+    fmt::print("{}", text);
+}
 
 void print_model(const ModelArguments& arguments) {
   host::require_kind(arguments.file, "model", {host::FileKind::Robot, host::FileKind::Tube});
@@ -31,13 +50,19 @@ void print_model(const ModelArguments& arguments) {
 }  // namespace
 
 void add_model_command(CommandLine& line) {
-  const Command command = line.command("model", "Prints the MJCF of a robot or tube file");
+  const Command command = line.command("model", "Prints the MJCF of a robot or tube file, or what a robot amounts to");
   const auto arguments = std::make_shared<ModelArguments>();
   command.option("file", arguments->file, "robot or tube file (.toml)").required();
   command.option("-o,--output", arguments->out, "file to write instead of stdout");
+  command.flag("--report", arguments->report,
+               "instead of the MJCF, what the numbers of a continuum robot amount to: stiffness at the "
+               "tip, natural frequencies, sag, bends that are held, a stable timestep");
   command.footer("Example: tendril model models/arm_3x10.toml -o arm.xml");
   command.action([arguments] {
-    print_model(*arguments);
+    if (arguments->report)
+      print_report(*arguments);
+    else
+      print_model(*arguments);
     return 0;
   });
 }

@@ -215,8 +215,7 @@ void def_array(nb::class_<Owner>& type, const char* name, const char* doc) {
 template <class Owner, class... Options>
 void def_obstacles(nb::class_<Owner, Options...>& type) {
   type.def_prop_ro(
-      "obstacles",
-      [](const Owner& self) { return self.obstacles ? &*self.obstacles : nullptr; },
+      "obstacles", [](const Owner& self) { return self.obstacles ? &*self.obstacles : nullptr; },
       nb::sig("def obstacles(self) -> Obstacles | None"),
       "At their present poses; None unless the setting `avoidance` is on "
       "(`tendril.controller(..., obstacles=True)`).");
@@ -416,12 +415,12 @@ void bind_contexts(nb::module_& module) {
       .def_ro("joint_speed", &MobileSpeedLimits::joint_speed, "rad/s.")
       .def_ro("joint_acceleration", &MobileSpeedLimits::joint_acceleration, "rad/s^2.");
 
-  auto arm = bind_context<PyArmContext>(module, "ArmContext",
-                                        "What a controller of an arm is made with.",
-                                        "tendril._core.ContinuumRobot");
+  auto arm =
+      bind_context<PyArmContext>(module, "ArmContext", "What a controller of an arm is made with.",
+                                 "tendril._core.ContinuumRobot");
   def_obstacles(arm);
   arm.def_ro("feed_force_limit", &PyArmContext::feed_force_limit,
-              "Of the feed servo, N; infinite without one.")
+             "Of the feed servo, N; infinite without one.")
       .def_ro("guide_length", &PyArmContext::guide_length,
               "Of the guide that the arm is fed through, m; 0: none.")
       .def_ro("guide_clearance", &PyArmContext::guide_clearance,

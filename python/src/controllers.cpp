@@ -244,11 +244,12 @@ nb::object context_of(const PythonKind& kind, const SnakeContext& from) {
 }
 nb::object context_of(const PythonKind& kind, const MobileContext& from) {
   PyMobileRobot robot{std::string(from.name), from.robot, {from.start.begin(), from.start.end()}};
-  return nb::cast(PyMobileContext{
-      common(kind, nb::cast(std::move(robot)), from.settings, from.timestep), from.limits,
-      copy_of(from.obstacles),
-      from.capsules.empty() ? standard_capsules(from.robot)
-                            : std::vector<BodyCapsule>(from.capsules.begin(), from.capsules.end())});
+  return nb::cast(
+      PyMobileContext{common(kind, nb::cast(std::move(robot)), from.settings, from.timestep),
+                      from.limits, copy_of(from.obstacles),
+                      from.capsules.empty()
+                          ? standard_capsules(from.robot)
+                          : std::vector<BodyCapsule>(from.capsules.begin(), from.capsules.end())});
 }
 nb::object context_of(const PythonKind& kind, const PlatformContext& from) {
   PyMobileArm robot{std::string(from.name), arm_of(from.name, from.robot.arm), from.robot.X_PB};
@@ -304,7 +305,7 @@ class PythonController final : public Base {
       const nb::object self = type(context_of(kind, context));
       const int size = memory_size(self);
       auto made = std::make_unique<Python>(self, size, coordinates_of(context),
-                                             obstacles_of(context), kind);
+                                           obstacles_of(context), kind);
       this->memory_.numbers(static_cast<std::size_t>(size));
       python_ = made.get();
       senses_contacts_ = made->senses_contacts;
@@ -386,8 +387,7 @@ class PythonController final : public Base {
           senses_contacts(nb::cast<bool>(nb::getattr(self, "senses_contacts", nb::bool_(false)))),
           memory({static_cast<std::size_t>(memory_size)}, FixedArray::Access::Read),
           next_memory({static_cast<std::size_t>(memory_size)}, FixedArray::Access::Write),
-          measurement(
-              new PyMeasurement(n, {.contacts = senses_contacts, .obstacles = obstacles})),
+          measurement(new PyMeasurement(n, {.contacts = senses_contacts, .obstacles = obstacles})),
           command(new PyCommand(n)),
           report(new PyControllerReport(own_names(kind))),
           measurement_object(nb::cast(measurement, nb::rv_policy::take_ownership)),
@@ -432,8 +432,8 @@ class PythonController final : public Base {
         found.require_finite();
         const std::size_t all = found.count(), count = std::min(all, points.size());
         for (std::size_t i = 0; i < count; ++i)
-          points[i] = Eigen::Vector3d(
-              found.item(count < 2 ? 0 : i * (all - 1) / (count - 1)).data());
+          points[i] =
+              Eigen::Vector3d(found.item(count < 2 ? 0 : i * (all - 1) / (count - 1)).data());
         return static_cast<int>(count);
       } catch (nb::python_error& error) {
         throw std::runtime_error(text_of(kind_, error));

@@ -98,11 +98,12 @@ void bind_envs(nb::module_& module) {
       .def("render", &Renderer::render, nb::arg("data"),
            nb::sig("def render(self, data: mujoco.MjData) -> numpy.typing.NDArray[numpy.uint8]"),
            "RGB, (height, width, 3), of data whose positions are computed (mj_forward).");
-  module.def("nearest_rows", &nearest_rows, nb::arg("table"), nb::arg("points"),
-             nb::sig("def nearest_rows(table: numpy.typing.ArrayLike, points: "
-                     "numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.int64]"),
-             "Numbers of the rows of `table`, (k, 3), that are nearest to `points`, (..., 3); of equal "
-             "ones the first.");
+  module.def(
+      "nearest_rows", &nearest_rows, nb::arg("table"), nb::arg("points"),
+      nb::sig("def nearest_rows(table: numpy.typing.ArrayLike, points: "
+              "numpy.typing.ArrayLike) -> numpy.typing.NDArray[numpy.int64]"),
+      "Numbers of the rows of `table`, (k, 3), that are nearest to `points`, (..., 3); of equal "
+      "ones the first.");
   module.def("path_points", &path_points, nb::arg("waypoints"), nb::arg("corner_radius"),
              nb::arg("spacing"),
              "Points at equal distances, about `spacing`, along the polyline with rounded corners, "

@@ -33,8 +33,7 @@ nb::object nearest(const Obstacles& obstacles, nb::handle value) {
 
 nb::object arm_clearance(const Obstacles& obstacles, const PyContinuumRobot& arm, nb::handle value,
                          double radius, double feed, double spin) {
-  const Input states("states", value,
-                     Axes{static_cast<std::size_t>(arm.robot.section_count()), 3});
+  const Input states("states", value, Axes{static_cast<std::size_t>(arm.robot.section_count()), 3});
   states.require_finite();
   Output clearances(states.leading(), Axes{});
   BodyArcs body(arm.robot);
@@ -54,8 +53,7 @@ nb::object mobile_clearance(const Obstacles& obstacles, const PyMobileRobot& rob
   MobileBody body(robot.robot, capsules ? std::move(*capsules) : standard_capsules(robot.robot));
   for (std::size_t k = 0; k < states.count(); ++k) {
     const std::span<const double> state = states.item(k);
-    clearances.data()[k] =
-        body.clearance(platform_of(state), state.subspan(kPlatform), obstacles);
+    clearances.data()[k] = body.clearance(platform_of(state), state.subspan(kPlatform), obstacles);
   }
   return clearances.take();
 }

@@ -237,8 +237,7 @@ class MobileSolving final : public Solving {
  private:
   static void solve_one(AnyMobileSolver& solver, const ToolTarget& target,
                         std::span<const double> start, std::size_t k, Result& result) noexcept {
-    const MobileResult solved =
-        solver.solve(target, platform_of(start), start.subspan(kPlatform));
+    const MobileResult solved = solver.solve(target, platform_of(start), start.subspan(kPlatform));
     result.set(k, solved);
     double* const to = result.states.data() + k * start.size();
     std::copy(start.begin(), start.end(), to);
@@ -270,14 +269,12 @@ class MobileArmSolving final : public Solving {
     result.status_count = static_cast<std::uint8_t>(MobileStatus::BaseBlocked) + 1;
     std::vector<TipTarget> goals(targets.count());
     for (std::size_t k = 0; k < goals.size(); ++k) goals[k] = tip_target(targets, k);
-    solve_in_chunks(solver_, goals.size(), threads,
-                    [&](MobileContinuumSolver& solver, std::size_t k) noexcept {
-                      solve_one(solver, goals[k],
-                                base ? platform_of(item_for(*base, k)) : PlatformPose{},
-                                start ? states_of(item_for(*start, k))
-                                      : solver.robot().arm.straight(),
-                                k, result);
-                    });
+    solve_in_chunks(
+        solver_, goals.size(), threads, [&](MobileContinuumSolver& solver, std::size_t k) noexcept {
+          solve_one(solver, goals[k], base ? platform_of(item_for(*base, k)) : PlatformPose{},
+                    start ? states_of(item_for(*start, k)) : solver.robot().arm.straight(), k,
+                    result);
+        });
     return result;
   }
 
@@ -287,7 +284,8 @@ class MobileArmSolving final : public Solving {
                         Result& result) noexcept {
     const MobileContinuumResult solved = solver.solve(target, base, start);
     result.set(k, solved);
-    const SectionStates states = solved.states.empty() ? start : solved.states;  // refused: the start
+    const SectionStates states =
+        solved.states.empty() ? start : solved.states;  // refused: the start
     std::copy(states.begin(), states.end(),
               reinterpret_cast<SectionState*>(result.states.data()) + k * states.size());
     write_platform(solved.base, result.base.data() + kPlatform * k);
@@ -315,8 +313,8 @@ std::unique_ptr<Solving> make_solving(nb::handle robot, const std::string& name,
                                            mobile->start);
   PyMobileArm* mounted = nullptr;
   if (nb::try_cast(robot, mounted, false) && mounted != nullptr)
-    return std::make_unique<MobileArmSolving>(make_mobile_solver(
-        name, MobileContinuum{mounted->arm.robot, mounted->X_PB}, options));
+    return std::make_unique<MobileArmSolving>(
+        make_mobile_solver(name, MobileContinuum{mounted->arm.robot, mounted->X_PB}, options));
   throw ModelError("robot = " + nb::cast<std::string>(nb::repr(robot)) +
                    ", must be a ContinuumRobot, a MobileRobot or a MobileArm");
 }
@@ -383,12 +381,14 @@ void bind_solver(nb::module_& module) {
       module, "IkResult",
       "What `Solver.solve` found. Every array has the leading axes of the targets: none "
       "for one target. The errors are recomputed from `states` by forward kinematics.")
-      .def_prop_ro("states", &states_view, nb::sig("def states(self) -> " TENDRIL_ARRAY),
-                   "Best states found, inside the limits: (..., sections, 3) of a ContinuumRobot or a "
-                   "MobileArm, (..., 3 + joints) of a MobileRobot.")
-      .def_prop_ro("base", &base_view, nb::sig("def base(self) -> " TENDRIL_ARRAY),
-                   "(..., 3): x, y, m, and heading, rad, of the platform; only of a MobileRobot or a "
-                   "MobileArm.")
+      .def_prop_ro(
+          "states", &states_view, nb::sig("def states(self) -> " TENDRIL_ARRAY),
+          "Best states found, inside the limits: (..., sections, 3) of a ContinuumRobot or a "
+          "MobileArm, (..., 3 + joints) of a MobileRobot.")
+      .def_prop_ro(
+          "base", &base_view, nb::sig("def base(self) -> " TENDRIL_ARRAY),
+          "(..., 3): x, y, m, and heading, rad, of the platform; only of a MobileRobot or a "
+          "MobileArm.")
       .def_prop_ro("converged", &converged,
                    nb::sig("def converged(self) -> numpy.typing.NDArray[numpy.bool_]"),
                    "Both errors are within tolerance, the limits hold.")
@@ -450,7 +450,7 @@ void bind_solver(nb::module_& module) {
           ":param max_restarts: from other poses, >= 0; 0 for tracking; none: the solver's own\n"
           ":raises ModelError: an unknown name (the message lists them), an option outside its "
           "range")
-      .def_ro("robot", &PySolver::robot, 
+      .def_ro("robot", &PySolver::robot,
               nb::sig("def robot(self) -> ContinuumRobot | MobileRobot | MobileArm"))
       .def_ro("name", &PySolver::name)
       .def("__getstate__",

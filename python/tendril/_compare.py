@@ -67,8 +67,8 @@ class Pair(Dataset):
             raise ModelError(f"{second.folder}: has no seed of {first.folder}")
         metrics = {comparison.metric for comparison in second.plan.compare}
         self.plan = replace(first.plan, name=" and ".join(self.names), seeds=tuple(seeds), cells=tuple(cells.values()),
-                            variants=tuple(map(Variant, self.names)), baseline=self.names[0], settings=(), files={}, named={},
-                            compare=tuple(one for one in first.plan.compare if one.metric in metrics))
+                            variants=tuple(map(Variant, self.names)), baseline=self.names[0], settings=(), files={},
+                            named={}, compare=tuple(one for one in first.plan.compare if one.metric in metrics))
         places = {text: place for place, text in enumerate(cells)}
         rows: list[tuple[int, int, Run]] = []
         for number, part in enumerate(parts):
@@ -84,6 +84,7 @@ class Pair(Dataset):
         self._runs = [run for _, _, run in rows]
         self.planned = len(self.plan)
         self.torn, self.repeated, self.earlier = [], 0, 0
+        self._values = {}
         own = [[row for number, row, _ in rows if number == part] for part in (0, 1)]
 
         def joined(columns: Sequence[Any]) -> Any:
@@ -127,8 +128,8 @@ class Pair(Dataset):
                 ["versions", *(", ".join(f"{k} {v}" for k, v in plan.versions.items()) for plan in (a, b))]]
         texts = [{v["name"]: variant_text(v) for v in part.variants} for part in self.parts]
         rows += [[f"variant {name}", *(text.get(name, "") for text in texts)] for name in {**texts[0], **texts[1]}]
-        rows += [[f"--set {key}", *(toml(dict(plan.settings)[key]) if key in dict(plan.settings) else "" for plan in (a, b))]
-                 for key in dict(a.settings + b.settings)]
+        settings = [{key: toml(value) for key, value in plan.settings} for plan in (a, b)]
+        rows += [[f"--set {key}", *(one.get(key, "") for one in settings)] for key in {**settings[0], **settings[1]}]
         rows += [[file, *(plan.files.get(file, "")[:16] for plan in (a, b))] for file in {**a.files, **b.files}
                  if a.files.get(file) != b.files.get(file)]
         return rows
@@ -154,8 +155,8 @@ def _sweeps(first: Path, second: Path) -> tuple[str, dict[str, Any]]:
     summary = {**pair.summary, "origins": origins, "unpaired": unpaired}
     note = ""
     if unpaired:
-        note = (f'<p class="worse">The same seed draws other values of {page.escape(", ".join(unpaired))} in the two: the pairs '
-                "have nothing in common.</p>")
+        note = (f'<p class="worse">The same seed draws other values of {page.escape(", ".join(unpaired))} in the two: they are '
+                "no pairs.</p>")
     table = page.table(["", *map(page.escape, pair.names)], [list(map(page.escape, row)) for row in origins], 3)
     for row in pair.success().values():
         print(f"{row['variant']}: {rate_text(row)}")
@@ -216,11 +217,13 @@ class RecordingPair:
             if a.shape[1] == 0:
                 continue
             different = ~((a == b) | (np.isnan(a) & np.isnan(b)))
-            row: dict[str, Any] = {"field": field, "numbers": a.shape[1], "rows_that_differ": int(different.any(axis=1).sum())}
+            row: dict[str, Any] = {"field": field, "numbers": a.shape[1],
+                                   "rows_that_differ": int(different.any(axis=1).sum())}
             if different.any():
                 at = int(np.argmax(different.any(axis=1)))
                 index = int(np.argmax(different[at]))
-                firsts.append((at, {"row": int(self.rows[0][at]), "time": float(self.time[at]), "number": _element(self.parts[0], field, index),
+                firsts.append((at, {"row": int(self.rows[0][at]), "time": float(self.time[at]),
+                                    "number": _element(self.parts[0], field, index),
                                     "a": float(a[at, index]), "b": float(b[at, index])}))
                 gap = np.nan_to_num(np.abs(a - b), nan=np.inf)
                 largest = np.unravel_index(int(np.argmax(gap)), gap.shape)
@@ -245,10 +248,9 @@ class RecordingPair:
                 found.append(checks | {name: (value, "") for name, value in data["metrics"].items()})
             except (OSError, ValueError, KeyError):
                 return []
-        names = [name for name in found[0] if name in found[1]]
-        return [{"name": name, "unit": found[0][name][1], "a": found[0][name][0], "b": found[1][name][0],
-                 "difference": None if None in (found[0][name][0], found[1][name][0]) else found[1][name][0] - found[0][name][0]}
-                for name in names]
+        both = [(name, unit, a, found[1][name][0]) for name, (a, unit) in found[0].items() if name in found[1]]
+        return [{"name": name, "unit": unit, "a": a, "b": b, "difference": None if a is None or b is None else b - a}
+                for name, unit, a, b in both]
 
     def signals_of(self, name: str) -> list[Values]:
         """A sensor in both, its norm if it is a vector."""
@@ -279,9 +281,11 @@ class RecordingPair:
 
     def html(self, summary: dict[str, Any]) -> str:
         escape = page.escape
-        body = [f"<h1>{escape(self.names[0])} and {escape(self.names[1])}</h1>", f'<p class="first">{escape(said(summary))}</p>',
-                f'<p class="note">A: <code>{escape(summary["a"])}</code>, {summary["rows"][0]} rows; B: <code>{escape(summary["b"])}'
-                f'</code>, {summary["rows"][1]} rows; {summary["common_rows"]} at the same times.</p>']
+        files = [f"{name}: <code>{escape(summary[key])}</code>, {page.count(rows, 'row')}; "
+                 for name, key, rows in zip("AB", "ab", summary["rows"], strict=True)]
+        body = [f"<h1>{escape(self.names[0])} and {escape(self.names[1])}</h1>",
+                f'<p class="first">{escape(said(summary))}</p>',
+                f'<p class="note">{"".join(files)}{summary["common_rows"]} at the same times.</p>']
         differing = [row for row in summary["states"] if "largest" in row]
         if differing:
             body += ["<h2>States over time</h2>", self._gaps([row["field"] for row in differing]), page.table(
@@ -289,12 +293,14 @@ class RecordingPair:
                 [[escape(row["field"]), str(row["numbers"]), str(row["rows_that_differ"]), page.number(row["largest"]),
                   escape(row["number"]), page.number(row["time"])] for row in differing])]
         if summary["other_shape"]:
-            body.append(f'<p class="note">Not compared, because the models differ: {", ".join(summary["other_shape"])}.</p>')
+            body.append('<p class="note">Not compared, because the models differ: '
+                        f'{", ".join(summary["other_shape"])}.</p>')
         equal = [row for row in summary["metrics"] if row["a"] == row["b"]]
         if summary["metrics"]:
-            body += ["<h2>Metrics that differ</h2>", self._metric_table([row for row in summary["metrics"] if row not in equal])]
+            body += ["<h2>Metrics that differ</h2>",
+                     self._metric_table([row for row in summary["metrics"] if row not in equal])]
         if equal:
-            body.append(f"<details><summary>{page.count(len(equal), 'equal metric')}</summary>{self._metric_table(equal)}</details>")
+            body.append(page.in_details(page.count(len(equal), "equal metric"), self._metric_table(equal)))
         if summary["signals"]:
             body.append("<h2>Sensors that differ</h2>")
             body += [self._overlay(row) for row in summary["signals"][:_MOST_PLOTS]]
@@ -328,8 +334,8 @@ def said(summary: dict[str, Any]) -> str:
         return f"Identical: {summary['common_rows']} rows, bit for bit."
     if first is None:
         return "No number differs at the times that both have."
-    return (f"The first row that differs is row {first['row']}, at {first['time']:.6g} s: {first['number']} is {first['a']:.10g} in A "
-            f"and {first['b']:.10g} in B.")
+    return (f"The first row that differs is row {first['row']}, at {first['time']:.6g} s: {first['number']} is "
+            f"{first['a']:.10g} in A and {first['b']:.10g} in B.")
 
 
 def _recordings(first: Path, second: Path) -> tuple[str, dict[str, Any]]:
@@ -367,8 +373,8 @@ def main(words: Sequence[str]) -> int:
             raise ModelError(f"{path}: is the folder of a suite: name that of one of its experiments")
     sweeps = [(path / "sweep.json").is_file() for path in both]
     if sweeps[0] != sweeps[1]:
-        raise ModelError(f"{both[sweeps.index(False)]}: is no folder of a sweep, and {both[sweeps.index(True)]} is one: must be two "
-                         "recordings or two sweeps")
+        raise ModelError(f"{both[sweeps.index(False)]}: is no folder of a sweep, and {both[sweeps.index(True)]} is one: must "
+                         "be two recordings or two sweeps")
     text, summary = _sweeps(*both) if sweeps[0] else _recordings(*map(_recording_of, both))
     options.output.parent.mkdir(parents=True, exist_ok=True)
     _journal.write_whole(options.output, text)

@@ -92,6 +92,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 1) ->
             + "</table></div>")
 
 
+def in_details(title: str, content: str) -> str:
+    """Shown when it is opened."""
+    return f"<details><summary>{title}</summary>{content}</details>"
+
+
 # ---- drawing ------------------------------------------------------------------------------------------------------
 
 
@@ -150,7 +155,8 @@ def bottom_axis(scale: Scale, top: float, bottom: float, label: str, ticks: Sequ
             text(middle, bottom + 32, label, "middle", weak=True)]
 
 
-def interval_mark(scale: Scale, ends: Sequence[float | None] | None, middle: float | None, y: float, variant: int) -> list[str]:
+def interval_mark(scale: Scale, ends: Sequence[float | None] | None, middle: float | None, y: float,
+                  variant: int) -> list[str]:
     """A bar from end to end, and a circle."""
     parts = []
     low, high = ends or (None, None)
@@ -193,22 +199,23 @@ def line_plot(x: Values, series: Sequence[tuple[str, Values]], label: str, logar
     left, right, top, bottom = 70.0, 780.0, 22.0, 190.0
     values = np.concatenate([y for _, y in series])
     positive = values[values > 0]
-    low = positive.min() if logarithmic and len(positive) else 0.0
     across = Scale(x, left, right, logarithmic=False)
-    up = Scale(positive if logarithmic and len(positive) else values, bottom, top, logarithmic=bool(logarithmic and len(positive)))
+    logarithmic = logarithmic and len(positive) > 0
+    up = Scale(positive if logarithmic else values, bottom, top, logarithmic)
     parts += bottom_axis(across, top, bottom, "time [s]")
     for tick in up.ticks():
-        parts += [line(left, float(up(tick)), right, float(up(tick))), text(left - 5, float(up(tick)) + 4, f"{tick:.4g}", "end", weak=True)]
+        y = float(up(tick))
+        parts += [line(left, y, right, y), text(left - 5, y + 4, f"{tick:.4g}", "end", weak=True)]
     parts.append(text(left, 14, label))
     size = max(1, len(x) // _STRETCHES)
-    for v, (name, y) in enumerate(series):
+    for v, (name, heights) in enumerate(series):
         pieces: list[str] = []
         pen = "M"
         for begin in range(0, len(x), size):
-            piece = y[begin:begin + size]
+            piece = heights[begin:begin + size]
             finite = piece[np.isfinite(piece)]
             if logarithmic:
-                finite = finite[finite >= low]
+                finite = finite[finite > 0]
             if len(finite) == 0:
                 pen = "M"
                 continue
@@ -216,8 +223,9 @@ def line_plot(x: Values, series: Sequence[tuple[str, Values]], label: str, logar
             for value in dict.fromkeys((finite.min(), finite.max())):
                 pieces.append(f"{pen}{at:.1f} {float(up(value)):.1f}")
                 pen = "L"
-        parts += [f'<path d="{"".join(pieces)}" stroke="{colour(v)}" stroke-dasharray="{DASHES[v % COLOURS] if v else ""}" '
-                  f'stroke-width="1.5" fill="none"/>', *legend_line(right + 20, 30 + 22 * v, v), text(right + 68, 34 + 22 * v, name)]
+        parts += [f'<path d="{"".join(pieces)}" stroke="{colour(v)}" stroke-dasharray="{DASHES[v % COLOURS]}" '
+                  f'stroke-width="1.5" fill="none"/>', *legend_line(right + 20, 30 + 22 * v, v),
+                  text(right + 68, 34 + 22 * v, name)]
     return svg(980, bottom + 42, parts, label)
 
 

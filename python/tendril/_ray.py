@@ -28,7 +28,8 @@ from tendril.sweep import Plan, Run, Settings, Variant, read_versions
 
 _RETRIES = 4  # of a task whose worker or node is lost
 _IN_FLIGHT = 2  # tasks per processor: a worker finds its next one waiting
-_LARGEST_REPLY = 64 << 20  # bytes of kept files that travel
+_LARGEST_REPLY = 64 << 20  # bytes of kept files that travel between machines
+_session: list[Path] = []  # folder of the cluster of our own
 
 
 def _import() -> Any:
@@ -81,8 +82,10 @@ def _moved(settings: Settings, paths: dict[str, str], root: Path) -> Settings:
 # ---- on a node ----------------------------------------------------------------------------------------------------
 
 
-def _node_folder() -> Path:
-    """Of this user, for inputs and for recordings that are too large to travel."""
+def _node_folder(session: str) -> Path:
+    """For inputs and for recordings that are too large to travel: of the sweep's own cluster, or of this user."""
+    if session:
+        return Path(session)
     folder = Path(tempfile.gettempdir()) / f"tendril-sweep-{os.getuid()}"
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
@@ -123,14 +126,14 @@ def run_on_node(order: dict[str, Any]) -> dict[str, Any]:
 
 def _run(order: dict[str, Any], program: str, host: str) -> dict[str, Any]:
     import ray
-    parent = _node_folder()
+    parent = _node_folder(order["session"])
     shared = ray.get(order["shared"])
     root = _unpacked(parent, shared["digest"], lambda: ray.get(shared["archive"]))
     plan = Plan.from_json(shared["plan"], root)
     variant = next(v for v in plan.variants if v.name == order["variant"])
     paths = shared["absolute"]
     own = Variant(variant.name, _moved(variant.settings, paths, root), variant.controller,
-                  str(root / variant.python) if variant.python else "", str(root / variant.plugin) if variant.plugin else "")
+                  *(str(root / file) if file else "" for file in (variant.python, variant.plugin)))
     plan = replace(plan, experiment=str(root / plan.experiment), variants=(own,), retries=0,
                    timeout=order["timeout"], cells=(_moved(order["cell"], paths, root),),
                    settings=_moved(plan.settings, paths, root), record=order["record"])
@@ -143,7 +146,7 @@ def _run(order: dict[str, Any], program: str, host: str) -> dict[str, Any]:
         if files is None:
             return
         found = [file for file in files.iterdir() if file.is_file()]
-        if sum(file.stat().st_size for file in found) <= _LARGEST_REPLY:
+        if order["session"] or sum(file.stat().st_size for file in found) <= _LARGEST_REPLY:
             reply["files"] = {file.name: file.read_bytes() for file in found}
         else:
             left = parent / f"left-{order['id']}"
@@ -169,7 +172,8 @@ def _make_task(needed: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
         try:
             from tendril import _ray
         except ImportError as error:
-            return {"refused": f"node {socket.gethostname()}: Python module {error.name} is missing: needs tendril-mujoco {needed}"}
+            return {"refused": f"node {socket.gethostname()}: Python module {error.name} is missing: must have "
+                               f"tendril-mujoco {needed}"}
         return _ray.run_on_node(order)
     return tendril_run
 
@@ -199,6 +203,7 @@ def cluster(options: Options) -> Iterator[None]:
     if not options.address:
         _remove_sessions()
         session = tempfile.mkdtemp(prefix=f"tendril-ray-{os.getpid()}-")
+        _session.append(Path(session))
         own = {"num_cpus": options.jobs or len(os.sched_getaffinity(0)), "include_dashboard": False, "_temp_dir": session}
     try:
         try:
@@ -213,6 +218,7 @@ def cluster(options: Options) -> Iterator[None]:
     finally:
         ray.shutdown()
         if session:
+            _session.pop()
             shutil.rmtree(session, ignore_errors=True)
 
 
@@ -224,7 +230,6 @@ class RayDriver(Driver):
         self._ray = _import()
         interrupt.listen()
         inputs = _pack(plan)
-        self._digest = inputs.digest
         shared = {"digest": inputs.digest, "archive": self._ray.put(inputs.archive),
                   "plan": inputs.plan.to_json(), "absolute": inputs.absolute}
         self._shared = self._ray.put(shared)
@@ -250,8 +255,6 @@ class RayDriver(Driver):
             for reference in self._flying:
                 self._ray.cancel(reference, force=True)
             self._flying.clear()
-            if not self._options.address:
-                shutil.rmtree(_node_folder() / self._digest, ignore_errors=True)
 
     def _most(self) -> int:
         processors = int(self._ray.cluster_resources().get("CPU", 0))
@@ -261,7 +264,7 @@ class RayDriver(Driver):
     def _start(self, run: Run, attempt: int) -> None:
         plan = self._plan
         order = {"versions": plan.versions, "shared": self._shared, "id": run.id, "variant": run.variant.name,
-                 "cell": plan.cells[run.cell], "seed": run.seed, "attempt": attempt, "timeout": plan.timeout,
+                 "cell": plan.cells[run.cell], "seed": run.seed, "attempt": attempt, "timeout": plan.timeout, "session": str(_session[-1]) if _session else "",
                  "record": plan.record if isinstance(plan.record, str) else "all" if run.order < plan.record else "none"}
         self._flying[self._task.remote(order)] = run, attempt
 

@@ -135,11 +135,12 @@ class Scorecard:
             difference["words"] = st.words(p, difference["interval"], difference["better"])
         first = next(iter(self.data.values()))
         runs = [data.summary["runs"] for data in self.data.values()]
-        found: dict[str, Any] = plain({"format": FORMAT, "suite": self.name, "versions": first.plan.versions, "variants": self.variants,
-                "experiments": [{"name": name, "file": data.plan.experiment, "seeds": len(data.plan.seeds),
-                                 "baseline": data.plan.baseline, "checks": list(data.checks)} for name, data in self.data.items()],
-                "rows": rows, "refused": self.refused, "not_run": self.missing,
-                "runs": {key: sum(one[key] for one in runs) for key in runs[0]}})
+        found: dict[str, Any] = plain({
+            "format": FORMAT, "suite": self.name, "versions": first.plan.versions, "variants": self.variants,
+            "experiments": [{"name": name, "file": data.plan.experiment, "seeds": len(data.plan.seeds),
+                             "baseline": data.plan.baseline, "checks": data.checks} for name, data in self.data.items()],
+            "rows": rows, "refused": self.refused, "not_run": self.missing,
+            "runs": {key: sum(one[key] for one in runs) for key in runs[0]}})
         return found
 
     def _row(self, name: str, data: Dataset, variant: str) -> dict[str, Any]:
@@ -152,9 +153,10 @@ class Scorecard:
             if found["metric"] == main and found["variant"] == variant and found["cell"] is None:
                 row["metric"] = {"name": main, "unit": data.unit(main), "better": data.plan.compare[0].better,
                                  **{key: found.get(key) for key in ("iqm", "interval", "worst")}}
-        row["differences"] = {found["metric"]: {key: found.get(key) for key in ("better", "n", "iqm", "difference", "interval", "p")}
-                              for found in data.results["differences"] if found["variant"] == variant and found["cell"] is None
-                              and found["metric"] in ("success", main)}
+        keys = ("better", "n", "iqm", "difference", "interval", "p")
+        row["differences"] = {found["metric"]: {key: found.get(key) for key in keys}
+                              for found in data.results["differences"] if found["variant"] == variant
+                              and found["cell"] is None and found["metric"] in ("success", main)}
         return row
 
     def write(self, report: bool = True) -> list[str]:
@@ -197,21 +199,24 @@ class Scorecard:
             rows = [row for row in summary["rows"] if row["variant"] == variant and row["success"]["n"]]
             whole = sum(row["success"]["rate"] == 1.0 for row in rows)
             totals.append(f"<b>{escape(variant)}</b> passes all runs of {whole} of {len(rows)} experiments")
-        body = [f"<h1>{escape(self.name)}</h1>", f'<p class="first">{summary["runs"]["planned"]} runs: {"; ".join(totals)}.</p>',
+        body = [f"<h1>{escape(self.name)}</h1>",
+                f'<p class="first">{page.count(summary["runs"]["planned"], "run")}: {"; ".join(totals)}.</p>',
                 '<p class="note">Passed: runs of which all checks hold, and the interval in which the rate lies with 95 % '
-                'confidence: one run says little. Metric: the first that the experiment compares, mean of the middle half of '
-                "the seeds, with its interval from 8 seeds on. Better, worse: than the experiment's first variant, seed by "
-                "seed, p &lt; 0.05 after Holm's correction over the whole page. An experiment's name leads to its report.</p>",
+                "confidence: one run says little. Metric: the first that the experiment compares, mean of the middle half "
+                "of the seeds, with its interval from 8 seeds on. Better, worse: than the experiment's first variant, seed "
+                "by seed, p &lt; 0.05 after Holm's correction over the whole page. An experiment's name leads to its "
+                "report.</p>",
                 self._table(), "<h2>Passed</h2>", self._rates()]
         if self.refused or self.missing:
-            body += ["<h2>Not run</h2>", page.table(["experiment", "why"], [
-                [escape(name), escape(line)] for name, line in [*self.refused.items(), *((n, "not started") for n in self.missing)]], 2)]
+            lines = self.refused | dict.fromkeys(self.missing, "not started")
+            body += ["<h2>Not run</h2>", page.table(["experiment", "why"], [list(map(escape, row)) for row in lines.items()], 2)]
+        versions = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
+        command = shlex.join(["tendril", "sweep", "report", str(self.folder)])
         rows = [[escape(one["name"]), f"<code>{escape(one['file'])}</code>", escape("; ".join(one["checks"]))]
                 for one in summary["experiments"]]
         body += ["<h2>What passes</h2>", page.table(["experiment", "file", "checks"], rows, 3), "<h2>Variants</h2>",
                  page.table(["variant", "what it is"], self._variant_rows(), 2),
-                 f'<p class="note">{escape(", ".join(f"{name} {version}" for name, version in summary["versions"].items()))}. '
-                 f"<code>{escape(shlex.join(['tendril', 'sweep', 'report', str(self.folder)]))}</code> writes this page again.</p>"]
+                 f'<p class="note">{escape(versions)}. <code>{escape(command)}</code> writes this page again.</p>']
         return page.page(self.name, "".join(body))
 
     def _variant_rows(self) -> list[list[str]]:
@@ -242,8 +247,8 @@ class Scorecard:
                 words = [f'<span class="{d["words"].split()[0]}">{what} {d["words"]}</span>' for what, d in
                          (("metric" if key != "success" else "success", d) for key, d in row["differences"].items())
                          if d["words"] != "no difference shown"]
-                line.append("<br>".join([f"<b>{_share(row['success'])}</b>", f"<small>{page.escape(_metric(row, False))}</small>",
-                                         *words]))
+                line.append("<br>".join([f"<b>{_share(row['success'])}</b>",
+                                         f"<small>{page.escape(_metric(row, False))}</small>", *words]))
             rows.append(line)
         return page.table(["experiment", "metric", *map(page.escape, self.variants)], rows, 2)
 

@@ -64,7 +64,8 @@ class _Plots:
                 spread: Values = (np.arange(len(finite), dtype=np.float64) * 0.618034) % 1.0
                 parts.append(page.points(scale(finite), base + 6 + 32 * spread, v, 6))
             row = rows[self.names[v]]
-            parts += page.interval_mark(scale, scaled(row.get("interval"), factor), scaled([row.get("iqm")], factor)[0], base + 48, v)
+            (middle,) = scaled([row.get("iqm")], factor)
+            parts += page.interval_mark(scale, scaled(row.get("interval"), factor), middle, base + 48, v)
             if len(x) > len(finite):
                 parts.append(page.text(978, base + 32, f"{len(x) - len(finite)} without a value", "end", weak=True))
         return page.svg(980, bottom + 40, parts, f"distributions of {metric.metric}")
@@ -178,8 +179,8 @@ def _first_lines(data: Dataset) -> str:
     summary = data.summary
     runs = summary["runs"]
     success = [row for row in summary["success"] if row["cell"] is None and row["n"]]
-    rates = "; ".join(f"<b>{page.escape(row['variant'])}</b> passes {page.percent(row['rate'])} ({100 * row['interval'][0]:.1f} to "
-                      f"{100 * row['interval'][1]:.1f} %)" for row in success)
+    rates = "; ".join(f"<b>{page.escape(row['variant'])}</b> passes {page.percent(row['rate'])} "
+                      f"({100 * row['interval'][0]:.1f} to {100 * row['interval'][1]:.1f} %)" for row in success)
     notes = [f"{runs[key]} {text}" for key, text in (("diverged", "diverged"), ("timeout", "timed out"),
              ("of_earlier_state", "of an earlier state of the files are not counted")) if runs[key]]
     size = ", ".join(page.count(number, noun) for number, noun in (
@@ -202,12 +203,9 @@ def _verdicts(data: Dataset) -> str:
             if names:
                 said.append(f'<span class="{kind.split()[0]}">{kind}</span>: {", ".join(names)}')
         if said:
-            lines.append(f"<li><b>{page.escape(variant.name)}</b> against {page.escape(data.plan.baseline)}: {'; '.join(said)}</li>")
+            lines.append(f"<li><b>{page.escape(variant.name)}</b> against {page.escape(data.plan.baseline)}: "
+                         f"{'; '.join(said)}</li>")
     return f'<ul class="first">{"".join(lines)}</ul>' if lines else ""
-
-
-def _in_details(title: str, table: str) -> str:
-    return f"<details><summary>{title}</summary>{table}</details>"
 
 
 def _shortened(rows: list[list[str]]) -> tuple[list[list[str]], str]:
@@ -220,7 +218,7 @@ def _overview(data: Dataset) -> str:
     cells = [cell for cell in data.levels if cell is not None]
     if len(cells) * len(data.plan.variants) <= _MOST_OPEN:
         return _overview_of(data, data.levels)
-    return _overview_of(data, [None]) + _in_details("Each cell", _overview_of(data, cells))
+    return _overview_of(data, [None]) + page.in_details("Each cell", _overview_of(data, cells))
 
 
 def _overview_of(data: Dataset, levels: Sequence[int | None]) -> str:
@@ -234,7 +232,8 @@ def _overview_of(data: Dataset, levels: Sequence[int | None]) -> str:
         where = ("all cells" if cell is None else page.escape(data.plan.cell_name(cell))) if several else ""
         for variant in data.plan.variants:
             rate = rates[cell, variant.name]
-            row = [where] * several + [page.escape(variant.name), page.percent(rate["rate"]) + page.percent_interval(rate["interval"])]
+            row = [where] * several + [page.escape(variant.name),
+                                       page.percent(rate["rate"]) + page.percent_interval(rate["interval"])]
             for metric in metrics:
                 one, (factor, _) = found[metric.metric, cell, variant.name], factors[metric.metric]
                 row.append(f"{page.number(one.get('iqm'), factor)}{page.interval(one.get('interval'), factor)}")
@@ -248,7 +247,8 @@ def _overview_of(data: Dataset, levels: Sequence[int | None]) -> str:
 def _differences(data: Dataset) -> str:
     whole = [row for row in data.summary["differences"] if row["cell"] is None]
     cells = [row for row in data.summary["differences"] if row["cell"] is not None]
-    return _differences_of(data, whole) + (_in_details("Differences in each cell", _differences_of(data, cells)) if cells else "")
+    each = page.in_details("Differences in each cell", _differences_of(data, cells)) if cells else ""
+    return _differences_of(data, whole) + each
 
 
 def _differences_of(data: Dataset, differences: Sequence[dict[str, Any]]) -> str:
@@ -266,8 +266,8 @@ def _differences_of(data: Dataset, differences: Sequence[dict[str, Any]]) -> str
                      if "chance_better" in row else "",
                      f"{row['p_holm']:.2g}", f'<span class="{row["words"].split()[0]}">{row["words"]}</span>'])
     kept, note = _shortened(rows)
-    return page.table(["metric", "variant", *(["cell"] if with_cell else []), "difference", "ratio", "chance better", "p", ""],
-                  kept, 3 if with_cell else 2) + note
+    head = ["metric", "variant", *(["cell"] if with_cell else []), "difference", "ratio", "chance better", "p", ""]
+    return page.table(head, kept, 3 if with_cell else 2) + note
 
 
 def _checks_and_worst(data: Dataset) -> str:

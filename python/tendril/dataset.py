@@ -128,6 +128,7 @@ class Dataset:
         failed: dict[int, list[str]] = {}
         self.errors: dict[str, str] = {}
         self._metric_of: dict[str, str] = {}  # check by metric
+        self._limits: dict[str, tuple[float | None, float | None, str]] = {}  # of checks, with unit
         self.units: dict[str, str] = {}
         columns: dict[str, Values] = {}
 
@@ -151,6 +152,7 @@ class Dataset:
                 name = check["name"]
                 put("check." + name, place, check["value"])
                 self._metric_of.setdefault(check["metric"], name)
+                self._limits.setdefault(name, (check.get("min"), check.get("max"), check["unit"]))
                 self.units[name] = self.units[check["metric"]] = check["unit"]
             failed[place] = [check["name"] for check in record["checks"] if not check["holds"]] + record["failures"]
             for name, value in record["metrics"].items():
@@ -445,15 +447,13 @@ class Dataset:
 
     @property
     def checks(self) -> list[str]:
-        """What passes a run: the limits of its checks, a text each."""
-        found: dict[str, str] = {}
-        for _, record in _journal.read(self.folder / "journal"):
-            for check in record["checks"] if record is not None else ():
-                if check["name"] not in found:
-                    low, high = ("" if check[key] is None else f"{check[key]:g}" for key in ("min", "max"))
-                    sign = f"{low} to {high}" if low and high else f"at most {high}" if high else f"at least {low}"
-                    found[check["name"]] = f"{check['name']}: {sign} {check['unit']}".rstrip()
-        return list(found.values())
+        """What passes a run: a text for each check."""
+        texts = []
+        for name, (low, high, unit) in self._limits.items():
+            ends = [f"{end:g}" for end in (low, high) if end is not None]
+            sign = f"{' to '.join(ends)}" if len(ends) == 2 else f"at {'least' if high is None else 'most'} {''.join(ends)}"
+            texts.append(f"{name}: {sign} {unit}".rstrip())
+        return texts
 
     @property
     def exit_code(self) -> int:

@@ -6,6 +6,7 @@ its numbers depend on, so that finished runs are kept whatever is added to the s
 """
 from __future__ import annotations
 
+import ast
 import hashlib
 import itertools
 import json
@@ -288,7 +289,8 @@ class Given:
             name, _, settings = (part.strip() for part in text.partition(":"))
             if not name:
                 raise ModelError(f"--variant: {text}: must be 'NAME: key=value; key=value'")
-            rows.append(("--variant", Variant(name, tuple(parse_setting(one) for one in settings.split(";") if one.strip()))))
+            pairs = tuple(parse_setting(one) for one in settings.split(";") if one.strip())
+            rows.append(("--variant", Variant(name, pairs)))
         return rows
 
 
@@ -308,14 +310,15 @@ def _variants(table: _Table, folder: Path, given: Given) -> tuple[Variant, ...]:
         rows.append((where, Variant(one.text("name"), one.settings("set"), controller, **files)))
     found: dict[str, Variant] = {}
     same: dict[tuple[str, ...], str] = {}
-    for where, row in rows or [(where, Variant("default"))]:
+    for origin, row in rows or [(where, Variant("default"))]:
         if row.name in found:
-            raise ModelError(f"{where}: name = {toml(row.name)}: is given twice")
+            raise ModelError(f"{origin}: name = {toml(row.name)}: is given twice")
         variant = replace(row, python=row.python or given.python, plugin=row.plugin or given.plugin)
         found[row.name] = variant
-        other = same.setdefault((_canonical(variant.settings), variant.controller, variant.python, variant.plugin), row.name)
+        content = (_canonical(variant.settings), variant.controller, variant.python, variant.plugin)
+        other = same.setdefault(content, row.name)
         if other != row.name:
-            raise ModelError(f"{where}: {row.name}: is the same as {other}")
+            raise ModelError(f"{origin}: {row.name}: is the same as {other}")
     return tuple(found.values())
 
 
@@ -381,11 +384,15 @@ _OF_A_ROW = ("file", "name", "seeds", "compare", "grid", "record", "timeout", "r
 def make_plans(files: Sequence[Path], program: str, given: Given = Given(), only: Sequence[str] = ()) -> list[Plan]:
     """The plans of a suite: of several files, or of one whose table `[sweep]` has a list `experiment`.
 
+    Of several files that have names in common, each has its folder before its name.
     @param only  patterns of names; none: all
     Throws ModelError.
     """
     if len(files) > 1:
         plans = [make_plan(file, program, given) for file in files]
+        if len({plan.name for plan in plans}) < len(plans):
+            plans = [replace(plan, name=f"{file.absolute().parent.name}-{plan.name}")
+                     for file, plan in zip(files, plans, strict=True)]
     else:
         plans = list(_suite(files[0], program, given))
     names = [plan.name for plan in plans]
@@ -415,18 +422,23 @@ def _suite(file: Path, program: str, given: Given) -> Iterator[Plan]:
     _Table(where, data, _KEYS)
     common = {key: value for key, value in data.items() if key not in ("experiment", "name", "variant")}
     rows = [_Table(f"{where}: experiment", row, _OF_A_ROW) for row in data["experiment"]]
+    if not rows:
+        raise ModelError(f"{where}: experiment = []: must have at least one file")
     names = [row.text("name", Path(row.text("file")).stem) for row in rows]
     listed = data.get("variant", [])
-    for variant in listed if isinstance(listed, list) else ():
-        patterns = variant.get("experiments", ["*"]) if isinstance(variant, dict) else ["*"]
-        for pattern in patterns if isinstance(patterns, list) else [patterns]:
+    if not isinstance(listed, list) or not all(isinstance(variant, dict) for variant in listed):
+        raise ModelError(f"{where}: variant: must be [[sweep.variant]]")
+    for variant in listed:
+        patterns = variant.get("experiments", ["*"])
+        if not isinstance(patterns, list):
+            raise ModelError(f"{where}: variant: experiments = {toml(patterns)}: must be a list of names")
+        for pattern in patterns:
             if not isinstance(pattern, str) or not any(fnmatchcase(name, pattern) for name in names):
                 raise ModelError(f"{where}: variant: experiments: {toml(pattern)}: matches none of {', '.join(names)}")
     for row, name in zip(rows, names, strict=True):
         own = {**common, **row.data, "name": name}
-        if isinstance(listed, list):
-            own["variant"] = [{key: value for key, value in one.items() if key != "experiments"} for one in listed
-                              if not isinstance(one, dict) or any(fnmatchcase(name, p) for p in one.get("experiments", ["*"]))]
+        own["variant"] = [{key: value for key, value in one.items() if key != "experiments"} for one in listed
+                          if any(fnmatchcase(name, pattern) for pattern in one.get("experiments", ["*"]))]
         experiment = file.parent / own.pop("file")
         yield _plan(_Table(f"{where}: {name}", own), file.parent, experiment, read_toml(experiment), program,
                     replace(given, seeds=None) if "seeds" in row.data else given)
@@ -526,6 +538,35 @@ def _with_named(files: list[Path]) -> dict[Path, None]:
     return found
 
 
+def _with_modules(file: Path) -> list[Path]:
+    """A Python file and the modules that it imports from its own folder, and that these import from there."""
+    found: list[Path] = []
+    queue = [file]
+    while queue:
+        path = queue.pop(0)
+        if path in found:
+            continue
+        found.append(path)
+        try:
+            tree = ast.parse(path.read_bytes())
+        except (SyntaxError, ValueError):
+            continue  # the run says so
+        for node in ast.walk(tree):
+            names: list[str] = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                package = path.parent.relative_to(file.parent).parts
+                above = [*package[:len(package) - node.level + 1]] if node.level else []
+                names = [".".join(filter(None, [*above, node.module, alias.name])) for alias in node.names]
+            for name in names:
+                parts = name.split(".")
+                for end in range(1, len(parts) + 1):
+                    place = file.parent.joinpath(*parts[:end])
+                    queue += [module for module in (place.with_suffix(".py"), place / "__init__.py") if module.is_file()]
+    return found
+
+
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
@@ -561,8 +602,9 @@ def _find_files(plan: Plan, experiment: Path, content: dict[str, Any]) -> None:
     values |= {_text(value) for _, value in plan.settings}
     for file in {file for variant in plan.variants for file in (variant.python, variant.plugin)} - {""}:
         path = Path(os.path.normpath(file))
-        plan.files[name(path)] = _digest(path)
-        plan.named[file] = [name(path)]
+        used = _with_modules(path) if path.suffix == ".py" else [path]
+        plan.files.update({name(path): _digest(path) for path in used})
+        plan.named[file] = [name(path) for path in used]
     folders = {folder, *(path.parent for path in base)}
     for value in sorted(values - {""}):
         for path in _with_named([f / value for f in folders if _is_file(f / value)]):

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -630,6 +631,12 @@ class Suites(SweepTest):
         self.assertEqual(self.summary()["variants"], ["default", "strong"])
         self.assertEqual([one["name"] for one in self.summary()["experiments"]], ["e", "f"])
         set_of = {v["name"]: v["set"] for v in json.loads((self.out / "e/summary.json").read_text())["variants"]}
+        (self.folder / "sub").mkdir()
+        for name in ("e.toml", "pendulum.xml"):
+            shutil.copy(self.folder / name, self.folder / "sub")
+        done = self.run_sweep("e.toml", "sub/e.toml", "--out", self.folder / "same_names", "--seeds", "1")
+        self.assertEqual([one["name"] for one in self.summary(self.folder / "same_names")["experiments"]],
+                         [f"{self.folder.name}-e", "sub-e"])
         self.assertEqual(set_of, {"default": {}, "strong": {"option.gravity": [0, 0, -30], "option.timestep": 0.005}})
 
     def test_an_experiment_that_does_not_know_the_variant_is_told_and_the_others_run(self):
@@ -661,6 +668,9 @@ class Suites(SweepTest):
                              (('file = "e.toml"\nseeds', 'file = "none.toml"\nseeds'), "none.toml: No such file"),
                              (('name = "once"', 'name = "e"'), 'name = "e": is given twice'),
                              (('["e"]', '["nothing"]'), 'experiments: "nothing": matches none of e, once'),
+                             (('["e"]', '"e"'), 'experiments = "e": must be a list of names'),
+                             ((SUITE, "[sweep]\nexperiment = []\n"), "experiment = []: must have at least one file"),
+                             (('file = "e.toml"\n[[', "[["), "experiment: file: is missing"),
                              (("seeds = 1\n", "seeds = 0\n"), "seeds = 0: must be")):
             with self.subTest(text):
                 self.write_suite(SUITE.replace(*change))
@@ -783,7 +793,8 @@ class RayNode(SweepTest):
         run = next(plan.runs())
         shared = {"digest": inputs.digest, "archive": inputs.archive, "plan": inputs.plan.to_json(), "absolute": inputs.absolute}
         return {"versions": plan.versions, "shared": shared, "id": run.id, "variant": run.variant.name,
-                "cell": plan.cells[run.cell], "seed": run.seed, "attempt": 3, "timeout": 60.0, "record": "all"} | more
+                "cell": plan.cells[run.cell], "seed": run.seed, "attempt": 3, "timeout": 60.0, "record": "all",
+                "session": ""} | more
 
     def write_below(self):
         (self.folder / "sub").mkdir()

@@ -36,13 +36,12 @@ TEST_CASE("any mobile solver: options reach the solver", "[mobile]") {
     CHECK_THROWS_AS(make_mobile_solver(info.name, robot, {.position_tolerance = 0.0}), ModelError);
     CHECK_THROWS_AS(make_mobile_solver(info.name, robot, {.max_restarts = 1}), ModelError);
   }
-  const MobileContinuumOptions options =
-      make_mobile_solver("auto", arm,
-                         {.max_iterations = 70,
-                          .position_tolerance = 1e-3,
-                          .angle_tolerance = 0.1,
-                          .max_restarts = 2})
-          .options();
+  const MobileContinuumOptions options = make_mobile_solver("auto", arm,
+                                                            {.max_iterations = 70,
+                                                             .position_tolerance = 1e-3,
+                                                             .angle_tolerance = 0.1,
+                                                             .max_restarts = 2})
+                                             .options();
   CHECK(options.arm.max_iterations == 70);
   CHECK(options.arm.position_tolerance == 1e-3);
   CHECK(options.arm.angle_tolerance == 0.1);
@@ -53,6 +52,8 @@ TEST_CASE("any mobile solver: an unknown name is refused with those that there a
   using Catch::Matchers::Contains;
   CHECK_THROWS_WITH(make_mobile_solver("chord", MobileRobot(youbot())),
                     Contains("solver = \"chord\"") && Contains("auto, fabrik, closed_form"));
-  CHECK_THROWS_WITH(make_mobile_solver("fabrik", MobileContinuum{.arm = ContinuumRobot({{.length = 0.1}, {.length = 0.1}})}),
-                    Contains("must be auto"));
+  CHECK_THROWS_WITH(
+      make_mobile_solver(
+          "fabrik", MobileContinuum{.arm = ContinuumRobot({{.length = 0.1}, {.length = 0.1}})}),
+      Contains("must be auto"));
 }

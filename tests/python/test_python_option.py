@@ -160,6 +160,7 @@ def test_a_sweep_compares_controllers_in_python(folder: Path) -> None:
     kept = {variant: run for run, variant in zip(data.runs["id"], data.runs["variant"], strict=True)
             if (folder / f"swept/runs/{run}/rollout.h5").exists()}
     assert set(kept) == {"in C++", "in Python"}
+    assert all((folder / f"swept/runs/{run}/play.html").exists() for run in kept.values())
     replay = tendril(folder, "rollout", "replay", f"swept/runs/{kept['in Python']}/rollout.h5", "--python", "my_ctrl.py")
     assert "identical" in replay.stdout
 
@@ -168,6 +169,26 @@ def test_a_sweep_compares_controllers_in_python(folder: Path) -> None:
     plan = td.Sweep(folder / "own.toml").plan
     assert {run.id for run in plan.runs() if run.variant.name == "in C++"} == before
     assert not {run.id for run in plan.runs() if run.variant.name == "in Python"} & set(data.runs["id"])
+
+
+def test_modules_beside_the_file_are_part_of_a_run(folder: Path) -> None:
+    (folder / "own.toml").write_text(EXPERIMENT + SWEEP)
+    (folder / "my_ctrl.py").write_text("import parts.gain as g, json\n" + CONTROLLER)
+    (folder / "parts").mkdir()
+    files = {"parts/__init__.py": "", "parts/gain.py": "from . import limits\nfrom .limits import LARGEST", "parts/limits.py": "LARGEST = 1",
+             "parts/other.py": "", "json_like.py": ""}
+    for name, text in files.items():
+        (folder / name).write_text(text)
+
+    def ids() -> dict[str, set[str]]:
+        plan = td.Sweep(folder / "own.toml").plan
+        assert {name for name in plan.files if name.endswith(".py")} == {
+            "my_ctrl.py", "parts/__init__.py", "parts/gain.py", "parts/limits.py"}
+        return {name: {run.id for run in plan.runs() if run.variant.name == name} for name in ("in C++", "in Python")}
+    before = ids()
+    (folder / "parts/limits.py").write_text("LARGEST = 2")
+    after = ids()
+    assert before["in C++"] == after["in C++"] and not before["in Python"] & after["in Python"]
 
 
 def test_a_sweep_without_its_file_is_refused(folder: Path) -> None:

@@ -72,14 +72,15 @@ class Insert(Task):
     _WAYPOINTS = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.54), (-0.2, 0.0, 0.54))  # the tube's centreline, extended to the base
     _CORNER_RADIUS = 0.12
     _SPACING = 0.001
-    _START = 0.3  # m, of the tip on the path
+    _START, _END = 0.3, 0.62  # m, of the tip on the path; arm and feed together have 0.63
     _AHEAD = 0.01  # m, of the point to go for
     _LARGEST_FORCE = 50.0  # N
     _OFFSET = 0.003  # m
 
     def __init__(self, count: int, threads: int) -> None:
         super().__init__(count, threads)
-        self._path = np.array(_sim.path_points(self._WAYPOINTS, self._CORNER_RADIUS, self._SPACING))
+        whole = np.array(_sim.path_points(self._WAYPOINTS, self._CORNER_RADIUS, self._SPACING))
+        self._path = whole[:round(self._END / self._SPACING) + 1]
         # Of a point of the path as the nearest one: progress, 0 .. 1, and the point to go for.
         place, last = np.arange(len(self._path)), len(self._path) - 1
         start, ahead = round(self._START / self._SPACING), round(self._AHEAD / self._SPACING)
