@@ -266,7 +266,8 @@ void CoilController::update(const ArmMeasurement& measurement, std::span<const d
   integral_.compensate_gravity_deflection(measurement, command.q);
 
   report.status = stage == Stage::Hold ? ControllerStatus::Finished : ControllerStatus::Working;
-  report.arrived = stage == Stage::Hold;
+  report.arrived = stage == Stage::Feed || stage == Stage::Hold;
+  report.deviation = error.head<3>().norm() / arm_length_;
   report.tip_error = error.head<3>().norm();
   report.progress = progress;
   report.target = goal;

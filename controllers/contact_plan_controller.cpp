@@ -26,6 +26,9 @@ constexpr double kFullPace = 0.8;
 /// the first, and resumes when the error exceeds the second.
 constexpr double kHoldBelow = 0.6, kReleaseAbove = 0.9;
 
+/// The correction has settled after this many of its time constants, 1/gain.
+constexpr double kSettleTimes = 5.0;
+
 constexpr double kClampedLengthTolerance = 1e-3;  // [m]
 
 ContactPlan read_plan(const Settings& settings) {
@@ -542,6 +545,8 @@ void ContactPlanController::update(const ArmMeasurement& measurement,
   report.target = to_base(planned_tip(path_length));
   report.tip_error = (report.target - measurement.X_BE.translation()).norm();
   report.progress = path_length / list_.back().path_length;
+  report.deviation = report.tip_error / std::max(desired.length, kLengthScale);
+  report.arrived = stage == Stage::Correct && time * gain_ > kSettleTimes;
   if (stage == Stage::Jammed) {
     report.status = ControllerStatus::Jammed;
   } else if (stage == Stage::Correct && report.tip_error <= tolerance_) {

@@ -28,6 +28,8 @@ const char* to_string(ControllerStatus status) noexcept {
       return "not following";
     case ControllerStatus::ServoLost:
       return "servo lost";
+    case ControllerStatus::NoProgress:
+      return "no progress";
   }
   return "unknown status";
 }

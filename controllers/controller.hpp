@@ -28,9 +28,10 @@ enum class ControllerStatus : std::uint8_t {
   PathTooTight = 7,   ///< the same: it would bend more than the body can
   NotFollowing = 8,   ///< the body does not do what is commanded; found by the plugin
   ServoLost = 9,      ///< a servo cannot be driven; the others work on; found by the plugin
+  NoProgress = 10,    ///< the task comes no nearer to its end, or what was reached is lost
 };
 
-inline constexpr int kStatusCount = 10;
+inline constexpr int kStatusCount = 11;
 /// Whether a controller said that nothing is wrong.
 [[nodiscard]] constexpr bool is_well(ControllerStatus status) noexcept {
   return status == ControllerStatus::Working || status == ControllerStatus::Finished;
@@ -48,8 +49,11 @@ struct ControllerReport {
   /// and the desired direction or orientation [rad]. NaN: unknown.
   double tip_error = kUnknown, angle_error = kUnknown;
   double progress = 0.0;  ///< of the task, 0..1
-  /// The command rests where the tip is at its target: what is left of tip_error is the body's.
+  /// The command has the tip where it is desired now: what is left of tip_error is the body's.
   bool arrived = false;
+  /// Distance of the measured tip from where the plan has it now, over the length of the body that
+  /// bends: an error of the body's angles that no contact excuses [rad]; NaN: unknown.
+  double deviation = kUnknown;
   /// Desired tip position now [m]: base frame for an arm, world frame for a snake.
   Eigen::Vector3d target = Eigen::Vector3d::Zero();
   /// The controller's own quantities, in the order of its table; see `index_of`.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <sstream>
 #include <string>
 
@@ -38,6 +39,10 @@ constexpr double kLowestFactor = 0.05;
 double smooth(double x) noexcept {
   x = std::clamp(x, 0.0, 1.0);
   return x * x * x * (10.0 - x * (15.0 - 6.0 * x));
+}
+
+double body_length(const SnakeContext& context) {
+  return std::accumulate(context.link_lengths.begin(), context.link_lengths.end(), 0.0);
 }
 
 /// In (-pi, pi].
@@ -78,7 +83,8 @@ std::span<const SettingInfo> GaitController::settings() {
                        "points on the ground to be reached in order, x y each, world frame"),
       setting::text("target", "", "mocap body to be reached, if there are no goals"),
       setting::number("goal_tolerance", "m", "0.1", kPositive,
-                      "distance of the centre of mass at which a goal is reached"),
+                      "distance of the centre of mass at which a goal is reached; more than this "
+                      "off a height, and twice this off the last goal, what was reached is lost"),
       setting::number(
           "pole_radius", "m", "", kPositive,
           "helix: radius of the pole to which it is fitted; the amplitude follows from it and "
@@ -88,6 +94,7 @@ std::span<const SettingInfo> GaitController::settings() {
       setting::numbers("heights", "m", "pole: heights above the start to be reached in order"),
       setting::number("hold_time", "s", "10", kNotNegative,
                       "pole: time of the hold at each height"),
+      ProgressWatch::kPeriods,
   };
   return kAll;
 }
@@ -177,6 +184,8 @@ GaitController::GaitController(const SnakeContext& context)
       follows_target_(context.settings.has("target")),
       goal_tolerance_(context.settings.number("goal_tolerance")),
       hold_time_(context.settings.number("hold_time")),
+      progress_(context.settings, body_length(context)),
+      advance_(context.settings, body_length(context)),
       from_(static_cast<std::size_t>(joints_)),
       to_(static_cast<std::size_t>(joints_)) {
   const Settings& settings = context.settings;
@@ -214,6 +223,7 @@ void GaitController::begin(const SnakeMeasurement& measurement,
   side_time_(next) = measurement.time - kSideChangePause;
   stage_time_(next) = measurement.time;
   start_center_(next) = measurement.center_of_mass;
+  last_center_(next) = measurement.center_of_mass;
   leg_(next) = measurement.center_of_mass.head<2>();
   const Eigen::Vector3d along = measurement.X_WE.translation() - measurement.X_WT.translation();
   heading_(next) = std::atan2(along.y(), along.x());
@@ -229,6 +239,7 @@ void GaitController::fade(std::span<double> next, double time) const noexcept {
   from_stage_(next) = to_stage_(next);
   to_stage_(next) = following;
   fade_start_(next) = time;
+  advance_.restart(advance_memory_(next));
 }
 
 /// Heading and speed over the last period, from one sample in each of its `kBins` bins.
@@ -242,8 +253,9 @@ GaitController::Motion GaitController::average(const SnakeMeasurement& measureme
     const Eigen::Vector3d& com = measurement.center_of_mass;
     const double last_time = bin_time_(next)[bin];
     if (last_time >= 0.0 && measurement.time > last_time) {
-      mean_speed_(next) =
-          (com - bin_center_(next).col(bin)).norm() / (measurement.time - last_time);
+      const double advance = (com - bin_center_(next).col(bin)).norm();
+      mean_speed_(next) = advance / (measurement.time - last_time);
+      advance_.step(advance, 1.0 / kBins, advance_memory_(next));
     }
     const Eigen::Vector3d along = measurement.X_WE.translation() - measurement.X_WT.translation();
     bin_time_(next)[bin] = measurement.time;
@@ -261,7 +273,8 @@ GaitController::Motion GaitController::average(const SnakeMeasurement& measureme
 }
 
 double GaitController::steer(const SnakeMeasurement& measurement, const Motion& motion,
-                             std::span<double> next, ControllerReport& report) const noexcept {
+                             const Step& step, std::span<double> next,
+                             ControllerReport& report) const noexcept {
   const double h = measurement.timestep;
   const Gait& gait = stages_[to_stage_(next)].gait;
   const Eigen::Vector2d center = measurement.center_of_mass.head<2>();
@@ -274,13 +287,18 @@ double GaitController::steer(const SnakeMeasurement& measurement, const Motion& 
   if (goal_index < goal_count && (goals_[goal_index] - center).norm() <= goal_tolerance_) {
     goal_(next) = ++goal_index;
     leg_(next) = center;
+    progress_.restart(progress_memory_(next));
   }
   own(report, "goals") = goal_index;
   const bool has_goal = goal_index < goal_count || (follows_target_ && measurement.has_target);
   if (!has_goal) {
     set_turn(goals_.empty() ? steering_ : 0.0);
-    if (goals_.empty()) return 1.0;
-    report.status = ControllerStatus::Finished;
+    if (goals_.empty()) {
+      if (!advance_.moves(advance_memory_(next))) report.status = ControllerStatus::NoProgress;
+      return 1.0;
+    }
+    const bool lost = (goals_.back() - center).norm() > 2.0 * goal_tolerance_;
+    report.status = lost ? ControllerStatus::NoProgress : ControllerStatus::Finished;
     report.progress = 1.0;
     return 0.0;  // stop
   }
@@ -302,6 +320,7 @@ double GaitController::steer(const SnakeMeasurement& measurement, const Motion& 
   }
   if (follows_target_ && distance <= goal_tolerance_) {
     report.status = ControllerStatus::Finished;
+    progress_.restart(progress_memory_(next));
     set_turn(0.0);
     return 0.0;
   }
@@ -320,12 +339,15 @@ double GaitController::steer(const SnakeMeasurement& measurement, const Motion& 
   } else {
     set_turn(kYawOffsetGain * error / kLargestYawOffset);
   }
+  const double gained = to_goal.dot(step.moved.head<2>()) / distance;
+  if (!progress_.step(gained, std::abs(error), step.periods, progress_memory_(next)))
+    report.status = ControllerStatus::NoProgress;
   side_(next) = towards(side_(next), side_target_(next), 2.0 * h / kSideFadeTime);
   return std::clamp(distance / kSlowDistance, kSlowest, 1.0);
 }
 
 /// Closes the helix; then, for each height, rolls there and holds.
-double GaitController::climb(std::span<double> next, double time,
+double GaitController::climb(const Step& step, std::span<double> next, double time,
                              ControllerReport& report) const noexcept {
   const auto enter = [&](Climbing stage) {
     climbing_(next) = stage;
@@ -336,9 +358,14 @@ double GaitController::climb(std::span<double> next, double time,
   const double remaining = height - rise;
   double factor = 0.0;
   report.target << 0.0, 0.0, height;
+  const auto roll = [&] {
+    enter(Climbing::Rolling);
+    nearest_(next) = std::abs(heights_[height_(next)] - rise);
+    progress_.restart(progress_memory_(next));
+  };
   switch (climbing_(next)) {
     case Climbing::Closing:
-      if (time >= stage_time_(next) + ramp_time_ + kSettleTime) enter(Climbing::Rolling);
+      if (time >= stage_time_(next) + ramp_time_ + kSettleTime) roll();
       break;
     case Climbing::Rolling: {
       // Rotation in the direction of the wave climbs: phase - lag j increases with j for lag < 0.
@@ -346,6 +373,11 @@ double GaitController::climb(std::span<double> next, double time,
       const double up = gait.lag * gait.frequency < 0.0 ? 1.0 : -1.0;
       factor = up * std::copysign(std::clamp(std::abs(remaining) / kSlowHeight, kSlowestClimb, 1.0),
                                   remaining);
+      nearest_(next) = std::min<double>(nearest_(next), std::abs(remaining));
+      const double gained = std::copysign(1.0, remaining) * step.moved.z();
+      const bool nearer = progress_.step(gained, 0.0, step.periods, progress_memory_(next));
+      if (!nearer || std::abs(remaining) > nearest_(next) + goal_tolerance_)
+        report.status = ControllerStatus::NoProgress;
       const double before = index == 0 ? 0.0 : heights_[index - 1];
       if ((height - before) * remaining <= 0.0) {
         factor = 0.0;
@@ -362,11 +394,12 @@ double GaitController::climb(std::span<double> next, double time,
       if (time >= stage_time_(next) + kSettleTime + hold_time_) {
         if (index + 1 < static_cast<int>(heights_.size())) {
           height_(next) = index + 1;
-          enter(Climbing::Rolling);
+          roll();
         } else {
           report.status = ControllerStatus::Finished;
         }
       }
+      if (std::abs(remaining) > goal_tolerance_) report.status = ControllerStatus::NoProgress;
       break;
   }
   const bool held = climbing_(next) == Climbing::Holding;
@@ -405,10 +438,14 @@ void GaitController::update(const SnakeMeasurement& measurement, std::span<const
   own(report, "speed") = motion.speed;
   own(report, "advance") = displacement.x();
   own(report, "rise") = displacement.z();
+  const Step step{
+      .moved = measurement.center_of_mass - last_center_(next),
+      .periods = std::abs(stages_[to_stage_(next)].gait.frequency * factor_(memory)) * h};
+  last_center_(next) = measurement.center_of_mass;
 
   // Speed and direction.
-  double factor =
-      heights_.empty() ? steer(measurement, motion, next, report) : climb(next, time, report);
+  double factor = heights_.empty() ? steer(measurement, motion, step, next, report)
+                                   : climb(step, next, time, report);
   factor *= keep_speed(motion, next, h);
   factor_(next) = towards(factor_(next), factor, kFrequencyRate * h);
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "controllers/progress_watch.hpp"
 #include "controllers/snake_controller.hpp"
 #include "tendril/snake/gait.hpp"
 
@@ -61,10 +62,16 @@ class GaitController final : public SnakeController {
   void fade(std::span<double> next, double time) const noexcept;
   [[nodiscard]] Motion average(const SnakeMeasurement& measurement,
                                std::span<double> next) const noexcept;
+  /// What a task is judged by in one step.
+  struct Step {
+    Eigen::Vector3d moved;  ///< by the centre of mass [m]
+    double periods;         ///< of the gait
+  };
   /// Both return the factor of the gait's frequency.
-  double steer(const SnakeMeasurement& measurement, const Motion& motion, std::span<double> next,
+  double steer(const SnakeMeasurement& measurement, const Motion& motion, const Step& step,
+               std::span<double> next, ControllerReport& report) const noexcept;
+  double climb(const Step& step, std::span<double> next, double time,
                ControllerReport& report) const noexcept;
-  double climb(std::span<double> next, double time, ControllerReport& report) const noexcept;
   double keep_speed(const Motion& motion, std::span<double> next, double h) const noexcept;
 
   int joints_;
@@ -77,6 +84,8 @@ class GaitController final : public SnakeController {
   double goal_tolerance_;
   std::vector<double> heights_;
   double hold_time_;
+  ProgressWatch progress_;
+  AdvanceWatch advance_;
 
   // Memory.
   static constexpr int kBins = 40;  // of a period, for averages
@@ -94,6 +103,10 @@ class GaitController final : public SnakeController {
   Slot<double> stage_time_ = memory_.number();
   Slot<double> held_ = memory_.number();  // rise at the beginning of the hold
   Slot<double> slip_ = memory_.number(), speed_factor_ = memory_.number(1.0);
+  Slot<double> nearest_ = memory_.number();  // smallest distance from the present height
+  Block progress_memory_ = memory_.part(progress_.layout());
+  Block advance_memory_ = memory_.part(advance_.layout());
+  MatrixSlot<Eigen::Vector3d> last_center_ = memory_.matrix<Eigen::Vector3d>();
   MatrixSlot<Eigen::Vector3d> start_center_ = memory_.matrix<Eigen::Vector3d>();
   MatrixSlot<Eigen::Vector2d> leg_ = memory_.matrix<Eigen::Vector2d>();  // start of the motion to
                                                                          // the present goal

@@ -236,6 +236,7 @@ void ReachController::update(const ArmMeasurement& measurement, std::span<const 
   report.tip_error = position_error(measurement.X_BE, target);
   report.angle_error = angle_error(measurement.X_BE, target);
   report.progress = plan.scale;
+  report.deviation = error.head<3>().norm() / straight_length(robot());
   report.arrived = plan.reached && !plan.moving &&
                    largest_change(robot(), q_next, q_last, TipIntegral::kLengthScale) <=
                        kRestRate * measurement.timestep;

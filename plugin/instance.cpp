@@ -306,8 +306,9 @@ void Instance::write_controls(const mjModel* m, mjData* d) noexcept {
 }
 
 bool Instance::watch_following(const mjModel* m, const mjData* d) noexcept {
-  const double of_tip =
-      report_.arrived ? std::max(0.0, report_.tip_error / FollowingWatch::kLengthScale) : 0.0;
+  double of_tip = std::max(0.0, report_.deviation);  // 0 if it is not known
+  if (report_.arrived)
+    of_tip = std::max(of_tip, report_.tip_error / FollowingWatch::kLengthScale);
   const FollowingError error = binding_->following_error(last_touched_body(m, d));
   following_error_ = std::max(of_tip, error.counted);
   return watch_->step(following_error_, std::max(of_tip, error.of_all), m->opt.timestep,

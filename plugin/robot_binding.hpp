@@ -132,6 +132,7 @@ class BindingOf : public RobotBinding {
       controller_->update(f.seen, memory.controller, memory.next_controller, command_, report);
       report.tip_error = truth.tip_error;
       report.angle_error = truth.angle_error;
+      report.deviation = truth.deviation;
     } else {
       controller_->update(f.seen, memory.controller, memory.next_controller, command_, report);
     }

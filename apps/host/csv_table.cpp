@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,13 +57,21 @@ std::optional<double> parsed_number(std::string_view text) {
   return value;
 }
 
+/// Waits until a pipe has data, or its last writer has closed it.
+bool waits(int descriptor) noexcept {
+  pollfd pipe{.fd = descriptor, .events = POLLIN, .revents = 0};
+  return poll(&pipe, 1, -1) > 0 || errno == EINTR;
+}
+
 }  // namespace
 
 // ---- reader ------------------------------------------------------------------------------------
 
 CsvReader::CsvReader(const std::string& file, const CsvLayout& layout)
     : shown_(file == "-" ? "stdin" : file),
-      descriptor_(file == "-" ? dup(STDIN_FILENO) : open(file.c_str(), O_RDONLY | O_CLOEXEC)),
+      // A named pipe into which nobody writes ends at once instead of being waited for.
+      descriptor_(file == "-" ? dup(STDIN_FILENO)
+                              : open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
       buffer_(kReadBuffer),
       present_(layout.columns.size(), false) {
   struct stat status {};
@@ -156,7 +165,7 @@ std::optional<std::string_view> CsvReader::next_line() {
     ssize_t count = -1;
     do {
       count = ::read(descriptor_.get(), buffer_.data() + end_, buffer_.size() - end_);
-    } while (count < 0 && errno == EINTR);
+    } while (count < 0 && (errno == EINTR || (errno == EAGAIN && waits(descriptor_.get()))));
     if (count < 0)
       throw InputError(
           fmt::format("{}: {}: could not be read to its end", shown_, std::strerror(errno)));

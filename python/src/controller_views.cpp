@@ -383,8 +383,13 @@ void bind_report(nb::module_& module) {
       .def_prop_rw(
           "arrived", [](const R& self) { return self.report.arrived; },
           [](R& self, bool arrived) { self.report.arrived = arrived; },
-          "The command rests where the tip is at its target: what is left of tip_error is the "
+          "The command has the tip where it is desired now: what is left of tip_error is the "
           "body's.")
+      .def_prop_rw(
+          "deviation", [](const R& self) { return self.report.deviation; },
+          [](R& self, double deviation) { self.report.deviation = deviation; },
+          "Distance of the measured tip from where the plan has it now, over the length of the body "
+          "that bends, rad; NaN: unknown.")
       .def("__getitem__", [](R& self, const std::string& name) { return self.own(name); })
       .def("__setitem__",
            [](R& self, const std::string& name, double value) { self.own(name) = value; });

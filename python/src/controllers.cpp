@@ -558,7 +558,8 @@ void bind_controllers(nb::module_& module) {
       .value("TARGET_BEHIND", ControllerStatus::TargetBehind)
       .value("PATH_TOO_TIGHT", ControllerStatus::PathTooTight)
       .value("NOT_FOLLOWING", ControllerStatus::NotFollowing)
-      .value("SERVO_LOST", ControllerStatus::ServoLost);
+      .value("SERVO_LOST", ControllerStatus::ServoLost)
+      .value("NO_PROGRESS", ControllerStatus::NoProgress);
   bind_controller_views(module);
   module.def("register_controller", &register_controller_class, nb::arg("name"), nb::arg("kind"),
              nb::arg("type"), nb::arg("settings"), nb::arg("quantities"), nb::arg("source"),

@@ -68,6 +68,8 @@ CASES += [
     (["rollout", "info", "pipe.h5"], USAGE, ["pipe.h5: is a device or a pipe"]),
     (["rollout", "replay", "endless.h5"], USAGE, ["endless.h5: is a device or a pipe"]),
     (["ik", "arm.toml", "endless.csv"], USAGE, ["endless.csv"]),
+    (["ik", "arm.toml", "pipe.csv"], USAGE, ["pipe.csv: is empty"]),
+    (["fk", "arm.toml", "pipe.csv"], USAGE, ["pipe.csv: is empty"]),
 ]
 
 
@@ -87,7 +89,7 @@ def prepare(folder):
     (folder / "unreadable.toml").symlink_to("/proc/self/mem")  # a regular file; its first byte is an error
     for ending in ("toml", "xml", "csv", "h5"):
         (folder / f"endless.{ending}").symlink_to("/dev/zero")
-    for ending in ("toml", "xml", "h5"):
+    for ending in ("toml", "xml", "csv", "h5"):
         os.mkfifo(folder / f"pipe.{ending}")
 
 

@@ -297,3 +297,50 @@ TEST_CASE("gait controller: climbs to its heights and holds", "[controllers]") {
   CHECK(snake.report["goals"] == 2);
   CHECK(snake.report.status == ControllerStatus::Finished);
 }
+
+TEST_CASE("gait controller: a snake that comes no nearer to its goal says so, until it does",
+          "[controllers]") {
+  PointSnake snake(make({{"goals", "2 0"}}));
+  snake.run(2.5);
+  CHECK(snake.report.status == ControllerStatus::Working);
+  snake.run(3.0);
+  CHECK(snake.report.status == ControllerStatus::NoProgress);
+  for (double t = 0.0; t < 1.0; t += kTimestep) {
+    snake.place.x() += 0.1 * kTimestep;
+    snake.step();
+  }
+  CHECK(snake.report.status == ControllerStatus::Working);
+}
+
+TEST_CASE("gait controller: a goal that was reached can be lost", "[controllers]") {
+  PointSnake snake(make({{"goals", "0.05 0"}}));
+  snake.run(1.0);
+  CHECK(snake.report.status == ControllerStatus::Finished);
+  snake.place.y() += 0.3;
+  snake.step();
+  CHECK(snake.report.status == ControllerStatus::NoProgress);
+}
+
+TEST_CASE("gait controller: a snake that falls from its pole, or does not climb, says so",
+          "[controllers]") {
+  PointSnake snake(
+      make({{"gait", "helix"}, {"pole_radius", "0.03"}, {"heights", "0.5"}, {"hold_time", "2"}}));
+  for (double t = 0.0; t < 6.0; t += kTimestep) {
+    snake.step();
+    if (t > 2.0) snake.place.z() += 0.065 * kTimestep;
+  }
+  CHECK(snake.report.status == ControllerStatus::Working);
+  SECTION("while it climbs") {
+    snake.place.z() -= 0.15;
+    snake.step();
+  }
+  SECTION("after it has reached its height") {
+    snake.place.z() = 0.51;
+    snake.run(1.0);
+    CHECK(snake.report.progress == 1.0);
+    snake.place.z() = 0.0;
+    snake.run(5.0);
+  }
+  SECTION("it stays where it is") { snake.run(11.0); }
+  CHECK(snake.report.status == ControllerStatus::NoProgress);
+}

@@ -99,6 +99,30 @@ TEST_CASE("plugin: an arm that is held back by a contact is known by its tip alo
   CHECK(status(model, data) == kNotFollowing);
 }
 
+TEST_CASE("plugin: a body that rests on something far from its plan is not following",
+          "[plugin]") {
+  // The tip touches, so that no joint counts; the target moves on, so that the command never
+  // arrives: only the distance from the plan tells.
+  load_tendril();
+  const ModelPtr model =
+      load_scene_text(one_arm_scene(R"(<body name="target" mocap="true" pos="0.1 0 0.04"/>
+                       <body name="plate" mocap="true" pos="0.1 0 -0.1"><geom type="box" size="0.03 0.2 0.02"/></body>)"),
+                      {{"arm.toml", reach_arm("rate_limit = 0.2\n")}});
+  const DataPtr data = make_data(model);
+  step(model, data, kArrived);
+  CHECK(status(model, data) == kWorking);
+  double contacts = 0.0;
+  for (int i = 0; i < 4 * kSecond; ++i) {
+    data->mocap_pos[5] = std::min(0.08, data->mocap_pos[5] + 0.0005);  // lifts the arm
+    data->mocap_pos[1] = 0.04 * std::sin(0.01 * i);
+    step(model, data, 1);
+    contacts += data->ncon > 0 ? 1.0 : 0.0;
+  }
+  CAPTURE(sensor(model, data, "A_following_error")[0], sensor(model, data, "A_tip_error")[0]);
+  CHECK(contacts > 2 * kSecond);
+  CHECK(status(model, data) == kNotFollowing);
+}
+
 TEST_CASE("plugin: a servo that cannot be driven is lost alone, and said once", "[plugin]") {
   Arm arm;
   const int lost = actuator(arm.model, GENERATE("A_s1_x", "A_s2_y"));

@@ -25,7 +25,7 @@ constexpr const char* kFollowingError = "following_error";
 /// Statuses that are told when they begin.
 constexpr bool is_told(ControllerStatus status) {
   return status == ControllerStatus::Fault || status == ControllerStatus::NotFollowing ||
-         status == ControllerStatus::ServoLost;
+         status == ControllerStatus::ServoLost || status == ControllerStatus::NoProgress;
 }
 
 /// A body that an actuator moves; 0 for one that is of none.
@@ -126,8 +126,10 @@ std::vector<std::string> RobotWatch::not_following(const mjData& data) const {
   std::vector<std::string> all;
   for (std::size_t i = 0; i < statuses_.size(); ++i) {
     const RobotStatus& status = statuses_[i];
-    constexpr auto kThis = ControllerStatus::NotFollowing;
-    if (status.end != kThis || status.by_status[static_cast<std::size_t>(kThis)].steps != 1) continue;
+    if (status.by_status[static_cast<std::size_t>(status.end)].steps != 1) continue;
+    if (status.end == ControllerStatus::NoProgress)
+      all.push_back(status.robot + ": no progress: comes no nearer to its goal, or has lost it");
+    if (status.end != ControllerStatus::NotFollowing) continue;
     std::string line = status.robot + ": does not do what is commanded";
     if (const int error = error_addresses_[i]; error >= 0) {
       line += fmt::format("; {} is {:.3g} rad", kFollowingError, data.sensordata[error]);

@@ -55,11 +55,11 @@ class RobotWatch {
   explicit RobotWatch(const mjModel& model);
 
   /// Reads the model after a step that started at `time`. Returns whether a robot has a fault, loses
-  /// a servo or does not follow its commands for the first time. No allocation.
+  /// a servo, does not follow its commands or makes no progress for the first time. No allocation.
   bool sample(const mjModel& model, const mjData& data, double time) noexcept;
 
   /// After a step for which `sample` returned true: the robots that do not follow their commands
-  /// since then, a line each.
+  /// or make no progress since then, a line each.
   [[nodiscard]] std::vector<std::string> not_following(const mjData& data) const;
 
   [[nodiscard]] long steps() const noexcept { return steps_; }
