@@ -179,7 +179,7 @@ namespace {
 
 /// The centreline with arcs of fine chords, for the wall that is drawn.
 std::vector<Vector3d> fine_vertices(TubeDescription tube) {
-  constexpr double kFineTurn = 0.09;  // [rad]
+  constexpr double kFineTurn = 0.12;  // [rad]
   tube.segment_angle = std::min(tube.segment_angle, kFineTurn);
   return tube_vertices(tube);
 }
@@ -190,7 +190,7 @@ struct WallMesh {
   std::string vertices, faces;
 };
 WallMesh wall_mesh(const TubeDescription& tube) {
-  constexpr int kAround = 24;
+  constexpr int kAround = 20;
   const std::vector<Vector3d> line = fine_vertices(tube);
   const std::size_t count = line.size();
   std::vector<Vector3d> tangents(count);  // at bends that of the plane that halves the angle
