@@ -390,7 +390,10 @@ class Guarantees(SweepTest):
         whole = self.records()
         self.assertTrue(all(self.decode(line) for line in self.lines()))
         self.assertLess(len(whole), 8)
-        self.assertEqual({file.parent.name for file in self.out.glob("runs/*/rollout.h5")}, {r["id"] for r in whole})
+        # Recordings are moved into place before the line of their run: the disk may be full between the two.
+        kept = {file.parent.name for file in self.out.glob("runs/*/rollout.h5")}
+        finished = {r["id"] for r in whole}
+        self.assertTrue(finished <= kept, (finished, kept))
         self.sweep()
         self.assertEqual(self.summary()["runs"]["passed"], 8)
 

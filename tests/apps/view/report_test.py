@@ -317,10 +317,10 @@ duration = 0.25
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         index = (out / "index.html").read_text()
         links = Page(index).links
-        for name in ("reach-reach", "reach-zero_g"):
+        for name in ("reach-random", "reach-reach", "reach-zero_g"):
             self.assertIn(f"{name}/report.html", links)
             self.assertIn(f"scenes/reach/{name.removeprefix('reach-')}.toml", index)
-        self.assertEqual(len([link for link in links if link.endswith(".png")]), 2)
+        self.assertEqual(len([link for link in links if link.endswith(".png")]), 3)
         for link in links:
             self.assertTrue((out / link).is_file(), link)
         done = subprocess.run([*command, "--only", "none"], capture_output=True, text=True)
