@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import fcntl
 import json
 import os
@@ -31,6 +32,7 @@ from tendril.dataset import Dataset
 from tendril.sweep import InputGuard, Plan, Run, command_of
 
 _DISK_FULL = ("No space left on device", "File too large", "Disk quota exceeded")
+_LEAST_FREE = 1 << 16  # bytes
 _PATIENCE = 10.0  # s that an interrupted run has to end, and a killed driver's children
 _PAGE_TIMEOUT = 600.0  # s for the playback of a run
 _PR_SET_PDEATHSIG = 1
@@ -212,7 +214,8 @@ class _Child:
             summary = {}
         if expected is None or summary.get("outcome") != expected:
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
-            return "crashed", {}, f"{how}: {self.error()}".rstrip(": ")
+            error = self.error() or (os.strerror(errno.ENOSPC) if _is_full(self.scratch) else "")
+            return "crashed", {}, f"{how}: {error}".rstrip(": ")
         return expected, summary, str(summary.get("reason", ""))
 
     def discard(self) -> None:
@@ -388,6 +391,12 @@ class LocalDriver(Driver):
                 child.kill("ended", signal.SIGTERM if count == 1 else signal.SIGKILL)
                 child.deadline = time.monotonic() + _PATIENCE
         return count
+
+
+def _is_full(folder: Path) -> bool:
+    """A full disk has no room for a message either."""
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize < _LEAST_FREE
 
 
 def has_passed(record: _journal.Record) -> bool:

@@ -26,6 +26,7 @@ from xml.etree import ElementTree
 import h5py
 import numpy as np
 
+NO_PAGES = "TENDRIL_SANITIZED" in os.environ
 PROGRAM = ""
 PENDULUM = """<mujoco><option timestep="0.01"/><worldbody><body name="base" pos="0 0 1">
 <joint name="swing" axis="0 1 0"/><geom name="rod" type="capsule" fromto="0 0 0 0.5 0 0" size="0.02"/></body></worldbody>
@@ -202,7 +203,7 @@ class Runs(SweepTest):
             self.write(seeds=3, more=f"record = {record}")
             self.out = self.folder / f"out{kept}"
             self.sweep()
-            for name in ("rollout.h5", "play.html"):
+            for name in ("rollout.h5",) if NO_PAGES else ("rollout.h5", "play.html"):
                 self.assertEqual(len(list(self.out.glob(f"runs/*/{name}"))), kept)
             self.assertEqual(list(self.out.glob("runs/.part*")), [])
         self.write(seeds=3, more='record = "failed"', limit=0)
@@ -219,6 +220,7 @@ class Runs(SweepTest):
         again = json.loads((self.out / "repeated" / one["id"] / "summary.json").read_text())
         self.assertEqual(again["metrics"]["speed_max"], one["metrics"]["speed_max"])
 
+    @unittest.skipIf(NO_PAGES, "Python, which makes the pages, does not load a sanitized library")
     def test_the_worst_runs_are_linked_to_their_playback(self):
         self.write(seeds=3, more="record = 2")
         self.assertEqual(self.run_sweep("e.toml", "--out", self.out).returncode, 0)
