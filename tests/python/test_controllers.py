@@ -180,8 +180,8 @@ def test_what_is_measured_is_what_the_scene_has_and_cannot_be_written_to() -> No
             memory[...] = 1
         with pytest.raises(KeyError):
             report["unknown"] = 1
-        with pytest.raises(ValueError, match=r"status = 10: must be in \[0, 9\]"):
-            report.status = 10
+        with pytest.raises(ValueError, match=rf"status = {len(td.ControllerStatus)}: must be in \[0, {len(td.ControllerStatus) - 1}\]"):
+            report.status = len(td.ControllerStatus)
         with pytest.raises(AttributeError):
             command.q = m.q
         command.q[:] = 0.3
@@ -402,7 +402,7 @@ print(data.sensor("R_status").data[0])
     ("raise ValueError('no\\nway')", "my_ctrl.py:12: ValueError: no way"),
     ("np.linalg.inv(np.zeros((2, 2)))", "my_ctrl.py:12: LinAlgError: Singular matrix"),
     ("command.q[:] = np.nan", "the controller's command is not finite"),
-    ("next_memory[:] = 1; report.status = 11", "my_ctrl.py:12: ValueError: status = 11: must be in [0, 9]"),
+    ("next_memory[:] = 1; report.status = 11", "my_ctrl.py:12: ValueError: status = 11: must be in [0, 10]"),
 ])
 def test_a_failing_controller_is_told_once_and_its_servos_hold(failure: str, told: str, tmp_path: Path) -> None:
     result = python(FAILING.format(failure=failure), tmp_path)
