@@ -38,7 +38,7 @@ FileKind toml_kind(const std::filesystem::path& file) {
     const toml::table top = parse_toml(read_text_file(file), file.string());
     if (const toml::node* const kind = top.get("kind"))
       return kind->value<std::string_view>() == "tube" ? FileKind::Tube : FileKind::Robot;
-    if (top.contains("scene")) return FileKind::Experiment;
+    if (top.contains("scene") || top.contains("family")) return FileKind::Experiment;
     for (const char* const key : {"robot", "target", "grasp", "obstacle", "contact"}) {
       if (top.contains(key)) return FileKind::Plan;
     }

@@ -21,20 +21,6 @@ struct GenerateArguments {
   double difficulty = 0.5;
 };
 
-fs::path write_scene(const GenerateArguments& arguments, std::int64_t seed, const fs::path& folder) {
-  const auto files = host::generate_scene(arguments.family, static_cast<std::uint64_t>(seed),
-                                          arguments.difficulty);
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw host::OutputError(fmt::format("{}: {}", folder.string(), error.message()));
-  const std::string origin =
-      fmt::format("# tendril generate {} --seed {} --difficulty {:g}\n", arguments.family, seed,
-                  arguments.difficulty);
-  for (const auto& [name, text] : files)
-    host::write_text_file(folder / name, &text == &files.front().text ? origin + text : text);
-  return folder / files.front().name;
-}
-
 int generate(const GenerateArguments& arguments) {
   const fs::path out =
       arguments.out.empty()
@@ -44,7 +30,9 @@ int generate(const GenerateArguments& arguments) {
     const std::int64_t seed = arguments.seed + i;
     const fs::path folder =
         arguments.count == 1 ? out : out / fmt::format("{}_{:04}", arguments.family, seed);
-    fmt::print("{}\n", write_scene(arguments, seed, folder).string());
+    fmt::print("{}\n", host::write_scene(arguments.family, static_cast<std::uint64_t>(seed),
+                                       arguments.difficulty, folder)
+                         .string());
   }
   return 0;
 }

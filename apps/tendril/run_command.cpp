@@ -18,6 +18,7 @@
 #include "apps/host/experiment/run.hpp"
 #include "apps/host/file_descriptor.hpp"
 #include "apps/host/file_kind.hpp"
+#include "apps/host/generate/families.hpp"
 #include "apps/host/recording/render_recording.hpp"
 #include "apps/host/recording/video_writer.hpp"
 #include "apps/tendril/commands.hpp"
@@ -303,7 +304,7 @@ std::filesystem::path default_folder(const host::Experiment& experiment,
 
 int run(const RunArguments& arguments) {
   host::require_kind(arguments.file, "run", host::kRunnable);
-  const host::Experiment experiment = host::load_experiment(arguments.file);
+  host::Experiment experiment = host::load_experiment(arguments.file);
   host::RunOptions options;
   options.changes = changes_of(arguments);
   static_cast<void>(video_options(arguments));  // refuses them before the run
@@ -311,6 +312,8 @@ int run(const RunArguments& arguments) {
                                         ? default_folder(experiment, options.changes)
                                         : std::filesystem::path(arguments.out);
   const ResultFolder folder(out);
+  experiment = host::with_scene(std::move(experiment),
+                                options.changes.seed.value_or(experiment.seed), out / "scene");
   if (!arguments.no_record) options.recording = out / "rollout.h5";
   options.command_line = command_line_text();
   options.on_loaded = [&](const mjModel& model) {

@@ -7,6 +7,7 @@
 #include "apps/host/experiment/experiment.hpp"
 #include "apps/host/experiment/run.hpp"
 #include "apps/host/file_kind.hpp"
+#include "apps/host/generate/families.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/viewer.hpp"
 #include "tendril/model_error.hpp"
@@ -44,7 +45,10 @@ std::unique_ptr<host::ViewSource> open_source(const ViewArguments& arguments,
   for (const std::string& text : arguments.set)
     changes.settings.push_back(host::parse_setting(text));
   changes.controller = arguments.controller;
-  const host::Experiment experiment = host::load_experiment(file);
+  host::Experiment experiment = host::load_experiment(file);
+  const std::uint64_t seed = changes.seed.value_or(experiment.seed);
+  experiment = host::with_scene(std::move(experiment), seed,
+                                fmt::format("out/{}-seed{}/scene", experiment.name, seed));
   options.has_motions = !experiment.motions.empty();
   host::PreparedRun run = host::prepare_run(experiment, changes);
   for (const std::string& notice : run.scene.notices)

@@ -16,6 +16,7 @@
 
 #include "apps/host/engine/engine_log.hpp"
 #include "apps/host/experiment/experiment_run.hpp"
+#include "apps/host/generate/families.hpp"
 #include "python/src/recording_sink.hpp"
 #include "python/src/settings.hpp"
 #include "python/src/sim.hpp"
@@ -70,13 +71,18 @@ nb::object mujoco_data(const nb::object& model, const mjModel& compiled) {
 class PyRun {
  public:
   PyRun(std::shared_ptr<const host::Experiment> experiment, nb::handle seed, nb::handle set,
-        nb::handle controller, nb::handle duration, std::string command_line)
+        nb::handle controller, nb::handle duration, std::string command_line,
+        const std::filesystem::path& folder)
       : experiment_(std::move(experiment)) {
     mujoco();
     const host::RunChanges changes = changes_of(seed, set, controller, duration);
     const host::EngineLog log;
     {
       const nb::gil_scoped_release unlocked;
+      if (!experiment_->family.empty()) {
+        experiment_ = std::make_shared<host::Experiment>(host::with_scene(
+            *experiment_, changes.seed.value_or(experiment_->seed), folder));
+      }
       prepared_.emplace(host::compile_run(*experiment_, changes));
     }
     mjModel& model = *prepared_->scene.model;
@@ -148,6 +154,7 @@ void bind_experiment(nb::module_& module) {
       .def_ro("name", &host::Experiment::name)
       .def_ro("file", &host::Experiment::file, nb::sig("def file(self) -> pathlib.Path"))
       .def_ro("scene", &host::Experiment::scene, nb::sig("def scene(self) -> pathlib.Path"))
+      .def_ro("family", &host::Experiment::family)
       .def_ro("duration", &host::Experiment::duration)
       .def_ro("seed", &host::Experiment::seed);
   module.def(
@@ -160,9 +167,10 @@ void bind_experiment(nb::module_& module) {
       nb::sig("def load_experiment(file: str | os.PathLike[str]) -> ExperimentFile"));
   nb::class_<PyRun>(module, "Run", "An experiment under way; see tendril.experiment.")
       .def(nb::init<std::shared_ptr<const host::Experiment>, nb::handle, nb::handle, nb::handle,
-                    nb::handle, std::string>(),
+                    nb::handle, std::string, const std::filesystem::path&>(),
            nb::arg("experiment"), nb::arg("seed").none(), nb::arg("set"),
-           nb::arg("controller").none(), nb::arg("duration").none(), nb::arg("command_line"))
+           nb::arg("controller").none(), nb::arg("duration").none(), nb::arg("command_line"),
+           nb::arg("folder"))
       .def("record", &PyRun::record, nb::arg("create"))
       .def("step", &PyRun::step)
       .def("run", &PyRun::run)

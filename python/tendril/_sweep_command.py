@@ -134,7 +134,7 @@ def _sweep(words: Sequence[str]) -> int:
     name = suite_name(options.files) if several else plans[0].name
     folder = options.out or default_folder(name)
     for plan in plans:
-        if len(plan.seeds) > 1 and "vary" not in read_toml(Path(plan.experiment)) and not options.quiet:
+        if len(plan.seeds) > 1 and not read_toml(Path(plan.experiment)).keys() & {"vary", "family"} and not options.quiet:
             print(f"tendril: notice: {plan.experiment}: vary: is missing: all seeds give the same run, which says nothing "
                   "about others", file=sys.stderr)
     if options.dry_run:

@@ -5,7 +5,9 @@ import json
 import os
 import shlex
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -114,7 +116,8 @@ class Experiment:
         self.name = self._file.name  #: the file's stem by default
         self.file = self._file.file
         self.scene = self._file.scene
-        self.duration = self._file.duration  #: of simulated time, s
+        self.family = self._file.family  #: of random scenes, a scene for each seed; "" with a scene of its own
+        self.duration = self._file.duration  #: of simulated time, s; of a family that of its scenes is in force
         self.seed = self._file.seed
 
     def __repr__(self) -> str:
@@ -132,7 +135,8 @@ class Experiment:
         :raises ModelError: the program's line
         :raises RecordingError: the recording cannot be created
         """
-        run = _sim.Run(self._file, seed, set, controller, duration, shlex.join(sys.orig_argv))
+        with tempfile.TemporaryDirectory(prefix="tendril-") if self.family else nullcontext("") as folder:
+            run = _sim.Run(self._file, seed, set, controller, duration, shlex.join(sys.orig_argv), Path(folder))
         if record is not None:
             from tendril import _recording_file
             run.record(partial(_recording_file.create, record))

@@ -15,6 +15,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -330,6 +331,16 @@ def _checks(content: Mapping[str, Any]) -> tuple[Comparison, ...]:
     return tuple(Comparison(name, better) for name, better in names.items())
 
 
+def _family_checks(experiment: Path, content: Mapping[str, Any], program: str) -> tuple[Comparison, ...]:
+    """Those of one of its scenes: all have the same."""
+    command = [program, "generate", str(content["family"]), "--difficulty", str(content.get("difficulty", 0.5))]
+    with tempfile.TemporaryDirectory(prefix="tendril-") as folder:
+        done = subprocess.run([*command, "--out", folder], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise ModelError(f"{experiment}: {done.stderr.strip().removeprefix('tendril: ')}")
+        return _checks(read_toml(Path(done.stdout.strip())))
+
+
 def _compare(table: _Table) -> tuple[Comparison, ...]:
     rows = table.data.get("compare", [])
     if not isinstance(rows, list):
@@ -371,7 +382,7 @@ def make_plan(source: Path | Mapping[str, Any], program: str, given: Given = Giv
     if "experiment" in data:
         experiment = folder / table.text("experiment")
         content = read_toml(experiment)
-    elif isinstance(source, Path) and "scene" in document:
+    elif isinstance(source, Path) and document.keys() & {"scene", "family"}:
         experiment, content = source, document
     else:
         raise ModelError(f"{where}: experiment: is missing: must be an experiment file")
@@ -449,7 +460,7 @@ def _plan(table: _Table, folder: Path, experiment: Path, content: dict[str, Any]
     where = table.where
     data = table.data if given.seeds is None else {**table.data, "seeds": given.seeds}
     table = _Table(where, data, _KEYS)
-    if "scene" not in content:
+    if not content.keys() & {"scene", "family"}:
         raise ModelError(f"{experiment}: scene: is missing: must be an experiment file")
     variants = _variants(table, folder, given)
     baseline = variants[0].name if given.controllers or given.variants else table.text("baseline", variants[0].name)
@@ -464,8 +475,9 @@ def _plan(table: _Table, folder: Path, experiment: Path, content: dict[str, Any]
     name = table.text("name", str(content.get("name", experiment.stem)) if "name" not in data else "")
     if "/" in name or name.startswith("."):
         raise table.refuse("name", "must neither contain '/' nor begin with '.'")
+    compare = _compare(table) or (_family_checks(experiment, content, program) if "family" in content else _checks(content))
     plan = Plan(name=name, experiment=str(experiment), seeds=_seeds(table), cells=_cells(table), variants=variants,
-                baseline=baseline, compare=_compare(table) or _checks(content), record=record, timeout=float(timeout),
+                baseline=baseline, compare=compare, record=record, timeout=float(timeout),
                 retries=table.integer("retries", 2, 0, 100), settings=tuple(map(parse_setting, given.settings)),
                 duration=float(content.get("duration", 10.0)), versions=read_versions(program), files={}, named={})
     if len(plan) > MOST_RUNS:

@@ -171,6 +171,25 @@ class Runs(SweepTest):
             self.assertTrue(2 <= float(row["drawn.body.base.mass"]) < 3, row)
             self.assertTrue(-10 <= float(row["drawn.option.gravity.3"]) < -5, row)
 
+    def test_each_seed_of_a_family_is_its_own_scene(self):
+        (self.folder / "e.toml").write_text('family = "clutter"\ndifficulty = 0.2\n[sweep]\nseeds = 2\n')
+        done = self.run_sweep("e.toml", "--out", self.out, "--no-report")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("vary", done.stderr)
+        self.assertEqual(self.summary()["metrics"][0]["metric"], "tip error at the end")
+        for record in self.records():
+            scene = self.folder / "scene"
+            subprocess.run([PROGRAM, "generate", "clutter", "--seed", str(record["seed"]), "--difficulty", "0.2", "--out",
+                            scene], check=True, capture_output=True)
+            run = subprocess.run([PROGRAM, "run", scene / "clutter.toml", "--no-record", "--json", "--out", self.folder / "one"],
+                                 capture_output=True, text=True)
+            self.assertEqual(record["metrics"]["tip_error_end"], json.loads(run.stdout)["metrics"]["tip_error_end"])
+        self.assertNotEqual(*(record["metrics"]["tip_error_rms"] for record in self.records()))
+        (self.folder / "e.toml").write_text('family = "cluter"\n[sweep]\nseeds = 2\n')
+        shutil.rmtree(self.out)
+        self.refused("e.toml", "--out", self.out,
+                     text="e.toml: family: cluter: must be one of clutter, coil, mobile_clutter, path, pole, tube")
+
     def test_later_settings_win(self):
         """The cell's over those that are drawn, the variant's over the cell's, --set over all."""
         cell = '[sweep.grid]\n"option.gravity" = [[0, 0, -1]]\n[[sweep.variant]]\nname = "v"\n'

@@ -297,3 +297,16 @@ def test_runs_on_two_threads_have_the_bits_of_one(tmp_path: Path) -> None:
     assert same_rows(tmp_path / "a.h5", tmp_path / "b.h5") and same_rows(tmp_path / "a.h5", tmp_path / "c.h5")
 
 
+
+
+def test_a_family_has_a_scene_for_each_seed(tmp_path: Path) -> None:
+    experiment = td.Experiment(SCENES / "families/clutter.toml")
+    assert experiment.family == "clutter"
+    results = [experiment.run(seed=seed, duration=0.5, set={"robot.section.*.links": 4}) for seed in (1, 2, 1)]
+    errors = [result.metrics["tip_error_end"] for result in results]
+    assert errors[0] == errors[2] != errors[1]
+    assert results[1].summary["scene"] == "tendril generate clutter --seed 2 --difficulty 0.5"
+    ran = tendril("run", experiment.file, "--seed", 2, "--duration", 0.5, "--set", "robot.section.*.links=4", "--json",
+                  "--no-record", "--out", tmp_path / "out")
+    assert json.loads(ran.stdout)["metrics"]["tip_error_end"] == errors[1]
+    assert (tmp_path / "out/scene/clutter.toml").is_file()

@@ -259,6 +259,12 @@ std::vector<Setting> Experiment::settings_for(std::uint64_t run_seed) const {
   return all;
 }
 
+std::string Experiment::scene_name(std::uint64_t run_seed) const {
+  return family.empty() ? scene.string()
+                        : fmt::format("tendril generate {} --seed {} --difficulty {:g}", family,
+                                      run_seed, difficulty);
+}
+
 std::vector<Fault> Experiment::faults_for(std::span<const Setting> settings_of_run) const {
   std::vector<Setting> of_faults;
   for (const Setting& setting : settings_of_run)
@@ -270,8 +276,14 @@ Experiment parse_experiment(std::string_view toml, const std::filesystem::path& 
   const std::string file_name = file.string();
   const toml::table document = parse_toml(toml, file_name);
   const Fields root(document, file_name);
-  root.refuse_unknown({"name", "description", "scene", "keyframe", "duration", "seed", "set",
-                       "motion", "fault", "check", "vary", "sweep"});  // the last is for tendril sweep
+  const bool of_family = document.contains("family");
+  if (of_family) {
+    root.refuse_unknown({"name", "description", "family", "difficulty", "seed", "set", "fault",
+                         "vary", "sweep"});
+  } else {
+    root.refuse_unknown({"name", "description", "scene", "family", "keyframe", "duration", "seed",
+                         "set", "motion", "fault", "check", "vary", "sweep"});  // the last is for tendril sweep
+  }
 
   Experiment experiment;
   experiment.file = file;
@@ -279,8 +291,13 @@ Experiment parse_experiment(std::string_view toml, const std::filesystem::path& 
   experiment.name = root.text("name", file.stem().string());
   if (experiment.name.find('/') != std::string::npos) root.refuse("name", "must not contain '/'");
   (void)root.text("description", "");
-  experiment.scene = file.parent_path() /
-                     root.required_text("scene", "must be a scene (.xml) or robot (.toml) file");
+  if (of_family) {
+    experiment.family = root.text("family", "");
+    experiment.difficulty = root.number("difficulty", 0.5, {0.0, 1.0});
+  } else {
+    experiment.scene = file.parent_path() /
+                       root.required_text("scene", "must be a scene (.xml) or robot (.toml) file");
+  }
   experiment.keyframe = root.text("keyframe", "");
   if (const toml::node* const keyframe = root.get("keyframe"))
     experiment.keyframe_origin = root.origin(*keyframe);
@@ -326,7 +343,7 @@ Experiment load_experiment(const std::filesystem::path& file) {
   if (is_toml && !top.contains("kind")) {
     Experiment experiment = parse_experiment(text, file);
     std::error_code ignored;
-    if (!std::filesystem::exists(experiment.scene, ignored))
+    if (experiment.family.empty() && !std::filesystem::exists(experiment.scene, ignored))
       Fields(top, file.string()).refuse("scene", "No such file or directory");
     return experiment;
   }

@@ -57,6 +57,8 @@ struct Experiment {
   std::filesystem::path file;   ///< given by the user
   std::string text;             ///< TOML of the experiment; empty for a bare scene
   std::filesystem::path scene;  ///< MJCF or robot file, resolved against the experiment's folder
+  std::string family;           ///< of random scenes, in place of a scene: see with_scene of families.hpp
+  double difficulty = 0.5;      ///< of the family's scenes
   std::string keyframe;         ///< initial state; empty: the model's reference state
   std::string keyframe_origin;  ///< `file:line`
   double duration = 10.0;       ///< of simulated time [s]
@@ -70,6 +72,9 @@ struct Experiment {
   /// `[set]`, then the settings that `[vary]` draws for the seed: later settings override earlier
   /// ones.
   [[nodiscard]] std::vector<Setting> settings_for(std::uint64_t run_seed) const;
+
+  /// Of summaries and recordings: the scene, or of a family's scene how it is made again.
+  [[nodiscard]] std::string scene_name(std::uint64_t run_seed) const;
 
   /// The faults after the settings `fault.<name>.<field>` among these. Throws ModelError.
   [[nodiscard]] std::vector<Fault> faults_for(std::span<const Setting> settings_of_run) const;

@@ -58,7 +58,7 @@ RolloutAttributes attributes_of(const Experiment& experiment, const PreparedRun&
   RolloutAttributes attributes{{"model_xml", std::move(model_xml)},
                                {"experiment", experiment.text},
                                {"experiment_name", experiment.name},
-                               {"scene", experiment.scene.string()},
+                               {"scene", experiment.scene_name(result.seed)},
                                {"command_line", result.command_line},
                                {"seed", static_cast<std::int64_t>(result.seed)},
                                {"settings", settings_json(run.settings).dump()},
@@ -419,7 +419,7 @@ std::string summary_json(const Experiment& experiment, const RunResult& result) 
   Json summary;
   summary["experiment"] = experiment.name;
   summary["file"] = experiment.file.string();
-  summary["scene"] = experiment.scene.string();
+  summary["scene"] = experiment.scene_name(result.seed);
   summary["seed"] = result.seed;
   summary["outcome"] = outcome_name(result.outcome);
   summary["reason"] = result.reason;

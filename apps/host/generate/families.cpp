@@ -12,6 +12,7 @@
 #include <queue>
 #include <utility>
 
+#include "apps/host/experiment/run.hpp"
 #include "apps/host/python_script.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/kinematics/rotation.hpp"
@@ -490,6 +491,13 @@ constexpr auto kFamilies = [] {
   return all;
 }();
 
+std::string family_names() {
+  std::string names;
+  for (const Family& family : kFamilies)
+    names += (names.empty() ? "" : ", ") + std::string(family.name);
+  return names;
+}
+
 }  // namespace
 
 std::span<const Family> families() { return kFamilies; }
@@ -498,15 +506,45 @@ std::vector<GeneratedFile> generate_scene(const std::string& family, std::uint64
                                           double difficulty) {
   if (!(difficulty >= 0.0 && difficulty <= 1.0))
     throw ModelError(fmt::format("--difficulty: {:g}: must be in [0, 1]", difficulty));
-  std::string names;
   for (const Generator& generator : kGenerators) {
     if (family == generator.family.name) {
       Draws draws(family, seed);
       return generator.make(draws, difficulty);
     }
-    names += (names.empty() ? "" : ", ") + std::string(generator.family.name);
   }
-  throw ModelError(fmt::format("family: {}: must be one of {}", family, names));
+  throw ModelError(fmt::format("family: {}: must be one of {}", family, family_names()));
+}
+
+std::filesystem::path write_scene(const std::string& family, std::uint64_t seed, double difficulty,
+                                  const std::filesystem::path& folder) {
+  const std::vector<GeneratedFile> files = generate_scene(family, seed, difficulty);
+  make_output_folder(folder);
+  const std::string origin =
+      fmt::format("# tendril generate {} --seed {} --difficulty {:g}\n", family, seed, difficulty);
+  for (const auto& [name, text] : files)
+    write_text_file(folder / name, &text == &files.front().text ? origin + text : text);
+  return folder / files.front().name;
+}
+
+Experiment with_scene(Experiment experiment, std::uint64_t seed,
+                      const std::filesystem::path& folder) {
+  if (experiment.family.empty()) return experiment;
+  if (std::none_of(kFamilies.begin(), kFamilies.end(),
+                   [&](const Family& family) { return experiment.family == family.name; })) {
+    throw ModelError(fmt::format("{}: family = {}: must be one of {}", experiment.file.string(),
+                                 experiment.family, family_names()));
+  }
+  Experiment generated =
+      load_experiment(write_scene(experiment.family, seed, experiment.difficulty, folder));
+  experiment.scene = std::move(generated.scene);
+  experiment.keyframe = std::move(generated.keyframe);
+  experiment.keyframe_origin = std::move(generated.keyframe_origin);
+  experiment.duration = generated.duration;
+  experiment.motions = std::move(generated.motions);
+  experiment.checks = std::move(generated.checks);
+  experiment.settings.insert(experiment.settings.begin(), generated.settings.begin(),
+                             generated.settings.end());
+  return experiment;
 }
 
 }  // namespace tendril::host

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "apps/host/experiment/experiment.hpp"
 
 namespace tendril::host {
 
@@ -27,5 +30,15 @@ struct GeneratedFile {
 /// Throws ModelError for an unknown family, and where no scene is found in many draws.
 [[nodiscard]] std::vector<GeneratedFile> generate_scene(const std::string& family,
                                                         std::uint64_t seed, double difficulty);
+
+/// The same into a folder, which is made. Returns the experiment's file. Throws OutputError too.
+std::filesystem::path write_scene(const std::string& family, std::uint64_t seed, double difficulty,
+                                  const std::filesystem::path& folder);
+
+/// The experiment with the scene of a seed, whose files are written into the folder, and with that
+/// scene's duration, motions and checks. Only of one that names a family; others stay as they are.
+/// Throws ModelError and OutputError.
+[[nodiscard]] Experiment with_scene(Experiment experiment, std::uint64_t seed,
+                                    const std::filesystem::path& folder);
 
 }  // namespace tendril::host
