@@ -57,68 +57,6 @@ bool can_touch(const mjModel* m, int geom, int base_body) {
   return false;
 }
 
-std::string geom_name(const mjModel* m, int geom) {
-  const char* name = mj_id2name(m, mjOBJ_GEOM, geom);
-  if (name && *name) return std::string("geom ") + name;
-  const char* body = mj_id2name(m, mjOBJ_BODY, m->geom_bodyid[geom]);
-  return "geom " + std::to_string(geom) + " (no name, body " + (body ? body : "") + ")";
-}
-
-Shape mesh_shape(const mjModel* m, int mesh_id) {
-  const float* vertex = m->mesh_vert + 3 * m->mesh_vertadr[mesh_id];
-  const auto point = [&](int i) {
-    return Vector3d(vertex[3 * i], vertex[3 * i + 1], vertex[3 * i + 2]);
-  };
-  std::vector<Vector3d> vertices;
-  std::vector<std::array<int, 3>> triangles;
-  if (m->mesh_graphadr[mesh_id] < 0) {
-    // Meshes such as STL repeat the vertices of every face: merge equal ones.
-    std::vector<int> order(static_cast<std::size_t>(m->mesh_vertnum[mesh_id]));
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
-    const auto before = [&](int a, int b) {
-      return std::lexicographical_compare(vertex + 3 * a, vertex + 3 * a + 3, vertex + 3 * b,
-                                          vertex + 3 * b + 3);
-    };
-    std::sort(order.begin(), order.end(), before);
-    std::vector<int> one(order.size());
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      if (i == 0 || before(order[i - 1], order[i])) vertices.push_back(point(order[i]));
-      one[static_cast<std::size_t>(order[i])] = static_cast<int>(vertices.size()) - 1;
-    }
-    const int* face = m->mesh_face + 3 * m->mesh_faceadr[mesh_id];
-    for (int f = 0; f < m->mesh_facenum[mesh_id]; ++f) {
-      std::array<int, 3> corners{};
-      for (std::size_t k = 0; k < 3; ++k)
-        corners[k] = one[static_cast<std::size_t>(face[3 * f + static_cast<int>(k)])];
-      triangles.push_back(corners);
-    }
-    return mesh(vertices, triangles);
-  }
-  // The hull: counts, two arrays of its vertices, its edges, its faces (mjmodel.h, mesh_graph).
-  const int* graph = m->mesh_graph + m->mesh_graphadr[mesh_id];
-  const int vertex_count = graph[0], face_count = graph[1];
-  const int* global = graph + 2 + vertex_count;
-  const int* faces = global + vertex_count + vertex_count + 3 * face_count;
-  Vector3d inside = Vector3d::Zero();
-  for (int i = 0; i < vertex_count; ++i) {
-    vertices.push_back(point(global[i]));
-    inside += vertices.back() / vertex_count;
-  }
-  for (int f = 0; f < face_count; ++f) {
-    std::array<int, 3> corners{};
-    for (std::size_t k = 0; k < 3; ++k) {
-      const int id = faces[3 * f + static_cast<int>(k)];
-      corners[k] = static_cast<int>(std::find(global, global + vertex_count, id) - global);
-    }
-    const Vector3d &a = vertices[static_cast<std::size_t>(corners[0])],
-                   &b = vertices[static_cast<std::size_t>(corners[1])],
-                   &c = vertices[static_cast<std::size_t>(corners[2])];
-    if ((b - a).cross(c - a).dot(inside - a) > 0.0) std::swap(corners[1], corners[2]);
-    triangles.push_back(corners);
-  }
-  return mesh(vertices, triangles);
-}
-
 Shape geom_shape(const mjModel* m, int geom) {
   const mjtNum* size = m->geom_size + 3 * geom;
   switch (m->geom_type[geom]) {
@@ -132,8 +70,10 @@ Shape geom_shape(const mjModel* m, int geom) {
       return cylinder(size[1], size[0]);
     case mjGEOM_BOX:
       return box({size[0], size[1], size[2]});
-    case mjGEOM_MESH:
-      return mesh_shape(m, m->geom_dataid[geom]);
+    case mjGEOM_MESH: {
+      const CollisionMesh faces = collision_mesh(m, m->geom_dataid[geom]);
+      return mesh(faces.vertices, faces.triangles);
+    }
     case mjGEOM_ELLIPSOID:
       throw ModelError("an ellipsoid: cannot be an obstacle; use a capsule, a box or a mesh");
     default:
@@ -174,6 +114,68 @@ std::vector<int> named_geoms(const mjModel* m, int base_body, std::string_view n
 
 }  // namespace
 
+CollisionMesh collision_mesh(const mjModel* m, int mesh_id) {
+  const float* vertex = m->mesh_vert + 3 * m->mesh_vertadr[mesh_id];
+  const auto point = [&](int i) {
+    return Vector3d(vertex[3 * i], vertex[3 * i + 1], vertex[3 * i + 2]);
+  };
+  CollisionMesh made;
+  auto& [vertices, triangles] = made;
+  if (m->mesh_graphadr[mesh_id] < 0) {
+    // Meshes such as STL repeat the vertices of every face: merge equal ones.
+    std::vector<int> order(static_cast<std::size_t>(m->mesh_vertnum[mesh_id]));
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+    const auto before = [&](int a, int b) {
+      return std::lexicographical_compare(vertex + 3 * a, vertex + 3 * a + 3, vertex + 3 * b,
+                                          vertex + 3 * b + 3);
+    };
+    std::sort(order.begin(), order.end(), before);
+    std::vector<int> one(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (i == 0 || before(order[i - 1], order[i])) vertices.push_back(point(order[i]));
+      one[static_cast<std::size_t>(order[i])] = static_cast<int>(vertices.size()) - 1;
+    }
+    const int* face = m->mesh_face + 3 * m->mesh_faceadr[mesh_id];
+    for (int f = 0; f < m->mesh_facenum[mesh_id]; ++f) {
+      std::array<int, 3> corners{};
+      for (std::size_t k = 0; k < 3; ++k)
+        corners[k] = one[static_cast<std::size_t>(face[3 * f + static_cast<int>(k)])];
+      triangles.push_back(corners);
+    }
+    return made;
+  }
+  // The hull: counts, two arrays of its vertices, its edges, its faces (mjmodel.h, mesh_graph).
+  const int* graph = m->mesh_graph + m->mesh_graphadr[mesh_id];
+  const int vertex_count = graph[0], face_count = graph[1];
+  const int* global = graph + 2 + vertex_count;
+  const int* faces = global + vertex_count + vertex_count + 3 * face_count;
+  Vector3d inside = Vector3d::Zero();
+  for (int i = 0; i < vertex_count; ++i) {
+    vertices.push_back(point(global[i]));
+    inside += vertices.back() / vertex_count;
+  }
+  for (int f = 0; f < face_count; ++f) {
+    std::array<int, 3> corners{};
+    for (std::size_t k = 0; k < 3; ++k) {
+      const int id = faces[3 * f + static_cast<int>(k)];
+      corners[k] = static_cast<int>(std::find(global, global + vertex_count, id) - global);
+    }
+    const Vector3d &a = vertices[static_cast<std::size_t>(corners[0])],
+                   &b = vertices[static_cast<std::size_t>(corners[1])],
+                   &c = vertices[static_cast<std::size_t>(corners[2])];
+    if ((b - a).cross(c - a).dot(inside - a) > 0.0) std::swap(corners[1], corners[2]);
+    triangles.push_back(corners);
+  }
+  return made;
+}
+
+std::string SceneObstacles::name_of(const mjModel* m, int geom) {
+  const char* name = mj_id2name(m, mjOBJ_GEOM, geom);
+  if (name && *name) return std::string("geom ") + name;
+  const char* body = mj_id2name(m, mjOBJ_BODY, m->geom_bodyid[geom]);
+  return "geom " + std::to_string(geom) + " (no name, body " + (body ? body : "") + ")";
+}
+
 SceneObstacles::SceneObstacles(const mjModel* m, int base_body, std::string_view names,
                                double body_radius)
     : base_body_(base_body) {
@@ -194,7 +196,7 @@ SceneObstacles::SceneObstacles(const mjModel* m, int base_body, std::string_view
   const Isometry3d X_BW = reference_pose(m, base_body).inverse();
   std::vector<Obstacle> obstacles;
   for (const int g : geoms_) {
-    const std::string name = geom_name(m, g);
+    const std::string name = name_of(m, g);
     try {
       obstacles.push_back({geom_shape(m, g)});
     } catch (const ModelError& error) {

@@ -2,12 +2,21 @@
 
 #include <mujoco/mujoco.h>
 
+#include <array>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "tendril/geometry/body_clearance.hpp"
 
 namespace tendril {
+
+/// A mesh as the engine collides with it: its convex hull, or its faces if the model has no hull.
+struct CollisionMesh {
+  std::vector<Eigen::Vector3d> vertices;     ///< in the geom's frame [m]
+  std::vector<std::array<int, 3>> triangles;  ///< indices of vertices, counterclockwise from outside
+};
+[[nodiscard]] CollisionMesh collision_mesh(const mjModel* m, int mesh_id);
 
 /// The geoms of a scene that are obstacles of one arm, as shapes in the frame of the arm's base.
 ///
@@ -33,6 +42,8 @@ class SceneObstacles {
 
   [[nodiscard]] const Obstacles& obstacles() const noexcept { return obstacles_; }
   [[nodiscard]] int moving_count() const noexcept { return moving_count_; }
+  /// "geom wall", or what a geom without a name is known by.
+  [[nodiscard]] static std::string name_of(const mjModel* m, int geom);
   /// Geom of obstacle i.
   [[nodiscard]] int geom(int i) const noexcept { return geoms_[static_cast<std::size_t>(i)]; }
 

@@ -8,10 +8,12 @@
 
 #include "apps/host/experiment/run.hpp"
 #include "apps/host/file_kind.hpp"
+#include "apps/host/generate/families.hpp"
 #include "apps/host/plan/path_plan.hpp"
 #include "apps/host/plan/plan_file.hpp"
 #include "apps/host/plan/plan_json.hpp"
 #include "apps/host/plan/plan_result.hpp"
+#include "apps/host/plan/scene_plan.hpp"
 #include "apps/host/python_script.hpp"
 #include "apps/tendril/commands.hpp"
 #include "tendril/model_error.hpp"
@@ -29,6 +31,8 @@ struct PlanArguments {
   std::string refused = "near";
   int solution = 1;
   double spacing = 0.005;
+  host::ScenePlanOptions scene;
+  std::int64_t seed = -1;
   bool json = false;
   bool strict = false;
 };
@@ -59,11 +63,10 @@ void notice(const PlanArguments& arguments, const std::string& text) {
 }
 
 /// Paths of a robot's tip among obstacles.
-int run_path_plan(const PlanArguments& arguments, const std::string& toml) {
+int run_path_plan(const PlanArguments& arguments, const host::PathPlan& plan) {
   if (!arguments.plan.empty())
     throw ModelError(
         "--plan: for paths with contacts; --path writes the poses of this file's kind");
-  const host::PathPlan plan = host::parse_path_plan(toml, arguments.file);
   const host::PathPlanResult solution = host::solve_path_plan(plan);
   const std::string json =
       needs_json(arguments) ? host::path_plan_json(plan, solution) : std::string();
@@ -81,6 +84,25 @@ int run_path_plan(const PlanArguments& arguments, const std::string& toml) {
   return arguments.strict && !is_whole ? kExitNoSolution : 0;
 }
 
+/// The plan of a scene at its start.
+host::PathPlan plan_of_scene(const PlanArguments& arguments) {
+  if (!(arguments.scene.margin >= 0.0 && arguments.scene.margin <= 1e3))
+    throw ModelError(
+        fmt::format("--margin: {}: must be a distance in [0, 1000] m", arguments.scene.margin));
+  host::Experiment experiment = host::load_experiment(arguments.file);
+  host::RunChanges changes;
+  if (arguments.seed >= 0) changes.seed = static_cast<std::uint64_t>(arguments.seed);
+  const std::uint64_t seed = changes.seed.value_or(experiment.seed);
+  experiment = host::with_scene(std::move(experiment), seed,
+                                fmt::format("out/{}-seed{}/scene", experiment.name, seed));
+  const host::PreparedRun run = host::prepare_run(experiment, changes);
+  std::vector<std::string> notices = run.scene.notices;
+  host::PathPlan plan = host::plan_of_scene(*run.scene.model, *run.data, arguments.scene,
+                                            experiment.scene.string(), notices);
+  for (const std::string& text : notices) std::cerr << "tendril: notice: " << text << '\n';
+  return plan;
+}
+
 int run(const PlanArguments& arguments) {
   if (arguments.refused != "none" && arguments.refused != "near" && arguments.refused != "all")
     throw ModelError(
@@ -91,9 +113,18 @@ int run(const PlanArguments& arguments) {
   if (arguments.solution < 1)
     throw ModelError(fmt::format("--solution: {}: must be >= 1", arguments.solution));
 
-  host::require_kind(arguments.file, "plan", {host::FileKind::Plan});
+  using Kind = host::FileKind;
+  host::require_kind(arguments.file, "plan", {Kind::Plan, Kind::Experiment, Kind::Scene});
+  if (const Kind kind = host::file_kind(arguments.file);
+      kind == Kind::Experiment || kind == Kind::Scene)
+    return run_path_plan(arguments, plan_of_scene(arguments));
+  if (arguments.seed >= 0 || !arguments.scene.robot.empty() || !arguments.scene.target.empty() ||
+      arguments.scene.margin != 0.0)
+    throw ModelError(fmt::format(
+        "{}: --robot, --target, --margin and --seed are for scenes and experiments", arguments.file));
   const std::string toml = read_text_file(arguments.file);
-  if (host::is_path_plan(toml)) return run_path_plan(arguments, toml);
+  if (host::is_path_plan(toml))
+    return run_path_plan(arguments, host::parse_path_plan(toml, arguments.file));
   const host::PlanFile plan = host::parse_plan(toml, arguments.file);
   const host::PlanResult solution = host::solve_plan(plan);
   const std::string json = needs_json(arguments) ? host::plan_json(plan, solution) : std::string();
@@ -127,10 +158,19 @@ int run(const PlanArguments& arguments) {
 void add_plan_command(CommandLine& line) {
   const Command command = line.command(
       "plan",
-      "Plans paths of a robot among obstacles; or all planar paths that reach a target "
-      "in contact with obstacles, or grasp one");
+      "Plans the path of an arm to its target among the geoms of a scene, or through waypoints "
+      "among obstacles; or all planar paths that reach a target in contact with obstacles, or "
+      "grasp one");
   const auto arguments = std::make_shared<PlanArguments>();
-  command.option("file", arguments->file, "plan file (.toml)").required();
+  command.option("file", arguments->file,
+                 "scene (.xml), experiment (.toml) or plan file (.toml)")
+      .required();
+  command.option("--robot", arguments->scene.robot,
+                 "of a scene with several arms: prefix of the arm's names");
+  command.option("--target", arguments->scene.target,
+                 "of a scene: body or site for the tip [that of the arm's controller]");
+  command.option("--margin", arguments->scene.margin, "of a scene: kept to every geom, m [0]");
+  command.option("--seed", arguments->seed, "of an experiment's [vary], or family [that of the file]");
   command.flag("--json", arguments->json, "print the solution as JSON");
   command.option("--svg", arguments->svg, "file for a drawing, SVG (needs Python)");
   command.option("--png", arguments->png, "file for the drawing, PNG (needs Python)");
@@ -148,7 +188,8 @@ void add_plan_command(CommandLine& line) {
   command.flag("--strict", arguments->strict,
                "exit with 1 if there is no solution or a waypoint was not reached");
   command.footer(
-      "Example: tendril plan scenes/plans/case_1.toml --svg case_1.svg --path case_1.csv\n"
+      "Example: tendril plan scenes/reach_clutter/reach_clutter.toml --margin 0.005 --png plan.png\n"
+      "         tendril plan scenes/plans/case_1.toml --svg case_1.svg --path case_1.csv\n"
       "         tendril plan scenes/tube_narrow/plan.toml --png plan.png --path poses.csv\n"
       "Exit codes: 0 done, 1 with --strict there is no solution, 2 bad input, 4 input/output");
   command.action([arguments] { return run(*arguments); });

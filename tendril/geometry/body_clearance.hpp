@@ -73,6 +73,7 @@ class Obstacles {
   /// Moves obstacle `i` of the list. Precondition: the pose is a finite rigid motion.
   void set_pose(int i, const Eigen::Isometry3d& X_BO) noexcept;
   [[nodiscard]] const Eigen::Isometry3d& pose(int i) const noexcept;
+  [[nodiscard]] const Shape& shape(int i) const noexcept { return placed(i).shape; }
 
   /// Makes obstacle `i` larger: all points within `growth` >= 0 of it belong to it [m]. For an
   /// obstacle that moves while the arm does: its speed times a time. 0 at first.

@@ -8,6 +8,7 @@ import io
 import json
 import math
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -629,6 +630,103 @@ class PlanCommand(unittest.TestCase):
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
             self.assertIn(desired, done.stderr)
         self.assertIn("missing.toml: No such file", self.run_program("missing.toml").stderr)
+
+
+GEOMS = """<geom name="ball" type="sphere" size="0.02" pos="0.06 0 0.12"/>
+<geom name="bar" type="capsule" size="0.01" fromto="-0.02 -1 0.16 -0.02 1 0.16"/>
+<geom name="block" type="box" size="0.01 0.02 0.03" pos="0.14 0 0.2" euler="0 0.4 0"/>"""
+SAME_OBSTACLES = """[[obstacle]]
+sphere = { center = [0.06, 0, 0.12], radius = 0.02 }
+[[obstacle]]
+capsule = { from = [-0.02, -1, 0.16], to = [-0.02, 1, 0.16], radius = 0.01 }
+[[obstacle]]
+box = { half_extents = [0.01, 0.02, 0.03], center = [0.14, 0, 0.2], rotation = [0, 0.4, 0] }
+"""
+
+
+class Scenes(PlanCommand):
+    """The plan of a scene."""
+
+    def write_scene(self, geoms=GEOMS, target="0.1 0 0.18", controller='[controller]\nplugin = "tendril.reach"\n', frame="",
+                    more="", name="scene.xml"):
+        (self.folder / "arm.toml").write_text(f'name = "arm"\n{ROBOT}{controller}')
+        return self.write(f"""<mujoco><compiler angle="radian"/><option timestep="0.002" integrator="discrete" cone="elliptic"
+iterations="100"/><asset><model name="arm" file="arm.toml"/></asset><worldbody><frame {frame}>
+<attach model="arm" body="base" prefix="a_"/>{geoms}<body name="target" mocap="true" pos="{target}"><site name="goal"/></body>
+</frame></worldbody>{more}</mujoco>""", name)
+
+    def planned(self, *arguments):
+        return json.loads(self.output(*arguments, "--json"))
+
+    def test_the_geoms_are_the_obstacles_of_a_plan_file_with_the_same_shapes(self):
+        found = self.planned(self.write_scene(), "--margin", "0.002")
+        self.write(ROBOT, "arm.toml")
+        same = self.solution(f"{PATH}margin = 0.002\nwaypoints = [[0.1, 0, 0.18]]\n{SAME_OBSTACLES}")
+        self.assertEqual(found["reached"], 1)
+        self.assertEqual(len(found["poses"]), len(same["poses"]))
+        self.assertAlmostEqual(found["min_clearance"], same["min_clearance"], delta=1e-6)
+        self.assertGreaterEqual(found["min_clearance"], 0.002)
+        self.assertEqual(found["waypoints"][0]["obstacle"], "geom " + ("ball", "bar", "block")[
+            int(same["waypoints"][0]["obstacle"])])
+        for mine, other in zip(found["drawing"]["obstacles"], same["drawing"]["obstacles"], strict=True):
+            for key in ("kind", "radius"):
+                self.assertEqual(mine.get(key), other.get(key))
+
+    def test_the_frame_of_the_base_changes_nothing(self):
+        found = self.planned(self.write_scene())
+        turned = self.planned(self.write_scene(frame='pos="1 2 3" euler="0.3 -0.7 1.1"'))
+        self.assertAlmostEqual(found["min_clearance"], turned["min_clearance"], delta=1e-6)
+        for a, b in zip(found["waypoints"][0]["position"], turned["waypoints"][0]["position"], strict=True):
+            self.assertAlmostEqual(a, b, delta=1e-9)
+
+    def test_the_start_is_the_pose_of_the_scene_and_the_target_may_be_a_site(self):
+        file = self.write_scene()
+        self.write('scene = "scene.xml"\n[[motion]]\nbody = "target"\nkind = "waypoints"\ntimes = [0]\n'
+                   'points = [[0.05, 0, 0.2]]\n', "e.toml")
+        for named, place in (((file,), [0.1, 0, 0.18]), ((file, "--target", "goal"), [0.1, 0, 0.18]), (("e.toml",), [0.05, 0, 0.2])):
+            plan = self.planned(*named)
+            for a, b in zip(plan["waypoints"][0]["position"], place, strict=True):
+                self.assertAlmostEqual(a, b)
+            for section in plan["poses"][0]["sections"]:
+                self.assertAlmostEqual(section["theta"], 0)
+                self.assertAlmostEqual(section["s"], 0.05)
+
+    def test_a_path_of_a_scene_is_executed_without_a_touch(self):
+        scene = REPOSITORY / "scenes/reach_clutter/reach_clutter.xml"
+        done = self.run_program(scene, "--margin", "0.006", "--path", "poses.csv")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("1 obstacles can move", done.stderr)
+        arm = (scene.parent / "arm.toml").read_text().split("[controller]")[0]
+        (self.folder / "arm.toml").write_text(arm + '[controller]\nplugin = "tendril.follow"\nposes = "poses.csv"\n'
+                                              'waypoint_time = 1.5\nhold_time = 1.0\n')
+        shutil.copy(scene, self.folder)
+        self.write('scene = "reach_clutter.xml"\nduration = 3\n[[check]]\nmetric = "wall_force_max"\nmax = 0\n'
+                   '[[check]]\nmetric = "status_end"\nmin = 1\nmax = 1\n', "e.toml")
+        ran = subprocess.run([PROGRAM, "run", "e.toml", "--no-record", "--json"], cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(ran.returncode, 0, ran.stderr + ran.stdout)
+
+    def test_what_cannot_be_planned_is_refused_in_one_line(self):
+        two = '<geom type="ellipsoid" name="egg" size="0.1 0.2 0.1" pos="0.5 0 0.2"/>'
+        for scene, arguments, told in (
+                (dict(geoms=two), (), "obstacles: geom egg: an ellipsoid: cannot be an obstacle"),
+                (dict(), ("--target", "nothing"), "--target: nothing: must be a body or a site of the scene"),
+                (dict(), ("--robot", "b_"), '--robot: b_: must be one of "a_"'),
+                (dict(), ("--margin", "-1"), "--margin: -1: must be a distance in [0, 1000] m"),
+                (dict(controller=""), (), "scene.xml: has no continuum arm with a controller"),
+                (dict(geoms='<geom name="block" type="box" size="0.1 0.1 0.1"/>'), (),
+                 "obstacles: geom block: the arm's base is inside or in contact with it")):
+            done = self.run_program(self.write_scene(**scene), *arguments)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (USAGE, 1), done.stderr)
+            self.assertIn(told, done.stderr)
+        done = self.run_program(self.write(FREE), "--margin", "0.1")
+        self.assertEqual(done.returncode, USAGE)
+        self.assertIn("plan.toml: --robot, --target, --margin and --seed are for scenes", done.stderr)
+
+    def test_a_target_that_cannot_be_met_is_a_status(self):
+        for target, status in (("0.06 0 0.12", "target_in_obstacle"), ("1 0 1", "not_reached")):
+            done = self.run_program(self.write_scene(target=target), "--json", "--strict")
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertEqual(json.loads(done.stdout)["waypoints"][0]["status"], status)
 
 
 if __name__ == "__main__":

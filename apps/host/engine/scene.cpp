@@ -339,37 +339,6 @@ ModelPtr compiled(mjSpec& spec, const VirtualFiles& files, const std::string& na
   return model;
 }
 
-// ---- controllers of the compiled model -----------------------------------------------------------
-
-/// The controller of a robot file.
-struct ControllerInstance {
-  const mjModel& model;
-  int plugin;  ///< instance
-  std::string prefix;
-
-  [[nodiscard]] std::string config(const char* key) const {
-    const char* const text = mj_getPluginConfig(&model, plugin, key);
-    return text != nullptr ? text : "";
-  }
-  [[nodiscard]] RobotDescription robot() const {
-    return parse_robot(config("robot"), "robot", {},
-                       [this](const std::string&) { return config("arm"); });
-  }
-};
-
-std::vector<ControllerInstance> controllers_of(const mjModel& model) {
-  std::vector<ControllerInstance> all;
-  for (int i = 0; i < model.nplugin; ++i) {
-    const char* const name = mj_id2name(&model, mjOBJ_PLUGIN, i);
-    const std::string_view instance = name != nullptr ? name : "";
-    if (!instance.ends_with(names::kController)) continue;
-    const auto prefix = instance.substr(0, instance.size() - std::strlen(names::kController));
-    ControllerInstance one{model, i, std::string(prefix)};
-    if (!one.config("robot").empty()) all.push_back(std::move(one));
-  }
-  return all;
-}
-
 // ---- faults --------------------------------------------------------------------------------------
 
 /// Sets the timestep before the model is compiled: the memory of faults depends on it.
@@ -442,6 +411,34 @@ void require_controllers(const mjModel& model, std::span<const Fault> faults) {
 
 }  // namespace
 
+std::string ControllerInstance::config(const char* key) const {
+  const char* const text = mj_getPluginConfig(&model, plugin, key);
+  return text != nullptr ? text : "";
+}
+
+RobotDescription ControllerInstance::robot() const {
+  return parse_robot(config("robot"), "robot", {}, [this](const std::string&) { return config("arm"); });
+}
+
+std::string ControllerInstance::target() const {
+  const mjpPlugin* const registered = mjp_getPluginAtSlot(model.plugin[plugin]);
+  std::string name = config("target");
+  return name.empty() && registered != nullptr ? default_target(registered->name) : name;
+}
+
+std::vector<ControllerInstance> controllers_of(const mjModel& model) {
+  std::vector<ControllerInstance> all;
+  for (int i = 0; i < model.nplugin; ++i) {
+    const char* const name = mj_id2name(&model, mjOBJ_PLUGIN, i);
+    const std::string_view instance = name != nullptr ? name : "";
+    if (!instance.ends_with(names::kController)) continue;
+    const auto prefix = instance.substr(0, instance.size() - std::strlen(names::kController));
+    ControllerInstance one{model, i, std::string(prefix)};
+    if (!one.config("robot").empty()) all.push_back(std::move(one));
+  }
+  return all;
+}
+
 ModelText model_file_mjcf(const fs::path& file) {
   load_engine();
   const ModelFile model = read_model_file(file.filename().string(), file, {});
@@ -453,9 +450,7 @@ ModelText model_file_mjcf(const fs::path& file) {
 std::vector<std::string> distant_targets(const mjModel& model, const mjData& data) {
   std::vector<std::string> lines;
   for (const ControllerInstance& controller : controllers_of(model)) {
-    const mjpPlugin* const plugin = mjp_getPluginAtSlot(model.plugin[controller.plugin]);
-    std::string target = controller.config("target");
-    if (target.empty() && plugin) target = default_target(plugin->name);
+    const std::string target = controller.target();
     if (target.empty()) continue;
     const RobotDescription robot = controller.robot();
     const auto* const arm = std::get_if<ContinuumDescription>(&robot);

@@ -12,6 +12,7 @@
 #include "apps/host/engine/engine.hpp"
 #include "apps/host/experiment/setting.hpp"
 #include "tendril/fault.hpp"
+#include "tendril/robot_file/robot_description.hpp"
 
 namespace tendril::host {
 
@@ -51,6 +52,20 @@ struct ModelText {
   std::vector<std::string> notices;
 };
 [[nodiscard]] ModelText model_file_mjcf(const std::filesystem::path& file);
+
+/// The controller of a robot file in a compiled model.
+struct ControllerInstance {
+  const mjModel& model;
+  int plugin;          ///< instance
+  std::string prefix;  ///< of the names of its robot
+
+  /// A value of its configuration; empty if there is none.
+  [[nodiscard]] std::string config(const char* key) const;
+  [[nodiscard]] RobotDescription robot() const;
+  /// Name of the mocap body that is its target; empty: it needs none.
+  [[nodiscard]] std::string target() const;
+};
+[[nodiscard]] std::vector<ControllerInstance> controllers_of(const mjModel& model);
 
 /// Targets of arms on fixed bases that are farther from the base than the arm can reach, a line each.
 [[nodiscard]] std::vector<std::string> distant_targets(const mjModel& model, const mjData& data);

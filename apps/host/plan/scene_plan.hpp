@@ -1,0 +1,29 @@
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include <string>
+#include <vector>
+
+#include "apps/host/plan/path_plan.hpp"
+
+namespace tendril::host {
+
+/// What a plan of a scene needs beside it; empty: as in the scene.
+struct ScenePlanOptions {
+  std::string robot;    ///< prefix of the arm's names, or its name in a lone robot file
+  std::string target;   ///< body or site
+  double margin = 0.0;  ///< kept to every obstacle [m]
+};
+
+/// A path of an arm of a scene from where it is to its target, among all geoms that it can touch,
+/// where they are. In the frame of the arm's base.
+/// @param name     of the scene, for messages
+/// @param data     after mj_forward
+/// @param notices  a line for obstacles that can move
+/// Throws ModelError: no arm, several, no target, a geom that cannot be an obstacle.
+[[nodiscard]] PathPlan plan_of_scene(const mjModel& model, const mjData& data,
+                                     const ScenePlanOptions& options, const std::string& name,
+                                     std::vector<std::string>& notices);
+
+}  // namespace tendril::host
