@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -25,6 +26,7 @@ constexpr int kExitNotConverged = 1;
 constexpr std::size_t kBlock = 4096;            // rows solved at a time
 constexpr double kDirectionLengthSlack = 1e-3;  // directions may be printed with few digits
 constexpr double kFarthestTarget = 1e9;         // m; squares of distances remain finite
+constexpr double kFarFromReach = 10.0;          // a whole table of targets so far off is in other units
 constexpr const char* kTargetColumns = "x,y,z[,zx,zy,zz]";
 
 using Clock = std::chrono::steady_clock;
@@ -67,6 +69,8 @@ struct Summary {
   Spread position_error, angle_error;    ///< of all rows [m], [rad]
   Spread time_us;                        ///< of the solves
   double wall_time = 0.0;                ///< reading and writing included [s]
+  double nearest = std::numeric_limits<double>::infinity();  ///< target, from the arm's base [m]
+  double reach = std::numeric_limits<double>::infinity();    ///< of the arm [m]
 
   /// @param result  BatchResult or MobileResult
   /// @param time    of the solve [s]
@@ -156,6 +160,7 @@ Summary solve_table(const ContinuumDescription& description, const IkArguments& 
   std::vector<BatchResult> results;
   std::vector<SectionState> states;
   Summary summary;
+  summary.reach = description.kinematics().max_length() + description.base.feed_limit;
   for (bool more = true; more;) {
     targets.clear();
     while (targets.size() < kBlock && (more = reader.read(row)))
@@ -166,6 +171,7 @@ Summary solve_table(const ContinuumDescription& description, const IkArguments& 
                 {.threads = arguments.threads, .measure_time = !arguments.no_time});
     for (std::size_t k = 0; k < results.size(); ++k) {
       summary.add(results[k], results[k].time);
+      summary.nearest = std::min(summary.nearest, targets[k].position().norm());
       write_result(writer, results[k], results[k].time, !arguments.no_time);
       write_state(writer, robot, SectionStates(states).subspan(k * sections, sections),
                   results[k].base);
@@ -240,6 +246,10 @@ std::string summary_text(const Summary& summary, const IkArguments& arguments) {
   std::string text = summary.rows > 0 && summary.converged == 0 ? "no target was reached: " : "";
   text += fmt::format("{} of {} rows converged", summary.converged, summary.rows);
   if (summary.rows == 0) return text;
+  if (summary.nearest > kFarFromReach * summary.reach) {
+    text += fmt::format(" (the nearest target is {:.3g} m away, the arm reaches {:.3g} m: are the targets in m?)",
+                        summary.nearest, summary.reach);
+  }
   text += fmt::format(" ({:.6g} %)", 100.0 * static_cast<double>(summary.converged) /
                                          static_cast<double>(summary.rows));
   for (const auto& [status, count] : summary.failures)

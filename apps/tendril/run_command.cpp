@@ -180,12 +180,11 @@ void notice(const RunArguments& arguments, const std::string& text) {
   if (!arguments.quiet) std::cerr << "tendril: notice: " << text << '\n';
 }
 
-/// The folder of a run's results. While it lives, no other run writes into the folder; results of an
-/// earlier run are removed, so that those of two runs are never mixed.
+/// The folder of a run's results. While it lives, no other run writes into the folder.
 class ResultFolder {
  public:
   /// Throws OutputError if the folder cannot be written or another run writes into it.
-  explicit ResultFolder(const std::filesystem::path& folder) {
+  explicit ResultFolder(const std::filesystem::path& folder) : folder_(folder) {
     host::make_output_folder(folder);
     lock_ = host::FileDescriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!lock_.is_open())
@@ -196,27 +195,36 @@ class ResultFolder {
           "{}: another run writes its results here: choose another folder with --out",
           folder.string()));
     }
+  }
+
+  /// Removes the results of an earlier run, so that those of two runs are never mixed. To be called
+  /// when nothing can be refused any more. Returns whether there were any.
+  bool clear() const {
+    bool any = false;
     for (const std::string name : {"summary.json", "rollout.h5", "report.html", "play.html", "video.mp4"}) {
-      remove(folder / name);
-      remove(folder / (name + ".part"));
+      any |= remove(folder_ / name);
+      remove(folder_ / (name + ".part"));
     }
     std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
       const std::string name = entry.path().filename().string();
       if (name.starts_with("snapshot") && (name.ends_with(".png") || name.ends_with(".png.part")))
         remove(entry.path());
     }
+    return any;
   }
 
  private:
-  static void remove(const std::filesystem::path& file) {
+  static bool remove(const std::filesystem::path& file) {
     std::error_code error;
-    std::filesystem::remove(file, error);
+    const bool removed = std::filesystem::remove(file, error);
     if (error)
       throw host::OutputError(fmt::format("{}: {}: an earlier result cannot be removed",
                                           file.string(), error.message()));
+    return removed;
   }
 
+  std::filesystem::path folder_;
   host::FileDescriptor lock_;
 };
 
@@ -318,6 +326,8 @@ int run(const RunArguments& arguments) {
   options.command_line = command_line_text();
   options.on_loaded = [&](const mjModel& model) {
     host::require_camera(model, arguments.picture.camera);
+    if (folder.clear())
+      notice(arguments, fmt::format("{}: results of an earlier run are replaced", out.string()));
   };
   const InterruptRequest interrupt;
   options.stop = &interrupt.flag();

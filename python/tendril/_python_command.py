@@ -27,7 +27,7 @@ def load(file: str | os.PathLike[str]) -> None:
         raise ModelError(f"--python: {file}: needs the Python package tendril-mujoco, compiled (docs/python.md): {error}") from None
     path = Path(file)
     if not path.is_file():
-        raise ModelError(f"--python: {file}: no such file")
+        raise ModelError(f"--python: {file}: {'must be a Python file (.py)' if path.exists() else 'no such file'}")
     sys.path.insert(0, str(path.parent.absolute()))
     before = set(controllers.registered)
     specification = importlib.util.spec_from_file_location(path.stem, path)

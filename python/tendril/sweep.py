@@ -13,6 +13,7 @@ import json
 import math
 import os
 import re
+import stat
 import subprocess
 import sys
 import tempfile
@@ -362,6 +363,8 @@ _KEYS = ("experiment", "name", "seeds", "record", "timeout", "retries", "baselin
 
 def read_toml(file: Path) -> dict[str, Any]:
     try:
+        if not stat.S_ISREG(mode := file.stat().st_mode):  # reading would wait for ever, or not end
+            raise ModelError(f"{file}: is a {'folder' if stat.S_ISDIR(mode) else 'device or a pipe'}: must be a readable file")
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise ModelError(f"{file}: {error.strerror}") from None

@@ -113,6 +113,7 @@ class RolloutReader {
   explicit RolloutReader(const std::filesystem::path& file, Damage damage = Damage::Refuse);
   ~RolloutReader();
 
+  [[nodiscard]] const std::filesystem::path& file() const;
   [[nodiscard]] const RolloutLayout& layout() const;
   /// Attributes as text; a number is written with the digits that give it back.
   [[nodiscard]] const std::map<std::string, std::string>& attributes() const;

@@ -495,6 +495,8 @@ const std::map<std::string, std::string>& RolloutReader::attributes() const {
   return impl_->attributes;
 }
 
+const std::filesystem::path& RolloutReader::file() const { return impl_->source.file; }
+
 std::int64_t RolloutReader::row_count() const { return impl_->rows; }
 
 bool RolloutReader::is_finished() const {

@@ -11,6 +11,8 @@ namespace {
 /// Densities between which a body can be made [kg/m^3]: of the lightest structural foams, and of
 /// osmium. A length in mm or a mass in g, a factor of 1000, is outside for every material.
 constexpr double kLightest = 10.0, kHeaviest = 22600.0;
+/// Young's moduli between which a rod can be made [Pa]: of the softest gels, and of diamond.
+constexpr double kSoftest = 10.0, kStiffest = 1.1e12;
 
 class Doubts {
  public:
@@ -52,8 +54,8 @@ class Doubts {
   void section(const std::string& name, const SectionParameters& section,
                const SectionPhysics& physics, double moment) {
     const double length = rest_length(section);
-    density(name, "mass", physics.mass, length, std::numbers::pi * physics.radius * physics.radius,
-            "length");
+    const double area = std::numbers::pi * physics.radius * physics.radius;
+    if (!density(name, "mass", physics.mass, length, area, "length")) modulus(name, physics);
     const double bend = physics.bend_torque_limit * length / physics.bending_stiffness;
     if (bend < section.bend_angle_limit) {
       lines.push_back(fmt::format(
@@ -73,11 +75,22 @@ class Doubts {
     const double value = mass / (length * area);
     if (value >= kLightest && value <= kHeaviest) return false;
     lines.push_back(
-        fmt::format("{}: {} = {:.3g} kg, {} = {:.3g} m and the radius make {:.3g} "
+        fmt::format("{}: {} = {:.6g} kg, {} = {:.6g} m and the radius make {:.3g} "
                     "kg/m^3, {}: are the units kg and m?",
                     name, mass_key, mass, length_key, length, value,
                     value < kLightest ? "less than any foam" : "more than any metal"));
     return true;
+  }
+
+  void modulus(const std::string& name, const SectionPhysics& physics) {
+    const double value =
+        4.0 * physics.bending_stiffness / (std::numbers::pi * std::pow(physics.radius, 4));
+    if (value >= kSoftest && value <= kStiffest) return;
+    lines.push_back(fmt::format(
+        "{}: bending_stiffness = {:.6g} N m^2 and the radius make a Young's modulus of {:.3g} Pa, "
+        "{}: is the unit N m^2?",
+        name, physics.bending_stiffness, value,
+        value < kSoftest ? "less than any gel" : "more than diamond"));
   }
 
   double gravity_;

@@ -61,16 +61,47 @@ for command in ("model", "run", "plan", "view"):
         ([command, "large.toml"], USAGE, ["large.toml: has more than 64 MiB"]),
         ([command, "unreadable.toml"], IO, ["unreadable.toml", "could not be read"]),
     ]
-CASES += [
-    (["run", "pipe.xml"], USAGE, ["pipe.xml: is a device or a pipe"]),
-    (["run", "endless.xml"], USAGE, ["endless.xml: is a device or a pipe"]),
-    (["view", "pipe.h5"], USAGE, ["pipe.h5: is a device or a pipe"]),
-    (["rollout", "info", "pipe.h5"], USAGE, ["pipe.h5: is a device or a pipe"]),
-    (["rollout", "replay", "endless.h5"], USAGE, ["endless.h5: is a device or a pipe"]),
-    (["ik", "arm.toml", "endless.csv"], USAGE, ["endless.csv"]),
-    (["ik", "arm.toml", "pipe.csv"], USAGE, ["pipe.csv: is empty"]),
-    (["fk", "arm.toml", "pipe.csv"], USAGE, ["pipe.csv: is empty"]),
-]
+# every other file that a command reads
+IS_NONE = "is a device or a pipe"
+NAMING = {  # a file that names {kind}.{ending}, and what is said of it
+    "exp_{kind}.toml": ('scene = "{kind}.xml"\n', "{kind}.xml: " + IS_NONE),
+    "include_{kind}.xml": ('<mujoco><include file="{kind}.xml"/></mujoco>', "{kind}.xml: " + IS_NONE),
+    "robot_{kind}.xml": ('<mujoco><asset><model name="m" file="{kind}.toml"/></asset></mujoco>', "{kind}.toml: " + IS_NONE),
+    "model_{kind}.xml": ('<mujoco><asset><model name="m" file="{kind}.xml"/></asset></mujoco>',
+                         "model_{kind}.xml:1: model: file = {kind}.xml: " + IS_NONE),
+    "mesh_{kind}.xml": ('<mujoco>\n<asset><mesh name="m" file="{kind}.obj"/></asset></mujoco>',
+                        "mesh_{kind}.xml:2: mesh: file = {kind}.obj: " + IS_NONE),
+    "meshdir_{kind}.xml": ('<mujoco><compiler meshdir="below"/><asset><mesh name="m" file="deep_{kind}.obj"/></asset></mujoco>',
+                           "mesh: file = below/deep_{kind}.obj: " + IS_NONE),
+    "nested_{kind}.xml": ('<mujoco><asset><model name="m" file="mesh_{kind}.xml"/></asset></mujoco>', "mesh_{kind}.xml:2: mesh"),
+    "texture_{kind}.xml": ('<mujoco><asset><texture name="t" type="cube" fileleft="{kind}.png"/></asset></mujoco>',
+                           "texture: fileleft = {kind}.png: " + IS_NONE),
+    "field_{kind}.xml": ('<mujoco><asset><hfield name="t" size="1 1 1 1" file="{kind}.png"/></asset></mujoco>',
+                         "hfield: file = {kind}.png: " + IS_NONE),
+    "poses_{kind}.toml": ('kind = "continuum"\n[[section]]\nconstant_length = 0.1\nbend_limit = 1.5\nlinks = 4\n[controller]\n'
+                          'plugin = "tendril.follow"\nposes = {{ file = "{kind}.csv" }}\n', "poses_{kind}.toml:8: controller: poses"),
+}
+PLANS = {
+    "plan_{kind}.toml": ('robot = "{kind}.toml"\nwaypoints = [[0, 0, 0.1]]\n', "{kind}.toml: " + IS_NONE),
+    "obstacle_{kind}.toml": ('robot = "arm.toml"\nwaypoints = [[0, 0, 0.1]]\n[[obstacle]]\nmesh = {{ file = "{kind}.obj" }}\n',
+                             "obstacle_{kind}.toml:3: obstacle 0: {kind}.obj: " + IS_NONE),
+}
+ENDINGS = ("toml", "xml", "csv", "h5", "obj", "png", "so")
+for kind in ("pipe", "endless"):
+    CASES += [([command, name.format(kind=kind)], USAGE, [says.format(kind=kind)])
+              for command, files in (("run", NAMING), ("plan", PLANS)) for name, (_, says) in files.items()]
+    CASES += [
+        (["run", f"{kind}.xml"], USAGE, [f"{kind}.xml: {IS_NONE}"]),
+        (["view", f"mesh_{kind}.xml"], USAGE, [IS_NONE]),
+        (["run", "arm.toml", "--plugin", f"{kind}.so"], USAGE, [f"--plugin: {kind}.so: must be a plugin library"]),
+        (["ik", f"{kind}.toml", "zero_bytes.csv"], USAGE, [f"{kind}.toml: {IS_NONE}"]),
+        (["fk", f"{kind}.toml", "zero_bytes.csv"], USAGE, [f"{kind}.toml: {IS_NONE}"]),
+        (["ik", "arm.toml", f"{kind}.csv"], USAGE, [f"{kind}.csv: "]),
+        (["fk", "arm.toml", f"{kind}.csv"], USAGE, [f"{kind}.csv: "]),
+    ]
+    CASES += [([*command, f"{kind}.h5", *more], USAGE, [f"{kind}.h5: {IS_NONE}"]) for command, *more in (
+        (("view",),), (("render",), "-o", "x.png"), (("rollout", "info"),), (("rollout", "replay"),), (("rollout", "verify"),),
+        (("rollout", "recover"), "x.h5"), (("rollout", "export"), "x.csv"))]
 
 
 def prepare(folder):
@@ -87,10 +118,13 @@ def prepare(folder):
     with open(folder / "large.toml", "wb") as file:
         file.truncate(LARGEST + 1)
     (folder / "unreadable.toml").symlink_to("/proc/self/mem")  # a regular file; its first byte is an error
-    for ending in ("toml", "xml", "csv", "h5"):
-        (folder / f"endless.{ending}").symlink_to("/dev/zero")
-    for ending in ("toml", "xml", "csv", "h5"):
-        os.mkfifo(folder / f"pipe.{ending}")
+    (folder / "below").mkdir()
+    for file in (*("{kind}." + ending for ending in ENDINGS), "below/deep_{kind}.obj"):
+        (folder / file.format(kind="endless")).symlink_to("/dev/zero")
+        os.mkfifo(folder / file.format(kind="pipe"))
+    for kind in ("pipe", "endless"):
+        for name, (text, _) in {**NAMING, **PLANS}.items():
+            (folder / name.format(kind=kind)).write_text(text.format(kind=kind))
 
 
 def verdict(program, folder, arguments, exit_code, pieces):

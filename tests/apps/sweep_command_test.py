@@ -265,6 +265,21 @@ class Runs(SweepTest):
         self.assertFalse(self.out.exists())
 
 
+class HostileFiles(SweepTest):
+    def test_pipes_and_files_without_end_are_refused(self):
+        for kind in ("pipe", "endless"):
+            for ending in ("toml", "h5"):
+                file = self.folder / f"{kind}.{ending}"
+                os.mkfifo(file) if kind == "pipe" else file.symlink_to("/dev/zero")
+            (self.folder / "named.toml").write_text(f'[sweep]\nexperiment = "{kind}.toml"\nseeds = 2\n')
+            (self.folder / "suite.toml").write_text(f'[sweep]\nexperiment = [{{ file = "{kind}.toml" }}]\nseeds = 2\n')
+            for file in (f"{kind}.toml", "named.toml", "suite.toml"):
+                self.refused(file, "--out", self.out, text=f"{kind}.toml: is a device or a pipe: must be a readable file")
+            for command in (["compare", f"{kind}.h5", f"{kind}.h5"], ["play", f"{kind}.h5"]):
+                done = subprocess.run([PROGRAM, *command], cwd=self.folder, capture_output=True, text=True, timeout=60, check=False)
+                self.assertEqual((done.returncode, done.stderr), (2, f"tendril: {kind}.h5: is not a file\n"))
+
+
 class Guarantees(SweepTest):
     def test_1_a_torn_line_does_not_count_and_is_told(self):
         self.write()

@@ -1,5 +1,6 @@
 """Controllers in Python in the program: `--python FILE` of `tendril run`, `rollout replay` and `sweep`."""
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -101,6 +102,12 @@ def test_a_recording_keeps_the_file_and_replays_with_it(folder: Path) -> None:
     (folder / "my_ctrl.py").write_text(CONTROLLER.replace("0.02, 0.02", "0.01, 0.0001"))
     other = tendril(folder, "rollout", "replay", "out/rollout.h5", "--python", "my_ctrl.py")
     assert other.returncode == 1 and "different: step" in other.stdout
+
+
+def test_a_pipe_is_no_python_file(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.py")
+    result = tendril(folder, *words(*RUN), "--python", "pipe.py")
+    assert (result.returncode, result.stderr) == (2, "tendril: --python: pipe.py: must be a Python file (.py)\n")
 
 
 @pytest.mark.parametrize(("file", "text", "told"), [

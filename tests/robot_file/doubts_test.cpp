@@ -40,7 +40,7 @@ TEST_CASE("doubts: no model of the project gives any", "[robot_file]") {
   CHECK(models >= 30);
 }
 
-TEST_CASE("doubts: a density of no material names mass and length", "[robot_file]") {
+TEST_CASE("doubts: a density or stiffness of no material names what it comes from", "[robot_file]") {
   struct Case {
     std::string name, section, message;
   };
@@ -51,6 +51,9 @@ TEST_CASE("doubts: a density of no material names mass and length", "[robot_file
       {"millimetres", "constant_length = 100", "section 2: mass = 0.07 kg, length = 100 m"},
       {"radius in millimetres", "constant_length = 0.1\nradius = 8", "less than any foam"},
       {"radius in km", "constant_length = 0.1\nradius = 8e-6", "more than any metal"},
+      {"N mm^2", "constant_length = 0.1\nbending_stiffness = 1e-9",
+       "section 2: bending_stiffness = 1e-09 N m^2 and the radius make a Young's modulus of 0.311 "
+       "Pa, less than any gel"},
   }));
   DYNAMIC_SECTION(c.name) {
     const auto lines = doubts_of(c.section, 0.0);

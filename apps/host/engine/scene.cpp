@@ -7,6 +7,8 @@
 #include <cstring>
 #include <numeric>
 #include <pugixml.hpp>
+#include <regex>
+#include <set>
 #include <utility>
 
 #include "apps/host/engine/engine_log.hpp"
@@ -165,15 +167,18 @@ const std::string& text_of(const RobotDescription& robot) {
   return std::visit([](const auto& d) -> const std::string& { return d.text; }, robot);
 }
 
+std::ptrdiff_t line_of(const Element& element, const std::string& xml) {
+  const auto offset = std::clamp<std::ptrdiff_t>(element.offset, 0, std::ssize(xml));
+  return 1 + std::count(xml.begin(), xml.begin() + offset, '\n');
+}
+
 /// Refuses a file that is named by an element of the scene and missing.
 void require_file(const fs::path& file, const fs::path& scene, const std::string& xml,
                   const Element& element) {
   std::error_code ignored;
   if (fs::exists(file, ignored)) return;
-  const auto offset = std::clamp<std::ptrdiff_t>(element.offset, 0, std::ssize(xml));
-  const auto line = 1 + std::count(xml.begin(), xml.begin() + offset, '\n');
   throw ModelError(fmt::format("{}:{}: {}: file = {}: No such file or directory", scene.string(),
-                               line, element.name, file.string()));
+                               line_of(element, xml), element.name, file.string()));
 }
 
 /// Stores the scene file and its includes in `sources`, and the TOML models that it attaches in
@@ -201,7 +206,50 @@ void read_scene_files(const std::string& name, const fs::path& folder,
   }
 }
 
+/// Refuses devices and pipes among the files that the engine reads itself (meshes, textures, models):
+/// it would wait for them for ever.
+class EngineFiles {
+ public:
+  /// @param folder  that the names in the file are relative to
+  void check(const fs::path& file, const fs::path& folder) {
+    if (!seen_.insert(file).second) return;
+    const std::string xml = read_text_file(file);
+    const std::vector<Element> elements = scan_elements(xml);
+    for (const Element& element : elements) {
+      for (const char* const key : {"assetdir", "meshdir", "texturedir"}) {
+        const auto directory = element.attributes.find(key);
+        if (directory != element.attributes.end()) directories_.insert(directory->second);
+      }
+    }
+    for (const Element& element : elements) {
+      for (const auto& [key, name] : element.attributes) {
+        if (!key.starts_with("file")) continue;  // file, fileright, filename...
+        for (const fs::path& directory : directories_) {
+          const fs::path path = folder / directory / name;
+          std::error_code ignored;
+          const fs::file_status status = fs::status(path, ignored);
+          if (!fs::exists(status) || fs::is_directory(status)) continue;
+          if (!fs::is_regular_file(status)) {
+            throw ModelError(fmt::format(
+                "{}:{}: {}: {} = {}: is a device or a pipe: must be a readable file", file.string(),
+                line_of(element, xml), element.name, key, path.string()));
+          }
+          if (element.name == "include") check(path, folder);
+          if (element.name == "model" && path.extension() != ".toml")
+            check(path, path.parent_path());
+        }
+      }
+    }
+  }
+
+ private:
+  std::set<fs::path> seen_, directories_{""};
+};
+
 // ---- options of the scene required by robots ---------------------------------------------------
+
+/// Ten times the steps that the robots' contacts and servos are made for [s].
+constexpr double kLongestTimestep = 0.02;
 
 void check_options(const mjOption& scene, const ModelFile& file, const std::string& scene_name,
                    std::vector<std::string>& notices) {
@@ -222,6 +270,11 @@ void check_options(const mjOption& scene, const ModelFile& file, const std::stri
   if (scene.iterations < needs.iterations) {
     notice(fmt::format("iterations = {}", scene.iterations),
            fmt::format("at least {}", needs.iterations));
+  }
+  if (scene.timestep > kLongestTimestep) {
+    notices.push_back(
+        fmt::format("{}: option timestep = {:.6g} s: {} needs at most {} s, better 0.002 s",
+                    scene_name, scene.timestep, file.name, kLongestTimestep));
   }
 }
 
@@ -468,6 +521,22 @@ std::vector<std::string> distant_targets(const mjModel& model, const mjData& dat
   return lines;
 }
 
+namespace {
+
+/// "scene.xml:3: mismatched element: worldbody" of what the XML parser says; other errors as they are.
+std::string parse_error(const std::string& scene, const char* text) {
+  static const std::regex form(R"(XML_ERROR_(\w+) .*Line number=(\d+)(?:: (?:XMLElement name=)?(\S.*))?)");
+  const std::string line = one_line(text);
+  std::smatch found;
+  if (!std::regex_search(line, found, form)) return fmt::format("{}: {}", scene, line);
+  std::string what = found[1].str();
+  for (char& c : what) c = c == '_' ? ' ' : static_cast<char>(std::tolower(c));
+  return fmt::format("{}:{}: {}{}", scene, found[2].str(), what,
+                     found[3].matched ? ": " + found[3].str() : "");
+}
+
+}  // namespace
+
 Scene load_scene(const fs::path& file, std::span<const Setting> all_settings,
                  std::span<const Fault> faults, std::uint64_t seed) {
   load_engine();
@@ -505,11 +574,12 @@ Scene load_scene(const fs::path& file, std::span<const Setting> all_settings,
         }
       }
     }
+    EngineFiles().check(file, file.parent_path());
     // Pass on the texts read above, so that the engine does not read the files again.
     for (const ModelFile& model : models) files.add(model.path.string(), mjcf_of(model));
     spec.reset(mj_parseXML(name.c_str(), files.get(), error, kErrorSize));
   }
-  if (!spec) throw ModelError(fmt::format("{}: {}", name, one_line(error)));
+  if (!spec) throw ModelError(parse_error(name, error));
   if (!faults.empty()) {
     set_timestep(*spec, settings);
     delay_actuators(*spec, faults);

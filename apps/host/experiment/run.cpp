@@ -23,9 +23,9 @@ RunResult run_experiment(const Experiment& experiment, const RunOptions& options
   PreparedRun prepared = prepare_run(experiment, options.changes);
   mjModel& model = *prepared.scene.model;
   const mjData& data = *prepared.data;
-  if (options.on_loaded) options.on_loaded(model);
   ExperimentRun run(experiment, prepared, model, *prepared.data, options.changes,
                     options.command_line, on_notices);
+  if (options.on_loaded) options.on_loaded(model);
   if (!options.recording.empty()) {
     run.record([&](const auto& layout, const auto& attributes, const auto& model_mjb) {
       return std::make_unique<RolloutWriter>(options.recording, layout, attributes, model_mjb);

@@ -6,6 +6,7 @@
 
 #include "apps/host/engine/engine_log.hpp"
 #include "plugin/binary_model.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril::host {
 namespace {
@@ -32,23 +33,20 @@ void check_layout(const mjModel& model, const RolloutLayout& layout) {
   }
 }
 
-}  // namespace
-
-ModelPtr recorded_model(const RolloutReader& reader) {
-  load_engine();
+ModelPtr loaded(const RolloutReader& reader) {
   const auto attribute = [&](const std::string& name, const std::string& missing) {
     const auto found = reader.attributes().find(name);
     return found == reader.attributes().end() ? missing : found->second;
   };
   std::vector<std::byte> mjb = reader.model_mjb();
   std::string reason = bind_plugins(mjb, attribute("plugins", ""), UnknownPlugin::Refuse);
-  mjModel* loaded = nullptr;
+  mjModel* raw = nullptr;
   static_cast<void>(take_engine_warnings());
   if (reason.empty()) {
     reason =
-        guarded([&] { loaded = mj_loadModelBuffer(mjb.data(), static_cast<mjtSize>(mjb.size())); });
+        guarded([&] { raw = mj_loadModelBuffer(mjb.data(), static_cast<mjtSize>(mjb.size())); });
   }
-  ModelPtr model(loaded);
+  ModelPtr model(raw);
   if (!model) {
     for (const std::string& warning : take_engine_warnings()) (reason += ' ') += warning;
     throw RolloutFormatError(
@@ -57,6 +55,19 @@ ModelPtr recorded_model(const RolloutReader& reader) {
   }
   check_layout(*model, reader.layout());
   return model;
+}
+
+}  // namespace
+
+ModelPtr recorded_model(const RolloutReader& reader) {
+  load_engine();
+  try {
+    return loaded(reader);
+  } catch (const ModelError& error) {
+    throw ModelError(reader.file().string() + ": " + error.what());
+  } catch (const RolloutFormatError& error) {
+    throw RolloutFormatError(reader.file().string() + ": " + error.what());
+  }
 }
 
 }  // namespace tendril::host
