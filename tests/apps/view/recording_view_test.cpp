@@ -162,15 +162,15 @@ TEST_CASE("video: frames lie in the part asked for; what cannot be is refused", 
   const TemporaryFolder folder;
   const RecordedScene scene(recorded_pendulum(folder));
   const std::vector<double> times =
-      frame_times(scene, {.frame_rate = 20.0, .speed = 0.5, .from = 0.2, .to = 0.4});
+      frame_times(scene.start_time(), scene.end_time(), {.frame_rate = 20.0, .speed = 0.5, .from = 0.2, .to = 0.4});
   REQUIRE(times.size() == 9);
   CHECK(times.front() == 0.2);
   CHECK(times.back() == Approx(0.4));
-  CHECK(frame_times(scene, {}).size() == 26);
-  CHECK(frame_times(scene, {.from = 1.0}).size() == 1);
+  CHECK(frame_times(scene.start_time(), scene.end_time(), {}).size() == 26);
+  CHECK(frame_times(scene.start_time(), scene.end_time(), {.from = 1.0}).size() == 1);
   const auto refusal = [&](const VideoOptions& options) {
     try {
-      static_cast<void>(frame_times(scene, options));
+      static_cast<void>(frame_times(scene.start_time(), scene.end_time(), options));
     } catch (const ModelError& error) {
       return std::string(error.what());
     }
