@@ -14,8 +14,8 @@
 namespace tendril::host {
 namespace {
 
-constexpr int kSamples = 4;         // per pixel, for anti-aliasing
-constexpr int kSlices = 16;         // of a cylinder
+constexpr int kSamples = 4;                                   // per pixel, for anti-aliasing
+constexpr int kSlices = 16;                                   // of a cylinder
 constexpr int kSmallestShadow = 1024, kLargestShadow = 4096;  // pixels of the shadow map
 constexpr int kSceneGeoms = 10000;  // room for contact arrows and the lines that plugins draw
 
@@ -36,7 +36,7 @@ void add_backdrop(mjvScene& scene) {
   if (scene.ngeom >= scene.maxgeom) return;
   const mjvGLCamera eye = mjv_averageCamera(scene.camera, scene.camera + 1);
   const float white[4] = {1.0F, 1.0F, 1.0F, 1.0F};
-  constexpr double kDepth = 0.9;  // between the camera and the farthest point drawn
+  constexpr double kDepth = 0.9, kWide = 10.0;  // in distances of the farthest point drawn
   mjtNum position[3], towards[3], rotation[4], matrix[9];
   for (int i = 0; i < 3; ++i) {
     position[i] = eye.pos[i] + kDepth * eye.frustum_far * eye.forward[i];
@@ -44,8 +44,8 @@ void add_backdrop(mjvScene& scene) {
   }
   mju_quatZ2Vec(rotation, towards);
   mju_quat2Mat(matrix, rotation);
-  const mjtNum half = eye.frustum_far;
-  const mjtNum size[3] = {half, half, 1e-3 * half};
+  const mjtNum half = kWide * eye.frustum_far;
+  const mjtNum size[3] = {half, half, 1e-3 * eye.frustum_far};
   mjvGeom& wall = scene.geoms[scene.ngeom++];
   mjv_initGeom(&wall, mjGEOM_BOX, size, position, matrix, white);
   wall.category = mjCAT_DECOR;

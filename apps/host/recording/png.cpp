@@ -7,7 +7,8 @@
 namespace tendril::host {
 
 void write_png(const std::filesystem::path& file, const Image& image) {
-  const auto pixels = static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.height);
+  const auto pixels =
+      static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.height);
   if (image.rgb.size() != 3 * pixels || pixels == 0)
     throw RenderError(file.string() + ": the image is empty");
   std::vector<std::uint8_t> rgba;

@@ -165,8 +165,8 @@ class Pictures {
     std::vector<mjvGeom> ghosts;
     for (std::size_t i = 0; i < earlier.size(); ++i) {
       constexpr double kPalest = 0.25, kStrongest = 0.75;
-      const double share =
-          kPalest + (kStrongest - kPalest) * static_cast<double>(i) / static_cast<double>(earlier.size());
+      const double share = kPalest + (kStrongest - kPalest) * static_cast<double>(i) /
+                                         static_cast<double>(earlier.size());
       scene_.show(scene_.row_at(earlier[i]));
       std::vector<mjvGeom> geoms = renderer_.geoms(scene_.data(), moving_geoms());
       fade(geoms, static_cast<float>(share));
@@ -197,8 +197,7 @@ class Screen {
   Screen(const std::filesystem::path& recording, const PictureOptions& options)
       : options_(options) {
     scenes_.push_back(std::make_unique<RecordedScene>(recording));
-    if (!options.beside.empty())
-      scenes_.push_back(std::make_unique<RecordedScene>(options.beside));
+    if (!options.beside.empty()) scenes_.push_back(std::make_unique<RecordedScene>(options.beside));
     start_ = scenes_.front()->start_time();
     end_ = scenes_.front()->end_time();
     for (const auto& scene : scenes_) {
@@ -216,8 +215,8 @@ class Screen {
     for (std::size_t i = scenes_.size(); i-- > 0;) {
       const int width = i == 0 ? left : options_.width / 2;
       left -= width;
-      pictures_.insert(pictures_.begin(), std::make_unique<Pictures>(*scenes_[i], options_, width,
-                                                                     start, end, times));
+      pictures_.insert(pictures_.begin(),
+                       std::make_unique<Pictures>(*scenes_[i], options_, width, start, end, times));
     }
   }
 

@@ -55,8 +55,8 @@ class RecordedScene {
 [[nodiscard]] std::vector<double> evenly_spread(double start, double end, int count);
 
 struct PictureOptions {
-  int width = 960, height = 540;      ///< pixels
-  std::string camera = {};            ///< of the scene; empty: see recording_camera
+  int width = 960, height = 540;  ///< pixels
+  std::string camera = {};        ///< of the scene; empty: see recording_camera
   Drawing drawing = {};
   std::filesystem::path beside = {};  ///< a second recording, in the right half; empty: none
 };

@@ -10,20 +10,16 @@
 namespace tendril::host {
 namespace {
 
-/// A link as drawn: its ends and its direction.
-struct Segment {
-  mjtNum start[3], end[3], axis[3];
+/// Where two links meet, or the body ends.
+struct Joint {
+  mjtNum point[3];
+  mjtNum direction[3];  // from the joint before to the joint after
 };
 
-Segment segment_of(const mjvGeom& link) {
-  Segment segment;
-  for (int i = 0; i < 3; ++i) {
-    const double half = link.size[2];
-    segment.axis[i] = link.mat[3 * i + 2];
-    segment.start[i] = link.pos[i] - half * segment.axis[i];
-    segment.end[i] = link.pos[i] + half * segment.axis[i];
-  }
-  return segment;
+/// End of a capsule's axis.
+void end_of(const mjvGeom& capsule, double side, mjtNum point[3]) {
+  for (int i = 0; i < 3; ++i)
+    point[i] = capsule.pos[i] + side * capsule.size[2] * capsule.mat[3 * i + 2];
 }
 
 /// Point of Hermite's cubic from p to q with the derivatives u and v at its ends.
@@ -34,10 +30,6 @@ void cubic(mjtNum point[3], const mjtNum p[3], const mjtNum u[3], const mjtNum q
     point[i] = (2 * t3 - 3 * t2 + 1) * p[i] + (t3 - 2 * t2 + t) * u[i] + (3 * t2 - 2 * t3) * q[i] +
                (t3 - t2) * v[i];
   }
-}
-
-double angle_between(const mjtNum a[3], const mjtNum b[3]) {
-  return std::acos(std::clamp(mju_dot3(a, b), -1.0, 1.0));
 }
 
 }  // namespace
@@ -81,35 +73,40 @@ void SmoothBody::draw(mjvScene& scene) const {
       return id < place.size() && place[id] >= 0;
     };
     if (!std::all_of(arm.begin(), arm.end(), is_drawn)) continue;
-    std::vector<Segment> segments;
-    for (const int geom : arm)
-      segments.push_back(segment_of(scene.geoms[place[static_cast<std::size_t>(geom)]]));
-    // Links that change their length overlap by what they can give: their far ends meet.
-    for (std::size_t i = 1; i < segments.size(); ++i)
-      mju_copy3(segments[i].start, segments[i - 1].end);
+    const auto link_of = [&](std::size_t i) -> mjvGeom& {
+      return scene.geoms[place[static_cast<std::size_t>(arm[i])]];
+    };
+    // Axes of links point to the tip or to the base. Links that change their length overlap by what
+    // they can give: their far ends meet.
+    double side = 0.0;
+    for (int i = 0; i < 3; ++i)
+      side += link_of(0).mat[3 * i + 2] * (link_of(1).pos[i] - link_of(0).pos[i]);
+    side = side < 0.0 ? -1.0 : 1.0;
+    std::vector<Joint> joints(arm.size() + 1);
+    end_of(link_of(0), -side, joints[0].point);
+    for (std::size_t i = 0; i < arm.size(); ++i) end_of(link_of(i), side, joints[i + 1].point);
+    for (std::size_t i = 0; i < joints.size(); ++i) {
+      const Joint& last = joints[i == 0 ? i : i - 1];
+      const Joint& next = joints[std::min(i + 1, joints.size() - 1)];
+      mju_sub3(joints[i].direction, next.point, last.point);
+      mju_normalize3(joints[i].direction);
+    }
 
-    for (std::size_t i = 0; i < segments.size(); ++i) {
-      const Segment& link = segments[i];
-      const Segment& last = segments[i == 0 ? i : i - 1];
-      const Segment& next = segments[std::min(i + 1, segments.size() - 1)];
-      mjtNum first_direction[3], last_direction[3];
-      mju_add3(first_direction, last.axis, link.axis);
-      mju_add3(last_direction, link.axis, next.axis);
-      mju_normalize3(first_direction);
-      mju_normalize3(last_direction);
-      const double bend = angle_between(first_direction, link.axis) +
-                          angle_between(link.axis, last_direction);
-      const int pieces =
-          std::clamp(static_cast<int>(std::ceil(bend / kLargestKink)), 1, kMostPieces);
-      const double length = mju_dist3(link.start, link.end);
-      mju_scl3(first_direction, first_direction, length);
-      mju_scl3(last_direction, last_direction, length);
-      mjvGeom* const drawn = scene.geoms + place[static_cast<std::size_t>(arm[i])];
+    for (std::size_t i = 0; i < arm.size(); ++i) {
+      const Joint &start = joints[i], &end = joints[i + 1];
+      const double length = mju_dist3(start.point, end.point);
+      mjtNum first_derivative[3], last_derivative[3];
+      mju_scl3(first_derivative, start.direction, length);
+      mju_scl3(last_derivative, end.direction, length);
+      const double bend =
+          std::acos(std::clamp(mju_dot3(start.direction, end.direction), -1.0, 1.0));
+      const int pieces = std::clamp(static_cast<int>(std::ceil(bend / kKink)), 1, kMostPieces);
+      mjvGeom* const drawn = &link_of(i);
       if (scene.ngeom + pieces - 1 > scene.maxgeom) return;
       mjtNum from[3], to[3];
-      mju_copy3(from, link.start);
+      mju_copy3(from, start.point);
       for (int k = 1; k <= pieces; ++k) {
-        cubic(to, link.start, first_direction, link.end, last_direction,
+        cubic(to, start.point, first_derivative, end.point, last_derivative,
               static_cast<double>(k) / pieces);
         mjvGeom* const piece = k == 1 ? drawn : scene.geoms + scene.ngeom++;
         if (piece != drawn) *piece = *drawn;
