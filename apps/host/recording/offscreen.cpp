@@ -14,18 +14,11 @@
 namespace tendril::host {
 namespace {
 
-constexpr int kSamples = 4;                                   // per pixel, for anti-aliasing
-constexpr int kSlices = 16;                                   // of a cylinder
-constexpr int kSmallestShadow = 1024, kLargestShadow = 4096;  // pixels of the shadow map
+constexpr int kSamples = 4;        // per pixel, for anti-aliasing
+constexpr int kSlices = 16;        // of a cylinder
+constexpr int kShadowSize = 2048;  // pixels of the shadow map
+constexpr int kDraftShadow = 1024;
 constexpr int kSceneGeoms = 10000;  // room for contact arrows and the lines that plugins draw
-
-/// Pixels of the shadow map: the power of two that is not below the picture's larger side, halved in
-/// a draft. A larger one costs time and shows nothing more.
-int shadow_size(int width, int height, bool draft) {
-  int size = kSmallestShadow;
-  while (size < kLargestShadow && size < std::max(width, height)) size *= 2;
-  return draft ? size / 2 : size;
-}
 
 bool is_floor(const mjvGeom& geom) {
   return geom.objtype == mjOBJ_GEOM && (geom.type == mjGEOM_PLANE || geom.type == mjGEOM_HFIELD);
@@ -141,7 +134,8 @@ OffscreenRenderer::OffscreenRenderer(const mjModel& model, int width, int height
   view->vis.global.offheight = height;
   view->vis.quality.offsamples =
       drawing.draft ? 0 : std::max(view->vis.quality.offsamples, kSamples);
-  view->vis.quality.shadowsize = shadow_size(width, height, drawing.draft);
+  view->vis.quality.shadowsize =
+      drawing.draft ? kDraftShadow : std::max(view->vis.quality.shadowsize, kShadowSize);
   // Software rendering is bound by triangles: a tube is hundreds of capsules.
   view->vis.quality.numslices = std::min(view->vis.quality.numslices, kSlices);
   view->vis.quality.numstacks = std::min(view->vis.quality.numstacks, kSlices / 2);
