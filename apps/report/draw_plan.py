@@ -16,7 +16,7 @@ import pathlib
 import sys
 
 try:
-    import matplotlib
+    import matplotlib.style
     import numpy as np
     from matplotlib import collections, patches, ticker
     from matplotlib.figure import Figure
@@ -26,10 +26,9 @@ try:
 except ImportError as error:
     sys.exit(f"{error.name} is missing: install it with scripts/setup or pip install matplotlib")
 
-STYLE = {"font.family": "DejaVu Sans", "font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "tendril",
-         "axes.axisbelow": True, "axes.grid": True, "axes.edgecolor": "#a0a0a0", "grid.color": "#ececec",
-         "xtick.major.size": 0, "ytick.major.size": 0, "xtick.labelcolor": "#444444", "ytick.labelcolor": "#444444",
-         "xtick.labelsize": 8, "ytick.labelsize": 8, "legend.frameon": False, "legend.labelspacing": 0.35}
+STYLE = pathlib.Path(__file__).with_name("tendril.mplstyle")
+MAP = {"svg.hashsalt": "tendril", "axes.spines.right": True, "axes.spines.top": True, "xtick.major.size": 0,
+       "ytick.major.size": 0, "xtick.labelsize": 8, "ytick.labelsize": 8, "legend.labelspacing": 0.35}
 PLOT = 6.0  # inches, the longer side of the drawing
 GAP = 0.6  # inches, around a view, for the labels of its axes
 MARGIN = 0.04  # of the longer side, around the drawing
@@ -39,7 +38,6 @@ POINTS = 72  # per inch
 INK, QUIET, GREY = "#222222", "#707070", "#8a8a8a"
 SOLID, HELD, EDGE = "#cfd4d9", "#f3d9a4", "#6b7278"
 CONTACT, TARGET = "#b03060", "#c0392b"
-SOLUTIONS = ("#1f6fb4", "#e08214", "#2a9d5c", "#7b5ea7", "#c0392b", "#8c6d46")
 DASHED = (0, (4, 3))
 MOST_IN_LEGEND = 8  # solutions
 MOST_LABELS = 40  # of refused arcs
@@ -235,7 +233,7 @@ def solution_keys(number, solution):
         words += f", {math.degrees(solution['wrap_angle']):.0f}\N{DEGREE SIGN} around the object"
     arcs = [f"    {step_name(arc)}: curvature {arc['curvature']:+.4f} 1/m, length {arc['length']:.4f} m"
             for arc in solution["arcs"]]
-    return [line_key(words, SOLUTIONS[number % len(SOLUTIONS)]), *words_keys(*arcs)]
+    return [line_key(words, f"C{number}"), *words_keys(*arcs)]
 
 
 def contact_legend(plan, refused):
@@ -282,7 +280,7 @@ def draw_contact_plan(plan, shown):
         view.axes.add_patch(patches.PathPatch(path, facecolor=color, edgecolor=EDGE, linewidth=0.8))
         view.text(middle, str(number), EDGE, ha="center", va="center", fontsize=11)
     for number in reversed(range(len(chains))):  # the best one on top
-        draw_solution(view, drawing, chains[number], SOLUTIONS[number % len(SOLUTIONS)] if solutions else GREY)
+        draw_solution(view, drawing, chains[number], f"C{number}" if solutions else GREY)
     for number, contact in enumerate(plan["contacts"]):
         at = contact["x"], contact["z"]
         if contact["radius"] > 0.0:
@@ -520,7 +518,8 @@ def main():
     parser.add_argument("--png", type=pathlib.Path, metavar="FILE")
     parser.add_argument("--refused", choices=("none", "near", "all"), default="near", help="refused arcs [near]")
     options = parser.parse_args()
-    matplotlib.rcParams.update(STYLE)
+    matplotlib.style.use(STYLE)
+    matplotlib.rcParams.update(MAP)
     plan = json.load(sys.stdin)
     figure = draw_contact_plan(plan, options.refused) if "solutions" in plan else draw_path_plan(plan)
     for kind in ("svg", "png"):

@@ -21,7 +21,7 @@ POINTS_PER_LINE = 600  # of a plot, as pairs of minimum and maximum, so that no 
 LARGEST_VIDEO = 1_000_000  # bytes embedded in the page; a larger video is linked
 DEGREE = math.pi / 180.0
 PREFIXED = ("m", "s", "rad", "N", "m/s")  # units that small values have with a prefix
-COLOURS = ["#1f6fb4", "#e08214", "#2a9d5c", "#c0392b", "#7b5ea7", "#8c6d46", "#d6589f", "#5f6b76"]
+STYLE_OF_PLOTS = pathlib.Path(__file__).with_name("tendril.mplstyle")
 
 
 # ---- reading -----------------------------------------------------------------------------------------------------
@@ -144,13 +144,10 @@ class Plotter:
         matplotlib.use("svg")
         import matplotlib.pyplot as pyplot
 
-        matplotlib.rcParams.update({
-            "svg.fonttype": "none", "font.family": ["sans-serif"], "font.size": 9.5, "axes.spines.top": False,
-            "axes.spines.right": False, "axes.edgecolor": "#9aa5b1", "axes.labelcolor": "#3e4c59",
-            "xtick.color": "#52606d", "ytick.color": "#52606d", "axes.grid": True, "grid.color": "#e4e7eb",
-            "grid.linewidth": 0.8, "axes.axisbelow": True, "lines.linewidth": 1.3, "legend.frameon": False,
-            "path.simplify": True, "axes.prop_cycle": matplotlib.cycler(color=COLOURS),
-        })
+        pyplot.style.use(STYLE_OF_PLOTS)
+        matplotlib.rcParams.update({"font.family": ["sans-serif"], "font.size": 9.5})  # the font of the page
+        self.colours = matplotlib.rcParams["axes.prop_cycle"].by_key()["color"]
+
         class Ticks(matplotlib.ticker.Formatter):
             def __call__(self, value, position=None):
                 return tick_labels([value])[0]
@@ -290,8 +287,8 @@ def command_plots(plotter, recording):
             both = np.stack([command[:, i], measured[:, i]])
             largest = np.abs(both[np.isfinite(both)]).max(initial=0.0)
             factor, shown = (1.0, unit) if unit == "rad" else axis_unit(unit, max(largest, 1e-3))
-            for values, colour, style, text in ((both[0], COLOURS[0], "-", "commanded"),
-                                                (both[1], COLOURS[1], "--", "measured")):
+            for values, colour, style, text in ((both[0], plotter.colours[0], "-", "commanded"),
+                                                (both[1], plotter.colours[1], "--", "measured")):
                 axis.plot(*decimated(recording.time, values * factor, 200), style, color=colour, label=text)
             axis.set_title(f"{label} [{shown}]" if shown else label, fontsize=9.5, loc="left", color="#3e4c59")
             axis.margins(x=0.01)
@@ -326,16 +323,16 @@ def step_time_plot(plotter, times):
     axis = axes[0, 0]
     low, high = float(times.min()), float(times.max())
     if high > 1.5 * low:
-        axis.hist(times, bins=np.geomspace(low, high * 1.0001, 60), color=COLOURS[0])
+        axis.hist(times, bins=np.geomspace(low, high * 1.0001, 60), color=plotter.colours[0])
         axis.set_xscale("log")
         ticks = log_ticks(low, high)
         axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
         axis.xaxis.minorticks_off()
     else:
-        axis.hist(times, bins=30, color=COLOURS[0])
+        axis.hist(times, bins=30, color=plotter.colours[0])
     axis.set_yscale("log")
-    axis.axvline(float(np.mean(times)), color=COLOURS[1], linewidth=1.3, label="mean " + number(float(np.mean(times)), "us"))
-    axis.axvline(float(np.quantile(times, 0.999)), color=COLOURS[3], linewidth=1.3,
+    axis.axvline(float(np.mean(times)), color=plotter.colours[1], linewidth=1.3, label="mean " + number(float(np.mean(times)), "us"))
+    axis.axvline(float(np.quantile(times, 0.999)), color=plotter.colours[3], linewidth=1.3,
                  label="99.9 % " + number(float(np.quantile(times, 0.999)), "us"))
     figure.legend(*axis.get_legend_handles_labels(), fontsize=8.5, ncols=2, loc="outside upper right")
     axis.set_xlabel("wall time of a step [µs]")

@@ -16,8 +16,10 @@ namespace tendril {
 namespace {
 
 struct RenderArguments {
-  std::string file;
+  std::string file, beside;
   std::string out;
+  std::string strobe;
+  bool no_forces = false, links = false, transparent = false, draft = false;
   PictureArguments picture;
   std::optional<double> frame_rate, speed, from, to, time;
   bool quiet = false;
@@ -28,8 +30,25 @@ void require_only_for(const char* kind, const char* option, const std::optional<
   if (value) throw ModelError(fmt::format("{}: {:g}: is only for {}", option, *value, kind));
 }
 
+host::PictureOptions picture_options(const RenderArguments& arguments) {
+  host::PictureOptions options = arguments.picture.options();
+  options.drawing = {.forces = !arguments.no_forces,
+                     .links = arguments.links,
+                     .transparent = arguments.transparent,
+                     .draft = arguments.draft};
+  options.beside = arguments.beside;
+  constexpr int kSmallest = 2 * host::kSmallestImage;
+  if (!arguments.beside.empty() && options.width < kSmallest) {
+    throw ModelError(fmt::format("--size: {}: must be at least {} pixels wide for two recordings",
+                                 arguments.picture.size, kSmallest));
+  }
+  return options;
+}
+
 int render(const RenderArguments& arguments) {
   host::require_kind(arguments.file, "render", {host::FileKind::Recording});
+  if (!arguments.beside.empty())
+    host::require_kind(arguments.beside, "render", {host::FileKind::Recording});
   const std::filesystem::path out = arguments.out;
   const bool is_video = out.extension() == ".mp4";
   if (!is_video && out.extension() != ".png")
@@ -43,14 +62,25 @@ int render(const RenderArguments& arguments) {
     constexpr const char* kVideos = "videos (.mp4)";
     require_only_for(kVideos, "--fps", arguments.frame_rate);
     require_only_for(kVideos, "--speed", arguments.speed);
-    require_only_for(kVideos, "--from", arguments.from);
-    require_only_for(kVideos, "--to", arguments.to);
-    host::render_picture(arguments.file, out, arguments.picture.options(), arguments.time);
+    const host::Instants instants{.time = arguments.time,
+                                  .strobe = arguments.strobe,
+                                  .from = arguments.from,
+                                  .to = arguments.to};
+    if (arguments.strobe.empty()) {
+      require_only_for("videos (.mp4) and --strobe", "--from", arguments.from);
+      require_only_for("videos (.mp4) and --strobe", "--to", arguments.to);
+    }
+    host::render_picture(arguments.file, out, picture_options(arguments), instants);
     return 0;
   }
-  require_only_for("pictures (.png)", "--time", arguments.time);
+  constexpr const char* kPictures = "pictures (.png)";
+  require_only_for(kPictures, "--time", arguments.time);
+  if (!arguments.strobe.empty())
+    throw ModelError(fmt::format("--strobe: {}: is only for {}", arguments.strobe, kPictures));
+  if (arguments.transparent)
+    throw ModelError(fmt::format("--transparent: is only for {}", kPictures));
   host::VideoOptions options{
-      .picture = arguments.picture.options(), .from = arguments.from, .to = arguments.to};
+      .picture = picture_options(arguments), .from = arguments.from, .to = arguments.to};
   options.frame_rate = arguments.frame_rate.value_or(options.frame_rate);
   options.speed = arguments.speed.value_or(options.speed);
 
@@ -76,18 +106,33 @@ void add_render_command(CommandLine& line) {
   const Command command = line.command("render", "Makes a video or a picture of a recording");
   const auto arguments = std::make_shared<RenderArguments>();
   command.option("file", arguments->file, "recording (.h5)").required();
+  command.option("beside", arguments->beside, "another recording, for the right half");
   command.option("-o,--output", arguments->out, "video (.mp4) or picture (.png)").required();
   arguments->picture.add_camera(command, "all pictures");
   arguments->picture.add_size(command, "the pictures");
-  command.option("--time", arguments->time, "of a picture, s [the end of the recording]");
+  const Option time =
+      command.option("--time", arguments->time, "of a picture, s [the end of the recording]");
+  command
+      .option("--strobe", arguments->strobe,
+              "a picture of several instants: how many, or their times, s: 0.5,1,2.5")
+      .excludes(time);
   command.option("--fps", arguments->frame_rate, "frames per second of a video [25]");
   command.option("--speed", arguments->speed, "simulated seconds per second of a video [1]");
-  command.option("--from", arguments->from, "first time in a video, s [start of the recording]");
-  command.option("--to", arguments->to, "last time in a video, s [end of the recording]");
+  command.option("--from", arguments->from,
+                 "first time in a video or of --strobe, s [start of the recording]");
+  command.option("--to", arguments->to,
+                 "last time in a video or of --strobe, s [end of the recording]");
+  command.flag("--transparent", arguments->transparent,
+               "a picture without sky and floor, for other backgrounds");
+  command.flag("--no-forces", arguments->no_forces, "no arrows of contact forces");
+  command.flag("--links", arguments->links, "the links of continuum arms, not smooth bodies");
+  command.flag("--draft", arguments->draft, "coarse edges and shadows, in half the time");
   command.flag("-q,--quiet", arguments->quiet, "no progress bar");
   command.footer(
       "Example: tendril render out/tube/rollout.h5 -o tube.mp4 --size 1920x1080 --from 2 --to 5\n"
       "         tendril render out/tube/rollout.h5 -o tube.png --time 4.5 --camera report\n"
+      "         tendril render out/tube/rollout.h5 -o tube.png --strobe 5 --transparent\n"
+      "         tendril render ours.h5 theirs.h5 -o both.mp4 --size 3840x1080 --fps 60\n"
       "Exit codes: 0 written, 2 bad input, 4 input/output, no OpenGL or no ffmpeg, 130 interrupted "
       "(then no file is written)");
   command.action([arguments] { return render(*arguments); });

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "apps/host/recording/offscreen.hpp"
+#include "apps/host/recording/smooth_body.hpp"
 
 namespace tendril {
 namespace {
@@ -47,6 +48,7 @@ constexpr HelpLine kRecordingHelp[] = {{"Space", "play / pause"},
                                        {"Drag bar below", "go to a time"}};
 constexpr HelpLine kHelp[] = {{"C", "contact points and forces"},
                               {"P", "planned and actual centreline"},
+                              {"K", "links of continuum arms instead of their smooth body"},
                               {"L", "plots"},
                               {"I", "numbers"},
                               {"S", "shadows (switched off automatically if rendering is slow)"},
@@ -120,6 +122,7 @@ struct Viewer::Impl {
   host::LiveRun* live;  ///< null for a recording
   ViewerOptions options;
   host::Centrelines centrelines;
+  host::SmoothBody smooth_body;
   GLFWwindow* window = nullptr;
 
   mjvCamera camera{};
@@ -131,7 +134,8 @@ struct Viewer::Impl {
   Slider slider;
 
   bool paused = false;
-  bool show_help = false, show_info = true, show_plots = true, show_centreline = true;
+  bool show_help = false, show_info = true, show_plots = true, show_centreline = true,
+       show_links = false;
   double speed = 1.0;
   double measured_speed = 0.0;  ///< simulated over wall time of the last second
   double simulated_since = 0.0;
@@ -151,6 +155,7 @@ struct Viewer::Impl {
         live(dynamic_cast<host::LiveRun*>(&shown)),
         options(desired),
         centrelines(shown.model()),
+        smooth_body(shown.model()),
         paused(desired.start_paused),
         show_help(desired.help),
         speed(desired.speed) {
@@ -315,6 +320,9 @@ struct Viewer::Impl {
         break;
       case GLFW_KEY_P:
         show_centreline = !show_centreline;
+        break;
+      case GLFW_KEY_K:
+        show_links = !show_links;
         break;
       case GLFW_KEY_L:
         show_plots = !show_plots;
@@ -538,6 +546,7 @@ struct Viewer::Impl {
     const bool centreline = show_centreline && !centrelines.robots().empty();
     view.flags[mjVIS_TRANSPARENT] = centreline ? 1 : 0;
     mjv_updateScene(&model(), &source.data(), &view, &perturb, &camera, mjCAT_ALL, &scene);
+    if (!show_links) smooth_body.draw(scene);
     host::scale_force_arrows(model(), scene);
     if (centreline) {
       // Links overlap and have two sides: what the engine calls transparent still hides a line

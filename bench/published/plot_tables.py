@@ -11,10 +11,15 @@ import json
 import pathlib
 import sys
 
-COLOURS = ["#1f6fb4", "#e08214", "#2a9d5c", "#c0392b", "#7b5ea7", "#8c6d46", "#d6589f", "#5f6b76"]
 PUBLISHED = "#1f2933"
 DARK = 45  # white numbers below this success, %
-CELLS = ["#ffffff", "#1f6fb4", "#9ecae1", "#c0392b"]  # reached by none, both, inverse only, Monte-Carlo only
+CELLS = ["#ffffff", "#0072b2", "#9ecae1", "#d55e00"]  # reached by none, both, inverse only, Monte-Carlo only
+
+
+def style():
+    """The file of all plots: beside this one where it is installed."""
+    installed = pathlib.Path(__file__).with_name("tendril.mplstyle")
+    return installed if installed.exists() else pathlib.Path(__file__).parents[2] / "apps/report/tendril.mplstyle"
 
 
 def unique(values):
@@ -57,6 +62,7 @@ def draw_matrix(plt, table, folder):
         axis.set_yticks(range(len(groups)), groups, fontsize=8)
         axis.set_xticks([j - 0.5 for j in range(1, len(columns))], minor=True)
         axis.set_yticks([i - 0.5 for i in range(1, len(groups))], minor=True)
+        axis.grid(False)
         axis.grid(which="minor", color="#d8dde3", lw=0.4)
         axis.tick_params(which="minor", length=0)
     figure.supxlabel("bend limit, deg", fontsize=10)
@@ -103,7 +109,7 @@ def draw_success(plt, table, folder):
     for k, method in enumerate(methods):
         for row in measured(table, method):
             y = names.index(row["row"]) - 0.4 + (k + 0.5) * height
-            axis.barh(y, row["success_percent"], height, color=COLOURS[k % len(COLOURS)],
+            axis.barh(y, row["success_percent"], height, color=f"C{k}",
                       label=method if row["row"] == names[0] else None)
             for published in row["published"]:
                 if published["success_percent"] is not None:
@@ -134,6 +140,8 @@ def main(arguments=None):
 
         matplotlib.use("Agg")
         import matplotlib.pyplot as plt
+
+        plt.style.use(style())
     except ImportError as error:
         print(f"plot_tables: Python module {error.name or error} is missing: pip install matplotlib", file=sys.stderr)
         return 4

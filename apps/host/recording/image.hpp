@@ -17,7 +17,8 @@ class RenderError : public std::runtime_error {
 struct Image {
   int width = 0;
   int height = 0;
-  std::vector<std::uint8_t> rgb;  ///< 3 * width * height
+  std::vector<std::uint8_t> rgb;         ///< 3 * width * height
+  std::vector<std::uint8_t> alpha = {};  ///< width * height, 0: transparent; empty: opaque
 };
 
 inline constexpr int kSmallestImage = 16, kLargestImage = 8192;  // pixels
@@ -25,7 +26,10 @@ inline constexpr int kSmallestImage = 16, kLargestImage = 8192;  // pixels
 /// Throws RenderError unless both are in the range of kSmallestImage to kLargestImage.
 void require_image_size(int width, int height);
 
-/// Writes a PNG. Throws RenderError if the file cannot be written.
+/// Two images of the same height side by side.
+[[nodiscard]] Image beside(const Image& left, const Image& right);
+
+/// Writes a PNG, with transparency if the image has it. Throws RenderError if the file cannot be written.
 void write_png(const std::filesystem::path& file, const Image& image);
 
 }  // namespace tendril::host

@@ -3,19 +3,47 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "apps/host/engine/engine.hpp"
 #include "apps/host/recording/egl_context.hpp"
+#include "apps/host/recording/smooth_body.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::host {
 namespace {
 
-constexpr int kSamples = 4;         // per pixel, for anti-aliasing
-constexpr int kSlices = 16;         // of a cylinder
-constexpr int kShadowSize = 2048;   // pixels of the shadow map
+constexpr int kSamples = 4;        // per pixel, for anti-aliasing
+constexpr int kSlices = 16;        // of a cylinder
+constexpr int kShadowSize = 2048;  // pixels of the shadow map
+constexpr int kDraftShadow = 1024;
 constexpr int kSceneGeoms = 10000;  // room for contact arrows and the lines that plugins draw
+
+bool is_floor(const mjvGeom& geom) {
+  return geom.objtype == mjOBJ_GEOM && (geom.type == mjGEOM_PLANE || geom.type == mjGEOM_HFIELD);
+}
+
+/// A white wall behind all that is drawn.
+void add_backdrop(mjvScene& scene) {
+  if (scene.ngeom >= scene.maxgeom) return;
+  const mjvGLCamera eye = mjv_averageCamera(scene.camera, scene.camera + 1);
+  const float white[4] = {1.0F, 1.0F, 1.0F, 1.0F};
+  constexpr double kDepth = 0.9, kWide = 10.0;  // in distances of the farthest point drawn
+  mjtNum position[3], towards[3], rotation[4], matrix[9];
+  for (int i = 0; i < 3; ++i) {
+    position[i] = eye.pos[i] + kDepth * eye.frustum_far * eye.forward[i];
+    towards[i] = -eye.forward[i];
+  }
+  mju_quatZ2Vec(rotation, towards);
+  mju_quat2Mat(matrix, rotation);
+  const mjtNum half = kWide * eye.frustum_far;
+  const mjtNum size[3] = {half, half, 1e-3 * eye.frustum_far};
+  mjvGeom& wall = scene.geoms[scene.ngeom++];
+  mjv_initGeom(&wall, mjGEOM_BOX, size, position, matrix, white);
+  wall.category = mjCAT_DECOR;
+  wall.emission = 1.0F;
+}
 
 }  // namespace
 
@@ -67,18 +95,23 @@ void scale_force_arrows(const mjModel& model, mjvScene& scene) noexcept {
 }
 
 struct OffscreenRenderer::Impl {
-  const mjModel* model = nullptr;
+  const mjModel* model;
   EglContext gl;
   mjrContext context;
   mjvScene scene;
   mjvOption options = picture_options();
+  Drawing drawing;
+  SmoothBody smooth_body;
   Image image;
   std::vector<std::uint8_t> bottom_up;
 
-  Impl() {
+  Impl(const mjModel& shown, const Drawing& desired)
+      : model(&shown), drawing(desired), smooth_body(shown) {
+    options.flags[mjVIS_CONTACTFORCE] = drawing.forces ? 1 : 0;
     mjr_defaultContext(&context);
     mjv_defaultScene(&scene);
   }
+  void draw(std::vector<std::uint8_t>& rgb);
   ~Impl() {
     mjv_freeScene(&scene);
     try {
@@ -90,7 +123,8 @@ struct OffscreenRenderer::Impl {
   }
 };
 
-OffscreenRenderer::OffscreenRenderer(const mjModel& model, int width, int height) {
+OffscreenRenderer::OffscreenRenderer(const mjModel& model, int width, int height,
+                                     const Drawing& drawing) {
   require_image_size(width, height);
   // Buffer size, samples and shadow map are those of the model; images use their own values.
   const std::unique_ptr<mjModel, void (*)(mjModel*)> view(mj_copyModel(nullptr, &model),
@@ -98,14 +132,15 @@ OffscreenRenderer::OffscreenRenderer(const mjModel& model, int width, int height
   if (!view) throw RenderError("picture: out of memory");
   view->vis.global.offwidth = width;
   view->vis.global.offheight = height;
-  view->vis.quality.offsamples = std::max(view->vis.quality.offsamples, kSamples);
-  view->vis.quality.shadowsize = std::max(view->vis.quality.shadowsize, kShadowSize);
+  view->vis.quality.offsamples =
+      drawing.draft ? 0 : std::max(view->vis.quality.offsamples, kSamples);
+  view->vis.quality.shadowsize =
+      drawing.draft ? kDraftShadow : std::max(view->vis.quality.shadowsize, kShadowSize);
   // Software rendering is bound by triangles: a tube is hundreds of capsules.
   view->vis.quality.numslices = std::min(view->vis.quality.numslices, kSlices);
   view->vis.quality.numstacks = std::min(view->vis.quality.numstacks, kSlices / 2);
 
-  impl_ = std::make_unique<Impl>();
-  impl_->model = &model;
+  impl_ = std::make_unique<Impl>(model, drawing);
   mjv_makeScene(&model, &impl_->scene, kSceneGeoms);
   mjr_makeContext(view.get(), &impl_->context, mjFONTSCALE_150);
   mjr_setBuffer(mjFB_OFFSCREEN, &impl_->context);
@@ -114,29 +149,79 @@ OffscreenRenderer::OffscreenRenderer(const mjModel& model, int width, int height
       buffer.height < height) {
     throw RenderError(fmt::format("EGL: no offscreen buffer of {} x {} pixels", width, height));
   }
-  const auto bytes = static_cast<std::size_t>(3 * width) * static_cast<std::size_t>(height);
-  impl_->image = {.width = width, .height = height, .rgb = std::vector<std::uint8_t>(bytes)};
-  impl_->bottom_up.resize(bytes);
+  const auto pixels = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
+  impl_->image = {.width = width,
+                  .height = height,
+                  .rgb = std::vector<std::uint8_t>(3 * pixels),
+                  .alpha = std::vector<std::uint8_t>(drawing.transparent ? pixels : 0)};
+  impl_->bottom_up.resize(3 * pixels);
 }
 
 OffscreenRenderer::~OffscreenRenderer() = default;
 
-const Image& OffscreenRenderer::render(mjData& data, const mjvCamera& camera) {
+/// Draws the scene; its pixels to `rgb`, rows from the top.
+void OffscreenRenderer::Impl::draw(std::vector<std::uint8_t>& rgb) {
+  const mjrRect viewport{0, 0, image.width, image.height};
+  mjr_render(viewport, &scene, &context);
+  mjr_readPixels(bottom_up.data(), nullptr, viewport, &context);
+  const auto row = static_cast<std::ptrdiff_t>(3 * image.width);
+  for (int y = 0; y < image.height; ++y)
+    std::copy_n(bottom_up.begin() + (image.height - 1 - y) * row, row, rgb.begin() + y * row);
+}
+
+const Image& OffscreenRenderer::render(mjData& data, const mjvCamera& camera,
+                                       std::span<const mjvGeom> more) {
   Impl& self = *impl_;
   self.gl.make_current();
   mjvCamera view = camera;
-  mjv_updateScene(self.model, &data, &self.options, nullptr, &view, mjCAT_ALL, &self.scene);
-  scale_force_arrows(*self.model, self.scene);
-  self.scene.flags[mjRND_REFLECTION] = 0;  // draws everything twice
-  const mjrRect viewport{0, 0, self.image.width, self.image.height};
-  mjr_render(viewport, &self.scene, &self.context);
-  mjr_readPixels(self.bottom_up.data(), nullptr, viewport, &self.context);
-  const auto row = static_cast<std::ptrdiff_t>(3 * self.image.width);
-  for (int y = 0; y < self.image.height; ++y) {
-    std::copy_n(self.bottom_up.begin() + (self.image.height - 1 - y) * row, row,
-                self.image.rgb.begin() + y * row);
+  mjvScene& scene = self.scene;
+  mjv_updateScene(self.model, &data, &self.options, nullptr, &view, mjCAT_ALL, &scene);
+  if (!self.drawing.links) self.smooth_body.draw(scene);
+  scale_force_arrows(*self.model, scene);
+  const auto room = static_cast<std::size_t>(scene.maxgeom - scene.ngeom);
+  const std::size_t count = std::min(more.size(), room);
+  std::copy_n(more.begin(), count, scene.geoms + scene.ngeom);
+  scene.ngeom += static_cast<int>(count);
+  scene.flags[mjRND_REFLECTION] = 0;  // draws everything twice
+  if (!self.drawing.transparent) {
+    self.draw(self.image.rgb);
+    return self.image;
+  }
+
+  // Colour c with opacity a is a c in front of black, and a c + 1 - a in front of white.
+  mjvGeom* const end = std::remove_if(scene.geoms, scene.geoms + scene.ngeom, is_floor);
+  scene.ngeom = static_cast<int>(end - scene.geoms);
+  scene.flags[mjRND_SKYBOX] = scene.flags[mjRND_HAZE] = scene.flags[mjRND_FOG] = 0;
+  std::vector<std::uint8_t>& rgb = self.image.rgb;
+  std::vector<std::uint8_t> before_white(rgb.size());
+  self.draw(rgb);
+  add_backdrop(scene);
+  self.draw(before_white);
+  for (std::size_t i = 0; i < self.image.alpha.size(); ++i) {
+    int background = 255;  // what is seen of it
+    for (std::size_t k = 3 * i; k < 3 * i + 3; ++k)
+      background = std::min(background, std::max(0, before_white[k] - rgb[k]));
+    const int opacity = 255 - background;
+    self.image.alpha[i] = static_cast<std::uint8_t>(opacity);
+    for (std::size_t k = 3 * i; opacity > 0 && k < 3 * i + 3; ++k)
+      rgb[k] = static_cast<std::uint8_t>(std::min(255, (rgb[k] * 255 + opacity / 2) / opacity));
   }
   return self.image;
+}
+
+std::vector<mjvGeom> OffscreenRenderer::geoms(mjData& data, const std::vector<bool>& chosen) {
+  Impl& self = *impl_;
+  mjvCamera any;
+  mjv_defaultFreeCamera(self.model, &any);
+  mjv_updateScene(self.model, &data, &self.options, nullptr, &any, mjCAT_ALL, &self.scene);
+  if (!self.drawing.links) self.smooth_body.draw(self.scene);
+  std::vector<mjvGeom> found;
+  std::copy_if(self.scene.geoms, self.scene.geoms + self.scene.ngeom, std::back_inserter(found),
+               [&](const mjvGeom& geom) {
+                 const auto id = static_cast<std::size_t>(geom.objid);
+                 return geom.objtype == mjOBJ_GEOM && id < chosen.size() && chosen[id];
+               });
+  return found;
 }
 
 }  // namespace tendril::host

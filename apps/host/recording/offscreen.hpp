@@ -3,7 +3,9 @@
 #include <mujoco/mujoco.h>
 
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "apps/host/recording/image.hpp"
 
@@ -22,6 +24,14 @@ void require_camera(const mjModel& model, const std::string& name);
 /// arrows.
 [[nodiscard]] mjvOption picture_options();
 
+/// How a picture is drawn.
+struct Drawing {
+  bool forces = true;        ///< contact forces as arrows
+  bool links = false;        ///< continuum arms as the links that touch, not as smooth bodies
+  bool transparent = false;  ///< without sky, and without floors: planes and height fields
+  bool draft = false;        ///< coarse: without anti-aliasing, small shadow maps
+};
+
 /// Scales force arrows to the scene; the engine divides by the mean mass of the bodies, which makes
 /// arrows longer than the scene for a light robot. A small force f has the length kArrowPerNewton f
 /// extent; the length of a large one approaches kLongestArrow extent. To be called between
@@ -38,14 +48,20 @@ class OffscreenRenderer {
  public:
   /// @param width, height  pixels, 16 to 8192
   /// Throws RenderError if there is no OpenGL.
-  OffscreenRenderer(const mjModel& model, int width, int height);
+  OffscreenRenderer(const mjModel& model, int width, int height, const Drawing& drawing = {});
   ~OffscreenRenderer();
   OffscreenRenderer(const OffscreenRenderer&) = delete;
   OffscreenRenderer& operator=(const OffscreenRenderer&) = delete;
 
   /// Image of the state; positions and contacts must have been computed (mj_forward). Valid until
   /// the next call.
-  const Image& render(mjData& data, const mjvCamera& camera);
+  /// @param more  drawn too, as far as there is room: see geoms
+  const Image& render(mjData& data, const mjvCamera& camera, std::span<const mjvGeom> more = {});
+
+  /// What is drawn of some geoms in a state whose positions have been computed: the smooth body of
+  /// their arm instead of links.
+  /// @param chosen  for each geom of the model whether it is wanted
+  [[nodiscard]] std::vector<mjvGeom> geoms(mjData& data, const std::vector<bool>& chosen);
 
  private:
   struct Impl;

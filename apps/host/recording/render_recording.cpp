@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <memory>
+#include <utility>
 
 #include "apps/host/engine/engine_log.hpp"
 #include "apps/host/recording/framing.hpp"
@@ -26,11 +29,11 @@ bool is_physical(const RolloutReader::Row& row) {
   return sane(row.qpos) && sane(row.qvel) && sane(row.mocap_pos) && sane(row.plugin_state);
 }
 
-void require_time(const RecordedScene& scene, const char* option, double time) {
+void require_time(double start, double end, const char* option, double time) {
   constexpr double kRounding = 1e-6;  // s, of times that are sums of steps
-  if (time >= scene.start_time() - kRounding && time <= scene.end_time() + kRounding) return;
+  if (time >= start - kRounding && time <= end + kRounding) return;
   throw ModelError(fmt::format("{}: {:g}: must be a time of the recording, {:g} to {:g} s", option,
-                               time, scene.start_time(), scene.end_time()));
+                               time, start, end));
 }
 
 }  // namespace
@@ -133,16 +136,150 @@ mjvCamera recording_camera(RecordedScene& scene, const PictureOptions& options, 
   return all_seen ? own : framing->camera().value_or(own);
 }
 
+namespace {
+
+/// Makes the geoms of an instant paler, the opaque ones without letting show through what is behind.
+/// @param share  of the colour that is kept
+void fade(std::vector<mjvGeom>& geoms, float share) {
+  constexpr float kPale = 0.92F;
+  for (mjvGeom& geom : geoms) {
+    for (int i = 0; i < 3; ++i) geom.rgba[i] = share * geom.rgba[i] + (1.0F - share) * kPale;
+    geom.specular *= share;
+    geom.matid = -1;  // its texture would keep the colour
+  }
+}
+
+/// Draws a recording.
+class Pictures {
+ public:
+  /// @param camera_times  at which all must be seen
+  Pictures(RecordedScene& scene, const PictureOptions& options, int width, double start, double end,
+           const std::vector<double>& camera_times)
+      : scene_(scene), renderer_(scene.model(), width, options.height, options.drawing) {
+    PictureOptions own = options;
+    own.width = width;
+    camera_ = recording_camera(scene, own, start, end, camera_times);
+  }
+
+  const Image& at(double time, const std::vector<double>& earlier = {}) {
+    std::vector<mjvGeom> ghosts;
+    for (std::size_t i = 0; i < earlier.size(); ++i) {
+      constexpr double kPalest = 0.25, kStrongest = 0.75;
+      const double share = kPalest + (kStrongest - kPalest) * static_cast<double>(i) /
+                                         static_cast<double>(earlier.size());
+      scene_.show(scene_.row_at(earlier[i]));
+      std::vector<mjvGeom> geoms = renderer_.geoms(scene_.data(), moving_geoms());
+      fade(geoms, static_cast<float>(share));
+      ghosts.insert(ghosts.end(), geoms.begin(), geoms.end());
+    }
+    scene_.show(scene_.row_at(time));
+    return renderer_.render(scene_.data(), camera_, ghosts);
+  }
+
+ private:
+  std::vector<bool> moving_geoms() const {
+    const mjModel& model = scene_.model();
+    std::vector<bool> chosen(static_cast<std::size_t>(model.ngeom), false);
+    for (const int geom : geoms_to_show(model)) {
+      chosen[static_cast<std::size_t>(geom)] = model.body_weldid[model.geom_bodyid[geom]] != 0;
+    }
+    return chosen;
+  }
+
+  RecordedScene& scene_;
+  OffscreenRenderer renderer_;
+  mjvCamera camera_{};
+};
+
+/// One recording, or two side by side; the second one stands still where it has no rows.
+class Screen {
+ public:
+  Screen(const std::filesystem::path& recording, const PictureOptions& options)
+      : options_(options) {
+    scenes_.push_back(std::make_unique<RecordedScene>(recording));
+    if (!options.beside.empty()) scenes_.push_back(std::make_unique<RecordedScene>(options.beside));
+    start_ = scenes_.front()->start_time();
+    end_ = scenes_.front()->end_time();
+    for (const auto& scene : scenes_) {
+      start_ = std::min(start_, scene->start_time());
+      end_ = std::max(end_, scene->end_time());
+    }
+  }
+
+  [[nodiscard]] double start() const noexcept { return start_; }
+  [[nodiscard]] double end() const noexcept { return end_; }
+
+  /// To be called before `at`. See recording_camera.
+  void frame(double start, double end, const std::vector<double>& times) {
+    int left = options_.width;
+    for (std::size_t i = scenes_.size(); i-- > 0;) {
+      const int width = i == 0 ? left : options_.width / 2;
+      left -= width;
+      pictures_.insert(pictures_.begin(),
+                       std::make_unique<Pictures>(*scenes_[i], options_, width, start, end, times));
+    }
+  }
+
+  const Image& at(double time, const std::vector<double>& earlier = {}) {
+    const Image& first = pictures_.front()->at(time, earlier);
+    if (pictures_.size() == 1) return first;
+    joined_ = beside(first, pictures_.back()->at(time, earlier));
+    return joined_;
+  }
+
+ private:
+  const PictureOptions& options_;
+  std::vector<std::unique_ptr<RecordedScene>> scenes_;
+  std::vector<std::unique_ptr<Pictures>> pictures_;
+  double start_ = 0.0, end_ = 0.0;
+  Image joined_;
+};
+
+double number_of(const std::string& text, const std::string& whole) {
+  double value = 0.0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (read.ec == std::errc() && read.ptr == text.data() + text.size()) return value;
+  throw ModelError(fmt::format(
+      "--strobe: {}: must be a whole number of instants, or times divided by commas", whole));
+}
+
+}  // namespace
+
+std::vector<double> strobe_times(const std::string& text, double from, double to) {
+  constexpr int kMost = 100;
+  std::vector<double> times;
+  if (text.find(',') == std::string::npos) {
+    const double count = number_of(text, text);
+    if (!(count >= 2.0 && count <= kMost) || count != std::floor(count))
+      throw ModelError(fmt::format("--strobe: {}: must be 2 to {} instants", text, kMost));
+    times = evenly_spread(from, to, static_cast<int>(count));
+  } else {
+    for (std::size_t at = 0; at <= text.size();) {
+      const std::size_t comma = std::min(text.find(',', at), text.size());
+      times.push_back(number_of(text.substr(at, comma - at), text));
+      at = comma + 1;
+    }
+    std::sort(times.begin(), times.end());
+  }
+  return times;
+}
+
 void render_picture(const std::filesystem::path& recording, const std::filesystem::path& picture,
-                    const PictureOptions& options, std::optional<double> desired) {
-  RecordedScene scene(recording);
-  const double time = desired.value_or(scene.end_time());
-  require_time(scene, "--time", time);
-  const mjvCamera camera =
-      recording_camera(scene, options, scene.start_time(), scene.end_time(), {time});
-  OffscreenRenderer renderer(scene.model(), options.width, options.height);
-  scene.show(scene.row_at(time));
-  write_png(picture, renderer.render(scene.data(), camera));
+                    const PictureOptions& options, const Instants& instants) {
+  Screen screen(recording, options);
+  std::vector<double> times{instants.time.value_or(screen.end())};
+  if (!instants.strobe.empty()) {
+    times = strobe_times(instants.strobe, instants.from.value_or(screen.start()),
+                         instants.to.value_or(screen.end()));
+  }
+  for (const double time : times) {
+    require_time(screen.start(), screen.end(), instants.strobe.empty() ? "--time" : "--strobe",
+                 time);
+  }
+  screen.frame(screen.start(), screen.end(), times);
+  const double time = times.back();
+  times.pop_back();
+  write_png(picture, screen.at(time, times));
 }
 
 void remove_snapshots(const std::filesystem::path& folder) {
@@ -177,11 +314,11 @@ std::vector<std::filesystem::path> render_snapshots(const std::filesystem::path&
   return files;
 }
 
-std::vector<double> frame_times(const RecordedScene& scene, const VideoOptions& options) {
-  const double from = options.from.value_or(scene.start_time());
-  const double to = options.to.value_or(scene.end_time());
-  require_time(scene, "--from", from);
-  require_time(scene, "--to", to);
+std::vector<double> frame_times(double start, double end, const VideoOptions& options) {
+  const double from = options.from.value_or(start);
+  const double to = options.to.value_or(end);
+  require_time(start, end, "--from", from);
+  require_time(start, end, "--to", to);
   if (!(from <= to))
     throw ModelError(fmt::format("--to: {:g} s: must not be before --from, {:g} s", to, from));
   if (!(options.speed > 0.0) || !std::isfinite(options.speed))
@@ -200,17 +337,13 @@ std::vector<double> frame_times(const RecordedScene& scene, const VideoOptions& 
 
 int render_video(const std::filesystem::path& recording, const std::filesystem::path& video,
                  const VideoOptions& options, const RenderProgress& progress) {
-  RecordedScene scene(recording);
-  const std::vector<double> times = frame_times(scene, options);
-  const auto& [width, height, name] = options.picture;
-  const mjvCamera camera =
-      recording_camera(scene, options.picture, times.front(), times.back(), times);
-  OffscreenRenderer renderer(scene.model(), width, height);
-  VideoWriter writer(video, width, height, options.frame_rate);
+  Screen screen(recording, options.picture);
+  const std::vector<double> times = frame_times(screen.start(), screen.end(), options);
+  screen.frame(times.front(), times.back(), times);
+  VideoWriter writer(video, options.picture.width, options.picture.height, options.frame_rate);
   int written = 0;
   for (const double time : times) {
-    scene.show(scene.row_at(time));
-    writer.write(renderer.render(scene.data(), camera));
+    writer.write(screen.at(time));
     ++written;
     if (progress && !progress(written, static_cast<int>(times.size()))) return 0;
   }

@@ -57,6 +57,8 @@ class RecordedScene {
 struct PictureOptions {
   int width = 960, height = 540;  ///< pixels
   std::string camera = {};        ///< of the scene; empty: see recording_camera
+  Drawing drawing = {};
+  std::filesystem::path beside = {};  ///< a second recording, in the right half; empty: none
 };
 
 /// The camera for pictures of a recording: the one named in the options; else that of the scene
@@ -71,10 +73,21 @@ struct PictureOptions {
 /// Called after each of `count` pictures; returning false stops.
 using RenderProgress = std::function<bool(int done, int count)>;
 
-/// Writes the picture at a time of the recording [s], not given: its end, to a PNG. Throws
-/// RolloutError, ModelError, RenderError.
+/// Times of a stroboscopic picture, ascending: `text` is a whole number N >= 2, for N times spread
+/// evenly over [from, to], or at least two times divided by commas. Throws ModelError.
+[[nodiscard]] std::vector<double> strobe_times(const std::string& text, double from, double to);
+
+/// What a picture of a recording shows.
+struct Instants {
+  std::optional<double> time = {};           ///< [s]; not given: the end of the recording
+  std::string strobe = {};                   ///< several instants instead, see strobe_times
+  std::optional<double> from = {}, to = {};  ///< for `strobe`; not given: those of the recording
+};
+
+/// Writes a picture of a recording to a PNG. Of several instants the last one is shown as it is, and
+/// of the others the robots, the paler the earlier. Throws RolloutError, ModelError, RenderError.
 void render_picture(const std::filesystem::path& recording, const std::filesystem::path& picture,
-                    const PictureOptions& options, std::optional<double> time = {});
+                    const PictureOptions& options, const Instants& instants = {});
 
 struct SnapshotOptions {
   int count = 6;  ///< >= 1, evenly from the first row to the last
@@ -98,9 +111,9 @@ struct VideoOptions {
   std::optional<double> from = {}, to = {};  ///< part of the recording [s]; not given: its ends
 };
 
-/// Times of the frames of a video. Throws ModelError unless the options are in their ranges and
-/// `from` and `to` are times of the recording, one after the other.
-[[nodiscard]] std::vector<double> frame_times(const RecordedScene& scene,
+/// Times of the frames of a video of a recording from `start` to `end`. Throws ModelError unless the
+/// options are in their ranges and `from` and `to` are times of the recording, one after the other.
+[[nodiscard]] std::vector<double> frame_times(double start, double end,
                                               const VideoOptions& options);
 
 /// Renders a recording to an MP4. Returns the number of frames; 0 if it was stopped, and then there

@@ -195,7 +195,8 @@ TEST_CASE("recording camera: robots of the scenes are inside all pictures", "[vi
       recorded(folder, std::filesystem::path(TENDRIL_TEST_SCENES) / (std::string(c.file) + ".toml"),
                c.duration));
   const PictureOptions options;
-  const std::vector<double> times = frame_times(scene, {.frame_rate = 10.0});
+  const std::vector<double> times =
+      frame_times(scene.start_time(), scene.end_time(), {.frame_rate = 10.0});
   const mjvCamera camera =
       recording_camera(scene, options, scene.start_time(), scene.end_time(), times);
   CHECK(largest_coordinate(scene, camera, 960.0 / 540.0, times) <= 1.0 + kFloat);

@@ -85,6 +85,47 @@ TEST_CASE("offscreen: a sphere appears where a pinhole camera puts it, x to the 
   CHECK(sum_v / count == Approx(0.5 * kHeight - focal * z).margin(kPixelTolerance));
 }
 
+TEST_CASE("offscreen: without background a ball keeps its colour and its opacity", "[view]") {
+  const double opacity = GENERATE(1.0, 0.4);
+  Loaded scene = load(ball_scene(0.0, 0.0));
+  scene.model->geom_rgba[3] = static_cast<float>(opacity);
+  if (!renderer_of(*scene.model)) return;
+  OffscreenRenderer renderer(*scene.model, kWidth, kHeight, {.transparent = true});
+  const Image& image = renderer.render(*scene.data, picture_camera(*scene.model));
+  REQUIRE(image.alpha.size() == std::size_t{kWidth * kHeight});
+  const auto pixel = [&](int x, int y) { return static_cast<std::size_t>(y * kWidth + x); };
+  constexpr double kRounding = 2.0;  // of 255, twice
+  const std::size_t middle = pixel(kWidth / 2, kHeight / 2);
+  // The line of sight passes its surface twice.
+  const double expected = 1.0 - (1.0 - opacity) * (1.0 - opacity);
+  CHECK(image.alpha[middle] == Approx(255.0 * expected).margin(kRounding));
+  CHECK(image.rgb[3 * middle] > 250);
+  CHECK(image.rgb[3 * middle + 1] < 5);
+  CHECK(image.alpha[pixel(0, 0)] == 0);
+  CHECK(image.alpha[pixel(kWidth - 1, kHeight - 1)] == 0);
+}
+
+TEST_CASE("offscreen: geoms of another instant are drawn too", "[view]") {
+  Loaded scene = load(ball_scene(0.0, 0.0));
+  const auto renderer = renderer_of(*scene.model);
+  if (!renderer) return;
+  const auto red = [&](const Image& image) {
+    std::ptrdiff_t count = 0;
+    for (std::size_t i = 0; i < image.rgb.size(); i += 3)
+      count += image.rgb[i] > 100 && image.rgb[i + 1] < 60 ? 1 : 0;
+    return count;
+  };
+  const std::vector<mjvGeom> ball = renderer->geoms(*scene.data, {true});
+  REQUIRE(ball.size() == 1);
+  CHECK(renderer->geoms(*scene.data, {false}).empty());
+  scene.data->geom_xpos[0] += 0.25;
+  const std::ptrdiff_t one = red(renderer->render(*scene.data, picture_camera(*scene.model)));
+  const std::ptrdiff_t two = red(renderer->render(*scene.data, picture_camera(*scene.model), ball));
+  REQUIRE(one > 20);
+  CHECK(two ==
+        Approx(2.0 * static_cast<double>(one)).epsilon(0.2));  // the one beside is an ellipse
+}
+
 TEST_CASE("offscreen: two renderers of one process do not disturb each other", "[view]") {
   const Loaded left = load(ball_scene(-0.3, 0.0)), right = load(ball_scene(0.3, 0.0));
   auto one = renderer_of(*left.model);
@@ -108,6 +149,18 @@ TEST_CASE("offscreen: the camera report is preferred, then the first fixed one, 
   CHECK(picture_camera(*unnamed.model).type == mjCAMERA_FIXED);
   const Loaded bare = load("<mujoco><worldbody><geom size='1'/></worldbody></mujoco>");
   CHECK(picture_camera(*bare.model).type == mjCAMERA_FREE);
+}
+
+TEST_CASE("offscreen: two images side by side keep their pixels", "[view]") {
+  const Image left{.width = 1, .height = 2, .rgb = {1, 2, 3, 4, 5, 6}};
+  const Image right{
+      .width = 2, .height = 2, .rgb = {10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21}};
+  const Image both = beside(left, right);
+  CHECK(both.width == 3);
+  CHECK(both.height == 2);
+  CHECK(both.rgb == std::vector<std::uint8_t>{1, 2, 3, 10, 11, 12, 13, 14, 15,  //
+                                              4, 5, 6, 16, 17, 18, 19, 20, 21});
+  CHECK(both.alpha.empty());
 }
 
 TEST_CASE("offscreen: sizes that are no picture are refused", "[view]") {

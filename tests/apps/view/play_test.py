@@ -145,6 +145,21 @@ class Play(unittest.TestCase):
         self.assertGreater(light, 200_000)
         self.assertLess(dark, 20_000)
 
+    def test_the_gallery_shows_its_pictures_in_light_and_dark(self):
+        out = self.folder / "gallery"
+        done = subprocess.run([ROOT / "scripts/gallery", "--only", "reach-zero_g", "--duration", "0.1", "--tendril",
+                               Path(PROGRAM).resolve(), "--out", out], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        page = out / "index.html"
+        shown = [pixels(self.picture(page, None, *options)) for options in ([], ["--blink-settings=preferredColorScheme=0"])]
+        for (width, height, rows, channels), inside in zip(shown, ((lambda v: v > 240), (lambda v: v < 40))):
+            self.assertTrue(inside(max(rows[height - 1][:3])))  # the page's margin
+            # The picture of the card: more colours than text has.
+            colours = {bytes(row[x * channels:x * channels + 3]) for row in rows[::4] for x in range(0, width, 4)}
+            self.assertGreater(len(colours), 300)
+        said, _ = self.page_of(out / "reach-zero_g/play.html", 0)
+        self.assertEqual(said.get("state"), "ready")
+
     def test_a_recording_of_a_killed_run_plays(self):
         out = self.folder / "out"
         process = subprocess.Popen([PROGRAM, "run", self.folder / "scene.xml", "--duration", "1e5", "--out", out, "--no-report",

@@ -136,6 +136,17 @@ TEST_CASE("snapshots: as many pictures as desired, older ones removed", "[view]"
   }
 }
 
+TEST_CASE("strobe: times are spread evenly, or as listed; what is neither is refused", "[view]") {
+  CHECK(strobe_times("3", 1.0, 2.0) == std::vector<double>{1.0, 1.5, 2.0});
+  CHECK(strobe_times("2,0.5", 0.0, 9.0) == std::vector<double>{0.5, 2.0});
+  for (const char* const text :
+       {"1", "2.5", "101", "-3", "nan", "two", "1,", ",1", "1,x", "1, 2"}) {
+    CAPTURE(text);
+    CHECK_THROWS_WITH(strobe_times(text, 0.0, 1.0),
+                      Catch::StartsWith(std::string("--strobe: ") + text + ": must be "));
+  }
+}
+
 TEST_CASE("video: as many frames as the time at that speed takes; stopped, it leaves no file",
           "[view]") {
   const TemporaryFolder folder;
@@ -162,15 +173,16 @@ TEST_CASE("video: frames lie in the part asked for; what cannot be is refused", 
   const TemporaryFolder folder;
   const RecordedScene scene(recorded_pendulum(folder));
   const std::vector<double> times =
-      frame_times(scene, {.frame_rate = 20.0, .speed = 0.5, .from = 0.2, .to = 0.4});
+      frame_times(scene.start_time(), scene.end_time(),
+                  {.frame_rate = 20.0, .speed = 0.5, .from = 0.2, .to = 0.4});
   REQUIRE(times.size() == 9);
   CHECK(times.front() == 0.2);
   CHECK(times.back() == Approx(0.4));
-  CHECK(frame_times(scene, {}).size() == 26);
-  CHECK(frame_times(scene, {.from = 1.0}).size() == 1);
+  CHECK(frame_times(scene.start_time(), scene.end_time(), {}).size() == 26);
+  CHECK(frame_times(scene.start_time(), scene.end_time(), {.from = 1.0}).size() == 1);
   const auto refusal = [&](const VideoOptions& options) {
     try {
-      static_cast<void>(frame_times(scene, options));
+      static_cast<void>(frame_times(scene.start_time(), scene.end_time(), options));
     } catch (const ModelError& error) {
       return std::string(error.what());
     }

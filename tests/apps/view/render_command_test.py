@@ -62,6 +62,25 @@ class Render(unittest.TestCase):
             pictures.add((self.folder / "a.png").read_bytes())
         self.assertEqual(len(pictures), 2)
 
+    def test_a_picture_of_several_instants_is_none_of_one(self):
+        pictures = []
+        for more in (["--time", 0.2], ["--strobe", "0,0.2"], ["--strobe", 2, "--to", 0.2], ["--time", 0.2, "--transparent"]):
+            done = self.render("-o", "a.png", "--size", "64x64", *more)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            pictures.append((self.folder / "a.png").read_bytes())
+        one, listed, counted, transparent = pictures
+        self.assertNotEqual(one, listed)
+        self.assertEqual(listed, counted)
+        self.assertEqual((one[25], transparent[25]), (2, 6))  # PNG: RGB, RGBA
+
+    def test_two_recordings_share_the_size_asked_for(self):
+        done = execute("run", "scene.xml", "--duration", 1, "--no-report", "--out", "run/short", cwd=self.folder)
+        self.assertEqual(done.returncode, 0)
+        for more in (["-o", "a.png", "--size", "101x50"], ["-o", "a.mp4", "--size", "100x50", "--fps", 5, "--from", 0.5]):
+            done = self.render("run/short/rollout.h5", *more)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(struct.unpack(">II", (self.folder / "a.png").read_bytes()[16:24]), (101, 50))
+
     def test_a_video_is_written_whole(self):
         done = self.render("-o", "a.mp4", "--size", "64x48", "--from", 0.5, "--to", 1, "--fps", 10)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -78,6 +97,14 @@ class Render(unittest.TestCase):
                 (2, "--fps: 0: must be in (0, 1000]", ["-o", "a.mp4", "--fps", "0"]),
                 (2, "--fps: 10: is only for videos (.mp4)", ["-o", "a.png", "--fps", "10"]),
                 (2, "--time: 1: is only for pictures (.png)", ["-o", "a.mp4", "--time", "1"]),
+                (2, "--strobe: 3: must be a time of the recording, 0 to 2 s", ["-o", "a.png", "--strobe", "1,3"]),
+                (2, "--strobe: 3: is only for pictures (.png)", ["-o", "a.mp4", "--strobe", "3"]),
+                (2, "--transparent: is only for pictures (.png)", ["-o", "a.mp4", "--transparent"]),
+                (2, "--from: 1: is only for videos (.mp4) and --strobe", ["-o", "a.png", "--from", "1"]),
+                (2, "scene.xml: is a scene, for tendril run and tendril view: tendril render takes a recording",
+                 ["scene.xml", "-o", "a.png"]),
+                (2, "--size: 20x64: must be at least 32 pixels wide for two recordings",
+                 ["run/rollout.h5", "-o", "a.png", "--size", "20x64"]),
                 (2, "--output: a.gif: must end with .mp4 or .png", ["-o", "a.gif"]),
                 (4, "--output: none/a.png: must be in a folder that exists", ["-o", "none/a.png"])):
             done = self.render(*arguments)

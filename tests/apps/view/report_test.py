@@ -308,9 +308,9 @@ duration = 0.25
         self.assertNotIn("Wall force", page.headings)
         self.assertIn("Step time", page.headings)
 
-    def test_all_reports_are_made_by_one_command_with_an_index(self):
+    def test_the_gallery_has_every_experiment_with_what_it_shows(self):
         out = self.folder / "all"
-        command = [str(ROOT / "bench/all_reports"), "--duration", "0.1", "--tendril", str(Path(PROGRAM).resolve()), "--out", str(out)]
+        command = [str(ROOT / "scripts/gallery"), "--duration", "0.1", "--tendril", str(Path(PROGRAM).resolve()), "--out", str(out)]
         done = subprocess.run([*command, "--only", "reach-[rz]*"], capture_output=True, text=True)
         if "no OpenGL" in done.stdout:
             self.skipTest("no OpenGL")
@@ -319,7 +319,8 @@ duration = 0.25
         links = Page(index).links
         for name in ("reach-random", "reach-reach", "reach-zero_g"):
             self.assertIn(f"{name}/report.html", links)
-            self.assertIn(f"scenes/reach/{name.removeprefix('reach-')}.toml", index)
+            self.assertIn(f"<code>tendril run scenes/reach/{name.removeprefix('reach-')}.toml</code>", index)
+        self.assertIn("<p>The same curve without gravity.</p>", index)  # the comment of zero_g.toml
         self.assertEqual(len([link for link in links if link.endswith(".png")]), 3)
         for link in links:
             self.assertTrue((out / link).is_file(), link)
