@@ -27,6 +27,8 @@ constexpr double kShortestExit = 0.02;  // [m]
 // Tightening.
 constexpr double kDrawStep = 2.5e-4;  // [m]
 constexpr double kInside = 0.008;     // of the post's surface, to which the winding is drawn [m]
+constexpr double kRest = 0.003;       // from the backbone to where it would touch everywhere [m]: there
+                                      // a fitted winding is about to
 constexpr double kBack = 0.03;        // by which the base moves back from there [m]
 constexpr double kApproach = 0.008;   // rate of drawing while nothing touches [m/s]
 constexpr double kDraw = 0.0015;      // the same in contact, without force [m/s]
@@ -112,7 +114,8 @@ std::span<const SettingInfo> CoilController::settings() {
                       "status 10 when force and winding are not reached after this"),
       setting::numbers(
           "press", "m",
-          "displacement of the tip's goal after tightening, in the arm's base frame; default: 0"),
+          "displacement of the tip's goal, in the arm's base frame, from the end of the path drawn to "
+          "the post; default: it does not press"),
       setting::number("press_time", "s", "2", {0.01, 1000.0}, "duration of that displacement"),
       setting::integer("press_sections", "2", 1, 1000,
                        "number of sections, counted from the tip, that press"),
@@ -245,6 +248,8 @@ void CoilController::plan_tightening() {
     to_coordinates(robot_, states_, q);
     draw_q_.push_back(q);
     draw_feed_.push_back(feed);
+    if (radius - k * kDrawStep >= post_.radius + body_radius_ + kRest)
+      tight_tip_ = tip_pose(robot_, states_, {.feed = feed, .spin = 0.0}).translation();
   }
   for (double back = kDrawStep; back < kBack && draw_feed_.back() > kDrawStep; back += kDrawStep) {
     draw_q_.push_back(q);
@@ -373,10 +378,7 @@ void CoilController::update(const ArmMeasurement& measurement, std::span<const d
       const bool held = wound && std::abs(off) <= 2.0 / 3.0 * kTolerance;
       held_time_(next_memory) = held ? held_time_(memory) + measurement.timestep : 0.0;
       no_progress = time > tighten_time_;
-      if (held_time_(next_memory) >= kHeldTime) {
-        next_stage(Stage::Press);
-        tight_tip_(next_memory) = measurement.X_BE.translation();
-      }
+      if (held_time_(next_memory) >= kHeldTime) next_stage(Stage::Press);
       break;
     }
     case Stage::Press:
@@ -389,7 +391,7 @@ void CoilController::update(const ArmMeasurement& measurement, std::span<const d
         draw_tight();
       const double fraction =
           stage == Stage::Hold || !pressing ? 1.0 : smooth(time / press_time_);
-      goal = Eigen::Vector3d(tight_tip_(memory)) + fraction * press_;
+      goal = tight_tip_ + fraction * press_;
       progress = 0.75 + 0.25 * fraction;
       if (stage == Stage::Press && (!pressing || time >= press_time_)) next_stage(Stage::Hold);
       // What is pressed changes the force on the post.

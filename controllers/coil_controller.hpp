@@ -81,12 +81,12 @@ class CoilController final : public ArmController {
   // loses radius, then the base moves back.
   std::vector<Eigen::VectorXd> draw_q_;
   std::vector<double> draw_feed_;
+  Eigen::Vector3d tight_tip_ = Eigen::Vector3d::Zero();  // where the tip of a tight winding is planned
 
   Slot<Stage> stage_ = memory_.choice(Stage::Settle, Stage::Hold);
   Slot<double> stage_time_ = memory_.number(), feed_ = memory_.number(), speed_ = memory_.number(),
                draw_ = memory_.number(), mean_force_ = memory_.number(),
                held_time_ = memory_.number(), lost_time_ = memory_.number();
-  MatrixSlot<Eigen::VectorXd> tight_tip_ = memory_.vector(3);
   Block states_memory_, integral_memory_, press_memory_;
 
   std::vector<SectionState> states_, candidate_;  // scratch
