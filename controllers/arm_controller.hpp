@@ -16,6 +16,8 @@ struct MeasuredContact {
   Eigen::Vector3d position = Eigen::Vector3d::Zero();  ///< [m]
   Eigen::Vector3d normal = Eigen::Vector3d::UnitX();   ///< unit, towards the arm
   double depth = 0.0;                                  ///< overlap [m]
+  /// Normal force [N]: its link's in the previous step, in equal parts for the contacts of the link.
+  double force = 0.0;
   double arc_length = 0.0;  ///< of the touching link's middle along the arm, from its root [m]
   bool is_guide = false;    ///< with the guide that feeds the arm
 };
@@ -43,9 +45,12 @@ struct ArmMeasurement {
   /// At this step's positions, ordered by arc length; only for a controller that `senses_contacts`.
   std::vector<MeasuredContact> contacts;
   /// 6 x (n + 1): derivative of the tip pose in equilibrium, rows as above, with respect to the
-  /// commanded q and the feed, present contacts kept; only for a controller that `senses_contacts`.
+  /// commanded q and the feed, present contacts kept; only for a controller that `senses_response`.
   /// docs/derivations.md, "Commands of an arm in contact".
   Eigen::Matrix<double, 6, Eigen::Dynamic> tip_response;
+  /// Damping 2 zeta omega of the arm's slowest swing, straight and with its base held [1/s]; infinity:
+  /// unknown. The same in every step.
+  double swing_damping = std::numeric_limits<double>::infinity();
   double feed_force = 0.0;  ///< force of the feed servo [N]; 0 without a feed
   bool has_target = false;  ///< a target body is configured
   Eigen::Isometry3d X_BG = Eigen::Isometry3d::Identity();  ///< its pose
@@ -77,6 +82,12 @@ struct ArmCommand {
         plan(Eigen::VectorXd::Zero(n)) {}
 };
 
+/// A cylinder or capsule of the scene; base frame.
+struct Post {
+  Eigen::Isometry3d X_BO = Eigen::Isometry3d::Identity();  ///< its middle; its axis is z
+  double radius = 0.0, half_length = 0.0;                  ///< [m]
+};
+
 /// The arguments from which an arm's controller is constructed; valid only during the call.
 struct ArmContext {
   const ContinuumRobot& robot;
@@ -91,6 +102,7 @@ struct ArmContext {
   const Obstacles* obstacles = nullptr;  ///< as in ArmMeasurement
   int moving_obstacles = 0;  ///< this many of them, from the first, may move in the base frame
   std::string_view name = {};  ///< of the robot
+  const Post* post = nullptr;  ///< the geom of the setting `post`; null without that setting
 };
 
 /// A controller of a continuum arm: measured state and target in, section commands out, once per
@@ -109,6 +121,8 @@ class ArmController : public Controller {
                       ControllerReport& report) = 0;
   /// Whether it needs contacts and tip_response in its measurement.
   [[nodiscard]] virtual bool senses_contacts() const noexcept { return false; }
+  /// Whether it needs tip_response too.
+  [[nodiscard]] virtual bool senses_response() const noexcept { return senses_contacts(); }
   /// Points of the path that the task follows, base frame, for drawing; at most `points.size()`.
   /// Returns the number of points written.
   [[nodiscard]] virtual int path(std::span<const double> /*memory*/,

@@ -85,6 +85,7 @@ void ContactResponse::add_contact_rows(const ArmMechanics::State& state,
     measured.position.noalias() = state.R_WB.transpose() * (contact.position - state.p_WB);
     measured.normal.noalias() = state.R_WB.transpose() * contact.normal;
     measured.depth = contact.depth;
+    measured.force = contact.force;
     measured.arc_length = contact.arc_length;
     measured.is_guide = contact.is_guide;
     out.contacts.push_back(measured);
@@ -102,13 +103,14 @@ void ContactResponse::add_contact_rows(const ArmMechanics::State& state,
 }
 
 void ContactResponse::measure(const ArmMechanics::State& state, std::span<const double> command,
-                              ArmMeasurement& out) noexcept {
+                              bool response, ArmMeasurement& out) noexcept {
   rows_ = 0;
   for (const Tendon& tendon : tendons_) {
     add_row(1.0 / tendon.servo_gain);
     for (const int i : tendon.joints) normals_(i, rows_ - 1) = 1.0;
   }
   add_contact_rows(state, out);
+  if (!response) return;
 
   // dq without contacts and tendons, then their correction by the Woodbury formula.
   const Eigen::Index n = solution_.cols() - 1;

@@ -24,6 +24,7 @@ class ContactResponse {
   struct Contact {
     Eigen::Vector3d position, normal;  ///< [m]; unit, towards the arm
     double depth;                      ///< overlap [m]
+    double force;                      ///< [N]
     double arc_length;                 ///< of the touching link's middle, from the arm's root [m]
     int joints;                        ///< number of joints between the base and the link
     bool is_guide;
@@ -38,7 +39,8 @@ class ContactResponse {
 
   /// Fills in `contacts` and `tip_response` of the measurement, whose feed must be set before.
   /// @param command  the last commanded coordinates
-  void measure(const ArmMechanics::State& state, std::span<const double> command,
+  /// @param response  false: tip_response is left as it is
+  void measure(const ArmMechanics::State& state, std::span<const double> command, bool response,
                ArmMeasurement& out) noexcept;
 
  private:

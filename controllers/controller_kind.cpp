@@ -112,7 +112,7 @@ const std::vector<ControllerKind>& built_in_controllers() {
          ControllerKind::MakeArm(make_follow_controller)},
         controller_kind<CoilController>(
             "tendril.coil",
-            "the arm coils around a cylinder, tightens and presses with its tip beyond it"),
+            "the arm coils around a post, holds it with a force and presses with its tip beyond it"),
         controller_kind<ContactPlanController>("tendril.contact_plan",
                                                "an elastic arm executes a contact plan, braces "
                                                "against obstacles, and reaches its target "

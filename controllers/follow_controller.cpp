@@ -115,8 +115,9 @@ std::span<const SettingInfo> FollowController::settings() {
                       "tip: the tip stays on the path; body: the body's largest deviation is "
                       "minimised (narrow tubes)"),
       setting::number("start_delay", "s", "1", kNotNegative,
-                      "time for the arm to come to rest before it is fed; up to 5 s longer while "
-                      "its tip is farther from the path than half of `jam_tip_error`"),
+                      "time for the arm to come to rest before it is fed; up to 5 s longer until "
+                      "its tip has stayed within a quarter of `jam_tip_error` for 0.25 s, no farther "
+                      "from the path than half of it"),
   };
   static const std::vector<SettingInfo> kAll = joined(
       {kOwn, JamDetector::kSettings, FollowPosesController::settings(), tip_integral_settings()});
@@ -164,6 +165,8 @@ FollowController::FollowController(const ArmContext& context)
   speed_ = memory_.number();
   started_ = memory_.flag();
   feeding_ = memory_.flag();
+  settled_time_ = memory_.number();
+  still_tip_ = memory_.vector(3);
   jam_memory_ = memory_.part(jam_.layout());
   states_memory_ = add_states(memory_, robot_);
   integral_memory_ = memory_.part(integral_.layout());
@@ -223,11 +226,22 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
   to_coordinates(robot_, states_, q_last_);
 
   // 1. Jam: tip error or feed force above its limit for the time `jam_time`.
-  const Eigen::Vector3d desired_tip_now = position(feed_last + arm_length_);
-  const double deviation = (measurement.X_BE.translation() - desired_tip_now).norm();
+  const auto reference = [&](std::span<const SectionState> states, const BaseState& at) {
+    const bool to_path = !body_first_ || at.feed >= feed_end_;
+    return to_path ? position(at.feed + arm_length_) : tip_pose(robot_, states, at).translation();
+  };
+  const Eigen::Vector3d tip = measurement.X_BE.translation();
+  const double deviation = (tip - reference(states_, base)).norm();
   // A long arm sags until the integral has raised it: that is no jam, unless it goes on.
   const bool waited = measurement.time >= start_delay_ + kLongestSettling;
-  const bool settled = deviation <= (waited ? 1.0 : 0.5) * jam_.tip_error_limit();
+  const bool near = deviation <= (waited ? 1.0 : 0.5) * jam_.tip_error_limit();
+  const bool still =
+      started_(memory) && (tip - still_tip_(memory)).norm() <= 0.25 * jam_.tip_error_limit();
+  if (!still) still_tip_(next_memory) = tip;
+  const double settled_time =
+      near && (still || waited || !started_(memory)) ? settled_time_(memory) + h : 0.0;
+  settled_time_(next_memory) = std::min(settled_time, 2.0 * kSettledTime);
+  const bool settled = settled_time >= std::min(kSettledTime, measurement.time);
   const bool feeding = feeding_(memory) || (measurement.time >= start_delay_ && settled);
   feeding_(next_memory) = feeding;
   const JamDetector::State jam =
@@ -261,9 +275,7 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
   // 3. Correct on the measured tip; its reference is the point of the path at the tip's arc length.
   const Eigen::Vector3d desired_tip = position(base.feed + arm_length_);
   Eigen::Matrix<double, 6, 1> error = Eigen::Matrix<double, 6, 1>::Zero();
-  const Eigen::Vector3d tip_planned = tip_pose(robot_, candidate_, base).translation();
-  error.head<3>() = (body_first_ && base.feed < feed_end_ ? tip_planned : desired_tip) -
-                    measurement.X_BE.translation();
+  error.head<3>() = reference(candidate_, base) - tip;
   integral_.update(measurement, error, jammed, integral_memory_(memory),
                    integral_memory_(next_memory), command.q);
   integral_.compensate_gravity_deflection(measurement, command.q);

@@ -36,6 +36,7 @@ class FollowController final : public ArmController {
  private:
   static constexpr int kTrailRows = 4;             // x, y, z, arc length
   static constexpr double kLongestSettling = 5.0;  // [s] beyond the start delay
+  static constexpr double kSettledTime = 0.25;     // for which the tip has been still [s]
   [[nodiscard]] Eigen::Vector3d curve(std::span<const double> memory, double s) const noexcept;
   [[nodiscard]] double curve_length(std::span<const double> memory) const noexcept;
   void extend_trail(const ArmMeasurement& measurement, std::span<double> memory) const noexcept;
@@ -56,6 +57,8 @@ class FollowController final : public ArmController {
   Slot<double> feed_, speed_;
   Slot<bool> started_;
   Slot<bool> feeding_;
+  Slot<double> settled_time_;
+  MatrixSlot<Eigen::VectorXd> still_tip_;  // since it has been still
   Block jam_memory_, states_memory_, integral_memory_;
   Slot<int> trail_count_;
   MatrixSlot<Eigen::MatrixXd> trail_points_;

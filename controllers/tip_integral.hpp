@@ -35,6 +35,10 @@ class TipIntegral {
   static constexpr double kDirectionArm =
       0.05;  ///< [m]: a direction error of 1 rad counts as this distance
 
+  /// The gain stays below this part of the one that makes the arm's slowest swing unstable: 2 zeta
+  /// omega.
+  static constexpr double kFractionOfStability = 0.5;
+
   /// Only section commands are corrected, not feed and spin.
   TipIntegral(const ContinuumRobot& robot, const TipIntegralOptions& options, double timestep);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "plugin/slowest_swing.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/robot_file/robot_mjcf.hpp"
 
@@ -16,6 +17,7 @@ std::unique_ptr<ArmController> make_arm_controller(const InstanceContext& contex
                                                    const ControllerKind::MakeArm& make) {
   const ContinuumRobot robot = description.kinematics();
   const auto obstacles = read_obstacles(context, largest_radius(description));
+  const auto post = read_post(context);
   return make({.robot = robot,
                .settings = context.settings,
                .timestep = context.model->opt.timestep,
@@ -28,7 +30,17 @@ std::unique_ptr<ArmController> make_arm_controller(const InstanceContext& contex
                .bending_stiffness = description.physics.back().bending_stiffness,
                .obstacles = obstacles ? &obstacles->obstacles() : nullptr,
                .moving_obstacles = obstacles ? obstacles->moving_count() : 0,
-               .name = description.name});
+               .name = description.name,
+               .post = post ? &*post : nullptr});
+}
+
+ArmBinding::Memory::Memory(const ContinuumDescription& description, const ArmController& controller)
+    : command(layout.vector(description.kinematics().coordinate_count())) {
+  if (!controller.senses_contacts()) return;
+  std::size_t links = 0;
+  for (const SectionPhysics& section : description.physics)
+    links += static_cast<std::size_t>(section.links);
+  link_force = layout.numbers(links);
 }
 
 ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescription& description,
@@ -38,7 +50,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tip_site_(context.require(mjOBJ_SITE, names::kTip)),
       target_mocap_(-1),
-      memory_(robot_->coordinate_count()) {
+      memory_(description, *controller_) {
   const mjModel* m = context.model;
   layout_ = memory_.layout;
   std::vector<ArmCoordinate> coordinates;
@@ -58,6 +70,8 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
        .velocity_feed_forward = context.settings.flag("velocity_feed_forward"),
        .guide_length = description.base_physics.guide_length});
   state_ = mechanics_.make_state();
+  measurement_.swing_damping =
+      slowest_swing(m, base_body_, joints_, mechanics_, actuators_).damping;
   target_mocap_ = context.target_mocap();
   obstacles_ = read_obstacles(context, largest_radius(description));
   if (controller_->senses_contacts()) bind_contacts(m);
@@ -150,12 +164,14 @@ ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int se
 
 void ArmBinding::bind_contacts(const mjModel* m) {
   contacts_.emplace(mechanics_);
+  touches_.assign(memory_.link_force.size(), 0);
   joints_up_to_body_.assign(static_cast<std::size_t>(m->nbody), -1);
   arc_length_.assign(static_cast<std::size_t>(m->nbody), 0.0);
   // The chain in its reference pose: bodies come after their parents.
   const auto& chain = contacts_->chain();
   const auto body_of = [&](int i) { return joints_[static_cast<std::size_t>(i)].body; };
   const int first = chain.empty() ? -1 : body_of(chain.front());
+  first_link_ = std::max(first, 0);
   for (int body = first; body >= 0 && body < m->nbody; ++body) {
     const auto b = static_cast<std::size_t>(body);
     const auto parent = static_cast<std::size_t>(m->body_parentid[body]);
@@ -167,25 +183,59 @@ void ArmBinding::bind_contacts(const mjModel* m) {
   }
 }
 
-void ArmBinding::read_contacts(const mjModel* m, const mjData* d) noexcept {
-  contacts_->clear();
-  const auto joints_up_to = [&](int geom) {
-    return joints_up_to_body_[static_cast<std::size_t>(m->geom_bodyid[geom])];
+std::optional<ArmBinding::Touch> ArmBinding::touch(const mjModel* m,
+                                                   const mjContact& contact) const noexcept {
+  const auto is_arm = [&](int geom) {
+    return joints_up_to_body_[static_cast<std::size_t>(m->geom_bodyid[geom])] >= 0;
   };
+  if (contact.exclude != 0 || contact.geom[0] < 0 || contact.geom[1] < 0) return std::nullopt;
+  const bool first_is_arm = is_arm(contact.geom[0]);
+  if (first_is_arm == is_arm(contact.geom[1])) return std::nullopt;
+  return Touch{contact.geom[first_is_arm ? 0 : 1], contact.geom[first_is_arm ? 1 : 0]};
+}
+
+std::size_t ArmBinding::link_of(const mjModel* m, int geom) const noexcept {
+  // What is mounted beyond the last link counts as a part of it.
+  const auto link = static_cast<std::size_t>(m->geom_bodyid[geom] - first_link_);
+  return std::min(link, memory_.link_force.size() - 1);
+}
+
+void ArmBinding::read_contacts(const mjModel* m, const mjData* d,
+                               std::span<const double> own) noexcept {
+  contacts_->clear();
+  std::fill(touches_.begin(), touches_.end(), 0);
+  for (int c = 0; c < d->ncon; ++c) {
+    if (const auto at = touch(m, d->contact[c])) ++touches_[link_of(m, at->own)];
+  }
+  const std::span<const double> force = memory_.link_force(own);
   for (int c = 0; c < d->ncon; ++c) {
     const mjContact& contact = d->contact[c];
-    if (contact.exclude != 0 || contact.geom[0] < 0 || contact.geom[1] < 0) continue;
-    const bool first_is_arm = joints_up_to(contact.geom[0]) >= 0;
-    const bool second_is_arm = joints_up_to(contact.geom[1]) >= 0;
-    if (first_is_arm == second_is_arm) continue;
-    const int own = contact.geom[first_is_arm ? 0 : 1], other = contact.geom[first_is_arm ? 1 : 0];
+    const auto at = touch(m, contact);
+    if (!at) continue;
+    const std::size_t link = link_of(m, at->own);
+    const auto body = static_cast<std::size_t>(m->geom_bodyid[at->own]);
     contacts_->add({.position = ConstVector3(contact.pos),
                     // The frame's x axis points from the first geom to the second.
-                    .normal = (first_is_arm ? -1.0 : 1.0) * ConstVector3(contact.frame),
+                    .normal = (at->own == contact.geom[0] ? -1.0 : 1.0) * ConstVector3(contact.frame),
                     .depth = -contact.dist,
-                    .arc_length = arc_length_[static_cast<std::size_t>(m->geom_bodyid[own])],
-                    .joints = joints_up_to(own),
-                    .is_guide = m->geom_bodyid[other] == base_body_});
+                    .force = force[link] / touches_[link],
+                    .arc_length = arc_length_[body],
+                    .joints = joints_up_to_body_[body],
+                    .is_guide = m->geom_bodyid[at->other] == base_body_});
+  }
+}
+
+void ArmBinding::end_step(const mjModel* m, const mjData* d,
+                          std::span<double> next_own) const noexcept {
+  if (!contacts_) return;
+  const std::span<double> force = memory_.link_force(next_own);
+  std::fill(force.begin(), force.end(), 0.0);
+  for (int c = 0; c < d->ncon; ++c) {
+    const auto at = touch(m, d->contact[c]);
+    if (!at) continue;
+    mjtNum wrench[6];
+    mj_contactForce(m, d, c, wrench);
+    if (std::isfinite(wrench[0])) force[link_of(m, at->own)] += wrench[0];
   }
 }
 
@@ -203,9 +253,10 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
   out.timestep = m->opt.timestep;
   mechanics_.measure(state_, memory_.feed_setpoint(own), out);
   if (contacts_) {
-    read_contacts(m, d);
+    read_contacts(m, d, own);
     const auto command = memory_.command(own);
-    contacts_->measure(state_, {command.data(), static_cast<std::size_t>(command.size())}, out);
+    contacts_->measure(state_, {command.data(), static_cast<std::size_t>(command.size())},
+                       controller_->senses_response(), out);
   }
   if (obstacles_) {
     obstacles_->refresh(d);

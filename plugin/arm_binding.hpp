@@ -26,12 +26,17 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
             mjvScene* scene) const override;
   void copy_scratch(const RobotBinding& source) noexcept override;
 
-  /// Its memory: the last setpoint of the feed servo and the last commanded coordinates.
+  void end_step(const mjModel* m, const mjData* d,
+                std::span<double> next_own) const noexcept override;
+
+  /// Its memory: the last setpoint of the feed servo, the last commanded coordinates, and, if the
+  /// controller senses contacts, the normal force on every link in the last step [N].
   struct Memory {
     MemoryLayout layout;
     Slot<double> feed_setpoint = layout.number();
     MatrixSlot<Eigen::VectorXd> command;
-    explicit Memory(int n) : command(layout.vector(n)) {}
+    Block link_force;
+    Memory(const ContinuumDescription& description, const ArmController& controller);
   };
 
  private:
@@ -44,7 +49,14 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   void bind_contacts(const mjModel* m);
   int add_servo(const InstanceContext& context, int actuator, double passive_damping,
                 std::vector<Servo>& servos);
-  void read_contacts(const mjModel* m, const mjData* d) noexcept;
+  void read_contacts(const mjModel* m, const mjData* d, std::span<const double> own) noexcept;
+  /// A contact of the arm with something else: the arm's geom and the other one.
+  struct Touch {
+    int own, other;
+  };
+  [[nodiscard]] std::optional<Touch> touch(const mjModel* m, const mjContact& contact) const noexcept;
+  /// Of the geom's body, in `link_force`.
+  [[nodiscard]] std::size_t link_of(const mjModel* m, int geom) const noexcept;
 
   std::unique_ptr<ContinuumRobot> robot_;
   int base_body_, tip_site_, target_mocap_;
@@ -55,9 +67,12 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   Memory memory_;
   std::optional<ContactResponse> contacts_;  // if the controller senses them
   std::vector<int> joints_up_to_body_;       // -1: the body is not part of the arm
+  int first_link_ = 0;                       // body
   std::vector<double> arc_length_;           // per body of the model
 
-  ArmMechanics::State state_;  // scratch of the last step
+  // Scratch of the last step.
+  ArmMechanics::State state_;
+  std::vector<int> touches_;  // contacts of every link
 };
 
 [[nodiscard]] std::unique_ptr<ArmController> make_arm_controller(

@@ -171,7 +171,7 @@ void plugin_compute(const mjModel* m, mjData* d, int instance, int capability) n
 }
 
 void plugin_advance(const mjModel* m, mjData* d, int instance) noexcept {
-  guarded(m, d, instance, [&](Instance& self) { self.advance(d); });
+  guarded(m, d, instance, [&](Instance& self) { self.advance(m, d); });
 }
 
 void plugin_visualize(const mjModel* m, mjData* d, const mjvOption*, mjvScene* scene,

@@ -107,7 +107,16 @@ std::string pool_key(const Configuration& configuration) {
     key += '\0';
     if (context.settings.has(row.name)) key += context.settings.text(row.name);
   }
-  return key + '\0' + std::to_string(std::bit_cast<std::uint64_t>(context.model->opt.timestep));
+  const auto add = [&](double number) {
+    key += '\0' + std::to_string(std::bit_cast<std::uint64_t>(number));
+  };
+  add(context.model->opt.timestep);
+  if (const std::optional<Post> post = read_post(context)) {
+    for (const double number : post->X_BO.matrix().reshaped()) add(number);
+    add(post->radius);
+    add(post->half_length);
+  }
+  return key;
 }
 
 std::unique_ptr<Controller> controller_for(const Configuration& configuration,
@@ -161,7 +170,7 @@ int Instance::state_size(const mjModel* m, int instance, const ControllerKind& k
   const Configuration configuration(m, instance, kind);
   const std::string key = pool_key(configuration);
   auto controller = controller_for(configuration, key);
-  const int size = controller->memory_size() + own_memory_size(*configuration.robot) + 1 +
+  const int size = controller->memory_size() + own_memory_size(*configuration.robot, *controller) + 1 +
                    FollowingWatch(configuration.settings).layout().size() +
                    fault_memory_size(configuration.context);
   if (!key.empty()) pool().give(key, std::move(controller));
@@ -331,7 +340,9 @@ int Instance::last_touched_body(const mjModel* m, const mjData* d) const noexcep
   return last;
 }
 
-void Instance::advance(mjData* d) noexcept {
+void Instance::advance(const mjModel* m, mjData* d) noexcept {
+  const std::span<double> next(next_state_);
+  if (!fault_(next)) binding_->end_step(m, d, binding_memory_(next));
   std::copy(next_state_.begin(), next_state_.end(), d->plugin_state + state_address_);
 }
 

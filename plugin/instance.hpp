@@ -37,7 +37,7 @@ class Instance {
   /// controller; throws if its memory is damaged or its command is not finite.
   void compute(const mjModel* m, mjData* d);
   /// Sets plugin_state to the next state found by compute.
-  void advance(mjData* d) noexcept;
+  void advance(const mjModel* m, mjData* d) noexcept;
   void write_sensors(mjData* d) const noexcept;
   void visualize(const mjData* d, mjvScene* scene) const;
   /// Goes on from the state and the sensors of `d`, which this instance has not computed.

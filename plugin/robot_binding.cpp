@@ -50,6 +50,12 @@ std::optional<SceneObstacles> read_obstacles(const InstanceContext& context, dou
                         context.settings.text("obstacles"), body_radius);
 }
 
+std::optional<Post> read_post(const InstanceContext& context) {
+  if (!has_setting(context, "post") || context.settings.text("post").empty()) return std::nullopt;
+  return scene_post(context.model, context.require(mjOBJ_BODY, names::kBase),
+                    context.settings.text("post"));
+}
+
 int InstanceContext::target_mocap() const {
   if (!has_setting(*this, "target")) return -1;
   const std::string target(settings.text("target"));
@@ -122,9 +128,9 @@ int coordinate_count(const RobotDescription& robot) {
   return std::visit(Counter{}, robot);
 }
 
-int own_memory_size(const RobotDescription& robot) {
-  return std::holds_alternative<ContinuumDescription>(robot)
-             ? ArmBinding::Memory(coordinate_count(robot)).layout.size()
+int own_memory_size(const RobotDescription& robot, const Controller& controller) {
+  const auto* arm = std::get_if<ContinuumDescription>(&robot);
+  return arm ? ArmBinding::Memory(*arm, static_cast<const ArmController&>(controller)).layout.size()
              : 0;
 }
 

@@ -45,6 +45,9 @@ struct InstanceContext {
 [[nodiscard]] std::optional<SceneObstacles> read_obstacles(const InstanceContext& context,
                                                            double body_radius);
 
+/// The geom of the setting `post`, if the controller has it and it is given.
+[[nodiscard]] std::optional<Post> read_post(const InstanceContext& context);
+
 /// The faults of the setting `measurement_faults` that are meant for this robot. Throws ModelError.
 template <class Measurement>
 [[nodiscard]] MeasurementFaults measurement_faults(const InstanceContext& context,
@@ -84,6 +87,9 @@ class RobotBinding {
   /// Writes the servos' setpoints, one per actuator, and to `next_own` the new memory of the
   /// binding.
   virtual void setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept = 0;
+  /// Keeps what is only known at the end of a step: the forces of its contacts.
+  virtual void end_step(const mjModel* /*m*/, const mjData* /*d*/,
+                        std::span<double> /*next_own*/) const noexcept {}
   /// Following error of the present command (FollowingWatch). A contact of a body holds back the
   /// joints that move it; `last_touched` is the last of the robot's bodies that touch anything, in
   /// the order of the chain.
@@ -179,7 +185,7 @@ class BindingOf : public RobotBinding {
 [[nodiscard]] std::unique_ptr<RobotBinding> bind_robot(const InstanceContext& context,
                                                        std::unique_ptr<Controller> controller);
 /// Size of the binding's own memory for this robot, and of the faults of its measurement.
-[[nodiscard]] int own_memory_size(const RobotDescription& robot);
+[[nodiscard]] int own_memory_size(const RobotDescription& robot, const Controller& controller);
 [[nodiscard]] int fault_memory_size(const InstanceContext& context);
 /// Size of the quantities `command` and `measured`.
 [[nodiscard]] int coordinate_count(const RobotDescription& robot);

@@ -229,4 +229,20 @@ void SceneObstacles::refresh(const mjData* d) noexcept {
   }
 }
 
+Post scene_post(const mjModel* m, int base_body, std::string_view name) {
+  const auto refuse = [&](const char* reason) {
+    throw ModelError("post = " + std::string(name) + ": " + reason);
+  };
+  const int geom = mj_name2id(m, mjOBJ_GEOM, std::string(name).c_str());
+  if (geom < 0) refuse("must be a geom of the scene; there is none of this name");
+  if (is_below(m, m->geom_bodyid[geom], base_body)) refuse("is a part of the arm itself");
+  const int type = m->geom_type[geom];
+  if (type != mjGEOM_CYLINDER && type != mjGEOM_CAPSULE) refuse("must be a cylinder or a capsule");
+  return {.X_BO = reference_pose(m, base_body).inverse() *
+                  reference_pose(m, m->geom_bodyid[geom]) *
+                  to_pose(m->geom_pos + 3 * geom, m->geom_quat + 4 * geom),
+          .radius = m->geom_size[3 * geom],
+          .half_length = m->geom_size[3 * geom + 1]};
+}
+
 }  // namespace tendril

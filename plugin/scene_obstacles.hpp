@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "controllers/arm_controller.hpp"
 #include "tendril/geometry/body_clearance.hpp"
 
 namespace tendril {
@@ -53,5 +54,9 @@ class SceneObstacles {
   int moving_count_ = 0;
   Obstacles obstacles_;
 };
+
+/// The cylinder or capsule `name` of the scene, where the model has it at its reference, in the frame
+/// of the arm's base. Throws ModelError.
+[[nodiscard]] Post scene_post(const mjModel* m, int base_body, std::string_view name);
 
 }  // namespace tendril

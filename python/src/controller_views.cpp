@@ -241,6 +241,9 @@ void bind_arm(nb::module_& module) {
           },
           nb::sig("def normal(self) -> " TENDRIL_ARRAY), "(3,), unit, towards the arm.")
       .def_ro("depth", &MeasuredContact::depth, "Overlap, m.")
+      .def_ro("force", &MeasuredContact::force,
+              "Normal force, N: its link's in the previous step, in equal parts for the contacts of "
+              "the link.")
       .def_ro("arc_length", &MeasuredContact::arc_length,
               "Of the touching link's middle along the arm, from its root, m.")
       .def_ro("is_guide", &MeasuredContact::is_guide, "With the guide that feeds the arm.");

@@ -12,6 +12,7 @@ namespace {
 using Eigen::Vector3d;
 
 constexpr double kSpacing = 1e-3;  // [m] of the path's points
+constexpr double kMeet = 1e-9;     // [m]: axes at a smaller distance meet
 constexpr char kName[] = "winding";
 
 /// The feed axis (+z from the origin) and the cylinder's axis.
@@ -20,6 +21,7 @@ struct Axes {
   Vector3d foot;        // point of the cylinder's axis nearest to the feed axis
   Vector3d radial;      // unit, from there to the feed axis
   double distance;      // of the axes [m]
+  double radius;        // of the loose helix [m]
   double lead_in;       // where on the feed axis the winding begins [m]
   double sine, cosine;  // of the pitch angle
 };
@@ -45,27 +47,34 @@ Axes axes_of(const Winding& winding) {
   axes.lead_in = axes.foot.z();
   const Vector3d across = Vector3d(0.0, 0.0, axes.lead_in) - axes.foot;
   axes.distance = across.norm();
-  if (!(axes.distance > winding.cylinder_radius))
-    refuse(kName, "distance of the cylinder's axis from the feed axis", axes.distance,
-           "> cylinder_radius", "m");
+  axes.radius = winding.radius == 0.0 ? axes.distance : winding.radius;
+  if (!(axes.radius > winding.cylinder_radius))
+    refuse(kName,
+           winding.radius == 0.0 ? "distance of the cylinder's axis from the feed axis" : "radius",
+           axes.radius, "> cylinder_radius", "m");
   require(kName, "point of the feed axis nearest to the cylinder", axes.lead_in, kPositive, "m");
-  axes.radial = across / axes.distance;
+  // To one side of a cylinder that the feed axis meets.
+  axes.radial = axes.distance > kMeet ? Vector3d(across / axes.distance)
+                                      : axes.direction.cross(Vector3d::UnitZ()).normalized();
   return axes;
 }
 
 }  // namespace
 
-double winding_radius(const Winding& winding) { return axes_of(winding).distance; }
+WindingPlace winding_place(const Winding& winding) {
+  const Axes axes = axes_of(winding);
+  return {axes.distance, axes.lead_in, axes.radius, std::atan2(axes.sine, axes.cosine)};
+}
 
 Path winding_path(const Winding& winding, double radius, double lean) {
   const Axes axes = axes_of(winding);
-  if (radius == 0.0) radius = axes.distance;
-  require(kName, "radius", radius, {.low = 0.0, .high = axes.distance, .open_low = true}, "m");
+  if (radius == 0.0) radius = axes.radius;
+  require(kName, "radius", radius, {.low = 0.0, .high = axes.radius, .open_low = true}, "m");
   require(kName, "lean", lean, kPositive, "m");
   lean = std::min(lean, axes.lead_in);
 
-  // The loose path, drawn towards the cylinder's axis by `draw` from the helix on, and before it by
-  // a smooth fraction of that.
+  // The feed axis, drawn towards the cylinder's by `draw` from the helix on, and before it by a
+  // smooth fraction of that.
   const double draw = axes.distance - radius;
   const Vector3d forward = axes.direction.cross(axes.radial);
   const double sense = forward.z() >= 0.0 ? 1.0 : -1.0;
@@ -76,7 +85,7 @@ Path winding_path(const Winding& winding, double radius, double lean) {
     const double x = std::clamp(1.0 - (axes.lead_in - z) / lean, 0.0, 1.0);
     points.emplace_back(Vector3d(0.0, 0.0, z) - draw * x * x * (3.0 - 2.0 * x) * axes.radial);
   }
-  const double rise = axes.distance * axes.sine / axes.cosine;  // along the cylinder per radian
+  const double rise = axes.radius * axes.sine / axes.cosine;  // along the cylinder per radian
   const double arc = winding.angle * std::hypot(radius, rise);
   const int arc_count = std::max(2, static_cast<int>(std::ceil(arc / kSpacing)));
   Vector3d radial = axes.radial;

@@ -11,26 +11,34 @@ struct Winding {
   Eigen::Vector3d cylinder_point = Eigen::Vector3d::Zero();  ///< any point of its axis [m]
   Eigen::Vector3d cylinder_axis = Eigen::Vector3d::UnitX();  ///< along which the winding rises
   double cylinder_radius = 0.03;                             ///< [m], > 0
+  /// Of the loose helix [m], > cylinder_radius; 0: the distance of the two axes.
+  double radius = 0.0;
   double angle = 5.0;                                        ///< of the winding [rad], > 0
   double exit_length = 0.1;                                  ///< straight end of the path [m], > 0
 };
 
 /// The path that leaves the feed axis at its point nearest to the cylinder's axis, runs on a helix
-/// round the cylinder and ends straight. The helix is tangent to the feed axis, which fixes its
-/// radius, the distance of the two axes, and its pitch angle, 90 deg less the angle between them:
+/// round the cylinder and ends straight. The helix begins in the direction of the feed axis, which
+/// fixes its pitch angle, 90 deg less the angle between the two axes:
 ///
 ///     c(phi) = o + a (r cos phi + t sin phi) + d a phi tan(pitch)
 ///
 /// with o and d a point and the direction of the cylinder's axis, r from there to the feed axis and
-/// t = d x r (or its opposite, so that the path continues forwards).
-/// @param radius  of the helix [m]; 0: the distance of the axes. A smaller one draws the winding
-///                tight: the lead-in leans from the origin of the feed axis to it over `lean` [m]
-///                before the helix.
-/// Throws ModelError when a field is out of range, the axes meet or are nearly parallel, the
-/// nearest point lies behind the origin, or the feed axis enters the cylinder.
+/// t = d x r (or its opposite, so that the path continues forwards). Where the radius a is not the
+/// distance of the two axes, the path leans from the feed axis to the helix over `lean` [m] before it.
+/// @param radius  of the helix [m]; 0: that of the loose one. A smaller one draws the winding tight;
+///                its pitch stays.
+/// Throws ModelError when a field is out of range, the axes are nearly parallel, the nearest point
+/// lies behind the origin, or the loose helix enters the cylinder.
 [[nodiscard]] Path winding_path(const Winding& winding, double radius = 0.0, double lean = 0.1);
 
-/// Distance of the feed axis from the cylinder's axis [m]: the radius of the loose winding.
-[[nodiscard]] double winding_radius(const Winding& winding);
+/// How a cylinder lies beside the feed axis.
+struct WindingPlace {
+  double distance;  ///< of the two axes [m]
+  double lead_in;   ///< from the origin to the point of the feed axis nearest to the cylinder's [m]
+  double radius;    ///< of the loose helix [m]
+  double pitch;     ///< of the helix [rad]
+};
+[[nodiscard]] WindingPlace winding_place(const Winding& winding);
 
 }  // namespace tendril

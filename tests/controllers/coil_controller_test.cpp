@@ -1,5 +1,6 @@
 #include "controllers/coil_controller.hpp"
 
+#include <Eigen/Geometry>
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -18,84 +19,176 @@ namespace {
 
 constexpr double kTimestep = 0.004;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kPostRadius = 0.03, kTightRadius = 0.04;
+constexpr double kBody = 0.008;
+constexpr int kPointsPerSection = 10;
 
 ContinuumRobot long_arm(double feed_limit = 0.6) {
   const SectionParameters section{.length = 0.1, .bend_angle_limit = 2.4};
   return ContinuumRobot(std::vector<SectionParameters>(6, section), {.feed_limit = feed_limit});
 }
 
-/// Round the leaning post of scenes/wrap_button.
-Texts around_post(Texts more = {}) {
-  for (const auto& [name, value] : Texts{{"cylinder_point", "0.16 0.047 0.645"},
-                                         {"cylinder_axis", "-0.9063 0 0.4226"},
-                                         {"cylinder_radius", "0.03"},
-                                         {"winding", "5.3"},
-                                         {"tight_radius", "0.04"},
-                                         {"press", "0.01 0 0"},
-                                         {"start_delay", "0.1"}}) {
-    bool given = false;
-    for (const auto& [other, text] : more) given = given || other == name;
-    if (!given) more.emplace_back(name, value);
-  }
+/// A post across the feed axis, which passes its axis at `distance`, 0.6 m from the base and a little
+/// more; it leans along the feed by `lean`.
+Post post_at(double distance, double radius = 0.03, double lean = 0.4, double along = 0.7) {
+  const Vector3d axis(-std::cos(lean), 0.0, std::sin(lean));
+  Post post{.radius = radius, .half_length = 0.25};
+  post.X_BO.translation() = Vector3d(0.0, distance, along) + 0.05 * axis;
+  post.X_BO.linear() = Eigen::Quaterniond::FromTwoVectors(Vector3d::UnitZ(), axis).toRotationMatrix();
+  return post;
+}
+
+Texts quick(Texts more = {}) {
+  more.insert(more.end(), {{"winding", "4.5"}, {"start_delay", "0.1"}, {"speed", "0.3"}});
   return more;
 }
 
-CoilController make(const ContinuumRobot& robot, Texts texts) {
+CoilController make(const ContinuumRobot& robot, const Post* post, Texts texts) {
   const Settings settings(CoilController::settings(), std::move(texts));
-  return CoilController({robot, settings, kTimestep, kInfinity});
+  return CoilController({.robot = robot,
+                         .settings = settings,
+                         .timestep = kTimestep,
+                         .feed_force_limit = kInfinity,
+                         .body_radius = kBody,
+                         .post = post});
 }
 
-double distance_from_post(const Vector3d& p) {
-  const Vector3d axis = Vector3d(-0.9063, 0, 0.4226).normalized();
-  return (p - Vector3d(0.16, 0.047, 0.645)).cross(axis).norm();
+double distance_from(const Post& post, const Vector3d& p) {
+  return (post.X_BO.inverse() * p).head<2>().norm();
+}
+
+/// The post as springs: it does not move the arm, but each of its points that is inside is a contact.
+void touch(KinematicArm& arm, const ContinuumRobot& robot, const Post& post, double stiffness) {
+  std::vector<SectionState> states(robot.straight().begin(), robot.straight().end());
+  from_coordinates(robot, arm.measurement.q, states);
+  arm.measurement.contacts.clear();
+  for (int i = 0; i < robot.section_count(); ++i) {
+    for (int k = 1; k <= kPointsPerSection; ++k) {
+      const Vector3d p = backbone_pose(robot, states, arm.measurement.base, i,
+                                       static_cast<double>(k) / kPointsPerSection)
+                             .translation();
+      const double depth = post.radius + kBody - distance_from(post, p);
+      if (depth <= 0.0) continue;
+      MeasuredContact contact;
+      contact.position = p;
+      contact.depth = depth;
+      contact.force = stiffness * depth;
+      arm.measurement.contacts.push_back(contact);
+    }
+  }
+}
+
+double smallest_distance(const KinematicArm& arm, const ContinuumRobot& robot, const Post& post) {
+  std::vector<SectionState> states(robot.straight().begin(), robot.straight().end());
+  from_coordinates(robot, arm.measurement.q, states);
+  double least = 1.0;
+  for (int i = 0; i < robot.section_count(); ++i) {
+    for (int k = 0; k <= kPointsPerSection; ++k) {
+      least = std::min(least, distance_from(post, backbone_pose(robot, states, arm.measurement.base, i,
+                                                                static_cast<double>(k) /
+                                                                    kPointsPerSection)
+                                                      .translation()));
+    }
+  }
+  return least;
 }
 
 }  // namespace
 
-TEST_CASE("wind: feeds clear of the post, draws tight, presses and holds", "[controllers]") {
-  // Sections of constant curvature miss a helix of 47 mm by this much.
-  constexpr double kDeviation = 0.006, kTipDeviation = 0.002;
+TEST_CASE("coil: feeds clear of the post and holds it with the force asked for", "[controllers]") {
+  constexpr double kLimit = 0.3;  // of the force
   const ContinuumRobot robot = long_arm();
-  CoilController controller = make(robot, around_post());
+  const double distance = GENERATE(0.047, -0.047, 0.035, -0.058);
+  // Stiffness of a point [N/m]; how far the post is from where it is expected [m].
+  const auto [stiffness, expected_aside] =
+      GENERATE(table<double, double>({{300.0, 0.0}, {3000.0, 0.0}, {300.0, 0.003}}));
+  CAPTURE(distance, stiffness, expected_aside);
+  const Post post = post_at(distance);
+  const Post expected = post_at(distance + expected_aside);
+  CoilController controller = make(robot, &expected, quick());
   KinematicArm arm(robot, kTimestep);
   ControllerRun run(controller, robot);
-  double last_progress = 0.0, nearest = 1.0;
-  Vector3d pressed_from = Vector3d::Zero();
-  int steps = 0;
-  while (run.report.status == ControllerStatus::Working && steps < 6000) {
+  double last_progress = 0.0;
+  for (int k = 0; k < 6000 && run.report.status != ControllerStatus::Finished; ++k) {
     run.step(arm);
-    ++steps;
+    touch(arm, robot, post, stiffness);
     REQUIRE(run.command.q.allFinite());
     REQUIRE(run.command.base.feed >= 0.0);
     REQUIRE(run.command.base.feed <= robot.base().feed_limit);
-    REQUIRE(run.report.progress >= last_progress - 1e-12);
-    last_progress = run.report.progress;
-    if (last_progress > 0.0 && last_progress < 0.5) {
-      REQUIRE(run.report.tip_error < kTipDeviation);
-      nearest = std::min(nearest, distance_from_post(arm.measurement.X_BE.translation()));
+    REQUIRE(run.report.status != ControllerStatus::NoProgress);
+    if (run.report.progress < 0.5) {
+      REQUIRE(smallest_distance(arm, robot, post) > post.radius + kBody - 1e-9);
+      REQUIRE(run.report.progress >= last_progress - 1e-12);
+      last_progress = run.report.progress;
     }
-    if (last_progress < 0.751) pressed_from = arm.measurement.X_BE.translation();
   }
+  REQUIRE(run.report.status == ControllerStatus::Finished);
+  for (int k = 0; k < 1000; ++k) {  // and goes on holding it
+    run.step(arm);
+    touch(arm, robot, post, stiffness);
+  }
+  double force = 0.0;
+  for (const MeasuredContact& contact : arm.measurement.contacts) force += contact.force;
+  CHECK(force == Approx(5.0).epsilon(kLimit));
   CHECK(run.report.status == ControllerStatus::Finished);
-  CHECK(nearest > kPostRadius + 0.008);
-  for (int k = 0; k < 500; ++k) run.step(arm);  // the last sections come to rest
-  const Vector3d pressed = arm.measurement.X_BE.translation() - pressed_from;
-  CHECK((pressed - Vector3d(0.01, 0, 0)).norm() < 0.002);
-  std::vector<SectionState> states(6);
-  from_coordinates(robot, run.command.plan, states);
-  for (int i = 2; i < 4; ++i) {  // sections that lie on the winding
-    for (const double fraction : {0.0, 0.5, 1.0}) {
-      const Vector3d p = backbone_pose(robot, states, run.command.base, i, fraction).translation();
-      CHECK(distance_from_post(p) == Approx(kTightRadius).margin(kDeviation));
-    }
-  }
 }
 
-TEST_CASE("wind: an update is a pure function of its arguments and allocates nothing",
+TEST_CASE("coil: a post that is not there is not held, and that is said", "[controllers]") {
+  const ContinuumRobot robot = long_arm();
+  const Post post = post_at(0.047);
+  CoilController controller = make(robot, &post, quick({{"tighten_time", "5"}}));
+  KinematicArm arm(robot, kTimestep);
+  ControllerRun run(controller, robot);
+  bool finished = false;
+  for (int k = 0; k < 3000; ++k) {
+    run.step(arm);
+    finished = finished || run.report.status == ControllerStatus::Finished;
+  }
+  CHECK(!finished);
+  CHECK(run.report.status == ControllerStatus::NoProgress);
+}
+
+TEST_CASE("coil: a force that is lost is told", "[controllers]") {
+  const ContinuumRobot robot = long_arm();
+  const Post post = post_at(0.047);
+  CoilController controller = make(robot, &post, quick());
+  KinematicArm arm(robot, kTimestep);
+  ControllerRun run(controller, robot);
+  for (int k = 0; k < 6000 && run.report.status != ControllerStatus::Finished; ++k) {
+    run.step(arm);
+    touch(arm, robot, post, 1000.0);
+  }
+  REQUIRE(run.report.status == ControllerStatus::Finished);
+  arm.measurement.contacts.clear();
+  for (int k = 0; k < 1000; ++k) run.step(arm);
+  CHECK(run.report.status == ControllerStatus::NoProgress);
+}
+
+TEST_CASE("coil: holding, the tip's goal moves by `press`", "[controllers]") {
+  constexpr double kTipDeviation = 0.002;
+  const ContinuumRobot robot = long_arm();
+  const Post post = post_at(0.047);
+  CoilController controller = make(robot, &post, quick({{"press", "0.01 0 0"}, {"press_sections", "3"}}));
+  KinematicArm arm(robot, kTimestep);
+  ControllerRun run(controller, robot);
+  Vector3d end = Vector3d::Zero();  // of the path drawn to the post
+  for (int k = 0; k < 6000 && run.report.status != ControllerStatus::Finished; ++k) {
+    run.step(arm);
+    if (end.isZero() && run.report.progress == 0.75) end = run.report.target;
+    touch(arm, robot, post, 1000.0);
+  }
+  REQUIRE(run.report.status == ControllerStatus::Finished);
+  for (int k = 0; k < 2000; ++k) {
+    run.step(arm);
+    touch(arm, robot, post, 1000.0);
+  }
+  CHECK((arm.measurement.X_BE.translation() - end - Vector3d(0.01, 0, 0)).norm() < kTipDeviation);
+}
+
+TEST_CASE("coil: an update is a pure function of its arguments and allocates nothing",
           "[controllers]") {
   const ContinuumRobot robot = long_arm();
-  CoilController controller = make(robot, around_post({{"speed", "1"}}));
+  const Post post = post_at(0.047);
+  CoilController controller = make(robot, &post, quick());
   KinematicArm arm(robot, kTimestep);
   ControllerRun run(controller, robot);
   for (int k = 0; k < 1500; ++k) {
@@ -108,22 +201,29 @@ TEST_CASE("wind: an update is a pure function of its arguments and allocates not
     REQUIRE(run.command.q == q);
     REQUIRE(run.next == next);
     run.step(arm);
+    touch(arm, robot, post, 1000.0);
   }
 }
 
-TEST_CASE("wind: settings out of range are refused by name", "[controllers]") {
+TEST_CASE("coil: what cannot be coiled around is refused with the reason", "[controllers]") {
   const ContinuumRobot robot = long_arm();
-  const auto refused = [&](Texts texts, const char* name) {
-    CHECK_THROWS_WITH(make(robot, around_post(std::move(texts))), Catch::Contains(name));
+  const auto refused = [&](const ContinuumRobot& arm, const Post& post, Texts texts,
+                           const char* reason) {
+    texts.emplace_back("post", "pole");
+    CHECK_THROWS_WITH(make(arm, &post, quick(std::move(texts))), Catch::Contains(reason));
   };
-  refused({{"cylinder_radius", "0"}}, "cylinder_radius");
-  refused({{"cylinder_axis", "1 2"}}, "cylinder_axis");
-  refused({{"tight_radius", "0.06"}}, "tight_radius");
-  refused({{"pull_back", "-1"}}, "pull_back");
-  refused({{"press_sections", "7"}}, "press_sections");
-  refused({{"exit_length", "2"}}, "path length");
-  const Settings without_post(CoilController::settings());
-  CHECK_THROWS_WITH(CoilController({robot, without_post, kTimestep, kInfinity}),
-                    Catch::Contains("cylinder_point"));
-  CHECK_THROWS_WITH(make(long_arm(0.1), around_post()), Catch::Contains("path length"));
+  const Post good = post_at(0.047);
+  CHECK_NOTHROW(make(robot, &good, quick()));
+  CHECK_THROWS_WITH(make(robot, nullptr, quick()), Catch::Contains("post: missing"));
+  refused(robot, good, {{"press", "1 2"}}, "press");
+  refused(robot, good, {{"press_sections", "7"}}, "press_sections");
+  refused(long_arm(0.1), good, {}, "post = pole: the way around it is");
+  refused(long_arm(0.0), good, {}, "base.feed");
+  refused(robot, post_at(0.047, 0.03, 0.4, -0.2), {}, "post = pole");      // behind the base
+  refused(robot, post_at(0.047, 0.03, 1.55), {}, "post = pole");           // along the feed axis
+  refused(robot, post_at(0.15), {}, "passes the feed axis at 150 mm");     // too far aside
+  refused(robot, post_at(0.0, 0.03, 0.4, 0.62), {}, "20 mm beyond the straight arm's tip");
+  Post short_post = good;
+  short_post.half_length = 0.045;
+  refused(robot, short_post, {}, "the winding leaves it");
 }

@@ -1,5 +1,6 @@
 #include "controllers/settings.hpp"
 
+#include <Eigen/Geometry>
 #include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -140,11 +141,7 @@ std::vector<Texts> configurations(const std::string& kind) {
   if (kind == "tendril.follow")
     return {{{"waypoints", "0 0 0  0 0 0.3"}}, {{"target", "t"}}, {{"poses", poses}}};
   if (kind == "tendril.coil")
-    return {{{"cylinder_point", "0.1 0 0.3"},
-             {"cylinder_axis", "0 1 0"},
-             {"winding", "3"},
-             {"tight_radius", "0.04"},
-             {"press", "0.01 0 0"}}};
+    return {{{"post", "post"}, {"winding", "3"}, {"press", "0.01 0 0"}}};
   if (kind == "tendril.contact_plan") {
     const auto plan = test::elastic_cases().front();
     return {{{"plan", contact_plan_text({.base = {},
@@ -168,7 +165,9 @@ std::vector<Texts> configurations(const std::string& kind) {
 }
 
 /// Read by the plugin, which looks the names up in the model.
-bool is_of_plugin(std::string_view row) { return row == "target" || row == "avoidance" || row == "obstacles"; }
+bool is_of_plugin(std::string_view row) { 
+  return row == "target" || row == "avoidance" || row == "obstacles" || row == "post";
+}
 
 /// Makes a controller of some robot that suits it.
 void make(const ControllerKind& kind, const Settings& settings) {
@@ -187,6 +186,12 @@ void make(const ControllerKind& kind, const Settings& settings) {
     context.guide_length = is_elastic ? 1.2 : 0.0;
     context.guide_clearance = is_elastic ? 0.0005 : 0.0;
     context.bending_stiffness = 0.05;
+    Post post{.radius = 0.03, .half_length = 0.3};
+    post.X_BO.translation() = Eigen::Vector3d(0.0, 0.05, 0.65);
+    post.X_BO.linear() =
+        Eigen::Quaterniond::FromTwoVectors(Eigen::Vector3d::UnitZ(), Eigen::Vector3d::UnitX())
+            .toRotationMatrix();
+    context.post = &post;
     (*make_arm)(context);
   } else if (const auto* make_snake = std::get_if<ControllerKind::MakeSnake>(&kind.make)) {
     const std::vector<double> lengths(17, 0.06);

@@ -48,7 +48,7 @@ TEST_CASE("winding: the path keeps its distance from the cylinder and is smooth"
   Random random(seed);
   const Winding winding = random_winding(random);
   const Path path = winding_path(winding);
-  const double radius = winding_radius(winding);
+  const double radius = winding_place(winding).radius;
   CHECK(path.position(0.0).norm() < 1e-12);
   double on_helix = 0.0;
   for (double s = 0.0; s < path.length(); s += 1e-3) {
@@ -77,8 +77,8 @@ TEST_CASE("winding: the turning angle about the cylinder is the one asked for", 
     for (double s = 0.0; s <= helix_end; s += 5e-4) {
       const Vector3d p = path.position(s) - winding.cylinder_point;
       const Vector3d radial = p - p.dot(d) * d;
-      if (s > 0.0 && std::abs(radial.norm() - winding_radius(winding)) < kOnHelix &&
-          std::abs(before.norm() - winding_radius(winding)) < kOnHelix)
+      if (s > 0.0 && std::abs(radial.norm() - winding_place(winding).radius) < kOnHelix &&
+          std::abs(before.norm() - winding_place(winding).radius) < kOnHelix)
         angle += std::atan2(before.cross(radial).dot(d), before.dot(radial));
       before = radial;
     }
@@ -91,7 +91,7 @@ TEST_CASE("winding: drawn tight it lies at the radius asked for, and begins on t
   Random random(9);
   for (int k = 0; k < 20; ++k) {
     const Winding winding = random_winding(random);
-    const double loose = winding_radius(winding);
+    const double loose = winding_place(winding).radius;
     const double radius = loose - random.uniform(0.0, loose - winding.cylinder_radius);
     const Path path = winding_path(winding, radius, 0.05);
     CHECK(path.position(0.0).norm() < 1e-12);
@@ -100,6 +100,29 @@ TEST_CASE("winding: drawn tight it lies at the radius asked for, and begins on t
     CHECK(distance_from_axis(winding, path.position(middle)) == Approx(radius).margin(kSampling));
     for (double s = 0.0; s < path.length(); s += 1e-3)
       CHECK(distance_from_axis(winding, path.position(s)) > radius - kSampling);
+  }
+}
+
+TEST_CASE("winding: round a cylinder that the feed axis meets or passes far away", "[planning]") {
+  Random random(11);
+  for (int k = 0; k < 20; ++k) {
+    Winding winding = random_winding(random);
+    const double distance = winding_place(winding).distance;
+    winding.cylinder_radius = distance * random.uniform(0.5, 1.2);
+    winding.radius = winding.cylinder_radius + 0.015;
+    const Path path = winding_path(winding, 0.0, 0.1);
+    CHECK(path.position(0.0).norm() < 1e-12);
+    const double helix_end = path.length() - winding.exit_length;
+    const double arc = winding.angle * winding.radius / std::cos(winding_place(winding).pitch);
+    for (double s = helix_end - arc + 2e-3; s < helix_end; s += 5e-3) {
+      CHECK(distance_from_axis(winding, path.position(s)) ==
+            Approx(winding.radius).margin(kSampling));
+    }
+    for (double s = 0.0; s < path.length(); s += 1e-3) {
+      const double turn =
+          std::acos(std::clamp(path.tangent(s).dot(path.tangent(s + 4e-3)), -1.0, 1.0));
+      CHECK(turn < 0.2);  // no corner
+    }
   }
 }
 

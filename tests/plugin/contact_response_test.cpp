@@ -1,7 +1,8 @@
-// The tip response of an arm in contact against the physics: the tip at rest, for a command a
-// little more, moves by it.
+// What an arm's controller is told of contacts and of its swing, against the physics. The tip
+// response: the tip at rest, for a command a little more, moves by it.
 
 #include <Eigen/Core>
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
@@ -20,6 +21,7 @@ struct Probe {
   Eigen::Matrix<double, 6, Eigen::Dynamic> response;
   std::vector<MeasuredContact> contacts;
   Eigen::Vector3d tip;
+  double swing_damping;
 };
 Probe probe;
 
@@ -42,6 +44,7 @@ class ProbeController : public ArmController {
     probe.response = measurement.tip_response;
     probe.contacts = measurement.contacts;
     probe.tip = measurement.X_BE.translation();
+    probe.swing_damping = measurement.swing_damping;
   }
   [[nodiscard]] bool senses_contacts() const noexcept override { return true; }
 
@@ -76,6 +79,15 @@ std::string section(const std::string& more) {
          more;
 }
 
+void register_probe() {
+  [[maybe_unused]] static const bool registered = [] {
+    load_tendril();
+    register_controller<ProbeController>("test.probe");
+    return true;
+  }();
+}
+constexpr const char* kProbe = "[controller]\nplugin = \"test.probe\"\n";
+
 DataPtr settled(const ModelPtr& model, double bend, double feed) {
   probe.bend = bend;
   probe.feed = feed;
@@ -88,12 +100,8 @@ DataPtr settled(const ModelPtr& model, double bend, double feed) {
 
 TEST_CASE("plugin: the tip response is the derivative of the tip at rest, contacts kept",
           "[plugin]") {
-  [[maybe_unused]] static const bool registered = [] {
-    load_tendril();
-    register_controller<ProbeController>("test.probe");
-    return true;
-  }();
-  const std::string controller = "[controller]\nplugin = \"test.probe\"\n";
+  register_probe();
+  const std::string controller = kProbe;
   const auto arm = GENERATE_COPY(values<Arm>({
       {"servos on links",
        "compliance = \"link\"\n" + section("bend_gain = 1\n") + section("bend_gain = 1\n") +
@@ -137,4 +145,82 @@ TEST_CASE("plugin: the tip response is the derivative of the tip at rest, contac
     CAPTURE(feed_rate.transpose(), by_response.transpose());
     CHECK((feed_rate - by_response).norm() < 0.15 * feed_rate.norm());
   }
+}
+
+TEST_CASE("plugin: the contacts of a link bear the force of the step before", "[plugin]") {
+  register_probe();
+  const ModelPtr model = load_scene_text(
+      post_scene("0.05"),
+      {{"arm.toml", "compliance = \"link\"\n" + section("bend_gain = 1\n") +
+                        section("bend_gain = 1\n") + kProbe}});
+  probe.bend = 0.5;
+  probe.feed = 0.0;
+  const DataPtr data = make_data(model);
+  double last = 0.0, largest = 0.0;
+  for (int k = 0; k < 2000; ++k) {
+    mj_step(model.get(), data.get());
+    double told = 0.0;
+    for (const MeasuredContact& contact : probe.contacts) told += contact.force;
+    // Nothing is told of a link that has lost its last contact.
+    if (!probe.contacts.empty()) {
+      REQUIRE(told <= last * (1.0 + 1e-12));
+      if (k > 1500) REQUIRE(told == Approx(last));
+    }
+    last = 0.0;
+    for (int c = 0; c < data->ncon; ++c) {
+      mjtNum force[6];
+      mj_contactForce(model.get(), data.get(), c, force);
+      last += force[0];
+    }
+    largest = std::max(largest, last);
+  }
+  CHECK(last > 0.1);
+  CHECK(largest < 1e3);
+}
+
+TEST_CASE("plugin: the damping of the slowest swing is that of the engine's equations", "[plugin]") {
+  register_probe();
+  const std::string compliance = GENERATE("", "compliance = \"link\"\n");
+  const std::string toml = compliance + "[base]\nfeed = 0.1\n" + section("bend_gain = 0.5\n") +
+                           section("bend_gain = 0.3\nvariable_length = 0.02\n") + kProbe;
+  const ModelPtr model = load_scene_text(post_scene("0.3"), {{"arm.toml", toml}});
+  const DataPtr data = make_data(model);
+  mj_step(model.get(), data.get());
+  mj_resetData(model.get(), data.get());
+  mj_forward(model.get(), data.get());
+
+  // x' (K, C) y by differences of the forces, with the feed held.
+  const int n = static_cast<int>(model->nv);
+  Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> M(n, n);
+  mj_fullM(model.get(), data.get(), M.data());
+  model->opt.disableflags |= mjDSBL_CONTACT | mjDSBL_GRAVITY;
+  const std::vector<double> held(data->ctrl, data->ctrl + model->nu);
+  const auto forces = [&](const Eigen::VectorXd& q, const Eigen::VectorXd& v) -> Eigen::VectorXd {
+    std::copy_n(q.data(), n, data->qpos);
+    std::copy_n(v.data(), n, data->qvel);
+    mj_fwdPosition(model.get(), data.get());
+    mj_fwdVelocity(model.get(), data.get());
+    std::copy(held.begin(), held.end(), data->ctrl);  // the servos' commands rest
+    mj_fwdActuation(model.get(), data.get());
+    return Eigen::Map<const Eigen::VectorXd>(data->qfrc_passive, n) +
+           Eigen::Map<const Eigen::VectorXd>(data->qfrc_actuator, n);
+  };
+  const Eigen::VectorXd start = Eigen::Map<const Eigen::VectorXd>(model->qpos0, n);
+  const Eigen::VectorXd rest = Eigen::VectorXd::Zero(n);
+  constexpr double kStep = 1e-5;
+  Eigen::MatrixXd K(n, n), C(n, n);
+  for (int i = 0; i < n; ++i) {
+    const Eigen::VectorXd e = kStep * Eigen::VectorXd::Unit(n, i);
+    K.col(i) = (forces(start - e, rest) - forces(start + e, rest)) / (2.0 * kStep);
+    C.col(i) = (forces(start, -e) - forces(start, e)) / (2.0 * kStep);
+  }
+  const int feed = static_cast<int>(
+      model->jnt_dofadr[mj_name2id(model.get(), mjOBJ_JOINT, "A_feed")]);
+  K.row(feed).setZero();
+  K.col(feed).setZero();
+  K(feed, feed) = 1e9;
+  const Eigen::GeneralizedSelfAdjointEigenSolver<Eigen::MatrixXd> modes(0.5 * (K + K.transpose()),
+                                                                        Eigen::MatrixXd(M));
+  const Eigen::VectorXd mode = modes.eigenvectors().col(0);  // mode' M mode = 1
+  CHECK(probe.swing_damping == Approx(mode.dot(C * mode)).epsilon(1e-4));
 }
