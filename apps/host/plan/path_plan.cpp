@@ -102,7 +102,7 @@ std::string path_plan_text(const PathPlan& plan, const PathPlanResult& solution)
                   millimetres(solution.min_clearance), 1e3 * solution.time);
   for (std::size_t i = 0; i < solution.waypoints.size(); ++i) {
     const WaypointResult& at = solution.waypoints[i];
-    const Vector3d p = plan.waypoints[i].position();
+    const Vector3d p = (1e9 * plan.waypoints[i].position()).array().round() / 1e9 + 0.0;  // no -0
     text += fmt::format("waypoint {:<3} ({:g}, {:g}, {:g})  {}  tip error {}", i + 1, p.x(), p.y(),
                         p.z(), at.status, millimetres(at.tip_error));
     if (plan.waypoints[i].task == TipTask::PositionAndDirection)

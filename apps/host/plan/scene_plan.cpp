@@ -184,7 +184,7 @@ PathPlan plan_of_scene(const mjModel& model, const mjData& data, const ScenePlan
     plan.shapes.push_back(shape_of(model, geom, X_BO));
   }
   if (obstacles.moving_count() > 0)
-    notices.push_back(fmt::format("{}: {} obstacles can move: the plan has them where they are now",
+    notices.push_back(fmt::format("{}: {} obstacles can move relative to the arm's base: the plan has them where they are now",
                                   name, obstacles.moving_count()));
   plan.robot = std::move(arm.description);
   return plan;
