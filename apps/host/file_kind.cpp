@@ -18,8 +18,8 @@ struct KindInfo {
   const char* use;
 };
 constexpr KindInfo kKinds[] = {
-    {FileKind::Experiment, "an experiment", "for tendril run and tendril view"},
-    {FileKind::Scene, "a scene", "for tendril run and tendril view"},
+    {FileKind::Experiment, "an experiment", "for tendril run, view and plan"},
+    {FileKind::Scene, "a scene", "for tendril run, view and plan"},
     {FileKind::Robot, "a robot file", "for tendril run, view, model, ik and fk"},
     {FileKind::Tube, "a tube file", "for tendril view and tendril model, and for scenes to attach"},
     {FileKind::Plan, "a plan file", "for tendril plan"},

@@ -40,8 +40,8 @@ FILES = {
 
 # a file of each kind, its name in messages, and the commands that take it
 KINDS = {
-    "good_experiment.toml": ("an experiment", {"run", "view"}),
-    "good.xml": ("a scene", {"run", "view"}),
+    "good_experiment.toml": ("an experiment", {"run", "view", "plan"}),
+    "good.xml": ("a scene", {"run", "view", "plan"}),
     "good.toml": ("a robot file", {"run", "view", "model", "ik", "fk"}),
     "tube.toml": ("a tube file", {"view", "model"}),
     "plan.toml": ("a plan file", {"plan"}),

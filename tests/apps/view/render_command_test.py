@@ -136,8 +136,8 @@ class Render(unittest.TestCase):
         self.assertEqual(execute(*base, "--fps", 5, cwd=self.folder).returncode, 2)  # without --video
 
     def test_ctrl_c_during_the_report_gives_130_and_leaves_the_recording_alone(self):
-        out = self.folder / "run/stopped"
         for last in ("snapshot_02", "snapshot_06"):  # during the pictures, during the plots
+            out = self.folder / "run" / last
             process = subprocess.Popen([PROGRAM, "run", "scene.xml", "--duration", "1", "--out", str(out)], cwd=self.folder,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
             while not list(out.glob(f"{last}_*.png")) and process.poll() is None:
@@ -154,12 +154,12 @@ class Render(unittest.TestCase):
         fake = self.folder / "python"
         fake.write_text("#!/bin/sh\necho 'no module named h5py' >&2\nexit 4\n")
         fake.chmod(0o700)
-        out = self.folder / "run/failed"
-        base = ["run", "scene.xml", "--duration", 0.1, "--out", out]
         for environment, arguments, reason in (
                 ({"TENDRIL_PYTHON": str(fake)}, [], r"^tendril: report: .*no module named h5py\n$"),
                 ({"PATH": "/none"}, ["--no-report", "--video"], r"^tendril: video: ffmpeg is not installed[^\n]*\n$")):
-            done = execute(*base, *arguments, cwd=self.folder, env=os.environ | environment)
+            out = self.folder / "run" / next(iter(environment))
+            done = execute("run", "scene.xml", "--duration", 0.1, "--out", out, *arguments, cwd=self.folder,
+                           env=os.environ | environment)
             self.assertEqual(done.returncode, 4, done.stderr)
             self.assertRegex(done.stderr, reason)
             self.assertEqual({p.name for p in out.iterdir()}, {"summary.json", "rollout.h5"})
