@@ -54,6 +54,9 @@ struct ControllerReport {
   /// Distance of the measured tip from where the plan has it now, over the length of the body that
   /// bends: an error of the body's angles that no contact excuses [rad]; NaN: unknown.
   double deviation = kUnknown;
+  /// Distance of the body from its path over the largest one that its task allows; above 1 it does
+  /// not follow. NaN: unknown.
+  double path_excess = kUnknown;
   /// Desired tip position now [m]: base frame for an arm, world frame for a snake.
   Eigen::Vector3d target = Eigen::Vector3d::Zero();
   /// The controller's own quantities, in the order of its table; see `index_of`.

@@ -33,6 +33,7 @@ class FollowingWatch {
         time_(settings.number("following_time")) {}
 
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
+  [[nodiscard]] double tolerance() const noexcept { return tolerance_; }
 
   /// One step of `h` [s]. Returns whether the robot follows its commands.
   /// @param error          the following error

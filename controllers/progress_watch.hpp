@@ -88,7 +88,11 @@ class AdvanceWatch {
     const double usual = usual_(memory);
     const bool moves =
         advance <= length_ && (usual < least_ || advance >= kPartOfUsual * usual);
-    if (moves) usual_(memory) = usual + std::min(1.0, periods / kAverage) * (advance - usual);
+    if (moves) {
+      const double seen = std::min(seen_(memory) + periods, kAverage);
+      usual_(memory) = usual + periods / std::max(seen, periods) * (advance - usual);
+      seen_(memory) = seen;
+    }
     stalled_(memory) = moves ? 0.0 : std::min(stalled_(memory) + periods, 2.0 * most_);
   }
   /// Whether the gait moves the body.
@@ -100,6 +104,7 @@ class AdvanceWatch {
   double most_, least_, length_;
   MemoryLayout layout_;
   Slot<double> usual_ = layout_.number(), stalled_ = layout_.number();  // [m], [periods]
+  Slot<double> seen_ = layout_.number();  // periods of which `usual_` is the mean
 };
 
 }  // namespace tendril

@@ -104,6 +104,10 @@ std::span<const SettingInfo> SnakePathController::settings() {
       setting::number(
           "jam_path_error", "m", "0.05", kPositive,
           "path: distance of a joint from the path at which the feed stops permanently"),
+      setting::number(
+          "path_tolerance", "m", "0.02", kPositive,
+          "path: status 8 when a joint has been farther from the path for longer than "
+          "`following_time`"),
   };
   return kAll;
 }
@@ -121,6 +125,7 @@ SnakePathController::SnakePathController(const SnakeContext& context)
       trail_spacing_(context.settings.number("trail_spacing")),
       gravity_factor_(context.settings.number("gravity_factor")),
       jam_path_error_(context.settings.number("jam_path_error")),
+      path_tolerance_(context.settings.number("path_tolerance")),
       has_target_(context.settings.has("target")),
       back_(context.settings.flag("back")) {
   const Settings& settings = context.settings;
@@ -452,6 +457,7 @@ void SnakePathController::update(const SnakeMeasurement& measurement,
       whole > 0.0 ? std::clamp((command.feed - start_feed_(next)) / whole, 0.0, 1.0) : 1.0;
   report.progress = !back_ ? part : 0.5 * (returning_(next) ? 2.0 - part : part);
   own(report, "path_error") = path_error_(next);
+  if (since >= start_delay_) report.path_excess = path_error_(next) / path_tolerance_;
   own(report, "speed") = sensed_speed_(next);
   const Vector3d along = measurement.X_WE.translation() - measurement.X_WT.translation();
   own(report, "heading") = std::atan2(along.y(), along.x());

@@ -62,7 +62,7 @@ class SnakePathController final : public SnakeController {
 
   SnakeChain chain_;
   double speed_, acceleration_, rate_limit_, start_delay_, look_ahead_, trail_spacing_;
-  double gravity_factor_, jam_path_error_;
+  double gravity_factor_, jam_path_error_, path_tolerance_;
   bool has_target_, back_;
   int steps_;  ///< of the simulation in a period
   std::vector<Eigen::Vector3d> waypoints_;

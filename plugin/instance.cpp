@@ -320,7 +320,9 @@ bool Instance::watch_following(const mjModel* m, const mjData* d) noexcept {
     of_tip = std::max(of_tip, report_.tip_error / FollowingWatch::kLengthScale);
   const FollowingError error = binding_->following_error(last_touched_body(m, d));
   following_error_ = std::max(of_tip, error.counted);
-  return watch_->step(following_error_, std::max(of_tip, error.of_all), m->opt.timestep,
+  const double of_path = std::max(0.0, watch_->tolerance() * report_.path_excess);
+  return watch_->step(std::max(following_error_, of_path),
+                      std::max({of_tip, of_path, error.of_all}), m->opt.timestep,
                       watch_memory_(state(d)), watch_memory_(std::span(next_state_)));
 }
 

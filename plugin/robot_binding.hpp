@@ -139,6 +139,7 @@ class BindingOf : public RobotBinding {
       report.tip_error = truth.tip_error;
       report.angle_error = truth.angle_error;
       report.deviation = truth.deviation;
+      report.path_excess = truth.path_excess;
     } else {
       controller_->update(f.seen, memory.controller, memory.next_controller, command_, report);
     }

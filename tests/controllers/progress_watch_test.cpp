@@ -87,6 +87,14 @@ TEST_CASE("advance watch: a gait that no longer moves the body, or that is throw
   CHECK(advancing.step(usual, 1));
 }
 
+TEST_CASE("advance watch: one period shows what is usual", "[controllers]") {
+  Advancing advancing;
+  constexpr double kUsual = 0.04;
+  CHECK(advancing.step(kUsual, static_cast<int>(std::lround(1.0 / kPeriods))));
+  CHECK(advancing.step(0.1 * kUsual, kMost - 1));
+  CHECK_FALSE(advancing.step(0.1 * kUsual, 3));
+}
+
 TEST_CASE("advance watch: a gait that never moved the body is not expected to", "[controllers]") {
   Advancing advancing;
   for (int i = 0; i < 1000; ++i)

@@ -541,6 +541,22 @@ TEST_CASE("snake path: the feed stops for good when a joint is far off the path"
   CHECK(snake.report["speed"] == Approx(0.0).margin(1e-9));
 }
 
+TEST_CASE("snake path: its distance from the path is told in terms of what is allowed",
+          "[controllers]") {
+  PerfectSnake snake(make({{"waypoints", bow_waypoints()}, {"path_tolerance", "0.005"}}));
+  snake.run(0.9);
+  CHECK(std::isnan(snake.report.path_excess));  // it still moves onto the path
+  snake.run(5.1, [&] {
+    if (snake.measurement.time > 1.1)
+      REQUIRE(snake.report.path_excess == Approx(snake.report["path_error"] / 0.005));
+  });
+  CHECK(snake.report.path_excess < 1.0);
+  snake.measurement.q[0] += 0.02;  // the head is 0.02 rad * 0.9 m off
+  for (int i = 0; i < 20 && !(snake.report.path_excess > 1.0); ++i) snake.step();
+  CHECK(snake.report.path_excess > 3.0);
+  CHECK(snake.report.status == ControllerStatus::Working);
+}
+
 TEST_CASE("snake path: one module, and an even chain of 40", "[controllers]") {
   const int joints = GENERATE(2, 40);
   CAPTURE(joints);

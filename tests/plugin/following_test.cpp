@@ -123,6 +123,26 @@ TEST_CASE("plugin: a body that rests on something far from its plan is not follo
   CHECK(status(model, data) == kNotFollowing);
 }
 
+TEST_CASE("plugin: a fed snake that leaves its path is not following", "[plugin]") {
+  // Every joint is within 0.05 rad of its command all the time.
+  const ModelPtr model = load_file("scenes/snake_path/snake_path.xml");
+  const auto weak = GENERATE(false, true);
+  const DataPtr data = make_data(model);
+  const auto status = [&] { return sensor(model, data, "S_status")[0]; };
+  step(model, data, 5 * kSecond);
+  CHECK(status() == kWorking);
+  if (weak) model->body_mass[mj_name2id(model.get(), mjOBJ_BODY, "S_link_16")] += 0.4;
+  int off = 0, steps = 0;
+  for (; steps < 18 * kSecond; ++steps) {
+    step(model, data, 1);
+    off += status() == kNotFollowing ? 1 : 0;
+  }
+  CAPTURE(off, sensor(model, data, "S_following_error")[0]);
+  CHECK((off > kSecond) == weak);
+  CHECK((off == 0) == !weak);
+  EngineWarnings::take();
+}
+
 TEST_CASE("plugin: a servo that cannot be driven is lost alone, and said once", "[plugin]") {
   Arm arm;
   const int lost = actuator(arm.model, GENERATE("A_s1_x", "A_s2_y"));

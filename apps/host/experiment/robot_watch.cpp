@@ -21,6 +21,7 @@ constexpr double kRounding = 1e-9;
 constexpr double kPartOfLimit = tendril::Servo::kFractionOfLimit * (1.0 - kRounding);
 constexpr std::size_t kStatusLength = std::string_view(quantity::kStatus.name).size();
 constexpr const char* kFollowingError = "following_error";
+constexpr const char* kPathError = "path_error";
 
 /// Statuses that are told when they begin.
 constexpr bool is_told(ControllerStatus status) {
@@ -73,6 +74,8 @@ RobotWatch::RobotWatch(const mjModel& model) : model_(model), robots_(model) {
     const std::string prefix = statuses_.back().sensor.substr(0, name.size() - kStatusLength);
     const int error = mj_name2id(&model, mjOBJ_SENSOR, (prefix + kFollowingError).c_str());
     error_addresses_.push_back(error < 0 ? -1 : model.sensor_adr[error]);
+    const int path = mj_name2id(&model, mjOBJ_SENSOR, (prefix + kPathError).c_str());
+    path_addresses_.push_back(path < 0 ? -1 : model.sensor_adr[path]);
   }
   for (int i = 0; i < model.nu; ++i) {
     if (!model.actuator_forcelimited[i] || robots_.base_of_body(body_of_actuator(model, i)) == 0)
@@ -133,6 +136,8 @@ std::vector<std::string> RobotWatch::not_following(const mjData& data) const {
     std::string line = status.robot + ": does not do what is commanded";
     if (const int error = error_addresses_[i]; error >= 0) {
       line += fmt::format("; {} is {:.3g} rad", kFollowingError, data.sensordata[error]);
+      if (const int path = path_addresses_[i]; path >= 0)
+        line += fmt::format(", {} is {:.3g} m", kPathError, data.sensordata[path]);
       const std::vector<SaturatedServo> servos = saturated();
       if (!servos.empty())
         line += fmt::format(", servo {} was at its limit of {:.3g}", servos.front().actuator,

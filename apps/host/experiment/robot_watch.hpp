@@ -83,7 +83,7 @@ class RobotWatch {
   SceneRobots robots_;
   long steps_ = 0;
   std::vector<RobotStatus> statuses_;
-  std::vector<int> status_addresses_, error_addresses_;  // in sensordata; -1: not reported
+  std::vector<int> status_addresses_, error_addresses_, path_addresses_;  // in sensordata; -1: not reported
   std::vector<Servo> servos_;
   std::vector<Touch> touches_;  // per geom
 };
