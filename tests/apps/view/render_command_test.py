@@ -101,7 +101,7 @@ class Render(unittest.TestCase):
                 (2, "--strobe: 3: is only for pictures (.png)", ["-o", "a.mp4", "--strobe", "3"]),
                 (2, "--transparent: is only for pictures (.png)", ["-o", "a.mp4", "--transparent"]),
                 (2, "--from: 1: is only for videos (.mp4) and --strobe", ["-o", "a.png", "--from", "1"]),
-                (2, "scene.xml: is a scene, for tendril run and tendril view: tendril render takes a recording",
+                (2, "scene.xml: is a scene, for tendril run, view and plan: tendril render takes a recording",
                  ["scene.xml", "-o", "a.png"]),
                 (2, "--size: 20x64: must be at least 32 pixels wide for two recordings",
                  ["run/rollout.h5", "-o", "a.png", "--size", "20x64"]),
