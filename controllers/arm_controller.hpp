@@ -42,6 +42,9 @@ struct ArmMeasurement {
   /// while one servo acts on all of it. Predicted from the measured shape; zero where every link
   /// has its own servo.
   Eigen::Vector3d gravity_deflection = Eigen::Vector3d::Zero();
+  /// 3 x n, column k: the part of the same kind that coordinate k has in the displacement of its own
+  /// section's end [m]; what is beyond is displaced alike.
+  Eigen::Matrix<double, 3, Eigen::Dynamic> uneven_deflection;
   /// At this step's positions, ordered by arc length; only for a controller that `senses_contacts`.
   std::vector<MeasuredContact> contacts;
   /// 6 x (n + 1): derivative of the tip pose in equilibrium, rows as above, with respect to the
@@ -61,6 +64,7 @@ struct ArmMeasurement {
   explicit ArmMeasurement(int n)
       : q(Eigen::VectorXd::Zero(n)),
         tip_jacobian(Eigen::Matrix<double, 6, Eigen::Dynamic>::Zero(6, n + 2)),
+        uneven_deflection(Eigen::Matrix<double, 3, Eigen::Dynamic>::Zero(3, n)),
         tip_response(Eigen::Matrix<double, 6, Eigen::Dynamic>::Zero(6, n + 1)) {
     contacts.reserve(kMaxMeasuredContacts);
   }

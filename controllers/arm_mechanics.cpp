@@ -44,6 +44,9 @@ void ArmMechanics::measure(const State& state, double feed_setpoint, ArmMeasurem
   for (int k = 0; k < static_cast<int>(coordinates_.size()); ++k) {
     const ArmCoordinate& coordinate = coordinates_[k];
     double sum = 0.0, load = 0.0;
+    Vector3d end = Vector3d::Zero();  // where the last joint is
+    if (!coordinate.joints.empty()) end = state.joints[i + coordinate.joints.size() - 1].anchor;
+    Vector3d own_move = Vector3d::Zero(), own_loaded_move = Vector3d::Zero();  // the same of the end
     Vector3d move = Vector3d::Zero(), rotation = Vector3d::Zero(), loaded_move = Vector3d::Zero();
     for (const ArmJoint& joint : coordinate.joints) {
       const JointState& at = state.joints[i];
@@ -58,11 +61,19 @@ void ArmMechanics::measure(const State& state, double feed_setpoint, ArmMeasurem
       load += joint.fraction * g;
       move += joint.fraction * tip_rate;
       loaded_move += (joint.fraction * g) * tip_rate;
+      if (!coordinate.is_slide) {
+        const Vector3d own_rate = at.axis.cross(end - at.anchor);
+        own_move += joint.fraction * own_rate;
+        own_loaded_move += (joint.fraction * g) * own_rate;
+      }
     }
     // Deflection of joint i beyond its fraction: fraction_i (g_i - mean g) / stiffness. It is zero
     // with a servo on every joint.
-    if (coordinate.servo >= 0 && stiffness_[k] > 0.0)
+    if (coordinate.servo >= 0 && stiffness_[k] > 0.0) {
       deflection += (loaded_move - load * move) / stiffness_[k];
+      out.uneven_deflection.col(k).noalias() =
+          R_WB.transpose() * ((own_loaded_move - load * own_move) / stiffness_[k]);
+    }
     load_[k] = load;
     out.q[k] = coordinate.sign * sum + coordinate.offset;
     out.tip_jacobian.col(k).head<3>().noalias() = R_WB.transpose() * (coordinate.sign * move);

@@ -140,6 +140,8 @@ FollowController::FollowController(const ArmContext& context)
              context.settings.choice<FitNorm>("fit")),
       first_fit_(robot_, {.iterations = 30, .norm = context.settings.choice<FitNorm>("fit")}),
       integral_(robot_, read_tip_integral(context.settings, context.timestep), context.timestep),
+      compensates_(context.settings.flag("deflection_compensation")),
+      deflection_(robot_),
       states_(static_cast<std::size_t>(robot_.section_count())),
       candidate_(states_.size()),
       q_last_(robot_.coordinate_count()),
@@ -278,7 +280,7 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
   error.head<3>() = reference(candidate_, base) - tip;
   integral_.update(measurement, error, jammed, integral_memory_(memory),
                    integral_memory_(next_memory), command.q);
-  integral_.compensate_gravity_deflection(measurement, command.q);
+  if (compensates_) deflection_.compensate(measurement, command.q);
 
   report.status = jammed                              ? ControllerStatus::Jammed
                   : !trail_ && base.feed >= feed_end_ ? ControllerStatus::Finished

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "controllers/arm_controller.hpp"
+#include "controllers/body_deflection.hpp"
 #include "controllers/feed_drive.hpp"
 #include "controllers/jam_detector.hpp"
 #include "controllers/tip_integral.hpp"
@@ -53,6 +54,8 @@ class FollowController final : public ArmController {
   FeedDrive drive_;
   ShapeFit first_fit_;
   TipIntegral integral_;
+  bool compensates_;
+  BodyDeflection deflection_;
 
   Slot<double> feed_, speed_;
   Slot<bool> started_;
