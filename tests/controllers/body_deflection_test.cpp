@@ -1,6 +1,7 @@
 #include "controllers/body_deflection.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "controllers/arm_memory.hpp"
 #include "tests/controllers/kinematic_arm.hpp"
@@ -44,10 +45,11 @@ TEST_CASE("body deflection: the whole body comes back to where it was meant to b
   BodyDeflection deflection(robot);
   KinematicArm arm(robot, 0.002);
   VectorXd q(robot.coordinate_count());
-  for (double& x : q) x = random.uniform(-0.5, 0.5);
+  for (double& x : q) x = random.uniform(-0.2, 0.2);
   arm.move_to(q, {});
   // Each section sags downwards, the first by 4 mm and the next ones by less.
-  const Vector3d down = random.unit_vector();
+  const double azimuth = random.angle();
+  const Vector3d down(std::cos(azimuth), std::sin(azimuth), 0.0);
   for (int i = 0; i < kSections; ++i) {
     arm.measurement.uneven_deflection.col(robot.coordinate_index(i)) =
         0.004 * (kSections - i) / kSections * down;
