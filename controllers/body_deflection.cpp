@@ -25,6 +25,8 @@ BodyDeflection::BodyDeflection(const ContinuumRobot& robot)
 
 void BodyDeflection::compensate(const ArmMeasurement& measurement, Eigen::VectorXd& q) noexcept {
   if (measurement.uneven_deflection.isZero(0.0)) return;
+  // Directions of straight sections must not depend on earlier steps.
+  std::copy(robot_.straight().begin(), robot_.straight().end(), states_.begin());
   from_coordinates(robot_, measurement.q, states_);
   normal_.setZero();
   gradient_.setZero();
