@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every header compiles alone: it includes what it uses, whatever stands before it.
 
-usage: headers_test.py [--cache FILE] [--include FOLDER ...] [--skip FOLDER ...] --compiler COMPILER ... FOLDER ...
+usage: headers_test.py [--cache FILE] [--include FOLDER ...] --compiler COMPILER ... FOLDER ...
 
 Compiles each header below the folders (paths from the source root) with each compiler that is there. What has
 compiled before and has not changed since, with all that it includes of this project, is not compiled again.
@@ -78,14 +78,12 @@ def main():
     parser.add_argument("--cache", type=Path, help="file that remembers what has compiled")
     parser.add_argument("--include", action="append", default=[], metavar="FOLDER", help="of headers of other projects")
     parser.add_argument("--compiler", action="append", required=True, help="passed over if it is not there")
-    parser.add_argument("--skip", action="append", default=[], metavar="FOLDER")
     parser.add_argument("folder", nargs="+")
     options = parser.parse_args()
     includes = [flag for folder in options.include for flag in ("-isystem", folder)]
     flags = [*FLAGS, f"-I{ROOT}", *includes]
     headers = Headers()
     names = sorted(str(file.relative_to(ROOT)) for folder in options.folder for file in (ROOT / folder).rglob("*.hpp"))
-    names = [name for name in names if not any(name.startswith(f"{folder}/") for folder in options.skip)]
     try:
         passed = set(json.loads(options.cache.read_text()))
     except (OSError, ValueError, AttributeError):
