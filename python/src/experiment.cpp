@@ -72,7 +72,7 @@ class PyRun {
  public:
   PyRun(std::shared_ptr<const host::Experiment> experiment, nb::handle seed, nb::handle set,
         nb::handle controller, nb::handle duration, std::string command_line,
-        const std::filesystem::path& folder)
+        const std::string& folder)
       : experiment_(std::move(experiment)) {
     mujoco();
     const host::RunChanges changes = changes_of(seed, set, controller, duration);
@@ -167,7 +167,7 @@ void bind_experiment(nb::module_& module) {
       nb::sig("def load_experiment(file: str | os.PathLike[str]) -> ExperimentFile"));
   nb::class_<PyRun>(module, "Run", "An experiment under way; see tendril.experiment.")
       .def(nb::init<std::shared_ptr<const host::Experiment>, nb::handle, nb::handle, nb::handle,
-                    nb::handle, std::string, const std::filesystem::path&>(),
+                    nb::handle, std::string, const std::string&>(),
            nb::arg("experiment"), nb::arg("seed").none(), nb::arg("set"),
            nb::arg("controller").none(), nb::arg("duration").none(), nb::arg("command_line"),
            nb::arg("folder"))

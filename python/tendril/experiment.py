@@ -136,7 +136,7 @@ class Experiment:
         :raises RecordingError: the recording cannot be created
         """
         with tempfile.TemporaryDirectory(prefix="tendril-") if self.family else nullcontext("") as folder:
-            run = _sim.Run(self._file, seed, set, controller, duration, shlex.join(sys.orig_argv), Path(folder))
+            run = _sim.Run(self._file, seed, set, controller, duration, shlex.join(sys.orig_argv), folder)
         if record is not None:
             from tendril import _recording_file
             run.record(partial(_recording_file.create, record))

@@ -82,6 +82,7 @@ def test_a_run_is_that_of_the_program(folder: Path) -> None:
 
     # A controller in C++ says the same in a process of Python.
     def lines(*more: str) -> list[str]:
+        shutil.rmtree(folder / "out")
         result = tendril(folder, *words(*RUN), *more)
         assert (result.returncode, result.stderr) == (0, "")
         return [line for line in result.stdout.splitlines() if "real time" not in line]
