@@ -8,7 +8,7 @@
 namespace tendril {
 namespace {
 
-constexpr double kDamping = 0.003;   // lambda [m]
+constexpr double kDamping = 0.003;    // lambda [m]
 constexpr double kLargestBend = 0.3;  // of a section's compensation [rad]
 
 }  // namespace
@@ -37,11 +37,8 @@ void BodyDeflection::compensate(const ArmMeasurement& measurement, Eigen::Vector
         measurement.uneven_deflection.col(k) + measurement.uneven_deflection.col(k + 1);
     const int columns = 2 * (i + 1);
     for (const double fraction : {0.5, 1.0}) {
-      (void)backbone_jacobian(robot_, states_, measurement.base, i, fraction, jacobian_);
-      for (int j = 0; j <= i; ++j) {
-        bend_jacobian_.middleCols<2>(2 * j) =
-            jacobian_.topRows<3>().middleCols<2>(robot_.coordinate_index(j));
-      }
+      (void)bend_jacobian(robot_, states_, measurement.base, i, fraction, jacobian_,
+                          bend_jacobian_);
       const Eigen::Vector3d d = before + fraction * own;
       const auto J = bend_jacobian_.leftCols(columns);
       normal_.topLeftCorner(columns, columns).noalias() += J.transpose().lazyProduct(J);

@@ -168,6 +168,7 @@ void ArmBinding::bind_contacts(const mjModel* m) {
   joints_up_to_body_.assign(static_cast<std::size_t>(m->nbody), -1);
   arc_length_.assign(static_cast<std::size_t>(m->nbody), 0.0);
   // The chain in its reference pose: bodies come after their parents.
+  std::vector<double> joint_at(static_cast<std::size_t>(m->nbody), 0.0);  // arc length [m]
   const auto& chain = contacts_->chain();
   const auto body_of = [&](int i) { return joints_[static_cast<std::size_t>(i)].body; };
   const int first = chain.empty() ? -1 : body_of(chain.front());
@@ -176,8 +177,8 @@ void ArmBinding::bind_contacts(const mjModel* m) {
     const auto b = static_cast<std::size_t>(body);
     const auto parent = static_cast<std::size_t>(m->body_parentid[body]);
     if (body != first && joints_up_to_body_[parent] < 0) break;
-    const double step = m->body_pos[3 * body + 2];
-    arc_length_[b] = body == first ? step : arc_length_[parent] + step;
+    joint_at[b] = m->body_pos[3 * body + 2] + (body == first ? 0.0 : joint_at[parent]);
+    arc_length_[b] = joint_at[b] + m->body_ipos[3 * body + 2];
     joints_up_to_body_[b] = static_cast<int>(
         std::count_if(chain.begin(), chain.end(), [&](int i) { return body_of(i) <= body; }));
   }

@@ -110,4 +110,14 @@ Eigen::Isometry3d backbone_jacobian(const ContinuumRobot& robot, SectionStates s
   return finish(frame, robot.coordinate_index(i) + robot.section(i).coordinate_count(), jacobian);
 }
 
+Eigen::Vector3d bend_jacobian(const ContinuumRobot& robot, SectionStates states,
+                              const BaseState& base, int i, double fraction, JacobianRef jacobian,
+                              Eigen::Ref<Eigen::MatrixXd> bends) noexcept {
+  const Vector3d p = backbone_jacobian(robot, states, base, i, fraction, jacobian).translation();
+  for (int j = 0; j <= i; ++j) {
+    bends.middleCols<2>(2 * j) = jacobian.topRows<3>().middleCols<2>(robot.coordinate_index(j));
+  }
+  return p;
+}
+
 }  // namespace tendril

@@ -44,14 +44,9 @@ void ShapeFit::step(const BaseState& base, std::span<SectionState> states) noexc
     const int columns = 2 * (i + 1);  // later sections do not move this point
     for (int k = 1; k <= points_per_section_; ++k) {
       const double fraction = static_cast<double>(k) / points_per_section_;
-      const Eigen::Isometry3d X_BP =
-          backbone_jacobian(robot_, states, base, i, fraction, jacobian_);
-      for (int j = 0; j <= i; ++j) {
-        bend_jacobian_.middleCols<2>(2 * j) =
-            jacobian_.topRows<3>().middleCols<2>(robot_.coordinate_index(j));
-      }
       const Eigen::Vector3d error =
-          points_[static_cast<std::size_t>(points_per_section_ * i + k - 1)] - X_BP.translation();
+          points_[static_cast<std::size_t>(points_per_section_ * i + k - 1)] -
+          bend_jacobian(robot_, states, base, i, fraction, jacobian_, bend_jacobian_);
       const bool is_tip = i == sections - 1 && k == points_per_section_;
       const double weight = point_weight(error.norm(), is_tip);
       largest = std::max(largest, error.norm());

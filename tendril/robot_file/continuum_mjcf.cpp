@@ -45,7 +45,8 @@ constexpr std::array<std::string_view, 6> kSectionColours{"0.16 0.44 0.71 1", "0
                                                           "0.20 0.60 0.38 1", "0.76 0.27 0.32 1",
                                                           "0.48 0.37 0.66 1", "0.55 0.55 0.55 1"};
 
-/// One link of the chain in its rest pose.
+/// One link of the chain in its rest pose. Its hinges are in its middle: what turns with them is its
+/// second half and the next link's first one, the body of this name.
 struct Link {
   int section = 0;  ///< from 1
   int index = 0;    ///< in its section, from 1
@@ -124,16 +125,16 @@ int tendon_count(const ContinuumDescription& robot) {
   return count;
 }
 
-/// Distance from the chain's start to the middle of each link when the chain is straight and at its
-/// shortest [m].
-std::vector<double> shortest_centres(const std::vector<Link>& chain) {
-  std::vector<double> centres;
+/// Distance from the chain's start to the middle of each link, where its joints are, when the chain
+/// is straight and at its shortest [m].
+std::vector<double> shortest_joints(const std::vector<Link>& chain) {
+  std::vector<double> joints;
   double end = 0.0;
   for (const Link& link : chain) {
-    centres.push_back(end + link.slide_low + link.length / 2.0);
-    end = centres.back() + link.length / 2.0;
+    joints.push_back(end + link.slide_low + link.length / 2.0);
+    end = joints.back() + link.length / 2.0;
   }
-  return centres;
+  return joints;
 }
 
 /// Writes the document; one function for each of its parts, in their order.
@@ -183,7 +184,7 @@ class Writer : MjcfWriter {
 
   void carriage() {
     line("    <body name=\"{}\">", names::kCarriage);
-    carriage_inertia(robot_.base_physics.carriage_mass);
+    carriage_inertia(robot_.base_physics.carriage_mass + chain_.front().mass / 2.0);
     if (has_feed()) {
       line("      <joint name=\"{}\" type=\"slide\" axis=\"0 0 1\" range=\"0 {}\"/>", names::kFeed,
            robot_.base.feed_limit);
@@ -226,13 +227,21 @@ class Writer : MjcfWriter {
         -radius, 1.6 * radius);
   }
 
+  /// The first half of the first link moves with the base, or the carriage.
+  void root() {
+    const Link& first = chain_.front();
+    capsule(names::kRoot, first, 0.0, first.length / 2.0,
+            has_carriage() ? "" : fmt::format(" mass=\"{}\"", number_text(first.mass / 2.0)));
+  }
+
   /// The nested links. They are not indented: a chain of 400 would be wider than the screen.
   void chain() {
+    root();
     double joint_offset = 0.0;  // from the frame of the body before to the start of this link
     for (std::size_t k = 0; k < chain_.size(); ++k) {
       const Link& link = chain_[k];
       const bool last_of_section = k + 1 == chain_.size() || chain_[k + 1].section != link.section;
-      body(link, joint_offset + link.length / 2.0);
+      body(k, joint_offset + link.length / 2.0);
       joint_offset = link.length / 2.0;
       if (!last_of_section) continue;
       site(names::section_end(link.section), link);
@@ -243,14 +252,17 @@ class Writer : MjcfWriter {
     raw("\n");
   }
 
-  /// Opens the body of a link: its frame lies at the middle of the link, where its hinges are.
-  void body(const Link& link, double offset) {
-    const std::string name = names::link(link.section, link.index);
-    const double r2 = link.radius * link.radius;
-    const double across = link.mass * (3.0 * r2 + link.length * link.length) / 12.0;
-    line("      <body name=\"{}\" pos=\"0 0 {}\">", name, offset);
-    line("        <inertial pos=\"0 0 0\" mass=\"{0}\" diaginertia=\"{1} {1} {2}\"/>", link.mass,
-         across, link.mass * r2 / 2.0);
+  /// From the joints of link k to the next ones, or to the tip [m].
+  [[nodiscard]] double length_to_next(std::size_t k) const {
+    return (chain_[k].length + (k + 1 < chain_.size() ? chain_[k + 1].length : 0.0)) / 2.0;
+  }
+
+  /// Opens the body of link k: its frame lies at the joints.
+  void body(std::size_t k, double offset) {
+    const Link& link = chain_[k];
+    const Link* const next = k + 1 < chain_.size() ? &chain_[k + 1] : nullptr;
+    line("      <body name=\"{}\" pos=\"0 0 {}\">", names::link(link.section, link.index), offset);
+    inertia(link, next);
     if (link.slide_first) slide(link);
     if (link.has_hinges() && robot_.planar) {
       hinge(link, 'y');
@@ -259,13 +271,43 @@ class Writer : MjcfWriter {
       hinge(link, link.x_first ? 'y' : 'x');
     }
     if (!link.slide_first) slide(link);
+    // To the next joints with one radius: where the next section is wider its caps stand back.
+    capsule(names::link(link.section, link.index), link, -link.slide_high, length_to_next(k));
+  }
+
+  /// Of half a link and half of the next one, each a homogeneous cylinder.
+  void inertia(const Link& link, const Link* next) {
+    struct Half {
+      double mass, length, radius, centre;
+    };
+    std::array<Half, 2> halves{
+        {{link.mass / 2.0, link.length / 2.0, link.radius, link.length / 4.0}, {}}};
+    if (next) {
+      halves[1] = {next->mass / 2.0, next->length / 2.0, next->radius,
+                   link.length / 2.0 + next->length / 4.0};
+    }
+    const double mass = halves[0].mass + halves[1].mass;
+    const double centre =
+        (halves[0].mass * halves[0].centre + halves[1].mass * halves[1].centre) / mass;
+    double across = 0.0, along = 0.0;
+    for (const Half& half : halves) {
+      const double r2 = half.radius * half.radius, d = half.centre - centre;
+      across += half.mass * ((3.0 * r2 + half.length * half.length) / 12.0 + d * d);
+      along += half.mass * r2 / 2.0;
+    }
+    line("        <inertial pos=\"0 0 {0}\" mass=\"{1}\" diaginertia=\"{2} {2} {3}\"/>", centre,
+         mass, across, along);
+  }
+
+  void capsule(const std::string& name, const Link& link, double from, double to,
+               const std::string& more = {}) {
     const int bits = robot_.self_collision ? 3 : 1;
     const std::size_t colour = static_cast<std::size_t>(link.section - 1) % kSectionColours.size();
     line(
         "        <geom name=\"{}\" type=\"capsule\" fromto=\"0 0 {} 0 0 {}\" size=\"{}\" "
-        "contype=\"{}\" conaffinity=\"{}\" {} rgba=\"{}\"/>",
-        name, -link.length / 2.0 - link.slide_high, link.length / 2.0, link.radius, bits,
-        robot_.self_collision ? 3 : 2, kStiffContact, kSectionColours[colour]);
+        "contype=\"{}\" conaffinity=\"{}\" {} rgba=\"{}\"{}/>",
+        name, from, to, link.radius, bits, robot_.self_collision ? 3 : 2, kStiffContact,
+        kSectionColours[colour], more);
   }
 
   void hinge(const Link& link, char axis) {
@@ -292,15 +334,25 @@ class Writer : MjcfWriter {
     // Left out: pairs whose capsules touch already in the straight chain at its shortest. Equal
     // links of length l and radius r: all |a - b| <= 1 + 2 r/l.
     constexpr double kRounding = 1e-9;  // [m]
-    const std::vector<double> centre = shortest_centres(chain_);
+    struct Piece {
+      std::string body;
+      double start, end, radius;  // along the chain [m]
+    };
+    std::vector<Piece> pieces;
+    const std::vector<double> joint = shortest_joints(chain_);
+    pieces.push_back({has_carriage() ? names::kCarriage : names::kBase, 0.0,
+                      chain_.front().length / 2.0, chain_.front().radius});
+    for (std::size_t k = 0; k < chain_.size(); ++k) {
+      pieces.push_back({names::link(chain_[k].section, chain_[k].index),
+                        joint[k] - chain_[k].slide_high, joint[k] + length_to_next(k),
+                        chain_[k].radius});
+    }
     line("  <contact>");
-    for (std::size_t a = 0; a < chain_.size(); ++a) {
-      const double reach_a = chain_[a].length / 2.0 + chain_[a].radius;
-      for (std::size_t b = a + 1; b < chain_.size(); ++b) {
-        const double reach_b = chain_[b].length / 2.0 + chain_[b].slide_high + chain_[b].radius;
-        if (centre[b] - centre[a] > reach_a + reach_b + kRounding) continue;
-        exclude(names::link(chain_[a].section, chain_[a].index),
-                names::link(chain_[b].section, chain_[b].index));
+    for (std::size_t a = 0; a < pieces.size(); ++a) {
+      for (std::size_t b = a + 1; b < pieces.size(); ++b) {
+        const double gap = pieces[b].start - pieces[a].end;
+        if (gap <= pieces[a].radius + pieces[b].radius + kRounding)
+          exclude(pieces[a].body, pieces[b].body);
       }
     }
     line("  </contact>");

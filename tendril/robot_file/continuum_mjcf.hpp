@@ -21,9 +21,10 @@ inline constexpr const char* kSpin = "spin";              ///< hinge joint and i
 inline constexpr const char* kTip = "tip";                ///< site at the tip, z along the backbone
 inline constexpr const char* kController = "controller";  ///< plugin instance
 inline constexpr const char* kRobot = "robot";  ///< tuple that names the base: this is a robot
+inline constexpr const char* kRoot = "root";  ///< geom of the body's part before the first joint
 /// "s1"
 [[nodiscard]] std::string section(int i);
-/// Body and its geom "s1_l1".
+/// Body "s1_l1", at the joints of the link, and its geom: from there to the next joints.
 [[nodiscard]] std::string link(int i, int j);
 /// Joint "s1_l1_x", axis 'x' or 'y'; with link servos also the actuator. A link whose bend share is
 /// 0 has no hinges.

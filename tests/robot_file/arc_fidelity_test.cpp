@@ -1,6 +1,7 @@
 // The chain of links, driven by its native servos and settled without gravity, against the
 // constant-curvature kinematics of tendril::core.
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -81,8 +82,8 @@ TEST_CASE("arc fidelity: a settled section is the constant-curvature arc", "[mjc
   const std::string compliance = GENERATE("section", "link");
   const double phi = GENERATE(0.0, 90 * kDegree, 200 * kDegree);
   CAPTURE(links, theta, compliance, phi);
-  const ContinuumDescription robot =
-      parse_as<ContinuumDescription>("compliance = \"" + compliance + "\"\n" + section_text(0.1, links), "arm.toml");
+  const ContinuumDescription robot = parse_as<ContinuumDescription>(
+      "compliance = \"" + compliance + "\"\n" + section_text(0.1, links), "arm.toml");
   const std::vector<SectionState> states{{.theta = theta, .phi = phi}};
   const Deviation d = deviation(robot, states);
   CAPTURE(d.position, d.direction, d.turn);
@@ -94,7 +95,8 @@ TEST_CASE("arc fidelity: a settled section is the constant-curvature arc", "[mjc
 TEST_CASE("arc fidelity: twice the links, a quarter of the error", "[mjcf]") {
   const std::vector<SectionState> states{{.theta = 1.5, .phi = 0.6}};
   const auto error = [&](int links) {
-    return deviation(parse_as<ContinuumDescription>(section_text(0.1, links), "arm.toml"), states).position;
+    return deviation(parse_as<ContinuumDescription>(section_text(0.1, links), "arm.toml"), states)
+        .position;
   };
   const double ratio = error(8) / error(16);
   CHECK(ratio == Approx(4.0).epsilon(0.1));
@@ -166,8 +168,8 @@ TEST_CASE("arc fidelity: telescopic sections reach the commanded lengths", "[mjc
 }
 
 TEST_CASE("arc fidelity: feed and spin move the base as the kinematics do", "[mjcf]") {
-  const ContinuumDescription robot =
-      parse_as<ContinuumDescription>(section_text(0.1, 10) + "[base]\nfeed = 0.2\nspin = true\n", "arm.toml");
+  const ContinuumDescription robot = parse_as<ContinuumDescription>(
+      section_text(0.1, 10) + "[base]\nfeed = 0.2\nspin = true\n", "arm.toml");
   const std::vector<SectionState> states{{.theta = 1.0, .phi = 0.4}};
   const BaseState base{.feed = 0.12, .spin = 0.8};
   // At its force limit the feed servo needs a timestep below mass / kv = 4 ms.
@@ -211,4 +213,56 @@ TEST_CASE("statics: a passive horizontal arm sags like the linear beam", "[mjcf]
   const double sag = -simulation.site_pose(names::kTip).translation().x();
   CAPTURE(sag, beam);
   CHECK(sag == Approx(beam).epsilon(0.02));  // the bend is large enough to shorten the lever by 1 %
+}
+
+TEST_CASE("dynamics: a passive arm swings like the Euler-Bernoulli cantilever", "[mjcf]") {
+  struct Case {
+    int links;
+    double tolerance;  // of the first three frequencies
+  };
+  const auto c = GENERATE(values<Case>({{10, 0.012}, {20, 0.003}, {40, 0.001}}));
+  constexpr double kLength = 0.4, kMass = 0.08, kStiffness = 0.05, kRadius = 0.001;
+  const std::string text =
+      "planar = true\n" +
+      section_text(kLength, c.links, "bending_stiffness = 0.05\nmass = 0.08\nradius = 0.001\n");
+  Simulation simulation(continuum_mjcf(parse_as<ContinuumDescription>(text, "arm.toml")));
+  const mjModel& model = *simulation.model;
+  Eigen::MatrixXd mass(model.nv, model.nv);
+  mj_fullM(&model, simulation.data.get(), mass.data());
+  const Eigen::MatrixXd stiffness =
+      Eigen::Map<const Eigen::VectorXd>(model.jnt_stiffness, model.nv).asDiagonal();
+  const Eigen::VectorXd squared =
+      Eigen::GeneralizedSelfAdjointEigenSolver<Eigen::MatrixXd>(stiffness, mass).eigenvalues();
+  const double unit = std::sqrt(kStiffness * kLength / kMass) / (kLength * kLength);
+  CHECK(kRadius < 0.01 * kLength);  // slender: no rotary inertia
+  int mode = 0;
+  for (const double root : {1.875104, 4.694091, 7.854757}) {
+    CAPTURE(c.links, mode);
+    CHECK(std::sqrt(squared[mode++]) == Approx(root * root * unit).epsilon(c.tolerance));
+  }
+}
+
+TEST_CASE("arc fidelity: the capsules of a bent section lie along its arc", "[mjcf]") {
+  constexpr double kLength = 0.1, kBend = 2.0;
+  constexpr int kLinks = 10;
+  const Simulation simulation =
+      settled(parse_as<ContinuumDescription>(section_text(kLength, kLinks), "arm.toml"),
+              {{{kBend, 0.0, 0.0}}});
+  // The arc turns about the y axis, its centre at x = R. A chord of it is l^2/8R inside; joints are on
+  // tangents, which cross l^2/8R outside.
+  const double radius = kLength / kBend, link = kLength / kLinks;
+  const double allowed = 1.1 * link * link / (8.0 * radius) + 1e-5;
+  const mjModel& model = *simulation.model;
+  for (int geom = 0; geom < model.ngeom; ++geom) {
+    if (model.geom_type[geom] != mjGEOM_CAPSULE) continue;
+    for (const double side : {-1.0, 0.0, 1.0}) {
+      const Eigen::Vector3d centre(simulation.data->geom_xpos + 3 * geom);
+      const double* const R = simulation.data->geom_xmat + 9 * geom;
+      const Eigen::Vector3d p =
+          centre + side * model.geom_size[3 * geom + 1] * Eigen::Vector3d(R[2], R[5], R[8]);
+      const double off = std::hypot(p.x() - radius, p.z()) - radius;
+      CAPTURE(geom, side, off);
+      CHECK(std::abs(off) < allowed);
+    }
+  }
 }

@@ -10,16 +10,15 @@
 namespace tendril::host {
 namespace {
 
-/// Where two links meet, or the body ends.
-struct Joint {
+/// Middle of a link, or an end of the body.
+struct Knot {
   mjtNum point[3];
-  mjtNum direction[3];  // from the joint before to the joint after
+  mjtNum direction[3];  // from the one before to the one after
 };
 
-/// End of a capsule's axis.
-void end_of(const mjvGeom& capsule, double side, mjtNum point[3]) {
-  for (int i = 0; i < 3; ++i)
-    point[i] = capsule.pos[i] + side * capsule.size[2] * capsule.mat[3 * i + 2];
+/// Point of a capsule's axis.
+void point_on(const mjvGeom& capsule, double from_middle, mjtNum point[3]) {
+  for (int i = 0; i < 3; ++i) point[i] = capsule.pos[i] + from_middle * capsule.mat[3 * i + 2];
 }
 
 /// Point of Hermite's cubic from p to q with the derivatives u and v at its ends.
@@ -35,24 +34,27 @@ void cubic(mjtNum point[3], const mjtNum p[3], const mjtNum u[3], const mjtNum q
 }  // namespace
 
 SmoothBody::SmoothBody(const mjModel& model) {
-  const auto link_geom = [&](const std::string& name) {
-    const int body = mj_name2id(&model, mjOBJ_BODY, name.c_str());
-    if (body < 0 || model.body_geomnum[body] != 1) return -1;
-    const int geom = model.body_geomadr[body];
-    return model.geom_type[geom] == mjGEOM_CAPSULE ? geom : -1;
-  };
   const SceneRobots robots(model);
   for (const SceneRobots::Robot& robot : robots.robots()) {
-    std::vector<int> arm;
+    std::vector<Part> arm;
+    const auto geom_of = [&](const std::string& name) {
+      return mj_name2id(&model, mjOBJ_GEOM, (robot.prefix + name).c_str());
+    };
+    if (const int root = geom_of(names::kRoot); root >= 0)
+      arm.push_back({root, -model.geom_size[3 * root + 1]});
     for (int section = 1;; ++section) {
       const std::size_t before = arm.size();
       for (int link = 1;; ++link) {
-        const int geom = link_geom(robot.prefix + names::link(section, link));
+        const int geom = geom_of(names::link(section, link));
         if (geom < 0) break;
-        arm.push_back(geom);
+        // The capsule of a link that changes its length begins before the joints.
+        const double end = model.geom_pos[3 * geom + 2] + model.geom_size[3 * geom + 1];
+        arm.push_back({geom, end / 2.0 - model.geom_pos[3 * geom + 2]});
       }
       if (arm.size() == before) break;
     }
+    // The last one ends at the tip.
+    if (!arm.empty()) arm.back().to_knot = model.geom_size[3 * arm.back().geom + 1];
     if (arm.size() > 1) arms_.push_back(std::move(arm));
   }
 }
@@ -67,33 +69,32 @@ void SmoothBody::draw(mjvScene& scene) const {
     if (id >= place.size()) place.resize(id + 1, -1);
     place[id] = i;
   }
-  for (const std::vector<int>& arm : arms_) {
-    const auto is_drawn = [&](int geom) {
-      const auto id = static_cast<std::size_t>(geom);
+  for (const std::vector<Part>& arm : arms_) {
+    const auto is_drawn = [&](const Part& part) {
+      const auto id = static_cast<std::size_t>(part.geom);
       return id < place.size() && place[id] >= 0;
     };
     if (!std::all_of(arm.begin(), arm.end(), is_drawn)) continue;
     const auto link_of = [&](std::size_t i) -> mjvGeom& {
-      return scene.geoms[place[static_cast<std::size_t>(arm[i])]];
+      return scene.geoms[place[static_cast<std::size_t>(arm[i].geom)]];
     };
-    // Axes of links point to the tip or to the base. Links that change their length overlap by what
-    // they can give: their far ends meet.
+    // Axes of capsules point to the tip or to the base.
     double side = 0.0;
     for (int i = 0; i < 3; ++i)
       side += link_of(0).mat[3 * i + 2] * (link_of(1).pos[i] - link_of(0).pos[i]);
     side = side < 0.0 ? -1.0 : 1.0;
-    std::vector<Joint> joints(arm.size() + 1);
-    end_of(link_of(0), -side, joints[0].point);
-    for (std::size_t i = 0; i < arm.size(); ++i) end_of(link_of(i), side, joints[i + 1].point);
-    for (std::size_t i = 0; i < joints.size(); ++i) {
-      const Joint& last = joints[i == 0 ? i : i - 1];
-      const Joint& next = joints[std::min(i + 1, joints.size() - 1)];
-      mju_sub3(joints[i].direction, next.point, last.point);
-      mju_normalize3(joints[i].direction);
+    std::vector<Knot> knots(arm.size());
+    for (std::size_t i = 0; i < arm.size(); ++i)
+      point_on(link_of(i), side * arm[i].to_knot, knots[i].point);
+    for (std::size_t i = 0; i < knots.size(); ++i) {
+      const Knot& last = knots[i == 0 ? i : i - 1];
+      const Knot& next = knots[std::min(i + 1, knots.size() - 1)];
+      mju_sub3(knots[i].direction, next.point, last.point);
+      mju_normalize3(knots[i].direction);
     }
 
-    for (std::size_t i = 0; i < arm.size(); ++i) {
-      const Joint &start = joints[i], &end = joints[i + 1];
+    for (std::size_t i = 1; i < arm.size(); ++i) {
+      const Knot &start = knots[i - 1], &end = knots[i];
       const double length = mju_dist3(start.point, end.point);
       mjtNum first_derivative[3], last_derivative[3];
       mju_scl3(first_derivative, start.direction, length);

@@ -6,8 +6,9 @@
 
 namespace tendril::host {
 
-/// Draws the links of each continuum arm as one smooth body. Its centreline passes through the ends
-/// of the links, at each in the direction from the end before to the end after (Hermite's cubic).
+/// Draws the links of each continuum arm as one smooth body. Its centreline passes through the
+/// middles of the links, at each in the direction from the one before to the one after (Hermite's
+/// cubic).
 /// Only the drawing changes; the links remain what touches.
 class SmoothBody {
  public:
@@ -21,7 +22,11 @@ class SmoothBody {
   static constexpr int kMostPieces = 8;  ///< of a link
 
  private:
-  std::vector<std::vector<int>> arms_;  ///< geoms of each arm, base first
+  struct Part {
+    int geom;
+    double to_knot;  ///< from the capsule's middle to that of the link, towards the tip [m]
+  };
+  std::vector<std::vector<Part>> arms_;  ///< base first
 };
 
 }  // namespace tendril::host

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "tendril/kinematics/continuum_robot.hpp"
+#include "tendril/path/path.hpp"
+
+namespace tendril {
+
+/// How near an arm's body can be kept to a path that it is fed along.
+struct LeastDeviation {
+  /// No bends keep every point of the body nearer to the path than this: a lower bound [m].
+  double distance = 0.0;
+  double feed = 0.0;        ///< at which that is so [m]
+  double arc_length = 0.0;  ///< of the point of the path where the body is farthest from it [m]
+};
+
+/// The largest, over the feeds from 0 to `feed_end`, of a lower bound of
+///
+///     min over bends  max over points i of the body  |e_i|
+///
+/// with e_i the distance from the path across it at the same arc length. For all weights w >= 0 of
+/// sum 1,
+///
+///     min  max |e_i|^2  >=  min  sum w_i |e_i|^2 ,
+///
+/// and Lawson's algorithm finds weights for which both are nearly equal, near the bends that
+/// ShapeFit finds. Variable lengths are as in the straight arm; limits of the bends are not heeded.
+[[nodiscard]] LeastDeviation least_deviation(const ContinuumRobot& robot, const Path& path,
+                                             double feed_end);
+
+}  // namespace tendril
