@@ -32,7 +32,7 @@ class FeedDrive {
         q_last_(robot.coordinate_count()) {}
 
   struct Step {
-    double feed, speed;  ///< [m], [m/s]
+    double feed, speed;  ///< [m], [m/s]; the speed is negative on the way back
   };
   /// One step of `h` [s] from `feed` and the section states `from` towards `feed_end` on the curve
   /// `position(s)` (base frame, s = feed at the base of section 1). `to` and `q` receive the
@@ -42,13 +42,15 @@ class FeedDrive {
                           double h, std::span<const SectionState> from, std::span<SectionState> to,
                           Eigen::VectorXd& q) noexcept {
     to_coordinates(robot_, from, q_last_);
-    const double remaining = feed_end - feed;
-    double speed = std::min({limits_.speed, last_speed + limits_.acceleration * h,
-                             std::sqrt(2.0 * limits_.acceleration * remaining), remaining / h});
+    const double direction = feed_end < feed ? -1.0 : 1.0;
+    const double remaining = std::abs(feed_end - feed);
+    double speed =
+        std::min({limits_.speed, std::max(direction * last_speed, 0.0) + limits_.acceleration * h,
+                  std::sqrt(2.0 * limits_.acceleration * remaining), remaining / h});
     BaseState base{.feed = feed, .spin = 0.0};
     double ratio = 0.0;
     for (int attempt = 0; attempt < kSlowDowns; ++attempt) {
-      base.feed = feed + speed * h;
+      base.feed = feed + direction * speed * h;
       std::copy(from.begin(), from.end(), to.begin());
       fit_.fit(position, base, to);
       to_coordinates(robot_, to, q);
@@ -59,11 +61,11 @@ class FeedDrive {
     }
     if (ratio > 1.0) {  // the fit has not converged yet: scale joint step and feed step alike
       speed /= ratio;
-      base.feed = feed + speed * h;
+      base.feed = feed + direction * speed * h;
       q = q_last_ + (q - q_last_) / ratio;
       from_coordinates(robot_, q, to);
     }
-    return {base.feed, speed};
+    return {base.feed, direction * speed};
   }
 
  private:

@@ -6,14 +6,20 @@
 #include <sstream>
 
 #include "controllers/arm_memory.hpp"
-#include "controllers/follow_poses_controller.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/path/least_deviation.hpp"
+#include "tendril/path/smooth_step.hpp"
 
 namespace tendril {
 namespace {
 
+constexpr OwnQuantities<FollowController::kQuantities> kOwn;
+
 constexpr double kCheckSpacing = 0.005;  // path checks sample at this spacing [m]
+// After a jam, in radii of the body:
+constexpr double kRetreat = 2.0;  // the arm is drawn back
+constexpr double kShift = 0.5;    // and goes on so far beside where it was, each time
 constexpr double kRadiusTolerance =
     0.95;  // tolerance of 5 % on the bend radius: the sampling is coarse
 
@@ -97,7 +103,7 @@ void check_path(const Path& path, const ContinuumRobot& robot, double feed_end) 
 }  // namespace
 
 std::span<const SettingInfo> FollowController::settings() {
-  static constexpr SettingInfo kOwn[] = {
+  static constexpr SettingInfo kSettings[] = {
       setting::numbers(
           "waypoints", "m",
           "points of the path in the arm's base frame, x y z each; the first on the feed axis"),
@@ -114,22 +120,32 @@ std::span<const SettingInfo> FollowController::settings() {
       setting::choice("fit", "tip body",
                       "tip: the tip stays on the path; body: the body's largest deviation is "
                       "minimised (narrow tubes)"),
-      setting::number("start_delay", "s", "1", kNotNegative,
-                      "time for the arm to come to rest before it is fed; up to 5 s longer until "
-                      "its tip has stayed within a quarter of `jam_tip_error` for 0.25 s, no farther "
-                      "from the path than half of it"),
+      setting::number(
+          "start_delay", "s", "1", kNotNegative,
+          "time for the arm to come to rest before it is fed; up to 5 s longer until "
+          "its tip has stayed within a quarter of `jam_tip_error` for 0.25 s, no farther "
+          "from the path than half of it"),
   };
-  static const std::vector<SettingInfo> kAll = joined(
-      {kOwn, JamDetector::kSettings, FollowPosesController::settings(), tip_integral_settings()});
+  static constexpr SettingInfo kRetries = setting::integer(
+      "jam_retries", "3", 0, 100,
+      "times that the arm is drawn back from a jam and fed again, a little farther to the side to "
+      "which the wall pushes it; then it stops for good");
+  static const std::vector<SettingInfo> kAll = joined({kSettings,
+                                                       JamDetector::kSettings,
+                                                       {&kRetries, 1},
+                                                       FollowPosesController::settings(),
+                                                       tip_integral_settings()});
   return kAll;
 }
 
 FollowController::FollowController(const ArmContext& context)
     : robot_(context.robot),
       arm_length_(straight_length(robot_)),
+      body_radius_(context.body_radius),
       start_delay_(context.settings.number("start_delay")),
       feed_end_(robot_.base().feed_limit),
       jam_(context.settings, context.feed_force_limit),
+      retries_(context.settings.integer("jam_retries")),
       trail_(!context.settings.has("waypoints")),
       trail_spacing_(context.settings.number("trail_spacing")),
       body_first_(context.settings.choice<FitNorm>("fit") == FitNorm::Body),
@@ -162,6 +178,7 @@ FollowController::FollowController(const ArmContext& context)
                        ": must exceed the arm's length of " + millimetres(arm_length_));
     }
     check_path(path_, robot_, feed_end_);
+    least_deviation_ = least_deviation(robot_, path_, feed_end_).distance;
   }
   feed_ = memory_.number();
   speed_ = memory_.number();
@@ -172,6 +189,12 @@ FollowController::FollowController(const ArmContext& context)
   jam_memory_ = memory_.part(jam_.layout());
   states_memory_ = add_states(memory_, robot_);
   integral_memory_ = memory_.part(integral_.layout());
+  attempts_ = memory_.counter();
+  jams_ = memory_.counter();
+  retreating_ = memory_.flag();
+  retreat_to_ = memory_.number();
+  jam_at_ = memory_.number();
+  shift_ = memory_.vector(3);
   if (!trail_) return;
   // Initially the path is the arm's own straight line.
   trail_count_ = memory_.index(2, trail_capacity_);
@@ -191,6 +214,50 @@ Eigen::Vector3d FollowController::curve(std::span<const double> memory, double s
   const double fraction = (s - points(3, low)) / (points(3, high) - points(3, low));
   const Eigen::Vector3d p = points.col(low).head<3>();
   return p + fraction * (points.col(high).head<3>() - p);
+}
+
+Eigen::Vector3d FollowController::shifted_curve(std::span<const double> memory,
+                                                double s) const noexcept {
+  // Over the length of the last section before the jam.
+  const double ramp = robot_.section(robot_.section_count() - 1).length();
+  const double part = smooth_step((s - jam_at_(memory)) / ramp + 1.0).value;
+  return curve(memory, s) + part * shift_(memory);
+}
+
+Eigen::Vector3d FollowController::across(std::span<const double> memory, double s,
+                                         const Eigen::Vector3d& v) const noexcept {
+  constexpr double kStep = 0.001;  // [m]
+  const Eigen::Vector3d along = (curve(memory, s + kStep) - curve(memory, s - kStep)).normalized();
+  return v - along * along.dot(v);
+}
+
+Eigen::Vector3d FollowController::free_side(const ArmMeasurement& measurement,
+                                            std::span<const double> memory,
+                                            double s) const noexcept {
+  Eigen::Vector3d push = Eigen::Vector3d::Zero();
+  for (const MeasuredContact& contact : measurement.contacts)
+    if (is_at_tip(contact)) push += contact.force * contact.normal;
+  push = across(memory, s, push);
+  const double norm = push.norm();
+  return norm > 1e-3 ? Eigen::Vector3d(push / norm) : Eigen::Vector3d::Zero();
+}
+
+double FollowController::body_deviation(const ArmMeasurement& measurement,
+                                        std::span<const double> memory) noexcept {
+  std::copy(robot_.straight().begin(), robot_.straight().end(), candidate_.begin());
+  from_coordinates(robot_, measurement.q, candidate_);
+  double start = measurement.base.feed, largest = 0.0;
+  for (int i = 0; i < robot_.section_count(); ++i) {
+    const double length =
+        robot_.section(i).length() + candidate_[static_cast<std::size_t>(i)].extension;
+    for (const double fraction : {0.5, 1.0}) {
+      const Eigen::Vector3d p =
+          backbone_pose(robot_, candidate_, measurement.base, i, fraction).translation();
+      largest = std::max(largest, (p - curve(memory, start + fraction * length)).norm());
+    }
+    start += length;
+  }
+  return largest;
 }
 
 double FollowController::curve_length(std::span<const double> memory) const noexcept {
@@ -214,7 +281,7 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
                               ControllerReport& report) noexcept {
   const double h = measurement.timestep;
   if (trail_) extend_trail(measurement, next_memory);
-  const auto position = [&](double s) { return curve(next_memory, s); };
+  const auto position = [&](double s) { return shifted_curve(next_memory, s); };
 
   const double feed_last = feed_(memory);
   const double feed_end =
@@ -227,7 +294,13 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
   }
   to_coordinates(robot_, states_, q_last_);
 
-  // 1. Jam: tip error or feed force above its limit for the time `jam_time`.
+  // 1. Jam: tip error or feed force above its limit for the time `jam_time`. The first few times the
+  // arm is drawn back and fed again from there, beside where it was.
+  bool retreating = retreating_(memory);
+  if (retreating && feed_last <= retreat_to_(memory)) {
+    retreating = false;
+    retreating_(next_memory) = false;
+  }
   const auto reference = [&](std::span<const SectionState> states, const BaseState& at) {
     const bool to_path = !body_first_ || at.feed >= feed_end_;
     return to_path ? position(at.feed + arm_length_) : tip_pose(robot_, states, at).translation();
@@ -247,20 +320,36 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
   const bool feeding = feeding_(memory) || (measurement.time >= start_delay_ && settled);
   feeding_(next_memory) = feeding;
   const JamDetector::State jam =
-      jam_.step(feeding || waited, deviation, measurement.feed_force, h, jam_memory_(memory),
-                jam_memory_(next_memory));
-  const bool jammed = jam != JamDetector::State::Free;
+      jam_.step((feeding || waited) && !retreating, deviation, measurement.feed_force, h,
+                jam_memory_(memory), jam_memory_(next_memory));
+  if (feed_last + arm_length_ > jam_at_(memory) + 4.0 * body_radius_) attempts_(next_memory) = 0;
+  bool jammed = jam != JamDetector::State::Free;
+  if (jam == JamDetector::State::Begins && feeding && attempts_(next_memory) < retries_) {
+    const double at = feed_last + arm_length_;
+    attempts_(next_memory) = attempts_(next_memory) + 1;
+    jams_(next_memory) = jams_(memory) + 1;
+    jam_at_(next_memory) = at;
+    shift_(next_memory) = across(memory, at, tip - curve(memory, at)) +
+                          kShift * body_radius_ * free_side(measurement, memory, at);
+    retreat_to_(next_memory) =
+        std::max(0.0, std::min(measurement.base.feed, feed_last) - kRetreat * body_radius_);
+    retreating = true;
+    retreating_(next_memory) = true;
+    jam_.release(jam_memory_(next_memory));
+    jammed = false;
+  }
   // Release: the commanded feed returns to the measured one, so that no servo force is stored.
-  if (jam == JamDetector::State::Begins)
+  if (jammed && jam == JamDetector::State::Begins)
     base.feed = std::clamp(measurement.base.feed, 0.0, feed_last);
 
   // 2. One step of feed, slowed down until every section keeps its rate limit.
   double speed = 0.0;
   q_candidate_ = q_last_;
   candidate_ = states_;
-  if (!jammed && feeding && feed_last < feed_end) {
-    const FeedDrive::Step step = drive_.step(position, feed_last, speed_(memory), feed_end, h,
-                                             states_, candidate_, q_candidate_);
+  const double goal = retreating ? retreat_to_(next_memory) : feed_end;
+  if (!jammed && feed_last != goal && (retreating || (feeding && feed_last < feed_end))) {
+    const FeedDrive::Step step = drive_.step(position, feed_last, speed_(memory), goal, h, states_,
+                                             candidate_, q_candidate_);
     base.feed = step.feed;
     speed = step.speed;
     report.iterations = FeedDrive::kFitSteps;
@@ -275,18 +364,32 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
   command.feed_rate = speed;
 
   // 3. Correct on the measured tip; its reference is the point of the path at the tip's arc length.
-  const Eigen::Vector3d desired_tip = position(base.feed + arm_length_);
+  const Eigen::Vector3d desired_tip = curve(next_memory, base.feed + arm_length_);
   Eigen::Matrix<double, 6, 1> error = Eigen::Matrix<double, 6, 1>::Zero();
-  error.head<3>() = reference(candidate_, base) - tip;
+  // Against a wall no correction brings the tip on; integrating it would wind up the arm behind.
+  Eigen::Vector3d off = reference(candidate_, base) - tip;
+  for (const MeasuredContact& contact : measurement.contacts) {
+    const double into = contact.normal.dot(off);
+    if (is_at_tip(contact) && into < 0.0) off -= into * contact.normal;
+  }
+  error.head<3>() = off;
   integral_.update(measurement, error, jammed, integral_memory_(memory),
                    integral_memory_(next_memory), command.q);
   if (compensates_) deflection_.compensate(measurement, command.q);
 
-  report.status = jammed                              ? ControllerStatus::Jammed
-                  : !trail_ && base.feed >= feed_end_ ? ControllerStatus::Finished
-                                                      : ControllerStatus::Working;
-  report.tip_error = (desired_tip - measurement.X_BE.translation()).norm();
+  report.tip_error = (desired_tip - tip).norm();
+  report.status = ControllerStatus::Working;
+  if (jammed) {
+    report.status = ControllerStatus::Jammed;
+  } else if (!trail_ && base.feed >= feed_end_) {  // beside its path it has not arrived
+    report.status = report.tip_error <= jam_.tip_error_limit() ? ControllerStatus::Finished
+                                                               : ControllerStatus::NotReached;
+  }
   report.progress = base.feed / feed_end_;
+  kOwn(report, "waypoint_error") = kUnknown;
+  kOwn(report, "body_deviation") = body_deviation(measurement, next_memory);
+  kOwn(report, "least_deviation") = least_deviation_;
+  kOwn(report, "jams") = jams_(next_memory);
   report.target = desired_tip;
 }
 

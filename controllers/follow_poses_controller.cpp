@@ -153,6 +153,8 @@ void FollowPosesController::update(const ArmMeasurement& measurement,
   report.status = jammed                              ? ControllerStatus::Jammed
                   : next_time >= schedule_.duration() ? ControllerStatus::Finished
                                                       : ControllerStatus::Working;
+  // What else is in the table of `tendril.follow` is of paths.
+  std::fill(report.own.begin(), report.own.end(), kUnknown);
   report.own[index_of(kQuantities, "waypoint_error")] = waypoint_error_(next_memory);
   report.progress = std::clamp(next_time / schedule_.duration(), 0.0, 1.0);
   report.target = desired_tip;

@@ -19,7 +19,8 @@ class FollowPosesController final : public ArmController {
   static constexpr Quantity kQuantities[] = {
       quantity::kTipError,
       quantity::kProgress,
-      {"waypoint_error", "m", "tip error at the end of the last hold at a waypoint; 0 before"}};
+      {"waypoint_error", "m",
+       "tip error at the end of the last hold at a waypoint; 0 before; NaN: no poses"}};
   [[nodiscard]] static std::span<const SettingInfo> settings();
 
   /// Throws ModelError naming the setting.

@@ -8,15 +8,15 @@
 namespace tendril {
 
 /// Detects a jam of a fed arm: the tip error or the feed force exceeds its limit for the time
-/// `jam_time`. The state Jammed is kept until the memory is reset.
+/// `jam_time`. The state Jammed is kept until it is released or the memory is reset.
 class JamDetector {
  public:
   /// Rows for the controller's table.
   static constexpr SettingInfo kSettings[] = {
       setting::number("jam_tip_error", "m", "0.005", kPositive,
-                      "tip error at which the feed stops permanently"),
+                      "tip error at which the feed stops"),
       setting::number("jam_feed_force", "N", "", kPositive,
-                      "feed force at which the feed stops permanently; default: 0.98 of the feed "
+                      "feed force at which the feed stops; default: 0.98 of the feed "
                       "servo's limit"),
       setting::number("jam_time", "s", "0.05", kNotNegative, "minimum duration of one of the two"),
   };
@@ -41,6 +41,11 @@ class JamDetector {
     if (!(blocked_time > time_)) return State::Free;
     jammed_(next_memory) = true;
     return State::Begins;
+  }
+  /// Free again, for another attempt.
+  void release(std::span<double> next_memory) const noexcept {
+    jammed_(next_memory) = false;
+    blocked_time_(next_memory) = 0.0;
   }
 
  private:

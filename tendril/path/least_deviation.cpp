@@ -18,7 +18,7 @@ using Eigen::Vector3d;
 using Eigen::VectorXd;
 
 constexpr double kFeedSpacing = 0.02;  // [m]
-constexpr int kPointsPerSection = 4;   // the points between them may deviate more: still a bound
+constexpr int kPointsPerSection = 6;   // the points between them may deviate more: still a bound
 constexpr int kIterations = 40;        // of Lawson's algorithm at each feed
 constexpr double kGap = 1.02;          // the bound need not come nearer to the maximum than this
 constexpr double kNone = 1e-6;         // no deviation at all [m]

@@ -33,10 +33,16 @@ ContinuumRobot fed_robot(double feed_limit = 0.3) {
   return ContinuumRobot({section, section, section}, {.feed_limit = feed_limit});
 }
 
+constexpr double kBodyRadius = 0.008;  // [m]
+
 FollowController make(const ContinuumRobot& robot, Texts texts,
                       double feed_force_limit = kInfinity) {
   const Settings settings(FollowController::settings(), std::move(texts));
-  return FollowController({robot, settings, kTimestep, feed_force_limit});
+  return FollowController({.robot = robot,
+                           .settings = settings,
+                           .timestep = kTimestep,
+                           .feed_force_limit = feed_force_limit,
+                           .body_radius = kBodyRadius});
 }
 
 Texts bent_path(Texts more = {}) {
@@ -116,7 +122,8 @@ TEST_CASE("follow: where a section would bend too fast the whole motion slows do
 
 TEST_CASE("follow: a blocked tip stops the feed for good", "[controllers]") {
   const ContinuumRobot robot = fed_robot();
-  FollowController controller = make(robot, bent_path({{"jam_time", "0.04"}}));
+  FollowController controller =
+      make(robot, bent_path({{"jam_time", "0.04"}, {"jam_retries", "0"}}));
   KinematicArm arm(robot, kTimestep);
   ControllerRun run(controller, robot);
   for (int i = 0; i < 200; ++i) run.step(arm);
@@ -176,10 +183,81 @@ TEST_CASE("follow: the feed waits for an arm that sags, which is no jam, but not
   }
 }
 
+TEST_CASE("follow: from a jam the arm is drawn back and tries beside it, three times",
+          "[controllers]") {
+  const ContinuumRobot robot = fed_robot();
+  FollowController controller =
+      make(robot, {{"waypoints", "0 0 0  0 0 0.45"}, {"start_delay", "0"}, {"integral_gain", "0"}});
+  // A wall with its edge on the path: it pushes the tip to the y side and lets it pass from there on.
+  const double edge = GENERATE(0.003, 0.007, 1.0);
+  constexpr double kWall = 0.36, kFree = 1e-6;  // height of the tip at the wall [m]
+  CAPTURE(edge);
+  KinematicArm arm(robot, kTimestep);
+  ControllerRun run(controller, robot);
+  double highest = 0.0, drawn_back = 0.0;
+  for (int i = 0; i < 20'000 && run.report.status == ControllerStatus::Working; ++i) {
+    run.update(arm.measurement);
+    run.advance();
+    KinematicArm moved = arm;
+    moved.move_to(run.command.q, run.command.base);
+    moved.pass_time();
+    const Vector3d tip = moved.measurement.X_BE.translation();
+    moved.measurement.contacts.clear();
+    moved.measurement.feed_force = 0.0;
+    const bool above = arm.measurement.X_BE.translation().z() > kWall + 0.01;
+    if (!above && tip.z() > kWall + kFree && tip.y() < edge) {  // blocked
+      moved = arm;
+      moved.pass_time();
+      const Vector3d at = arm.measurement.X_BE.translation();
+      moved.measurement.contacts = {
+          {.position = at, .normal = Vector3d(0.0, 0.6, -0.8), .force = 5.0, .arc_length = 0.295}};
+      moved.measurement.X_BE.translation().z() -= 0.006;  // the body gives way until that is a jam
+    }
+    arm = moved;
+    highest = std::max(highest, run.command.base.feed);
+    drawn_back = std::max(drawn_back, highest - run.command.base.feed);
+  }
+  const double jams = run.report.own[index_of(FollowController::kQuantities, "jams")];
+  CHECK(drawn_back > 1.9 * kBodyRadius);
+  if (edge < 0.004) {  // half a radius aside suffices
+    CHECK(jams == 1.0);
+    CHECK(run.report.status == ControllerStatus::Finished);
+    CHECK(run.report.progress == Approx(1.0));
+    CHECK(run.report.tip_error > 0.0025);  // of the path that was asked for
+  } else if (edge < 0.008) {
+    CHECK(jams == 2.0);
+    CHECK(run.report.status == ControllerStatus::NotReached);  // too far beside its path
+    CHECK(run.report.tip_error > 0.005);
+  } else {
+    CHECK(jams == 3.0);
+    CHECK(run.report.status == ControllerStatus::Jammed);
+    CHECK(run.report.progress < 0.5);
+  }
+}
+
+TEST_CASE("follow: reports how far the body is from its path and the least that is possible",
+          "[controllers]") {
+  const ContinuumRobot robot = fed_robot();
+  FollowController controller = make(robot, bent_path({{"speed", "0.2"}, {"fit", "body"}}));
+  KinematicArm arm(robot, kTimestep);
+  ControllerRun run(controller, robot);
+  double largest = 0.0;
+  while (run.report.status != ControllerStatus::Finished && arm.measurement.time < 10.0) {
+    run.step(arm);
+    largest = std::max(largest,
+                       run.report.own[index_of(FollowController::kQuantities, "body_deviation")]);
+  }
+  const double least = run.report.own[index_of(FollowController::kQuantities, "least_deviation")];
+  CHECK(least > 0.0015);
+  CHECK(largest > least);
+  CHECK(largest < 1.3 * least);
+}
+
 TEST_CASE("follow: feed force at its limit stops the feed, a short push does not",
           "[controllers]") {
   const ContinuumRobot robot = fed_robot();
-  FollowController controller = make(robot, bent_path({{"jam_time", "0.05"}}), 30.0);
+  FollowController controller =
+      make(robot, bent_path({{"jam_time", "0.05"}, {"jam_retries", "0"}}), 30.0);
   KinematicArm arm(robot, kTimestep);
   ControllerRun run(controller, robot);
   for (int i = 0; i < 100; ++i) run.step(arm);
