@@ -242,24 +242,6 @@ Eigen::Vector3d FollowController::free_side(const ArmMeasurement& measurement,
   return norm > 1e-3 ? Eigen::Vector3d(push / norm) : Eigen::Vector3d::Zero();
 }
 
-double FollowController::body_deviation(const ArmMeasurement& measurement,
-                                        std::span<const double> memory) noexcept {
-  std::copy(robot_.straight().begin(), robot_.straight().end(), candidate_.begin());
-  from_coordinates(robot_, measurement.q, candidate_);
-  double start = measurement.base.feed, largest = 0.0;
-  for (int i = 0; i < robot_.section_count(); ++i) {
-    const double length =
-        robot_.section(i).length() + candidate_[static_cast<std::size_t>(i)].extension;
-    for (const double fraction : {0.5, 1.0}) {
-      const Eigen::Vector3d p =
-          backbone_pose(robot_, candidate_, measurement.base, i, fraction).translation();
-      largest = std::max(largest, (p - curve(memory, start + fraction * length)).norm());
-    }
-    start += length;
-  }
-  return largest;
-}
-
 double FollowController::curve_length(std::span<const double> memory) const noexcept {
   return trail_ ? trail_points_(memory)(3, trail_count_(memory) - 1) : path_.length();
 }
@@ -387,7 +369,6 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
   }
   report.progress = base.feed / feed_end_;
   kOwn(report, "waypoint_error") = kUnknown;
-  kOwn(report, "body_deviation") = body_deviation(measurement, next_memory);
   kOwn(report, "least_deviation") = least_deviation_;
   kOwn(report, "jams") = jams_(next_memory);
   report.target = desired_tip;

@@ -26,12 +26,6 @@ class FollowController final : public ArmController {
       quantity::kTipError,
       quantity::kProgress,
       FollowPosesController::kQuantities[2],
-      {.name = "body_deviation",
-       .unit = "m",
-       .meaning =
-           "largest distance of the measured body, middles and ends of its sections, from the "
-           "path at the same arc lengths; NaN: planned poses",
-       .summary = "max end"},
       {.name = "least_deviation",
        .unit = "m",
        .meaning =
@@ -74,8 +68,6 @@ class FollowController final : public ArmController {
   /// Direction across the path at its arc length `s` in which walls push the tip; zero: none.
   [[nodiscard]] Eigen::Vector3d free_side(const ArmMeasurement& measurement,
                                           std::span<const double> memory, double s) const noexcept;
-  [[nodiscard]] double body_deviation(const ArmMeasurement& measurement,
-                                      std::span<const double> memory) noexcept;
 
   ContinuumRobot robot_;
   double arm_length_, body_radius_, start_delay_;

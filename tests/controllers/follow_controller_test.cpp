@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tendril/model_error.hpp"
+#include "tendril/path/least_deviation.hpp"
 #include "tests/controllers/kinematic_arm.hpp"
 #include "tests/support/allocation_counter.hpp"
 #include "tests/support/reference_robots.hpp"
@@ -235,22 +236,22 @@ TEST_CASE("follow: from a jam the arm is drawn back and tries beside it, three t
   }
 }
 
-TEST_CASE("follow: reports how far the body is from its path and the least that is possible",
-          "[controllers]") {
+TEST_CASE("follow: reports the least deviation that is possible", "[controllers]") {
   const ContinuumRobot robot = fed_robot();
-  FollowController controller = make(robot, bent_path({{"speed", "0.2"}, {"fit", "body"}}));
   KinematicArm arm(robot, kTimestep);
-  ControllerRun run(controller, robot);
-  double largest = 0.0;
-  while (run.report.status != ControllerStatus::Finished && arm.measurement.time < 10.0) {
+  const auto least = [&](const Texts& texts) {
+    FollowController controller = make(robot, texts);
+    ControllerRun run(controller, robot);
     run.step(arm);
-    largest = std::max(largest,
-                       run.report.own[index_of(FollowController::kQuantities, "body_deviation")]);
-  }
-  const double least = run.report.own[index_of(FollowController::kQuantities, "least_deviation")];
-  CHECK(least > 0.0015);
-  CHECK(largest > least);
-  CHECK(largest < 1.3 * least);
+    return run.report.own[index_of(FollowController::kQuantities, "least_deviation")];
+  };
+  CHECK(least({{"waypoints", "0 0 0  0 0 0.5"}}) < 1e-9);
+  const Path path =
+      rounded_path(std::vector<Vector3d>{{0, 0, 0}, {0, 0, 0.45}, {-0.2, 0, 0.45}}, 0.12);
+  const double bound = least_deviation(robot, path, kBentFeed).distance;
+  CHECK(bound > 0.001);
+  CHECK(least(bent_path()) == Approx(bound));
+  CHECK(std::isnan(least({{"target", "target"}})));
 }
 
 TEST_CASE("follow: feed force at its limit stops the feed, a short push does not",
