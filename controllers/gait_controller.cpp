@@ -376,8 +376,9 @@ double GaitController::follow(const SnakeMeasurement& measurement, const Motion&
                               const Step& step, std::span<double> next,
                               ControllerReport& report) noexcept {
   const double h = measurement.timestep;
+  const double heading = way_->is_head_first() ? way_->heading(measurement) : motion.heading;
   const GroundWay::Guidance way =
-      way_->step(measurement.center_of_mass.head<2>(), motion.heading, way_memory_(next));
+      way_->step(measurement.center_of_mass.head<2>(), heading, way_memory_(next));
   way_->bends(way_memory_(next), wanted_bends_);
   auto bends = bends_(next);
   for (int j = 0; j < joints_; ++j) {
@@ -407,7 +408,7 @@ double GaitController::follow(const SnakeMeasurement& measurement, const Motion&
     report.status = ControllerStatus::NotReached;
     return 0.0;
   }
-  const double error = turn_to(way.direction, motion.heading, measurement.time, h, next);
+  const double error = turn_to(way.direction, heading, measurement.time, h, next);
   if (!progress_.step(way.gained, error, step.periods, progress_memory_(next)))
     report.status = ControllerStatus::NoProgress;
   if (way.on_way) report.path_excess = way.path_error / way_->tolerance();

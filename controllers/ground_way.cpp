@@ -1,5 +1,6 @@
 #include "controllers/ground_way.hpp"
 
+#include <Eigen/QR>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -48,6 +49,26 @@ std::string text(const char* format, Args... args) {
   return line.data();
 }
 
+/// Weights of the joint angles in the heading of the body's middle, relative to that of link 0:
+/// headings of the links = heading + bend x + a cos(lag j) + b sin(lag j), x from -1 to 1.
+Eigen::VectorXd heading_weights(const Gait& gait, Eigen::Index joints) {
+  Eigen::MatrixXd basis(joints + 1, gait.yaw_amplitude > 0.0 ? 4 : 2);
+  for (Eigen::Index j = 0; j <= joints; ++j) {
+    const auto x = static_cast<double>(j);
+    basis(j, 0) = 1.0;
+    basis(j, 1) = 2.0 * x / static_cast<double>(joints) - 1.0;
+    if (basis.cols() < 4) continue;
+    basis(j, 2) = std::cos(gait.lag * x);
+    basis(j, 3) = std::sin(gait.lag * x);
+  }
+  const Eigen::VectorXd links =
+      basis.completeOrthogonalDecomposition().pseudoInverse().row(0).transpose();
+  // The heading of a link is the sum of the yaw angles before it.
+  Eigen::VectorXd weights = Eigen::VectorXd::Zero(joints);
+  for (Eigen::Index i = 0; i < joints; i += 2) weights[i] = links.tail(joints - i).sum();
+  return weights;
+}
+
 }  // namespace
 
 std::span<const SettingInfo> GroundWay::settings() {
@@ -81,6 +102,7 @@ GroundWay::GroundWay(const SnakeContext& context, const Gait& gait, std::vector<
                      double largest_yaw_offset)
     : lengths_(context.link_lengths.begin(), context.link_lengths.end()),
       footprint_(gait_footprint(gait, chain_of(context))),
+      heading_weights_(heading_weights(gait, context.joints())),
       head_first_(gait.kind != GaitKind::Sidewinding),
       goal_tolerance_(context.settings.number("goal_tolerance")),
       tolerance_(context.settings.number("ground_tolerance")) {
@@ -259,6 +281,11 @@ void GroundWay::trace(const Vector2d& center, double heading,
   s_(memory) = 0.0;
 }
 
+double GroundWay::heading(const SnakeMeasurement& measurement) const noexcept {
+  const Vector3d along = measurement.X_WT.linear().col(0);
+  return std::atan2(along.y(), along.x()) + heading_weights_.dot(measurement.q);
+}
+
 GroundWay::Guidance GroundWay::step(const Vector2d& center, double heading,
                                     std::span<double> memory) const noexcept {
   Guidance made;
@@ -314,10 +341,10 @@ GroundWay::Guidance GroundWay::step(const Vector2d& center, double heading,
   made.remaining = std::max(0.0, way.length() - s_(memory));
   if (s_(memory) >= 0.0 && std::abs(aside) < tolerance_) on_way_(memory) = true;
   made.on_way = on_way_(memory);
-  const double to_end = std::hypot(way.length() - s_(memory), aside);
-  const double tolerance = planned ? 0.5 * goal_tolerance_ : goal_tolerance_;
-  const bool passed = s_(memory) > way.length() + tolerance;
-  if (to_end <= tolerance || (to_end <= goal_tolerance_ && passed)) {
+  const Vector2d guided =
+      way.at(s_(memory)) + aside * Vector2d(-along.y(), along.x());
+  const bool passed = s_(memory) > way.length() + 0.5 * goal_tolerance_;
+  if ((guided - made.goal).norm() <= goal_tolerance_) {
     if (!planned) {
       finished_(memory) = true;
     } else if (goal_(memory) < static_cast<int>(ways_.size())) {

@@ -51,9 +51,14 @@ class GroundWay {
     bool has_way = true;      ///< to the goal from here
     bool new_goal = false;    ///< a goal was reached in this step
   };
+  /// The heading of a body that moves head first, from its joints alone: the wave and a steady bend are
+  /// fitted to the headings of the links by least squares, and what remains is that of its middle.
+  /// Unlike a mean over a period it has no delay, with which steering would swing.
+  [[nodiscard]] double heading(const SnakeMeasurement& measurement) const noexcept;
+
   /// One step. Allocates nothing.
   /// @param center   of mass [m]
-  /// @param heading  from tail to head, mean over a period [rad]
+  /// @param heading  of the body, without the swing of its gait [rad]
   Guidance step(const Eigen::Vector2d& center, double heading, std::span<double> memory) const noexcept;
 
   /// Offsets of the yaw joints with which the body lies on its way [rad]; 0 for pitch joints, and
@@ -89,6 +94,7 @@ class GroundWay {
 
   std::vector<double> lengths_;  ///< of the links
   GaitFootprint footprint_;
+  Eigen::VectorXd heading_weights_;  ///< of the joints in `heading`
   bool head_first_;
   double body_;  ///< part of the way on which the body lies [m]; 0: its mean alone
   double look_ahead_, clearance_, goal_tolerance_, tolerance_, max_curvature_;
