@@ -194,7 +194,7 @@ void GroundWay::plan(const SnakeContext& context, std::vector<Vector2d> goals) {
     const Vector2d at = obstacles.pose(i).translation().head<2>();
     solid.extend(Vector2d(at.array() - extent)).extend(Vector2d(at.array() + extent));
   }
-  const double around = 2.5 * clearance_ + (head_first_ ? 2.0 / max_curvature_ : 0.0);
+  const double around = 3.0 * clearance_ + (head_first_ ? 2.0 / max_curvature_ : 0.0);
   const Eigen::AlignedBox2d all = wide.intersection(
       Eigen::AlignedBox2d(solid.min().array() - around, solid.max().array() + around));
   const double fit = std::sqrt(all.sizes().prod() / GroundMap::kMostCells) * 1.01;
@@ -236,7 +236,7 @@ void GroundWay::plan(const SnakeContext& context, std::vector<Vector2d> goals) {
     }
     from = goals[i];
   }
-  count_ = layout_.index(0, kWayPoints);
+  count_ = layout_.index(2, kWayPoints);
   way_ = layout_.matrix<Matrix2Xd>(2, kWayPoints);
 }
 
@@ -277,8 +277,14 @@ void GroundWay::trace(const Vector2d& center, double heading,
     count = ways.trace(start, spacing_, way_(memory));
   }
   has_way_(memory) = count >= 2;
-  count_(memory) = count;
+  tried_(memory) = center;
+  count_(memory) = std::max(count, 2);
   s_(memory) = 0.0;
+  // A new way may be longer, but not again and again.
+  if (retries_(memory) < kRetries) {
+    retries_(memory) += 1;
+    nearest_(memory) = line(memory).length();
+  }
 }
 
 double GroundWay::heading(const SnakeMeasurement& measurement) const noexcept {
@@ -299,7 +305,8 @@ GroundWay::Guidance GroundWay::step(const Vector2d& center, double heading,
       const Line way = line(memory);
       const double direction = way.direction(0.0, way.spacing);
       const Vector2d along(std::cos(direction), std::sin(direction));
-      s_(memory) = std::min(0.0, (center - way.at(0.0)).dot(along) + 0.5 * body_);
+      s_(memory) = std::min(body_, (center - way.at(0.0)).dot(along) + 0.5 * body_);
+      nearest_(memory) = way.length() - s_(memory);
     }
   }
   made.goals = planned ? goal_(memory) : 0;
@@ -313,7 +320,8 @@ GroundWay::Guidance GroundWay::step(const Vector2d& center, double heading,
     return made;
   }
   if (planned && !has_way_(memory)) {
-    trace(center, heading, memory);
+    const bool elsewhere = (center - tried_(memory)).norm() > 0.1 * footprint_.length;
+    if (elsewhere) trace(center, heading, memory);
     if (!has_way_(memory)) {
       made.has_way = false;
       made.direction = heading;
@@ -335,8 +343,10 @@ GroundWay::Guidance GroundWay::step(const Vector2d& center, double heading,
   const double moved = std::clamp(off.dot(along), -kLargestStep, kLargestStep);
   const double aside = along.x() * off.y() - along.y() * off.x();
   s_(memory) = s + moved;
-  made.gained = begins ? 0.0 : moved;
-  made.path_error = std::abs(aside);
+  const double remains = way.length() - s_(memory);
+  made.gained = std::max(0.0, nearest_(memory) - remains);
+  if (made.gained > 0.0) nearest_(memory) = remains;
+  made.path_error = std::hypot(aside, std::min(0.0, remains));
   made.direction = tangent - std::atan2(aside, look_ahead_);
   made.remaining = std::max(0.0, way.length() - s_(memory));
   if (s_(memory) >= 0.0 && std::abs(aside) < tolerance_) on_way_(memory) = true;
@@ -351,12 +361,15 @@ GroundWay::Guidance GroundWay::step(const Vector2d& center, double heading,
       const int next = goal_(memory) + 1;
       goal_(memory) = next;
       made.new_goal = true;
+      retries_(memory) = 0;
       if (next < static_cast<int>(ways_.size()))
         trace(center, heading, memory);
       else
         finished_(memory) = true;
     }
   } else if (planned && (passed || std::abs(aside) > tolerance_)) {
+    const bool whole = (way.at(way.length()) - made.goal).norm() <= goal_tolerance_;
+    if (!whole) retries_(memory) = 0;  // it had no room in the memory
     trace(center, heading, memory);
   }
   made.finished = finished_(memory);

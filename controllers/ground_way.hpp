@@ -40,7 +40,7 @@ class GroundWay {
   struct Guidance {
     double direction = 0.0;   ///< wanted, of the motion [rad]
     double path_error = 0.0;  ///< distance from the way [m]
-    double gained = 0.0;      ///< along the way in this step [m]
+    double gained = 0.0;      ///< of what remains, in this step; less than before at best [m]
     double remaining = 0.0;   ///< along the way, to its end [m]
     double progress = 0.0;    ///< 0..1
     int goals = 0;            ///< reached
@@ -90,6 +90,8 @@ class GroundWay {
   void read_path(const Settings& settings);
   void plan(const SnakeContext& context, std::vector<Eigen::Vector2d> goals);
   void trace(const Eigen::Vector2d& center, double heading, std::span<double> memory) const noexcept;
+  /// Ways that may be tried in turn without coming nearer than on those before.
+  static constexpr int kRetries = 3;
   [[nodiscard]] Eigen::Vector2d goal(int i) const noexcept;
 
   std::vector<double> lengths_;  ///< of the links
@@ -107,7 +109,10 @@ class GroundWay {
   Slot<bool> begun_ = layout_.flag(), has_way_ = layout_.flag(true), on_way_ = layout_.flag();
   Slot<bool> finished_ = layout_.flag();
   Slot<double> s_ = layout_.number();  // of the foremost guided point on the way [m]
-  Slot<int> goal_, count_;             // of points of the way
+  Slot<double> nearest_ = layout_.number();  // least of what remained of the way [m]
+  Slot<int> retries_ = layout_.index(0, kRetries);
+  MatrixSlot<Eigen::Vector2d> tried_ = layout_.matrix<Eigen::Vector2d>();  // where the last way began
+  Slot<int> goal_, count_;  // of points of the way
   MatrixSlot<Eigen::Matrix2Xd> way_;
 };
 

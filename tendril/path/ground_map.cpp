@@ -117,7 +117,13 @@ GroundMap::GroundMap(const Obstacles& obstacles, const GroundMapOptions& options
     line.run(rows_, [&](int r) -> double& { return distance_[index(c, r)]; });
   for (int r = 0; r < rows_; ++r)
     line.run(columns_, [&](int c) -> double& { return distance_[index(c, r)]; });
-  for (double& d : distance_) d = cell_ * std::sqrt(d);
+  for (int r = 0; r < rows_; ++r) {
+    for (int c = 0; c < columns_; ++c) {
+      const int border = std::min(std::min(c, columns_ - 1 - c), std::min(r, rows_ - 1 - r));
+      double& d = distance_[index(c, r)];
+      d = cell_ * std::min(std::sqrt(d), border + 0.5);
+    }
+  }
 }
 
 bool GroundMap::contains(const Vector2d& p) const noexcept {

@@ -19,7 +19,8 @@ struct GroundMapOptions {
   std::vector<double> heights = {0.0};
 };
 
-/// Distance of every point of a rectangle of the ground from the nearest obstacle, on a grid.
+/// Distance of every point of a rectangle of the ground from the nearest obstacle, on a grid. What
+/// lies outside of the rectangle is not known and counts as one.
 /// Source: docs/derivations-snake.md, "Among obstacles". Tested by: ground_map_test.
 class GroundMap {
  public:
@@ -30,7 +31,7 @@ class GroundMap {
   GroundMap(const Obstacles& obstacles, const GroundMapOptions& options);
 
   /// Distance of p from the nearest obstacle [m], at most 0.71 cells too small or too large by the
-  /// grid; negative outside of the rectangle, 0 in an obstacle.
+  /// grid; 0 in an obstacle, negative outside of the rectangle.
   [[nodiscard]] double clearance(const Eigen::Vector2d& p) const noexcept;
   /// Whether p is in the rectangle.
   [[nodiscard]] bool contains(const Eigen::Vector2d& p) const noexcept;
