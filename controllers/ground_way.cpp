@@ -29,8 +29,9 @@ constexpr int kSamples = 9;            // of the part of the way on which the bo
 constexpr double kLargestStep = 0.02;  // of the place on the way in one step [m]
 constexpr int kWayPoints = 160;        // kept in the memory; what is longer is found later
 constexpr int kLongestWay = 2000;      // points, to see that there is one
-constexpr double kCellOfRadius = 0.8;  // edge of the map's cells in radii of the links
-constexpr double kLargestCell = 1.6;   // the ground, one radius below, must be none of the obstacles
+constexpr double kCellOfClearance = 0.08;  // edge of the map's cells
+constexpr double kSmallestCell = 0.8, kLargestCell = 1.6;  // in radii of the links: the ground, one
+                                                           // radius below, must be no obstacle
 constexpr double kSpacingOfCell = 3.0;
 
 double wrapped(double angle) noexcept { return std::remainder(angle, 2.0 * std::numbers::pi); }
@@ -198,7 +199,10 @@ void GroundWay::plan(const SnakeContext& context, std::vector<Vector2d> goals) {
   const Eigen::AlignedBox2d all = wide.intersection(
       Eigen::AlignedBox2d(solid.min().array() - around, solid.max().array() + around));
   const double fit = std::sqrt(all.sizes().prod() / GroundMap::kMostCells) * 1.01;
-  const double cell = std::max(kCellOfRadius * context.radius, fit);
+  const double cell =
+      std::max(std::clamp(kCellOfClearance * clearance_, kSmallestCell * context.radius,
+                          kLargestCell * context.radius),
+               fit);
   if (cell > kLargestCell * context.radius) {
     throw ModelError(text("avoidance: the way lies in %.3g m x %.3g m: must be at most %.3g m^2",
                           all.sizes().x(), all.sizes().y(),

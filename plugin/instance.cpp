@@ -97,8 +97,8 @@ ControllerPool& pool() {
   return controllers;
 }
 
-/// What stands in the scene, for the ways of a snake.
-std::string scene_key(const mjModel* m) {
+/// What stands in the scene, for the ways of a snake whose first body is `base`.
+std::string scene_key(const mjModel* m, int base) {
   std::string key(m->names, static_cast<std::size_t>(m->nnames));
   const auto add = [&key](const auto* numbers, std::size_t count) {
     key.append(reinterpret_cast<const char*>(numbers), count * sizeof *numbers);
@@ -116,7 +116,15 @@ std::string scene_key(const mjModel* m) {
   add(m->body_quat, 4 * bodies);
   add(m->site_bodyid, sites);
   add(m->site_pos, 3 * sites);
-  add(m->exclude_signature, static_cast<std::size_t>(m->nexclude));
+  // Not the robot's own: they are not yet there when the size of the state is asked for.
+  const auto is_own = [&](int body) {
+    while (body > base) body = m->body_parentid[body];
+    return body == base;
+  };
+  for (int e = 0; e < m->nexclude; ++e) {
+    const int pair = m->exclude_signature[e];
+    if (is_own(pair >> 16) != is_own(pair & 0xffff)) add(&pair, 1);
+  }
   return key;
 }
 
@@ -128,7 +136,7 @@ std::string pool_key(const Configuration& configuration) {
   if (avoids_obstacles(context)) {  // obstacles come from the scene
     const mjModel* m = context.model;
     if (!std::holds_alternative<SnakeDescription>(*configuration.robot) || m->nmesh > 0) return {};
-    key += '\0' + context.prefix + scene_key(m);
+    key += '\0' + context.prefix + scene_key(m, context.require(mjOBJ_BODY, names::kBase));
   }
   for (const SettingInfo& row : configuration.rows) {
     key += '\0';
