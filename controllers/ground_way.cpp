@@ -74,9 +74,9 @@ Eigen::VectorXd heading_weights(const Gait& gait, Eigen::Index joints) {
 
 std::span<const SettingInfo> GroundWay::settings() {
   static constexpr SettingInfo kAll[] = {
-      setting::numbers("ground_path", "m",
-                       "path on the ground that a free snake follows from where it is: x y of each "
-                       "point, world frame"),
+      setting::text("ground_path", "",
+                    "path on the ground that a free snake follows from where it is: x y of each "
+                    "point, m, world frame; in a robot file a list or { file = \"path.csv\" }"),
       setting::number("corner_radius", "m", "0", {0.0, 1e3},
                       "path, ground_path: the corners of the points' polyline are rounded with arcs "
                       "of this radius; 0: smooth through all points"),
@@ -142,7 +142,11 @@ GroundWay::GroundWay(const SnakeContext& context, const Gait& gait, std::vector<
 }
 
 void GroundWay::read_path(const Settings& settings) {
-  const std::vector<double> numbers = settings.numbers("ground_path");
+  std::string table(settings.text("ground_path"));
+  std::replace(table.begin(), table.end(), ',', ' ');
+  static constexpr SettingInfo kRow[] = {setting::numbers("ground_path", "m", "")};
+  const std::vector<double> numbers =
+      Settings(kRow, {{"ground_path", std::move(table)}}).numbers("ground_path");
   if (numbers.size() % 2 != 0 || numbers.size() < 4)
     throw ModelError(text("ground_path: %zu numbers: must be x and y of at least two points",
                           numbers.size()));

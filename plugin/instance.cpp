@@ -118,6 +118,7 @@ std::string scene_key(const mjModel* m, int base) {
   add(m->site_pos, 3 * sites);
   // Not the robot's own: they are not yet there when the size of the state is asked for.
   const auto is_own = [&](int body) {
+    if (body >= m->nbody) return false;
     while (body > base) body = m->body_parentid[body];
     return body == base;
   };

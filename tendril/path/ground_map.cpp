@@ -24,7 +24,7 @@ constexpr int kFreeDirections = 32;
 constexpr int kOpenings = 8;  // turns to one side with which a way may begin
 
 /// Squares of the distances to the nearest zero of f along a line, in cells: the lower envelope of
-/// parabolas. Source: Felzenszwalb and Huttenlocher, "Distance transforms of sampled functions".
+/// parabolas. [Felzenszwalb] 2.1.
 class LineTransform {
  public:
   explicit LineTransform(int longest)

@@ -24,7 +24,7 @@ struct GroundMapOptions {
 /// Source: docs/derivations-snake.md, "Among obstacles". Tested by: ground_map_test.
 class GroundMap {
  public:
-  static constexpr int kMostCells = 400'000;
+  static constexpr int kMostCells = 200'000;
 
   /// @param obstacles  in the frame of the map, z up
   /// Throws ModelError when the rectangle has more than `kMostCells` cells.
