@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "controllers/snake_controller.hpp"
-#include "tendril/path/ground_map.hpp"
+#include "tendril/avoidance/ground_map.hpp"
 #include "tendril/snake/gait.hpp"
 
 namespace tendril {

@@ -199,11 +199,10 @@ TEST_CASE("snake plugin: what is refused among obstacles", "[plugin]") {
 
 TEST_CASE("snake plugin: a path on the ground from a table", "[plugin]") {
   load_tendril();
-  const std::string toml = snake("ground_path = { file = \"path.csv\" }\n");
-  CHECK_NOTHROW(load_scene_text(scene(), {{"snake.toml", toml}, {"path.csv", "0, 0\n0.5, 0.1\n1, 0.4\n"}}));
-  std::string error;
-  CHECK_FALSE(try_load_scene(scene(), {{"snake.toml", toml}, {"path.csv", "x,y\n0,0\n1,0\n"}}, error));
-  CHECK_THAT(error, Catch::Contains("ground_path = x: must be finite numbers"));
+  // As the text of a file, `{ file = "path.csv" }`.
+  CHECK_NOTHROW(load(snake("ground_path = \"\"\"0, 0\n0.5, 0.1\n1, 0.4\n\"\"\"\n")));
+  CHECK_THAT(refusal(snake("ground_path = \"\"\"x,y\n0,0\n1,0\n\"\"\"\n")),
+             Catch::Contains("ground_path = x: must be finite numbers"));
 }
 
 TEST_CASE("snake plugin: a height field is refused by its name", "[plugin]") {

@@ -1,4 +1,4 @@
-#include "tendril/path/ground_map.hpp"
+#include "tendril/avoidance/ground_map.hpp"
 
 #include <algorithm>
 #include <cmath>
