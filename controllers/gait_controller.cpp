@@ -57,6 +57,11 @@ double towards(double value, double goal, double step) noexcept {
 }  // namespace
 
 std::span<const SettingInfo> GaitController::settings() {
+  static const std::vector<SettingInfo> all = joined({own_settings(), GroundWay::settings()});
+  return all;
+}
+
+std::span<const SettingInfo> GaitController::own_settings() {
   constexpr Range kAmplitude{.low = 0.0, .high = kPi / 2.0};
   static constexpr SettingInfo kAll[] = {
       setting::choice("gait", "sidewinding vertical_wave serpenoid rolling helix",
@@ -81,7 +86,9 @@ std::span<const SettingInfo> GaitController::settings() {
                       "desired speed, kept by reducing the gait's frequency; default: none"),
       setting::numbers("goals", "m",
                        "points on the ground to be reached in order, x y each, world frame"),
-      setting::text("target", "", "mocap body to be reached, if there are no goals"),
+      setting::text("target", "",
+                    "mocap body to be reached, if there are no goals; with avoidance any body or site "
+                    "that stands still"),
       setting::number("goal_tolerance", "m", "0.1", kPositive,
                       "distance of the centre of mass at which a goal is reached; more than this "
                       "off a height, and twice this off the last goal, what was reached is lost"),
@@ -205,6 +212,20 @@ GaitController::GaitController(const SnakeContext& context)
   if (!goals_.empty() && follows_target_)
     throw ModelError("target: must not be given together with goals");
 
+  if (GroundWay::is_wanted(settings)) {
+    if (stages_.size() > 1 || settings.has("schedule"))
+      throw ModelError("schedule: must not be given together with ground_path or avoidance");
+    way_ = std::make_unique<GroundWay>(context, stages_.front().gait, goals_, kLargestYawOffset);
+    way_memory_ = memory_.part(way_->layout());
+    bends_ = memory_.vector(joints_);
+    wanted_bends_.resize(static_cast<std::size_t>(joints_));
+  } else {
+    for (const char* name : {"ground_tolerance", "obstacles", "obstacle_margin", "corner_radius"}) {
+      if (settings.has(name))
+        throw ModelError(std::string(name) + ": needs ground_path or avoidance");
+    }
+  }
+
   const int last = static_cast<int>(stages_.size()) - 1;
   from_stage_ = memory_.index(-1, last, -1);
   to_stage_ = memory_.index(0, last);
@@ -276,7 +297,6 @@ double GaitController::steer(const SnakeMeasurement& measurement, const Motion& 
                              const Step& step, std::span<double> next,
                              ControllerReport& report) const noexcept {
   const double h = measurement.timestep;
-  const Gait& gait = stages_[to_stage_(next)].gait;
   const Eigen::Vector2d center = measurement.center_of_mass.head<2>();
   const auto set_turn = [&](double turn) {
     turn_(next) = towards(turn_(next), std::clamp(turn, -1.0, 1.0), kTurnRate * h);
@@ -326,24 +346,73 @@ double GaitController::steer(const SnakeMeasurement& measurement, const Motion& 
   }
 
   const double bearing = std::atan2(to_goal.y(), to_goal.x());
-  double error = wrapped(bearing - motion.heading);  // of the direction of motion
-  if (gait.kind == GaitKind::Sidewinding) {
+  const double error = turn_to(bearing, motion.heading, measurement.time, h, next);
+  const double gained = to_goal.dot(step.moved.head<2>()) / distance;
+  if (!progress_.step(gained, error, step.periods, progress_memory_(next)))
+    report.status = ControllerStatus::NoProgress;
+  return std::clamp(distance / kSlowDistance, kSlowest, 1.0);
+}
+
+double GaitController::turn_to(double direction, double heading, double time, double h,
+                               std::span<double> next) const noexcept {
+  double error = wrapped(direction - heading);
+  double turn = kYawOffsetGain * error / kLargestYawOffset;
+  if (stages_[to_stage_(next)].gait.kind == GaitKind::Sidewinding) {
     error = wrapped(error - side_target_(next) * kPi / 2.0);
-    if (std::abs(error) > kSideChangeError &&
-        measurement.time >= side_time_(next) + kSideChangePause) {
+    if (std::abs(error) > kSideChangeError && time >= side_time_(next) + kSideChangePause) {
       side_target_(next) = -side_target_(next);
-      side_time_(next) = measurement.time;
+      side_time_(next) = time;
       error = wrapped(error + kPi);
     }
-    set_turn(error / kFullTurnError);
-  } else {
-    set_turn(kYawOffsetGain * error / kLargestYawOffset);
+    turn = error / kFullTurnError;
   }
-  const double gained = to_goal.dot(step.moved.head<2>()) / distance;
-  if (!progress_.step(gained, std::abs(error), step.periods, progress_memory_(next)))
-    report.status = ControllerStatus::NoProgress;
+  turn_(next) = towards(turn_(next), std::clamp(turn, -1.0, 1.0), kTurnRate * h);
   side_(next) = towards(side_(next), side_target_(next), 2.0 * h / kSideFadeTime);
-  return std::clamp(distance / kSlowDistance, kSlowest, 1.0);
+  return std::abs(error);
+}
+
+/// Along a path, or to goals among obstacles.
+double GaitController::follow(const SnakeMeasurement& measurement, const Motion& motion,
+                              const Step& step, std::span<double> next,
+                              ControllerReport& report) noexcept {
+  const double h = measurement.timestep;
+  const double heading = way_->is_head_first() ? way_->heading(measurement) : motion.heading;
+  const GroundWay::Guidance way =
+      way_->step(measurement.center_of_mass.head<2>(), heading, way_memory_(next));
+  way_->bends(way_memory_(next), wanted_bends_);
+  auto bends = bends_(next);
+  for (int j = 0; j < joints_; ++j) {
+    const double wanted = std::clamp(wanted_bends_[static_cast<std::size_t>(j)], -kLargestYawOffset,
+                                     kLargestYawOffset);
+    bends[j] = towards(bends[j], wanted, kTurnRate * kLargestYawOffset * h);
+  }
+  own(report, "goals") = way.goals;
+  own(report, "path_error") = way.path_error;
+  report.progress = way.progress;
+  report.target << way.goal, 0.0;
+  if (way.new_goal) progress_.restart(progress_memory_(next));
+  const bool moved_away =
+      measurement.has_target &&
+      !((measurement.p_WG.head<2>() - way.goal).norm() <= goal_tolerance_);
+  if (moved_away) {
+    report.status = ControllerStatus::InvalidTarget;
+    return 0.0;
+  }
+  if (way.finished) {
+    const bool lost = way.path_error > 2.0 * goal_tolerance_;
+    report.status = lost ? ControllerStatus::NoProgress : ControllerStatus::Finished;
+    turn_(next) = towards(turn_(next), 0.0, kTurnRate * h);
+    return 0.0;
+  }
+  if (!way.has_way) {
+    report.status = ControllerStatus::NotReached;
+    return 0.0;
+  }
+  const double error = turn_to(way.direction, heading, measurement.time, h, next);
+  if (!progress_.step(way.gained, error, step.periods, progress_memory_(next)))
+    report.status = ControllerStatus::NoProgress;
+  if (way.on_way) report.path_excess = way.path_error / way_->tolerance();
+  return std::clamp(way.remaining / kSlowDistance, kSlowest, 1.0);
 }
 
 /// Closes the helix; then, for each height, rolls there and holds.
@@ -444,8 +513,9 @@ void GaitController::update(const SnakeMeasurement& measurement, std::span<const
   last_center_(next) = measurement.center_of_mass;
 
   // Speed and direction.
-  double factor = heights_.empty() ? steer(measurement, motion, step, next, report)
-                                   : climb(step, next, time, report);
+  double factor = way_              ? follow(measurement, motion, step, next, report)
+                  : heights_.empty() ? steer(measurement, motion, step, next, report)
+                                     : climb(step, next, time, report);
   factor *= keep_speed(motion, next, h);
   factor_(next) = towards(factor_(next), factor, kFrequencyRate * h);
 
@@ -465,6 +535,9 @@ void GaitController::update(const SnakeMeasurement& measurement, std::span<const
     return s;
   };
   gait_angles(to, steering(to), phase_(next), to_);
+  if (way_) {
+    for (int j = 0; j < joints_; ++j) to_[static_cast<std::size_t>(j)] += bends_(next)[j];
+  }
   double frequency = fraction * to.frequency;
   if (from_start) {
     std::copy_n(start_angles_(next).data(), joints_, from_.begin());
@@ -481,6 +554,11 @@ void GaitController::update(const SnakeMeasurement& measurement, std::span<const
   command.feed = measurement.feed;
   phase_(next) =
       std::remainder(phase_(next) + 2.0 * kPi * frequency * factor_(next) * h, 2.0 * kPi);
+}
+
+int GaitController::path(const SnakeMeasurement& /*measurement*/, std::span<const double> memory,
+                         std::span<Eigen::Vector3d> points) const noexcept {
+  return way_ ? way_->points(way_memory_(memory), points) : 0;
 }
 
 }  // namespace tendril

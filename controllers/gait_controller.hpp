@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "controllers/ground_way.hpp"
 #include "controllers/progress_watch.hpp"
 #include "controllers/snake_controller.hpp"
 #include "tendril/snake/gait.hpp"
@@ -41,8 +42,12 @@ class GaitController final : public SnakeController {
   void update(const SnakeMeasurement& measurement, std::span<const double> memory,
               std::span<double> next_memory, SnakeCommand& command,
               ControllerReport& report) noexcept override;
+  [[nodiscard]] int path(const SnakeMeasurement& measurement, std::span<const double> memory,
+                         std::span<Eigen::Vector3d> points) const noexcept override;
 
  private:
+  [[nodiscard]] static std::span<const SettingInfo> own_settings();
+
   struct Stage {
     double time;  ///< begins [s]
     Gait gait;
@@ -67,9 +72,14 @@ class GaitController final : public SnakeController {
     Eigen::Vector3d moved;  ///< by the centre of mass [m]
     double periods;         ///< of the gait
   };
-  /// Both return the factor of the gait's frequency.
+  /// All return the factor of the gait's frequency, but turn_to.
   double steer(const SnakeMeasurement& measurement, const Motion& motion, const Step& step,
                std::span<double> next, ControllerReport& report) const noexcept;
+  double follow(const SnakeMeasurement& measurement, const Motion& motion, const Step& step,
+                std::span<double> next, ControllerReport& report) noexcept;
+  /// Turns the motion towards a direction [rad]; returns how far it is from it now, >= 0.
+  double turn_to(double direction, double heading, double time, double h,
+                 std::span<double> next) const noexcept;
   double climb(const Step& step, std::span<double> next, double time,
                ControllerReport& report) const noexcept;
   double keep_speed(const Motion& motion, std::span<double> next, double h) const noexcept;
@@ -86,6 +96,7 @@ class GaitController final : public SnakeController {
   double hold_time_;
   ProgressWatch progress_;
   AdvanceWatch advance_;
+  std::unique_ptr<GroundWay> way_;  ///< along a path, or among obstacles; null: neither
 
   // Memory.
   static constexpr int kBins = 40;  // of a period, for averages
@@ -106,6 +117,8 @@ class GaitController final : public SnakeController {
   Slot<double> nearest_ = memory_.number();  // smallest distance from the present height
   Block progress_memory_ = memory_.part(progress_.layout());
   Block advance_memory_ = memory_.part(advance_.layout());
+  Block way_memory_;
+  MatrixSlot<Eigen::VectorXd> bends_;  // of the yaw joints, as the way bends [rad]
   MatrixSlot<Eigen::Vector3d> last_center_ = memory_.matrix<Eigen::Vector3d>();
   MatrixSlot<Eigen::Vector3d> start_center_ = memory_.matrix<Eigen::Vector3d>();
   MatrixSlot<Eigen::Vector2d> leg_ = memory_.matrix<Eigen::Vector2d>();  // start of the motion to
@@ -118,6 +131,7 @@ class GaitController final : public SnakeController {
   MatrixSlot<Eigen::MatrixXd> bin_heading_;  // from tail to head, horizontal, a column each
 
   std::vector<double> from_, to_;  // scratch: angles of the two gaits
+  std::vector<double> wanted_bends_;  // scratch
 };
 
 }  // namespace tendril

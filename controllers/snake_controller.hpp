@@ -2,12 +2,14 @@
 
 #include <Eigen/Core>
 #include <Eigen/Geometry>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "controllers/controller.hpp"
 #include "controllers/settings.hpp"
+#include "tendril/geometry/body_clearance.hpp"
 
 namespace tendril {
 
@@ -40,6 +42,14 @@ struct SnakeCommand {
   explicit SnakeCommand(int n) : q(Eigen::VectorXd::Zero(n)), q_rate(Eigen::VectorXd::Zero(n)) {}
 };
 
+/// What stands still on the ground on which a free snake moves, and where it begins; world frame.
+struct GroundScene {
+  Obstacles obstacles;                    ///< the ground may be among them
+  double height = 0.0;                    ///< of the ground [m]
+  Eigen::Vector2d center = Eigen::Vector2d::Zero();  ///< of the snake at its start [m]
+  std::optional<Eigen::Vector2d> target;             ///< place of the setting `target` [m]
+};
+
 /// The arguments from which a snake's controller is constructed; valid only during the call.
 struct SnakeContext {
   std::span<const double> link_lengths;  ///< a_0 .. a_n [m]; a_0 is 0 for a carriage
@@ -50,6 +60,7 @@ struct SnakeContext {
   double timestep;          ///< of the simulation [s]
   double feed_limit = 0.0;  ///< of the carriage [m]
   std::string_view name = {};  ///< of the robot
+  const GroundScene* ground = nullptr;  ///< with the setting `avoidance`
 
   [[nodiscard]] int joints() const noexcept { return static_cast<int>(link_lengths.size()) - 1; }
 };

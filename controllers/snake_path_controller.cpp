@@ -71,12 +71,12 @@ std::span<const SettingInfo> SnakePathController::settings() {
                        "path: points through which it passes, x y z each, in the frame of the "
                        "carriage's base; the first on the feed axis"),
       setting::number("corner_radius", "m", "0", {0.0, 1e3},
-                      "path: the corners of the waypoints' polyline are rounded with arcs of this "
-                      "radius; 0: smooth through all waypoints"),
+                      "path, ground_path: the corners of the points' polyline are rounded with arcs "
+                      "of this radius; 0: smooth through all points"),
       setting::text(
           "target", "",
-          "mocap body to be reached, if there are no goals; path: its trail continues the "
-          "path"),
+          "mocap body to be reached, if there are no goals; with avoidance any body or site that "
+          "stands still; path: its trail continues the path"),
       setting::number(
           "speed", "m/s", "", {0.0, 10.0, true},
           "desired speed, kept by reducing the gait's frequency; default: none; path: of the "

@@ -97,12 +97,48 @@ ControllerPool& pool() {
   return controllers;
 }
 
+/// What stands in the scene, for the ways of a snake whose first body is `base`.
+std::string scene_key(const mjModel* m, int base) {
+  std::string key(m->names, static_cast<std::size_t>(m->nnames));
+  const auto add = [&key](const auto* numbers, std::size_t count) {
+    key.append(reinterpret_cast<const char*>(numbers), count * sizeof *numbers);
+  };
+  const auto geoms = static_cast<std::size_t>(m->ngeom), bodies = static_cast<std::size_t>(m->nbody),
+             sites = static_cast<std::size_t>(m->nsite);
+  for (const int* const numbers : {m->geom_type, m->geom_bodyid, m->geom_contype, m->geom_conaffinity})
+    add(numbers, geoms);
+  add(m->geom_size, 3 * geoms);
+  add(m->geom_pos, 3 * geoms);
+  add(m->geom_quat, 4 * geoms);
+  for (const int* const numbers : {m->body_parentid, m->body_jntnum, m->body_mocapid})
+    add(numbers, bodies);
+  add(m->body_pos, 3 * bodies);
+  add(m->body_quat, 4 * bodies);
+  add(m->site_bodyid, sites);
+  add(m->site_pos, 3 * sites);
+  // Not the robot's own: they are not yet there when the size of the state is asked for.
+  const auto is_own = [&](int body) {
+    if (body >= m->nbody) return false;
+    while (body > base) body = m->body_parentid[body];
+    return body == base;
+  };
+  for (int e = 0; e < m->nexclude; ++e) {
+    const int pair = m->exclude_signature[e];
+    if (is_own(pair >> 16) != is_own(pair & 0xffff)) add(&pair, 1);
+  }
+  return key;
+}
+
 /// Everything from which a controller is constructed; empty if it must not be reused.
 std::string pool_key(const Configuration& configuration) {
   const InstanceContext& context = configuration.context;
-  // Obstacles come from the scene.
-  if (!context.kind.reusable || avoids_obstacles(context)) return {};
   std::string key = context.kind.name;
+  if (!context.kind.reusable) return {};
+  if (avoids_obstacles(context)) {  // obstacles come from the scene
+    const mjModel* m = context.model;
+    if (!std::holds_alternative<SnakeDescription>(*configuration.robot) || m->nmesh > 0) return {};
+    key += '\0' + context.prefix + scene_key(m, context.require(mjOBJ_BODY, names::kBase));
+  }
   for (const SettingInfo& row : configuration.rows) {
     key += '\0';
     if (context.settings.has(row.name)) key += context.settings.text(row.name);

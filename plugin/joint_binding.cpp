@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "tendril/model_error.hpp"
 #include "tendril/robot_file/robot_mjcf.hpp"
@@ -52,9 +53,37 @@ void add_joint(FollowingError& error, const BoundJoint& joint, const JointState&
 
 // ---- snakes
 
+namespace {
+
+GroundScene ground_scene(const InstanceContext& context, const SnakeDescription& snake) {
+  const mjModel* m = context.model;
+  const int base = context.require(mjOBJ_BODY, names::kBase);
+  GroundScene scene;
+  scene.obstacles = standing_obstacles(m, base, context.settings.text("obstacles"));
+  if (snake.start) {
+    scene.center = snake.start->position.head<2>();
+    scene.height = snake.start->position.z();
+  } else {
+    const ConstVector3 tail(m->body_pos + 3 * base);
+    const double half = 0.5 * std::accumulate(snake.link_lengths.begin(), snake.link_lengths.end(), 0.0);
+    const mjtNum* q = m->body_quat + 4 * base;
+    scene.center = (tail + Eigen::Quaterniond(q[0], q[1], q[2], q[3]) *
+                               Eigen::Vector3d(half, 0.0, 0.0))
+                       .head<2>();
+    scene.height = tail.z() - snake.radius;
+  }
+  if (context.settings.has("target"))
+    scene.target = standing_target(m, context.settings.text("target")).head<2>();
+  return scene;
+}
+
+}  // namespace
+
 std::unique_ptr<SnakeController> make_snake_controller(const InstanceContext& context,
                                                        const SnakeDescription& snake,
                                                        const ControllerKind::MakeSnake& make) {
+  std::optional<GroundScene> ground;
+  if (avoids_obstacles(context)) ground = ground_scene(context, snake);
   return make({.link_lengths = snake.link_lengths,
                .joint_limit = snake.joint_limit,
                .radius = snake.radius,
@@ -62,7 +91,8 @@ std::unique_ptr<SnakeController> make_snake_controller(const InstanceContext& co
                .settings = context.settings,
                .timestep = context.model->opt.timestep,
                .feed_limit = snake.feed_limit,
-               .name = snake.name});
+               .name = snake.name,
+               .ground = ground ? &*ground : nullptr});
 }
 
 SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescription& snake,

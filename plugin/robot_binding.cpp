@@ -60,6 +60,11 @@ int InstanceContext::target_mocap() const {
   if (!has_setting(*this, "target")) return -1;
   const std::string target(settings.text("target"));
   if (target.empty()) return -1;
+  if (std::holds_alternative<SnakeDescription>(robot) && avoids_obstacles(*this)) {
+    static_cast<void>(standing_target(model, target));
+    const int found = mj_name2id(model, mjOBJ_BODY, target.c_str());
+    return found < 0 ? -1 : model->body_mocapid[found];
+  }
   // The target belongs to the scene: its name is as written, not prefixed.
   const int body = mj_name2id(model, mjOBJ_BODY, target.c_str());
   if (body < 0)

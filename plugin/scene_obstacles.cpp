@@ -36,6 +36,12 @@ bool is_below(const mjModel* m, int body, int top) {
   return body == top;
 }
 
+bool stands_still(const mjModel* m, int body) {
+  for (; body > 0; body = m->body_parentid[body])
+    if (m->body_jntnum[body] > 0 || m->body_mocapid[body] >= 0) return false;
+  return true;
+}
+
 bool is_excluded(const mjModel* m, int a, int b) {
   const auto signature_of = [](int first, int second) {
     return static_cast<int>((static_cast<unsigned>(first) << 16) + static_cast<unsigned>(second));
@@ -56,6 +62,27 @@ bool can_touch(const mjModel* m, int geom, int base_body) {
   }
   return false;
 }
+
+/// An ellipsoid by a lower bound of its distance: that of the unit sphere in stretched space times the
+/// shortest half axis.
+class EllipsoidBound final : public SignedDistance {
+ public:
+  explicit EllipsoidBound(const Vector3d& half_axes) : half_(half_axes) {}
+  [[nodiscard]] Value at(const Vector3d& p_O) const noexcept override {
+    const Vector3d stretched = p_O.cwiseQuotient(half_);
+    const Vector3d normal = stretched.cwiseQuotient(half_);
+    const double length = normal.norm();
+    return {half_.minCoeff() * (stretched.norm() - 1.0),
+            length > 0.0 ? Vector3d(normal / length) : Vector3d::UnitX()};
+  }
+  [[nodiscard]] bool is_exact() const noexcept override { return false; }
+  [[nodiscard]] BoundingSphere bounds() const noexcept override {
+    return {Vector3d::Zero(), half_.maxCoeff()};
+  }
+
+ private:
+  Vector3d half_;
+};
 
 Shape geom_shape(const mjModel* m, int geom) {
   const mjtNum* size = m->geom_size + 3 * geom;
@@ -227,6 +254,46 @@ void SceneObstacles::refresh(const mjData* d) noexcept {
     X_BO.linear().noalias() = R_WB.transpose() * R_WO;
     if (X_BO.matrix() != obstacles_.pose(i).matrix()) obstacles_.set_pose(i, X_BO);
   }
+}
+
+Obstacles standing_obstacles(const mjModel* m, int base_body, std::string_view names) {
+  std::vector<int> geoms;
+  if (names.find_first_not_of(" \t\n") != std::string_view::npos) {
+    geoms = named_geoms(m, base_body, names);
+  } else {
+    for (int g = 0; g < m->ngeom; ++g)
+      if (!is_below(m, m->geom_bodyid[g], base_body) && can_touch(m, g, base_body))
+        geoms.push_back(g);
+  }
+  std::vector<Obstacle> obstacles;
+  for (const int g : geoms) {
+    if (!stands_still(m, m->geom_bodyid[g])) continue;
+    try {
+      const mjtNum* size = m->geom_size + 3 * g;
+      obstacles.push_back({m->geom_type[g] == mjGEOM_ELLIPSOID
+                               ? std::make_shared<EllipsoidBound>(ConstVector3(size))
+                               : geom_shape(m, g)});
+    } catch (const ModelError& error) {
+      throw ModelError("obstacles: " + SceneObstacles::name_of(m, g) + ": " + error.what());
+    }
+    obstacles.back().X_BO = reference_pose(m, m->geom_bodyid[g]) *
+                            to_pose(m->geom_pos + 3 * g, m->geom_quat + 4 * g);
+  }
+  return Obstacles(std::move(obstacles));
+}
+
+Eigen::Vector3d standing_target(const mjModel* m, std::string_view name) {
+  const std::string text(name);
+  const int body = mj_name2id(m, mjOBJ_BODY, text.c_str());
+  const int site = body < 0 ? mj_name2id(m, mjOBJ_SITE, text.c_str()) : -1;
+  if (body < 0 && site < 0)
+    throw ModelError("target = " + text + ": must be a body or a site of the scene; there is none");
+  const int of = body >= 0 ? body : m->site_bodyid[site];
+  if (m->body_mocapid[of] < 0 && !stands_still(m, of))
+    throw ModelError("target = " + text + ": must stand still, or be a mocap body");
+  const Isometry3d X = reference_pose(m, of);
+  return body >= 0 ? Vector3d(X.translation())
+                   : Vector3d(X * ConstVector3(m->site_pos + 3 * site));
 }
 
 Post scene_post(const mjModel* m, int base_body, std::string_view name) {

@@ -55,6 +55,14 @@ class SceneObstacles {
   Obstacles obstacles_;
 };
 
+/// The geoms of a scene that stand still, in the world frame: all that the robot can touch, or those
+/// of the names (SceneObstacles). Ellipsoids too. Throws ModelError as SceneObstacles does.
+[[nodiscard]] Obstacles standing_obstacles(const mjModel* m, int base_body, std::string_view names);
+
+/// Place of a body or site of the scene that stands still; throws ModelError naming the setting
+/// `target`.
+[[nodiscard]] Eigen::Vector3d standing_target(const mjModel* m, std::string_view name);
+
 /// The cylinder or capsule `name` of the scene, where the model has it at its reference, in the frame
 /// of the arm's base. Throws ModelError.
 [[nodiscard]] Post scene_post(const mjModel* m, int base_body, std::string_view name);

@@ -121,6 +121,41 @@ WaveSpeed vertical_wave_speed(const Gait& gait, double link_length, double half_
   return {thin, thin + sign * 2.0 * kPi * gait.frequency * std::abs(slope) * half_height};
 }
 
+GaitFootprint gait_footprint(const Gait& gait, const SnakeChain& chain) {
+  constexpr int kPhases = 48;
+  GaitFootprint footprint;
+  const int joints = chain.joint_count();
+  std::vector<double> angles(static_cast<std::size_t>(joints));
+  std::vector<Eigen::Isometry3d> frames(angles.size() + 1);
+  std::vector<Eigen::Vector2d> ends(angles.size() + 2);
+  for (int k = 0; k < kPhases; ++k) {
+    gait_angles(gait, {}, 2.0 * kPi * k / kPhases, angles);
+    snake_frames(chain, Eigen::Isometry3d::Identity(), angles, frames);
+    ends[0] << -chain.rear_length(), 0.0;
+    for (std::size_t i = 0; i < frames.size(); ++i)
+      ends[i + 1] = frames[i].translation().head<2>();
+    Eigen::Vector2d mean = Eigen::Vector2d::Zero();
+    double heading = 0.0, length = 0.0;
+    for (std::size_t i = 1; i < ends.size(); ++i) {
+      const Eigen::Vector2d link = ends[i] - ends[i - 1];
+      const double part = link.norm();
+      if (part == 0.0) continue;
+      length += part;
+      heading += part * std::atan2(link.y(), link.x());
+      mean += 0.5 * part * (ends[i] + ends[i - 1]);
+    }
+    mean /= length;
+    const Eigen::Rotation2Dd turn(-heading / length);
+    footprint.length += (turn * (ends.back() - ends.front())).x() / kPhases;
+    for (const Eigen::Vector2d& end : ends) {
+      const Eigen::Vector2d offset = turn * (end - mean);
+      footprint.width = std::max(footprint.width, std::abs(offset.y()));
+      footprint.reach = std::max(footprint.reach, offset.norm());
+    }
+  }
+  return footprint;
+}
+
 double helix_radius(double amplitude, double lag, double link_length, int joints) {
   return fit_helix(amplitude, lag, link_length, joints).radius;
 }

@@ -22,7 +22,7 @@ constexpr double kPi = std::numbers::pi;
 constexpr int kJoints = 16;
 constexpr double kTimestep = 0.005;
 
-GaitController make(Texts texts) {
+GaitController make(Texts texts, const GroundScene* ground = nullptr) {
   const Settings settings(GaitController::settings(), std::move(texts));
   const std::vector<double> lengths(kJoints + 1, 0.06);
   return GaitController({.link_lengths = lengths,
@@ -30,7 +30,8 @@ GaitController make(Texts texts) {
                          .radius = 0.025,
                          .is_free = true,
                          .settings = settings,
-                         .timestep = kTimestep});
+                         .timestep = kTimestep,
+                         .ground = ground});
 }
 
 /// A snake without physics: the joints are where they are told to be, and the body is a point with
@@ -115,6 +116,24 @@ TEST_CASE("gait controller: what is refused names the setting", "[controllers]")
        "pole_radius = 0.5: must be a radius around which links of 0.06 m can coil"},
       {"heights for another gait", {{"heights", "1"}}, "heights: needs gait = helix"},
       {"tolerance", {{"goal_tolerance", "0"}}, "goal_tolerance = 0: must be > 0"},
+      {"path of one point", {{"ground_path", "1 2"}}, "ground_path: 2 numbers: must be x and y"},
+      {"path that rests", {{"ground_path", "1 2 1 2"}}, "ground_path: "},
+      {"corner too tight",
+       {{"ground_path", "0 0 1 0 1 0.1"}, {"corner_radius", "0.5"}},
+       "ground_path: path: waypoint 2"},
+      {"path and goals",
+       {{"ground_path", "0 0 1 0"}, {"goals", "1 1"}},
+       "ground_path: must not be given together with goals"},
+      {"path by rolling", {{"ground_path", "0 0 1 0"}, {"gait", "rolling"}}, "ground_path: needs gait"},
+      {"path backwards",
+       {{"ground_path", "0 0 1 0"}, {"gait", "serpenoid"}, {"frequency", "-1"}},
+       "ground_path: needs gait"},
+      {"path and schedule",
+       {{"ground_path", "0 0 1 0"}, {"schedule", "0 serpenoid 1"}},
+       "schedule: must not be given"},
+      {"corner without path", {{"corner_radius", "0.5"}}, "corner_radius: needs ground_path"},
+      {"margin without avoidance", {{"obstacle_margin", "0.1"}}, "obstacle_margin: needs ground_path"},
+      {"no scene", {{"avoidance", "true"}, {"goals", "1 1"}}, "avoidance: needs the obstacles"},
   }));
   DYNAMIC_SECTION(c.name) {
     CHECK_THROWS_WITH(make(c.settings), Catch::StartsWith(c.start));
@@ -343,4 +362,186 @@ TEST_CASE("gait controller: a snake that falls from its pole, or does not climb,
   }
   SECTION("it stays where it is") { snake.run(11.0); }
   CHECK(snake.report.status == ControllerStatus::NoProgress);
+}
+
+namespace {
+
+/// A snake without physics that slides along its own direction and turns as its yaw joints bend on
+/// average; or that stays where it is.
+class SlidingSnake : public PointSnake {
+ public:
+  explicit SlidingSnake(GaitController controller, bool moves = true)
+      : PointSnake(std::move(controller)), moves_(moves) {}
+
+  void step() {
+    // Its tail's frame such that the mean heading of the links is that of the body.
+    double mean = 0.0, sum = 0.0;
+    for (int j = 0; j < kJoints; ++j) {
+      if (j % 2 == 0) sum += measurement.q[j];
+      mean += sum / (kJoints + 1);
+    }
+    measurement.X_WT.linear() =
+        Eigen::AngleAxisd(heading - mean, Eigen::Vector3d::UnitZ()).toRotationMatrix();
+    PointSnake::step();
+    double bend = 0.0;
+    for (int j = 0; j < kJoints; j += 2) bend += command.q[j] / (kJoints / 2);
+    if (moves_) {
+      heading += kSpeed * kTimestep * bend / 0.12;
+      place += kSpeed * kTimestep * along();
+    }
+  }
+
+  void run(double duration) {
+    for (double t = 0.0; t < duration; t += kTimestep) step();
+  }
+
+  static constexpr double kSpeed = 0.3;  // [m/s]
+
+ private:
+  bool moves_;
+};
+
+double distance(const Eigen::Vector3d& p, const std::vector<Eigen::Vector2d>& line) {
+  double least = 1e9;
+  for (std::size_t i = 1; i < line.size(); ++i) {
+    const Eigen::Vector2d a = line[i - 1], b = line[i] - a;
+    const double t = std::clamp((p.head<2>() - a).dot(b) / b.squaredNorm(), 0.0, 1.0);
+    least = std::min(least, (p.head<2>() - a - t * b).norm());
+  }
+  return least;
+}
+
+}  // namespace
+
+TEST_CASE("gait controller: along a path, from beside it, to its end", "[controllers]") {
+  const double aside = GENERATE(-0.25, 0.0, 0.25);
+  CAPTURE(aside);
+  SlidingSnake snake(make({{"gait", "serpenoid"},
+                           {"ground_path", "0 0 2 0 2 2 3 2"},
+                           {"corner_radius", "0.6"}}));
+  snake.place << -0.6, aside, 0.0;
+  const std::vector<Eigen::Vector2d> line{{-1, 0}, {2, 0}, {2, 2}, {3.5, 2}};
+  double worst = 0.0;
+  int steps = 0;
+  for (; steps < 8000 && snake.report.status != ControllerStatus::Finished; ++steps) {
+    snake.step();
+    // A corner of 0.6 m lies 0.25 m off the polyline's; the mean of the body 0.06 m inside.
+    if (snake.place.x() > 0.8) worst = std::max(worst, distance(snake.place, line));
+  }
+  CHECK(snake.report.status == ControllerStatus::Finished);
+  CHECK(worst < 0.35);
+  CHECK(std::hypot(snake.place.x() - 2.55, snake.place.y() - 2.0) < 0.15);  // the head is at the end
+  CHECK(snake.report["path_error"] < 0.1);
+}
+
+TEST_CASE("gait controller: a mirrored path has a mirrored motion", "[controllers]") {
+  SlidingSnake left(make({{"gait", "serpenoid"}, {"ground_path", "0 0 1 0.2 2 1"}}));
+  SlidingSnake right(make({{"gait", "serpenoid"}, {"ground_path", "0 0 1 -0.2 2 -1"}}));
+  // The wave is not mirrored, so the motions agree on average only.
+  for (int k = 0; k < 1200; ++k) {
+    left.step();
+    right.step();
+  }
+  CHECK(left.place.x() == Approx(right.place.x()).margin(0.05));
+  CHECK(left.place.y() == Approx(-right.place.y()).margin(0.05));
+  CHECK(left.place.y() > 0.3);
+}
+
+TEST_CASE("gait controller: a snake that is carried off its path says so", "[controllers]") {
+  SlidingSnake snake(make({{"gait", "serpenoid"}, {"ground_path", "0 0 4 0"}}));
+  snake.run(2.0);
+  CHECK(snake.report.path_excess < 0.5);
+  snake.place.y() += 0.5;
+  snake.step();
+  CHECK(snake.report.path_excess > 1.0);
+}
+
+TEST_CASE("gait controller: a snake that does not move along its path says so", "[controllers]") {
+  SlidingSnake snake(make({{"gait", "serpenoid"}, {"ground_path", "0 0 4 0"}}), false);
+  snake.run(2.0);
+  CHECK(snake.report.status == ControllerStatus::Working);
+  snake.run(4.0);
+  CHECK(snake.report.status == ControllerStatus::NoProgress);
+}
+
+namespace {
+
+GroundScene wall_with_gap(double gap) {
+  GroundScene scene;
+  const auto wall = [](double y, double half) {
+    Eigen::Isometry3d X = Eigen::Isometry3d::Identity();
+    X.translation() << 1.5, y, 0.0;
+    return Obstacle{box({0.03, half, 0.3}), X};
+  };
+  // From y = -3 to 3, the gap about y = 1.
+  scene.obstacles = Obstacles({half_space_at(Eigen::Vector3d::Zero(), Eigen::Vector3d::UnitZ()),
+                               wall(0.5 * (-3.0 + 1.0 - gap / 2.0), 0.5 * (4.0 - gap / 2.0)),
+                               wall(0.5 * (3.0 + 1.0 + gap / 2.0), 0.5 * (2.0 - gap / 2.0))});
+  scene.target = Eigen::Vector2d(3.0, 0.0);
+  return scene;
+}
+
+}  // namespace
+
+TEST_CASE("gait controller: among obstacles it goes where there is a way", "[controllers]") {
+  const GroundScene scene = wall_with_gap(0.7);
+  SlidingSnake snake(make({{"gait", "serpenoid"}, {"target", "t"}, {"avoidance", "true"}}, &scene));
+  snake.heading = GENERATE(0.0, 2.0, -2.0);
+  double clearance = 1e9;
+  for (int k = 0; k < 10000 && snake.report.status != ControllerStatus::Finished; ++k) {
+    snake.step();
+    for (int i = 1; i < 3; ++i) {  // the walls
+      const Eigen::Vector3d p = scene.obstacles.pose(i).inverse() * snake.place;
+      clearance = std::min(clearance, scene.obstacles.shape(i)->distance(p));
+    }
+  }
+  CHECK(snake.report.status == ControllerStatus::Finished);
+  CHECK(snake.report["goals"] == 1);
+  CHECK(clearance > 0.15);
+  CHECK((snake.place + 0.45 * snake.along() - Eigen::Vector3d(3, 0, 0)).norm() < 0.15);
+}
+
+TEST_CASE("gait controller: what is refused among obstacles", "[controllers]") {
+  const Texts texts{{"gait", "serpenoid"}, {"target", "t"}, {"avoidance", "true"}};
+  GroundScene scene = wall_with_gap(0.3);
+  CHECK_NOTHROW(make(texts, &scene));  // round the wall
+  const GroundScene gap = wall_with_gap(0.7);
+  CHECK_NOTHROW(make(texts, &gap));
+  scene = wall_with_gap(0.7);
+  scene.target = Eigen::Vector2d(1.5, 0.0);
+  CHECK_THROWS_WITH(make(texts, &scene), "target = t: must not be in an obstacle");
+  scene.target = Eigen::Vector2d(1.65, 0.0);
+  CHECK_THROWS_WITH(make(texts, &scene), Catch::StartsWith("target = t: is 0.1"));
+  scene.target.reset();
+  CHECK_THROWS_WITH(make({{"avoidance", "true"}}, &scene), Catch::StartsWith("avoidance: needs a target"));
+  // Sidewinding is wider than a ring around the goal leaves room for.
+  std::vector<Obstacle> posts;
+  for (int k = 0; k < 8; ++k) {
+    const double a = 2.0 * kPi * k / 8;
+    posts.push_back(sphere_at({3.0 + 0.9 * std::cos(a), 0.9 * std::sin(a), 0.0}, 0.05));
+  }
+  scene.obstacles = Obstacles(posts);
+  CHECK_THROWS_WITH(make({{"avoidance", "true"}, {"goals", "3 0"}}, &scene),
+                    Catch::StartsWith("goals: goal 1: there is no way that is 1."));
+  CHECK_NOTHROW(make({{"avoidance", "true"}, {"goals", "3 0"}, {"gait", "serpenoid"}}, &scene));
+}
+
+TEST_CASE("gait controller: an update on a way allocates nothing and is pure", "[controllers]") {
+  const GroundScene scene = wall_with_gap(0.7);
+  GaitController controller =
+      make({{"gait", "serpenoid"}, {"target", "t"}, {"avoidance", "true"}}, &scene);
+  std::vector<double> memory(static_cast<std::size_t>(controller.memory_size()));
+  controller.reset(memory);
+  SnakeMeasurement measurement(kJoints);
+  measurement.timestep = kTimestep;
+  measurement.X_WE.translation() << 1, 0, 0;
+  std::vector<double> first = memory, second = memory;
+  SnakeCommand a(kJoints), b(kJoints);
+  TestReport report{GaitController::kQuantities};
+  const AllocationCounter counter;
+  controller.update(measurement, memory, first, a, report);
+  controller.update(measurement, memory, second, b, report);
+  CHECK(counter.count() == 0);
+  CHECK(first == second);
+  CHECK(a.q == b.q);
 }

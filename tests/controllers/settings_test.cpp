@@ -156,6 +156,7 @@ std::vector<Texts> configurations(const std::string& kind) {
             {{"goals", "1 0"}},
             {{"target", "t"}},
             {{"gait", "helix"}, {"pole_radius", "0.05"}, {"heights", "0.1"}},
+            {{"ground_path", "0 0 1 0"}},
             {{"mode", "path"}, {"waypoints", "1 0 0  2 0 0"}},
             {{"mode", "path"}, {"target", "t"}}};
   if (kind == "tendril.mobile") return {{{"avoidance", "true"}}, {}};

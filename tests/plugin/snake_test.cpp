@@ -119,6 +119,117 @@ TEST_CASE("snake plugin: a carriage stays where it is and the chain waves", "[pl
 
 namespace {
 
+/// A free snake of 0.54 m before a wall; `more` stands in the world.
+std::string walled(const std::string& more) {
+  std::string text = scene();
+  const std::string floor = R"(<geom name="floor" type="plane" size="3 3 0.1"/>)";
+  text.replace(text.find(floor), floor.size(),
+               floor + R"(<geom name="wall" type="box" pos="0.9 0.3 0.1" size="0.02 0.5 0.1"/>
+    <site name="place" pos="1.7 0.4 0"/>)" + more);
+  return text;
+}
+std::string among(const std::string& settings) {
+  return snake("gait = \"sidewinding\"\navoidance = true\n" + settings);
+}
+std::string refusal_among(const std::string& more, const std::string& settings) {
+  load_tendril();
+  std::string error;
+  CHECK_FALSE(try_load_scene(walled(more), {{"snake.toml", among(settings)}}, error));
+  return error;
+}
+
+}  // namespace
+
+TEST_CASE("snake plugin: goes to a site behind a wall that it has found by itself", "[plugin]") {
+  load_tendril();
+  const ModelPtr model = load_scene_text(walled(""), {{"snake.toml", among("target = \"place\"\n")}});
+  const DataPtr data = make_data(model);
+  mj_resetDataKeyframe(model.get(), data.get(), 0);
+  const int wall = mj_name2id(model.get(), mjOBJ_GEOM, "wall");
+  bool touched = false;
+  for (int k = 0; k < 30000 && sensor(model, data, "S_status")[0] == 0.0; ++k) {
+    mj_step(model.get(), data.get());
+    for (int c = 0; c < data->ncon; ++c)
+      touched |= data->contact[c].geom[0] == wall || data->contact[c].geom[1] == wall;
+  }
+  CHECK(sensor(model, data, "S_status")[0] == 1.0);
+  CHECK_FALSE(touched);
+  const int base = mj_name2id(model.get(), mjOBJ_BODY, "S_base");
+  CHECK(std::hypot(data->subtree_com[3 * base] - 1.7, data->subtree_com[3 * base + 1] - 0.4) < 0.12);
+}
+
+TEST_CASE("snake plugin: on its way, a copy and a restored state go on bit for bit", "[plugin]") {
+  load_tendril();
+  const ModelPtr model = load_scene_text(walled(""), {{"snake.toml", among("goals = [1.7, 0.4]\n")}});
+  const DataPtr data = make_data(model), other = make_data(model);
+  step(model, data, 700);
+  const DataPtr copy(mj_copyData(nullptr, model.get(), data.get()));
+  mj_setState(model.get(), other.get(), full_state(model, data).data(), mjSTATE_INTEGRATION);
+  for (const DataPtr* d : {&data, &copy, &other}) step(model, *d, 400);
+  CHECK(same_bits(full_state(model, data), full_state(model, copy)));
+  CHECK(same_bits(full_state(model, data), full_state(model, other)));
+}
+
+TEST_CASE("snake plugin: what is refused among obstacles", "[plugin]") {
+  CHECK_THAT(refusal_among("", ""), Catch::Contains("avoidance: needs a target"));
+  CHECK_THAT(refusal_among("", "target = \"nowhere\"\n"),
+             Catch::Contains("target = nowhere: must be a body or a site of the scene"));
+  CHECK_THAT(refusal_among("", "target = \"S_tip\"\n"), Catch::Contains("target = S_tip: must stand still"));
+  CHECK_THAT(refusal_among(R"(<geom name="egg" type="ellipsoid" pos="1.7 0.4 0" size="0.2 0.1 0.1"/>)",
+                           "target = \"place\"\n"),
+             Catch::Contains("target = place: must not be in an obstacle"));
+  CHECK_THAT(refusal_among(R"(<geom name="egg" type="ellipsoid" pos="1.7 0.4 0" size="0.2 0.1 0.1"/>)",
+                           "target = \"place\"\nobstacles = \"ball\"\n"),
+             Catch::Contains("obstacles = ball: must be a geom or a body"));
+  std::string ring;
+  for (int k = 0; k < 12; ++k)
+    ring += "<geom type=\"cylinder\" size=\"0.05 0.1\" pos=\"" +
+            std::to_string(1.7 + 0.6 * std::cos(k * 0.5236)) + " " +
+            std::to_string(0.4 + 0.6 * std::sin(k * 0.5236)) + " 0.1\"/>";
+  CHECK_THAT(refusal_among(ring, "target = \"place\"\n"),
+             Catch::Contains("target = place: there is no way that is"));
+  // What hangs above, lies in the ground or can move is no obstacle.
+  load_tendril();
+  CHECK_NOTHROW(load_scene_text(
+      walled(R"(<geom type="box" pos="1.7 0.4 0.5" size="0.3 0.3 0.1"/>
+                <geom type="box" pos="1.7 0.4 -0.1" size="0.3 0.3 0.1"/>
+                <body pos="1.7 0.4 0.1"><freejoint/><geom type="box" size="0.1 0.1 0.1"/></body>)"),
+      {{"snake.toml", among("target = \"place\"\n")}}));
+}
+
+TEST_CASE("snake plugin: a path on the ground from a table", "[plugin]") {
+  load_tendril();
+  // As the text of a file, `{ file = "path.csv" }`.
+  CHECK_NOTHROW(load(snake("ground_path = \"\"\"0, 0\n0.5, 0.1\n1, 0.4\n\"\"\"\n")));
+  CHECK_THAT(refusal(snake("ground_path = \"\"\"x,y\n0,0\n1,0\n\"\"\"\n")),
+             Catch::Contains("ground_path = x: must be finite numbers"));
+}
+
+TEST_CASE("snake plugin: a height field is refused by its name", "[plugin]") {
+  load_tendril();
+  std::string text = walled(R"(<geom name="hills" type="hfield" hfield="hills"/>)");
+  text.replace(text.find("<asset>"), 7,
+               R"(<asset><hfield name="hills" nrow="3" ncol="3" size="1 1 0.1 0.1"/>)");
+  std::string error;
+  CHECK_FALSE(try_load_scene(text, {{"snake.toml", among("target = \"place\"\n")}}, error));
+  CHECK_THAT(error, Catch::Contains("obstacles: geom hills: "));
+}
+
+TEST_CASE("snake plugin: a target that leaves its place is no longer one", "[plugin]") {
+  load_tendril();
+  const ModelPtr model = load_scene_text(
+      walled(R"(<body name="mark" mocap="true" pos="1.7 0.4 0"/>)"), {{"snake.toml", among("target = \"mark\"\n")}});
+  const DataPtr data = make_data(model);
+  step(model, data, 100);
+  CHECK(sensor(model, data, "S_status")[0] == 0.0);
+  const int mark = mj_name2id(model.get(), mjOBJ_BODY, "mark");
+  data->mocap_pos[3 * model->body_mocapid[mark]] += 0.3;
+  step(model, data, 2);
+  CHECK(sensor(model, data, "S_status")[0] == 4.0);
+}
+
+namespace {
+
 /// On a carriage, straight, at 1 g; 8 links of 60 mm.
 std::string fed_snake(const std::string& settings) {
   return "kind = \"snake\"\njoints = 8\nlink_length = 0.06\ngain = 300\ntorque_limit = 12\n"

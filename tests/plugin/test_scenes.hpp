@@ -85,6 +85,7 @@ inline const std::vector<const char*> kControllerScenes{"scenes/reach/reach.xml"
                                                         "scenes/wrap_button/wrap_button.xml",
                                                         "scenes/wrap_reach/fed_1.xml",
                                                         "scenes/snake_travel/flat.xml",
+                                                        "scenes/snake_maze/snake_maze.xml",
                                                         "scenes/snake_path/snake_path.xml",
                                                         "scenes/youbot_targets/youbot_targets.xml",
                                                         "scenes/youbot_clutter/youbot_clutter.xml",

@@ -185,3 +185,47 @@ TEST_CASE("gait: a pole that no coil fits has no amplitude", "[snake]") {
   CHECK_FALSE(helix_amplitude(0.01, -0.3, kLink, kJoints));
   CHECK_FALSE(helix_amplitude(std::nan(""), -0.3, kLink, kJoints));
 }
+
+TEST_CASE("gait: the footprint of a body that lies still is the body's", "[snake]") {
+  const SnakeChain chain = SnakeChain::uniform(kJoints / 2, kLink, kPi / 2.0, kLink);
+  Gait gait = standard_gait(GaitKind::Serpenoid, kJoints);
+  gait.yaw_amplitude = gait.pitch_amplitude = 0.0;
+  const GaitFootprint straight = gait_footprint(gait, chain);
+  CHECK(straight.length == Approx(17.0 * kLink));
+  CHECK(straight.reach == Approx(8.5 * kLink));
+  CHECK(straight.width == Approx(0.0).margin(1e-12));
+}
+
+TEST_CASE("gait: every shape of a gait lies in its footprint", "[snake]") {
+  const GaitKind kind = GENERATE(GaitKind::Serpenoid, GaitKind::Sidewinding, GaitKind::VerticalWave);
+  const Gait gait = standard_gait(kind, kJoints);
+  const GaitFootprint footprint =
+      gait_footprint(gait, SnakeChain::uniform(kJoints / 2, kLink, kPi / 2.0, kLink));
+  CHECK(footprint.width <= footprint.reach);
+  CHECK(2.0 * footprint.reach >= footprint.length);
+  // Another computation, at other phases: the planar body whose links' headings are the sums of the
+  // yaw angles, with mean heading 0.
+  double width = 0.0, reach = 0.0;
+  for (int k = 0; k < 100; ++k) {
+    const std::vector<double> angles = angles_of(gait, 0.07 + 2.0 * kPi * k / 100);
+    std::vector<double> headings{0.0};
+    for (int j = 0; j < kJoints; ++j)
+      headings.push_back(headings.back() + (j % 2 == 0 ? angles[static_cast<std::size_t>(j)] : 0.0));
+    double mean = 0.0;
+    for (const double h : headings) mean += h / (kJoints + 1);
+    std::vector<Eigen::Vector2d> ends{Eigen::Vector2d::Zero()};
+    Eigen::Vector2d center = Eigen::Vector2d::Zero();
+    for (const double h : headings) {
+      ends.push_back(ends.back() + kLink * Eigen::Vector2d(std::cos(h - mean), std::sin(h - mean)));
+      center += 0.5 * (ends.back() + ends[ends.size() - 2]) / (kJoints + 1);
+    }
+    for (const Eigen::Vector2d& end : ends) {
+      width = std::max(width, std::abs(end.y() - center.y()));
+      reach = std::max(reach, (end - center).norm());
+    }
+  }
+  // Pitch joints lift links off the plane, by up to 0.45 rad.
+  const double margin = gait.pitch_amplitude == 0.0 ? 1e-3 : 0.1;
+  CHECK(footprint.width == Approx(width).epsilon(margin).margin(1e-9));
+  CHECK(footprint.reach == Approx(reach).epsilon(margin));
+}

@@ -22,6 +22,7 @@ struct Generator {
 constexpr Generator kGenerators[] = {
     {{"clutter", "an arm reaches a target among balls"}, generate::clutter},
     {{"coil", "an arm coils around a leaning post and holds it"}, generate::coil},
+    {{"maze", "a free snake goes to a goal among posts and walls"}, generate::maze},
     {{"mobile_clutter", "a mobile manipulator reaches a pose among posts"}, generate::mobile_clutter},
     {{"path", "a snake on a carriage follows a path through rings"}, generate::path},
     {{"pole", "a snake climbs a pole"}, generate::pole},

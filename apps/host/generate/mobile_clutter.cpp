@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <queue>
-#include <utility>
+#include <limits>
 
+#include "apps/host/generate/ground_search.hpp"
 #include "apps/host/generate/scene_text.hpp"
 #include "apps/host/python_script.hpp"
 #include "tendril/mobile/mobile_kinematics.hpp"
@@ -24,36 +24,11 @@ struct Post {
   double radius;
 };
 
-/// Whether a disc gets from the origin to a point among posts, on a grid.
-bool has_way(const std::vector<Post>& posts, const Vector2d& goal, double disc) {
-  constexpr double kCell = 0.05, kHalf = 3.5;
-  constexpr int kCells = static_cast<int>(2.0 * kHalf / kCell) + 1;
-  const auto cell = [](double x) { return static_cast<int>(std::lround((x + kHalf) / kCell)); };
-  const auto number = [](int x, int y) { return static_cast<std::size_t>(y * kCells + x); };
-  std::vector<char> closed(number(0, kCells), 0);
-  for (int y = 0; y < kCells; ++y) {
-    for (int x = 0; x < kCells; ++x) {
-      const Vector2d p(x * kCell - kHalf, y * kCell - kHalf);
-      closed[number(x, y)] = std::any_of(posts.begin(), posts.end(), [&](const Post& post) {
-        return (post.at - p).norm() < post.radius + disc;
-      });
-    }
-  }
-  std::queue<std::pair<int, int>> open;
-  open.emplace(cell(0.0), cell(0.0));
-  closed[number(cell(0.0), cell(0.0))] = 1;
-  while (!open.empty()) {
-    const auto [x, y] = open.front();
-    open.pop();
-    if (x == cell(goal.x()) && y == cell(goal.y())) return true;
-    for (const auto& [dx, dy] : {std::pair{1, 0}, {-1, 0}, {0, 1}, {0, -1}}) {
-      const int u = x + dx, v = y + dy;
-      if (u < 0 || v < 0 || u >= kCells || v >= kCells || closed[number(u, v)] != 0) continue;
-      closed[number(u, v)] = 1;
-      open.emplace(u, v);
-    }
-  }
-  return false;
+/// Distance from the nearest post.
+double room(const std::vector<Post>& posts, const Vector2d& p) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Post& post : posts) least = std::min(least, (post.at - p).norm() - post.radius);
+  return least;
 }
 
 }  // namespace
@@ -86,7 +61,8 @@ std::vector<GeneratedFile> mobile_clutter(Draws& draws, double difficulty) {
                       (post.at - goal - t * (tip - goal)).norm() > post.radius + arm_room;
     if (!free) continue;
     posts.push_back(post);
-    if (!has_way(posts, goal, kDisc)) posts.pop_back();
+    const auto of_posts = [&](const Vector2d& p) { return room(posts, p); };
+    if (!has_way(of_posts, goal, kDisc, 3.5)) posts.pop_back();
   }
   std::string world =
       "    <geom name=\"floor\" type=\"plane\" size=\"0 0 1\"/>\n"

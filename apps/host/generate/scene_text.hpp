@@ -53,6 +53,7 @@ std::string repeated(const std::string& part, int count);
 
 std::vector<GeneratedFile> clutter(Draws& draws, double difficulty);
 std::vector<GeneratedFile> coil(Draws& draws, double difficulty);
+std::vector<GeneratedFile> maze(Draws& draws, double difficulty);
 std::vector<GeneratedFile> mobile_clutter(Draws& draws, double difficulty);
 std::vector<GeneratedFile> path(Draws& draws, double difficulty);
 std::vector<GeneratedFile> pole(Draws& draws, double difficulty);
