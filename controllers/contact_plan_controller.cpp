@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "controllers/arm_memory.hpp"
-#include "tendril/contact/contact_problem.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/rod/insertion.hpp"
 
@@ -25,6 +24,8 @@ constexpr double kFullPace = 0.8;
 /// Fractions of the tolerance: the correction pauses when the tip is at rest with an error below
 /// the first, and resumes when the error exceeds the second.
 constexpr double kHoldBelow = 0.6, kReleaseAbove = 0.9;
+/// A tip is at rest when it moves by less than this part of the tolerance in a second.
+constexpr double kRestRate = 0.2;
 
 /// The correction has settled after this many of its time constants, 1/gain.
 constexpr double kSettleTimes = 5.0;
@@ -33,12 +34,28 @@ constexpr double kClampedLengthTolerance = 1e-3;  // [m]
 
 constexpr int kMostPlans = 12;     // of the scene, that are corrected for elasticity
 constexpr double kWithdrawTime = 1.0;  // in which a way's corrections vanish on the way back [s]
-constexpr double kImproves = 0.8;  // an error below this part of the best one is progress
+constexpr double kImproves = 0.8;  // an error below this part of the last one is progress
+constexpr double kPatienceInAll = 3.0;  // away from the target, whatever the progress
 constexpr double kPresses = 0.2;   // a contact that the elastic model presses so hard is there [N]
 constexpr double kPressedTime = 0.2, kOffCourseTime = 1.0, kMissingTime = 3.0;  // [s]
 constexpr double kMissingPart = 0.5;  // of way_tolerance, at which a missing contact counts
 
 }  // namespace
+
+FedArm fed_arm(const ContinuumRobot& robot, double guide_length, double body_radius) {
+  const double length = straight_length(robot);
+  FedArm arm{.body_radius = body_radius,
+             .guide_length = guide_length,
+             .start_length = std::max(0.0, length - guide_length),
+             .max_length = robot.base().feed_limit + length - guide_length,
+             .max_curvature = std::numeric_limits<double>::infinity()};
+  for (int i = 0; i < robot.section_count(); ++i) {
+    const Section& section = robot.section(i);
+    arm.max_curvature =
+        std::min(arm.max_curvature, section.bend_angle_limit_at(0.0) / section.length());
+  }
+  return arm;
+}
 
 std::span<const SettingInfo> ContactPlanController::settings() {
   static constexpr SettingInfo kSettings[] = {
@@ -115,7 +132,8 @@ std::span<const SettingInfo> ContactPlanController::settings() {
       setting::number("force_limit", "N", "30", {0.0, 1e9, true},
                       "sum of the contact forces at which a way has failed, after 0.2 s"),
       setting::number("patience", "s", "10", {0.0, 1e6, true},
-                      "a way has failed when the tip comes no nearer to the target for so long"),
+                      "a way has failed when the tip, at its end, comes no nearer to the target for so "
+                      "long, or is not there after three times as long"),
   };
   return kSettings;
 }
@@ -221,18 +239,9 @@ std::vector<ContactPlan> ContactPlanController::plans_of(const ArmContext& conte
                                               : "inserted: must be false") +
                      " for an arm that plans its way itself; a plan can be given");
   }
-  FedArm arm{.body_radius = body_radius_,
-             .guide_length = guide_length_,
-             .start_length = std::max(0.0, arm_length_ - guide_length_),
-             .max_length = longest(),
-             .max_curvature = std::numeric_limits<double>::infinity()};
-  for (int i = 0; i < robot_.section_count(); ++i) {
-    const Section& section = robot_.section(i);
-    arm.max_curvature =
-        std::min(arm.max_curvature, section.bend_angle_limit_at(0.0) / section.length());
-  }
-  const ContactProblem problem = contact_problem(context.task->solids, context.task->target, arm,
-                                                 settings.integer("max_contacts"));
+  const ContactProblem problem = contact_problem(
+      context.task->solids, context.task->target, fed_arm(robot_, guide_length_, body_radius_),
+      settings.integer("max_contacts"));
   std::vector<ContactPlan> plans = contact_plans(problem, kMostPlans);
   if (plans.empty()) {
     throw ModelError("target = " + std::string(settings.text("target")) +
@@ -270,6 +279,9 @@ void ContactPlanController::plan_ways(const ArmContext& context,
     correction.max_ways = inserted_ ? 1 : context.settings.integer("max_ways");
     if (context.task != nullptr) correction.max_length = longest();
     const CorrectedWays corrected = corrected_ways(plans, correction);
+    if (corrected.ways.empty() && corrected.last == CorrectionStatus::InvalidInput)
+      throw ModelError("passing_clearance = " + std::string(context.settings.text("passing_clearance")) +
+                       ": must leave room for a path past every contact");
     if (corrected.ways.empty()) {
       throw ModelError(
           std::string(context.task != nullptr ? "target" : "plan") + ": elastic correction: " +
@@ -317,9 +329,9 @@ void ContactPlanController::add_memory() {
   list_time_ = memory_.number(inserted_ ? first.list.back().time : 0.0);
   way_index_ = memory_.index(0, static_cast<int>(ways_.size()) - 1);
   failure_ = memory_.choice(Failure::None, Failure::Time);
-  for (Slot<double>* slot : {&blocked_, &pressed_, &off_course_, &missing_}) *slot = memory_.number();
-  best_error_ = memory_.number(std::numeric_limits<double>::max());
-  best_time_ = memory_.number();
+  for (Slot<double>* slot :
+       {&blocked_, &pressed_, &off_course_, &missing_, &stays_, &away_, &last_error_})
+    *slot = memory_.number();
   clock_ = memory_.number();
   old_curvature_ = memory_.number(row.curvature);
   old_length_ = memory_.number(row.length);
@@ -461,7 +473,8 @@ ContactPlanController::Actuation ContactPlanController::correct(
     error_(next_memory) = error;
     // Where curvature and length move the tip in nearly the same direction, integrating the
     // residual error would drift along the combination to which the tip is insensitive.
-    const bool rests = error.norm() <= kHoldBelow * tolerance_ && error_rate.norm() <= tolerance_;
+    const bool rests = error.norm() <= kHoldBelow * tolerance_ &&
+                       error_rate.norm() <= kRestRate * tolerance_;
     const bool held =
         !list && (rests || (held_(memory) && error.norm() <= kReleaseAbove * tolerance_));
     held_(next_memory) = held;
@@ -570,9 +583,12 @@ ContactPlanController::Failure ContactPlanController::watch_way(
   const bool lost = lasts(missing_, missing > 0 && tip_error > kMissingPart * way_tolerance_,
                           kMissingTime);
   const bool corrects = stage == Stage::Correct;
-  const bool better = tip_error <= std::max(tolerance_, kImproves * best_error_(memory));
-  if (!corrects || better) best_error_(next_memory) = corrects ? tip_error : 1e9;
-  const bool late = lasts(best_time_, corrects && !better, patience_);
+  const bool is_away = corrects && tip_error > tolerance_;
+  const bool comes_nearer = tip_error <= kImproves * last_error_(memory);
+  last_error_(next_memory) =
+      !is_away || comes_nearer ? tip_error : std::max(tip_error, last_error_(memory));
+  const bool stays = lasts(stays_, is_away && !comes_nearer, patience_);
+  const bool late = lasts(away_, is_away, kPatienceInAll * patience_) || stays;
   if (stage != Stage::Feed && !corrects) return Failure::None;
   if (stage == Stage::Feed && jammed) return Failure::Jammed;
   return pressed ? Failure::Force

@@ -5,11 +5,15 @@
 #include <vector>
 
 #include "controllers/arm_controller.hpp"
+#include "tendril/contact/contact_problem.hpp"
 #include "tendril/contact/contact_plan.hpp"
 #include "tendril/rod/contact_ways.hpp"
 #include "tendril/rod/elastic_replanner.hpp"
 
 namespace tendril {
+
+/// An arm without variable lengths, as a plan with contacts has it.
+[[nodiscard]] FedArm fed_arm(const ContinuumRobot& robot, double guide_length, double body_radius);
 
 /// An elastic planar arm with one actuation curvature is fed through its guide and around obstacles,
 /// against which it braces, to a target that it cannot reach without contact: by the ways that it
@@ -129,7 +133,8 @@ class ContactPlanController final : public ArmController {
   Slot<Failure> failure_;  // of the last way that failed
   Slot<double> blocked_;   // time with too much feed force [s]
   Slot<double> pressed_, off_course_, missing_;  // the same of the other failures
-  Slot<double> best_error_, best_time_;          // while correcting; time since it was reached
+  Slot<double> stays_, away_;                    // at the end of a way, without progress or in all
+  Slot<double> last_error_;                      // from which progress is counted [m]
   Slot<double> clock_;    // since the last correction step [s]
   Slot<double> old_curvature_, old_length_, new_curvature_, new_length_;
   MatrixSlot<Eigen::Vector2d> added_;  // to the command list, while feeding [1/m, kLengthScale]

@@ -170,7 +170,7 @@ std::vector<PlanarObstacle> mesh_section(const Solid& solid) {
       if (!above_a && above_b) up = Edge{a, b};
       if (above_a && !above_b) down = Edge{b, a};
     }
-    if (up && down) next[*down] = *up;
+    if (up && down) next[*up] = *down;
   }
   std::vector<PlanarObstacle> loops;
   while (!next.empty()) {
