@@ -218,6 +218,7 @@ double ContactPlanController::longest() const noexcept {
 /// The plan that is given, or those that lead to the target among the geoms of the scene.
 std::vector<ContactPlan> ContactPlanController::plans_of(const ArmContext& context) const {
   const Settings& settings = context.settings;
+  const int max_contacts = settings.integer("max_contacts");
   if (settings.has("plan")) {
     ContactPlan plan = parse_contact_plan(settings.text("plan"), "plan");
     if (std::abs(plan.body_radius - body_radius_) > 1e-6) {
@@ -239,14 +240,14 @@ std::vector<ContactPlan> ContactPlanController::plans_of(const ArmContext& conte
                                               : "inserted: must be false") +
                      " for an arm that plans its way itself; a plan can be given");
   }
-  const ContactProblem problem = contact_problem(
-      context.task->solids, context.task->target, fed_arm(robot_, guide_length_, body_radius_),
-      settings.integer("max_contacts"));
+  const ContactProblem problem =
+      contact_problem(context.task->solids, context.task->target,
+                      fed_arm(robot_, guide_length_, body_radius_), max_contacts);
   std::vector<ContactPlan> plans = contact_plans(problem, kMostPlans);
   if (plans.empty()) {
     throw ModelError("target = " + std::string(settings.text("target")) +
                      ": no way leads there with at most " +
-                     std::to_string(settings.integer("max_contacts")) + " contacts");
+                     std::to_string(max_contacts) + " contacts");
   }
   return plans;
 }
