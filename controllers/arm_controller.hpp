@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "controllers/controller.hpp"
+#include "tendril/contact/planar_section.hpp"
 #include "tendril/geometry/body_clearance.hpp"
 #include "tendril/kinematics/continuum_robot.hpp"
 
@@ -92,6 +93,12 @@ struct Post {
   double radius = 0.0, half_length = 0.0;                  ///< [m]
 };
 
+/// What a controller that plans its way when the model is loaded finds in the scene; base frame.
+struct SceneTask {
+  std::vector<Solid> solids;                            ///< that the arm can touch
+  Eigen::Vector3d target = Eigen::Vector3d::Zero();     ///< [m]
+};
+
 /// The arguments from which an arm's controller is constructed; valid only during the call.
 struct ArmContext {
   const ContinuumRobot& robot;
@@ -107,6 +114,7 @@ struct ArmContext {
   int moving_obstacles = 0;  ///< this many of them, from the first, may move in the base frame
   std::string_view name = {};  ///< of the robot
   const Post* post = nullptr;  ///< the geom of the setting `post`; null without that setting
+  const SceneTask* task = nullptr;  ///< with the setting `target` and without `plan`
 };
 
 /// A controller of a continuum arm: measured state and target in, section commands out, once per

@@ -130,16 +130,18 @@ void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measureme
     for (const ArmJoint& joint : coordinate.joints) {
       const Servo& servo = servos_[joint.servo];
       const JointState& at = state.joints[i];
-      const double fraction =
-          guide_exposure(options_.guide_length, measurement.base.feed, joint.start, joint.length)
-              .fraction;
+      const Exposure exposure =
+          guide_exposure(options_.guide_length, measurement.base.feed, joint.start, joint.length);
+      // A link that leaves the guide moves to its share of the command meanwhile.
+      const double rate =
+          exposure.fraction * command.q_rate[k] + exposure.rate * command.feed_rate * desired;
       setpoints[joint.servo] =
           servo.works()
               ? compensated(servo,
-                            coordinate.sign * fraction * joint.fraction *
-                                (desired + feed_forward * servo.lag() * command.q_rate[k]),
+                            coordinate.sign * joint.fraction *
+                                (exposure.fraction * desired + feed_forward * servo.lag() * rate),
                             joint_load_[i], at.position, at.velocity)
-              : coordinate.sign * fraction * joint.fraction * desired;
+              : coordinate.sign * exposure.fraction * joint.fraction * desired;
       ++i;
     }
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <sstream>
 
 #include "controllers/arm_memory.hpp"
@@ -25,23 +24,49 @@ constexpr double kFullPace = 0.8;
 /// Fractions of the tolerance: the correction pauses when the tip is at rest with an error below
 /// the first, and resumes when the error exceeds the second.
 constexpr double kHoldBelow = 0.6, kReleaseAbove = 0.9;
+/// A tip is at rest when it moves by less than this part of the tolerance in a second.
+constexpr double kRestRate = 0.2;
 
 /// The correction has settled after this many of its time constants, 1/gain.
 constexpr double kSettleTimes = 5.0;
 
 constexpr double kClampedLengthTolerance = 1e-3;  // [m]
 
-ContactPlan read_plan(const Settings& settings) {
-  if (!settings.has("plan")) {
-    throw ModelError("plan: missing: must be the text of a plan, plan = { file = \"NAME\" }");
-  }
-  return parse_contact_plan(settings.text("plan"), "plan");
-}
+constexpr int kMostPlans = 12;     // of the scene, that are corrected for elasticity
+constexpr double kWithdrawTime = 1.0;  // in which a way's corrections vanish on the way back [s]
+constexpr double kImproves = 0.8;  // an error below this part of the last one is progress
+constexpr double kPatienceInAll = 3.0;  // away from the target, whatever the progress
+constexpr double kPresses = 0.2;   // a contact that the elastic model presses so hard is there [N]
+constexpr double kPressedTime = 0.2, kOffCourseTime = 1.0, kMissingTime = 3.0;  // [s]
+constexpr double kMissingPart = 0.5;  // of way_tolerance, at which a missing contact counts
 
 }  // namespace
 
+FedArm fed_arm(const ContinuumRobot& robot, double guide_length, double body_radius) {
+  const double length = straight_length(robot);
+  FedArm arm{.body_radius = body_radius,
+             .guide_length = guide_length,
+             .start_length = std::max(0.0, length - guide_length),
+             .max_length = robot.base().feed_limit + length - guide_length,
+             .max_curvature = std::numeric_limits<double>::infinity()};
+  for (int i = 0; i < robot.section_count(); ++i) {
+    const Section& section = robot.section(i);
+    arm.max_curvature =
+        std::min(arm.max_curvature, section.bend_angle_limit_at(0.0) / section.length());
+  }
+  return arm;
+}
+
 std::span<const SettingInfo> ContactPlanController::settings() {
   static constexpr SettingInfo kSettings[] = {
+      setting::text("target", "",
+                    "mocap body of the scene to reach with the tip; without `plan` the ways there "
+                    "are planned among the geoms of the scene when it is loaded"),
+      setting::text("obstacles", "",
+                    "without `plan`: geoms or bodies of the scene, separated by spaces; default: all "
+                    "that the arm can touch"),
+      setting::integer("max_contacts", "3", 0, 8, "without `plan`: of a way"),
+      setting::integer("max_ways", "4", 1, 16, "that are tried, one after the other"),
       setting::text("plan", "", "text of the plan, as `tendril plan --plan FILE` writes it"),
       setting::flag("elastic", true,
                     "correct the plan for an elastic body; false: the planned curvatures, one arc "
@@ -56,8 +81,8 @@ std::span<const SettingInfo> ContactPlanController::settings() {
           "are moved to the measured contacts; auto: model if elastic, else contact"),
       setting::number(
           "passing_clearance", "m", "0.008", {0.0, 1.0},
-          "if elastic: clearance at which the tip passes the planned contacts; the body "
-          "behind it then rests on them"),
+          "if elastic: largest clearance at which the tip passes the planned contacts; less where "
+          "there is less room; the body behind it then rests on them"),
       setting::number("guide_clearance", "m", "0.0005", {0.0, 1.0},
                       "clearance between body and guide in the elastic model, on each side"),
       setting::number("locate_gain", "", "0.2", {0.0, 1.0},
@@ -101,13 +126,20 @@ std::span<const SettingInfo> ContactPlanController::settings() {
                       "feed force at which the feed stops permanently; default: 0.98 of the feed "
                       "servo's limit"),
       setting::number("jam_time", "s", "0.2", {0.0, 1000.0}, "minimum duration of that force"),
+      setting::number("way_tolerance", "m", "0.06", {0.0, 100.0, true},
+                      "distance of the tip from where it should be at which a way has failed, after "
+                      "1 s"),
+      setting::number("force_limit", "N", "30", {0.0, 1e9, true},
+                      "sum of the contact forces at which a way has failed, after 0.2 s"),
+      setting::number("patience", "s", "10", {0.0, 1e6, true},
+                      "a way has failed when the tip, at its end, comes no nearer to the target for so "
+                      "long, or is not there after three times as long"),
   };
   return kSettings;
 }
 
 ContactPlanController::ContactPlanController(const ArmContext& context)
     : robot_(context.robot),
-      plan_(read_plan(context.settings)),
       arm_length_(straight_length(robot_)),
       guide_length_(context.guide_length),
       body_radius_(context.body_radius) {
@@ -150,6 +182,9 @@ ContactPlanController::ContactPlanController(const ArmContext& context)
   jam_feed_force_ =
       settings.optional_number("jam_feed_force").value_or(0.98 * context.feed_force_limit);
   jam_time_ = settings.number("jam_time");
+  way_tolerance_ = settings.number("way_tolerance");
+  force_limit_ = settings.number("force_limit");
+  patience_ = settings.number("patience");
 
   for (int i = 0; i < robot_.section_count(); ++i) {
     if (robot_.section(i).is_extensible()) {
@@ -159,16 +194,10 @@ ContactPlanController::ContactPlanController(const ArmContext& context)
       throw ModelError(text.str());
     }
   }
-  if (std::abs(plan_.body_radius - body_radius_) > 1e-6) {
-    std::ostringstream text;
-    text << "plan: body_radius = " << plan_.body_radius << " m: must be that of the arm, "
-         << body_radius_ << " m";
-    throw ModelError(text.str());
-  }
-  plan_list(context);
+  plan_ways(context, plans_of(context));
   add_memory();
   if (clamped_) {
-    const double length = list_.back().length;
+    const double length = ways_.front().list.back().length;
     if (robot_.base().feed_limit > 0.0) {
       throw ModelError("base.feed: must be 0 without base.guide_length: the arm is clamped");
     }
@@ -178,48 +207,55 @@ ContactPlanController::ContactPlanController(const ArmContext& context)
            << arm_length_ << " m";
       throw ModelError(text.str());
     }
-    return;
-  }
-  const double longest = robot_.base().feed_limit + arm_length_ - guide_length_;
-  for (const Row& row : list_) {
-    if (row.length <= longest) continue;
-    std::ostringstream text;
-    text << "plan: needs a length of " << row.length << " m: must be at most " << longest
-         << " m, base.feed and the arm's length less base.guide_length";
-    throw ModelError(text.str());
   }
 }
 
-/// The path of the tip: the plan's arcs, with `passing_clearance` added at every contact.
-void ContactPlanController::plan_tip_path() {
-  std::vector<PlanarArc> arcs;
-  PlanarPose pose = plan_.base;
-  const auto refuse = [&](const char* where) {
-    std::ostringstream text;
-    text << "passing_clearance = " << passing_clearance_ << " m: must leave room for an arc "
-         << where;
-    throw ModelError(text.str());
-  };
-  for (const PlannedContact& contact : plan_.contacts) {
-    const auto curvature =
-        tangency_curvature(pose, contact.centre, contact.radius + passing_clearance_, contact.side);
-    if (!curvature) refuse("past every contact");
-    PlanarArc arc{pose, *curvature, 2.0 * std::numbers::pi / std::max(std::abs(*curvature), 1.0)};
-    arc.length = arc.nearest_parameter(contact.centre);
-    if (arc.length <= 0.0) refuse("past every contact");
-    arcs.push_back(arc);
-    pose = arc.end();
-  }
-  const auto last = chord_arc(pose, plan_.target());
-  if (!last) refuse("to the target");
-  arcs.push_back(*last);
-  tip_path_ = std::move(arcs);
+/// Largest length of the arm beyond its guide [m].
+double ContactPlanController::longest() const noexcept {
+  return robot_.base().feed_limit + arm_length_ - guide_length_;
 }
 
-/// The command list of the insertion.
-void ContactPlanController::plan_list(const ArmContext& context) {
-  tip_path_ = plan_.arcs;
-  if (elastic_ && !inserted_) plan_tip_path();
+/// The plan that is given, or those that lead to the target among the geoms of the scene.
+std::vector<ContactPlan> ContactPlanController::plans_of(const ArmContext& context) const {
+  const Settings& settings = context.settings;
+  const int max_contacts = settings.integer("max_contacts");
+  if (settings.has("plan")) {
+    ContactPlan plan = parse_contact_plan(settings.text("plan"), "plan");
+    if (std::abs(plan.body_radius - body_radius_) > 1e-6) {
+      std::ostringstream text;
+      text << "plan: body_radius = " << plan.body_radius << " m: must be that of the arm, "
+           << body_radius_ << " m";
+      throw ModelError(text.str());
+    }
+    return {std::move(plan)};
+  }
+  if (context.task == nullptr) {
+    throw ModelError(
+        "plan: missing: must be the text of a plan, plan = { file = \"NAME\" }, or target = \"NAME\" "
+        "of a mocap body, to which a way is then planned");
+  }
+  if (inserted_ || !elastic_) {
+    throw ModelError(std::string(clamped_     ? "base.guide_length: must be > 0"
+                                 : !elastic_  ? "elastic: must be true"
+                                              : "inserted: must be false") +
+                     " for an arm that plans its way itself; a plan can be given");
+  }
+  const ContactProblem problem =
+      contact_problem(context.task->solids, context.task->target,
+                      fed_arm(robot_, guide_length_, body_radius_), max_contacts);
+  std::vector<ContactPlan> plans = contact_plans(problem, kMostPlans);
+  if (plans.empty()) {
+    throw ModelError("target = " + std::string(settings.text("target")) +
+                     ": no way leads there with at most " +
+                     std::to_string(max_contacts) + " contacts");
+  }
+  return plans;
+}
+
+/// The command lists of the insertion.
+void ContactPlanController::plan_ways(const ArmContext& context,
+                                      const std::vector<ContactPlan>& plans) {
+  base_ = plans.front().base;
   InsertionOptions options;
   options.body_radius = body_radius_;
   options.ramp = ramp_;
@@ -227,43 +263,76 @@ void ContactPlanController::plan_list(const ArmContext& context) {
   options.acceleration = acceleration_;
   options.curvature_rate = curvature_rate_;
   options.start_length = inserted_ ? 0.0 : std::max(0.0, arm_length_ - guide_length_);
-  std::vector<InsertionRow> list;
+  const auto add = [&](const ContactPlan& plan, const std::vector<PlanarArc>& tip_path,
+                       const std::vector<InsertionRow>& list) -> Way& {
+    Way way{.plan = plan, .tip_path = tip_path, .list = {}, .replanner = {}, .start_state = {}};
+    for (const InsertionRow& row : list)
+      way.list.push_back({row.time, row.length, row.curvature, row.path_length, 0});
+    ways_.push_back(std::move(way));
+    return ways_.back();
+  };
   if (elastic_) {
-    double length = 0.0;
-    for (const PlanarArc& arc : tip_path_) length += arc.length;
-    ElasticRodOptions rod;
-    rod.bending_stiffness = context.bending_stiffness;
-    rod.body_radius = body_radius_;
-    rod.max_length = 1.2 * length;
-    rod.element_length = length / 150.0;
-    rod.guide_clearance = clamped_ ? 0.0 : guide_clearance_;
-    ElasticCorrection correction(plan_.scene, plan_.base, rod, {.path_step = 0.01});
-    const std::vector<CorrectedState> states = correction.follow(tip_path_, plan_.contacts);
-    if (states.empty() || !states.back().corrected()) {
+    CorrectedWaysOptions correction;
+    correction.rod.bending_stiffness = context.bending_stiffness;
+    correction.rod.body_radius = body_radius_;
+    correction.rod.guide_clearance = clamped_ ? 0.0 : guide_clearance_;
+    correction.passing_clearance = inserted_ ? 0.0 : passing_clearance_;
+    correction.max_ways = inserted_ ? 1 : context.settings.integer("max_ways");
+    if (context.task != nullptr) correction.max_length = longest();
+    const CorrectedWays corrected = corrected_ways(plans, correction);
+    if (corrected.ways.empty() && corrected.last == CorrectionStatus::InvalidInput)
+      throw ModelError("passing_clearance = " + std::string(context.settings.text("passing_clearance")) +
+                       ": must leave room for a path past every contact");
+    if (corrected.ways.empty()) {
       throw ModelError(
-          std::string("plan: elastic correction: ") +
-          to_string(states.empty() ? CorrectionStatus::InvalidInput : states.back().status) +
-          ": must lead to the target; elastic = false executes the plan as it is");
+          std::string(context.task != nullptr ? "target" : "plan") + ": elastic correction: " +
+          to_string(corrected.last) +
+          ": must lead to the target; elastic = false executes a plan as it is");
     }
-    list = elastic_insertion(tip_path_, states, options);
-    start_state_ = inserted_ ? states.back() : states.front();
-    if (feedback_ == Feedback::Model) {
-      replanner_.emplace(plan_.scene, plan_.base, plan_.contacts, rod, ElasticReplannerOptions{});
+    for (const ContactWay& found : corrected.ways) {
+      Way& way = add(found.plan, found.tip_path,
+                     elastic_insertion(found.tip_path, found.states, options));
+      for (Row& row : way.list) {
+        const auto state = std::lower_bound(
+            found.states.begin(), found.states.end(), row.path_length,
+            [](const CorrectedState& s, double length) { return s.path_length < length; });
+        if (state == found.states.end()) continue;
+        for (std::size_t i = 0; i < state->contacts.size(); ++i)
+          if (state->contacts[i].loaded && state->contacts[i].force >= kPresses)
+            row.pressing |= 1U << i;
+      }
+      way.start_state = inserted_ ? found.states.back() : found.states.front();
+      if (feedback_ == Feedback::Model) {
+        way.replanner.emplace(found.plan.scene, base_, found.plan.contacts, corrected.rod,
+                              ElasticReplannerOptions{});
+      }
     }
   } else {
-    list = extensible_insertion(tip_path_, options);
+    add(plans.front(), plans.front().arcs, extensible_insertion(plans.front().arcs, options));
   }
-  for (const InsertionRow& row : list) {
-    list_.push_back({row.time, row.length, row.curvature, row.path_length});
+  if (clamped_) return;
+  for (const Way& way : ways_) {
+    for (const Row& row : way.list) {
+      if (row.length <= longest()) continue;
+      std::ostringstream text;
+      text << "plan: needs a length of " << row.length << " m: must be at most " << longest()
+           << " m, base.feed and the arm's length less base.guide_length";
+      throw ModelError(text.str());
+    }
   }
 }
 
 void ContactPlanController::add_memory() {
-  const Row& row = inserted_ ? list_.back() : list_.front();
-  stage_ = memory_.choice(Stage::Settle, Stage::Jammed, inserted_ ? Stage::Correct : Stage::Settle);
+  const Way& first = ways_.front();
+  const Row& row = inserted_ ? first.list.back() : first.list.front();
+  stage_ = memory_.choice(Stage::Settle, Stage::Stopped, inserted_ ? Stage::Correct : Stage::Settle);
   stage_time_ = memory_.number();
-  list_time_ = memory_.number(inserted_ ? list_.back().time : 0.0);
-  blocked_ = memory_.number();
+  list_time_ = memory_.number(inserted_ ? first.list.back().time : 0.0);
+  way_index_ = memory_.index(0, static_cast<int>(ways_.size()) - 1);
+  failure_ = memory_.choice(Failure::None, Failure::Time);
+  for (Slot<double>* slot :
+       {&blocked_, &pressed_, &off_course_, &missing_, &stays_, &away_, &last_error_})
+    *slot = memory_.number();
   clock_ = memory_.number();
   old_curvature_ = memory_.number(row.curvature);
   old_length_ = memory_.number(row.length);
@@ -271,27 +340,30 @@ void ContactPlanController::add_memory() {
   new_length_ = memory_.number(row.length);
   for (auto* slot : {&added_, &shift_, &error_, &error_rate_}) *slot = memory_.matrix<Vector2d>();
   held_ = memory_.flag();
-  for (std::size_t i = 0; i < plan_.contacts.size(); ++i) made_.push_back(memory_.flag());
-  if (replanner_) model_ = memory_.part(replanner_->layout());
+  std::size_t contacts = 0;
+  for (const Way& way : ways_) contacts = std::max(contacts, way.plan.contacts.size());
+  for (std::size_t i = 0; i < contacts; ++i) made_.push_back(memory_.flag());
+  if (first.replanner) model_ = memory_.part(first.replanner->layout());
 }
 
 void ContactPlanController::reset(std::span<double> memory) const noexcept {
   memory_.reset(memory);
-  if (replanner_) replanner_->reset(start_state_, model_(memory));
+  const Way& first = ways_.front();
+  if (first.replanner) first.replanner->reset(first.start_state, model_(memory));
 }
 
 /// The rows before and after `time` and the fraction of the interval between them; beyond the ends
 /// both are the last row or the first.
-ContactPlanController::ListPosition ContactPlanController::position_at(double time) const noexcept {
-  const auto after = std::upper_bound(list_.begin(), list_.end(), time,
+ContactPlanController::ListPosition ContactPlanController::Way::position_at(double time) const noexcept {
+  const auto after = std::upper_bound(list.begin(), list.end(), time,
                                       [](double t, const Row& row) { return t < row.time; });
-  if (after == list_.begin()) return {list_.front(), list_.front(), 0.0};
-  if (after == list_.end()) return {list_.back(), list_.back(), 0.0};
+  if (after == list.begin()) return {list.front(), list.front(), 0.0};
+  if (after == list.end()) return {list.back(), list.back(), 0.0};
   const Row& before = *(after - 1);
   return {before, *after, (time - before.time) / (after->time - before.time)};
 }
 
-ContactPlanController::Actuation ContactPlanController::actuation_at(double time) const noexcept {
+ContactPlanController::Actuation ContactPlanController::Way::actuation_at(double time) const noexcept {
   const auto [a, b, fraction] = position_at(time);
   const double span = b.time - a.time;
   if (span <= 0.0) return {a.curvature, a.length, 0.0, 0.0};
@@ -299,26 +371,26 @@ ContactPlanController::Actuation ContactPlanController::actuation_at(double time
           (b.curvature - a.curvature) / span, (b.length - a.length) / span};
 }
 
-double ContactPlanController::path_length_at(double time) const noexcept {
+double ContactPlanController::Way::path_length_at(double time) const noexcept {
   const auto [a, b, fraction] = position_at(time);
   return std::lerp(a.path_length, b.path_length, fraction);
 }
 
-Vector2d ContactPlanController::planned_tip(double path_length) const noexcept {
-  for (const PlanarArc& arc : tip_path_) {
+Vector2d ContactPlanController::Way::planned_tip(double path_length) const noexcept {
+  for (const PlanarArc& arc : tip_path) {
     if (path_length <= arc.length) return arc.pose_at(path_length).position;
     path_length -= arc.length;
   }
-  return plan_.target();
+  return plan.target();
 }
 
 Vector3d ContactPlanController::to_base(const Vector2d& point) const noexcept {
-  const Vector2d local = plan_.base.to_local(point);
+  const Vector2d local = base_.to_local(point);
   return {local.x(), 0.0, guide_length_ + local.y()};
 }
 
 Vector2d ContactPlanController::to_plan(const Vector3d& p_B) const noexcept {
-  return plan_.base.to_world({p_B.x(), p_B.z() - guide_length_});
+  return base_.to_world({p_B.x(), p_B.z() - guide_length_});
 }
 
 /// Derivative of the tip position with respect to curvature [1/m] and length [kLengthScale] of the
@@ -327,7 +399,7 @@ Matrix2d ContactPlanController::measured_jacobian(
     const ArmMeasurement& measurement) const noexcept {
   const auto& response = measurement.tip_response;
   const auto in_plan = [&](Eigen::Index column) {
-    const double c = std::cos(plan_.base.heading), s = std::sin(plan_.base.heading);
+    const double c = std::cos(base_.heading), s = std::sin(base_.heading);
     const double x = response(0, column), z = response(2, column);
     return Vector2d(c * x + s * z, c * z - s * x);
   };
@@ -360,7 +432,7 @@ double ContactPlanController::rate_damping_curvature(const Vector2d& tip_rate,
 }
 
 /// Moves the obstacles of the model to the measured contacts.
-void ContactPlanController::locate_obstacles(const ArmMeasurement& measurement,
+void ContactPlanController::locate_obstacles(const Way& way, const ArmMeasurement& measurement,
                                              std::span<double> model) const noexcept {
   for (const MeasuredContact& contact : measurement.contacts) {
     if (contact.is_guide) continue;
@@ -368,18 +440,18 @@ void ContactPlanController::locate_obstacles(const ArmMeasurement& measurement,
     int nearest = -1;
     double gap = contact_distance_;
     Vector2d normal;
-    for (int i = 0; i < plan_.scene.size(); ++i) {
+    for (int i = 0; i < way.plan.scene.size(); ++i) {
       Vector2d gradient;
       const double distance =
-          plan_.scene.obstacle_distance(i, point - replanner_->obstacle_shift(i, model), &gradient);
+          way.plan.scene.obstacle_distance(i, point - way.replanner->obstacle_shift(i, model), &gradient);
       if (std::abs(distance) > std::abs(gap)) continue;
       nearest = i;
       gap = distance;
       normal = gradient;
     }
     if (nearest < 0) continue;
-    const Vector2d shift = replanner_->obstacle_shift(nearest, model) + locate_gain_ * gap * normal;
-    replanner_->set_obstacle_shift(nearest, shift, model);
+    const Vector2d shift = way.replanner->obstacle_shift(nearest, model) + locate_gain_ * gap * normal;
+    way.replanner->set_obstacle_shift(nearest, shift, model);
   }
 }
 
@@ -388,7 +460,7 @@ void ContactPlanController::locate_obstacles(const ArmMeasurement& measurement,
 /// @param now   desired tip position [m]
 /// @param list  while feeding: the actuation of the command list one period later
 ContactPlanController::Actuation ContactPlanController::correct(
-    const ArmMeasurement& measurement, const Vector2d& now, const std::optional<Actuation>& list,
+    Way& way, const ArmMeasurement& measurement, const Vector2d& now, const std::optional<Actuation>& list,
     double gain, std::span<const double> memory, std::span<double> next_memory,
     ControllerReport& report) noexcept {
   double clock = clock_(memory) + measurement.timestep;
@@ -402,7 +474,8 @@ ContactPlanController::Actuation ContactPlanController::correct(
     error_(next_memory) = error;
     // Where curvature and length move the tip in nearly the same direction, integrating the
     // residual error would drift along the combination to which the tip is insensitive.
-    const bool rests = error.norm() <= kHoldBelow * tolerance_ && error_rate.norm() <= tolerance_;
+    const bool rests = error.norm() <= kHoldBelow * tolerance_ &&
+                       error_rate.norm() <= kRestRate * tolerance_;
     const bool held =
         !list && (rests || (held_(memory) && error.norm() <= kReleaseAbove * tolerance_));
     held_(next_memory) = held;
@@ -416,11 +489,11 @@ ContactPlanController::Actuation ContactPlanController::correct(
       if (!held) desired += damped_step(measured_jacobian(measurement), gain * period_ * error);
     } else if (feedback_ == Feedback::Model) {
       const auto model = model_(next_memory);
-      if (!held) locate_obstacles(measurement, model);
+      if (!held) locate_obstacles(way, measurement, model);
       if (list) {
         // The model is updated too; its Jacobian maps the error to the term added to the list.
         const Replan at =
-            replanner_->settle(model, new_curvature_(memory), new_length_(memory), model);
+            way.replanner->settle(model, new_curvature_(memory), new_length_(memory), model);
         report.iterations = at.evaluations;
         Matrix2d J = at.jacobian;
         J.col(1) *= kLengthScale;
@@ -431,7 +504,7 @@ ContactPlanController::Actuation ContactPlanController::correct(
         // The target of the model is shifted by the integrated tip error.
         Vector2d shift = shift_(memory);
         if (!held) shift += gain * period_ * error;
-        const Replan replan = replanner_->step(model, now + shift, model);
+        const Replan replan = way.replanner->step(model, now + shift, model);
         report.iterations = replan.evaluations;
         if (replan.status != ReplanStatus::InvalidInput) {
           shift_(next_memory) = shift;
@@ -441,13 +514,12 @@ ContactPlanController::Actuation ContactPlanController::correct(
       }
     }
     if (list) desired = Vector2d(list->curvature, list->length / kLengthScale) + pace * added;
-    const double longest = robot_.base().feed_limit + arm_length_ - guide_length_;
     added_(next_memory) = added;
     old_curvature_(next_memory) = new_curvature_(memory);
     old_length_(next_memory) = new_length_(memory);
     new_curvature_(next_memory) = desired.x() + rate_damping;
     new_length_(next_memory) =
-        clamped_ ? arm_length_ : std::clamp(kLengthScale * desired.y(), 0.0, longest);
+        clamped_ ? arm_length_ : std::clamp(kLengthScale * desired.y(), 0.0, longest());
   }
   clock_(next_memory) = clock;
   const double fraction = clock / period_;
@@ -457,21 +529,27 @@ ContactPlanController::Actuation ContactPlanController::correct(
           (L1 - L0) / period_};
 }
 
-/// Counts the expected contacts of the plan that are measured, and those that were lost.
-void ContactPlanController::watch_contacts(const ArmMeasurement& measurement, double path_length,
-                                           std::span<const double> memory,
-                                           std::span<double> next_memory,
-                                           ControllerReport& report) const noexcept {
+/// Counts the expected contacts of the plan that are measured, and those that were lost. Returns how
+/// many are missing that press in the elastic model.
+int ContactPlanController::watch_contacts(const Way& way, const ArmMeasurement& measurement,
+                                          double path_length, std::span<const double> memory,
+                                          std::span<double> next_memory,
+                                          ControllerReport& report) const noexcept {
   double& expected = report.own[index_of(kQuantities, "contacts_expected")];
   double& made = report.own[index_of(kQuantities, "contacts_made")];
   double& lost = report.own[index_of(kQuantities, "contacts_lost")];
+  const auto row = std::lower_bound(
+      way.list.begin(), way.list.end(), path_length,
+      [](const Row& r, double length) { return r.path_length < length; });
+  const unsigned pressing = row == way.list.end() ? way.list.back().pressing : row->pressing;
+  int missing = 0;
   double passed = 0.0;
-  for (std::size_t i = 0; i < plan_.contacts.size(); ++i) {
-    passed += tip_path_[i].length;
+  for (std::size_t i = 0; i < way.plan.contacts.size(); ++i) {
+    passed += way.tip_path[i].length;
     if (path_length < passed) break;
     expected += 1.0;
-    const Vector3d centre = to_base(plan_.contacts[i].centre);
-    const double reach = plan_.contacts[i].radius - body_radius_ + contact_distance_;
+    const Vector3d centre = to_base(way.plan.contacts[i].centre);
+    const double reach = way.plan.contacts[i].radius - body_radius_ + contact_distance_;
     const bool touches = std::any_of(
         measurement.contacts.begin(), measurement.contacts.end(), [&](const MeasuredContact& c) {
           return !c.is_guide &&
@@ -480,55 +558,143 @@ void ContactPlanController::watch_contacts(const ArmMeasurement& measurement, do
     if (touches) {
       made += 1.0;
       made_[i](next_memory) = true;
-    } else if (made_[i](memory)) {
-      lost += 1.0;
+    } else {
+      if (made_[i](memory)) lost += 1.0;
+      if ((pressing >> i & 1U) != 0) ++missing;
     }
   }
+  return missing;
+}
+
+/// Whether the way has failed, and why.
+ContactPlanController::Failure ContactPlanController::watch_way(
+    const ArmMeasurement& measurement, Stage stage, double tip_error, int missing,
+    std::span<const double> memory, std::span<double> next_memory) const noexcept {
+  const double h = measurement.timestep;
+  const auto lasts = [&](const Slot<double>& slot, bool holds, double most) {
+    slot(next_memory) = holds ? slot(memory) + h : 0.0;
+    return slot(next_memory) > most;
+  };
+  double force = 0.0;
+  for (const MeasuredContact& contact : measurement.contacts)
+    if (!contact.is_guide) force += contact.force;
+  const bool jammed = lasts(blocked_, measurement.feed_force >= jam_feed_force_, jam_time_);
+  const bool pressed = lasts(pressed_, force > force_limit_, kPressedTime);
+  const bool off = lasts(off_course_, tip_error > way_tolerance_, kOffCourseTime);
+  const bool lost = lasts(missing_, missing > 0 && tip_error > kMissingPart * way_tolerance_,
+                          kMissingTime);
+  const bool corrects = stage == Stage::Correct;
+  const bool is_away = corrects && tip_error > tolerance_;
+  const bool comes_nearer = tip_error <= kImproves * last_error_(memory);
+  last_error_(next_memory) =
+      !is_away || comes_nearer ? tip_error : std::max(tip_error, last_error_(memory));
+  const bool stays = lasts(stays_, is_away && !comes_nearer, patience_);
+  const bool late = lasts(away_, is_away, kPatienceInAll * patience_) || stays;
+  if (stage != Stage::Feed && !corrects) return Failure::None;
+  if (stage == Stage::Feed && jammed) return Failure::Jammed;
+  return pressed ? Failure::Force
+         : off   ? Failure::OffCourse
+         : lost  ? Failure::ContactMissing
+         : late  ? Failure::Time
+                 : Failure::None;
+}
+
+/// After a failure: back along the list to try the next way, if there is one.
+void ContactPlanController::leave_way(Failure failure, Stage stage, std::span<const double> memory,
+                                      std::span<double> next_memory) const noexcept {
+  failure_(next_memory) = failure;
+  const Way& way = ways_[static_cast<std::size_t>(way_index_(memory))];
+  const bool is_last = way_index_(memory) + 1 == static_cast<int>(ways_.size());
+  if (is_last && failure == Failure::Jammed) {
+    stage_(next_memory) = Stage::Stopped;
+  } else if (!inserted_ && !(is_last && stage == Stage::Correct && failure != Failure::Force)) {
+    stage_(next_memory) = Stage::Withdraw;
+    stage_time_(next_memory) = 0.0;
+    const Actuation list = way.actuation_at(list_time_(memory));
+    added_(next_memory) = Vector2d(new_curvature_(next_memory) - list.curvature,
+                                   (new_length_(next_memory) - list.length) / kLengthScale);
+  }
+}
+
+/// From the start of a way's list, with the obstacles where they were found.
+void ContactPlanController::begin_way(int index, std::span<const double> memory,
+                                      std::span<double> next_memory) const noexcept {
+  const Way& way = ways_[static_cast<std::size_t>(index)];
+  const Failure failure = failure_(memory);
+  memory_.reset(next_memory);
+  way_index_(next_memory) = index;
+  failure_(next_memory) = failure;
+  const Row& row = way.list.front();
+  for (const Slot<double>* slot : {&old_curvature_, &new_curvature_}) (*slot)(next_memory) = row.curvature;
+  for (const Slot<double>* slot : {&old_length_, &new_length_}) (*slot)(next_memory) = row.length;
+  if (!way.replanner) return;
+  way.replanner->reset(way.start_state, model_(next_memory));
+  for (int i = 0; i < way.plan.scene.size(); ++i)
+    way.replanner->set_obstacle_shift(i, way.replanner->obstacle_shift(i, model_(memory)),
+                                      model_(next_memory));
 }
 
 void ContactPlanController::update(const ArmMeasurement& measurement,
                                    std::span<const double> memory, std::span<double> next_memory,
                                    ArmCommand& command, ControllerReport& report) noexcept {
   const Stage stage = stage_(memory);
+  Way& way = ways_[static_cast<std::size_t>(way_index_(memory))];
   const double time = stage_time_(memory);
   stage_time_(next_memory) = time + measurement.timestep;
   const auto enter = [&](Stage next) {
     stage_(next_memory) = next;
     stage_time_(next_memory) = 0.0;
   };
-  const bool blocked = measurement.feed_force >= jam_feed_force_;
-  blocked_(next_memory) = blocked ? blocked_(memory) + measurement.timestep : 0.0;
 
   Actuation desired;
-  double path_length = list_.back().path_length;
+  double path_length = way.list.back().path_length;
+  Vector2d tip = way.planned_tip(path_length);
   switch (stage) {
     case Stage::Settle:
-      desired = actuation_at(0.0);
-      path_length = list_.front().path_length;
+      desired = way.actuation_at(0.0);
+      path_length = way.list.front().path_length;
       if (time >= start_delay_) enter(Stage::Feed);
       break;
     case Stage::Feed: {
       const double list_time = list_time_(memory) + measurement.timestep;
       list_time_(next_memory) = list_time;
-      path_length = path_length_at(list_time);
-      desired = correct(measurement, planned_tip(path_length), actuation_at(list_time + period_),
-                        path_length > tip_path_.front().length ? feed_gain_ : 0.0, memory,
+      path_length = way.path_length_at(list_time);
+      desired = correct(way, measurement, way.planned_tip(path_length),
+                        way.actuation_at(list_time + period_),
+                        path_length > way.tip_path.front().length ? feed_gain_ : 0.0, memory,
                         next_memory, report);
-      if (blocked_(memory) > jam_time_) {
-        enter(Stage::Jammed);
-      } else if (list_time >= list_.back().time) {
-        enter(Stage::Correct);
-      }
+      if (list_time >= way.list.back().time) enter(Stage::Correct);
       break;
     }
     case Stage::Correct:
-      desired =
-          correct(measurement, plan_.target(), std::nullopt, gain_, memory, next_memory, report);
+      if (measurement.has_target) tip = to_plan(measurement.X_BG.translation());
+      desired = correct(way, measurement, tip, std::nullopt, gain_, memory, next_memory, report);
       break;
-    case Stage::Jammed:
+    case Stage::Withdraw: {
+      const double list_time = std::max(0.0, list_time_(memory) - measurement.timestep);
+      list_time_(next_memory) = list_time;
+      path_length = way.path_length_at(list_time);
+      desired = way.actuation_at(list_time);
+      const Vector2d added = std::exp(-time / kWithdrawTime) * added_(memory);
+      desired.curvature += added.x();
+      desired.length = std::max(0.0, desired.length + kLengthScale * added.y());
+      desired.curvature_rate = -desired.curvature_rate - added.x() / kWithdrawTime;
+      desired.length_rate = -desired.length_rate - kLengthScale * added.y() / kWithdrawTime;
+      if (list_time > 0.0) break;
+      if (const int next = way_index_(memory) + 1; next < static_cast<int>(ways_.size()))
+        begin_way(next, memory, next_memory);
+      else
+        enter(Stage::Stopped);
+      break;
+    }
+    case Stage::Stopped:
       desired = {new_curvature_(memory), new_length_(memory), 0.0, 0.0};
-      path_length = path_length_at(list_time_(memory));
+      path_length = way.path_length_at(list_time_(memory));
       break;
+  }
+  if (stage == Stage::Withdraw && stage_(next_memory) == Stage::Stopped) {
+    new_curvature_(next_memory) = desired.curvature;
+    new_length_(next_memory) = desired.length;
   }
 
   for (int i = 0; i < robot_.section_count(); ++i) {
@@ -541,26 +707,36 @@ void ContactPlanController::update(const ArmMeasurement& measurement,
       std::clamp(desired.length + guide_length_ - arm_length_, 0.0, robot_.base().feed_limit);
   command.feed_rate = desired.length_rate;
 
-  watch_contacts(measurement, path_length, memory, next_memory, report);
-  report.target = to_base(planned_tip(path_length));
+  const int missing = watch_contacts(way, measurement, path_length, memory, next_memory, report);
+  if (stage != Stage::Correct) tip = way.planned_tip(path_length);
+  report.target = to_base(tip);
   report.tip_error = (report.target - measurement.X_BE.translation()).norm();
-  report.progress = path_length / list_.back().path_length;
+  report.progress = path_length / way.list.back().path_length;
   report.deviation = report.tip_error / std::max(desired.length, kLengthScale);
   report.arrived = stage == Stage::Correct && time * gain_ > kSettleTimes;
-  if (stage == Stage::Jammed) {
+  const Failure failure =
+      watch_way(measurement, stage, report.tip_error, missing, memory, next_memory);
+  if (failure != Failure::None) leave_way(failure, stage, memory, next_memory);
+
+  report.own[index_of(kQuantities, "way")] = way_index_(memory) + 1;
+  report.own[index_of(kQuantities, "way_failure")] = static_cast<double>(static_cast<Failure>(failure_(next_memory)));
+  if (stage == Stage::Stopped && failure_(memory) == Failure::Jammed) {
     report.status = ControllerStatus::Jammed;
   } else if (stage == Stage::Correct && report.tip_error <= tolerance_) {
     report.status = ControllerStatus::Finished;
+  } else if (failure != Failure::None || stage == Stage::Withdraw || stage == Stage::Stopped) {
+    report.status = ControllerStatus::NoProgress;
   }
 }
 
-int ContactPlanController::path(std::span<const double> /*memory*/,
+int ContactPlanController::path(std::span<const double> memory,
                                 std::span<Vector3d> points) const noexcept {
-  const double length = list_.back().path_length;
+  const Way& way = ways_[static_cast<std::size_t>(way_index_(memory))];
+  const double length = way.list.back().path_length;
   const auto count = points.size();
   for (std::size_t i = 0; i < count; ++i) {
     points[i] =
-        to_base(planned_tip(length * static_cast<double>(i) / static_cast<double>(count - 1)));
+        to_base(way.planned_tip(length * static_cast<double>(i) / static_cast<double>(count - 1)));
   }
   return static_cast<int>(count);
 }

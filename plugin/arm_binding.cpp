@@ -18,6 +18,7 @@ std::unique_ptr<ArmController> make_arm_controller(const InstanceContext& contex
   const ContinuumRobot robot = description.kinematics();
   const auto obstacles = read_obstacles(context, largest_radius(description));
   const auto post = read_post(context);
+  const auto task = read_task(context);
   return make({.robot = robot,
                .settings = context.settings,
                .timestep = context.model->opt.timestep,
@@ -31,7 +32,8 @@ std::unique_ptr<ArmController> make_arm_controller(const InstanceContext& contex
                .obstacles = obstacles ? &obstacles->obstacles() : nullptr,
                .moving_obstacles = obstacles ? obstacles->moving_count() : 0,
                .name = description.name,
-               .post = post ? &*post : nullptr});
+               .post = post ? &*post : nullptr,
+               .task = task ? &*task : nullptr});
 }
 
 ArmBinding::Memory::Memory(const ContinuumDescription& description, const ArmController& controller)

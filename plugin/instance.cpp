@@ -152,6 +152,18 @@ std::string pool_key(const Configuration& configuration) {
     add(post->radius);
     add(post->half_length);
   }
+  if (const std::optional<SceneTask> task = read_task(context)) {
+    const auto add_points = [&](const double* data, std::size_t count) {
+      key.append(reinterpret_cast<const char*>(data), count * sizeof(double));
+    };
+    add_points(task->target.data(), 3);
+    for (const Solid& solid : task->solids) {
+      key += solid.name + '\0' + static_cast<char>(solid.kind);
+      add_points(solid.X_BO.data(), 16);
+      add_points(solid.size.data(), 3);
+      for (const Eigen::Vector3d& vertex : solid.vertices) add_points(vertex.data(), 3);
+    }
+  }
   return key;
 }
 

@@ -56,6 +56,18 @@ std::optional<Post> read_post(const InstanceContext& context) {
                     context.settings.text("post"));
 }
 
+std::optional<SceneTask> read_task(const InstanceContext& context) {
+  if (!has_setting(context, "plan") || context.settings.has("plan")) return std::nullopt;
+  const int target = context.target_mocap();
+  if (target < 0) return std::nullopt;
+  const mjModel* m = context.model;
+  const int base = context.require(mjOBJ_BODY, names::kBase);
+  const int body = static_cast<int>(
+      std::find(m->body_mocapid, m->body_mocapid + m->nbody, target) - m->body_mocapid);
+  return SceneTask{.solids = scene_solids(m, base, context.settings.text("obstacles")),
+                   .target = scene_position(m, base, body)};
+}
+
 int InstanceContext::target_mocap() const {
   if (!has_setting(*this, "target")) return -1;
   const std::string target(settings.text("target"));

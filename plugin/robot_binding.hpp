@@ -48,6 +48,10 @@ struct InstanceContext {
 /// The geom of the setting `post`, if the controller has it and it is given.
 [[nodiscard]] std::optional<Post> read_post(const InstanceContext& context);
 
+/// The scene as a controller sees it that plans its way itself: one with the settings `plan`, which
+/// is not given, and `target`, which is. Throws ModelError.
+[[nodiscard]] std::optional<SceneTask> read_task(const InstanceContext& context);
+
 /// The faults of the setting `measurement_faults` that are meant for this robot. Throws ModelError.
 template <class Measurement>
 [[nodiscard]] MeasurementFaults measurement_faults(const InstanceContext& context,

@@ -139,6 +139,52 @@ std::vector<int> named_geoms(const mjModel* m, int base_body, std::string_view n
   return geoms;
 }
 
+/// Geoms selected by the names; all that the arm can touch without any.
+std::vector<int> selected_geoms(const mjModel* m, int base_body, std::string_view names) {
+  if (names.find_first_not_of(" \t\n") != std::string_view::npos)
+    return named_geoms(m, base_body, names);
+  std::vector<int> geoms;
+  for (int g = 0; g < m->ngeom; ++g) {
+    if (!is_below(m, m->geom_bodyid[g], base_body) && can_touch(m, g, base_body))
+      geoms.push_back(g);
+  }
+  return geoms;
+}
+
+/// Pose of a geom in the base's frame with every joint at its reference.
+Isometry3d reference_geom_pose(const mjModel* m, int base_body, int geom) {
+  return reference_pose(m, base_body).inverse() * reference_pose(m, m->geom_bodyid[geom]) *
+         to_pose(m->geom_pos + 3 * geom, m->geom_quat + 4 * geom);
+}
+
+Solid geom_solid(const mjModel* m, int geom, const std::string& name) {
+  const ConstVector3 size(m->geom_size + 3 * geom);
+  switch (m->geom_type[geom]) {
+    case mjGEOM_PLANE:
+      return {.name = name, .kind = Solid::Kind::HalfSpace};
+    case mjGEOM_SPHERE:
+      return {.name = name, .kind = Solid::Kind::Sphere, .size = size};
+    case mjGEOM_CAPSULE:
+      return {.name = name, .kind = Solid::Kind::Capsule, .size = size};
+    case mjGEOM_CYLINDER:
+      return {.name = name, .kind = Solid::Kind::Cylinder, .size = size};
+    case mjGEOM_BOX:
+      return {.name = name, .kind = Solid::Kind::Box, .size = size};
+    case mjGEOM_MESH: {
+      const int id = m->geom_dataid[geom];
+      CollisionMesh faces = collision_mesh(m, id);
+      return {.name = name, .kind = m->mesh_graphadr[id] < 0 ? Solid::Kind::Mesh : Solid::Kind::Hull,
+              .vertices = std::move(faces.vertices),
+              .triangles = std::move(faces.triangles)};
+    }
+    case mjGEOM_HFIELD:
+      throw ModelError("a height field: has no section with a plane: use a mesh or a box");
+    default:
+      throw ModelError(
+          "its type cannot be an obstacle: must be sphere, capsule, cylinder, box, plane or mesh");
+  }
+}
+
 }  // namespace
 
 CollisionMesh collision_mesh(const mjModel* m, int mesh_id) {
@@ -205,22 +251,13 @@ std::string SceneObstacles::name_of(const mjModel* m, int geom) {
 
 SceneObstacles::SceneObstacles(const mjModel* m, int base_body, std::string_view names,
                                double body_radius)
-    : base_body_(base_body) {
-  if (names.find_first_not_of(" \t\n") != std::string_view::npos) {
-    geoms_ = named_geoms(m, base_body, names);
-  } else {
-    for (int g = 0; g < m->ngeom; ++g) {
-      if (!is_below(m, m->geom_bodyid[g], base_body) && can_touch(m, g, base_body))
-        geoms_.push_back(g);
-    }
-  }
+    : base_body_(base_body), geoms_(selected_geoms(m, base_body, names)) {
   const auto moves = [&](int g) {
     return m->body_weldid[m->geom_bodyid[g]] != m->body_weldid[base_body];
   };
   const auto first_still = std::stable_partition(geoms_.begin(), geoms_.end(), moves);
   moving_count_ = static_cast<int>(first_still - geoms_.begin());
 
-  const Isometry3d X_BW = reference_pose(m, base_body).inverse();
   std::vector<Obstacle> obstacles;
   for (const int g : geoms_) {
     const std::string name = name_of(m, g);
@@ -230,8 +267,7 @@ SceneObstacles::SceneObstacles(const mjModel* m, int base_body, std::string_view
       throw ModelError("obstacles: " + name + ": " + error.what());
     }
     Obstacle& obstacle = obstacles.back();
-    obstacle.X_BO = X_BW * reference_pose(m, m->geom_bodyid[g]) *
-                    to_pose(m->geom_pos + 3 * g, m->geom_quat + 4 * g);
+    obstacle.X_BO = reference_geom_pose(m, base_body, g);
     const Vector3d base_in_O = obstacle.X_BO.inverse().translation();
     if (!moves(g) && obstacle.shape->distance(base_in_O) < body_radius)
       throw ModelError(
@@ -257,16 +293,8 @@ void SceneObstacles::refresh(const mjData* d) noexcept {
 }
 
 Obstacles standing_obstacles(const mjModel* m, int base_body, std::string_view names) {
-  std::vector<int> geoms;
-  if (names.find_first_not_of(" \t\n") != std::string_view::npos) {
-    geoms = named_geoms(m, base_body, names);
-  } else {
-    for (int g = 0; g < m->ngeom; ++g)
-      if (!is_below(m, m->geom_bodyid[g], base_body) && can_touch(m, g, base_body))
-        geoms.push_back(g);
-  }
   std::vector<Obstacle> obstacles;
-  for (const int g : geoms) {
+  for (const int g : selected_geoms(m, base_body, names)) {
     if (!stands_still(m, m->geom_bodyid[g])) continue;
     try {
       const mjtNum* size = m->geom_size + 3 * g;
@@ -296,6 +324,24 @@ Eigen::Vector3d standing_target(const mjModel* m, std::string_view name) {
                    : Vector3d(X * ConstVector3(m->site_pos + 3 * site));
 }
 
+std::vector<Solid> scene_solids(const mjModel* m, int base_body, std::string_view names) {
+  std::vector<Solid> solids;
+  for (const int g : selected_geoms(m, base_body, names)) {
+    const std::string name = SceneObstacles::name_of(m, g);
+    try {
+      solids.push_back(geom_solid(m, g, name));
+    } catch (const ModelError& error) {
+      throw ModelError("obstacles: " + name + ": " + error.what());
+    }
+    solids.back().X_BO = reference_geom_pose(m, base_body, g);
+  }
+  return solids;
+}
+
+Vector3d scene_position(const mjModel* m, int base_body, int body) {
+  return reference_pose(m, base_body).inverse() * reference_pose(m, body).translation();
+}
+
 Post scene_post(const mjModel* m, int base_body, std::string_view name) {
   const auto refuse = [&](const char* reason) {
     throw ModelError("post = " + std::string(name) + ": " + reason);
@@ -305,9 +351,7 @@ Post scene_post(const mjModel* m, int base_body, std::string_view name) {
   if (is_below(m, m->geom_bodyid[geom], base_body)) refuse("is a part of the arm itself");
   const int type = m->geom_type[geom];
   if (type != mjGEOM_CYLINDER && type != mjGEOM_CAPSULE) refuse("must be a cylinder or a capsule");
-  return {.X_BO = reference_pose(m, base_body).inverse() *
-                  reference_pose(m, m->geom_bodyid[geom]) *
-                  to_pose(m->geom_pos + 3 * geom, m->geom_quat + 4 * geom),
+  return {.X_BO = reference_geom_pose(m, base_body, geom),
           .radius = m->geom_size[3 * geom],
           .half_length = m->geom_size[3 * geom + 1]};
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "controllers/arm_controller.hpp"
+#include "tendril/contact/planar_section.hpp"
 #include "tendril/geometry/body_clearance.hpp"
 
 namespace tendril {
@@ -62,6 +63,15 @@ class SceneObstacles {
 /// Place of a body or site of the scene that stands still; throws ModelError naming the setting
 /// `target`.
 [[nodiscard]] Eigen::Vector3d standing_target(const mjModel* m, std::string_view name);
+
+/// The same geoms as plain solids, where the model has them at its reference, in the frame of the
+/// arm's base. Throws ModelError naming the geom for one that has no section with a plane, and for an
+/// unknown name.
+[[nodiscard]] std::vector<Solid> scene_solids(const mjModel* m, int base_body,
+                                              std::string_view names);
+
+/// Position of a body, where the model has it at its reference, in the frame of the arm's base [m].
+[[nodiscard]] Eigen::Vector3d scene_position(const mjModel* m, int base_body, int body);
 
 /// The cylinder or capsule `name` of the scene, where the model has it at its reference, in the frame
 /// of the arm's base. Throws ModelError.

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "apps/host/experiment/run.hpp"
@@ -84,48 +85,8 @@ int run_path_plan(const PlanArguments& arguments, const host::PathPlan& plan) {
   return arguments.strict && !is_whole ? kExitNoSolution : 0;
 }
 
-/// The plan of a scene at its start.
-host::PathPlan plan_of_scene(const PlanArguments& arguments) {
-  if (!(arguments.scene.margin >= 0.0 && arguments.scene.margin <= 1e3))
-    throw ModelError(
-        fmt::format("--margin: {}: must be a distance in [0, 1000] m", arguments.scene.margin));
-  host::Experiment experiment = host::load_experiment(arguments.file);
-  host::RunChanges changes;
-  if (arguments.seed >= 0) changes.seed = static_cast<std::uint64_t>(arguments.seed);
-  const std::uint64_t seed = changes.seed.value_or(experiment.seed);
-  experiment = host::with_scene(std::move(experiment), seed,
-                                fmt::format("out/{}-seed{}/scene", experiment.name, seed));
-  const host::PreparedRun run = host::prepare_run(experiment, changes);
-  std::vector<std::string> notices = run.scene.notices;
-  host::PathPlan plan = host::plan_of_scene(*run.scene.model, *run.data, arguments.scene,
-                                            experiment.scene.string(), notices);
-  for (const std::string& text : notices) std::cerr << "tendril: notice: " << text << '\n';
-  return plan;
-}
-
-int run(const PlanArguments& arguments) {
-  if (arguments.refused != "none" && arguments.refused != "near" && arguments.refused != "all")
-    throw ModelError(
-        fmt::format("--refused: {}: must be one of: none, near, all", arguments.refused));
-  if (!(arguments.spacing >= kSmallestSpacing && arguments.spacing <= 1e9))
-    throw ModelError(fmt::format("--spacing: {}: must be in [{:g}, 1e9] m", arguments.spacing,
-                                 kSmallestSpacing));
-  if (arguments.solution < 1)
-    throw ModelError(fmt::format("--solution: {}: must be >= 1", arguments.solution));
-
-  using Kind = host::FileKind;
-  host::require_kind(arguments.file, "plan", {Kind::Plan, Kind::Experiment, Kind::Scene});
-  if (const Kind kind = host::file_kind(arguments.file);
-      kind == Kind::Experiment || kind == Kind::Scene)
-    return run_path_plan(arguments, plan_of_scene(arguments));
-  if (arguments.seed >= 0 || !arguments.scene.robot.empty() || !arguments.scene.target.empty() ||
-      arguments.scene.margin != 0.0)
-    throw ModelError(fmt::format(
-        "{}: --robot, --target, --margin and --seed are for scenes and experiments", arguments.file));
-  const std::string toml = read_text_file(arguments.file);
-  if (host::is_path_plan(toml))
-    return run_path_plan(arguments, host::parse_path_plan(toml, arguments.file));
-  const host::PlanFile plan = host::parse_plan(toml, arguments.file);
+/// Ways in contact with obstacles.
+int run_contact_plan(const PlanArguments& arguments, const host::PlanFile& plan) {
   const host::PlanResult solution = host::solve_plan(plan);
   const std::string json = needs_json(arguments) ? host::plan_json(plan, solution) : std::string();
   draw(arguments, json);
@@ -153,14 +114,62 @@ int run(const PlanArguments& arguments) {
   return arguments.strict && solution.paths.empty() ? kExitNoSolution : 0;
 }
 
+/// The plan of a scene at its start.
+std::variant<host::PathPlan, host::PlanFile> plan_of_scene(const PlanArguments& arguments) {
+  if (!(arguments.scene.margin >= 0.0 && arguments.scene.margin <= 1e3))
+    throw ModelError(
+        fmt::format("--margin: {}: must be a distance in [0, 1000] m", arguments.scene.margin));
+  host::Experiment experiment = host::load_experiment(arguments.file);
+  host::RunChanges changes;
+  if (arguments.seed >= 0) changes.seed = static_cast<std::uint64_t>(arguments.seed);
+  const std::uint64_t seed = changes.seed.value_or(experiment.seed);
+  experiment = host::with_scene(std::move(experiment), seed,
+                                fmt::format("out/{}-seed{}/scene", experiment.name, seed));
+  const host::PreparedRun run = host::prepare_run(experiment, changes);
+  std::vector<std::string> notices = run.scene.notices;
+  auto plan = host::plan_of_scene(*run.scene.model, *run.data, arguments.scene,
+                                  experiment.scene.string(), notices);
+  for (const std::string& text : notices) std::cerr << "tendril: notice: " << text << '\n';
+  return plan;
+}
+
+int run(const PlanArguments& arguments) {
+  if (arguments.refused != "none" && arguments.refused != "near" && arguments.refused != "all")
+    throw ModelError(
+        fmt::format("--refused: {}: must be one of: none, near, all", arguments.refused));
+  if (!(arguments.spacing >= kSmallestSpacing && arguments.spacing <= 1e9))
+    throw ModelError(fmt::format("--spacing: {}: must be in [{:g}, 1e9] m", arguments.spacing,
+                                 kSmallestSpacing));
+  if (arguments.solution < 1)
+    throw ModelError(fmt::format("--solution: {}: must be >= 1", arguments.solution));
+
+  using Kind = host::FileKind;
+  host::require_kind(arguments.file, "plan", {Kind::Plan, Kind::Experiment, Kind::Scene});
+  if (const Kind kind = host::file_kind(arguments.file);
+      kind == Kind::Experiment || kind == Kind::Scene) {
+    const auto plan = plan_of_scene(arguments);
+    if (const auto* const contacts = std::get_if<host::PlanFile>(&plan))
+      return run_contact_plan(arguments, *contacts);
+    return run_path_plan(arguments, std::get<host::PathPlan>(plan));
+  }
+  if (arguments.seed >= 0 || !arguments.scene.robot.empty() || !arguments.scene.target.empty() ||
+      arguments.scene.margin != 0.0)
+    throw ModelError(fmt::format(
+        "{}: --robot, --target, --margin and --seed are for scenes and experiments", arguments.file));
+  const std::string toml = read_text_file(arguments.file);
+  if (host::is_path_plan(toml))
+    return run_path_plan(arguments, host::parse_path_plan(toml, arguments.file));
+  return run_contact_plan(arguments, host::parse_plan(toml, arguments.file));
+}
+
 }  // namespace
 
 void add_plan_command(CommandLine& line) {
   const Command command = line.command(
       "plan",
       "Plans the path of an arm to its target among the geoms of a scene, or through waypoints "
-      "among obstacles; or all planar paths that reach a target in contact with obstacles, or "
-      "grasp one");
+      "among obstacles; or all planar paths that reach a target in contact with the obstacles of a "
+      "file, or with the geoms of a scene, or grasp one");
   const auto arguments = std::make_shared<PlanArguments>();
   command.option("file", arguments->file,
                  "scene (.xml), experiment (.toml) or plan file (.toml)")

@@ -62,6 +62,7 @@ struct ContactPlannerOptions {
   /// arcs of one section only; a section ends at a contact, and as late as the rule lets it.
   int section_count = 1;
   int min_contacts = 0;      ///< solutions with fewer are left out, >= 0
+  int max_contacts = std::numeric_limits<int>::max();  ///< longer chains are not tried, >= 0
   int max_arcs = 200'000;    ///< budget: arcs tried, >= 1; spent: status Partial
   int max_chains = 20'000;   ///< memory: chains stored, >= 1; full: status Partial
   int max_solutions = 1000;  ///< memory: solutions stored, >= 1; full: status Partial

@@ -34,6 +34,7 @@ void check_options(const std::string& name, const ContactPlannerOptions& o) {
   require(object, "tolerance", o.tolerance, {.low = 0.0, .high = 1e-3, .open_low = true}, "m");
   require(object, "section_count", o.section_count, {.low = 1.0});
   require(object, "min_contacts", o.min_contacts, kNotNegative);
+  require(object, "max_contacts", o.max_contacts, kNotNegative);
   require(object, "max_arcs", o.max_arcs, {.low = 1.0});
   require(object, "max_chains", o.max_chains, {.low = 1.0});
   require(object, "max_solutions", o.max_solutions, {.low = 1.0});

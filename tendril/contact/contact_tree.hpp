@@ -28,6 +28,7 @@ class ContactTree {
     if (pruned) goal(0);
     for (int chain = next_chain(); chain >= 0 && !exhausted_; chain = next_chain()) {
       if (!pruned) goal(chain);
+      if (step_count(chain) >= options_.max_contacts) continue;
       for (const int contact : order_) {
         if (exhausted_) break;
         if (uses(chain, contact) || is_too_far(chain, contact)) continue;

@@ -26,6 +26,8 @@ constexpr Generator kGenerators[] = {
     {{"mobile_clutter", "a mobile manipulator reaches a pose among posts"}, generate::mobile_clutter},
     {{"path", "a snake on a carriage follows a path through rings"}, generate::path},
     {{"pole", "a snake climbs a pole"}, generate::pole},
+    {{"reach_around", "an elastic rod reaches a target round boxes, in contact with them"},
+     generate::reach_around},
     {{"tube", "an arm follows its tip through a tube with two bends"}, generate::tube},
 };
 

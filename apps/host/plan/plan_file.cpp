@@ -140,7 +140,7 @@ PlanFile parse_plan(std::string_view toml, const std::string& file_name) {
   const Fields fields(contents, file_name);
   fields.refuse_unknown({"name", "base", "target", "grasp", "body_radius", "max_curvature",
                          "max_bend", "max_length", "tolerance", "rule", "search", "sections",
-                         "min_contacts", "max_arcs", "obstacle", "contact"});
+                         "min_contacts", "max_contacts", "max_arcs", "obstacle", "contact"});
 
   PlanFile plan;
   plan.name = fields.text("name", std::filesystem::path(file_name).stem().string());
@@ -160,6 +160,7 @@ PlanFile parse_plan(std::string_view toml, const std::string& file_name) {
       "search", {{"exhaustive", ContactSearch::Exhaustive}, {"pruned", ContactSearch::Pruned}});
   o.section_count = fields.integer("sections", o.section_count, 1, kLargestCount);
   o.min_contacts = fields.integer("min_contacts", o.min_contacts, 0, kLargestCount);
+  o.max_contacts = fields.integer("max_contacts", o.max_contacts, 0, kLargestCount);
   o.max_arcs = fields.integer("max_arcs", o.max_arcs, 1, kLargestCount);
   for (const Fields& obstacle : fields.tables("obstacle", 0)) add_obstacle(obstacle, plan);
   for (const Fields& contact : fields.tables("contact", 0)) add_contact(contact, plan);

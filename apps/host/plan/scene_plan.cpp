@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "apps/host/engine/scene.hpp"
+#include "controllers/contact_plan_controller.hpp"
 #include "plugin/scene_obstacles.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/robot_file/continuum_mjcf.hpp"
@@ -24,8 +25,16 @@ constexpr int kRound = 32;  // corners of a drawn cylinder
 struct Arm {
   std::string prefix;
   std::string target;
+  bool uses_contacts;
+  std::string obstacles;  // setting of one that does
   ContinuumDescription description;
 };
+
+bool is_of(const ControllerInstance& controller, std::string_view plugin) {
+  const mjpPlugin* const registered =
+      mjp_getPluginAtSlot(controller.model.plugin[controller.plugin]);
+  return registered != nullptr && plugin == registered->name;
+}
 
 Arm arm_of(const mjModel& model, const ScenePlanOptions& options, const std::string& name) {
   std::vector<Arm> arms;
@@ -36,7 +45,10 @@ Arm arm_of(const mjModel& model, const ScenePlanOptions& options, const std::str
     if (description == nullptr) continue;
     names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", controller.prefix);
     if (options.robot.empty() || options.robot == controller.prefix)
-      arms.push_back({controller.prefix, controller.target(), *description});
+      arms.push_back({controller.prefix, controller.target(),
+                      is_of(controller, "tendril.contact_plan") &&
+                          description->base_physics.guide_length > 0.0,
+                      controller.config("obstacles"), *description});
   }
   if (names.empty())
     throw ModelError(name + ": has no continuum arm with a controller: a plan is made for one");
@@ -150,13 +162,38 @@ PlanShape shape_of(const mjModel& model, int geom, const Isometry3d& X_BO) {
   return shape;
 }
 
+/// What the arm's controller plans when the model is loaded.
+PlanFile contact_plan_of(const mjModel& model, const mjData& data, const Arm& arm, int base,
+                         const ScenePlanOptions& options, const std::string& name) {
+  constexpr int kMostContacts = 3;  // the controller's default
+  if (options.margin != 0.0)
+    throw ModelError("--margin: not for an arm that uses contacts");
+  const Isometry3d X_BW = pose_of(data.xpos + 3 * base, data.xmat + 9 * base).inverse();
+  ContactProblem problem = contact_problem(
+      scene_solids(&model, base, arm.obstacles),
+      X_BW * target_of(model, data, options.target.empty() ? arm.target : options.target, name),
+      fed_arm(arm.description.kinematics(), arm.description.base_physics.guide_length,
+              largest_radius(arm.description)),
+      kMostContacts);
+  return {.name = name,
+          .base = problem.base,
+          .target = problem.target,
+          .grasp = {},
+          .options = problem.options,
+          .scene = std::move(problem.scene),
+          .contacts = std::move(problem.contacts)};
+}
+
 }  // namespace
 
-PathPlan plan_of_scene(const mjModel& model, const mjData& data, const ScenePlanOptions& options,
-                       const std::string& name, std::vector<std::string>& notices) {
+std::variant<PathPlan, PlanFile> plan_of_scene(const mjModel& model, const mjData& data,
+                                               const ScenePlanOptions& options,
+                                               const std::string& name,
+                                               std::vector<std::string>& notices) {
   Arm arm = arm_of(model, options, name);
-  const ContinuumRobot robot = arm.description.kinematics();
   const int base = mj_name2id(&model, mjOBJ_BODY, (arm.prefix + names::kBase).c_str());
+  if (arm.uses_contacts) return contact_plan_of(model, data, arm, base, options, name);
+  const ContinuumRobot robot = arm.description.kinematics();
   const Isometry3d X_BW = pose_of(data.xpos + 3 * base, data.xmat + 9 * base).inverse();
 
   PathPlan plan;

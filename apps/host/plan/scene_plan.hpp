@@ -3,9 +3,11 @@
 #include <mujoco/mujoco.h>
 
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "apps/host/plan/path_plan.hpp"
+#include "apps/host/plan/plan_file.hpp"
 
 namespace tendril::host {
 
@@ -16,14 +18,17 @@ struct ScenePlanOptions {
   double margin = 0.0;  ///< kept to every obstacle [m]
 };
 
-/// A path of an arm of a scene from where it is to its target, among all geoms that it can touch,
-/// where they are. In the frame of the arm's base.
+/// What an arm of a scene has to plan to get from where it is to its target among all geoms that it
+/// can touch, in the frame of the arm's base: a path; of an arm of `tendril.contact_plan` that comes
+/// out of a guide, ways in contact with them, from the end of the guide.
 /// @param name     of the scene, for messages
-/// @param data     after mj_forward
+/// @param data     after mj_forward; contacts are planned where the model has the geoms and the target
 /// @param notices  a line for obstacles that can move
 /// Throws ModelError: no arm, several, no target, a geom that cannot be an obstacle.
-[[nodiscard]] PathPlan plan_of_scene(const mjModel& model, const mjData& data,
-                                     const ScenePlanOptions& options, const std::string& name,
-                                     std::vector<std::string>& notices);
+[[nodiscard]] std::variant<PathPlan, PlanFile> plan_of_scene(const mjModel& model,
+                                                             const mjData& data,
+                                                             const ScenePlanOptions& options,
+                                                             const std::string& name,
+                                                             std::vector<std::string>& notices);
 
 }  // namespace tendril::host
