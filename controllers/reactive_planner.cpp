@@ -22,7 +22,7 @@ constexpr int kTryPause = 50;           // one in this many steps, because obsta
 constexpr int kTryPeriod = 3;           // steps from try to try for another solution
 constexpr int kTryIterations = 60;      // of one try
 constexpr double kSameGoal = 0.1;       // [rad]: largest difference of two poses that are one goal
-constexpr int kChecks = 32;             // of poses in one step of a search
+constexpr int kChecks = 48;             // of poses in one step of a search
 constexpr int kMostTrees = 12;          // that are grown one after another without a pause; then
 constexpr int kPathPause = 10;          // in one of this many steps
 constexpr double kFinest = 1.5e-3, kCoarsest = 5e-3;  // [m], resolution of the checks of lines

@@ -15,7 +15,7 @@ constexpr double kDifference = 1e-6;      // [rad], [m]
 constexpr double kTolerance = 1e-4;       // [m], of a check; this deep is still free
 constexpr double kSlopeTolerance = 1e-7;  // [m]
 constexpr int kMostSteps = 60;            // along an arc
-constexpr double kFar = 0.05;             // [m], larger clearances are not distinguished
+constexpr double kFar = 0.015;           // [m], larger clearances are not distinguished
 constexpr double kLeastSlope = 1e-3;      // [m/rad]: no direction in which to move away
 constexpr int kShorteningChecks = 100;
 
@@ -127,7 +127,7 @@ double ArmPathPlanner::distance(const Pose& a, const Pose& b) const noexcept {
   double sum = 0.0;
   for (int i = 0; i < robot_.section_count(); ++i) {
     const int k = robot_.coordinate_index(i);
-    sum += reach_[static_cast<std::size_t>(i)] * std::hypot(a[k] - b[k], a[k + 1] - b[k + 1]);
+    sum += reach_[static_cast<std::size_t>(i)] * std::sqrt((a - b).segment<2>(k).squaredNorm());
     if (robot_.section(i).is_extensible()) sum += std::abs(a[k + 2] - b[k + 2]);
   }
   return sum;
