@@ -22,6 +22,11 @@ constexpr int kTryPause = 50;           // one in this many steps, because obsta
 constexpr int kTryPeriod = 3;           // steps from try to try for another solution
 constexpr int kTryIterations = 60;      // of one try
 constexpr double kSameGoal = 0.1;       // [rad]: largest difference of two poses that are one goal
+constexpr int kTipIterations = 25;      // of one step of a tip in a search
+constexpr double kTipStep = 0.08;       // of the robot's length: that step
+constexpr int kTipSteps = 2;            // in one step of a search
+constexpr int kTipPeriod = 2;
+constexpr int kAimAtGoal = 4;           // one tip in so many goes towards the goal
 constexpr int kChecks = 48;             // of poses in one step of a search
 constexpr int kMostTrees = 12;          // that are grown one after another without a pause; then
 constexpr int kPathPause = 10;          // in one of this many steps
@@ -52,6 +57,7 @@ ReactivePlanner::ReactivePlanner(const ContinuumRobot& robot, const Obstacles& o
       slack_((kPathMargin - kGuardMargin) * options.margin),
       tracker_(robot, solver_options(options, options.max_iterations)),
       searcher_(robot, solver_options(options, kTryIterations)),
+      stepper_(robot, solver_options(options, kTipIterations)),
       planner_(robot, {.safety_distance = options.body_radius + kPathMargin * options.margin,
                        .resolution = std::clamp(0.5 * options.margin, kFinest, kCoarsest)}),
       solution_memory_(add_states(layout_, robot)),
@@ -63,6 +69,8 @@ ReactivePlanner::ReactivePlanner(const ContinuumRobot& robot, const Obstacles& o
       goals_(layout_.matrix<Eigen::MatrixXd>(robot.coordinate_count(), kMostGoals)),
       growing_(layout_.flag()),
       trees_begun_(layout_.counter()),
+      tip_count_(layout_.index(0, planner_.options().max_nodes)),
+      tips_(layout_.matrix<Eigen::MatrixXd>(3, planner_.options().max_nodes)),
       trees_(layout_.part(planner_.layout())),
       waypoint_count_(layout_.index(0, planner_.options().max_waypoints)),
       next_waypoint_(layout_.index(0, planner_.options().max_waypoints)),
@@ -229,8 +237,61 @@ void ReactivePlanner::search(const TipTarget& goal, bool reached, const BaseStat
     to_coordinates(robot(), found.states, q_goal_);
     keep_goal(q_goal_, next_memory);
   } else if (goals > 0 && (trees_begun_(next_memory) <= kMostTrees || steps % kPathPause == 0)) {
-    grow(base, next_memory);
+    if (growing_(next_memory) && steps % kTipPeriod == 0) {
+      grow_tip(goal, base, next_memory, step);
+    } else {
+      grow(base, next_memory);
+    }
   }
+}
+
+/// Some steps of the tip of a reached pose towards a random point or the goal: what has its tip
+/// nearest to there moves on, its body sliding along the obstacles.
+void ReactivePlanner::grow_tip(const TipTarget& goal, const BaseState& base,
+                               std::span<double> next_memory, Step& step) noexcept {
+  const std::span<double> trees = trees_(next_memory);
+  auto tips = tips_(next_memory);
+  const auto add_tips = [&] {
+    for (int& i = tips_done_; i < planner_.reached_count(trees); ++i) {
+      q_goal_ = planner_.reached(i, trees);
+      from_coordinates(robot(), q_goal_, states_);
+      tips.col(i) = tip_pose(robot(), states_, base).translation();
+    }
+  };
+  tips_done_ = tip_count_(next_memory);
+  add_tips();
+  const auto steps = static_cast<std::uint64_t>(search_steps_(next_memory));
+  SplitMix64 random((steps << 32) + static_cast<std::uint64_t>(trees_begun_(next_memory)));
+  Vector3d aim = goal.position();
+  if (random.next() % kAimAtGoal != 0) {
+    const double reach = robot().max_length();
+    do {
+      for (int k = 0; k < 3; ++k) aim[k] = random.uniform(-reach, reach);
+    } while (aim.norm() > reach);
+  }
+  for (int k = 0; k < kTipSteps; ++k) {
+    int nearest = tips_done_ - 1;
+    for (int i = 0; i < tips_done_; ++i) {
+      const bool nearer = (tips.col(i) - aim).squaredNorm() < (tips.col(nearest) - aim).squaredNorm();
+      if (nearer && random.next() % 2 == 0) nearest = i;  // else what is caught would be tried forever
+    }
+    const Vector3d tip = tips.col(nearest);
+    const double distance = (aim - tip).norm(), length = kTipStep * robot().max_length();
+    TipTarget next;
+    next.X_BG.translation() = distance <= length ? aim : Vector3d(tip + length / distance * (aim - tip));
+    q_next_ = planner_.reached(nearest, trees);
+    from_coordinates(robot(), q_next_, states_);
+    const ObstacleResult moved = stepper_.solve(next, states_, obstacles_, base);
+    step.iterations += moved.iterations;
+    if (!moved.reached()) break;
+    to_coordinates(robot(), moved.states, q_goal_);
+    if (!planner_.line_is_free(q_next_, q_goal_, obstacles_, base)) break;
+    planner_.add_reached(q_goal_, nearest, trees);
+    if (distance <= length && aim == goal.position()) keep_goal(q_goal_, next_memory);
+    add_tips();
+  }
+  tip_count_(next_memory) = tips_done_;
+  q_next_ = q_last_;
 }
 
 void ReactivePlanner::grow(const BaseState& base, std::span<double> next_memory) noexcept {
@@ -248,6 +309,7 @@ void ReactivePlanner::grow(const BaseState& base, std::span<double> next_memory)
     planner_.begin(q_last_, goals.col(0), trees_begun_(next_memory), trees);
     for (int i = 1; i < count; ++i) planner_.add_goal(goals.col(i), trees);
     growing_(next_memory) = true;
+    tip_count_(next_memory) = 0;
     trees_begun_(next_memory) += 1;
   }
   const ArmPathPlanner::Progress progress = planner_.resume(obstacles_, base, kChecks, trees);

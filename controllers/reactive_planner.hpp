@@ -87,6 +87,8 @@ class ReactivePlanner {
               std::span<double> next_memory, Step& step) noexcept;
   void keep_goal(const Eigen::VectorXd& q, std::span<double> next_memory) noexcept;
   void grow(const BaseState& base, std::span<double> next_memory) noexcept;
+  void grow_tip(const TipTarget& goal, const BaseState& base, std::span<double> next_memory,
+                Step& step) noexcept;
   void forget_path(std::span<double> next_memory) const noexcept;
   void follow(const BaseState& base, std::span<double> next_memory, Step& step) noexcept;
   void back_away(const BaseState& base, std::span<double> next_memory) noexcept;
@@ -99,7 +101,7 @@ class ReactivePlanner {
   ReactivePlannerOptions options_;
   int moving_;
   double slack_;  // between kPathMargin and kGuardMargin [m]
-  ObstacleSolver tracker_, searcher_;
+  ObstacleSolver tracker_, searcher_, stepper_;
   ArmPathPlanner planner_;
 
   MemoryLayout layout_;
@@ -113,6 +115,8 @@ class ReactivePlanner {
   MatrixSlot<Eigen::MatrixXd> goals_;
   Slot<bool> growing_;
   Slot<int> trees_begun_;
+  Slot<int> tip_count_;  // of the poses reached: known positions of their tips, a column each
+  MatrixSlot<Eigen::MatrixXd> tips_;
   Block trees_;
   Slot<int> waypoint_count_, next_waypoint_;     // of the path
   MatrixSlot<Eigen::MatrixXd> waypoints_;        // a column each
@@ -120,6 +124,7 @@ class ReactivePlanner {
   MatrixSlot<Eigen::MatrixXd> moving_memory_;    // of each moving obstacle, a column each
 
   // Scratch.
+  int tips_done_ = 0;
   Obstacles obstacles_;
   std::vector<SectionState> states_, solution_;
   Eigen::VectorXd q_last_, q_solution_, q_goal_, q_next_, direction_;

@@ -55,6 +55,10 @@ class ArmPathPlanner {
   void add_goal(const Pose& to, std::span<double> memory) const noexcept {
     search_.add_goal(to, trees_(memory));
   }
+  /// Adds a pose to which the line from reached pose `parent` is free.
+  void add_reached(const Pose& q, int parent, std::span<double> memory) const noexcept {
+    search_.add_reached(q, parent, trees_(memory));
+  }
   /// How many poses are known to be reached from `from`, and pose i of them.
   [[nodiscard]] int reached_count(std::span<const double> memory) const noexcept {
     return search_.reached_count(trees_(memory));

@@ -42,6 +42,18 @@ void RrtConnect::add_goal(const Configuration& to, std::span<double> memory) con
   node_(memory) = node;
 }
 
+/// The second tree grows towards it at once.
+void RrtConnect::add_reached(const Configuration& q, int parent,
+                             std::span<double> memory) const noexcept {
+  Tree tree = trees_in(memory)[0];
+  if (tree.is_full()) return;
+  tree.nodes.col(tree.size()) = q;
+  const int node = tree.add(std::min(parent, tree.size() - 1));
+  growing_(memory) = 0;
+  connecting_(memory) = true;
+  node_(memory) = node;
+}
+
 /// From the first tree's root to where the trees meet, and on to the second one's: path_.
 void RrtConnect::join(const Tree& first, int at_first, const Tree& second, int at_second) noexcept {
   for (int i = at_first; i >= 0; i = first.parent(i)) path_.col(path_count_++) = first.nodes.col(i);

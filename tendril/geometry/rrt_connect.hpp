@@ -68,6 +68,8 @@ class RrtConnect {
              std::span<double> memory) const noexcept;
   void add_goal(const Configuration& to, std::span<double> memory) const noexcept;
 
+  /// Adds a configuration to which the line from reached configuration `parent` is free.
+  void add_reached(const Configuration& q, int parent, std::span<double> memory) const noexcept;
   /// How many configurations are known to be reached from `from`, and configuration i of them.
   [[nodiscard]] int reached_count(std::span<const double> memory) const noexcept {
     return trees_[0].count(memory);
