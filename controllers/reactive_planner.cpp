@@ -14,29 +14,29 @@ namespace {
 
 using Eigen::Vector3d;
 
-constexpr double kRetarget = 0.02;      // of the robot's length: motion of the target after which a
-                                        // search begins anew
-constexpr int kMostGoals = 24;          // solutions that the trees grow from
-constexpr int kTries = 100;             // for a first solution, one per step; then
-constexpr int kTryPause = 50;           // one in this many steps, because obstacles move
-constexpr int kTryPeriod = 3;           // steps from try to try for another solution
-constexpr int kTryIterations = 60;      // of one try
-constexpr double kSameGoal = 0.1;       // [rad]: largest difference of two poses that are one goal
-constexpr int kTipIterations = 25;      // of one step of a tip in a search
-constexpr double kTipStep = 0.08;       // of the robot's length: that step
-constexpr int kTipSteps = 2;            // in one step of a search
+constexpr double kRetarget = 0.02;  // of the robot's length: motion of the target after which a
+                                    // search begins anew
+constexpr int kMostGoals = 24;      // solutions that the trees grow from
+constexpr int kTries = 100;         // for a first solution, one per step; then
+constexpr int kTryPause = 50;       // one in this many steps, because obstacles move
+constexpr int kTryPeriod = 3;       // steps from try to try for another solution
+constexpr int kTryIterations = 60;  // of one try
+constexpr double kSameGoal = 0.1;   // [rad]: largest difference of two poses that are one goal
+constexpr int kTipIterations = 25;  // of one step of a tip in a search
+constexpr double kTipStep = 0.08;   // of the robot's length: that step
+constexpr int kTipSteps = 2;        // in one step of a search
 constexpr int kTipPeriod = 2;
-constexpr int kAimAtGoal = 4;           // one tip in so many goes towards the goal
-constexpr int kChecks = 48;             // of poses in one step of a search
-constexpr int kMostTrees = 12;          // that are grown one after another without a pause; then
-constexpr int kPathPause = 10;          // in one of this many steps
+constexpr int kAimAtGoal = 4;   // one tip in so many goes towards the goal
+constexpr int kChecks = 48;     // of poses in one step of a search
+constexpr int kMostTrees = 12;  // that are grown one after another without a pause; then
+constexpr int kPathPause = 10;  // in one of this many steps
 constexpr double kFinest = 1.5e-3, kCoarsest = 5e-3;  // [m], resolution of the checks of lines
-constexpr int kPatience = 250;          // steps of a search after which it is reported
+constexpr int kPatience = 250;  // steps of a search after which it is reported
 constexpr ArcSearch kCheck{.tolerance = 1e-5, .most_steps = 100};  // of poses of the tracker
-constexpr int kHalvings = 6;                 // of the line to a pose that is not free
-constexpr double kSpeedTime = 0.05;          // [s], of the filter of the obstacles' speed
-constexpr double kBackOff = 1e-4;            // [m] beyond the margin when backing away
-constexpr double kLeastGain = 1e-9;          // [m], of clearance in a step that backs away
+constexpr int kHalvings = 6;         // of the line to a pose that is not free
+constexpr double kSpeedTime = 0.05;  // [s], of the filter of the obstacles' speed
+constexpr double kBackOff = 1e-4;    // [m] beyond the margin when backing away
+constexpr double kLeastGain = 1e-9;  // [m], of clearance in a step that backs away
 
 ObstacleOptions solver_options(const ReactivePlannerOptions& options, int iterations) {
   return {.max_iterations = iterations,
@@ -216,8 +216,8 @@ void ReactivePlanner::search(const TipTarget& goal, bool reached, const BaseStat
   }
   const int steps = search_steps_(next_memory), goals = goal_count_(next_memory);
   search_steps_(next_memory) += 1;
-  const bool tries = goals == 0 ? steps < kTries || steps % kTryPause == 0
-                                : steps % kTryPeriod == 0;
+  const bool tries =
+      goals == 0 ? steps < kTries || steps % kTryPause == 0 : steps % kTryPeriod == 0;
   if (tries) {
     SplitMix64 random(static_cast<std::uint64_t>(steps));
     random_states(robot(), random, states_);
@@ -272,13 +272,16 @@ void ReactivePlanner::grow_tip(const TipTarget& goal, const BaseState& base,
   for (int k = 0; k < kTipSteps; ++k) {
     int nearest = tips_done_ - 1;
     for (int i = 0; i < tips_done_; ++i) {
-      const bool nearer = (tips.col(i) - aim).squaredNorm() < (tips.col(nearest) - aim).squaredNorm();
-      if (nearer && random.next() % 2 == 0) nearest = i;  // else what is caught would be tried forever
+      const bool nearer =
+          (tips.col(i) - aim).squaredNorm() < (tips.col(nearest) - aim).squaredNorm();
+      if (nearer && random.next() % 2 == 0)
+        nearest = i;  // else what is caught would be tried forever
     }
     const Vector3d tip = tips.col(nearest);
     const double distance = (aim - tip).norm(), length = kTipStep * robot().max_length();
     TipTarget next;
-    next.X_BG.translation() = distance <= length ? aim : Vector3d(tip + length / distance * (aim - tip));
+    next.X_BG.translation() =
+        distance <= length ? aim : Vector3d(tip + length / distance * (aim - tip));
     q_next_ = planner_.reached(nearest, trees);
     from_coordinates(robot(), q_next_, states_);
     const ObstacleResult moved = stepper_.solve(next, states_, obstacles_, base);

@@ -118,10 +118,10 @@ class ReactivePlanner {
   Slot<int> tip_count_;  // of the poses reached: known positions of their tips, a column each
   MatrixSlot<Eigen::MatrixXd> tips_;
   Block trees_;
-  Slot<int> waypoint_count_, next_waypoint_;     // of the path
-  MatrixSlot<Eigen::MatrixXd> waypoints_;        // a column each
-  Slot<bool> obstacles_known_;                   // moving_memory_ holds the previous step
-  MatrixSlot<Eigen::MatrixXd> moving_memory_;    // of each moving obstacle, a column each
+  Slot<int> waypoint_count_, next_waypoint_;   // of the path
+  MatrixSlot<Eigen::MatrixXd> waypoints_;      // a column each
+  Slot<bool> obstacles_known_;                 // moving_memory_ holds the previous step
+  MatrixSlot<Eigen::MatrixXd> moving_memory_;  // of each moving obstacle, a column each
 
   // Scratch.
   int tips_done_ = 0;

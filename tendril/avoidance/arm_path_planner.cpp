@@ -15,7 +15,7 @@ constexpr double kDifference = 1e-6;      // [rad], [m]
 constexpr double kTolerance = 1e-4;       // [m], of a check; this deep is still free
 constexpr double kSlopeTolerance = 1e-7;  // [m]
 constexpr int kMostSteps = 60;            // along an arc
-constexpr double kFar = 0.015;           // [m], larger clearances are not distinguished
+constexpr double kFar = 0.015;            // [m], larger clearances are not distinguished
 constexpr double kLeastSlope = 1e-3;      // [m/rad]: no direction in which to move away
 constexpr int kShorteningChecks = 100;
 

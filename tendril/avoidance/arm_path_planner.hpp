@@ -15,8 +15,8 @@ struct ArmPathPlannerOptions {  ///< every field has a working default
   int max_nodes = 256;          ///< of each of the two trees, >= 2
   int max_checks = 20000;       ///< poses checked in one search, >= 1
   int max_line_checks = 100;  ///< poses checked on one straight line, >= 1; a line that would need
-                             ///< more is checked more coarsely
-  int max_waypoints = 24;    ///< of a path, >= 1; a path with more of them is no solution
+                              ///< more is checked more coarsely
+  int max_waypoints = 24;     ///< of a path, >= 1; a path with more of them is no solution
   double safety_distance = 0.0;  ///< body radius and margin [m], >= 0
   double resolution = 5e-3;      ///< the body moves by so much between two checks where it is
                                  ///< nearer than that to an obstacle [m], > 0
