@@ -34,6 +34,7 @@ constexpr double kFinest = 1.5e-3, kCoarsest = 5e-3;  // [m], resolution of the 
 constexpr int kPatience = 250;  // steps of a search after which it is reported
 constexpr ArcSearch kCheck{.tolerance = 1e-5, .most_steps = 100};  // of poses of the tracker
 constexpr int kHalvings = 6;         // of the line to a pose that is not free
+constexpr double kBaseMoves = 2e-3;  // [m/s]
 constexpr double kSpeedTime = 0.05;  // [s], of the filter of the obstacles' speed
 constexpr double kBackOff = 1e-4;    // [m] beyond the margin when backing away
 constexpr double kLeastGain = 1e-9;  // [m], of clearance in a step that backs away
@@ -156,6 +157,12 @@ void ReactivePlanner::approach(const BaseState& base, std::span<const double> me
   q_solution_ = q_goal_ + free * (q_solution_ - q_goal_);
   solution_ = states_;
   from_coordinates(robot(), q_solution_, solution_);
+}
+
+/// Whether all obstacles move relative to the base.
+bool ReactivePlanner::base_moves(std::span<const double> memory) const noexcept {
+  if (moving_ == 0 || moving_ < obstacles_.count()) return false;
+  return moving_memory_(memory).row(7).minCoeff() > kBaseMoves;
 }
 
 void ReactivePlanner::forget_path(std::span<double> next_memory) const noexcept {
@@ -391,15 +398,17 @@ ReactivePlanner::Step ReactivePlanner::step(const TipTarget& target, const BaseS
     step.scale = step_fraction(q_last_, q_solution_);
     step.reached = reached && is_outside;
   } else {
-    bool has_path = reached && find_path(base, next_memory);
-    if (has_path) {
+    const bool waits_for_base = options_.waits_for_base && base_moves(next_memory);
+    bool has_path = !waits_for_base && reached && find_path(base, next_memory);
+    if (waits_for_base || has_path) {
       searching_(next_memory) = false;
     } else {
       search(goal, reached, base, next_memory, step);
     }
     const bool waits = !has_path && goal_count_(next_memory) > 0;
     step.reached = is_outside && (has_path || (waits && search_steps_(next_memory) <= kPatience));
-    if (!has_path && !waits) {
+    if (waits_for_base) step.reached = true;
+    if (!has_path && !waits && !options_.waits_for_base) {
       approach(base, memory);
       has_path = find_path(base, next_memory);
     }

@@ -18,6 +18,9 @@ struct ReactivePlannerOptions {
   double margin = 0.002;             ///< least clearance between body and obstacles [m], >= 0
   double rate_limit = 5.0;           ///< largest rate of a section command [rad/s], > 0
   double timestep = 0.002;           ///< [s], > 0
+  /// While the base moves, and where nothing reaches the target, the arm keeps its pose. The base
+  /// moves when all obstacles do.
+  bool waits_for_base = false;
 };
 
 /// Moves an arm's planned pose towards a target through collision-free poses.
@@ -89,6 +92,7 @@ class ReactivePlanner {
   void grow(const BaseState& base, std::span<double> next_memory) noexcept;
   void grow_tip(const TipTarget& goal, const BaseState& base, std::span<double> next_memory,
                 Step& step) noexcept;
+  [[nodiscard]] bool base_moves(std::span<const double> memory) const noexcept;
   void forget_path(std::span<double> next_memory) const noexcept;
   void follow(const BaseState& base, std::span<double> next_memory, Step& step) noexcept;
   void back_away(const BaseState& base, std::span<double> next_memory) noexcept;

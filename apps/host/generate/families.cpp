@@ -25,6 +25,7 @@ constexpr Generator kGenerators[] = {
     {{"mobile_clutter", "a mobile manipulator reaches a pose among posts"}, generate::mobile_clutter},
     {{"path", "a snake on a carriage follows a path through rings"}, generate::path},
     {{"pole", "a snake climbs a pole"}, generate::pole},
+    {{"shelf", "a continuum arm on a platform reaches into a shelf"}, generate::shelf},
     {{"tube", "an arm follows its tip through a tube with two bends"}, generate::tube},
 };
 

@@ -56,6 +56,7 @@ std::vector<GeneratedFile> coil(Draws& draws, double difficulty);
 std::vector<GeneratedFile> mobile_clutter(Draws& draws, double difficulty);
 std::vector<GeneratedFile> path(Draws& draws, double difficulty);
 std::vector<GeneratedFile> pole(Draws& draws, double difficulty);
+std::vector<GeneratedFile> shelf(Draws& draws, double difficulty);
 std::vector<GeneratedFile> tube(Draws& draws, double difficulty);
 
 }  // namespace tendril::host::generate
