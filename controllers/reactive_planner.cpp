@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <string>
 
 #include "controllers/arm_memory.hpp"
 #include "controllers/tip_integral.hpp"
@@ -93,6 +94,15 @@ ReactivePlanner::ReactivePlanner(const ContinuumRobot& robot, const Obstacles& o
         "avoidance: the arm's base is nearer to an obstacle than the radius of its body and "
         "obstacle_margin: no pose can be free; name the obstacles that count with the setting "
         "obstacles");
+  for (int i = moving; i < obstacles.count(); ++i) {
+    BodyArcs body(robot);
+    const Clearance start = obstacles.nearest_of(i, body.at(robot.straight()));
+    if (start.distance < options.body_radius)
+      throw ModelError(
+          "avoidance: the straight arm, from which it starts, overlaps an obstacle by " +
+          std::to_string(std::lround(1e3 * (options.body_radius - start.distance))) +
+          " mm: no path can be free; name the obstacles that count with the setting obstacles");
+  }
 }
 
 /// Updates the obstacles to their present poses; moving ones are inflated by speed times

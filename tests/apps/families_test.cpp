@@ -62,7 +62,7 @@ TEST_CASE("families: a seed is one scene, another seed another", "[families]") {
 }
 
 TEST_CASE("families: at the start nothing touches what the robot shall not touch", "[families]") {
-  for (const char* family : {"clutter", "mobile_clutter", "path", "tube", "coil"}) {
+  for (const char* family : {"clutter", "mobile_clutter", "path", "tube", "coil", "shelf"}) {
     for (std::uint64_t seed = 0; seed < 5; ++seed) {
       CAPTURE(family, seed);
       const TemporaryFolder folder;
@@ -82,7 +82,7 @@ TEST_CASE("families: at the start nothing touches what the robot shall not touch
 
 TEST_CASE("families: what is refused, and how it is said", "[families]") {
   CHECK_THROWS_WITH(generate_scene("swamp", 0, 0.5),
-                    "family: swamp: must be one of clutter, coil, mobile_clutter, path, pole, tube");
+                    "family: swamp: must be one of clutter, coil, mobile_clutter, path, pole, shelf, tube");
   CHECK_THROWS_WITH(generate_scene("pole", 0, 1.5), "--difficulty: 1.5: must be in [0, 1]");
   CHECK_THROWS_WITH(generate_scene("pole", 0, std::nan("")), Catch::Contains("must be in [0, 1]"));
 }
