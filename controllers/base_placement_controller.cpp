@@ -11,6 +11,9 @@
 namespace tendril {
 namespace {
 
+constexpr double kRetarget =
+    5e-3;                         // [m], rad: motion of the target after which a search begins anew
+const Obstacles kNone;            // if a measurement has none
 constexpr double kAtRest = 1e-9;  // [m/s], [rad/s]: of the plan, which stops exactly
 
 std::vector<FloorBox> read_boxes(const Settings& settings) {
@@ -55,6 +58,20 @@ MobileContinuum shortened(const MobileContinuum& robot, double part) {
   return {.arm = ContinuumRobot(std::move(sections), robot.arm.base()), .X_PB = robot.X_PB};
 }
 
+std::optional<StandSearch> make_stand_search(const PlatformContext& context) {
+  if (!context.settings.flag("avoidance")) return std::nullopt;
+  if (context.settings.has("keep_out"))
+    throw ModelError("keep_out: must be empty with avoidance: boxes of the scene are obstacles");
+  return StandSearch(context.robot, context.obstacles ? *context.obstacles : Obstacles(),
+                     {.platform_length = context.platform_length,
+                      .platform_width = context.platform_width,
+                      .platform_height = context.platform_height,
+                      .arm_radius = context.arm_radius,
+                      .margin = context.settings.number("obstacle_margin"),
+                      .limits = context.limits,
+                      .timestep = context.timestep});
+}
+
 /// The largest speed from which braking in steps of `h` ends within `distance`.
 double braking_speed(double distance, double acceleration, double h) noexcept {
   const double half = 0.5 * acceleration * h;
@@ -80,6 +97,14 @@ std::span<const SettingInfo> BasePlacementController::settings() {
                        "heading of each"),
       setting::number("keep_out_margin", "m", "0.02", {0.0, 10.0},
                       "least distance from these boxes"),
+      setting::flag(
+          "avoidance", false,
+          "stand and drive among the scene's obstacles; without `keep_out` and `nearest`"),
+      setting::text("obstacles", "",
+                    "geoms and bodies that are obstacles, separated by spaces; default: all that "
+                    "the robot can touch"),
+      setting::number("obstacle_margin", "m", "0.02", {0.0, 1.0},
+                      "least clearance of platform and arm from obstacles"),
       setting::number("tolerance", "m", "0.002", kPositive,
                       "tip error within which the target counts as reached"),
       setting::number("angle_tolerance", "rad", "0.0175", kPositive, "the same for the direction"),
@@ -100,10 +125,13 @@ BasePlacementController::BasePlacementController(const PlatformContext& context)
       keep_out_(context.platform_length + 2.0 * context.settings.number("keep_out_margin"),
                 context.platform_width + 2.0 * context.settings.number("keep_out_margin"),
                 read_boxes(context.settings)),
+      stand_(make_stand_search(context)),
       shorter_(shortened(context.robot, context.settings.number("reserve"))),
       whole_(context.robot),
       states_memory_(add_states(memory_, context.robot.arm)),
-      states_(static_cast<std::size_t>(context.robot.arm.section_count())) {}
+      states_(static_cast<std::size_t>(context.robot.arm.section_count())) {
+  if (stand_) stand_memory_ = memory_.part(stand_->layout());
+}
 
 void BasePlacementController::update(const MobileMeasurement& measurement,
                                      std::span<const double> memory, std::span<double> next,
@@ -111,12 +139,15 @@ void BasePlacementController::update(const MobileMeasurement& measurement,
   if (!started_(memory)) {
     plan_(next) = to_numbers(measurement.base);
     goal_(next) = plan_(next);
+    if (stand_) stand_->start(measurement.base, stand_memory_(next));
     started_(next) = true;
   }
   const TipTarget target{.X_BG = measurement.X_WG, .task = task_};
   const bool valid = measurement.has_target && is_finite(target);
   bool target_moved = true;
-  if (valid) {
+  if (stand_) {
+    drive_among(measurement, target, valid, next, report);
+  } else if (valid) {
     target_moved = choose(target, next, report);
   } else {
     goal_(next) = plan_(next);  // stop
@@ -124,14 +155,59 @@ void BasePlacementController::update(const MobileMeasurement& measurement,
     report.status = ControllerStatus::InvalidTarget;
     own(report, "reason") = static_cast<double>(MobileStatus::InvalidTarget);
   }
-  move(next, report);
-  if (valid) evaluate(measurement, target, target_moved, next, report);
+  if (!stand_) {
+    move(next, report);
+    const Eigen::Vector2d left = (goal_(next) - plan_(next)).head<2>();
+    if (valid) {
+      evaluate(measurement, target, target_moved, left.norm() < tolerance_, next, report);
+    }
+  }
   command.base = to_pose(plan_(next));
   command.base_rate = to_pose(velocity_(next));
   own(report, "base_travel") = travel_(next);
   own(report, "arrivals") = arrivals_(next);
   own(report, "settled_error") = settled_error_(next);
   own(report, "settled_angle") = settled_angle_(next);
+}
+
+/// One step among the obstacles of the scene.
+void BasePlacementController::drive_among(const MobileMeasurement& measurement,
+                                          const TipTarget& target, bool valid,
+                                          std::span<double> next,
+                                          ControllerReport& report) noexcept {
+  const std::span<double> stand = stand_memory_(next);
+  const Obstacles& obstacles = measurement.obstacles ? *measurement.obstacles : kNone;
+  Eigen::Matrix<double, 6, 1> key;
+  key << target.position(), target.direction();
+  const Eigen::Matrix<double, 6, 1> known = target_(next);
+  bool target_moved = true;
+  if (valid) {
+    const StandSearch::Mode mode = stand_->mode(stand);
+    const bool searching = mode == StandSearch::Mode::Choosing ||
+                           mode == StandSearch::Mode::Reaching ||
+                           mode == StandSearch::Mode::Planning;
+    target_moved = key != known;
+    if (target_moved && (!searching || (key - known).norm() > kRetarget)) {
+      target_(next) = key;
+      stand_->begin(stand);
+    }
+    report.iterations = stand_->step(target, obstacles, stand);
+    const bool failed = stand_->has_failed(stand);
+    if (failed) report.status = ControllerStatus::NotReached;
+    own(report, "reason") =
+        static_cast<double>(failed ? MobileStatus::BaseBlocked : MobileStatus::Converged);
+  } else {
+    stand_->brake(stand);
+    target_(next).setZero();  // forces a search once the target is valid again
+    report.status = ControllerStatus::InvalidTarget;
+    own(report, "reason") = static_cast<double>(MobileStatus::InvalidTarget);
+  }
+  travel_(next) += (stand_->pose(stand) - plan_(next)).head<2>().norm();
+  plan_(next) = stand_->pose(stand);
+  velocity_(next) = stand_->rate(stand);
+  if (!valid) return;
+  const bool at_goal = stand_->mode(stand) == StandSearch::Mode::There;
+  evaluate(measurement, target, target_moved, at_goal, next, report);
 }
 
 /// Chooses a base pose if the target differs from that of the present goal; returns whether it
@@ -250,15 +326,14 @@ void BasePlacementController::move(std::span<double> next,
 /// An arrival: target and platform are at rest, the platform is at its goal, and the tip error is
 /// within the tolerances.
 void BasePlacementController::evaluate(const MobileMeasurement& measurement,
-                                       const TipTarget& target, bool target_moved,
+                                       const TipTarget& target, bool target_moved, bool at_goal,
                                        std::span<double> next,
                                        ControllerReport& report) const noexcept {
   report.tip_error = position_error(measurement.X_WE, target);
   report.angle_error = angle_error(measurement.X_WE, target);
   const bool at_rest = velocity_(next).cwiseAbs().sum() < kAtRest;
   const bool near = report.tip_error <= tolerance_ && report.angle_error <= angle_tolerance_;
-  const Eigen::Vector2d left = (goal_(next) - plan_(next)).head<2>();
-  const bool there = at_rest && near && left.norm() < tolerance_;
+  const bool there = at_rest && near && at_goal;
   if (target_moved) arrived_(next) = false;
   if (there && !target_moved && !arrived_(next)) {
     arrived_(next) = true;

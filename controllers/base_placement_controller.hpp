@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "controllers/mobile_controller.hpp"
+#include "controllers/stand_search.hpp"
 #include "tendril/mobile/mobile_continuum_solver.hpp"
 
 namespace tendril {
@@ -16,6 +18,9 @@ namespace tendril {
 /// backs away. Base poses at which the platform's rectangle overlaps a box of `keep_out` are
 /// rejected. The platform drives straight to its goal within the limits of speed and acceleration;
 /// if it would enter such a box it stops before it and reports NotReached.
+///
+/// With `avoidance` StandSearch chooses the base pose among the obstacles of the scene, and the
+/// platform drives round them.
 ///
 /// It uses MobileController's interface with no joints: X_WE is the arm's tip, z along the
 /// backbone. Tested by: base_placement_controller_test, scenes/mobile_arm.
@@ -51,13 +56,16 @@ class BasePlacementController final : public MobileController {
   [[nodiscard]] PlatformPose backed_away(const Eigen::Vector3d& target,
                                          const PlatformPose& base) const noexcept;
   void move(std::span<double> next, ControllerReport& report) const noexcept;
+  void drive_among(const MobileMeasurement& measurement, const TipTarget& target, bool valid,
+                   std::span<double> next, ControllerReport& report) noexcept;
   void evaluate(const MobileMeasurement& measurement, const TipTarget& target, bool target_moved,
-                std::span<double> next, ControllerReport& report) const noexcept;
+                bool at_goal, std::span<double> next, ControllerReport& report) const noexcept;
 
   MobileSpeedLimits limits_;
   TipTask task_;
   double tolerance_, angle_tolerance_, settle_time_, nearest_, h_;
   FloorPlan keep_out_;
+  std::optional<StandSearch> stand_;
   MobileContinuumSolver shorter_, whole_;
 
   using Pose = MatrixSlot<Eigen::Vector3d>;  // x, y, heading
@@ -74,7 +82,7 @@ class BasePlacementController final : public MobileController {
   Slot<int> arrivals_ = memory_.counter();
   Slot<double> settled_error_ = memory_.number(), settled_angle_ = memory_.number(),
                travel_ = memory_.number();
-  Block states_memory_;
+  Block states_memory_, stand_memory_;
 
   std::vector<SectionState> states_;  // scratch
 };

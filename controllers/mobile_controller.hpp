@@ -66,7 +66,10 @@ struct PlatformContext {
   double platform_length, platform_width;  ///< [m]
   const Settings& settings;
   double timestep;  ///< of the simulation [s]
-  std::string_view name = {};  ///< of the robot
+  std::string_view name = {};            ///< of the robot
+  double platform_height = 0.1;          ///< [m]
+  double arm_radius = 0.0;               ///< of the arm's body [m]
+  const Obstacles* obstacles = nullptr;  ///< as in MobileMeasurement
 };
 
 /// A controller of an arm on a mobile platform, or of the platform alone: measured state and target

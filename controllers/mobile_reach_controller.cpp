@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "tendril/mobile/mobile_support.hpp"
 
@@ -27,7 +28,15 @@ constexpr int kCandidates = 64;             // evaluated in one step of a search
 constexpr int kChecks = 60;                 // the same in a search for a path
 constexpr double kCostStep = 0.3;           // [rad] least difference in cost of the next goal
 constexpr double kFarthestClearance = 1.0;  // [m] largest value that is reported
-const Obstacles kNone;                      // if a measurement has none
+constexpr double kApproachTime = 0.05;      // [s] time constant of the filter of obstacles' speed
+constexpr double kFastestApproach = 2.0;    // [m/s], faster ones cannot be given way to
+constexpr double kApproaches = 0.01;        // [m/s]
+constexpr double kReaction = 0.1;           // [s] from the decision to the motion of the platform
+constexpr double kTooNear = 1e-3;           // [m] less than what is kept while moving
+constexpr double kBackOff = 0.02;           // [m] farther than what made it back away
+constexpr double kLeastBackOff = 0.05;      // [m], of a step that is tried
+constexpr int kBackDirections = 16;
+const Obstacles kNone;  // if a measurement has none
 
 bool is_pose(const Isometry3d& X) noexcept {
   const Eigen::Matrix3d R = X.linear();
@@ -101,6 +110,8 @@ MobileReachController::MobileReachController(const MobileContext& context)
       correction_limit_(context.settings.number("correction_limit")),
       settle_time_(context.settings.number("settle_time")),
       h_(context.timestep),
+      braking_(kPlanFraction * context.settings.number("speed") *
+               context.limits.platform_acceleration),
       solver_(context.robot, solver_options(context.robot)),
       tracker_(context.robot, {.platform_weight = context.settings.number("platform_weight")}),
       postures_(context.robot),
@@ -279,6 +290,54 @@ void MobileReachController::search(std::span<double> next, ControllerReport& rep
   candidate_(next) = 0;
 }
 
+double MobileReachController::clearance(const MobileConfiguration& x) noexcept {
+  if (obstacles_->count() == 0) return kFarthestClearance;
+  return std::min(kFarthestClearance, planner_.body().clearance(platform_of(x), joints_of(x),
+                                                                *obstacles_, kFarthestClearance));
+}
+
+/// Whether an obstacle is, or comes, nearer than the platform can back away from.
+bool MobileReachController::is_threatened(std::span<double> next) noexcept {
+  if (obstacles_->count() == 0) return false;
+  const double here = clearance(plan_(next));
+  const double nearer = std::clamp((clearance_(next) - here) / h_, 0.0, kFastestApproach);
+  const double speed = approach_(next) + h_ / (h_ + kApproachTime) * (nearer - approach_(next));
+  approach_(next) = speed;
+  const double kept = kGuardFraction * planner_.options().margin;
+  const double needed = kept + speed * (kReaction + 0.5 * speed / braking_);
+  const bool comes = speed > kApproaches && here < needed;
+  return comes || here < kept - kTooNear || (backing_(next) && here < needed + kBackOff);
+}
+
+/// A step of the platform to where the clearance is largest, of some directions. False: it is
+/// nowhere larger.
+bool MobileReachController::back_away(std::span<double> next) noexcept {
+  auto plan = plan_(next), velocity = velocity_(next);
+  double most = clearance(plan) + kThere;
+  bool found = false;
+  const double distance = std::max(kLeastBackOff, approach_(next) * kReaction * 2.0);
+  for (int i = 0; i < kBackDirections; ++i) {
+    const double angle = 2.0 * std::numbers::pi * i / kBackDirections;
+    x_ = plan;
+    x_[0] += distance * std::cos(angle);
+    x_[1] += distance * std::sin(angle);
+    const double there = clearance(x_);
+    if (there <= most) continue;
+    most = there;
+    stop_ = x_;
+    found = true;
+  }
+  if (!found) return false;
+  x_ = plan;
+  v_ = velocity;
+  rate_.setZero();
+  motion_.step(stop_, rate_, x_, v_);
+  travel_(next) += std::hypot(x_[0] - plan[0], x_[1] - plan[1]);
+  plan = x_;
+  velocity = v_;
+  return true;
+}
+
 /// The next step of the plan; if braking after it could not prevent a collision, brakes instead.
 void MobileReachController::move(std::span<double> next, bool hold) noexcept {
   auto plan = plan_(next), velocity = velocity_(next);
@@ -407,10 +466,15 @@ void MobileReachController::update(const MobileMeasurement& measurement,
     rate *= kRateTime / (h_ + kRateTime);
     if (motion_.speed_ratio(rate) <= kAtRest) rate.setZero();
     choose(X_WG, next, report);
-    if (mode_(next) == Mode::Searching && motion_.speed_ratio(velocity_(next)) <= kAtRest)
+    if (mode_(next) == Mode::Searching && !backing_(memory) &&
+        motion_.speed_ratio(velocity_(next)) <= kAtRest)
       search(next, report);
   }
-  move(next, !valid);
+  const bool backs = is_threatened(next);
+  const bool planned = mode_(next) == Mode::Going || mode_(next) == Mode::Searching;
+  if (backs && planned) begin_search(to_pose(target_(next)), next);
+  backing_(next) = backs;
+  if (!backs || !back_away(next)) move(next, !valid);
   correct(measurement, memory, next, command);
   if (valid) {
     evaluate(measurement, next, report);
@@ -421,13 +485,8 @@ void MobileReachController::update(const MobileMeasurement& measurement,
                                     : MobileStatus::InvalidTarget;
     own(report, "reason") = static_cast<double>(reason);
   }
-  own(report, "clearance") = kFarthestClearance;
-  if (obstacles_->count() > 0) {
-    const auto plan = plan_(next);
-    own(report, "clearance") =
-        std::min(kFarthestClearance, planner_.body().clearance(platform_of(plan), joints_of(plan),
-                                                               *obstacles_, kFarthestClearance));
-  }
+  clearance_(next) = clearance(plan_(next));
+  own(report, "clearance") = clearance_(next);
 }
 
 }  // namespace tendril

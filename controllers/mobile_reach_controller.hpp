@@ -26,7 +26,9 @@ namespace tendril {
 ///    cost is tried.
 /// 4. Platform and arm move along the path, synchronised within their speed limits. A step after
 ///    which the robot could not brake before a collision is not made.
-/// 5. Integral action on the setpoints removes the steady-state error of the servos.
+/// 5. From an obstacle that comes nearer than it could brake away from, the platform backs away, in
+///    the direction that leads farthest from all obstacles; then it searches a path anew.
+/// 6. Integral action on the setpoints removes the steady-state error of the servos.
 ///
 /// If a target is refused or not finite, the robot brakes and holds; the reason is reported. Only
 /// the constructor allocates or throws; the work of a step is bounded. docs/mobile.md, "In MuJoCo".
@@ -73,6 +75,9 @@ class MobileReachController final : public MobileController {
              std::span<double> next) noexcept;
   void begin_search(const Eigen::Isometry3d& X_WG, std::span<double> next) const noexcept;
   void move(std::span<double> next, bool hold) noexcept;
+  [[nodiscard]] double clearance(const MobileConfiguration& x) noexcept;
+  [[nodiscard]] bool is_threatened(std::span<double> next) noexcept;
+  [[nodiscard]] bool back_away(std::span<double> next) noexcept;
   void correct(const MobileMeasurement& measurement, std::span<const double> memory,
                std::span<double> next, MobileCommand& command) noexcept;
   void evaluate(const MobileMeasurement& measurement, std::span<double> next,
@@ -84,6 +89,7 @@ class MobileReachController final : public MobileController {
   double tolerance_, angle_tolerance_;
   double gain_, correction_limit_;
   double settle_time_, h_;
+  double braking_;  // acceleration of the platform [m/s^2]
   MobileFabrikSolver solver_;
   MobileTracker tracker_;
   MobilePostures postures_;
@@ -103,6 +109,10 @@ class MobileReachController final : public MobileController {
   Slot<bool> planning_ = memory_.flag();        // that search has begun; its trees are in planner_
   Slot<bool> failed_ = memory_.flag();          // a complete search has found nothing
   Slot<int> waypoint_count_, next_waypoint_;    // of the path
+  // Clearance of the plan in the previous step, speed at which obstacles approach it, and whether
+  // the platform backs away from them.
+  Slot<double> clearance_ = memory_.number(), approach_ = memory_.number();
+  Slot<bool> backing_ = memory_.flag();
   Slot<bool> arrived_ = memory_.flag();
   Slot<int> arrivals_ = memory_.counter();
   Slot<double> arrival_time_ = memory_.number(), settled_error_ = memory_.number(),

@@ -74,7 +74,8 @@ std::optional<ReactivePlanner> make_reactive_planner(const ArmContext& context, 
                           .body_radius = context.body_radius,
                           .margin = margin,
                           .rate_limit = rate_limit,
-                          .timestep = context.timestep});
+                          .timestep = context.timestep,
+                          .waits_for_base = settings.flag("wait_for_base")});
 }
 
 TipIntegralOptions with_direction(TipIntegralOptions options, TipTask task) {
@@ -122,6 +123,9 @@ std::span<const SettingInfo> ReachController::settings() {
           "default: all that the arm can touch"),
       setting::number("obstacle_margin", "m", "0.002", {0.0, 1.0},
                       "least clearance between the arm's body and obstacles"),
+      setting::flag("wait_for_base", false,
+                    "with avoidance, of an arm on a platform: while the platform drives, and where "
+                    "nothing reaches the target, the arm keeps its pose"),
   };
   static const std::vector<SettingInfo> kAll = joined({kOwn, tip_integral_settings()});
   return kAll;

@@ -219,13 +219,17 @@ std::unique_ptr<MobileController> make_mobile_controller(const InstanceContext& 
       throw ModelError(
           "robot: its arm has discrete joints: use a controller such as tendril.mobile");
     const MobileContinuum robot = description.continuum();
+    const auto obstacles = read_obstacles(context, kNoBody);
     return (*make)({.robot = robot,
                     .limits = description.speeds,
                     .platform_length = description.parameters.platform_length,
                     .platform_width = description.parameters.platform_width,
                     .settings = context.settings,
                     .timestep = timestep,
-                    .name = description.name});
+                    .name = description.name,
+                    .platform_height = description.parameters.platform_height,
+                    .arm_radius = largest_radius(description.mounted->robot),
+                    .obstacles = obstacles ? &obstacles->obstacles() : nullptr});
   }
   if (description.mounted)
     throw ModelError(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tendril/kinematics/random_states.hpp"
 #include "tendril/range.hpp"
@@ -14,9 +15,9 @@ constexpr double kDifference = 1e-6;      // [rad], [m]
 constexpr double kTolerance = 1e-4;       // [m], of a check; this deep is still free
 constexpr double kSlopeTolerance = 1e-7;  // [m]
 constexpr int kMostSteps = 60;            // along an arc
-constexpr double kFar = 0.05;             // [m], larger clearances are not distinguished
+constexpr double kFar = 0.015;            // [m], larger clearances are not distinguished
 constexpr double kLeastSlope = 1e-3;      // [m/rad]: no direction in which to move away
-constexpr double kShorteningRatio = 0.3;  // of the checks, kept for shortening
+constexpr int kShorteningChecks = 100;
 
 const ArmPathPlannerOptions& checked(const ArmPathPlannerOptions& options) {
   constexpr char kName[] = "arm path planner";
@@ -32,13 +33,12 @@ const ArmPathPlannerOptions& checked(const ArmPathPlannerOptions& options) {
 }  // namespace
 
 /// The first samples are the straight arm and the ends of the path bent half as much; then random
-/// poses that are bent less, as these collide less, every other one near the straight line between
-/// both ends.
+/// poses that are bent less, as these collide less.
 struct ArmPathPlanner::Space {
   ArmPathPlanner& planner;
   const Obstacles& obstacles;
   const BaseState& base;
-  SplitMix64 random;
+  int seed;
 
   [[nodiscard]] double distance(const Pose& a, const Pose& b) const noexcept {
     return planner.distance(a, b);
@@ -65,15 +65,14 @@ struct ArmPathPlanner::Space {
       write(robot.straight());
       q = 0.5 * (q + (attempt == 1 ? from : to));
     } else {
+      // A stream for each attempt: nothing but its number is in the memory.
+      SplitMix64 random((static_cast<std::uint64_t>(seed) << 32) +
+                        static_cast<std::uint64_t>(attempt));
       random_states(robot, random, planner.states_);
       write(planner.states_);
       const double bend = random.uniform();
       for (int i = 0; i < robot.section_count(); ++i)
         q.segment<2>(robot.coordinate_index(i)) *= bend;
-      if (attempt % 2 == 1) {
-        const double fraction = random.uniform();
-        q = 0.3 * q + 0.7 * (from + fraction * (to - from));
-      }
     }
   }
 };
@@ -87,10 +86,11 @@ ArmPathPlanner::ArmPathPlanner(const ContinuumRobot& robot, const ArmPathPlanner
       search_({.dimension = robot.coordinate_count(),
                .max_nodes = options.max_nodes,
                .max_samples = options.max_checks,
-               .max_checks = static_cast<int>((1.0 - kShorteningRatio) * options.max_checks),
+               .max_checks = options.max_checks,
                .max_waypoints = options.max_waypoints,
                .max_step = kStepRatio * robot.max_length()}),
-      trees_(static_cast<std::size_t>(search_.layout().size())),
+      seed_(layout_.index(0, std::numeric_limits<int>::max())),
+      trees_(layout_.part(search_.layout())),
       middle_(robot.coordinate_count()) {
   double beyond = 0.0;
   for (int i = robot.section_count() - 1; i >= 0; --i)
@@ -106,11 +106,11 @@ void ArmPathPlanner::load(const Pose& q) noexcept {
   }
 }
 
-bool ArmPathPlanner::is_free(const Pose& q, const Obstacles& obstacles,
-                             const BaseState& base) noexcept {
+bool ArmPathPlanner::is_free(const Pose& q, const Obstacles& obstacles, const BaseState& base,
+                             double slack) noexcept {
   load(q);
   const ArcSearch search{.tolerance = kTolerance,
-                         .below = options_.safety_distance - kTolerance,
+                         .below = options_.safety_distance - slack - kTolerance,
                          .most_steps = kMostSteps};
   return body_clearance(body_, states_, base, obstacles, 0.0, search).obstacle < 0;
 }
@@ -127,17 +127,17 @@ double ArmPathPlanner::distance(const Pose& a, const Pose& b) const noexcept {
   double sum = 0.0;
   for (int i = 0; i < robot_.section_count(); ++i) {
     const int k = robot_.coordinate_index(i);
-    sum += reach_[static_cast<std::size_t>(i)] * std::hypot(a[k] - b[k], a[k + 1] - b[k + 1]);
+    sum += reach_[static_cast<std::size_t>(i)] * std::sqrt((a - b).segment<2>(k).squaredNorm());
     if (robot_.section(i).is_extensible()) sum += std::abs(a[k + 2] - b[k + 2]);
   }
   return sum;
 }
 
 bool ArmPathPlanner::line_is_free(const Pose& a, const Pose& b, const Obstacles& obstacles,
-                                  const BaseState& base) noexcept {
+                                  const BaseState& base, double slack) noexcept {
   const double length = distance(a, b);
   ++checks_;
-  if (!is_free(b, obstacles, base)) return false;  // the end first: it is the likeliest to collide
+  if (!is_free(b, obstacles, base, slack)) return false;  // first: it is the likeliest to collide
   const double least_step = std::max(options_.resolution, length / options_.max_line_checks);
   for (double travelled = least_step; travelled < length;) {
     middle_.noalias() = a + (travelled / length) * (b - a);
@@ -148,21 +148,26 @@ bool ArmPathPlanner::line_is_free(const Pose& a, const Pose& b, const Obstacles&
                            .below = options_.safety_distance + kFar,
                            .most_steps = kMostSteps};
     const double distance = body_clearance(body_, states_, base, obstacles, 0.0, search).distance -
-                            options_.safety_distance;
+                            options_.safety_distance + slack;
     if (distance < -kTolerance) return false;
     travelled += std::max(least_step, distance);
   }
   return true;
 }
 
-int ArmPathPlanner::search(const Pose& from, const Pose& to, const Obstacles& obstacles,
-                           const BaseState& base, std::uint64_t seed) noexcept {
+void ArmPathPlanner::begin(const Pose& from, const Pose& to, int seed,
+                           std::span<double> memory) const noexcept {
+  seed_(memory) = seed;
+  search_.begin(from, to, trees_(memory));
+}
+
+ArmPathPlanner::Progress ArmPathPlanner::resume(const Obstacles& obstacles, const BaseState& base,
+                                                int checks, std::span<double> memory) noexcept {
   checks_ = 0;
-  Space space{*this, obstacles, base, SplitMix64(seed)};
-  search_.begin(from, to, trees_);
-  if (search_.resume(space, options_.max_checks, trees_) != RrtConnect::Progress::Found) return -1;
-  if (!search_.shorten(space, options_.max_checks - checks_)) return -1;
-  return search_.waypoint_count();
+  Space space{*this, obstacles, base, seed_(memory)};
+  const Progress progress = search_.resume(space, checks, trees_(memory));
+  if (progress != Progress::Found) return progress;
+  return search_.shorten(space, kShorteningChecks) ? Progress::Found : Progress::Failed;
 }
 
 void ArmPathPlanner::away(const Pose& q, const Obstacles& obstacles, const BaseState& base,

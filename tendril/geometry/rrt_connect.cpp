@@ -31,13 +31,38 @@ void RrtConnect::begin(const Configuration& from, const Configuration& to,
   trees_[1].nodes(memory).col(0) = to;
 }
 
+/// The first tree grows towards it at once.
+void RrtConnect::add_goal(const Configuration& to, std::span<double> memory) const noexcept {
+  Tree goals = trees_in(memory)[1];
+  if (goals.is_full()) return;
+  goals.nodes.col(goals.size()) = to;
+  const int node = goals.add(goals.size());
+  growing_(memory) = 1;
+  connecting_(memory) = true;
+  node_(memory) = node;
+}
+
+/// The second tree grows towards it at once.
+void RrtConnect::add_reached(const Configuration& q, int parent,
+                             std::span<double> memory) const noexcept {
+  Tree tree = trees_in(memory)[0];
+  if (tree.is_full()) return;
+  tree.nodes.col(tree.size()) = q;
+  const int node = tree.add(std::min(parent, tree.size() - 1));
+  growing_(memory) = 0;
+  connecting_(memory) = true;
+  node_(memory) = node;
+}
+
 /// From the first tree's root to where the trees meet, and on to the second one's: path_.
 void RrtConnect::join(const Tree& first, int at_first, const Tree& second, int at_second) noexcept {
-  const auto add = [&](const Tree& tree, int i) { path_.col(path_count_++) = tree.nodes.col(i); };
-  for (int i = at_first; i > 0; i = first.parent(i)) add(first, i);
-  add(first, 0);
+  for (int i = at_first; i >= 0; i = first.parent(i)) path_.col(path_count_++) = first.nodes.col(i);
   for (int i = 0; i < path_count_ / 2; ++i) path_.col(i).swap(path_.col(path_count_ - 1 - i));
-  while (at_second > 0) add(second, at_second = second.parent(at_second));
+  for (int i = at_second; i >= 0; i = second.parent(i)) {
+    // Where the trees meet is a node of both.
+    if (i == at_second && second.nodes.col(i) == path_.col(path_count_ - 1)) continue;
+    path_.col(path_count_++) = second.nodes.col(i);
+  }
 }
 
 }  // namespace tendril

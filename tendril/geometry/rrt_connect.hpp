@@ -41,7 +41,8 @@ struct RrtConnectOptions {
   double max_step = 0.1;  ///< between a node and its parent, in the space's distance, > 0
 };
 
-/// Path between two configurations by two trees that grow towards each other, then shortened.
+/// Path from a configuration to one of several by two trees that grow towards each other, then
+/// shortened.
 ///
 ///     repeat: sample -> extend one tree by one step towards it
 ///             -> extend the other one towards the new node until it is there or blocked -> swap
@@ -62,9 +63,20 @@ class RrtConnect {
   /// Of the memory of a search.
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
 
-  /// Begins a search.
+  /// Begins a search. Other free configurations `to` may be added at any time before it ends.
   void begin(const Configuration& from, const Configuration& to,
              std::span<double> memory) const noexcept;
+  void add_goal(const Configuration& to, std::span<double> memory) const noexcept;
+
+  /// Adds a configuration to which the line from reached configuration `parent` is free.
+  void add_reached(const Configuration& q, int parent, std::span<double> memory) const noexcept;
+  /// How many configurations are known to be reached from `from`, and configuration i of them.
+  [[nodiscard]] int reached_count(std::span<const double> memory) const noexcept {
+    return trees_[0].count(memory);
+  }
+  [[nodiscard]] auto reached(int i, std::span<const double> memory) const noexcept {
+    return trees_[0].nodes(memory).col(i);
+  }
 
   /// Continues it until the space has made `checks` more checks, and those of one line. The first
   /// call tries the straight line. Found: `shorten`, then `waypoint`.
@@ -76,6 +88,10 @@ class RrtConnect {
   template <ConfigurationSpace Space>
   [[nodiscard]] bool shorten(Space& space, int checks) noexcept;
 
+  /// Where the path found last ends. Precondition: Found.
+  [[nodiscard]] Eigen::MatrixXd::ConstColXpr end() const noexcept {
+    return path_.col(path_count_ - 1);
+  }
   /// The path that was shortened last, without its ends; 0 waypoints: a straight line.
   [[nodiscard]] int waypoint_count() const noexcept { return waypoint_count_; }
   [[nodiscard]] Eigen::MatrixXd::ConstColXpr waypoint(int i) const noexcept {
@@ -91,16 +107,20 @@ class RrtConnect {
   /// A tree in the memory of a search.
   class Tree {
    public:
-    Tree(const TreeSlots& slots, std::span<double> memory)
+    Tree(const TreeSlots& slots, bool has_roots, std::span<double> memory)
         : nodes(slots.nodes(memory)),
           parents_(slots.parents(memory)),
           count_(slots.count(memory)),
-          size_(count_) {}
+          size_(count_),
+          has_roots_(has_roots) {}
     [[nodiscard]] int size() const noexcept { return size_; }
     [[nodiscard]] bool is_full() const noexcept { return size_ == nodes.cols(); }
-    /// Of node i > 0: a node before it.
+    /// A node before node i; -1 of a root. Node 0 is a root; others, in a tree that has several, are
+    /// their own parents.
     [[nodiscard]] int parent(int i) const noexcept {
-      return to_index(parents_[static_cast<std::size_t>(i)], 0, i - 1);
+      if (i == 0) return -1;
+      const int parent = to_index(parents_[static_cast<std::size_t>(i)], 0, has_roots_ ? i : i - 1);
+      return parent == i ? -1 : parent;
     }
     /// Makes the column after the last node a node; its index.
     int add(int parent) noexcept {
@@ -115,12 +135,19 @@ class RrtConnect {
     std::span<double> parents_;
     Slot<int>::Reference count_;
     int size_;
+    bool has_roots_;
   };
+  [[nodiscard]] std::array<Tree, 2> trees_in(std::span<double> memory) const noexcept {
+    return {Tree(trees_[0], false, memory), Tree(trees_[1], true, memory)};
+  }
 
-  /// Grows the tree from its nearest node by one step towards aim_. Its new node, or -1.
+  /// Grows the tree from its nearest node by one step towards aim_. Its new node, or the one that is
+  /// there; -1: none.
   template <ConfigurationSpace Space>
   [[nodiscard]] int extend(Space& space, Tree& tree) noexcept;
   void join(const Tree& first, int at_first, const Tree& second, int at_second) noexcept;
+
+  static constexpr int kAimPeriod = 4;
 
   RrtConnectOptions options_;
   MemoryLayout layout_;
@@ -138,18 +165,21 @@ template <ConfigurationSpace Space>
 RrtConnect::Progress RrtConnect::resume(Space& space, int checks,
                                         std::span<double> memory) noexcept {
   path_count_ = waypoint_count_ = 0;
-  std::array<Tree, 2> trees{Tree(trees_[0], memory), Tree(trees_[1], memory)};
+  std::array<Tree, 2> trees = trees_in(memory);
   const auto from = trees[0].nodes.col(0), to = trees[1].nodes.col(0);
   const int first_check = space.checks(), checks_before = checks_(memory);
   const auto made = [&] { return space.checks() - first_check; };
   if (checks_before == 0) {
-    if (space.line_is_free(from, to)) return Progress::Found;
+    if (space.line_is_free(from, to)) {
+      join(trees[0], 0, trees[1], 0);
+      return Progress::Found;
+    }
     if (!space.is_free(to)) return Progress::Failed;
   }
   while (made() < checks) {
-    const int growing = growing_(memory);
-    Tree &tree = growing == 0 ? trees[0] : trees[1], &other = growing == 0 ? trees[1] : trees[0];
+    int growing = growing_(memory);
     if (connecting_(memory)) {
+      Tree &tree = growing == 0 ? trees[0] : trees[1], &other = growing == 0 ? trees[1] : trees[0];
       const int node = std::min<int>(node_(memory), tree.size() - 1);
       aim_ = tree.nodes.col(node);
       const int grown = extend(space, other);
@@ -166,20 +196,23 @@ RrtConnect::Progress RrtConnect::resume(Space& space, int checks,
       growing_(memory) = 1 - growing;
       continue;
     }
+    if (trees[static_cast<std::size_t>(growing)].is_full()) growing = 1 - growing;
+    Tree &tree = growing == 0 ? trees[0] : trees[1], &other = growing == 0 ? trees[1] : trees[0];
     const int attempt = samples_(memory);
-    if (trees[0].is_full() || trees[1].is_full() || attempt >= options_.max_samples ||
+    if (tree.is_full() || attempt >= options_.max_samples ||
         made() >= options_.max_checks - checks_before) {
       return Progress::Failed;
     }
-    space.sample(attempt, from, to, aim_);
+    if (attempt % kAimPeriod == kAimPeriod - 1) {  // at the other tree
+      aim_ = other.nodes.col(attempt / kAimPeriod % other.size());
+    } else {
+      space.sample(attempt, from, to, aim_);
+    }
     samples_(memory) = attempt + 1;
     const int grown = extend(space, tree);
     connecting_(memory) = grown >= 0;
-    if (grown >= 0) {
-      node_(memory) = grown;
-    } else {
-      growing_(memory) = 1 - growing;
-    }
+    growing_(memory) = grown >= 0 ? growing : 1 - growing;
+    if (grown >= 0) node_(memory) = grown;
   }
   checks_(memory) = std::min(made(), options_.max_checks - checks_before) + checks_before;
   return Progress::Searching;
@@ -187,7 +220,6 @@ RrtConnect::Progress RrtConnect::resume(Space& space, int checks,
 
 template <ConfigurationSpace Space>
 int RrtConnect::extend(Space& space, Tree& tree) noexcept {
-  if (tree.is_full()) return -1;
   int nearest = 0;
   double least = std::numeric_limits<double>::infinity();
   for (int i = 0; i < tree.size(); ++i) {
@@ -196,8 +228,9 @@ int RrtConnect::extend(Space& space, Tree& tree) noexcept {
       nearest = i;
     }
   }
-  if (least == 0.0) return -1;
-  const double fraction = std::min(1.0, options_.max_step / least);
+  if (tree.nodes.col(nearest) == aim_) return nearest;
+  if (tree.is_full()) return -1;
+  const double fraction = least > 0.0 ? std::min(1.0, options_.max_step / least) : 1.0;
   auto grown = tree.nodes.col(tree.size());
   grown = tree.nodes.col(nearest) + fraction * (aim_ - tree.nodes.col(nearest));
   if (fraction == 1.0) grown = aim_;

@@ -1,6 +1,7 @@
 #include "tendril/avoidance/arm_path_planner.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -49,6 +50,20 @@ VectorXd bent(double first_u, double first_v, double others) {
   return q;
 }
 
+/// A whole search in calls of 50 checks: the number of waypoints, -1 for none.
+int search(ArmPathPlanner& planner, const VectorXd& from, const std::vector<VectorXd>& goals,
+           const Obstacles& obstacles, int seed, std::vector<double>& memory) {
+  planner.begin(from, goals.front(), seed, memory);
+  for (std::size_t i = 1; i < goals.size(); ++i) planner.add_goal(goals[i], memory);
+  auto progress = ArmPathPlanner::Progress::Searching;
+  while (progress == ArmPathPlanner::Progress::Searching)
+    progress = planner.resume(obstacles, {}, 50, memory);
+  return progress == ArmPathPlanner::Progress::Found ? planner.waypoint_count() : -1;
+}
+std::vector<double> memory_of(const ArmPathPlanner& planner) {
+  return std::vector<double>(static_cast<std::size_t>(planner.layout().size()));
+}
+
 /// A short bar beside the arm, in the region that the arm would sweep.
 Obstacles bar() { return Obstacles({capsule_between({0.1, -0.02, 0.2}, {0.1, 0.02, 0.2}, 0.015)}); }
 
@@ -85,16 +100,20 @@ TEST_CASE("arm path planner: a path round a bar is free everywhere", "[planning]
   REQUIRE(planner.is_free(to, obstacles));
   REQUIRE_FALSE(planner.line_is_free(from, to, obstacles));
   int found = 0;
-  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+  std::vector<double> memory = memory_of(planner);
+  const std::vector<VectorXd> goals{to};
+  for (int seed = 0; seed < 10; ++seed) {
     AllocationCounter counter;
-    const int waypoints = planner.search(from, to, obstacles, {}, seed);
+    const int waypoints = search(planner, from, goals, obstacles, seed, memory);
     CHECK(counter.count() == 0);
+    CHECK(planner.layout().is_valid(memory));
     if (waypoints < 0) continue;
     ++found;
     std::vector<VectorXd> poses{from};
     for (int i = 0; i < waypoints; ++i) poses.push_back(planner.waypoint(i));
     poses.push_back(to);
-    CHECK(planner.search(from, to, obstacles, {}, seed) == waypoints);
+    CHECK(planner.end() == to);
+    CHECK(search(planner, from, goals, obstacles, seed, memory) == waypoints);
     for (int i = 0; i < waypoints; ++i)
       CHECK(planner.waypoint(i) == poses[static_cast<std::size_t>(i) + 1]);  // the same bits again
     for (std::size_t i = 1; i < poses.size(); ++i) {
@@ -114,8 +133,28 @@ TEST_CASE("arm path planner: none is found where there is none, within the budge
   ArmPathPlanner planner(robot, {.safety_distance = kRadius});
   const VectorXd from = bent(0.0, 0.0, 0.0), to = bent(1.5, 0.0, 0.0);
   const Obstacles inside({sphere_at({0.25, 0.0, 0.1}, 0.1)});  // the end collides
-  CHECK(planner.search(from, to, inside, {}, 1) == -1);
-  CHECK(planner.search(from, to, Obstacles(), {}, 1) == 0);
+  std::vector<double> memory = memory_of(planner);
+  CHECK(search(planner, from, {to}, inside, 1, memory) == -1);
+  CHECK(search(planner, from, {to}, Obstacles(), 1, memory) == 0);
+}
+
+TEST_CASE("arm path planner: of several goals the path ends at one that it can get to",
+          "[planning]") {
+  const ContinuumRobot robot = three_sections();
+  ArmPathPlanner planner(robot, {.safety_distance = kRadius});
+  // A tube of staves around the end of the straight arm, which cannot leave it or get into it.
+  std::vector<Obstacle> staves;
+  for (int i = 0; i < 8; ++i) {
+    const double a = 0.25 * 3.141592653589793 * i, x = 0.03 * std::cos(a), y = 0.03 * std::sin(a);
+    staves.push_back(capsule_between({x, y, 0.15}, {x, y, 0.29}, 0.012));
+  }
+  const Obstacles obstacles(staves);
+  const VectorXd caught = bent(0.0, 0.0, 0.0), from = bent(1.2, 0.0, 0.2), free = bent(-1.2, 0.3, 0.1);
+  REQUIRE(planner.is_free(caught, obstacles));
+  REQUIRE_FALSE(planner.line_is_free(from, free, obstacles));
+  std::vector<double> memory = memory_of(planner);
+  REQUIRE(search(planner, from, {caught, free}, obstacles, 1, memory) >= 0);
+  CHECK(planner.end() == free);
 }
 
 TEST_CASE("arm path planner: a step away increases the clearance by its length", "[planning]") {

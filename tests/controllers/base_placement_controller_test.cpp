@@ -20,7 +20,8 @@ namespace {
 
 constexpr double kStep = 0.002;      // [s]
 constexpr double kRounding = 1e-12;  // of speeds and accelerations
-constexpr double kLength = 0.2, kWidth = 0.6;
+constexpr double kLength = 0.2, kWidth = 0.6, kHeight = 0.1;
+constexpr double kRadius = 0.01;  // of the arm [m]
 
 /// Three sections of 0.2 m that point forwards, 0.4 m over the floor.
 MobileContinuum robot() {
@@ -35,7 +36,7 @@ MobileContinuum robot() {
 class Drive {
  public:
   using Values = std::vector<std::pair<std::string, std::string>>;
-  explicit Drive(Values settings = {})
+  explicit Drive(Values settings = {}, const Obstacles* obstacles = nullptr)
       : robot_(robot()),
         settings_(BasePlacementController::settings(), std::move(settings)),
         controller_({.robot = robot_,
@@ -43,12 +44,16 @@ class Drive {
                      .platform_length = kLength,
                      .platform_width = kWidth,
                      .settings = settings_,
-                     .timestep = kStep}),
+                     .timestep = kStep,
+                     .platform_height = kHeight,
+                     .arm_radius = kRadius,
+                     .obstacles = obstacles}),
         arm_(robot_),
         memory_(static_cast<std::size_t>(controller_.memory_size())) {
     controller_.reset(memory_);
     measurement_.timestep = kStep;
     measurement_.has_target = true;
+    measurement_.obstacles = obstacles;
   }
 
   void place_target(double x, double y, double z) {
@@ -184,6 +189,65 @@ TEST_CASE("carry: the platform never touches what it is to keep out of", "[contr
   CHECK(report.status == ControllerStatus::Finished);
 }
 
+TEST_CASE("carry: among obstacles the platform goes round a wall and stands where the arm is free",
+          "[control]") {
+  // A wall 0.8 m off that ends at y = 0.4, and a post behind it. Platform and straight arm, sampled.
+  const auto boxed = [](const Eigen::Vector3d& p, const Eigen::Vector3d& half) {
+    return Obstacle{box(half), Eigen::Isometry3d(Eigen::Translation3d(p))};
+  };
+  Obstacles obstacles({boxed({1.0, -1.8, 0.5}, {0.05, 2.2, 0.5}), boxed({2.2, 0.2, 0.4}, {0.1, 0.1, 0.4})});
+  for (const Eigen::Vector3d& target : {Eigen::Vector3d(1.9, -0.3, 0.4), Eigen::Vector3d(1.4, -1.0, 0.5)}) {
+    CAPTURE(target.transpose());
+    Drive drive(Drive::Values{{"avoidance", "true"}}, &obstacles);
+    drive.place_target(target.x(), target.y(), target.z());
+    TestReport report(BasePlacementController::kQuantities);
+    double least = 1.0;
+    for (int k = 0; k < 15000 && report.status != ControllerStatus::Finished; ++k) {
+      report = drive.step();
+      if (k % 10 != 0) continue;
+      const PlatformPose& base = drive.measurement_.base;
+      const Eigen::Isometry3d X_WP = Eigen::Translation3d(base.x, base.y, 0.0) *
+                                     Eigen::AngleAxisd(base.heading, Eigen::Vector3d::UnitZ());
+      for (int i = 0; i <= 20; ++i) {
+        const double s = i / 20.0;
+        for (const double side : {-0.5, 0.5}) {
+          const Eigen::Vector3d across = X_WP * Eigen::Vector3d(side * kLength, (s - 0.5) * kWidth, 0.05);
+          least = std::min(least, obstacles.nearest(across).distance);
+        }
+        const Eigen::Vector3d along = X_WP * Eigen::Vector3d(0.1 + 0.6 * s, 0.0, 0.4);
+        least = std::min(least, obstacles.nearest(along).distance - kRadius);
+      }
+    }
+    CHECK(report.status == ControllerStatus::Finished);
+    CHECK(report["base_travel"] > 1.2);
+    CHECK(least > 0.01);
+  }
+}
+
+TEST_CASE("carry: among obstacles a target in a closed box is told, and nothing is allocated",
+          "[control]") {
+  std::vector<Obstacle> walls;
+  for (int axis = 0; axis < 3; ++axis) {
+    for (const double side : {-0.1, 0.1}) {
+      Eigen::Vector3d p(1.5, 0.0, 0.4), half(0.11, 0.11, 0.11);
+      p[axis] += side;
+      half[axis] = 0.01;
+      walls.push_back({box(half), Eigen::Isometry3d(Eigen::Translation3d(p))});
+    }
+  }
+  const Obstacles obstacles(walls);
+  Drive drive(Drive::Values{{"avoidance", "true"}}, &obstacles);
+  drive.place_target(1.5, 0.0, 0.4);
+  CHECK(drive.run(4.0).status == ControllerStatus::NotReached);
+  CHECK(drive.run(0.1)["base_travel"] == 0.0);
+  std::vector<double> next = drive.memory_;
+  MobileCommand command(0);
+  TestReport report(BasePlacementController::kQuantities);
+  const AllocationCounter counter;
+  drive.controller_.update(drive.measurement_, drive.memory_, next, command, report);
+  CHECK(counter.count() == 0);
+}
+
 TEST_CASE("carry: a target that is no number makes the platform brake", "[control]") {
   Drive drive;
   drive.place_target(3.0, 0.0, 0.4);
@@ -223,5 +287,7 @@ TEST_CASE("carry: bad settings are refused", "[control]") {
   CHECK_THAT(refusal("keep_out", "0 0 -1 1 0"), !Contains("accepted"));
   CHECK_THAT(refusal("task", "pose"), Contains("task = pose"));
   CHECK_THAT(refusal("nearest", "nan"), Contains("nearest = nan"));
+  CHECK_THROWS_WITH(Drive(Drive::Values{{"avoidance", "true"}, {"keep_out", "1 0 1 1 0"}}),
+                    Contains("keep_out: must be empty with avoidance"));
   CHECK_THAT(refusal("tolerance", "0"), Contains("tolerance = 0"));
 }

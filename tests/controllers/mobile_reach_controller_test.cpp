@@ -309,6 +309,39 @@ TEST_CASE("a post in the platform's way is gone round while the target moves on"
   }
 }
 
+TEST_CASE("the robot backs away from a post that comes nearer, and goes on when it is gone") {
+  constexpr double kSpeed = 0.2, kFar = 2.0;  // [m/s], [m]
+  for (const double direction : {0.3, 1.7, 3.0, 4.4}) {
+    CAPTURE(direction);
+    Obstacles obstacles({capsule_between({0.0, 0.0, -0.5}, {0.0, 0.0, 0.5}, 0.05),
+                         capsule_between({-1.0, 0.5, 0.0}, {-1.0, 0.5, 1.0}, 0.05)});
+    const Vector3d d(std::cos(direction), std::sin(direction), 0.0);
+    const auto place = [&](const Vector3d& p) {
+      obstacles.set_pose(0, Eigen::Isometry3d(Eigen::Translation3d(p)));
+    };
+    place(kFar * d);
+    Setup setup({{"avoidance", "true"}}, &obstacles);
+    setup.aim(tool_target({0.6, 0.1, 0.3}, 0.0, 0.0, 0.0));
+    REQUIRE(setup.run.run_to_target(kPatience));
+    const Vector3d stood(setup.run.setpoint[0], setup.run.setpoint[1], 0.5);
+    double least = 1.0;
+    const auto drive = [&](const Vector3d& from, const Vector3d& to) {
+      const int steps = static_cast<int>((to - from).norm() / kSpeed / kTimestep);
+      for (int i = 0; i <= steps; ++i) {
+        place(from + (to - from) * i / steps);
+        setup.run.step();
+        least = std::min(least, sampled_clearance(setup.robot, setup.run.setpoint, obstacles));
+      }
+    };
+    drive(stood + kFar * d, stood);  // to where the robot stood
+    CHECK(least > 0.0);
+    drive(stood, stood + kFar * d);
+    CHECK(least > 0.0);
+    CHECK(setup.run.run_to_target(kPatience));
+    setup.check_limits();
+  }
+}
+
 TEST_CASE("what cannot be reached is named, and the robot holds") {
   struct Case {
     Eigen::Isometry3d X_WG;

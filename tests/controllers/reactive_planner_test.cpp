@@ -133,6 +133,26 @@ TEST_CASE("avoidance: the arm goes from target to target and its body keeps off 
   }
 }
 
+TEST_CASE("avoidance: where no free line leads, a search finds the way, and the body keeps off",
+          "[controllers]") {
+  for (const Vector3d& target : {Vector3d(0.11, 0.012, 0.243), Vector3d(0.094, 0.082, 0.226)}) {
+    CAPTURE(target.transpose());
+    Scene scene(clutter());
+    scene.arm.move_target(target);
+    double least = std::numeric_limits<double>::infinity();
+    bool waited = false;
+    for (int i = 0; i < 4000; ++i) {
+      scene.run.step(scene.arm);
+      waited = waited || (scene.run.report.tip_error > 0.1 && scene.run.report.progress == 0.0);
+      if (i % 5 == 0) least = std::min(least, scene.clearance());
+    }
+    CHECK(waited);
+    CHECK(least >= ReactivePlanner::kGuardMargin * kMargin - kPathTolerance);
+    CHECK(scene.run.report.status == ControllerStatus::Working);
+    CHECK(scene.run.report.tip_error < kReachTolerance);
+  }
+}
+
 TEST_CASE("avoidance: the same targets without it lead the arm through obstacles",
           "[controllers]") {
   Scene scene(clutter());
@@ -236,4 +256,6 @@ TEST_CASE("avoidance: refused settings name what is wrong", "[controllers]") {
                     Catch::Contains("obstacle_margin = -1: must be in [0, 1]"));
   CHECK_THROWS_WITH(Scene({sphere_at({0, 0, 0}, 0.05)}, 0),
                     Catch::Contains("the arm's base is nearer to an obstacle"));
+  CHECK_THROWS_WITH(Scene({sphere_at({0, 0, 0.2}, 0.03)}, 0),
+                    Catch::Contains("the straight arm, from which it starts, overlaps an obstacle by 38 mm"));
 }

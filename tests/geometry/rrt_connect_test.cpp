@@ -164,6 +164,24 @@ TEST_CASE("rrt connect: a search ends, within its budgets", "[geometry]") {
   CHECK_FALSE(few.planner.shorten(plane, 0));
 }
 
+TEST_CASE("rrt connect: of several goals, also such that come later, the path ends at one",
+          "[geometry]") {
+  Plane closed = wall(1);  // no way to kTo
+  for (double y = 0.4; y < 1.2; y += 0.1) closed.discs.emplace_back(0.0, y);
+  Search search;
+  search.planner.begin(kFrom, kTo, search.memory);
+  CHECK(search.planner.resume(closed, 200, search.memory) == Progress::Searching);
+  const VectorXd unreachable = point(0.8, 0.8), reachable = point(-0.9, 0.9);
+  search.planner.add_goal(unreachable, search.memory);
+  CHECK(search.planner.resume(closed, 200, search.memory) == Progress::Searching);
+  search.planner.add_goal(reachable, search.memory);
+  Progress progress = Progress::Searching;
+  while (progress == Progress::Searching)
+    progress = search.planner.resume(closed, 50, search.memory);
+  REQUIRE(progress == Progress::Found);
+  CHECK(search.planner.end() == reachable);
+}
+
 TEST_CASE("rrt connect: its memory is what the layout says, and nothing is allocated",
           "[geometry]") {
   Plane plane = wall(2);

@@ -28,6 +28,7 @@ constexpr Generator kGenerators[] = {
     {{"pole", "a snake climbs a pole"}, generate::pole},
     {{"reach_around", "an elastic rod reaches a target round boxes, in contact with them"},
      generate::reach_around},
+    {{"shelf", "a continuum arm on a platform reaches into a shelf"}, generate::shelf},
     {{"tube", "an arm follows its tip through a tube with two bends"}, generate::tube},
 };
 

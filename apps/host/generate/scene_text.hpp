@@ -58,6 +58,7 @@ std::vector<GeneratedFile> mobile_clutter(Draws& draws, double difficulty);
 std::vector<GeneratedFile> path(Draws& draws, double difficulty);
 std::vector<GeneratedFile> pole(Draws& draws, double difficulty);
 std::vector<GeneratedFile> reach_around(Draws& draws, double difficulty);
+std::vector<GeneratedFile> shelf(Draws& draws, double difficulty);
 std::vector<GeneratedFile> tube(Draws& draws, double difficulty);
 
 }  // namespace tendril::host::generate
