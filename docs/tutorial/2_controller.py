@@ -26,7 +26,7 @@ gain = 4
 """)
 Path("scene.xml").write_text("""
 <mujoco>
-  <option timestep="0.002" integrator="discrete" cone="elliptic" iterations="100"/>
+  <option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10" iterations="100"/>
   <asset><model name="arm" file="arm.toml"/></asset>
   <worldbody>
     <light pos="0 0 1"/>

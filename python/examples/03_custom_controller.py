@@ -59,7 +59,7 @@ height = 0.2
 """
 SCENE = """
 <mujoco model="circle">
-  <option timestep="0.002" integrator="discrete" cone="elliptic" iterations="100"/>
+  <option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10" iterations="100"/>
   <asset><model name="arm" file="circle.toml"/></asset>
   <worldbody><attach model="arm" body="base" prefix="arm_"/></worldbody>
 </mujoco>

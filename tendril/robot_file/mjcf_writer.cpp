@@ -56,7 +56,7 @@ void MjcfWriter::begin(std::string_view file_kind, const std::string& name, int 
   line("  <compiler angle=\"radian\" autolimits=\"true\"/>");
   const std::string count =
       iterations == 0 ? std::string() : fmt::format(" iterations=\"{}\"", iterations);
-  line("  <option timestep=\"0.002\" integrator=\"discrete\" cone=\"elliptic\"{}/>", count);
+  line("  <option timestep=\"0.002\" integrator=\"discrete\" cone=\"elliptic\" impratio=\"10\"{}/>", count);
   if (file_kind == "robot")
     line("  <visual>\n    <global offwidth=\"1280\" offheight=\"960\"/>\n  </visual>");
 }

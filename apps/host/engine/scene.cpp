@@ -251,6 +251,10 @@ class EngineFiles {
 /// Ten times the steps that the robots' contacts and servos are made for [s].
 constexpr double kLongestTimestep = 0.02;
 
+/// Below this ratio of frictional to normal impedance, contacts slip slowly under loads that friction
+/// would hold.
+constexpr double kFrictionImpedance = 10.0;
+
 void check_options(const mjOption& scene, const ModelFile& file, const std::string& scene_name,
                    std::vector<std::string>& notices) {
   const auto robot = file.robot();
@@ -267,6 +271,10 @@ void check_options(const mjOption& scene, const ModelFile& file, const std::stri
            "discrete or implicitfast");
   }
   if (scene.cone == mjCONE_PYRAMIDAL) notice("cone = pyramidal", "elliptic");
+  if (scene.impratio < kFrictionImpedance) {
+    notice(fmt::format("impratio = {:.3g}", scene.impratio),
+           fmt::format("{:g}, or what friction holds creeps", kFrictionImpedance));
+  }
   if (scene.iterations < needs.iterations) {
     notice(fmt::format("iterations = {}", scene.iterations),
            fmt::format("at least {}", needs.iterations));

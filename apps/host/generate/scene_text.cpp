@@ -25,7 +25,7 @@ std::string list(const Vector3d& p) {
 std::string scene_xml(const std::string& name, const std::string& assets, const std::string& world) {
   return fmt::format(
       "<mujoco model=\"{}\">\n"
-      "  <option timestep=\"0.002\" integrator=\"discrete\" cone=\"elliptic\" iterations=\"100\"/>\n"
+      "  <option timestep=\"0.002\" integrator=\"discrete\" cone=\"elliptic\" impratio=\"10\" iterations=\"100\"/>\n"
       "  <default>\n"
       "    <geom solref=\"0.004 1\" solimp=\"0.95 0.99 0.0005\"/>\n"
       "  </default>\n"
