@@ -29,6 +29,8 @@ constexpr double kSlowest = 0.4;
 constexpr double kFrequencyRate = 4.0;  // of the factor of the frequency [1/s]
 // Poles.
 constexpr double kSettleTime = 1.0;   // [s], between closing and rolling
+constexpr double kWrapped = 0.7;      // of the ramp: the body is around the pole
+constexpr double kWrapPitch = 0.5;    // of the coil, until then
 constexpr double kSlowHeight = 0.03;  // [m]
 constexpr double kSlowestClimb = 0.25;
 // Speed.
@@ -99,6 +101,9 @@ std::span<const SettingInfo> GaitController::own_settings() {
       setting::number("grip", "rad", "0.2", kAmplitude,
                       "helix: amplitude in addition to the one that touches the pole"),
       setting::numbers("heights", "m", "pole: heights above the start to be reached in order"),
+      setting::choice("wrap", "no left right",
+                      "pole: the body lies straight beside it, the pole at its middle on this side, and "
+                      "winds itself around it within ramp_time, 6 s are good, before it climbs"),
       setting::number("hold_time", "s", "10", kNotNegative,
                       "pole: time of the hold at each height"),
       ProgressWatch::kPeriods,
@@ -162,6 +167,12 @@ void GaitController::read_pole(const SnakeContext& context) {
   const Settings& settings = context.settings;
   heights_ = settings.numbers("heights");
   Gait& gait = stages_.front().gait;
+  wrap_ = settings.choice<Wrap>("wrap");
+  if (wrap_ != Wrap::No) {
+    if (heights_.empty()) throw ModelError("wrap: needs heights");
+    // The head goes up, on either side.
+    gait.lag = std::copysign(gait.lag, wrap_ == Wrap::Left ? -1.0 : 1.0);
+  }
   if (settings.has("pole_radius")) {
     if (gait.kind != GaitKind::Helix) throw ModelError("pole_radius: needs gait = helix");
     const double pole = settings.number("pole_radius");
@@ -249,6 +260,10 @@ void GaitController::begin(const SnakeMeasurement& measurement,
   const Eigen::Vector3d along = measurement.X_WE.translation() - measurement.X_WT.translation();
   heading_(next) = std::atan2(along.y(), along.x());
   start_angles_(next) = measurement.q;
+  // The middle bends towards the pole.
+  if (wrap_ != Wrap::No)
+    phase_(next) = std::remainder(
+        stages_.front().gait.lag * middle() + (wrap_ == Wrap::Right ? kPi : 0.0), 2.0 * kPi);
 }
 
 /// Begins the change to the next gait of the schedule at its start time.
@@ -521,8 +536,9 @@ void GaitController::update(const SnakeMeasurement& measurement, std::span<const
 
   // Blend of two gaits on one phase.
   const bool from_start = from_stage_(next) < 0;
-  const double fraction =
-      smooth((time - fade_start_(next)) / (from_start ? ramp_time_ : fade_time_));
+  const bool wraps = from_start && wrap_ != Wrap::No;
+  const double passed = (time - fade_start_(next)) / (from_start ? ramp_time_ : fade_time_);
+  const double fraction = smooth(wraps ? passed / kWrapped : passed);
   const Gait& to = stages_[to_stage_(next)].gait;
   const auto steering = [&](const Gait& gait) {
     GaitSteering s;
@@ -534,7 +550,16 @@ void GaitController::update(const SnakeMeasurement& measurement, std::span<const
     }
     return s;
   };
-  gait_angles(to, steering(to), phase_(next), to_);
+  if (wraps) {
+    // Curvature and torsion grow together, so that the coil keeps its small pitch while it closes;
+    // then it is stretched along the pole.
+    Gait opened = to;
+    opened.lag *= kWrapPitch * fraction +
+                  (1.0 - kWrapPitch) * smooth((passed - kWrapped) / (1.0 - kWrapped));
+    gait_angles(opened, {}, phase_(next) - (to.lag - opened.lag) * middle(), to_);
+  } else {
+    gait_angles(to, steering(to), phase_(next), to_);
+  }
   if (way_) {
     for (int j = 0; j < joints_; ++j) to_[static_cast<std::size_t>(j)] += bends_(next)[j];
   }

@@ -52,6 +52,7 @@ class GaitController final : public SnakeController {
     double time;  ///< begins [s]
     Gait gait;
   };
+  enum class Wrap { No, Left, Right };
   enum class Climbing { Closing, Rolling, Holding };
   /// Motion of the body, averaged over the last period.
   struct Motion {
@@ -63,6 +64,8 @@ class GaitController final : public SnakeController {
   void read_schedule(const Settings& settings);
   void read_goals(const Settings& settings);
   void read_pole(const SnakeContext& context);
+  /// Number of the joint in the middle, which need not be whole.
+  [[nodiscard]] double middle() const noexcept { return 0.5 * (joints_ + 1); }
   void begin(const SnakeMeasurement& measurement, std::span<double> next) const noexcept;
   void fade(std::span<double> next, double time) const noexcept;
   [[nodiscard]] Motion average(const SnakeMeasurement& measurement,
@@ -94,6 +97,7 @@ class GaitController final : public SnakeController {
   double goal_tolerance_;
   std::vector<double> heights_;
   double hold_time_;
+  Wrap wrap_ = Wrap::No;
   ProgressWatch progress_;
   AdvanceWatch advance_;
   std::unique_ptr<GroundWay> way_;  ///< along a path, or among obstacles; null: neither

@@ -29,9 +29,10 @@ constexpr int kSamples = 9;            // of the part of the way on which the bo
 constexpr double kLargestStep = 0.02;  // of the place on the way in one step [m]
 constexpr int kWayPoints = 160;        // kept in the memory; what is longer is found later
 constexpr int kLongestWay = 2000;      // points, to see that there is one
-constexpr double kCellOfClearance = 0.08;  // edge of the map's cells
-constexpr double kSmallestCell = 0.8, kLargestCell = 1.6;  // in radii of the links: the ground, one
-                                                           // radius below, must be no obstacle
+constexpr double kCellOfClearance = 0.08;     // edge of the map's cells
+constexpr double kLargestOfClearance = 0.2;   // of a large map
+constexpr double kCellOfRadius[] = {0.8, 1.6};  // no smaller, no larger in radii of the links
+constexpr double kLowestOfCell = 0.6;  // height of the map: the ground, half a cell below, is none
 constexpr double kSpacingOfCell = 3.0;
 
 double wrapped(double angle) noexcept { return std::remainder(angle, 2.0 * std::numbers::pi); }
@@ -204,21 +205,22 @@ void GroundWay::plan(const SnakeContext& context, std::vector<Vector2d> goals) {
       Eigen::AlignedBox2d(solid.min().array() - around, solid.max().array() + around));
   const double fit = std::sqrt(all.sizes().prod() / GroundMap::kMostCells) * 1.01;
   const double cell =
-      std::max(std::clamp(kCellOfClearance * clearance_, kSmallestCell * context.radius,
-                          kLargestCell * context.radius),
+      std::max(std::clamp(kCellOfClearance * clearance_, kCellOfRadius[0] * context.radius,
+                          kCellOfRadius[1] * context.radius),
                fit);
-  if (cell > kLargestCell * context.radius) {
+  if (cell > kLargestOfClearance * clearance_) {
     throw ModelError(text("avoidance: the way lies in %.3g m x %.3g m: must be at most %.3g m^2",
                           all.sizes().x(), all.sizes().y(),
-                          GroundMap::kMostCells * std::pow(kLargestCell * context.radius, 2)));
+                          GroundMap::kMostCells * std::pow(kLargestOfClearance * clearance_, 2)));
   }
-  const double r = context.radius;
+  const double r = context.radius, lowest = std::max(r, kLowestOfCell * cell);
   map_ = std::make_unique<GroundMap>(
       obstacles, GroundMapOptions{.low = all.min(),
                                   .high = all.max(),
                                   .cell = cell,
-                                  .heights = {scene->height + r, scene->height + 2.0 * r,
-                                              scene->height + 3.0 * r}});
+                                  .heights = {scene->height + lowest,
+                                              scene->height + std::max(lowest, 2.0 * r),
+                                              scene->height + std::max(lowest, 3.0 * r)}});
   spacing_ = kSpacingOfCell * cell;
   Matrix2Xd points(2, kLongestWay);
   Vector2d from = scene->center;

@@ -115,6 +115,7 @@ TEST_CASE("gait controller: what is refused names the setting", "[controllers]")
        {{"gait", "helix"}, {"pole_radius", "0.5"}},
        "pole_radius = 0.5: must be a radius around which links of 0.06 m can coil"},
       {"heights for another gait", {{"heights", "1"}}, "heights: needs gait = helix"},
+      {"wrap without heights", {{"gait", "helix"}, {"wrap", "left"}}, "wrap: needs heights"},
       {"tolerance", {{"goal_tolerance", "0"}}, "goal_tolerance = 0: must be > 0"},
       {"path of one point", {{"ground_path", "1 2"}}, "ground_path: 2 numbers: must be x and y"},
       {"path that rests", {{"ground_path", "1 2 1 2"}}, "ground_path: "},
@@ -544,4 +545,25 @@ TEST_CASE("gait controller: an update on a way allocates nothing and is pure", "
   CHECK(counter.count() == 0);
   CHECK(first == second);
   CHECK(a.q == b.q);
+}
+
+TEST_CASE("gait controller: around a pole on the other side it winds as in a mirror",
+          "[controllers]") {
+  const auto wrapping = [](const char* side) {
+    return make({{"gait", "helix"}, {"pole_radius", "0.03"}, {"heights", "0.5"}, {"wrap", side}, {"ramp_time", "6"}});
+  };
+  PointSnake left(wrapping("left")), right(wrapping("right"));
+  for (double t = 0.0; t < 9.0; t += kTimestep) {  // until it rolls
+    left.step();
+    right.step();
+    for (int j = 0; j < kJoints; j += 2) {
+      REQUIRE(left.command.q[j] == Approx(-right.command.q[j]).margin(1e-9));
+      REQUIRE(left.command.q[j + 1] == Approx(right.command.q[j + 1]).margin(1e-9));
+    }
+  }
+  // The middle bends most, towards the pole.
+  PointSnake snake(wrapping("left"));
+  snake.run(3.0);
+  CHECK(snake.command.q[8] > 0.3);
+  CHECK(snake.largest_step < 0.02);
 }
