@@ -66,7 +66,7 @@ std::span<const SettingInfo> ContactPlanController::settings() {
                     "without `plan`: geoms or bodies of the scene, separated by spaces; default: all "
                     "that the arm can touch"),
       setting::integer("max_contacts", "3", 0, 8, "without `plan`: of a way"),
-      setting::integer("max_ways", "4", 1, 16, "that are tried, one after the other"),
+      setting::integer("max_ways", "3", 1, 16, "that are tried, one after the other"),
       setting::text("plan", "", "text of the plan, as `tendril plan --plan FILE` writes it"),
       setting::flag("elastic", true,
                     "correct the plan for an elastic body; false: the planned curvatures, one arc "
@@ -97,7 +97,8 @@ std::span<const SettingInfo> ContactPlanController::settings() {
                       "if not elastic: length over which the actuation changes past a contact"),
       setting::number("start_delay", "s", "0.5", kNotNegative,
                       "time for the arm to come to rest before it is fed"),
-      setting::number("gain", "1/s", "1", {0.0, 100.0}, "Ki of the correction"),
+      setting::number("gain", "1/s", "1", {0.0, 100.0},
+                      "Ki of the correction; less where the free end swings too slowly for it"),
       setting::number("feed_gain", "1/s", "0.5", {0.0, 100.0},
                       "the same while feeding, with feedback = model"),
       setting::number(
@@ -393,6 +394,17 @@ Vector2d ContactPlanController::to_plan(const Vector3d& p_B) const noexcept {
   return base_.to_world({p_B.x(), p_B.z() - guide_length_});
 }
 
+/// The gain of the correction: at most the damping 2 zeta omega of the free end's slowest swing, above
+/// which an integral excites it. That of a cantilever falls with the fourth power of its length.
+double ContactPlanController::stable_gain(const ArmMeasurement& measurement,
+                                          double length) const noexcept {
+  double free = clamped_ ? arm_length_ : std::max(length, kLengthScale);
+  for (const MeasuredContact& contact : measurement.contacts)
+    if (!contact.is_guide) free = std::min(free, arm_length_ - contact.arc_length);
+  const double ratio = arm_length_ / std::max(free, kLengthScale);
+  return std::min(gain_, measurement.swing_damping * ratio * ratio * ratio * ratio);
+}
+
 /// Derivative of the tip position with respect to curvature [1/m] and length [kLengthScale] of the
 /// measured arm, with its present contacts kept.
 Matrix2d ContactPlanController::measured_jacobian(
@@ -668,7 +680,8 @@ void ContactPlanController::update(const ArmMeasurement& measurement,
     }
     case Stage::Correct:
       if (measurement.has_target) tip = to_plan(measurement.X_BG.translation());
-      desired = correct(way, measurement, tip, std::nullopt, gain_, memory, next_memory, report);
+      desired = correct(way, measurement, tip, std::nullopt,
+                        stable_gain(measurement, new_length_(memory)), memory, next_memory, report);
       break;
     case Stage::Withdraw: {
       const double list_time = std::max(0.0, list_time_(memory) - measurement.timestep);

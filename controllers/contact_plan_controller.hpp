@@ -95,6 +95,7 @@ class ContactPlanController final : public ArmController {
                     std::span<const double> memory, std::span<double> next_memory,
                     ControllerReport& report) noexcept;
   [[nodiscard]] Eigen::Vector2d to_plan(const Eigen::Vector3d& p_B) const noexcept;
+  [[nodiscard]] double stable_gain(const ArmMeasurement& measurement, double length) const noexcept;
   [[nodiscard]] Eigen::Matrix2d measured_jacobian(const ArmMeasurement& measurement) const noexcept;
   [[nodiscard]] Eigen::Vector2d damped_step(const Eigen::Matrix2d& J,
                                             const Eigen::Vector2d& move) const noexcept;

@@ -31,7 +31,7 @@ struct CorrectedWaysOptions {
   ElasticRodOptions rod{};           ///< max_length and element_length follow from the paths
   double passing_clearance = 0.008;  ///< largest; less where there is less room [m], >= 0
   double max_length = std::numeric_limits<double>::infinity();  ///< of the body [m]
-  int max_ways = 4;          ///< kept, >= 1
+  int max_ways = 3;          ///< kept, >= 1
   int max_corrections = 12;  ///< tried: the bound of the work, >= 1
 };
 

@@ -2,6 +2,7 @@
 
 #include "plugin/scene_obstacles.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "tendril/model_error.hpp"
@@ -173,4 +174,24 @@ TEST_CASE("plugin: with avoidance a copy goes on bit for bit while an obstacle m
   AllocationCounter counter;
   go_on(data, 350, 360);
   CHECK(counter.count() == 0);
+}
+
+TEST_CASE("scene obstacles: as plain solids they are the same geoms in the same places",
+          "[plugin]") {
+  const ModelPtr model = load();
+  const SceneObstacles obstacles(model.get(), base_of(model), "", kBodyRadius);
+  const std::vector<Solid> solids = scene_solids(model.get(), base_of(model), "");
+  REQUIRE(static_cast<int>(solids.size()) == obstacles.obstacles().count());
+  for (int i = 0; i < obstacles.obstacles().count(); ++i) {
+    const std::string name = SceneObstacles::name_of(model.get(), obstacles.geom(i));
+    CAPTURE(name);
+    const auto same = std::find_if(solids.begin(), solids.end(),
+                                   [&](const Solid& solid) { return solid.name == name; });
+    REQUIRE(same != solids.end());
+    CHECK(same->X_BO.isApprox(obstacles.obstacles().pose(i), 1e-9));
+    CHECK((same->kind == Solid::Kind::Hull) == !same->triangles.empty());
+  }
+  CHECK(scene_solids(model.get(), base_of(model), "box capsule").size() == 2);
+  CHECK_THROWS_WITH(scene_solids(model.get(), base_of(model), "nowhere"),
+                    Catch::Contains("obstacles = nowhere: must be a geom or a body of the scene"));
 }
