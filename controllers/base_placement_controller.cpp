@@ -59,6 +59,7 @@ MobileContinuum shortened(const MobileContinuum& robot, double part) {
 }
 
 std::optional<StandSearch> make_stand_search(const PlatformContext& context) {
+  const double margin = context.settings.number("obstacle_margin");
   if (!context.settings.flag("avoidance")) return std::nullopt;
   if (context.settings.has("keep_out"))
     throw ModelError("keep_out: must be empty with avoidance: boxes of the scene are obstacles");
@@ -67,7 +68,7 @@ std::optional<StandSearch> make_stand_search(const PlatformContext& context) {
                       .platform_width = context.platform_width,
                       .platform_height = context.platform_height,
                       .arm_radius = context.arm_radius,
-                      .margin = context.settings.number("obstacle_margin"),
+                      .margin = margin,
                       .limits = context.limits,
                       .timestep = context.timestep});
 }

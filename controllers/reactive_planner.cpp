@@ -1,6 +1,7 @@
 #include "controllers/reactive_planner.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cmath>
 #include <string>
@@ -35,9 +36,13 @@ constexpr double kFinest = 1.5e-3, kCoarsest = 5e-3;  // [m], resolution of the 
 constexpr int kPatience = 250;  // steps of a search after which it is reported
 constexpr ArcSearch kCheck{.tolerance = 1e-5, .most_steps = 100};  // of poses of the tracker
 constexpr int kHalvings = 6;         // of the line to a pose that is not free
-constexpr double kBaseMoves = 2e-3;  // [m/s]
+constexpr double kMoves = 2e-3;      // [m/s]
 constexpr double kSpeedTime = 0.05;  // [s], of the filter of the obstacles' speed
 constexpr double kBackOff = 1e-4;    // [m] beyond the margin when backing away
+constexpr int kEscapes = 12;         // poses that are tried there
+constexpr double kGain = 1e-4;       // [m] in a step, with which it does without them
+constexpr double kEscape = 0.1;      // [rad] as far as that
+constexpr double kMostLoss = 1e-4;   // [m], of clearance in a step towards one
 constexpr double kLeastGain = 1e-9;  // [m], of clearance in a step that backs away
 
 ObstacleOptions solver_options(const ReactivePlannerOptions& options, int iterations) {
@@ -172,7 +177,11 @@ void ReactivePlanner::approach(const BaseState& base, std::span<const double> me
 /// Whether all obstacles move relative to the base.
 bool ReactivePlanner::base_moves(std::span<const double> memory) const noexcept {
   if (moving_ == 0 || moving_ < obstacles_.count()) return false;
-  return moving_memory_(memory).row(7).minCoeff() > kBaseMoves;
+  return moving_memory_(memory).row(7).minCoeff() > kMoves;
+}
+
+bool ReactivePlanner::obstacles_move(std::span<const double> memory) const noexcept {
+  return moving_ > 0 && moving_memory_(memory).row(7).maxCoeff() > kMoves;
 }
 
 void ReactivePlanner::forget_path(std::span<double> next_memory) const noexcept {
@@ -346,28 +355,54 @@ void ReactivePlanner::grow(const BaseState& base, std::span<double> next_memory)
   from_coordinates(robot(), q_solution_, solution_);
 }
 
-/// Backs away from an obstacle that has come too near: towards the solution if this increases the
-/// clearance, else along the gradient of the clearance, else the pose is kept. The new pose is in
-/// q_next_.
+/// Backs away from an obstacle that has come too near: towards the solution or along the gradient of
+/// the clearance, whichever increases it more; if neither does by enough, towards what is clearer
+/// farther off; else the pose is kept. The new pose is in q_next_.
 void ReactivePlanner::back_away(const BaseState& base, std::span<double> next_memory) noexcept {
   forget_path(next_memory);
   const double here = planner_.clearance(q_last_, obstacles_, base);
-  q_next_ = q_last_ + step_fraction(q_last_, q_solution_) * (q_solution_ - q_last_);
-  if (planner_.clearance(q_next_, obstacles_, base) > here + kLeastGain) return;
+  q_next_ = q_last_;
+  double most = here + kLeastGain;
+  // The step towards a pose, if the clearance after it is the largest so far.
+  const auto try_step = [&](const Eigen::VectorXd& q) {
+    direction_ = q_last_ + step_fraction(q_last_, q) * (q - q_last_);
+    const double there = planner_.clearance(direction_, obstacles_, base);
+    if (there <= most) return false;
+    most = there;
+    q_next_ = direction_;
+    return true;
+  };
+  // The tip stays on the target where that suffices.
+  const double enough = here + std::min(kGain, kBackOff - here);
+  if (try_step(q_solution_) && most > enough) return;
   planner_.away(q_last_, obstacles_, base, direction_);
   q_goal_ = q_last_ + (kBackOff - here) * direction_;
-  for (int i = 0; i < robot().section_count(); ++i)
-    states_[static_cast<std::size_t>(i)] = solution_[static_cast<std::size_t>(i)];
+  states_ = solution_;
   from_coordinates(robot(), q_goal_, states_);
   for (int i = 0; i < robot().section_count(); ++i)
     states_[static_cast<std::size_t>(i)] = robot().clamped(i, states_[static_cast<std::size_t>(i)]);
   to_coordinates(robot(), states_, q_goal_);
-  q_next_ = q_last_ + step_fraction(q_last_, q_goal_) * (q_goal_ - q_last_);
-  if (planner_.clearance(q_next_, obstacles_, base) > here + kLeastGain) {
-    if (!planner_.is_free(q_solution_, obstacles_, base)) solution_ = states_;
-    return;
+  if (try_step(q_goal_) && !planner_.is_free(q_solution_, obstacles_, base)) solution_ = states_;
+  if (most > enough) return;
+  // Between obstacles: towards the one of some poses farther off that is clearest.
+  SplitMix64 random(std::bit_cast<std::uint64_t>(here));
+  double farthest = most;
+  bool found = false;
+  for (int i = 0; i < kEscapes; ++i) {
+    random_states(robot(), random, states_);
+    to_coordinates(robot(), states_, direction_);
+    const double change = largest_change(robot(), q_last_, direction_, TipIntegral::kLengthScale);
+    direction_ =
+        q_last_ + std::min(1.0, kEscape / std::max(change, 1e-12)) * (direction_ - q_last_);
+    const double there = planner_.clearance(direction_, obstacles_, base);
+    if (there <= farthest) continue;
+    farthest = there;
+    found = true;
+    q_goal_ = direction_;
   }
-  q_next_ = q_last_;
+  if (!found) return;
+  direction_ = q_last_ + step_fraction(q_last_, q_goal_) * (q_goal_ - q_last_);
+  if (planner_.clearance(direction_, obstacles_, base) >= here - kMostLoss) q_next_ = direction_;
 }
 
 /// The fraction of the line between two poses that one step covers within the rate limit.
@@ -378,11 +413,11 @@ double ReactivePlanner::step_fraction(const Eigen::VectorXd& from,
 }
 
 /// One step towards q_goal_, into q_next_, if it is free.
-void ReactivePlanner::follow(const BaseState& base, std::span<double> next_memory,
+void ReactivePlanner::follow(const BaseState& base, double slack, std::span<double> next_memory,
                              Step& step) noexcept {
   step.scale = step_fraction(q_last_, q_goal_);
   q_next_ = q_last_ + step.scale * (q_goal_ - q_last_);
-  if (!planner_.is_free(q_next_, obstacles_, base, slack_)) {
+  if (!planner_.is_free(q_next_, obstacles_, base, slack)) {
     q_next_ = q_last_;
     step.scale = 0.0;
   } else if (step.scale == 1.0 && next_waypoint_(next_memory) < waypoint_count_(next_memory)) {
@@ -402,7 +437,10 @@ ReactivePlanner::Step ReactivePlanner::step(const TipTarget& target, const BaseS
   const bool is_outside = goal.position() == target.position();
   q_next_ = q_last_;
 
-  if (!planner_.is_free(q_last_, obstacles_, base, slack_)) {
+  // What an obstacle has pushed between others gets out again when nothing moves any more.
+  const bool near = !planner_.is_free(q_last_, obstacles_, base, slack_);
+  const double slack = near && !obstacles_move(next_memory) ? 2.0 * slack_ : slack_;
+  if (near && !planner_.is_free(q_last_, obstacles_, base, slack)) {
     growing_(next_memory) = false;
     back_away(base, next_memory);
     step.scale = step_fraction(q_last_, q_solution_);
@@ -422,7 +460,7 @@ ReactivePlanner::Step ReactivePlanner::step(const TipTarget& target, const BaseS
       approach(base, memory);
       has_path = find_path(base, next_memory);
     }
-    if (has_path) follow(base, next_memory, step);
+    if (has_path) follow(base, slack, next_memory, step);
   }
   step.there = q_next_ == q_solution_;
   store_states(solution_, solution_memory_(next_memory));

@@ -93,8 +93,10 @@ class ReactivePlanner {
   void grow_tip(const TipTarget& goal, const BaseState& base, std::span<double> next_memory,
                 Step& step) noexcept;
   [[nodiscard]] bool base_moves(std::span<const double> memory) const noexcept;
+  [[nodiscard]] bool obstacles_move(std::span<const double> memory) const noexcept;
   void forget_path(std::span<double> next_memory) const noexcept;
-  void follow(const BaseState& base, std::span<double> next_memory, Step& step) noexcept;
+  void follow(const BaseState& base, double slack, std::span<double> next_memory,
+              Step& step) noexcept;
   void back_away(const BaseState& base, std::span<double> next_memory) noexcept;
   [[nodiscard]] double step_fraction(const Eigen::VectorXd& from,
                                      const Eigen::VectorXd& to) const noexcept;

@@ -20,6 +20,9 @@ constexpr int kDirections = 24;                            // of the base poses 
 constexpr std::array kDistances = {0.5, 0.65, 0.8, 0.92};  // of the arm's horizontal reach
 constexpr std::array kLeaning = {0.0, -0.35, 0.35};  // [rad], of the arm from towards the target
 constexpr std::array kUpright = {0.0, 0.5 * pi};     // [rad], of the heading
+constexpr double kBetween =
+    0.618;  // of two directions: those of the next round are as much farther
+constexpr int kMostRounds = 1000;
 constexpr double kVertical = 1e-3;  // horizontal component of the mount's axis that counts as none
 constexpr int kChoices = 8;         // base poses looked at in one step
 constexpr int kTries = 4;  // of the inverse kinematics at one base pose, in the first round
@@ -96,7 +99,8 @@ void StandSearch::begin(std::span<double> memory) const noexcept {
 }
 
 /// Where the platform is, then base poses around the target by travel.
-void StandSearch::list_candidates(const TipTarget& target, const PlatformPose& from) noexcept {
+void StandSearch::list_candidates(const TipTarget& target, const PlatformPose& from,
+                                  int round) noexcept {
   candidates_.clear();
   candidates_.push_back({from, -1.0, 0});
   const Vector3d goal = target.position();
@@ -107,7 +111,7 @@ void StandSearch::list_candidates(const TipTarget& target, const PlatformPose& f
   const bool upright = std::hypot(axis.x(), axis.y()) < kVertical;
   const double lean = std::atan2(axis.y(), axis.x());
   for (int k = 0; k < kDirections; ++k) {
-    const double direction = 2.0 * pi * k / kDirections;
+    const double direction = 2.0 * pi * (k + kBetween * round) / kDirections;
     for (const double distance : kDistances) {
       for (std::size_t i = 0; i < (upright ? kUpright.size() : kLeaning.size()); ++i) {
         const double wanted = upright ? direction + kUpright[i] : direction - lean + kLeaning[i];
@@ -137,7 +141,7 @@ void StandSearch::next_candidate(std::span<double> memory) const noexcept {
 /// The next base pose where platform and straight arm are free.
 void StandSearch::choose(const TipTarget& target, const Obstacles& obstacles,
                          std::span<double> memory) noexcept {
-  list_candidates(target, platform_of(from_(memory)));
+  list_candidates(target, platform_of(from_(memory)), std::min<int>(rounds_(memory), kMostRounds));
   const int count = static_cast<int>(candidates_.size());
   for (int i = 0; i < kChoices; ++i) {
     const int k = candidate_(memory);

@@ -30,7 +30,7 @@ struct StandSearchOptions {
 /// 4. The platform drives along it, all three coordinates synchronised, and stops before what has
 ///    moved into its way.
 ///
-/// If no base pose is left, the search begins anew with more tries. It is spread over many steps and
+/// If no base pose is left, the search begins anew with directions in between and more tries. It is spread over many steps and
 /// the whole state is in the caller's memory; a step's work is bounded, and only the constructor
 /// allocates or throws.
 class StandSearch {
@@ -65,7 +65,7 @@ class StandSearch {
   }
 
  private:
-  void list_candidates(const TipTarget& target, const PlatformPose& from) noexcept;
+  void list_candidates(const TipTarget& target, const PlatformPose& from, int round) noexcept;
   void choose(const TipTarget& target, const Obstacles& obstacles,
               std::span<double> memory) noexcept;
   int reach(const TipTarget& target, const Obstacles& obstacles, std::span<double> memory) noexcept;

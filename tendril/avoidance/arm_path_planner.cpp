@@ -149,7 +149,8 @@ bool ArmPathPlanner::line_is_free(const Pose& a, const Pose& b, const Obstacles&
                            .most_steps = kMostSteps};
     const double distance = body_clearance(body_, states_, base, obstacles, 0.0, search).distance -
                             options_.safety_distance + slack;
-    if (distance < -kTolerance) return false;
+    if (distance < -kTolerance && distance < clearance(a, obstacles, base) + slack - kTolerance)
+      return false;
     travelled += std::max(least_step, distance);
   }
   return true;

@@ -42,7 +42,8 @@ class ArmPathPlanner {
   /// Distance of the backbone from the obstacles in a pose, less safety_distance [m].
   [[nodiscard]] double clearance(const Pose& q, const Obstacles& obstacles,
                                  const BaseState& base = {}) noexcept;
-  /// Whether poses on the straight line from `a` to `b`, `b` included, are free.
+  /// Whether poses on the straight line from `a` to `b`, `b` included, are free. Where the distance is
+  /// not kept at `a`, no more than the clearance at `a` is required before `b`.
   [[nodiscard]] bool line_is_free(const Pose& a, const Pose& b, const Obstacles& obstacles,
                                   const BaseState& base = {}, double slack = 0.0) noexcept;
 

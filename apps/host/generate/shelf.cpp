@@ -167,7 +167,8 @@ std::vector<GeneratedFile> shelf(Draws& draws, double difficulty) {
       "# A continuum arm on a platform, pointing forwards.\nkind = \"mobile\"\nname = \"mobile_arm\"\n\n"
       "[platform]\nlength = 0.58\nwidth = 0.38\nheight = 0.14\nspeed_limit = 0.5\nacceleration_limit = 0.5\n\n"
       "[arm]\nfile = \"arm.toml\"\nmount = [0.2, 0, 0.42]\nangles = [0, 1.5707963267948966, 0]\n\n"
-      "[controller]\nplugin = \"tendril.base_placement\"\ntarget = \"target\"\navoidance = true\n";
+      "[controller]\nplugin = \"tendril.base_placement\"\ntarget = \"target\"\navoidance = true\n"
+      "obstacle_margin = 0.012\n";
   return {{"shelf.toml",
            fmt::format("# A continuum arm on a platform reaches a target in a shelf {:.1f} m away, past {} posts. A way exists: the\n"
                        "# platform drives 0.8 m straight in with the arm straight, then all sections bend evenly, {:.0f} mm from the\n"
