@@ -203,12 +203,13 @@ TEST_CASE("scene: options that do not suit the robot are told in one line each",
     <asset><model name="arm" file="arm.toml"/></asset>
     <worldbody><attach model="arm" body="base" prefix="A_"/></worldbody></mujoco>)");
   const Scene loaded = load_scene(scene);
-  REQUIRE(loaded.notices.size() == 3);
+  REQUIRE(loaded.notices.size() == 4);
   CHECK_THAT(loaded.notices[0],
              Catch::Contains("option integrator = Euler: arm.toml needs discrete or implicitfast"));
   CHECK_THAT(loaded.notices[1],
              Catch::Contains("option cone = pyramidal: arm.toml needs elliptic"));
-  CHECK_THAT(loaded.notices[2], Catch::Contains("option iterations = 5: arm.toml needs at least"));
+  CHECK_THAT(loaded.notices[2], Catch::Contains("option impratio = 1: arm.toml needs 10"));
+  CHECK_THAT(loaded.notices[3], Catch::Contains("option iterations = 5: arm.toml needs at least"));
 }
 
 TEST_CASE("scene: what cannot be meant is told in one line each", "[scene]") {
