@@ -652,7 +652,7 @@ class Scenes(PlanTest):
     def write_scene(self, geoms=GEOMS, target="0.1 0 0.18", controller='[controller]\nplugin = "tendril.reach"\n', frame="",
                     more="", name="scene.xml"):
         (self.folder / "arm.toml").write_text(f'name = "arm"\n{ROBOT}{controller}')
-        return self.write(f"""<mujoco><compiler angle="radian"/><option timestep="0.002" integrator="discrete" cone="elliptic"
+        return self.write(f"""<mujoco><compiler angle="radian"/><option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10"
 iterations="100"/><asset><model name="arm" file="arm.toml"/></asset><worldbody><frame {frame}>
 <attach model="arm" body="base" prefix="a_"/>{geoms}<body name="target" mocap="true" pos="{target}"><site name="goal"/></body>
 </frame></worldbody>{more}</mujoco>""", name)

@@ -275,7 +275,7 @@ namespace {
 /// A scene of an arm and a swinging ball with more elements of assets and of the world.
 std::string look_scene(const std::string& assets, const std::string& world) {
   return R"(<mujoco><compiler conflict="merge"/>
-    <option timestep="0.001" integrator="discrete" cone="elliptic" iterations="100"/>
+    <option timestep="0.001" integrator="discrete" cone="elliptic" impratio="10" iterations="100"/>
     <asset><model name="arm" file="parts/arm.toml"/>)" +
          assets + "</asset><worldbody>" + world + R"(
     <body name="ball" pos="0.03 0 0.2"><joint axis="0 1 0" pos="0.05 0 0.1"/><geom size="0.02"/></body>

@@ -14,7 +14,7 @@ from pathlib import Path
 PROGRAM = LIBRARY = ""
 SECTION = "[[section]]\nconstant_length = 0.1\nbend_limit = 1.5\nlinks = 4\n"
 ARM = 'kind = "continuum"\n' + SECTION + SECTION + '[controller]\nplugin = "{plugin}"\n{settings}'
-SCENE = """<mujoco><option timestep="0.002" integrator="discrete" cone="elliptic" iterations="100"/>
+SCENE = """<mujoco><option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10" iterations="100"/>
 <asset><model name="arm" file="{robot}"/></asset><worldbody><attach model="arm" body="base" prefix="A_"/>
 <body name="near" mocap="true" pos="0.03 0 0.18"/><body name="far" mocap="true" pos="1 0 0"/></worldbody></mujoco>"""
 CHECK = '[[check]]\nmetric = "{metric}"\nmax = {limit}\n'

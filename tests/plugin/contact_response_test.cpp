@@ -60,7 +60,7 @@ struct Arm {
 /// A post stands on the +x side, so that an arm that bends there lies on it.
 std::string post_scene(const std::string& x) {
   return R"(<mujoco model="post">
-  <option timestep="0.002" integrator="discrete" cone="elliptic" iterations="100" gravity="0 0 0"/>
+  <option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10" iterations="100" gravity="0 0 0"/>
   <default><geom solref="-300000 -1100" solimp="0.99 0.999 0.0005"/></default>
   <asset><model name="arm" file="arm.toml"/></asset>
   <worldbody>

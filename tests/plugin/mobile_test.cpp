@@ -109,7 +109,7 @@ constexpr const char* kUpright = R"(<attach model="robot" body="base" prefix="Y_
 
 std::string scene(const std::string& attached = kUpright, const std::string& option = "") {
   return R"(<mujoco model="mobile">
-  <option timestep="0.002" integrator="discrete" cone="elliptic" iterations="100")" +
+  <option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10" iterations="100")" +
          option + R"(/>
   <asset><model name="robot" file="robot.toml"/></asset>
   <worldbody>

@@ -40,7 +40,7 @@ const char* const kGeoms = R"(
 
 std::string scene(const std::string& geoms, const std::string& assets = "") {
   return R"(<mujoco model="obstacles">
-  <option timestep="0.002" integrator="discrete" cone="elliptic" iterations="100"/>
+  <option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10" iterations="100"/>
   <asset><model name="arm" file="arm.toml"/>)" +
          assets + R"(
     <mesh name="wedge" vertex="0 0 0  0.05 0 0  0 0.04 0  0 0 0.06  0.02 0.02 0.03"/>

@@ -19,7 +19,7 @@ std::string snake(const std::string& settings, const std::string& more = "") {
 
 std::string scene() {
   return R"(<mujoco model="snakes">
-  <option timestep="0.002" integrator="discrete" cone="elliptic" iterations="100"/>
+  <option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10" iterations="100"/>
   <asset><model name="snake" file="snake.toml"/></asset>
   <worldbody>
     <geom name="floor" type="plane" size="3 3 0.1"/>

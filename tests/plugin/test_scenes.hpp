@@ -34,7 +34,7 @@ inline std::string follow_arm(const std::string& settings = "") {
 /// The base axes of the arms lie along x of the world; the following one runs into a post.
 inline std::string two_arm_scene() {
   return R"(<mujoco model="two_arms">
-  <option timestep="0.002" integrator="discrete" cone="elliptic" iterations="100"/>
+  <option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10" iterations="100"/>
   <asset>
     <model name="reach" file="reach.toml"/>
     <model name="follow" file="follow.toml"/>
@@ -52,7 +52,7 @@ inline std::string one_arm_scene(
     const std::string& target = R"(<body name="target" mocap="true" pos="0.1 0 0.04"/>)",
     const std::string& option = "") {
   return R"(<mujoco model="one_arm">
-  <option timestep="0.002" integrator="discrete" cone="elliptic" iterations="100" )" +
+  <option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10" iterations="100" )" +
          option + R"(/>
   <asset><model name="arm" file="arm.toml"/></asset>
   <worldbody>

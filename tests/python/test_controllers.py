@@ -27,7 +27,7 @@ _numbers = itertools.count()
 ARM = (td.share / "models/arm_3x10.toml").read_text().split("[controller]")[0]
 SCENE = """
 <mujoco>
-  <option timestep="0.002" integrator="discrete" cone="elliptic" iterations="100"/>
+  <option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10" iterations="100"/>
   <asset><model name="robot" file="robot.toml"/></asset>
   <worldbody>
     <attach model="robot" body="base" prefix="R_"/>
@@ -573,7 +573,7 @@ CLUTTER = SCENE.replace("</worldbody>", """
   <body name="cart" pos="-0.2 0 0.2"><joint name="slide" type="slide" axis="0 1 0" damping="0.1"/>
     <geom name="box" type="box" size="0.03 0.04 0.05" mass="1"/></body>
   <geom name="far" type="sphere" size="0.1" pos="0 0 3"/>
-</worldbody>""").replace('cone="elliptic"', 'cone="elliptic" gravity="0 0 0"')
+</worldbody>""").replace('cone="elliptic" impratio="10"', 'cone="elliptic" gravity="0 0 0"')
 
 
 def scene_of(name: str, text: str, settings: str = "", robot: str = ARM) -> mujoco.MjModel:

@@ -16,7 +16,7 @@ import tendril as td
 
 ALL_KINDS = """
 <mujoco>
-  <option integrator="discrete" cone="elliptic"/>
+  <option integrator="discrete" cone="elliptic" impratio="10"/>
   <asset>
     <model name="arm" file="models/arm_telescopic.toml"/>
     <model name="snake" file="scenes/snake_travel/snake.toml"/>

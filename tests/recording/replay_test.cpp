@@ -22,7 +22,7 @@ constexpr std::int64_t kSteps = 600;
 
 // Balls on a floor, one of them pulled by a mocap body and one pushed by an actuator with a state.
 constexpr const char* kScene = R"(<mujoco>
-  <option timestep="0.002" integrator="implicitfast" cone="elliptic"/>
+  <option timestep="0.002" integrator="implicitfast" cone="elliptic" impratio="10"/>
   <worldbody>
     <geom type="plane" size="1 1 .1"/>
     <body name="hand" mocap="true" pos="0 0 .2"/>

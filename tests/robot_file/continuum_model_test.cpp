@@ -171,7 +171,7 @@ TEST_CASE("continuum model: two arms attach to one scene", "[mjcf]") {
   const ContinuumDescription robot = load_as<ContinuumDescription>("models/arm_telescopic.toml");
   const std::string xml = continuum_mjcf(robot);
   const SpecPtr scene = parse_spec(
-      "<mujoco><option integrator=\"discrete\" cone=\"elliptic\"/><worldbody>"
+      "<mujoco><option integrator=\"discrete\" cone=\"elliptic\" impratio=\"10\"/><worldbody>"
       "<frame name=\"left\" pos=\"-1 0 0\"/><frame name=\"right\" pos=\"1 0 0\"/>"
       "</worldbody></mujoco>");
   const SpecPtr left = parse_spec(xml), right = parse_spec(xml);
