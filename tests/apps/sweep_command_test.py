@@ -188,7 +188,8 @@ class Runs(SweepTest):
         (self.folder / "e.toml").write_text('family = "cluter"\n[sweep]\nseeds = 2\n')
         shutil.rmtree(self.out)
         self.refused("e.toml", "--out", self.out,
-                     text="e.toml: family: cluter: must be one of clutter, coil, mobile_clutter, path, pole, shelf, tube")
+                     text="e.toml: family: cluter: must be one of clutter, coil, maze, mobile_clutter, path, pole, "
+                     "reach_around, shelf, tube")
 
     def test_later_settings_win(self):
         """The cell's over those that are drawn, the variant's over the cell's, --set over all."""
