@@ -102,10 +102,10 @@ std::span<const SettingInfo> ContactPlanController::settings() {
       setting::number("feed_gain", "1/s", "0.5", {0.0, 100.0},
                       "the same while feeding, with feedback = model"),
       setting::number(
-          "rate_time", "s", "0.4", {0.0, 100.0},
+          "rate_time", "s", "1", {0.0, 100.0},
           "gain of rate damping, with feedback = model: the curvature opposes the tip's velocity "
           "times this"),
-      setting::number("rate_filter", "s", "0.5", {0.0, 100.0, true},
+      setting::number("rate_filter", "s", "1.05", {0.0, 100.0, true},
                       "time constant of the filter of that velocity; must exceed rate_time"),
       setting::number("rate_damping_limit", "1/m", "0.3", {0.0, 1000.0},
                       "largest curvature added by rate damping"),
