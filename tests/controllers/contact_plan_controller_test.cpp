@@ -172,7 +172,7 @@ TEST_CASE("wrap: without feedback it misses by what it otherwise finds", "[contr
 
 TEST_CASE("wrap: the correction pauses where the tip rests, and goes on when it is moved away",
           "[controllers]") {
-  constexpr int kThird = 4, kMore = 400;
+  constexpr int kThird = 4, kMore = 1500;
   const ElasticCase elastic = elastic_cases()[kThird];
   const ContinuumRobot robot = rod_arm();
   ContactPlanController controller = make(robot, plan_of(elastic));
