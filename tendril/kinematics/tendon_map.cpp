@@ -1,0 +1,79 @@
+#include "tendril/kinematics/tendon_map.hpp"
+
+#include <Eigen/QR>
+#include <cmath>
+#include <string>
+
+#include "tendril/model_error.hpp"
+#include "tendril/range.hpp"
+
+namespace tendril {
+namespace {
+
+double rest_length(const Section& section) {
+  return section.length() + section.variable_length() / 2.0;
+}
+
+/// Mean distance in a section, weighted by the bend of its sub-sections; they are arcs, so that the
+/// distance in the middle of each counts.
+double mean_distance(const TendonRoute& tendon, const Section& section, double start,
+                     double way_length) {
+  const auto lengths = section.length_weights(), bends = section.angle_weights();
+  double distance = 0.0;
+  for (std::size_t j = 0; j < lengths.size(); ++j) {
+    const double length = lengths[j] * rest_length(section);
+    distance += bends[j] * tendon.distance_at((start + length / 2.0) / way_length);
+    start += length;
+  }
+  return distance;
+}
+
+}  // namespace
+
+TendonMap::TendonMap(const ContinuumRobot& robot, std::span<const TendonRoute> tendons)
+    : jacobian_(Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(tendons.size()),
+                                      robot.coordinate_count())),
+      straight_(Eigen::VectorXd::Zero(robot.coordinate_count())) {
+  for (int i = 0; i < robot.section_count(); ++i) {
+    if (robot.section(i).is_extensible())
+      straight_[robot.coordinate_index(i) + 2] = robot.section(i).variable_length() / 2.0;
+  }
+  for (std::size_t t = 0; t < tendons.size(); ++t) {
+    const TendonRoute& tendon = tendons[t];
+    const std::string object = "tendon " + std::to_string(t + 1);
+    require(object, "section", tendon.section, {0.0, robot.section_count() - 1.0});
+    require(object, "angle", tendon.angle, kFinite, "rad");
+    require(object, "base_distance", tendon.base_distance, kPositive, "m");
+    require(object, "end_distance", tendon.end_distance, kPositive, "m");
+    double way_length = 0.0;
+    for (int i = 0; i <= tendon.section; ++i) way_length += rest_length(robot.section(i));
+    double start = 0.0;
+    for (int i = 0; i <= tendon.section; ++i) {
+      const Section& section = robot.section(i);
+      const double distance = mean_distance(tendon, section, start, way_length);
+      const int k = robot.coordinate_index(i);
+      const auto row = static_cast<Eigen::Index>(t);
+      jacobian_(row, k) = -distance * std::cos(tendon.angle);
+      jacobian_(row, k + 1) = -distance * std::sin(tendon.angle);
+      if (section.is_extensible()) jacobian_(row, k + 2) = 1.0;
+      start += rest_length(section);
+    }
+  }
+  inverse_ = jacobian_.completeOrthogonalDecomposition().pseudoInverse();
+}
+
+void TendonMap::lengths(const Eigen::VectorXd& q, Eigen::VectorXd& lengths) const noexcept {
+  lengths.noalias() = jacobian_ * q;
+  lengths.noalias() -= jacobian_ * straight_;
+}
+
+void TendonMap::moments(const Eigen::VectorXd& tensions, Eigen::VectorXd& moments) const noexcept {
+  moments.noalias() = -jacobian_.transpose() * tensions;
+}
+
+void TendonMap::coordinates(const Eigen::VectorXd& lengths, Eigen::VectorXd& q) const noexcept {
+  q = straight_;
+  q.noalias() += inverse_ * lengths;
+}
+
+}  // namespace tendril

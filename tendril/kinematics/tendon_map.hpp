@@ -1,0 +1,58 @@
+#pragma once
+
+// Read continuum_robot.hpp first. The tensions for given moments: tension_distribution.hpp.
+
+#include <Eigen/Core>
+#include <span>
+
+#include "tendril/kinematics/continuum_robot.hpp"
+
+namespace tendril {
+
+/// The way of a tendon: parallel to the backbone from the base through all sections up to the one
+/// that it ends in. Its distance from the backbone changes linearly from the base to its end.
+struct TendonRoute {
+  int section = 0;             ///< that it ends in, from 0
+  double angle = 0.0;          ///< about the backbone, from x towards y [rad]
+  double base_distance = 0.0;  ///< from the backbone at the base [m], > 0
+  double end_distance = 0.0;   ///< and at the tendon's end [m], > 0
+
+  /// Distance from the backbone at `fraction` of the way, of lengths at rest, in [0, 1] [m].
+  [[nodiscard]] double distance_at(double fraction) const noexcept {
+    return base_distance + (end_distance - base_distance) * fraction;
+  }
+};
+
+/// Lengths of tendons in terms of a robot's smooth coordinates q (ContinuumRobot), and their
+/// transpose: the moments of tensions. Sections of constant curvature make both linear and exact:
+///
+///     dl_t = sum over sections i up to the tendon's end of  ds_i - r_ti (u_i cos a_t + v_i sin a_t)
+///     m = -(dl/dq)^T tension
+///
+/// with a_t the tendon's angle, r_ti its mean distance in section i weighted by the bend, ds_i the
+/// change of the section's length from half of its variable range.
+///
+/// Source: docs/derivations.md, "Tendons". Tested by: tendon_map_test.
+class TendonMap {
+ public:
+  /// Throws ModelError naming the tendon, from 1, and the field outside its range.
+  TendonMap(const ContinuumRobot& robot, std::span<const TendonRoute> tendons);
+
+  [[nodiscard]] int tendon_count() const noexcept { return static_cast<int>(jacobian_.rows()); }
+  /// dl/dq: tendons x coordinates [m/rad], [1].
+  [[nodiscard]] const Eigen::MatrixXd& jacobian() const noexcept { return jacobian_; }
+  /// Changes of length from the straight robot with variable lengths at half their range [m];
+  /// negative: shorter. Allocates nothing if `lengths` has the right size.
+  void lengths(const Eigen::VectorXd& q, Eigen::VectorXd& lengths) const noexcept;
+  /// Generalised forces on q [N m], [N] of tensions [N] that pull.
+  void moments(const Eigen::VectorXd& tensions, Eigen::VectorXd& moments) const noexcept;
+  /// The inverse of `lengths`: the coordinates whose lengths come nearest, least squares; of those
+  /// that do so, the ones nearest to the straight robot.
+  void coordinates(const Eigen::VectorXd& lengths, Eigen::VectorXd& q) const noexcept;
+
+ private:
+  Eigen::MatrixXd jacobian_, inverse_;
+  Eigen::VectorXd straight_;  // q
+};
+
+}  // namespace tendril
