@@ -55,6 +55,9 @@ struct ArmMeasurement {
   /// Damping 2 zeta omega of the arm's slowest swing, straight and with its base held [1/s]; infinity:
   /// unknown. The same in every step.
   double swing_damping = std::numeric_limits<double>::infinity();
+  /// Changes of the tendons' lengths from the straight arm [m], and their tensions at the last
+  /// commands [N], in the order of the robot file; empty without tendons.
+  Eigen::VectorXd tendon_length, tendon_tension;
   double feed_force = 0.0;  ///< force of the feed servo [N]; 0 without a feed
   bool has_target = false;  ///< a target body is configured
   Eigen::Isometry3d X_BG = Eigen::Isometry3d::Identity();  ///< its pose

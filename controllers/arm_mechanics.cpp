@@ -6,13 +6,14 @@ using Eigen::Vector3d;
 
 ArmMechanics::ArmMechanics(std::vector<ArmCoordinate> coordinates, const ArmBaseJoint& feed,
                            const ArmBaseJoint& spin, std::vector<Servo> servos,
-                           const Options& options)
+                           const Options& options, std::vector<ArmTendon> tendons)
     : coordinates_(std::move(coordinates)),
       feed_(feed),
       spin_(spin),
       servos_(std::move(servos)),
       options_(options),
-      load_(Eigen::VectorXd::Zero(static_cast<Eigen::Index>(coordinates_.size()))) {
+      load_(Eigen::VectorXd::Zero(static_cast<Eigen::Index>(coordinates_.size()))),
+      motion_(static_cast<Eigen::Index>(coordinates_.size())) {
   std::size_t joints = 0;
   for (const ArmCoordinate& coordinate : coordinates_) {
     double compliance = 0.0;
@@ -21,11 +22,30 @@ ArmMechanics::ArmMechanics(std::vector<ArmCoordinate> coordinates, const ArmBase
     joints += coordinate.joints.size();
   }
   joint_load_.assign(joints, 0.0);
+  if (tendons.empty()) return;
+  Eigen::MatrixXd jacobian = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(tendons.size()), load_.size());
+  std::vector<TendonDrive::Bend> bends;
+  std::size_t i = 0;
+  for (std::size_t k = 0; k < coordinates_.size(); ++k) {
+    const ArmCoordinate& coordinate = coordinates_[k];
+    const auto column = static_cast<Eigen::Index>(k);
+    for (const ArmJoint& joint : coordinate.joints) {
+      for (std::size_t t = 0; t < tendons.size(); ++t) {
+        jacobian(static_cast<Eigen::Index>(t), column) +=
+            coordinate.sign * joint.fraction * tendons[t].joints[i];
+      }
+      ++i;
+    }
+    if (coordinate.has_tendons && !coordinate.joints.empty())
+      bends.push_back({column, stiffness_[k], coordinate.damping});
+  }
+  tendons_ = TendonDrive(std::move(tendons), std::move(jacobian), std::move(bends));
 }
 
 ArmMechanics::State ArmMechanics::make_state() const {
   State state;
   state.joints.resize(joint_load_.size());
+  state.tendons.resize(tendons_.tendons().size());
   state.R_WB.setIdentity();
   state.R_WE.setIdentity();
   return state;
@@ -43,7 +63,7 @@ void ArmMechanics::measure(const State& state, double feed_setpoint, ArmMeasurem
   std::size_t i = 0;
   for (int k = 0; k < static_cast<int>(coordinates_.size()); ++k) {
     const ArmCoordinate& coordinate = coordinates_[k];
-    double sum = 0.0, load = 0.0;
+    double sum = 0.0, speed = 0.0, load = 0.0;
     Vector3d end = Vector3d::Zero();  // where the last joint is
     if (!coordinate.joints.empty()) end = state.joints[i + coordinate.joints.size() - 1].anchor;
     Vector3d own_move = Vector3d::Zero(), own_loaded_move = Vector3d::Zero();  // the same of the end
@@ -51,6 +71,7 @@ void ArmMechanics::measure(const State& state, double feed_setpoint, ArmMeasurem
     for (const ArmJoint& joint : coordinate.joints) {
       const JointState& at = state.joints[i];
       sum += at.position;
+      speed += at.velocity;
       const double g = gravity_load(at, joint.mass, gravity, coordinate.is_slide);
       Vector3d tip_rate = at.axis;
       if (!coordinate.is_slide) {
@@ -69,12 +90,14 @@ void ArmMechanics::measure(const State& state, double feed_setpoint, ArmMeasurem
     }
     // Deflection of joint i beyond its fraction: fraction_i (g_i - mean g) / stiffness. It is zero
     // with a servo on every joint.
-    if (coordinate.servo >= 0 && stiffness_[k] > 0.0) {
+    if ((coordinate.servo >= 0 || coordinate.has_tendons) && stiffness_[k] > 0.0) {
       deflection += (loaded_move - load * move) / stiffness_[k];
       out.uneven_deflection.col(k).noalias() =
           R_WB.transpose() * ((own_loaded_move - load * own_move) / stiffness_[k]);
     }
     load_[k] = load;
+    motion_.position[k] = coordinate.sign * sum;
+    motion_.speed[k] = coordinate.sign * speed;
     out.q[k] = coordinate.sign * sum + coordinate.offset;
     out.tip_jacobian.col(k).head<3>().noalias() = R_WB.transpose() * (coordinate.sign * move);
     out.tip_jacobian.col(k).tail<3>().noalias() = R_WB.transpose() * (coordinate.sign * rotation);
@@ -98,6 +121,16 @@ void ArmMechanics::measure(const State& state, double feed_setpoint, ArmMeasurem
   }
 }
 
+void ArmMechanics::measure_tendons(const State& state, std::span<const double> commands,
+                                   ArmMeasurement& out) const noexcept {
+  for (std::size_t t = 0; t < state.tendons.size(); ++t) {
+    const TendonDrive::Length& length = state.tendons[t];
+    out.tendon_length[static_cast<Eigen::Index>(t)] = length.value;
+    out.tendon_tension[static_cast<Eigen::Index>(t)] =
+        tendons_.tendons()[t].tension(commands[t], length.value, length.speed);
+  }
+}
+
 double ArmMechanics::compensated(const Servo& servo, double desired, double load, double position,
                                  double velocity) const noexcept {
   return servo.unsaturated(desired - load / servo.gain, position, velocity);
@@ -105,12 +138,28 @@ double ArmMechanics::compensated(const Servo& servo, double desired, double load
 
 void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measurement,
                              const ArmCommand& command,
-                             std::span<double> setpoints) const noexcept {
+                             std::span<double> setpoints) noexcept {
   const double feed_forward = options_.velocity_feed_forward ? 1.0 : 0.0;
+  const bool has_tendons = !tendons_.tendons().empty();
+  if (has_tendons) {
+    for (int k = 0; k < static_cast<int>(coordinates_.size()); ++k) {
+      const ArmCoordinate& coordinate = coordinates_[k];
+      motion_.desired[k] = command.q[k] - coordinate.offset;
+      motion_.rate[k] = feed_forward * command.q_rate[k];
+      motion_.load[k] = coordinate.sign * load_[k];
+    }
+    tendons_.commands(motion_, state.tendons, setpoints.subspan(servos_.size()));
+  }
   std::size_t i = 0;
   for (int k = 0; k < static_cast<int>(coordinates_.size()); ++k) {
     const ArmCoordinate& coordinate = coordinates_[k];
     const double desired = command.q[k] - coordinate.offset;
+    if (coordinate.has_tendons) {
+      i += coordinate.joints.size();
+      continue;
+    }
+    // Tendons that run past a section with servos load it.
+    const double pull = has_tendons ? coordinate.sign * tendons_.force_on(k) : 0.0;
     if (coordinate.servo >= 0) {
       const Servo& servo = servos_[coordinate.servo];
       double position = 0.0, velocity = 0.0;
@@ -123,7 +172,7 @@ void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measureme
               ? compensated(
                     servo,
                     coordinate.sign * (desired + feed_forward * servo.lag() * command.q_rate[k]),
-                    load_[k], position, velocity)
+                    load_[k] + pull, position, velocity)
               : coordinate.sign * desired;
       continue;
     }
@@ -140,7 +189,7 @@ void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measureme
               ? compensated(servo,
                             coordinate.sign * joint.fraction *
                                 (exposure.fraction * desired + feed_forward * servo.lag() * rate),
-                            joint_load_[i], at.position, at.velocity)
+                            joint_load_[i] + pull, at.position, at.velocity)
               : coordinate.sign * exposure.fraction * joint.fraction * desired;
       ++i;
     }

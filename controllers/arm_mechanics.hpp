@@ -7,6 +7,7 @@
 
 #include "controllers/arm_controller.hpp"
 #include "controllers/servo.hpp"
+#include "controllers/tendon_drive.hpp"
 
 namespace tendril {
 
@@ -29,6 +30,8 @@ struct ArmCoordinate {
   double offset = 0.0;           ///< coordinate with all joints at 0: half the variable length
   int servo = -1;                ///< that acts on the whole section, or -1
   bool is_slide = false;
+  bool has_tendons = false;  ///< neither it nor its joints have servos: tendons hold it
+  double damping = 0.0;      ///< of its joints in series [N m s/rad]; only with tendons
 };
 
 /// Feed or spin of the base.
@@ -66,11 +69,14 @@ class ArmMechanics {
   ArmMechanics() = default;
   /// @param coordinates  in the robot's order
   /// @param servos       all servos of the arm; coordinates, joints and base refer to them by index
+  /// @param tendons      of the arm
   ArmMechanics(std::vector<ArmCoordinate> coordinates, const ArmBaseJoint& feed,
-               const ArmBaseJoint& spin, std::vector<Servo> servos, const Options& options);
+               const ArmBaseJoint& spin, std::vector<Servo> servos, const Options& options,
+               std::vector<ArmTendon> tendons = {});
 
   [[nodiscard]] std::span<const ArmCoordinate> coordinates() const noexcept { return coordinates_; }
   [[nodiscard]] std::span<const Servo> servos() const noexcept { return servos_; }
+  [[nodiscard]] const TendonDrive& tendon_drive() const noexcept { return tendons_; }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
   [[nodiscard]] bool has_feed() const noexcept { return feed_.servo >= 0; }
   [[nodiscard]] int feed_servo() const noexcept { return feed_.servo; }
@@ -80,6 +86,7 @@ class ArmMechanics {
   struct State {
     std::vector<JointState> joints;
     JointState feed, spin;
+    std::vector<TendonDrive::Length> tendons;
     Eigen::Vector3d p_WB = Eigen::Vector3d::Zero(), p_WE = Eigen::Vector3d::Zero();
     Eigen::Matrix<double, 3, 3, Eigen::RowMajor> R_WB, R_WE;
   };
@@ -89,11 +96,15 @@ class ArmMechanics {
   /// its last setpoint `feed_setpoint` [m]. Allocates nothing.
   void measure(const State& state, double feed_setpoint, ArmMeasurement& out) noexcept;
 
+  /// Fills in tendon_length and tendon_tension; `commands`: the last ones of the tendons.
+  void measure_tendons(const State& state, std::span<const double> commands,
+                       ArmMeasurement& out) const noexcept;
+
   /// One setpoint for each servo, for the state of the last `measure`: the command plus velocity
   /// feed-forward and gravity compensation, within the force limits. A servo that cannot be driven
-  /// (Servo::works) gets the command alone.
+  /// (Servo::works) gets the command alone. The commands of the tendons follow (TendonDrive).
   void setpoints(const State& state, const ArmMeasurement& measurement, const ArmCommand& command,
-                 std::span<double> setpoints) const noexcept;
+                 std::span<double> setpoints) noexcept;
 
   /// The fraction of a commanded coordinate that is on links outside the guide.
   [[nodiscard]] double exposed_fraction(const ArmCoordinate& coordinate,
@@ -110,6 +121,8 @@ class ArmMechanics {
   Options options_;
   std::vector<double> joint_load_;  // of gravity, in the order of the state's joints
   Eigen::VectorXd load_;            // per coordinate: mean, weighted by the fractions
+  TendonDrive tendons_;
+  TendonDrive::Motion motion_;  // for the tendons
 };
 
 }  // namespace tendril

@@ -26,6 +26,12 @@ ContactResponse::ContactResponse(const ArmMechanics& arm)
   for (int k = 0; k < n; ++k) {
     const ArmCoordinate& coordinate = arm.coordinates()[static_cast<std::size_t>(k)];
     for (const ArmJoint& joint : coordinate.joints) {
+      if (coordinate.has_tendons) {
+        entries.push_back({{k, coordinate.is_slide, joint.start, joint.length,
+                            coordinate.sign * joint.fraction * joint.stiffness, joint.stiffness},
+                           joint.chain_position});
+        continue;
+      }
       const Servo& servo =
           arm.servos()[static_cast<std::size_t>(joint.servo >= 0 ? joint.servo : coordinate.servo)];
       const double own_servo = joint.servo >= 0 ? servo.stiffness : 0.0;
@@ -46,11 +52,23 @@ ContactResponse::ContactResponse(const ArmMechanics& arm)
   for (int k = 0; k < n; ++k) {
     const int servo = arm.coordinates()[static_cast<std::size_t>(k)].servo;
     if (servo < 0) continue;
-    Tendon tendon{{}, arm.servos()[static_cast<std::size_t>(servo)].stiffness};
-    for (std::size_t i = 0; i < joints_.size(); ++i) {
-      if (joints_[i].coordinate == k) tendon.joints.push_back(static_cast<int>(i));
+    add_section_tendon(k, arm.servos()[static_cast<std::size_t>(servo)].stiffness, false);
+  }
+  const TendonDrive& drive = arm.tendon_drive();
+  if (drive.feeds_back()) {
+    for (const TendonDrive::Bend& bend : drive.bends())
+      add_section_tendon(static_cast<int>(bend.coordinate), bend.stiffness, true);
+  }
+  for (const ArmTendon& pulled : drive.tendons()) {
+    if (!pulled.takes_length) continue;
+    Tendon tendon{{}, {}, pulled.stiffness, true};
+    for (std::size_t i = 0; i < chain_.size(); ++i) {
+      const double coefficient = pulled.joints[static_cast<std::size_t>(chain_[i])];
+      if (coefficient == 0.0) continue;
+      tendon.joints.push_back(static_cast<int>(i));
+      tendon.coefficients.push_back(coefficient);
     }
-    if (tendon.servo_gain > 0.0) tendons_.push_back(std::move(tendon));
+    tendons_.push_back(std::move(tendon));
   }
   const auto size = static_cast<Eigen::Index>(joints_.size());
   const auto rows = static_cast<Eigen::Index>(tendons_.size()) + kMaxMeasuredContacts;
@@ -60,6 +78,16 @@ ContactResponse::ContactResponse(const ArmMechanics& arm)
   solution_ = Eigen::MatrixXd::Zero(size, n + 1);
   compliance_ = feed_part_ = Eigen::VectorXd::Zero(rows);
   contacts_.reserve(kMaxMeasuredContacts + 1);
+}
+
+void ContactResponse::add_section_tendon(int coordinate, double servo_gain, bool holds_command) {
+  Tendon tendon{{}, {}, servo_gain, holds_command};
+  for (std::size_t i = 0; i < joints_.size(); ++i) {
+    if (joints_[i].coordinate != coordinate) continue;
+    tendon.joints.push_back(static_cast<int>(i));
+    tendon.coefficients.push_back(1.0);
+  }
+  if (tendon.servo_gain > 0.0) tendons_.push_back(std::move(tendon));
 }
 
 void ContactResponse::add(const Contact& contact) noexcept {
@@ -107,7 +135,8 @@ void ContactResponse::measure(const ArmMechanics::State& state, std::span<const 
   rows_ = 0;
   for (const Tendon& tendon : tendons_) {
     add_row(1.0 / tendon.servo_gain);
-    for (const int i : tendon.joints) normals_(i, rows_ - 1) = 1.0;
+    for (std::size_t i = 0; i < tendon.joints.size(); ++i)
+      normals_(tendon.joints[i], rows_ - 1) = tendon.coefficients[i];
   }
   add_contact_rows(state, out);
   if (!response) return;
@@ -132,6 +161,8 @@ void ContactResponse::measure(const ArmMechanics::State& state, std::span<const 
     small.diagonal() += compliance_.head(rows_);
     rhs.noalias() = normals_.leftCols(rows_).transpose() * solution_;
     rhs.col(n) += feed_part_.head(rows_);
+    for (std::size_t t = 0; t < tendons_.size(); ++t)
+      if (tendons_[t].holds_command) rhs.row(static_cast<Eigen::Index>(t)).setZero();
     // In place: LLT of a block of allocated memory.
     Eigen::Ref<Eigen::MatrixXd> block(small);
     Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> factor(block);

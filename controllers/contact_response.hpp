@@ -55,8 +55,11 @@ class ContactResponse {
   /// Joints that one servo acts on through a tendon.
   struct Tendon {
     std::vector<int> joints;  // indices of joints_
+    std::vector<double> coefficients;  // of the tendon's length
     double servo_gain;        // kp, without the joints' own stiffness
+    bool holds_command;  // its force is zero, beyond the joints' own, where they are as commanded
   };
+  void add_section_tendon(int coordinate, double servo_gain, bool holds_command);
   void add_row(double compliance) noexcept;
   void add_contact_rows(const ArmMechanics::State& state, ArmMeasurement& out) noexcept;
   [[nodiscard]] const JointState& at(const ArmMechanics::State& state,

@@ -37,7 +37,8 @@ std::unique_ptr<ArmController> make_arm_controller(const InstanceContext& contex
 }
 
 ArmBinding::Memory::Memory(const ContinuumDescription& description, const ArmController& controller)
-    : command(layout.vector(description.kinematics().coordinate_count())) {
+    : command(layout.vector(description.kinematics().coordinate_count())),
+      tendons(layout.numbers(description.tendons.size())) {
   if (!controller.senses_contacts()) return;
   std::size_t links = 0;
   for (const SectionPhysics& section : description.physics)
@@ -70,7 +71,11 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
       std::move(coordinates), feed, spin, std::move(servos),
       {.gravity = compensated_gravity(m, context.settings.flag("gravity_compensation")),
        .velocity_feed_forward = context.settings.flag("velocity_feed_forward"),
-       .guide_length = description.base_physics.guide_length});
+       .guide_length = description.base_physics.guide_length},
+      bind_tendons(context, description));
+  const auto tendon_count = static_cast<Eigen::Index>(tendons_.size());
+  measurement_.tendon_length = measurement_.tendon_tension = Eigen::VectorXd::Zero(tendon_count);
+  size_seen();
   state_ = mechanics_.make_state();
   measurement_.swing_damping =
       slowest_swing(m, base_body_, joints_, mechanics_, actuators_).damping;
@@ -94,10 +99,12 @@ void ArmBinding::bind_sections(const InstanceContext& context,
   for (int i = 0; i < robot_->section_count(); ++i) {
     const Section& section = robot_->section(i);
     const int links = description.physics[static_cast<std::size_t>(i)].links;
+    const bool bend_servo = description.physics[static_cast<std::size_t>(i)].bend_servo;
     const LinkLayout layout = link_layout(section, links);
     const std::size_t first = coordinates.size();
     const auto bind = [&](char axis, const std::vector<double>& fractions, double sign) {
-      coordinates.push_back(bind_coordinate(context, i + 1, links, axis, fractions, sign, servos));
+      coordinates.push_back(
+          bind_coordinate(context, i + 1, links, axis, fractions, sign, bend_servo, servos));
     };
     bind('y', layout.bend_fraction, 1.0);  // u
     if (description.planar) {
@@ -129,14 +136,19 @@ void ArmBinding::bind_sections(const InstanceContext& context,
 
 ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int section, int links,
                                           char axis, const std::vector<double>& fractions,
-                                          double sign, std::vector<Servo>& servos) {
+                                          double sign, bool bend_servo,
+                                          std::vector<Servo>& servos) {
   const mjModel* m = context.model;
   ArmCoordinate coordinate;
   coordinate.sign = sign;
   coordinate.is_slide = axis == 'z';
   const std::string servo_name =
       coordinate.is_slide ? names::length(section) : names::bend(section, axis);
-  const int section_actuator = mj_name2id(m, mjOBJ_ACTUATOR, (context.prefix + servo_name).c_str());
+  coordinate.has_tendons = !coordinate.is_slide && !bend_servo;
+  const int section_actuator =
+      coordinate.has_tendons
+          ? -1
+          : mj_name2id(m, mjOBJ_ACTUATOR, (context.prefix + servo_name).c_str());
   double compliance = 0.0;
   for (int j = 1; j <= links; ++j) {
     const double fraction = fractions[static_cast<std::size_t>(j - 1)];
@@ -151,7 +163,7 @@ ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int se
                    .stiffness = m->jnt_stiffness[joint.joint],
                    .link = j - 1,
                    .chain_position = static_cast<double>(joint.dof)};
-    if (section_actuator < 0)
+    if (section_actuator < 0 && !coordinate.has_tendons)
       bound.servo = add_servo(context, context.require(mjOBJ_ACTUATOR, name), damping, servos);
     coordinate.joints.push_back(bound);
     joints_.push_back(joint);
@@ -161,7 +173,36 @@ ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int se
     coordinate.servo =
         add_servo(context, section_actuator, 1.0 / compliance + m->tendon_damping[tendon], servos);
   }
+  if (coordinate.has_tendons && compliance > 0.0) coordinate.damping = 1.0 / compliance;
   return coordinate;
+}
+
+std::vector<ArmTendon> ArmBinding::bind_tendons(const InstanceContext& context,
+                                                const ContinuumDescription& description) {
+  const mjModel* m = context.model;
+  std::vector<ArmTendon> tendons;
+  for (const Tendon& tendon : description.tendons) {
+    const int id = context.require(mjOBJ_TENDON, tendon.name);
+    const int actuator = context.require(mjOBJ_ACTUATOR, tendon.name);
+    ArmTendon bound{.joints = std::vector<double>(joints_.size(), 0.0),
+                    .takes_length = tendon.command == TendonCommand::Length,
+                    .min_tension = tendon.pretension,
+                    .max_tension = m->actuator_forcerange[2 * actuator + 1]};
+    for (std::size_t i = 0; i < joints_.size(); ++i) {
+      for (int w = m->tendon_adr[id]; w < m->tendon_adr[id] + m->tendon_num[id]; ++w)
+        if (m->wrap_objid[w] == joints_[i].joint) bound.joints[i] = m->wrap_prm[w];
+    }
+    if (bound.takes_length) {
+      const mjtNum* bias = m->actuator_biasprm + actuator * mjNBIAS;
+      bound.offset = bias[0];
+      bound.stiffness = -bias[1];
+      bound.damping = -bias[2];
+    }
+    tendons_.push_back(id);
+    actuators_.push_back(actuator);
+    tendons.push_back(std::move(bound));
+  }
+  return tendons;
 }
 
 void ArmBinding::bind_contacts(const mjModel* m) {
@@ -254,7 +295,10 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
   ArmMeasurement& out = measurement_;
   out.time = d->time;
   out.timestep = m->opt.timestep;
+  for (std::size_t t = 0; t < tendons_.size(); ++t)
+    state_.tendons[t] = {d->ten_length[tendons_[t]], d->ten_velocity[tendons_[t]]};
   mechanics_.measure(state_, memory_.feed_setpoint(own), out);
+  mechanics_.measure_tendons(state_, memory_.tendons(own), out);
   if (contacts_) {
     read_contacts(m, d, own);
     const auto command = memory_.command(own);
@@ -279,6 +323,8 @@ bool ArmBinding::command_is_finite() const noexcept {
 void ArmBinding::setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept {
   mechanics_.setpoints(state_, measurement_, command_, setpoints);
   memory_.command(next_own) = command_.q;
+  const std::span<const double> tendons = setpoints.last(tendons_.size());
+  std::copy(tendons.begin(), tendons.end(), memory_.tendons(next_own).begin());
   if (mechanics_.has_feed())
     memory_.feed_setpoint(next_own) = setpoints[static_cast<std::size_t>(mechanics_.feed_servo())];
 }

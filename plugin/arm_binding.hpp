@@ -29,12 +29,14 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   void end_step(const mjModel* m, const mjData* d,
                 std::span<double> next_own) const noexcept override;
 
-  /// Its memory: the last setpoint of the feed servo, the last commanded coordinates, and, if the
-  /// controller senses contacts, the normal force on every link in the last step [N].
+  /// Its memory: the last setpoint of the feed servo, the last commanded coordinates, those of the
+  /// tendons, and, if the controller senses contacts, the normal force on every link in the last
+  /// step [N].
   struct Memory {
     MemoryLayout layout;
     Slot<double> feed_setpoint = layout.number();
     MatrixSlot<Eigen::VectorXd> command;
+    Block tendons;
     Block link_force;
     Memory(const ContinuumDescription& description, const ArmController& controller);
   };
@@ -43,9 +45,11 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   [[nodiscard]] ArmCoordinate bind_coordinate(const InstanceContext& context, int section,
                                               int links, char axis,
                                               const std::vector<double>& fractions, double sign,
-                                              std::vector<Servo>& servos);
+                                              bool bend_servo, std::vector<Servo>& servos);
   void bind_sections(const InstanceContext& context, const ContinuumDescription& description,
                      std::vector<ArmCoordinate>& coordinates, std::vector<Servo>& servos);
+  [[nodiscard]] std::vector<ArmTendon> bind_tendons(const InstanceContext& context,
+                                                    const ContinuumDescription& description);
   void bind_contacts(const mjModel* m);
   int add_servo(const InstanceContext& context, int actuator, double passive_damping,
                 std::vector<Servo>& servos);
@@ -63,6 +67,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   std::optional<SceneObstacles> obstacles_;  // if the controller requests them
   std::vector<JointAddress> joints_;         // in the order of the mechanics' state
   JointAddress feed_, spin_;
+  std::vector<int> tendons_;  // of the model
   ArmMechanics mechanics_;
   Memory memory_;
   std::optional<ContactResponse> contacts_;  // if the controller senses them

@@ -221,7 +221,7 @@ bool can_be_driven(const mjModel* m, int actuator) noexcept {
       (group >= 0 && group < kGroups && (m->opt.disableactuator >> group & 1) != 0);
   const mjtNum gain = m->actuator_gainprm[actuator * mjNGAIN];
   const mjtNum* const range = m->actuator_forcerange + 2 * actuator;
-  return !disabled && gain > 0.0 && std::isfinite(gain) &&
+  return !disabled && gain != 0.0 && std::isfinite(gain) &&
          (!m->actuator_forcelimited[actuator] || range[1] > range[0]);
 }
 

@@ -163,6 +163,10 @@ class BindingOf : public RobotBinding {
   [[nodiscard]] const Measurement& seen() const noexcept {
     return faults_ ? faults_->seen : measurement_;
   }
+  /// After a change of the measurement's sizes.
+  void size_seen() {
+    if (faults_) faults_->seen = measurement_;
+  }
   void copy_seen(const BindingOf& source) noexcept {
     if (faults_) faults_->seen = source.seen();
   }

@@ -105,6 +105,26 @@ SlowestSwing slowest_swing(const mjModel* m, int base_body, std::span<const Join
       ++i;
     }
   }
+  const TendonDrive& drive = arm.tendon_drive();
+  if (drive.feeds_back()) {
+    i = 0;
+    for (const ArmCoordinate& coordinate : arm.coordinates()) {
+      const auto count = static_cast<Eigen::Index>(coordinate.joints.size());
+      const auto index = static_cast<Eigen::Index>(&coordinate - arm.coordinates().data());
+      for (const TendonDrive::Bend& bend : drive.bends()) {
+        if (bend.coordinate != index) continue;
+        K.block(i, i, count, count).array() += bend.stiffness;
+        C.block(i, i, count, count).array() += bend.damping;
+      }
+      i += count;
+    }
+  }
+  for (const ArmTendon& tendon : drive.tendons()) {
+    if (!tendon.takes_length) continue;
+    const Eigen::Map<const VectorXd> joints(tendon.joints.data(), n);
+    K += tendon.stiffness * joints * joints.transpose();
+    C += tendon.damping * joints * joints.transpose();
+  }
   // Inverse iteration.
   const MatrixXd M = inertia(m, base_body, joints);
   const Eigen::LLT<MatrixXd> factor(K);

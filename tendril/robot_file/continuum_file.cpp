@@ -9,13 +9,14 @@
 
 #include "tendril/model_error.hpp"
 #include "tendril/robot_file/readers.hpp"
+#include "tendril/robot_file/tendon_file.hpp"
 
 namespace tendril {
 namespace {
 
-constexpr std::array<std::string_view, 9> kTopKeys{"kind",    "name",           "compliance",
-                                                   "planar",  "self_collision", "base",
-                                                   "section", "start",          "controller"};
+constexpr std::array<std::string_view, 10> kTopKeys{
+    "kind", "name",    "compliance", "planar", "self_collision",
+    "base", "section", "tendon",     "start",  "controller"};
 constexpr std::array<std::string_view, 9> kBaseKeys{"feed",
                                                     "spin",
                                                     "carriage_mass",
@@ -26,7 +27,7 @@ constexpr std::array<std::string_view, 9> kBaseKeys{"feed",
                                                     "guide_length",
                                                     "guide_clearance"};
 constexpr std::array<std::string_view, 3> kStartKeys{"feed", "arcs", "bends"};
-constexpr std::array<std::string_view, 17> kSectionKeys{"constant_length",
+constexpr std::array<std::string_view, 18> kSectionKeys{"constant_length",
                                                         "variable_length",
                                                         "bend_limit",
                                                         "length_weights",
@@ -37,6 +38,7 @@ constexpr std::array<std::string_view, 17> kSectionKeys{"constant_length",
                                                         "bending_stiffness",
                                                         "damping_time",
                                                         "axial_stiffness",
+                                                        "bend_servo",
                                                         "bend_gain",
                                                         "bend_damping_time",
                                                         "bend_torque_limit",
@@ -189,6 +191,12 @@ double rest_length(const ContinuumDescription& robot) {
   return length;
 }
 
+std::vector<TendonRoute> tendon_routes(const ContinuumDescription& robot) {
+  std::vector<TendonRoute> routes;
+  for (const Tendon& tendon : robot.tendons) routes.push_back(tendon.route);
+  return routes;
+}
+
 double largest_radius(const ContinuumDescription& robot) {
   double radius = 0.0;
   for (const SectionPhysics& section : robot.physics) radius = std::max(radius, section.radius);
@@ -218,6 +226,7 @@ ContinuumDescription read_continuum(const FileContents& file) {
       base.refuse("guide_length", "needs compliance = \"link\": links in the guide are not bent");
   }
   robot = read_sections(file, std::move(robot));
+  read_tendons(file.top, robot);
   if (top.has("start"))
     robot.start = read_start(top.table("start"), robot.base.feed_limit, robot.sections);
   robot.controller = read_controller(file);
@@ -226,6 +235,7 @@ ContinuumDescription read_continuum(const FileContents& file) {
   } catch (const ModelError& error) {
     throw ModelError(fmt::format("{}: {}", top.file_name(), error.what()));
   }
+  if (!robot.controller.plugin.empty()) require_drives(file.top, robot);
   return robot;
 }
 

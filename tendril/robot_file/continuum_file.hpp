@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tendril/kinematics/continuum_robot.hpp"
+#include "tendril/kinematics/tendon_map.hpp"
 #include "tendril/robot_file/controller_config.hpp"
 
 namespace tendril {
@@ -32,6 +33,7 @@ struct SectionPhysics {
   double bending_stiffness = 0.05;  ///< EI [N m^2], > 0
   double damping_time = 0.02;  ///< Kelvin-Voigt time: damping / stiffness of every joint [s], > 0
   double axial_stiffness = 2000.0;  ///< of the whole section, variable length only [N/m], > 0
+  bool bend_servo = true;  ///< servos bend it; by default unless a tendon runs through it
   double bend_gain = 20.0;          ///< section servo kp [N m/rad], >= 0; 0: an elastic body whose
                                     ///< command is the bend that it takes when nothing touches it
   double bend_damping_time = 0.05;  ///< kv / kp of the section servo [s], >= 0
@@ -52,6 +54,22 @@ struct BasePhysics {
   /// what of the arm is inside is kept straight. Needs a feed and a servo on every hinge.
   double guide_length = 0.0;
   double guide_clearance = 0.0005;  ///< between the body and each wall of the guide [m], >= 0
+};
+
+/// What the actuator of a tendon is told.
+enum class TendonCommand { Length, Tension };
+
+/// A tendon and the actuator that pulls it; the names are the keys of the robot file.
+struct Tendon {
+  std::string name;  ///< of the tendon and its actuator
+  TendonRoute route;
+  TendonCommand command = TendonCommand::Length;
+  double max_tension = 50.0;    ///< [N], > 0
+  double pretension = 1.0;      ///< [N], in [0, max_tension): of the straight arm with commands 0, if
+                                ///< it is told a length; the least that controllers ask for
+  double stiffness = 2.0e4;     ///< of the whole tendon [N/m], > 0; if it is told a length
+  double damping_time = 0.02;   ///< its damping / stiffness [s], >= 0
+  double friction = 0.0;        ///< Coulomb friction along its way, whatever the tension [N], >= 0
 };
 
 /// Largest bend that a section's servos can be told [rad]: more than the bend limit, so that a load
@@ -81,6 +99,7 @@ struct ContinuumDescription {
   BasePhysics base_physics;
   std::vector<SectionParameters> sections;
   std::vector<SectionPhysics> physics;  ///< one per section
+  std::vector<Tendon> tendons;
   std::optional<StartPose> start;
   ControllerConfig controller;
   std::string text;  ///< the TOML it was read from
@@ -92,6 +111,9 @@ struct ContinuumDescription {
 /// range [m].
 [[nodiscard]] double rest_length(const SectionParameters& section);
 [[nodiscard]] double rest_length(const ContinuumDescription& robot);
+
+/// Routes of the tendons, in the order of the file.
+[[nodiscard]] std::vector<TendonRoute> tendon_routes(const ContinuumDescription& robot);
 
 /// Of the arm's sections [m].
 [[nodiscard]] double largest_radius(const ContinuumDescription& robot);

@@ -12,6 +12,7 @@
 
 #include "tendril/model_error.hpp"
 #include "tendril/robot_file/mjcf_writer.hpp"
+#include "tendril/robot_file/tendon_mjcf.hpp"
 
 namespace tendril {
 
@@ -22,6 +23,8 @@ std::string hinge(int i, int j, char axis) { return fmt::format("s{}_l{}_{}", i,
 std::string slide(int i, int j) { return fmt::format("s{}_l{}_z", i, j); }
 std::string bend(int i, char axis) { return fmt::format("s{}_{}", i, axis); }
 std::string length(int i) { return fmt::format("s{}_z", i); }
+std::string tendon_length(const std::string& tendon) { return tendon + "_length"; }
+std::string tendon_tension(const std::string& tendon) { return tendon + "_tension"; }
 std::string section_end(int i) { return fmt::format("s{}_end", i); }
 }  // namespace names
 
@@ -99,7 +102,7 @@ std::vector<Link> section_links(const ContinuumDescription& robot, std::size_t i
     }
     if (link.has_hinges()) {
       link.hinge_stiffness = section_stiffness(robot, i) / link.bend_fraction;
-      if (robot.compliance == Compliance::Link) {
+      if (robot.compliance == Compliance::Link && physics.bend_servo) {
         link.servo_damping =
             kDampingOutside * physics.bend_damping_time * physics.bend_gain / link.bend_fraction;
       }
@@ -117,10 +120,11 @@ std::vector<Link> section_links(const ContinuumDescription& robot, std::size_t i
 }
 
 int tendon_count(const ContinuumDescription& robot) {
-  int count = 0;
-  for (const SectionParameters& section : robot.sections) {
-    count += (robot.compliance == Compliance::Section ? (robot.planar ? 1 : 2) : 0) +
-             (section.variable_length > 0.0 ? 1 : 0);
+  int count = static_cast<int>(robot.tendons.size());
+  for (std::size_t i = 0; i < robot.sections.size(); ++i) {
+    const bool servos = robot.compliance == Compliance::Section && robot.physics[i].bend_servo;
+    count += (servos ? (robot.planar ? 1 : 2) : 0) +
+             (robot.sections[i].variable_length > 0.0 ? 1 : 0);
   }
   return count;
 }
@@ -157,6 +161,7 @@ class Writer : MjcfWriter {
     tendons();
     actuators();
     sensors(robot_.controller, sensor_names);
+    write_tendon_sensors(*this, robot_);
     start();
     return end();
   }
@@ -365,7 +370,7 @@ class Writer : MjcfWriter {
       const SectionPhysics& physics = robot_.physics[i];
       const int section = static_cast<int>(i) + 1;
       for (const char axis : bend_axes()) {
-        if (!section_servos()) break;
+        if (!section_servos() || !physics.bend_servo) break;
         open_tendon(names::bend(section, axis), physics.bend_damping_time * physics.bend_gain);
         for (const Link& link : chain_) {
           if (link.section != section || !link.has_hinges()) continue;
@@ -382,7 +387,30 @@ class Writer : MjcfWriter {
         line("    </fixed>");
       }
     }
+    for (const Tendon& tendon : robot_.tendons) write_tendon(*this, tendon, joints_of(tendon));
     line("  </tendon>");
+  }
+
+  /// The hinges and slides that a tendon runs past, each at the middle of its link.
+  [[nodiscard]] std::vector<TendonJoint> joints_of(const Tendon& tendon) const {
+    const TendonRoute& route = tendon.route;
+    std::vector<TendonJoint> joints;
+    double way = 0.0, middle = 0.0;
+    for (const Link& link : chain_)
+      if (link.section <= route.section + 1) way += link.length;
+    for (const Link& link : chain_) {
+      if (link.section > route.section + 1) break;
+      const double distance = route.distance_at((middle + link.length / 2.0) / way);
+      middle += link.length;
+      for (const char axis : bend_axes()) {
+        if (!link.has_hinges()) break;
+        joints.push_back({names::hinge(link.section, link.index, axis),
+                          axis == 'y' ? -distance * std::cos(route.angle)
+                                      : distance * std::sin(route.angle)});
+      }
+      if (link.has_slide()) joints.push_back({names::slide(link.section, link.index), 1.0});
+    }
+    return joints;
   }
 
   void open_tendon(const std::string& name, double servo_damping) {
@@ -403,6 +431,9 @@ class Writer : MjcfWriter {
                      fmt::format("dampratio=\"1\" ctrlrange=\"-{0} {0}\"", range));
     }
     for (std::size_t i = 0; i < robot_.sections.size(); ++i) section_actuators(i);
+    const std::vector<double> ranges = tendon_ranges(robot_);
+    for (std::size_t t = 0; t < ranges.size(); ++t)
+      write_tendon_actuator(*this, robot_.tendons[t], ranges[t]);
     line("  </actuator>");
   }
 
@@ -410,7 +441,9 @@ class Writer : MjcfWriter {
     const SectionPhysics& physics = robot_.physics[i];
     const int section = static_cast<int>(i) + 1;
     const double range = bend_command_limit(robot_.sections[i]);
-    if (section_servos()) {
+    if (!physics.bend_servo) {
+      // Its tendons bend it.
+    } else if (section_servos()) {
       for (const char axis : bend_axes()) {
         const std::string name = names::bend(section, axis);
         servo(name, "tendon", physics.bend_gain, section_stiffness(robot_, i),
@@ -488,7 +521,9 @@ class Writer : MjcfWriter {
     if (has_feed()) append(ctrl, robot_.start->feed);
     if (robot_.base.spin) append(ctrl, 0.0);
     for (std::size_t i = 0; i < robot_.sections.size(); ++i) {
-      if (section_servos()) {
+      if (!robot_.physics[i].bend_servo) {
+        // Its tendons come last.
+      } else if (section_servos()) {
         add_bend(robot_.start->bends[i]);
       } else {
         for (const Link& link : chain_) {
@@ -498,6 +533,7 @@ class Writer : MjcfWriter {
       }
       if (robot_.sections[i].variable_length > 0.0) append(ctrl, 0.0);
     }
+    for (const double command : tendon_start_commands(robot_)) append(ctrl, command);
     return ctrl;
   }
 

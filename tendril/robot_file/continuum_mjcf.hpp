@@ -35,6 +35,9 @@ inline constexpr const char* kRoot = "root";  ///< geom of the body's part befor
 [[nodiscard]] std::string bend(int i, char axis);
 /// Tendon and actuator "s1_z" of an extensible section.
 [[nodiscard]] std::string length(int i);
+/// Sensors "T_length" and "T_tension" of the tendon T of the file.
+[[nodiscard]] std::string tendon_length(const std::string& tendon);
+[[nodiscard]] std::string tendon_tension(const std::string& tendon);
 inline constexpr const char* kStart = "start";  ///< keyframe of the file's start pose
 /// Site "s1_end", z along the backbone.
 [[nodiscard]] std::string section_end(int i);
@@ -70,8 +73,16 @@ struct LinkLayout {
 ///     s1_l1_x, _y     the link's share of the same; link servos
 ///     s1_z            s - SD/2 [m]         in [-SD/2, SD/2]
 ///
+///     T               change of length [m], or tension [N] in [0, max_tension]; tendon T
+///
 /// Their order is feed, spin, then section by section x, y, z (link servos: x, y of each link, then
-/// z).
+/// z), then the tendons as in the file. Sections with `bend_servo` false have no servos x, y.
+///
+/// A tendon is a fixed tendon over the hinges that it runs past; its length is 0 in the straight
+/// arm. Its actuator only pulls; with c its command and l its length
+///
+///     tension = clip(k (l - c) + pretension + k damping_time l', 0, max_tension)   told a length
+///     tension = clip(c, 0, max_tension)                                            told a tension
 ///
 /// In 0 g a servo settles exactly on its ctrl: its gain contains the stiffness of the section,
 /// `F = (kp + EI/L) ctrl - kp q - kv q'`. One half of kv is in the actuator, the other is damping

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+
+#include "tendril/robot_file/tendon_file.hpp"
 
 namespace tendril {
 namespace {
@@ -29,6 +32,7 @@ class Doubts {
     }
     for (std::size_t i = 0; i < robot.sections.size(); ++i)
       section(fmt::format("section {}", i + 1), robot.sections[i], robot.physics[i], moments[i]);
+    tendons(robot);
   }
 
   void operator()(const SnakeDescription& snake) {
@@ -56,6 +60,7 @@ class Doubts {
     const double length = rest_length(section);
     const double area = std::numbers::pi * physics.radius * physics.radius;
     if (!density(name, "mass", physics.mass, length, area, "length")) modulus(name, physics);
+    if (!physics.bend_servo) return;
     const double bend = physics.bend_torque_limit * length / physics.bending_stiffness;
     if (bend < section.bend_angle_limit) {
       lines.push_back(fmt::format(
@@ -67,6 +72,25 @@ class Doubts {
           "{}: cannot be held out level: its weight and that of the sections after it need {:.3g} "
           "N m, bend_torque_limit = {:.3g} N m",
           name, moment, physics.bend_torque_limit));
+    }
+  }
+
+  void tendons(const ContinuumDescription& robot) {
+    for (const Tendon& tendon : robot.tendons) {
+      for (int i = 0; i <= tendon.route.section; ++i) {
+        const double radius = robot.physics[static_cast<std::size_t>(i)].radius;
+        const double farthest = std::max(tendon.route.base_distance, tendon.route.end_distance);
+        if (farthest <= radius) continue;
+        lines.push_back(fmt::format(
+            "tendon {}: up to {:.3g} m from the backbone, outside section {}, whose radius is {:.3g} m",
+            tendon.name, farthest, i + 1, radius));
+        break;
+      }
+    }
+    if (const std::optional<int> section = section_without_drive(robot)) {
+      lines.push_back(fmt::format(
+          "section {}: has no bend servo, and its tendons cannot bend it in every direction",
+          *section + 1));
     }
   }
 

@@ -1,0 +1,77 @@
+#include "controllers/tendon_drive.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "controllers/servo.hpp"
+
+namespace tendril {
+
+double ArmTendon::tension(double command, double length, double speed) const noexcept {
+  const double tension =
+      takes_length ? stiffness * (length - command) + offset + damping * speed : command;
+  return std::clamp(tension, 0.0, max_tension);
+}
+
+TendonDrive::Motion::Motion(Eigen::Index n)
+    : desired(Eigen::VectorXd::Zero(n)),
+      rate(desired),
+      position(desired),
+      speed(desired),
+      load(desired) {}
+
+TendonDrive::TendonDrive(std::vector<ArmTendon> tendons, Eigen::MatrixXd jacobian,
+                         std::vector<Bend> bends)
+    : tendons_(std::move(tendons)), bends_(std::move(bends)), jacobian_(std::move(jacobian)) {
+  const auto count = static_cast<Eigen::Index>(tendons_.size());
+  const auto rows = static_cast<Eigen::Index>(bends_.size());
+  Eigen::MatrixXd moments(rows, count);
+  for (Eigen::Index i = 0; i < rows; ++i)
+    moments.row(i) = -jacobian_.col(bends_[static_cast<std::size_t>(i)].coordinate).transpose();
+  Eigen::VectorXd low(count), high(count);
+  feeds_back_ = !tendons_.empty();
+  for (Eigen::Index t = 0; t < count; ++t) {
+    const ArmTendon& tendon = tendons_[static_cast<std::size_t>(t)];
+    high[t] = Servo::kFractionOfLimit * tendon.max_tension;
+    low[t] = std::min(tendon.min_tension, high[t]);
+    feeds_back_ = feeds_back_ && !tendon.takes_length;
+  }
+  distribution_ = TensionDistribution(std::move(moments), std::move(low), std::move(high));
+  moments_ = Eigen::VectorXd::Zero(rows);
+  tensions_ = Eigen::VectorXd::Zero(count);
+}
+
+void TendonDrive::commands(const Motion& motion, std::span<const Length> lengths,
+                           std::span<double> commands) noexcept {
+  for (std::size_t i = 0; i < bends_.size(); ++i) {
+    const auto& [k, stiffness, damping] = bends_[i];
+    double moment =
+        stiffness * motion.desired[k] + damping * motion.rate[k] - motion.load[k];
+    if (feeds_back_) {
+      moment += stiffness * (motion.desired[k] - motion.position[k]) +
+                damping * (motion.rate[k] - motion.speed[k]);
+    }
+    moments_[static_cast<Eigen::Index>(i)] = moment;
+  }
+  distribution_.distribute(moments_, tensions_);
+  for (std::size_t t = 0; t < tendons_.size(); ++t) {
+    const ArmTendon& tendon = tendons_[t];
+    const auto row = static_cast<Eigen::Index>(t);
+    if (!tendon.takes_length) {
+      commands[t] = tensions_[row];
+      continue;
+    }
+    const double length = jacobian_.row(row).dot(motion.desired);
+    const double speed = jacobian_.row(row).dot(motion.rate);
+    const double wanted =
+        length + (tendon.damping * speed + tendon.offset - tensions_[row]) / tendon.stiffness;
+    // Not more than the limit now: a tendon at its limit is integrated without its damping.
+    const double shortest =
+        lengths[t].value + (tendon.damping * lengths[t].speed + tendon.offset -
+                            Servo::kFractionOfLimit * tendon.max_tension) /
+                               tendon.stiffness;
+    commands[t] = std::max(wanted, shortest);
+  }
+}
+
+}  // namespace tendril

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <span>
+#include <vector>
+
+#include "tendril/kinematics/tension_distribution.hpp"
+
+namespace tendril {
+
+/// A tendon and its actuator as simulated. It only pulls: with command c, length l (0: straight arm)
+/// and speed l'
+///
+///     tension = stiffness (l - c) + offset + damping l'   told a length, within [0, max_tension]
+///     tension = c                                         told a tension, within the same limits
+struct ArmTendon {
+  std::vector<double> joints;  ///< dl/dq of every joint of the arm [m], [1]
+  bool takes_length = true;
+  double stiffness = 0.0;    ///< [N/m]
+  double damping = 0.0;      ///< [N s/m]
+  double offset = 0.0;       ///< [N]
+  double min_tension = 0.0;  ///< the least that is asked for [N]
+  double max_tension = 0.0;  ///< [N]
+
+  [[nodiscard]] double tension(double command, double length, double speed) const noexcept;
+};
+
+/// Between section commands and the tendons of an arm: the tensions of least norm that hold the
+/// commanded bends against the body's stiffness, damping and gravity, or the lengths at which the
+/// tendons have these tensions. Source: docs/derivations.md, "Tendons between controllers and
+/// body". Tested by: tendon_drive_test. Allocates nothing after construction.
+class TendonDrive {
+ public:
+  /// A bend of a section that only tendons hold.
+  struct Bend {
+    Eigen::Index coordinate = 0;
+    double stiffness = 0.0;  ///< of the body [N m/rad]
+    double damping = 0.0;    ///< [N m s/rad]
+  };
+
+  TendonDrive() = default;
+  /// @param jacobian  dl/dq of the coordinates, tendons x coordinates
+  TendonDrive(std::vector<ArmTendon> tendons, Eigen::MatrixXd jacobian, std::vector<Bend> bends);
+
+  [[nodiscard]] std::span<const ArmTendon> tendons() const noexcept { return tendons_; }
+  [[nodiscard]] std::span<const Bend> bends() const noexcept { return bends_; }
+  /// Whether the bends' errors are fed back as moments: the tendons are told tensions and have no
+  /// stiffness of their own. The gain is the body's stiffness, the damping the body's damping.
+  [[nodiscard]] bool feeds_back() const noexcept { return feeds_back_; }
+
+  /// Of every coordinate, its value in the straight arm taken off.
+  struct Motion {
+    Eigen::VectorXd desired, rate;  ///< commanded, with velocity feed-forward or 0
+    Eigen::VectorXd position, speed;  ///< measured
+    Eigen::VectorXd load;             ///< of gravity [N m], [N]
+    explicit Motion(Eigen::Index n = 0);
+  };
+  struct Length {
+    double value = 0.0, speed = 0.0;  ///< [m], [m/s]
+  };
+  /// Commands of the tendons.
+  void commands(const Motion& motion, std::span<const Length> lengths,
+                std::span<double> commands) noexcept;
+  /// What the tensions of the last `commands` do to a coordinate [N m], [N].
+  [[nodiscard]] double force_on(Eigen::Index coordinate) const noexcept {
+    return -jacobian_.col(coordinate).dot(tensions_);
+  }
+
+ private:
+  std::vector<ArmTendon> tendons_;
+  std::vector<Bend> bends_;
+  Eigen::MatrixXd jacobian_;
+  TensionDistribution distribution_;
+  bool feeds_back_ = false;
+  // Scratch.
+  Eigen::VectorXd moments_, tensions_;
+};
+
+}  // namespace tendril

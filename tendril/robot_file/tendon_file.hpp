@@ -1,0 +1,31 @@
+#pragma once
+
+// Private to tendril/robot_file: the [[tendon]] tables of an arm.
+
+#include <Eigen/Core>
+#include <optional>
+#include <vector>
+
+#include "tendril/robot_file/continuum_file.hpp"
+#include "tendril/robot_file/toml_fields.hpp"
+
+namespace tendril {
+
+/// Reads the tendons of an arm whose sections are read, and takes the bend servos from the sections
+/// that they run through, where the file does not ask for them. Throws ModelError.
+void read_tendons(const Fields& top, ContinuumDescription& robot);
+
+/// Throws ModelError naming a section that has no bend servo and that its tendons cannot bend in
+/// every direction: a controller needs that.
+void require_drives(const Fields& top, const ContinuumDescription& robot);
+
+/// That section, from 0; the last one of several.
+[[nodiscard]] std::optional<int> section_without_drive(const ContinuumDescription& robot);
+
+/// Coordinates that only tendons bend: u and v (planar: u) of the sections without servos.
+[[nodiscard]] std::vector<Eigen::Index> coordinates_of_tendons(const ContinuumDescription& robot);
+
+/// Moments of unit tensions on these coordinates: coordinates x tendons [m].
+[[nodiscard]] Eigen::MatrixXd moments_of_tendons(const ContinuumDescription& robot);
+
+}  // namespace tendril

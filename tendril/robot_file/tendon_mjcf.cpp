@@ -1,0 +1,99 @@
+#include "tendril/robot_file/tendon_mjcf.hpp"
+
+#include <cmath>
+
+#include "tendril/kinematics/tension_distribution.hpp"
+#include "tendril/robot_file/continuum_mjcf.hpp"
+#include "tendril/robot_file/tendon_file.hpp"
+
+namespace tendril {
+
+void write_tendon(MjcfWriter& writer, const Tendon& tendon, const std::vector<TendonJoint>& joints) {
+  writer.line("    <fixed name=\"{}\"{}>", tendon.name,
+              tendon.friction > 0.0
+                  ? " frictionloss=\"" + number_text(tendon.friction) + "\""
+                  : std::string());
+  for (const TendonJoint& joint : joints)
+    writer.line("      <joint joint=\"{}\" coef=\"{}\"/>", joint.joint, joint.coefficient);
+  writer.line("    </fixed>");
+}
+
+void write_tendon_actuator(MjcfWriter& writer, const Tendon& tendon, double range) {
+  if (tendon.command == TendonCommand::Tension) {
+    writer.line(
+        "    <general name=\"{0}\" tendon=\"{0}\" gear=\"-1\" ctrlrange=\"0 {1}\" "
+        "forcerange=\"0 {1}\"/>",
+        tendon.name, tendon.max_tension);
+    return;
+  }
+  writer.line(
+      "    <general name=\"{0}\" tendon=\"{0}\" gear=\"-1\" gaintype=\"fixed\" biastype=\"affine\" "
+      "gainprm=\"-{1}\" biasprm=\"{2} -{1} -{3}\" ctrlrange=\"-{4} {4}\" forcerange=\"0 {5}\"/>",
+      tendon.name, tendon.stiffness, tendon.pretension, tendon.damping_time * tendon.stiffness, range,
+      tendon.max_tension);
+}
+
+void write_tendon_sensors(MjcfWriter& writer, const ContinuumDescription& robot) {
+  if (robot.tendons.empty()) return;
+  writer.line("  <sensor>");
+  for (const Tendon& tendon : robot.tendons) {
+    writer.line("    <tendonpos name=\"{}\" tendon=\"{}\"/>", names::tendon_length(tendon.name),
+                tendon.name);
+    writer.line("    <actuatorfrc name=\"{}\" actuator=\"{}\"/>",
+                names::tendon_tension(tendon.name), tendon.name);
+  }
+  writer.line("  </sensor>");
+}
+
+std::vector<double> tendon_ranges(const ContinuumDescription& robot) {
+  const ContinuumRobot kinematics = robot.kinematics();
+  const TendonMap map(kinematics, tendon_routes(robot));
+  std::vector<double> ranges;
+  for (std::size_t t = 0; t < robot.tendons.size(); ++t) {
+    const Tendon& tendon = robot.tendons[t];
+    double range = tendon.max_tension / tendon.stiffness;
+    for (int i = 0; i < kinematics.section_count(); ++i) {
+      const SectionParameters& section = robot.sections[static_cast<std::size_t>(i)];
+      const int k = kinematics.coordinate_index(i);
+      const auto row = map.jacobian().row(static_cast<Eigen::Index>(t));
+      range += row.segment<2>(k).norm() * bend_command_limit(section);
+      if (kinematics.section(i).is_extensible()) range += row[k + 2] * section.variable_length / 2.0;
+    }
+    ranges.push_back(range);
+  }
+  return ranges;
+}
+
+std::vector<double> tendon_start_commands(const ContinuumDescription& robot) {
+  const auto count = static_cast<Eigen::Index>(robot.tendons.size());
+  const ContinuumRobot kinematics = robot.kinematics();
+  const TendonMap map(kinematics, tendon_routes(robot));
+  Eigen::VectorXd bends = Eigen::VectorXd::Zero(kinematics.coordinate_count()), moments = bends;
+  for (int i = 0; i < kinematics.section_count(); ++i) {
+    const auto section = static_cast<std::size_t>(i);
+    const int k = kinematics.coordinate_index(i);
+    bends[k] = robot.start->bends[section];
+    moments[k] = bends[k] * robot.physics[section].bending_stiffness /
+                 rest_length(robot.sections[section]);
+  }
+  Eigen::VectorXd low(count), high(count);
+  for (Eigen::Index t = 0; t < count; ++t) {
+    const Tendon& tendon = robot.tendons[static_cast<std::size_t>(t)];
+    low[t] = tendon.pretension;
+    high[t] = tendon.max_tension;
+  }
+  TensionDistribution distribution(moments_of_tendons(robot), low, high);
+  Eigen::VectorXd tensions(count);
+  distribution.distribute(moments(coordinates_of_tendons(robot)), tensions);
+  const Eigen::VectorXd lengths = map.jacobian() * bends;
+  std::vector<double> commands;
+  for (Eigen::Index t = 0; t < count; ++t) {
+    const Tendon& tendon = robot.tendons[static_cast<std::size_t>(t)];
+    commands.push_back(tendon.command == TendonCommand::Tension
+                           ? tensions[t]
+                           : lengths[t] - (tensions[t] - tendon.pretension) / tendon.stiffness);
+  }
+  return commands;
+}
+
+}  // namespace tendril
