@@ -5,7 +5,6 @@
 #include <sstream>
 
 #include "controllers/arm_memory.hpp"
-#include "controllers/tip_integral.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/rod/insertion.hpp"
 
@@ -27,6 +26,9 @@ constexpr double kFullPace = 0.8;
 constexpr double kHoldBelow = 0.6, kReleaseAbove = 0.9;
 /// A tip is at rest when it moves by less than this part of the tolerance in a second.
 constexpr double kRestRate = 0.2;
+
+/// The gain of the correction is at most this part of the damping of the free end's slowest swing.
+constexpr double kPartOfDamping = 0.7;
 
 /// The correction has settled after this many of its time constants, 1/gain.
 constexpr double kSettleTimes = 5.0;
@@ -397,7 +399,7 @@ Vector2d ContactPlanController::to_plan(const Vector3d& p_B) const noexcept {
   return base_.to_world({p_B.x(), p_B.z() - guide_length_});
 }
 
-/// The gain of the correction: a part of the damping 2 zeta omega of the free end's slowest swing, above
+/// The gain of the correction stays below the damping 2 zeta omega of the free end's slowest swing, above
 /// which an integral excites it. That of a cantilever falls with the fourth power of its length.
 double ContactPlanController::stable_gain(const ArmMeasurement& measurement,
                                           double length) const noexcept {
@@ -405,8 +407,7 @@ double ContactPlanController::stable_gain(const ArmMeasurement& measurement,
   for (const MeasuredContact& contact : measurement.contacts)
     if (!contact.is_guide) free = std::min(free, arm_length_ - contact.arc_length);
   const double ratio = arm_length_ / std::max(free, kLengthScale);
-  return std::min(gain_, TipIntegral::kFractionOfStability * measurement.swing_damping * ratio *
-                             ratio * ratio * ratio);
+  return std::min(gain_, kPartOfDamping * measurement.swing_damping * ratio * ratio * ratio * ratio);
 }
 
 /// Derivative of the tip position with respect to curvature [1/m] and length [kLengthScale] of the
