@@ -183,12 +183,8 @@ void BasePlacementController::drive_among(const MobileMeasurement& measurement,
   const Eigen::Matrix<double, 6, 1> known = target_(next);
   bool target_moved = true;
   if (valid) {
-    const StandSearch::Mode mode = stand_->mode(stand);
-    const bool searching = mode == StandSearch::Mode::Choosing ||
-                           mode == StandSearch::Mode::Reaching ||
-                           mode == StandSearch::Mode::Planning;
     target_moved = key != known;
-    if (target_moved && (!searching || (key - known).norm() > kRetarget)) {
+    if (target_moved && (!stand_->is_searching(stand) || (key - known).norm() > kRetarget)) {
       target_(next) = key;
       stand_->begin(stand);
     }

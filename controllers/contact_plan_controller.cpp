@@ -27,6 +27,9 @@ constexpr double kHoldBelow = 0.6, kReleaseAbove = 0.9;
 /// A tip is at rest when it moves by less than this part of the tolerance in a second.
 constexpr double kRestRate = 0.2;
 
+/// The gain of the correction is at most this part of the damping of the free end's slowest swing.
+constexpr double kPartOfDamping = 0.7;
+
 /// The correction has settled after this many of its time constants, 1/gain.
 constexpr double kSettleTimes = 5.0;
 
@@ -102,10 +105,10 @@ std::span<const SettingInfo> ContactPlanController::settings() {
       setting::number("feed_gain", "1/s", "0.5", {0.0, 100.0},
                       "the same while feeding, with feedback = model"),
       setting::number(
-          "rate_time", "s", "1", {0.0, 100.0},
+          "rate_time", "s", "0.8", {0.0, 100.0},
           "gain of rate damping, with feedback = model: the curvature opposes the tip's velocity "
           "times this"),
-      setting::number("rate_filter", "s", "1.05", {0.0, 100.0, true},
+      setting::number("rate_filter", "s", "0.85", {0.0, 100.0, true},
                       "time constant of the filter of that velocity; must exceed rate_time"),
       setting::number("rate_damping_limit", "1/m", "0.3", {0.0, 1000.0},
                       "largest curvature added by rate damping"),
@@ -339,6 +342,8 @@ void ContactPlanController::add_memory() {
   old_length_ = memory_.number(row.length);
   new_curvature_ = memory_.number(row.curvature);
   new_length_ = memory_.number(row.length);
+  old_curvature_rate_ = memory_.number();
+  old_length_rate_ = memory_.number();
   for (auto* slot : {&added_, &shift_, &error_, &error_rate_}) *slot = memory_.matrix<Vector2d>();
   held_ = memory_.flag();
   std::size_t contacts = 0;
@@ -394,7 +399,7 @@ Vector2d ContactPlanController::to_plan(const Vector3d& p_B) const noexcept {
   return base_.to_world({p_B.x(), p_B.z() - guide_length_});
 }
 
-/// The gain of the correction: at most the damping 2 zeta omega of the free end's slowest swing, above
+/// The gain of the correction stays below the damping 2 zeta omega of the free end's slowest swing, above
 /// which an integral excites it. That of a cantilever falls with the fourth power of its length.
 double ContactPlanController::stable_gain(const ArmMeasurement& measurement,
                                           double length) const noexcept {
@@ -402,7 +407,7 @@ double ContactPlanController::stable_gain(const ArmMeasurement& measurement,
   for (const MeasuredContact& contact : measurement.contacts)
     if (!contact.is_guide) free = std::min(free, arm_length_ - contact.arc_length);
   const double ratio = arm_length_ / std::max(free, kLengthScale);
-  return std::min(gain_, measurement.swing_damping * ratio * ratio * ratio * ratio);
+  return std::min(gain_, kPartOfDamping * measurement.swing_damping * ratio * ratio * ratio * ratio);
 }
 
 /// Derivative of the tip position with respect to curvature [1/m] and length [kLengthScale] of the
@@ -527,6 +532,8 @@ ContactPlanController::Actuation ContactPlanController::correct(
     }
     if (list) desired = Vector2d(list->curvature, list->length / kLengthScale) + pace * added;
     added_(next_memory) = added;
+    old_curvature_rate_(next_memory) = (new_curvature_(memory) - old_curvature_(memory)) / period_;
+    old_length_rate_(next_memory) = (new_length_(memory) - old_length_(memory)) / period_;
     old_curvature_(next_memory) = new_curvature_(memory);
     old_length_(next_memory) = new_length_(memory);
     new_curvature_(next_memory) = desired.x() + rate_damping;
@@ -537,8 +544,10 @@ ContactPlanController::Actuation ContactPlanController::correct(
   const double fraction = clock / period_;
   const double k0 = old_curvature_(next_memory), k1 = new_curvature_(next_memory);
   const double L0 = old_length_(next_memory), L1 = new_length_(next_memory);
-  return {std::lerp(k0, k1, fraction), std::lerp(L0, L1, fraction), (k1 - k0) / period_,
-          (L1 - L0) / period_};
+  // The rates have no steps: servos that are fed them forward would answer with impulses.
+  return {std::lerp(k0, k1, fraction), std::lerp(L0, L1, fraction),
+          std::lerp(old_curvature_rate_(next_memory), (k1 - k0) / period_, fraction),
+          std::lerp(old_length_rate_(next_memory), (L1 - L0) / period_, fraction)};
 }
 
 /// Counts the expected contacts of the plan that are measured, and those that were lost. Returns how
@@ -639,6 +648,8 @@ void ContactPlanController::begin_way(int index, std::span<const double> memory,
   const Row& row = way.list.front();
   for (const Slot<double>* slot : {&old_curvature_, &new_curvature_}) (*slot)(next_memory) = row.curvature;
   for (const Slot<double>* slot : {&old_length_, &new_length_}) (*slot)(next_memory) = row.length;
+  for (const Slot<double>* slot : {&old_curvature_rate_, &old_length_rate_})
+    (*slot)(next_memory) = 0.0;
   if (!way.replanner) return;
   way.replanner->reset(way.start_state, model_(next_memory));
   for (int i = 0; i < way.plan.scene.size(); ++i)

@@ -138,6 +138,7 @@ class ContactPlanController final : public ArmController {
   Slot<double> last_error_;                      // from which progress is counted [m]
   Slot<double> clock_;    // since the last correction step [s]
   Slot<double> old_curvature_, old_length_, new_curvature_, new_length_;
+  Slot<double> old_curvature_rate_, old_length_rate_;
   MatrixSlot<Eigen::Vector2d> added_;  // to the command list, while feeding [1/m, kLengthScale]
   MatrixSlot<Eigen::Vector2d> shift_;  // of the model's target from the plan's [m]
   MatrixSlot<Eigen::Vector2d> error_;  // of the tip, in the last correction step [m]

@@ -42,9 +42,13 @@ class StandSearch {
   enum class Mode { Idle, Choosing, Reaching, Planning, Driving, There };
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
   [[nodiscard]] Mode mode(std::span<const double> memory) const noexcept { return mode_(memory); }
-  /// Whether all base poses have been tried at least once, in vain.
+  [[nodiscard]] bool is_searching(std::span<const double> memory) const noexcept {
+    const Mode mode = mode_(memory);
+    return mode == Mode::Choosing || mode == Mode::Reaching || mode == Mode::Planning;
+  }
+  /// Whether all base poses have been tried at least once in vain, and none has been found since.
   [[nodiscard]] bool has_failed(std::span<const double> memory) const noexcept {
-    return rounds_(memory) > 0;
+    return rounds_(memory) > 0 && is_searching(memory);
   }
 
   /// Sets where the platform is; it stands.

@@ -156,7 +156,7 @@ ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int se
     const std::string name =
         coordinate.is_slide ? names::slide(section, j) : names::hinge(section, j, axis);
     const JointAddress joint = joint_address(context, name);
-    const double damping = m->dof_damping[joint.dof];
+    const double damping = joint_damping(m, joint);
     compliance += 1.0 / damping;
     ArmJoint bound{.fraction = fraction,
                    .mass = m->body_subtreemass[joint.body],

@@ -200,6 +200,11 @@ void read_mocap_pose(const mjData* d, int mocap, int base, Eigen::Isometry3d& X_
       R_WB.transpose() * Eigen::Quaterniond(q[0], q[1], q[2], q[3]).normalized().toRotationMatrix();
 }
 
+double joint_damping(const mjModel* m, const JointAddress& joint) noexcept {
+  const double numerical = m->opt.integrator == mjINT_DISCRETE ? m->opt.timestep : 0.0;
+  return m->dof_damping[joint.dof] + numerical * m->jnt_stiffness[joint.joint];
+}
+
 Servo servo_of(const mjModel* m, int actuator, double passive_damping) {
   const mjtNum* bias = m->actuator_biasprm + actuator * mjNBIAS;
   Servo servo{.gain = m->actuator_gainprm[actuator * mjNGAIN],

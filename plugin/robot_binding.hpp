@@ -212,6 +212,9 @@ struct JointAddress {
 };
 /// Throws ModelError if the robot has no such joint.
 [[nodiscard]] JointAddress joint_address(const InstanceContext& context, const std::string& name);
+/// Damping of a joint, with what the integrator `discrete` adds to that of its spring
+/// [N m s/rad], [N s/m].
+[[nodiscard]] double joint_damping(const mjModel* m, const JointAddress& joint) noexcept;
 /// Pose of a mocap body in the frame of the body `base`.
 void read_mocap_pose(const mjData* d, int mocap, int base, Eigen::Isometry3d& X_BM) noexcept;
 

@@ -96,7 +96,7 @@ SlowestSwing slowest_swing(const mjModel* m, int base_body, std::span<const Join
     }
     for (const ArmJoint& joint : coordinate.joints) {
       K(i, i) += joint.stiffness;
-      C(i, i) += m->dof_damping[joints[static_cast<std::size_t>(i)].dof];
+      C(i, i) += joint_damping(m, joints[static_cast<std::size_t>(i)]);
       if (joint.servo >= 0) {
         const Servo& servo = arm.servos()[static_cast<std::size_t>(joint.servo)];
         K(i, i) += servo.stiffness;

@@ -451,13 +451,17 @@ void bind_contexts(nb::module_& module) {
       .def_prop_ro(
           "capsules", [](const PyMobileContext& self) { return self.capsules; },
           "The arm's body, for `Obstacles.clearance`.");
-  bind_context<PyPlatformContext>(module, "PlatformContext",
-                                  "What a controller of a platform with a continuum arm is made "
-                                  "with.",
-                                  "tendril._core.MobileArm")
-      .def_ro("limits", &PyPlatformContext::limits)
+  auto platform =
+      bind_context<PyPlatformContext>(module, "PlatformContext",
+                                      "What a controller of a platform with a continuum arm is made "
+                                      "with.",
+                                      "tendril._core.MobileArm");
+  def_obstacles(platform);
+  platform.def_ro("limits", &PyPlatformContext::limits)
       .def_ro("platform_length", &PyPlatformContext::platform_length, "m.")
-      .def_ro("platform_width", &PyPlatformContext::platform_width, "m.");
+      .def_ro("platform_width", &PyPlatformContext::platform_width, "m.")
+      .def_ro("platform_height", &PyPlatformContext::platform_height, "m.")
+      .def_ro("arm_radius", &PyPlatformContext::arm_radius, "Of the arm's body, m.");
 }
 
 }  // namespace

@@ -255,7 +255,8 @@ nb::object context_of(const PythonKind& kind, const PlatformContext& from) {
   PyMobileArm robot{std::string(from.name), arm_of(from.name, from.robot.arm), from.robot.X_PB};
   return nb::cast(
       PyPlatformContext{common(kind, nb::cast(std::move(robot)), from.settings, from.timestep),
-                        from.limits, from.platform_length, from.platform_width});
+                        from.limits, from.platform_length, from.platform_width,
+                        from.platform_height, from.arm_radius, copy_of(from.obstacles)});
 }
 
 int coordinates_of(const ArmContext& context) { return context.robot.coordinate_count(); }
@@ -266,7 +267,7 @@ int coordinates_of(const PlatformContext&) { return 0; }
 const Obstacles* obstacles_of(const ArmContext& context) { return context.obstacles; }
 const Obstacles* obstacles_of(const SnakeContext&) { return nullptr; }
 const Obstacles* obstacles_of(const MobileContext& context) { return context.obstacles; }
-const Obstacles* obstacles_of(const PlatformContext&) { return nullptr; }
+const Obstacles* obstacles_of(const PlatformContext& context) { return context.obstacles; }
 
 // ---- the controller
 

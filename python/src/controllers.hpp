@@ -143,7 +143,8 @@ struct PyMobileContext : PyContext {
 };
 struct PyPlatformContext : PyContext {
   MobileSpeedLimits limits;
-  double platform_length, platform_width;
+  double platform_length, platform_width, platform_height, arm_radius;
+  std::optional<Obstacles> obstacles;
 };
 
 /// Moves obstacles to where others are. Precondition: the same shapes in the same order.

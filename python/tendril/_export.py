@@ -11,7 +11,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,7 @@ class Choice:
     action: str = "ctrl"
     reward: str | None = None  #: sensor or wall_force, after the step; with a leading minus: negated; default: 0
     video: bool = False  #: of lerobot: a film of the scene's camera
+    left_out: frozenset[str] = frozenset()  #: sensors that are not in `sensordata`
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Steps:
     rewards: Array  # (n)
     diverged: bool
     recording: Recording
-    video: bool = False
+    choice: Choice
 
     @property
     def states(self) -> Array:
@@ -90,6 +91,24 @@ def _part(recording: Recording, name: str) -> Array:
         known = ", ".join([*PARTS, *(sensor["name"] for sensor in recording.tables["sensors"] if sensor["name"])])
         raise ModelError(f"--observation: {name}: must be one of {known}") from None
     return np.asarray(values.reshape(len(values), -1))
+
+
+def unknown_sensors(recording: Recording) -> list[str]:
+    """Those that are NaN in every row: quantities that this use of a controller does not have."""
+    unknown = np.isnan(recording.sensordata).all(axis=0)
+    return [sensor["name"] for sensor in recording.tables["sensors"]
+            if sensor["name"] and unknown[sensor["address"]:sensor["address"] + sensor["dimension"]].all()]
+
+
+def _observed(recording: Recording, choice: Choice) -> Array:
+    """The columns of `sensordata` that are not left out."""
+    return np.concatenate([np.arange(sensor["address"], sensor["address"] + sensor["dimension"])
+                           for sensor in recording.tables["sensors"] if sensor["name"] not in choice.left_out] or [[]]).astype(int)
+
+
+def _observation(recording: Recording, name: str, choice: Choice) -> Array:
+    values = _part(recording, name)
+    return values[:, _observed(recording, choice)] if name == "sensordata" else values
 
 
 def _actions(recording: Recording, action: str) -> Array:
@@ -133,9 +152,9 @@ def steps_of(name: str, recording: Recording, choice: Choice) -> Steps:
         raise ModelError(f"{recording.file}: has {recording.rows} rows, a step {every}: a data set needs a step")
     after = rows[:-1] + 1
     return Steps(name, int(recording.attributes.get("seed", 0)), 1.0 / (every * float(recording.attributes["timestep"])), rows,
-                 recording.time[rows], {part: _part(recording, part)[rows] for part in choice.observation},
+                 recording.time[rows], {part: _observation(recording, part, choice)[rows] for part in choice.observation},
                  _actions(recording, choice.action)[after], _rewards(recording, choice.reward)[rows[1:]],
-                 str(recording.attributes["outcome"]).startswith("diverged"), recording, choice.video)
+                 str(recording.attributes["outcome"]).startswith("diverged"), recording, choice)
 
 
 def sources(source: Path) -> list[tuple[str, Path]]:
@@ -367,6 +386,7 @@ def write_lerobot(episodes: Iterator[Steps], out: Path, title: str) -> str:
                 "timestamp": (np.arange(n) / fps).astype(np.float32), "frame_index": np.arange(n),
                 "episode_index": np.full(n, number), "index": np.arange(total, total + n), "task_index": np.zeros(n, np.int64)}
             names = column_names(steps.recording)
+            names["sensordata"] = [names["sensordata"][i] for i in _observed(steps.recording, steps.choice)]
             features = {name: {"dtype": str(values.dtype), "shape": [values.shape[1] if values.ndim > 1 else 1], "names": None}
                         for name, values in columns.items()}
             features["observation.state"]["names"] = [
@@ -380,7 +400,7 @@ def write_lerobot(episodes: Iterator[Steps], out: Path, title: str) -> str:
             row: dict[str, Any] = {"episode_index": number, "tasks": [title], "length": n, "data/chunk_index": chunk,
                                    "data/file_index": file, "dataset_from_index": total, "dataset_to_index": total + n,
                                    "meta/episodes/chunk_index": 0, "meta/episodes/file_index": 0}
-            if steps.video:
+            if steps.choice.video:
                 row |= {f"videos/{FILM}/{key}": value for key, value in {
                     "chunk_index": chunk, "file_index": file, "from_timestamp": 0.0, "to_timestamp": n / fps}.items()}
                 films.append(_write_film(steps, part / VIDEO_PATH.format(video_key=FILM, chunk_index=chunk, file_index=file)))
@@ -608,12 +628,15 @@ def export(source: Path, kind: str, out: Path, choice: Choice) -> str:
         return f"{out}: {len(files)} recordings" if folder else str(out)
     with Recording(files[0][1]) as recording:
         title = recording.texts.get("experiment_name") or files[0][0]
+        left_out = unknown_sensors(recording) if "sensordata" in choice.observation else []
+    choice = replace(choice, left_out=frozenset(left_out))
 
     def episodes() -> Iterator[Steps]:
         for name, file in files:
             with Recording(file) as recording:
                 yield steps_of(name, recording, choice)
-    return f"{out}: {JOINT[kind](episodes(), out, title)}"
+    said = f"{out}: {JOINT[kind](episodes(), out, title)}"
+    return f"{said}; left out, as they have no value: {', '.join(left_out)}" if left_out else said
 
 
 def main(words: Sequence[str]) -> int:

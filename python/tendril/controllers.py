@@ -41,7 +41,7 @@ def controller(name: str, *, kind: Literal["continuum", "snake", "mobile", "plat
         (low, high) of numbers, None for no end, or the words that a text may be
     :param quantities: own quantities, which become sensors: name to (unit, meaning)
     :param target: default of the setting `target`, the mocap body that `measurement.target` is of; None: no such setting
-    :param obstacles: default of the setting `avoidance` of an arm or of joints on a platform: whether
+    :param obstacles: default of the setting `avoidance` of an arm or a platform: whether
         `measurement.obstacles` and `context.obstacles` are those of the scene, which the setting `obstacles` chooses
         (plugin/README.md); None: no such settings
     :raises ModelError: wrong names or settings; a name that is taken by another plugin, or was registered with other
@@ -51,7 +51,7 @@ def controller(name: str, *, kind: Literal["continuum", "snake", "mobile", "plat
     if target is not None and all(row[0] != "target" for row in rows):
         rows.append(("target", "text", "", target, None, None, "", "mocap body, the target"))
     if obstacles is not None:
-        if kind not in ("continuum", "mobile"):
+        if kind == "snake":
             raise ModelError(f"{name}: obstacles = {obstacles!r}: must be None for kind = \"{kind}\"")
         rows.append(("avoidance", "flag", "", str(bool(obstacles)).lower(), None, None, "", "measure the scene's obstacles"))
         rows.append(("obstacles", "text", "", "", None, None, "", "geoms and bodies that are obstacles; default: all that "

@@ -14,9 +14,9 @@
 namespace tendril {
 namespace {
 
-constexpr std::array<std::string_view, 10> kTopKeys{
-    "kind", "name",    "compliance", "planar", "self_collision",
-    "base", "section", "tendon",     "start",  "controller"};
+constexpr std::array<std::string_view, 12> kTopKeys{
+    "kind",     "name", "compliance", "planar", "self_collision", "integrator",
+    "timestep", "base", "section",    "tendon", "start",          "controller"};
 constexpr std::array<std::string_view, 9> kBaseKeys{"feed",
                                                     "spin",
                                                     "carriage_mass",
@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 9> kBaseKeys{"feed",
                                                     "guide_length",
                                                     "guide_clearance"};
 constexpr std::array<std::string_view, 3> kStartKeys{"feed", "arcs", "bends"};
-constexpr std::array<std::string_view, 18> kSectionKeys{"constant_length",
+constexpr std::array<std::string_view, 20> kSectionKeys{"constant_length",
                                                         "variable_length",
                                                         "bend_limit",
                                                         "length_weights",
@@ -36,6 +36,8 @@ constexpr std::array<std::string_view, 18> kSectionKeys{"constant_length",
                                                         "radius",
                                                         "mass",
                                                         "bending_stiffness",
+                                                        "torsional_stiffness",
+                                                        "poisson_ratio",
                                                         "damping_time",
                                                         "axial_stiffness",
                                                         "bend_servo",
@@ -46,6 +48,9 @@ constexpr std::array<std::string_view, 18> kSectionKeys{"constant_length",
                                                         "length_damping_time",
                                                         "length_force_limit"};
 
+/// Of isotropic materials.
+constexpr Range kPoissonRatio{-1.0, 0.5, true};
+constexpr Range kTimestep{0.0, 0.1, true};  // [s]
 constexpr Range kBendLimit{0.0, 2.0 * std::numbers::pi, true};
 
 /// Below this the engine's own limits on sizes and inertias come near.
@@ -84,6 +89,13 @@ SectionPhysics read_physics(const Fields& fields, const SectionParameters& secti
   number("radius", physics.radius, kPositiveNumber);
   number("mass", physics.mass, kPositiveNumber);
   number("bending_stiffness", physics.bending_stiffness, kPositiveNumber);
+  number("torsional_stiffness", physics.torsional_stiffness, kPositiveNumber);
+  if (fields.has("poisson_ratio")) {
+    if (fields.has("torsional_stiffness"))
+      fields.refuse("poisson_ratio", "torsional_stiffness is given, must be one of the two");
+    physics.torsional_stiffness = physics.bending_stiffness /
+                                  (1.0 + fields.required_number("poisson_ratio", kPoissonRatio));
+  }
   number("damping_time", physics.damping_time, kPositiveNumber);
   number("axial_stiffness", physics.axial_stiffness, kPositiveNumber);
   number("bend_gain", physics.bend_gain, kNotNegativeNumber);
@@ -170,6 +182,10 @@ ContinuumDescription read_sections(const FileContents& file, ContinuumDescriptio
     fields.refuse_unknown(kSectionKeys);
     robot.sections.push_back(read_parameters(fields));
     robot.physics.push_back(read_physics(fields, robot.sections.back()));
+    if (robot.planar && robot.physics.back().torsional_stiffness > 0.0) {
+      fields.refuse(fields.has("poisson_ratio") ? "poisson_ratio" : "torsional_stiffness",
+                    "a planar arm does not twist, must be left out");
+    }
     links += robot.physics.back().links;
     if (links > kMaxLinks) {
       fields.refuse_object(fmt::format(
@@ -213,6 +229,12 @@ ContinuumDescription read_continuum(const FileContents& file) {
       "compliance", {{"section", Compliance::Section}, {"link", Compliance::Link}});
   robot.self_collision = top.boolean("self_collision", robot.self_collision);
   robot.planar = top.boolean("planar", robot.planar);
+  robot.integrator = top.choice<Integrator>(
+      "integrator",
+      {{"discrete", Integrator::Discrete}, {"implicitfast", Integrator::ImplicitFast}});
+  robot.timestep = top.number("timestep", robot.timestep, kTimestep);
+  robot.numerical_damping_time =
+      robot.integrator == Integrator::Discrete ? robot.timestep : 0.0;
 
   const Fields base = top.table("base");
   base.refuse_unknown(kBaseKeys);

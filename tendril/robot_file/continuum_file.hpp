@@ -19,6 +19,12 @@ enum class Compliance {
   Link,     ///< one servo on every hinge: cheaper with integrator "discrete", stiffer shape
 };
 
+/// Integrators of the engine that suit an arm's stiff joints.
+enum class Integrator {
+  Discrete,      ///< springs by backward Euler; contacts see them
+  ImplicitFast,  ///< springs explicit, their damping implicit
+};
+
 /// Most links of one section and of a whole robot. The second keeps the model below the 496 nested
 /// bodies that MJCF text may have.
 inline constexpr int kMaxLinksPerSection = 200;
@@ -31,6 +37,7 @@ struct SectionPhysics {
   double radius = 0.008;            ///< of the body [m], > 0
   double mass = 0.07;               ///< [kg], > 0
   double bending_stiffness = 0.05;  ///< EI [N m^2], > 0
+  double torsional_stiffness = 0.0;  ///< GJ [N m^2], > 0; 0: rigid in torsion
   double damping_time = 0.02;  ///< Kelvin-Voigt time: damping / stiffness of every joint [s], > 0
   double axial_stiffness = 2000.0;  ///< of the whole section, variable length only [N/m], > 0
   bool bend_servo = true;  ///< servos bend it; by default unless a tendon runs through it
@@ -95,6 +102,12 @@ struct ContinuumDescription {
   Compliance compliance = Compliance::Section;
   bool self_collision = false;
   bool planar = false;  ///< bends in the x-z plane of the base only
+  Integrator integrator = Integrator::Discrete;  ///< option of the model alone, as is the timestep
+  double timestep = 0.002;                       ///< [s], > 0
+  /// What the integrator adds to the damping_time of a spring [s]: the timestep of `discrete`, else
+  /// 0. The joints' own damping is less by as much, where there is enough. Of the file's own options;
+  /// whoever knows the scene's sets it.
+  double numerical_damping_time = 0.002;
   BaseParameters base;
   BasePhysics base_physics;
   std::vector<SectionParameters> sections;

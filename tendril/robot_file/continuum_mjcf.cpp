@@ -20,6 +20,7 @@ namespace names {
 std::string section(int i) { return fmt::format("s{}", i); }
 std::string link(int i, int j) { return fmt::format("s{}_l{}", i, j); }
 std::string hinge(int i, int j, char axis) { return fmt::format("s{}_l{}_{}", i, j, axis); }
+std::string twist(int i, int j) { return fmt::format("s{}_l{}_twist", i, j); }
 std::string slide(int i, int j) { return fmt::format("s{}_l{}_z", i, j); }
 std::string bend(int i, char axis) { return fmt::format("s{}_{}", i, axis); }
 std::string length(int i) { return fmt::format("s{}_z", i); }
@@ -60,12 +61,15 @@ struct Link {
   double slide_low = 0.0, slide_high = 0.0;  ///< range of the slide [m]; both 0 without one
   double axial_stiffness = 0.0;              ///< of the slide [N/m]
   double hinge_stiffness = 0.0;              ///< [N m/rad]; 0 without hinges
-  double damping_time = 0.0;
+  double torsional_stiffness = 0.0;          ///< of the hinge about its axis [N m/rad]; 0 without one
+  bool twist_first = true;     ///< that hinge stands before the other two, else after them
+  double damping_time = 0.0;  ///< of the joints, without what the integrator adds
   double servo_damping = 0.0;  ///< of the hinges, for link servos: beside the servo [N m s/rad]
   bool x_first = true;         ///< order of the two hinges
   bool slide_first = true;     ///< the slide stands before the hinges, else after them
 
   [[nodiscard]] bool has_hinges() const { return bend_fraction > 0.0; }
+  [[nodiscard]] bool has_twist() const { return torsional_stiffness > 0.0; }
   [[nodiscard]] bool has_slide() const { return slide_high > slide_low; }
 };
 
@@ -92,7 +96,7 @@ std::vector<Link> section_links(const ContinuumDescription& robot, std::size_t i
     link.bend_fraction = layout.bend_fraction[j];
     link.mass = physics.mass * share;
     link.radius = physics.radius;
-    link.damping_time = physics.damping_time;
+    link.damping_time = std::max(physics.damping_time - robot.numerical_damping_time, 0.0);
     if (section.variable_length > 0.0) {
       const double half_stroke = section.variable_length / 2.0 * share;
       link.slide_low = -half_stroke * lowest_part;
@@ -102,6 +106,8 @@ std::vector<Link> section_links(const ContinuumDescription& robot, std::size_t i
     }
     if (link.has_hinges()) {
       link.hinge_stiffness = section_stiffness(robot, i) / link.bend_fraction;
+      link.torsional_stiffness = physics.torsional_stiffness / link.length;
+      link.twist_first = j % 2 == 0;
       if (robot.compliance == Compliance::Link && physics.bend_servo) {
         link.servo_damping =
             kDampingOutside * physics.bend_damping_time * physics.bend_gain / link.bend_fraction;
@@ -152,7 +158,8 @@ class Writer : MjcfWriter {
   }
 
   std::string document(std::span<const std::string> sensor_names) {
-    begin("robot", robot_.name, solver_iterations(robot_));
+    begin("robot", robot_.name, solver_iterations(robot_),
+          robot_.integrator == Integrator::Discrete ? "discrete" : "implicitfast", robot_.timestep);
     extension(robot_.controller, robot_.text);
     line("  <worldbody>");
     base();
@@ -269,12 +276,14 @@ class Writer : MjcfWriter {
     line("      <body name=\"{}\" pos=\"0 0 {}\">", names::link(link.section, link.index), offset);
     inertia(link, next);
     if (link.slide_first) slide(link);
+    if (link.twist_first) twist(link);
     if (link.has_hinges() && robot_.planar) {
       hinge(link, 'y');
     } else if (link.has_hinges()) {
       hinge(link, link.x_first ? 'x' : 'y');
       hinge(link, link.x_first ? 'y' : 'x');
     }
+    if (!link.twist_first) twist(link);
     if (!link.slide_first) slide(link);
     // To the next joints with one radius: where the next section is wider its caps stand back.
     capsule(names::link(link.section, link.index), link, -link.slide_high, length_to_next(k));
@@ -319,6 +328,13 @@ class Writer : MjcfWriter {
     line("        <joint name=\"{}\" axis=\"{}\" stiffness=\"{}\" damping=\"{}\"/>",
          names::hinge(link.section, link.index, axis), axis == 'x' ? "1 0 0" : "0 1 0",
          link.hinge_stiffness, link.damping_time * link.hinge_stiffness + link.servo_damping);
+  }
+
+  void twist(const Link& link) {
+    if (!link.has_twist()) return;
+    line("        <joint name=\"{}\" axis=\"0 0 1\" stiffness=\"{}\" damping=\"{}\"/>",
+         names::twist(link.section, link.index), link.torsional_stiffness,
+         link.damping_time * link.torsional_stiffness);
   }
 
   void slide(const Link& link) {
@@ -501,12 +517,14 @@ class Writer : MjcfWriter {
       const double turn = turn_of_start(place + link.length) - turn_of_start(place);
       place += link.length;
       if (link.has_slide() && link.slide_first) add(0.0);
+      if (link.has_twist() && link.twist_first) add(0.0);
       if (link.has_hinges() && robot_.planar) {
         add(turn);
       } else if (link.has_hinges()) {
         add(link.x_first ? 0.0 : turn);
         add(link.x_first ? turn : 0.0);
       }
+      if (link.has_twist() && !link.twist_first) add(0.0);
       if (link.has_slide() && !link.slide_first) add(0.0);
     }
     return qpos;

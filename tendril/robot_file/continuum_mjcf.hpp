@@ -29,6 +29,8 @@ inline constexpr const char* kRoot = "root";  ///< geom of the body's part befor
 /// Joint "s1_l1_x", axis 'x' or 'y'; with link servos also the actuator. A link whose bend share is
 /// 0 has no hinges.
 [[nodiscard]] std::string hinge(int i, int j, char axis);
+/// Joint "s1_l1_twist" of a section that is not rigid in torsion.
+[[nodiscard]] std::string twist(int i, int j);
 /// Joint "s1_l1_z" of an extensible section.
 [[nodiscard]] std::string slide(int i, int j);
 /// Tendon and actuator "s1_x", "s1_y" (section servos).
@@ -88,6 +90,12 @@ struct LinkLayout {
 /// `F = (kp + EI/L) ctrl - kp q - kv q'`. One half of kv is in the actuator, the other is damping
 /// of the tendon (link servos: of the hinge), which the force limit does not touch: `biasprm = 0
 /// -kp -kv/2`.
+///
+/// With a torsional stiffness every link with hinges has one more about its axis, which nothing
+/// drives, alternately before and after the other two.
+///
+/// `discrete` integrates a spring K by backward Euler, which damps it by timestep K. The joints have
+/// as much less damping than `damping_time` K, at least none: `numerical_damping_time`.
 ///
 /// A planar robot has the y hinges alone. A guide is two frictionless boxes for every axis of
 /// bending, `guide_x+`, `guide_x-` (`guide_y+`, `guide_y-`), fixed to the base. With a start pose

@@ -39,6 +39,20 @@ TEST_CASE("body report: a rod without servos is a clamped beam", "[report]") {
   CHECK(*report.body.sag == Approx(m * g * std::pow(L, 4) / (8.0 * EI)).epsilon(0.01));
 }
 
+TEST_CASE("body report: in torsion a rod is a clamped shaft", "[report]") {
+  const std::string rod = "bend_gain = 0\nmass = 0.07\nlinks = 40\nradius = 0.008\n";
+  CHECK_FALSE(report_body(arm(rod)).torsion);
+  const BodyReport report = report_body(arm(rod + "torsional_stiffness = 0.04\n"));
+  const double L = 0.1, GJ = 0.04, I = 0.07 / L * 0.008 * 0.008 / 2.0;  // of a length, about the axis
+  REQUIRE(report.torsion);
+  CHECK(report.torsion->stiffness == Approx(GJ / L));
+  CHECK(report.torsion->frequency == Approx(std::sqrt(GJ / I) / (4.0 * L)).epsilon(1e-3));
+  // The modes of bending are those of the rod that does not twist.
+  const BodyReport rigid = report_body(arm(rod));
+  for (std::size_t i = 0; i < 3; ++i)
+    CHECK(report.body.frequencies.at(i) == Approx(rigid.body.frequencies.at(i)).epsilon(1e-6));
+}
+
 TEST_CASE("body report: servos stiffen the tip, one for each link the most", "[report]") {
   // Sums of compliances. Section servo: the bends' mean is held by bend_gain + EI / L, their
   // differences by EI alone; each link's own servo holds its joint.

@@ -212,6 +212,55 @@ TEST_CASE("scene: options that do not suit the robot are told in one line each",
   CHECK_THAT(loaded.notices[3], Catch::Contains("option iterations = 5: arm.toml needs at least"));
 }
 
+TEST_CASE("scene: discrete takes its numerical damping off the joints'", "[scene]") {
+  const TemporaryFolder folder;
+  folder.write("arm.toml", std::string(kArm) + "damping_time = 0.004\n");
+  folder.write("mobile.toml",
+               "kind = \"mobile\"\n[platform]\nlength = 0.5\nwidth = 0.4\nheight = 0.1\n"
+               "[arm]\nfile = \"arm.toml\"\nmount = [0, 0, 0.3]\n");
+  const auto write = [&](const std::string& option) {
+    return folder.write("scene.xml", "<mujoco><option cone=\"elliptic\" impratio=\"10\" " + option +
+                                         R"(/><asset><model name="arm" file="arm.toml"/>
+      <model name="mobile" file="mobile.toml"/></asset><worldbody>
+      <attach model="arm" body="base" prefix="A_"/>
+      <frame pos="2 0 0"><attach model="mobile" body="base" prefix="M_"/></frame></worldbody></mujoco>)");
+  };
+  // Damping over stiffness.
+  const auto times = [](const Scene& scene) {
+    std::vector<double> found;
+    const mjModel& m = *scene.model;
+    for (const char* name : {"A_s1_l1_x", "M_arm_s1_l2_y"}) {
+      const int joint = mj_name2id(&m, mjOBJ_JOINT, name);
+      REQUIRE(joint >= 0);
+      found.push_back(m.dof_damping[m.jnt_dofadr[joint]] / m.jnt_stiffness[joint]);
+    }
+    return found;
+  };
+  struct Case {
+    const char* option;
+    std::vector<Setting> settings;
+    double expected;
+    std::size_t notices;
+  };
+  for (const Case& c : {Case{"timestep=\"0.002\" integrator=\"discrete\"", {}, 0.002, 0},
+                        {"timestep=\"0.001\" integrator=\"discrete\"", {}, 0.003, 0},
+                        {"timestep=\"0.001\" integrator=\"implicitfast\"", {}, 0.004, 0},
+                        {"timestep=\"0.001\" integrator=\"discrete\"",
+                         {set("option.timestep", "{ scale = 3.0 }")}, 0.001, 0},
+                        {"timestep=\"0.001\" integrator=\"discrete\"",
+                         {set("option.integrator", "\"implicitfast\"")}, 0.004, 0},
+                        {"timestep=\"0.005\" integrator=\"discrete\"", {}, 0.0, 2}}) {
+    CAPTURE(c.option, c.settings.size());
+    const Scene scene = load_scene(write(c.option), c.settings);
+    for (const double time : times(scene)) CHECK(time == Approx(c.expected).margin(1e-12));
+    CHECK(scene.notices.size() == c.notices);
+    for (const std::string& notice : scene.notices) {
+      CHECK_THAT(notice, Catch::Contains("section 1: damping_time = 0.004 s is 0.005 s with "
+                                         "integrator discrete"));
+    }
+  }
+}
+
 TEST_CASE("scene: what cannot be meant is told in one line each", "[scene]") {
   const TemporaryFolder folder;
   folder.write("arm.toml", std::string(kArm) + "[controller]\nplugin = \"tendril.reach\"\n");

@@ -100,6 +100,33 @@ TEST_CASE("plugin: sensors tell what there is", "[plugin]") {
   CHECK(sensor(model, data, "A_measured")[0] == Approx(u));
 }
 
+TEST_CASE("plugin: the tip of an arm that twists comes to its target", "[plugin]") {
+  // Out of the plane of the weight, so that it twists; ten times as soft in torsion as in bending.
+  const bool link = GENERATE(false, true);
+  CAPTURE(link);
+  const std::string more = "torsional_stiffness = 0.005\n";
+  load_tendril();
+  const ModelPtr model =
+      load_scene_text(one_arm_scene(R"(<body name="target" mocap="true" pos="0.08 0.06 0.02"/>)"),
+                      {{"arm.toml", with_compliance(reach_arm("", more), link)}});
+  const DataPtr data = make_data(model);
+  step(model, data, 3000);
+  CHECK(sensor(model, data, "A_tip_error")[0] < 1e-4);
+  double twist = 0.0, u = 0.0;
+  for (int j = 1; j <= 4; ++j) {
+    const auto position = [&](const char* name) {
+      const int joint = mj_name2id(model.get(), mjOBJ_JOINT,
+                                   ("A_s1_l" + std::to_string(j) + name).c_str());
+      REQUIRE(joint >= 0);
+      return data->qpos[model->jnt_qposadr[joint]];
+    };
+    twist += position("_twist");
+    u += position("_y");
+  }
+  CHECK(std::abs(twist) > 0.01);
+  CHECK(sensor(model, data, "A_measured")[0] == Approx(u).margin(1e-6));  // bends alone
+}
+
 TEST_CASE("plugin: gravity compensation brings the sections to their commands", "[plugin]") {
   const bool link = GENERATE(false, true);
   CAPTURE(link);

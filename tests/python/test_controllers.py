@@ -282,16 +282,18 @@ def test_platform_with_a_continuum_arm(tmp_path: Path) -> None:
     seen: list[Any] = []
 
     def update(self, m, memory, next_memory, command, report):
-        seen.append((self.context, m.q.shape))
+        seen.append((self.context, m.q.shape, m.obstacles))
         command.base[:] = m.time * 0.1, 0, 0
 
-    name = register(update, kind="platform", target=None)
+    name = register(update, kind="platform", target=None, obstacles=True)
     folder = shutil.copytree(td.share / "scenes/mobile_arm", tmp_path / "scene")
     text = (folder / "robot.toml").read_text()
     (folder / "robot.toml").write_text(text.split("[controller]")[0] + f'[controller]\nplugin = "{name}"\n')
     data = run(td.load_scene(folder / "mobile_arm.xml").model, 500)
-    context, q_shape = seen[-1]
+    context, q_shape, obstacles = seen[-1]
     assert isinstance(context.robot, td.MobileArm) and q_shape == (0,)
+    assert context.platform_height > context.arm_radius > 0
+    assert len(context.obstacles) == len(obstacles) > 0 and np.isfinite(obstacles.nearest([[0, 0, 0]])[0]).all()
     assert context.platform_length > context.platform_width > 0 and context.limits.platform_speed > 0
     assert data.sensor("M_command").data.tolist() == pytest.approx([0.1 * 0.998, 0, 0])
     assert abs(data.sensor("M_measured").data[0] - 0.1) < 0.02

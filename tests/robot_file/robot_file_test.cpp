@@ -90,6 +90,16 @@ TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
        section("links = 1\nlength_weights = [1, 1]\nangle_weights = [1, 1]"),
        "arm.toml:4: section 1: links = 1: must be at least 2"},
       {"microscopic", section("radius = 1e-6\nmass = 1e-6"), "arm.toml:1: section 1: mass = "},
+      {"timestep", "timestep = 0\n" + kSection, "arm.toml:1: timestep = 0: must be in (0, 0.1]"},
+      {"integrator", "integrator = \"RK4\"\n" + kSection, "arm.toml:1: integrator = 'RK4': must be"},
+      {"torsion of a planar arm", "planar = true\n" + section("torsional_stiffness = 0.04"),
+       "arm.toml:5: section 1: torsional_stiffness = 0.04: a planar arm does not twist"},
+      {"torsion twice", section("torsional_stiffness = 0.04\npoisson_ratio = 0.3"),
+       "arm.toml:5: section 1: poisson_ratio = 0.3: torsional_stiffness is given"},
+      {"no Poisson's ratio", section("poisson_ratio = 0.6"),
+       "arm.toml:4: section 1: poisson_ratio = 0.6: must be in (-1, 0.5]"},
+      {"no torsional stiffness", section("torsional_stiffness = 0"),
+       "arm.toml:4: section 1: torsional_stiffness = 0: must be"},
       {"compliance", "compliance = \"soft\"\n" + kSection,
        "arm.toml:1: compliance = 'soft': must be"},
       {"spin", kSection + "[base]\nspin = 1\n",
@@ -147,6 +157,8 @@ TEST_CASE("robot file: every key reaches its field", "[robot_file]") {
 name = "a b"
 compliance = "link"
 self_collision = true
+integrator = "implicitfast"
+timestep = 0.05
 [base]
 feed = 1
 spin = true
@@ -165,6 +177,7 @@ links = 7
 radius = 8
 mass = 9
 bending_stiffness = 10
+torsional_stiffness = 8.5
 damping_time = 11
 axial_stiffness = 12
 bend_gain = 13
@@ -178,6 +191,9 @@ length_force_limit = 18
   CHECK(robot.name == "a b");
   CHECK(robot.compliance == Compliance::Link);
   CHECK(robot.self_collision);
+  CHECK(robot.integrator == Integrator::ImplicitFast);
+  CHECK(robot.timestep == 0.05);
+  CHECK(robot.numerical_damping_time == 0.0);
   CHECK(robot.base.feed_limit == 1.0);
   CHECK(robot.base.spin);
   CHECK(robot.base_physics.carriage_mass == 2.0);
@@ -196,6 +212,7 @@ length_force_limit = 18
   CHECK(physics.radius == 8.0);
   CHECK(physics.mass == 9.0);
   CHECK(physics.bending_stiffness == 10.0);
+  CHECK(physics.torsional_stiffness == 8.5);
   CHECK(physics.damping_time == 11.0);
   CHECK(physics.axial_stiffness == 12.0);
   CHECK(physics.bend_gain == 13.0);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <string_view>
 
 #include "apps/host/engine/divergence.hpp"
 #include "apps/host/engine/engine.hpp"
@@ -106,6 +107,17 @@ class Body {
     mj_jacSite(model_.get(), data_.get(), J.data(), nullptr, tip_);
     return Eigen::Map<const VectorXd>(J.data(), size());  // the row of x
   }
+  [[nodiscard]] bool is_twist(int dof) const {
+    const char* const name = mj_id2name(model_.get(), mjOBJ_JOINT, model_->dof_jntid[dof]);
+    return name != nullptr && std::string_view(name).ends_with("_twist");
+  }
+  /// Of the twist hinges in series [N m/rad]; infinite without any.
+  [[nodiscard]] double torsional_stiffness() const {
+    double compliance = 0.0;
+    for (int i = 0; i < size(); ++i)
+      if (is_twist(i)) compliance += 1.0 / model_->jnt_stiffness[model_->dof_jntid[i]];
+    return 1.0 / compliance;
+  }
   Eigen::Vector3d tip() const { return Eigen::Vector3d::Map(data_->site_xpos + 3 * tip_); }
   VectorXd start() const { return Eigen::Map<const VectorXd>(model_->qpos0, size()); }
 
@@ -146,7 +158,7 @@ std::optional<double> sag(Body& body) {
   return moved;
 }
 
-BodyReport::Response response(Body& body, bool driven) {
+BodyReport::Response response(Body& body, bool driven, BodyReport::Torsion* torsion = nullptr) {
   body.set_driven(driven);
   body.set_gravity(0.0);
   const VectorXd start = body.start();
@@ -155,30 +167,40 @@ BodyReport::Response response(Body& body, bool driven) {
   const VectorXd J = body.tip_jacobian();
   BodyReport::Response result;
   result.tip_stiffness = 1.0 / J.dot(symmetric.ldlt().solve(J));
-  const Eigen::GeneralizedSelfAdjointEigenSolver<MatrixXd> modes(symmetric, body.inertia(),
-                                                                 Eigen::EigenvaluesOnly);
-  for (const double value : modes.eigenvalues()) {
+  const MatrixXd M = body.inertia();
+  const Eigen::GeneralizedSelfAdjointEigenSolver<MatrixXd> modes(symmetric, M);
+  for (Eigen::Index k = 0; k < modes.eigenvalues().size(); ++k) {
+    const double value = modes.eigenvalues()[k];
     if (!(value > 0.0)) continue;  // a base that nothing holds
     const double frequency = std::sqrt(value) / (2.0 * std::numbers::pi);
+    const VectorXd x = modes.eigenvectors().col(k), Mx = M * x;
+    double twisting = 0.0;
+    for (int i = 0; i < body.size(); ++i)
+      if (body.is_twist(i)) twisting += x[i] * Mx[i];
+    if (twisting > 0.5 * x.dot(Mx)) {
+      if (torsion && torsion->frequency == 0.0) torsion->frequency = frequency;
+      continue;
+    }
+    if (std::ssize(result.frequencies) == kFrequencies) continue;
     // Bending across x and y has equal frequencies.
     if (!result.frequencies.empty() && frequency < 1.001 * result.frequencies.back()) continue;
     result.frequencies.push_back(frequency);
-    if (std::ssize(result.frequencies) == kFrequencies) break;
   }
   result.sag = sag(body);
   return result;
 }
 
 /// Whether the arm comes to rest after a step of its commands.
-bool comes_to_rest(Body& body, const ContinuumDescription& robot, double timestep) {
+bool comes_to_rest(const ContinuumDescription& robot, double timestep) {
   constexpr double kTime = 3.0;       // [s]
   constexpr double kRestSpeed = 0.2;  // of every joint [rad/s or m/s]
+  ContinuumDescription stepped = robot;
+  stepped.timestep = timestep;
+  if (robot.integrator == Integrator::Discrete) stepped.numerical_damping_time = timestep;
+  Body body(stepped);
+  body.set_gravity(kGravity);
   mjModel& model = body.model();
   mjData& data = body.data();
-  const std::vector<mjtNum> held(data.ctrl, data.ctrl + model.nu);
-  model.opt.timestep = timestep;
-  mj_resetData(&model, &data);
-  std::copy(held.begin(), held.end(), data.ctrl);
   for (int i = 0; i < static_cast<int>(robot.sections.size()); ++i) {
     const double bend = 0.5 * robot.sections[static_cast<std::size_t>(i)].bend_angle_limit;
     const int links = robot.physics[static_cast<std::size_t>(i)].links;
@@ -196,20 +218,15 @@ bool comes_to_rest(Body& body, const ContinuumDescription& robot, double timeste
     sound = monitor.healthy(model, data);
   }
   for (int i = 0; sound && i < model.nv; ++i) sound = std::abs(data.qvel[i]) < kRestSpeed;
-  mj_resetData(&model, &data);
-  std::copy(held.begin(), held.end(), data.ctrl);
   return sound;
 }
 
-std::optional<double> stable_timestep(Body& body, const ContinuumDescription& robot) {
-  body.set_driven(true);
-  body.set_gravity(kGravity);
+std::optional<double> stable_timestep(const ContinuumDescription& robot) {
   std::optional<double> stable;
   for (const double timestep : {0.0005, 0.001, 0.002, 0.004, 0.008, 0.016}) {
-    if (!comes_to_rest(body, robot, timestep)) break;
+    if (!comes_to_rest(robot, timestep)) break;
     stable = timestep;
   }
-  body.set_gravity(0.0);
   return stable;
 }
 
@@ -240,8 +257,10 @@ BodyReport report_body(const ContinuumDescription& robot) {
   report.mass = 0.0;
   for (const SectionPhysics& physics : robot.physics) report.mass += physics.mass;
   report.bends = bends(robot);
-  report.timestep = stable_timestep(body, robot);
-  report.body = response(body, false);
+  report.timestep = stable_timestep(robot);
+  if (const double stiffness = body.torsional_stiffness(); std::isfinite(stiffness))
+    report.torsion = {.stiffness = stiffness, .frequency = 0.0};
+  report.body = response(body, false, report.torsion ? &*report.torsion : nullptr);
   report.driven = response(body, true);
   return report;
 }
@@ -262,6 +281,10 @@ std::string body_report_text(const std::string& name, const BodyReport& report) 
                                  report.length, report.mass, response(report.driven));
   text += fmt::format("the body alone, servos without force ({:.3g} times softer):\n{}",
                       report.driven.tip_stiffness / report.body.tip_stiffness, response(report.body));
+  text += report.torsion
+              ? fmt::format("  tip stiffness in twist   {:.3g} N m/rad, natural frequency {:.3g} Hz\n",
+                            report.torsion->stiffness, report.torsion->frequency)
+              : std::string("  tip stiffness in twist   rigid\n");
   text += "bends that the torque limits hold, rad: against the body's stiffness; held out level at 1 g\n";
   for (std::size_t i = 0; i < report.bends.size(); ++i) {
     const auto& b = report.bends[i];

@@ -17,10 +17,17 @@ struct BodyReport {
   /// With servos that hold the straight pose, and of the body alone, its servos without force.
   struct Response {
     double tip_stiffness;                   ///< against a force across the tip, small [N/m]
-    std::vector<double> frequencies;        ///< the lowest natural ones, without damping [Hz]
+    std::vector<double> frequencies;        ///< the lowest natural ones in bending, without damping [Hz]
     std::optional<double> sag;              ///< of the tip, held out level at 1 g [m]; none: it falls
   };
   Response driven, body;
+
+  /// Of the tip about its axis; none: all sections are rigid in torsion.
+  struct Torsion {
+    double stiffness;  ///< [N m/rad]
+    double frequency;  ///< the lowest natural one [Hz]
+  };
+  std::optional<Torsion> torsion;
 
   struct SectionBend {
     double limit;  ///< [rad]

@@ -40,7 +40,9 @@ class VirtualFiles {
   VirtualFiles(const VirtualFiles&) = delete;
   VirtualFiles& operator=(const VirtualFiles&) = delete;
 
-  void add(const std::string& name, const std::string& text) {
+  /// In place of a file of that name, if there is one.
+  void set(const std::string& name, const std::string& text) {
+    (void)mj_deleteFileVFS(&vfs_, name.c_str());
     if (mj_addBufferVFS(&vfs_, name.c_str(), text.data(), static_cast<int>(text.size())) != 0) {
       throw ModelError(fmt::format("{}: could not be handed to the engine", name));
     }
@@ -163,6 +165,35 @@ std::string mjcf_of(const ModelFile& file) {
   return model_mjcf(file.model, sensors);
 }
 
+/// The continuum arm of a file: the robot, or what a platform carries. Null if there is none.
+ContinuumDescription* continuum_arm(ModelDescription& model) {
+  if (auto* const arm = std::get_if<ContinuumDescription>(&model)) return arm;
+  auto* const mobile = std::get_if<MobileDescription>(&model);
+  return mobile != nullptr && mobile->mounted ? &mobile->mounted->robot : nullptr;
+}
+
+/// Hands the engine the texts that have been read, so that it does not read the files again.
+void set_files(const ModelFile& file, VirtualFiles& files) {
+  files.set(file.path.string(), mjcf_of(file));
+  const auto* const mobile = std::get_if<MobileDescription>(&file.model);
+  if (mobile == nullptr || !mobile->mounted) return;
+  const MountedArm& arm = *mobile->mounted;
+  files.set(arm.file, model_mjcf(arm.robot, sensor_names(arm.robot.controller.plugin)));
+}
+
+/// Makes the arms for the numerical damping of these options. Returns whether that changes any.
+bool set_numerical_damping(const mjOption& scene, std::vector<ModelFile>& models) {
+  const double time = scene.integrator == mjINT_DISCRETE ? scene.timestep : 0.0;
+  bool changed = false;
+  for (ModelFile& file : models) {
+    ContinuumDescription* const arm = continuum_arm(file.model);
+    if (arm == nullptr || arm->numerical_damping_time == time) continue;
+    arm->numerical_damping_time = time;
+    changed = true;
+  }
+  return changed;
+}
+
 const std::string& text_of(const RobotDescription& robot) {
   return std::visit([](const auto& d) -> const std::string& { return d.text; }, robot);
 }
@@ -283,6 +314,21 @@ void check_options(const mjOption& scene, const ModelFile& file, const std::stri
     notices.push_back(
         fmt::format("{}: option timestep = {:.6g} s: {} needs at most {} s, better 0.002 s",
                     scene_name, scene.timestep, file.name, kLongestTimestep));
+  }
+}
+
+/// Sections that `discrete` damps more than their files say.
+void check_damping(ModelFile& file, const std::string& scene_name, std::vector<std::string>& notices) {
+  const ContinuumDescription* const arm = continuum_arm(file.model);
+  if (arm == nullptr) return;
+  for (std::size_t i = 0; i < arm->physics.size(); ++i) {
+    const double time = arm->physics[i].damping_time;
+    if (time >= arm->numerical_damping_time) continue;
+    notices.push_back(fmt::format(
+        "{}: option timestep = {:.6g} s: {}: section {}: damping_time = {:.6g} s is {:.6g} s with "
+        "integrator discrete, which damps by a timestep: take a shorter one, or implicitfast",
+        scene_name, arm->numerical_damping_time, file.name, i + 1, time,
+        arm->numerical_damping_time));
   }
 }
 
@@ -563,13 +609,11 @@ Scene load_scene(const fs::path& file, std::span<const Setting> all_settings,
   char error[kErrorSize] = "";
   (void)take_engine_warnings();
 
-  SpecPtr spec;
-  if (file.extension() == ".toml") {
+  const bool is_lone = file.extension() == ".toml";
+  if (is_lone) {
     models.push_back(read_model_file(file.filename().string(), file, overrides));
     const auto robot = models.front().robot();
     scene.source_files[models.front().name] = robot ? text_of(*robot) : read_text_file(file);
-    spec.reset(mj_parseXMLString(mjcf_of(models.front()).c_str(), nullptr, error, kErrorSize));
-    if (spec) std::visit([&](const auto& d) { furnish(*spec, d); }, models.front().model);
   } else {
     read_scene_files(file.filename().string(), file.parent_path(), overrides, scene.source_files,
                      models);
@@ -583,23 +627,37 @@ Scene load_scene(const fs::path& file, std::span<const Setting> all_settings,
       }
     }
     EngineFiles().check(file, file.parent_path());
-    // Pass on the texts read above, so that the engine does not read the files again.
-    for (const ModelFile& model : models) files.add(model.path.string(), mjcf_of(model));
-    spec.reset(mj_parseXML(name.c_str(), files.get(), error, kErrorSize));
   }
-  if (!spec) throw ModelError(parse_error(name, error));
-  if (!faults.empty()) {
-    set_timestep(*spec, settings);
-    delay_actuators(*spec, faults);
+  SpecPtr spec;
+  const auto build = [&] {
+    for (const ModelFile& model : models) set_files(model, files);
+    if (is_lone) {
+      const std::string mjcf = mjcf_of(models.front());
+      spec.reset(mj_parseXMLString(mjcf.c_str(), files.get(), error, kErrorSize));
+      if (spec) std::visit([&](const auto& d) { furnish(*spec, d); }, models.front().model);
+    } else {
+      spec.reset(mj_parseXML(name.c_str(), files.get(), error, kErrorSize));
+    }
+    if (!spec) throw ModelError(parse_error(name, error));
+    if (!faults.empty()) {
+      set_timestep(*spec, settings);
+      delay_actuators(*spec, faults);
+    }
+    scene.model = compiled(*spec, files, name);
+    if (add_look(*spec, *scene.model)) scene.model = compiled(*spec, files, name);
+    apply_model_settings(settings, *scene.model);
+  };
+  build();
+  // The scene's options are known now.
+  if (set_numerical_damping(scene.model->opt, models)) {
+    (void)take_engine_warnings();
+    build();
   }
-
-  scene.model = compiled(*spec, files, name);
-  if (add_look(*spec, *scene.model)) scene.model = compiled(*spec, files, name);
-  apply_model_settings(settings, *scene.model);
   const mjOption& option = scene.model->opt;
   const bool falls = (option.disableflags & mjDSBL_GRAVITY) == 0;
-  for (const ModelFile& model : models) {
+  for (ModelFile& model : models) {
     check_options(option, model, name, scene.notices);
+    check_damping(model, name, scene.notices);
     check_plausible(model, falls ? mju_norm3(option.gravity) : 0.0, scene.notices);
   }
   require_controllers(*scene.model, faults);
