@@ -15,7 +15,7 @@ TEST_CASE("servo law: a link that leaves the guide follows its share of the comm
   for (int i = 0; i < 2; ++i)
     bend.joints.push_back(
         {.fraction = 0.5, .stiffness = kGain, .link = i, .start = i * kLink, .length = kLink, .servo = i});
-  const ArmMechanics arm({bend, none}, {}, {}, {servo, servo}, {.guide_length = kGuide});
+  ArmMechanics arm({bend, none}, {}, {}, {servo, servo}, {.guide_length = kGuide});
   ArmMechanics::State state = arm.make_state();
   ArmMeasurement measurement(2);
   ArmCommand command(2);
