@@ -226,7 +226,10 @@ bool can_be_driven(const mjModel* m, int actuator) noexcept {
       (group >= 0 && group < kGroups && (m->opt.disableactuator >> group & 1) != 0);
   const mjtNum gain = m->actuator_gainprm[actuator * mjNGAIN];
   const mjtNum* const range = m->actuator_forcerange + 2 * actuator;
-  return !disabled && gain != 0.0 && std::isfinite(gain) &&
+  // A servo acts against its error; one on a tendon that pulls has a gear of -1.
+  const mjtNum sense =
+      m->actuator_biastype[actuator] == mjBIAS_NONE ? gain : gain * m->actuator_gear[6 * actuator];
+  return !disabled && sense > 0.0 && std::isfinite(gain) &&
          (!m->actuator_forcelimited[actuator] || range[1] > range[0]);
 }
 
