@@ -121,9 +121,9 @@ SlowestSwing slowest_swing(const mjModel* m, int base_body, std::span<const Join
   }
   for (const ArmTendon& tendon : drive.tendons()) {
     if (!tendon.takes_length) continue;
-    const Eigen::Map<const VectorXd> joints(tendon.joints.data(), n);
-    K += tendon.stiffness * joints * joints.transpose();
-    C += tendon.damping * joints * joints.transpose();
+    const Eigen::Map<const VectorXd> row(tendon.joints.data(), n);
+    K += tendon.stiffness * row * row.transpose();
+    C += tendon.damping * row * row.transpose();
   }
   // Inverse iteration.
   const MatrixXd M = inertia(m, base_body, joints);
