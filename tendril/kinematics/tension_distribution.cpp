@@ -33,7 +33,7 @@ TensionDistribution::TensionDistribution(Eigen::MatrixXd moments, Eigen::VectorX
   m_ = dual_ = residual_ = direction_ = Eigen::VectorXd::Zero(rows);
   free_ = free_change_ = Eigen::VectorXd::Zero(moments_.cols());
   hessian_ = Eigen::MatrixXd::Zero(rows, rows);
-  factor_ = Eigen::LDLT<Eigen::MatrixXd>(rows);
+  factor_.compute(Eigen::MatrixXd::Identity(rows, rows));
   kinks_.reserve(static_cast<std::size_t>(2 * moments_.cols()));
 }
 

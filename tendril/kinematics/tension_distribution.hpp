@@ -52,7 +52,8 @@ class TensionDistribution {
   Eigen::VectorXd m_, dual_, residual_, direction_;
   Eigen::VectorXd free_, free_change_;  // P^T y and P^T dy
   Eigen::MatrixXd hessian_;
-  Eigen::LDLT<Eigen::MatrixXd> factor_;
+  // Of a matrix from the start: Eigen copies the status of an empty one uninitialised.
+  Eigen::LDLT<Eigen::MatrixXd> factor_{Eigen::MatrixXd(Eigen::MatrixXd::Identity(1, 1))};
   std::vector<double> kinks_;
 };
 
