@@ -95,15 +95,16 @@ def _part(recording: Recording, name: str) -> Array:
 
 def unknown_sensors(recording: Recording) -> list[str]:
     """Those that are NaN in every row: quantities that this use of a controller does not have."""
-    unknown = np.isnan(recording.sensordata).all(axis=0)
+    unknown: Array = np.asarray(np.isnan(recording.sensordata).all(axis=0))
     return [sensor["name"] for sensor in recording.tables["sensors"]
             if sensor["name"] and unknown[sensor["address"]:sensor["address"] + sensor["dimension"]].all()]
 
 
 def _observed(recording: Recording, choice: Choice) -> Array:
     """The columns of `sensordata` that are not left out."""
-    return np.concatenate([np.arange(sensor["address"], sensor["address"] + sensor["dimension"])
-                           for sensor in recording.tables["sensors"] if sensor["name"] not in choice.left_out] or [[]]).astype(int)
+    columns = [np.arange(sensor["address"], sensor["address"] + sensor["dimension"])
+               for sensor in recording.tables["sensors"] if sensor["name"] not in choice.left_out]
+    return np.concatenate([np.empty(0, int), *columns])
 
 
 def _observation(recording: Recording, name: str, choice: Choice) -> Array:
