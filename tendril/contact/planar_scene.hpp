@@ -52,6 +52,10 @@ class PlanarScene {
   [[nodiscard]] const PlanarObstacle& obstacle(int index) const noexcept {
     return items_[static_cast<std::size_t>(index)].shape;
   }
+  /// A disc that holds the whole obstacle.
+  [[nodiscard]] const Disc& bound(int index) const noexcept {
+    return items_[static_cast<std::size_t>(index)].bound;
+  }
 
   /// Signed distance of `point` to the nearest obstacle [m]: negative inside one (the depth in
   /// that one), infinite without obstacles. `gradient`, if given, becomes the unit direction in

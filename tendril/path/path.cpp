@@ -36,11 +36,12 @@ std::string text(const Vector3d& p) {
 void check_points(std::span<const Vector3d> points, const std::string& name) {
   require("path", "number of " + name + "s", static_cast<double>(points.size()), {.low = 2.0});
   for (std::size_t i = 0; i < points.size(); ++i) {
+    const bool finite = points[i].allFinite();
+    if (finite && (i == 0 || (points[i] - points[i - 1]).norm() > kApart)) continue;
     const std::string here =
         "path: " + name + " " + std::to_string(i + 1) + ": " + text(points[i]) + " m";
-    if (!points[i].allFinite()) throw ModelError(here + ", must be finite");
-    if (i > 0 && (points[i] - points[i - 1]).norm() <= kApart)
-      throw ModelError(here + ", must lie apart from " + name + " " + std::to_string(i));
+    if (!finite) throw ModelError(here + ", must be finite");
+    throw ModelError(here + ", must lie apart from " + name + " " + std::to_string(i));
   }
 }
 

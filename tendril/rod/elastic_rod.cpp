@@ -33,9 +33,11 @@ constexpr double kSharpestCorner = 1e-4;
 constexpr double kCurvatureStep = 1e-6;  ///< for the curvature of the distance [m]
 /// Overlap that renewed multipliers must bring down, else the body is bent a little [m, 1/m].
 constexpr double kOverlap = 1e-4, kNudge = 1e-2;
+constexpr double kRounding = 1e-12;       ///< of a gap, by far [m]
 constexpr double kMostDamping = 1e12;     ///< given up beyond
 constexpr int kMostHalvings = 30;         ///< of a Newton step
 constexpr double kLeastStepLimit = 2e-3;  ///< [m]
+constexpr double kLeastMove = 1e-11;      ///< a step that moves no point by more is none [m]
 
 /// Rotation by a quarter, from a tangent to its lateral axis: the rate of a vector with heading.
 Vector2d rotated(const Vector2d& v) { return {v.y(), -v.x()}; }
@@ -280,9 +282,12 @@ void ElasticRod::place(std::span<const double> curvatures, double angle) noexcep
   for (int j = 0; j < count_; ++j) node_[static_cast<std::size_t>(j) + 1] = element_arc(j).end();
 }
 
-/// The point of the element nearest to the obstacle. Where the distance falls at the start and
-/// rises at the end it is stationary between them (Illinois rule on its slope), else it is an end.
-ElasticRod::Nearest ElasticRod::nearest_on_element(int element, int obstacle) const noexcept {
+/// The point of the element nearest to the obstacle: where the distance falls at the start and
+/// rises at the end, it is stationary between them (Illinois rule on its slope), else it is an end.
+/// An element that bends round a polygon has minima beside that, nearest to corners.
+/// A gap beyond `enough` is not searched for: the result is then some point with such a gap.
+ElasticRod::Nearest ElasticRod::nearest_on_element(int element, int obstacle,
+                                                   double enough) const noexcept {
   const PlanarArc arc = element_arc(element);
   const auto look = [&](double s, double& slope) {
     const PlanarPose at = arc.pose_at(s);
@@ -291,30 +296,47 @@ ElasticRod::Nearest ElasticRod::nearest_on_element(int element, int obstacle) co
     slope = direction.dot(at.tangent());
     return distance - options_.body_radius;
   };
-  double a = 0.0, b = arc.length, slope_a = 0.0, slope_b = 0.0;
-  const double gap_a = look(a, slope_a), gap_b = look(b, slope_b);
-  if (slope_a >= 0.0 || slope_b <= 0.0)
-    return gap_a <= gap_b ? Nearest{a, gap_a, false} : Nearest{b, gap_b, false};
-  double s = 0.0, gap = 0.0;
-  int kept = 0;
-  for (int i = 0; i < 60; ++i) {
-    s = (a * slope_b - b * slope_a) / (slope_b - slope_a);
-    double slope = 0.0;
-    gap = look(s, slope);
-    if (std::abs(slope) < 1e-13 || b - a < 1e-13) break;
-    if (slope < 0.0) {
-      a = s;
-      slope_a = slope;
-      if (kept < 0) slope_b *= 0.5;
-      kept = -1;
-    } else {
-      b = s;
-      slope_b = slope;
-      if (kept > 0) slope_a *= 0.5;
-      kept = 1;
+  double slope_a = 0.0, slope_b = 0.0;
+  const double gap_a = look(0.0, slope_a), gap_b = look(arc.length, slope_b);
+  const Nearest end = gap_a <= gap_b ? Nearest{0.0, gap_a, false} : Nearest{arc.length, gap_b, false};
+  // The gap changes by no more than the arc length.
+  if (0.5 * (gap_a + gap_b - arc.length) > enough + kRounding) return end;
+  Nearest nearest = end;
+  if (slope_a < 0.0 && slope_b > 0.0) {
+    double a = 0.0, b = arc.length;
+    int kept = 0;
+    for (int i = 0; i < 60; ++i) {
+      const double s = (a * slope_b - b * slope_a) / (slope_b - slope_a);
+      double slope = 0.0;
+      nearest = {s, look(s, slope), true};
+      if (std::abs(slope) < 1e-13 || b - a < 1e-13) break;
+      if (slope < 0.0) {
+        a = s;
+        slope_a = slope;
+        if (kept < 0) slope_b *= 0.5;
+        kept = -1;
+      } else {
+        b = s;
+        slope_b = slope;
+        if (kept > 0) slope_a *= 0.5;
+        kept = 1;
+      }
     }
   }
-  return {s, gap, true};
+  if (const Polygon* polygon = std::get_if<Polygon>(&scene_.obstacle(obstacle))) {
+    const Vector2d middle = arc.pose_at(0.5 * arc.length).position - obstacle_shift(obstacle);
+    const double reach = 0.5 * arc.length + options_.body_radius + std::min(enough, nearest.gap);
+    for (const Vector2d& corner : polygon->corners) {
+      if ((corner - middle).squaredNorm() > reach * reach) continue;
+      const double s = arc.nearest_parameter(corner + obstacle_shift(obstacle));
+      if (!(s > 0.0 && s < arc.length)) continue;
+      double slope = 0.0;
+      const double gap = look(s, slope);
+      const bool outside = gap > -options_.body_radius;  // inside, an edge is nearer
+      if (outside && gap < nearest.gap) nearest = {s, gap, true};
+    }
+  }
+  return nearest;
 }
 
 /// Collects the constraints with a force: multiplier - penalty gap > 0. Along the body the distance
@@ -324,18 +346,26 @@ void ElasticRod::find_loads() noexcept {
   const double pitch = 1.5 * options_.element_length;
   const auto obstacles = static_cast<std::size_t>(scene_.size());
   for (int o = 0; o < scene_.size(); ++o) {
+    const Disc& bound = scene_.bound(o);
+    const Vector2d centre = bound.centre + obstacle_shift(o);
     int j = 0;
     while (j < count_) {
       const auto i = static_cast<std::size_t>(j);
-      const double free =
-          obstacle_distance(o, node_[i].position) - options_.body_radius - kSearchMargin;
+      const double apart = options_.body_radius + kSearchMargin;
+      double free = (node_[i].position - centre).norm() - bound.radius - apart;
+      if (free <= pitch) free = obstacle_distance(o, node_[i].position) - apart;
       if (free > pitch) {
         j += static_cast<int>(std::min(free / pitch, static_cast<double>(count_)));
         continue;
       }
-      const Nearest nearest = nearest_on_element(j, o);
-      const double force =
-          multiplier_[i * obstacles + static_cast<std::size_t>(o)] - kPenalty * nearest.gap;
+      const double multiplier = multiplier_[i * obstacles + static_cast<std::size_t>(o)];
+      const double enough = multiplier / kPenalty;
+      if (free + kSearchMargin - h_[i] > enough + kRounding) {
+        ++j;
+        continue;
+      }
+      const Nearest nearest = nearest_on_element(j, o, enough);
+      const double force = multiplier - kPenalty * nearest.gap;
       if (force > 0.0 && loads_.size() < loads_.capacity()) {
         Load load{.element = j,
                   .obstacle = o,
@@ -654,6 +684,7 @@ bool ElasticRod::search_line(double slope, Minimisation& run, RodSolution& solut
       run.value = value;
       return true;
     }
+    if (move < kLeastMove) break;
     scale *= move > step_limit ? std::max(0.1, 0.9 * step_limit / move) : 0.5;
   }
   return false;

@@ -203,7 +203,7 @@ class ElasticRod {
   void divide(double length) noexcept;
   void place(std::span<const double> curvatures, double angle) noexcept;
   [[nodiscard]] PlanarArc element_arc(int element) const noexcept;
-  [[nodiscard]] Nearest nearest_on_element(int element, int obstacle) const noexcept;
+  [[nodiscard]] Nearest nearest_on_element(int element, int obstacle, double enough) const noexcept;
   void find_loads() noexcept;
   double evaluate(std::span<const double> curvatures, double angle) noexcept;
   void compute_gradient() noexcept;

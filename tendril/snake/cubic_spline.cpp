@@ -18,12 +18,13 @@ constexpr double kApart = 1e-9;  // [m], nearer points count as one
 void check_points(std::span<const Vector3d> points) {
   require("spline", "number of points", static_cast<double>(points.size()), {.low = 2.0});
   for (std::size_t i = 0; i < points.size(); ++i) {
+    const bool finite = points[i].allFinite();
+    if (finite && (i == 0 || (points[i] - points[i - 1]).norm() > kApart)) continue;
     char text[128];
     std::snprintf(text, sizeof text, "spline: point %zu: (%.9g, %.9g, %.9g) m", i + 1,
                   points[i].x(), points[i].y(), points[i].z());
-    if (!points[i].allFinite()) throw ModelError(std::string(text) + ", must be finite");
-    if (i > 0 && (points[i] - points[i - 1]).norm() <= kApart)
-      throw ModelError(std::string(text) + ", must lie apart from point " + std::to_string(i));
+    if (!finite) throw ModelError(std::string(text) + ", must be finite");
+    throw ModelError(std::string(text) + ", must lie apart from point " + std::to_string(i));
   }
 }
 

@@ -155,6 +155,37 @@ TEST_CASE("elastic rod: the gradient of the potential equals central differences
   }
 }
 
+TEST_CASE("elastic rod: the potential is continuous where an element bends round a corner",
+          "[planning][rod]") {
+  // The rod leaves the edge of the box, comes back to its corner and passes it: elements that rise
+  // from the edge before they fall to the corner have more than one nearest point.
+  PlanarScene scene;
+  scene.add(box_polygon(0.0, 0.2, -0.1, 0.1));
+  const double offset = GENERATE(0.0, 0.003, 0.006, 0.009);
+  CAPTURE(offset);
+  constexpr double kLength = 0.12, kHeading = 0.2, kStep = 1e-4;
+  ElasticRod rod(scene, {{-0.0095, 0.02 + offset}, -kHeading}, {.element_length = 0.04});
+  REQUIRE(rod.solve(1.0, kLength).status != RodStatus::InvalidInput);
+  rod.set_multipliers({});
+  std::vector<double> shape(rod.curvatures().size()), gradient(shape.size());
+  double touched = 0.0;
+  for (double curvature = 2.0; curvature < 5.5; curvature += kStep) {
+    CAPTURE(curvature);
+    shape.assign(shape.size(), curvature);
+    const double here = rod.potential(shape, gradient);
+    double rate = 0.0, largest = 0.0;
+    for (const double g : gradient) {
+      rate += g;
+      largest += std::abs(g);
+    }
+    shape.assign(shape.size(), curvature + kStep);
+    const double change = rod.potential(shape, gradient) - here;
+    touched = std::max(touched, largest);
+    CHECK(std::abs(change - rate * kStep) <= 1e-2 * kStep * (1.0 + largest));
+  }
+  CHECK(touched > 1.0);
+}
+
 TEST_CASE("elastic rod: forces and moments balance", "[planning][rod]") {
   for (const ElasticCase& c : elastic_cases()) {
     DYNAMIC_SECTION(c.name) {
