@@ -86,8 +86,8 @@ void add_light(mjSpec& spec, const mjModel& model) {
   }
   std::fill_n(light->diffuse, 3, 0.5f);
   std::fill_n(light->specular, 3, 0.1f);
-  // Shadows of all that is within three times the scene's size.
-  spec.visual.map.shadowclip = std::max(spec.visual.map.shadowclip, 3.0f);
+  // Shadows of all that is within six times the scene's size: at the edge, ground has false ones.
+  spec.visual.map.shadowclip = std::max(spec.visual.map.shadowclip, 6.0f);
 }
 
 bool is_floor(const mjModel& model, int geom, const std::vector<Pose>& poses) {
