@@ -134,7 +134,7 @@ struct Viewer::Impl {
   Slider slider;
 
   bool paused = false;
-  bool show_help = false, show_info = true, show_plots = true, show_centreline = true,
+  bool show_help = false, show_info = true, show_plots = true, show_centreline = false,
        show_links = false;
   double speed = 1.0;
   double measured_speed = 0.0;  ///< simulated over wall time of the last second
