@@ -8,7 +8,10 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
+#include <map>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "apps/host/recording/offscreen.hpp"
@@ -27,6 +30,12 @@ constexpr auto kNoBudget = std::chrono::hours(24);           // a screenshot wai
 constexpr double kIdleWait = 1.0 / 30.0;                     // s between frames while paused
 constexpr double kDoubleClick = 0.3;                         // s
 constexpr int kSceneGeoms = 10000;
+constexpr int kTimeTicks = 4, kValueTicks = 5;  // intervals of the plots' grids
+constexpr double kNoticeTime = 3.0;             // s, of a notice
+constexpr std::size_t kNamedContacts = 4;       // pairs of bodies in the list of contacts
+/// Of the spring that pulls a body: force over the weight of its robot, at a tenth of the scene's size.
+constexpr double kPullWeights = 3.0;
+constexpr double kEarthGravity = 9.81;  // m/s^2
 constexpr float kSeeThrough = 0.4F;
 constexpr float kCentrelineColour[4] = {0.95F, 0.2F, 0.45F, 1.0F};
 
@@ -46,7 +55,7 @@ constexpr HelpLine kRecordingHelp[] = {{"Space", "play / pause"},
                                        {"Backspace", "first row"},
                                        {"+  -", "faster, slower"},
                                        {"Drag bar below", "go to a time"}};
-constexpr HelpLine kHelp[] = {{"C", "contact points and forces"},
+constexpr HelpLine kHelp[] = {{"C", "contact points, forces, names"},
                               {"P", "planned and actual centreline"},
                               {"K", "links of continuum arms instead of their smooth body"},
                               {"L", "plots"},
@@ -61,7 +70,8 @@ constexpr HelpLine kDragHelp[] = {{"Drag a target", "move it (left: across, righ
                                   {"G", "select the next target"},
                                   {"Ctrl + right drag", "pull the selected body"},
                                   {"Ctrl + left drag", "rotate the selected body"}};
-constexpr HelpLine kLastHelp[] = {{"F1", "this help"}, {"Q", "close"}};
+constexpr HelpLine kLastHelp[] = {
+    {"F1", "this help"}, {"F2", "picture of the window (PNG)"}, {"Q", "close"}};
 
 /// GLFW reports through a callback; the last message is kept for the exception.
 std::string& glfw_message() {
@@ -82,18 +92,27 @@ std::string speed_text(double speed) {
   return speed >= 1.0 ? fmt::format("{:g} x", speed) : fmt::format("1/{:g} x", 1.0 / speed);
 }
 
+/// The least of 1, 2 and 5 times a power of ten by which `intervals` cover `span` > 0.
+double round_step(double span, int intervals) {
+  const double step = span / intervals;
+  const double power = std::pow(10.0, std::floor(std::log10(step)));
+  for (const double factor : {1.0, 2.0, 5.0})
+    if (factor * power >= step * (1.0 - 1e-9)) return factor * power;
+  return 10.0 * power;
+}
+
 std::unique_ptr<mjvFigure> make_figure(const char* title, const float colour[3]) {
   auto figure = std::make_unique<mjvFigure>();
   mjv_defaultFigure(figure.get());
   mju_strncpy(figure->title, title, sizeof figure->title);
-  mju_strncpy(figure->xformat, "%.1f", sizeof figure->xformat);
-  mju_strncpy(figure->yformat, "%.2g", sizeof figure->yformat);
+  mju_strncpy(figure->xformat, "%g", sizeof figure->xformat);
+  mju_strncpy(figure->yformat, "%g", sizeof figure->yformat);
   mju_strncpy(figure->minwidth, "0.000", sizeof figure->minwidth);
   figure->flg_legend = 0;
-  figure->flg_extend = 1;
+  figure->flg_extend = 0;
   figure->flg_selection = 1;
-  figure->gridsize[0] = 5;
-  figure->gridsize[1] = 4;
+  figure->gridsize[0] = kTimeTicks + 1;
+  figure->gridsize[1] = kValueTicks + 1;
   figure->linewidth = 2.0F;
   figure->gridwidth = 1.0F;
   const std::array<float, 4> back{0.08F, 0.10F, 0.13F, 0.75F};
@@ -121,6 +140,7 @@ struct Viewer::Impl {
   host::ViewSource& source;
   host::LiveRun* live;  ///< null for a recording
   ViewerOptions options;
+  host::SceneRobots robots;
   host::Centrelines centrelines;
   host::SmoothBody smooth_body;
   GLFWwindow* window = nullptr;
@@ -136,6 +156,10 @@ struct Viewer::Impl {
   bool paused = false;
   bool show_help = false, show_info = true, show_plots = true, show_centreline = false,
        show_links = false;
+  bool picture_desired = false;     ///< of the next frame
+  std::string notice;               ///< shown until `notice_end`
+  double notice_end = 0.0;          ///< s, of GLFW's clock
+  double pull_force = 0.0;          ///< of the mouse, N
   double speed = 1.0;
   double measured_speed = 0.0;  ///< simulated over wall time of the last second
   double simulated_since = 0.0;
@@ -154,6 +178,7 @@ struct Viewer::Impl {
       : source(shown),
         live(dynamic_cast<host::LiveRun*>(&shown)),
         options(desired),
+        robots(shown.model()),
         centrelines(shown.model()),
         smooth_body(shown.model()),
         paused(desired.start_paused),
@@ -350,6 +375,9 @@ struct Viewer::Impl {
       case GLFW_KEY_F1:
         show_help = !show_help;
         break;
+      case GLFW_KEY_F2:
+        picture_desired = true;
+        break;
       case GLFW_KEY_Q:
         glfwSetWindowShouldClose(window, GLFW_TRUE);
         break;
@@ -503,12 +531,29 @@ struct Viewer::Impl {
     source.seek(range.first + slider.fraction(cursor_x) * (range.second - range.first));
   }
 
-  /// Applies the perturbation by the mouse in each step.
+  /// Applies the perturbation by the mouse in each step: the engine's, but a pull by a spring that is
+  /// scaled to the whole robot; the engine's is scaled to one light link.
   void pull(const mjModel& m, mjData& d) {
     mju_zero(d.xfrc_applied, 6 * static_cast<int>(m.nbody));
+    pull_force = 0.0;
     if (perturb.active == 0) return;
     mjv_applyPerturbPose(&m, &d, &perturb, 0);
-    mjv_applyPerturbForce(&m, &d, &perturb);
+    const int body = perturb.select;
+    if (perturb.active != mjPERT_TRANSLATE || is_target(body)) {
+      mjv_applyPerturbForce(&m, &d, &perturb);
+      return;
+    }
+    const double weight = m.body_subtreemass[m.body_rootid[body]] * kEarthGravity;
+    const double stiffness = kPullWeights * weight / (0.1 * m.stat.extent);
+    mjtNum point[3], force[3], lever[3];
+    mju_mulMatVec3(point, d.xmat + 9 * body, perturb.localpos);
+    mju_addTo3(point, d.xpos + 3 * body);
+    mju_sub3(force, perturb.refselpos, point);
+    mju_scl3(force, force, stiffness);
+    mju_sub3(lever, point, d.xipos + 3 * body);
+    mju_copy3(d.xfrc_applied + 6 * body, force);
+    mju_cross(d.xfrc_applied + 6 * body + 3, lever, force);
+    pull_force = mju_norm3(force);
   }
 
   // ---- frames --------------------------------------------------------------------------------
@@ -563,6 +608,8 @@ struct Viewer::Impl {
     if (source.range()) draw_slider(whole);
     if (show_info) draw_info(whole);
     if (show_help) draw_help(whole);
+    if (glfwGetTime() < notice_end)
+      mjr_overlay(mjFONT_NORMAL, mjGRID_BOTTOM, whole, notice.c_str(), nullptr, &context);
     const std::string stopped = source.stopped();
     if (!stopped.empty() && !source.range()) {
       mjr_overlay(mjFONT_BIG, mjGRID_TOP, whole, "\n\nThe simulation stopped", nullptr, &context);
@@ -596,22 +643,74 @@ struct Viewer::Impl {
                      paused ? ", paused" : fmt::format(", real {:.2g} x", measured_speed)));
     const std::span<const double> sensors(d.sensordata,
                                           static_cast<std::size_t>(model().nsensordata));
-    const double tip_error = source.signals().sensor("tip_error", sensors);
-    const double status = source.signals().sensor("status", sensors);
-    const double progress = source.signals().sensor("progress", sensors);
+    const bool several = robots.robots().size() > 1;
+    for (const host::SceneRobots::Robot& robot : robots.robots()) {
+      const auto value = [&](const char* name) {
+        const int id = mj_name2id(&model(), mjOBJ_SENSOR, (robot.prefix + name).c_str());
+        return id < 0 ? std::nan("") : sensors[static_cast<std::size_t>(model().sensor_adr[id])];
+      };
+      if (several) line("Robot", robot_name(robot));
+      const double tip_error = value("tip_error"), status = value("status"),
+                   progress = value("progress");
+      if (!std::isnan(tip_error)) line("Tip error", fmt::format("{:.2f} mm", 1e3 * tip_error));
+      if (!std::isnan(status)) line("Status", status_text(status));
+      if (!std::isnan(progress)) line("Progress", fmt::format("{:.0f} %", 100.0 * progress));
+    }
+    if (several) line("All", "");
     const double force = source.signals().wall_force(d);
-    if (!std::isnan(tip_error)) line("Tip error", fmt::format("{:.2f} mm", 1e3 * tip_error));
     if (!std::isnan(force)) line("Wall force", fmt::format("{:.2f} N", force));
-    if (!std::isnan(status)) line("Status", status_text(status));
-    if (!std::isnan(progress)) line("Progress", fmt::format("{:.0f} %", 100.0 * progress));
     line("Contacts", fmt::format("{}", d.ncon));
+    if (view.flags[mjVIS_CONTACTPOINT] != 0)
+      for (const NamedForce& pair : strongest_contacts())
+        line(pair.names.c_str(), fmt::format("{:.2f} N", pair.force));
     if (options.has_motions && !live->motions_on) line("Motions", "off (M)");
     if (perturb.select > 0) {
       const char* name = mj_id2name(&model(), mjOBJ_BODY, perturb.select);
       line("Selected", name != nullptr ? name : fmt::format("body {}", perturb.select));
     }
+    if (pull_force > 0.0) line("Pull", fmt::format("{:.2f} N", pull_force));
     line("Help", "F1");
     mjr_overlay(mjFONT_NORMAL, mjGRID_TOPLEFT, whole, names.c_str(), values.c_str(), &context);
+  }
+
+  static std::string robot_name(const host::SceneRobots::Robot& robot) {
+    std::string name = robot.prefix;
+    while (!name.empty() && (name.back() == '_' || name.back() == '/')) name.pop_back();
+    return name.empty() ? "robot" : name;
+  }
+
+  struct NamedForce {
+    std::string names;
+    double force;  ///< sum of the normal forces [N]
+  };
+
+  /// The pairs of bodies that press most on each other.
+  std::vector<NamedForce> strongest_contacts() {
+    mjData& d = source.data();
+    std::map<std::pair<int, int>, double> forces;
+    for (int i = 0; i < d.ncon; ++i) {
+      mjtNum force[6];
+      mj_contactForce(&model(), &d, i, force);
+      if (d.contact[i].geom[0] < 0 || d.contact[i].geom[1] < 0) continue;
+      forces[{d.contact[i].geom[0], d.contact[i].geom[1]}] += force[0];
+    }
+    std::vector<NamedForce> named;
+    named.reserve(forces.size());
+    for (const auto& [pair, force] : forces)
+      named.push_back({geom_name(pair.first) + " - " + geom_name(pair.second), force});
+    const std::size_t count = std::min(kNamedContacts, named.size());
+    std::partial_sort(
+        named.begin(), named.begin() + static_cast<std::ptrdiff_t>(count), named.end(),
+        [](const NamedForce& a, const NamedForce& b) { return a.force > b.force; });
+    named.resize(count);
+    return named;
+  }
+
+  /// Of the geom, or of its body if it has none.
+  std::string geom_name(int geom) const {
+    if (const char* name = mj_id2name(&model(), mjOBJ_GEOM, geom)) return name;
+    const char* body = mj_id2name(&model(), mjOBJ_BODY, model().geom_bodyid[geom]);
+    return body != nullptr ? body : fmt::format("geom {}", geom);
   }
 
   void draw_help(mjrRect whole) {
@@ -643,30 +742,40 @@ struct Viewer::Impl {
     const auto& points = source.history().points();
     // From zero to the largest value, but at least to `smallest_top`, so that noise is not
     // magnified.
-    const auto fill = [&](mjvFigure& figure, double scale, float smallest_top, auto value) {
+    const auto fill = [&](mjvFigure& figure, double scale, double smallest_top, auto value) {
       int count = 0;
+      double largest = 0.0;
       for (const auto& point : points) {
         const double y = value(point) * scale;
         if (!std::isfinite(y) || count >= mjMAXLINEPNT) continue;
         figure.linedata[0][2 * count] = static_cast<float>(point.time);
         figure.linedata[0][2 * count + 1] = static_cast<float>(y);
+        largest = std::max(largest, y);
         ++count;
       }
       figure.linepnt[0] = count;
       figure.selection = static_cast<float>(source.data().time);
       figure.flg_selection = source.range() ? 1 : 0;
+      if (count == 0) return false;
+      const double first = figure.linedata[0][0], last = figure.linedata[0][2 * count - 2];
+      const double step = round_step(std::max(last - first, 1e-3), kTimeTicks);
+      double begin = step * std::floor(first / step + 1e-6);
+      while (begin + kTimeTicks * step < last) begin += step;  // the oldest ones leave the plot
+      figure.range[0][0] = static_cast<float>(begin);
+      figure.range[0][1] = static_cast<float>(begin + kTimeTicks * step);
       figure.range[1][0] = 0.0F;
-      figure.range[1][1] = smallest_top;
-      return count > 0;
+      figure.range[1][1] =
+          static_cast<float>(round_step(std::max(largest, smallest_top), 1));  // as the engine would
+      return true;
     };
     const int bottom = source.range() ? 52 : 10;
     mjrRect place{0, bottom, std::min(360, whole.width / 3), std::min(190, whole.height / 4)};
     place.left = whole.width - place.width - 10;
-    if (fill(*force_figure, 1.0, 0.3F, [](const auto& p) { return p.wall_force; })) {
+    if (fill(*force_figure, 1.0, 0.2, [](const auto& p) { return p.wall_force; })) {
       mjr_figure(place, force_figure.get(), &context);
       place.bottom += place.height + 8;
     }
-    if (fill(*tip_figure, 1e3, 0.3F, [](const auto& p) { return p.tip_error; })) {
+    if (fill(*tip_figure, 1e3, 0.2, [](const auto& p) { return p.tip_error; })) {
       mjr_figure(place, tip_figure.get(), &context);
     }
   }
@@ -702,6 +811,7 @@ struct Viewer::Impl {
       measure_speed();
       const Clock::time_point drawing = Clock::now();
       draw();
+      if (picture_desired) take_picture();
       glfwSwapBuffers(window);
       drawing_time = Clock::now() - drawing;
       notice_slow_drawing();
@@ -736,6 +846,11 @@ struct Viewer::Impl {
       draw();
       if (frame == 0) glfwSwapBuffers(window);
     }
+    write_picture(options.screenshot);
+  }
+
+  /// Writes what has been drawn.
+  void write_picture(const std::filesystem::path& file) {
     const mjrRect whole = framebuffer();
     const auto row = static_cast<std::size_t>(3 * whole.width);
     std::vector<std::uint8_t> bottom_up(row * static_cast<std::size_t>(whole.height));
@@ -745,7 +860,25 @@ struct Viewer::Impl {
       const auto line = bottom_up.begin() + static_cast<std::ptrdiff_t>(y * row);
       image.rgb.insert(image.rgb.end(), line, line + static_cast<std::ptrdiff_t>(row));
     }
-    host::write_png(options.screenshot, image);
+    host::write_png(file, image);
+  }
+
+  /// In the working directory, under the first free number.
+  void take_picture() {
+    picture_desired = false;
+    std::filesystem::path file;
+    std::error_code ignored;
+    int number = 1;
+    do {
+      file = fmt::format("tendril_{:03}.png", number++);
+    } while (std::filesystem::exists(file, ignored));
+    try {
+      write_picture(file);
+      notice = "Written: " + file.string();
+    } catch (const std::exception& error) {
+      notice = error.what();
+    }
+    notice_end = glfwGetTime() + kNoticeTime;
   }
 };
 

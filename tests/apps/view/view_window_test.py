@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import zlib
 from pathlib import Path
@@ -98,6 +99,42 @@ class Window(unittest.TestCase):
         played = red_pixels(self.shot(out / "rollout.h5", 0.2))
         ran = red_pixels(self.shot(self.folder / "scene.xml", 0.2))
         self.assertAlmostEqual(played[1], ran[1], delta=1.0)
+
+    def test_keys_change_what_is_shown_and_write_pictures(self):
+        if shutil.which("xdotool") is None:
+            self.assertNotIn("TENDRIL_TEST_EXTRAS", os.environ, "xdotool is not installed")
+            self.skipTest("xdotool is not installed")
+        environment = os.environ | {"DISPLAY": self.display, "ASAN_OPTIONS": "detect_leaks=0"}
+        window = subprocess.Popen([PROGRAM, "view", str(self.folder / "scene.xml"), "--paused", "--camera", "front", "--width", "400",
+                                   "--height", "300"], cwd=self.folder, env=environment, stderr=subprocess.DEVNULL)
+
+        def do(*words):
+            return subprocess.run(["xdotool", *words], env=environment, capture_output=True, text=True, timeout=60).stdout
+
+        def picture(number):
+            file, until = self.folder / f"tendril_{number:03}.png", time.monotonic() + 60
+            do("key", "--window", found, "F2")
+            while time.monotonic() < until and not (file.exists() and file.read_bytes().endswith(b"IEND\xaeB`\x82")):
+                time.sleep(0.05)
+            return red_pixels(file)
+
+        try:
+            found = do("search", "--sync", "--onlyvisible", "--name", "scene").split()[0]
+            first = picture(1)
+            for _ in range(3):
+                do("key", "--window", found, "Right")
+                do("key", "--window", found, "shift+Right")
+            lower = picture(2)
+            do("key", "--window", found, "BackSpace")
+            again = picture(3)
+            do("key", "--window", found, "q")
+            self.assertEqual(window.wait(60), 0)
+        finally:
+            window.kill()
+            window.wait()
+        self.assertGreater(first[0], 300)
+        self.assertGreater(lower[1], first[1] + 3)
+        self.assertEqual(again, first)
 
     def test_a_divergence_is_reported_and_shown(self):
         picture = self.folder / "stopped.png"
