@@ -6,12 +6,13 @@ namespace tendril {
 
 struct Viewer::Impl {};
 
-Viewer::Viewer(host::ViewSource& /*source*/, const ViewerOptions& /*options*/) {
+Viewer::Viewer(std::unique_ptr<host::ViewSource> /*source*/, const ViewerOptions& /*options*/) {
   throw ModelError(
       "view: this program has no window: tendril run --video makes a film; a program built from "
       "source has one");
 }
 Viewer::~Viewer() = default;
 void Viewer::run() {}
+const host::ViewSource& Viewer::source() const { throw ModelError("view: no window"); }
 
 }  // namespace tendril

@@ -53,7 +53,13 @@ std::unique_ptr<host::ViewSource> open_source(const ViewArguments& arguments,
   host::PreparedRun run = host::prepare_run(experiment, changes);
   for (const std::string& notice : run.scene.notices)
     std::cerr << "tendril: notice: " << notice << '\n';
-  return std::make_unique<host::LiveRun>(std::move(run));
+  // Files that come with the package have names that are no paths.
+  options.files = {file};
+  for (const auto& [name, text] : run.scene.source_files)
+    for (const std::filesystem::path& path :
+         {std::filesystem::path(name), experiment.scene.parent_path() / name})
+      if (std::filesystem::is_regular_file(path)) options.files.push_back(path);
+  return std::make_unique<host::LiveRun>(std::move(run), experiment.checks);
 }
 
 int view(const ViewArguments& arguments) {
@@ -70,11 +76,18 @@ int view(const ViewArguments& arguments) {
   if (!folder.empty() && !std::filesystem::is_directory(folder))
     throw host::OutputError(fmt::format("--screenshot: {}: must be in a folder that exists",
                                         arguments.screenshot));
-  const std::unique_ptr<host::ViewSource> source = open_source(arguments, options);
+  std::unique_ptr<host::ViewSource> source = open_source(arguments, options);
   host::require_camera(source->model(), options.camera);
-  Viewer(*source, options).run();
-  const bool diverged = !source->range() && !source->stopped().empty();
-  if (diverged) std::cerr << "tendril: " << arguments.file << ": " << source->stopped() << '\n';
+  if (!source->range() && options.screenshot.empty())
+    options.reopen = [&arguments] {
+      ViewerOptions ignored;
+      return open_source(arguments, ignored);
+    };
+  Viewer viewer(std::move(source), options);
+  viewer.run();
+  const std::string stopped = viewer.source().stopped();
+  const bool diverged = !viewer.source().range() && !stopped.empty();
+  if (diverged) std::cerr << "tendril: " << arguments.file << ": " << stopped << '\n';
   return diverged && !options.screenshot.empty() ? kExitDiverged : 0;
 }
 

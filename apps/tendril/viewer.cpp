@@ -10,12 +10,14 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "apps/host/recording/offscreen.hpp"
 #include "apps/host/recording/smooth_body.hpp"
+#include "apps/tendril/check_text.hpp"
 
 namespace tendril {
 namespace {
@@ -31,6 +33,7 @@ constexpr double kIdleWait = 1.0 / 30.0;                     // s between frames
 constexpr double kDoubleClick = 0.3;                         // s
 constexpr int kSceneGeoms = 10000;
 constexpr int kTimeTicks = 4, kValueTicks = 5;  // intervals of the plots' grids
+constexpr double kLookAgain = 0.5;              // s, between looks at the scene's files
 constexpr double kNoticeTime = 3.0;             // s, of a notice
 constexpr std::size_t kNamedContacts = 4;       // pairs of bodies in the list of contacts
 /// Of the spring that pulls a body: force over the weight of its robot, at a tenth of the scene's size.
@@ -137,12 +140,17 @@ struct Slider {
 }  // namespace
 
 struct Viewer::Impl {
-  host::ViewSource& source;
+  std::unique_ptr<host::ViewSource> source;
   host::LiveRun* live;  ///< null for a recording
   ViewerOptions options;
-  host::SceneRobots robots;
-  host::Centrelines centrelines;
-  host::SmoothBody smooth_body;
+  /// What is drawn of a model beside what the engine draws.
+  struct Drawn {
+    host::SceneRobots robots;
+    host::Centrelines centrelines;
+    host::SmoothBody smooth_body;
+    explicit Drawn(const mjModel& model) : robots(model), centrelines(model), smooth_body(model) {}
+  };
+  std::optional<Drawn> drawn;
   GLFWwindow* window = nullptr;
 
   mjvCamera camera{};
@@ -157,6 +165,8 @@ struct Viewer::Impl {
   bool show_help = false, show_info = true, show_plots = true, show_centreline = false,
        show_links = false;
   bool picture_desired = false;     ///< of the next frame
+  std::vector<std::filesystem::file_time_type> file_times;  ///< of options.files
+  double next_look = 0.0;           ///< at the files; s, of GLFW's clock
   std::string notice;               ///< shown until `notice_end`
   double notice_end = 0.0;          ///< s, of GLFW's clock
   double pull_force = 0.0;          ///< of the mouse, N
@@ -174,13 +184,11 @@ struct Viewer::Impl {
   double cursor_x = 0.0, cursor_y = 0.0;  ///< framebuffer pixels, y up
   double last_click = -1.0;
 
-  Impl(host::ViewSource& shown, const ViewerOptions& desired)
-      : source(shown),
-        live(dynamic_cast<host::LiveRun*>(&shown)),
+  Impl(std::unique_ptr<host::ViewSource> shown, const ViewerOptions& desired)
+      : source(std::move(shown)),
+        live(dynamic_cast<host::LiveRun*>(source.get())),
         options(desired),
-        robots(shown.model()),
-        centrelines(shown.model()),
-        smooth_body(shown.model()),
+        drawn(source->model()),
         paused(desired.start_paused),
         show_help(desired.help),
         speed(desired.speed) {
@@ -202,7 +210,7 @@ struct Viewer::Impl {
     glfwTerminate();
   }
 
-  const mjModel& model() const { return source.model(); }
+  const mjModel& model() const { return source->model(); }
 
   // ---- window --------------------------------------------------------------------------------
 
@@ -240,10 +248,80 @@ struct Viewer::Impl {
     glfwSetCursorPosCallback(window,
                              [](GLFWwindow* w, double x, double y) { self(w).on_move(x, y); });
     glfwSetScrollCallback(window, [](GLFWwindow* w, double, double dy) { self(w).on_scroll(dy); });
+    take_mouse();
+    remember_files();
+    measured_from = Clock::now();
+  }
+
+  void take_mouse() {
     if (live != nullptr) {
       live->before_step = [this](const mjModel& m, mjData& d) { pull(m, d); };
     }
-    measured_from = Clock::now();
+  }
+
+  // ---- files that change ---------------------------------------------------------------------
+
+  void remember_files() {
+    file_times.clear();
+    std::error_code gone;
+    for (const std::filesystem::path& file : options.files)
+      file_times.push_back(std::filesystem::last_write_time(file, gone));
+  }
+
+  /// Looks now and then; an editor may have taken the file away for a moment.
+  void notice_changed_files() {
+    if (!options.reopen || glfwGetTime() < next_look) return;
+    next_look = glfwGetTime() + kLookAgain;
+    for (std::size_t i = 0; i < options.files.size(); ++i) {
+      std::error_code gone;
+      const auto time = std::filesystem::last_write_time(options.files[i], gone);
+      if (gone || time == file_times[i]) continue;
+      remember_files();
+      reopen();
+      return;
+    }
+  }
+
+  /// Shows the scene of the changed files, in the state of the one before if its sizes are the same.
+  /// What is wrong with the files is told, and the scene before goes on.
+  void reopen() {
+    std::unique_ptr<host::ViewSource> next;
+    try {
+      next = options.reopen();
+    } catch (const std::exception& error) {
+      tell(error.what());
+      return;
+    }
+    const mjModel &before = model(), &after = next->model();
+    const auto sizes = [](const mjModel& m) {
+      return std::array<mjtSize, 6>{m.nq, m.nv, m.na, m.nu, m.nmocap, m.npluginstate};
+    };
+    const bool same = sizes(before) == sizes(after) && source->stopped().empty() &&
+                      mj_stateSize(&before, mjSTATE_INTEGRATION) ==
+                          mj_stateSize(&after, mjSTATE_INTEGRATION);
+    if (same) {
+      std::vector<mjtNum> state(
+          static_cast<std::size_t>(mj_stateSize(&before, mjSTATE_INTEGRATION)));
+      mj_getState(&before, &source->data(), state.data(), mjSTATE_INTEGRATION);
+      mj_setState(&after, &next->data(), state.data(), mjSTATE_INTEGRATION);
+      next->refresh();
+    }
+    source = std::move(next);
+    live = dynamic_cast<host::LiveRun*>(source.get());
+    drawn.emplace(model());
+    mjv_defaultPerturb(&perturb);
+    mjv_freeScene(&scene);
+    mjr_freeContext(&context);
+    mjv_makeScene(&model(), &scene, kSceneGeoms);
+    mjr_makeContext(&model(), &context, font_scale());
+    if (camera_index >= model().ncam) choose_camera(-1);
+    take_mouse();
+    tell(same ? "Loaded again" : "Loaded again, from the start");
+  }
+
+  void tell(const std::string& text) {
+    notice = wrapped(text, 70);
+    notice_end = glfwGetTime() + kNoticeTime;
   }
 
   static Impl& self(GLFWwindow* w) { return *static_cast<Impl*>(glfwGetWindowUserPointer(w)); }
@@ -262,7 +340,7 @@ struct Viewer::Impl {
   }
 
   void start_camera() {
-    camera = source.start_camera(
+    camera = source->start_camera(
         {.width = options.width, .height = options.height, .camera = options.camera});
     if (camera.type == mjCAMERA_FIXED) camera_index = camera.fixedcamid;
   }
@@ -298,23 +376,23 @@ struct Viewer::Impl {
 
   void on_key(int key, int modifiers) {
     const int many = (modifiers & GLFW_MOD_SHIFT) != 0 ? 10 : 1;
-    const auto range = source.range();
+    const auto range = source->range();
     const auto jump = [&](double fraction) {
       paused = true;
-      source.seek(source.data().time + fraction * (range->second - range->first));
+      source->seek(source->data().time + fraction * (range->second - range->first));
     };
     switch (key) {
       case GLFW_KEY_SPACE:
-        if (range && paused && !source.stopped().empty()) source.reset();
+        if (range && paused && !source->stopped().empty()) source->reset();
         paused = !paused;
         break;
       case GLFW_KEY_RIGHT:
         paused = true;
-        source.step(many);
+        source->step(many);
         break;
       case GLFW_KEY_LEFT:
         paused = true;
-        if (range) source.step(-many);
+        if (range) source->step(-many);
         break;
       case GLFW_KEY_PAGE_UP:
         if (range) jump(-0.1);
@@ -329,7 +407,7 @@ struct Viewer::Impl {
         if (range) jump(1.0);
         break;
       case GLFW_KEY_BACKSPACE:
-        source.reset();
+        source->reset();
         break;
       case GLFW_KEY_EQUAL:
       case GLFW_KEY_KP_ADD:
@@ -402,7 +480,7 @@ struct Viewer::Impl {
       mjtNum from_eye[3], right[3];
       const mjtNum forward[3] = {eye.forward[0], eye.forward[1], eye.forward[2]};
       const mjtNum up[3] = {eye.up[0], eye.up[1], eye.up[2]};
-      for (int i = 0; i < 3; ++i) from_eye[i] = source.data().xpos[3 * body + i] - eye.pos[i];
+      for (int i = 0; i < 3; ++i) from_eye[i] = source->data().xpos[3 * body + i] - eye.pos[i];
       mju_cross(right, forward, up);
       const double depth = mju_dot3(from_eye, forward);
       if (depth <= eye.frustum_near) continue;
@@ -438,13 +516,13 @@ struct Viewer::Impl {
     mjtNum point[3];
     int geom = -1, flex = -1, skin = -1;
     const int body =
-        mjv_select(&model(), &source.data(), &view,
+        mjv_select(&model(), &source->data(), &view,
                    static_cast<mjtNum>(window_rectangle.width) / window_rectangle.height,
                    cursor_x / window_rectangle.width, cursor_y / window_rectangle.height, &scene,
                    point, &geom, &flex, &skin);
     if (body > 0) {
-      mju_subFrom3(point, source.data().xpos + 3 * body);
-      mju_mulMatTVec3(local, source.data().xmat + 9 * body, point);
+      mju_subFrom3(point, source->data().xpos + 3 * body);
+      mju_mulMatTVec3(local, source->data().xmat + 9 * body, point);
     }
     return body;
   }
@@ -464,7 +542,7 @@ struct Viewer::Impl {
     const double now = glfwGetTime();
     const bool twice = button == GLFW_MOUSE_BUTTON_LEFT && now - last_click < kDoubleClick;
     last_click = button == GLFW_MOUSE_BUTTON_LEFT ? now : -1.0;
-    if (source.range() && slider.contains(cursor_x, cursor_y)) {
+    if (source->range() && slider.contains(cursor_x, cursor_y)) {
       drag = Drag::Slider;
       seek_cursor();
       return;
@@ -482,7 +560,7 @@ struct Viewer::Impl {
     if (perturb.select <= 0) return;
     drag = Drag::Body;
     const bool rotates = control && button == GLFW_MOUSE_BUTTON_LEFT;
-    mjv_initPerturb(&model(), &source.data(), &scene, &perturb);
+    mjv_initPerturb(&model(), &source->data(), &scene, &perturb);
     perturb.active = rotates ? mjPERT_ROTATE : mjPERT_TRANSLATE;
     if (is_target(perturb.select)) live->motions_on = false;
   }
@@ -509,7 +587,7 @@ struct Viewer::Impl {
       const bool horizontal = rotates ? shift : shift || (right && is_target(perturb.select));
       const int action = rotates ? (horizontal ? mjMOUSE_ROTATE_H : mjMOUSE_ROTATE_V)
                                  : (horizontal ? mjMOUSE_MOVE_H : mjMOUSE_MOVE_V);
-      mjv_movePerturb(&model(), &source.data(), action, dx, dy, &scene, &perturb);
+      mjv_movePerturb(&model(), &source->data(), action, dx, dy, &scene, &perturb);
     } else if (drag == Drag::View) {
       free_camera();
       const int action = right  ? (shift ? mjMOUSE_MOVE_H : mjMOUSE_MOVE_V)
@@ -526,9 +604,9 @@ struct Viewer::Impl {
   }
 
   void seek_cursor() {
-    const auto range = *source.range();
+    const auto range = *source->range();
     paused = true;
-    source.seek(range.first + slider.fraction(cursor_x) * (range.second - range.first));
+    source->seek(range.first + slider.fraction(cursor_x) * (range.second - range.first));
   }
 
   /// Applies the perturbation by the mouse in each step: the engine's, but a pull by a spring that is
@@ -561,15 +639,15 @@ struct Viewer::Impl {
   void move_on(double wall_seconds) {
     if (paused) {
       if (live != nullptr && perturb.active != 0 && perturb.select > 0 &&
-          source.stopped().empty()) {
-        mjv_applyPerturbPose(&model(), &source.data(), &perturb, 1);
-        source.refresh();
+          source->stopped().empty()) {
+        mjv_applyPerturbPose(&model(), &source->data(), &perturb, 1);
+        source->refresh();
       }
       return;
     }
     simulated_since +=
-        source.advance(speed * wall_seconds, std::max<Clock::duration>(kStepBudget, drawing_time));
-    if (!source.stopped().empty()) paused = true;
+        source->advance(speed * wall_seconds, std::max<Clock::duration>(kStepBudget, drawing_time));
+    if (!source->stopped().empty()) paused = true;
   }
 
   void measure_speed() {
@@ -588,10 +666,10 @@ struct Viewer::Impl {
   void draw() {
     const mjrRect whole = framebuffer();
     if (whole.width <= 0 || whole.height <= 0) return;
-    const bool centreline = show_centreline && !centrelines.robots().empty();
+    const bool centreline = show_centreline && !drawn->centrelines.robots().empty();
     view.flags[mjVIS_TRANSPARENT] = centreline ? 1 : 0;
-    mjv_updateScene(&model(), &source.data(), &view, &perturb, &camera, mjCAT_ALL, &scene);
-    if (!show_links) smooth_body.draw(scene);
+    mjv_updateScene(&model(), &source->data(), &view, &perturb, &camera, mjCAT_ALL, &scene);
+    if (!show_links) drawn->smooth_body.draw(scene);
     host::scale_force_arrows(model(), scene);
     if (centreline) {
       // Links overlap and have two sides: what the engine calls transparent still hides a line
@@ -599,19 +677,20 @@ struct Viewer::Impl {
       for (int i = 0; i < scene.ngeom; ++i) {
         if (scene.geoms[i].category == mjCAT_DYNAMIC) scene.geoms[i].rgba[3] *= kSeeThrough;
       }
-      centrelines.draw(source.data(), scene, kCentrelineColour);
+      drawn->centrelines.draw(source->data(), scene, kCentrelineColour);
     }
     scene.flags[mjRND_SHADOW] = scene.flags[mjRND_REFLECTION] = shadows ? 1 : 0;
     mjr_setBuffer(mjFB_WINDOW, &context);
     mjr_render(whole, &scene, &context);
     if (show_plots && !show_help) draw_plots(whole);  // both need the right side
-    if (source.range()) draw_slider(whole);
+    if (source->range()) draw_slider(whole);
     if (show_info) draw_info(whole);
+    if (show_info && live != nullptr) draw_checks(whole);
     if (show_help) draw_help(whole);
     if (glfwGetTime() < notice_end)
       mjr_overlay(mjFONT_NORMAL, mjGRID_BOTTOM, whole, notice.c_str(), nullptr, &context);
-    const std::string stopped = source.stopped();
-    if (!stopped.empty() && !source.range()) {
+    const std::string stopped = source->stopped();
+    if (!stopped.empty() && !source->range()) {
       mjr_overlay(mjFONT_BIG, mjGRID_TOP, whole, "\n\nThe simulation stopped", nullptr, &context);
       mjr_overlay(mjFONT_NORMAL, mjGRID_TOP, whole,
                   fmt::format("\n\n\n\n\n\n{}\nBackspace: reset", wrapped(stopped, 70)).c_str(),
@@ -631,7 +710,7 @@ struct Viewer::Impl {
   }
 
   void draw_info(mjrRect whole) {
-    const mjData& d = source.data();
+    const mjData& d = source->data();
     std::string names, values;
     const auto line = [&](const char* name, const std::string& value) {
       append_line(names, name);
@@ -643,8 +722,8 @@ struct Viewer::Impl {
                      paused ? ", paused" : fmt::format(", real {:.2g} x", measured_speed)));
     const std::span<const double> sensors(d.sensordata,
                                           static_cast<std::size_t>(model().nsensordata));
-    const bool several = robots.robots().size() > 1;
-    for (const host::SceneRobots::Robot& robot : robots.robots()) {
+    const bool several = drawn->robots.robots().size() > 1;
+    for (const host::SceneRobots::Robot& robot : drawn->robots.robots()) {
       const auto value = [&](const char* name) {
         const int id = mj_name2id(&model(), mjOBJ_SENSOR, (robot.prefix + name).c_str());
         return id < 0 ? std::nan("") : sensors[static_cast<std::size_t>(model().sensor_adr[id])];
@@ -657,7 +736,7 @@ struct Viewer::Impl {
       if (!std::isnan(progress)) line("Progress", fmt::format("{:.0f} %", 100.0 * progress));
     }
     if (several) line("All", "");
-    const double force = source.signals().wall_force(d);
+    const double force = source->signals().wall_force(d);
     if (!std::isnan(force)) line("Wall force", fmt::format("{:.2f} N", force));
     line("Contacts", fmt::format("{}", d.ncon));
     if (view.flags[mjVIS_CONTACTPOINT] != 0)
@@ -673,6 +752,29 @@ struct Viewer::Impl {
     mjr_overlay(mjFONT_NORMAL, mjGRID_TOPLEFT, whole, names.c_str(), values.c_str(), &context);
   }
 
+  static const char* verdict(const host::LiveRun::LiveCheck& live_check) {
+    const host::Check& check = live_check.check;
+    if (live_check.holds) return "ok";
+    const bool too_high = check.metric.statistic == host::Statistic::Max && check.max &&
+                          live_check.value > *check.max;
+    const bool too_low = check.metric.statistic == host::Statistic::Min && check.min &&
+                         live_check.value < *check.min;
+    return too_high || too_low ? "failed" : "not yet";
+  }
+
+  /// The checks of the experiment, with their values so far.
+  void draw_checks(mjrRect whole) {
+    std::string names, values;
+    for (const host::LiveRun::LiveCheck& live_check : live->checks()) {
+      append_line(names, live_check.check.name);
+      append_line(values, fmt::format("{}  ({})  {}", readable(live_check.value, live_check.unit),
+                                      limits(live_check.check, live_check.unit),
+                                      verdict(live_check)));
+    }
+    if (!names.empty())
+      mjr_overlay(mjFONT_NORMAL, mjGRID_BOTTOMLEFT, whole, names.c_str(), values.c_str(), &context);
+  }
+
   static std::string robot_name(const host::SceneRobots::Robot& robot) {
     std::string name = robot.prefix;
     while (!name.empty() && (name.back() == '_' || name.back() == '/')) name.pop_back();
@@ -686,7 +788,7 @@ struct Viewer::Impl {
 
   /// The pairs of bodies that press most on each other.
   std::vector<NamedForce> strongest_contacts() {
-    mjData& d = source.data();
+    mjData& d = source->data();
     std::map<std::pair<int, int>, double> forces;
     for (int i = 0; i < d.ncon; ++i) {
       mjtNum force[6];
@@ -731,7 +833,7 @@ struct Viewer::Impl {
       add(kHelp);
     }
     add(kLastHelp);
-    if (!centrelines.robots().empty()) {
+    if (!drawn->centrelines.robots().empty()) {
       keys += "\n \nYellow line\nBlue line\nRed line";
       texts += "\n \npath\nplanned centreline\nactual centreline";
     }
@@ -739,7 +841,7 @@ struct Viewer::Impl {
   }
 
   void draw_plots(mjrRect whole) {
-    const auto& points = source.history().points();
+    const auto& points = source->history().points();
     // From zero to the largest value, but at least to `smallest_top`, so that noise is not
     // magnified.
     const auto fill = [&](mjvFigure& figure, double scale, double smallest_top, auto value) {
@@ -754,8 +856,8 @@ struct Viewer::Impl {
         ++count;
       }
       figure.linepnt[0] = count;
-      figure.selection = static_cast<float>(source.data().time);
-      figure.flg_selection = source.range() ? 1 : 0;
+      figure.selection = static_cast<float>(source->data().time);
+      figure.flg_selection = source->range() ? 1 : 0;
       if (count == 0) return false;
       const double first = figure.linedata[0][0], last = figure.linedata[0][2 * count - 2];
       const double step = round_step(std::max(last - first, 1e-3), kTimeTicks);
@@ -768,7 +870,7 @@ struct Viewer::Impl {
           static_cast<float>(round_step(std::max(largest, smallest_top), 1));  // as the engine would
       return true;
     };
-    const int bottom = source.range() ? 52 : 10;
+    const int bottom = source->range() ? 52 : 10;
     mjrRect place{0, bottom, std::min(360, whole.width / 3), std::min(190, whole.height / 4)};
     place.left = whole.width - place.width - 10;
     if (fill(*force_figure, 1.0, 0.2, [](const auto& p) { return p.wall_force; })) {
@@ -781,11 +883,11 @@ struct Viewer::Impl {
   }
 
   void draw_slider(mjrRect whole) {
-    const auto [first, last] = *source.range();
+    const auto [first, last] = *source->range();
     constexpr int kMargin = 24, kHeight = 10, kBottom = 14;
     slider.bar = {kMargin, kBottom, std::max(1, whole.width - 2 * kMargin), kHeight};
     const double fraction =
-        last > first ? std::clamp((source.data().time - first) / (last - first), 0.0, 1.0) : 0.0;
+        last > first ? std::clamp((source->data().time - first) / (last - first), 0.0, 1.0) : 0.0;
     const int done = static_cast<int>(std::lround(fraction * slider.bar.width));
     mjr_rectangle({0, 0, whole.width, 2 * kBottom + kHeight}, 0.08F, 0.10F, 0.13F, 0.75F);
     mjr_rectangle(slider.bar, 0.35F, 0.38F, 0.42F, 1.0F);
@@ -794,7 +896,7 @@ struct Viewer::Impl {
     mjr_rectangle(
         {slider.bar.left + done - kKnob / 4, kBottom + (kHeight - kKnob) / 2, kKnob / 2, kKnob},
         1.0F, 1.0F, 1.0F, 1.0F);
-    const std::string text = fmt::format("{:.2f} / {:.2f} s", source.data().time, last);
+    const std::string text = fmt::format("{:.2f} / {:.2f} s", source->data().time, last);
     mjrRect above = whole;
     above.bottom = 2 * kBottom + kHeight;
     above.height = std::max(1, whole.height - above.bottom);
@@ -809,6 +911,7 @@ struct Viewer::Impl {
       move_on(std::min(kLongestFrame, std::chrono::duration<double>(now - before).count()));
       before = now;
       measure_speed();
+      notice_changed_files();
       const Clock::time_point drawing = Clock::now();
       draw();
       if (picture_desired) take_picture();
@@ -832,12 +935,12 @@ struct Viewer::Impl {
   }
 
   void take_screenshot() {
-    if (source.range()) {
-      source.seek(options.at);
+    if (source->range()) {
+      source->seek(options.at);
     } else {
-      source.advance(options.at, kNoBudget);
+      source->advance(options.at, kNoBudget);
       // After a step, the poses are those of its start.
-      if (source.stopped().empty()) source.refresh();
+      if (source->stopped().empty()) source->refresh();
     }
     paused = true;
     for (int frame = 0; frame < 2;
@@ -874,20 +977,21 @@ struct Viewer::Impl {
     } while (std::filesystem::exists(file, ignored));
     try {
       write_picture(file);
-      notice = "Written: " + file.string();
+      tell("Written: " + file.string());
     } catch (const std::exception& error) {
-      notice = error.what();
+      tell(error.what());
     }
-    notice_end = glfwGetTime() + kNoticeTime;
   }
 };
 
-Viewer::Viewer(host::ViewSource& source, const ViewerOptions& options)
-    : impl_(std::make_unique<Impl>(source, options)) {
+Viewer::Viewer(std::unique_ptr<host::ViewSource> source, const ViewerOptions& options)
+    : impl_(std::make_unique<Impl>(std::move(source), options)) {
   impl_->open();
 }
 
 Viewer::~Viewer() = default;
+
+const host::ViewSource& Viewer::source() const { return *impl_->source; }
 
 void Viewer::run() {
   if (impl_->options.screenshot.empty()) {

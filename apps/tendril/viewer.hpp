@@ -1,8 +1,10 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "apps/host/recording/view_source.hpp"
 
@@ -19,6 +21,9 @@ struct ViewerOptions {
   double at = 0.0;  ///< simulated time [s]
   bool has_motions = false;  ///< the experiment moves mocap bodies; key M toggles this
   bool help = false;         ///< start with the help open
+  /// Opens the source again when one of `files` has changed; throws as the first time. Empty: never.
+  std::function<std::unique_ptr<host::ViewSource>()> reopen;
+  std::vector<std::filesystem::path> files;
 };
 
 /// Window for a scene or a recording: MuJoCo's renderer in a GLFW window. Keys and mouse:
@@ -26,13 +31,16 @@ struct ViewerOptions {
 class Viewer {
  public:
   /// Opens the window. Throws RenderError if there is no display or no OpenGL.
-  Viewer(host::ViewSource& source, const ViewerOptions& options);
+  Viewer(std::unique_ptr<host::ViewSource> source, const ViewerOptions& options);
   ~Viewer();
   Viewer(const Viewer&) = delete;
   Viewer& operator=(const Viewer&) = delete;
 
   /// Runs until the window is closed or the screenshot is written. Throws RenderError.
   void run();
+
+  /// What is shown now.
+  [[nodiscard]] const host::ViewSource& source() const;
 
  private:
   struct Impl;

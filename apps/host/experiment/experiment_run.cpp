@@ -214,6 +214,14 @@ std::string processor_name() {
 
 const char* version() noexcept { return TENDRIL_VERSION; }
 
+int add_check(Metrics& metrics, const Check& check) {
+  try {
+    return metrics.add(check.metric, check.window, check.threshold);
+  } catch (const ModelError& error) {
+    throw ModelError(fmt::format("{}: check: metric = {}", check.origin, error.what()));
+  }
+}
+
 bool RunResult::all_checks_hold() const noexcept {
   return std::all_of(checks.begin(), checks.end(), [](const CheckResult& c) { return c.holds; });
 }
@@ -305,13 +313,8 @@ ExperimentRun::ExperimentRun(const Experiment& experiment, const PreparedRun& ru
     result_.notices.push_back(fmt::format("initial state: {}", one_line(warning)));
   if (on_notices_) on_notices_(result_.notices);
 
-  for (const Check& check : experiment.checks) {
-    try {
-      check_metrics_.push_back(metrics_.add(check.metric, check.window, check.threshold));
-    } catch (const ModelError& error) {
-      throw ModelError(fmt::format("{}: check: metric = {}", check.origin, error.what()));
-    }
-  }
+  for (const Check& check : experiment.checks)
+    check_metrics_.push_back(add_check(metrics_, check));
   first_default_ = metrics_.count();
   metrics_.add_defaults();
 }

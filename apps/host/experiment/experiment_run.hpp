@@ -55,6 +55,10 @@ struct RunChanges {
 [[nodiscard]] PreparedRun compile_run(const Experiment& experiment, const RunChanges& changes);
 void set_start(const Experiment& experiment, PreparedRun& run, const mjModel& model, mjData& data);
 
+/// Adds the metric of a check and returns its index. Throws ModelError `<origin>: check: metric = …`
+/// if the scene cannot have it.
+int add_check(Metrics& metrics, const Check& check);
+
 enum class Outcome { Done, Diverged, Interrupted };
 
 struct CheckResult {

@@ -80,15 +80,34 @@ void ViewHistory::add(const Point& point) {
 
 // ---- running scene ------------------------------------------------------------------------
 
-LiveRun::LiveRun(PreparedRun run)
+LiveRun::LiveRun(PreparedRun run, std::vector<Check> checks)
     : run_(std::move(run)),
+      checks_(std::move(checks)),
       faults_(run_.faults, *run_.scene.model),
       start_(make_data(*run_.scene.model)),
       signals_(*run_.scene.model),
       history_(kLiveWindow / kPlotPoints, kPlotPoints),
       monitor_(*run_.data) {
   mj_copyData(start_.get(), &model(), run_.data.get());
+  std::erase_if(checks_, [](const Check& check) { return check.metric.of_run(); });
+  start_checks();
   record();
+}
+
+void LiveRun::start_checks() {
+  metrics_.emplace(model());
+  for (const Check& check : checks_) add_check(*metrics_, check);
+}
+
+std::vector<LiveRun::LiveCheck> LiveRun::checks() const {
+  std::vector<LiveCheck> all;
+  all.reserve(checks_.size());
+  for (std::size_t i = 0; i < checks_.size(); ++i) {
+    const int index = static_cast<int>(i);
+    const double value = metrics_->value(index);
+    all.push_back({checks_[i], metrics_->unit(index), value, checks_[i].holds(value)});
+  }
+  return all;
 }
 
 void LiveRun::record() {
@@ -112,6 +131,7 @@ bool LiveRun::step_once() {
   } else if (!monitor_.healthy(model(), d)) {
     stopped_ = monitor_.reason(model(), d, steps_);
   } else {
+    metrics_->sample(model(), d, time);
     record();
   }
   return stopped_.empty();
@@ -143,6 +163,7 @@ void LiveRun::reset() {
   steps_ = 0;
   stopped_.clear();
   motions_on = true;
+  start_checks();
   record();
 }
 

@@ -13,6 +13,8 @@
 
 #include "apps/host/engine/divergence.hpp"
 #include "apps/host/engine/scene_robots.hpp"
+#include "apps/host/experiment/experiment.hpp"
+#include "apps/host/experiment/metrics.hpp"
 #include "apps/host/experiment/run.hpp"
 #include "apps/host/recording/render_recording.hpp"
 
@@ -100,7 +102,9 @@ class ViewSource {
 /// A scene that is stepped, with the motions of its experiment.
 class LiveRun final : public ViewSource {
  public:
-  explicit LiveRun(PreparedRun run);
+  /// `checks` are evaluated all the time; those of a run's times are left out. Throws ModelError for
+  /// one that the scene cannot have.
+  explicit LiveRun(PreparedRun run, std::vector<Check> checks = {});
 
   [[nodiscard]] const mjModel& model() const override { return *run_.scene.model; }
   [[nodiscard]] mjData& data() override { return *run_.data; }
@@ -112,6 +116,14 @@ class LiveRun final : public ViewSource {
   void refresh() override;
   [[nodiscard]] std::string stopped() const override { return stopped_; }
 
+  struct LiveCheck {
+    Check check;
+    std::string unit;
+    double value = 0.0;  ///< so far
+    bool holds = false;
+  };
+  [[nodiscard]] std::vector<LiveCheck> checks() const;
+
   /// Called before each step, after the motions: applies forces of the mouse.
   std::function<void(const mjModel&, mjData&)> before_step;
   /// Whether the experiment moves its mocap bodies; dragging one switches it off.
@@ -120,8 +132,11 @@ class LiveRun final : public ViewSource {
  private:
   bool step_once();
   void record();
+  void start_checks();
 
   PreparedRun run_;
+  std::vector<Check> checks_;
+  std::optional<Metrics> metrics_;  // of the checks, in their order
   PhysicalFaults faults_;
   DataPtr start_;
   ViewSignals signals_;

@@ -100,41 +100,62 @@ class Window(unittest.TestCase):
         ran = red_pixels(self.shot(self.folder / "scene.xml", 0.2))
         self.assertAlmostEqual(played[1], ran[1], delta=1.0)
 
-    def test_keys_change_what_is_shown_and_write_pictures(self):
+    def open_window(self, file):
+        """A window that takes keys: functions that press one, and that write its picture and read it."""
         if shutil.which("xdotool") is None:
             self.assertNotIn("TENDRIL_TEST_EXTRAS", os.environ, "xdotool is not installed")
             self.skipTest("xdotool is not installed")
         environment = os.environ | {"DISPLAY": self.display, "ASAN_OPTIONS": "detect_leaks=0"}
-        window = subprocess.Popen([PROGRAM, "view", str(self.folder / "scene.xml"), "--paused", "--camera", "front", "--width", "400",
-                                   "--height", "300"], cwd=self.folder, env=environment, stderr=subprocess.DEVNULL)
+        window = subprocess.Popen([PROGRAM, "view", str(file), "--paused", "--camera", "front", "--width", "400", "--height",
+                                   "300"], cwd=self.folder, env=environment, stderr=subprocess.DEVNULL)
+        self.addCleanup(window.wait)
+        self.addCleanup(window.kill)
 
         def do(*words):
             return subprocess.run(["xdotool", *words], env=environment, capture_output=True, text=True, timeout=60).stdout
 
-        def picture(number):
+        found = do("search", "--sync", "--onlyvisible", "--name", file.name).split()[0]
+
+        def press(key):
+            do("key", "--window", found, key)
+
+        def picture():
+            number = len(list(self.folder.glob("tendril_*.png"))) + 1
             file, until = self.folder / f"tendril_{number:03}.png", time.monotonic() + 60
-            do("key", "--window", found, "F2")
+            press("F2")
             while time.monotonic() < until and not (file.exists() and file.read_bytes().endswith(b"IEND\xaeB`\x82")):
                 time.sleep(0.05)
             return red_pixels(file)
 
-        try:
-            found = do("search", "--sync", "--onlyvisible", "--name", "scene").split()[0]
-            first = picture(1)
-            for _ in range(3):
-                do("key", "--window", found, "Right")
-                do("key", "--window", found, "shift+Right")
-            lower = picture(2)
-            do("key", "--window", found, "BackSpace")
-            again = picture(3)
-            do("key", "--window", found, "q")
-            self.assertEqual(window.wait(60), 0)
-        finally:
-            window.kill()
-            window.wait()
+        return window, press, picture
+
+    def test_keys_change_what_is_shown_and_write_pictures(self):
+        window, press, picture = self.open_window(self.folder / "scene.xml")
+        first = picture()
+        for _ in range(3):
+            press("shift+Right")
+        lower = picture()
+        press("BackSpace")
+        again = picture()
+        press("q")
+        self.assertEqual(window.wait(60), 0)
         self.assertGreater(first[0], 300)
         self.assertGreater(lower[1], first[1] + 3)
         self.assertEqual(again, first)
+
+    def test_a_scene_whose_file_changes_is_loaded_again(self):
+        scene = self.folder / "scene.xml"
+        _, press, picture = self.open_window(scene)
+        press("shift+Right")
+        first = picture()
+        scene.write_text("<mujoco>")  # told in the window, which goes on
+        time.sleep(1.0)
+        self.assertEqual(picture()[0], first[0])
+        scene.write_text(SCENE.replace('pos="0 0 1"', 'pos="0 0 1.2"'))
+        until = time.monotonic() + 60
+        while time.monotonic() < until and picture()[1] > first[1] - 5:
+            time.sleep(0.2)
+        self.assertLess(picture()[1], first[1] - 5)
 
     def test_a_divergence_is_reported_and_shown(self):
         picture = self.folder / "stopped.png"
