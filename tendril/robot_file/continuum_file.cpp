@@ -14,9 +14,9 @@
 namespace tendril {
 namespace {
 
-constexpr std::array<std::string_view, 12> kTopKeys{
-    "kind",     "name", "compliance", "planar", "self_collision", "integrator",
-    "timestep", "base", "section",    "tendon", "start",          "controller"};
+constexpr std::array<std::string_view, 13> kTopKeys{
+    "kind",     "name", "compliance", "planar", "self_collision", "integrator", "timestep",
+    "base",     "section", "tendon",  "chamber", "start",         "controller"};
 constexpr std::array<std::string_view, 9> kBaseKeys{"feed",
                                                     "spin",
                                                     "carriage_mass",
@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 9> kBaseKeys{"feed",
                                                     "guide_length",
                                                     "guide_clearance"};
 constexpr std::array<std::string_view, 3> kStartKeys{"feed", "arcs", "bends"};
-constexpr std::array<std::string_view, 20> kSectionKeys{"constant_length",
+constexpr std::array<std::string_view, 22> kSectionKeys{"constant_length",
                                                         "variable_length",
                                                         "bend_limit",
                                                         "length_weights",
@@ -40,10 +40,12 @@ constexpr std::array<std::string_view, 20> kSectionKeys{"constant_length",
                                                         "poisson_ratio",
                                                         "damping_time",
                                                         "axial_stiffness",
+                                                        "unloaded_length",
                                                         "bend_servo",
                                                         "bend_gain",
                                                         "bend_damping_time",
                                                         "bend_torque_limit",
+                                                        "length_servo",
                                                         "length_gain",
                                                         "length_damping_time",
                                                         "length_force_limit"};
@@ -98,6 +100,12 @@ SectionPhysics read_physics(const Fields& fields, const SectionParameters& secti
   }
   number("damping_time", physics.damping_time, kPositiveNumber);
   number("axial_stiffness", physics.axial_stiffness, kPositiveNumber);
+  physics.unloaded_length = rest_length(section);
+  if (section.variable_length > 0.0)
+    number("unloaded_length", physics.unloaded_length,
+           {section.length, section.length + section.variable_length});
+  else if (fields.has("unloaded_length"))
+    fields.refuse("unloaded_length", "needs variable_length > 0");
   number("bend_gain", physics.bend_gain, kNotNegativeNumber);
   number("bend_damping_time", physics.bend_damping_time, kNotNegativeNumber);
   number("bend_torque_limit", physics.bend_torque_limit, kPositiveNumber);
