@@ -10,13 +10,20 @@ namespace {
 
 /// Of a length's force beside the bends' moments, where not all can be made: both in units of what
 /// one tendon does.
-constexpr double kLengthWeight = 0.1;
+constexpr double kLengthWeight = 0.03;
+constexpr double kLeastGain = 1e-3;  ///< of a muscle, beside that of the straight arm
 
 }  // namespace
 
+double ArmTendon::gain_at(double length) const noexcept {
+  const double at = gain + gain_slope * length;
+  // A muscle as short as it gets has no force left.
+  return gain_slope > 0.0 ? std::max(at, kLeastGain * gain) : at;
+}
+
 double ArmTendon::tension(double command, double length, double speed) const noexcept {
   const double tension =
-      takes_length ? stiffness * (length - command) + offset + damping * speed : gain * command;
+      takes_length ? stiffness * (length - command) + offset + damping * speed : gain_at(length) * command;
   return std::clamp(tension, limit, max_tension);
 }
 
@@ -79,12 +86,19 @@ void TendonDrive::commands(const Motion& motion, std::span<const Length> lengths
     }
     moments_[row] = weight_[row] * moment;
   }
+  for (std::size_t t = 0; t < tendons_.size(); ++t) {
+    const ArmTendon& tendon = tendons_[t];
+    if (tendon.gain_slope == 0.0) continue;
+    const double part = tendon.gain_at(lengths[t].value) / tendon.gain;
+    distribution_.set_high(static_cast<Eigen::Index>(t),
+                           Servo::kFractionOfLimit * tendon.max_tension * std::min(part, 1.0));
+  }
   distribution_.distribute(moments_, tensions_);
   for (std::size_t t = 0; t < tendons_.size(); ++t) {
     const ArmTendon& tendon = tendons_[t];
     const auto row = static_cast<Eigen::Index>(t);
     if (!tendon.takes_length) {
-      commands[t] = tensions_[row] / tendon.gain;
+      commands[t] = tensions_[row] / tendon.gain_at(lengths[t].value);
       continue;
     }
     const double length = jacobian_.row(row).dot(motion.desired);

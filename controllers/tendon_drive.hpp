@@ -11,9 +11,9 @@ namespace tendril {
 /// A tendon and its actuator as simulated: with command c, length l (0: straight arm) and speed l'
 ///
 ///     tension = stiffness (l - c) + offset + damping l'   told a length, within the limits
-///     tension = gain c                                    told a tension, or a pressure
+///     tension = (gain + gain_slope l) c                   told a tension, or a pressure
 ///
-/// A tendon only pulls; a pressure chamber pushes, its tension is negative.
+/// A tendon or muscle only pulls; another pressure chamber pushes, its tension is negative.
 struct ArmTendon {
   std::vector<double> joints;  ///< dl/dq of every joint of the arm [m], [1]
   bool takes_length = true;
@@ -24,8 +24,10 @@ struct ArmTendon {
   double max_tension = 0.0;  ///< [N]
   double limit = 0.0;          ///< least tension that there can be [N]
   double gain = 1.0;           ///< [N] per command: 1, or minus the chamber's area [m^2]
+  double gain_slope = 0.0;     ///< of a muscle: [N/m] per command
   double time_constant = 0.0;  ///< with which the tension follows its command [s]
 
+  [[nodiscard]] double gain_at(double length) const noexcept;
   [[nodiscard]] double tension(double command, double length, double speed) const noexcept;
 };
 

@@ -192,10 +192,14 @@ std::vector<ArmTendon> ArmBinding::bind_tendons(const InstanceContext& context,
                     .min_tension = tendon.pretension,
                     .max_tension = m->actuator_forcerange[2 * actuator + 1]};
     if (tendon.chamber) {
-      const mjtNum* const pressure = m->actuator_forcerange + 2 * actuator;
-      bound.gain = -m->actuator_gear[6 * actuator];
-      bound.limit = bound.min_tension = bound.gain * pressure[1];
-      bound.max_tension = bound.gain * pressure[0];
+      const mjtNum* const gain = m->actuator_gainprm + actuator * mjNGAIN;
+      const mjtNum gear = m->actuator_gear[6 * actuator];
+      const mjtNum* const pressure = m->actuator_ctrlrange + 2 * actuator;
+      bound.gain = -gear * gain[0];
+      if (m->actuator_gaintype[actuator] == mjGAIN_AFFINE) bound.gain_slope = -gear * gear * gain[1];
+      const auto [low, high] = std::minmax({bound.gain * pressure[0], bound.gain * pressure[1]});
+      bound.limit = bound.min_tension = low;
+      bound.max_tension = high;
       bound.time_constant = tendon.chamber->time_constant;
     }
     activations_.push_back(m->actuator_actadr[actuator]);

@@ -2,6 +2,7 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
+#include <algorithm>
 #include <vector>
 
 namespace tendril {
@@ -37,6 +38,9 @@ class TensionDistribution {
   /// @param m         as many as P has rows [N m]
   /// @param tensions  [N]; resized to the number of tendons
   Result distribute(const Eigen::VectorXd& m, Eigen::VectorXd& tensions) noexcept;
+
+  /// A limit that changes; not below the lower one.
+  void set_high(Eigen::Index t, double high) noexcept { high_[t] = std::max(high, low_[t]); }
 
   [[nodiscard]] Eigen::Index tendon_count() const noexcept { return moments_.cols(); }
   [[nodiscard]] const Eigen::MatrixXd& moments() const noexcept { return moments_; }

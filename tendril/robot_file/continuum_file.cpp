@@ -215,6 +215,29 @@ double rest_length(const ContinuumDescription& robot) {
   return length;
 }
 
+double rest_length(const ContinuumDescription& robot, const TendonRoute& route) {
+  double length = 0.0;
+  for (int i = route.first_section; i <= route.section; ++i)
+    length += rest_length(robot.sections[static_cast<std::size_t>(i)]);
+  return length;
+}
+
+double Chamber::tension_per_pressure() const {
+  if (!braid_angle) return -area;
+  const double tangent = std::tan(*braid_angle), sine = std::sin(*braid_angle);
+  return area * (3.0 / (tangent * tangent) - 1.0 / (sine * sine));
+}
+
+double Chamber::free_contraction() const {
+  return 1.0 - 1.0 / (std::numbers::sqrt3 * std::cos(*braid_angle));
+}
+
+std::pair<double, double> Tendon::tension_range() const {
+  if (!chamber) return {pretension, max_tension};
+  const double gain = chamber->tension_per_pressure();
+  return std::minmax({gain * chamber->min_pressure, gain * chamber->max_pressure});
+}
+
 std::vector<TendonRoute> tendon_routes(const ContinuumDescription& robot) {
   std::vector<TendonRoute> routes;
   for (const Tendon& tendon : robot.tendons) routes.push_back(tendon.route);

@@ -76,12 +76,21 @@ inline constexpr double kAtmosphere = 101325.0;
 /// A chamber whose pressure acts along its way; the names are the keys of the robot file. Pressures
 /// are above that outside [Pa].
 struct Chamber {
-  double area = 0.0;           ///< on which the pressure acts [m^2], > 0
+  double area = 0.0;           ///< on which the pressure acts [m^2], > 0; of a muscle, unloaded
+  /// Of the fibres with its axis [rad], in (0, acos(1/sqrt 3)): a McKibben muscle, which pulls. Without
+  /// it the chamber pushes.
+  std::optional<double> braid_angle;
   double min_pressure = 0.0;   ///< >= -kAtmosphere
   double max_pressure = 1e5;   ///< > min_pressure, > 0
   double time_constant = 0.0;  ///< with which the pressure follows its command [s], >= 0
   /// Changes of volume from the straight arm between which the chamber is stopped [m^3].
   std::optional<std::pair<double, double>> volume_range;
+
+  /// Tension per pressure in the straight arm [m^2]: -area, or of a muscle area (3 / tan^2 - 1 / sin^2)
+  /// of its braid angle.
+  [[nodiscard]] double tension_per_pressure() const;
+  /// The part of its length by which a muscle contracts without load: 1 - 1 / (sqrt 3 cos(braid_angle)).
+  [[nodiscard]] double free_contraction() const;
 };
 
 /// A tendon and the actuator that pulls it, or a chamber that pushes; the names are the keys of the
@@ -98,12 +107,9 @@ struct Tendon {
   double friction = 0.0;        ///< Coulomb friction along its way, whatever the tension [N], >= 0
   std::optional<Chamber> chamber;  ///< with command Pressure; then only name and route are used too
 
-  /// Tensions that controllers ask for [N]: from the pretension to the largest; of a chamber, which
-  /// pushes, from minus the force of its largest pressure to that of its least.
-  [[nodiscard]] std::pair<double, double> tension_range() const {
-    if (!chamber) return {pretension, max_tension};
-    return {-chamber->area * chamber->max_pressure, -chamber->area * chamber->min_pressure};
-  }
+  /// Tensions that controllers ask for [N]: from the pretension to the largest; of a chamber, those of
+  /// its pressures in the straight arm.
+  [[nodiscard]] std::pair<double, double> tension_range() const;
 };
 
 /// Largest bend that a section's servos can be told [rad]: more than the bend limit, so that a load
@@ -151,6 +157,9 @@ struct ContinuumDescription {
 /// range [m].
 [[nodiscard]] double rest_length(const SectionParameters& section);
 [[nodiscard]] double rest_length(const ContinuumDescription& robot);
+
+/// Length of the sections that a tendon runs through, straight [m].
+[[nodiscard]] double rest_length(const ContinuumDescription& robot, const TendonRoute& route);
 
 /// Routes of the tendons and chambers, in their order.
 [[nodiscard]] std::vector<TendonRoute> tendon_routes(const ContinuumDescription& robot);

@@ -457,7 +457,8 @@ class Writer : MjcfWriter {
     for (std::size_t i = 0; i < robot_.sections.size(); ++i) section_actuators(i);
     const std::vector<double> ranges = tendon_ranges(robot_);
     for (std::size_t t = 0; t < ranges.size(); ++t)
-      write_tendon_actuator(*this, robot_.tendons[t], ranges[t]);
+      write_tendon_actuator(*this, robot_.tendons[t], ranges[t],
+                            rest_length(robot_, robot_.tendons[t].route));
     line("  </actuator>");
   }
 

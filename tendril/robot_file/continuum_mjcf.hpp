@@ -93,7 +93,9 @@ struct LinkLayout {
 ///
 /// A chamber is a fixed tendon too, over the hinges and slides of its sections. Its actuator's gear is
 /// the chamber's area: its length is the change of volume, its force the pressure p, which follows
-/// the command with p' = (c - p) / time_constant, and it lengthens the tendon with the force p area.
+/// the command with p' = (c - p) / time_constant, and it lengthens the tendon with the force p area. A
+/// McKibben muscle pulls with p area (3 / tan^2 - 1 / sin^2) (1 - e / e_0), e its contraction in units
+/// of its length and e_0 the one without load: linear between the two ends of the usual law.
 ///
 /// In 0 g a servo settles exactly on its ctrl: its gain contains the stiffness of the section,
 /// `F = (kp + EI/L) ctrl - kp q - kv q'`. One half of kv is in the actuator, the other is damping

@@ -105,9 +105,9 @@ class Doubts {
     const double pressure = chamber.max_pressure;
     if (pressure >= kBreath && pressure <= kHydraulics) return;
     lines.push_back(fmt::format(
-        "chamber {}: max_pressure = {:.6g} Pa, {}, pushes with {:.3g} N: is the unit Pa?", name,
-        pressure, pressure < kBreath ? "less than a breath" : "more than hydraulics",
-        pressure * chamber.area));
+        "chamber {}: max_pressure = {:.6g} Pa, {}, makes {:.3g} N: is the unit Pa?", name, pressure,
+        pressure < kBreath ? "less than a breath" : "more than hydraulics",
+        pressure * std::abs(chamber.tension_per_pressure())));
   }
 
   bool density(const std::string& name, const char* mass_key, double mass, double length,

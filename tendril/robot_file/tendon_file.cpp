@@ -18,9 +18,9 @@ namespace {
 constexpr std::array<std::string_view, 10> kTendonKeys{
     "name",        "section",    "angle",     "distance",     "command",
     "max_tension", "pretension", "stiffness", "damping_time", "friction"};
-constexpr std::array<std::string_view, 10> kChamberKeys{
-    "name",         "section",      "angle",         "distance",    "radius",
-    "area",         "min_pressure", "max_pressure",  "time_constant", "volume_range"};
+constexpr std::array<std::string_view, 12> kChamberKeys{
+    "kind", "name",        "section",      "angle",        "distance",      "radius",
+    "area", "braid_angle", "min_pressure", "max_pressure", "time_constant", "volume_range"};
 constexpr std::array<std::string_view, 3> kBendServoKeys{"bend_gain", "bend_damping_time",
                                                          "bend_torque_limit"};
 constexpr std::array<std::string_view, 3> kLengthServoKeys{"length_gain", "length_damping_time",
@@ -140,6 +140,15 @@ Tendon read_chamber(const Fields& fields, std::size_t number, const ContinuumDes
   if (const double inside = std::numbers::pi * thinnest * thinnest; chamber.area > inside) {
     fields.refuse("area", fmt::format("must be at most {:.3g} m^2, the section's", inside));
   }
+  if (fields.choice<bool>("kind", {{"extending", false}, {"mckibben", true}})) {
+    // Beyond it, 54.7 degrees, the braid lengthens under pressure.
+    chamber.braid_angle = fields.required_number(
+        "braid_angle", {0.0, std::acos(1.0 / std::numbers::sqrt3), true, true});
+    for (const char* key : {"min_pressure", "volume_range"})
+      if (fields.has(key)) fields.refuse(key, "needs kind = \"extending\"");
+  } else if (fields.has("braid_angle")) {
+    fields.refuse("braid_angle", "needs kind = \"mckibben\"");
+  }
   chamber.max_pressure = fields.number("max_pressure", chamber.max_pressure, kPositiveNumber);
   chamber.min_pressure =
       fields.number("min_pressure", chamber.min_pressure,
@@ -216,6 +225,8 @@ void read_tendons(const Fields& top, ContinuumDescription& robot) {
   for (std::size_t i = 0; i < sections.size(); ++i) read_servos(sections[i], i, robot);
 }
 
+bool pushes(const Tendon& tendon) { return tendon.chamber && !tendon.chamber->braid_angle; }
+
 std::vector<Eigen::Index> coordinates_of_tendons(const ContinuumDescription& robot) {
   const ContinuumRobot kinematics = robot.kinematics();
   std::vector<Eigen::Index> rows;
@@ -238,7 +249,7 @@ std::optional<int> section_without_drive(const ContinuumDescription& robot) {
   Eigen::MatrixXd moments = moments_of_tendons(robot);
   // Of the forces in the direction in which each acts.
   for (Eigen::Index t = 0; t < moments.cols(); ++t)
-    if (robot.tendons[static_cast<std::size_t>(t)].chamber) moments.col(t) *= -1.0;
+    if (pushes(robot.tendons[static_cast<std::size_t>(t)])) moments.col(t) *= -1.0;
   auto row = moments.rows();
   std::vector<Eigen::Index> bends;  // rows
   for (std::size_t i = robot.sections.size(); i-- > 0;) {

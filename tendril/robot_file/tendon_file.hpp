@@ -23,6 +23,9 @@ void require_drives(const Fields& top, const ContinuumDescription& robot);
 /// That section, from 0; the last one of several.
 [[nodiscard]] std::optional<int> section_without_drive(const ContinuumDescription& robot);
 
+/// A chamber that is no muscle.
+[[nodiscard]] bool pushes(const Tendon& tendon);
+
 /// Coordinates that only tendons and chambers hold: u and v (planar: u) of the sections without bend
 /// servo, s of those without length servo.
 [[nodiscard]] std::vector<Eigen::Index> coordinates_of_tendons(const ContinuumDescription& robot);

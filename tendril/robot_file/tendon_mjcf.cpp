@@ -23,17 +23,26 @@ void write_tendon(MjcfWriter& writer, const Tendon& tendon, const std::vector<Te
   writer.line("    </fixed>");
 }
 
-void write_tendon_actuator(MjcfWriter& writer, const Tendon& tendon, double range) {
+void write_tendon_actuator(MjcfWriter& writer, const Tendon& tendon, double range, double way) {
   if (tendon.chamber) {
     const Chamber& chamber = *tendon.chamber;
-    writer.line(
-        "    <general name=\"{0}\" tendon=\"{0}\" gear=\"{1}\"{2} ctrlrange=\"{3} {4}\" "
-        "forcerange=\"{3} {4}\"/>",
-        tendon.name, chamber.area,
+    const std::string dynamics =
         chamber.time_constant > 0.0
             ? " dyntype=\"filterexact\" dynprm=\"" + number_text(chamber.time_constant) + "\""
-            : std::string(),
-        chamber.min_pressure, chamber.max_pressure);
+            : "";
+    if (pushes(tendon)) {
+      writer.line(
+          "    <general name=\"{0}\" tendon=\"{0}\" gear=\"{1}\"{2} ctrlrange=\"{3} {4}\" "
+          "forcerange=\"{3} {4}\"/>",
+          tendon.name, chamber.area, dynamics, chamber.min_pressure, chamber.max_pressure);
+      return;
+    }
+    const double blocked = chamber.tension_per_pressure();
+    writer.line(
+        "    <general name=\"{0}\" tendon=\"{0}\" gear=\"-1\"{1} gaintype=\"affine\" "
+        "gainprm=\"{2} -{3} 0\" ctrlrange=\"0 {4}\" forcerange=\"0 {5}\"/>",
+        tendon.name, dynamics, blocked, blocked / (way * chamber.free_contraction()),
+        chamber.max_pressure, blocked * chamber.max_pressure);
     return;
   }
   if (tendon.command == TendonCommand::Tension) {
@@ -54,7 +63,7 @@ void write_tendon_sensors(MjcfWriter& writer, const ContinuumDescription& robot)
   if (robot.tendons.empty()) return;
   writer.line("  <sensor>");
   for (const Tendon& tendon : robot.tendons) {
-    if (tendon.chamber) {
+    if (pushes(tendon)) {
       writer.line("    <actuatorfrc name=\"{}\" actuator=\"{}\"/>",
                   names::chamber_pressure(tendon.name), tendon.name);
       writer.line("    <actuatorpos name=\"{}\" actuator=\"{}\"/>",
@@ -124,7 +133,7 @@ std::vector<double> tendon_start_commands(const ContinuumDescription& robot) {
         commands.push_back(tensions[t]);
         break;
       case TendonCommand::Pressure:
-        commands.push_back(-tensions[t] / tendon.chamber->area);
+        commands.push_back(tensions[t] / tendon.chamber->tension_per_pressure());
         break;
     }
   }

@@ -19,10 +19,11 @@ struct TendonJoint {
 /// The tendon's element in <tendon>.
 void write_tendon(MjcfWriter& writer, const Tendon& tendon, const std::vector<TendonJoint>& joints);
 
-/// Its actuator; `range`: of the length commands [m].
-void write_tendon_actuator(MjcfWriter& writer, const Tendon& tendon, double range);
+/// Its actuator; `range`: of the length commands [m]; `way`: its length in the straight arm [m].
+void write_tendon_actuator(MjcfWriter& writer, const Tendon& tendon, double range, double way);
 
-/// Sensors of length and tension of every tendon, of pressure and volume of every chamber.
+/// Sensors of length and tension of every tendon and muscle, of pressure and volume of every other
+/// chamber.
 void write_tendon_sensors(MjcfWriter& writer, const ContinuumDescription& robot);
 
 /// Largest change of each tendon's length that it can be told: what all sections at the limits of
