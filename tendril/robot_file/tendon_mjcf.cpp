@@ -14,7 +14,7 @@ void write_tendon(MjcfWriter& writer, const Tendon& tendon, const std::vector<Te
   if (tendon.friction > 0.0) attributes = " frictionloss=\"" + number_text(tendon.friction) + "\"";
   if (tendon.chamber && tendon.chamber->volume_range) {
     const auto& [low, high] = *tendon.chamber->volume_range;
-    attributes = " range=\"" + number_text(low / tendon.chamber->area) + " " +
+    attributes = " solreflimit=\"0.004 1\" range=\"" + number_text(low / tendon.chamber->area) + " " +
                  number_text(high / tendon.chamber->area) + "\"";
   }
   writer.line("    <fixed name=\"{}\"{}>", tendon.name, attributes);
