@@ -56,7 +56,8 @@ struct ArmMeasurement {
   /// unknown. The same in every step.
   double swing_damping = std::numeric_limits<double>::infinity();
   /// Changes of the tendons' lengths from the straight arm [m], and their tensions at the last
-  /// commands [N], in the order of the robot file; empty without tendons.
+  /// commands [N], in the order of the robot file, the chambers after them: a chamber pushes, its
+  /// tension is minus pressure times area. Empty without tendons and chambers.
   Eigen::VectorXd tendon_length, tendon_tension;
   double feed_force = 0.0;  ///< force of the feed servo [N]; 0 without a feed
   bool has_target = false;  ///< a target body is configured

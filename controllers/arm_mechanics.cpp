@@ -29,15 +29,17 @@ ArmMechanics::ArmMechanics(std::vector<ArmCoordinate> coordinates, const ArmBase
   for (std::size_t k = 0; k < coordinates_.size(); ++k) {
     const ArmCoordinate& coordinate = coordinates_[k];
     const auto column = static_cast<Eigen::Index>(k);
+    double rest = 0.0;
     for (const ArmJoint& joint : coordinate.joints) {
       for (std::size_t t = 0; t < tendons.size(); ++t) {
         jacobian(static_cast<Eigen::Index>(t), column) +=
             coordinate.sign * joint.fraction * tendons[t].joints[i];
       }
+      rest += coordinate.sign * joint.rest;
       ++i;
     }
     if (coordinate.has_tendons && !coordinate.joints.empty())
-      bends.push_back({column, stiffness_[k], coordinate.damping});
+      bends.push_back({column, stiffness_[k], coordinate.damping, rest, coordinate.is_slide});
   }
   tendons_ = TendonDrive(std::move(tendons), std::move(jacobian), std::move(bends));
 }

@@ -16,6 +16,7 @@ struct ArmJoint {
   double fraction = 0.0;        ///< of its coordinate
   double mass = 0.0;            ///< of all bodies that it moves [kg]
   double stiffness = 0.0;       ///< of the joint alone [N m/rad], [N/m]
+  double rest = 0.0;            ///< where its spring has no force [rad], [m]
   int link = 0;                 ///< of its section, from 0
   double start = 0.0;           ///< of its link along the straight arm, from the arm's root [m]
   double length = 0.0;          ///< of its link [m]

@@ -6,11 +6,25 @@
 #include "controllers/servo.hpp"
 
 namespace tendril {
+namespace {
+
+/// Of a length's force beside the bends' moments, where not all can be made: both in units of what
+/// one tendon does.
+constexpr double kLengthWeight = 0.03;
+constexpr double kLeastGain = 1e-3;  ///< of a muscle, beside that of the straight arm
+
+}  // namespace
+
+double ArmTendon::gain_at(double length) const noexcept {
+  const double at = gain + gain_slope * length;
+  // A muscle as short as it gets has no force left.
+  return gain_slope > 0.0 ? std::max(at, kLeastGain * gain) : at;
+}
 
 double ArmTendon::tension(double command, double length, double speed) const noexcept {
   const double tension =
-      takes_length ? stiffness * (length - command) + offset + damping * speed : command;
-  return std::clamp(tension, 0.0, max_tension);
+      takes_length ? stiffness * (length - command) + offset + damping * speed : gain_at(length) * command;
+  return std::clamp(tension, limit, max_tension);
 }
 
 TendonDrive::Motion::Motion(Eigen::Index n)
@@ -36,6 +50,24 @@ TendonDrive::TendonDrive(std::vector<ArmTendon> tendons, Eigen::MatrixXd jacobia
     low[t] = std::min(tendon.min_tension, high[t]);
     feeds_back_ = feeds_back_ && !tendon.takes_length;
   }
+  lag_ = Eigen::VectorXd::Zero(rows);
+  weight_ = Eigen::VectorXd::Ones(rows);
+  double bending = 0.0;  // largest moment of a unit tension
+  for (Eigen::Index i = 0; i < rows; ++i)
+    if (!bends_[static_cast<std::size_t>(i)].is_length)
+      bending = std::max(bending, moments.row(i).cwiseAbs().maxCoeff());
+  for (Eigen::Index i = 0; i < rows; ++i) {
+    const Bend& bend = bends_[static_cast<std::size_t>(i)];
+    for (Eigen::Index t = 0; t < count; ++t) {
+      if (moments(i, t) != 0.0)
+        lag_[i] = std::max(lag_[i], tendons_[static_cast<std::size_t>(t)].time_constant);
+    }
+    // docs/derivations.md, "Chambers".
+    feeds_back_ = feeds_back_ && bend.damping >= bend.stiffness * lag_[i] / 2.0;
+    const double largest = moments.row(i).cwiseAbs().maxCoeff();
+    if (bend.is_length && bending > 0.0 && largest > 0.0) weight_[i] = kLengthWeight * bending / largest;
+  }
+  moments = weight_.asDiagonal() * moments;
   distribution_ = TensionDistribution(std::move(moments), std::move(low), std::move(high));
   moments_ = Eigen::VectorXd::Zero(rows);
   tensions_ = Eigen::VectorXd::Zero(count);
@@ -44,21 +76,29 @@ TendonDrive::TendonDrive(std::vector<ArmTendon> tendons, Eigen::MatrixXd jacobia
 void TendonDrive::commands(const Motion& motion, std::span<const Length> lengths,
                            std::span<double> commands) noexcept {
   for (std::size_t i = 0; i < bends_.size(); ++i) {
-    const auto& [k, stiffness, damping] = bends_[i];
-    double moment =
-        stiffness * motion.desired[k] + damping * motion.rate[k] - motion.load[k];
+    const auto& [k, stiffness, damping, rest, is_length] = bends_[i];
+    const auto row = static_cast<Eigen::Index>(i);
+    double moment = stiffness * (motion.desired[k] - rest) +
+                    (damping + lag_[row] * stiffness) * motion.rate[k] - motion.load[k];
     if (feeds_back_) {
       moment += stiffness * (motion.desired[k] - motion.position[k]) +
                 damping * (motion.rate[k] - motion.speed[k]);
     }
-    moments_[static_cast<Eigen::Index>(i)] = moment;
+    moments_[row] = weight_[row] * moment;
+  }
+  for (std::size_t t = 0; t < tendons_.size(); ++t) {
+    const ArmTendon& tendon = tendons_[t];
+    if (tendon.gain_slope == 0.0) continue;
+    const double part = tendon.gain_at(lengths[t].value) / tendon.gain;
+    distribution_.set_high(static_cast<Eigen::Index>(t),
+                           Servo::kFractionOfLimit * tendon.max_tension * std::min(part, 1.0));
   }
   distribution_.distribute(moments_, tensions_);
   for (std::size_t t = 0; t < tendons_.size(); ++t) {
     const ArmTendon& tendon = tendons_[t];
     const auto row = static_cast<Eigen::Index>(t);
     if (!tendon.takes_length) {
-      commands[t] = tensions_[row];
+      commands[t] = tensions_[row] / tendon.gain_at(lengths[t].value);
       continue;
     }
     const double length = jacobian_.row(row).dot(motion.desired);

@@ -8,11 +8,12 @@
 
 namespace tendril {
 
-/// A tendon and its actuator as simulated. It only pulls: with command c, length l (0: straight arm)
-/// and speed l'
+/// A tendon and its actuator as simulated: with command c, length l (0: straight arm) and speed l'
 ///
-///     tension = stiffness (l - c) + offset + damping l'   told a length, within [0, max_tension]
-///     tension = c                                         told a tension, within the same limits
+///     tension = stiffness (l - c) + offset + damping l'   told a length, within the limits
+///     tension = (gain + gain_slope l) c                   told a tension, or a pressure
+///
+/// A tendon or muscle only pulls; another pressure chamber pushes, its tension is negative.
 struct ArmTendon {
   std::vector<double> joints;  ///< dl/dq of every joint of the arm [m], [1]
   bool takes_length = true;
@@ -21,7 +22,12 @@ struct ArmTendon {
   double offset = 0.0;       ///< [N]
   double min_tension = 0.0;  ///< the least that is asked for [N]
   double max_tension = 0.0;  ///< [N]
+  double limit = 0.0;          ///< least tension that there can be [N]
+  double gain = 1.0;           ///< [N] per command: 1, or minus the chamber's area [m^2]
+  double gain_slope = 0.0;     ///< of a muscle: [N/m] per command
+  double time_constant = 0.0;  ///< with which the tension follows its command [s]
 
+  [[nodiscard]] double gain_at(double length) const noexcept;
   [[nodiscard]] double tension(double command, double length, double speed) const noexcept;
 };
 
@@ -31,11 +37,13 @@ struct ArmTendon {
 /// body". Tested by: tendon_drive_test. Allocates nothing after construction.
 class TendonDrive {
  public:
-  /// A bend of a section that only tendons hold.
+  /// A bend, or the length, of a section that only tendons hold.
   struct Bend {
     Eigen::Index coordinate = 0;
-    double stiffness = 0.0;  ///< of the body [N m/rad]
-    double damping = 0.0;    ///< [N m s/rad]
+    double stiffness = 0.0;  ///< of the body [N m/rad]; of a length [N/m]
+    double damping = 0.0;    ///< [N m s/rad]; [N s/m]
+    double rest = 0.0;       ///< where the body's springs have no force [rad]; [m]
+    bool is_length = false;  ///< where the tensions cannot make all, bends go before lengths
   };
 
   TendonDrive() = default;
@@ -45,7 +53,8 @@ class TendonDrive {
   [[nodiscard]] std::span<const ArmTendon> tendons() const noexcept { return tendons_; }
   [[nodiscard]] std::span<const Bend> bends() const noexcept { return bends_; }
   /// Whether the bends' errors are fed back as moments: the tendons are told tensions and have no
-  /// stiffness of their own. The gain is the body's stiffness, the damping the body's damping.
+  /// stiffness of their own, and follow fast enough that it is stable whatever the body's inertia. The
+  /// gain is the body's stiffness, the damping the body's damping.
   [[nodiscard]] bool feeds_back() const noexcept { return feeds_back_; }
 
   /// Of every coordinate, its value in the straight arm taken off.
@@ -72,6 +81,7 @@ class TendonDrive {
   Eigen::MatrixXd jacobian_;
   TensionDistribution distribution_;
   bool feeds_back_ = false;
+  Eigen::VectorXd lag_, weight_;  // of each bend: of its slowest tendon [s]; in least squares
   // Scratch.
   Eigen::VectorXd moments_, tensions_;
 };

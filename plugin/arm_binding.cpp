@@ -74,6 +74,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
        .guide_length = description.base_physics.guide_length},
       bind_tendons(context, description));
   const auto tendon_count = static_cast<Eigen::Index>(tendons_.size());
+  tendon_commands_.resize(tendons_.size());
   measurement_.tendon_length = measurement_.tendon_tension = Eigen::VectorXd::Zero(tendon_count);
   size_seen();
   state_ = mechanics_.make_state();
@@ -99,12 +100,13 @@ void ArmBinding::bind_sections(const InstanceContext& context,
   for (int i = 0; i < robot_->section_count(); ++i) {
     const Section& section = robot_->section(i);
     const int links = description.physics[static_cast<std::size_t>(i)].links;
-    const bool bend_servo = description.physics[static_cast<std::size_t>(i)].bend_servo;
+    const SectionPhysics& physics = description.physics[static_cast<std::size_t>(i)];
     const LinkLayout layout = link_layout(section, links);
     const std::size_t first = coordinates.size();
     const auto bind = [&](char axis, const std::vector<double>& fractions, double sign) {
       coordinates.push_back(
-          bind_coordinate(context, i + 1, links, axis, fractions, sign, bend_servo, servos));
+          bind_coordinate(context, i + 1, links, axis, fractions, sign,
+                          axis == 'z' ? physics.length_servo : physics.bend_servo, servos));
     };
     bind('y', layout.bend_fraction, 1.0);  // u
     if (description.planar) {
@@ -136,7 +138,7 @@ void ArmBinding::bind_sections(const InstanceContext& context,
 
 ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int section, int links,
                                           char axis, const std::vector<double>& fractions,
-                                          double sign, bool bend_servo,
+                                          double sign, bool has_servo,
                                           std::vector<Servo>& servos) {
   const mjModel* m = context.model;
   ArmCoordinate coordinate;
@@ -144,7 +146,7 @@ ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int se
   coordinate.is_slide = axis == 'z';
   const std::string servo_name =
       coordinate.is_slide ? names::length(section) : names::bend(section, axis);
-  coordinate.has_tendons = !coordinate.is_slide && !bend_servo;
+  coordinate.has_tendons = !has_servo;
   const int section_actuator =
       coordinate.has_tendons
           ? -1
@@ -161,6 +163,7 @@ ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int se
     ArmJoint bound{.fraction = fraction,
                    .mass = m->body_subtreemass[joint.body],
                    .stiffness = m->jnt_stiffness[joint.joint],
+                   .rest = m->qpos_spring[m->jnt_qposadr[joint.joint]],
                    .link = j - 1,
                    .chain_position = static_cast<double>(joint.dof)};
     if (section_actuator < 0 && !coordinate.has_tendons)
@@ -188,6 +191,18 @@ std::vector<ArmTendon> ArmBinding::bind_tendons(const InstanceContext& context,
                     .takes_length = tendon.command == TendonCommand::Length,
                     .min_tension = tendon.pretension,
                     .max_tension = m->actuator_forcerange[2 * actuator + 1]};
+    if (tendon.chamber) {
+      const mjtNum* const gain = m->actuator_gainprm + actuator * mjNGAIN;
+      const mjtNum gear = m->actuator_gear[6 * actuator];
+      const mjtNum* const pressure = m->actuator_ctrlrange + 2 * actuator;
+      bound.gain = -gear * gain[0];
+      if (m->actuator_gaintype[actuator] == mjGAIN_AFFINE) bound.gain_slope = -gear * gear * gain[1];
+      const auto [low, high] = std::minmax({bound.gain * pressure[0], bound.gain * pressure[1]});
+      bound.limit = bound.min_tension = low;
+      bound.max_tension = high;
+      bound.time_constant = tendon.chamber->time_constant;
+    }
+    activations_.push_back(m->actuator_actadr[actuator]);
     for (std::size_t i = 0; i < joints_.size(); ++i) {
       for (int w = m->tendon_adr[id]; w < m->tendon_adr[id] + m->tendon_num[id]; ++w)
         if (m->wrap_objid[w] == joints_[i].joint) bound.joints[i] = m->wrap_prm[w];
@@ -298,7 +313,10 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
   for (std::size_t t = 0; t < tendons_.size(); ++t)
     state_.tendons[t] = {d->ten_length[tendons_[t]], d->ten_velocity[tendons_[t]]};
   mechanics_.measure(state_, memory_.feed_setpoint(own), out);
-  mechanics_.measure_tendons(state_, memory_.tendons(own), out);
+  const std::span<const double> commands = memory_.tendons(own);
+  for (std::size_t t = 0; t < tendons_.size(); ++t)
+    tendon_commands_[t] = activations_[t] >= 0 ? d->act[activations_[t]] : commands[t];
+  mechanics_.measure_tendons(state_, tendon_commands_, out);
   if (contacts_) {
     read_contacts(m, d, own);
     const auto command = memory_.command(own);

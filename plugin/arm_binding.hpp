@@ -45,7 +45,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   [[nodiscard]] ArmCoordinate bind_coordinate(const InstanceContext& context, int section,
                                               int links, char axis,
                                               const std::vector<double>& fractions, double sign,
-                                              bool bend_servo, std::vector<Servo>& servos);
+                                              bool has_servo, std::vector<Servo>& servos);
   void bind_sections(const InstanceContext& context, const ContinuumDescription& description,
                      std::vector<ArmCoordinate>& coordinates, std::vector<Servo>& servos);
   [[nodiscard]] std::vector<ArmTendon> bind_tendons(const InstanceContext& context,
@@ -67,7 +67,8 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   std::optional<SceneObstacles> obstacles_;  // if the controller requests them
   std::vector<JointAddress> joints_;         // in the order of the mechanics' state
   JointAddress feed_, spin_;
-  std::vector<int> tendons_;  // of the model
+  std::vector<int> tendons_;      // of the model
+  std::vector<int> activations_;  // address of each tendon's, -1: none
   ArmMechanics mechanics_;
   Memory memory_;
   std::optional<ContactResponse> contacts_;  // if the controller senses them
@@ -78,6 +79,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   // Scratch of the last step.
   ArmMechanics::State state_;
   std::vector<int> touches_;  // contacts of every link
+  std::vector<double> tendon_commands_;
 };
 
 [[nodiscard]] std::unique_ptr<ArmController> make_arm_controller(

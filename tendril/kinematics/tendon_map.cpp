@@ -42,13 +42,14 @@ TendonMap::TendonMap(const ContinuumRobot& robot, std::span<const TendonRoute> t
     const TendonRoute& tendon = tendons[t];
     const std::string object = "tendon " + std::to_string(t + 1);
     require(object, "section", tendon.section, {0.0, robot.section_count() - 1.0});
+    require(object, "first_section", tendon.first_section, {0.0, static_cast<double>(tendon.section)});
     require(object, "angle", tendon.angle, kFinite, "rad");
     require(object, "base_distance", tendon.base_distance, kPositive, "m");
     require(object, "end_distance", tendon.end_distance, kPositive, "m");
     double way_length = 0.0;
-    for (int i = 0; i <= tendon.section; ++i) way_length += rest_length(robot.section(i));
+    for (int i = tendon.first_section; i <= tendon.section; ++i) way_length += rest_length(robot.section(i));
     double start = 0.0;
-    for (int i = 0; i <= tendon.section; ++i) {
+    for (int i = tendon.first_section; i <= tendon.section; ++i) {
       const Section& section = robot.section(i);
       const double distance = mean_distance(tendon, section, start, way_length);
       const int k = robot.coordinate_index(i);

@@ -9,13 +9,17 @@
 
 namespace tendril {
 
-/// The way of a tendon: parallel to the backbone from the base through all sections up to the one
-/// that it ends in. Its distance from the backbone changes linearly from the base to its end.
+/// The way of a tendon, or of a pressure chamber, which acts on the same way: parallel to the backbone
+/// from the base through all sections up to the one that it ends in. Its distance from the backbone
+/// changes linearly from its beginning to its end.
 struct TendonRoute {
   int section = 0;             ///< that it ends in, from 0
   double angle = 0.0;          ///< about the backbone, from x towards y [rad]
-  double base_distance = 0.0;  ///< from the backbone at the base [m], > 0
-  double end_distance = 0.0;   ///< and at the tendon's end [m], > 0
+  double base_distance = 0.0;  ///< from the backbone where it begins [m], > 0
+  double end_distance = 0.0;   ///< and at its end [m], > 0
+  int first_section = 0;       ///< that it begins in, from 0: what is before it does not feel it
+
+  [[nodiscard]] bool runs_through(int i) const noexcept { return first_section <= i && i <= section; }
 
   /// Distance from the backbone at `fraction` of the way, of lengths at rest, in [0, 1] [m].
   [[nodiscard]] double distance_at(double fraction) const noexcept {
@@ -26,7 +30,7 @@ struct TendonRoute {
 /// Lengths of tendons in terms of a robot's smooth coordinates q (ContinuumRobot), and their
 /// transpose: the moments of tensions. Sections of constant curvature make both linear and exact:
 ///
-///     dl_t = sum over sections i up to the tendon's end of  ds_i - r_ti (u_i cos a_t + v_i sin a_t)
+///     dl_t = sum over sections i that it runs through of  ds_i - r_ti (u_i cos a_t + v_i sin a_t)
 ///     m = -(dl/dq)^T tension
 ///
 /// with a_t the tendon's angle, r_ti its mean distance in section i weighted by the bend, ds_i the
@@ -44,7 +48,7 @@ class TendonMap {
   /// Changes of length from the straight robot with variable lengths at half their range [m];
   /// negative: shorter. Allocates nothing if `lengths` has the right size.
   void lengths(const Eigen::VectorXd& q, Eigen::VectorXd& lengths) const noexcept;
-  /// Generalised forces on q [N m], [N] of tensions [N] that pull.
+  /// Generalised forces on q [N m], [N] of tensions [N] that pull; negative: that push.
   void moments(const Eigen::VectorXd& tensions, Eigen::VectorXd& moments) const noexcept;
   /// The inverse of `lengths`: the coordinates whose lengths come nearest, least squares; of those
   /// that do so, the ones nearest to the straight robot.

@@ -23,13 +23,15 @@ TensionDistribution::TensionDistribution(Eigen::MatrixXd moments, Eigen::VectorX
     : moments_(std::move(moments)), low_(std::move(low)), high_(std::move(high)) {
   for (Eigen::Index t = 0; t < moments_.cols(); ++t) {
     const std::string object = "tendon " + std::to_string(t + 1);
-    require(object, "low", low_[t], kNotNegative, "N");
+    require(object, "low", low_[t], kFinite, "N");
     require(object, "high", high_[t], {.low = low_[t]}, "N");
   }
+  const Eigen::VectorXd largest = low_.cwiseAbs().cwiseMax(high_.cwiseAbs());
+  settled_ = kSettled * (largest.size() > 0 ? largest.maxCoeff() : 0.0);
   const Eigen::Index rows = moments_.rows();
   const double square = moments_.squaredNorm() / static_cast<double>(std::max<Eigen::Index>(rows, 1));
   regularisation_ = kRegularisation * std::max(square, 1e-30);
-  scale_ = (moments_.cwiseAbs() * high_).norm();
+  scale_ = (moments_.cwiseAbs() * largest).norm();
   m_ = dual_ = residual_ = direction_ = Eigen::VectorXd::Zero(rows);
   free_ = free_change_ = Eigen::VectorXd::Zero(moments_.cols());
   hessian_ = Eigen::MatrixXd::Zero(rows, rows);
@@ -106,7 +108,7 @@ TensionDistribution::Result TensionDistribution::distribute(const Eigen::VectorX
     double change = 0.0;
     for (Eigen::Index t = 0; t < free_.size(); ++t)
       change = std::max(change, std::abs(clipped(t, free_[t] + step * free_change_[t]) - tensions[t]));
-    settled = change <= kSettled * high_.maxCoeff();
+    settled = change <= settled_;
   }
   result.reached = result.error <= tolerance;
   return result;

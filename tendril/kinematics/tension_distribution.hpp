@@ -2,15 +2,17 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
+#include <algorithm>
 #include <vector>
 
 namespace tendril {
 
-/// Tensions of tendons that only pull, for given moments: of all that lie within their limits and
-/// make the moments, the ones of least norm,
+/// Tensions of tendons for given moments: of all that lie within their limits and make the moments,
+/// the ones of least norm,
 ///
 ///     min |t|^2   with   P t = m,   t_min <= t <= t_max.
 ///
+/// Tendons only pull, t_min >= 0; pressure chambers push with tensions below 0, down to t_min.
 /// Where no tensions make the moments, those that come nearest (least squares). The solution is
 /// continuous and piecewise linear in m. All memory is allocated by the constructor, nothing is
 /// kept from call to call.
@@ -22,7 +24,7 @@ class TensionDistribution {
  public:
   TensionDistribution() = default;
   /// @param moments  P, moments x tendons: of each tendon's unit tension [m]
-  /// @param low,high limits of each tendon [N]; 0 <= low <= high. Throws ModelError.
+  /// @param low,high limits of each tendon [N]; low <= high. Throws ModelError.
   TensionDistribution(Eigen::MatrixXd moments, Eigen::VectorXd low, Eigen::VectorXd high);
 
   struct Result {
@@ -37,6 +39,9 @@ class TensionDistribution {
   /// @param tensions  [N]; resized to the number of tendons
   Result distribute(const Eigen::VectorXd& m, Eigen::VectorXd& tensions) noexcept;
 
+  /// A limit that changes; not below the lower one.
+  void set_high(Eigen::Index t, double high) noexcept { high_[t] = std::max(high, low_[t]); }
+
   [[nodiscard]] Eigen::Index tendon_count() const noexcept { return moments_.cols(); }
   [[nodiscard]] const Eigen::MatrixXd& moments() const noexcept { return moments_; }
 
@@ -47,7 +52,7 @@ class TensionDistribution {
 
   Eigen::MatrixXd moments_;
   Eigen::VectorXd low_, high_;
-  double regularisation_ = 0.0, scale_ = 0.0;
+  double regularisation_ = 0.0, scale_ = 0.0, settled_ = 0.0;
   // Scratch.
   Eigen::VectorXd m_, dual_, residual_, direction_;
   Eigen::VectorXd free_, free_change_;  // P^T y and P^T dy

@@ -14,9 +14,9 @@
 namespace tendril {
 namespace {
 
-constexpr std::array<std::string_view, 12> kTopKeys{
-    "kind",     "name", "compliance", "planar", "self_collision", "integrator",
-    "timestep", "base", "section",    "tendon", "start",          "controller"};
+constexpr std::array<std::string_view, 13> kTopKeys{
+    "kind",     "name", "compliance", "planar", "self_collision", "integrator", "timestep",
+    "base",     "section", "tendon",  "chamber", "start",         "controller"};
 constexpr std::array<std::string_view, 9> kBaseKeys{"feed",
                                                     "spin",
                                                     "carriage_mass",
@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 9> kBaseKeys{"feed",
                                                     "guide_length",
                                                     "guide_clearance"};
 constexpr std::array<std::string_view, 3> kStartKeys{"feed", "arcs", "bends"};
-constexpr std::array<std::string_view, 20> kSectionKeys{"constant_length",
+constexpr std::array<std::string_view, 22> kSectionKeys{"constant_length",
                                                         "variable_length",
                                                         "bend_limit",
                                                         "length_weights",
@@ -40,10 +40,12 @@ constexpr std::array<std::string_view, 20> kSectionKeys{"constant_length",
                                                         "poisson_ratio",
                                                         "damping_time",
                                                         "axial_stiffness",
+                                                        "unloaded_length",
                                                         "bend_servo",
                                                         "bend_gain",
                                                         "bend_damping_time",
                                                         "bend_torque_limit",
+                                                        "length_servo",
                                                         "length_gain",
                                                         "length_damping_time",
                                                         "length_force_limit"};
@@ -98,6 +100,12 @@ SectionPhysics read_physics(const Fields& fields, const SectionParameters& secti
   }
   number("damping_time", physics.damping_time, kPositiveNumber);
   number("axial_stiffness", physics.axial_stiffness, kPositiveNumber);
+  physics.unloaded_length = rest_length(section);
+  if (section.variable_length > 0.0)
+    number("unloaded_length", physics.unloaded_length,
+           {section.length, section.length + section.variable_length});
+  else if (fields.has("unloaded_length"))
+    fields.refuse("unloaded_length", "needs variable_length > 0");
   number("bend_gain", physics.bend_gain, kNotNegativeNumber);
   number("bend_damping_time", physics.bend_damping_time, kNotNegativeNumber);
   number("bend_torque_limit", physics.bend_torque_limit, kPositiveNumber);
@@ -205,6 +213,29 @@ double rest_length(const ContinuumDescription& robot) {
   double length = 0.0;
   for (const SectionParameters& section : robot.sections) length += rest_length(section);
   return length;
+}
+
+double rest_length(const ContinuumDescription& robot, const TendonRoute& route) {
+  double length = 0.0;
+  for (int i = route.first_section; i <= route.section; ++i)
+    length += rest_length(robot.sections[static_cast<std::size_t>(i)]);
+  return length;
+}
+
+double Chamber::tension_per_pressure() const {
+  if (!braid_angle) return -area;
+  const double tangent = std::tan(*braid_angle), sine = std::sin(*braid_angle);
+  return area * (3.0 / (tangent * tangent) - 1.0 / (sine * sine));
+}
+
+double Chamber::free_contraction() const {
+  return 1.0 - 1.0 / (std::numbers::sqrt3 * std::cos(*braid_angle));
+}
+
+std::pair<double, double> Tendon::tension_range() const {
+  if (!chamber) return {pretension, max_tension};
+  const double gain = chamber->tension_per_pressure();
+  return std::minmax({gain * chamber->min_pressure, gain * chamber->max_pressure});
 }
 
 std::vector<TendonRoute> tendon_routes(const ContinuumDescription& robot) {

@@ -39,12 +39,16 @@ struct SectionPhysics {
   double bending_stiffness = 0.05;  ///< EI [N m^2], > 0
   double torsional_stiffness = 0.0;  ///< GJ [N m^2], > 0; 0: rigid in torsion
   double damping_time = 0.02;  ///< Kelvin-Voigt time: damping / stiffness of every joint [s], > 0
-  double axial_stiffness = 2000.0;  ///< of the whole section, variable length only [N/m], > 0
+  double axial_stiffness = 2000.0;  ///< EA/L of the whole section, variable length only [N/m], > 0
+  /// Length of the section that nothing stretches [m], variable length only; with a length servo, half
+  /// of the range.
+  double unloaded_length = 0.0;
   bool bend_servo = true;  ///< servos bend it; by default unless a tendon runs through it
   double bend_gain = 20.0;          ///< section servo kp [N m/rad], >= 0; 0: an elastic body whose
                                     ///< command is the bend that it takes when nothing touches it
   double bend_damping_time = 0.05;  ///< kv / kp of the section servo [s], >= 0
   double bend_torque_limit = 3.0;   ///< [N m], > 0
+  bool length_servo = true;         ///< sets the variable length; by default unless a chamber acts on it
   double length_gain = 2.0e4;       ///< servo of the variable length [N/m], > 0
   double length_damping_time = 0.02;  ///< kv / kp [s], >= 0
   double length_force_limit = 200.0;  ///< [N], > 0
@@ -64,9 +68,33 @@ struct BasePhysics {
 };
 
 /// What the actuator of a tendon is told.
-enum class TendonCommand { Length, Tension };
+enum class TendonCommand { Length, Tension, Pressure };
 
-/// A tendon and the actuator that pulls it; the names are the keys of the robot file.
+/// Of the air outside, below which no chamber can be evacuated [Pa].
+inline constexpr double kAtmosphere = 101325.0;
+
+/// A chamber whose pressure acts along its way; the names are the keys of the robot file. Pressures
+/// are above that outside [Pa].
+struct Chamber {
+  double area = 0.0;           ///< on which the pressure acts [m^2], > 0; of a muscle, unloaded
+  /// Of the fibres with its axis [rad], in (0, acos(1/sqrt 3)): a McKibben muscle, which pulls. Without
+  /// it the chamber pushes.
+  std::optional<double> braid_angle;
+  double min_pressure = 0.0;   ///< >= -kAtmosphere
+  double max_pressure = 1e5;   ///< > min_pressure, > 0
+  double time_constant = 0.0;  ///< with which the pressure follows its command [s], >= 0
+  /// Changes of volume from the straight arm between which the chamber is stopped [m^3].
+  std::optional<std::pair<double, double>> volume_range;
+
+  /// Tension per pressure in the straight arm [m^2]: -area, or of a muscle area (3 / tan^2 - 1 / sin^2)
+  /// of its braid angle.
+  [[nodiscard]] double tension_per_pressure() const;
+  /// The part of its length by which a muscle contracts without load: 1 - 1 / (sqrt 3 cos(braid_angle)).
+  [[nodiscard]] double free_contraction() const;
+};
+
+/// A tendon and the actuator that pulls it, or a chamber that pushes; the names are the keys of the
+/// robot file.
 struct Tendon {
   std::string name;  ///< of the tendon and its actuator
   TendonRoute route;
@@ -77,6 +105,11 @@ struct Tendon {
   double stiffness = 2.0e4;     ///< of the whole tendon [N/m], > 0; if it is told a length
   double damping_time = 0.02;   ///< its damping / stiffness [s], >= 0
   double friction = 0.0;        ///< Coulomb friction along its way, whatever the tension [N], >= 0
+  std::optional<Chamber> chamber;  ///< with command Pressure; then only name and route are used too
+
+  /// Tensions that controllers ask for [N]: from the pretension to the largest; of a chamber, those of
+  /// its pressures in the straight arm.
+  [[nodiscard]] std::pair<double, double> tension_range() const;
 };
 
 /// Largest bend that a section's servos can be told [rad]: more than the bend limit, so that a load
@@ -112,7 +145,7 @@ struct ContinuumDescription {
   BasePhysics base_physics;
   std::vector<SectionParameters> sections;
   std::vector<SectionPhysics> physics;  ///< one per section
-  std::vector<Tendon> tendons;
+  std::vector<Tendon> tendons;  ///< and after them the chambers
   std::optional<StartPose> start;
   ControllerConfig controller;
   std::string text;  ///< the TOML it was read from
@@ -125,7 +158,10 @@ struct ContinuumDescription {
 [[nodiscard]] double rest_length(const SectionParameters& section);
 [[nodiscard]] double rest_length(const ContinuumDescription& robot);
 
-/// Routes of the tendons, in the order of the file.
+/// Length of the sections that a tendon runs through, straight [m].
+[[nodiscard]] double rest_length(const ContinuumDescription& robot, const TendonRoute& route);
+
+/// Routes of the tendons and chambers, in their order.
 [[nodiscard]] std::vector<TendonRoute> tendon_routes(const ContinuumDescription& robot);
 
 /// Of the arm's sections [m].

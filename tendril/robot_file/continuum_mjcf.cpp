@@ -26,6 +26,8 @@ std::string bend(int i, char axis) { return fmt::format("s{}_{}", i, axis); }
 std::string length(int i) { return fmt::format("s{}_z", i); }
 std::string tendon_length(const std::string& tendon) { return tendon + "_length"; }
 std::string tendon_tension(const std::string& tendon) { return tendon + "_tension"; }
+std::string chamber_pressure(const std::string& chamber) { return chamber + "_pressure"; }
+std::string chamber_volume(const std::string& chamber) { return chamber + "_volume"; }
 std::string section_end(int i) { return fmt::format("s{}_end", i); }
 }  // namespace names
 
@@ -59,6 +61,7 @@ struct Link {
   double mass = 0.0;
   double radius = 0.0;
   double slide_low = 0.0, slide_high = 0.0;  ///< range of the slide [m]; both 0 without one
+  double slide_rest = 0.0;                   ///< where its spring is without force [m]
   double axial_stiffness = 0.0;              ///< of the slide [N/m]
   double hinge_stiffness = 0.0;              ///< [N m/rad]; 0 without hinges
   double torsional_stiffness = 0.0;          ///< of the hinge about its axis [N m/rad]; 0 without one
@@ -73,9 +76,9 @@ struct Link {
   [[nodiscard]] bool has_slide() const { return slide_high > slide_low; }
 };
 
-/// EI/L: the moment that bends the whole section by 1 rad.
+/// EI/L: the moment that bends the whole unloaded section by 1 rad.
 double section_stiffness(const ContinuumDescription& robot, std::size_t i) {
-  return robot.physics[i].bending_stiffness / rest_length(robot.sections[i]);
+  return robot.physics[i].bending_stiffness / robot.physics[i].unloaded_length;
 }
 
 std::vector<Link> section_links(const ContinuumDescription& robot, std::size_t i) {
@@ -101,6 +104,7 @@ std::vector<Link> section_links(const ContinuumDescription& robot, std::size_t i
       const double half_stroke = section.variable_length / 2.0 * share;
       link.slide_low = -half_stroke * lowest_part;
       link.slide_high = half_stroke;
+      link.slide_rest = (physics.unloaded_length - rest_length(section)) * share;
       link.axial_stiffness = physics.axial_stiffness / share;
       link.slide_first = j % 2 == 0;
     }
@@ -125,12 +129,16 @@ std::vector<Link> section_links(const ContinuumDescription& robot, std::size_t i
   return links;
 }
 
+bool has_length_servo(const ContinuumDescription& robot, std::size_t i) {
+  return robot.sections[i].variable_length > 0.0 && robot.physics[i].length_servo;
+}
+
 int tendon_count(const ContinuumDescription& robot) {
   int count = static_cast<int>(robot.tendons.size());
   for (std::size_t i = 0; i < robot.sections.size(); ++i) {
     const bool servos = robot.compliance == Compliance::Section && robot.physics[i].bend_servo;
     count += (servos ? (robot.planar ? 1 : 2) : 0) +
-             (robot.sections[i].variable_length > 0.0 ? 1 : 0);
+             (has_length_servo(robot, i) ? 1 : 0);
   }
   return count;
 }
@@ -341,9 +349,9 @@ class Writer : MjcfWriter {
     if (!link.has_slide()) return;
     line(
         "        <joint name=\"{}\" type=\"slide\" axis=\"0 0 1\" range=\"{} {}\" stiffness=\"{}\" "
-        "damping=\"{}\"/>",
+        "springref=\"{}\" damping=\"{}\"/>",
         names::slide(link.section, link.index), link.slide_low, link.slide_high,
-        link.axial_stiffness, link.damping_time * link.axial_stiffness);
+        link.axial_stiffness, link.slide_rest, link.damping_time * link.axial_stiffness);
   }
 
   void site(const std::string& name, const Link& link) {
@@ -394,7 +402,7 @@ class Writer : MjcfWriter {
         }
         line("    </fixed>");
       }
-      if (robot_.sections[i].variable_length > 0.0) {
+      if (has_length_servo(robot_, i)) {
         open_tendon(names::length(section), physics.length_damping_time * physics.length_gain);
         for (const Link& link : chain_) {
           if (link.section != section) continue;
@@ -413,9 +421,9 @@ class Writer : MjcfWriter {
     std::vector<TendonJoint> joints;
     double way = 0.0, middle = 0.0;
     for (const Link& link : chain_)
-      if (link.section <= route.section + 1) way += link.length;
+      if (route.runs_through(link.section - 1)) way += link.length;
     for (const Link& link : chain_) {
-      if (link.section > route.section + 1) break;
+      if (!route.runs_through(link.section - 1)) continue;
       const double distance = route.distance_at((middle + link.length / 2.0) / way);
       middle += link.length;
       for (const char axis : bend_axes()) {
@@ -449,7 +457,8 @@ class Writer : MjcfWriter {
     for (std::size_t i = 0; i < robot_.sections.size(); ++i) section_actuators(i);
     const std::vector<double> ranges = tendon_ranges(robot_);
     for (std::size_t t = 0; t < ranges.size(); ++t)
-      write_tendon_actuator(*this, robot_.tendons[t], ranges[t]);
+      write_tendon_actuator(*this, robot_.tendons[t], ranges[t],
+                            rest_length(robot_, robot_.tendons[t].route));
     line("  </actuator>");
   }
 
@@ -475,7 +484,7 @@ class Writer : MjcfWriter {
         }
       }
     }
-    if (robot_.sections[i].variable_length > 0.0) {
+    if (has_length_servo(robot_, i)) {
       servo(names::length(section), "tendon", physics.length_gain, physics.axial_stiffness,
             physics.length_damping_time, robot_.sections[i].variable_length / 2.0,
             physics.length_force_limit);
@@ -498,7 +507,10 @@ class Writer : MjcfWriter {
   /// commands that the file gives.
   void start() {
     if (!robot_.start) return;
-    keyframe(start_positions(), robot_.start->bends.empty() ? "" : start_commands());
+    if (robot_.start->bends.empty())
+      keyframe(start_positions(), "");
+    else
+      keyframe(start_positions(), start_commands(), start_pressures());
   }
 
   static void append(std::string& numbers, double value) {
@@ -549,10 +561,21 @@ class Writer : MjcfWriter {
           add_bend(robot_.start->bends[i] * link.bend_fraction);
         }
       }
-      if (robot_.sections[i].variable_length > 0.0) append(ctrl, 0.0);
+      if (has_length_servo(robot_, i)) append(ctrl, 0.0);
     }
     for (const double command : tendon_start_commands(robot_)) append(ctrl, command);
     return ctrl;
+  }
+
+  /// Of the chambers whose pressure takes time.
+  std::string start_pressures() const {
+    const std::vector<double> commands = tendon_start_commands(robot_);
+    std::string pressures;
+    for (std::size_t t = 0; t < commands.size(); ++t) {
+      const std::optional<Chamber>& chamber = robot_.tendons[t].chamber;
+      if (chamber && chamber->time_constant > 0.0) append(pressures, commands[t]);
+    }
+    return pressures;
   }
 
   /// Heading of the start pose's arcs at arc length s [rad]; 0 before them, constant beyond them.

@@ -40,6 +40,9 @@ inline constexpr const char* kRoot = "root";  ///< geom of the body's part befor
 /// Sensors "T_length" and "T_tension" of the tendon T of the file.
 [[nodiscard]] std::string tendon_length(const std::string& tendon);
 [[nodiscard]] std::string tendon_tension(const std::string& tendon);
+/// Sensors "C_pressure" and "C_volume" of the chamber C of the file.
+[[nodiscard]] std::string chamber_pressure(const std::string& chamber);
+[[nodiscard]] std::string chamber_volume(const std::string& chamber);
 inline constexpr const char* kStart = "start";  ///< keyframe of the file's start pose
 /// Site "s1_end", z along the backbone.
 [[nodiscard]] std::string section_end(int i);
@@ -76,15 +79,23 @@ struct LinkLayout {
 ///     s1_z            s - SD/2 [m]         in [-SD/2, SD/2]
 ///
 ///     T               change of length [m], or tension [N] in [0, max_tension]; tendon T
+///     C               pressure [Pa] in [min_pressure, max_pressure]; chamber C
 ///
 /// Their order is feed, spin, then section by section x, y, z (link servos: x, y of each link, then
-/// z), then the tendons as in the file. Sections with `bend_servo` false have no servos x, y.
+/// z), then the tendons and the chambers as in the file. Sections with `bend_servo` false have no
+/// servos x, y, those with `length_servo` false no servo z.
 ///
 /// A tendon is a fixed tendon over the hinges that it runs past; its length is 0 in the straight
 /// arm. Its actuator only pulls; with c its command and l its length
 ///
 ///     tension = clip(k (l - c) + pretension + k damping_time l', 0, max_tension)   told a length
 ///     tension = clip(c, 0, max_tension)                                            told a tension
+///
+/// A chamber is a fixed tendon too, over the hinges and slides of its sections. Its actuator's gear is
+/// the chamber's area: its length is the change of volume, its force the pressure p, which follows
+/// the command with p' = (c - p) / time_constant, and it lengthens the tendon with the force p area. A
+/// McKibben muscle pulls with p area (3 / tan^2 - 1 / sin^2) (1 - e / e_0), e its contraction in units
+/// of its length and e_0 the one without load: linear between the two ends of the usual law.
 ///
 /// In 0 g a servo settles exactly on its ctrl: its gain contains the stiffness of the section,
 /// `F = (kp + EI/L) ctrl - kp q - kv q'`. One half of kv is in the actuator, the other is damping

@@ -16,6 +16,9 @@ namespace {
 constexpr double kLightest = 10.0, kHeaviest = 22600.0;
 /// Young's moduli between which a rod can be made [Pa]: of the softest gels, and of diamond.
 constexpr double kSoftest = 10.0, kStiffest = 1.1e12;
+/// Largest pressures between which soft actuators work [Pa]: above that of a breath, below that of
+/// hydraulics. One in kPa, bar or MPa is outside.
+constexpr double kBreath = 1e3, kHydraulics = 1e8;
 
 class Doubts {
  public:
@@ -77,6 +80,10 @@ class Doubts {
 
   void tendons(const ContinuumDescription& robot) {
     for (const Tendon& tendon : robot.tendons) {
+      if (tendon.chamber) {
+        chamber(tendon.name, *tendon.chamber);
+        continue;  // it is inside its sections
+      }
       for (int i = 0; i <= tendon.route.section; ++i) {
         const double radius = robot.physics[static_cast<std::size_t>(i)].radius;
         const double farthest = std::max(tendon.route.base_distance, tendon.route.end_distance);
@@ -89,9 +96,18 @@ class Doubts {
     }
     if (const std::optional<int> section = section_without_drive(robot)) {
       lines.push_back(fmt::format(
-          "section {}: has no bend servo, and its tendons cannot bend it in every direction",
+          "section {}: has no servo, and its tendons or chambers cannot drive it in every direction",
           *section + 1));
     }
+  }
+
+  void chamber(const std::string& name, const Chamber& chamber) {
+    const double pressure = chamber.max_pressure;
+    if (pressure >= kBreath && pressure <= kHydraulics) return;
+    lines.push_back(fmt::format(
+        "chamber {}: max_pressure = {:.6g} Pa, {}, makes {:.3g} N: is the unit Pa?", name, pressure,
+        pressure < kBreath ? "less than a breath" : "more than hydraulics",
+        pressure * std::abs(chamber.tension_per_pressure())));
   }
 
   bool density(const std::string& name, const char* mass_key, double mass, double length,

@@ -110,8 +110,9 @@ void MjcfWriter::position_servo(const std::string& name, double kp, double limit
        kp, attributes, limit);
 }
 
-void MjcfWriter::keyframe(const std::string& qpos, const std::string& ctrl) {
-  const std::string commands = ctrl.empty() ? "" : fmt::format(" ctrl=\"{}\"", ctrl);
+void MjcfWriter::keyframe(const std::string& qpos, const std::string& ctrl, const std::string& act) {
+  std::string commands = ctrl.empty() ? "" : fmt::format(" ctrl=\"{}\"", ctrl);
+  if (!act.empty()) commands += fmt::format(" act=\"{}\"", act);
   line("  <keyframe>\n    <key name=\"{}\" qpos=\"{}\"{}/>\n  </keyframe>", names::kStart, qpos,
        commands);
 }

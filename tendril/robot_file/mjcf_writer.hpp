@@ -57,7 +57,8 @@ class MjcfWriter {
   /// `<position name=N joint=N kp=.. ... forcerange="-limit limit"/>`; `attributes`: the rest.
   void position_servo(const std::string& name, double kp, double limit,
                       const std::string& attributes);
-  void keyframe(const std::string& qpos, const std::string& ctrl);
+  /// `act`: activations of actuators with dynamics.
+  void keyframe(const std::string& qpos, const std::string& ctrl, const std::string& act = {});
   /// Declares the body `base` as a robot's, and closes the document.
   [[nodiscard]] std::string end();
   /// Closes a document that holds no robot.

@@ -1,6 +1,7 @@
 #include "tendril/robot_file/tendon_mjcf.hpp"
 
 #include <cmath>
+#include <tuple>
 
 #include "tendril/kinematics/tension_distribution.hpp"
 #include "tendril/robot_file/continuum_mjcf.hpp"
@@ -9,16 +10,41 @@
 namespace tendril {
 
 void write_tendon(MjcfWriter& writer, const Tendon& tendon, const std::vector<TendonJoint>& joints) {
-  writer.line("    <fixed name=\"{}\"{}>", tendon.name,
-              tendon.friction > 0.0
-                  ? " frictionloss=\"" + number_text(tendon.friction) + "\""
-                  : std::string());
+  std::string attributes;
+  if (tendon.friction > 0.0) attributes = " frictionloss=\"" + number_text(tendon.friction) + "\"";
+  if (tendon.chamber && tendon.chamber->volume_range) {
+    const auto& [low, high] = *tendon.chamber->volume_range;
+    attributes = " solreflimit=\"0.004 1\" range=\"" + number_text(low / tendon.chamber->area) + " " +
+                 number_text(high / tendon.chamber->area) + "\"";
+  }
+  writer.line("    <fixed name=\"{}\"{}>", tendon.name, attributes);
   for (const TendonJoint& joint : joints)
     writer.line("      <joint joint=\"{}\" coef=\"{}\"/>", joint.joint, joint.coefficient);
   writer.line("    </fixed>");
 }
 
-void write_tendon_actuator(MjcfWriter& writer, const Tendon& tendon, double range) {
+void write_tendon_actuator(MjcfWriter& writer, const Tendon& tendon, double range, double way) {
+  if (tendon.chamber) {
+    const Chamber& chamber = *tendon.chamber;
+    const std::string dynamics =
+        chamber.time_constant > 0.0
+            ? " dyntype=\"filterexact\" dynprm=\"" + number_text(chamber.time_constant) + "\""
+            : "";
+    if (pushes(tendon)) {
+      writer.line(
+          "    <general name=\"{0}\" tendon=\"{0}\" gear=\"{1}\"{2} ctrlrange=\"{3} {4}\" "
+          "forcerange=\"{3} {4}\"/>",
+          tendon.name, chamber.area, dynamics, chamber.min_pressure, chamber.max_pressure);
+      return;
+    }
+    const double blocked = chamber.tension_per_pressure();
+    writer.line(
+        "    <general name=\"{0}\" tendon=\"{0}\" gear=\"-1\"{1} gaintype=\"affine\" "
+        "gainprm=\"{2} -{3} 0\" ctrlrange=\"0 {4}\" forcerange=\"0 {5}\"/>",
+        tendon.name, dynamics, blocked, blocked / (way * chamber.free_contraction()),
+        chamber.max_pressure, blocked * chamber.max_pressure);
+    return;
+  }
   if (tendon.command == TendonCommand::Tension) {
     writer.line(
         "    <general name=\"{0}\" tendon=\"{0}\" gear=\"-1\" ctrlrange=\"0 {1}\" "
@@ -37,6 +63,13 @@ void write_tendon_sensors(MjcfWriter& writer, const ContinuumDescription& robot)
   if (robot.tendons.empty()) return;
   writer.line("  <sensor>");
   for (const Tendon& tendon : robot.tendons) {
+    if (pushes(tendon)) {
+      writer.line("    <actuatorfrc name=\"{}\" actuator=\"{}\"/>",
+                  names::chamber_pressure(tendon.name), tendon.name);
+      writer.line("    <actuatorpos name=\"{}\" actuator=\"{}\"/>",
+                  names::chamber_volume(tendon.name), tendon.name);
+      continue;
+    }
     writer.line("    <tendonpos name=\"{}\" tendon=\"{}\"/>", names::tendon_length(tendon.name),
                 tendon.name);
     writer.line("    <actuatorfrc name=\"{}\" actuator=\"{}\"/>",
@@ -73,14 +106,17 @@ std::vector<double> tendon_start_commands(const ContinuumDescription& robot) {
     const auto section = static_cast<std::size_t>(i);
     const int k = kinematics.coordinate_index(i);
     bends[k] = robot.start->bends[section];
-    moments[k] = bends[k] * robot.physics[section].bending_stiffness /
-                 rest_length(robot.sections[section]);
+    const SectionPhysics& physics = robot.physics[section];
+    const double length = rest_length(robot.sections[section]);
+    moments[k] = bends[k] * physics.bending_stiffness / physics.unloaded_length;
+    // The start pose's lengths are at half their range.
+    if (kinematics.section(i).is_extensible())
+      moments[k + 2] = physics.axial_stiffness * (length - physics.unloaded_length);
   }
   Eigen::VectorXd low(count), high(count);
   for (Eigen::Index t = 0; t < count; ++t) {
     const Tendon& tendon = robot.tendons[static_cast<std::size_t>(t)];
-    low[t] = tendon.pretension;
-    high[t] = tendon.max_tension;
+    std::tie(low[t], high[t]) = tendon.tension_range();
   }
   TensionDistribution distribution(moments_of_tendons(robot), low, high);
   Eigen::VectorXd tensions(count);
@@ -89,9 +125,17 @@ std::vector<double> tendon_start_commands(const ContinuumDescription& robot) {
   std::vector<double> commands;
   for (Eigen::Index t = 0; t < count; ++t) {
     const Tendon& tendon = robot.tendons[static_cast<std::size_t>(t)];
-    commands.push_back(tendon.command == TendonCommand::Tension
-                           ? tensions[t]
-                           : lengths[t] - (tensions[t] - tendon.pretension) / tendon.stiffness);
+    switch (tendon.command) {
+      case TendonCommand::Length:
+        commands.push_back(lengths[t] - (tensions[t] - tendon.pretension) / tendon.stiffness);
+        break;
+      case TendonCommand::Tension:
+        commands.push_back(tensions[t]);
+        break;
+      case TendonCommand::Pressure:
+        commands.push_back(tensions[t] / tendon.chamber->tension_per_pressure());
+        break;
+    }
   }
   return commands;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string_view>
 
 #include "apps/host/engine/quantities.hpp"
@@ -17,6 +18,7 @@ std::string name_or(const mjModel& model, mjtObj type, int id, const char* unnam
   return name != nullptr && *name != '\0' ? name : fmt::format("{} {}", unnamed, id);
 }
 
+constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kRounding = 1e-9;
 constexpr double kPartOfLimit = tendril::Servo::kFractionOfLimit * (1.0 - kRounding);
 constexpr std::size_t kStatusLength = std::string_view(quantity::kStatus.name).size();
@@ -81,7 +83,9 @@ RobotWatch::RobotWatch(const mjModel& model) : model_(model), robots_(model) {
     if (!model.actuator_forcelimited[i] || robots_.base_of_body(body_of_actuator(model, i)) == 0)
       continue;
     const mjtNum* const range = model.actuator_forcerange + 2 * i;
-    servos_.push_back({i, range[0], range[1], {}});
+    // What only pulls, or only pushes, is not at a limit where it does nothing.
+    const bool one_sided = range[0] == 0.0;
+    servos_.push_back({i, one_sided ? -kNever : range[0], range[1], {}});
   }
   touches_.resize(static_cast<std::size_t>(model.ngeom));
 }
@@ -153,7 +157,8 @@ std::vector<SaturatedServo> RobotWatch::saturated() const {
   for (const Servo& servo : servos_) {
     if (servo.occurrence.steps == 0) continue;
     all.push_back({name_or(model_, mjOBJ_ACTUATOR, servo.actuator, "actuator"),
-                   std::max(std::abs(servo.low), std::abs(servo.high)), servo.occurrence});
+                   std::isfinite(servo.low) ? std::max(std::abs(servo.low), servo.high) : servo.high,
+                   servo.occurrence});
   }
   sort_by_steps(all);
   return all;
