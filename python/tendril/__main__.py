@@ -7,7 +7,7 @@ from pathlib import Path
 def main() -> int:
     """The exit code of a command in Python; for other commands the program replaces this process."""
     words = sys.argv[1:]
-    if words and words[0] in ("sweep", "compare", "play", "export"):
+    if words and words[0] in ("sweep", "compare", "play", "export", "identify"):
         from tendril._command import run  # loads NumPy
         return run(words[0], words[1:])
     if any(word == "--python" or word.startswith("--python=") for word in words):

@@ -9,7 +9,7 @@ from importlib import import_module
 from tendril._errors import ModelError, RecordingError
 
 EXIT_USAGE, EXIT_OUTPUT, EXIT_INTERRUPTED = 2, 4, 130
-_MODULES = {"sweep": "_sweep_command", "compare": "_compare", "play": "_playback", "export": "_export"}
+_MODULES = {"sweep": "_sweep_command", "compare": "_compare", "play": "_playback", "export": "_export", "identify": "_identify"}
 
 
 class Parser(argparse.ArgumentParser):
