@@ -28,6 +28,7 @@ constexpr struct {
     {"compare", "Compares two recordings or two sweeps on one page"},
     {"play", "Writes a recording as a page that plays it in a browser"},
     {"export", "Writes recordings in formats of data sets"},
+    {"identify", "Fits keys of a robot file to recorded poses"},
 };
 
 }  // namespace

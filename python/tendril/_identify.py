@@ -100,6 +100,11 @@ class RobotFile:
             raise refuse(file, f"kind: \"{self.document['kind']}\": must be \"continuum\": other robots cannot be identified")
 
     def parameter(self, name: str, bounds: dict[str, tuple[float, float]]) -> Parameter:
+        """`+` joins keys that have a factor in common."""
+        places = tuple(place for part in name.split("+") for place in self._found(part))
+        return self._bounded(name, [str(key) for place in places for key in place.keys if isinstance(key, str)][-1], places, bounds)
+
+    def _found(self, name: str) -> list[Place]:
         words = name.split(".")
         table = words[0] if words[0] in self.document else words[0].removesuffix("s")
         tables = [key for key, value in self.document.items() if isinstance(value, list | dict) and key not in ("controller", "start")]
@@ -123,7 +128,7 @@ class RobotFile:
                 raise refuse(self.file, f"{where}: {rest[0]}: is not in the file, which must state where the search starts; "
                              + nearest(rest[0], known))
             places += self._places(name, where, [*keys, rest[0]], owner[rest[0]], rest[1:])
-        return self._bounded(name, rest[0], tuple(places), bounds)
+        return places
 
     @staticmethod
     def _numbers(name: str, table: str, text: str, count: int) -> list[int]:
@@ -318,7 +323,7 @@ def read_data(file: Path, model: Any, gravity: Sequence[float], given: dict[str,
     names, values, lines = read_table(file)
     actuators = [model.actuator(i).name[1:] for i in range(model.nu)]
     sites = [model.site(i).name[1:] for i in range(model.nsite)]
-    points = {name[:-2] for name in names if name[-2:] in ("_x", "_y", "_z")} - {"gravity", "force"}
+    points = {name[:-2] for name in names if name[-2:] in ("_x", "_y", "_z") and name not in actuators} - {"gravity", "force"}
     markers = {}
     for name in sorted(points):
         if name not in given and name not in sites:
@@ -442,7 +447,7 @@ class Fit:
         model = self.robot.model(self.parameters, values)
         points, _ = points_of(model, {**self.data.markers, "": Marker("tip")})
         try:
-            return Statics(model, points)
+            return Statics(model, points, most_parts=8)
         except ValueError as error:
             raise refuse(self.robot.file, f"the model {error} to be identified") from None
 
@@ -596,7 +601,7 @@ def identify(fit: Fit, held_out: npt.NDArray[np.bool_], starts: int, seed: int) 
                 value = parameter.start + draw * SHIFT / 2 if parameter.is_shift else parameter.start * SPREAD**draw
                 x[p] = min(max(value, parameter.low), parameter.high) / parameter.scale
         found = least_squares(lambda x: evaluate(x)[0], np.clip(x, low, high), jac=lambda x: evaluate(x)[1], bounds=(low, high),
-                              x_scale="jac", xtol=1e-10, ftol=1e-10, gtol=1e-12, max_nfev=100)
+                              x_scale="jac", max_nfev=100)
         costs.append(math.sqrt(2 * found.cost / max(float((weights[..., 0] ** 2)[seen].sum()), 1e-300)))
         if best is None or found.cost < best.cost:
             best = found
@@ -606,10 +611,10 @@ def identify(fit: Fit, held_out: npt.NDArray[np.bool_], starts: int, seed: int) 
     residual, jacobian = (latest.clear(), evaluate(x))[1]
     _check_rank(fit, jacobian, x)
     freedom = numbers - unknowns
-    covariance = np.linalg.inv(jacobian.T @ jacobian) * float(residual @ residual) / freedom
-    deviations = np.sqrt(np.diag(covariance))
-    correlations = covariance / np.outer(deviations, deviations)
-    return Result(fit, x, deviations * fit.units, correlations, (fit.distances(before_x, train), fit.distances(before_x, rest)),
+    inverse = np.linalg.inv(jacobian.T @ jacobian)
+    deviations = np.sqrt(np.diag(inverse))
+    errors = deviations * math.sqrt(float(residual @ residual) / freedom) * fit.units
+    return Result(fit, x, errors, inverse / np.outer(deviations, deviations), (fit.distances(before_x, train), fit.distances(before_x, rest)),
                   (fit.distances(x, train), fit.distances(x, rest)), costs, (train, rest), before_x, float(student_t.ppf(0.975, freedom)))
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 Point = tuple[int, Array]  #: body, and place in its frame, m
 
-_MOST_STEPS, _MOST_PARTS = 60, 200
+_MOST_STEPS = 60
 
 
 def _cross(a: Array, b: Array) -> Array:
@@ -27,9 +27,11 @@ def _cross(a: Array, b: Array) -> Array:
 class Statics:
     """Equilibria of a model under gravity, commands, and dead forces and moments at points of it."""
 
-    def __init__(self, model: Any, points: Sequence[Point]) -> None:
-        """Raises ValueError for what it cannot hold: other joints, spatial tendons, springs of tendons, equalities."""
-        self.model, self.data, self.points = model, mujoco.MjData(model), list(points)
+    def __init__(self, model: Any, points: Sequence[Point], most_parts: int = 200) -> None:
+        """`most_parts`: into how many parts loads are divided before it gives up.
+
+        Raises ValueError for what it cannot hold: other joints, spatial tendons, springs of tendons, equalities."""
+        self.model, self.data, self.points, self.most_parts = model, mujoco.MjData(model), list(points), most_parts
         m, hinge, slide = model, int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)
         if not np.isin(m.jnt_type, (hinge, slide)).all():
             raise ValueError("must have hinges and slides alone")
@@ -161,7 +163,7 @@ class Statics:
                     step = step / 2  # tendons that become taut or slack
                 q, (residual, tangent) = q + step, new
             else:
-                if parts < _MOST_PARTS:
+                if parts < self.most_parts:
                     return self.solve(gravity, forces, moments, ctrl, None, 4 * parts if start is None else 8, tolerance, largest)
                 raise ArithmeticError("no equilibrium found")
         if not np.isfinite(q).all():

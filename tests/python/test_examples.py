@@ -20,7 +20,7 @@ def test_example_runs(file: Path, tmp_path: Path) -> None:
 
 PACKAGE = ["-m", "tendril.__main__", "-m", "tendril._plugin", "-m", "tendril._core", "-m", "tendril._sim",
            "-m", "tendril.experiment", "-m", "tendril.controllers", "-m", "tendril._recording_file",
-           "-m", "tendril._playback", "-m", "tendril._export", "-m", "tendril.envs", "-m", "tendril"]
+           "-m", "tendril._playback", "-m", "tendril._export", "-m", "tendril._identify", "-m", "tendril.envs", "-m", "tendril"]
 
 
 @pytest.mark.parametrize("what", [PACKAGE, *([str(file)] for file in EXAMPLES)],
