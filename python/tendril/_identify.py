@@ -349,25 +349,25 @@ def read_data(file: Path, model: Any, gravity: Sequence[float], given: dict[str,
             if column not in point_columns and np.isnan(values[row, column]):
                 raise refuse(f"{file}:{line}", f"{name}: is empty: must be a number")
     measured = np.stack([values[:, [names[column] for column in vectors[name]]] for name in markers], axis=1)
-    half: npt.NDArray[np.bool_] = np.isnan(measured).any(axis=2) & ~np.isnan(measured).all(axis=2)
-    if half.any():
-        row, k = np.argwhere(half)[0]
+    lacking = np.isnan(measured).sum(axis=2)
+    if ((lacking > 0) & (lacking < 3)).any():
+        row, k = np.argwhere((lacking > 0) & (lacking < 3))[0]
         raise refuse(f"{file}:{lines[row]}", f"{list(markers)[k]}: has some of x, y, z: must have all, or none where it was not seen")
 
-    def column(name: str) -> Array:
+    def numbers(name: str) -> Array:
         return values[:, names[name]] if name in names else np.full(len(lines), ROWS_NAMED[name])
 
     def vector(name: str, default: Sequence[float]) -> Array:
         there = vectors[name][0] in names
         return values[:, [names[c] for c in vectors[name]]] if there else np.tile(np.asarray(default, dtype=float), (len(lines), 1))
     for name, allowed in (("weight", "must be >= 0"), ("held_out", "must be 0 or 1")):
-        right = column(name) >= 0 if name == "weight" else np.isin(column(name), (0, 1))
+        right = numbers(name) >= 0 if name == "weight" else np.isin(numbers(name), (0, 1))
         if not right.all():
             row = int(np.argmin(right))
-            raise refuse(f"{file}:{lines[row]}", f"{name}: {column(name)[row]:g}: {allowed}")
+            raise refuse(f"{file}:{lines[row]}", f"{name}: {numbers(name)[row]:g}: {allowed}")
     ctrl = values[:, [names[name] for name in actuators]] if actuators else np.zeros((len(lines), 0))
-    return Data(file, markers, lines, ctrl, vector("gravity", gravity), vector("force", (0, 0, 0)), measured, column("weight"),
-                column("held_out") == 1)
+    return Data(file, markers, lines, ctrl, vector("gravity", gravity), vector("force", (0, 0, 0)), measured, numbers("weight"),
+                numbers("held_out") == 1)
 
 
 def check_units(data: Data, model: Any, length: float) -> None:
@@ -565,7 +565,7 @@ class Result:
 def identify(fit: Fit, held_out: npt.NDArray[np.bool_], starts: int, seed: int) -> Result:
     """Fits the rows that are not held out. Throws ModelError for what cannot be identified."""
     from scipy.optimize import least_squares
-    from scipy.stats import t as student_t
+    from scipy.special import stdtrit
     data = fit.data
     train, rest = [int(i) for i in np.flatnonzero(~held_out)], [int(i) for i in np.flatnonzero(held_out)]
     seen = data.seen[train]
@@ -607,15 +607,16 @@ def identify(fit: Fit, held_out: npt.NDArray[np.bool_], starts: int, seed: int) 
             best = found
     assert best is not None
     x = np.asarray(best.x)
+    latest.clear()
     fit.rest.clear()  # from here on equilibria that begin at the straight arm
-    residual, jacobian = (latest.clear(), evaluate(x))[1]
+    residual, jacobian = evaluate(x)
     _check_rank(fit, jacobian, x)
     freedom = numbers - unknowns
     inverse = np.linalg.inv(jacobian.T @ jacobian)
     deviations = np.sqrt(np.diag(inverse))
     errors = deviations * math.sqrt(float(residual @ residual) / freedom) * fit.units
     return Result(fit, x, errors, inverse / np.outer(deviations, deviations), (fit.distances(before_x, train), fit.distances(before_x, rest)),
-                  (fit.distances(x, train), fit.distances(x, rest)), costs, (train, rest), before_x, float(student_t.ppf(0.975, freedom)))
+                  (fit.distances(x, train), fit.distances(x, rest)), costs, (train, rest), before_x, float(stdtrit(freedom, 0.975)))
 
 
 def _best_frame(fit: Fit, x: Array, rows: Sequence[int], weights: Array, used: npt.NDArray[np.bool_]) -> Array:
@@ -689,8 +690,8 @@ def text(result: Result) -> str:
         lines.append(f"{name:{width}}  {before[i]:>10.5g}  {values[i]:>10.5g}  +-{result.student * result.errors[i]:>9.2g}{mark}")
     upper = np.triu(np.abs(result.correlations), 1)
     if upper.any():
-        i, j = np.unravel_index(int(np.argmax(upper)), upper.shape)
-        lines.append(f"largest correlation: {result.correlations[i, j]:+.2f}, {names[i]} and {names[j]}")
+        a, b = divmod(int(np.argmax(upper)), len(names))
+        lines.append(f"largest correlation: {result.correlations[a, b]:+.2f}, {names[a]} and {names[b]}")
     for what, first, then, rows in zip(("fitted", "held out"), result.before, result.after, result.rows, strict=True):
         if rows:
             lines.append(f"{what}, {len(rows)} poses: rms error of points {1e3 * rms(first):.3g} mm -> {1e3 * rms(then):.3g} mm, "
