@@ -6,8 +6,6 @@ the equilibrium, by the implicit function theorem.
 from __future__ import annotations
 
 import copy
-import csv
-import difflib
 import json
 import math
 import os
@@ -22,31 +20,16 @@ import numpy as np
 import numpy.typing as npt
 
 from tendril._errors import ModelError
+from tendril._poses import AXES, Data, Marker, check_units, nearest, read_data, read_markers, refuse
 from tendril.sweep import toml
 
 Array = npt.NDArray[np.float64]
 
-UNITS = {"m": 1.0, "mm": 1e-3, "N": 1.0, "rad": 1.0, "deg": math.pi / 180}
-AXES = ("x", "y", "z")
 ALIGNMENTS = ("none", "offset", "pose")
-ROWS_NAMED = {"weight": 1.0, "held_out": 0.0}  #: columns of every kind of file, and their values where there is none
 RATIO, SHIFT = 10.0, 0.5  #: default bounds: a tenth to ten times the value; of angles, rad
 SPREAD = 3.0  #: other starts are drawn between a third and three times the value
 RELATIVE_STEP = 1e-4  #: of parameters, for differences of residuals
 LEAST_SINGULAR = 1e-5  #: of the scaled Jacobian, to the largest: below it a direction cannot be identified
-THOUSAND_LOW, THOUSAND_HIGH = 20.0, 0.02  #: sizes that make no sense in the unit that is stated
-
-
-def refuse(file: object, what: str) -> ModelError:
-    return ModelError(f"{file}: {what}")
-
-
-def nearest(name: str, known: Sequence[str]) -> str:
-    """For the end of a message: the known name that is most like it, and all of them if there are few."""
-    found = difflib.get_close_matches(name, known, 1, 0.5)
-    if found:
-        return f"did you mean {found[0]}?"
-    return f"must be one of {', '.join(known)}"
 
 
 # ---- parameters -----------------------------------------------------------------------------------------------------
@@ -218,174 +201,6 @@ def _compiled(file: Path, text: str) -> Any:
     except ValueError as error:
         said = re.sub(r"^.*?tendril: robot\.toml(:\d+)?: ?", "", str(error).splitlines()[0])
         raise refuse(file, said) from None
-
-
-# ---- data -----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Marker:
-    """A measured point: by a site of the model, or at an arc length of the straight arm, with a place in the frame there."""
-    site: str | None
-    arc: float = 0.0
-    local: tuple[float, float, float] = (0.0, 0.0, 0.0)
-
-
-@dataclass
-class Data:
-    """Static poses, a row each; SI units."""
-    file: Path
-    markers: dict[str, Marker]
-    lines: list[int]
-    ctrl: Array  # (n, nu)
-    gravity: Array  # (n, 3)
-    force: Array  # (n, 3), at the tip
-    measured: Array  # (n, markers, 3); NaN: not seen
-    weight: Array  # (n)
-    held_out: npt.NDArray[np.bool_]  # (n)
-
-    @property
-    def count(self) -> int:
-        return len(self.lines)
-
-    @property
-    def seen(self) -> npt.NDArray[np.bool_]:
-        """(n, markers)"""
-        return np.asarray(~np.isnan(self.measured[..., 0]))
-
-
-def read_table(file: Path) -> tuple[dict[str, int], Array, list[int]]:
-    """Columns by their names without unit, the numbers in SI units (NaN: empty), and the lines of the rows."""
-    try:
-        with open(file, newline="", encoding="utf-8-sig") as opened:
-            rows = [(i + 1, row) for i, row in enumerate(csv.reader(opened)) if row and not row[0].startswith("#")]
-    except UnicodeDecodeError:
-        raise refuse(file, "must be a table, text in UTF-8") from None
-    if len(rows) < 2:
-        raise refuse(file, "has no rows: must have a line of names and rows of numbers")
-    names: dict[str, int] = {}
-    factors = []
-    for column, text in enumerate(cell.strip() for cell in rows[0][1]):
-        stem, _, unit = text.rpartition("_")
-        known = stem and unit in UNITS
-        name = stem if known else text
-        if not name or name in names:
-            raise refuse(f"{file}:{rows[0][0]}", f"column {column + 1}: \"{text}\": must be a name that no other column has")
-        names[name] = column
-        factors.append(UNITS[unit] if known else 1.0)
-    values = np.full((len(rows) - 1, len(names)), np.nan)
-    for i, (line, cells) in enumerate(rows[1:]):
-        if len(cells) != len(names):
-            raise refuse(f"{file}:{line}", f"has {len(cells)} cells: must have {len(names)}")
-        for column, cell in enumerate(cells):
-            if not cell.strip():
-                continue
-            try:
-                number = float(cell)
-            except ValueError:
-                number = math.nan
-            if not math.isfinite(number):
-                raise refuse(f"{file}:{line}", f"{rows[0][1][column].strip()}: \"{cell}\": must be a finite number")
-            values[i, column] = number * factors[column]
-    return names, values, [line for line, _ in rows[1:]]
-
-
-def read_markers(file: Path) -> dict[str, Marker]:
-    with open(file, newline="", encoding="utf-8-sig") as opened:
-        header = next(csv.reader(opened), [])
-    if not header or header[0] != "point":
-        raise refuse(file, "the first column must be point, the others arc, x, y, z")
-    try:
-        with open(file, newline="", encoding="utf-8-sig") as opened:
-            rows = list(csv.DictReader(opened))
-    except UnicodeDecodeError:
-        raise refuse(file, "must be a table, text in UTF-8") from None
-    markers = {}
-    for line, row in enumerate(rows, 2):
-        numbers = {}
-        for text, cell in row.items():
-            stem, _, unit = str(text).rpartition("_")
-            name, factor = (stem, UNITS[unit]) if stem and unit in UNITS else (str(text), 1.0)
-            if name == "point":
-                continue
-            try:
-                numbers[name] = float(cell) * factor
-            except (TypeError, ValueError):
-                raise refuse(f"{file}:{line}", f"{text}: \"{cell}\": must be a number") from None
-        if set(numbers) != {"arc", *AXES} or not all(map(math.isfinite, numbers.values())):
-            raise refuse(f"{file}:{line}", "must have arc, x, y and z, finite numbers")
-        markers[row["point"]] = Marker(None, numbers["arc"], (numbers["x"], numbers["y"], numbers["z"]))
-    return markers
-
-
-def read_data(file: Path, model: Any, gravity: Sequence[float], given: dict[str, Marker]) -> Data:
-    """The rows of a file for a model. Throws ModelError, one line."""
-    names, values, lines = read_table(file)
-    actuators = [model.actuator(i).name[1:] for i in range(model.nu)]
-    sites = [model.site(i).name[1:] for i in range(model.nsite)]
-    points = {name[:-2] for name in names if name[-2:] in ("_x", "_y", "_z") and name not in actuators} - {"gravity", "force"}
-    markers = {}
-    for name in sorted(points):
-        if name not in given and name not in sites:
-            raise refuse(f"{file}:1", f"column {name}_x: no such point: {nearest(name, [*given, *sites])}")
-        markers[name] = given.get(name, Marker(name))
-    if not markers:
-        raise refuse(f"{file}:1", "has no measured point: must have columns such as tip_x, tip_y, tip_z")
-    vectors = {name: [f"{name}_{axis}" for axis in AXES] for name in [*markers, "gravity", "force"]}
-    expected = [*actuators, *ROWS_NAMED, *(column for columns in vectors.values() for column in columns)]
-    for name in names:
-        if name not in expected:
-            raise refuse(f"{file}:1", f"column {name}: unknown: {nearest(name, expected)}")
-    for name in actuators:
-        if name not in names:
-            raise refuse(f"{file}:1", f"column {name} is missing: the command of the actuator {name}; 0 where it rests")
-    for name, columns in vectors.items():
-        there = [column in names for column in columns]
-        if not all(there) and (name in markers or any(there)):
-            raise refuse(f"{file}:1", f"column {columns[there.index(False)]} is missing")
-    point_columns = {names[column] for name in markers for column in vectors[name]}
-    for row, line in enumerate(lines):
-        for name, column in names.items():
-            if column not in point_columns and np.isnan(values[row, column]):
-                raise refuse(f"{file}:{line}", f"{name}: is empty: must be a number")
-    measured = np.stack([values[:, [names[column] for column in vectors[name]]] for name in markers], axis=1)
-    lacking = np.isnan(measured).sum(axis=2)
-    if ((lacking > 0) & (lacking < 3)).any():
-        row, k = np.argwhere((lacking > 0) & (lacking < 3))[0]
-        raise refuse(f"{file}:{lines[row]}", f"{list(markers)[k]}: has some of x, y, z: must have all, or none where it was not seen")
-
-    def numbers(name: str) -> Array:
-        return values[:, names[name]] if name in names else np.full(len(lines), ROWS_NAMED[name])
-
-    def vector(name: str, default: Sequence[float]) -> Array:
-        there = vectors[name][0] in names
-        return values[:, [names[c] for c in vectors[name]]] if there else np.tile(np.asarray(default, dtype=float), (len(lines), 1))
-    for name, allowed in (("weight", "must be >= 0"), ("held_out", "must be 0 or 1")):
-        right = numbers(name) >= 0 if name == "weight" else np.isin(numbers(name), (0, 1))
-        if not right.all():
-            row = int(np.argmin(right))
-            raise refuse(f"{file}:{lines[row]}", f"{name}: {numbers(name)[row]:g}: {allowed}")
-    ctrl = values[:, [names[name] for name in actuators]] if actuators else np.zeros((len(lines), 0))
-    return Data(file, markers, lines, ctrl, vector("gravity", gravity), vector("force", (0, 0, 0)), measured, numbers("weight"),
-                numbers("held_out") == 1)
-
-
-def check_units(data: Data, model: Any, length: float) -> None:
-    """Refuses numbers that are about 1000 times off."""
-    reach = float(np.nanmax(np.linalg.norm(data.measured, axis=2)))
-    name = next(iter(data.markers))
-    if reach > THOUSAND_LOW * length:
-        raise refuse(data.file, f"points are up to {reach:g} m from the base of an arm of {length:g} m: are they in mm? "
-                     f"Then name the columns {name}_x_mm, ...")
-    if reach < THOUSAND_HIGH * length:
-        raise refuse(data.file, f"points are at most {reach:g} m from the base of an arm of {length:g} m: are they 1000 times too small?")
-    for i in range(model.nu):
-        low, high = model.actuator_ctrlrange[i]
-        largest = float(np.abs(data.ctrl[:, i]).max())
-        if model.actuator_ctrllimited[i] and largest > THOUSAND_LOW * max(abs(low), abs(high)):
-            actuator = model.actuator(i).name[1:]
-            raise refuse(data.file, f"{actuator}: commands of up to {largest:g}, beyond {high:g}, its largest: are they 1000 times too "
-                         f"large? Lengths in mm need a column {actuator}_mm")
 
 
 # ---- model ----------------------------------------------------------------------------------------------------------

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from tendril import ModelError, _identify
-from tendril._identify import Data, Fit, Marker, RobotFile
+from tendril._identify import Fit, RobotFile
+from tendril._poses import Data, Marker, read_table
 
 PROGRAM = Path(sys.executable).with_name("tendril")
 FOLDER = Path(__file__).resolve().parents[2] / "docs/identification"
@@ -245,6 +246,6 @@ def test_a_factor_in_common_keeps_ratios(tmp_path: Path) -> None:
 def test_tables_are_read_in_any_unit(tmp_path: Path) -> None:
     with open(tmp_path / "table.csv", "w", newline="") as file:
         csv.writer(file).writerows([["# made by hand"], ["tip_x_mm", "spin_deg", "s1_end_x", "weight"], [12, 180, 0.5, 2]])
-    names, values, lines = _identify.read_table(tmp_path / "table.csv")
+    names, values, lines = read_table(tmp_path / "table.csv")
     assert list(names) == ["tip_x", "spin", "s1_end_x", "weight"] and lines == [3]
     np.testing.assert_allclose(values, [[0.012, np.pi, 0.5, 2]])
