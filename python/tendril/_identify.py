@@ -383,7 +383,7 @@ def identify(fit: Fit, held_out: npt.NDArray[np.bool_], starts: int, seed: int) 
     from scipy.special import stdtrit
     data = fit.data
     train, rest = [int(i) for i in np.flatnonzero(~held_out)], [int(i) for i in np.flatnonzero(held_out)]
-    seen = data.seen[train]
+    seen = data.seen[train] & (data.weight[train] > 0)[:, None]
     numbers, unknowns = 3 * int(seen.sum()), len(fit.unknowns)
     if numbers <= unknowns:
         raise refuse(data.file, f"{len(train)} poses to fit, {numbers} numbers measured: must be more than the {unknowns} unknowns")
@@ -614,6 +614,9 @@ def main(words: Sequence[str]) -> int:
         raise refuse("--align", f"{options.align}: must be one of {', '.join(ALIGNMENTS)}")
     if options.plot is not None and options.plot.suffix not in (".svg", ".png"):
         raise refuse(options.plot, f"extension: \"{options.plot.suffix}\": must be .svg or .png")
+    for file in (options.output, options.json, options.plot):
+        if file is not None and not file.parent.is_dir():
+            raise refuse(file, f"{file.parent}: no such folder")
     gravity = [_number("--gravity", word) for word in options.gravity.split(",")]
     if len(gravity) != 3:
         raise refuse("--gravity", f"{options.gravity}: must be three numbers")

@@ -189,6 +189,7 @@ def changed(old: str, new: str) -> Callable[[str], str]:
     (GOOD, ["--parameters", STIFFNESS, "--align", "pos"], ["--align: pos: must be one of"]),
     (GOOD, ["--parameters", STIFFNESS, "--held-out", "1"], ["--held-out: 1: must be in [0, 1)"]),
     (GOOD, ["--parameters", STIFFNESS, "--gravity", "0,0"], ["--gravity", "three numbers"]),
+    (GOOD, ["--parameters", STIFFNESS, "--json", "none/x.json"], ["none/x.json", "no such folder"]),
     (GOOD, ["--parameters", STIFFNESS, "--plot", "x.gif"], ["x.gif", "must be .svg or .png"]),
     (GOOD, ["--parameters", f"{STIFFNESS},section.*.damping_time"], ["arm.toml: section 1: damping_time: is not in the file"]),
     (GOOD.replace("tendon_2_N", "tendon_3_N"), [], ["poses.csv:1: column tendon_3: unknown: did you mean tendon_"]),
