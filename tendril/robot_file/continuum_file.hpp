@@ -103,7 +103,7 @@ struct Tendon {
   double pretension = 1.0;      ///< [N], in [0, max_tension): of the straight arm with commands 0, if
                                 ///< it is told a length; the least that controllers ask for
   double stiffness = 2.0e4;     ///< of the whole tendon [N/m], > 0; if it is told a length
-  double damping_time = 0.02;   ///< its damping / stiffness [s], >= 0
+  double damping_time = 0.005;  ///< its damping / stiffness [s], >= 0
   double friction = 0.0;        ///< Coulomb friction along its way, whatever the tension [N], >= 0
   std::optional<Chamber> chamber;  ///< with command Pressure; then only name and route are used too
 
