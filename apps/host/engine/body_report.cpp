@@ -41,6 +41,7 @@ class Body {
     }
     disable_autoreset(*model_);
     model_->opt.disableflags |= mjDSBL_CONTACT;
+    std::copy_n(model_->qpos0, model_->nq, model_->qpos_spring);  // of the straight arm
     data_ = make_data(*model_);
     tip_ = mj_name2id(model_.get(), mjOBJ_SITE, names::kTip);
     // The servos hold the arm as it is: force = gain u + b0 + b1 length = 0.
