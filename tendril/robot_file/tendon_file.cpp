@@ -131,8 +131,10 @@ Tendon read_chamber(const Fields& fields, std::size_t number, const ContinuumDes
     chamber.area = fields.required_number("area", kPositiveNumber);
   }
   double thinnest = std::numeric_limits<double>::infinity();
-  for (int i = route.first_section; i <= route.section; ++i)
-    thinnest = std::min(thinnest, robot.physics[static_cast<std::size_t>(i)].radius);
+  for (int i = route.first_section; i <= route.section; ++i) {
+    const Taper& body = robot.physics[static_cast<std::size_t>(i)].radius;
+    thinnest = std::min({thinnest, body.start, body.end});
+  }
   if (std::max(route.base_distance, route.end_distance) + radius > thinnest) {
     fields.refuse("distance", fmt::format("the chamber is not inside its section, must be at most {} m",
                                           thinnest - radius));

@@ -41,7 +41,7 @@ TEST_CASE("grasp scene: the arm starts in the planned arcs, round the planned po
     CHECK(curvature == Approx(arc.curvature).margin(kWritten));
     CHECK(length == Approx(arc.length).margin(kWritten));
     CHECK(robot.sections[i].length == Approx(arc.length).margin(kWritten));
-    CHECK(robot.physics[i].radius == plan.options.body_radius);
+    CHECK(robot.physics[i].radius.largest() == plan.options.body_radius);
   }
   // The approach is told its bend, the hug one and a half times what the post lets it have.
   const double approach = solution->steps[0].arc.curvature * solution->steps[0].arc.length;
