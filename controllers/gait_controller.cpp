@@ -66,8 +66,8 @@ std::span<const SettingInfo> GaitController::settings() {
 std::span<const SettingInfo> GaitController::own_settings() {
   constexpr Range kAmplitude{.low = 0.0, .high = kPi / 2.0};
   static constexpr SettingInfo kAll[] = {
-      setting::choice("gait", "sidewinding vertical_wave serpenoid rolling helix",
-                      "vertical_wave, serpenoid, sidewinding, rolling or helix"),
+      setting::choice("gait", "sidewinding vertical_wave serpenoid rolling helix anguilliform",
+                      "vertical_wave, serpenoid, sidewinding, rolling, helix or anguilliform"),
       setting::number("frequency", "Hz", "", {-10.0, 10.0},
                       "of the gait; negative: backwards; default: 1, helix 0.3"),
       setting::number("yaw_amplitude", "rad", "", kAmplitude,
@@ -208,7 +208,7 @@ GaitController::GaitController(const SnakeContext& context)
       to_(static_cast<std::size_t>(joints_)) {
   const Settings& settings = context.settings;
   constexpr GaitKind kKinds[] = {GaitKind::Sidewinding, GaitKind::VerticalWave, GaitKind::Serpenoid,
-                                 GaitKind::Rolling, GaitKind::Helix};
+                                 GaitKind::Rolling, GaitKind::Helix, GaitKind::Anguilliform};
   stages_.push_back({0.0, read_gait(settings, kKinds[settings.choice_index("gait")])});
   if (settings.has("schedule")) {
     for (const char* name :
@@ -545,7 +545,8 @@ void GaitController::update(const SnakeMeasurement& measurement, std::span<const
     if (gait.kind == GaitKind::Sidewinding) {
       s.side = side_(next) * (1.0 - std::abs(turn_(next)));
       s.twist = kTurnTwist * turn_(next);
-    } else if (gait.kind == GaitKind::VerticalWave || gait.kind == GaitKind::Serpenoid) {
+    } else if (gait.kind == GaitKind::VerticalWave || gait.kind == GaitKind::Serpenoid ||
+               gait.kind == GaitKind::Anguilliform) {
       s.yaw_offset = kLargestYawOffset * turn_(next);
     }
     return s;

@@ -10,7 +10,7 @@ namespace tendril {
 
 /// A position servo as simulated: with setpoint c, position q and velocity q'
 ///
-///     F = gain c - stiffness q - damping q',   within the force limits
+///     F = gain c + offset - stiffness q - damping q',   within the force limits
 ///
 /// where gain = stiffness + the passive stiffness of joints and tendon, so that the position
 /// settles at the setpoint. Source: docs/derivations.md, "Servo law".
@@ -19,6 +19,7 @@ struct Servo {
   double stiffness = 0.0;        ///< kp, the same units
   double damping = 0.0;          ///< kv, inside the force limits
   double passive_damping = 0.0;  ///< of joints and tendon, outside them
+  double offset = 0.0;           ///< what a body bent by nature needs to be straight [N m]
   double min_force = -std::numeric_limits<double>::infinity();
   double max_force = std::numeric_limits<double>::infinity();
 
@@ -31,7 +32,7 @@ struct Servo {
   /// T_v: time by which a steady motion lags behind the setpoint [s].
   [[nodiscard]] double lag() const noexcept { return (passive_damping + damping) / gain; }
   [[nodiscard]] double force(double setpoint, double position, double velocity) const noexcept {
-    const double force = gain * setpoint + -stiffness * position + -damping * velocity;
+    const double force = gain * setpoint + -stiffness * position + -damping * velocity + offset;
     return std::clamp(force, min_force, max_force);
   }
   /// The setpoint for which the joint is at `desired` and moves at `rate` under `load`; `desired`
@@ -43,7 +44,7 @@ struct Servo {
   [[nodiscard]] double unsaturated(double desired, double position,
                                    double velocity) const noexcept {
     if (!(max_force > min_force) || !std::isfinite(max_force)) return desired;
-    const double passive = -stiffness * position + -damping * velocity;
+    const double passive = -stiffness * position + -damping * velocity + offset;
     const double low = (kFractionOfLimit * min_force - passive) / gain;
     const double high = (kFractionOfLimit * max_force - passive) / gain;
     return std::clamp(desired, low, high);

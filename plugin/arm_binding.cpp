@@ -63,7 +63,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
   const auto bind_base = [&](const char* name, JointAddress& joint, ArmBaseJoint& base) {
     joint = joint_address(context, name);
     base = {.servo = add_servo(context, context.require(mjOBJ_ACTUATOR, name), 0.0, servos),
-            .mass = m->body_subtreemass[joint.body]};
+            .mass = weighing_mass(m, joint.body)};
   };
   if (robot_->base().feed_limit > 0.0) bind_base(names::kFeed, feed_, feed);
   if (robot_->base().spin) bind_base(names::kSpin, spin_, spin);
@@ -101,7 +101,7 @@ void ArmBinding::bind_sections(const InstanceContext& context,
     const Section& section = robot_->section(i);
     const int links = description.physics[static_cast<std::size_t>(i)].links;
     const SectionPhysics& physics = description.physics[static_cast<std::size_t>(i)];
-    const LinkLayout layout = link_layout(section, links);
+    const LinkLayout layout = link_layout(description, static_cast<std::size_t>(i));
     const std::size_t first = coordinates.size();
     const auto bind = [&](char axis, const std::vector<double>& fractions, double sign) {
       coordinates.push_back(
@@ -161,7 +161,7 @@ ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int se
     const double damping = joint_damping(m, joint);
     compliance += 1.0 / damping;
     ArmJoint bound{.fraction = fraction,
-                   .mass = m->body_subtreemass[joint.body],
+                   .mass = weighing_mass(m, joint.body),
                    .stiffness = m->jnt_stiffness[joint.joint],
                    .rest = m->qpos_spring[m->jnt_qposadr[joint.joint]],
                    .link = j - 1,

@@ -18,7 +18,7 @@ BoundJoint bind_joint(const InstanceContext& context, const std::string& name,
   const int actuator = context.require(mjOBJ_ACTUATOR, name);
   actuators.push_back(actuator);
   return {address, servo_of(m, actuator, m->dof_damping[address.dof]),
-          m->body_subtreemass[address.body], m->jnt_type[address.joint] == mjJNT_SLIDE};
+          weighing_mass(m, address.body), m->jnt_type[address.joint] == mjJNT_SLIDE};
 }
 
 int arm_joint_count(const MobileDescription& robot) {

@@ -205,12 +205,24 @@ double joint_damping(const mjModel* m, const JointAddress& joint) noexcept {
   return m->dof_damping[joint.dof] + numerical * m->jnt_stiffness[joint.joint];
 }
 
+double weighing_mass(const mjModel* m, int body) noexcept {
+  if (m->ngravcomp == 0) return m->body_subtreemass[body];
+  double mass = 0.0;
+  for (int b = body; b < m->nbody; ++b) {
+    int above = b;
+    while (above > body) above = m->body_parentid[above];
+    if (above == body) mass += m->body_mass[b] * (1.0 - m->body_gravcomp[b]);
+  }
+  return mass;
+}
+
 Servo servo_of(const mjModel* m, int actuator, double passive_damping) {
   const mjtNum* bias = m->actuator_biasprm + actuator * mjNBIAS;
   Servo servo{.gain = m->actuator_gainprm[actuator * mjNGAIN],
               .stiffness = -bias[1],
               .damping = -bias[2],
-              .passive_damping = passive_damping};
+              .passive_damping = passive_damping,
+              .offset = bias[0]};
   if (m->actuator_forcelimited[actuator]) {
     servo.min_force = m->actuator_forcerange[2 * actuator];
     servo.max_force = m->actuator_forcerange[2 * actuator + 1];

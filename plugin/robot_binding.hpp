@@ -219,6 +219,9 @@ struct JointAddress {
 void read_mocap_pose(const mjData* d, int mocap, int base, Eigen::Isometry3d& X_BM) noexcept;
 
 /// The servo of an actuator; `passive_damping`: of the joint or tendon on which it acts.
+/// Of a body and all that hang on it, by the weight that they have in a medium [kg].
+[[nodiscard]] double weighing_mass(const mjModel* m, int body) noexcept;
+
 [[nodiscard]] Servo servo_of(const mjModel* m, int actuator, double passive_damping);
 /// Whether the actuator is enabled and its gain and force range let it give a force.
 [[nodiscard]] bool can_be_driven(const mjModel* m, int actuator) noexcept;

@@ -2,21 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
 #include <numeric>
 
 #include "tendril/model_error.hpp"
+#include "tendril/robot_file/medium_mjcf.hpp"
 #include "tendril/robot_file/readers.hpp"
 #include "tendril/robot_file/tendon_file.hpp"
 
 namespace tendril {
 namespace {
 
-constexpr std::array<std::string_view, 13> kTopKeys{
-    "kind",     "name", "compliance", "planar", "self_collision", "integrator", "timestep",
-    "base",     "section", "tendon",  "chamber", "start",         "controller"};
+constexpr std::array<std::string_view, 15> kTopKeys{
+    "kind",     "name", "compliance", "planar",  "self_collision", "integrator", "timestep", "base",
+    "section",  "tendon", "chamber",  "medium",  "tip",            "start",      "controller"};
 constexpr std::array<std::string_view, 9> kBaseKeys{"feed",
                                                     "spin",
                                                     "carriage_mass",
@@ -27,17 +29,24 @@ constexpr std::array<std::string_view, 9> kBaseKeys{"feed",
                                                     "guide_length",
                                                     "guide_clearance"};
 constexpr std::array<std::string_view, 3> kStartKeys{"feed", "arcs", "bends"};
-constexpr std::array<std::string_view, 22> kSectionKeys{"constant_length",
+constexpr std::array<std::string_view, 29> kSectionKeys{"constant_length",
                                                         "variable_length",
                                                         "bend_limit",
                                                         "length_weights",
                                                         "angle_weights",
                                                         "links",
                                                         "radius",
+                                                        "inner_radius",
+                                                        "backbone_radius",
                                                         "mass",
+                                                        "density",
+                                                        "youngs_modulus",
                                                         "bending_stiffness",
                                                         "torsional_stiffness",
                                                         "poisson_ratio",
+                                                        "natural_bend",
+                                                        "natural_direction",
+                                                        "colour",
                                                         "damping_time",
                                                         "axial_stiffness",
                                                         "unloaded_length",
@@ -53,7 +62,11 @@ constexpr std::array<std::string_view, 22> kSectionKeys{"constant_length",
 /// Of isotropic materials.
 constexpr Range kPoissonRatio{-1.0, 0.5, true};
 constexpr Range kTimestep{0.0, 0.1, true};  // [s]
+constexpr Range kModulus{0.0, 1e13, true};  // [Pa]
 constexpr Range kBendLimit{0.0, 2.0 * std::numbers::pi, true};
+
+constexpr Range kColour{0.0, 1.0};
+constexpr Range kNaturalBend{0.0, 4.0 * std::numbers::pi};
 
 /// Below this the engine's own limits on sizes and inertias come near.
 constexpr double kShortestLink = 1e-6;      // [m]
@@ -82,22 +95,141 @@ SectionParameters read_parameters(const Fields& fields) {
   return section;
 }
 
-SectionPhysics read_physics(const Fields& fields, const SectionParameters& section) {
+/// One number, or two: at the start of the section and at its end.
+Taper read_taper(const Fields& fields, std::string_view key, const Taper& fallback,
+                 const Range& allowed) {
+  const toml::node* const node = fields.get(key);
+  if (node == nullptr) return fallback;
+  if (node->is_array()) {
+    const std::vector<double> ends = fields.elements(key, *node, 2, allowed);
+    return {ends[0], ends[1]};
+  }
+  const double value = fields.element(key, *node, allowed);
+  return {value, value};
+}
+
+/// Integral of R^2 of a cone whose radius is R, from x0 to x1.
+double squared_between(const Taper& radius, double x0, double x1) noexcept {
+  const double a = radius.at(x0), b = radius.at(x1);
+  return (x1 - x0) * (a * a + a * b + b * b) / 3.0;
+}
+
+void refuse_both(const Fields& fields, std::string_view key, std::string_view other) {
+  if (fields.has(key) && fields.has(other))
+    fields.refuse(key, fmt::format("{} is given, must be one of the two", other));
+}
+
+/// EI at x of the section's length, up to a factor: R^4 - r^4 of the rod in it.
+struct StiffnessProfile {
+  Taper outer, inner;
+  [[nodiscard]] double at(double x) const noexcept {
+    return std::pow(outer.at(x), 4) - std::pow(inner.at(x), 4);
+  }
+  /// Integral of 1/EI from x0 to x1, by Simpson's rule.
+  [[nodiscard]] double compliance(double x0, double x1) const noexcept {
+    constexpr int kParts = 256;
+    const double h = (x1 - x0) / kParts;
+    double sum = 1.0 / at(x0) + 1.0 / at(x1);
+    for (int i = 1; i < kParts; ++i) sum += (i % 2 == 1 ? 4.0 : 2.0) / at(x0 + i * h);
+    return sum * h / 3.0;
+  }
+};
+
+/// One moment along the section bends it where it is compliant: its links, and in the kinematics
+/// arcs. An arc has the bend of its part of the curve; the angles between arcs are shifted by what
+/// makes the ends meet to second order (docs/derivations.md, "Taper").
+void taper_stiffness(const Fields& fields, const StiffnessProfile& profile,
+                     SectionParameters& section, SectionPhysics& physics) {
+  for (const char* key : {"length_weights", "angle_weights"}) {
+    if (fields.has(key))
+      fields.refuse(key, "the stiffness tapers, which says where it bends; must be left out");
+  }
+  const double mean = 1.0 / profile.compliance(0.0, 1.0);
+  const auto part = [&](int j, int n) {
+    return mean * profile.compliance(static_cast<double>(j) / n, (j + 1.0) / n);
+  };
+  for (int j = 0; j < physics.links; ++j) physics.compliance.push_back(part(j, physics.links));
+
+  constexpr int kArcs = 10;
+  const auto shift = [&](int j) {  // of the angle before arc j: -curvature' l^2 / 12
+    if (j == 0 || j == kArcs) return 0.0;
+    const double x = static_cast<double>(j) / kArcs, h = 1e-3 / kArcs;
+    const double rate = mean * (1.0 / profile.at(x + h) - 1.0 / profile.at(x - h)) / (2.0 * h);
+    return -rate / (12.0 * kArcs * kArcs);
+  };
+  for (int j = 0; j < kArcs; ++j) {
+    section.length_weights.push_back(1.0);
+    section.angle_weights.push_back(std::max(part(j, kArcs) + shift(j + 1) - shift(j), 0.0));
+  }
+}
+
+/// Radii, mass and stiffness, given as such or by the material.
+void read_body(const Fields& fields, SectionParameters& section, SectionPhysics& physics) {
+  physics.radius = read_taper(fields, "radius", physics.radius, kPositiveNumber);
+  physics.inner_radius = read_taper(fields, "inner_radius", {}, kNotNegativeNumber);
+  refuse_both(fields, "youngs_modulus", "bending_stiffness");
+  refuse_both(fields, "density", "mass");
+  physics.youngs_modulus = fields.number("youngs_modulus", kModulus);
+  physics.density = fields.number("density", kPositiveNumber);
+
+  StiffnessProfile profile{read_taper(fields, "backbone_radius", physics.radius, kPositiveNumber),
+                           physics.inner_radius};
+  if (fields.has("backbone_radius")) {
+    if (!physics.youngs_modulus) fields.refuse("backbone_radius", "needs youngs_modulus");
+    if (physics.density)
+      fields.refuse("density", "backbone_radius is given: what is around it has another density, "
+                               "give mass instead");
+  }
+  for (const Taper& around : {physics.radius, profile.outer}) {
+    if (physics.inner_radius.start >= around.start || physics.inner_radius.end >= around.end)
+      fields.refuse("inner_radius", "must be less than radius and backbone_radius");
+  }
+  if (physics.density) {
+    physics.mass = *physics.density * std::numbers::pi * rest_length(section) *
+                   (squared_between(physics.radius, 0.0, 1.0) -
+                    squared_between(physics.inner_radius, 0.0, 1.0));
+  } else {
+    physics.mass = fields.number("mass", physics.mass, kPositiveNumber);
+  }
+
+  double factor = std::numbers::pi / 4.0 * physics.youngs_modulus.value_or(0.0);
+  if (!physics.youngs_modulus) {  // EI that tapers as a cone's: its fourth root is even
+    const Taper ends = read_taper(fields, "bending_stiffness",
+                                  {physics.bending_stiffness, physics.bending_stiffness},
+                                  kPositiveNumber);
+    physics.bending_stiffness = ends.start;
+    profile = {.outer = {std::pow(ends.start, 0.25), std::pow(ends.end, 0.25)}, .inner = {}};
+    factor = 1.0;
+    if (ends.is_even()) return;
+  }
+  physics.bending_stiffness = factor / profile.compliance(0.0, 1.0);
+  if (!profile.outer.is_even() || !profile.inner.is_even())
+    taper_stiffness(fields, profile, section, physics);
+}
+
+SectionPhysics read_physics(const Fields& fields, SectionParameters& section) {
   SectionPhysics physics;
   physics.links = fields.integer("links", physics.links, 1, kMaxLinksPerSection);
   const auto number = [&fields](std::string_view key, double& value, const Range& allowed) {
     value = fields.number(key, value, allowed);
   };
-  number("radius", physics.radius, kPositiveNumber);
-  number("mass", physics.mass, kPositiveNumber);
-  number("bending_stiffness", physics.bending_stiffness, kPositiveNumber);
+  read_body(fields, section, physics);
   number("torsional_stiffness", physics.torsional_stiffness, kPositiveNumber);
   if (fields.has("poisson_ratio")) {
     if (fields.has("torsional_stiffness"))
       fields.refuse("poisson_ratio", "torsional_stiffness is given, must be one of the two");
     physics.torsional_stiffness = physics.bending_stiffness /
                                   (1.0 + fields.required_number("poisson_ratio", kPoissonRatio));
+    physics.torsion_tapers = !physics.compliance.empty();
   }
+  if (fields.has("natural_direction") && !fields.has("natural_bend"))
+    fields.refuse("natural_direction", "needs natural_bend");
+  const double natural = fields.number("natural_bend", 0.0, kNaturalBend);
+  const double direction = fields.number("natural_direction", 0.0, kAnyNumber);
+  physics.natural_bend = {natural * std::cos(direction), natural * std::sin(direction)};
+  physics.colour = fields.numbers("colour", kColour);
+  if (!physics.colour.empty() && physics.colour.size() != 3 && physics.colour.size() != 4)
+    fields.refuse("colour", "must be red, green, blue and, if there are four, opacity, in [0, 1]");
   number("damping_time", physics.damping_time, kPositiveNumber);
   number("axial_stiffness", physics.axial_stiffness, kPositiveNumber);
   physics.unloaded_length = rest_length(section);
@@ -113,7 +245,8 @@ SectionPhysics read_physics(const Fields& fields, const SectionParameters& secti
   number("length_damping_time", physics.length_damping_time, kNotNegativeNumber);
   number("length_force_limit", physics.length_force_limit, kPositiveNumber);
 
-  const auto& weights = section.length_weights;
+  const std::vector<double>& weights =
+      physics.compliance.empty() ? section.length_weights : physics.compliance;
   if (static_cast<std::size_t>(physics.links) < weights.size()) {
     fields.refuse(
         "links", fmt::format("must be at least {}, one link for each sub-section", weights.size()));
@@ -124,17 +257,18 @@ SectionPhysics read_physics(const Fields& fields, const SectionParameters& secti
                                      : *std::min_element(weights.begin(), weights.end()) /
                                            std::accumulate(weights.begin(), weights.end(), 0.0);
   const double smallest_share = smallest_weight / physics.links;
-  const double rest_length = section.length + section.variable_length / 2.0;
-  if (rest_length * smallest_share < kShortestLink) {
+  if (rest_length(section) * smallest_share < kShortestLink) {
     fields.refuse_object(fmt::format(
         "links = {}: links would be shorter than {} m, must be fewer or the section longer",
         physics.links, kShortestLink));
   }
-  if (physics.mass * smallest_share * physics.radius * physics.radius / 4.0 < kSmallestInertia) {
+  const double radius = std::min(physics.radius.start, physics.radius.end);
+  const double slenderness = std::pow(radius / physics.radius.largest(), 2);  // of the mass
+  if (physics.mass * smallest_share * slenderness * radius * radius / 4.0 < kSmallestInertia) {
     fields.refuse_object(
         fmt::format("mass = {} kg, radius = {} m: the inertia of a link would be below {} kg m^2, "
                     "must be heavier, thicker or of fewer links",
-                    physics.mass, physics.radius, kSmallestInertia));
+                    physics.mass, radius, kSmallestInertia));
   }
   return physics;
 }
@@ -152,6 +286,17 @@ BasePhysics read_base_physics(const Fields& fields) {
   physics.guide_clearance =
       fields.number("guide_clearance", physics.guide_clearance, kNotNegativeNumber);
   return physics;
+}
+
+TipLoad read_tip(const Fields& fields) {
+  fields.refuse_unknown({"payload", "payload_radius", "suction"});
+  TipLoad tip;
+  tip.payload = fields.number("payload", 0.0, kMass);
+  if (fields.has("payload_radius") && !fields.has("payload"))
+    fields.refuse("payload_radius", "needs payload");
+  tip.payload_radius = fields.number("payload_radius", tip.payload_radius, kPositiveNumber);
+  tip.suction = fields.number("suction", 0.0, kPositiveNumber);
+  return tip;
 }
 
 StartPose read_start(const Fields& fields, double feed_limit,
@@ -194,6 +339,9 @@ ContinuumDescription read_sections(const FileContents& file, ContinuumDescriptio
       fields.refuse(fields.has("poisson_ratio") ? "poisson_ratio" : "torsional_stiffness",
                     "a planar arm does not twist, must be left out");
     }
+    constexpr double kAcross = 1e-6;
+    if (robot.planar && std::abs(robot.physics.back().natural_bend[1]) > kAcross)
+      fields.refuse("natural_direction", "a planar arm bends in the x-z plane, must be 0 or pi");
     links += robot.physics.back().links;
     if (links > kMaxLinks) {
       fields.refuse_object(fmt::format(
@@ -203,7 +351,26 @@ ContinuumDescription read_sections(const FileContents& file, ContinuumDescriptio
   return robot;
 }
 
+/// With servos without a gain the natural shape is where the commands are 0, which no controller
+/// knows.
+void require_known_rest(const Fields& top, const ContinuumDescription& robot) {
+  const std::vector<Fields> sections = top.tables("section");
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    const SectionPhysics& physics = robot.physics[i];
+    if (physics.bend_servo && physics.bend_gain == 0.0 && sections[i].has("natural_bend"))
+      sections[i].refuse("natural_bend", "a controller needs bend_gain > 0 here, or tendons");
+  }
+}
+
 }  // namespace
+
+double volume_part(const SectionPhysics& physics, double x0, double x1) noexcept {
+  const auto area = [&](double from, double to) {
+    return squared_between(physics.radius, from, to) -
+           squared_between(physics.inner_radius, from, to);
+  };
+  return area(x0, x1) / area(0.0, 1.0);
+}
 
 double rest_length(const SectionParameters& section) {
   return section.length + section.variable_length / 2.0;
@@ -246,7 +413,7 @@ std::vector<TendonRoute> tendon_routes(const ContinuumDescription& robot) {
 
 double largest_radius(const ContinuumDescription& robot) {
   double radius = 0.0;
-  for (const SectionPhysics& section : robot.physics) radius = std::max(radius, section.radius);
+  for (const SectionPhysics& section : robot.physics) radius = std::max(radius, section.radius.largest());
   return radius;
 }
 
@@ -280,6 +447,8 @@ ContinuumDescription read_continuum(const FileContents& file) {
   }
   robot = read_sections(file, std::move(robot));
   read_tendons(file.top, robot);
+  if (top.has("tip")) robot.tip = read_tip(top.table("tip"));
+  if (top.has("medium")) robot.medium = read_medium(top.table("medium"));
   if (top.has("start"))
     robot.start = read_start(top.table("start"), robot.base.feed_limit, robot.sections);
   robot.controller = read_controller(file);
@@ -288,7 +457,10 @@ ContinuumDescription read_continuum(const FileContents& file) {
   } catch (const ModelError& error) {
     throw ModelError(fmt::format("{}: {}", top.file_name(), error.what()));
   }
-  if (!robot.controller.plugin.empty()) require_drives(file.top, robot);
+  if (!robot.controller.plugin.empty()) {
+    require_drives(file.top, robot);
+    require_known_rest(file.top, robot);
+  }
   return robot;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "tendril/kinematics/continuum_robot.hpp"
 #include "tendril/kinematics/tendon_map.hpp"
 #include "tendril/robot_file/controller_config.hpp"
+#include "tendril/robot_file/medium.hpp"
 
 namespace tendril {
 
@@ -30,14 +32,33 @@ enum class Integrator {
 inline constexpr int kMaxLinksPerSection = 200;
 inline constexpr int kMaxLinks = 400;
 
+/// A quantity that changes evenly along a section, from its start to its end.
+struct Taper {
+  double start = 0.0, end = 0.0;
+  /// @param x  of the section's length, in [0, 1]
+  [[nodiscard]] double at(double x) const noexcept { return start + (end - start) * x; }
+  [[nodiscard]] double largest() const noexcept { return std::max(start, end); }
+  [[nodiscard]] bool is_even() const noexcept { return start == end; }
+};
+
 /// Physics of one section; the kinematics are in `SectionParameters`. The names are the keys of the
 /// robot file (docs/robot_file.md).
 struct SectionPhysics {
   int links = 10;  ///< rigid links that stand for the section, 1..200, one per sub-section at least
-  double radius = 0.008;            ///< of the body [m], > 0
-  double mass = 0.07;               ///< [kg], > 0
-  double bending_stiffness = 0.05;  ///< EI [N m^2], > 0
-  double torsional_stiffness = 0.0;  ///< GJ [N m^2], > 0; 0: rigid in torsion
+  Taper radius{0.008, 0.008};       ///< of the body [m], > 0
+  Taper inner_radius;               ///< of a hollow one [m], >= 0, less than the other
+  double mass = 0.07;               ///< [kg], > 0; homogeneous
+  double bending_stiffness = 0.05;  ///< EI [N m^2], > 0; where it tapers, its harmonic mean
+  double torsional_stiffness = 0.0;  ///< GJ [N m^2], > 0; 0: rigid in torsion; mean as above
+  /// Where EI tapers: what each of the links, of equal lengths, bends of the whole under one moment,
+  /// sum 1; else empty. The weights of the section's `SectionParameters` stand for the same curve.
+  std::vector<double> compliance;
+  bool torsion_tapers = false;  ///< GJ in proportion to EI, else even
+  /// Bend of the section when no moment acts on it, u and v (`bend_vector`) [rad].
+  std::array<double, 2> natural_bend{};
+  std::vector<double> colour;  ///< red, green, blue and, if there are four, opacity, in [0, 1]
+  /// Of the material, where the file gives it: EI and mass are made of them [Pa], [kg/m^3].
+  std::optional<double> youngs_modulus, density;
   double damping_time = 0.02;  ///< Kelvin-Voigt time: damping / stiffness of every joint [s], > 0
   double axial_stiffness = 2000.0;  ///< EA/L of the whole section, variable length only [N/m], > 0
   /// Length of the section that nothing stretches [m], variable length only; with a length servo, half
@@ -53,6 +74,9 @@ struct SectionPhysics {
   double length_damping_time = 0.02;  ///< kv / kp [s], >= 0
   double length_force_limit = 200.0;  ///< [N], > 0
 };
+
+/// Part of a homogeneous section's volume between x0 and x1, parts of its length.
+[[nodiscard]] double volume_part(const SectionPhysics& physics, double x0, double x1) noexcept;
 
 /// Physics of the base feed and spin.
 struct BasePhysics {
@@ -112,6 +136,13 @@ struct Tendon {
   [[nodiscard]] std::pair<double, double> tension_range() const;
 };
 
+/// What the arm carries at its tip.
+struct TipLoad {
+  double payload = 0.0;          ///< a ball whose middle is the tip [kg], >= 0
+  double payload_radius = 0.01;  ///< [m], > 0; it touches nothing
+  double suction = 0.0;          ///< largest force of a suction cup at the tip [N], >= 0; 0: none
+};
+
 /// Largest bend that a section's servos can be told [rad]: more than the bend limit, so that a load
 /// can be held at the limit.
 [[nodiscard]] inline double bend_command_limit(const SectionParameters& section) {
@@ -146,6 +177,8 @@ struct ContinuumDescription {
   std::vector<SectionParameters> sections;
   std::vector<SectionPhysics> physics;  ///< one per section
   std::vector<Tendon> tendons;  ///< and after them the chambers
+  std::optional<Medium> medium;
+  TipLoad tip;
   std::optional<StartPose> start;
   ControllerConfig controller;
   std::string text;  ///< the TOML it was read from

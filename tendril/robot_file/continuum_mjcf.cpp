@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "tendril/model_error.hpp"
+#include "tendril/robot_file/medium_mjcf.hpp"
 #include "tendril/robot_file/mjcf_writer.hpp"
 #include "tendril/robot_file/tendon_mjcf.hpp"
 
@@ -45,6 +46,8 @@ constexpr double kShortestLinkFraction = 0.02;
 /// section then swings between both limits for ever.
 constexpr double kDampingOutside = 0.5;
 
+constexpr double kCupMass = 0.001;  // of a suction cup [kg]
+
 constexpr double kSpinCommandLimit = 4.0 * std::numbers::pi;  // [rad]
 
 constexpr std::array<std::string_view, 6> kSectionColours{"0.16 0.44 0.71 1", "0.93 0.55 0.14 1",
@@ -58,12 +61,17 @@ struct Link {
   int index = 0;    ///< in its section, from 1
   double length = 0.0;
   double bend_fraction = 0.0;
-  double mass = 0.0;
-  double radius = 0.0;
+  /// A half of the link, a homogeneous cylinder.
+  struct Half {
+    double mass = 0.0, radius = 0.0;
+  };
+  Half first_half, second_half;
+  double radius = 0.0;  ///< at its end
   double slide_low = 0.0, slide_high = 0.0;  ///< range of the slide [m]; both 0 without one
   double slide_rest = 0.0;                   ///< where its spring is without force [m]
   double axial_stiffness = 0.0;              ///< of the slide [N/m]
   double hinge_stiffness = 0.0;              ///< [N m/rad]; 0 without hinges
+  double natural_x = 0.0, natural_y = 0.0;   ///< angles of the hinges without moments [rad]
   double torsional_stiffness = 0.0;          ///< of the hinge about its axis [N m/rad]; 0 without one
   bool twist_first = true;     ///< that hinge stands before the other two, else after them
   double damping_time = 0.0;  ///< of the joints, without what the integrator adds
@@ -72,6 +80,7 @@ struct Link {
   bool slide_first = true;     ///< the slide stands before the hinges, else after them
 
   [[nodiscard]] bool has_hinges() const { return bend_fraction > 0.0; }
+  [[nodiscard]] double natural(char axis) const { return axis == 'x' ? natural_x : natural_y; }
   [[nodiscard]] bool has_twist() const { return torsional_stiffness > 0.0; }
   [[nodiscard]] bool has_slide() const { return slide_high > slide_low; }
 };
@@ -85,11 +94,13 @@ std::vector<Link> section_links(const ContinuumDescription& robot, std::size_t i
   const SectionParameters& section = robot.sections[i];
   const SectionPhysics& physics = robot.physics[i];
   const int number = static_cast<int>(i) + 1;
-  const LinkLayout layout = link_layout(Section(section, number), physics.links);
+  const LinkLayout layout = link_layout(robot, i);
   const double lowest_part = section.length > 0.0 ? 1.0 : 1.0 - kShortestLinkFraction;
 
   std::vector<Link> links(layout.length.size());
   double twist = 0.0, twist_sum = 0.0;  // of the hinge orders, in units of u v / 2
+  double start = 0.0;                   // of the link, part of the section's length
+  const bool is_even = physics.radius.is_even() && physics.inner_radius.is_even();
   for (std::size_t j = 0; j < links.size(); ++j) {
     Link& link = links[j];
     const double share = layout.length[j];
@@ -97,8 +108,15 @@ std::vector<Link> section_links(const ContinuumDescription& robot, std::size_t i
     link.index = static_cast<int>(j) + 1;
     link.length = rest_length(section) * share;
     link.bend_fraction = layout.bend_fraction[j];
-    link.mass = physics.mass * share;
-    link.radius = physics.radius;
+    link.radius = physics.radius.at(start + share);
+    const auto half = [&](double from) -> Link::Half {
+      const double mass = is_even ? physics.mass * share / 2.0
+                                  : physics.mass * volume_part(physics, from, from + share / 2.0);
+      return {mass, physics.radius.at(from + share / 4.0)};
+    };
+    link.first_half = half(start);
+    link.second_half = half(start + share / 2.0);
+    start += share;
     link.damping_time = std::max(physics.damping_time - robot.numerical_damping_time, 0.0);
     if (section.variable_length > 0.0) {
       const double half_stroke = section.variable_length / 2.0 * share;
@@ -110,7 +128,10 @@ std::vector<Link> section_links(const ContinuumDescription& robot, std::size_t i
     }
     if (link.has_hinges()) {
       link.hinge_stiffness = section_stiffness(robot, i) / link.bend_fraction;
-      link.torsional_stiffness = physics.torsional_stiffness / link.length;
+      link.natural_x = -physics.natural_bend[1] * link.bend_fraction;
+      link.natural_y = physics.natural_bend[0] * link.bend_fraction;
+      const double part = physics.torsion_tapers ? physics.compliance[j] : share;
+      link.torsional_stiffness = physics.torsional_stiffness / (rest_length(section) * part);
       link.twist_first = j % 2 == 0;
       if (robot.compliance == Compliance::Link && physics.bend_servo) {
         link.servo_damping =
@@ -167,7 +188,8 @@ class Writer : MjcfWriter {
 
   std::string document(std::span<const std::string> sensor_names) {
     begin("robot", robot_.name, solver_iterations(robot_),
-          robot_.integrator == Integrator::Discrete ? "discrete" : "implicitfast", robot_.timestep);
+          robot_.integrator == Integrator::Discrete ? "discrete" : "implicitfast", robot_.timestep,
+          robot_.medium ? fluid_options(*robot_.medium) : std::string());
     extension(robot_.controller, robot_.text);
     line("  <worldbody>");
     base();
@@ -204,7 +226,7 @@ class Writer : MjcfWriter {
 
   void carriage() {
     line("    <body name=\"{}\">", names::kCarriage);
-    carriage_inertia(robot_.base_physics.carriage_mass + chain_.front().mass / 2.0);
+    carriage_inertia(robot_.base_physics.carriage_mass + chain_.front().first_half.mass);
     if (has_feed()) {
       line("      <joint name=\"{}\" type=\"slide\" axis=\"0 0 1\" range=\"0 {}\"/>", names::kFeed,
            robot_.base.feed_limit);
@@ -217,8 +239,7 @@ class Writer : MjcfWriter {
   /// Frictionless walls on both sides of every axis of bending, from the base to the guide's end.
   void guide() {
     const BasePhysics& physics = robot_.base_physics;
-    double radius = 0.0;
-    for (const Link& link : chain_) radius = std::max(radius, link.radius);
+    const double radius = largest_radius(robot_);
     const double inside = radius + physics.guide_clearance;
     const double half_wall = radius / 2.0;
     const double half_length = physics.guide_length / 2.0;
@@ -239,7 +260,7 @@ class Writer : MjcfWriter {
   /// What the eye sees of the base: a short plinth behind the first section, without mass or
   /// contact.
   void mount() {
-    const double radius = robot_.physics.front().radius;
+    const double radius = robot_.physics.front().radius.start;
     line(
         "      <geom type=\"cylinder\" fromto=\"0 0 {} 0 0 0\" size=\"{}\" mass=\"0\" "
         "contype=\"0\" "
@@ -249,9 +270,10 @@ class Writer : MjcfWriter {
 
   /// The first half of the first link moves with the base, or the carriage.
   void root() {
-    const Link& first = chain_.front();
+    Link first = chain_.front();
+    first.radius = robot_.physics.front().radius.start;
     capsule(names::kRoot, first, 0.0, first.length / 2.0,
-            has_carriage() ? "" : fmt::format(" mass=\"{}\"", number_text(first.mass / 2.0)));
+            has_carriage() ? "" : fmt::format(" mass=\"{}\"", number_text(first.first_half.mass)));
   }
 
   /// The nested links. They are not indented: a chain of 400 would be wider than the screen.
@@ -267,9 +289,32 @@ class Writer : MjcfWriter {
       site(names::section_end(link.section), link);
       if (k + 1 == chain_.size()) site(names::kTip, link);
     }
+    tip(chain_.back());
     raw("      ");
     for (std::size_t k = 0; k < chain_.size(); ++k) raw("</body>");
     raw("\n");
+  }
+
+  /// What the last link carries.
+  void tip(const Link& last) {
+    const TipLoad& load = robot_.tip;
+    if (load.payload > 0.0) {
+      line(
+          "        <body name=\"{0}\" pos=\"0 0 {1}\"><geom name=\"{0}\" type=\"sphere\" size=\"{2}\" "
+          "mass=\"{3}\" contype=\"0\" conaffinity=\"0\" rgba=\"0.35 0.35 0.38 1\"/></body>",
+          names::kPayload, last.length / 2.0, load.payload_radius, load.payload);
+    }
+    if (load.suction > 0.0) {
+      // A cup as wide as the tip, half of it beyond the body's round end, so that it alone touches.
+      constexpr double kThickness = 0.25;  // of the radius
+      const double radius = last.radius;
+      line(
+          "        <body name=\"{0}\" pos=\"0 0 {1}\"><geom name=\"{0}\" type=\"cylinder\" "
+          "size=\"{2} {3}\" mass=\"{4}\" contype=\"1\" conaffinity=\"2\" {5} condim=\"4\" "
+          "friction=\"1 0.01 0.0001\" rgba=\"0.15 0.15 0.17 1\"/></body>",
+          names::kSuction, last.length / 2.0 + radius, radius, kThickness * radius,
+          kCupMass, kStiffContact);
+    }
   }
 
   /// From the joints of link k to the next ones, or to the tip [m].
@@ -281,7 +326,8 @@ class Writer : MjcfWriter {
   void body(std::size_t k, double offset) {
     const Link& link = chain_[k];
     const Link* const next = k + 1 < chain_.size() ? &chain_[k + 1] : nullptr;
-    line("      <body name=\"{}\" pos=\"0 0 {}\">", names::link(link.section, link.index), offset);
+    line("      <body name=\"{}\" pos=\"0 0 {}\"{}>", names::link(link.section, link.index), offset,
+         robot_.medium ? fmt::format(" gravcomp=\"{}\"", number_text(floating(link, next))) : "");
     inertia(link, next);
     if (link.slide_first) slide(link);
     if (link.twist_first) twist(link);
@@ -295,6 +341,25 @@ class Writer : MjcfWriter {
     if (!link.slide_first) slide(link);
     // To the next joints with one radius: where the next section is wider its caps stand back.
     capsule(names::link(link.section, link.index), link, -link.slide_high, length_to_next(k));
+    if (robot_.medium) {
+      const double length = length_to_next(k);
+      line("        <geom pos=\"0 0 {}\" {}/>", length / 2.0,
+           fluid_geom(*robot_.medium, link.radius, length, true));
+    }
+  }
+
+  /// Mass of the fluid in the place of half a link [kg].
+  [[nodiscard]] double displaced(const Link& link, const Link::Half& half) const {
+    return displaced_mass(*robot_.medium, half.radius, link.length / 2.0);
+  }
+  /// `buoyancy` of the body from the joint of a link to the next one.
+  [[nodiscard]] double floating(const Link& link, const Link* next) const {
+    double mass = link.second_half.mass, fluid = displaced(link, link.second_half);
+    if (next) {
+      mass += next->first_half.mass;
+      fluid += displaced(*next, next->first_half);
+    }
+    return buoyancy(*robot_.medium, mass, fluid);
   }
 
   /// Of half a link and half of the next one, each a homogeneous cylinder.
@@ -303,39 +368,55 @@ class Writer : MjcfWriter {
       double mass, length, radius, centre;
     };
     std::array<Half, 2> halves{
-        {{link.mass / 2.0, link.length / 2.0, link.radius, link.length / 4.0}, {}}};
+        {{link.second_half.mass, link.length / 2.0, link.second_half.radius, link.length / 4.0}, {}}};
     if (next) {
-      halves[1] = {next->mass / 2.0, next->length / 2.0, next->radius,
+      halves[1] = {next->first_half.mass, next->length / 2.0, next->first_half.radius,
                    link.length / 2.0 + next->length / 4.0};
     }
     const double mass = halves[0].mass + halves[1].mass;
     const double centre =
         (halves[0].mass * halves[0].centre + halves[1].mass * halves[1].centre) / mass;
-    double across = 0.0, along = 0.0;
-    for (const Half& half : halves) {
+    double across = 0.0, along = 0.0, with_fluid = mass;
+    for (Half& half : halves) {
       const double r2 = half.radius * half.radius, d = half.centre - centre;
-      across += half.mass * ((3.0 * r2 + half.length * half.length) / 12.0 + d * d);
       along += half.mass * r2 / 2.0;
+      if (robot_.medium) {  // the fluid around it moves along
+        const double added = robot_.medium->added_mass *
+                             displaced_mass(*robot_.medium, half.radius, half.length);
+        half.mass += added;
+        with_fluid += added;
+      }
+      across += half.mass * ((3.0 * r2 + half.length * half.length) / 12.0 + d * d);
     }
     line("        <inertial pos=\"0 0 {0}\" mass=\"{1}\" diaginertia=\"{2} {2} {3}\"/>", centre,
-         mass, across, along);
+         with_fluid, across, along);
   }
 
   void capsule(const std::string& name, const Link& link, double from, double to,
                const std::string& more = {}) {
     const int bits = robot_.self_collision ? 3 : 1;
-    const std::size_t colour = static_cast<std::size_t>(link.section - 1) % kSectionColours.size();
     line(
         "        <geom name=\"{}\" type=\"capsule\" fromto=\"0 0 {} 0 0 {}\" size=\"{}\" "
         "contype=\"{}\" conaffinity=\"{}\" {} rgba=\"{}\"{}/>",
         name, from, to, link.radius, bits, robot_.self_collision ? 3 : 2, kStiffContact,
-        kSectionColours[colour], more);
+        colour_of(link.section), more);
+  }
+
+  [[nodiscard]] std::string colour_of(int section) const {
+    const auto i = static_cast<std::size_t>(section - 1);
+    const std::vector<double>& colour = robot_.physics[i].colour;
+    if (colour.empty()) return std::string(kSectionColours[i % kSectionColours.size()]);
+    std::string text;
+    for (const double part : colour) append(text, part);
+    return colour.size() == 4 ? text : text + " 1";
   }
 
   void hinge(const Link& link, char axis) {
-    line("        <joint name=\"{}\" axis=\"{}\" stiffness=\"{}\" damping=\"{}\"/>",
+    const double natural = link.natural(axis);
+    line("        <joint name=\"{}\" axis=\"{}\" stiffness=\"{}\" damping=\"{}\"{}/>",
          names::hinge(link.section, link.index, axis), axis == 'x' ? "1 0 0" : "0 1 0",
-         link.hinge_stiffness, link.damping_time * link.hinge_stiffness + link.servo_damping);
+         link.hinge_stiffness, link.damping_time * link.hinge_stiffness + link.servo_damping,
+         natural == 0.0 ? "" : fmt::format(" springref=\"{}\"", number_text(natural)));
   }
 
   void twist(const Link& link) {
@@ -370,7 +451,7 @@ class Writer : MjcfWriter {
     std::vector<Piece> pieces;
     const std::vector<double> joint = shortest_joints(chain_);
     pieces.push_back({has_carriage() ? names::kCarriage : names::kBase, 0.0,
-                      chain_.front().length / 2.0, chain_.front().radius});
+                      chain_.front().length / 2.0, robot_.physics.front().radius.start});
     for (std::size_t k = 0; k < chain_.size(); ++k) {
       pieces.push_back({names::link(chain_[k].section, chain_[k].index),
                         joint[k] - chain_[k].slide_high, joint[k] + length_to_next(k),
@@ -459,6 +540,10 @@ class Writer : MjcfWriter {
     for (std::size_t t = 0; t < ranges.size(); ++t)
       write_tendon_actuator(*this, robot_.tendons[t], ranges[t],
                             rest_length(robot_, robot_.tendons[t].route));
+    if (robot_.tip.suction > 0.0) {
+      line("    <adhesion name=\"{0}\" body=\"{0}\" ctrlrange=\"0 1\" gain=\"{1}\"/>", names::kSuction,
+           robot_.tip.suction);
+    }
     line("  </actuator>");
   }
 
@@ -471,8 +556,9 @@ class Writer : MjcfWriter {
     } else if (section_servos()) {
       for (const char axis : bend_axes()) {
         const std::string name = names::bend(section, axis);
+        const double natural = axis == 'x' ? -physics.natural_bend[1] : physics.natural_bend[0];
         servo(name, "tendon", physics.bend_gain, section_stiffness(robot_, i),
-              physics.bend_damping_time, range, physics.bend_torque_limit);
+              physics.bend_damping_time, range, physics.bend_torque_limit, natural);
       }
     } else {
       for (const Link& link : chain_) {
@@ -480,7 +566,8 @@ class Writer : MjcfWriter {
         for (const char axis : bend_axes()) {
           servo(names::hinge(section, link.index, axis), "joint",
                 physics.bend_gain / link.bend_fraction, link.hinge_stiffness,
-                physics.bend_damping_time, range * link.bend_fraction, physics.bend_torque_limit);
+                physics.bend_damping_time, range * link.bend_fraction, physics.bend_torque_limit,
+                link.natural(axis));
         }
       }
     }
@@ -494,13 +581,16 @@ class Writer : MjcfWriter {
   /// Position servo with the stiffness of what it bends fed forward; half of its damping is in the
   /// tendon or joint:
   ///     F = (kp + stiffness) ctrl - kp q - (1 - kDampingOutside) damping_time kp q'
+  /// and less by stiffness `natural`, so that the command is the bend; without a gain it adds to the
+  /// natural one.
   void servo(const std::string& name, std::string_view transmission, double kp, double stiffness,
-             double damping_time, double range, double limit) {
+             double damping_time, double range, double limit, double natural = 0.0) {
+    const double constant = kp > 0.0 ? 0.0 - stiffness * natural : 0.0;
     line(
         "    <general name=\"{0}\" {1}=\"{0}\" gaintype=\"fixed\" biastype=\"affine\" "
-        "gainprm=\"{2}\" biasprm=\"0 -{3} -{4}\" ctrlrange=\"-{5} {5}\" forcerange=\"-{6} {6}\"/>",
+        "gainprm=\"{2}\" biasprm=\"{7} -{3} -{4}\" ctrlrange=\"-{5} {5}\" forcerange=\"-{6} {6}\"/>",
         name, transmission, kp + stiffness, kp, (1.0 - kDampingOutside) * damping_time * kp, range,
-        limit);
+        limit, constant);
   }
 
   /// Keyframe `start`: every hinge takes the turn of the arcs along its link, every servo the
@@ -564,6 +654,7 @@ class Writer : MjcfWriter {
       if (has_length_servo(robot_, i)) append(ctrl, 0.0);
     }
     for (const double command : tendon_start_commands(robot_)) append(ctrl, command);
+    if (robot_.tip.suction > 0.0) append(ctrl, 0.0);
     return ctrl;
   }
 
@@ -592,6 +683,8 @@ class Writer : MjcfWriter {
   std::vector<Link> chain_;
 };
 
+constexpr double kEndPart = 1.0 / 12.0;
+
 /// Weight of the bend at joint k of n in a piece of constant curvature: the first joint turns by
 /// 1/12 more than its part and the next one by as much less, the last two the same way round. That
 /// cancels the term of second order in the bend of a link (docs/derivations.md, "Shape: joints at
@@ -600,9 +693,9 @@ double end_correction(int k, int n) {
   if (n < 3) return 1.0;
   const int from_end = std::min(k, n - 1 - k);
   double weight = 1.0;
-  if (from_end == 0) weight += 1.0 / 12.0;
-  if (k == 1) weight -= 1.0 / 12.0;
-  if (k == n - 2) weight -= 1.0 / 12.0;
+  if (from_end == 0) weight += kEndPart;
+  if (k == 1) weight -= kEndPart;
+  if (k == n - 2) weight -= kEndPart;
   return weight;
 }
 
@@ -630,6 +723,26 @@ LinkLayout link_layout(const Section& section, int links) {
       layout.length.push_back(lengths[j] / count[j]);
       layout.bend_fraction.push_back(angles[j] / count[j] * end_correction(k, count[j]));
     }
+  }
+  return layout;
+}
+
+LinkLayout link_layout(const ContinuumDescription& robot, std::size_t section) {
+  const SectionPhysics& physics = robot.physics[section];
+  if (physics.compliance.empty()) {
+    return link_layout(Section(robot.sections[section], static_cast<int>(section) + 1),
+                       physics.links);
+  }
+  LinkLayout layout{.length = std::vector<double>(physics.compliance.size(), 1.0 / physics.links),
+                    .bend_fraction = physics.compliance};
+  // As `end_correction` does for equal bends.
+  if (std::vector<double>& bend = layout.bend_fraction; bend.size() >= 3) {
+    const std::size_t last = bend.size() - 1;
+    const double first_part = kEndPart * bend[0], last_part = kEndPart * bend[last];
+    bend[0] += first_part;
+    bend[1] -= first_part;
+    bend[last - 1] -= last_part;
+    bend[last] += last_part;
   }
   return layout;
 }

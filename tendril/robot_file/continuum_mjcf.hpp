@@ -21,6 +21,8 @@ inline constexpr const char* kSpin = "spin";              ///< hinge joint and i
 inline constexpr const char* kTip = "tip";                ///< site at the tip, z along the backbone
 inline constexpr const char* kController = "controller";  ///< plugin instance
 inline constexpr const char* kRobot = "robot";  ///< tuple that names the base: this is a robot
+inline constexpr const char* kPayload = "payload";  ///< body and geom at the tip
+inline constexpr const char* kSuction = "suction";  ///< body, geom and actuator at the tip
 inline constexpr const char* kRoot = "root";  ///< geom of the body's part before the first joint
 /// "s1"
 [[nodiscard]] std::string section(int i);
@@ -59,6 +61,8 @@ struct LinkLayout {
 /// longest (the first of equals). Within a sub-section the links are equal.
 /// @param links  at least the number of sub-sections; else ModelError
 [[nodiscard]] LinkLayout link_layout(const Section& section, int links);
+/// Of a section of the robot, from 0; the links of one whose stiffness tapers are equal.
+[[nodiscard]] LinkLayout link_layout(const ContinuumDescription& robot, std::size_t section);
 
 /// The MJCF document a robot stands for: sections as chains of mid-jointed links with two hinges
 /// each in alternating axis order, servos, telescopic slides, feed under a carriage, excludes,
@@ -81,8 +85,10 @@ struct LinkLayout {
 ///     T               change of length [m], or tension [N] in [0, max_tension]; tendon T
 ///     C               pressure [Pa] in [min_pressure, max_pressure]; chamber C
 ///
+///     suction         part of its largest force, in [0, 1]
+///
 /// Their order is feed, spin, then section by section x, y, z (link servos: x, y of each link, then
-/// z), then the tendons and the chambers as in the file. Sections with `bend_servo` false have no
+/// z), then the tendons and the chambers as in the file, then the suction. Sections with `bend_servo` false have no
 /// servos x, y, those with `length_servo` false no servo z.
 ///
 /// A tendon is a fixed tendon over the hinges that it runs past; its length is 0 in the straight

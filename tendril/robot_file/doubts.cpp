@@ -19,6 +19,9 @@ constexpr double kSoftest = 10.0, kStiffest = 1.1e12;
 /// Largest pressures between which soft actuators work [Pa]: above that of a breath, below that of
 /// hydraulics. One in kPa, bar or MPa is outside.
 constexpr double kBreath = 1e3, kHydraulics = 1e8;
+/// The least that a file is believed to mean as a material's.
+constexpr double kSoftestMaterial = 1000.0;
+constexpr const char *kLighter = "less than any foam", *kHeavier = "more than any metal";
 
 class Doubts {
  public:
@@ -61,8 +64,7 @@ class Doubts {
   void section(const std::string& name, const SectionParameters& section,
                const SectionPhysics& physics, double moment) {
     const double length = rest_length(section);
-    const double area = std::numbers::pi * physics.radius * physics.radius;
-    if (!density(name, "mass", physics.mass, length, area, "length")) modulus(name, physics);
+    material(name, section, physics);
     if (!physics.bend_servo) return;
     const double bend = physics.bend_torque_limit * length / physics.bending_stiffness;
     if (bend < section.bend_angle_limit) {
@@ -78,6 +80,30 @@ class Doubts {
     }
   }
 
+  /// Density and Young's modulus, given or made up by mass, stiffness and radius.
+  void material(const std::string& name, const SectionParameters& section,
+                const SectionPhysics& physics) {
+    if (physics.density && !(*physics.density >= kLightest && *physics.density <= kHeaviest)) {
+      lines.push_back(fmt::format("{}: density = {:.6g} kg/m^3, {}: is the unit kg/m^3?", name,
+                                  *physics.density,
+                                  *physics.density < kLightest ? kLighter : kHeavier));
+    }
+    if (physics.youngs_modulus &&
+        !(*physics.youngs_modulus >= kSoftestMaterial && *physics.youngs_modulus <= kStiffest)) {
+      lines.push_back(fmt::format("{}: youngs_modulus = {:.6g} Pa, {}: is the unit Pa?", name,
+                                  *physics.youngs_modulus,
+                                  *physics.youngs_modulus < kSoftestMaterial
+                                      ? "less than any gel that keeps its shape"
+                                      : "more than diamond"));
+    }
+    const double radius = physics.radius.at(0.5);
+    const double area = std::numbers::pi * radius * radius;
+    if (!physics.density &&
+        density(name, "mass", physics.mass, rest_length(section), area, "length"))
+      return;
+    if (!physics.youngs_modulus) modulus(name, physics);
+  }
+
   void tendons(const ContinuumDescription& robot) {
     for (const Tendon& tendon : robot.tendons) {
       if (tendon.chamber) {
@@ -85,7 +111,7 @@ class Doubts {
         continue;  // it is inside its sections
       }
       for (int i = 0; i <= tendon.route.section; ++i) {
-        const double radius = robot.physics[static_cast<std::size_t>(i)].radius;
+        const double radius = robot.physics[static_cast<std::size_t>(i)].radius.largest();
         const double farthest = std::max(tendon.route.base_distance, tendon.route.end_distance);
         if (farthest <= radius) continue;
         lines.push_back(fmt::format(
@@ -118,13 +144,13 @@ class Doubts {
         fmt::format("{}: {} = {:.6g} kg, {} = {:.6g} m and the radius make {:.3g} "
                     "kg/m^3, {}: are the units kg and m?",
                     name, mass_key, mass, length_key, length, value,
-                    value < kLightest ? "less than any foam" : "more than any metal"));
+                    value < kLightest ? kLighter : kHeavier));
     return true;
   }
 
   void modulus(const std::string& name, const SectionPhysics& physics) {
     const double value =
-        4.0 * physics.bending_stiffness / (std::numbers::pi * std::pow(physics.radius, 4));
+        4.0 * physics.bending_stiffness / (std::numbers::pi * std::pow(physics.radius.at(0.5), 4));
     if (value >= kSoftest && value <= kStiffest) return;
     lines.push_back(fmt::format(
         "{}: bending_stiffness = {:.6g} N m^2 and the radius make a Young's modulus of {:.3g} Pa, "

@@ -50,15 +50,16 @@ std::string exact(std::initializer_list<double> values) {
 }
 
 void MjcfWriter::begin(std::string_view file_kind, const std::string& name, int iterations,
-                       std::string_view integrator, double timestep) {
+                       std::string_view integrator, double timestep,
+                       std::string_view more_options) {
   line("<!-- Made from a {} file by: tendril model {}.toml (change that file, not this) -->",
        file_kind, file_kind == "tube" ? "TUBE" : "ROBOT");
   line("<mujoco model=\"{}\">", xml_escaped(name));
   line("  <compiler angle=\"radian\" autolimits=\"true\"/>");
   const std::string count =
       iterations == 0 ? std::string() : fmt::format(" iterations=\"{}\"", iterations);
-  line("  <option timestep=\"{}\" integrator=\"{}\" cone=\"elliptic\" impratio=\"10\"{}/>", timestep,
-       integrator, count);
+  line("  <option timestep=\"{}\" integrator=\"{}\" cone=\"elliptic\" impratio=\"10\"{}{}/>", timestep,
+       integrator, count, more_options);
   if (file_kind == "robot")
     line("  <visual>\n    <global offwidth=\"1280\" offheight=\"960\"/>\n  </visual>");
 }

@@ -43,7 +43,8 @@ class MjcfWriter {
 
   /// From the comment that names the command to the options. `iterations` 0: the engine's default.
   void begin(std::string_view file_kind, const std::string& name, int iterations,
-             std::string_view integrator = "discrete", double timestep = 0.002);
+             std::string_view integrator = "discrete", double timestep = 0.002,
+             std::string_view more_options = {});
   /// The controller's plugin instance and its configuration; nothing without a controller.
   void extension(const ControllerConfig& controller, const std::string& robot_text,
                  const std::string* arm_text = nullptr);

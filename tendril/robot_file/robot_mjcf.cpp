@@ -17,7 +17,9 @@ std::string model_mjcf(const ModelDescription& model, std::span<const std::strin
 
 EngineNeeds engine_needs(const RobotDescription& robot) {
   if (const auto* arm = std::get_if<ContinuumDescription>(&robot))
-    return {.iterations = solver_iterations(*arm)};
+    return {.iterations = solver_iterations(*arm), .medium = arm->medium};
+  if (const auto* snake = std::get_if<SnakeDescription>(&robot))
+    return {.iterations = 100, .medium = snake->medium};
   return {};
 }
 

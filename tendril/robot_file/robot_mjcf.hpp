@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -25,6 +26,7 @@ namespace tendril {
 /// What a robot's model needs of a scene's options.
 struct EngineNeeds {
   int iterations = 100;  ///< of the engine's solver, at least
+  std::optional<Medium> medium;  ///< options density, viscosity and wind
 };
 [[nodiscard]] EngineNeeds engine_needs(const RobotDescription& robot);
 

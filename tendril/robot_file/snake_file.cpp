@@ -5,17 +5,18 @@
 #include <array>
 #include <numbers>
 
+#include "tendril/robot_file/medium_mjcf.hpp"
 #include "tendril/robot_file/readers.hpp"
 #include "tendril/snake/gait.hpp"
 
 namespace tendril {
 namespace {
 
-constexpr std::array<std::string_view, 21> kTopKeys{
+constexpr std::array<std::string_view, 22> kTopKeys{
     "kind",         "name",          "joints",    "link_length", "link_lengths",   "shape",
     "radius",       "half_width",    "link_mass", "joint_limit", "gain",           "damping_ratio",
     "torque_limit", "joint_damping", "armature",  "friction",    "self_collision", "base",
-    "scales",       "start",         "controller"};
+    "scales",       "start",         "controller", "medium"};
 constexpr std::array<std::string_view, 5> kBaseKeys{"kind", "feed", "carriage_mass", "feed_gain",
                                                     "feed_force_limit"};
 constexpr std::array<std::string_view, 3> kScaleKeys{"floor", "along", "across"};
@@ -173,6 +174,11 @@ SnakeDescription read_snake(const FileContents& file) {
   read_chain(top, snake);
   read_physics(top, snake);
   if (top.has("scales")) snake.scales = read_scales(top.table("scales"), snake);
+  if (top.has("medium")) {
+    const Fields medium = top.table("medium");
+    if (snake.shape != LinkShape::Capsule) medium.refuse_object("needs shape = \"capsule\"");
+    snake.medium = read_medium(medium);
+  }
   if (top.has("start")) snake.start = read_start(top.table("start"), snake);
   snake.controller = read_controller(file);
   return snake;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tendril/robot_file/controller_config.hpp"
+#include "tendril/robot_file/medium.hpp"
 #include "tendril/snake/snake_chain.hpp"
 
 namespace tendril {
@@ -77,6 +78,7 @@ struct SnakeDescription {
   double friction = 0.7;
   bool self_collision = true;
   std::optional<SnakeScales> scales;
+  std::optional<Medium> medium;
   double feed_limit = 0.0;        ///< carriage: length of the slide [m]
   double carriage_mass = 20.0;    ///< [kg]
   double feed_gain = 2e5;         ///< [N/m]

@@ -12,6 +12,7 @@
 
 #include "tendril/kinematics/rotation.hpp"
 #include "tendril/robot_file/continuum_mjcf.hpp"
+#include "tendril/robot_file/medium_mjcf.hpp"
 #include "tendril/robot_file/mjcf_writer.hpp"
 #include "tendril/snake/gait.hpp"
 #include "tendril/snake/snake_chain.hpp"
@@ -32,7 +33,8 @@ class Writer : MjcfWriter {
 
   std::string document(std::span<const std::string> sensor_names) {
     constexpr int kIterations = 100;
-    begin("robot", snake_.name, kIterations);
+    begin("robot", snake_.name, kIterations, "discrete", 0.002,
+          snake_.medium ? fluid_options(*snake_.medium) : std::string());
     extension(snake_.controller, snake_.text);
     line("  <worldbody>");
     chain();
@@ -50,7 +52,7 @@ class Writer : MjcfWriter {
   /// The nested links. They are not indented: a chain of 400 would be wider than the screen.
   void chain() {
     if (is_free()) {
-      line("    <body name=\"{}\" pos=\"0 0 {}\">", names::kBase, snake_.radius);
+      line("    <body name=\"{}\" pos=\"0 0 {}\"{}>", names::kBase, snake_.radius, floats(0));
       controller_plugin(snake_.controller);
       line("      <freejoint/>");
       link_geom(0);
@@ -69,7 +71,7 @@ class Writer : MjcfWriter {
     }
     line("      <site name=\"{}\" size=\"0.002\"/>", names::kTail);
     for (int j = 1; j <= snake_.joints; ++j) {
-      line("      <body name=\"{}\" pos=\"{} 0 0\">", names::snake_link(j), length(j - 1));
+      line("      <body name=\"{}\" pos=\"{} 0 0\"{}>", names::snake_link(j), length(j - 1), floats(j));
       line(
           "        <joint name=\"{}\" axis=\"{}\" range=\"-{} {}\" damping=\"{}\" "
           "armature=\"{}\"/>",
@@ -104,8 +106,25 @@ class Writer : MjcfWriter {
     line(
         "        <geom name=\"{}\" {} mass=\"{}\" friction=\"{}\" condim=\"3\" contype=\"{}\" "
         "conaffinity=\"{}\" {} rgba=\"{}\"/>",
-        names::snake_link(j), place, snake_.link_mass, snake_.friction, type, affinity,
+        names::snake_link(j), place, mass(j), snake_.friction, type, affinity,
         kStiffContact, colour);
+    if (snake_.medium) {
+      line("        <geom pos=\"{} 0 0\" {}/>", length(j) / 2.0,
+           fluid_geom(*snake_.medium, snake_.radius, length(j), false));
+    }
+  }
+
+  /// Of a link, with that of the fluid that moves along.
+  [[nodiscard]] double mass(int j) const {
+    if (!snake_.medium) return snake_.link_mass;
+    return snake_.link_mass + snake_.medium->added_mass *
+                                  displaced_mass(*snake_.medium, snake_.radius, length(j));
+  }
+  [[nodiscard]] std::string floats(int j) const {
+    if (!snake_.medium) return {};
+    const double fluid = displaced_mass(*snake_.medium, snake_.radius, length(j));
+    return fmt::format(" gravcomp=\"{}\"",
+                       number_text(buoyancy(*snake_.medium, snake_.link_mass, fluid)));
   }
 
   void contacts() {

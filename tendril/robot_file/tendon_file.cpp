@@ -38,9 +38,9 @@ std::string read_name(const Fields& fields, const std::string& fallback,
                    [](char c) { return is_letter(c) || is_digit(c) || c == '_'; })) {
     fields.refuse("name", "must be letters, digits and _, a letter first");
   }
-  const bool is_own = name == "feed" || name == "spin" ||
+  const bool is_own = name == "feed" || name == "spin" || name == "suction" ||
                       (name.size() > 1 && name[0] == 's' && is_digit(name[1]));
-  if (is_own) fields.refuse("name", "is a name of the model's own: not feed, spin, s1 ...");
+  if (is_own) fields.refuse("name", "is a name of the model's own: not feed, spin, suction, s1 ...");
   for (const Tendon& other : others) {
     if (other.name == name) fields.refuse("name", "must not be that of another tendon or chamber");
   }
@@ -131,8 +131,10 @@ Tendon read_chamber(const Fields& fields, std::size_t number, const ContinuumDes
     chamber.area = fields.required_number("area", kPositiveNumber);
   }
   double thinnest = std::numeric_limits<double>::infinity();
-  for (int i = route.first_section; i <= route.section; ++i)
-    thinnest = std::min(thinnest, robot.physics[static_cast<std::size_t>(i)].radius);
+  for (int i = route.first_section; i <= route.section; ++i) {
+    const Taper& radius_there = robot.physics[static_cast<std::size_t>(i)].radius;
+    thinnest = std::min({thinnest, radius_there.start, radius_there.end});
+  }
   if (std::max(route.base_distance, route.end_distance) + radius > thinnest) {
     fields.refuse("distance", fmt::format("the chamber is not inside its section, must be at most {} m",
                                           thinnest - radius));

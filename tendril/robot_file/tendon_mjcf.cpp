@@ -108,7 +108,11 @@ std::vector<double> tendon_start_commands(const ContinuumDescription& robot) {
     bends[k] = robot.start->bends[section];
     const SectionPhysics& physics = robot.physics[section];
     const double length = rest_length(robot.sections[section]);
-    moments[k] = bends[k] * physics.bending_stiffness / physics.unloaded_length;
+    for (int axis = 0; axis < 2; ++axis) {
+      moments[k + axis] =
+          (bends[k + axis] - physics.natural_bend[static_cast<std::size_t>(axis)]) *
+          physics.bending_stiffness / physics.unloaded_length;
+    }
     // The start pose's lengths are at half their range.
     if (kinematics.section(i).is_extensible())
       moments[k + 2] = physics.axial_stiffness * (length - physics.unloaded_length);

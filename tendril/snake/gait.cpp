@@ -13,7 +13,8 @@ namespace {
 
 constexpr double kPi = std::numbers::pi;
 constexpr std::array<std::string_view, kGaitKinds> kNames{"vertical_wave", "serpenoid",
-                                                          "sidewinding", "rolling", "helix"};
+                                                          "sidewinding", "rolling", "anguilliform",
+                                                          "helix"};
 
 CylinderFit fit_helix(double amplitude, double lag, double link_length, int joints) {
   Gait gait = standard_gait(GaitKind::Helix, joints);
@@ -87,6 +88,11 @@ Gait standard_gait(GaitKind kind, int joints) noexcept {
       gait.yaw_amplitude = gait.pitch_amplitude = 0.2;
       gait.yaw_lead = kPi / 2.0;
       break;
+    case GaitKind::Anguilliform:
+      gait.yaw_amplitude = 0.6;
+      gait.lag = lag_of_waves(-1.0, joints);
+      gait.growth = 0.8;
+      break;
     case GaitKind::Helix:
       gait.yaw_amplitude = gait.pitch_amplitude = 1.6;
       gait.yaw_lead = kPi / 2.0;
@@ -104,7 +110,8 @@ void gait_angles(const Gait& gait, const GaitSteering& steering, double phase,
     const double j = static_cast<double>(i) + 1.0;
     const double wave = phase - gait.lag * j;
     if (i % 2 == 0) {
-      angles[i] = gait.yaw_amplitude * std::sin(wave + gait.yaw_lead) + steering.yaw_offset;
+      const double here = gait.growth == 0.0 ? 1.0 : 1.0 - gait.growth * (j - 1.0) / (n - 1.0);
+      angles[i] = gait.yaw_amplitude * here * std::sin(wave + gait.yaw_lead) + steering.yaw_offset;
     } else {
       const double weight = steering.side + steering.twist * (2.0 * j - n - 1.0) / n;
       angles[i] = gait.pitch_amplitude * weight * std::sin(wave + gait.pitch_lead);

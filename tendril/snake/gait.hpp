@@ -16,11 +16,13 @@ enum class GaitKind {
   Serpenoid,     ///< lateral undulation; needs sideways friction above lengthwise, or pegs
   Sidewinding,   ///< both families a quarter of a wave apart; moves sideways
   Rolling,       ///< a bent body that rotates about itself; moves sideways, needs round links
+  Anguilliform,  ///< lateral undulation that grows towards the tail; swims
   Helix,         ///< a helix that rotates about itself; climbs poles and pipes
 };
-inline constexpr int kGaitKinds = 5;
+inline constexpr int kGaitKinds = 6;
 
-/// "vertical_wave", "serpenoid", "sidewinding", "rolling", "helix".
+/// "vertical_wave", "serpenoid", "sidewinding", "rolling", "anguilliform",
+/// "helix".
 [[nodiscard]] std::string_view to_string(GaitKind kind) noexcept;
 /// The gait of that name; nothing for another word.
 [[nodiscard]] std::optional<GaitKind> gait_kind(std::string_view name) noexcept;
@@ -35,6 +37,7 @@ struct Gait {
   double lag = 0.0;        ///< phase from joint to joint [rad]: positive, the wave runs to the
                            ///< head; negative, to the tail
   double frequency = 1.0;  ///< [Hz]; negative: backwards
+  double growth = 0.0;     ///< part of the yaw amplitude that the head lacks and the tail has
 };
 
 /// How a gait is steered; the default changes nothing.
@@ -54,7 +57,7 @@ struct GaitSteering {
 
 /// The angle of joint j = 1..n (n = `angles.size()`) at a phase:
 ///
-///     odd j (yaw)     A_y sin(phase - lag j + lead_y) + yaw_offset
+///     odd j (yaw)     A_y (1 - growth (j - 1) / (n - 1)) sin(phase - lag j + lead_y) + yaw_offset
 ///     even j (pitch)  A_p (side + twist c_j) sin(phase - lag j + lead_p),   c_j = (2 j - n - 1) /
 ///     n
 ///

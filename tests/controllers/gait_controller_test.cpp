@@ -163,7 +163,7 @@ TEST_CASE("gait controller: an update allocates nothing, is pure and gives the s
 
 TEST_CASE("gait controller: the gait sets in gently from any pose", "[controllers]") {
   const std::string gait =
-      GENERATE("vertical_wave", "serpenoid", "sidewinding", "rolling", "helix");
+      GENERATE("vertical_wave", "serpenoid", "sidewinding", "rolling", "helix", "anguilliform");
   CAPTURE(gait);
   PointSnake snake(make({{"gait", gait}, {"ramp_time", "1"}}));
   for (int j = 0; j < kJoints; ++j) snake.measurement.q[j] = 0.3 * std::cos(j);

@@ -279,6 +279,173 @@ TEST_CASE("dynamics: a released rod loses what damping_time says, with either in
   CHECK(lost == Approx(kPi * omega * kDampingTime).epsilon(0.03));
 }
 
+TEST_CASE("statics: a cone bends as its radius says", "[mjcf]") {
+  // Under a force F at the tip a cone gives way by F L^3 / (3 E (pi/4) r0^3 r1): the integral of
+  // (L - s)^2 / EI(s).
+  struct Case {
+    int links;
+    double compliance, tip;  // tolerances: relative, and of the length
+  };
+  const auto c = GENERATE(values<Case>({{10, 0.0029, 2.2e-3}, {20, 0.0012, 3.2e-4}, {40, 4e-4, 4.5e-5}}));
+  constexpr double kPi = std::numbers::pi, kLength = 0.3, kModulus = 2e6, kDensity = 1100.0;
+  constexpr double r0 = 0.012, r1 = 0.006;
+  const ContinuumDescription robot = parse_as<ContinuumDescription>(
+      section_text(kLength, c.links,
+                   "radius = [0.012, 0.006]\nyoungs_modulus = 2e6\ndensity = 1100\n"
+                   "poisson_ratio = 0.5\n"),
+      "arm.toml");
+  Simulation simulation(continuum_mjcf(robot));
+  const mjModel& model = *simulation.model;
+
+  std::vector<mjtNum> J(static_cast<std::size_t>(3 * model.nv));
+  mj_jacSite(&model, simulation.data.get(), J.data(), nullptr, simulation.id(mjOBJ_SITE, names::kTip));
+  double compliance = 0.0, twist = 0.0;
+  for (int i = 0; i < model.nv; ++i) {
+    const double across = J[static_cast<std::size_t>(model.nv + i)];
+    const double stiffness = model.jnt_stiffness[model.dof_jntid[i]];
+    compliance += across * across / stiffness;
+    if (model.jnt_axis[3 * model.dof_jntid[i] + 2] == 1.0) twist += 1.0 / stiffness;
+  }
+  const double unit = 3.0 * kModulus * kPi / 4.0;
+  const double cone = std::pow(kLength, 3) / (unit * std::pow(r0, 3) * r1);
+  CAPTURE(c.links, compliance / cone - 1.0);
+  CHECK(compliance == Approx(cone).epsilon(c.compliance));
+  // Twist of the tip under a unit torque: the integral of 1/GJ, GJ = EI / 1.5.
+  const double bend = kLength * (1.0 / std::pow(r1, 3) - 1.0 / std::pow(r0, 3)) / (unit * (r0 - r1));
+  CHECK(twist == Approx(1.5 * bend).epsilon(1e-6));
+
+  const double volume = kPi * kLength * (r0 * r0 + r0 * r1 + r1 * r1) / 3.0;
+  CHECK(simulation.total_mass() == Approx(kDensity * volume).epsilon(1e-9));
+  // Centre of mass of the frustum, from its wide end.
+  const double centre = kLength / 4.0 * (r0 * r0 + 2.0 * r0 * r1 + 3.0 * r1 * r1) /
+                        (r0 * r0 + r0 * r1 + r1 * r1);
+  CHECK(simulation.data->subtree_com[2] == Approx(centre).epsilon(2e-3));
+
+  // Bent by one moment along it, its curvature goes with 1/EI: the curve, the arcs of the
+  // kinematics and the chain end at one place.
+  constexpr double kBend = kPi / 2.0;
+  Eigen::Vector2d curve = Eigen::Vector2d::Zero();
+  constexpr int kSteps = 20000;
+  for (int i = 0; i < kSteps; ++i) {
+    const double r = r0 + (r1 - r0) * (i + 0.5) / kSteps;
+    const double angle = kBend * (std::pow(r, -3) - std::pow(r0, -3)) / (std::pow(r1, -3) - std::pow(r0, -3));
+    curve += kLength / kSteps * Eigen::Vector2d(std::sin(angle), std::cos(angle));
+  }
+  const SectionState state{.theta = kBend};
+  const Eigen::Vector3d arcs = section_end_pose(robot.kinematics().section(0), state).translation();
+  simulation.set_gravity(Eigen::Vector3d::Zero());
+  simulation.command(robot, {&state, 1});
+  simulation.run(4.0);
+  const Eigen::Vector3d tip = simulation.site_pose(names::kTip).translation();
+  const double off_arcs = (Eigen::Vector2d(arcs.x(), arcs.z()) - curve).norm() / kLength;
+  const double off = (Eigen::Vector2d(tip.x(), tip.z()) - curve).norm() / kLength;
+  CAPTURE(off_arcs, off);
+  CHECK(off_arcs < 9e-4);  // ten arcs, however many links
+  CHECK(off < c.tip);
+}
+
+TEST_CASE("tip: a payload hangs at the tip, and a suction cup holds what it touches", "[mjcf]") {
+  const std::string arm = section_text(0.1, 5, "mass = 0.05\n");
+  const ContinuumDescription robot = parse_as<ContinuumDescription>(
+      arm + "[tip]\npayload = 0.02\nsuction = 3\n", "arm.toml");
+  Simulation simulation(continuum_mjcf(robot));
+  CHECK(simulation.total_mass() == Approx(0.05 + 0.02 + 0.001));
+  const int payload = simulation.id(mjOBJ_BODY, names::kPayload);
+  CHECK(simulation.data->xipos[3 * payload + 2] == Approx(0.1));
+
+  // A ball of 0.1 kg, 0.98 N, under the cup of the hanging arm: held with 3 N, lost with 0.3 N.
+  const double part = GENERATE(1.0, 0.1);
+  const SpecPtr spec = parse_spec(continuum_mjcf(robot));
+  mjsBody* const ball = mjs_addBody(mjs_findBody(spec.get(), "world"), nullptr);
+  mjs_setName(ball->element, "ball");
+  mjs_addFreeJoint(ball);
+  mjsGeom* const geom = mjs_addGeom(ball, nullptr);
+  geom->type = mjGEOM_SPHERE;
+  geom->size[0] = 0.02;
+  geom->mass = 0.1;
+  ball->pos[2] = 0.1 + 0.008 + 0.25 * 0.008 + 0.02;
+  geom->contype = 2;
+  geom->conaffinity = 1;
+  Simulation grasp(spec.get());
+  grasp.set_gravity({0.0, 0.0, 9.81});
+  grasp.set_ctrl(names::kSuction, part);
+  grasp.run(1.0);
+  const int body = grasp.id(mjOBJ_BODY, "ball");
+  const double fallen = grasp.data->xpos[3 * body + 2] - ball->pos[2];
+  CAPTURE(part, fallen);
+  if (part == 1.0)
+    CHECK(std::abs(fallen) < 0.001);
+  else
+    CHECK(fallen > 1.0);
+}
+
+TEST_CASE("statics: a rod held at both ends that are brought together bears Euler's load", "[mjcf]") {
+  // 4 pi^2 EI / L^2 for clamped ends, and a little more beyond it.
+  constexpr double kPi = std::numbers::pi, kLength = 0.4, kStiffness = 0.05, kShortening = 0.002;
+  const ContinuumDescription robot = parse_as<ContinuumDescription>(
+      "planar = true\n" + section_text(kLength, 40, "bending_stiffness = 0.05\nbend_servo = false\n"),
+      "rod.toml");
+  const SpecPtr spec = parse_spec(continuum_mjcf(robot));
+  mjsBody* const hand = mjs_addBody(mjs_findBody(spec.get(), "world"), nullptr);
+  mjs_setName(hand->element, "hand");
+  hand->mocap = 1;
+  hand->pos[2] = kLength;
+  mjsEquality* const held = mjs_addEquality(spec.get(), nullptr);
+  held->type = mjEQ_WELD;
+  held->objtype = mjOBJ_BODY;
+  held->solref[0] = 0.004;
+  held->solimp[0] = held->solimp[1] = 0.9999;
+  mjs_setString(held->name1, names::link(1, 40).c_str());
+  mjs_setString(held->name2, "hand");
+  Simulation simulation(spec.get());
+  simulation.set_gravity(Eigen::Vector3d::Zero());
+  for (int i = 0; i < simulation.model->nq; ++i)  // a hump, so that it knows which way to go
+    simulation.data->qpos[i] = -0.01 * std::cos(2.0 * kPi * (i + 0.5) / 40.0);
+  simulation.data->mocap_pos[2] -= kShortening;
+  simulation.run(10.0);
+  CHECK(simulation.speed() < 1e-4);
+  const mjData& data = *simulation.data;
+  REQUIRE(data.ne == 6);
+  const double load = Eigen::Map<const Eigen::Vector3d>(data.efc_force).norm();
+  const double euler = 4.0 * kPi * kPi * kStiffness / (kLength * kLength);
+  CAPTURE(load / euler);
+  CHECK(load == Approx(euler).epsilon(0.02));
+}
+
+TEST_CASE("statics: a section bent by nature rests as an arc, and servos hold it as they are told",
+          "[mjcf]") {
+  constexpr double kBend = 1.2, kDirection = 0.7, kLength = 0.1;
+  const std::string natural = "natural_bend = 1.2\nnatural_direction = 0.7\n";
+  struct Case {
+    std::string name, keys;
+    double theta, phi;  // at rest
+  };
+  const auto c = GENERATE_COPY(values<Case>(
+      {{"without a servo", "bend_servo = false\n", kBend, kDirection},
+       {"servo without a gain, commands 0", "bend_gain = 0\n", kBend, kDirection},
+       {"servos, told another bend", "", 0.8, -0.4}}));
+  const std::string compliance = GENERATE("section", "link");
+  CAPTURE(c.name, compliance);
+  const ContinuumDescription robot = parse_as<ContinuumDescription>(
+      "compliance = \"" + compliance + "\"\n" + section_text(kLength, 20, natural + c.keys),
+      "arm.toml");
+  Simulation simulation(continuum_mjcf(robot));
+  simulation.set_gravity(Eigen::Vector3d::Zero());
+  simulation.model->opt.timestep = 0.01;
+  if (c.keys.empty()) {
+    const SectionState state{.theta = c.theta, .phi = c.phi};
+    simulation.command(robot, {&state, 1});
+  }
+  simulation.run(3.0);
+  CHECK(simulation.speed() < kRestSpeed);
+  const double radius = kLength / c.theta, across = radius * (1.0 - std::cos(c.theta));
+  const Eigen::Vector3d arc(across * std::cos(c.phi), across * std::sin(c.phi),
+                            radius * std::sin(c.theta));
+  const Eigen::Vector3d tip = simulation.site_pose(names::kTip).translation();
+  CAPTURE((tip - arc).norm() / kLength);
+  CHECK((tip - arc).norm() < 3e-4 * kLength);
+}
+
 TEST_CASE("statics: a quarter circle pushed out of its plane bends and twists as a thin beam",
           "[mjcf]") {
   // Servos without gain hold the bend by a constant torque, so the forces on the joints vanish and

@@ -77,8 +77,7 @@ struct Simulation {
         set_ctrl(prefix + names::bend(i, 'x'), -uv.y());
         continue;
       }
-      const LinkLayout layout =
-          link_layout(section, robot.physics[static_cast<std::size_t>(i - 1)].links);
+      const LinkLayout layout = link_layout(robot, static_cast<std::size_t>(i - 1));
       for (std::size_t j = 0; j < layout.bend_fraction.size(); ++j) {
         const double share = layout.bend_fraction[j];
         if (share == 0.0) continue;

@@ -54,6 +54,12 @@ TEST_CASE("doubts: a density or stiffness of no material names what it comes fro
       {"N mm^2", "constant_length = 0.1\nbending_stiffness = 1e-9",
        "section 2: bending_stiffness = 1e-09 N m^2 and the radius make a Young's modulus of 0.311 "
        "Pa, less than any gel"},
+      {"g/cm^3", "constant_length = 0.1\ndensity = 1.1\nradius = 0.01",
+       "section 2: density = 1.1 kg/m^3, less than any foam: is the unit kg/m^3?"},
+      {"GPa", "constant_length = 0.1\nyoungs_modulus = 70\nbend_torque_limit = 1e6",
+       "section 2: youngs_modulus = 70 Pa, less than any gel that keeps its shape: is the unit Pa?"},
+      {"too stiff", "constant_length = 0.1\nyoungs_modulus = 2e12\nbend_torque_limit = 1e6",
+       "section 2: youngs_modulus = 2e+12 Pa, more than diamond: is the unit Pa?"},
   }));
   DYNAMIC_SECTION(c.name) {
     const auto lines = doubts_of(c.section, 0.0);

@@ -100,6 +100,48 @@ TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
        "arm.toml:4: section 1: poisson_ratio = 0.6: must be in (-1, 0.5]"},
       {"no torsional stiffness", section("torsional_stiffness = 0"),
        "arm.toml:4: section 1: torsional_stiffness = 0: must be"},
+      {"modulus and stiffness", section("youngs_modulus = 1e6\nbending_stiffness = 0.05"),
+       "arm.toml:4: section 1: youngs_modulus = 1000000: bending_stiffness is given, must be one"},
+      {"density and mass", section("density = 1000\nmass = 0.05"),
+       "arm.toml:4: section 1: density = 1000: mass is given, must be one of the two"},
+      {"backbone without a modulus", section("backbone_radius = 0.001"),
+       "arm.toml:4: section 1: backbone_radius = 0.001: needs youngs_modulus"},
+      {"density around a backbone",
+       section("backbone_radius = 0.001\nyoungs_modulus = 6e10\ndensity = 6450"),
+       "arm.toml:6: section 1: density = 6450: backbone_radius is given"},
+      {"hollow beyond its radius", section("radius = 0.008\ninner_radius = [0.005, 0.008]"),
+       "arm.toml:5: section 1: inner_radius = [ 0.005, 0.008 ]: must be less than radius"},
+      {"three radii", section("radius = [0.008, 0.006, 0.004]"),
+       "arm.toml:4: section 1: radius = [ 0.008, 0.006, 0.004 ]: must be 2 numbers"},
+      {"cone with a point", section("radius = [0.008, 0]"), "arm.toml:4: section 1: radius = [ 0.008, 0 ]: must be in"},
+      {"weights of a section whose stiffness tapers",
+       section("bending_stiffness = [0.05, 0.01]\nlength_weights = [1, 1]\nangle_weights = [1, 2]"),
+       "arm.toml:5: section 1: length_weights = [ 1, 1 ]: the stiffness tapers"},
+      {"natural direction of nothing", section("natural_direction = 1"),
+       "arm.toml:4: section 1: natural_direction = 1: needs natural_bend"},
+      {"negative natural bend", section("natural_bend = -1"),
+       "arm.toml:4: section 1: natural_bend = -1: must be in"},
+      {"natural bend out of the plane",
+       "planar = true\n" + section("natural_bend = 1\nnatural_direction = 1.57"),
+       "arm.toml:6: section 1: natural_direction = 1.57: a planar arm bends in the x-z plane"},
+      {"natural bend that no controller knows",
+       section("natural_bend = 1\nbend_gain = 0") + "[controller]\nplugin = \"tendril.reach\"\n",
+       "arm.toml:4: section 1: natural_bend = 1: a controller needs bend_gain > 0"},
+      {"colour of two", section("colour = [0.1, 0.2]"),
+       "arm.toml:4: section 1: colour = [ 0.1, 0.2 ]: must be red, green, blue"},
+      {"colour of 255", section("colour = [255, 0, 0]"), "arm.toml:4: section 1: colour = [ 255, 0, 0 ]: must be"},
+      {"payload without mass", kSection + "[tip]\npayload = 0\n",
+       "arm.toml:5: tip: payload = 0: must be"},
+      {"radius of no payload", kSection + "[tip]\npayload_radius = 0.02\n",
+       "arm.toml:5: tip: payload_radius = 0.02: needs payload"},
+      {"suction that pushes", kSection + "[tip]\nsuction = -1\n",
+       "arm.toml:5: tip: suction = -1: must be"},
+      {"medium without density", kSection + "[medium]\ndensity = 0\n",
+       "arm.toml:5: medium: density = 0: must be in (0, 1e9]"},
+      {"unknown key of the medium", kSection + "[medium]\ndepth = 1\n",
+       "arm.toml:5: medium: unknown key 'depth'"},
+      {"current with two numbers", kSection + "[medium]\ncurrent = [1, 0]\n",
+       "arm.toml:5: medium: current = [ 1, 0 ]: must be"},
       {"tendon without distance", kSection + "[[tendon]]\nangle = 0\n",
        "arm.toml:4: tendon 1: distance: is missing"},
       {"tendon in the axis", kSection + "[[tendon]]\nangle = 0\ndistance = 0\n",
@@ -285,7 +327,8 @@ length_force_limit = 18
   CHECK(section.angle_weights == std::vector<double>{3, 0});
   const SectionPhysics& physics = robot.physics.at(0);
   CHECK(physics.links == 7);
-  CHECK(physics.radius == 8.0);
+  CHECK(physics.radius.start == 8.0);
+  CHECK(physics.radius.end == 8.0);
   CHECK(physics.mass == 9.0);
   CHECK(physics.bending_stiffness == 10.0);
   CHECK(physics.torsional_stiffness == 8.5);
@@ -297,6 +340,34 @@ length_force_limit = 18
   CHECK(physics.length_gain == 16.0);
   CHECK(physics.length_damping_time == 17.0);
   CHECK(physics.length_force_limit == 18.0);
+}
+
+TEST_CASE("robot file: material and radii make mass and stiffness", "[robot_file]") {
+  constexpr double kPi = 3.141592653589793;
+  const auto physics = [](const std::string& lines) {
+    return parse_as<ContinuumDescription>(kSection + lines, "arm.toml").physics.at(0);
+  };
+  const SectionPhysics solid = physics("radius = 0.01\nyoungs_modulus = 2e6\ndensity = 1200\npoisson_ratio = 0.5");
+  CHECK(solid.bending_stiffness == Approx(2e6 * kPi / 4.0 * 1e-8).epsilon(1e-12));
+  CHECK(solid.torsional_stiffness == Approx(solid.bending_stiffness / 1.5).epsilon(1e-12));
+  CHECK(solid.mass == Approx(1200 * kPi * 1e-4 * 0.1).epsilon(1e-12));
+  CHECK(solid.compliance.empty());
+  const SectionPhysics tube =
+      physics("radius = 0.01\ninner_radius = 0.005\nyoungs_modulus = 2e6\ndensity = 1200");
+  CHECK(tube.bending_stiffness == Approx(2e6 * kPi / 4.0 * (1e-8 - 0.0625e-8)).epsilon(1e-12));
+  CHECK(tube.mass == Approx(1200 * kPi * 0.75e-4 * 0.1).epsilon(1e-12));
+  const SectionPhysics disks =
+      physics("radius = 0.01\nbackbone_radius = 0.001\nyoungs_modulus = 6e10\nmass = 0.03");
+  CHECK(disks.bending_stiffness == Approx(6e10 * kPi / 4.0 * 1e-12).epsilon(1e-12));
+  CHECK(disks.mass == 0.03);
+  // Harmonic mean along a cone: L over the integral of 1/EI, a^3 b^3 3 (b - a) / (b^3 - a^3).
+  const SectionPhysics cone = physics("radius = [0.01, 0.005]\nyoungs_modulus = 2e6");
+  const double a = 0.01, b = 0.005;
+  CHECK(cone.compliance.size() == static_cast<std::size_t>(cone.links));
+  CHECK(cone.bending_stiffness ==
+        Approx(2e6 * kPi / 4.0 * 3.0 * (a - b) / (1.0 / (b * b * b) - 1.0 / (a * a * a))).epsilon(1e-9));
+  const SectionPhysics given = physics("radius = [0.01, 0.005]\nbending_stiffness = [0.08, 0.005]");
+  CHECK(given.bending_stiffness == Approx(0.08 / (2e6 * kPi / 4.0 * 1e-8) * cone.bending_stiffness));
 }
 
 TEST_CASE("robot file: controller settings become config text in file order", "[robot_file]") {

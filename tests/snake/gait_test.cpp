@@ -26,7 +26,7 @@ std::vector<double> angles_of(const Gait& gait, double phase, const GaitSteering
 }
 
 const auto kKinds = {GaitKind::VerticalWave, GaitKind::Serpenoid, GaitKind::Sidewinding,
-                     GaitKind::Rolling, GaitKind::Helix};
+                     GaitKind::Rolling, GaitKind::Helix, GaitKind::Anguilliform};
 
 }  // namespace
 
@@ -68,6 +68,22 @@ TEST_CASE("gait: each gait moves the joints that it should", "[snake]") {
   CHECK(largest(GaitKind::Serpenoid, 1) == 0.0);
   CHECK(largest(GaitKind::Sidewinding, 0) > 0.5);
   CHECK(largest(GaitKind::Sidewinding, 1) > 0.2);
+}
+
+TEST_CASE("gait: an eel's wave runs to the tail and grows on its way", "[snake]") {
+  const Gait gait = standard_gait(GaitKind::Anguilliform, kJoints);
+  std::vector<double> largest(kJoints, 0.0);
+  for (int k = 0; k < 400; ++k) {
+    const auto angles = angles_of(gait, 2.0 * kPi * k / 400);
+    for (std::size_t i = 0; i < angles.size(); ++i)
+      largest[i] = std::max(largest[i], std::abs(angles[i]));
+  }
+  CHECK(gait.lag < 0.0);
+  CHECK(largest[0] == Approx(gait.yaw_amplitude).epsilon(1e-3));  // at the tail
+  for (std::size_t i = 2; i < largest.size(); i += 2) CHECK(largest[i] < largest[i - 2]);
+  const double head = 1.0 - gait.growth * (kJoints - 2.0) / (kJoints - 1.0);
+  CHECK(largest[kJoints - 2] == Approx(head * gait.yaw_amplitude).epsilon(1e-3));
+  for (std::size_t i = 1; i < largest.size(); i += 2) CHECK(largest[i] == 0.0);
 }
 
 TEST_CASE("gait: steering adds to the yaw joints and weighs the pitch joints", "[snake]") {

@@ -310,6 +310,15 @@ void check_options(const mjOption& scene, const ModelFile& file, const std::stri
     notice(fmt::format("iterations = {}", scene.iterations),
            fmt::format("at least {}", needs.iterations));
   }
+  if (const auto& medium = needs.medium) {
+    const auto& [x, y, z] = medium->current;
+    if (scene.density != medium->density || scene.viscosity != medium->viscosity)
+      notice(fmt::format("density = {:.6g}, viscosity = {:.6g}", scene.density, scene.viscosity),
+             fmt::format("{:.6g} and {:.6g}, its medium's", medium->density, medium->viscosity));
+    if (scene.wind[0] != x || scene.wind[1] != y || scene.wind[2] != z)
+      notice(fmt::format("wind = {:.6g} {:.6g} {:.6g}", scene.wind[0], scene.wind[1], scene.wind[2]),
+             fmt::format("{:.6g} {:.6g} {:.6g}, its medium's current", x, y, z));
+  }
   if (scene.timestep > kLongestTimestep) {
     notices.push_back(
         fmt::format("{}: option timestep = {:.6g} s: {} needs at most {} s, better 0.002 s",

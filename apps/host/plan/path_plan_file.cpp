@@ -256,7 +256,7 @@ PathPlan parse_path_plan(std::string_view toml, const std::string& file_name) {
   ObstacleOptions& o = plan.options;
   o.position_tolerance = 1e-4;
   for (const SectionPhysics& physics : plan.robot.physics)
-    o.body_radius = std::max(o.body_radius, physics.radius);
+    o.body_radius = std::max(o.body_radius, physics.radius.largest());
   o.body_radius = fields.number("body_radius", o.body_radius, kNotNegativeNumber);
   o.margin = fields.number("margin", o.margin, kNotNegativeNumber);
   o.planar = fields.boolean("planar", o.planar);
