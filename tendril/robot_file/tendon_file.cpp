@@ -132,8 +132,8 @@ Tendon read_chamber(const Fields& fields, std::size_t number, const ContinuumDes
   }
   double thinnest = std::numeric_limits<double>::infinity();
   for (int i = route.first_section; i <= route.section; ++i) {
-    const Taper& body = robot.physics[static_cast<std::size_t>(i)].radius;
-    thinnest = std::min({thinnest, body.start, body.end});
+    const Taper& radius_there = robot.physics[static_cast<std::size_t>(i)].radius;
+    thinnest = std::min({thinnest, radius_there.start, radius_there.end});
   }
   if (std::max(route.base_distance, route.end_distance) + radius > thinnest) {
     fields.refuse("distance", fmt::format("the chamber is not inside its section, must be at most {} m",

@@ -41,7 +41,10 @@ class Body {
     }
     disable_autoreset(*model_);
     model_->opt.disableflags |= mjDSBL_CONTACT;
-    std::copy_n(model_->qpos0, model_->nq, model_->qpos_spring);  // of the straight arm
+    for (int j = 0; j < model_->njnt; ++j) {  // of the straight arm
+      const int q = model_->jnt_qposadr[j];
+      if (model_->jnt_type[j] == mjJNT_HINGE) model_->qpos_spring[q] = model_->qpos0[q];
+    }
     data_ = make_data(*model_);
     tip_ = mj_name2id(model_.get(), mjOBJ_SITE, names::kTip);
     // The servos hold the arm as it is: force = gain u + b0 + b1 length = 0.
