@@ -114,6 +114,11 @@ double squared_between(const Taper& radius, double x0, double x1) noexcept {
   return (x1 - x0) * (a * a + a * b + b * b) / 3.0;
 }
 
+/// The same of what is between the two radii of a section.
+double squared_between(const SectionPhysics& physics, double x0, double x1) noexcept {
+  return squared_between(physics.radius, x0, x1) - squared_between(physics.inner_radius, x0, x1);
+}
+
 void refuse_both(const Fields& fields, std::string_view key, std::string_view other) {
   if (fields.has(key) && fields.has(other))
     fields.refuse(key, fmt::format("{} is given, must be one of the two", other));
@@ -186,8 +191,7 @@ void read_body(const Fields& fields, SectionParameters& section, SectionPhysics&
   }
   if (physics.density) {
     physics.mass = *physics.density * std::numbers::pi * rest_length(section) *
-                   (squared_between(physics.radius, 0.0, 1.0) -
-                    squared_between(physics.inner_radius, 0.0, 1.0));
+                   squared_between(physics, 0.0, 1.0);
   } else {
     physics.mass = fields.number("mass", physics.mass, kPositiveNumber);
   }
@@ -215,9 +219,8 @@ SectionPhysics read_physics(const Fields& fields, SectionParameters& section) {
   };
   read_body(fields, section, physics);
   number("torsional_stiffness", physics.torsional_stiffness, kPositiveNumber);
+  refuse_both(fields, "poisson_ratio", "torsional_stiffness");
   if (fields.has("poisson_ratio")) {
-    if (fields.has("torsional_stiffness"))
-      fields.refuse("poisson_ratio", "torsional_stiffness is given, must be one of the two");
     physics.torsional_stiffness = physics.bending_stiffness /
                                   (1.0 + fields.required_number("poisson_ratio", kPoissonRatio));
     physics.torsion_tapers = !physics.compliance.empty();
@@ -365,11 +368,7 @@ void require_known_rest(const Fields& top, const ContinuumDescription& robot) {
 }  // namespace
 
 double volume_part(const SectionPhysics& physics, double x0, double x1) noexcept {
-  const auto area = [&](double from, double to) {
-    return squared_between(physics.radius, from, to) -
-           squared_between(physics.inner_radius, from, to);
-  };
-  return area(x0, x1) / area(0.0, 1.0);
+  return squared_between(physics, x0, x1) / squared_between(physics, 0.0, 1.0);
 }
 
 double rest_length(const SectionParameters& section) {
