@@ -298,7 +298,8 @@ ElasticRod::Nearest ElasticRod::nearest_on_element(int element, int obstacle,
   };
   double slope_a = 0.0, slope_b = 0.0;
   const double gap_a = look(0.0, slope_a), gap_b = look(arc.length, slope_b);
-  const Nearest end = gap_a <= gap_b ? Nearest{0.0, gap_a, false} : Nearest{arc.length, gap_b, false};
+  const Nearest end = gap_a <= gap_b ? Nearest{element, 0.0, gap_a, false}
+                                     : Nearest{element, arc.length, gap_b, false};
   // The gap changes by no more than the arc length.
   if (0.5 * (gap_a + gap_b - arc.length) > enough + kRounding) return end;
   Nearest nearest = end;
@@ -308,7 +309,7 @@ ElasticRod::Nearest ElasticRod::nearest_on_element(int element, int obstacle,
     for (int i = 0; i < 60; ++i) {
       const double s = (a * slope_b - b * slope_a) / (slope_b - slope_a);
       double slope = 0.0;
-      nearest = {s, look(s, slope), true};
+      nearest = {element, s, look(s, slope), true};
       if (std::abs(slope) < 1e-13 || b - a < 1e-13) break;
       if (slope < 0.0) {
         a = s;
@@ -333,17 +334,18 @@ ElasticRod::Nearest ElasticRod::nearest_on_element(int element, int obstacle,
       double slope = 0.0;
       const double gap = look(s, slope);
       const bool outside = gap > -options_.body_radius;  // inside, an edge is nearer
-      if (outside && gap < nearest.gap) nearest = {s, gap, true};
+      if (outside && gap < nearest.gap) nearest = {element, s, gap, true};
     }
   }
   return nearest;
 }
 
 /// Collects the constraints with a force: multiplier - penalty gap > 0. Along the body the distance
-/// changes by no more than the arc length, so elements that cannot be near are skipped.
+/// changes by no more than the arc length, so elements that cannot be near are skipped. A contact
+/// that slides over the joint to the element beside its own keeps its multiplier.
 void ElasticRod::find_loads() noexcept {
   loads_.clear();
-  const double pitch = 1.5 * options_.element_length;
+  const double pitch = 1.5 * options_.element_length, reach = 2.0 * pitch;
   const auto obstacles = static_cast<std::size_t>(scene_.size());
   for (int o = 0; o < scene_.size(); ++o) {
     const Disc& bound = scene_.bound(o);
@@ -353,28 +355,36 @@ void ElasticRod::find_loads() noexcept {
       const auto i = static_cast<std::size_t>(j);
       const double apart = options_.body_radius + kSearchMargin;
       double free = (node_[i].position - centre).norm() - bound.radius - apart;
-      if (free <= pitch) free = obstacle_distance(o, node_[i].position) - apart;
-      if (free > pitch) {
-        j += static_cast<int>(std::min(free / pitch, static_cast<double>(count_)));
+      if (free <= reach) free = obstacle_distance(o, node_[i].position) - apart;
+      if (free > reach) {
+        j += static_cast<int>(std::min(free / pitch, static_cast<double>(count_))) - 1;
         continue;
       }
       const double multiplier = multiplier_[i * obstacles + static_cast<std::size_t>(o)];
       const double enough = multiplier / kPenalty;
-      if (free + kSearchMargin - h_[i] > enough + kRounding) {
+      if (free + kSearchMargin - (multiplier > 0.0 ? reach : h_[i]) > enough + kRounding) {
         ++j;
         continue;
       }
-      const Nearest nearest = nearest_on_element(j, o, enough);
+      Nearest nearest = nearest_on_element(j, o, enough);
+      if (multiplier > 0.0 && !nearest.interior) {
+        const int beside = nearest.s > 0.0 ? j + 1 : j - 1;
+        if (beside >= 0 && beside < count_) {
+          const Nearest there = nearest_on_element(beside, o, enough);
+          if (there.gap < nearest.gap) nearest = there;
+        }
+      }
       const double force = multiplier - kPenalty * nearest.gap;
       if (force > 0.0 && loads_.size() < loads_.capacity()) {
-        Load load{.element = j,
+        Load load{.element = nearest.element,
+                  .owner = j,
                   .obstacle = o,
                   .s = nearest.s,
                   .gap = nearest.gap,
                   .force = force,
                   .interior = nearest.interior,
                   .normal = Vector2d::Zero(),
-                  .at = element_arc(j).pose_at(nearest.s)};
+                  .at = element_arc(nearest.element).pose_at(nearest.s)};
         obstacle_distance(o, load.at.position, &load.normal);
         loads_.push_back(load);
       }
@@ -567,20 +577,20 @@ double ElasticRod::keep_multipliers() noexcept {
     other.force += std::exchange(joint.force, 0.0);
   }
   const auto obstacles = static_cast<std::size_t>(scene_.size());
-  const auto multiplier = [&](const Load& load) -> double& {
-    return multiplier_[static_cast<std::size_t>(load.element) * obstacles +
-                       static_cast<std::size_t>(load.obstacle)];
+  const auto multiplier = [&](int element, int obstacle) -> double& {
+    return multiplier_[static_cast<std::size_t>(element) * obstacles +
+                       static_cast<std::size_t>(obstacle)];
   };
   double change = 0.0;
-  for (Load& load : loads_) {
-    change = std::max(change, std::abs(load.force - multiplier(load)) / kPenalty);
-    multiplier(load) = 0.0;
+  for (const Load& load : loads_) {
+    double& own = multiplier(load.owner, load.obstacle);
+    change = std::max(change, std::abs(load.force - std::exchange(own, 0.0)) / kPenalty);
   }
   for (double& left : multiplier_) {
     change = std::max(change, left / kPenalty);
     left = 0.0;
   }
-  for (const Load& load : loads_) multiplier(load) = load.force;
+  for (const Load& load : loads_) multiplier(load.element, load.obstacle) += load.force;
   return change;
 }
 

@@ -176,9 +176,10 @@ class ElasticRod {
   [[nodiscard]] std::span<const double> curvatures() const noexcept;
 
  private:
-  /// A loaded constraint: element and obstacle.
+  /// A loaded constraint: element and obstacle. The point that is nearest may lie on the element
+  /// beside the one whose multiplier it has, `owner`.
   struct Load {
-    int element, obstacle;
+    int element, owner, obstacle;
     double s;       ///< in the element [m]
     double gap;     ///< [m]
     double force;   ///< over EI [1/m^2]
@@ -187,6 +188,7 @@ class ElasticRod {
     PlanarPose at;
   };
   struct Nearest {
+    int element;
     double s, gap;
     bool interior;
   };
