@@ -30,6 +30,10 @@ constexpr double kRestRate = 0.2;
 /// The gain of the correction is at most this part of the damping of the free end's slowest swing.
 constexpr double kPartOfDamping = 0.7;
 
+/// A tip that swings to the other side of the target by more than this part of the last swing does
+/// not come to rest: the gains are halved, down to the least part of them.
+constexpr double kSwingStays = 0.7, kLeastCalming = 1.0 / 16.0;
+
 /// The correction has settled after this many of its time constants, 1/gain.
 constexpr double kSettleTimes = 5.0;
 
@@ -335,7 +339,8 @@ void ContactPlanController::add_memory() {
   way_index_ = memory_.index(0, static_cast<int>(ways_.size()) - 1);
   failure_ = memory_.choice(Failure::None, Failure::Time);
   for (Slot<double>* slot :
-       {&blocked_, &pressed_, &off_course_, &missing_, &stays_, &away_, &last_error_})
+       {&blocked_, &pressed_, &off_course_, &missing_, &stays_, &away_, &last_error_,
+        &last_swing_})
     *slot = memory_.number();
   clock_ = memory_.number();
   old_curvature_ = memory_.number(row.curvature);
@@ -344,7 +349,9 @@ void ContactPlanController::add_memory() {
   new_length_ = memory_.number(row.length);
   old_curvature_rate_ = memory_.number();
   old_length_rate_ = memory_.number();
-  for (auto* slot : {&added_, &shift_, &error_, &error_rate_}) *slot = memory_.matrix<Vector2d>();
+  for (auto* slot : {&added_, &shift_, &error_, &error_rate_, &swing_, &swing_target_})
+    *slot = memory_.matrix<Vector2d>();
+  calming_ = memory_.number(1.0);
   held_ = memory_.flag();
   std::size_t contacts = 0;
   for (const Way& way : ways_) contacts = std::max(contacts, way.plan.contacts.size());
@@ -437,6 +444,31 @@ Vector2d ContactPlanController::damped_step(const Matrix2d& J,
   return step;
 }
 
+/// Factor of the gains. Friction and contacts that the model has otherwise than the arm can keep the tip
+/// swinging round the target; a weaker correction lets it come to rest.
+double ContactPlanController::calm(const Vector2d& target, const Vector2d& error,
+                                   std::span<const double> memory,
+                                   std::span<double> next_memory) const noexcept {
+  const Vector2d swing = swing_(memory);
+  double factor = calming_(memory);
+  if ((target - swing_target_(memory)).norm() > tolerance_) {  // it is the target that moves
+    swing_target_(next_memory) = target;
+    swing_(next_memory) = error;
+    last_swing_(next_memory) = 0.0;
+    factor = 1.0;
+  } else if (error.dot(swing) < 0.0) {
+    const double size = swing.norm(), last = last_swing_(memory);
+    if (last > 0.0 && size > tolerance_ && size > kSwingStays * last)
+      factor = std::max(kLeastCalming, 0.5 * factor);
+    last_swing_(next_memory) = size;
+    swing_(next_memory) = error;
+  } else if (error.squaredNorm() > swing.squaredNorm()) {
+    swing_(next_memory) = error;
+  }
+  calming_(next_memory) = factor;
+  return factor;
+}
+
 /// Rate damping: a change of curvature that opposes the rate of the tip error [m/s] in the
 /// direction in which the curvature moves the tip.
 /// @param tip_rate  derivative of the tip position with respect to the curvature [m per 1/m]
@@ -496,6 +528,8 @@ ContactPlanController::Actuation ContactPlanController::correct(
     const bool held =
         !list && (rests || (held_(memory) && error.norm() <= kReleaseAbove * tolerance_));
     held_(next_memory) = held;
+    const double calming = list ? 1.0 : calm(now, error, memory, next_memory);
+    gain *= calming;
     double rate_damping = 0.0;  // of the curvature [1/m]
     if (error.norm() > error_limit_) error *= error_limit_ / error.norm();
     // Curvature in 1/m, length in kLengthScale.
@@ -526,7 +560,7 @@ ContactPlanController::Actuation ContactPlanController::correct(
         if (replan.status != ReplanStatus::InvalidInput) {
           shift_(next_memory) = shift;
           desired = {replan.curvature, replan.length / kLengthScale};
-          rate_damping = rate_damping_curvature(replan.jacobian.col(0), error_rate);
+          rate_damping = calming * rate_damping_curvature(replan.jacobian.col(0), error_rate);
         }
       }
     }

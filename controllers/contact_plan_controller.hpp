@@ -99,6 +99,8 @@ class ContactPlanController final : public ArmController {
   [[nodiscard]] Eigen::Matrix2d measured_jacobian(const ArmMeasurement& measurement) const noexcept;
   [[nodiscard]] Eigen::Vector2d damped_step(const Eigen::Matrix2d& J,
                                             const Eigen::Vector2d& move) const noexcept;
+  double calm(const Eigen::Vector2d& target, const Eigen::Vector2d& error,
+              std::span<const double> memory, std::span<double> next_memory) const noexcept;
   [[nodiscard]] double rate_damping_curvature(const Eigen::Vector2d& tip_rate,
                                               const Eigen::Vector2d& error_rate) const noexcept;
   void locate_obstacles(const Way& way, const ArmMeasurement& measurement,
@@ -143,6 +145,10 @@ class ContactPlanController final : public ArmController {
   MatrixSlot<Eigen::Vector2d> shift_;  // of the model's target from the plan's [m]
   MatrixSlot<Eigen::Vector2d> error_;  // of the tip, in the last correction step [m]
   MatrixSlot<Eigen::Vector2d> error_rate_;  // of that error, filtered [m/s]
+  MatrixSlot<Eigen::Vector2d> swing_target_;  // round which the tip swings [m]
+  MatrixSlot<Eigen::Vector2d> swing_;  // largest error since it last changed sides [m]
+  Slot<double> last_swing_;            // the one before, its norm; 0: none [m]
+  Slot<double> calming_;               // factor of the gains, while the tip swings round the target
   Slot<bool> held_;                         // the correction is paused
   std::vector<Slot<bool>> made_;            // one for each contact of a way
   Block model_;
