@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kSlack = 1.2;         // length of the rod, in lengths of the longest path
 constexpr double kElements = 150.0;    // of the longest path
-constexpr double kPathStep = 0.01;     // of the correction [m]
+constexpr double kPathStep = 0.015;    // of the correction [m]
 constexpr double kTouching = 1e-6;     // overlap that counts as touching [m]
 /// Clearances that are tried, in the largest one.
 constexpr double kClearances[] = {1.0, 0.5, 0.25, 0.125};

@@ -342,7 +342,8 @@ ElasticRod::Nearest ElasticRod::nearest_on_element(int element, int obstacle,
 
 /// Collects the constraints with a force: multiplier - penalty gap > 0. Along the body the distance
 /// changes by no more than the arc length, so elements that cannot be near are skipped. A contact
-/// that slides over the joint to the element beside its own keeps its multiplier.
+/// that slides over a joint keeps the multiplier of the element that it leaves, and counts once: an
+/// element without a multiplier has none whose nearest point is the end beside a nearer element.
 void ElasticRod::find_loads() noexcept {
   loads_.clear();
   const double pitch = 1.5 * options_.element_length, reach = 2.0 * pitch;
@@ -357,7 +358,7 @@ void ElasticRod::find_loads() noexcept {
       double free = (node_[i].position - centre).norm() - bound.radius - apart;
       if (free <= reach) free = obstacle_distance(o, node_[i].position) - apart;
       if (free > reach) {
-        j += static_cast<int>(std::min(free / pitch, static_cast<double>(count_))) - 1;
+        j += static_cast<int>(std::min(free / pitch - 1.0, static_cast<double>(count_)));
         continue;
       }
       const double multiplier = multiplier_[i * obstacles + static_cast<std::size_t>(o)];
@@ -367,13 +368,27 @@ void ElasticRod::find_loads() noexcept {
         continue;
       }
       Nearest nearest = nearest_on_element(j, o, enough);
-      if (multiplier > 0.0 && !nearest.interior) {
+      const bool is_owner = multiplier > 0.0;
+      bool is_other = !is_owner && !loads_.empty() && loads_.back().obstacle == o &&
+                      loads_.back().element == j;
+      if (!is_other && !nearest.interior && (is_owner || nearest.gap < 0.0)) {
         const int beside = nearest.s > 0.0 ? j + 1 : j - 1;
         if (beside >= 0 && beside < count_) {
           const Nearest there = nearest_on_element(beside, o, enough);
-          if (there.gap < nearest.gap) nearest = there;
+          const bool slides = there.gap < nearest.gap;
+          is_other = slides && !is_owner;
+          if (slides && is_owner) nearest = there;
         }
       }
+      if (is_other) {
+        ++j;
+        continue;
+      }
+      if (nearest.element < j && !loads_.empty() && loads_.back().obstacle == o &&
+          loads_.back().element == nearest.element &&
+          !(multiplier_[static_cast<std::size_t>(loads_.back().owner) * obstacles +
+                        static_cast<std::size_t>(o)] > 0.0))
+        loads_.pop_back();
       const double force = multiplier - kPenalty * nearest.gap;
       if (force > 0.0 && loads_.size() < loads_.capacity()) {
         Load load{.element = nearest.element,

@@ -186,6 +186,27 @@ TEST_CASE("elastic rod: the potential is continuous where an element bends round
   CHECK(touched > 1.0);
 }
 
+TEST_CASE("elastic rod: a contact slides over the joints of elements in a few steps",
+          "[planning][rod]") {
+  PlanarScene scene;
+  scene.add(box_polygon(0.05, 0.2, 0.25, 0.4));
+  const ElasticRodOptions options{.element_length = 0.007};
+  ElasticRod rod(scene, {}, options);
+  const double length = GENERATE(0.45, 0.5);
+  constexpr double kStep = 2e-5, kMoved = 0.02;
+  REQUIRE(rod.solve(4.0, length).converged());
+  const double first = rod.solve(4.0, length).contacts[0].arc_length;
+  for (double moved = kStep; moved <= kMoved; moved += kStep) {
+    CAPTURE(length, moved);
+    rod.set_obstacle_shift(0, {0.0, -moved});
+    const RodSolution solution = rod.solve(4.0, length);
+    REQUIRE(solution.converged());
+    CHECK(solution.evaluations <= 20);
+  }
+  const double last = rod.solve(4.0, length).contacts[0].arc_length;
+  CHECK(std::abs(last - first) > 2.0 * options.element_length);
+}
+
 TEST_CASE("elastic rod: forces and moments balance", "[planning][rod]") {
   for (const ElasticCase& c : elastic_cases()) {
     DYNAMIC_SECTION(c.name) {
