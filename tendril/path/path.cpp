@@ -7,6 +7,7 @@
 #include <numbers>
 #include <string>
 
+#include "tendril/curve_points.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/range.hpp"
 
@@ -23,26 +24,6 @@ std::string text(double value) {
   char number[32];
   std::snprintf(number, sizeof number, "%.9g", value);
   return number;
-}
-
-std::string text(const Vector3d& p) {
-  char numbers[96];
-  std::snprintf(numbers, sizeof numbers, "(%.9g, %.9g, %.9g)", p.x(), p.y(), p.z());
-  return numbers;
-}
-
-/// Refuses a sequence with fewer than two points, a point that is not finite, or neighbours that
-/// coincide.
-void check_points(std::span<const Vector3d> points, const std::string& name) {
-  require("path", "number of " + name + "s", static_cast<double>(points.size()), {.low = 2.0});
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const bool finite = points[i].allFinite();
-    if (finite && (i == 0 || (points[i] - points[i - 1]).norm() > kApart)) continue;
-    const std::string here =
-        "path: " + name + " " + std::to_string(i + 1) + ": " + text(points[i]) + " m";
-    if (!finite) throw ModelError(here + ", must be finite");
-    throw ModelError(here + ", must lie apart from " + name + " " + std::to_string(i));
-  }
 }
 
 /// The rounding of one corner: the arc starts and ends `trim` away from the corner, `angle` is
@@ -103,7 +84,7 @@ class Samples {
 }  // namespace
 
 Path::Path(std::vector<Vector3d> points) : points_(std::move(points)) {
-  check_points(points_, "point");
+  check_curve_points(points_, "path");
   arc_length_.reserve(points_.size());
   arc_length_.push_back(0.0);
   for (std::size_t i = 1; i < points_.size(); ++i)
@@ -129,7 +110,7 @@ Vector3d Path::tangent(double s) const noexcept {
 }
 
 Path rounded_path(std::span<const Vector3d> waypoints, double corner_radius, double spacing) {
-  check_points(waypoints, "waypoint");
+  check_curve_points(waypoints, "path", "waypoint");
   require("path", "corner_radius", corner_radius, kPositive, "m");
   require("path", "spacing", spacing, kPositive, "m");
 

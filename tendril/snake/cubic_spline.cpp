@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <string>
 
+#include "tendril/curve_points.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/range.hpp"
 
@@ -12,21 +12,6 @@ namespace tendril {
 namespace {
 
 using Eigen::Vector3d;
-
-constexpr double kApart = 1e-9;  // [m], nearer points count as one
-
-void check_points(std::span<const Vector3d> points) {
-  require("spline", "number of points", static_cast<double>(points.size()), {.low = 2.0});
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const bool finite = points[i].allFinite();
-    if (finite && (i == 0 || (points[i] - points[i - 1]).norm() > kApart)) continue;
-    char text[128];
-    std::snprintf(text, sizeof text, "spline: point %zu: (%.9g, %.9g, %.9g) m", i + 1,
-                  points[i].x(), points[i].y(), points[i].z());
-    if (!finite) throw ModelError(std::string(text) + ", must be finite");
-    throw ModelError(std::string(text) + ", must lie apart from point " + std::to_string(i));
-  }
-}
 
 void check_knots(std::span<const double> knots, std::size_t count) {
   if (knots.size() != count)
@@ -60,7 +45,7 @@ std::vector<Vector3d> second_derivatives(std::span<const Vector3d> points,
 }  // namespace
 
 CubicSpline::CubicSpline(std::span<const Vector3d> points, std::span<const double> knots) {
-  check_points(points);
+  check_curve_points(points, "spline");
   if (knots.empty()) {
     knots_.push_back(0.0);
     for (std::size_t i = 1; i < points.size(); ++i)
