@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "controllers/tendon_friction.hpp"
 #include "plugin/slowest_swing.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/robot_file/robot_mjcf.hpp"
@@ -11,6 +12,51 @@
 namespace tendril {
 
 using Eigen::Vector3d;
+
+namespace {
+
+/// dl/dq of the joints of an arm, in its straight pose: of a tendon over joints its coefficients, of
+/// one through sites what its straight pieces past each joint do.
+std::vector<double> lengths_per_joint(const mjModel* m, int base_body, int tendon,
+                                      std::span<const JointAddress> joints) {
+  const auto position = [&](int body) {
+    Vector3d p = Vector3d::Zero();  // the frames of straight links are parallel
+    for (; body != base_body; body = m->body_parentid[body])
+      p += ConstVector3(m->body_pos + 3 * body);
+    return p;
+  };
+  const auto site_position = [&](int site) -> Vector3d {
+    return position(m->site_bodyid[site]) + ConstVector3(m->site_pos + 3 * site);
+  };
+  std::vector<double> lengths(joints.size(), 0.0);
+  for (int w = m->tendon_adr[tendon]; w < m->tendon_adr[tendon] + m->tendon_num[tendon]; ++w) {
+    const int object = m->wrap_objid[w];
+    const bool is_joint = m->wrap_type[w] == mjWRAP_JOINT;
+    if (!is_joint && w == m->tendon_adr[tendon]) continue;
+    const int body = is_joint ? -1 : m->site_bodyid[object];
+    for (std::size_t i = 0; i < joints.size(); ++i) {
+      if (is_joint) {
+        if (object == joints[i].joint) lengths[i] = m->wrap_prm[w];
+        continue;
+      }
+      // Consecutive sites lie on one body, or before and after the joints of the second one's.
+      const int before = m->wrap_objid[w - 1];
+      if (joints[i].body != body || m->site_bodyid[before] == body) continue;
+      const Vector3d end = site_position(object);
+      const Vector3d direction = (end - site_position(before)).normalized();
+      const ConstVector3 axis(m->jnt_axis + 3 * joints[i].joint);
+      lengths[i] = direction.dot(axis.cross(end - position(body)));
+    }
+  }
+  return lengths;
+}
+
+bool has_friction(const ContinuumDescription& description) {
+  return std::any_of(description.tendons.begin(), description.tendons.end(),
+                     [](const Tendon& tendon) { return tendon.friction_coefficient > 0.0; });
+}
+
+}  // namespace
 
 std::unique_ptr<ArmController> make_arm_controller(const InstanceContext& context,
                                                    const ContinuumDescription& description,
@@ -39,6 +85,10 @@ std::unique_ptr<ArmController> make_arm_controller(const InstanceContext& contex
 ArmBinding::Memory::Memory(const ContinuumDescription& description, const ArmController& controller)
     : command(layout.vector(description.kinematics().coordinate_count())),
       tendons(layout.numbers(description.tendons.size())) {
+  if (has_friction(description)) {
+    tension = layout.numbers(description.tendons.size());
+    friction = layout.numbers(description.tendons.size() * description.sections.size());
+  }
   if (!controller.senses_contacts()) return;
   std::size_t links = 0;
   for (const SectionPhysics& section : description.physics)
@@ -75,6 +125,7 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
       bind_tendons(context, description));
   const auto tendon_count = static_cast<Eigen::Index>(tendons_.size());
   tendon_commands_.resize(tendons_.size());
+  bind_friction(context, description);
   measurement_.tendon_length = measurement_.tendon_tension = Eigen::VectorXd::Zero(tendon_count);
   size_seen();
   state_ = mechanics_.make_state();
@@ -187,7 +238,7 @@ std::vector<ArmTendon> ArmBinding::bind_tendons(const InstanceContext& context,
   for (const Tendon& tendon : description.tendons) {
     const int id = context.require(mjOBJ_TENDON, tendon.name);
     const int actuator = context.require(mjOBJ_ACTUATOR, tendon.name);
-    ArmTendon bound{.joints = std::vector<double>(joints_.size(), 0.0),
+    ArmTendon bound{.joints = lengths_per_joint(m, base_body_, id, joints_),
                     .takes_length = tendon.command == TendonCommand::Length,
                     .min_tension = tendon.pretension,
                     .max_tension = m->actuator_forcerange[2 * actuator + 1]};
@@ -203,14 +254,10 @@ std::vector<ArmTendon> ArmBinding::bind_tendons(const InstanceContext& context,
       bound.time_constant = tendon.chamber->time_constant;
     }
     activations_.push_back(m->actuator_actadr[actuator]);
-    for (std::size_t i = 0; i < joints_.size(); ++i) {
-      for (int w = m->tendon_adr[id]; w < m->tendon_adr[id] + m->tendon_num[id]; ++w)
-        if (m->wrap_objid[w] == joints_[i].joint) bound.joints[i] = m->wrap_prm[w];
-    }
     if (bound.takes_length) {
       const mjtNum* bias = m->actuator_biasprm + actuator * mjNBIAS;
-      bound.offset = bias[0];
       bound.stiffness = -bias[1];
+      bound.offset = bias[0] + bound.stiffness * m->tendon_length0[id];
       bound.damping = -bias[2];
     }
     tendons_.push_back(id);
@@ -284,8 +331,68 @@ void ArmBinding::read_contacts(const mjModel* m, const mjData* d,
   }
 }
 
+void ArmBinding::bind_friction(const InstanceContext& context,
+                               const ContinuumDescription& description) {
+  if (memory_.friction.size() == 0) return;
+  friction_places_.assign(static_cast<std::size_t>(context.model->ntendon), -1);
+  int place = 0;
+  for (const Tendon& tendon : description.tendons) {
+    friction_coefficients_.push_back(tendon.friction_coefficient);
+    for (int i = 0; i < robot_->section_count(); ++i, ++place) {
+      if (tendon.friction_coefficient == 0.0 || !tendon.route.runs_through(i)) continue;
+      const int id = context.require(mjOBJ_TENDON, names::tendon_friction(tendon.name, i + 1));
+      friction_places_[static_cast<std::size_t>(id)] = place;
+    }
+  }
+  section_bends_.resize(static_cast<std::size_t>(robot_->section_count()));
+  friction_limits_.resize(memory_.friction.size());
+}
+
+void ArmBinding::limit_friction(mjData* d, std::span<const double> own) noexcept {
+  if (friction_coefficients_.empty()) return;
+  const std::size_t sections = section_bends_.size();
+  for (std::size_t i = 0; i < sections; ++i)
+    section_bends_[i] =
+        measurement_.q.segment<2>(robot_->coordinate_index(static_cast<int>(i))).norm();
+  const std::span<const double> friction = memory_.friction(own);
+  for (std::size_t t = 0; t < friction_coefficients_.size(); ++t) {
+    tendon_friction_limits(friction_coefficients_[t], memory_.tension(own)[t], section_bends_,
+                           friction.subspan(t * sections, sections),
+                           std::span(friction_limits_).subspan(t * sections, sections));
+  }
+  for (int row = d->ne; row < d->ne + d->nf; ++row) {
+    const int place = friction_place(d, row);
+    if (place < 0) continue;
+    // More than 0, as in the model.
+    const double limit = std::max(friction_limits_[static_cast<std::size_t>(place)], mjMINVAL);
+    d->efc_frictionloss[row] = limit;
+    if (d->nisland > 0) d->iefc_frictionloss[d->map_efc2iefc[row]] = limit;
+  }
+}
+
+int ArmBinding::friction_place(const mjData* d, int row) const noexcept {
+  return d->efc_type[row] == mjCNSTR_FRICTION_TENDON
+             ? friction_places_[static_cast<std::size_t>(d->efc_id[row])]
+             : -1;
+}
+
 void ArmBinding::end_step(const mjModel* m, const mjData* d,
                           std::span<double> next_own) const noexcept {
+  if (!friction_coefficients_.empty()) {
+    const std::span<const int> actuators = std::span(actuators_).last(tendons_.size());
+    const std::span<double> tension = memory_.tension(next_own),
+                            friction = memory_.friction(next_own);
+    for (std::size_t t = 0; t < tension.size(); ++t) {
+      const mjtNum force = d->actuator_force[actuators[t]];
+      tension[t] = std::isfinite(force) ? force : 0.0;
+    }
+    for (int row = d->ne; row < d->ne + d->nf; ++row) {
+      const int place = friction_place(d, row);
+      if (place < 0) continue;
+      const mjtNum force = d->efc_force[row];
+      friction[static_cast<std::size_t>(place)] = std::isfinite(force) ? force : 0.0;
+    }
+  }
   if (!contacts_) return;
   const std::span<double> force = memory_.link_force(next_own);
   std::fill(force.begin(), force.end(), 0.0);
@@ -311,7 +418,8 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
   out.time = d->time;
   out.timestep = m->opt.timestep;
   for (std::size_t t = 0; t < tendons_.size(); ++t)
-    state_.tendons[t] = {d->ten_length[tendons_[t]], d->ten_velocity[tendons_[t]]};
+    state_.tendons[t] = {d->ten_length[tendons_[t]] - m->tendon_length0[tendons_[t]],
+                         d->ten_velocity[tendons_[t]]};
   mechanics_.measure(state_, memory_.feed_setpoint(own), out);
   const std::span<const double> commands = memory_.tendons(own);
   for (std::size_t t = 0; t < tendons_.size(); ++t)

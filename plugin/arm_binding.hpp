@@ -26,17 +26,19 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
             mjvScene* scene) const override;
   void copy_scratch(const RobotBinding& source) noexcept override;
 
+  void limit_friction(mjData* d, std::span<const double> own) noexcept override;
   void end_step(const mjModel* m, const mjData* d,
                 std::span<double> next_own) const noexcept override;
 
   /// Its memory: the last setpoint of the feed servo, the last commanded coordinates, those of the
-  /// tendons, and, if the controller senses contacts, the normal force on every link in the last
-  /// step [N].
+  /// tendons, with friction of tendons their tensions and friction in the last step [N], and, if the
+  /// controller senses contacts, the normal force on every link in the last step [N].
   struct Memory {
     MemoryLayout layout;
     Slot<double> feed_setpoint = layout.number();
     MatrixSlot<Eigen::VectorXd> command;
     Block tendons;
+    Block tension, friction;
     Block link_force;
     Memory(const ContinuumDescription& description, const ArmController& controller);
   };
@@ -53,6 +55,9 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   void bind_contacts(const mjModel* m);
   int add_servo(const InstanceContext& context, int actuator, double passive_damping,
                 std::vector<Servo>& servos);
+  void bind_friction(const InstanceContext& context, const ContinuumDescription& description);
+  /// Where the friction of a row of constraints stands in the memory; -1: it is no tendon's of the arm.
+  [[nodiscard]] int friction_place(const mjData* d, int row) const noexcept;
   void read_contacts(const mjModel* m, const mjData* d, std::span<const double> own) noexcept;
   /// A contact of the arm with something else: the arm's geom and the other one.
   struct Touch {
@@ -69,6 +74,9 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   JointAddress feed_, spin_;
   std::vector<int> tendons_;      // of the model
   std::vector<int> activations_;  // address of each tendon's, -1: none
+  /// With friction that grows with tension and bend.
+  std::vector<double> friction_coefficients_;  // of each tendon; empty: none has such friction
+  std::vector<int> friction_places_;  // of each tendon of the model: in the memory's friction, or -1
   ArmMechanics mechanics_;
   Memory memory_;
   std::optional<ContactResponse> contacts_;  // if the controller senses them
@@ -80,6 +88,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   ArmMechanics::State state_;
   std::vector<int> touches_;  // contacts of every link
   std::vector<double> tendon_commands_;
+  std::vector<double> section_bends_, friction_limits_;
 };
 
 [[nodiscard]] std::unique_ptr<ArmController> make_arm_controller(

@@ -334,6 +334,7 @@ void Instance::compute(const mjModel* m, mjData* d) {
       throw std::runtime_error("the controller's command is not finite");
     binding_->setpoints(binding_memory_(next), setpoints_);
     write_controls(m, d);
+    binding_->limit_friction(d, binding_memory_(state));
     const bool follows = watch_following(m, d);
     if (lost_servo_ >= 0)
       report_.status = ControllerStatus::ServoLost;

@@ -91,6 +91,8 @@ class RobotBinding {
   /// Writes the servos' setpoints, one per actuator, and to `next_own` the new memory of the
   /// binding.
   virtual void setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept = 0;
+  /// Sets what of the model's friction depends on the state.
+  virtual void limit_friction(mjData* /*d*/, std::span<const double> /*own*/) noexcept {}
   /// Keeps what is only known at the end of a step: the forces of its contacts.
   virtual void end_step(const mjModel* /*m*/, const mjData* /*d*/,
                         std::span<double> /*next_own*/) const noexcept {}

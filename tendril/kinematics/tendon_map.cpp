@@ -14,18 +14,34 @@ double rest_length(const Section& section) {
   return section.length() + section.variable_length() / 2.0;
 }
 
-/// Mean distance in a section, weighted by the bend of its sub-sections; they are arcs, so that the
-/// distance in the middle of each counts.
-double mean_distance(const TendonRoute& tendon, const Section& section, double start,
-                     double way_length) {
+/// Mean lever arm r (cos a, sin a) in a piece of the way, of a tendon that turns: times the cosine of
+/// its inclination to the backbone.
+Eigen::Vector2d mean_lever(const TendonRoute& tendon, double from, double to, double way_length) {
+  // The middle of an arc stands for all of it.
+  if (tendon.turn == 0.0) return tendon.offset_at((from + to) / 2.0 / way_length);
+  constexpr int kSteps = 200;
+  const double taper = (tendon.end_distance - tendon.base_distance) / way_length;
+  Eigen::Vector2d lever = Eigen::Vector2d::Zero();
+  for (int i = 0; i < kSteps; ++i) {
+    const double fraction = (from + (to - from) * (i + 0.5) / kSteps) / way_length;
+    const double across =
+        std::hypot(taper, tendon.distance_at(fraction) * tendon.turn / way_length);
+    lever += tendon.offset_at(fraction) / (kSteps * std::hypot(1.0, across));
+  }
+  return lever;
+}
+
+/// The same in a section that begins `start` along the way, weighted by the bend of its sub-sections.
+Eigen::Vector2d mean_lever(const TendonRoute& tendon, const Section& section, double start,
+                           double way_length) {
   const auto lengths = section.length_weights(), bends = section.angle_weights();
-  double distance = 0.0;
+  Eigen::Vector2d lever = Eigen::Vector2d::Zero();
   for (std::size_t j = 0; j < lengths.size(); ++j) {
     const double length = lengths[j] * rest_length(section);
-    distance += bends[j] * tendon.distance_at((start + length / 2.0) / way_length);
+    lever += bends[j] * mean_lever(tendon, start, start + length, way_length);
     start += length;
   }
-  return distance;
+  return lever;
 }
 
 }  // namespace
@@ -44,6 +60,7 @@ TendonMap::TendonMap(const ContinuumRobot& robot, std::span<const TendonRoute> t
     require(object, "section", tendon.section, {0.0, robot.section_count() - 1.0});
     require(object, "first_section", tendon.first_section, {0.0, static_cast<double>(tendon.section)});
     require(object, "angle", tendon.angle, kFinite, "rad");
+    require(object, "turn", tendon.turn, kFinite, "rad");
     require(object, "base_distance", tendon.base_distance, kPositive, "m");
     require(object, "end_distance", tendon.end_distance, kPositive, "m");
     double way_length = 0.0;
@@ -51,11 +68,9 @@ TendonMap::TendonMap(const ContinuumRobot& robot, std::span<const TendonRoute> t
     double start = 0.0;
     for (int i = tendon.first_section; i <= tendon.section; ++i) {
       const Section& section = robot.section(i);
-      const double distance = mean_distance(tendon, section, start, way_length);
       const int k = robot.coordinate_index(i);
       const auto row = static_cast<Eigen::Index>(t);
-      jacobian_(row, k) = -distance * std::cos(tendon.angle);
-      jacobian_(row, k + 1) = -distance * std::sin(tendon.angle);
+      jacobian_.row(row).segment<2>(k) = -mean_lever(tendon, section, start, way_length);
       if (section.is_extensible()) jacobian_(row, k + 2) = 1.0;
       start += rest_length(section);
     }

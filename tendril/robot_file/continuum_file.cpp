@@ -459,6 +459,8 @@ ContinuumDescription read_continuum(const FileContents& file) {
   if (!robot.controller.plugin.empty()) {
     require_drives(file.top, robot);
     require_known_rest(file.top, robot);
+  } else {
+    refuse_friction(file.top, robot);
   }
   return robot;
 }

@@ -27,6 +27,9 @@ std::string bend(int i, char axis) { return fmt::format("s{}_{}", i, axis); }
 std::string length(int i) { return fmt::format("s{}_z", i); }
 std::string tendon_length(const std::string& tendon) { return tendon + "_length"; }
 std::string tendon_tension(const std::string& tendon) { return tendon + "_tension"; }
+std::string tendon_friction(const std::string& tendon, int i) {
+  return fmt::format("{}_friction_{}", tendon, i);
+}
 std::string chamber_pressure(const std::string& chamber) { return chamber + "_pressure"; }
 std::string chamber_volume(const std::string& chamber) { return chamber + "_volume"; }
 std::string section_end(int i) { return fmt::format("s{}_end", i); }
@@ -184,6 +187,9 @@ class Writer : MjcfWriter {
       const std::vector<Link> links = section_links(robot, i);
       chain_.insert(chain_.end(), links.begin(), links.end());
     }
+    for (const Tendon& tendon : robot.tendons)
+      sites_.push_back(tendon.route.turn == 0.0 ? std::vector<TendonSite>()
+                                                : sites_of(tendon.route));
   }
 
   std::string document(std::span<const std::string> sensor_names) {
@@ -274,6 +280,7 @@ class Writer : MjcfWriter {
     first.radius = robot_.physics.front().radius.start;
     capsule(names::kRoot, first, 0.0, first.length / 2.0,
             has_carriage() ? "" : fmt::format(" mass=\"{}\"", number_text(first.first_half.mass)));
+    tendon_sites(0);
   }
 
   /// The nested links. They are not indented: a chain of 400 would be wider than the screen.
@@ -341,6 +348,7 @@ class Writer : MjcfWriter {
     if (!link.slide_first) slide(link);
     // To the next joints with one radius: where the next section is wider its caps stand back.
     capsule(names::link(link.section, link.index), link, -link.slide_high, length_to_next(k));
+    tendon_sites(static_cast<int>(k) + 1);
     if (robot_.medium) {
       const double length = length_to_next(k);
       line("        <geom pos=\"0 0 {}\" {}/>", length / 2.0,
@@ -492,8 +500,30 @@ class Writer : MjcfWriter {
         line("    </fixed>");
       }
     }
-    for (const Tendon& tendon : robot_.tendons) write_tendon(*this, tendon, joints_of(tendon));
+    for (std::size_t t = 0; t < sites_.size(); ++t) {
+      if (sites_[t].empty())
+        write_tendon(*this, robot_.tendons[t], joints_of(robot_.tendons[t]));
+      else
+        write_tendon(*this, robot_.tendons[t], sites_[t]);
+    }
+    for (const Tendon& tendon : robot_.tendons) {
+      if (tendon.friction_coefficient > 0.0) friction_tendons(tendon);
+    }
     line("  </tendon>");
+  }
+
+  /// In the middle of a section the tendon slides by half of its change of length there and all beyond.
+  void friction_tendons(const Tendon& tendon) {
+    for (int i = tendon.route.first_section; i <= tendon.route.section; ++i) {
+      line("    <fixed name=\"{}\" frictionloss=\"1e-9\" {}>",
+           names::tendon_friction(tendon.name, i + 1), kFrictionThatHolds);
+      for (const TendonJoint& joint : joints_of(tendon)) {
+        if (joint.section < i) continue;
+        line("      <joint joint=\"{}\" coef=\"{}\"/>", joint.joint,
+             joint.section == i ? joint.coefficient / 2.0 : joint.coefficient);
+      }
+      line("    </fixed>");
+    }
   }
 
   /// The hinges and slides that a tendon runs past, each at the middle of its link.
@@ -509,13 +539,52 @@ class Writer : MjcfWriter {
       middle += link.length;
       for (const char axis : bend_axes()) {
         if (!link.has_hinges()) break;
-        joints.push_back({names::hinge(link.section, link.index, axis),
-                          axis == 'y' ? -distance * std::cos(route.angle)
-                                      : distance * std::sin(route.angle)});
+        joints.push_back(
+            {names::hinge(link.section, link.index, axis),
+             axis == 'y' ? -distance * std::cos(route.angle) : distance * std::sin(route.angle),
+             link.section - 1});
       }
-      if (link.has_slide()) joints.push_back({names::slide(link.section, link.index), 1.0});
+      if (link.has_slide())
+        joints.push_back({names::slide(link.section, link.index), 1.0, link.section - 1});
     }
     return joints;
+  }
+
+  /// From the base through two sites at every joint to the end of the last section.
+  [[nodiscard]] std::vector<TendonSite> sites_of(const TendonRoute& route) const {
+    const double way = rest_length(robot_, route);
+    std::vector<TendonSite> sites;
+    double frame = 0.0;  // of the body, along the backbone
+    const auto add = [&](int body, double s) {
+      const Eigen::Vector2d offset = route.offset_at(s / way);
+      sites.push_back({body, {offset.x(), offset.y(), s - frame}, {offset.x(), offset.y(), s}});
+    };
+    add(0, 0.0);
+    double start = 0.0;  // of the link
+    int body = 0;
+    for (const Link& link : chain_) {
+      if (!route.runs_through(link.section - 1)) break;
+      const double joint = start + link.length / 2.0, away = kSiteDistance * link.length;
+      add(body++, joint - away);
+      frame = joint;
+      add(body, joint + away);
+      start += link.length;
+    }
+    add(body, start);
+    return sites;
+  }
+
+  /// Those of all tendons on a body.
+  void tendon_sites(int body) {
+    for (std::size_t t = 0; t < sites_.size(); ++t) {
+      for (std::size_t i = 0; i < sites_[t].size(); ++i) {
+        const TendonSite& site = sites_[t][i];
+        if (site.body != body) continue;
+        line("        <site name=\"{}\" pos=\"{} {} {}\" size=\"0.001\" group=\"4\"/>",
+             site_name(robot_.tendons[t], i + 1), site.p_link.x(), site.p_link.y(),
+             site.p_link.z());
+      }
+    }
   }
 
   void open_tendon(const std::string& name, double servo_damping) {
@@ -539,7 +608,7 @@ class Writer : MjcfWriter {
     const std::vector<double> ranges = tendon_ranges(robot_);
     for (std::size_t t = 0; t < ranges.size(); ++t)
       write_tendon_actuator(*this, robot_.tendons[t], ranges[t],
-                            rest_length(robot_, robot_.tendons[t].route));
+                            rest_length(robot_, robot_.tendons[t].route), length_of(sites_[t]));
     if (robot_.tip.suction > 0.0) {
       line("    <adhesion name=\"{0}\" body=\"{0}\" ctrlrange=\"0 1\" gain=\"{1}\"/>", names::kSuction,
            robot_.tip.suction);
@@ -681,6 +750,7 @@ class Writer : MjcfWriter {
 
   const ContinuumDescription& robot_;
   std::vector<Link> chain_;
+  std::vector<std::vector<TendonSite>> sites_;  // of each tendon; none of one that does not turn
 };
 
 constexpr double kEndPart = 1.0 / 12.0;

@@ -42,6 +42,8 @@ inline constexpr const char* kRoot = "root";  ///< geom of the body's part befor
 /// Sensors "T_length" and "T_tension" of the tendon T of the file.
 [[nodiscard]] std::string tendon_length(const std::string& tendon);
 [[nodiscard]] std::string tendon_tension(const std::string& tendon);
+/// Tendon "T_friction_1": friction of the tendon T in section i.
+[[nodiscard]] std::string tendon_friction(const std::string& tendon, int i);
 /// Sensors "C_pressure" and "C_volume" of the chamber C of the file.
 [[nodiscard]] std::string chamber_pressure(const std::string& chamber);
 [[nodiscard]] std::string chamber_volume(const std::string& chamber);
@@ -96,6 +98,15 @@ struct LinkLayout {
 ///
 ///     tension = clip(k (l - c) + pretension + k damping_time l', 0, max_tension)   told a length
 ///     tension = clip(c, 0, max_tension)                                            told a tension
+///
+/// Of a tendon with `friction_coefficient` there is one more fixed tendon for each section that it runs
+/// through, whose length is how far it slides there. Its friction is next to nothing in the model; the
+/// controller's plugin sets it in every step.
+///
+/// A tendon that turns about the backbone is a spatial tendon through sites T_1, T_2, ...: at the base,
+/// a quarter of a link before and after every joint, and at its end. Its length in the straight arm is
+/// in the actuator's bias, so that the command is the change of length; the sensor T_length measures all
+/// of it.
 ///
 /// A chamber is a fixed tendon too, over the hinges and slides of its sections. Its actuator's gear is
 /// the chamber's area: its length is the change of volume, its force the pressure p, which follows

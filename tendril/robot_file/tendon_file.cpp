@@ -11,13 +11,15 @@
 #include <tuple>
 
 #include "tendril/kinematics/tension_distribution.hpp"
+#include "tendril/robot_file/continuum_mjcf.hpp"
+#include "tendril/robot_file/tendon_mjcf.hpp"
 
 namespace tendril {
 namespace {
 
-constexpr std::array<std::string_view, 10> kTendonKeys{
-    "name",        "section",    "angle",     "distance",     "command",
-    "max_tension", "pretension", "stiffness", "damping_time", "friction"};
+constexpr std::array<std::string_view, 11> kTendonKeys{
+    "name",       "section",   "angle",        "distance", "command",             "max_tension",
+    "pretension", "stiffness", "damping_time", "friction", "friction_coefficient"};
 constexpr std::array<std::string_view, 12> kChamberKeys{
     "kind", "name",        "section",      "angle",        "distance",      "radius",
     "area", "braid_angle", "min_pressure", "max_pressure", "time_constant", "volume_range"};
@@ -25,6 +27,7 @@ constexpr std::array<std::string_view, 3> kBendServoKeys{"bend_gain", "bend_damp
                                                          "bend_torque_limit"};
 constexpr std::array<std::string_view, 3> kLengthServoKeys{"length_gain", "length_damping_time",
                                                            "length_force_limit"};
+constexpr const char* kFriction = "friction_coefficient";
 constexpr int kMaxTendons = 100;
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -47,13 +50,29 @@ std::string read_name(const Fields& fields, const std::string& fallback,
   return name;
 }
 
-/// All but the sections.
-TendonRoute read_route(const Fields& fields, const ContinuumDescription& robot) {
-  TendonRoute route;
-  route.angle = fields.required_number("angle", kAnyNumber);
+/// About the backbone; two numbers, where it begins and at its end, of one that `may_turn`.
+void read_angle(const Fields& fields, const ContinuumDescription& robot, bool may_turn,
+                TendonRoute& route) {
   constexpr double kAcross = 1e-6;
+  const toml::node* const angle = fields.get("angle");
+  if (angle != nullptr && angle->is_array() && may_turn) {
+    const std::vector<double> ends = fields.elements("angle", *angle, 2, kAnyNumber);
+    route.angle = ends[0];
+    route.turn = ends[1] - ends[0];
+    if (robot.planar && route.turn != 0.0)
+      fields.refuse("angle",
+                    "must be one number in a planar arm, which cannot bend out of its plane");
+  } else {
+    route.angle = fields.required_number("angle", kAnyNumber);
+  }
   if (robot.planar && std::abs(std::cos(route.angle)) < kAcross)
     fields.refuse("angle", "must not be across the plane of a planar arm: it would not bend it");
+}
+
+/// All but the sections.
+TendonRoute read_route(const Fields& fields, const ContinuumDescription& robot, bool may_turn) {
+  TendonRoute route;
+  read_angle(fields, robot, may_turn, route);
   constexpr std::string_view kDistance =
       "must be > 0, or two such numbers [where it begins, at its end]: in the axis it bends nothing";
   const toml::node* const distance = fields.get("distance");
@@ -69,13 +88,56 @@ TendonRoute read_route(const Fields& fields, const ContinuumDescription& robot) 
   return route;
 }
 
+/// The sites of a tendon that turns follow its way well enough.
+void require_helix(const Fields& fields, const TendonRoute& route,
+                   const ContinuumDescription& robot) {
+  constexpr double kMostTurn = 1.0;  // in a link [rad]
+  const double way = rest_length(robot, route);
+  for (int i = 0; i <= route.section; ++i) {
+    const auto section = static_cast<std::size_t>(i);
+    if (robot.sections[section].variable_length > 0.0) {
+      fields.refuse("angle",
+                    fmt::format("must be one number: section {} has a variable length", i + 1));
+    }
+    const LinkLayout layout = link_layout(robot, section);
+    for (std::size_t j = 0; j < layout.length.size(); ++j) {
+      const double length = layout.length[j] * rest_length(robot.sections[section]);
+      const double turn = std::abs(route.turn) * length / way;
+      if (turn > kMostTurn) {
+        fields.refuse("angle",
+                      fmt::format("turns by {:.3g} rad along a link of section {}: must be at "
+                                  "most {} rad, more links or fewer turns",
+                                  turn, i + 1, kMostTurn));
+      }
+      const double bend = layout.bend_fraction[j] * robot.sections[section].bend_angle_limit;
+      const double most = kSiteDistance * length / std::tan(std::min(bend, std::numbers::pi) / 2.0);
+      if (std::max(route.base_distance, route.end_distance) >= most) {
+        fields.refuse("distance",
+                      fmt::format("must be < {:.3g} m: at the bend_limit of section {} the "
+                                  "tendon would fold on the inside of the bend",
+                                  most, i + 1));
+      }
+    }
+  }
+}
+
+void require_friction(const Fields& fields, const TendonRoute& route,
+                      const ContinuumDescription& robot) {
+  if (route.turn != 0.0) fields.refuse(kFriction, "needs one angle: not of a tendon that turns");
+  for (int i = 0; i <= route.section; ++i) {
+    if (robot.sections[static_cast<std::size_t>(i)].variable_length > 0.0)
+      fields.refuse(kFriction, fmt::format("must be 0: section {} has a variable length", i + 1));
+  }
+}
+
 Tendon read_tendon(const Fields& fields, std::size_t number, const ContinuumDescription& robot) {
   fields.refuse_unknown(kTendonKeys);
   Tendon tendon;
   tendon.name = read_name(fields, fmt::format("tendon_{}", number), robot.tendons);
-  tendon.route = read_route(fields, robot);
+  tendon.route = read_route(fields, robot, true);
   const int sections = static_cast<int>(robot.sections.size());
   tendon.route.section = fields.integer("section", sections, 1, sections) - 1;
+  if (tendon.route.turn != 0.0) require_helix(fields, tendon.route, robot);
   tendon.command = fields.choice<TendonCommand>(
       "command", {{"length", TendonCommand::Length}, {"tension", TendonCommand::Tension}});
   tendon.max_tension = fields.number("max_tension", tendon.max_tension, kPositiveNumber);
@@ -91,6 +153,9 @@ Tendon read_tendon(const Fields& fields, std::size_t number, const ContinuumDesc
   tendon.stiffness = fields.number("stiffness", tendon.stiffness, kPositiveNumber);
   tendon.damping_time = fields.number("damping_time", tendon.damping_time, kNotNegativeNumber);
   tendon.friction = fields.number("friction", tendon.friction, kNotNegativeNumber);
+  tendon.friction_coefficient =
+      fields.number(kFriction, tendon.friction_coefficient, kNotNegativeNumber);
+  if (tendon.friction_coefficient > 0.0) require_friction(fields, tendon.route, robot);
   return tendon;
 }
 
@@ -118,7 +183,7 @@ Tendon read_chamber(const Fields& fields, std::size_t number, const ContinuumDes
   Tendon tendon;
   tendon.command = TendonCommand::Pressure;
   tendon.name = read_name(fields, fmt::format("chamber_{}", number), robot.tendons);
-  TendonRoute& route = tendon.route = read_route(fields, robot);
+  TendonRoute& route = tendon.route = read_route(fields, robot, false);
   std::tie(route.first_section, route.section) =
       read_chamber_sections(fields, robot.sections.size());
 
@@ -225,6 +290,14 @@ void read_tendons(const Fields& top, ContinuumDescription& robot) {
   }
   const std::vector<Fields> sections = top.tables("section");
   for (std::size_t i = 0; i < sections.size(); ++i) read_servos(sections[i], i, robot);
+}
+
+void refuse_friction(const Fields& top, const ContinuumDescription& robot) {
+  const std::vector<Fields> tables = top.tables("tendon");
+  for (std::size_t t = 0; t < tables.size(); ++t) {
+    if (robot.tendons[t].friction_coefficient > 0.0)
+      tables[t].refuse(kFriction, "needs [controller], whose plugin simulates it");
+  }
 }
 
 bool pushes(const Tendon& tendon) { return tendon.chamber && !tendon.chamber->braid_angle; }

@@ -16,6 +16,9 @@ namespace tendril {
 /// not ask for them. Throws ModelError.
 void read_tendons(const Fields& top, ContinuumDescription& robot);
 
+/// Throws ModelError naming a tendon whose friction a controller would have to simulate.
+void refuse_friction(const Fields& top, const ContinuumDescription& robot);
+
 /// Throws ModelError naming a section without servos that its tendons cannot bend in every direction or
 /// whose length they do not set: a controller needs that.
 void require_drives(const Fields& top, const ContinuumDescription& robot);

@@ -1,5 +1,6 @@
 #include "tendril/robot_file/tendon_mjcf.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <tuple>
 
@@ -8,10 +9,17 @@
 #include "tendril/robot_file/tendon_file.hpp"
 
 namespace tendril {
+namespace {
+
+std::string friction_of(const Tendon& tendon) {
+  if (tendon.friction == 0.0) return {};
+  return fmt::format(" frictionloss=\"{}\" {}", number_text(tendon.friction), kFrictionThatHolds);
+}
+
+}  // namespace
 
 void write_tendon(MjcfWriter& writer, const Tendon& tendon, const std::vector<TendonJoint>& joints) {
-  std::string attributes;
-  if (tendon.friction > 0.0) attributes = " frictionloss=\"" + number_text(tendon.friction) + "\"";
+  std::string attributes = friction_of(tendon);
   if (tendon.chamber && tendon.chamber->volume_range) {
     const auto& [low, high] = *tendon.chamber->volume_range;
     attributes = " solreflimit=\"0.004 1\" range=\"" + number_text(low / tendon.chamber->area) + " " +
@@ -23,7 +31,28 @@ void write_tendon(MjcfWriter& writer, const Tendon& tendon, const std::vector<Te
   writer.line("    </fixed>");
 }
 
-void write_tendon_actuator(MjcfWriter& writer, const Tendon& tendon, double range, double way) {
+std::string site_name(const Tendon& tendon, std::size_t number) {
+  return fmt::format("{}_{}", tendon.name, number);
+}
+
+double length_of(const std::vector<TendonSite>& sites) {
+  double length = 0.0;
+  for (std::size_t i = 1; i < sites.size(); ++i)
+    length += (sites[i].p_base - sites[i - 1].p_base).norm();
+  return length;
+}
+
+void write_tendon(MjcfWriter& writer, const Tendon& tendon, const std::vector<TendonSite>& sites) {
+  constexpr double kWidth = 0.06;  // of the distance
+  writer.line("    <spatial name=\"{}\" width=\"{}\" rgba=\"0.15 0.15 0.17 1\"{}>", tendon.name,
+              kWidth * tendon.route.base_distance, friction_of(tendon));
+  for (std::size_t i = 0; i < sites.size(); ++i)
+    writer.line("      <site site=\"{}\"/>", site_name(tendon, i + 1));
+  writer.line("    </spatial>");
+}
+
+void write_tendon_actuator(MjcfWriter& writer, const Tendon& tendon, double range, double way,
+                           double straight) {
   if (tendon.chamber) {
     const Chamber& chamber = *tendon.chamber;
     const std::string dynamics =
@@ -55,8 +84,8 @@ void write_tendon_actuator(MjcfWriter& writer, const Tendon& tendon, double rang
   writer.line(
       "    <general name=\"{0}\" tendon=\"{0}\" gear=\"-1\" gaintype=\"fixed\" biastype=\"affine\" "
       "gainprm=\"-{1}\" biasprm=\"{2} -{1} -{3}\" ctrlrange=\"-{4} {4}\" forcerange=\"0 {5}\"/>",
-      tendon.name, tendon.stiffness, tendon.pretension, tendon.damping_time * tendon.stiffness, range,
-      tendon.max_tension);
+      tendon.name, tendon.stiffness, tendon.pretension - tendon.stiffness * straight,
+      tendon.damping_time * tendon.stiffness, range, tendon.max_tension);
 }
 
 void write_tendon_sensors(MjcfWriter& writer, const ContinuumDescription& robot) {
@@ -85,11 +114,13 @@ std::vector<double> tendon_ranges(const ContinuumDescription& robot) {
   for (std::size_t t = 0; t < robot.tendons.size(); ++t) {
     const Tendon& tendon = robot.tendons[t];
     double range = tendon.max_tension / tendon.stiffness;
+    const double largest_distance = std::max(tendon.route.base_distance, tendon.route.end_distance);
     for (int i = 0; i < kinematics.section_count(); ++i) {
       const SectionParameters& section = robot.sections[static_cast<std::size_t>(i)];
       const int k = kinematics.coordinate_index(i);
       const auto row = map.jacobian().row(static_cast<Eigen::Index>(t));
-      range += row.segment<2>(k).norm() * bend_command_limit(section);
+      const double lever = tendon.route.turn == 0.0 ? row.segment<2>(k).norm() : largest_distance;
+      if (tendon.route.runs_through(i)) range += lever * bend_command_limit(section);
       if (kinematics.section(i).is_extensible()) range += row[k + 2] * section.variable_length / 2.0;
     }
     ranges.push_back(range);

@@ -2,7 +2,9 @@
 
 // Private to tendril/robot_file: tendons and chambers in the MJCF of an arm.
 
+#include <Eigen/Core>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tendril/robot_file/continuum_file.hpp"
@@ -14,13 +16,38 @@ namespace tendril {
 struct TendonJoint {
   std::string joint;
   double coefficient;
+  int section;  ///< from 0
 };
 
-/// The tendon's element in <tendon>.
+/// Where a tendon that turns passes a joint: through a site on either side of it, at this part of the
+/// link's length. Between them it is straight.
+inline constexpr double kSiteDistance = 0.25;
+
+/// Friction that holds: with the engine's own values it gives way within a second.
+inline constexpr std::string_view kFrictionThatHolds =
+    "solreffriction=\"0.004 1\" solimpfriction=\"0.9999 0.9999 0.001\"";
+
+/// A site on the way of a tendon that turns.
+struct TendonSite {
+  int body = 0;             ///< 0: what carries the first joint; k: the link at the k-th joint
+  Eigen::Vector3d p_link;   ///< in the frame of that body, in the base's in the straight arm [m]
+  Eigen::Vector3d p_base;
+};
+
+/// "T_1"
+[[nodiscard]] std::string site_name(const Tendon& tendon, std::size_t number);
+
+/// Of the tendon as a chain of straight pieces [m].
+[[nodiscard]] double length_of(const std::vector<TendonSite>& sites);
+
+/// The tendon's element in <tendon>: over joints, or through sites.
+void write_tendon(MjcfWriter& writer, const Tendon& tendon, const std::vector<TendonSite>& sites);
 void write_tendon(MjcfWriter& writer, const Tendon& tendon, const std::vector<TendonJoint>& joints);
 
-/// Its actuator; `range`: of the length commands [m]; `way`: its length in the straight arm [m].
-void write_tendon_actuator(MjcfWriter& writer, const Tendon& tendon, double range, double way);
+/// Its actuator; `range`: of the length commands [m]; `way`: length of the backbone along it [m];
+/// `straight`: length of the engine's tendon in the straight arm [m].
+void write_tendon_actuator(MjcfWriter& writer, const Tendon& tendon, double range, double way,
+                           double straight);
 
 /// Sensors of length and tension of every tendon and muscle, of pressure and volume of every other
 /// chamber.

@@ -121,6 +121,50 @@ TEST_CASE("tendon map: a taper counts with its mean over the section", "[kinemat
   CHECK(map.jacobian()(0, 2) == Approx(-0.007).epsilon(kAlgebraTolerance));
 }
 
+TEST_CASE("tendon map: a helix counts as it does on the straight robot", "[kinematics][tendons]") {
+  const auto seed = GENERATE(range(0u, 10u));
+  CAPTURE(seed);
+  Random random(seed);
+  const ContinuumRobot robot(
+      {{.length = random.uniform(0.05, 0.2)}, {.length = random.uniform(0.05, 0.2)}});
+  const TendonRoute route{.section = 1,
+                          .angle = random.angle(),
+                          .base_distance = random.uniform(0.004, 0.012),
+                          .end_distance = random.uniform(0.004, 0.012),
+                          .turn = random.uniform(-8.0, 8.0)};
+  const TendonMap map(robot, std::vector{route});
+  double way = 0.0;
+  for (int i = 0; i < 2; ++i) way += robot.section(i).length();
+  // Of points that follow the curve beside bent sections.
+  const auto length = [&](const VectorXd& q) {
+    constexpr int kPieces = 2000;
+    const std::vector<SectionState> states = states_of(robot, q);
+    double sum = 0.0, start = 0.0;
+    for (int i = 0; i < 2; ++i) {
+      Vector3d last;
+      for (int k = 0; k <= kPieces; ++k) {
+        const double part = static_cast<double>(k) / kPieces;
+        const double fraction = (start + part * robot.section(i).length()) / way;
+        const double r =
+            route.base_distance + (route.end_distance - route.base_distance) * fraction;
+        const double a = route.angle + route.turn * fraction;
+        const Vector3d point = backbone_pose(robot, states, {}, i, part) *
+                               Vector3d(r * std::cos(a), r * std::sin(a), 0.0);
+        if (k > 0) sum += (point - last).norm();
+        last = point;
+      }
+      start += robot.section(i).length();
+    }
+    return sum;
+  };
+  for (Eigen::Index k = 0; k < 4; ++k) {
+    constexpr double kStep = 1e-3;
+    const VectorXd step = kStep * VectorXd::Unit(4, k);
+    CHECK(map.jacobian()(0, k) ==
+          Approx((length(step) - length(-step)) / (2.0 * kStep)).margin(1e-7));
+  }
+}
+
 TEST_CASE("tendon map: moments do the work of the tensions", "[kinematics][tendons]") {
   const auto seed = GENERATE(range(0u, 100u));
   CAPTURE(seed);

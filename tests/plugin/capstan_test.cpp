@@ -86,3 +86,82 @@ TEST_CASE(
     CHECK(way < kCreep);
   }
 }
+
+namespace {
+
+/// A section with servos and one with two tendons on opposite sides, which run through both.
+std::string tendon_arm(double mu) {
+  const std::string section =
+      "[[section]]\nconstant_length = 0.06\nbend_limit = 1.745\nlinks = 8\nradius = 0.012\n"
+      "mass = 0.03\nbending_stiffness = 0.05\n";
+  std::string text =
+      "planar = true\n" + section + "bend_servo = true\nbend_torque_limit = 20\n" + section;
+  for (const char* angle : {"0", "3.14159265359"}) {
+    text += "[[tendon]]\nangle = " + std::string(angle) +
+            "\ndistance = 0.01\ncommand = \"tension\"\nmax_tension = 300\npretension = 0\n"
+            "friction_coefficient = " +
+            std::to_string(mu) + "\n";
+  }
+  return text + "[controller]\nplugin = \"tendril.reach\"\nintegral_gain = 0\n";
+}
+
+/// Bend of a section, and the mean moment against it of its springs and their damping [N m].
+std::pair<double, double> bend(const ModelPtr& model, const DataPtr& data, int section) {
+  double sum = 0.0, moment = 0.0;
+  for (int j = 1; j <= 8; ++j) {
+    const std::string name = "A_s" + std::to_string(section) + "_l" + std::to_string(j) + "_y";
+    const int joint = mj_name2id(model.get(), mjOBJ_JOINT, name.c_str());
+    REQUIRE(joint >= 0);
+    const mjtNum q = data->qpos[model->jnt_qposadr[joint]];
+    const int dof = model->jnt_dofadr[joint];
+    sum += q;
+    moment += (model->jnt_stiffness[joint] * q + model->dof_damping[dof] * data->qvel[dof]) / 8.0;
+  }
+  return {sum, moment};
+}
+
+}  // namespace
+
+TEST_CASE(
+    "friction of tendons: beyond a bent section the tension is exp(-mu theta) of that before it",
+    "[plugin][tendons]") {
+  const double mu = GENERATE(0.1, 0.3);
+  const ModelPtr model = load_one_arm(tendon_arm(mu), "gravity=\"0 0 0\"");
+  const DataPtr data = make_data(model);
+  double x = 0.12, z = 0.0;
+  const auto go_to = [&](double to_x, double to_z, int steps) {
+    const double dx = (to_x - x) / steps, dz = (to_z - z) / steps;
+    for (int i = 0; i < steps; ++i) {
+      data->mocap_pos[0] = x += dx;
+      data->mocap_pos[2] = z += dz;
+      step(model, data, 1);
+    }
+  };
+  const int pull = mj_name2id(model.get(), mjOBJ_ACTUATOR, "A_tendon_2");
+  const int other = mj_name2id(model.get(), mjOBJ_ACTUATOR, "A_tendon_1");
+  REQUIRE((pull >= 0 && other >= 0));
+  // Mean tension in the second section, of that at the base, and what the law says of a tendon that
+  // slides; friction -mu: it is let out.
+  const auto ratio = [&] {
+    CHECK(data->actuator_force[other] < 0.001 * data->actuator_force[pull]);
+    return std::abs(bend(model, data, 2).second) / (0.01 * data->actuator_force[pull]);
+  };
+  const auto law = [&](double friction) {
+    const double theta1 = std::abs(bend(model, data, 1).first);
+    const double theta2 = std::abs(bend(model, data, 2).first);
+    REQUIRE(theta1 > 0.15);
+    REQUIRE(theta2 > 0.5);
+    return std::exp(-friction * theta1) * -std::expm1(-friction * theta2) / (friction * theta2);
+  };
+  CAPTURE(mu);
+  go_to(0.1, 0.04, 1500);
+  go_to(0.0833, 0.0567, 1250);
+  CHECK(ratio() == Approx(law(mu)).epsilon(0.02));
+  go_to(0.1, 0.04, 1500);
+  CHECK(ratio() == Approx(law(-mu)).epsilon(0.02));
+  // At rest it sticks.
+  step(model, data, 250);
+  const double before = ratio();
+  step(model, data, 500);
+  CHECK(ratio() == Approx(before).epsilon(0.005));
+}

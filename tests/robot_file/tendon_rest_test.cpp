@@ -32,6 +32,25 @@ std::string arm(double mass, double stiffness) {
 
 }  // namespace
 
+TEST_CASE("tendons: friction along the way takes its part of the tension, and holds", "[mjcf]") {
+  constexpr double kFriction = 5.0, kPerNewton = -kDistance * kDistance * 0.1 / 0.04;  // [N], [m/N]
+  Simulation s(continuum_mjcf(parse_as<ContinuumDescription>(
+      "[[section]]\nconstant_length = 0.1\nbend_limit = 2\nlinks = 8\nradius = 0.011\nmass = 0.05\n"
+      "bending_stiffness = 0.04\n[[tendon]]\nname = \"t\"\nangle = 0\ndistance = 0.01\n"
+      "command = \"tension\"\nfriction = 5\n",
+      "arm.toml")));
+  s.set_gravity(Eigen::Vector3d::Zero());
+  const auto length = [&](double tension) {
+    s.set_ctrl("t", tension);
+    s.run(2.0);
+    return s.data->ten_length[s.id(mjOBJ_TENDON, "t")];
+  };
+  const double drawn_in = length(30.0);
+  CHECK(drawn_in == Approx(kPerNewton * (30.0 - kFriction)).epsilon(0.005));
+  CHECK(length(22.0) == Approx(drawn_in).epsilon(0.005));
+  CHECK(length(10.0) == Approx(kPerNewton * (10.0 + kFriction)).epsilon(0.005));
+}
+
 TEST_CASE("tendons: an arm told lengths comes to rest, however light it is", "[mjcf]") {
   // Forces are bounded, at 0 by slack: damping in proportion to a large stiffness turns into blows
   // there.
