@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
+#include <initializer_list>
 #include <string_view>
 #include <utility>
 
@@ -13,10 +15,28 @@
 namespace tendril {
 namespace {
 
-constexpr int kDarkTheme = 3, kTightSpacing = 1;
+constexpr int kDarkTheme = 0, kTightSpacing = 1;
 constexpr std::size_t kMostSliders = 120;  // of a section: the engine's panel has room for 200 items
 constexpr int kMostServos = mjMAXUIMULTI;  // of a list to select from
 constexpr int kWhilePaused = 2;  // state of an item that the predicate decides
+
+/// The engine's dark theme in the colours of the plots.
+mjuiThemeColor colours() {
+  mjuiThemeColor theme = mjui_themeColor(kDarkTheme);
+  const auto set = [](std::initializer_list<float*> places, std::array<float, 3> colour) {
+    for (float* const place : places) std::copy(colour.begin(), colour.end(), place);
+  };
+  set({theme.master, theme.sectpane}, {0.08F, 0.10F, 0.13F});
+  set({theme.secttitle, theme.separator}, {0.19F, 0.24F, 0.30F});
+  set({theme.secttitle2, theme.separator2}, {0.13F, 0.17F, 0.22F});
+  set({theme.slider}, {0.22F, 0.45F, 0.65F});
+  set({theme.slider2}, {0.14F, 0.22F, 0.30F});
+  set({theme.select, theme.select2}, {0.20F, 0.28F, 0.36F});
+  set({theme.check, theme.radio}, {0.25F, 0.50F, 0.45F});
+  set({theme.button}, {0.45F, 0.60F, 0.75F});
+  set({theme.thumb}, {0.35F, 0.38F, 0.42F});
+  return theme;
+}
 
 mjuiDef definition(int type, const std::string& name, void* data, const std::string& other,
                    int state = 1) {
@@ -53,7 +73,7 @@ std::string control_range(const mjModel& model, int actuator) {
 ControlPanel::ControlPanel(host::LiveRun& run, mjrContext& context, Actions actions)
     : run_(run), context_(context), actions_(std::move(actions)) {
   ui_.spacing = mjui_themeSpacing(kTightSpacing);
-  ui_.color = mjui_themeColor(kDarkTheme);
+  ui_.color = colours();
   ui_.rectid = 1;
   ui_.userdata = this;
   ui_.predicate = [](int, void* self) {
@@ -138,7 +158,7 @@ void ControlPanel::add_faults() {
   items.push_back(definition(mjITEM_BUTTON, "Inject", nullptr, ""));
   if (!injected_.empty()) items.push_back(definition(mjITEM_BUTTON, "Take back all", nullptr, ""));
   for (const std::string& text : injected_)
-    items.push_back(definition(mjITEM_STATIC, text, nullptr, ""));
+    items.push_back(definition(mjITEM_STATIC, "", nullptr, text));
   items.push_back(definition(mjITEM_END, "", nullptr, ""));
   mjui_addToSection(&ui_, kFaults, items.data());
 }
@@ -152,7 +172,7 @@ void ControlPanel::add_commands() {
     items.push_back(definition(mjITEM_SEPARATOR, group.name, nullptr, ""));
     numbers.push_back(-1);
     if (group.has_controller) {
-      items.push_back(definition(mjITEM_CHECKINT, "Controller drives", &group.controller_drives, ""));
+      items.push_back(definition(mjITEM_CHECKINT, "Controller", &group.controller_drives, ""));
       numbers.push_back(-1);
     }
     for (const Group::Control& control : group.controls) {
@@ -217,14 +237,17 @@ void ControlPanel::draw(mjrRect window, bool paused) {
   state_.rect[1] = place;
   if (recording_shown_ != run_.recording()) {
     add_run();
-    mjui_update(kRun, -1, &ui_, &state_, &context_);
+    lay_out();
   }
   if (injected_.size() > run_.injected().size()) {  // a reset has taken them back
     injected_.clear();
     add_faults();
     lay_out();
   }
-  if (qpos_shown_ != run_.data().qpos) add_joints();
+  if (qpos_shown_ != run_.data().qpos) {
+    add_joints();
+    lay_out();
+  }
   if (moved) mjui_resize(&ui_, &context_);
   const bool can_move = paused && run_.stopped().empty();
   const bool all = moved || std::exchange(can_move_joints_, can_move ? 1 : 0) != can_move_joints_;

@@ -33,7 +33,7 @@ constexpr auto kNoBudget = std::chrono::hours(24);           // a screenshot wai
 constexpr double kIdleWait = 1.0 / 30.0;                     // s between frames while paused
 constexpr double kDoubleClick = 0.3;                         // s
 constexpr int kSceneGeoms = 10000;
-constexpr int kTimeTicks = 4, kValueTicks = 5;  // intervals of the plots' grids
+constexpr int kTimeIntervals = 5;               // of a plot's grid, at most
 constexpr double kLookAgain = 0.5;              // s, between looks at the scene's files
 constexpr double kNoticeTime = 3.0;             // s, of a notice
 constexpr std::size_t kNamedContacts = 4;       // pairs of bodies in the list of contacts
@@ -107,6 +107,29 @@ double round_step(double span, int intervals) {
   return 10.0 * power;
 }
 
+/// The least times between round ticks that contain [first, last].
+void fit_times(mjvFigure& figure, double first, double last) {
+  constexpr double kShortest = 0.1, kRounding = 1e-6;  // s; of a step
+  const double step = round_step(std::max(last - first, kShortest), kTimeIntervals);
+  const double begin = std::floor(first / step + kRounding);
+  const double end = std::max(std::ceil(last / step - kRounding), begin + 1.0);
+  figure.range[0][0] = static_cast<float>(begin * step);
+  figure.range[0][1] = static_cast<float>(end * step);
+  figure.gridsize[0] = static_cast<int>(end - begin) + 1;
+}
+
+/// From zero to the least multiple of a power of ten that contains `largest` > 0, as the engine rounds
+/// it, with round ticks.
+void fit_values(mjvFigure& figure, double largest) {
+  constexpr int kIntervals[] = {5, 5, 4, 3, 4, 5, 3, 7, 4, 3, 5};  // by the multiple
+  constexpr double kRounding = 1e-4;                               // the engine's is upwards
+  const double power = std::pow(10.0, std::floor(std::log10(largest)));
+  const int multiple = std::clamp(static_cast<int>(std::ceil(largest / power - kRounding)), 1, 10);
+  figure.range[1][0] = 0.0F;
+  figure.range[1][1] = static_cast<float>((multiple - kRounding) * power);
+  figure.gridsize[1] = kIntervals[multiple] + 1;
+}
+
 std::unique_ptr<mjvFigure> make_figure(const char* title, const float colour[3]) {
   auto figure = std::make_unique<mjvFigure>();
   mjv_defaultFigure(figure.get());
@@ -117,8 +140,6 @@ std::unique_ptr<mjvFigure> make_figure(const char* title, const float colour[3])
   figure->flg_legend = 0;
   figure->flg_extend = 0;
   figure->flg_selection = 1;
-  figure->gridsize[0] = kTimeTicks + 1;
-  figure->gridsize[1] = kValueTicks + 1;
   figure->linewidth = 2.0F;
   figure->gridwidth = 1.0F;
   const std::array<float, 4> back{0.08F, 0.10F, 0.13F, 0.75F};
@@ -763,7 +784,7 @@ struct Viewer::Impl {
     if (show_info && live != nullptr) draw_checks(whole);
     if (show_help) draw_help(whole);
     if (glfwGetTime() < notice_end)
-      mjr_overlay(mjFONT_NORMAL, mjGRID_BOTTOM, whole, notice.c_str(), nullptr, &context);
+      mjr_overlay(mjFONT_NORMAL, mjGRID_TOP, whole, notice.c_str(), nullptr, &context);
     if (has_panel()) panel->draw(framebuffer(), paused);
     const std::string stopped = source->stopped();
     if (!stopped.empty() && !source->range()) {
@@ -933,18 +954,12 @@ struct Viewer::Impl {
       figure.flg_selection = source->range() ? 1 : 0;
       if (count == 0) return false;
       const double first = figure.linedata[0][0], last = figure.linedata[0][2 * count - 2];
-      const double step = round_step(std::max(last - first, 1e-3), kTimeTicks);
-      double begin = step * std::floor(first / step + 1e-6);
-      while (begin + kTimeTicks * step < last) begin += step;  // the oldest ones leave the plot
-      figure.range[0][0] = static_cast<float>(begin);
-      figure.range[0][1] = static_cast<float>(begin + kTimeTicks * step);
-      figure.range[1][0] = 0.0F;
-      figure.range[1][1] =
-          static_cast<float>(round_step(std::max(largest, smallest_top), 1));  // as the engine would
+      fit_times(figure, first, last);
+      fit_values(figure, std::max(largest, smallest_top));
       return true;
     };
     const int bottom = source->range() ? 52 : 10;
-    mjrRect place{0, bottom, std::min(360, whole.width / 3), std::min(190, whole.height / 4)};
+    mjrRect place{0, bottom, std::min(360, 3 * whole.width / 10), std::min(190, whole.height / 4)};
     place.left = whole.width - place.width - 10;
     if (fill(*force_figure, 1.0, 0.2, [](const auto& p) { return p.wall_force; })) {
       mjr_figure(place, force_figure.get(), &context);
