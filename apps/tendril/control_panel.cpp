@@ -29,8 +29,8 @@ mjuiThemeColor colours() {
   set({theme.master, theme.sectpane}, {0.08F, 0.10F, 0.13F});
   set({theme.secttitle, theme.separator}, {0.19F, 0.24F, 0.30F});
   set({theme.secttitle2, theme.separator2}, {0.13F, 0.17F, 0.22F});
-  set({theme.slider}, {0.22F, 0.45F, 0.65F});
-  set({theme.slider2}, {0.14F, 0.22F, 0.30F});
+  set({theme.slider}, {0.14F, 0.22F, 0.30F});
+  set({theme.slider2}, {0.22F, 0.45F, 0.65F});
   set({theme.select, theme.select2}, {0.20F, 0.28F, 0.36F});
   set({theme.check, theme.radio}, {0.25F, 0.50F, 0.45F});
   set({theme.button}, {0.45F, 0.60F, 0.75F});
@@ -249,8 +249,8 @@ void ControlPanel::draw(mjrRect window, bool paused) {
     lay_out();
   }
   if (moved) mjui_resize(&ui_, &context_);
-  const bool can_move = paused && run_.stopped().empty();
-  const bool all = moved || std::exchange(can_move_joints_, can_move ? 1 : 0) != can_move_joints_;
+  const int could_move = std::exchange(can_move_joints_, paused && run_.stopped().empty() ? 1 : 0);
+  const bool all = moved || could_move != can_move_joints_;
   for (Group& group : groups_) {
     bool by_hand = false;
     for (const Group::Control& c : group.controls) {
