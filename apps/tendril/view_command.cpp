@@ -50,16 +50,17 @@ std::unique_ptr<host::ViewSource> open_source(const ViewArguments& arguments,
   experiment = host::with_scene(std::move(experiment), seed,
                                 fmt::format("out/{}-seed{}/scene", experiment.name, seed));
   options.has_motions = !experiment.motions.empty();
-  host::PreparedRun run = host::prepare_run(experiment, changes);
-  for (const std::string& notice : run.scene.notices)
+  options.name = experiment.name;
+  const std::filesystem::path folder = experiment.scene.parent_path();
+  auto run = std::make_unique<host::LiveRun>(std::move(experiment), changes, command_line_text());
+  for (const std::string& notice : run->scene().notices)
     std::cerr << "tendril: notice: " << notice << '\n';
   // Files that come with the package have names that are no paths.
   options.files = {file};
-  for (const auto& [name, text] : run.scene.source_files)
-    for (const std::filesystem::path& path :
-         {std::filesystem::path(name), experiment.scene.parent_path() / name})
+  for (const auto& [name, text] : run->scene().source_files)
+    for (const std::filesystem::path& path : {std::filesystem::path(name), folder / name})
       if (std::filesystem::is_regular_file(path)) options.files.push_back(path);
-  return std::make_unique<host::LiveRun>(std::move(run), experiment.checks);
+  return run;
 }
 
 int view(const ViewArguments& arguments) {
@@ -114,6 +115,7 @@ void add_view_command(CommandLine& line) {
   command.option("--width", viewer.width, "of the window, pixels [1280]").range(320, 8192);
   command.option("--height", viewer.height, "of the window, pixels [800]").range(240, 8192);
   command.flag("--show-help", viewer.help, "start with the help on keys");
+  command.flag("--show-panel", viewer.panel, "start with the panel of commands, joints and faults");
   command.option("--screenshot", arguments->screenshot,
                  "write the window to this PNG file and exit");
   command.option("--at", viewer.at, "simulated time of the screenshot, s [0]");

@@ -18,6 +18,7 @@
 #include "apps/host/recording/offscreen.hpp"
 #include "apps/host/recording/smooth_body.hpp"
 #include "apps/tendril/check_text.hpp"
+#include "apps/tendril/control_panel.hpp"
 
 namespace tendril {
 namespace {
@@ -32,7 +33,7 @@ constexpr auto kNoBudget = std::chrono::hours(24);           // a screenshot wai
 constexpr double kIdleWait = 1.0 / 30.0;                     // s between frames while paused
 constexpr double kDoubleClick = 0.3;                         // s
 constexpr int kSceneGeoms = 10000;
-constexpr int kTimeTicks = 4, kValueTicks = 5;  // intervals of the plots' grids
+constexpr int kTimeIntervals = 5;               // of a plot's grid, at most
 constexpr double kLookAgain = 0.5;              // s, between looks at the scene's files
 constexpr double kNoticeTime = 3.0;             // s, of a notice
 constexpr std::size_t kNamedContacts = 4;       // pairs of bodies in the list of contacts
@@ -49,7 +50,9 @@ struct HelpLine {
 constexpr HelpLine kLiveHelp[] = {{"Space", "run / pause"},
                                   {"Right", "one step (Shift: ten)"},
                                   {"Backspace", "reset"},
-                                  {"+  -", "faster, slower"}};
+                                  {"+  -", "faster, slower"},
+                                  {"F3", "panel: commands, joints, faults"},
+                                  {"R", "record, end the recording"}};
 constexpr HelpLine kMotionHelp[] = {{"M", "motion of the experiment on, off"}};
 constexpr HelpLine kRecordingHelp[] = {{"Space", "play / pause"},
                                        {"Left, Right", "one row (Shift: ten)"},
@@ -104,6 +107,29 @@ double round_step(double span, int intervals) {
   return 10.0 * power;
 }
 
+/// The least times between round ticks that contain [first, last].
+void fit_times(mjvFigure& figure, double first, double last) {
+  constexpr double kShortest = 0.1, kRounding = 1e-6;  // s; of a step
+  const double step = round_step(std::max(last - first, kShortest), kTimeIntervals);
+  const double begin = std::floor(first / step + kRounding);
+  const double end = std::max(std::ceil(last / step - kRounding), begin + 1.0);
+  figure.range[0][0] = static_cast<float>(begin * step);
+  figure.range[0][1] = static_cast<float>(end * step);
+  figure.gridsize[0] = static_cast<int>(end - begin) + 1;
+}
+
+/// From zero to the least multiple of a power of ten that contains `largest` > 0, as the engine rounds
+/// it, with round ticks.
+void fit_values(mjvFigure& figure, double largest) {
+  constexpr int kIntervals[] = {5, 5, 4, 3, 4, 5, 3, 7, 4, 3, 5};  // by the multiple
+  constexpr double kRounding = 1e-4;                               // the engine's is upwards
+  const double power = std::pow(10.0, std::floor(std::log10(largest)));
+  const int multiple = std::clamp(static_cast<int>(std::ceil(largest / power - kRounding)), 1, 10);
+  figure.range[1][0] = 0.0F;
+  figure.range[1][1] = static_cast<float>((multiple - kRounding) * power);
+  figure.gridsize[1] = kIntervals[multiple] + 1;
+}
+
 std::unique_ptr<mjvFigure> make_figure(const char* title, const float colour[3]) {
   auto figure = std::make_unique<mjvFigure>();
   mjv_defaultFigure(figure.get());
@@ -114,8 +140,6 @@ std::unique_ptr<mjvFigure> make_figure(const char* title, const float colour[3])
   figure->flg_legend = 0;
   figure->flg_extend = 0;
   figure->flg_selection = 1;
-  figure->gridsize[0] = kTimeTicks + 1;
-  figure->gridsize[1] = kValueTicks + 1;
   figure->linewidth = 2.0F;
   figure->gridwidth = 1.0F;
   const std::array<float, 4> back{0.08F, 0.10F, 0.13F, 0.75F};
@@ -159,9 +183,11 @@ struct Viewer::Impl {
   mjvScene scene{};
   mjrContext context{};
   std::unique_ptr<mjvFigure> tip_figure, force_figure;
+  std::optional<ControlPanel> panel;  ///< of a running scene
   Slider slider;
 
   bool paused = false;
+  bool show_panel = false;
   bool show_help = false, show_info = true, show_plots = true, show_centreline = false,
        show_links = false;
   bool picture_desired = false;     ///< of the next frame
@@ -169,7 +195,9 @@ struct Viewer::Impl {
   double next_look = 0.0;           ///< at the files; s, of GLFW's clock
   std::string notice;               ///< shown until `notice_end`
   double notice_end = 0.0;          ///< s, of GLFW's clock
+  std::filesystem::path recording;  ///< the last one
   double pull_force = 0.0;          ///< of the mouse, N
+  int pulled_body = 0;
   double speed = 1.0;
   double measured_speed = 0.0;  ///< simulated over wall time of the last second
   double simulated_since = 0.0;
@@ -190,6 +218,7 @@ struct Viewer::Impl {
         options(desired),
         drawn(source->model()),
         paused(desired.start_paused),
+        show_panel(desired.panel),
         show_help(desired.help),
         speed(desired.speed) {
     mjv_defaultOption(&view);
@@ -235,6 +264,7 @@ struct Viewer::Impl {
     glfwSwapInterval(options.screenshot.empty() ? 1 : 0);
     mjv_makeScene(&model(), &scene, kSceneGeoms);
     mjr_makeContext(&model(), &context, font_scale());
+    make_panel();
     const float blue[3] = {0.35F, 0.70F, 1.0F}, orange[3] = {1.0F, 0.65F, 0.2F};
     tip_figure = make_figure("Tip error (mm)", blue);
     force_figure = make_figure("Wall force (N)", orange);
@@ -251,6 +281,38 @@ struct Viewer::Impl {
     take_mouse();
     remember_files();
     measured_from = Clock::now();
+  }
+
+  void make_panel() {
+    if (live == nullptr) return;
+    panel.emplace(*live, context,
+                  ControlPanel::Actions{[this] { record_or_end(); },
+                                        [this](const std::string& text) { tell(text); }});
+  }
+
+  // ---- recordings ----------------------------------------------------------------------------
+
+  /// Into the first free folder, as `tendril run` names its files.
+  void record_or_end() {
+    if (live == nullptr) return;
+    if (live->recording()) {
+      live->end_recording();
+      tell("Written: " + recording.string());
+      return;
+    }
+    std::error_code ignored;
+    int number = 1;
+    do {
+      recording = std::filesystem::absolute(fmt::format("out/{}-window{}", options.name, number++)) /
+                  "rollout.h5";
+    } while (std::filesystem::exists(recording.parent_path(), ignored));
+    try {
+      host::make_output_folder(recording.parent_path());
+      live->start_recording(recording);
+      tell("Recording: " + recording.string());
+    } catch (const std::exception& error) {
+      tell(error.what());
+    }
   }
 
   void take_mouse() {
@@ -306,14 +368,17 @@ struct Viewer::Impl {
       mj_setState(&after, &next->data(), state.data(), mjSTATE_INTEGRATION);
       next->refresh();
     }
+    panel.reset();
     source = std::move(next);
     live = dynamic_cast<host::LiveRun*>(source.get());
     drawn.emplace(model());
     mjv_defaultPerturb(&perturb);
+    pulled_body = 0;
     mjv_freeScene(&scene);
     mjr_freeContext(&context);
     mjv_makeScene(&model(), &scene, kSceneGeoms);
     mjr_makeContext(&model(), &context, font_scale());
+    make_panel();
     if (camera_index >= model().ncam) choose_camera(-1);
     take_mouse();
     tell(same ? "Loaded again" : "Loaded again, from the start");
@@ -336,6 +401,15 @@ struct Viewer::Impl {
   mjrRect framebuffer() const {
     mjrRect rectangle{0, 0, 0, 0};
     glfwGetFramebufferSize(window, &rectangle.width, &rectangle.height);
+    return rectangle;
+  }
+
+  bool has_panel() const { return show_panel && panel && framebuffer().width > 2 * panel->width(); }
+
+  /// Of the scene: all but the panel.
+  mjrRect picture() const {
+    mjrRect rectangle = framebuffer();
+    if (has_panel()) rectangle.width -= panel->width();
     return rectangle;
   }
 
@@ -456,6 +530,12 @@ struct Viewer::Impl {
       case GLFW_KEY_F2:
         picture_desired = true;
         break;
+      case GLFW_KEY_F3:
+        show_panel = !show_panel;
+        break;
+      case GLFW_KEY_R:
+        record_or_end();
+        break;
       case GLFW_KEY_Q:
         glfwSetWindowShouldClose(window, GLFW_TRUE);
         break;
@@ -469,7 +549,7 @@ struct Viewer::Impl {
   /// The mocap body within kFinger pixels of the cursor, also if inside another body; -1: none.
   int target_under_cursor() const {
     constexpr double kFinger = 14.0;  // pixels
-    const mjrRect window_rectangle = framebuffer();
+    const mjrRect window_rectangle = picture();
     const mjvGLCamera eye = mjv_averageCamera(&scene.camera[0], &scene.camera[1]);
     const double height = eye.frustum_top - eye.frustum_bottom;
     if (!(height > 0.0)) return -1;
@@ -512,7 +592,7 @@ struct Viewer::Impl {
 
   /// The body under the cursor, -1: none; its point in body coordinates to `local`.
   int body_under_cursor(mjtNum local[3]) {
-    const mjrRect window_rectangle = framebuffer();
+    const mjrRect window_rectangle = picture();
     mjtNum point[3];
     int geom = -1, flex = -1, skin = -1;
     const int body =
@@ -533,7 +613,15 @@ struct Viewer::Impl {
     mju_copy3(perturb.localpos, local);
   }
 
+  bool on_panel(mjtEvent type, mjtButton button = mjBUTTON_NONE, double scroll = 0.0) {
+    return has_panel() && panel->on_mouse(type, cursor_x, cursor_y, button, scroll);
+  }
+
   void on_button(int button, int action, int modifiers) {
+    const mjtButton pressed = button == GLFW_MOUSE_BUTTON_LEFT    ? mjBUTTON_LEFT
+                              : button == GLFW_MOUSE_BUTTON_RIGHT ? mjBUTTON_RIGHT
+                                                                  : mjBUTTON_MIDDLE;
+    if (on_panel(action == GLFW_RELEASE ? mjEVENT_RELEASE : mjEVENT_PRESS, pressed)) return;
     if (action == GLFW_RELEASE) {
       perturb.active = 0;
       drag = Drag::None;
@@ -576,6 +664,7 @@ struct Viewer::Impl {
     const double dx = (x - cursor_x) / pixels.height, dy = (cursor_y - y) / pixels.height;
     cursor_x = x;
     cursor_y = y;
+    if (on_panel(mjEVENT_MOVE)) return;
     const bool left = glfwGetMouseButton(window, GLFW_MOUSE_BUTTON_LEFT) == GLFW_PRESS;
     const bool right = glfwGetMouseButton(window, GLFW_MOUSE_BUTTON_RIGHT) == GLFW_PRESS;
     const bool shift = glfwGetKey(window, GLFW_KEY_LEFT_SHIFT) == GLFW_PRESS ||
@@ -598,6 +687,7 @@ struct Viewer::Impl {
   }
 
   void on_scroll(double dy) {
+    if (on_panel(mjEVENT_SCROLL, mjBUTTON_NONE, dy)) return;
     free_camera();
     constexpr double kZoom = -0.05;
     mjv_moveCamera(&model(), mjMOUSE_ZOOM, 0.0, kZoom * dy, &camera);
@@ -612,11 +702,14 @@ struct Viewer::Impl {
   /// Applies the perturbation by the mouse in each step: the engine's, but a pull by a spring that is
   /// scaled to the whole robot; the engine's is scaled to one light link.
   void pull(const mjModel& m, mjData& d) {
-    mju_zero(d.xfrc_applied, 6 * static_cast<int>(m.nbody));
+    // Those of the experiment's faults stay.
+    if (pulled_body > 0) mju_zero(d.xfrc_applied + 6 * pulled_body, 6);
+    pulled_body = 0;
     pull_force = 0.0;
     if (perturb.active == 0) return;
     mjv_applyPerturbPose(&m, &d, &perturb, 0);
     const int body = perturb.select;
+    if (!is_target(body)) pulled_body = body;
     if (perturb.active != mjPERT_TRANSLATE || is_target(body)) {
       mjv_applyPerturbForce(&m, &d, &perturb);
       return;
@@ -664,7 +757,10 @@ struct Viewer::Impl {
   }
 
   void draw() {
-    const mjrRect whole = framebuffer();
+    if (live != nullptr) {
+      if (const std::string error = live->take_recording_error(); !error.empty()) tell(error);
+    }
+    const mjrRect whole = picture();
     if (whole.width <= 0 || whole.height <= 0) return;
     const bool centreline = show_centreline && !drawn->centrelines.robots().empty();
     view.flags[mjVIS_TRANSPARENT] = centreline ? 1 : 0;
@@ -688,7 +784,8 @@ struct Viewer::Impl {
     if (show_info && live != nullptr) draw_checks(whole);
     if (show_help) draw_help(whole);
     if (glfwGetTime() < notice_end)
-      mjr_overlay(mjFONT_NORMAL, mjGRID_BOTTOM, whole, notice.c_str(), nullptr, &context);
+      mjr_overlay(mjFONT_NORMAL, mjGRID_TOP, whole, notice.c_str(), nullptr, &context);
+    if (has_panel()) panel->draw(framebuffer(), paused);
     const std::string stopped = source->stopped();
     if (!stopped.empty() && !source->range()) {
       mjr_overlay(mjFONT_BIG, mjGRID_TOP, whole, "\n\nThe simulation stopped", nullptr, &context);
@@ -728,7 +825,7 @@ struct Viewer::Impl {
         const int id = mj_name2id(&model(), mjOBJ_SENSOR, (robot.prefix + name).c_str());
         return id < 0 ? std::nan("") : sensors[static_cast<std::size_t>(model().sensor_adr[id])];
       };
-      if (several) line("Robot", robot_name(robot));
+      if (several) line("Robot", robot.name());
       const double tip_error = value("tip_error"), status = value("status"),
                    progress = value("progress");
       if (!std::isnan(tip_error)) line("Tip error", fmt::format("{:.2f} mm", 1e3 * tip_error));
@@ -748,7 +845,10 @@ struct Viewer::Impl {
       line("Selected", name != nullptr ? name : fmt::format("body {}", perturb.select));
     }
     if (pull_force > 0.0) line("Pull", fmt::format("{:.2f} N", pull_force));
+    if (live != nullptr && live->recording())
+      line("Recording", fmt::format("{:.2f} s", d.time - live->recorded_since()));
     line("Help", "F1");
+    if (panel && !show_panel) line("Panel", "F3");
     mjr_overlay(mjFONT_NORMAL, mjGRID_TOPLEFT, whole, names.c_str(), values.c_str(), &context);
   }
 
@@ -773,12 +873,6 @@ struct Viewer::Impl {
     }
     if (!names.empty())
       mjr_overlay(mjFONT_NORMAL, mjGRID_BOTTOMLEFT, whole, names.c_str(), values.c_str(), &context);
-  }
-
-  static std::string robot_name(const host::SceneRobots::Robot& robot) {
-    std::string name = robot.prefix;
-    while (!name.empty() && (name.back() == '_' || name.back() == '/')) name.pop_back();
-    return name.empty() ? "robot" : name;
   }
 
   struct NamedForce {
@@ -860,18 +954,12 @@ struct Viewer::Impl {
       figure.flg_selection = source->range() ? 1 : 0;
       if (count == 0) return false;
       const double first = figure.linedata[0][0], last = figure.linedata[0][2 * count - 2];
-      const double step = round_step(std::max(last - first, 1e-3), kTimeTicks);
-      double begin = step * std::floor(first / step + 1e-6);
-      while (begin + kTimeTicks * step < last) begin += step;  // the oldest ones leave the plot
-      figure.range[0][0] = static_cast<float>(begin);
-      figure.range[0][1] = static_cast<float>(begin + kTimeTicks * step);
-      figure.range[1][0] = 0.0F;
-      figure.range[1][1] =
-          static_cast<float>(round_step(std::max(largest, smallest_top), 1));  // as the engine would
+      fit_times(figure, first, last);
+      fit_values(figure, std::max(largest, smallest_top));
       return true;
     };
     const int bottom = source->range() ? 52 : 10;
-    mjrRect place{0, bottom, std::min(360, whole.width / 3), std::min(190, whole.height / 4)};
+    mjrRect place{0, bottom, std::min(360, 3 * whole.width / 10), std::min(190, whole.height / 4)};
     place.left = whole.width - place.width - 10;
     if (fill(*force_figure, 1.0, 0.2, [](const auto& p) { return p.wall_force; })) {
       mjr_figure(place, force_figure.get(), &context);

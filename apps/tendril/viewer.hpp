@@ -21,6 +21,8 @@ struct ViewerOptions {
   double at = 0.0;  ///< simulated time [s]
   bool has_motions = false;  ///< the experiment moves mocap bodies; key M toggles this
   bool help = false;         ///< start with the help open
+  bool panel = false;        ///< start with the panel open
+  std::string name;          ///< of the experiment; recordings go to out/<name>-window<n>
   /// Opens the source again when one of `files` has changed; throws as the first time. Empty: never.
   std::function<std::unique_ptr<host::ViewSource>()> reopen;
   std::vector<std::filesystem::path> files;

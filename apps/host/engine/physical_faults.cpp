@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "apps/host/engine/engine_log.hpp"
@@ -36,13 +37,20 @@ int section_of(std::string_view name) {
 }  // namespace
 
 PhysicalFaults::PhysicalFaults(std::span<const Fault> faults, const mjModel& model) {
-  for (const Fault& fault : faults) {
-    if (is_of_measurement(fault.kind) || fault.kind == FaultKind::ActuatorDelay) continue;
-    Entry entry{.fault = fault, .elements = {}, .tendons = {}, .active = false, .held = {}};
-    find_elements(entry, model);
-    if (fault.kind == FaultKind::Payload && !scratch_) scratch_ = make_data(model);
-    faults_.push_back(std::move(entry));
-  }
+  for (const Fault& fault : faults) add(fault, model);
+}
+
+void PhysicalFaults::add(const Fault& fault, const mjModel& model) {
+  if (is_of_measurement(fault.kind) || fault.kind == FaultKind::ActuatorDelay) return;
+  Entry entry{.fault = fault, .elements = {}, .tendons = {}, .active = false, .held = {}};
+  find_elements(entry, model);
+  if (fault.kind == FaultKind::Payload && !scratch_) scratch_ = make_data(model);
+  faults_.push_back(std::move(entry));
+}
+
+void PhysicalFaults::end(const std::string& name) {
+  for (Entry& entry : faults_)
+    if (entry.fault.name == name) entry.fault.end = -std::numeric_limits<double>::infinity();
 }
 
 void PhysicalFaults::find_elements(Entry& entry, const mjModel& model) {
@@ -199,13 +207,29 @@ void PhysicalFaults::apply(mjModel& model, mjData& data) {
     }
   }
   if (!any_change) return;
+  const bool constants_were_changed = constants_changed_;
+  restore();
+  change_active(model);
+  if (constants_changed_ || constants_were_changed) mj_setConst(&model, scratch_.get());
+}
+
+void PhysicalFaults::move(mjModel& present, mjModel& next) {
+  const bool constants_were_changed = constants_changed_;
+  restore();
+  if (constants_were_changed) mj_setConst(&present, scratch_.get());
+  change_active(next);
+  if (constants_changed_) mj_setConst(&next, scratch_.get());
+}
+
+void PhysicalFaults::restore() {
   for (auto place = original_.rbegin(); place != original_.rend(); ++place) *place->first = place->second;
   original_.clear();
-  const bool constants_were_changed = constants_changed_;
   constants_changed_ = false;
+}
+
+void PhysicalFaults::change_active(mjModel& model) {
   for (Entry& entry : faults_)
     if (entry.active) change(entry, model);
-  if (constants_changed_ || constants_were_changed) mj_setConst(&model, scratch_.get());
 }
 
 }  // namespace tendril::host

@@ -3,6 +3,7 @@
 #include <mujoco/mujoco.h>
 
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,15 @@ class PhysicalFaults {
 
   [[nodiscard]] bool empty() const noexcept { return faults_.empty(); }
 
+  /// One more fault, between two steps; nothing for a fault of a measurement or a delay of actuators.
+  /// Throws ModelError as the constructor.
+  void add(const Fault& fault, const mjModel& model);
+  /// The next step begins without this fault.
+  void end(const std::string& name);
+  /// Gives the present model its numbers without faults back and changes `next`, which has them, in
+  /// its place.
+  void move(mjModel& present, mjModel& next);
+
   /// Before each step; the model must be the one of the constructor, or equal to it.
   void apply(mjModel& model, mjData& data);
 
@@ -37,6 +47,8 @@ class PhysicalFaults {
 
   void find_elements(Entry& entry, const mjModel& model);
   void change(Entry& entry, mjModel& model);
+  void change_active(mjModel& model);
+  void restore();
   void set(mjtNum& place, mjtNum value);
 
   std::vector<Entry> faults_;

@@ -7,6 +7,11 @@
 
 namespace tendril::host {
 
+std::string SceneRobots::Robot::name() const {
+  const std::size_t end = prefix.find_last_not_of("_/");
+  return end == prefix.npos ? "robot" : prefix.substr(0, end + 1);
+}
+
 SceneRobots::SceneRobots(const mjModel& model)
     : base_(static_cast<std::size_t>(model.nbody), 0),
       geom_body_(model.geom_bodyid, model.geom_bodyid + model.ngeom) {

@@ -18,6 +18,9 @@ class SceneRobots {
   struct Robot {
     std::string prefix;  ///< of the names of its elements, "A_"; may be empty
     int base;            ///< body
+
+    /// For people: the prefix without the character that ends it; "robot" without a prefix.
+    [[nodiscard]] std::string name() const;
   };
   /// In the order of their bases.
   [[nodiscard]] const std::vector<Robot>& robots() const noexcept { return robots_; }

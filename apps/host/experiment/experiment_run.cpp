@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "apps/host/engine/engine_log.hpp"
+#include "apps/host/experiment/run_recorder.hpp"
 #include "apps/host/recording/model_tables.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/robot_file/fault_file.hpp"
@@ -52,26 +53,6 @@ Json settings_json(std::span<const Setting> settings) {
   return all;
 }
 
-RolloutAttributes attributes_of(const Experiment& experiment, const PreparedRun& run,
-                                const mjModel& model, const RunResult& result,
-                                std::string model_xml) {
-  RolloutAttributes attributes{{"model_xml", std::move(model_xml)},
-                               {"experiment", experiment.text},
-                               {"experiment_name", experiment.name},
-                               {"scene", experiment.scene_name(result.seed)},
-                               {"command_line", result.command_line},
-                               {"seed", static_cast<std::int64_t>(result.seed)},
-                               {"settings", settings_json(run.settings).dump()},
-                               {"timestep", run.timestep},
-                               {"tendril_version", version()},
-                               {"mujoco_version", mj_versionString()},
-                               {"plugins", plugin_names(model)}};
-  if (!run.faults.empty()) attributes["faults"] = faults_text(run.faults);
-  attributes.merge(model_tables(model));
-  for (const auto& [name, text] : run.scene.source_files) attributes["scene_files/" + name] = text;
-  return attributes;
-}
-
 constexpr double kSmallestTime = 0.01;  // us
 constexpr double kBucketWidth = 0.01;
 
@@ -104,79 +85,6 @@ const char* outcome_name(Outcome outcome) {
 }
 
 }  // namespace
-
-/// Records rows without allocating: the views point into mjData, those of contacts into a buffer
-/// that grows only when needed.
-class ExperimentRun::Recorder {
- public:
-  Recorder(const mjModel& model, const RolloutAttributes& attributes, const OpenRecording& open)
-      : model_(model), layout_(layout_of(model_)), sink_(open(layout_, attributes, mjb(model_))) {
-    integration_.resize(static_cast<std::size_t>(layout_.nintegration));
-    contacts_.reserve(1024);
-  }
-
-  void append(const mjData& data, long step, double step_time_us) {
-    contacts_.clear();
-    for (int i = 0; i < data.ncon && step > 0; ++i) {
-      const mjContact& contact = data.contact[i];
-      mjtNum force[6];
-      mj_contactForce(&model_, &data, i, force);
-      ContactRow& row = contacts_.emplace_back();
-      row.geom1 = contact.geom[0];
-      row.geom2 = contact.geom[1];
-      row.distance = contact.dist;
-      std::copy_n(contact.pos, 3, row.position);
-      std::copy_n(force, 3, row.force);
-    }
-    const bool full = step % layout_.integration_interval == 0;
-    if (full) mj_getState(&model_, &data, integration_.data(), mjSTATE_INTEGRATION);
-    const auto view = [](const mjtNum* values, int count) {
-      return std::span<const double>(values, static_cast<std::size_t>(count));
-    };
-    sink_->append({.step = step,
-                   .time = data.time,
-                   .step_time_us = step_time_us,
-                   .qpos = view(data.qpos, layout_.nq),
-                   .qvel = view(data.qvel, layout_.nv),
-                   .ctrl = view(data.ctrl, layout_.nu),
-                   .act = view(data.act, layout_.na),
-                   .sensordata = view(data.sensordata, layout_.nsensordata),
-                   .plugin_state = view(data.plugin_state, layout_.npluginstate),
-                   .mocap_pos = view(data.mocap_pos, 3 * layout_.nmocap),
-                   .mocap_quat = view(data.mocap_quat, 4 * layout_.nmocap),
-                   .contacts = contacts_,
-                   .integration_state =
-                       full ? std::span<const double>(integration_) : std::span<const double>()});
-  }
-
-  void close(const std::string& outcome) { sink_->close(outcome); }
-
- private:
-  static RolloutLayout layout_of(const mjModel& model) {
-    RolloutLayout layout;
-    layout.nq = static_cast<int>(model.nq);
-    layout.nv = static_cast<int>(model.nv);
-    layout.nu = static_cast<int>(model.nu);
-    layout.na = static_cast<int>(model.na);
-    layout.nsensordata = static_cast<int>(model.nsensordata);
-    layout.npluginstate = static_cast<int>(model.npluginstate);
-    layout.nmocap = static_cast<int>(model.nmocap);
-    layout.nintegration = mj_stateSize(&model, mjSTATE_INTEGRATION);
-    return layout;
-  }
-
-  static std::vector<std::byte> mjb(const mjModel& model) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(mj_sizeModel(&model)));
-    mj_saveModel(&model, nullptr, bytes.data(), static_cast<mjtSize>(bytes.size()));
-    return bytes;
-  }
-
-  const mjModel& model_;
-  RolloutLayout layout_;
-  std::unique_ptr<RowSink> sink_;
-  std::vector<double> integration_;
-  std::vector<ContactRow> contacts_;
-};
 
 void StepTimeHistogram::add(double time_us) noexcept {
   const double bucket = std::log(std::max(time_us, kSmallestTime) / kSmallestTime) / kBucketWidth;
@@ -213,6 +121,29 @@ std::string processor_name() {
 }
 
 const char* version() noexcept { return TENDRIL_VERSION; }
+
+RolloutAttributes recording_attributes(const Experiment& experiment, const PreparedRun& run,
+                                       const mjModel& model, std::uint64_t seed,
+                                       const std::string& command_line,
+                                       std::vector<std::string>& notices) {
+  RolloutAttributes attributes{{"model_xml", flattened(run.scene, model, notices)},
+                               {"experiment", experiment.text},
+                               {"experiment_name", experiment.name},
+                               {"scene", experiment.scene_name(seed)},
+                               {"command_line", command_line},
+                               {"seed", static_cast<std::int64_t>(seed)},
+                               {"settings", settings_json(run.settings).dump()},
+                               {"timestep", run.timestep},
+                               {"tendril_version", version()},
+                               {"mujoco_version", mj_versionString()},
+                               {"plugins", plugin_names(model)}};
+  if (!run.faults.empty()) attributes["faults"] = faults_text(run.faults);
+  attributes.merge(model_tables(model));
+  for (const auto& [name, text] : run.scene.source_files) attributes["scene_files/" + name] = text;
+  for (const std::string& warning : take_engine_warnings())
+    notices.push_back(fmt::format("{}: {}", experiment.scene.string(), one_line(warning)));
+  return attributes;
+}
 
 int add_check(Metrics& metrics, const Check& check) {
   try {
@@ -323,12 +254,10 @@ ExperimentRun::~ExperimentRun() = default;
 
 void ExperimentRun::record(const OpenRecording& open) {
   const std::size_t known = result_.notices.size();
-  std::string model_xml = flattened(run_.scene, model_, result_.notices);
-  for (const std::string& warning : take_engine_warnings())
-    result_.notices.push_back(fmt::format("{}: {}", experiment_.scene.string(), one_line(warning)));
+  const RolloutAttributes attributes = recording_attributes(
+      experiment_, run_, model_, result_.seed, result_.command_line, result_.notices);
   if (on_notices_) on_notices_(std::span(result_.notices).subspan(known));
-  recorder_ = std::make_unique<Recorder>(
-      model_, attributes_of(experiment_, run_, model_, result_, std::move(model_xml)), open);
+  recorder_ = std::make_unique<RunRecorder>(model_, attributes, open);
   recorder_->append(data_, 0, 0.0);
 }
 

@@ -26,6 +26,8 @@
 
 namespace tendril::host {
 
+class RunRecorder;
+
 /// A scene ready to be stepped: compiled with the settings of one seed, at its initial state.
 struct PreparedRun {
   Scene scene;
@@ -54,6 +56,13 @@ struct RunChanges {
 /// initial state.
 [[nodiscard]] PreparedRun compile_run(const Experiment& experiment, const RunChanges& changes);
 void set_start(const Experiment& experiment, PreparedRun& run, const mjModel& model, mjData& data);
+
+/// What describes a recording of the run. What the engine has to say of the model goes to `notices`.
+[[nodiscard]] RolloutAttributes recording_attributes(const Experiment& experiment,
+                                                     const PreparedRun& run, const mjModel& model,
+                                                     std::uint64_t seed,
+                                                     const std::string& command_line,
+                                                     std::vector<std::string>& notices);
 
 /// Adds the metric of a check and returns its index. Throws ModelError `<origin>: check: metric = …`
 /// if the scene cannot have it.
@@ -153,7 +162,6 @@ class ExperimentRun {
 
  private:
   using Clock = std::chrono::steady_clock;
-  class Recorder;
 
   void diverged(std::string reason);
   void evaluate();
@@ -169,7 +177,7 @@ class ExperimentRun {
   std::vector<int> check_metrics_;
   int first_default_ = 0;
   RobotWatch watch_;
-  std::unique_ptr<Recorder> recorder_;
+  std::unique_ptr<RunRecorder> recorder_;
   StepTimeHistogram step_times_;
   std::optional<DivergenceMonitor> monitor_;  // since the first step
   Clock::time_point start_;

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <optional>
 
 #include "apps/host/engine/engine.hpp"
+#include "apps/host/recording/changed_region.hpp"
 #include "apps/host/recording/egl_context.hpp"
 #include "apps/host/recording/smooth_body.hpp"
 #include "tendril/model_error.hpp"
@@ -111,7 +113,8 @@ struct OffscreenRenderer::Impl {
     mjr_defaultContext(&context);
     mjv_defaultScene(&scene);
   }
-  void draw(std::vector<std::uint8_t>& rgb);
+  ChangedRegion changed;
+  void draw(std::vector<std::uint8_t>& rgb, const mjrRect& part);
   ~Impl() {
     mjv_freeScene(&scene);
     try {
@@ -159,14 +162,20 @@ OffscreenRenderer::OffscreenRenderer(const mjModel& model, int width, int height
 
 OffscreenRenderer::~OffscreenRenderer() = default;
 
-/// Draws the scene; its pixels to `rgb`, rows from the top.
-void OffscreenRenderer::Impl::draw(std::vector<std::uint8_t>& rgb) {
-  const mjrRect viewport{0, 0, image.width, image.height};
+/// Draws a part of the scene's picture into `rgb`, rows from the top.
+void OffscreenRenderer::Impl::draw(std::vector<std::uint8_t>& rgb, const mjrRect& part) {
+  const std::array<mjvGLCamera, 2> whole{scene.camera[0], scene.camera[1]};
+  for (mjvGLCamera& eye : scene.camera) eye = part_of(eye, part, image.width, image.height);
+  const mjrRect viewport{0, 0, part.width, part.height};
   mjr_render(viewport, &scene, &context);
+  std::copy(whole.begin(), whole.end(), scene.camera);
   mjr_readPixels(bottom_up.data(), nullptr, viewport, &context);
-  const auto row = static_cast<std::ptrdiff_t>(3 * image.width);
-  for (int y = 0; y < image.height; ++y)
-    std::copy_n(bottom_up.begin() + (image.height - 1 - y) * row, row, rgb.begin() + y * row);
+  const auto row = static_cast<std::ptrdiff_t>(3 * part.width);
+  for (int y = 0; y < part.height; ++y) {
+    const int from_top = image.height - 1 - part.bottom - y;
+    std::copy_n(bottom_up.begin() + y * row, row,
+                rgb.begin() + 3 * (static_cast<std::ptrdiff_t>(from_top) * image.width + part.left));
+  }
 }
 
 const Image& OffscreenRenderer::render(mjData& data, const mjvCamera& camera,
@@ -183,8 +192,10 @@ const Image& OffscreenRenderer::render(mjData& data, const mjvCamera& camera,
   std::copy_n(more.begin(), count, scene.geoms + scene.ngeom);
   scene.ngeom += static_cast<int>(count);
   scene.flags[mjRND_REFLECTION] = 0;  // draws everything twice
+  const mjrRect whole{0, 0, self.image.width, self.image.height};
   if (!self.drawing.transparent) {
-    self.draw(self.image.rgb);
+    const mjrRect part = self.changed.update(scene, whole.width, whole.height);
+    if (part.width > 0 && part.height > 0) self.draw(self.image.rgb, part);
     return self.image;
   }
 
@@ -194,9 +205,9 @@ const Image& OffscreenRenderer::render(mjData& data, const mjvCamera& camera,
   scene.flags[mjRND_SKYBOX] = scene.flags[mjRND_HAZE] = scene.flags[mjRND_FOG] = 0;
   std::vector<std::uint8_t>& rgb = self.image.rgb;
   std::vector<std::uint8_t> before_white(rgb.size());
-  self.draw(rgb);
+  self.draw(rgb, whole);
   add_backdrop(scene);
-  self.draw(before_white);
+  self.draw(before_white, whole);
   for (std::size_t i = 0; i < self.image.alpha.size(); ++i) {
     int background = 255;  // what is seen of it
     for (std::size_t k = 3 * i; k < 3 * i + 3; ++k)

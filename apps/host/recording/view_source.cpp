@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <string_view>
 
 #include "apps/host/engine/engine_log.hpp"
+#include "tendril/model_error.hpp"
+#include "tendril/recording/rollout_file.hpp"
+#include "tendril/robot_file/fault_file.hpp"
 #include "tendril/robot_file/robot_mjcf.hpp"
 
 namespace tendril::host {
@@ -80,51 +84,104 @@ void ViewHistory::add(const Point& point) {
 
 // ---- running scene ------------------------------------------------------------------------
 
-LiveRun::LiveRun(PreparedRun run, std::vector<Check> checks)
-    : run_(std::move(run)),
-      checks_(std::move(checks)),
+namespace {
+
+/// Calls of the engine in which controls by hand take the place of those that controllers write: after
+/// the controllers, before the actuators.
+class ByHand {
+ public:
+  explicit ByHand(const std::vector<LiveRun::Control>& controls) {
+    ours = &controls;
+    mjcb_control = [](const mjModel* m, mjData* d) {
+      for (int i = 0; i < m->nu; ++i) {
+        const LiveRun::Control& control = (*ours)[static_cast<std::size_t>(i)];
+        if (control.by_hand) d->ctrl[i] = control.command;
+      }
+    };
+  }
+  ~ByHand() { mjcb_control = nullptr; }
+  ByHand(const ByHand&) = delete;
+  ByHand& operator=(const ByHand&) = delete;
+
+ private:
+  static thread_local const std::vector<LiveRun::Control>* ours;
+};
+thread_local const std::vector<LiveRun::Control>* ByHand::ours = nullptr;
+
+/// Everything that the next step depends on. The memory of a controller's last faults, which one of the
+/// two lacks, is at the end of its own.
+void copy_state(const mjModel& from_model, const mjData& from, const mjModel& to_model, mjData& to) {
+  constexpr unsigned kState = mjSTATE_INTEGRATION & ~static_cast<unsigned>(mjSTATE_PLUGIN);
+  std::vector<mjtNum> state(static_cast<std::size_t>(mj_stateSize(&from_model, kState)));
+  mj_getState(&from_model, &from, state.data(), kState);
+  const auto put = [&] {
+    mj_setState(&to_model, &to, state.data(), kState);
+    for (int i = 0; i < from_model.nplugin; ++i) {
+      std::copy_n(from.plugin_state + from_model.plugin_stateadr[i],
+                  std::min(from_model.plugin_statenum[i], to_model.plugin_statenum[i]),
+                  to.plugin_state + to_model.plugin_stateadr[i]);
+    }
+  };
+  put();
+  mj_forward(&to_model, &to);  // what is drawn
+  put();
+}
+
+}  // namespace
+
+LiveRun::LiveRun(Experiment experiment, RunChanges changes, std::string command_line)
+    : experiment_(std::move(experiment)),
+      changes_(std::move(changes)),
+      command_line_(std::move(command_line)),
+      run_(prepare_run(experiment_, changes_)),
       faults_(run_.faults, *run_.scene.model),
       start_(make_data(*run_.scene.model)),
       signals_(*run_.scene.model),
       history_(kLiveWindow / kPlotPoints, kPlotPoints),
       monitor_(*run_.data) {
   mj_copyData(start_.get(), &model(), run_.data.get());
-  std::erase_if(checks_, [](const Check& check) { return check.metric.of_run(); });
+  std::erase_if(experiment_.checks, [](const Check& check) { return check.metric.of_run(); });
+  controls.resize(static_cast<std::size_t>(model().nu));
   start_checks();
   record();
 }
 
+LiveRun::~LiveRun() { end_recording(); }
+
 void LiveRun::start_checks() {
-  metrics_.emplace(model());
-  for (const Check& check : checks_) add_check(*metrics_, check);
+  metrics_.emplace(*run_.scene.model);
+  for (const Check& check : experiment_.checks) add_check(*metrics_, check);
 }
 
 std::vector<LiveRun::LiveCheck> LiveRun::checks() const {
   std::vector<LiveCheck> all;
-  all.reserve(checks_.size());
-  for (std::size_t i = 0; i < checks_.size(); ++i) {
-    const int index = static_cast<int>(i);
+  all.reserve(experiment_.checks.size());
+  for (const Check& check : experiment_.checks) {
+    const int index = static_cast<int>(all.size());
     const double value = metrics_->value(index);
-    all.push_back({checks_[i], metrics_->unit(index), value, checks_[i].holds(value)});
+    all.push_back({check, metrics_->unit(index), value, check.holds(value)});
   }
   return all;
 }
 
 void LiveRun::record() {
-  const auto sensors = sensordata(model(), *run_.data);
-  history_.add({.time = run_.data->time,
+  const auto sensors = sensordata(model(), data());
+  history_.add({.time = data().time,
                 .tip_error = signals_.sensor("tip_error", sensors),
-                .wall_force = signals_.wall_force(*run_.data)});
+                .wall_force = signals_.wall_force(data())});
 }
 
 bool LiveRun::step_once() {
   if (!stopped_.empty()) return false;
-  mjData& d = *run_.data;
+  mjData& d = data();
   const double time = d.time;
   if (motions_on) run_.motions.apply(d, time);
-  faults_.apply(*run_.scene.model, d);
+  faults_.apply(*now().scene.model, d);
   if (before_step) before_step(model(), d);
+  const ByHand by_hand(controls);
+  const Clock::time_point before = Clock::now();
   const std::string error = guarded([&] { mj_step(&model(), &d); });
+  const Clock::duration taken = Clock::now() - before;
   ++steps_;
   if (!error.empty()) {
     stopped_ = fmt::format("stopped at step {}, t = {:.6g} s: MuJoCo: {}", steps_, time, error);
@@ -133,13 +190,98 @@ bool LiveRun::step_once() {
   } else {
     metrics_->sample(model(), d, time);
     record();
+    if (recorder_) {
+      try {
+        recorder_->append(d, ++recorded_rows_, std::chrono::duration<double, std::micro>(taken).count());
+      } catch (const RolloutError& failed) {
+        recorder_.reset();
+        recording_error_ = failed.what();
+      }
+    }
   }
   return stopped_.empty();
 }
 
+// ---- faults by hand
+
+void LiveRun::inject(const std::string& kind_and_fields) {
+  const auto parsed = [&](double start) {
+    return parse_faults(fmt::format("[[fault]]\nname = \"by_hand_{}\"\nstart = {}\n{}\n", injections_ + 1,
+                                    start, kind_and_fields),
+                        "fault")
+        .front();
+  };
+  Fault fault = parsed(data().time);
+  if (fault.kind == FaultKind::ActuatorDelay)
+    throw ModelError("fault: kind = actuator_delay: must be in the experiment: it acts in whole runs");
+  if (is_of_measurement(fault.kind)) {
+    // What is frozen or late has been seen before.
+    fault = parsed(data().time + fault.time + 0.5 * model().opt.timestep);
+    injected_.push_back(fault);
+    try {
+      set_measurement_faults();
+    } catch (...) {
+      injected_.pop_back();
+      throw;
+    }
+  } else {
+    faults_.add(fault, model());
+    injected_.push_back(fault);
+  }
+  ++injections_;
+}
+
+void LiveRun::take_back() {
+  const bool measured = with_faults_.has_value();
+  for (const Fault& fault : injected_) faults_.end(fault.name);
+  injected_.clear();
+  if (measured) set_measurement_faults();
+}
+
+void LiveRun::set_measurement_faults() {
+  Experiment changed = experiment_;
+  std::copy_if(injected_.begin(), injected_.end(), std::back_inserter(changed.faults),
+               [](const Fault& fault) { return is_of_measurement(fault.kind); });
+  std::optional<PreparedRun> next;
+  if (changed.faults.size() > experiment_.faults.size()) next = prepare_run(changed, changes_);
+  end_recording();
+  const PreparedRun& to = next ? *next : run_;
+  copy_state(model(), data(), *to.scene.model, *to.data);
+  faults_.move(*now().scene.model, *to.scene.model);
+  with_faults_ = std::move(next);
+  monitor_ = DivergenceMonitor(data());
+}
+
+// ---- recording by hand
+
+void LiveRun::start_recording(const std::filesystem::path& file) {
+  end_recording();
+  std::vector<std::string> ignored;
+  recorder_ = std::make_unique<RunRecorder>(
+      model(),
+      recording_attributes(experiment_, now(), model(), changes_.seed.value_or(experiment_.seed),
+                           command_line_, ignored),
+      [&](const auto& layout, const auto& attributes, const auto& model_mjb) {
+        return std::make_unique<RolloutWriter>(file, layout, attributes, model_mjb);
+      });
+  recorded_rows_ = 0;
+  recorded_since_ = data().time;
+  recorder_->append(data(), 0, 0.0);
+}
+
+void LiveRun::end_recording() {
+  const std::unique_ptr<RunRecorder> ended = std::move(recorder_);
+  if (!ended) return;
+  try {
+    ended->close(stopped_.empty() ? "done" : stopped_);
+  } catch (const RolloutError& error) {
+    recording_error_ = error.what();
+  }
+}
+
 double LiveRun::advance(double seconds, Clock::duration budget) {
   const Clock::time_point limit = Clock::now() + budget;
-  const double start = run_.data->time, timestep = model().opt.timestep;
+  const double start = data().time, timestep = model().opt.timestep;
   due_ += seconds;
   constexpr double kRounding = 1e-6;  // of a step, from summation
   const auto step_is_due = [&] { return due_ >= (1.0 - kRounding) * timestep; };
@@ -147,7 +289,7 @@ double LiveRun::advance(double seconds, Clock::duration budget) {
     due_ -= timestep;
     if (step_is_due() && Clock::now() >= limit) due_ = 0.0;
   }
-  return run_.data->time - start;
+  return data().time - start;
 }
 
 void LiveRun::step(int count) {
@@ -156,8 +298,11 @@ void LiveRun::step(int count) {
 }
 
 void LiveRun::reset() {
-  mj_copyData(run_.data.get(), &model(), start_.get());
-  monitor_ = DivergenceMonitor(*run_.data);
+  end_recording();
+  take_back();
+  for (Control& control : controls) control.by_hand = false;
+  mj_copyData(&data(), &model(), start_.get());
+  monitor_ = DivergenceMonitor(data());
   history_.clear();
   due_ = 0.0;
   steps_ = 0;
@@ -168,9 +313,10 @@ void LiveRun::reset() {
 }
 
 void LiveRun::refresh() {
-  const std::string error = guarded([&] { mj_forward(&model(), run_.data.get()); });
+  const ByHand by_hand(controls);
+  const std::string error = guarded([&] { mj_forward(&model(), &data()); });
   if (!error.empty())
-    stopped_ = fmt::format("stopped at t = {:.6g} s: MuJoCo: {}", run_.data->time, error);
+    stopped_ = fmt::format("stopped at t = {:.6g} s: MuJoCo: {}", data().time, error);
 }
 
 // ---- recording -------------------------------------------------------------------------------

@@ -5,10 +5,13 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/host/engine/divergence.hpp"
@@ -16,6 +19,7 @@
 #include "apps/host/experiment/experiment.hpp"
 #include "apps/host/experiment/metrics.hpp"
 #include "apps/host/experiment/run.hpp"
+#include "apps/host/experiment/run_recorder.hpp"
 #include "apps/host/recording/render_recording.hpp"
 
 namespace tendril::host {
@@ -99,17 +103,22 @@ class ViewSource {
   }
 };
 
-/// A scene that is stepped, with the motions of its experiment.
+/// A scene that is stepped, with the motions, faults and checks of its experiment. What is changed by
+/// hand, commands and faults, lasts until it is given back or the run is reset.
 class LiveRun final : public ViewSource {
  public:
-  /// `checks` are evaluated all the time; those of a run's times are left out. Throws ModelError for
-  /// one that the scene cannot have.
-  explicit LiveRun(PreparedRun run, std::vector<Check> checks = {});
+  /// Prepares the run (prepare_run). The checks are evaluated all the time; those of a run's times are
+  /// left out. Throws ModelError.
+  explicit LiveRun(Experiment experiment, RunChanges changes = {}, std::string command_line = {});
+  ~LiveRun() override;
+  LiveRun(const LiveRun&) = delete;
+  LiveRun& operator=(const LiveRun&) = delete;
 
-  [[nodiscard]] const mjModel& model() const override { return *run_.scene.model; }
-  [[nodiscard]] mjData& data() override { return *run_.data; }
+  [[nodiscard]] const mjModel& model() const override { return *now().scene.model; }
+  [[nodiscard]] mjData& data() override { return *now().data; }
   [[nodiscard]] const ViewHistory& history() const override { return history_; }
   [[nodiscard]] const ViewSignals& signals() const override { return signals_; }
+  [[nodiscard]] const Scene& scene() const noexcept { return run_.scene; }
   double advance(double seconds, Clock::duration budget) override;
   void step(int count) override;
   void reset() override;
@@ -129,15 +138,48 @@ class LiveRun final : public ViewSource {
   /// Whether the experiment moves its mocap bodies; dragging one switches it off.
   bool motions_on = true;
 
+  /// One per control: where `by_hand`, the control is `command` in place of what its controller
+  /// writes, which computes on.
+  struct Control {
+    double command = 0.0;
+    bool by_hand = false;
+  };
+  std::vector<Control> controls;
+
+  /// A fault from now on. One of a measurement makes the controllers anew, with the memory that they
+  /// have: `model` and `data` are others then. Throws ModelError; then nothing has changed.
+  /// @param kind_and_fields  TOML of a `[[fault]]` without name, start and end
+  void inject(const std::string& kind_and_fields);
+  /// Takes back all faults that were injected.
+  void take_back();
+  /// Those under way.
+  [[nodiscard]] const std::vector<Fault>& injected() const noexcept { return injected_; }
+
+  /// Records from now on; a reset, an injected fault of a measurement and the end of this object end
+  /// the recording. Throws RolloutError.
+  void start_recording(const std::filesystem::path& file);
+  void end_recording();
+  [[nodiscard]] bool recording() const noexcept { return recorder_ != nullptr; }
+  [[nodiscard]] double recorded_since() const noexcept { return recorded_since_; }  ///< [s]
+  /// Why rows of a recording could not be written, once; empty otherwise.
+  [[nodiscard]] std::string take_recording_error() { return std::exchange(recording_error_, {}); }
+
  private:
   bool step_once();
   void record();
   void start_checks();
+  void set_measurement_faults();
+  const PreparedRun& now() const noexcept { return with_faults_ ? *with_faults_ : run_; }
 
+  Experiment experiment_;
+  RunChanges changes_;
+  std::string command_line_;
   PreparedRun run_;
-  std::vector<Check> checks_;
-  std::optional<Metrics> metrics_;  // of the checks, in their order
+  std::optional<PreparedRun> with_faults_;  // of measurements, injected; in place of run_
+  std::optional<Metrics> metrics_;          // of the checks, in their order
   PhysicalFaults faults_;
+  std::vector<Fault> injected_;
+  int injections_ = 0;
   DataPtr start_;
   ViewSignals signals_;
   ViewHistory history_;
@@ -145,6 +187,10 @@ class LiveRun final : public ViewSource {
   double due_ = 0.0;  ///< simulated time not yet stepped [s]
   long steps_ = 0;
   std::string stopped_;
+  std::unique_ptr<RunRecorder> recorder_;
+  long recorded_rows_ = 0;
+  double recorded_since_ = 0.0;
+  std::string recording_error_;
 };
 
 /// A recording; its history covers the whole recording from the start.

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "apps/host/engine/scene.hpp"
+#include "apps/host/experiment/experiment_run.hpp"
 #include "apps/host/recording/video_writer.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/apps/temporary_folder.hpp"
@@ -83,6 +84,29 @@ TEST_CASE("offscreen: a sphere appears where a pinhole camera puts it, x to the 
   const double focal = 0.5 * kHeight / std::tan(mjPI / 6.0);  // pixels
   CHECK(sum_u / count == Approx(0.5 * kWidth + focal * x).margin(kPixelTolerance));
   CHECK(sum_v / count == Approx(0.5 * kHeight - focal * z).margin(kPixelTolerance));
+}
+
+TEST_CASE("offscreen: frames of a film are like pictures that are drawn alone, shadows included",
+          "[view]") {
+  const std::string name = GENERATE("reach/reach", "tube_insertion/tube_insertion", "snake_path/snake_path");
+  const PreparedRun run =
+      prepare_run(load_experiment(TENDRIL_TEST_SCENES + ("/" + name + ".toml")), {});
+  const mjModel& model = *run.scene.model;
+  const auto film = renderer_of(model);
+  if (!film) return;
+  const mjvCamera camera = picture_camera(model);
+  for (int frame = 0; frame < 6; ++frame) {
+    const std::vector<std::uint8_t> one = film->render(*run.data, camera).rgb;
+    const std::vector<std::uint8_t> alone = renderer_of(model)->render(*run.data, camera).rgb;
+    std::size_t different = 0;
+    for (std::size_t i = 0; i < one.size(); ++i) different += std::abs(one[i] - alone[i]) > 24;
+    INFO(name << ", frame " << frame);
+    CHECK(different <= one.size() / 2000);  // samples at edges, rounded otherwise
+    for (int step = 0; step < 150; ++step) {
+      run.motions.apply(*run.data, run.data->time);
+      mj_step(&model, run.data.get());
+    }
+  }
 }
 
 TEST_CASE("offscreen: without background a ball keeps its colour and its opacity", "[view]") {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "apps/host/recording/replay.hpp"
+#include "tendril/model_error.hpp"
 #include "tests/apps/view/recorded_pendulum.hpp"
 
 using namespace tendril;
@@ -18,7 +20,7 @@ constexpr auto kEnough = std::chrono::minutes(1);
 const double kNotKnown = std::nan("");
 
 LiveRun live_pendulum(const TemporaryFolder& folder) {
-  return LiveRun(prepare_run(pendulum_in(folder), {}));
+  return LiveRun(pendulum_in(folder));
 }
 
 }  // namespace
@@ -112,10 +114,113 @@ TEST_CASE("live run: the wall force at rest is the weight on the floor", "[view]
       folder.write("sphere.xml", R"(<mujoco><custom><tuple name="robot"><element objtype="body" objname="base"/></tuple></custom>
     <worldbody><geom type="plane" size="1 1 0.1"/>
     <body name="base" pos="0 0 0.1"><freejoint/><geom size="0.1" mass="2"/></body></worldbody></mujoco>)");
-  LiveRun run(prepare_run(load_experiment(file), {}));
+  LiveRun run(load_experiment(file));
   run.advance(2.0, kEnough);
   CHECK(run.signals().wall_force(run.data()) == Approx(2.0 * 9.81).epsilon(1e-3));
   CHECK(run.history().points().back().wall_force == Approx(2.0 * 9.81).epsilon(1e-2));
+}
+
+TEST_CASE("live run: controls by hand are in force until they are given back", "[view]") {
+  LiveRun run(load_experiment(std::string(TENDRIL_TEST_SCENES) + "/reach/reach.toml"));
+  run.step(200);
+  const double present = run.data().ctrl[0];
+  run.controls[0] = {.command = present + 0.05, .by_hand = true};
+  const double others = run.data().ctrl[1];
+  run.step(50);
+  CHECK(run.data().ctrl[0] == present + 0.05);
+  CHECK(run.data().ctrl[1] != others);  // the controller computes on
+  run.controls[0].by_hand = false;
+  run.step(1);
+  CHECK(run.data().ctrl[0] != present + 0.05);
+  run.controls[0].by_hand = true;
+  run.reset();
+  CHECK_FALSE(run.controls[0].by_hand);
+}
+
+TEST_CASE("live run: a fault without strength, injected and taken back, changes no bit", "[view]") {
+  const std::string file = std::string(TENDRIL_TEST_SCENES) + "/reach/reach.toml";
+  LiveRun undisturbed(load_experiment(file)), run(load_experiment(file));
+  run.step(100);
+  run.inject("kind = \"bias\"\nchannel = \"tip\"\nvalue = 0");
+  run.step(100);
+  run.inject("kind = \"noise\"\nchannel = \"q\"\nsigma = 0");
+  run.inject("kind = \"actuator_loss\"\nactuator = \"*\"\nfactor = 1");
+  run.step(100);
+  CHECK(run.injected().size() == 3);
+  run.take_back();
+  run.step(100);
+  undisturbed.step(400);
+  const auto size = static_cast<std::size_t>(run.model().nq) * sizeof(mjtNum);
+  CHECK(std::memcmp(run.data().qpos, undisturbed.data().qpos, size) == 0);
+  CHECK(run.history().points().back().tip_error == undisturbed.history().points().back().tip_error);
+  CHECK(run.checks().back().value == undisturbed.checks().back().value);
+}
+
+TEST_CASE("live run: injected faults act at once and leave the model as it was", "[view]") {
+  const std::string file = std::string(TENDRIL_TEST_SCENES) + "/reach/reach.toml";
+  LiveRun undisturbed(load_experiment(file)), run(load_experiment(file));
+  const auto gains = [&] {
+    return std::vector<double>(run.model().actuator_gainprm,
+                               run.model().actuator_gainprm + mjNGAIN * run.model().nactuator);
+  };
+  const std::vector<double> sound = gains();
+  undisturbed.step(220);
+  run.step(200);
+  SECTION("of the body, then of a measurement") {
+    run.inject("kind = \"actuator_loss\"\nactuator = \"*\"\nfactor = 0.5");
+    run.step(10);
+    CHECK(gains() != sound);
+    run.inject("kind = \"freeze\"\nchannel = \"tip\"");
+    CHECK(gains() != sound);
+    run.step(10);
+  }
+  SECTION("of a measurement") {
+    run.inject("kind = \"bias\"\nchannel = \"tip\"\nvalue = 0.01");
+    run.step(20);
+  }
+  CHECK(run.data().qpos[0] != undisturbed.data().qpos[0]);
+  run.take_back();
+  run.step(1);
+  CHECK(gains() == sound);
+  run.reset();
+  run.step(220);
+  CHECK(run.data().qpos[0] == undisturbed.data().qpos[0]);
+}
+
+TEST_CASE("live run: what a fault cannot be is refused and changes nothing", "[view]") {
+  const TemporaryFolder folder;
+  LiveRun run(pendulum_in(folder));
+  CHECK_THROWS_AS(run.inject("kind = \"freeze\"\nchannel = \"tip\""), ModelError);
+  CHECK_THROWS_AS(run.inject("kind = \"actuator_stuck\"\nactuator = \"none\""), ModelError);
+  CHECK_THROWS_AS(run.inject("kind = \"actuator_delay\"\nactuator = \"*\"\ntime = 0.1"), ModelError);
+  CHECK(run.injected().empty());
+  run.step(1);
+  CHECK(run.stopped().empty());
+}
+
+TEST_CASE("live run: a recording begun on the way plays, and replays bit for bit", "[view]") {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "rollout.h5";
+  double angle = 0.0;
+  {
+    LiveRun run(load_experiment(std::string(TENDRIL_TEST_SCENES) + "/reach/reach.toml"));
+    run.step(100);
+    run.start_recording(file);
+    CHECK(run.recording());
+    run.step(300);
+    angle = run.data().qpos[0];
+    run.reset();  // ends it
+    CHECK_FALSE(run.recording());
+    run.step(10);
+  }
+  Playback playback(file);
+  CHECK(playback.outcome() == "done");
+  CHECK(playback.row_count() == 301);
+  CHECK(playback.range()->first > 0.0);
+  playback.step(300);
+  CHECK(playback.data().qpos[0] == angle);
+  RolloutReader reader(file);
+  CHECK(replay(reader).identical());
 }
 
 TEST_CASE("playback: plays at the speed asked for, stops at the end and seeks", "[view]") {

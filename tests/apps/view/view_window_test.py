@@ -18,6 +18,12 @@ PROGRAM = ""
 SCENE = """<mujoco><option timestep="0.01"/><visual><headlight ambient="1 1 1" diffuse="0 0 0"/></visual><worldbody>
 <camera name="front" pos="0 -2 1" xyaxes="1 0 0 0 0 1"/>
 <body name="base" pos="0 0 1"><joint type="slide" axis="0 0 1"/><geom size="0.1" rgba="1 0 0 1"/></body></worldbody></mujoco>"""
+LIFT = """<mujoco><option timestep="0.01" gravity="0 0 0"/><visual><headlight ambient="1 1 1" diffuse="0 0 0"/></visual>
+<worldbody><camera name="front" pos="0 -2 1" xyaxes="1 0 0 0 0 1"/><body name="ball" pos="0 0 0.8">
+<joint name="lift" type="slide" axis="0 0 1" range="0 0.5" damping="5"/><geom size="0.1" rgba="1 0 0 1"/></body></worldbody>
+<actuator><position name="lift" joint="lift" kp="100" ctrlrange="0 0.5"/></actuator></mujoco>"""
+SLIDERS = ((56, 115, 166), (36, 56, 77))  # colours: filled, empty
+INJECT = (-240, 244)  # the button, without a list of robots; from the upper right corner of the window
 UNSTABLE = """<mujoco><option timestep="0.01"><flag eulerdamp="disable"/></option><worldbody><body name="b">
 <joint name="runaway" type="slide"/><geom size="0.1" mass="1"/></body></worldbody><actuator>
 <general joint="runaway" biastype="affine" biasprm="0.01 0 90"/></actuator></mujoco>"""
@@ -48,6 +54,18 @@ def red_pixels(path):
     found = [y for y, line in enumerate(rows) for x in range(width)
              if line[3 * x] > 150 and line[3 * x + 1] < 80 and line[3 * x + 2] < 80]
     return len(found), sum(found) / max(1, len(found))
+
+
+def sliders(path):
+    """(left, right, row) of the sliders of the panel, from the top."""
+    width, _, rows = read_png(path)
+    x, found, last = width - 60, [], -2
+    for y, line in enumerate(rows):
+        if any(max(abs(line[3 * x + i] - c[i]) for i in range(3)) < 4 for c in SLIDERS):
+            if y > last + 1:
+                found.append((width - 172, width - 34, y + 8))
+            last = y
+    return found
 
 
 class Window(unittest.TestCase):
@@ -100,14 +118,14 @@ class Window(unittest.TestCase):
         ran = red_pixels(self.shot(self.folder / "scene.xml", 0.2))
         self.assertAlmostEqual(played[1], ran[1], delta=1.0)
 
-    def open_window(self, file):
-        """A window that takes keys: functions that press one, and that write its picture and read it."""
+    def open_window(self, file, *options, size=(400, 300)):
+        """A window that takes keys: functions that press one, and that write its picture and give its path."""
         if shutil.which("xdotool") is None:
             self.assertNotIn("TENDRIL_TEST_EXTRAS", os.environ, "xdotool is not installed")
             self.skipTest("xdotool is not installed")
         environment = os.environ | {"DISPLAY": self.display, "ASAN_OPTIONS": "detect_leaks=0"}
-        window = subprocess.Popen([PROGRAM, "view", str(file), "--paused", "--camera", "front", "--width", "400", "--height",
-                                   "300"], cwd=self.folder, env=environment, stderr=subprocess.DEVNULL)
+        window = subprocess.Popen([PROGRAM, "view", str(file), "--paused", "--width", str(size[0]), "--height", str(size[1]),
+                                   *options], cwd=self.folder, env=environment, stderr=subprocess.DEVNULL)
         self.addCleanup(window.wait)
         self.addCleanup(window.kill)
 
@@ -116,8 +134,15 @@ class Window(unittest.TestCase):
 
         found = do("search", "--sync", "--onlyvisible", "--name", file.name).split()[0]
 
-        def press(key):
-            do("key", "--window", found, key)
+        def press(key, times=1):
+            do("key", "--window", found, "--repeat", str(times), key)
+
+        def drag(start, end):
+            """Of the left button, from one point of the window to another; the window draws in between."""
+            for words in (("mousemove", "--window", found, *map(str, start)), ("mousedown", "1"),
+                          ("mousemove", "--window", found, *map(str, end)), ("mouseup", "1")):
+                do(*words)
+                time.sleep(0.2)
 
         def picture():
             number = len(list(self.folder.glob("tendril_*.png"))) + 1
@@ -125,12 +150,16 @@ class Window(unittest.TestCase):
             press("F2")
             while time.monotonic() < until and not (file.exists() and file.read_bytes().endswith(b"IEND\xaeB`\x82")):
                 time.sleep(0.05)
-            return red_pixels(file)
+            return file
 
-        return window, press, picture
+        return window, press, drag, picture
+
+    def open_scene(self):
+        window, press, _, picture = self.open_window(self.folder / "scene.xml", "--camera", "front")
+        return window, press, lambda: red_pixels(picture())
 
     def test_keys_change_what_is_shown_and_write_pictures(self):
-        window, press, picture = self.open_window(self.folder / "scene.xml")
+        window, press, picture = self.open_scene()
         first = picture()
         for _ in range(3):
             press("shift+Right")
@@ -145,7 +174,7 @@ class Window(unittest.TestCase):
 
     def test_a_scene_whose_file_changes_is_loaded_again(self):
         scene = self.folder / "scene.xml"
-        _, press, picture = self.open_window(scene)
+        _, press, picture = self.open_scene()
         press("shift+Right")
         first = picture()
         scene.write_text("<mujoco>")  # told in the window, which goes on
@@ -156,6 +185,65 @@ class Window(unittest.TestCase):
         while time.monotonic() < until and picture()[1] > first[1] - 5:
             time.sleep(0.2)
         self.assertLess(picture()[1], first[1] - 5)
+
+    def columns(self, recording):
+        """The columns of a recording by name, as numbers."""
+        table = self.folder / "table.csv"
+        done = subprocess.run([PROGRAM, "rollout", "export", str(recording), str(table)], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        names, *rows = [line.split(",") for line in table.read_text().splitlines()]
+        return {name: [float(row[i]) for row in rows] for i, name in enumerate(names)}
+
+    def test_sliders_drive_and_the_recording_shows_it(self):
+        (self.folder / "lift.xml").write_text(LIFT)
+        window, press, drag, picture = self.open_window(self.folder / "lift.xml", "--camera", "front", size=(700, 520))
+        press("F3")
+        first = picture()
+        command, joint = sliders(first)
+        first_row = red_pixels(first)[1]
+        press("r")
+        press("shift+Right", 5)
+        drag((command[0] + 5, command[2]), (command[1] - 2, command[2]))
+        press("shift+Right", 30)
+        driven = picture()
+        press("r")
+        drag((joint[1] - 20, joint[2]), (joint[0] + 2, joint[2]))  # a joint, while paused
+        moved = picture()
+        press("q")
+        self.assertEqual(window.wait(60), 0)
+        self.assertLess(red_pixels(driven)[1], first_row - 40)
+        self.assertGreater(red_pixels(moved)[1], red_pixels(driven)[1] + 40)
+        recording = self.folder / "out/lift-window1/rollout.h5"
+        columns = self.columns(recording)
+        self.assertEqual(len(columns["time"]), 351)
+        self.assertEqual(columns["ctrl.lift"][50], 0.0)
+        self.assertGreater(columns["ctrl.lift"][-1], 0.45)
+        self.assertAlmostEqual(columns["qpos.lift"][-1], columns["ctrl.lift"][-1], delta=0.02)
+        last = self.folder / "last.png"
+        done = subprocess.run([PROGRAM, "render", str(recording), "-o", str(last), "--size", "390x520"],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertAlmostEqual(red_pixels(last)[1], red_pixels(driven)[1], delta=3)
+
+    def test_a_fault_from_the_menu_acts_at_once_and_is_taken_back(self):
+        scene = Path(__file__).resolve().parents[3] / "scenes/reach/reach.toml"
+        window, press, drag, picture = self.open_window(scene, "--show-panel", size=(700, 520))
+        picture()  # the window is there
+        press("shift+Right", 60)
+        press("r")
+        press("shift+Right", 20)
+        inject = (700 + INJECT[0], INJECT[1])
+        drag(inject, inject)  # the first of the list: the tip is not seen any more
+        press("shift+Right", 60)
+        drag((inject[0] + 130, inject[1]), (inject[0] + 130, inject[1]))
+        press("shift+Right", 150)
+        press("q")
+        self.assertEqual(window.wait(60), 0)
+        errors = [self.columns(self.folder / f"out/reach-window{i}/rollout.h5")["sensordata.arm_tip_error"] for i in (1, 2, 3)]
+        self.assertLess(max(errors[0]), 0.001)
+        self.assertGreater(max(errors[1]), 0.01)
+        self.assertLess(errors[2][-1], 0.001)
+        self.assertEqual([len(e) for e in errors], [201, 601, 1501])
 
     def test_a_divergence_is_reported_and_shown(self):
         picture = self.folder / "stopped.png"
