@@ -117,10 +117,11 @@ struct BodySpring {
   [[nodiscard]] double moment(double q, double rate, double gravity) const noexcept {
     return stiffness * (q - rest) + (damping + lag * stiffness) * rate - gravity;
   }
-  /// Whether this much of its stiffness, fed back with that much of its damping, is stable whatever
-  /// its inertia in spite of the lag. Source: docs/derivations.md, "Chambers".
-  [[nodiscard]] bool bears_feedback(double stiffness_gain, double damping_gain) const noexcept {
-    return (1.0 + damping_gain) * damping >= stiffness_gain * stiffness * lag;
+  /// The largest part of its stiffness that can be fed back, beside this part of its damping, and is
+  /// stable in spite of the lag whatever its inertia. Source: docs/derivations.md, "Chambers".
+  [[nodiscard]] double largest_gain(double damping_gain) const noexcept {
+    return lag > 0.0 ? (1.0 + damping_gain) * damping / (stiffness * lag)
+                     : std::numeric_limits<double>::infinity();
   }
 };
 

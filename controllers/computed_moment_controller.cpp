@@ -60,11 +60,11 @@ void ComputedMomentController::update(const ArmMeasurement& measurement,
   for (std::size_t i = 0; i < springs_.size(); ++i) {
     const BodySpring& body = springs_[i];
     const auto k = static_cast<Eigen::Index>(i);
-    double moment = body.moment(command.q[k], command.q_rate[k], measurement.gravity_moment[k]);
-    if (body.bears_feedback(stiffness_gain_, damping_gain_)) {
-      moment += stiffness_gain_ * body.stiffness * (command.q[k] - measurement.q[k]) +
-                damping_gain_ * body.damping * (command.q_rate[k] - measurement.q_rate[k]);
-    }
+    const double gain = std::min(stiffness_gain_, body.largest_gain(damping_gain_));
+    const double moment =
+        body.moment(command.q[k], command.q_rate[k], measurement.gravity_moment[k]) +
+        gain * body.stiffness * (command.q[k] - measurement.q[k]) +
+        damping_gain_ * body.damping * (command.q_rate[k] - measurement.q_rate[k]);
     command.moment[k] = moment;
     if (!is_length_[i]) largest = std::max(largest, std::abs(moment));
   }

@@ -62,7 +62,7 @@ TendonDrive::TendonDrive(std::vector<ArmTendon> tendons, Eigen::MatrixXd jacobia
       if (moments(i, t) != 0.0)
         bend.body.lag = std::max(bend.body.lag, tendons_[static_cast<std::size_t>(t)].time_constant);
     }
-    feeds_back_ = feeds_back_ && bend.body.bears_feedback(1.0, 1.0);
+    feeds_back_ = feeds_back_ && bend.body.largest_gain(1.0) >= 1.0;
     const double largest = moments.row(i).cwiseAbs().maxCoeff();
     if (bend.is_length && bending > 0.0 && largest > 0.0) weight_[i] = kLengthWeight * bending / largest;
   }
