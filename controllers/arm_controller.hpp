@@ -34,6 +34,11 @@ struct ArmMeasurement {
   double time = 0.0;      ///< simulated time [s]
   double timestep = 0.0;  ///< [s]
   Eigen::VectorXd q;      ///< n: measured smooth coordinates u, v (and s) of each section
+  Eigen::VectorXd q_rate;  ///< n: their rates [rad/s], [m/s]
+  /// n: moments [N m] and forces [N] on the coordinates, positive where they do work as q grows: of
+  /// all actuators (servos and motors: in the last step, tendons: tendon_tension); and of gravity, 0
+  /// without the setting `gravity_compensation`.
+  Eigen::VectorXd moment, gravity_moment;
   BaseState base;         ///< measured feed and spin
   Eigen::Isometry3d X_BE = Eigen::Isometry3d::Identity();  ///< measured tip pose
   /// 6 x (n + 2): derivative of tip position (rows 0-2) and tip rotation vector (rows 3-5) with
@@ -68,6 +73,9 @@ struct ArmMeasurement {
 
   explicit ArmMeasurement(int n)
       : q(Eigen::VectorXd::Zero(n)),
+        q_rate(q),
+        moment(q),
+        gravity_moment(q),
         tip_jacobian(Eigen::Matrix<double, 6, Eigen::Dynamic>::Zero(6, n + 2)),
         uneven_deflection(Eigen::Matrix<double, 3, Eigen::Dynamic>::Zero(3, n)),
         tip_response(Eigen::Matrix<double, 6, Eigen::Dynamic>::Zero(6, n + 1)) {
@@ -75,11 +83,16 @@ struct ArmMeasurement {
   }
 };
 
-/// What a controller commands in one step. The servo law (arm_mechanics.hpp) adds velocity
-/// feed-forward and gravity compensation.
+/// What a controller commands in one step. To set points the servo law (arm_mechanics.hpp) adds
+/// velocity feed-forward and gravity compensation; moments and tensions are what the actuators are
+/// told, within their limits.
 struct ArmCommand {
   Eigen::VectorXd q;       ///< n: desired smooth coordinates, corrections included
   Eigen::VectorXd q_rate;  ///< n: their planned rates [1/s]
+  /// n: of a controller of moments, as ArmMeasurement::moment; tendons and chambers share them
+  /// (TensionDistribution), a coordinate with a servo takes q.
+  Eigen::VectorXd moment;
+  Eigen::VectorXd tension;  ///< of a controller of tensions [N], as ArmMeasurement::tendon_tension
   Eigen::VectorXd plan;    ///< n: the planned pose without corrections; only for drawing
   bool has_plan = true;    ///< plan is to be drawn
   BaseState base;          ///< desired feed and spin
@@ -88,7 +101,28 @@ struct ArmCommand {
   explicit ArmCommand(int n)
       : q(Eigen::VectorXd::Zero(n)),
         q_rate(Eigen::VectorXd::Zero(n)),
+        moment(Eigen::VectorXd::Zero(n)),
         plan(Eigen::VectorXd::Zero(n)) {}
+};
+
+/// What the body does against a bend or the length of a section, without gravity: the moment
+/// stiffness (q - rest) + damping q' holds it.
+struct BodySpring {
+  double stiffness = 0.0;  ///< [N m/rad], [N/m]
+  double damping = 0.0;    ///< [N m s/rad], [N s/m]
+  double rest = 0.0;       ///< where it has no force [rad], [m]
+  double lag = 0.0;        ///< with which moments follow their commands: of the slowest chamber [s]
+
+  /// The moment that moves it, against the moment of gravity.
+  [[nodiscard]] double moment(double q, double rate, double gravity) const noexcept {
+    return stiffness * (q - rest) + (damping + lag * stiffness) * rate - gravity;
+  }
+  /// The largest part of its stiffness that can be fed back, beside this part of its damping, and is
+  /// stable in spite of the lag whatever its inertia. Source: docs/derivations.md, "Chambers".
+  [[nodiscard]] double largest_gain(double damping_gain) const noexcept {
+    return lag > 0.0 ? (1.0 + damping_gain) * damping / (stiffness * lag)
+                     : std::numeric_limits<double>::infinity();
+  }
 };
 
 /// A cylinder or capsule of the scene; base frame.
@@ -119,6 +153,8 @@ struct ArmContext {
   std::string_view name = {};  ///< of the robot
   const Post* post = nullptr;  ///< the geom of the setting `post`; null without that setting
   const SceneTask* task = nullptr;  ///< with the setting `target` and without `plan`
+  std::span<const BodySpring> springs = {};  ///< n, of the coordinates
+  int tendon_count = 0;                      ///< and chambers
 };
 
 /// A controller of a continuum arm: measured state and target in, section commands out, once per
@@ -135,6 +171,11 @@ class ArmController : public Controller {
   virtual void update(const ArmMeasurement& measurement, std::span<const double> memory,
                       std::span<double> next_memory, ArmCommand& command,
                       ControllerReport& report) = 0;
+  /// Moments need motors (`bend_command = "moment"`) or tendons and chambers in the place of bend
+  /// servos; they and tensions need tendons that are told tensions. Set points need no motors. All
+  /// else is refused when the model is loaded. On entry to `update`, q of a controller that does not
+  /// command set points is the measured one: it is what the robot is taken to be told.
+  [[nodiscard]] virtual CommandKind commands() const noexcept { return CommandKind::SetPoints; }
   /// Whether it needs contacts and tip_response in its measurement.
   [[nodiscard]] virtual bool senses_contacts() const noexcept { return false; }
   /// Whether it needs tip_response too.

@@ -1,5 +1,7 @@
 #include "controllers/arm_mechanics.hpp"
 
+#include <algorithm>
+
 namespace tendril {
 
 using Eigen::Vector3d;
@@ -39,7 +41,9 @@ ArmMechanics::ArmMechanics(std::vector<ArmCoordinate> coordinates, const ArmBase
       ++i;
     }
     if (coordinate.has_tendons && !coordinate.joints.empty())
-      bends.push_back({column, stiffness_[k], coordinate.damping, rest, coordinate.is_slide});
+      bends.push_back({.coordinate = column,
+                       .body = {.stiffness = stiffness_[k], .damping = coordinate.damping, .rest = rest},
+                       .is_length = coordinate.is_slide});
   }
   tendons_ = TendonDrive(std::move(tendons), std::move(jacobian), std::move(bends));
 }
@@ -101,6 +105,8 @@ void ArmMechanics::measure(const State& state, double feed_setpoint, ArmMeasurem
     motion_.position[k] = coordinate.sign * sum;
     motion_.speed[k] = coordinate.sign * speed;
     out.q[k] = coordinate.sign * sum + coordinate.offset;
+    out.q_rate[k] = motion_.speed[k];
+    out.gravity_moment[k] = coordinate.sign * load;
     out.tip_jacobian.col(k).head<3>().noalias() = R_WB.transpose() * (coordinate.sign * move);
     out.tip_jacobian.col(k).tail<3>().noalias() = R_WB.transpose() * (coordinate.sign * rotation);
   }
@@ -123,13 +129,40 @@ void ArmMechanics::measure(const State& state, double feed_setpoint, ArmMeasurem
   }
 }
 
-void ArmMechanics::measure_tendons(const State& state, std::span<const double> commands,
-                                   ArmMeasurement& out) const noexcept {
+void ArmMechanics::measure_actuators(std::span<const double> servo_moments, const State& state,
+                                     std::span<const double> commands,
+                                     ArmMeasurement& out) const noexcept {
   for (std::size_t t = 0; t < state.tendons.size(); ++t) {
     const TendonDrive::Length& length = state.tendons[t];
     out.tendon_length[static_cast<Eigen::Index>(t)] = length.value;
     out.tendon_tension[static_cast<Eigen::Index>(t)] =
         tendons_.tendons()[t].tension(commands[t], length.value, length.speed);
+  }
+  for (std::size_t k = 0; k < servo_moments.size(); ++k) {
+    const auto row = static_cast<Eigen::Index>(k);
+    out.moment[row] = servo_moments[k];
+    if (!state.tendons.empty()) out.moment[row] += tendons_.force_on(row, out.tendon_tension);
+  }
+}
+
+void ArmMechanics::servo_moments(const State& state, std::span<const double> setpoints,
+                                 std::span<double> moments) const noexcept {
+  const auto force = [&](int servo, double position, double velocity) {
+    const auto s = static_cast<std::size_t>(servo);
+    return servos_[s].force(setpoints[s], position, velocity);
+  };
+  std::size_t i = 0;
+  for (std::size_t k = 0; k < coordinates_.size(); ++k) {
+    const ArmCoordinate& coordinate = coordinates_[k];
+    double moment = 0.0, position = 0.0, velocity = 0.0;
+    for (const ArmJoint& joint : coordinate.joints) {
+      const JointState& at = state.joints[i++];
+      position += at.position;
+      velocity += at.velocity;
+      if (joint.servo >= 0) moment += joint.fraction * force(joint.servo, at.position, at.velocity);
+    }
+    if (coordinate.servo >= 0) moment += force(coordinate.servo, position, velocity);
+    moments[k] = coordinate.sign * moment;
   }
 }
 
@@ -150,7 +183,18 @@ void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measureme
       motion_.rate[k] = feed_forward * command.q_rate[k];
       motion_.load[k] = coordinate.sign * load_[k];
     }
-    tendons_.commands(motion_, state.tendons, setpoints.subspan(servos_.size()));
+    const std::span<double> commands = setpoints.subspan(servos_.size());
+    switch (options_.commands) {
+      case CommandKind::SetPoints:
+        tendons_.commands(motion_, state.tendons, commands);
+        break;
+      case CommandKind::Moments:
+        tendons_.commands_of_moments(command.moment, state.tendons, commands);
+        break;
+      case CommandKind::Tensions:
+        tendons_.commands_of_tensions(command.tension, state.tendons, commands);
+        break;
+    }
   }
   std::size_t i = 0;
   for (int k = 0; k < static_cast<int>(coordinates_.size()); ++k) {
@@ -162,6 +206,13 @@ void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measureme
     }
     // Tendons that run past a section with servos load it.
     const double pull = has_tendons ? coordinate.sign * tendons_.force_on(k) : 0.0;
+    if (coordinate.is_motor) {
+      const Servo& motor = servos_[coordinate.servo];
+      setpoints[coordinate.servo] = std::clamp(coordinate.sign * command.moment[k] - pull,
+                                               motor.min_force, motor.max_force);
+      i += coordinate.joints.size();
+      continue;
+    }
     if (coordinate.servo >= 0) {
       const Servo& servo = servos_[coordinate.servo];
       double position = 0.0, velocity = 0.0;

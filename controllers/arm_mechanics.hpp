@@ -30,6 +30,7 @@ struct ArmCoordinate {
   double sign = 1.0;             ///< joint angle = sign * coordinate
   double offset = 0.0;           ///< coordinate with all joints at 0: half the variable length
   int servo = -1;                ///< that acts on the whole section, or -1
+  bool is_motor = false;         ///< that servo is a motor: its command is the moment
   bool is_slide = false;
   bool has_tendons = false;  ///< neither it nor its joints have servos: tendons hold it
   double damping = 0.0;      ///< of its joints in series [N m s/rad]; only with tendons
@@ -65,6 +66,7 @@ class ArmMechanics {
     Eigen::Vector3d gravity = Eigen::Vector3d::Zero();  ///< [m/s^2]; zero: not compensated
     bool velocity_feed_forward = true;
     double guide_length = 0.0;  ///< [m]; 0: none
+    CommandKind commands = CommandKind::SetPoints;
   };
 
   ArmMechanics() = default;
@@ -78,6 +80,10 @@ class ArmMechanics {
   [[nodiscard]] std::span<const ArmCoordinate> coordinates() const noexcept { return coordinates_; }
   [[nodiscard]] std::span<const Servo> servos() const noexcept { return servos_; }
   [[nodiscard]] const TendonDrive& tendon_drive() const noexcept { return tendons_; }
+  /// Whether the tendons feed the errors of the bends back.
+  [[nodiscard]] bool tendons_feed_back() const noexcept {
+    return options_.commands == CommandKind::SetPoints && tendons_.feeds_back();
+  }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
   [[nodiscard]] bool has_feed() const noexcept { return feed_.servo >= 0; }
   [[nodiscard]] int feed_servo() const noexcept { return feed_.servo; }
@@ -93,19 +99,25 @@ class ArmMechanics {
   };
   [[nodiscard]] State make_state() const;
 
-  /// Fills in q, base, X_BE, tip_jacobian, gravity_deflection, and the force of the feed servo at
+  /// Fills in q, q_rate, gravity_moment, base, X_BE, tip_jacobian, gravity_deflection, and the force of the feed servo at
   /// its last setpoint `feed_setpoint` [m]. Allocates nothing.
   void measure(const State& state, double feed_setpoint, ArmMeasurement& out) noexcept;
 
-  /// Fills in tendon_length and tendon_tension; `commands`: the last ones of the tendons.
-  void measure_tendons(const State& state, std::span<const double> commands,
-                       ArmMeasurement& out) const noexcept;
+  /// Fills in tendon_length, tendon_tension and, with the moments of servos and motors in the last
+  /// step, moment; `commands`: the last ones of the tendons.
+  void measure_actuators(std::span<const double> servo_moments, const State& state,
+                         std::span<const double> commands, ArmMeasurement& out) const noexcept;
 
   /// One setpoint for each servo, for the state of the last `measure`: the command plus velocity
-  /// feed-forward and gravity compensation, within the force limits. A servo that cannot be driven
+  /// feed-forward and gravity compensation, within the force limits; of a motor the commanded moment
+  /// less that of tendons which run past its section. A servo that cannot be driven
   /// (Servo::works) gets the command alone. The commands of the tendons follow (TendonDrive).
   void setpoints(const State& state, const ArmMeasurement& measurement, const ArmCommand& command,
                  std::span<double> setpoints) noexcept;
+
+  /// Moments of the servos and motors at these setpoints on each coordinate [N m], [N].
+  void servo_moments(const State& state, std::span<const double> setpoints,
+                     std::span<double> moments) const noexcept;
 
   /// The fraction of a commanded coordinate that is on links outside the guide.
   [[nodiscard]] double exposed_fraction(const ArmCoordinate& coordinate,

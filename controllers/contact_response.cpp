@@ -26,7 +26,7 @@ ContactResponse::ContactResponse(const ArmMechanics& arm)
   for (int k = 0; k < n; ++k) {
     const ArmCoordinate& coordinate = arm.coordinates()[static_cast<std::size_t>(k)];
     for (const ArmJoint& joint : coordinate.joints) {
-      if (coordinate.has_tendons) {
+      if (coordinate.has_tendons || coordinate.is_motor) {
         entries.push_back({{k, coordinate.is_slide, joint.start, joint.length,
                             coordinate.sign * joint.fraction * joint.stiffness, joint.stiffness},
                            joint.chain_position});
@@ -55,9 +55,9 @@ ContactResponse::ContactResponse(const ArmMechanics& arm)
     add_section_tendon(k, arm.servos()[static_cast<std::size_t>(servo)].stiffness, false);
   }
   const TendonDrive& drive = arm.tendon_drive();
-  if (drive.feeds_back()) {
+  if (arm.tendons_feed_back()) {
     for (const TendonDrive::Bend& bend : drive.bends())
-      add_section_tendon(static_cast<int>(bend.coordinate), bend.stiffness, true);
+      add_section_tendon(static_cast<int>(bend.coordinate), bend.body.stiffness, true);
   }
   for (const ArmTendon& pulled : drive.tendons()) {
     if (!pulled.takes_length) continue;

@@ -31,6 +31,13 @@ enum class ControllerStatus : std::uint8_t {
   NoProgress = 10,    ///< the task comes no nearer to its end, or what was reached is lost
 };
 
+/// What a controller commands.
+enum class CommandKind : std::uint8_t {
+  SetPoints,  ///< coordinates or joint angles, which servos hold; tendons and chambers too
+  Moments,    ///< moments and forces on the coordinates of an arm; torques of a snake's joints
+  Tensions,   ///< of every tendon and chamber of an arm
+};
+
 inline constexpr int kStatusCount = 11;
 /// Whether a controller said that nothing is wrong.
 [[nodiscard]] constexpr bool is_well(ControllerStatus status) noexcept {

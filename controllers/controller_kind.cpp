@@ -2,6 +2,7 @@
 
 #include "controllers/base_placement_controller.hpp"
 #include "controllers/coil_controller.hpp"
+#include "controllers/computed_moment_controller.hpp"
 #include "controllers/contact_plan_controller.hpp"
 #include "controllers/follow_controller.hpp"
 #include "controllers/following_watch.hpp"
@@ -105,6 +106,9 @@ const std::vector<ControllerKind>& built_in_controllers() {
   static const std::vector<ControllerKind> all = [] {
     std::vector<ControllerKind> kinds{
         controller_kind<ReachController>("tendril.reach", "the tip follows a mocap body"),
+        controller_kind<ComputedMomentController>(
+            "tendril.computed_moment",
+            "the same by moments instead of set points: an arm of motors, tendons told tensions, or chambers"),
         {"tendril.follow",
          "the arm is fed along a path and its body follows its tip; or it executes a planned path "
          "of poses",

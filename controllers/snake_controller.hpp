@@ -19,6 +19,9 @@ struct SnakeMeasurement {
   double time = 0.0;                                         ///< simulated time [s]
   double timestep = 0.0;                                     ///< [s]
   Eigen::VectorXd q;                                         ///< n: joint angles [rad]
+  Eigen::VectorXd q_rate;                                    ///< n: [rad/s]
+  Eigen::VectorXd torque;          ///< n: of the joints' actuators in the last step [N m]
+  Eigen::VectorXd gravity_torque;  ///< n: of gravity on what each joint moves, towards the head [N m]
   double feed = 0.0;                                         ///< of the carriage [m]; 0 without one
   Eigen::Isometry3d X_WT = Eigen::Isometry3d::Identity();    ///< tail end of link 0, x forward
   Eigen::Isometry3d X_WE = Eigen::Isometry3d::Identity();    ///< head end of the last link
@@ -27,19 +30,21 @@ struct SnakeMeasurement {
   bool has_target = false;                         ///< a target body is configured
   Eigen::Vector3d p_WG = Eigen::Vector3d::Zero();  ///< its position [m]
 
-  explicit SnakeMeasurement(int n) : q(Eigen::VectorXd::Zero(n)) {}
+  explicit SnakeMeasurement(int n)
+      : q(Eigen::VectorXd::Zero(n)), q_rate(q), torque(q), gravity_torque(q) {}
 };
 
-/// What a controller commands in one step: setpoints of the position servos. The plugin adds lag
-/// and gravity compensation.
+/// What a controller commands in one step: setpoints of the position servos, to which the plugin
+/// adds lag and gravity compensation; or torques.
 struct SnakeCommand {
   Eigen::VectorXd q;            ///< n [rad]; the servos keep them inside the joint limits
   Eigen::VectorXd q_rate;       ///< n: planned rates [rad/s]; 0: no lag compensation
+  Eigen::VectorXd torque;       ///< n: of a controller of moments [N m], within the torque limit
   double feed = 0.0;            ///< of the carriage [m]
   double feed_rate = 0.0;       ///< [m/s]
   double gravity_factor = 0.0;  ///< fraction of the links' gravity load that is compensated
 
-  explicit SnakeCommand(int n) : q(Eigen::VectorXd::Zero(n)), q_rate(Eigen::VectorXd::Zero(n)) {}
+  explicit SnakeCommand(int n) : q(Eigen::VectorXd::Zero(n)), q_rate(q), torque(q) {}
 };
 
 /// What stands still on the ground on which a free snake moves, and where it begins; world frame.
@@ -78,6 +83,10 @@ class SnakeController : public Controller {
   virtual void update(const SnakeMeasurement& measurement, std::span<const double> memory,
                       std::span<double> next_memory, SnakeCommand& command,
                       ControllerReport& report) = 0;
+  /// Moments: torques of the joints, of a snake with `joint_command = "torque"`; else set points. The
+  /// other one is refused when the model is loaded. On entry to `update`, q of a controller of torques
+  /// is the measured one.
+  [[nodiscard]] virtual CommandKind commands() const noexcept { return CommandKind::SetPoints; }
   /// Points of the path that the task follows, world frame, for drawing; at most `points.size()`.
   /// Returns the number of points written.
   [[nodiscard]] virtual int path(const SnakeMeasurement& /*measurement*/,

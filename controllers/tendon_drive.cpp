@@ -50,20 +50,19 @@ TendonDrive::TendonDrive(std::vector<ArmTendon> tendons, Eigen::MatrixXd jacobia
     low[t] = std::min(tendon.min_tension, high[t]);
     feeds_back_ = feeds_back_ && !tendon.takes_length;
   }
-  lag_ = Eigen::VectorXd::Zero(rows);
   weight_ = Eigen::VectorXd::Ones(rows);
   double bending = 0.0;  // largest moment of a unit tension
   for (Eigen::Index i = 0; i < rows; ++i)
     if (!bends_[static_cast<std::size_t>(i)].is_length)
       bending = std::max(bending, moments.row(i).cwiseAbs().maxCoeff());
   for (Eigen::Index i = 0; i < rows; ++i) {
-    const Bend& bend = bends_[static_cast<std::size_t>(i)];
+    Bend& bend = bends_[static_cast<std::size_t>(i)];
+    bend.body.lag = 0.0;
     for (Eigen::Index t = 0; t < count; ++t) {
       if (moments(i, t) != 0.0)
-        lag_[i] = std::max(lag_[i], tendons_[static_cast<std::size_t>(t)].time_constant);
+        bend.body.lag = std::max(bend.body.lag, tendons_[static_cast<std::size_t>(t)].time_constant);
     }
-    // docs/derivations.md, "Chambers".
-    feeds_back_ = feeds_back_ && bend.damping >= bend.stiffness * lag_[i] / 2.0;
+    feeds_back_ = feeds_back_ && bend.body.largest_gain(1.0) >= 1.0;
     const double largest = moments.row(i).cwiseAbs().maxCoeff();
     if (bend.is_length && bending > 0.0 && largest > 0.0) weight_[i] = kLengthWeight * bending / largest;
   }
@@ -76,24 +75,16 @@ TendonDrive::TendonDrive(std::vector<ArmTendon> tendons, Eigen::MatrixXd jacobia
 void TendonDrive::commands(const Motion& motion, std::span<const Length> lengths,
                            std::span<double> commands) noexcept {
   for (std::size_t i = 0; i < bends_.size(); ++i) {
-    const auto& [k, stiffness, damping, rest, is_length] = bends_[i];
+    const auto& [k, body, is_length] = bends_[i];
     const auto row = static_cast<Eigen::Index>(i);
-    double moment = stiffness * (motion.desired[k] - rest) +
-                    (damping + lag_[row] * stiffness) * motion.rate[k] - motion.load[k];
+    double moment = body.moment(motion.desired[k], motion.rate[k], motion.load[k]);
     if (feeds_back_) {
-      moment += stiffness * (motion.desired[k] - motion.position[k]) +
-                damping * (motion.rate[k] - motion.speed[k]);
+      moment += body.stiffness * (motion.desired[k] - motion.position[k]) +
+                body.damping * (motion.rate[k] - motion.speed[k]);
     }
     moments_[row] = weight_[row] * moment;
   }
-  for (std::size_t t = 0; t < tendons_.size(); ++t) {
-    const ArmTendon& tendon = tendons_[t];
-    if (tendon.gain_slope == 0.0) continue;
-    const double part = tendon.gain_at(lengths[t].value) / tendon.gain;
-    distribution_.set_high(static_cast<Eigen::Index>(t),
-                           Servo::kFractionOfLimit * tendon.max_tension * std::min(part, 1.0));
-  }
-  distribution_.distribute(moments_, tensions_);
+  distribute(lengths);
   for (std::size_t t = 0; t < tendons_.size(); ++t) {
     const ArmTendon& tendon = tendons_[t];
     const auto row = static_cast<Eigen::Index>(t);
@@ -112,6 +103,39 @@ void TendonDrive::commands(const Motion& motion, std::span<const Length> lengths
                                tendon.stiffness;
     commands[t] = std::max(wanted, shortest);
   }
+}
+
+void TendonDrive::commands_of_moments(const Eigen::VectorXd& moments, std::span<const Length> lengths,
+                                      std::span<double> commands) noexcept {
+  for (std::size_t i = 0; i < bends_.size(); ++i) {
+    const auto row = static_cast<Eigen::Index>(i);
+    moments_[row] = weight_[row] * moments[bends_[i].coordinate];
+  }
+  distribute(lengths);
+  for (std::size_t t = 0; t < tendons_.size(); ++t)
+    commands[t] = tensions_[static_cast<Eigen::Index>(t)] / tendons_[t].gain_at(lengths[t].value);
+}
+
+void TendonDrive::commands_of_tensions(const Eigen::VectorXd& tensions,
+                                       std::span<const Length> lengths,
+                                       std::span<double> commands) noexcept {
+  for (std::size_t t = 0; t < tendons_.size(); ++t) {
+    const ArmTendon& tendon = tendons_[t];
+    const auto row = static_cast<Eigen::Index>(t);
+    tensions_[row] = std::clamp(tensions[row], tendon.limit, tendon.max_tension);
+    commands[t] = tensions_[row] / tendon.gain_at(lengths[t].value);
+  }
+}
+
+void TendonDrive::distribute(std::span<const Length> lengths) noexcept {
+  for (std::size_t t = 0; t < tendons_.size(); ++t) {
+    const ArmTendon& tendon = tendons_[t];
+    if (tendon.gain_slope == 0.0) continue;
+    const double part = tendon.gain_at(lengths[t].value) / tendon.gain;
+    distribution_.set_high(static_cast<Eigen::Index>(t),
+                           Servo::kFractionOfLimit * tendon.max_tension * std::min(part, 1.0));
+  }
+  distribution_.distribute(moments_, tensions_);
 }
 
 }  // namespace tendril

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "controllers/arm_controller.hpp"
 #include "tendril/kinematics/tension_distribution.hpp"
 
 namespace tendril {
@@ -40,9 +41,7 @@ class TendonDrive {
   /// A bend, or the length, of a section that only tendons hold.
   struct Bend {
     Eigen::Index coordinate = 0;
-    double stiffness = 0.0;  ///< of the body [N m/rad]; of a length [N/m]
-    double damping = 0.0;    ///< [N m s/rad]; [N s/m]
-    double rest = 0.0;       ///< where the body's springs have no force [rad]; [m]
+    BodySpring body;         ///< from the straight arm on; the lag is that of its tendons
     bool is_length = false;  ///< where the tensions cannot make all, bends go before lengths
   };
 
@@ -70,18 +69,31 @@ class TendonDrive {
   /// Commands of the tendons.
   void commands(const Motion& motion, std::span<const Length> lengths,
                 std::span<double> commands) noexcept;
+  /// Commands that make these moments [N m], [N] on the coordinates, or these tensions [N]; of tendons
+  /// that are told tensions, and chambers.
+  void commands_of_moments(const Eigen::VectorXd& moments, std::span<const Length> lengths,
+                           std::span<double> commands) noexcept;
+  void commands_of_tensions(const Eigen::VectorXd& tensions, std::span<const Length> lengths,
+                            std::span<double> commands) noexcept;
   /// What the tensions of the last `commands` do to a coordinate [N m], [N].
   [[nodiscard]] double force_on(Eigen::Index coordinate) const noexcept {
-    return -jacobian_.col(coordinate).dot(tensions_);
+    return force_on(coordinate, tensions_);
+  }
+  [[nodiscard]] double force_on(Eigen::Index coordinate,
+                                const Eigen::VectorXd& tensions) const noexcept {
+    return -jacobian_.col(coordinate).dot(tensions);
   }
 
  private:
+  /// Tensions of the least norm that make `moments_`.
+  void distribute(std::span<const Length> lengths) noexcept;
+
   std::vector<ArmTendon> tendons_;
   std::vector<Bend> bends_;
   Eigen::MatrixXd jacobian_;
   TensionDistribution distribution_;
   bool feeds_back_ = false;
-  Eigen::VectorXd lag_, weight_;  // of each bend: of its slowest tendon [s]; in least squares
+  Eigen::VectorXd weight_;  // of each bend, in least squares
   // Scratch.
   Eigen::VectorXd moments_, tensions_;
 };

@@ -7,6 +7,7 @@
 #include "controllers/tendon_friction.hpp"
 #include "plugin/slowest_swing.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/model_error.hpp"
 #include "tendril/robot_file/robot_mjcf.hpp"
 
 namespace tendril {
@@ -56,6 +57,60 @@ bool has_friction(const ContinuumDescription& description) {
                      [](const Tendon& tendon) { return tendon.friction_coefficient > 0.0; });
 }
 
+/// What an arm's body does against each coordinate.
+std::vector<BodySpring> springs_of(const ContinuumDescription& arm, const mjModel* m) {
+  const ContinuumRobot robot = arm.kinematics();
+  std::vector<BodySpring> springs(static_cast<std::size_t>(robot.coordinate_count()));
+  // The engine's part included (joint_damping).
+  const double least = m->opt.integrator == mjINT_DISCRETE ? m->opt.timestep : 0.0;
+  for (int i = 0; i < robot.section_count(); ++i) {
+    const SectionPhysics& physics = arm.physics[static_cast<std::size_t>(i)];
+    const auto k = static_cast<std::size_t>(robot.coordinate_index(i));
+    const double time = std::max(physics.damping_time, least);
+    const double bend = physics.bending_stiffness / physics.unloaded_length;
+    double lag = 0.0;
+    for (const Tendon& tendon : arm.tendons)
+      if (tendon.chamber && tendon.route.runs_through(i))
+        lag = std::max(lag, tendon.chamber->time_constant);
+    const double bend_lag = physics.bend_servo ? 0.0 : lag;
+    springs[k] = {bend, time * bend, physics.natural_bend[0], bend_lag};
+    springs[k + 1] = {bend, time * bend, physics.natural_bend[1], bend_lag};
+    if (!robot.section(i).is_extensible()) continue;
+    springs[k + 2] = {physics.axial_stiffness, time * physics.axial_stiffness,
+                      physics.unloaded_length - robot.section(i).length(),
+                      physics.length_servo ? 0.0 : lag};
+  }
+  return springs;
+}
+
+/// Refuses a controller whose commands the actuators cannot follow.
+void require_commands(const InstanceContext& context, const ContinuumDescription& arm,
+                      CommandKind commands) {
+  const auto refuse = [&](const std::string& what, const std::string& must, const char* kind) {
+    throw ModelError("robot: " + what + ": must be " + must + ": " + context.kind.name +
+                     " commands " + kind);
+  };
+  for (std::size_t i = 0; i < arm.sections.size(); ++i) {
+    const SectionPhysics& physics = arm.physics[i];
+    const std::string section = "section " + std::to_string(i + 1);
+    if (commands == CommandKind::SetPoints && physics.bend_servo && physics.bend_motor)
+      refuse(section + ": bend_command = \"moment\"", "\"angle\"", "set points");
+    if (commands == CommandKind::SetPoints && physics.length_servo && physics.length_motor)
+      refuse(section + ": length_command = \"force\"", "\"length\"", "set points");
+    if (commands == CommandKind::Moments && physics.bend_servo && !physics.bend_motor)
+      refuse(section + ": bend_command = \"angle\"", "\"moment\"", "moments");
+  }
+  if (commands == CommandKind::SetPoints) return;
+  const char* const kind = commands == CommandKind::Moments ? "moments" : "tensions";
+  for (const Tendon& tendon : arm.tendons) {
+    if (tendon.command == TendonCommand::Length)
+      refuse("tendon " + tendon.name + ": command = \"length\"", "\"tension\"", kind);
+  }
+  if (commands == CommandKind::Tensions && arm.tendons.empty())
+    throw ModelError("robot: has no tendons or chambers: " + context.kind.name +
+                     " commands tensions, must have some");
+}
+
 }  // namespace
 
 std::unique_ptr<ArmController> make_arm_controller(const InstanceContext& context,
@@ -65,25 +120,32 @@ std::unique_ptr<ArmController> make_arm_controller(const InstanceContext& contex
   const auto obstacles = read_obstacles(context, largest_radius(description));
   const auto post = read_post(context);
   const auto task = read_task(context);
-  return make({.robot = robot,
-               .settings = context.settings,
-               .timestep = context.model->opt.timestep,
-               .feed_force_limit = robot.base().feed_limit > 0.0
-                                       ? description.base_physics.feed_force_limit
-                                       : std::numeric_limits<double>::infinity(),
-               .guide_length = description.base_physics.guide_length,
-               .guide_clearance = description.base_physics.guide_clearance,
-               .body_radius = largest_radius(description),
-               .bending_stiffness = description.physics.back().bending_stiffness,
-               .obstacles = obstacles ? &obstacles->obstacles() : nullptr,
-               .moving_obstacles = obstacles ? obstacles->moving_count() : 0,
-               .name = description.name,
-               .post = post ? &*post : nullptr,
-               .task = task ? &*task : nullptr});
+  const std::vector<BodySpring> springs = springs_of(description, context.model);
+  auto controller = make({.robot = robot,
+                          .settings = context.settings,
+                          .timestep = context.model->opt.timestep,
+                          .feed_force_limit = robot.base().feed_limit > 0.0
+                                                  ? description.base_physics.feed_force_limit
+                                                  : std::numeric_limits<double>::infinity(),
+                          .guide_length = description.base_physics.guide_length,
+                          .guide_clearance = description.base_physics.guide_clearance,
+                          .body_radius = largest_radius(description),
+                          .bending_stiffness = description.physics.back().bending_stiffness,
+                          .obstacles = obstacles ? &obstacles->obstacles() : nullptr,
+                          .moving_obstacles = obstacles ? obstacles->moving_count() : 0,
+                          .name = description.name,
+                          .post = post ? &*post : nullptr,
+                          .task = task ? &*task : nullptr,
+                          .springs = springs,
+                          .tendon_count = static_cast<int>(description.tendons.size())});
+  require_commands(context, description, controller->commands());
+  return controller;
 }
 
 ArmBinding::Memory::Memory(const ContinuumDescription& description, const ArmController& controller)
     : command(layout.vector(description.kinematics().coordinate_count())),
+      moments(layout.numbers(
+          static_cast<std::size_t>(description.kinematics().coordinate_count()))),
       tendons(layout.numbers(description.tendons.size())) {
   if (has_friction(description)) {
     tension = layout.numbers(description.tendons.size());
@@ -121,12 +183,14 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
       std::move(coordinates), feed, spin, std::move(servos),
       {.gravity = compensated_gravity(m, context.settings.flag("gravity_compensation")),
        .velocity_feed_forward = context.settings.flag("velocity_feed_forward"),
-       .guide_length = description.base_physics.guide_length},
+       .guide_length = description.base_physics.guide_length,
+       .commands = controller_->commands()},
       bind_tendons(context, description));
   const auto tendon_count = static_cast<Eigen::Index>(tendons_.size());
   tendon_commands_.resize(tendons_.size());
   bind_friction(context, description);
-  measurement_.tendon_length = measurement_.tendon_tension = Eigen::VectorXd::Zero(tendon_count);
+  measurement_.tendon_length = measurement_.tendon_tension = command_.tension =
+      Eigen::VectorXd::Zero(tendon_count);
   size_seen();
   state_ = mechanics_.make_state();
   measurement_.swing_damping =
@@ -157,7 +221,8 @@ void ArmBinding::bind_sections(const InstanceContext& context,
     const auto bind = [&](char axis, const std::vector<double>& fractions, double sign) {
       coordinates.push_back(
           bind_coordinate(context, i + 1, links, axis, fractions, sign,
-                          axis == 'z' ? physics.length_servo : physics.bend_servo, servos));
+                          axis == 'z' ? physics.length_servo : physics.bend_servo,
+                          axis == 'z' ? physics.length_motor : physics.bend_motor, servos));
     };
     bind('y', layout.bend_fraction, 1.0);  // u
     if (description.planar) {
@@ -189,7 +254,7 @@ void ArmBinding::bind_sections(const InstanceContext& context,
 
 ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int section, int links,
                                           char axis, const std::vector<double>& fractions,
-                                          double sign, bool has_servo,
+                                          double sign, bool has_servo, bool is_motor,
                                           std::vector<Servo>& servos) {
   const mjModel* m = context.model;
   ArmCoordinate coordinate;
@@ -198,6 +263,7 @@ ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int se
   const std::string servo_name =
       coordinate.is_slide ? names::length(section) : names::bend(section, axis);
   coordinate.has_tendons = !has_servo;
+  coordinate.is_motor = has_servo && is_motor;
   const int section_actuator =
       coordinate.has_tendons
           ? -1
@@ -424,7 +490,7 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
   const std::span<const double> commands = memory_.tendons(own);
   for (std::size_t t = 0; t < tendons_.size(); ++t)
     tendon_commands_[t] = activations_[t] >= 0 ? d->act[activations_[t]] : commands[t];
-  mechanics_.measure_tendons(state_, tendon_commands_, out);
+  mechanics_.measure_actuators(memory_.moments(own), state_, tendon_commands_, out);
   if (contacts_) {
     read_contacts(m, d, own);
     const auto command = memory_.command(own);
@@ -441,14 +507,15 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
 }
 
 bool ArmBinding::command_is_finite() const noexcept {
-  return command_.q.allFinite() && command_.q_rate.allFinite() &&
-         std::isfinite(command_.base.feed) && std::isfinite(command_.base.spin) &&
+  return command_.q.allFinite() && command_.q_rate.allFinite() && command_.moment.allFinite() &&
+         command_.tension.allFinite() && std::isfinite(command_.base.feed) && std::isfinite(command_.base.spin) &&
          std::isfinite(command_.feed_rate);
 }
 
 void ArmBinding::setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept {
   mechanics_.setpoints(state_, measurement_, command_, setpoints);
   memory_.command(next_own) = command_.q;
+  mechanics_.servo_moments(state_, setpoints, memory_.moments(next_own));
   const std::span<const double> tendons = setpoints.last(tendons_.size());
   std::copy(tendons.begin(), tendons.end(), memory_.tendons(next_own).begin());
   if (mechanics_.has_feed())
@@ -477,8 +544,13 @@ FollowingError ArmBinding::following_error(int last_touched) const noexcept {
 }
 
 void ArmBinding::forget_command() noexcept {
-  command_.q.setZero();
+  if (controller_->commands() == CommandKind::SetPoints)
+    command_.q.setZero();
+  else
+    command_.q = measurement_.q;
   command_.q_rate.setZero();
+  command_.moment.setZero();
+  command_.tension.setZero();
   command_.plan.setZero();
   command_.base = {};
   command_.feed_rate = 0.0;

@@ -30,13 +30,15 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   void end_step(const mjModel* m, const mjData* d,
                 std::span<double> next_own) const noexcept override;
 
-  /// Its memory: the last setpoint of the feed servo, the last commanded coordinates, those of the
-  /// tendons, with friction of tendons their tensions and friction in the last step [N], and, if the
-  /// controller senses contacts, the normal force on every link in the last step [N].
+  /// Its memory: the last setpoint of the feed servo, the last commanded coordinates, the moments of
+  /// the servos in the last step, the last commands of the tendons, with friction of tendons their
+  /// tensions and friction in the last step [N], and, if the controller senses contacts, the normal
+  /// force on every link in the last step [N].
   struct Memory {
     MemoryLayout layout;
     Slot<double> feed_setpoint = layout.number();
     MatrixSlot<Eigen::VectorXd> command;
+    Block moments;
     Block tendons;
     Block tension, friction;
     Block link_force;
@@ -47,7 +49,8 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   [[nodiscard]] ArmCoordinate bind_coordinate(const InstanceContext& context, int section,
                                               int links, char axis,
                                               const std::vector<double>& fractions, double sign,
-                                              bool has_servo, std::vector<Servo>& servos);
+                                              bool has_servo, bool is_motor,
+                                              std::vector<Servo>& servos);
   void bind_sections(const InstanceContext& context, const ContinuumDescription& description,
                      std::vector<ArmCoordinate>& coordinates, std::vector<Servo>& servos);
   [[nodiscard]] std::vector<ArmTendon> bind_tendons(const InstanceContext& context,

@@ -84,15 +84,23 @@ std::unique_ptr<SnakeController> make_snake_controller(const InstanceContext& co
                                                        const ControllerKind::MakeSnake& make) {
   std::optional<GroundScene> ground;
   if (avoids_obstacles(context)) ground = ground_scene(context, snake);
-  return make({.link_lengths = snake.link_lengths,
-               .joint_limit = snake.joint_limit,
-               .radius = snake.radius,
-               .is_free = snake.base == SnakeBase::Free,
-               .settings = context.settings,
-               .timestep = context.model->opt.timestep,
-               .feed_limit = snake.feed_limit,
-               .name = snake.name,
-               .ground = ground ? &*ground : nullptr});
+  auto controller = make({.link_lengths = snake.link_lengths,
+                          .joint_limit = snake.joint_limit,
+                          .radius = snake.radius,
+                          .is_free = snake.base == SnakeBase::Free,
+                          .settings = context.settings,
+                          .timestep = context.model->opt.timestep,
+                          .feed_limit = snake.feed_limit,
+                          .name = snake.name,
+                          .ground = ground ? &*ground : nullptr});
+  const bool torques = controller->commands() != CommandKind::SetPoints;
+  if (torques != snake.joint_motors) {
+    const auto word = [](bool motors) { return motors ? "\"torque\"" : "\"angle\""; };
+    throw ModelError(std::string("robot: joint_command = ") + word(!torques) + ": must be " +
+                     word(torques) + ": " + context.kind.name + " commands " +
+                     (torques ? "torques" : "set points"));
+  }
+  return controller;
 }
 
 SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescription& snake,
@@ -104,7 +112,9 @@ SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescriptio
       target_mocap_(-1),
       joint_limit_(snake.joint_limit),
       is_free_(snake.base == SnakeBase::Free),
-      gravity_(compensated_gravity(context.model, true)) {
+      gravity_(compensated_gravity(context.model, true)),
+      memory_(snake) {
+  layout_ = memory_.layout;
   for (int j = 1; j <= snake.joints; ++j)
     joints_.push_back(bind_joint(context, names::snake_joint(j), actuators_));
   if (!is_free_) joints_.push_back(bind_joint(context, names::kFeed, actuators_));
@@ -113,7 +123,7 @@ SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescriptio
 }
 
 bool SnakeBinding::measure(const mjModel* m, const mjData* d,
-                           std::span<const double> /*own*/) noexcept {
+                           std::span<const double> own) noexcept {
   SnakeMeasurement& out = measurement_;
   out.time = d->time;
   out.timestep = m->opt.timestep;
@@ -123,9 +133,13 @@ bool SnakeBinding::measure(const mjModel* m, const mjData* d,
   for (Eigen::Index j = 0; j < out.q.size(); ++j) {
     const double q = states_[static_cast<std::size_t>(j)].position;
     out.q[j] = q;
+    out.q_rate[j] = states_[static_cast<std::size_t>(j)].velocity;
+    out.gravity_torque[j] = gravity_load(states_[static_cast<std::size_t>(j)], 1.0,
+                                         joints_[static_cast<std::size_t>(j)].mass * gravity_, false);
     joint_margin_ = std::min(joint_margin_, joint_limit_ - std::abs(q));
     upright += d->xmat[9 * joints_[static_cast<std::size_t>(j)].body + 8];
   }
+  out.torque = memory_.torque(own);
   out.upright = upright / static_cast<double>(out.q.size() + (is_free_ ? 1 : 0));
   if (!is_free_) out.feed = states_.back().position;
   const auto site = [&](int id, Eigen::Isometry3d& X) {
@@ -141,17 +155,23 @@ bool SnakeBinding::measure(const mjModel* m, const mjData* d,
 }
 
 void SnakeBinding::forget_command() noexcept {
-  command_.q.setZero();
+  if (controller_->commands() == CommandKind::SetPoints)
+    command_.q.setZero();
+  else
+    command_.q = measurement_.q;
+  command_.torque.setZero();
   command_.q_rate.setZero();
   command_.feed = command_.feed_rate = command_.gravity_factor = 0.0;
 }
 
 bool SnakeBinding::command_is_finite() const noexcept {
-  return command_.q.allFinite() && command_.q_rate.allFinite() && std::isfinite(command_.feed) &&
+  return command_.q.allFinite() && command_.q_rate.allFinite() && command_.torque.allFinite() &&
+         std::isfinite(command_.feed) &&
          std::isfinite(command_.feed_rate) && std::isfinite(command_.gravity_factor);
 }
 
-void SnakeBinding::setpoints(std::span<double> /*next_own*/, std::span<double> setpoints) noexcept {
+void SnakeBinding::setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept {
+  const bool torques = controller_->commands() != CommandKind::SetPoints;
   const auto hinges = static_cast<std::size_t>(command_.q.size());
   for (std::size_t j = 0; j < joints_.size(); ++j) {
     const BoundJoint& joint = joints_[j];
@@ -160,7 +180,15 @@ void SnakeBinding::setpoints(std::span<double> /*next_own*/, std::span<double> s
     const double rate =
         is_feed ? command_.feed_rate : command_.q_rate[static_cast<Eigen::Index>(j)];
     const double load = gravity_load(states_[j], 1.0, joint.mass * gravity_, joint.is_slide);
-    setpoints[j] = joint.servo.setpoint(desired, rate, command_.gravity_factor * load);
+    setpoints[j] =
+        torques && !is_feed
+            ? std::clamp(command_.torque[static_cast<Eigen::Index>(j)], joint.servo.min_force,
+                         joint.servo.max_force)
+            : joint.servo.setpoint(desired, rate, command_.gravity_factor * load);
+    if (!is_feed) {
+      memory_.torque(next_own)[static_cast<Eigen::Index>(j)] =
+          joint.servo.force(setpoints[j], states_[j].position, states_[j].velocity);
+    }
   }
 }
 

@@ -32,12 +32,20 @@ class SnakeBinding final : public BindingOf<SnakeController, SnakeMeasurement, S
             mjvScene* scene) const override;
   void copy_scratch(const RobotBinding& source) noexcept override;
 
+  /// Its memory: the joints' torques in the last step.
+  struct Memory {
+    MemoryLayout layout;
+    MatrixSlot<Eigen::VectorXd> torque;
+    explicit Memory(const SnakeDescription& description) : torque(layout.vector(description.joints)) {}
+  };
+
  private:
   int base_body_, tail_site_, tip_site_, target_mocap_;
   double joint_limit_;
   bool is_free_;
   Eigen::Vector3d gravity_;
   std::vector<BoundJoint> joints_;  // from the tail on, then the carriage's slide
+  Memory memory_;
 
   // Scratch of the last step.
   std::vector<JointState> states_;

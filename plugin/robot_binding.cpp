@@ -146,9 +146,10 @@ int coordinate_count(const RobotDescription& robot) {
 }
 
 int own_memory_size(const RobotDescription& robot, const Controller& controller) {
-  const auto* arm = std::get_if<ContinuumDescription>(&robot);
-  return arm ? ArmBinding::Memory(*arm, static_cast<const ArmController&>(controller)).layout.size()
-             : 0;
+  if (const auto* arm = std::get_if<ContinuumDescription>(&robot))
+    return ArmBinding::Memory(*arm, static_cast<const ArmController&>(controller)).layout.size();
+  const auto* snake = std::get_if<SnakeDescription>(&robot);
+  return snake ? SnakeBinding::Memory(*snake).layout.size() : 0;
 }
 
 template <class Measurement>

@@ -106,15 +106,15 @@ SlowestSwing slowest_swing(const mjModel* m, int base_body, std::span<const Join
     }
   }
   const TendonDrive& drive = arm.tendon_drive();
-  if (drive.feeds_back()) {
+  if (arm.tendons_feed_back()) {
     i = 0;
     for (const ArmCoordinate& coordinate : arm.coordinates()) {
       const auto count = static_cast<Eigen::Index>(coordinate.joints.size());
       const auto index = static_cast<Eigen::Index>(&coordinate - arm.coordinates().data());
       for (const TendonDrive::Bend& bend : drive.bends()) {
         if (bend.coordinate != index) continue;
-        K.block(i, i, count, count).array() += bend.stiffness;
-        C.block(i, i, count, count).array() += bend.damping;
+        K.block(i, i, count, count).array() += bend.body.stiffness;
+        C.block(i, i, count, count).array() += bend.body.damping;
       }
       i += count;
     }

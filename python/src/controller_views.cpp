@@ -37,6 +37,11 @@ FixedArray::FixedArray(const Shape& shape, Access access) : size_(1) {
 PyArmMeasurement::PyArmMeasurement(int n, const Senses& senses)
     : senses_contacts(senses.contacts),
       q(vector(n), Access::Read),
+      q_rate(vector(n), Access::Read),
+      moment(vector(n), Access::Read),
+      gravity_moment(vector(n), Access::Read),
+      tendon_length(vector(senses.tendons), Access::Read),
+      tendon_tension(vector(senses.tendons), Access::Read),
       tip(matrix(4, 4), Access::Read),
       target(matrix(4, 4), Access::Read),
       tip_jacobian(matrix(6, n + 2), Access::Read),
@@ -53,6 +58,11 @@ void PyArmMeasurement::set(const ArmMeasurement& from) {
   feed_force = from.feed_force;
   has_target = from.has_target;
   q = from.q;
+  q_rate = from.q_rate;
+  moment = from.moment;
+  gravity_moment = from.gravity_moment;
+  tendon_length = from.tendon_length;
+  tendon_tension = from.tendon_tension;
   tip = from.X_BE;
   target = from.X_BG;
   tip_jacobian = from.tip_jacobian;
@@ -63,14 +73,18 @@ void PyArmMeasurement::set(const ArmMeasurement& from) {
   contacts = from.contacts;
 }
 
-PyArmCommand::PyArmCommand(int n)
+PyArmCommand::PyArmCommand(int n, const Senses& senses)
     : q(vector(n), Access::Write),
       q_rate(vector(n), Access::Write),
+      moment(vector(n), Access::Write),
+      tension(vector(senses.tendons), Access::Write),
       plan(vector(n), Access::Write) {}
 
 void PyArmCommand::set(const ArmCommand& from) {
   q = from.q;
   q_rate = from.q_rate;
+  moment = from.moment;
+  tension = from.tension;
   plan = from.plan;
   has_plan = from.has_plan;
   feed = from.base.feed;
@@ -81,6 +95,8 @@ void PyArmCommand::set(const ArmCommand& from) {
 void PyArmCommand::get(ArmCommand& to) const noexcept {
   to.q = q.vector();
   to.q_rate = q_rate.vector();
+  to.moment = moment.vector();
+  to.tension = tension.vector();
   to.plan = plan.vector();
   to.has_plan = has_plan;
   to.base = {.feed = feed, .spin = spin};
@@ -91,6 +107,9 @@ void PyArmCommand::get(ArmCommand& to) const noexcept {
 
 PySnakeMeasurement::PySnakeMeasurement(int n, const Senses& /*none*/)
     : q(vector(n), Access::Read),
+      q_rate(vector(n), Access::Read),
+      torque(vector(n), Access::Read),
+      gravity_torque(vector(n), Access::Read),
       tail(matrix(4, 4), Access::Read),
       tip(matrix(4, 4), Access::Read),
       center_of_mass(vector(3), Access::Read),
@@ -103,18 +122,24 @@ void PySnakeMeasurement::set(const SnakeMeasurement& from) {
   upright = from.upright;
   has_target = from.has_target;
   q = from.q;
+  q_rate = from.q_rate;
+  torque = from.torque;
+  gravity_torque = from.gravity_torque;
   tail = from.X_WT;
   tip = from.X_WE;
   center_of_mass = from.center_of_mass;
   target = from.p_WG;
 }
 
-PySnakeCommand::PySnakeCommand(int n)
-    : q(vector(n), Access::Write), q_rate(vector(n), Access::Write) {}
+PySnakeCommand::PySnakeCommand(int n, const Senses& /*none*/)
+    : q(vector(n), Access::Write),
+      q_rate(vector(n), Access::Write),
+      torque(vector(n), Access::Write) {}
 
 void PySnakeCommand::set(const SnakeCommand& from) {
   q = from.q;
   q_rate = from.q_rate;
+  torque = from.torque;
   feed = from.feed;
   feed_rate = from.feed_rate;
   gravity_factor = from.gravity_factor;
@@ -123,6 +148,7 @@ void PySnakeCommand::set(const SnakeCommand& from) {
 void PySnakeCommand::get(SnakeCommand& to) const noexcept {
   to.q = q.vector();
   to.q_rate = q_rate.vector();
+  to.torque = torque.vector();
   to.feed = feed;
   to.feed_rate = feed_rate;
   to.gravity_factor = gravity_factor;
@@ -153,7 +179,7 @@ void PyMobileMeasurement::set(const MobileMeasurement& from) {
   if (obstacles && from.obstacles != nullptr) follow(*from.obstacles, *obstacles);
 }
 
-PyMobileCommand::PyMobileCommand(int n)
+PyMobileCommand::PyMobileCommand(int n, const Senses& /*none*/)
     : base(vector(3), Access::Write),
       base_rate(vector(3), Access::Write),
       q(vector(n), Access::Write),
@@ -265,6 +291,20 @@ void bind_arm(nb::module_& module) {
           "Ordered by arc length; only of a controller with `senses_contacts = True`.");
   def_obstacles(m);
   def_array<&M::q>(m, "q", "(n,): smooth coordinates u, v (and s) of each section, rad, m.");
+  def_array<&M::q_rate>(m, "q_rate", "(n,): their rates, rad/s, m/s.");
+  def_array<&M::moment>(
+      m, "moment",
+      "(n,): of all actuators on the coordinates, N m, N; of servos and motors in the last step.");
+  def_array<&M::gravity_moment>(
+      m, "gravity_moment",
+      "(n,): of gravity on the coordinates, N m, N; 0 without the setting `gravity_compensation`.");
+  def_array<&M::tendon_length>(
+      m, "tendon_length",
+      "(t,): changes from the straight arm of tendons and then chambers, in the order of the robot "
+      "file, m.");
+  def_array<&M::tendon_tension>(
+      m, "tendon_tension",
+      "(t,): at the last commands, N; of a chamber that pushes minus pressure times area.");
   def_array<&M::tip>(m, "tip", "(4, 4): pose of the tip.");
   def_array<&M::target>(m, "target", "(4, 4): pose of the target body.");
   def_array<&M::tip_jacobian>(
@@ -281,10 +321,15 @@ void bind_arm(nb::module_& module) {
 
   using C = PyArmCommand;
   nb::class_<C> c(module, "ArmCommand",
-                  "What a controller commands in one step; zeros on entry. Arrays are views, valid "
+                  "What a controller commands in one step; zeros on entry, but q the measured one of a "
+                  "controller that commands moments or tensions. Arrays are views, valid "
                   "during the update, to be written to: `command.q[:] = q`.");
   def_array<&C::q>(c, "q", "(n,): smooth coordinates, corrections included, rad, m.");
   def_array<&C::q_rate>(c, "q_rate", "(n,): their planned rates, 1/s.");
+  def_array<&C::moment>(c, "moment",
+                        "(n,): with `commands = \"moments\"`, on the coordinates, N m, N.");
+  def_array<&C::tension>(c, "tension",
+                         "(t,): with `commands = \"tensions\"`, as `measurement.tendon_tension`, N.");
   def_array<&C::plan>(c, "plan", "(n,): the pose without corrections; only for drawing.");
   c.def_rw("has_plan", &C::has_plan, "`plan` is to be drawn.")
       .def_rw("feed", &C::feed, "Of the base, m.")
@@ -305,6 +350,10 @@ void bind_snake_views(nb::module_& module) {
               "Mean over the links of the cosine between their z axes and the world's.")
       .def_ro("has_target", &M::has_target, "A target body is configured.");
   def_array<&M::q>(m, "q", "(n,): joint angles, rad.");
+  def_array<&M::q_rate>(m, "q_rate", "(n,): rad/s.");
+  def_array<&M::torque>(m, "torque", "(n,): of the joints' actuators in the last step, N m.");
+  def_array<&M::gravity_torque>(
+      m, "gravity_torque", "(n,): of gravity on what each joint moves, towards the head, N m.");
   def_array<&M::tail>(m, "tail", "(4, 4): pose of the tail end of link 0, x forward.");
   def_array<&M::tip>(m, "tip", "(4, 4): pose of the head end of the last link.");
   def_array<&M::center_of_mass>(m, "center_of_mass", "(3,), m.");
@@ -312,10 +361,13 @@ void bind_snake_views(nb::module_& module) {
 
   using C = PySnakeCommand;
   nb::class_<C> c(module, "SnakeCommand",
-                  "What a controller commands in one step; zeros on entry. Arrays are views, valid "
+                  "What a controller commands in one step; zeros on entry, but q the measured one of a "
+                  "controller that commands torques. Arrays are views, valid "
                   "during the update, to be written to.");
   def_array<&C::q>(c, "q", "(n,): joint angles, rad.");
   def_array<&C::q_rate>(c, "q_rate", "(n,): planned rates, rad/s; 0: no lag compensation.");
+  def_array<&C::torque>(c, "torque",
+                        "(n,): with `commands = \"torques\"`, N m, within the torque limit.");
   c.def_rw("feed", &C::feed, "Of the carriage, m.")
       .def_rw("feed_rate", &C::feed_rate, "m/s.")
       .def_rw("gravity_factor", &C::gravity_factor,
@@ -423,6 +475,14 @@ void bind_contexts(nb::module_& module) {
       .def_ro("joint_speed", &MobileSpeedLimits::joint_speed, "rad/s.")
       .def_ro("joint_acceleration", &MobileSpeedLimits::joint_acceleration, "rad/s^2.");
 
+  nb::class_<BodySpring>(module, "BodySpring",
+                         "What the body does against a bend or the length of a section: the moment "
+                         "stiffness (q - rest) + damping q' holds it.")
+      .def_ro("stiffness", &BodySpring::stiffness, "N m/rad, N/m.")
+      .def_ro("damping", &BodySpring::damping, "N m s/rad, N s/m.")
+      .def_ro("rest", &BodySpring::rest, "rad, m.")
+      .def_ro("lag", &BodySpring::lag,
+              "With which moments follow their commands, of the slowest chamber, s.");
   auto arm =
       bind_context<PyArmContext>(module, "ArmContext", "What a controller of an arm is made with.",
                                  "tendril._core.ContinuumRobot");
@@ -436,6 +496,11 @@ void bind_contexts(nb::module_& module) {
       .def_ro("body_radius", &PyArmContext::body_radius, "Largest of the sections, m.")
       .def_ro("bending_stiffness", &PyArmContext::bending_stiffness,
               "EI of the last section, N m^2.")
+      .def_ro("tendon_count", &PyArmContext::tendon_count, "Tendons and chambers.")
+      .def_prop_ro(
+          "springs", [](const PyArmContext& self) { return nb::cast(self.springs); },
+          nb::sig("def springs(self) -> list[BodySpring]"),
+          "What the body does against each coordinate.")
       .def_ro("moving_obstacles", &PyArmContext::moving_obstacles,
               "This many of the obstacles, from the first, may move in the base frame.");
   bind_context<PySnakeContext>(module, "SnakeContext", "What a controller of a snake is made with.",

@@ -230,7 +230,8 @@ nb::object context_of(const PythonKind& kind, const ArmContext& from) {
   return nb::cast(PyArmContext{
       common(kind, nb::cast(arm_of(from.name, from.robot)), from.settings, from.timestep),
       from.feed_force_limit, from.guide_length, from.guide_clearance, from.body_radius,
-      from.bending_stiffness, copy_of(from.obstacles), from.moving_obstacles});
+      from.bending_stiffness, copy_of(from.obstacles), from.moving_obstacles,
+      std::vector<BodySpring>(from.springs.begin(), from.springs.end()), from.tendon_count});
 }
 nb::object context_of(const PythonKind& kind, const SnakeContext& from) {
   PySnake snake{
@@ -263,6 +264,12 @@ int coordinates_of(const ArmContext& context) { return context.robot.coordinate_
 int coordinates_of(const SnakeContext& context) { return context.joints(); }
 int coordinates_of(const MobileContext& context) { return context.robot.joint_count(); }
 int coordinates_of(const PlatformContext&) { return 0; }
+
+int tendons_of(const ArmContext& context) { return context.tendon_count; }
+template <class Context>
+int tendons_of(const Context&) {
+  return 0;
+}
 
 const Obstacles* obstacles_of(const ArmContext& context) { return context.obstacles; }
 const Obstacles* obstacles_of(const SnakeContext&) { return nullptr; }
@@ -305,8 +312,10 @@ class PythonController final : public Base {
       const nb::object type = nb::borrow(kind.type);  // may be replaced meanwhile
       const nb::object self = type(context_of(kind, context));
       const int size = memory_size(self);
-      auto made = std::make_unique<Python>(self, size, coordinates_of(context),
-                                           obstacles_of(context), kind);
+      commands_ = command_kind(self);
+      auto made = std::make_unique<Python>(
+          self, size, coordinates_of(context),
+          Senses{.obstacles = obstacles_of(context), .tendons = tendons_of(context)}, kind);
       this->memory_.numbers(static_cast<std::size_t>(size));
       python_ = made.get();
       senses_contacts_ = made->senses_contacts;
@@ -366,6 +375,7 @@ class PythonController final : public Base {
 
   // These override the functions of arms and snakes.
   [[nodiscard]] bool senses_contacts() const noexcept { return senses_contacts_; }
+  [[nodiscard]] CommandKind commands() const noexcept { return commands_; }
   [[nodiscard]] int path(std::span<const double> memory,
                          std::span<Eigen::Vector3d> points) const noexcept {
     return draw_path(memory, points);
@@ -380,22 +390,25 @@ class PythonController final : public Base {
     using PyMeasurement = typename Views<Base>::Measurement;
     using PyCommand = typename Views<Base>::Command;
 
-    Python(const nb::object& self, int memory_size, int n, const Obstacles* obstacles,
-           const PythonKind& kind)
+    Python(const nb::object& self, int memory_size, int n, Senses senses, const PythonKind& kind)
         : update(self.attr("update")),
           has_reset(nb::hasattr(self, "reset")),
           has_path(nb::hasattr(self, "path")),
           senses_contacts(nb::cast<bool>(nb::getattr(self, "senses_contacts", nb::bool_(false)))),
           memory({static_cast<std::size_t>(memory_size)}, FixedArray::Access::Read),
           next_memory({static_cast<std::size_t>(memory_size)}, FixedArray::Access::Write),
-          measurement(new PyMeasurement(n, {.contacts = senses_contacts, .obstacles = obstacles})),
-          command(new PyCommand(n)),
+          measurement(new PyMeasurement(n, with_contacts(senses, senses_contacts))),
+          command(new PyCommand(n, senses)),
           report(new PyControllerReport(own_names(kind))),
           measurement_object(nb::cast(measurement, nb::rv_policy::take_ownership)),
           command_object(nb::cast(command, nb::rv_policy::take_ownership)),
           report_object(nb::cast(report, nb::rv_policy::take_ownership)) {
       if (has_reset) reset = self.attr("reset");
       if (has_path) path = self.attr("path");
+    }
+    static Senses with_contacts(Senses senses, bool contacts) {
+      senses.contacts = contacts;
+      return senses;
     }
     static std::vector<std::string> own_names(const PythonKind& kind) {
       std::vector<std::string> names;
@@ -455,7 +468,25 @@ class PythonController final : public Base {
     return size;
   }
 
+  /// Of the attribute `commands`; throws ModelError.
+  static CommandKind command_kind(const nb::object& self) {
+    const nb::object given = nb::getattr(self, "commands", nb::str("set points"));
+    const auto text = nb::cast<std::string>(nb::str(given));
+    if (text == "set points") return CommandKind::SetPoints;
+    std::string allowed = "\"set points\"";
+    if constexpr (std::is_same_v<Base, ArmController>) {
+      if (text == "moments") return CommandKind::Moments;
+      if (text == "tensions") return CommandKind::Tensions;
+      allowed += ", \"moments\" or \"tensions\"";
+    } else if constexpr (std::is_same_v<Base, SnakeController>) {
+      if (text == "torques") return CommandKind::Moments;
+      allowed += " or \"torques\"";
+    }
+    throw ModelError("commands = " + nb::cast<std::string>(nb::repr(given)) + ": must be " + allowed);
+  }
+
   const PythonKind& kind_;
+  CommandKind commands_ = CommandKind::SetPoints;
   Python* python_ = nullptr;  // one of live_objects
   bool senses_contacts_ = false;
   mutable bool has_path_ = false;

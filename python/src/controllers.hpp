@@ -52,6 +52,7 @@ class FixedArray {
 struct Senses {
   bool contacts = false;
   const Obstacles* obstacles = nullptr;  ///< to be copied; null: none
+  int tendons = 0;                       ///< and chambers
 };
 
 struct PyArmMeasurement {
@@ -60,16 +61,17 @@ struct PyArmMeasurement {
 
   double time = 0.0, timestep = 0.0, feed = 0.0, spin = 0.0, feed_force = 0.0;
   bool has_target = false, senses_contacts;
-  FixedArray q, tip, target, tip_jacobian, gravity_deflection, tip_response;
+  FixedArray q, q_rate, moment, gravity_moment, tendon_length, tendon_tension, tip, target,
+      tip_jacobian, gravity_deflection, tip_response;
   std::vector<MeasuredContact> contacts;
   std::optional<Obstacles> obstacles;
 };
 struct PyArmCommand {
-  explicit PyArmCommand(int n);
+  PyArmCommand(int n, const Senses& senses);
   void set(const ArmCommand& from);
   void get(ArmCommand& to) const noexcept;
 
-  FixedArray q, q_rate, plan;
+  FixedArray q, q_rate, moment, tension, plan;
   bool has_plan = true;
   double feed = 0.0, spin = 0.0, feed_rate = 0.0;
 };
@@ -80,14 +82,14 @@ struct PySnakeMeasurement {
 
   double time = 0.0, timestep = 0.0, feed = 0.0, upright = 0.0;
   bool has_target = false;
-  FixedArray q, tail, tip, center_of_mass, target;
+  FixedArray q, q_rate, torque, gravity_torque, tail, tip, center_of_mass, target;
 };
 struct PySnakeCommand {
-  explicit PySnakeCommand(int n);
+  PySnakeCommand(int n, const Senses& senses);
   void set(const SnakeCommand& from);
   void get(SnakeCommand& to) const noexcept;
 
-  FixedArray q, q_rate;
+  FixedArray q, q_rate, torque;
   double feed = 0.0, feed_rate = 0.0, gravity_factor = 0.0;
 };
 
@@ -101,7 +103,7 @@ struct PyMobileMeasurement {
   std::optional<Obstacles> obstacles;
 };
 struct PyMobileCommand {
-  explicit PyMobileCommand(int n);
+  PyMobileCommand(int n, const Senses& senses);
   void set(const MobileCommand& from);
   void get(MobileCommand& to) const noexcept;
 
@@ -131,6 +133,8 @@ struct PyArmContext : PyContext {
   double feed_force_limit, guide_length, guide_clearance, body_radius, bending_stiffness;
   std::optional<Obstacles> obstacles;
   int moving_obstacles;
+  std::vector<BodySpring> springs;
+  int tendon_count;
 };
 struct PySnakeContext : PyContext {
   double radius, feed_limit;

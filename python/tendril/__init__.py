@@ -13,7 +13,7 @@ if TYPE_CHECKING:
                                PlanSolution, Section, Snake, Solver, coordinates, load_robot, plan, plan_path,
                                tool_orientation)
     from tendril._errors import RecordingError
-    from tendril._sim import (ArmCommand, ArmContext, ArmMeasurement, BodyCapsule, ControllerReport,
+    from tendril._sim import (ArmCommand, ArmContext, ArmMeasurement, BodyCapsule, BodySpring, ControllerReport,
                               ControllerStatus, MobileCommand, MobileContext, MobileMeasurement, Obstacles,
                               PlatformContext, Scene, SnakeCommand, SnakeContext, SnakeMeasurement, load_scene)
     from tendril._version import __version__, mujoco_version
@@ -28,8 +28,8 @@ else:
                   "PlanSolution", "Section", "Snake", "Solver", "coordinates", "load_robot", "plan", "plan_path",
                   "tool_orientation"],
         "_errors": ["RecordingError"],
-        "_sim": ["ArmCommand", "ArmContext", "ArmMeasurement", "BodyCapsule", "ControllerReport", "ControllerStatus",
-                 "MobileCommand", "MobileContext", "MobileMeasurement", "Obstacles", "PlatformContext", "Scene",
+        "_sim": ["ArmCommand", "ArmContext", "ArmMeasurement", "BodyCapsule", "BodySpring", "ControllerReport",
+                 "ControllerStatus", "MobileCommand", "MobileContext", "MobileMeasurement", "Obstacles", "PlatformContext", "Scene",
                  "SnakeCommand", "SnakeContext", "SnakeMeasurement", "load_scene"],
         "_version": ["__version__", "mujoco_version"],
         "controllers": ["controller"],
@@ -54,7 +54,7 @@ else:
 #: Folder of the robot files (`models`) and scenes (`scenes`) that come with the package.
 share = Path(__file__).with_name("share")
 
-__all__ = ["ArmCommand", "ArmContext", "ArmMeasurement", "BodyCapsule", "Contacts", "ContinuumRobot",
+__all__ = ["ArmCommand", "ArmContext", "ArmMeasurement", "BodyCapsule", "BodySpring", "Contacts", "ContinuumRobot",
            "ControllerReport", "ControllerStatus", "Dataset", "Experiment", "IkResult", "MobileArm", "MobileCommand",
            "MobileContext", "MobileMeasurement", "MobileRobot", "ModelError", "Obstacles", "PathPlan", "Plan",
            "PlanSolution", "PlatformContext", "Recording", "RecordingError", "Replay", "Result", "Run", "Scene",

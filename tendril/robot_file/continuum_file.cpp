@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 9> kBaseKeys{"feed",
                                                     "guide_length",
                                                     "guide_clearance"};
 constexpr std::array<std::string_view, 3> kStartKeys{"feed", "arcs", "bends"};
-constexpr std::array<std::string_view, 29> kSectionKeys{"constant_length",
+constexpr std::array<std::string_view, 31> kSectionKeys{"constant_length",
                                                         "variable_length",
                                                         "bend_limit",
                                                         "length_weights",
@@ -51,10 +51,12 @@ constexpr std::array<std::string_view, 29> kSectionKeys{"constant_length",
                                                         "axial_stiffness",
                                                         "unloaded_length",
                                                         "bend_servo",
+                                                        "bend_command",
                                                         "bend_gain",
                                                         "bend_damping_time",
                                                         "bend_torque_limit",
                                                         "length_servo",
+                                                        "length_command",
                                                         "length_gain",
                                                         "length_damping_time",
                                                         "length_force_limit"};
@@ -247,6 +249,18 @@ SectionPhysics read_physics(const Fields& fields, SectionParameters& section) {
   number("length_gain", physics.length_gain, kPositiveNumber);
   number("length_damping_time", physics.length_damping_time, kNotNegativeNumber);
   number("length_force_limit", physics.length_force_limit, kPositiveNumber);
+  physics.bend_motor = fields.choice<bool>("bend_command", {{"angle", false}, {"moment", true}});
+  physics.length_motor = fields.choice<bool>("length_command", {{"length", false}, {"force", true}});
+  if (section.variable_length <= 0.0 && fields.has("length_command"))
+    fields.refuse("length_command", "needs variable_length > 0");
+  const auto refuse_gains = [&](std::initializer_list<const char*> keys, const char* needs) {
+    for (const char* key : keys)
+      if (fields.has(key)) fields.refuse(key, fmt::format("needs {}: a motor has no gains", needs));
+  };
+  if (physics.bend_motor)
+    refuse_gains({"bend_gain", "bend_damping_time"}, "bend_command = \"angle\"");
+  if (physics.length_motor)
+    refuse_gains({"length_gain", "length_damping_time"}, "length_command = \"length\"");
 
   const std::vector<double>& weights =
       physics.compliance.empty() ? section.length_weights : physics.compliance;
@@ -341,6 +355,10 @@ ContinuumDescription read_sections(const FileContents& file, ContinuumDescriptio
     if (robot.planar && robot.physics.back().torsional_stiffness > 0.0) {
       fields.refuse(fields.has("poisson_ratio") ? "poisson_ratio" : "torsional_stiffness",
                     "a planar arm does not twist, must be left out");
+    }
+    if (robot.physics.back().bend_motor && robot.compliance == Compliance::Link) {
+      fields.refuse("bend_command",
+                    "needs compliance = \"section\": one moment bends the whole section");
     }
     constexpr double kAcross = 1e-6;
     if (robot.planar && std::abs(robot.physics.back().natural_bend[1]) > kAcross)

@@ -65,11 +65,14 @@ struct SectionPhysics {
   /// of the range.
   double unloaded_length = 0.0;
   bool bend_servo = true;  ///< servos bend it; by default unless a tendon runs through it
+  /// A motor in the place of the bend servo: its command is the moment itself.
+  bool bend_motor = false;
   double bend_gain = 20.0;          ///< section servo kp [N m/rad], >= 0; 0: an elastic body whose
                                     ///< command is the bend that it takes when nothing touches it
   double bend_damping_time = 0.05;  ///< kv / kp of the section servo [s], >= 0
   double bend_torque_limit = 3.0;   ///< [N m], > 0
   bool length_servo = true;         ///< sets the variable length; by default unless a chamber acts on it
+  bool length_motor = false;  ///< in the place of that servo: its command is the force itself
   double length_gain = 2.0e4;       ///< servo of the variable length [N/m], > 0
   double length_damping_time = 0.02;  ///< kv / kp [s], >= 0
   double length_force_limit = 200.0;  ///< [N], > 0

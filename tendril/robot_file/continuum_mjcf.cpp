@@ -484,7 +484,8 @@ class Writer : MjcfWriter {
       const int section = static_cast<int>(i) + 1;
       for (const char axis : bend_axes()) {
         if (!section_servos() || !physics.bend_servo) break;
-        open_tendon(names::bend(section, axis), physics.bend_damping_time * physics.bend_gain);
+        open_tendon(names::bend(section, axis),
+                    physics.bend_motor ? 0.0 : physics.bend_damping_time * physics.bend_gain);
         for (const Link& link : chain_) {
           if (link.section != section || !link.has_hinges()) continue;
           line("      <joint joint=\"{}\" coef=\"1\"/>", names::hinge(section, link.index, axis));
@@ -492,7 +493,8 @@ class Writer : MjcfWriter {
         line("    </fixed>");
       }
       if (has_length_servo(robot_, i)) {
-        open_tendon(names::length(section), physics.length_damping_time * physics.length_gain);
+        open_tendon(names::length(section),
+                    physics.length_motor ? 0.0 : physics.length_damping_time * physics.length_gain);
         for (const Link& link : chain_) {
           if (link.section != section) continue;
           line("      <joint joint=\"{}\" coef=\"1\"/>", names::slide(section, link.index));
@@ -622,6 +624,9 @@ class Writer : MjcfWriter {
     const double range = bend_command_limit(robot_.sections[i]);
     if (!physics.bend_servo) {
       // Its tendons bend it.
+    } else if (physics.bend_motor) {
+      for (const char axis : bend_axes())
+        motor(names::bend(section, axis), physics.bend_torque_limit);
     } else if (section_servos()) {
       for (const char axis : bend_axes()) {
         const std::string name = names::bend(section, axis);
@@ -640,11 +645,19 @@ class Writer : MjcfWriter {
         }
       }
     }
-    if (has_length_servo(robot_, i)) {
+    if (has_length_servo(robot_, i) && physics.length_motor) {
+      motor(names::length(section), physics.length_force_limit);
+    } else if (has_length_servo(robot_, i)) {
       servo(names::length(section), "tendon", physics.length_gain, physics.axial_stiffness,
             physics.length_damping_time, robot_.sections[i].variable_length / 2.0,
             physics.length_force_limit);
     }
+  }
+
+  /// Its command is the moment or force on a section's tendon.
+  void motor(const std::string& name, double limit) {
+    line("    <motor name=\"{0}\" tendon=\"{0}\" ctrlrange=\"-{1} {1}\" forcerange=\"-{1} {1}\"/>", name,
+         limit);
   }
 
   /// Position servo with the stiffness of what it bends fed forward; half of its damping is in the
@@ -712,6 +725,12 @@ class Writer : MjcfWriter {
     for (std::size_t i = 0; i < robot_.sections.size(); ++i) {
       if (!robot_.physics[i].bend_servo) {
         // Its tendons come last.
+      } else if (robot_.physics[i].bend_motor) {
+        const auto& natural = robot_.physics[i].natural_bend;
+        const double stiffness = section_stiffness(robot_, i);
+        for (const char axis : bend_axes()) {
+          append(ctrl, stiffness * (axis == 'y' ? robot_.start->bends[i] - natural[0] : natural[1]));
+        }
       } else if (section_servos()) {
         add_bend(robot_.start->bends[i]);
       } else {

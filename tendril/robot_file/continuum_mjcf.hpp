@@ -84,6 +84,9 @@ struct LinkLayout {
 ///     s1_l1_x, _y     the link's share of the same; link servos
 ///     s1_z            s - SD/2 [m]         in [-SD/2, SD/2]
 ///
+///     s1_x, s1_y      their moments [N m]  with bend_command "moment", |ctrl| <= bend_torque_limit
+///     s1_z            force [N]            with length_command "force", |ctrl| <= length_force_limit
+///
 ///     T               change of length [m], or tension [N] in [0, max_tension]; tendon T
 ///     C               pressure [Pa] in [min_pressure, max_pressure]; chamber C
 ///

@@ -12,11 +12,12 @@
 namespace tendril {
 namespace {
 
-constexpr std::array<std::string_view, 22> kTopKeys{
+constexpr std::array<std::string_view, 23> kTopKeys{
     "kind",         "name",          "joints",    "link_length", "link_lengths",   "shape",
     "radius",       "half_width",    "link_mass", "joint_limit", "gain",           "damping_ratio",
     "torque_limit", "joint_damping", "armature",  "friction",    "self_collision", "base",
-    "scales",       "start",         "controller", "medium"};
+    "scales",       "start",         "controller", "medium",
+    "joint_command"};
 constexpr std::array<std::string_view, 5> kBaseKeys{"kind", "feed", "carriage_mass", "feed_gain",
                                                     "feed_force_limit"};
 constexpr std::array<std::string_view, 3> kScaleKeys{"floor", "along", "across"};
@@ -72,6 +73,11 @@ void read_physics(const Fields& top, SnakeDescription& snake) {
   number("half_width", snake.half_width, kLength);
   number("link_mass", snake.link_mass, kMass);
   number("joint_limit", snake.joint_limit, kJointLimit);
+  snake.joint_motors = top.choice<bool>("joint_command", {{"angle", false}, {"torque", true}});
+  for (const char* key : {"gain", "damping_ratio"}) {
+    if (snake.joint_motors && top.has(key))
+      top.refuse(key, "needs joint_command = \"angle\": a motor has no gains");
+  }
   number("gain", snake.gain, kPositiveNumber);
   number("damping_ratio", snake.damping_ratio, kNotNegativeNumber);
   number("torque_limit", snake.torque_limit, kPositiveNumber);

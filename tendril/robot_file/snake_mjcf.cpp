@@ -154,8 +154,14 @@ class Writer : MjcfWriter {
     const std::string range =
         fmt::format("dampratio=\"{0}\" ctrlrange=\"-{1} {1}\"", number_text(snake_.damping_ratio),
                     number_text(snake_.joint_limit));
-    for (int j = 1; j <= snake_.joints; ++j)
-      position_servo(names::snake_joint(j), snake_.gain, snake_.torque_limit, range);
+    for (int j = 1; j <= snake_.joints; ++j) {
+      if (snake_.joint_motors) {
+        line("    <motor name=\"{0}\" joint=\"{0}\" ctrlrange=\"-{1} {1}\" forcerange=\"-{1} {1}\"/>",
+             names::snake_joint(j), snake_.torque_limit);
+      } else {
+        position_servo(names::snake_joint(j), snake_.gain, snake_.torque_limit, range);
+      }
+    }
     line("  </actuator>");
   }
 
@@ -218,7 +224,7 @@ class Writer : MjcfWriter {
     }
     for (const double angle : angles) {
       add(qpos, angle);
-      add(ctrl, angle);
+      add(ctrl, snake_.joint_motors ? 0.0 : angle);
     }
     keyframe(qpos, ctrl);
   }

@@ -31,7 +31,7 @@ inline constexpr const char* kTail = "tail";  ///< site at the tail end, x towar
 ///
 /// With scales the document names a geom that it does not hold: it compiles only in a scene that
 /// has that floor. Actuators, in this order: `feed` (carriage, [m]), `joint_1` .. `joint_n` ([rad],
-/// within the joint limit).
+/// within the joint limit; with joint_command "torque" [N m], within the torque limit).
 ///
 /// Tested by: snake_mjcf_test.
 [[nodiscard]] std::string snake_mjcf(const SnakeDescription& snake,

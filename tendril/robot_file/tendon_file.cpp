@@ -23,10 +23,10 @@ constexpr std::array<std::string_view, 11> kTendonKeys{
 constexpr std::array<std::string_view, 12> kChamberKeys{
     "kind", "name",        "section",      "angle",        "distance",      "radius",
     "area", "braid_angle", "min_pressure", "max_pressure", "time_constant", "volume_range"};
-constexpr std::array<std::string_view, 3> kBendServoKeys{"bend_gain", "bend_damping_time",
-                                                         "bend_torque_limit"};
-constexpr std::array<std::string_view, 3> kLengthServoKeys{"length_gain", "length_damping_time",
-                                                           "length_force_limit"};
+constexpr std::array<std::string_view, 4> kBendServoKeys{"bend_command", "bend_gain",
+                                                         "bend_damping_time", "bend_torque_limit"};
+constexpr std::array<std::string_view, 4> kLengthServoKeys{
+    "length_command", "length_gain", "length_damping_time", "length_force_limit"};
 constexpr const char* kFriction = "friction_coefficient";
 constexpr int kMaxTendons = 100;
 

@@ -32,7 +32,7 @@ TendonDrive drive(bool takes_length, double offset = kPretension) {
     tendon = {.joints = {}, .takes_length = takes_length, .stiffness = kStiffness, .damping = 100.0,
               .offset = offset, .min_tension = kPretension, .max_tension = kMax};
   std::vector<TendonDrive::Bend> bends;
-  for (int k = 0; k < 4; ++k) bends.push_back({k, kBody, kBodyDamping});
+  for (int k = 0; k < 4; ++k) bends.push_back({.coordinate = k, .body = {kBody, kBodyDamping}});
   return {std::move(tendons), lengths_of_bends(), std::move(bends)};
 }
 
@@ -134,7 +134,7 @@ TendonDrive chambers(double time_constant = 0.0, double damping = kBodyDamping) 
                                             .time_constant = time_constant};
   }
   return {std::move(tendons), std::move(J),
-          {{0, kBody, damping}, {1, kBody, damping}, {2, kAxial, kAxialDamping, -0.005, true}}};
+          {{0, {kBody, damping}}, {1, {kBody, damping}}, {2, {kAxial, kAxialDamping, -0.005}, true}}};
 }
 
 /// Generalised forces of pressures, from virtual work.
@@ -210,7 +210,7 @@ TEST_CASE("muscles: as a muscle contracts its pressure rises for the same moment
               .gain_slope = kGain / kFree};
   Eigen::MatrixXd J(2, 1);
   J << -kDistance, kDistance;
-  TendonDrive drive(std::move(muscles), J, {{0, kBody, kBodyDamping}});
+  TendonDrive drive(std::move(muscles), J, {{0, {kBody, kBodyDamping}}});
   TendonDrive::Motion m(1);
   m.desired << 0.3;
   m.position = m.desired;

@@ -694,3 +694,39 @@ def test_the_path_is_drawn(kind: str) -> None:
     assert drawn(lambda self, *arguments: line[:, :2]) == without  # told as a warning
 
 
+
+
+def test_an_arm_of_motors_is_told_moments() -> None:
+    seen: list[Any] = []
+
+    def update(self, m, memory, next_memory, command, report):
+        assert (command.q == m.q).all() and not command.moment.any() and command.tension.shape == (0,)
+        command.moment[:] = told
+        seen.append((self.context.springs, m.q.copy(), m.q_rate.copy(), m.moment.copy(), m.gravity_moment.copy()))
+
+    told = np.array([0.2, -0.1, 0.05, 0.0, 0.1, 0.02])
+    name = new_name()
+    made = type("Made", (), {"commands": "moments", "update": update,
+                             "__init__": lambda self, context: setattr(self, "context", context)})
+    td.controller(name, kind="continuum")(made)
+    robot = ARM.replace("[[section]]", '[[section]]\nbend_command = "moment"')
+    data = run(load(name, robot=robot), 6000)
+    assert data.sensor("R_status").data[0] == 0
+    springs, q, q_rate, moment, gravity_moment = seen[-1]
+    assert moment == pytest.approx(told) and np.abs(q_rate).max() < 1e-4 and gravity_moment.any()
+    held = [spring.stiffness * (u - spring.rest) for spring, u in zip(springs, q, strict=True)]
+    assert held == pytest.approx(told + gravity_moment, abs=1e-4)
+
+
+def test_commands_that_no_robot_takes_are_refused() -> None:
+    def refused(commands: str, robot: str = ARM) -> str:
+        name = new_name()
+        td.controller(name, kind="continuum")(type("Made", (), {
+            "commands": commands, "__init__": lambda self, context: None, "update": lambda self, *arguments: None}))
+        with pytest.raises(ValueError) as error:
+            load(name, robot=robot)
+        return str(error.value)
+
+    assert 'commands = \'torques\': must be "set points", "moments" or "tensions"' in refused("torques")
+    assert 'section 1: bend_command = "angle": must be "moment"' in refused("moments")
+    assert "has no tendons or chambers" in refused("tensions")
