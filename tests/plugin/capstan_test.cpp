@@ -149,15 +149,17 @@ TEST_CASE(
   const auto law = [&](double friction) {
     const double theta1 = std::abs(bend(model, data, 1).first);
     const double theta2 = std::abs(bend(model, data, 2).first);
-    REQUIRE(theta1 > 0.15);
+    REQUIRE(theta1 > 0.25);
     REQUIRE(theta2 > 0.5);
     return std::exp(-friction * theta1) * -std::expm1(-friction * theta2) / (friction * theta2);
   };
   CAPTURE(mu);
-  go_to(0.1, 0.04, 1500);
-  go_to(0.0833, 0.0567, 1250);
+  go_to(0.1079, 0.0423, 1);  // bends of 0.3 and 0.6 rad
+  step(model, data, 500);
+  go_to(0.0862, 0.0618, 1400);
   CHECK(ratio() == Approx(law(mu)).epsilon(0.02));
-  go_to(0.1, 0.04, 1500);
+  go_to(0.0769, 0.0701, 600);   // 0.6 and 1.2 rad
+  go_to(0.0991, 0.0537, 2000);  // 0.4 and 0.8 rad
   CHECK(ratio() == Approx(law(-mu)).epsilon(0.02));
   // At rest it sticks.
   step(model, data, 250);
