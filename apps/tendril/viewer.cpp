@@ -266,8 +266,9 @@ struct Viewer::Impl {
     mjr_makeContext(&model(), &context, font_scale());
     make_panel();
     const float blue[3] = {0.35F, 0.70F, 1.0F}, orange[3] = {1.0F, 0.65F, 0.2F};
-    tip_figure = make_figure("Tip error (mm)", blue);
-    force_figure = make_figure("Wall force (N)", orange);
+    const bool several = drawn->robots.robots().size() > 1;
+    tip_figure = make_figure(several ? "Tip error, worst robot (mm)" : "Tip error (mm)", blue);
+    force_figure = make_figure(several ? "Wall force, all robots (N)" : "Wall force (N)", orange);
     glfwSetWindowUserPointer(window, this);
     glfwSetKeyCallback(window, [](GLFWwindow* w, int key, int, int action, int modifiers) {
       if (action != GLFW_RELEASE) self(w).on_key(key, modifiers);

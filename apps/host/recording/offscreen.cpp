@@ -18,7 +18,8 @@ namespace {
 
 constexpr int kSamples = 4;        // per pixel, for anti-aliasing
 constexpr int kSlices = 16;        // of a cylinder
-constexpr int kShadowSize = 2048;  // pixels of the shadow map
+constexpr int kShadowSize = 2048;  // pixels of the shadow map; with the engine's 4096 half of a frame
+constexpr int kFullHd = 1920 * 1080;  // pixels of a picture up to which that is fine enough
 constexpr int kDraftShadow = 1024;
 constexpr int kSceneGeoms = 10000;  // room for contact arrows and the lines that plugins draw
 
@@ -138,7 +139,8 @@ OffscreenRenderer::OffscreenRenderer(const mjModel& model, int width, int height
   view->vis.quality.offsamples =
       drawing.draft ? 0 : std::max(view->vis.quality.offsamples, kSamples);
   view->vis.quality.shadowsize =
-      drawing.draft ? kDraftShadow : std::max(view->vis.quality.shadowsize, kShadowSize);
+      drawing.draft ? kDraftShadow
+                    : (width * height <= kFullHd ? 1 : 2) * kShadowSize;
   // Software rendering is bound by triangles: a tube is hundreds of capsules.
   view->vis.quality.numslices = std::min(view->vis.quality.numslices, kSlices);
   view->vis.quality.numstacks = std::min(view->vis.quality.numstacks, kSlices / 2);
