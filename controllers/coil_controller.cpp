@@ -97,6 +97,8 @@ double smooth(double x) noexcept {
   x = std::clamp(x, 0.0, 1.0);
   return x * x * x * (10.0 - x * (15.0 - 6.0 * x));
 }
+/// Its derivative.
+double smooth_rate(double x) noexcept { return 30.0 * x * x * (1.0 - x) * (1.0 - x); }
 
 }  // namespace
 
@@ -125,6 +127,10 @@ std::span<const SettingInfo> CoilController::settings() {
                       "damping of their inverse of the tip Jacobian"),
       setting::number("press_limit", "rad", "0.3", {0.0, 3.0, true},
                       "largest correction of their commands"),
+      setting::number("withdraw", "m", "0", kNotNegative,
+                      "distance by which the base then moves back, with the post in its coil: for one that "
+                      "comes along; not with press"),
+      setting::number("withdraw_time", "s", "4", {0.01, 1000.0}, "duration of that motion"),
       setting::number("speed", "m/s", "0.08", {0.0, 10.0, true}, "of the feed along the path"),
       setting::number("acceleration", "m/s^2", "0.2", {0.0, 1000.0, true}, "of the feed"),
       setting::number(
@@ -148,6 +154,8 @@ CoilController::CoilController(const ArmContext& context)
       tighten_time_(context.settings.number("tighten_time")),
       press_time_(context.settings.number("press_time")),
       press_(read_vector(context.settings, "press")),
+      withdraw_(context.settings.number("withdraw")),
+      withdraw_time_(context.settings.number("withdraw_time")),
       drive_(robot_, {.speed = context.settings.number("speed"),
                       .acceleration = context.settings.number("acceleration"),
                       .rate_limit = context.settings.number("rate_limit")}),
@@ -161,6 +169,11 @@ CoilController::CoilController(const ArmContext& context)
       q_last_(robot_.coordinate_count()) {
   plan_path(context);
   plan_tightening();
+  if (withdraw_ <= 0.0) return;
+  if (!press_.isZero(0.0)) throw ModelError("withdraw: must not be given together with press");
+  if (const double least = draw_feed_.back(); withdraw_ > least)
+    throw ModelError("withdraw = " + millimetres(withdraw_) + ": must be at most " +
+                     millimetres(least) + ", the feed around the post");
 }
 
 /// The loose winding: on the side of the post where the feed axis is, rising along the post as the
@@ -269,25 +282,38 @@ void CoilController::tightened(double draw, double rate, ArmCommand& command) co
   command.feed_rate = rate / kDrawStep * (draw_feed_[k + 1] - draw_feed_[k]);
 }
 
-double CoilController::post_force(const ArmMeasurement& measurement) const noexcept {
-  constexpr double kSlack = 0.002;  // [m]
+double CoilController::withdrawn_at(std::span<const double> memory) const noexcept {
+  const Stage stage = stage_(memory);
+  if (stage == Stage::Hold) return withdraw_;
+  return stage == Stage::Press ? withdraw_ * smooth(stage_time_(memory) / withdraw_time_) : 0.0;
+}
+
+/// Of its middle; it comes along with the coil.
+Eigen::Vector3d CoilController::post_position(double withdrawn) const noexcept {
+  return post_.X_BO.translation() - withdrawn * Eigen::Vector3d::UnitZ();
+}
+
+double CoilController::post_force(const ArmMeasurement& measurement,
+                                  double withdrawn) const noexcept {
+  // What comes along need not be where it is expected.
+  const double slack = withdraw_ > 0.0 ? body_radius_ : 0.002;  // [m]
   double force = 0.0;
   for (const MeasuredContact& contact : measurement.contacts) {
-    const Eigen::Vector3d p = contact.position - post_.X_BO.translation();
+    const Eigen::Vector3d p = contact.position - post_position(withdrawn);
     const Eigen::Vector3d axis = post_.X_BO.linear().col(2);
-    if (!contact.is_guide && (p - axis * axis.dot(p)).norm() < post_.radius + body_radius_ + kSlack)
+    if (!contact.is_guide && (p - axis * axis.dot(p)).norm() < post_.radius + body_radius_ + slack)
       force += contact.force;
   }
   return force;
 }
 
-double CoilController::wound_angle(const ArmMeasurement& measurement) noexcept {
+double CoilController::wound_angle(const ArmMeasurement& measurement, double withdrawn) noexcept {
   const double near = post_.radius + 2.0 * body_radius_;  // a gap as wide as the body's radius
   std::copy(robot_.straight().begin(), robot_.straight().end(), candidate_.begin());
   from_coordinates(robot_, measurement.q, candidate_);
   const Eigen::Vector3d start(0.0, 0.0, measurement.base.feed);
   const auto beside = [&](const Eigen::Vector3d& p_B) -> Eigen::Vector2d {
-    const Eigen::Vector3d p = p_B - post_.X_BO.translation();
+    const Eigen::Vector3d p = p_B - post_position(withdrawn);
     return {post_.X_BO.linear().col(0).dot(p), post_.X_BO.linear().col(1).dot(p)};
   };
   double angle = 0.0;
@@ -334,13 +360,14 @@ void CoilController::update(const ArmMeasurement& measurement, std::span<const d
     stage_(next_memory) = next;
     stage_time_(next_memory) = 0.0;
   };
-  const double force = post_force(measurement);
+  const double withdrawn = withdrawn_at(memory);
+  const double force = post_force(measurement, withdrawn);
   const double mean = mean_force_(memory) +
                       measurement.timestep / (kForceTime + measurement.timestep) *
                           (force - mean_force_(memory));
   mean_force_(next_memory) = mean;
   const double off = (mean - force_) / force_;  // relative
-  const double angle = wound_angle(measurement);
+  const double angle = wound_angle(measurement, withdrawn);
   const bool wound = angle >= kWoundPart * winding_;
   const bool is_pressing_task = !press_.isZero(0.0);
   // One step of the way along which the winding is tightened, towards the force.
@@ -389,11 +416,15 @@ void CoilController::update(const ArmMeasurement& measurement, std::span<const d
         tightened(draw_(memory), 0.0, command);
       else
         draw_tight();
-      const double fraction =
-          stage == Stage::Hold || !pressing ? 1.0 : smooth(time / press_time_);
+      const double duration = pressing ? press_time_ : withdraw_ > 0.0 ? withdraw_time_ : 0.0;
+      const double passed =
+          stage == Stage::Hold || duration == 0.0 ? 1.0 : std::min(time / duration, 1.0);
+      const double fraction = smooth(passed);
       goal = tight_tip_ + fraction * press_;
+      command.base.feed -= fraction * withdraw_;
+      if (withdraw_ > 0.0) command.feed_rate -= smooth_rate(passed) * withdraw_ / withdraw_time_;
       progress = 0.75 + 0.25 * fraction;
-      if (stage == Stage::Press && (!pressing || time >= press_time_)) next_stage(Stage::Hold);
+      if (stage == Stage::Press && time >= duration) next_stage(Stage::Hold);
       // What is pressed changes the force on the post.
       const bool held = wound && (pressing ? mean > 0.0 : std::abs(off) <= kTolerance);
       const double lost = held ? 0.0 : lost_time_(memory) + measurement.timestep;
@@ -438,9 +469,11 @@ int CoilController::path(std::span<const double> memory,
   const bool tight = stage_(memory) >= Stage::Tighten;
   const Path& curve = tight ? tight_ : loose_;
   const auto count = points.size();
-  for (std::size_t i = 0; i < count; ++i)
-    points[i] =
-        curve.position(curve.length() * static_cast<double>(i) / static_cast<double>(count - 1));
+  const double back = withdrawn_at(memory);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double part = static_cast<double>(i) / static_cast<double>(count - 1);
+    points[i] = curve.position(back + (curve.length() - back) * part) - back * Eigen::Vector3d::UnitZ();
+  }
   return static_cast<int>(count);
 }
 

@@ -23,6 +23,7 @@ namespace tendril {
 ///    `force`. The corrections are held. The post then supports the arm.
 /// 3. Press: the goal of the tip moves by `press`. Only the last sections are corrected on the
 ///    measured tip, so that they do not act against the post.
+///    With `withdraw` the base moves back instead, and the post with it: it is expected to come along.
 /// 4. Hold, while pressing; without `press` the force on the post is kept.
 ///
 /// Status: working until the force and the measured angle of the winding are reached; no progress
@@ -61,9 +62,14 @@ class CoilController final : public ArmController {
             std::span<double> next_memory, ArmCommand& command) noexcept;
   /// The pose at `draw` [m] of the way along which the winding is tightened, moving at `rate` [m/s].
   void tightened(double draw, double rate, ArmCommand& command) const noexcept;
-  [[nodiscard]] double post_force(const ArmMeasurement& measurement) const noexcept;
+  /// By how much the coil has moved back with the post [m].
+  [[nodiscard]] double withdrawn_at(std::span<const double> memory) const noexcept;
+  [[nodiscard]] Eigen::Vector3d post_position(double withdrawn) const noexcept;
+  [[nodiscard]] double post_force(const ArmMeasurement& measurement,
+                                  double withdrawn) const noexcept;
   /// Of the backbone with the measured bends, as far as it is beside the post.
-  [[nodiscard]] double wound_angle(const ArmMeasurement& measurement) noexcept;
+  [[nodiscard]] double wound_angle(const ArmMeasurement& measurement,
+                                   double withdrawn) noexcept;
 
   ContinuumRobot robot_;
   Post post_;
@@ -71,6 +77,7 @@ class CoilController final : public ArmController {
   double arm_length_, start_delay_;
   double winding_, force_, tighten_time_, press_time_;
   Eigen::Vector3d press_;
+  double withdraw_, withdraw_time_;
   Winding loose_winding_;
   double lean_ = 0.0;  // of the paths, before the helix [m]
   Path loose_, tight_;

@@ -33,6 +33,7 @@ constexpr double kWrapped = 0.7;      // of the ramp: the body is around the pol
 constexpr double kWrapPitch = 0.5;    // of the coil, until then
 constexpr double kSlowHeight = 0.03;  // [m]
 constexpr double kSlowestClimb = 0.25;
+constexpr double kReleaseFront = 0.6;  // length of the body that straightens at one time, of the whole
 // Speed.
 constexpr double kSpeedPeriods = 2.0;  // time constant of the frequency [periods]
 constexpr double kLowestFactor = 0.05;
@@ -106,6 +107,9 @@ std::span<const SettingInfo> GaitController::own_settings() {
                       "winds itself around it within ramp_time, 6 s are good, before it climbs"),
       setting::number("hold_time", "s", "10", kNotNegative,
                       "pole: time of the hold at each height"),
+      setting::number("release_time", "s", "", kPositive,
+                      "pole: after the last hold the snake lets go of it within this time, head first, "
+                      "and lies straight, on a shelf for instance; default: it holds"),
       ProgressWatch::kPeriods,
   };
   return kAll;
@@ -188,6 +192,7 @@ void GaitController::read_pole(const SnakeContext& context) {
     const double grip = settings.number("grip");
     gait.yaw_amplitude = gait.pitch_amplitude = *amplitude + grip;
   }
+  if (release_time_ > 0.0 && heights_.empty()) throw ModelError("release_time: needs heights");
   if (!heights_.empty() && gait.kind != GaitKind::Helix)
     throw ModelError("heights: needs gait = helix");
 }
@@ -202,6 +207,7 @@ GaitController::GaitController(const SnakeContext& context)
       follows_target_(context.settings.has("target")),
       goal_tolerance_(context.settings.number("goal_tolerance")),
       hold_time_(context.settings.number("hold_time")),
+      release_time_(context.settings.optional_number("release_time").value_or(0.0)),
       progress_(context.settings, body_length(context)),
       advance_(context.settings, body_length(context)),
       from_(static_cast<std::size_t>(joints_)),
@@ -430,7 +436,7 @@ double GaitController::follow(const SnakeMeasurement& measurement, const Motion&
   return std::clamp(way.remaining / kSlowDistance, kSlowest, 1.0);
 }
 
-/// Closes the helix; then, for each height, rolls there and holds.
+/// Closes the helix; then, for each height, rolls there and holds; then lets go.
 double GaitController::climb(const Step& step, std::span<double> next, double time,
                              ControllerReport& report) const noexcept {
   const auto enter = [&](Climbing stage) {
@@ -479,14 +485,19 @@ double GaitController::climb(const Step& step, std::span<double> next, double ti
         if (index + 1 < static_cast<int>(heights_.size())) {
           height_(next) = index + 1;
           roll();
+        } else if (release_time_ > 0.0) {
+          enter(Climbing::Releasing);
         } else {
           report.status = ControllerStatus::Finished;
         }
       }
       if (std::abs(remaining) > goal_tolerance_) report.status = ControllerStatus::NoProgress;
       break;
+    case Climbing::Releasing:
+      if (time >= stage_time_(next) + release_time_) report.status = ControllerStatus::Finished;
+      break;
   }
-  const bool held = climbing_(next) == Climbing::Holding;
+  const bool held = climbing_(next) >= Climbing::Holding;
   const double goals = height_(next) + (held ? 1 : 0);
   own(report, "goals") = goals;
   report.progress = goals / static_cast<double>(heights_.size());
@@ -576,6 +587,14 @@ void GaitController::update(const SnakeMeasurement& measurement, std::span<const
     const auto i = static_cast<std::size_t>(j);
     command.q[j] =
         std::clamp((1.0 - fraction) * from_[i] + fraction * to_[i], -joint_limit_, joint_limit_);
+  }
+  if (climbing_(next) == Climbing::Releasing) {
+    // A front runs from head to tail, before which the body is straight.
+    const double front = (1.0 + kReleaseFront) * (time - stage_time_(next)) / release_time_;
+    for (int j = 0; j < joints_; ++j) {
+      const double place = 1.0 - static_cast<double>(j) / (joints_ - 1);
+      command.q[j] *= 1.0 - smooth((front - place) / kReleaseFront);
+    }
   }
   command.feed = measurement.feed;
   phase_(next) =

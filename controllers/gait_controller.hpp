@@ -53,7 +53,7 @@ class GaitController final : public SnakeController {
     Gait gait;
   };
   enum class Wrap { No, Left, Right };
-  enum class Climbing { Closing, Rolling, Holding };
+  enum class Climbing { Closing, Rolling, Holding, Releasing };
   /// Motion of the body, averaged over the last period.
   struct Motion {
     double heading = 0.0;  ///< [rad]
@@ -96,7 +96,7 @@ class GaitController final : public SnakeController {
   bool follows_target_;
   double goal_tolerance_;
   std::vector<double> heights_;
-  double hold_time_;
+  double hold_time_, release_time_;
   Wrap wrap_ = Wrap::No;
   ProgressWatch progress_;
   AdvanceWatch advance_;
@@ -113,7 +113,7 @@ class GaitController final : public SnakeController {
   Slot<double> side_time_ = memory_.number();  // of the last change
   Slot<double> turn_ = memory_.number();
   Slot<int> goal_;
-  Slot<Climbing> climbing_ = memory_.choice(Climbing::Closing, Climbing::Holding);
+  Slot<Climbing> climbing_ = memory_.choice(Climbing::Closing, Climbing::Releasing);
   Slot<int> height_;  // index of the next one
   Slot<double> stage_time_ = memory_.number();
   Slot<double> held_ = memory_.number();  // rise at the beginning of the hold

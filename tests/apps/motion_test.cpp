@@ -144,6 +144,39 @@ TEST_CASE("motion: bodies that are missing, fixed or moved twice are refused", "
   CHECK_THROWS_WITH(bind({{.body = "target"}, {.body = "target"}}), Catch::Contains("two motions"));
 }
 
+TEST_CASE("motion: an actuator is told values at their times", "[motion]") {
+  const ModelPtr model = model_of(R"(<mujoco><worldbody>
+    <body><joint name="j"/><geom size="0.1"/></body><body><joint name="k"/><geom size="0.1"/></body>
+    </worldbody><actuator><motor name="first" joint="j"/><motor name="second" joint="k"/></actuator>
+    </mujoco>)");
+  const DataPtr data = make_data(*model);
+  Motion motion{.body = "", .kind = MotionKind::Waypoints};
+  motion.actuator = "second";
+  motion.times = {1.0, 3.0};
+  motion.values = {0.25, 1.0};
+  motion.interpolation = GENERATE(Interpolation::Step, Interpolation::Linear);
+  CHECK_FALSE(motion.problem());
+  const MotionSet motions(*model, std::span(&motion, 1));
+  const auto told = [&](double time) {
+    motions.apply(*data, time);
+    CHECK(data->ctrl[0] == 0.0);
+    return data->ctrl[1];
+  };
+  CHECK(told(0.0) == 0.25);
+  CHECK(told(2.0) == (motion.interpolation == Interpolation::Step ? 0.25 : 0.625));
+  CHECK(told(3.0) == 1.0);
+  CHECK(told(9.0) == 1.0);
+
+  const auto bind = [&](std::vector<Motion> all) { return MotionSet(*model, all); };
+  CHECK_THROWS_WITH(bind({motion, motion}), Catch::Contains("actuator = second: has two motions"));
+  Motion wrong = motion;
+  wrong.actuator = "third";
+  CHECK_THROWS_WITH(bind({wrong}), Catch::Contains("actuator = third") && Catch::Contains("first, second"));
+  motion.values.pop_back();
+  REQUIRE(motion.problem());
+  CHECK(motion.problem()->field == "times");
+}
+
 TEST_CASE("motion: a body that turns with its circle shows the centre the same side", "[motion]") {
   Motion motion{.body = "target", .kind = MotionKind::Circle, .center = Vector3d(1, 2, 3)};
   motion.radius = 0.5;

@@ -184,6 +184,36 @@ TEST_CASE("coil: holding, the tip's goal moves by `press`", "[controllers]") {
   CHECK((arm.measurement.X_BE.translation() - end - Vector3d(0.01, 0, 0)).norm() < kTipDeviation);
 }
 
+TEST_CASE("coil: a post that comes along is pulled back by `withdraw`, one that stays behind is told",
+          "[controllers]") {
+  constexpr double kBackwards = 0.12;  // [m]
+  constexpr double kDrawn = 0.03;      // by which the base moves, drawing tight [m]
+  const bool comes_along = GENERATE(true, false);
+  CAPTURE(comes_along);
+  const ContinuumRobot robot = long_arm();
+  Post post = post_at(0.047);
+  CoilController controller =
+      make(robot, &post, quick({{"withdraw", "0.12"}, {"withdraw_time", "2"}}));
+  KinematicArm arm(robot, kTimestep);
+  ControllerRun run(controller, robot);
+  const double home = post.X_BO.translation().z();
+  double held_feed = 0.0;  // when the coil begins to move back
+  for (int k = 0; k < 8000; ++k) {
+    const double feed = arm.measurement.base.feed;
+    if (run.report.progress <= 0.75) held_feed = feed;
+    run.step(arm);
+    if (comes_along && held_feed > 0.0)
+      post.X_BO.translation().z() = home - std::max(0.0, held_feed - arm.measurement.base.feed);
+    touch(arm, robot, post, 1000.0);
+    if (comes_along && run.report.progress >= 0.75)
+      REQUIRE(run.report.status != ControllerStatus::NoProgress);
+  }
+  CHECK(run.report.status ==
+        (comes_along ? ControllerStatus::Finished : ControllerStatus::NoProgress));
+  if (comes_along)
+    CHECK(std::abs(held_feed - arm.measurement.base.feed - kBackwards) < kDrawn);
+}
+
 TEST_CASE("coil: an update is a pure function of its arguments and allocates nothing",
           "[controllers]") {
   const ContinuumRobot robot = long_arm();
@@ -217,6 +247,8 @@ TEST_CASE("coil: what cannot be coiled around is refused with the reason", "[con
   CHECK_THROWS_WITH(make(robot, nullptr, quick()), Catch::Contains("post: missing"));
   refused(robot, good, {{"press", "1 2"}}, "press");
   refused(robot, good, {{"press_sections", "7"}}, "press_sections");
+  refused(robot, good, {{"press", "0.01 0 0"}, {"withdraw", "0.1"}}, "withdraw: must not be");
+  refused(robot, good, {{"withdraw", "0.7"}}, "withdraw = 700 mm: must be at most");
   refused(long_arm(0.1), good, {}, "post = pole: the way around it is");
   refused(long_arm(0.0), good, {}, "base.feed");
   refused(robot, post_at(0.047, 0.03, 0.4, -0.2), {}, "post = pole");      // behind the base

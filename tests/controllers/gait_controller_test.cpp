@@ -116,6 +116,7 @@ TEST_CASE("gait controller: what is refused names the setting", "[controllers]")
        "pole_radius = 0.5: must be a radius around which links of 0.06 m can coil"},
       {"heights for another gait", {{"heights", "1"}}, "heights: needs gait = helix"},
       {"wrap without heights", {{"gait", "helix"}, {"wrap", "left"}}, "wrap: needs heights"},
+      {"release without heights", {{"release_time", "3"}}, "release_time: needs heights"},
       {"tolerance", {{"goal_tolerance", "0"}}, "goal_tolerance = 0: must be > 0"},
       {"path of one point", {{"ground_path", "1 2"}}, "ground_path: 2 numbers: must be x and y"},
       {"path that rests", {{"ground_path", "1 2 1 2"}}, "ground_path: "},
@@ -316,6 +317,26 @@ TEST_CASE("gait controller: climbs to its heights and holds", "[controllers]") {
   }
   CHECK(snake.report["goals"] == 2);
   CHECK(snake.report.status == ControllerStatus::Finished);
+}
+
+TEST_CASE("gait controller: after its last hold it lets go of the pole, head first, and stays straight",
+          "[controllers]") {
+  constexpr double kRelease = 3.0;  // [s]
+  PointSnake snake(make({{"gait", "helix"}, {"pole_radius", "0.03"}, {"heights", "0.3"},
+                         {"hold_time", "1"}, {"release_time", "3"}}));
+  const auto held = [&] { return snake.command.q.tail(4).norm() > 0.1; };
+  for (double t = 0.0; t < 12.0 && (snake.report["goals"] == 0 || held()); t += kTimestep) {
+    if (snake.report["goals"] == 0) snake.place.z() += 0.065 * kTimestep;
+    snake.step();
+    CHECK(snake.report.status != ControllerStatus::Finished);
+  }
+  REQUIRE_FALSE(held());
+  CHECK(snake.command.q.head(4).norm() > 0.5);  // the tail holds on
+  snake.place.z() = 0.2;                        // it may fall
+  snake.run(kRelease);
+  CHECK(snake.command.q.norm() == 0.0);
+  CHECK(snake.report.status == ControllerStatus::Finished);
+  CHECK(snake.report.progress == 1.0);
 }
 
 TEST_CASE("gait controller: a snake that comes no nearer to its goal says so, until it does",

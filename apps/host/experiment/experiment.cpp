@@ -22,12 +22,19 @@ constexpr Range kTime{0.0, kLongestRun};
 
 Motion parse_motion(const Fields& fields) {
   Motion motion;
-  motion.body = fields.required_text("body", "must be the name of a mocap body");
-  motion.origin = fields.origin(*fields.get("body"));
+  const bool of_actuator = fields.has("actuator");
+  if (of_actuator) {
+    motion.actuator = fields.required_text("actuator", "must be the name of an actuator");
+  } else {
+    motion.body = fields.required_text("body", "must be the name of a mocap body");
+  }
+  motion.origin = fields.origin(*fields.get(of_actuator ? "actuator" : "body"));
   if (!fields.has("kind")) fields.missing("kind", "is missing, must be the name of a motion");
   motion.kind = fields.choice<MotionKind>("kind", {{"lissajous", MotionKind::Lissajous},
                                                    {"circle", MotionKind::Circle},
                                                    {"waypoints", MotionKind::Waypoints}});
+  if (of_actuator && motion.kind != MotionKind::Waypoints)
+    fields.refuse("kind", "must be waypoints for an actuator");
   switch (motion.kind) {
     case MotionKind::Lissajous:
       fields.refuse_unknown({"body", "kind", "center", "amplitude", "frequency", "phase", "start"});
@@ -43,8 +50,12 @@ Motion parse_motion(const Fields& fields) {
       }
       break;
     case MotionKind::Waypoints:
-      fields.refuse_unknown({"body", "kind", "times", "points", "angles_deg", "interpolation"});
-      for (const char* key : {"times", "points"}) {
+      if (of_actuator) {
+        fields.refuse_unknown({"actuator", "kind", "times", "values", "interpolation"});
+      } else {
+        fields.refuse_unknown({"body", "kind", "times", "points", "angles_deg", "interpolation"});
+      }
+      for (const char* key : {"times", of_actuator ? "values" : "points"}) {
         if (!fields.has(key)) fields.missing(key, "is missing, must be a list");
       }
       break;
@@ -60,6 +71,7 @@ Motion parse_motion(const Fields& fields) {
                                                      {"linear", Interpolation::Linear},
                                                      {"step", Interpolation::Step}});
   motion.times = fields.numbers("times", kMotionRange);
+  motion.values = fields.numbers("values", kFinite);
   for (const std::vector<double>& p : fields.rows("points", 3, kMotionRange))
     motion.points.emplace_back(p[0], p[1], p[2]);
   constexpr double kDegree = std::numbers::pi / 180.0;

@@ -43,6 +43,7 @@ Eigen::Vector3d Motion::position(double time, const Eigen::Vector3d& home) const
     const double angle = circle_angle(time);
     return middle + radius * (std::cos(angle) * e1 + std::sin(angle) * e2);
   }
+  if (points.empty()) return middle;  // of an actuator
   const Leg now = leg(time);
   return points[now.from] + now.fraction * (points[now.to] - points[now.from]);
 }
@@ -52,6 +53,11 @@ Eigen::Quaterniond Motion::orientation(double time, const Eigen::Quaterniond& ho
   if (orientations.empty()) return home;
   const Leg now = leg(time);
   return orientations[now.from].slerp(now.fraction, orientations[now.to]);
+}
+
+double Motion::control(double time) const noexcept {
+  const Leg now = leg(time);
+  return values[now.from] + now.fraction * (values[now.to] - values[now.from]);
 }
 
 double Motion::circle_angle(double time) const noexcept {
@@ -74,7 +80,7 @@ bool Motion::apply(const Setting& setting) {
   const std::string key = setting.key.substr(std::string("motion.").size());
   const std::size_t dot = key.rfind('.');
   if (dot == std::string::npos) refuse(setting, "must be motion.<body>.<field>");
-  if (!matches(key.substr(0, dot), body)) return false;
+  if (!matches(key.substr(0, dot), actuator.empty() ? body : actuator)) return false;
   const std::string field = key.substr(dot + 1);
   const auto vector = [&](const Range& range, std::span<const double> present) {
     const auto n = setting_numbers(resolved(setting, present), 3, 3, "must be three finite numbers");
@@ -117,10 +123,12 @@ std::optional<Motion::Problem> Motion::problem() const {
   }
   if (kind == MotionKind::Circle && !(normal.norm() > 1e-9)) return {{"normal", "must not be zero"}};
   if (kind == MotionKind::Waypoints) {
-    if (points.empty()) return {{"points", "must have at least one point"}};
-    if (times.size() != points.size()) {
-      return {{"times", fmt::format("has {} numbers, must have as many as there are points, {}",
-                                    times.size(), points.size())}};
+    const char* const what = actuator.empty() ? "points" : "values";
+    const std::size_t count = actuator.empty() ? points.size() : values.size();
+    if (count == 0) return {{what, "must not be empty"}};
+    if (times.size() != count) {
+      return {{"times", fmt::format("has {} numbers, must have as many as there are {}, {}",
+                                    times.size(), what, count)}};
     }
     if (!orientations.empty() && orientations.size() != points.size()) {
       return {{"angles_deg", fmt::format("has {} entries, must have as many as there are points, {}",

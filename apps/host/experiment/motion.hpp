@@ -23,10 +23,10 @@ enum class Interpolation {
   Step,    ///< stays at a point until the time of the next
 };
 
-/// Motion of a mocap body: its world pose as a function of time alone, so that runs are
-/// reproducible. A `[[motion]]` table of an experiment file. SI units, rad.
+/// Motion of a mocap body, its world pose, or the control of an actuator, as a function of time alone,
+/// so that runs are reproducible. A `[[motion]]` table of an experiment file. SI units, rad.
 struct Motion {
-  std::string body;  ///< name of a mocap body
+  std::string body;  ///< name of a mocap body; empty: an actuator
   MotionKind kind = MotionKind::Lissajous;
   std::optional<Eigen::Vector3d> center =
       {};  ///< Lissajous, circle; default: the position of the body in the scene [m]
@@ -42,6 +42,8 @@ struct Motion {
   std::vector<Eigen::Vector3d> points = {};
   /// One per point, each leg a rotation about a fixed axis; empty: constant orientation.
   std::vector<Eigen::Quaterniond> orientations = {};
+  std::string actuator = {};         ///< name of an actuator in place of a body
+  std::vector<double> values = {};   ///< its controls, one per time
   Interpolation interpolation = Interpolation::Smooth;
 
   // Circle: p = center + radius (cos(a) e1 + sin(a) e2), a = speed / radius max(0, t -
@@ -53,7 +55,7 @@ struct Motion {
   double start_after = 0.0;  ///< [s]
   bool turns = false;        ///< the body rotates with its path; else its orientation is constant
 
-  std::string origin = {};  ///< `file:line` of the key `body`; empty: not from a file
+  std::string origin = {};  ///< `file:line` of the key `body` or `actuator`; empty: not from a file
 
   /// Position at a time [s]; `home` replaces a missing centre.
   [[nodiscard]] Eigen::Vector3d position(double time, const Eigen::Vector3d& home) const noexcept;
@@ -61,9 +63,11 @@ struct Motion {
   /// Orientation at a time [s] of a body whose orientation in the scene is `home`.
   [[nodiscard]] Eigen::Quaterniond orientation(double time,
                                                const Eigen::Quaterniond& home) const noexcept;
+  /// Control of an actuator at a time [s].
+  [[nodiscard]] double control(double time) const noexcept;
   [[nodiscard]] bool moves_orientation() const noexcept { return turns || !orientations.empty(); }
 
-  /// Applies `motion.<body>.<field>` if its body pattern names this body; returns whether it did.
+  /// Applies `motion.<body>.<field>` if its body pattern names this body or actuator; returns whether it did.
   /// Throws ModelError.
   bool apply(const Setting& setting);
 

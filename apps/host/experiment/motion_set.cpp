@@ -9,14 +9,25 @@
 #include "tendril/model_error.hpp"
 
 namespace tendril::host {
+namespace {
+
+[[noreturn]] void refuse(const Motion& motion, const std::string& reason) {
+  const bool of_actuator = !motion.actuator.empty();
+  throw ModelError(fmt::format("{}motion: {} = {}: {}",
+                               motion.origin.empty() ? "" : motion.origin + ": ",
+                               of_actuator ? "actuator" : "body",
+                               of_actuator ? motion.actuator : motion.body, reason));
+}
+
+}  // namespace
 
 MotionSet::MotionSet(const mjModel& model, std::span<const Motion> motions) {
   for (const Motion& motion : motions) {
-    const auto refuse_body = [&](const std::string& reason) {
-      throw ModelError(fmt::format("{}motion: body = {}: {}",
-                                   motion.origin.empty() ? "" : motion.origin + ": ", motion.body,
-                                   reason));
-    };
+    if (!motion.actuator.empty()) {
+      bind_actuator(model, motion);
+      continue;
+    }
+    const auto refuse_body = [&](const std::string& reason) { refuse(motion, reason); };
     const int body = mj_name2id(&model, mjOBJ_BODY, motion.body.c_str());
     const int mocap = body < 0 ? -1 : model.body_mocapid[body];
     if (mocap < 0) {
@@ -40,7 +51,23 @@ MotionSet::MotionSet(const mjModel& model, std::span<const Motion> motions) {
   }
 }
 
+void MotionSet::bind_actuator(const mjModel& model, const Motion& motion) {
+  const int actuator = mj_name2id(&model, mjOBJ_ACTUATOR, motion.actuator.c_str());
+  if (actuator < 0 || model.actuator_ctrlnum[actuator] != 1) {
+    const std::string names = object_names(model, mjOBJ_ACTUATOR, static_cast<int>(model.nactuator));
+    refuse(motion, fmt::format("must be an actuator of the scene; {}",
+                               names.empty() ? "it has none" : "it has " + names));
+  }
+  const int control = model.actuator_ctrladr[actuator];
+  if (std::any_of(driven_.begin(), driven_.end(),
+                  [&](const Driven& d) { return d.control == control; })) {
+    refuse(motion, "has two motions, must have one");
+  }
+  driven_.push_back({motion, control});
+}
+
 void MotionSet::apply(mjData& data, double time) const noexcept {
+  for (const Driven& d : driven_) data.ctrl[d.control] = d.motion.control(time);
   for (const Bound& b : bound_) {
     Eigen::Map<Eigen::Vector3d>(data.mocap_pos + 3 * b.mocap) = b.motion.position(time, b.home);
     if (!b.motion.moves_orientation()) continue;

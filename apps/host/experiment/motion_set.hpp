@@ -11,13 +11,13 @@
 
 namespace tendril::host {
 
-/// The motions of a run, bound to the mocap bodies of a model.
+/// The motions of a run, bound to the mocap bodies and actuators of a model.
 class MotionSet {
  public:
-  /// Throws ModelError if a body is missing, is not mocap, or has two motions.
+  /// Throws ModelError if a body is missing, is not mocap, or has two motions; likewise an actuator.
   MotionSet(const mjModel& model, std::span<const Motion> motions);
 
-  /// Writes the poses at `time` to `mocap_pos` and `mocap_quat`; to be called before each step.
+  /// Writes what holds at `time` to `mocap_pos`, `mocap_quat` and `ctrl`; to be called before each step.
   void apply(mjData& data, double time) const noexcept;
 
  private:
@@ -27,7 +27,14 @@ class MotionSet {
     Eigen::Vector3d home;
     Eigen::Quaterniond home_orientation;
   };
+  struct Driven {
+    Motion motion;
+    int control = 0;  ///< its address in `ctrl`
+  };
+  void bind_actuator(const mjModel& model, const Motion& motion);
+
   std::vector<Bound> bound_;
+  std::vector<Driven> driven_;
 };
 
 }  // namespace tendril::host
