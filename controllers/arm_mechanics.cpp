@@ -1,6 +1,7 @@
 #include "controllers/arm_mechanics.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tendril {
 
@@ -162,7 +163,7 @@ void ArmMechanics::servo_moments(const State& state, std::span<const double> set
       if (joint.servo >= 0) moment += joint.fraction * force(joint.servo, at.position, at.velocity);
     }
     if (coordinate.servo >= 0) moment += force(coordinate.servo, position, velocity);
-    moments[k] = coordinate.sign * moment;
+    moments[k] = std::isfinite(moment) ? coordinate.sign * moment : 0.0;  // memory has numbers
   }
 }
 

@@ -115,7 +115,8 @@ class ArmMechanics {
   void setpoints(const State& state, const ArmMeasurement& measurement, const ArmCommand& command,
                  std::span<double> setpoints) noexcept;
 
-  /// Moments of the servos and motors at these setpoints on each coordinate [N m], [N].
+  /// Moments of the servos and motors at these setpoints on each coordinate [N m], [N]; 0 where it is
+  /// no number.
   void servo_moments(const State& state, std::span<const double> setpoints,
                      std::span<double> moments) const noexcept;
 

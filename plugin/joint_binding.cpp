@@ -185,10 +185,10 @@ void SnakeBinding::setpoints(std::span<double> next_own, std::span<double> setpo
             ? std::clamp(command_.torque[static_cast<Eigen::Index>(j)], joint.servo.min_force,
                          joint.servo.max_force)
             : joint.servo.setpoint(desired, rate, command_.gravity_factor * load);
-    if (!is_feed) {
-      memory_.torque(next_own)[static_cast<Eigen::Index>(j)] =
-          joint.servo.force(setpoints[j], states_[j].position, states_[j].velocity);
-    }
+    if (is_feed) continue;
+    const double torque =
+        joint.servo.force(setpoints[j], states_[j].position, states_[j].velocity);
+    memory_.torque(next_own)[static_cast<Eigen::Index>(j)] = std::isfinite(torque) ? torque : 0.0;
   }
 }
 

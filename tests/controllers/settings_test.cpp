@@ -137,7 +137,8 @@ constexpr double kTimestep = 0.002;
 /// Configurations of each controller that between them use all it can be set to.
 std::vector<Texts> configurations(const std::string& kind) {
   const std::string poses = "waypoint,theta_1,phi_1,s_1,theta_2,phi_2,s_2,h\n0,0,0,0,0,0,0,0\n1,0.1,0,0,0,0,0,0\n";
-  if (kind == "tendril.reach") return {{{"avoidance", "true"}}, {}};
+  if (kind == "tendril.reach" || kind == "tendril.computed_moment")
+    return {{{"avoidance", "true"}}, {}};
   if (kind == "tendril.follow")
     return {{{"waypoints", "0 0 0  0 0 0.3"}}, {{"target", "t"}}, {{"poses", poses}}};
   if (kind == "tendril.coil")
