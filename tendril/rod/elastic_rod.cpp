@@ -174,8 +174,7 @@ void ElasticRod::set_multipliers(std::span<const RodMultiplier> multipliers) noe
     if (entry.element < 0 || entry.element >= most_elements() || entry.obstacle < 0 ||
         entry.obstacle >= scene_.size() || !(entry.force > 0.0))
       continue;
-    multiplier_[static_cast<std::size_t>(entry.element) * static_cast<std::size_t>(scene_.size()) +
-                static_cast<std::size_t>(entry.obstacle)] = entry.force;
+    multiplier_of(entry.element, entry.obstacle) = entry.force;
   }
 }
 
@@ -340,70 +339,66 @@ ElasticRod::Nearest ElasticRod::nearest_on_element(int element, int obstacle,
   return nearest;
 }
 
+/// The point of an element nearest to the obstacle. Where that is the end beside a nearer element, an
+/// owner of a multiplier has slid over the joint and takes the point there; without a multiplier the
+/// contact is that element's, and this one has none.
+std::optional<ElasticRod::Nearest> ElasticRod::contact_of(int element, int obstacle, bool is_owner,
+                                                          double enough) const noexcept {
+  const Nearest own = nearest_on_element(element, obstacle, enough);
+  if (own.interior || (!is_owner && own.gap >= 0.0)) return own;
+  const int beside = own.s > 0.0 ? element + 1 : element - 1;
+  if (beside < 0 || beside >= count_) return own;
+  const Nearest there = nearest_on_element(beside, obstacle, enough);
+  if (!(there.gap < own.gap)) return own;
+  return is_owner ? std::optional(there) : std::nullopt;
+}
+
 /// Collects the constraints with a force: multiplier - penalty gap > 0. Along the body the distance
 /// changes by no more than the arc length, so elements that cannot be near are skipped. A contact
-/// that slides over a joint keeps the multiplier of the element that it leaves, and counts once: an
-/// element without a multiplier has none whose nearest point is the end beside a nearer element.
+/// counts once: where an owner of a multiplier has slid to an element without one, the owner's does.
 void ElasticRod::find_loads() noexcept {
   loads_.clear();
   const double pitch = 1.5 * options_.element_length, reach = 2.0 * pitch;
-  const auto obstacles = static_cast<std::size_t>(scene_.size());
   for (int o = 0; o < scene_.size(); ++o) {
     const Disc& bound = scene_.bound(o);
     const Vector2d centre = bound.centre + obstacle_shift(o);
-    int j = 0;
-    while (j < count_) {
+    int next = 0;
+    while (next < count_) {
+      const int j = next++;
       const auto i = static_cast<std::size_t>(j);
       const double apart = options_.body_radius + kSearchMargin;
       double free = (node_[i].position - centre).norm() - bound.radius - apart;
       if (free <= reach) free = obstacle_distance(o, node_[i].position) - apart;
       if (free > reach) {
-        j += static_cast<int>(std::min(free / pitch - 1.0, static_cast<double>(count_)));
+        next = j + static_cast<int>(std::min(free / pitch - 1.0, static_cast<double>(count_)));
         continue;
       }
-      const double multiplier = multiplier_[i * obstacles + static_cast<std::size_t>(o)];
-      const double enough = multiplier / kPenalty;
-      if (free + kSearchMargin - (multiplier > 0.0 ? reach : h_[i]) > enough + kRounding) {
-        ++j;
-        continue;
-      }
-      Nearest nearest = nearest_on_element(j, o, enough);
+      const double multiplier = multiplier_of(j, o);
       const bool is_owner = multiplier > 0.0;
-      bool is_other = !is_owner && !loads_.empty() && loads_.back().obstacle == o &&
-                      loads_.back().element == j;
-      if (!is_other && !nearest.interior && (is_owner || nearest.gap < 0.0)) {
-        const int beside = nearest.s > 0.0 ? j + 1 : j - 1;
-        if (beside >= 0 && beside < count_) {
-          const Nearest there = nearest_on_element(beside, o, enough);
-          const bool slides = there.gap < nearest.gap;
-          is_other = slides && !is_owner;
-          if (slides && is_owner) nearest = there;
-        }
-      }
-      if (is_other) {
-        ++j;
-        continue;
-      }
-      if (nearest.element < j && !loads_.empty() && loads_.back().obstacle == o &&
-          loads_.back().element == nearest.element &&
-          !(multiplier_[static_cast<std::size_t>(loads_.back().owner) * obstacles +
-                        static_cast<std::size_t>(o)] > 0.0))
+      const double enough = multiplier / kPenalty;
+      if (free + kSearchMargin - (is_owner ? reach : h_[i]) > enough + kRounding) continue;
+
+      const Load* const last =
+          !loads_.empty() && loads_.back().obstacle == o ? &loads_.back() : nullptr;
+      if (!is_owner && last != nullptr && last->element == j) continue;
+      const std::optional<Nearest> nearest = contact_of(j, o, is_owner, enough);
+      if (!nearest) continue;
+      if (nearest->element < j && last != nullptr && last->element == nearest->element &&
+          !(multiplier_of(last->owner, o) > 0.0))
         loads_.pop_back();
-      const double force = multiplier - kPenalty * nearest.gap;
-      if (force > 0.0 && loads_.size() < loads_.capacity()) {
-        Load load{.element = nearest.element,
-                  .owner = j,
-                  .obstacle = o,
-                  .s = nearest.s,
-                  .gap = nearest.gap,
-                  .force = force,
-                  .interior = nearest.interior,
-                  .normal = Vector2d::Zero(),
-                  .at = element_arc(nearest.element).pose_at(nearest.s)};
-        obstacle_distance(o, load.at.position, &load.normal);
-        loads_.push_back(load);
-      }
-      ++j;
+      const double force = multiplier - kPenalty * nearest->gap;
+      if (!(force > 0.0) || loads_.size() == loads_.capacity()) continue;
+      Load load{.element = nearest->element,
+                .owner = j,
+                .obstacle = o,
+                .s = nearest->s,
+                .gap = nearest->gap,
+                .force = force,
+                .interior = nearest->interior,
+                .normal = Vector2d::Zero(),
+                .at = element_arc(nearest->element).pose_at(nearest->s)};
+      obstacle_distance(o, load.at.position, &load.normal);
+      loads_.push_back(load);
     }
   }
   coupled_ = 0;
@@ -591,21 +586,16 @@ double ElasticRod::keep_multipliers() noexcept {
     if (joint.interior) continue;
     other.force += std::exchange(joint.force, 0.0);
   }
-  const auto obstacles = static_cast<std::size_t>(scene_.size());
-  const auto multiplier = [&](int element, int obstacle) -> double& {
-    return multiplier_[static_cast<std::size_t>(element) * obstacles +
-                       static_cast<std::size_t>(obstacle)];
-  };
   double change = 0.0;
   for (const Load& load : loads_) {
-    double& own = multiplier(load.owner, load.obstacle);
+    double& own = multiplier_of(load.owner, load.obstacle);
     change = std::max(change, std::abs(load.force - std::exchange(own, 0.0)) / kPenalty);
   }
   for (double& left : multiplier_) {
     change = std::max(change, left / kPenalty);
     left = 0.0;
   }
-  for (const Load& load : loads_) multiplier(load.element, load.obstacle) += load.force;
+  for (const Load& load : loads_) multiplier_of(load.element, load.obstacle) += load.force;
   return change;
 }
 

@@ -2,6 +2,7 @@
 
 #include <Eigen/Core>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -206,6 +207,18 @@ class ElasticRod {
   void place(std::span<const double> curvatures, double angle) noexcept;
   [[nodiscard]] PlanarArc element_arc(int element) const noexcept;
   [[nodiscard]] Nearest nearest_on_element(int element, int obstacle, double enough) const noexcept;
+  [[nodiscard]] std::size_t place_of(int element, int obstacle) const noexcept {
+    return static_cast<std::size_t>(element) * static_cast<std::size_t>(scene_.size()) +
+           static_cast<std::size_t>(obstacle);
+  }
+  [[nodiscard]] double multiplier_of(int element, int obstacle) const noexcept {
+    return multiplier_[place_of(element, obstacle)];
+  }
+  [[nodiscard]] double& multiplier_of(int element, int obstacle) noexcept {
+    return multiplier_[place_of(element, obstacle)];
+  }
+  [[nodiscard]] std::optional<Nearest> contact_of(int element, int obstacle, bool is_owner,
+                                                  double enough) const noexcept;
   void find_loads() noexcept;
   double evaluate(std::span<const double> curvatures, double angle) noexcept;
   void compute_gradient() noexcept;
