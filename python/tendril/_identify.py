@@ -1,7 +1,7 @@
-"""`tendril identify`: fits keys of a robot file to recorded static poses (docs/identification.md).
+"""`tendril identify`: fits keys of a robot file to recorded static poses or motions (docs/identification.md).
 
-Nonlinear least squares with bounds (SciPy) over equilibria of the engine's model; the derivatives by the parameters are those of
-the equilibrium, by the implicit function theorem.
+Nonlinear least squares with bounds (SciPy) over equilibria of the engine's model, the derivatives by the parameters being those of
+the equilibrium, by the implicit function theorem; or over simulations of motions, with differences of simulations.
 """
 from __future__ import annotations
 
@@ -11,24 +11,28 @@ import math
 import os
 import re
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+from xml.sax.saxutils import quoteattr
 
 import numpy as np
 import numpy.typing as npt
 
 from tendril._errors import ModelError
-from tendril._poses import AXES, Data, Marker, check_units, nearest, read_data, read_markers, refuse
+from tendril._poses import AXES, Data, Marker, check_units, joined, nearest, read_data, read_markers, refuse
 from tendril.sweep import toml
 
 Array = npt.NDArray[np.float64]
 
 ALIGNMENTS = ("none", "offset", "pose")
+BETWEEN = ("hold", "linear")  #: commands and loads between rows of a motion
+UNTOLD = {"poses": ("links", "feed", "friction"), "samples": ("links", "feed")}  #: keys that such data do not tell
 RATIO, SHIFT = 10.0, 0.5  #: default bounds: a tenth to ten times the value; of angles, rad
 SPREAD = 3.0  #: other starts are drawn between a third and three times the value
-RELATIVE_STEP = 1e-4  #: of parameters, for differences of residuals
+RELATIVE_STEP = {"poses": 1e-4, "samples": 1e-3}  #: of parameters, for differences; motions have steps where servos reach their limits
 LEAST_SINGULAR = 1e-5  #: of the scaled Jacobian, to the largest: below it a direction cannot be identified
 
 
@@ -82,10 +86,11 @@ class RobotFile:
         if self.document.get("kind", "continuum") != "continuum":
             raise refuse(file, f"kind: \"{self.document['kind']}\": must be \"continuum\": other robots cannot be identified")
 
-    def parameter(self, name: str, bounds: dict[str, tuple[float, float]]) -> Parameter:
-        """`+` joins keys that have a factor in common."""
+    def parameter(self, name: str, bounds: dict[str, tuple[float, float]], rows: str = "poses") -> Parameter:
+        """`+` joins keys that have a factor in common. `rows`: the word of the data for them."""
         places = tuple(place for part in name.split("+") for place in self._found(part))
-        return self._bounded(name, [str(key) for place in places for key in place.keys if isinstance(key, str)][-1], places, bounds)
+        return self._bounded(name, [str(key) for place in places for key in place.keys if isinstance(key, str)][-1], places, bounds,
+                             rows)
 
     def _found(self, name: str) -> list[Place]:
         words = name.split(".")
@@ -135,10 +140,11 @@ class RobotFile:
         return [Place(tuple(keys), float(value))]
 
     @staticmethod
-    def _bounded(name: str, key: str, places: tuple[Place, ...], bounds: dict[str, tuple[float, float]]) -> Parameter:
+    def _bounded(name: str, key: str, places: tuple[Place, ...], bounds: dict[str, tuple[float, float]], rows: str) -> Parameter:
         start = places[0].start
-        if key in ("links", "feed", "friction"):
-            raise refuse("--parameters", f"{name}: static poses without contact do not tell it: must be another key")
+        if key in UNTOLD[rows]:
+            what = "static poses" if rows == "poses" else "motions"
+            raise refuse("--parameters", f"{name}: {what} without contact do not tell it: must be another key")
         is_shift = key == "angle" or any(place.start == 0.0 for place in places)
         if name in bounds:
             low, high = bounds[name]
@@ -157,11 +163,13 @@ class RobotFile:
         import tomlkit
         return tomlkit.dumps(_changed(copy.deepcopy(self.document), parameters, values, 6))
 
-    def model(self, parameters: Sequence[Parameter], values: Array) -> Any:
-        """The `mujoco.MjModel`, without the controller. Throws ModelError."""
+    def model(self, parameters: Sequence[Parameter], values: Array, timestep: float | None = None) -> Any:
+        """The `mujoco.MjModel`, without the controller, with another time step than that of the file. Throws ModelError."""
         tables = _changed(copy.deepcopy(self.tables), parameters, values, 15)
+        if timestep is not None:
+            tables["timestep"] = timestep
         text = "\n".join(f"{key} = {toml(value)}" for key, value in tables.items() if key not in ("controller", "start"))
-        return _compiled(self.file, text)
+        return _compiled(self.file, text, tables.get("integrator", "discrete"), tables.get("timestep", 0.002))
 
 
 def _changed(document: Any, parameters: Sequence[Parameter], values: Array, digits: int) -> Any:
@@ -192,9 +200,9 @@ def _engine() -> Any:
     return mujoco
 
 
-def _compiled(file: Path, text: str) -> Any:
+def _compiled(file: Path, text: str, integrator: Any, timestep: Any) -> Any:
     mujoco = _engine()
-    scene = """<mujoco><option integrator="discrete" cone="elliptic" impratio="10"/>
+    scene = f"""<mujoco><option integrator={quoteattr(str(integrator))} timestep={quoteattr(str(timestep))} cone="elliptic" impratio="10"/>
       <asset><model name="robot" file="robot.toml"/></asset><worldbody><attach model="robot" body="base" prefix="_"/></worldbody></mujoco>"""
     try:
         return mujoco.MjModel.from_xml_string(scene, {"robot.toml": text.encode()})
@@ -240,6 +248,7 @@ class Fit:
     parameters: list[Parameter]
     align: str
     rest: dict[int, Array] = field(default_factory=dict)  # coordinates of the last equilibrium of a row
+    failure: ClassVar[str] = "no equilibrium found with these commands: are their signs and units right?"
 
     def __post_init__(self) -> None:
         self.base = np.array([parameter.start for parameter in self.parameters])
@@ -260,41 +269,44 @@ class Fit:
     def _statics(self, values: Array) -> Any:
         from tendril._statics import Statics
         model = self.robot.model(self.parameters, values)
-        points, _ = points_of(model, {**self.data.markers, "": Marker("tip")})
+        points, _ = points_of(model, self.data.markers)
         try:
             return Statics(model, points, most_parts=8)
         except ValueError as error:
             raise refuse(self.robot.file, f"the model {error} to be identified") from None
 
+    def _sides(self, values: Array, count: int) -> list[list[float]]:
+        """Larger and smaller values of the first parameters, for differences."""
+        steps = RELATIVE_STEP[self.data.what] * np.maximum(np.abs(values), 0.1 * self.scales)
+        return [[min(max(values[p] + side * steps[p], self.parameters[p].low), self.parameters[p].high) for side in (1, -1)]
+                for p in range(count)]
+
     def predict(self, values: Array, rows: Sequence[int], slopes: bool = True) -> Prediction:
         """Of a model with these values of the parameters."""
         statics = self._statics(values)
         markers, count = len(self.data.markers), len(self.parameters) if slopes else 0
-        steps = RELATIVE_STEP * np.maximum(np.abs(values), 0.1 * self.scales)
-        ends = [[min(max(values[p] + side * steps[p], self.parameters[p].low), self.parameters[p].high) for side in (1, -1)]
-                for p in range(count)]
+        ends = self._sides(values, count)
         others = [[self._statics(np.where(np.arange(len(values)) == p, end, values)) for end in ends[p]] for p in range(count)]
         found = Prediction(np.zeros((len(rows), markers, 3)), np.zeros((len(rows), markers, 3, count)), np.zeros(len(rows), dtype=bool))
-        none = [np.zeros(3)] * (markers + 1)
         for i, row in enumerate(rows):
             gravity, ctrl = self.data.gravity[row], self.data.ctrl[row]
-            forces = [*none[:-1], self.data.force[row]]
+            forces, moments = list(self.data.forces[row]), list(self.data.moments[row])
             try:
-                q = statics.solve(gravity, forces, none, ctrl, start=self.rest.get(row))
+                q = statics.solve(gravity, forces, moments, ctrl, start=self.rest.get(row))
             except ArithmeticError:
                 found.failed[i] = True
                 continue
             self.rest[row] = q
-            _, tangent = statics.residual_and_tangent(q, 1.0, gravity, forces, none, ctrl)
-            found.places[i] = statics.places()[:-1]
+            _, tangent = statics.residual_and_tangent(q, 1.0, gravity, forces, moments, ctrl)
+            found.places[i] = statics.places()
             if not count:
                 continue
             change = np.zeros((statics.model.nv, count))
             for p, pair in enumerate(others):
                 sides = []
                 for other in pair:
-                    force, _ = other.residual_and_tangent(q, 1.0, gravity, forces, none, ctrl, with_tangent=False)
-                    sides.append((force, other.places()[:-1]))
+                    force, _ = other.residual_and_tangent(q, 1.0, gravity, forces, moments, ctrl, with_tangent=False)
+                    sides.append((force, other.places()))
                 width = ends[p][0] - ends[p][1]
                 change[:, p] = (sides[0][0] - sides[1][0]) / width
                 found.slopes[i, :, :, p] = (sides[0][1] - sides[1][1]) / width
@@ -335,9 +347,49 @@ class Fit:
         """Errors of the points seen, m."""
         errors, _, failed = self.residuals(x, rows, slopes=False)
         if failed.any():
-            line = self.data.lines[rows[int(np.argmax(failed))]]
-            raise refuse(f"{self.data.file}:{line}", "no equilibrium found with these commands: are their signs and units right?")
+            raise refuse(self.data.origins[rows[int(np.argmax(failed))]], self.failure)
         return np.asarray(np.linalg.norm(errors, axis=2)[self.data.seen[rows]])
+
+
+@dataclass
+class MotionFit(Fit):
+    """Rows are samples of motions, each of which begins at rest."""
+    timestep: float = 0.0  # 0: that of the robot file
+    between: str = "hold"
+    failure: ClassVar[str] = "no equilibrium found under the first row, or the simulation diverges: are signs and units right, the time step small?"
+
+    def __post_init__(self) -> None:
+        from tendril._motions import check_times
+        super().__post_init__()
+        if not self.timestep:
+            self.timestep = float(self.robot.model([], np.empty(0)).opt.timestep)
+        check_times(self.data, self.timestep)
+
+    def predict(self, values: Array, rows: Sequence[int], slopes: bool = True) -> Prediction:
+        from tendril._motions import inputs, simulate
+        count = len(self.parameters) if slopes else 0
+        ends = self._sides(values, count)
+        wanted = [values, *(np.where(np.arange(len(values)) == p, end, values) for p in range(count) for end in ends[p])]
+        motions = inputs(self.data, rows, self.timestep, self.between)
+        models = [self.robot.model(self.parameters, value, self.timestep) for value in wanted for _ in motions]
+
+        def run(i: int) -> Array | None:
+            return simulate(models[i], points_of(models[i], self.data.markers)[0], motions[i % len(motions)])
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            try:
+                simulated = list(pool.map(run, range(len(models))))
+            except ValueError as error:
+                raise refuse(self.robot.file, f"the model {error} to be identified") from None
+        shape = (len(rows), len(self.data.markers), 3)
+        places = np.full((len(wanted), *shape), np.nan)
+        index = {row: i for i, row in enumerate(rows)}
+        for i, found in enumerate(simulated):
+            if found is not None:
+                places[i // len(motions)][[index[row] for row in motions[i % len(motions)].rows]] = found
+        failed = np.isnan(places).any(axis=(0, 2, 3))
+        places[:, failed] = 0.0
+        differences = [(places[1 + 2 * p] - places[2 + 2 * p]) / (ends[p][0] - ends[p][1]) for p in range(count)]
+        return Prediction(places[0], np.stack(differences, axis=-1) if count else np.zeros((*shape, 0)), failed)
 
 
 def rotation_matrix(vector: Array) -> Array:
@@ -386,7 +438,7 @@ def identify(fit: Fit, held_out: npt.NDArray[np.bool_], starts: int, seed: int) 
     seen = data.seen[train] & (data.weight[train] > 0)[:, None]
     numbers, unknowns = 3 * int(seen.sum()), len(fit.unknowns)
     if numbers <= unknowns:
-        raise refuse(data.file, f"{len(train)} poses to fit, {numbers} numbers measured: must be more than the {unknowns} unknowns")
+        raise refuse(data.file, f"{len(train)} {data.what} to fit, {numbers} numbers measured: must be more than the {unknowns} unknowns")
     weights = np.sqrt(data.weight[train])[:, None, None] * np.ones_like(data.measured[train])
     used = np.broadcast_to(seen[..., None], weights.shape)
     frame = np.zeros(fit.frame_count)
@@ -397,15 +449,12 @@ def identify(fit: Fit, held_out: npt.NDArray[np.bool_], starts: int, seed: int) 
     low = np.concatenate(([p.low / p.scale for p in fit.parameters], frame - np.inf))
     high = np.concatenate(([p.high / p.scale for p in fit.parameters], frame + np.inf))
     _check_bounds(fit, low, high)
-    latest: dict[bytes, tuple[Array, Array]] = {}
 
-    def evaluate(x: Array) -> tuple[Array, Array]:
-        key = x.tobytes()
-        if key not in latest:
-            errors, jacobian, _ = fit.residuals(x, train)
-            latest.clear()
-            latest[key] = (errors * weights)[used], (jacobian * weights[..., None])[used]
-        return latest[key]
+    def residual_at(x: Array) -> Array:
+        return np.asarray((fit.residuals(x, train, slopes=False)[0] * weights)[used])
+
+    def jacobian_at(x: Array) -> Array:
+        return np.asarray((fit.residuals(x, train)[1] * weights[..., None])[used])
     best, costs = None, []
     random = np.random.default_rng(seed)
     for number in range(starts):
@@ -415,16 +464,14 @@ def identify(fit: Fit, held_out: npt.NDArray[np.bool_], starts: int, seed: int) 
                 draw = random.uniform(-1, 1)
                 value = parameter.start + draw * SHIFT / 2 if parameter.is_shift else parameter.start * SPREAD**draw
                 x[p] = min(max(value, parameter.low), parameter.high) / parameter.scale
-        found = least_squares(lambda x: evaluate(x)[0], np.clip(x, low, high), jac=lambda x: evaluate(x)[1], bounds=(low, high),
-                              x_scale="jac", max_nfev=100)
+        found = least_squares(residual_at, np.clip(x, low, high), jac=jacobian_at, bounds=(low, high), x_scale="jac", max_nfev=100)
         costs.append(math.sqrt(2 * found.cost / max(float((weights[..., 0] ** 2)[seen].sum()), 1e-300)))
         if best is None or found.cost < best.cost:
             best = found
     assert best is not None
     x = np.asarray(best.x)
-    latest.clear()
     fit.rest.clear()  # from here on equilibria that begin at the straight arm
-    residual, jacobian = evaluate(x)
+    residual, jacobian = residual_at(x), jacobian_at(x)
     _check_rank(fit, jacobian, x)
     freedom = numbers - unknowns
     inverse = np.linalg.inv(jacobian.T @ jacobian)
@@ -467,8 +514,8 @@ def _check_rank(fit: Fit, jacobian: Array, x: Array) -> None:
         if size > LEAST_SINGULAR * singular[0]:
             continue
         mixed = [names[i] for i in np.flatnonzero(np.abs(direction) > 0.1)]
-        raise refuse(fit.data.file, f"these poses do not tell {mixed[0]}" if len(mixed) == 1 else
-                     f"these poses do not tell {', '.join(mixed[:-1])} and {mixed[-1]} apart: leave one out")
+        raise refuse(fit.data.file, f"these {fit.data.what} do not tell {mixed[0]}" if len(mixed) == 1 else
+                     f"these {fit.data.what} do not tell {', '.join(mixed[:-1])} and {mixed[-1]} apart: leave one out")
 
 
 # ---- results --------------------------------------------------------------------------------------------------------
@@ -487,7 +534,7 @@ def summary(result: Result) -> dict[str, Any]:
         parameters.append(entry)
 
     def errors(before: Array, after: Array, rows: list[int]) -> dict[str, Any]:
-        return {"poses": len(rows), "rms_before": rms(before), "rms_after": rms(after), "median_after": float(np.median(after)),
+        return {result.fit.data.what: len(rows), "rms_before": rms(before), "rms_after": rms(after), "median_after": float(np.median(after)),
                 "largest_after": float(after.max())}
     parts = zip(("fitted", "held_out"), result.before, result.after, result.rows, strict=True)
     return {"robot": str(result.fit.robot.file), "data": str(result.fit.data.file), "parameters": parameters,
@@ -509,7 +556,7 @@ def text(result: Result) -> str:
         lines.append(f"largest correlation: {result.correlations[a, b]:+.2f}, {names[a]} and {names[b]}")
     for what, first, then, rows in zip(("fitted", "held out"), result.before, result.after, result.rows, strict=True):
         if rows:
-            lines.append(f"{what}, {len(rows)} poses: rms error of points {1e3 * rms(first):.3g} mm -> {1e3 * rms(then):.3g} mm, "
+            lines.append(f"{what}, {len(rows)} {result.fit.data.what}: rms error of points {1e3 * rms(first):.3g} mm -> {1e3 * rms(then):.3g} mm, "
                          f"largest {1e3 * first.max():.3g} -> {1e3 * then.max():.3g} mm")
     least = min(result.costs)
     if len(result.costs) > 1:
@@ -518,7 +565,7 @@ def text(result: Result) -> str:
 
 
 def draw(result: Result, out: Path) -> None:
-    """Points before and after in two views, and how many have which error."""
+    """Points before and after in two views, and how many have which error; of motions coordinates over time."""
     import matplotlib
     import matplotlib.style
     from matplotlib.figure import Figure
@@ -526,32 +573,68 @@ def draw(result: Result, out: Path) -> None:
         if (folder / "tendril.mplstyle").is_file():
             matplotlib.style.use(folder / "tendril.mplstyle")
             break
-    fit, data = result.fit, result.fit.data
-    figure = Figure(figsize=(10, 3.6), layout="constrained")
-    axes = figure.subplots(1, 3)
-    rows = sorted([*result.rows[0], *result.rows[1]])
-    seen = data.seen[rows]
-    measured = 1e3 * data.measured[rows][seen]
+    is_motion = result.fit.data.time is not None
+    figure = Figure(figsize=(12 if is_motion else 10, 3.6), layout="constrained")
+    axes = figure.subplots(1, 4 if is_motion else 3)
+    (_draw_motion if is_motion else _draw_places)(result, axes)
+    axes[0].legend()
+    for distances, colour, when in ((result.before, "C1", "before"), (result.after, "C0", "after")):
+        for values, dashes, which in zip(distances, ("-", "--"), ("fitted", "held out"), strict=True):
+            if len(values):
+                axes[-1].plot(1e3 * np.sort(values), np.arange(1, len(values) + 1) / len(values) * 100, dashes, color=colour,
+                              label=f"{when}, {which}")
+    axes[-1].set(xlabel="error of a point, mm", ylabel="points with at most that, %", xlim=(0, None), ylim=(0, 100))
+    axes[-1].legend()
+    part = out.with_name(out.name + ".part")
+    matplotlib.rcParams["svg.hashsalt"] = "identify"
+    figure.savefig(part, format=out.suffix[1:], dpi=150, metadata={"Date": None} if out.suffix == ".svg" else None)
+    os.replace(part, out)
+
+
+def _compared(result: Result) -> Iterator[tuple[Array, str, str]]:
+    """All points of the model, (n, markers, 3) mm, before and after, with colour and label."""
+    data = result.fit.data
     for x, label, colour in ((result.before_x, "before", "C1"), (result.x, "after", "C0")):
-        errors, _, _ = fit.residuals(x, rows, slopes=False)
-        points = measured + 1e3 * errors[seen]
+        yield 1e3 * (data.measured + result.fit.residuals(x, range(data.count), slopes=False)[0]), colour, label
+
+
+def _draw_places(result: Result, axes: Any) -> None:
+    seen = result.fit.data.seen
+    measured = 1e3 * result.fit.data.measured[seen]
+    for places, colour, label in _compared(result):
+        points = places[seen]
         for axis, (i, j) in zip(axes, ((0, 2), (0, 1)), strict=False):
             axis.plot(points[:, i], points[:, j], ".", color=colour, markersize=4, label=label)
     for axis, (i, j) in zip(axes, ((0, 2), (0, 1)), strict=False):
         axis.plot(measured[:, i], measured[:, j], "o", color="0.3", markersize=5, fillstyle="none", markeredgewidth=0.7, label="measured")
         axis.set(xlabel=f"{AXES[i]}, mm", ylabel=f"{AXES[j]}, mm", aspect="equal")
-    axes[0].legend()
-    for distances, colour, when in ((result.before, "C1", "before"), (result.after, "C0", "after")):
-        for values, dashes, which in zip(distances, ("-", "--"), ("fitted", "held out"), strict=True):
-            if len(values):
-                axes[2].plot(1e3 * np.sort(values), np.arange(1, len(values) + 1) / len(values) * 100, dashes, color=colour,
-                             label=f"{when}, {which}")
-    axes[2].set(xlabel="error of a point, mm", ylabel="points with at most that, %", xlim=(0, None), ylim=(0, 100))
-    axes[2].legend()
-    part = out.with_name(out.name + ".part")
-    matplotlib.rcParams["svg.hashsalt"] = "identify"
-    figure.savefig(part, format=out.suffix[1:], dpi=150, metadata={"Date": None} if out.suffix == ".svg" else None)
-    os.replace(part, out)
+
+
+def _draw_motion(result: Result, axes: Any) -> None:
+    """Of the point that moves most, the motions one after another."""
+    data = result.fit.data
+    assert data.time is not None
+    k = int(np.argmax([np.ptp(data.measured[data.seen[:, k], k], axis=0).max() if data.seen[:, k].any() else 0.0
+                       for k in range(len(data.markers))]))
+    firsts = np.flatnonzero(np.diff(data.motion, prepend=-1))
+    ends = np.cumsum([0.0, *(data.time[rows[-1]] - data.time[rows[0]] for rows in np.split(np.arange(data.count), firsts[1:]))])
+    time = data.time - data.time[firsts][data.motion] + ends[data.motion]
+    seen = data.seen[:, k]
+    held_out = np.zeros(data.count, dtype=bool)
+    held_out[result.rows[1]] = True
+    compared = list(_compared(result))
+    for i, axis in enumerate(axes[:3]):
+        for rows, colour, label in ((seen & ~held_out, "0.3", "measured, fitted"), (seen & held_out, "C2", "measured, held out")):
+            if rows.any():
+                axis.plot(time[rows], 1e3 * data.measured[rows, k, i], "o", color=colour, markersize=3, fillstyle="none",
+                          markeredgewidth=0.6, label=label)
+        for places, colour, label in compared:
+            for number in range(len(firsts)):
+                rows = seen & (data.motion == number)
+                axis.plot(time[rows], places[rows, k, i], color=colour, linewidth=1, label=label if number == 0 else None)
+        for end in ends[1:-1]:
+            axis.axvline(end, color="0.8", linewidth=0.8)
+        axis.set(xlabel="t, s", ylabel=f"{list(data.markers)[k]}, {AXES[i]}, mm")
 
 
 # ---- command --------------------------------------------------------------------------------------------------------
@@ -581,10 +664,15 @@ def _bounds(texts: Sequence[str], parameters: Sequence[str]) -> dict[str, tuple[
 
 
 def held_out_rows(data: Data, share: float, seed: int) -> npt.NDArray[np.bool_]:
-    """Those of the column `held_out`, or a share that is drawn."""
+    """Those of the column `held_out`, or a share: of poses drawn, of every motion the last."""
     if data.held_out.any():
         return data.held_out
     rows = np.zeros(data.count, dtype=bool)
+    if data.time is not None:
+        for number in range(int(data.motion[-1]) + 1):
+            own = np.flatnonzero(data.motion == number)
+            rows[own[len(own) - round(share * len(own)):]] = True
+        return rows
     rows[np.random.default_rng(seed).permutation(data.count)[:round(share * data.count)]] = True
     return rows
 
@@ -592,17 +680,21 @@ def held_out_rows(data: Data, share: float, seed: int) -> npt.NDArray[np.bool_]:
 def main(words: Sequence[str]) -> int:
     """`tendril identify`."""
     from tendril._command import parser
-    command = parser("identify", "Fits keys of a robot file to recorded static poses (docs/identification.md).",
+    command = parser("identify", "Fits keys of a robot file to recorded static poses or motions (docs/identification.md).",
                      "Example: tendril identify arm.toml poses.csv --parameters section.*.bending_stiffness -o fitted.toml")
     command.add_argument("robot", type=Path, metavar="ROBOT.toml")
-    command.add_argument("data", type=Path, metavar="DATA.csv", help="commands and measured points, a pose a row")
+    command.add_argument("data", type=Path, nargs="+", metavar="DATA.csv",
+                         help="commands and measured points, a pose a row; with a column t a motion, a sample a row")
     command.add_argument("--parameters", required=True, metavar="KEY,...",
                          help="section.*.KEY: one factor for all, section.2.KEY, tendon.1-3.KEY, base.KEY")
     command.add_argument("--bounds", action="append", default=[], metavar="KEY=LOW,HIGH", help="[a tenth to ten times; angles 0.5 rad]")
     command.add_argument("--points", type=Path, metavar="FILE.csv", help="places of the points: point, arc, x, y, z")
     command.add_argument("--align", default="none", help="frame of the measurements: none, or offset or pose, identified too [none]")
     command.add_argument("--gravity", default="0,0,-9.81", metavar="X,Y,Z", help="in the base frame, m/s^2 [0,0,-9.81]")
-    command.add_argument("--held-out", default="0.25", metavar="SHARE", help="of the poses, not fitted, if no column held_out [0.25]")
+    command.add_argument("--held-out", default="0.25", metavar="SHARE|FILE.csv,...",
+                         help="not fitted, if no column held_out: of the poses; of motions the last part; or other files [0.25]")
+    command.add_argument("--timestep", metavar="S", help="of the simulation of motions [that of the robot file]")
+    command.add_argument("--between", default="hold", help="rows of a motion commands and loads hold, or are linear [hold]")
     command.add_argument("--starts", default="3", metavar="N", help="[3]")
     command.add_argument("--seed", default="0", help="of the share held out and the starts [0]")
     command.add_argument("-o", "--output", type=Path, metavar="FITTED.toml", help="the robot file with the fitted values")
@@ -620,7 +712,15 @@ def main(words: Sequence[str]) -> int:
     gravity = [_number("--gravity", word) for word in options.gravity.split(",")]
     if len(gravity) != 3:
         raise refuse("--gravity", f"{options.gravity}: must be three numbers")
-    share, starts = _number("--held-out", options.held_out), _number("--starts", options.starts, int)
+    if options.between not in BETWEEN:
+        raise refuse("--between", f"{options.between}: must be one of {', '.join(BETWEEN)}")
+    timestep = 0.0
+    if options.timestep is not None:
+        timestep = _number("--timestep", options.timestep)
+        if not 0 < timestep <= 0.1:
+            raise refuse("--timestep", f"{options.timestep}: must be in (0, 0.1] s")
+    others = [Path(word) for word in options.held_out.split(",")] if options.held_out.endswith(".csv") else []
+    share, starts = 0.0 if others else _number("--held-out", options.held_out), _number("--starts", options.starts, int)
     seed = _number("--seed", options.seed, int)
     if not 0 <= share < 1:
         raise refuse("--held-out", f"{options.held_out}: must be in [0, 1)")
@@ -628,7 +728,7 @@ def main(words: Sequence[str]) -> int:
         raise refuse("--starts" if starts < 1 or starts > 1000 else "--seed", "must be 1 to 1000" if seed >= 0 else "must be >= 0")
     try:
         result = run(options.robot, options.data, options.parameters.split(","), options.bounds, options.points, options.align,
-                     gravity, share, starts, seed)
+                     gravity, share, starts, seed, others, timestep, options.between)
         if options.plot is not None:
             draw(result, options.plot)
     except ImportError as error:
@@ -645,16 +745,23 @@ def main(words: Sequence[str]) -> int:
     return 0
 
 
-def run(robot_file: Path, data_file: Path, names: Sequence[str], bound_texts: Sequence[str] = (), points: Path | None = None,
-        align: str = "none", gravity: Sequence[float] = (0, 0, -9.81), share: float = 0.25, starts: int = 3, seed: int = 0) -> Result:
+def run(robot_file: Path, data_files: Sequence[Path], names: Sequence[str], bound_texts: Sequence[str] = (), points: Path | None = None,
+        align: str = "none", gravity: Sequence[float] = (0, 0, -9.81), share: float = 0.25, starts: int = 3, seed: int = 0,
+        held_out_files: Sequence[Path] = (), timestep: float = 0.0, between: str = "hold") -> Result:
     """What the command does. Throws ModelError, OSError."""
     robot = RobotFile(robot_file)
     if len(set(names)) < len(names):
         raise refuse("--parameters", f"{max(names, key=names.count)}: must be named once")
     model = robot.model([], np.empty(0))
     bounds = _bounds(bound_texts, names)
-    parameters = [robot.parameter(name, bounds) for name in names]
-    data = read_data(data_file, model, gravity, {} if points is None else read_markers(points))
+    markers = {} if points is None else read_markers(points)
+    tables = [read_data(file, model, gravity, markers) for file in [*data_files, *held_out_files]]
+    for table in tables[len(data_files):]:
+        table.held_out[:] = True
+    data = joined(tables)
+    parameters = [robot.parameter(name, bounds, data.what) for name in names]
     _, length = points_of(model, data.markers)
-    check_units(data, model, length)
-    return identify(Fit(robot, data, parameters, align), held_out_rows(data, share, seed), starts, seed)
+    for table in tables:
+        check_units(table, model, length)
+    fit = Fit(robot, data, parameters, align) if data.time is None else MotionFit(robot, data, parameters, align, {}, timestep, between)
+    return identify(fit, held_out_rows(data, share, seed), starts, seed)

@@ -59,6 +59,8 @@ class Statics:
         limited = np.asarray(m.actuator_forcelimited, dtype=bool)
         self.lowest = np.where(limited, low_high[:, 0], -np.inf)
         self.highest = np.where(limited, low_high[:, 1], np.inf)
+        is_servo = (self.lowest < 0) & (self.highest > 0)
+        self.tendon_limits = np.where(is_servo, [[-np.inf], [np.inf]], [self.lowest, self.highest])  # of what only pulls or pushes
 
     def place(self, k: int) -> Array:
         """Of a point, m, in the world's frame."""
@@ -88,7 +90,7 @@ class Statics:
         return np.asarray(np.where(moved, self._motions(1.0, self.place(k) - self.data.xanchor), 0.0).T)
 
     def residual_and_tangent(self, q: Array, share: float, gravity: Array, forces: Sequence[Array], moments: Sequence[Array],
-                             ctrl: Array | None = None, with_tangent: bool = True) -> tuple[Array, Array]:
+                             ctrl: Array | None = None, with_tangent: bool = True, servos_limited: bool = True) -> tuple[Array, Array]:
         """Generalized forces (nv) and their derivative by q (nv, nv); `share` multiplies the constant torques and the commands."""
         m, d = self.model, self.data
         self.move_to(q)
@@ -112,8 +114,9 @@ class Statics:
         if ctrl is not None:
             force = (m.actuator_gainprm[:, 0] * (share * ctrl) + m.actuator_biasprm[:, 0]
                      + m.actuator_biasprm[:, 1] * (self.arms @ q + self.length0))
-            softening = np.where((force > self.lowest) & (force < self.highest), m.actuator_biasprm[:, 1], 0.0)
-            generalized = generalized + np.clip(force, self.lowest, self.highest) @ self.arms
+            lowest, highest = (self.lowest, self.highest) if servos_limited else self.tendon_limits
+            softening = np.where((force > lowest) & (force < highest), m.actuator_biasprm[:, 1], 0.0)
+            generalized = generalized + np.clip(force, lowest, highest) @ self.arms
         if not with_tangent:
             return generalized, np.empty((0, 0))
         # Of a load f at a point: f . (a_i x c_j) with c_j the motion of the point by joint j, i before j: symmetric.
@@ -145,10 +148,10 @@ class Statics:
         """
         q = np.array(self.model.qpos0 if start is None else start, dtype=np.float64)
         scale = float(np.max(self.model.jnt_stiffness, initial=1e-12))
-        first = 1 if start is None else parts
-        for part in range(first, parts + 1):
-            share = part / parts
-            scaled = (share, share * gravity, [share * f for f in forces], [share * t for t in moments], ctrl)
+        # Servos that begin at their limits do not say where to go: they are limited at last.
+        stages = [(part / parts, False) for part in range(1, parts + 1)] if start is None else []
+        for share, limited in [*stages, (1.0, True)]:
+            scaled = (share, share * gravity, [share * f for f in forces], [share * t for t in moments], ctrl, True, limited)
             residual, tangent = self.residual_and_tangent(q, *scaled)
             for _ in range(_MOST_STEPS):
                 size = np.abs(residual).max()

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from tendril import ModelError, _identify
-from tendril._identify import Fit, RobotFile
-from tendril._poses import Data, Marker, read_table
+from tendril._identify import Fit, MotionFit, RobotFile, held_out_rows
+from tendril._motions import inputs
+from tendril._poses import Data, Marker, read_data, read_table
 
 PROGRAM = Path(sys.executable).with_name("tendril")
 FOLDER = Path(__file__).resolve().parents[2] / "docs/identification"
@@ -82,8 +83,11 @@ def rest(tmp_path: Path, pulls: Any, force: Any = None, text: str = ARM, markers
     robot = RobotFile(file)
     n = len(pulls)
     markers = markers or {"tip": Marker("tip")}
-    data = Data(tmp_path / "poses.csv", markers, list(range(2, n + 2)), np.array(pulls, dtype=float), np.tile([0, 0, -9.81], (n, 1)),
-                np.zeros((n, 3)) if force is None else force, np.zeros((n, len(markers), 3)), np.ones(n), np.zeros(n, dtype=bool))
+    none = np.zeros((n, len(markers), 3))
+    forces = none.copy()
+    forces[:, 0] = 0 if force is None else force  # the first is the tip
+    data = Data(tmp_path / "poses.csv", markers, [f"poses.csv:{k + 2}" for k in range(n)], np.array(pulls, dtype=float),
+                np.tile([0, 0, -9.81], (n, 1)), forces, none, none, np.ones(n), np.zeros(n, dtype=bool))
     data.measured = Fit(robot, data, [], "none").predict(np.empty(0), range(n), slopes=False).places
     return robot, data
 
@@ -229,7 +233,7 @@ def test_other_robots_and_missing_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "snake.toml").write_text('kind = "snake"\nlink_length = 0.1\n')
     (tmp_path / "poses.csv").write_text(GOOD)
     with pytest.raises(ModelError, match="must be \"continuum\""):
-        _identify.run(tmp_path / "snake.toml", tmp_path / "poses.csv", ["section.*.mass"])
+        _identify.run(tmp_path / "snake.toml", [tmp_path / "poses.csv"], ["section.*.mass"])
     done = tendril("identify", tmp_path / "none.toml", tmp_path / "poses.csv", "--parameters", "section.*.mass")
     assert done.returncode != 0 and done.stderr.count("\n") == 1 and "none.toml" in done.stderr
 
@@ -250,3 +254,227 @@ def test_tables_are_read_in_any_unit(tmp_path: Path) -> None:
     names, values, lines = read_table(tmp_path / "table.csv")
     assert list(names) == ["tip_x", "spin", "s1_end_x", "weight"] and lines == [3]
     np.testing.assert_allclose(values, [[0.012, np.pi, 0.5, 2]])
+
+
+# ---- motions --------------------------------------------------------------------------------------------------------
+
+MOVED = {"section.1.bending_stiffness": 0.061, "section.2.bending_stiffness": 0.027, "section.*.damping_time": 0.033,
+         "tendon.*.stiffness": 13500.0, "tendon.*.damping_time": 0.003}
+
+
+def test_the_documented_command_finds_what_made_the_motion(tmp_path: Path) -> None:
+    out, numbers, picture = tmp_path / "fitted.toml", tmp_path / "fit.json", tmp_path / "fit.svg"
+    done = tendril("identify", FOLDER / "arm.toml", FOLDER / "motion.csv", "--timestep", 0.001, "--parameters", ",".join(MOVED),
+                   "--starts", 1, "-o", out, "--json", numbers, "--plot", picture)
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr and "held out, 40 samples" in done.stdout
+    found = json.loads(numbers.read_text())
+    for entry in found["parameters"]:
+        assert abs(entry["value"] - MOVED[entry["name"]]) < 3 * entry["standard_error"] < 0.15 * entry["value"]
+        assert abs(entry["start"] - MOVED[entry["name"]]) > 4 * entry["standard_error"]
+    noise = NOISE * np.sqrt(3)
+    assert found["errors_m"]["held_out"]["rms_before"] > 5 * noise
+    assert 0.8 * noise < found["errors_m"]["held_out"]["rms_after"] < 1.2 * noise
+    assert tomllib.loads(out.read_text())["section"][0]["damping_time"] == pytest.approx(found["parameters"][2]["value"], rel=1e-5)
+    assert picture.read_text().startswith("<?xml")
+
+
+def test_the_motion_of_the_page_is_that_of_its_script(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, FOLDER / "make_motion.py", tmp_path / "motion.csv"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    tables = [np.loadtxt(folder / "motion.csv", delimiter=",", skiprows=1) for folder in (FOLDER, tmp_path)]
+    np.testing.assert_allclose(*tables, atol=0.02)  # mm
+
+
+SWINGING = ARM.replace("bending_stiffness", "damping_time = 0.03\nbending_stiffness").replace('kind = "continuum"', "timestep = 0.001")
+LOADED = np.array([0.4, 0.2, -0.1])
+
+
+def motion(tmp_path: Path, rows: int = 80, pulls: Any = None, text: str = SWINGING, load: Any = LOADED, moment: Any = 0) -> MotionFit:
+    """An arm that is let go after 20 ms; with what it does, sampled every 5 ms at its tip and its middle, as measured."""
+    (tmp_path / "arm.toml").write_text(text)
+    robot = RobotFile(tmp_path / "arm.toml")
+    time = 0.005 * np.arange(rows)
+    forces, moments = np.zeros((2, rows, 2, 3))
+    forces[:4, 0], moments[:4, 1] = load, moment
+    ctrl = np.zeros((rows, 2)) if pulls is None else np.asarray(pulls, dtype=float)
+    data = Data(tmp_path / "motion.csv", {"tip": Marker("tip"), "half": Marker(None, 0.1, (0.01, 0.0, 0.0))},
+                [f"motion.csv:{k + 2}" for k in range(rows)], ctrl, np.tile([0, 0, -9.81], (rows, 1)), forces, moments,
+                np.zeros((rows, 2, 3)), np.ones(rows), np.zeros(rows, dtype=bool), time, np.zeros(rows, dtype=int))
+    data.measured = MotionFit(robot, data, [], "none").predict(np.empty(0), range(rows), slopes=False).places
+    return MotionFit(robot, data, [], "none")
+
+
+def test_a_motion_is_that_of_the_engine(tmp_path: Path) -> None:
+    import mujoco
+    fit = motion(tmp_path, moment=(0.02, 0.05, 0.0), pulls=[(3, 1)] * 30 + [(0, 4)] * 50)
+    model = fit.robot.model([], np.empty(0), 0.001)
+    data, tip = mujoco.MjData(model), model.site("_tip")
+    (_, (body, _)), _ = _identify.points_of(model, fit.data.markers)
+    assert model.opt.timestep == 0.001
+
+    def step(count: int, loaded: bool, pulls: tuple[float, float]) -> None:
+        for _ in range(count):
+            data.ctrl[:] = pulls
+            mujoco.mj_kinematics(model, data)
+            mujoco.mj_comPos(model, data)
+            data.qfrc_applied[:] = 0
+            if loaded:
+                mujoco.mj_applyFT(model, data, LOADED, np.zeros(3), data.site_xpos[tip.id], int(tip.bodyid[0]), data.qfrc_applied)
+                mujoco.mj_applyFT(model, data, np.zeros(3), np.array([0.02, 0.05, 0.0]), data.xpos[body], body, data.qfrc_applied)
+            mujoco.mj_step(model, data)
+    step(3000, True, (3, 1))
+    assert np.abs(data.qvel).max() < 1e-8
+    for row in range(fit.data.count):
+        mujoco.mj_kinematics(model, data)
+        np.testing.assert_allclose(fit.data.measured[row, 0], data.site_xpos[tip.id], atol=1e-9)
+        step(5, row < 4, (3, 1) if row < 30 else (0, 4))
+    moved = np.ptp(fit.data.measured[:, 0], axis=0)
+    assert moved.max() > 0.03
+
+
+def test_what_acts_in_a_step_is_the_mean_of_its_rows(tmp_path: Path) -> None:
+    fit = motion(tmp_path, rows=8)
+    data = replace(fit.data, time=np.array([0, 0.0025, 0.004, 0.006, 0.01, 0.02, 0.0204, 0.03]), ctrl=np.arange(16.0).reshape(8, 2) ** 2)
+    assert data.time is not None
+    for between in ("hold", "linear"):
+        (found,) = inputs(data, range(8), 0.002, between)
+        assert found.ctrl.shape == (16, 2) and (found.ctrl[0] == data.ctrl[0]).all()
+        fine = (np.arange(15000) + 0.5) * 2e-6
+        values = (data.ctrl[np.searchsorted(data.time, fine, side="right") - 1] if between == "hold"
+                  else np.stack([np.interp(fine, data.time, column) for column in data.ctrl.T], axis=1))
+        if between == "hold":
+            means = values.reshape(15, 1000, 2).mean(axis=1)
+        else:
+            means = values.reshape(15, 1000, 2)[:, 499:501].mean(axis=1)  # at the middle
+        np.testing.assert_allclose(found.ctrl[1:], means, rtol=1e-9)
+        np.testing.assert_allclose(found.places, data.time / 0.002)
+    (part,) = inputs(data, [2, 4], 0.002, "hold")  # ends with the last row that is asked for
+    assert len(part.ctrl) == 1 + 5 and part.rows == [2, 4]
+
+
+def test_points_between_steps_lie_on_their_way(tmp_path: Path) -> None:
+    fit = motion(tmp_path)
+    assert fit.data.time is not None
+    shifted = replace(fit.data, time=fit.data.time + np.where(np.arange(80) > 5, 0.0004, 0.0))
+    between = MotionFit(fit.robot, shifted, [], "none").predict(np.empty(0), range(80), slopes=False).places
+    ahead = replace(fit.data, time=fit.data.time + np.where(np.arange(80) > 5, 0.001, 0.0))
+    after = MotionFit(fit.robot, ahead, [], "none").predict(np.empty(0), range(80), slopes=False).places
+    np.testing.assert_allclose(between[6:], 0.6 * fit.data.measured[6:] + 0.4 * after[6:], atol=1e-12)
+
+
+def test_several_noises_give_the_truth_within_the_stated_errors(tmp_path: Path) -> None:
+    fit = motion(tmp_path, rows=60)
+    names = ("section.*.damping_time", "section.*.bending_stiffness")
+    parameters = [fit.robot.parameter(name, {}, "samples") for name in names]
+    random = np.random.default_rng(1)
+    scores = []
+    for _ in range(5):
+        noisy = replace(fit.data, measured=fit.data.measured + random.normal(0, 5e-4, fit.data.measured.shape))
+        result = _identify.identify(MotionFit(fit.robot, noisy, parameters, "none"), held_out_rows(noisy, 0.3, 0), 1, 0)
+        assert (np.array(result.rows[1]) >= 42).all() and len(result.rows[1]) == 18  # the last part
+        scores.append((result.values - [0.03, 0.04]) / result.errors)
+        assert (result.errors < 0.05 * result.values).all()
+    assert np.abs(scores).max() < 3 and np.std(scores) > 0.4
+
+
+def test_motions_of_several_files_are_fitted_at_once(tmp_path: Path) -> None:
+    wrong = SWINGING.replace("damping_time = 0.03", "damping_time = 0.05").replace("mass = 0.05", "mass = 0.07")
+    for number, load in enumerate(([0.5, 0, 0], [0, 0.4, 0.2], [0.3, -0.4, 0])):
+        fit = motion(tmp_path, load=np.array(load))
+        tip, time = fit.data.measured[:, 0], fit.data.time
+        assert time is not None
+        with open(tmp_path / f"m{number}.csv", "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["t_ms", "tendon_1", "tendon_2", "tip_force_x", "tip_force_y", "tip_force_z", "tip_x_mm", "tip_y_mm", "tip_z_mm"])
+            writer.writerows([1e3 * (t + 7), 0, 0, *force, *(1e3 * p)] for t, force, p in zip(time, fit.data.forces[:, 0], tip, strict=True))
+    (tmp_path / "arm.toml").write_text(wrong)
+    result = _identify.run(tmp_path / "arm.toml", [tmp_path / "m0.csv", tmp_path / "m1.csv"], ["section.*.damping_time", "section.*.mass"],
+                           share=0.0, starts=1, held_out_files=[tmp_path / "m2.csv"])
+    np.testing.assert_allclose(result.values, [0.03, 0.05], rtol=1e-4)
+    assert result.rows == (list(range(160)), list(range(160, 240)))
+    assert _identify.rms(result.after[1]) < 1e-5 < 1e-3 < _identify.rms(result.before[1])
+
+
+def test_friction_of_tendons_is_found(tmp_path: Path) -> None:
+    pulls = [(4 + 3 * np.sin(0.2 * k), 4 - 3 * np.sin(0.2 * k)) for k in range(80)]
+    text = SWINGING.replace("max_tension = 20", "max_tension = 20\nfriction = 1.0")
+    fit = motion(tmp_path, pulls=pulls, text=text)
+    (tmp_path / "arm.toml").write_text(text.replace("friction = 1.0", "friction = 0.7"))
+    robot = RobotFile(tmp_path / "arm.toml")
+    parameters = [robot.parameter("tendon.*.friction", {}, "samples")]
+    result = _identify.identify(MotionFit(robot, fit.data, parameters, "none"), fit.data.held_out, 1, 0)
+    assert result.values == pytest.approx([1.0], rel=1e-3)
+
+
+SERVOS = """timestep = 0.001
+[base]
+feed = 0.1
+[[section]]
+constant_length = 0.2
+bend_limit = 3.0
+links = 4
+mass = 0.08
+bending_stiffness = 0.05
+bend_gain = 1.0
+bend_damping_time = 0.04
+bend_torque_limit = 20
+"""
+
+
+def test_gains_of_servos_and_masses_are_found(tmp_path: Path) -> None:
+    pulls = [(0.03 + 0.02 * np.sign(np.sin(0.07 * k)), 0.5 * np.sign(np.sin(0.06 * k)), 0.3 * np.sign(np.sin(0.085 * k + 1))) for k in range(80)]
+    fit = motion(tmp_path, pulls=pulls, text=SERVOS, load=np.zeros(3))
+    (tmp_path / "arm.toml").write_text(SERVOS.replace("bend_gain = 1.0", "bend_gain = 1.6").replace("mass = 0.08", "mass = 0.1"))
+    robot = RobotFile(tmp_path / "arm.toml")
+    parameters = [robot.parameter(name, {}, "samples") for name in ("section.1.bend_gain", "section.1.mass")]
+    result = _identify.identify(MotionFit(robot, fit.data, parameters, "none"), fit.data.held_out, 1, 0)
+    np.testing.assert_allclose(result.values, [1.0, 0.08], rtol=1e-3)
+
+
+def test_an_equilibrium_is_found_where_servos_begin_at_their_limits(tmp_path: Path) -> None:
+    fit = motion(tmp_path, rows=2, pulls=[(0.05, 0.3, 0.2)] * 2, text=SERVOS, load=np.zeros(3))
+    far = motion(tmp_path, rows=2, pulls=[(0.1, 0.3, 0.2)] * 2, text=SERVOS, load=np.zeros(3))
+    np.testing.assert_allclose(far.data.measured - fit.data.measured, np.broadcast_to([0, 0, 0.05], (2, 2, 3)), atol=1e-5)
+    (tmp_path / "arm.toml").write_text(SERVOS.replace("[[section]]", "feed_force_limit = 0.5\n[[section]]"))  # cannot carry 0.8 N
+    with pytest.raises(ModelError, match="no equilibrium found"):
+        MotionFit(RobotFile(tmp_path / "arm.toml"), fit.data, [], "none").distances(np.empty(0), [0, 1])
+
+
+SWING = "t,tendon_1,tendon_2,tip_x_mm,tip_y_mm,tip_z_mm\n" + "\n".join(f"{0.01 * k:g},{k % 5},0,{9 * (k % 5)},0,{198 - k % 5}" for k in range(20)) + "\n"
+DAMPING = "section.*.damping_time"
+
+
+@pytest.mark.parametrize(("data", "options", "words"), [
+    (SWING.replace("\n0.05,", "\n0.04,"), [], ["motion.csv:7: t: 0.04: must be later than the row before, 0.04"]),
+    (SWING, ["--timestep", "0.02"], ["motion.csv:3: t: 0.01 s after the row before, less than the time step of 0.02 s"]),
+    (SWING.replace("t,", "t_ms,", 1), [], ["less than the time step of 0.001 s", "are the times 1000 times too small?"]),
+    (SWING.replace("0.19,", "1900,"), [], ["motion.csv: t: 1900 s, more than 1000000 steps", "t_ms"]),
+    (SWING.replace("_mm", ""), [], ["motion.csv: points are up to", "are they in mm?"]),
+    ("\n".join(SWING.splitlines()[:2]), [], ["t: a motion must have at least two rows"]),
+    ("\n".join(SWING.splitlines()[:3]), ["--held-out", "0.5", "--parameters", f"{DAMPING},{STIFFNESS},section.*.mass"],
+     ["1 samples to fit, 3 numbers measured: must be more than the 3 unknowns"]),
+    (SWING, ["--parameters", f"{DAMPING},tendon.*.max_tension"], ["these samples do not tell tendon.*.max_tension"]),
+    (SWING, ["--parameters", f"{DAMPING},section.1.links"], ["motions without contact do not tell it"]),
+    (SWING, ["--gravity", "0,0,0", "--parameters", f"{STIFFNESS},section.*.mass,tendon.*.distance"], ["do not tell", "apart: leave one out"]),
+    (SWING, ["--between", "spline"], ["--between: spline: must be one of hold, linear"]),
+    (SWING, ["--timestep", "0"], ["--timestep: 0: must be in (0, 0.1]"]),
+    ("\n".join(line + (",0" if k else ",tip_force_x") for k, line in enumerate(SWING.splitlines())), [], ["column tip_force_y is missing"]),
+    (SWING.replace("tip_x_mm,tip_y_mm,tip_z_mm", "tip_force_x,tip_force_y,tip_force_z"), [], ["has no measured point"]),
+    (SWING.replace("tip_x_mm,tip_y_mm,tip_z_mm", "elbow_force_x,elbow_force_y,elbow_force_z"), [], ["column elbow_force_x: no such point"]),
+    (SWING, ["--held-out", "poses.csv"], ["poses.csv: must have a column t or none, as motion.csv"]),
+], ids=lambda value: "" if isinstance(value, str) else str(value[-1:])[:40])
+def test_bad_motions_are_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+                                             data: str, options: list[str], words: list[str]) -> None:
+    from tendril._command import run
+    monkeypatch.chdir(tmp_path)
+    Path("arm.toml").write_text(SWINGING)
+    Path("motion.csv").write_text(data)
+    Path("poses.csv").write_text(GOOD)
+    if "--parameters" not in options:
+        options = [*options, "--parameters", DAMPING]
+    assert run("identify", ["arm.toml", "motion.csv", "-o", "fitted.toml", "--starts", "1", *options]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("tendril: ") and said.count("\n") == 1, said
+    assert all(word in said for word in words), said
+    assert not Path("fitted.toml").exists()
