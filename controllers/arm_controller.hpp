@@ -71,14 +71,16 @@ struct ArmMeasurement {
   /// `avoidance`). The same shapes in the same order as in ArmContext.
   const Obstacles* obstacles = nullptr;
 
-  explicit ArmMeasurement(int n)
+  explicit ArmMeasurement(int n, int tendons = 0)
       : q(Eigen::VectorXd::Zero(n)),
         q_rate(q),
         moment(q),
         gravity_moment(q),
         tip_jacobian(Eigen::Matrix<double, 6, Eigen::Dynamic>::Zero(6, n + 2)),
         uneven_deflection(Eigen::Matrix<double, 3, Eigen::Dynamic>::Zero(3, n)),
-        tip_response(Eigen::Matrix<double, 6, Eigen::Dynamic>::Zero(6, n + 1)) {
+        tip_response(Eigen::Matrix<double, 6, Eigen::Dynamic>::Zero(6, n + 1)),
+        tendon_length(Eigen::VectorXd::Zero(tendons)),
+        tendon_tension(tendon_length) {
     contacts.reserve(kMaxMeasuredContacts);
   }
 };

@@ -42,6 +42,16 @@ std::span<double> channel_numbers(ArmMeasurement& m, FaultChannel channel) noexc
       return position_of(m.X_BG);
     case FaultChannel::Force:
       return {&m.feed_force, 1};
+    case FaultChannel::QRate:
+      return span_of(m.q_rate);
+    case FaultChannel::Moment:
+      return span_of(m.moment);
+    case FaultChannel::GravityMoment:
+      return span_of(m.gravity_moment);
+    case FaultChannel::TendonLength:
+      return span_of(m.tendon_length);
+    case FaultChannel::TendonTension:
+      return span_of(m.tendon_tension);
     default:
       return {};
   }
@@ -57,6 +67,12 @@ std::span<double> channel_numbers(SnakeMeasurement& m, FaultChannel channel) noe
       return position_of(m.X_WE);
     case FaultChannel::Target:
       return span_of(m.p_WG);
+    case FaultChannel::QRate:
+      return span_of(m.q_rate);
+    case FaultChannel::Torque:
+      return span_of(m.torque);
+    case FaultChannel::GravityTorque:
+      return span_of(m.gravity_torque);
     default:
       return {};
   }
@@ -73,6 +89,12 @@ std::span<double> channel_numbers(MobileMeasurement& m, FaultChannel channel) no
       return position_of(m.X_WE);
     case FaultChannel::Target:
       return position_of(m.X_WG);
+    case FaultChannel::QRate:
+      return span_of(m.q_velocity);
+    case FaultChannel::GravityTorque:
+      return span_of(m.gravity_torque);
+    case FaultChannel::BaseVelocity:
+      return {&m.base_velocity.x, 3};
     default:
       return {};
   }

@@ -23,6 +23,8 @@ struct MobileMeasurement {
   PlatformPose base_velocity;                              ///< [m/s], [rad/s]
   Eigen::VectorXd q;                                       ///< n: joint angles [rad]
   Eigen::VectorXd q_velocity;                              ///< n [rad/s]
+  /// n: of gravity on what each joint moves [N m]; 0 without the setting `gravity_compensation`.
+  Eigen::VectorXd gravity_torque;
   Eigen::Isometry3d X_WE = Eigen::Isometry3d::Identity();  ///< of the tool, its axis along x
   bool has_target = false;                                 ///< a target body is configured
   Eigen::Isometry3d X_WG = Eigen::Isometry3d::Identity();  ///< its pose, desired pose of the tool
@@ -31,18 +33,19 @@ struct MobileMeasurement {
   const Obstacles* obstacles = nullptr;
 
   explicit MobileMeasurement(int n)
-      : q(Eigen::VectorXd::Zero(n)), q_velocity(Eigen::VectorXd::Zero(n)) {}
+      : q(Eigen::VectorXd::Zero(n)), q_velocity(q), gravity_torque(q) {}
 };
 
 /// What a controller commands in one step: setpoints of the position servos, and planned rates,
-/// from which the plugin computes lag compensation.
+/// from which the plugin computes lag compensation; or torques of the joints.
 struct MobileCommand {
   PlatformPose base;       ///< heading continuous with the measured one
   PlatformPose base_rate;  ///< [m/s], [rad/s]
   Eigen::VectorXd q;       ///< n [rad], inside the joint limits
   Eigen::VectorXd q_rate;  ///< n [rad/s]
+  Eigen::VectorXd torque;  ///< n: of a controller of moments [N m], within the torque limits
 
-  explicit MobileCommand(int n) : q(Eigen::VectorXd::Zero(n)), q_rate(Eigen::VectorXd::Zero(n)) {}
+  explicit MobileCommand(int n) : q(Eigen::VectorXd::Zero(n)), q_rate(q), torque(q) {}
 };
 
 /// The arguments from which a mobile controller is constructed; valid only during the call.
@@ -85,6 +88,9 @@ class MobileController : public Controller {
   virtual void update(const MobileMeasurement& measurement, std::span<const double> memory,
                       std::span<double> next_memory, MobileCommand& command,
                       ControllerReport& report) = 0;
+  /// Torques need motors in the place of the joints' servos (`joint_command = "torque"`), set points
+  /// servos; all else is refused when the model is loaded. The platform takes set points always.
+  [[nodiscard]] virtual CommandKind commands() const noexcept { return CommandKind::SetPoints; }
 };
 
 }  // namespace tendril

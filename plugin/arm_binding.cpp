@@ -160,7 +160,7 @@ ArmBinding::Memory::Memory(const ContinuumDescription& description, const ArmCon
 
 ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescription& description,
                        std::unique_ptr<ArmController> controller)
-    : BindingOf(context, std::move(controller), description.kinematics().coordinate_count()),
+    : BindingOf(context, std::move(controller), sized_measurement(description)),
       robot_(std::make_unique<ContinuumRobot>(description.kinematics())),
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tip_site_(context.require(mjOBJ_SITE, names::kTip)),
@@ -186,12 +186,9 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
        .guide_length = description.base_physics.guide_length,
        .commands = controller_->commands()},
       bind_tendons(context, description));
-  const auto tendon_count = static_cast<Eigen::Index>(tendons_.size());
   tendon_commands_.resize(tendons_.size());
   bind_friction(context, description);
-  measurement_.tendon_length = measurement_.tendon_tension = command_.tension =
-      Eigen::VectorXd::Zero(tendon_count);
-  size_seen();
+  command_.tension = Eigen::VectorXd::Zero(measurement_.tendon_tension.size());
   state_ = mechanics_.make_state();
   measurement_.swing_damping =
       slowest_swing(m, base_body_, joints_, mechanics_, actuators_).damping;

@@ -39,6 +39,18 @@ std::string instance_prefix(const mjModel* m, int instance) {
                                 : std::string();
 }
 
+/// Refuses a second controller of the same robot, which would overwrite the commands of the first.
+void require_only_controller(const InstanceContext& context) {
+  const mjModel* m = context.model;
+  for (int other = 0; other < m->nplugin; ++other) {
+    const char* const robot = other == context.instance ? nullptr : mj_getPluginConfig(m, other, "robot");
+    if (robot == nullptr || *robot == '\0' || instance_prefix(m, other) != context.prefix) continue;
+    const char* const name = mj_id2name(m, mjOBJ_PLUGIN, other);
+    throw ModelError("base " + context.prefix + names::kBase + ": is driven by instance '" +
+                     (name ? name : "") + "' too: must have one controller");
+  }
+}
+
 std::shared_ptr<const RobotDescription> robot_of(const mjModel* m, int instance) {
   const auto config = [&](const char* name) {
     const char* text = mj_getPluginConfig(m, instance, name);
@@ -233,6 +245,7 @@ int Instance::sensor_dimension(const mjModel* m, int instance, int sensor,
 Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
     : kind_(kind), state_address_(m->plugin_stateadr[instance]) {
   const Configuration configuration(m, instance, kind);
+  require_only_controller(configuration.context);
   watch_.emplace(configuration.settings);
   first_body_ = configuration.context.require(mjOBJ_BODY, names::kBase);
   end_body_ = first_body_ + 1;

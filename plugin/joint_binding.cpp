@@ -44,6 +44,17 @@ MobileRobot robot_with_margin(const MobileDescription& description, const Settin
   return MobileRobot(parameters);
 }
 
+/// Refuses a controller that commands other than what the joints take.
+void require_commands(const InstanceContext& context, const char* key, bool has_motors,
+                      CommandKind commands) {
+  const bool torques = commands != CommandKind::SetPoints;
+  if (torques == has_motors) return;
+  const auto word = [](bool motors) { return motors ? "\"torque\"" : "\"angle\""; };
+  throw ModelError(std::string("robot: ") + key + " = " + word(has_motors) + ": must be " +
+                   word(torques) + ": " + context.kind.name + " commands " +
+                   (torques ? "torques" : "set points"));
+}
+
 void add_joint(FollowingError& error, const BoundJoint& joint, const JointState& state,
                double desired, int last_touched) noexcept {
   error.add(std::abs(desired - state.position), joint.is_slide, joint.body > last_touched);
@@ -93,19 +104,13 @@ std::unique_ptr<SnakeController> make_snake_controller(const InstanceContext& co
                           .feed_limit = snake.feed_limit,
                           .name = snake.name,
                           .ground = ground ? &*ground : nullptr});
-  const bool torques = controller->commands() != CommandKind::SetPoints;
-  if (torques != snake.joint_motors) {
-    const auto word = [](bool motors) { return motors ? "\"torque\"" : "\"angle\""; };
-    throw ModelError(std::string("robot: joint_command = ") + word(!torques) + ": must be " +
-                     word(torques) + ": " + context.kind.name + " commands " +
-                     (torques ? "torques" : "set points"));
-  }
+  require_commands(context, "joint_command", snake.joint_motors, controller->commands());
   return controller;
 }
 
 SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescription& snake,
                            std::unique_ptr<SnakeController> controller)
-    : BindingOf(context, std::move(controller), snake.joints),
+    : BindingOf(context, std::move(controller), SnakeMeasurement(snake.joints)),
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tail_site_(context.require(mjOBJ_SITE, names::kTail)),
       tip_site_(context.require(mjOBJ_SITE, names::kTip)),
@@ -248,7 +253,7 @@ std::unique_ptr<MobileController> make_mobile_controller(const InstanceContext& 
           "robot: its arm has discrete joints: use a controller such as tendril.mobile");
     const MobileContinuum robot = description.continuum();
     const auto obstacles = read_obstacles(context, kNoBody);
-    return (*make)({.robot = robot,
+    auto controller = (*make)({.robot = robot,
                     .limits = description.speeds,
                     .platform_length = description.parameters.platform_length,
                     .platform_width = description.parameters.platform_width,
@@ -258,6 +263,10 @@ std::unique_ptr<MobileController> make_mobile_controller(const InstanceContext& 
                     .platform_height = description.parameters.platform_height,
                     .arm_radius = largest_radius(description.mounted->robot),
                     .obstacles = obstacles ? &obstacles->obstacles() : nullptr});
+    if (controller->commands() != CommandKind::SetPoints)
+      throw ModelError("robot: its platform takes set points: " + context.kind.name +
+                       " commands torques");
+    return controller;
   }
   if (description.mounted)
     throw ModelError(
@@ -268,7 +277,7 @@ std::unique_ptr<MobileController> make_mobile_controller(const InstanceContext& 
   const MobileStart pose = description.start_pose();
   std::vector<double> start{pose.base.x, pose.base.y, pose.base.heading};
   start.insert(start.end(), pose.joints.begin(), pose.joints.end());
-  return std::get<ControllerKind::MakeMobile>(context.kind.make)(
+  auto controller = std::get<ControllerKind::MakeMobile>(context.kind.make)(
       {.robot = robot,
        .limits = description.speeds,
        .capsules = capsules,
@@ -277,11 +286,13 @@ std::unique_ptr<MobileController> make_mobile_controller(const InstanceContext& 
        .obstacles = obstacles ? &obstacles->obstacles() : nullptr,
        .name = description.name,
        .start = start});
+  require_commands(context, "[arm] joint_command", description.joint_motors, controller->commands());
+  return controller;
 }
 
 MobileBinding::MobileBinding(const InstanceContext& context, const MobileDescription& description,
                              std::unique_ptr<MobileController> controller)
-    : BindingOf(context, std::move(controller), arm_joint_count(description)),
+    : BindingOf(context, std::move(controller), MobileMeasurement(arm_joint_count(description))),
       speeds_(description.speeds),
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tip_site_(context.require(mjOBJ_SITE, description.mounted
@@ -317,6 +328,9 @@ bool MobileBinding::measure(const mjModel* m, const mjData* d,
     const JointState& state = states_[kPlatform + j];
     out.q[static_cast<Eigen::Index>(j)] = state.position;
     out.q_velocity[static_cast<Eigen::Index>(j)] = state.velocity;
+    const BoundJoint& joint = joints_[kPlatform + j];
+    out.gravity_torque[static_cast<Eigen::Index>(j)] =
+        gravity_load(state, joint.mass, gravity_, joint.is_slide);
     joint_margin_ =
         std::min({joint_margin_, state.position - limits_[j].min, limits_[j].max - state.position});
     joint_speed = std::max(joint_speed, std::abs(state.velocity));
@@ -344,7 +358,7 @@ bool MobileBinding::command_is_finite() const noexcept {
     return std::isfinite(pose.x) && std::isfinite(pose.y) && std::isfinite(pose.heading);
   };
   return finite(command_.base) && finite(command_.base_rate) && command_.q.allFinite() &&
-         command_.q_rate.allFinite();
+         command_.q_rate.allFinite() && command_.torque.allFinite();
 }
 
 void MobileBinding::setpoints(std::span<double> /*next_own*/,
@@ -353,6 +367,7 @@ void MobileBinding::setpoints(std::span<double> /*next_own*/,
   const std::array<double, kPlatform> positions{base.x, base.y, base.heading},
       rates{rate.x, rate.y, rate.heading};
   const double feed_forward = velocity_feed_forward_ ? 1.0 : 0.0;
+  const bool torques = controller_->commands() != CommandKind::SetPoints;
   for (std::size_t j = 0; j < joints_.size(); ++j) {
     const BoundJoint& joint = joints_[j];
     if (j < kPlatform) {
@@ -360,8 +375,9 @@ void MobileBinding::setpoints(std::span<double> /*next_own*/,
       continue;
     }
     const auto k = static_cast<Eigen::Index>(j - kPlatform);
-    const double load = gravity_load(states_[j], joint.mass, gravity_, joint.is_slide);
-    setpoints[j] = joint.servo.setpoint(command_.q[k], feed_forward * command_.q_rate[k], load);
+    setpoints[j] = torques ? std::clamp(command_.torque[k], joint.servo.min_force, joint.servo.max_force)
+                           : joint.servo.setpoint(command_.q[k], feed_forward * command_.q_rate[k],
+                                                  measurement_.gravity_torque[k]);
   }
 }
 
@@ -382,6 +398,7 @@ void MobileBinding::forget_command() noexcept {
   command_.base_rate = {};
   command_.q = measurement_.q;
   command_.q_rate.setZero();
+  command_.torque.setZero();
 }
 
 void MobileBinding::common_values(const ControllerReport& /*report*/, double* out) const noexcept {

@@ -166,13 +166,17 @@ template MeasurementFaults measurement_faults(const InstanceContext&, const ArmM
 template MeasurementFaults measurement_faults(const InstanceContext&, const SnakeMeasurement&);
 template MeasurementFaults measurement_faults(const InstanceContext&, const MobileMeasurement&);
 
+ArmMeasurement sized_measurement(const ContinuumDescription& arm) {
+  return ArmMeasurement(arm.kinematics().coordinate_count(), static_cast<int>(arm.tendons.size()));
+}
+
 int fault_memory_size(const InstanceContext& context) {
   const int n = coordinate_count(context.robot);
   const auto size = [](const MeasurementFaults& faults) {
     return faults.empty() ? 0 : faults.layout().size();
   };
-  if (std::holds_alternative<ContinuumDescription>(context.robot))
-    return size(measurement_faults(context, ArmMeasurement(n)));
+  if (const auto* arm = std::get_if<ContinuumDescription>(&context.robot))
+    return size(measurement_faults(context, sized_measurement(*arm)));
   if (std::holds_alternative<SnakeDescription>(context.robot))
     return size(measurement_faults(context, SnakeMeasurement(n)));
   return size(measurement_faults(context, MobileMeasurement(n - 3)));

@@ -152,22 +152,21 @@ class BindingOf : public RobotBinding {
   }
 
  protected:
-  BindingOf(const InstanceContext& context, std::unique_ptr<C> controller, int n)
-      : controller_(std::move(controller)), measurement_(n), command_(n) {
+  /// The `measurement` has the right sizes.
+  BindingOf(const InstanceContext& context, std::unique_ptr<C> controller, Measurement measurement)
+      : controller_(std::move(controller)),
+        measurement_(std::move(measurement)),
+        command_(static_cast<int>(measurement_.q.size())) {
     MeasurementFaults faults = measurement_faults(context, measurement_);
     if (faults.empty()) return;
     const auto size = static_cast<std::size_t>(controller_->memory_size());
-    faults_.emplace(Faulty{std::move(faults), Measurement(n), std::vector<double>(size), {}});
+    faults_.emplace(Faulty{std::move(faults), measurement_, std::vector<double>(size), {}});
     faults_->own.reserve(context.kind.quantities.size());
   }
 
   /// What the controller saw.
   [[nodiscard]] const Measurement& seen() const noexcept {
     return faults_ ? faults_->seen : measurement_;
-  }
-  /// After a change of the measurement's sizes.
-  void size_seen() {
-    if (faults_) faults_->seen = measurement_;
   }
   void copy_seen(const BindingOf& source) noexcept {
     if (faults_) faults_->seen = source.seen();
@@ -198,6 +197,8 @@ class BindingOf : public RobotBinding {
 /// Size of the binding's own memory for this robot, and of the faults of its measurement.
 [[nodiscard]] int own_memory_size(const RobotDescription& robot, const Controller& controller);
 [[nodiscard]] int fault_memory_size(const InstanceContext& context);
+/// A measurement of this arm, with the right sizes.
+[[nodiscard]] ArmMeasurement sized_measurement(const ContinuumDescription& arm);
 /// Size of the quantities `command` and `measured`.
 [[nodiscard]] int coordinate_count(const RobotDescription& robot);
 

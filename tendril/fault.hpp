@@ -42,8 +42,16 @@ enum class FaultChannel : std::uint8_t {
   Target,        ///< position of the target body
   Force,         ///< of an arm's feed servo
   Contacts,      ///< of an arm; only `Dropout`
+  QRate,         ///< rates of Q
+  BaseVelocity,  ///< rates of Base
+  Moment,        ///< of an arm's actuators on its coordinates
+  GravityMoment,  ///< of gravity on them
+  Torque,         ///< of the actuators of a snake's joints
+  GravityTorque,  ///< of gravity on the joints of snakes and mobile robots
+  TendonLength,   ///< of an arm's tendons and chambers
+  TendonTension,  ///< of an arm's tendons and chambers
 };
-inline constexpr int kFaultChannels = 8;
+inline constexpr int kFaultChannels = 16;
 
 /// Whether the fault stands between the truth and a controller; otherwise it changes the body.
 [[nodiscard]] constexpr bool is_of_measurement(FaultKind kind) noexcept {

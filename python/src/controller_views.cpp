@@ -161,6 +161,7 @@ PyMobileMeasurement::PyMobileMeasurement(int n, const Senses& senses)
       base_velocity(vector(3), Access::Read),
       q(vector(n), Access::Read),
       q_velocity(vector(n), Access::Read),
+      gravity_torque(vector(n), Access::Read),
       tip(matrix(4, 4), Access::Read),
       target(matrix(4, 4), Access::Read) {
   if (senses.obstacles != nullptr) obstacles = *senses.obstacles;
@@ -174,6 +175,7 @@ void PyMobileMeasurement::set(const MobileMeasurement& from) {
   base_velocity = from.base_velocity;
   q = from.q;
   q_velocity = from.q_velocity;
+  gravity_torque = from.gravity_torque;
   tip = from.X_WE;
   target = from.X_WG;
   if (obstacles && from.obstacles != nullptr) follow(*from.obstacles, *obstacles);
@@ -183,13 +185,15 @@ PyMobileCommand::PyMobileCommand(int n, const Senses& /*none*/)
     : base(vector(3), Access::Write),
       base_rate(vector(3), Access::Write),
       q(vector(n), Access::Write),
-      q_rate(vector(n), Access::Write) {}
+      q_rate(vector(n), Access::Write),
+      torque(vector(n), Access::Write) {}
 
 void PyMobileCommand::set(const MobileCommand& from) {
   base = from.base;
   base_rate = from.base_rate;
   q = from.q;
   q_rate = from.q_rate;
+  torque = from.torque;
 }
 
 void PyMobileCommand::get(MobileCommand& to) const noexcept {
@@ -197,6 +201,7 @@ void PyMobileCommand::get(MobileCommand& to) const noexcept {
   to.base_rate = platform_pose(base_rate);
   to.q = q.vector();
   to.q_rate = q_rate.vector();
+  to.torque = torque.vector();
 }
 
 // ---- reports
@@ -389,6 +394,9 @@ void bind_mobile_views(nb::module_& module) {
   def_array<&M::base_velocity>(m, "base_velocity", "(3,): m/s, rad/s.");
   def_array<&M::q>(m, "q", "(n,): joint angles, rad.");
   def_array<&M::q_velocity>(m, "q_velocity", "(n,): rad/s.");
+  def_array<&M::gravity_torque>(
+      m, "gravity_torque",
+      "(n,): of gravity on what each joint moves, N m; 0 without the setting gravity_compensation.");
   def_array<&M::tip>(m, "tip", "(4, 4): pose of the tool, its axis along x.");
   def_array<&M::target>(m, "target", "(4, 4): pose of the target body.");
 
@@ -400,6 +408,8 @@ void bind_mobile_views(nb::module_& module) {
   def_array<&C::base_rate>(c, "base_rate", "(3,): planned rates, m/s, rad/s.");
   def_array<&C::q>(c, "q", "(n,): joint angles inside their limits, rad.");
   def_array<&C::q_rate>(c, "q_rate", "(n,): planned rates, rad/s.");
+  def_array<&C::torque>(c, "torque",
+                        "(n,): with `commands = \"torques\"`, N m, within the torque limits.");
 }
 
 void bind_report(nb::module_& module) {

@@ -373,7 +373,7 @@ class PythonController final : public Base {
     std::copy_n(python.next_memory.data(), next_memory.size(), next_memory.begin());
   }
 
-  // These override the functions of arms and snakes.
+  // These override functions of the base classes, of which one or the other may lack them.
   [[nodiscard]] bool senses_contacts() const noexcept { return senses_contacts_; }
   [[nodiscard]] CommandKind commands() const noexcept { return commands_; }
   [[nodiscard]] int path(std::span<const double> memory,
@@ -478,7 +478,7 @@ class PythonController final : public Base {
       if (text == "moments") return CommandKind::Moments;
       if (text == "tensions") return CommandKind::Tensions;
       allowed += ", \"moments\" or \"tensions\"";
-    } else if constexpr (std::is_same_v<Base, SnakeController>) {
+    } else {
       if (text == "torques") return CommandKind::Moments;
       allowed += " or \"torques\"";
     }

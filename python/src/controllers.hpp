@@ -99,7 +99,7 @@ struct PyMobileMeasurement {
 
   double time = 0.0, timestep = 0.0;
   bool has_target = false;
-  FixedArray base, base_velocity, q, q_velocity, tip, target;
+  FixedArray base, base_velocity, q, q_velocity, gravity_torque, tip, target;
   std::optional<Obstacles> obstacles;
 };
 struct PyMobileCommand {
@@ -107,7 +107,7 @@ struct PyMobileCommand {
   void set(const MobileCommand& from);
   void get(MobileCommand& to) const noexcept;
 
-  FixedArray base, base_rate, q, q_rate;
+  FixedArray base, base_rate, q, q_rate, torque;
 };
 
 struct PyControllerReport {

@@ -49,6 +49,9 @@ constexpr double kShortestLinkFraction = 0.02;
 /// section then swings between both limits for ever.
 constexpr double kDampingOutside = 0.5;
 
+/// Below this cosine a hinge does not change a tendon's length: it is that of a right angle, rounded.
+constexpr double kNoArm = 1e-12;
+
 constexpr double kCupMass = 0.001;  // of a suction cup [kg]
 
 constexpr double kSpinCommandLimit = 4.0 * std::numbers::pi;  // [rad]
@@ -528,7 +531,8 @@ class Writer : MjcfWriter {
     }
   }
 
-  /// The hinges and slides that a tendon runs past, each at the middle of its link.
+  /// The hinges that change a tendon's length and the slides that it runs past, each at the middle of
+  /// its link.
   [[nodiscard]] std::vector<TendonJoint> joints_of(const Tendon& tendon) const {
     const TendonRoute& route = tendon.route;
     std::vector<TendonJoint> joints;
@@ -541,10 +545,10 @@ class Writer : MjcfWriter {
       middle += link.length;
       for (const char axis : bend_axes()) {
         if (!link.has_hinges()) break;
+        const double arm = axis == 'y' ? -std::cos(route.angle) : std::sin(route.angle);
+        if (std::abs(arm) < kNoArm) continue;
         joints.push_back(
-            {names::hinge(link.section, link.index, axis),
-             axis == 'y' ? -distance * std::cos(route.angle) : distance * std::sin(route.angle),
-             link.section - 1});
+            {names::hinge(link.section, link.index, axis), distance * arm, link.section - 1});
       }
       if (link.has_slide())
         joints.push_back({names::slide(link.section, link.index), 1.0, link.section - 1});

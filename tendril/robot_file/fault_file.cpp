@@ -46,7 +46,15 @@ constexpr std::array<std::pair<std::string_view, FaultChannel>, kFaultChannels> 
      {"tip_direction", FaultChannel::TipDirection},
      {"target", FaultChannel::Target},
      {"force", FaultChannel::Force},
-     {"contacts", FaultChannel::Contacts}}};
+     {"contacts", FaultChannel::Contacts},
+     {"q_rate", FaultChannel::QRate},
+     {"base_velocity", FaultChannel::BaseVelocity},
+     {"moment", FaultChannel::Moment},
+     {"gravity_moment", FaultChannel::GravityMoment},
+     {"torque", FaultChannel::Torque},
+     {"gravity_torque", FaultChannel::GravityTorque},
+     {"tendon_length", FaultChannel::TendonLength},
+     {"tendon_tension", FaultChannel::TendonTension}}};
 
 template <class Words>
 auto word(const Fields& fields, std::string_view key, const Words& words, std::string_view what) {

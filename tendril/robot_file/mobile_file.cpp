@@ -32,9 +32,10 @@ constexpr std::array<std::string_view, 15> kPlatformKeys{"length",
                                                          "acceleration_limit",
                                                          "turn_speed_limit",
                                                          "turn_acceleration_limit"};
-constexpr std::array<std::string_view, 6> kArmKeys{"mount",           "shoulder_height",
+constexpr std::array<std::string_view, 7> kArmKeys{"mount",         "shoulder_height",
                                                    "shoulder_offset", "tool_tilt",
-                                                   "speed_limit",     "acceleration_limit"};
+                                                   "speed_limit",     "acceleration_limit",
+                                                   "joint_command"};
 constexpr std::array<std::string_view, 8> kYawKeys{"limits",        "mass",         "radius",
                                                    "gain",          "damping_time", "torque_limit",
                                                    "joint_damping", "armature"};
@@ -64,8 +65,12 @@ JointLimits read_limits(const Fields& fields) {
   return {.min = limits[0], .max = limits[1]};
 }
 
-ArmPartPhysics read_part(const Fields& fields) {
+ArmPartPhysics read_part(const Fields& fields, bool is_motor) {
   ArmPartPhysics part;
+  for (const char* key : {"gain", "damping_time"}) {
+    if (is_motor && fields.has(key))
+      fields.refuse(key, "needs [arm] joint_command = \"angle\": a motor has no gains");
+  }
   const auto number = [&fields](std::string_view key, double& value, const Range& allowed) {
     value = fields.number(key, value, allowed);
   };
@@ -120,6 +125,7 @@ void read_arm(const Fields& fields, MobileDescription& robot) {
       fields.number("speed_limit", robot.speeds.joint_speed, kPositiveNumber);
   robot.speeds.joint_acceleration =
       fields.number("acceleration_limit", robot.speeds.joint_acceleration, kPositiveNumber);
+  robot.joint_motors = fields.choice<bool>("joint_command", {{"angle", false}, {"torque", true}});
   if (parameters.shoulder_height <= parameters.platform_height)
     fields.refuse("shoulder_height", "must be above the platform");
 }
@@ -174,7 +180,7 @@ void read_joints(const Fields& top, MobileDescription& robot) {
   const Fields yaw = top.table("yaw");
   yaw.refuse_unknown(kYawKeys);
   robot.parameters.yaw = read_limits(yaw);
-  robot.column = read_part(yaw);
+  robot.column = read_part(yaw, robot.joint_motors);
 
   const std::vector<Fields> links = top.tables("link");
   if (links.size() < 2 || links.size() > static_cast<std::size_t>(MobileRobot::kMaxLinks)) {
@@ -185,13 +191,13 @@ void read_joints(const Fields& top, MobileDescription& robot) {
     link.refuse_unknown(kLinkKeys);
     robot.parameters.links.push_back(
         {.length = link.required_number("length", kLength), .limits = read_limits(link)});
-    robot.links.push_back(read_part(link));
+    robot.links.push_back(read_part(link, robot.joint_motors));
   }
 
   const Fields tool = top.table("tool");
   tool.refuse_unknown(kLinkKeys);
   robot.parameters.roll = read_limits(tool);
-  robot.tool = read_part(tool);
+  robot.tool = read_part(tool, robot.joint_motors);
   robot.tool_length = tool.required_number("length", kLength);
   if (!(robot.tool_length < robot.parameters.links.back().length))
     tool.refuse("length", "must be below the last link's, of which it is a part");

@@ -202,6 +202,11 @@ class Writer : MjcfWriter {
     for (int j = 1; j <= joints_; ++j) {
       const JointPhysics& physics = robot_.joint(j - 1);
       const JointLimits& limits = limits_of(j);
+      if (robot_.joint_motors) {
+        line("    <motor name=\"{0}\" joint=\"{0}\" ctrlrange=\"-{1} {1}\" forcerange=\"-{1} {1}\"/>",
+             names::arm_joint(j), physics.torque_limit);
+        continue;
+      }
       servo(names::arm_joint(j), physics.gain, physics.damping_time, physics.torque_limit,
             fmt::format(" ctrlrange=\"{}\"",
                         exact({limits.min - kBeyondLimit, limits.max + kBeyondLimit})));
@@ -212,9 +217,12 @@ class Writer : MjcfWriter {
   void start() {
     if (!robot_.start) return;
     const MobileStart& pose = *robot_.start;
-    std::string numbers = exact({pose.base.x, pose.base.y, pose.base.heading});
-    for (const double angle : pose.joints) numbers += ' ' + exact({angle});
-    keyframe(numbers, numbers);
+    std::string qpos = exact({pose.base.x, pose.base.y, pose.base.heading}), ctrl = qpos;
+    for (const double angle : pose.joints) {
+      qpos += ' ' + exact({angle});
+      ctrl += ' ' + exact({robot_.joint_motors ? 0.0 : angle});
+    }
+    keyframe(qpos, ctrl);
   }
 
   const MobileDescription& robot_;

@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "tendril/robot_file/continuum_mjcf.hpp"
 #include "tendril/robot_file/mobile_mjcf.hpp"
@@ -23,10 +24,15 @@ namespace tendril {
 [[nodiscard]] std::string model_mjcf(const ModelDescription& model,
                                      std::span<const std::string> sensors = {});
 
+/// Whether the actuator of this name, without the attach prefix, is one that controllers of the robot
+/// drive. The suction cup of an arm is none; what drives an arm on a platform is that arm's controller.
+[[nodiscard]] bool is_driven(const RobotDescription& robot, std::string_view actuator);
+
 /// What a robot's model needs of a scene's options.
 struct EngineNeeds {
   int iterations = 100;  ///< of the engine's solver, at least
   std::optional<Medium> medium;  ///< options density, viscosity and wind
+  bool flat_contacts = false;    ///< several points where flat faces touch: flag `multiccd`
 };
 [[nodiscard]] EngineNeeds engine_needs(const RobotDescription& robot);
 

@@ -27,7 +27,12 @@ const std::vector<RobotScene> kScenes{
      "arm_s2_*",
      "arm_s3_l2",
      "floor",
-     {"q", "tip", "tip_direction", "target"}},
+     {"q", "tip", "tip_direction", "target", "q_rate", "moment", "gravity_moment"}},
+    {"scenes/tendon_arm/tendon_arm.xml",
+     "arm_t1",
+     "*_s2_l2",
+     "floor",
+     {"q", "tendon_length", "tendon_tension"}},
     {"scenes/tube_insertion/tube_insertion.xml",
      "*_feed",
      "*_s1_l2",
@@ -37,12 +42,12 @@ const std::vector<RobotScene> kScenes{
      "S_joint_3",
      "S_link_4",
      "ring_1_*",
-     {"q", "feed", "tip"}},
+     {"q", "feed", "q_rate", "torque", "gravity_torque", "tip"}},
     {"scenes/youbot_targets/youbot_targets.xml",
      "Y_joint_2",
      "Y_link_2",
      "floor",
-     {"q", "base", "tip", "target"}}};
+     {"q", "base", "tip", "q_rate", "base_velocity", "target"}}};
 
 /// Every kind of fault of measurements on every channel of a scene, then every other kind; `strong`
 /// is 0 for none at all.
@@ -259,7 +264,8 @@ TEST_CASE("faults: what is wrong is told in one line", "[faults]") {
       {"[[fault]]\nname = \"x\"", "fault 1: kind: is missing"},
       {"[[fault]]\nkind = \"noise\"\nsigma = 1", "channel: is missing"},
       {"[[fault]]\nkind = \"noise\"\nchannel = \"nose\"\nsigma = 1",
-       "channel = 'nose': must be one of q, feed, base, tip"},
+       "channel = 'nose': must be one of q, feed, base, tip, tip_direction, target, force, contacts, q_rate, "
+       "base_velocity, moment, gravity_moment, torque, gravity_torque, tendon_length, tendon_tension"},
       {noise, "sigma: is missing"},
       {noise + "sigma = -1", "sigma = -1: must be in [0, 1e9]"},
       {noise + "sigma = \"a\"", "sigma = 'a': must be a number"},
@@ -272,6 +278,10 @@ TEST_CASE("faults: what is wrong is told in one line", "[faults]") {
       {noise + "sigma = 1\nrobot = \"leg_\"", "no controller of the scene measures it; robots: \"arm_\""},
       {"[[fault]]\nkind = \"bias\"\nchannel = \"base\"\nvalue = 1",
        "channel = base: no controller of the scene measures it"},
+      {"[[fault]]\nkind = \"bias\"\nchannel = \"tendon_tension\"\nvalue = 1",
+       "channel = tendon_tension: no controller of the scene measures it"},
+      {"[[fault]]\nkind = \"bias\"\nchannel = \"torque\"\nvalue = 1",
+       "channel = torque: no controller of the scene measures it"},
       {"[[fault]]\nkind = \"bias\"\nchannel = \"contacts\"\nvalue = 1",
        "contacts have only the kind dropout"},
       {"[[fault]]\nkind = \"delay\"\nchannel = \"q\"\ntime = 3", "time = 3: must be in [0, 2]"},

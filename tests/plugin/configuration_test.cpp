@@ -2,10 +2,13 @@
 
 #include <catch2/catch.hpp>
 
+#include "tendril/robot_file/robot_mjcf.hpp"
 #include "tests/plugin/test_scenes.hpp"
 
 using namespace tendril::test;
 using Catch::Contains;
+using tendril::model_mjcf;
+using tendril::parse_model;
 
 namespace {
 
@@ -136,6 +139,20 @@ TEST_CASE("plugin: an instance without its robot, or without its arm, is refused
         {"tendril.reach, instance 'controller': site tip: missing: the model must contain",
          "the robot described by the setting robot"});
   }
+}
+
+TEST_CASE("plugin: a second controller of one robot is refused", "[plugin]") {
+  std::string xml = model_mjcf(parse_model(reach_arm(), "arm.toml"));
+  xml.insert(xml.find("<worldbody>") + 11, kTarget);
+  const std::size_t first = xml.find("<instance "), end = xml.find("</instance>") + 11;
+  REQUIRE(end > first);
+  std::string second = xml.substr(first, end - first);
+  second.replace(second.find("\"controller\""), 12, "\"second\"");
+  load_tendril();
+  std::string error;
+  CHECK(try_load_scene(xml, {}, error));
+  xml.insert(end, second);
+  check_refused(xml, "", {"base base: is driven by instance '", "must have one controller"});
 }
 
 TEST_CASE("plugin: the refusal is the engine's error and one warning, nothing worse", "[plugin]") {

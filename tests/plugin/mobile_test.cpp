@@ -90,6 +90,34 @@ class PoseController final : public MobileController {
   Slot<double> start_time_;
 };
 
+/// Holds the arm against gravity, and adds the setting `torque`.
+class TorqueController final : public MobileController {
+ public:
+  static std::span<const SettingInfo> settings() {
+    static constexpr SettingInfo kSettings[] = {
+        setting::numbers("torque", "N m", "beside that against gravity")};
+    return kSettings;
+  }
+  static constexpr Quantity kQuantities[] = {quantity::kProgress};
+
+  explicit TorqueController(const MobileContext& context)
+      : torque_(context.settings.numbers("torque")) {}
+  [[nodiscard]] CommandKind commands() const noexcept override { return CommandKind::Moments; }
+  void update(const MobileMeasurement& m, std::span<const double> /*memory*/,
+              std::span<double> /*next*/, MobileCommand& command,
+              ControllerReport& /*report*/) override {
+    CHECK(command.q == m.q);
+    command.torque = -m.gravity_torque;
+    for (std::size_t j = 0; j < torque_.size(); ++j)
+      command.torque[static_cast<Eigen::Index>(j)] += torque_[j];
+    seen_gravity = m.gravity_torque;
+  }
+  static inline Eigen::VectorXd seen_gravity;
+
+ private:
+  std::vector<double> torque_;
+};
+
 const std::vector<double> kGoal{0.4, -0.3, 0.6, 0.5, 1.2, 0.8, 0.9, -1.0};
 
 std::string numbers(const std::vector<double>& values) {
@@ -124,6 +152,7 @@ void register_once() {
   [[maybe_unused]] static const bool registered = [] {
     load_tendril();
     register_controller<PoseController>("test.pose");
+    register_controller<TorqueController>("test.torque");
     return true;
   }();
 }
@@ -281,6 +310,69 @@ TEST_CASE("mobile plugin: a failing controller is told once, and its robot held"
   const auto warnings = EngineWarnings::take();
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0], Catch::Contains("the controller's command is not finite"));
+}
+
+namespace {
+
+/// models/youbot.toml with motors in the place of the joints' servos.
+std::string motor_youbot(const std::string& settings) {
+  std::ifstream in("models/youbot.toml");
+  REQUIRE(in);
+  std::string text;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("[controller]")) break;
+    if (line.starts_with("gain") || line.starts_with("damping_time")) continue;
+    text += line + "\n" + (line.starts_with("[arm]") ? "joint_command = \"torque\"\n" : "");
+  }
+  return text + "[controller]\nplugin = \"test.torque\"\n" + settings;
+}
+
+int joint_dof(const ModelPtr& model, int joint) {
+  return model->jnt_dofadr[mj_name2id(model.get(), mjOBJ_JOINT,
+                                      ("Y_joint_" + std::to_string(joint)).c_str())];
+}
+
+}  // namespace
+
+TEST_CASE("mobile torques: the joints have what is commanded, gravity is what holds them", "[plugin]") {
+  const std::vector<double> torque{0.3, 0.0, 0.0, 0.0, 0.02};
+  const ModelPtr model = load(motor_youbot("torque = " + numbers(torque) + "\n"));
+  const DataPtr data = at_start(model);
+  step(model, data, 1);
+  for (int j = 1; j <= 5; ++j) {
+    const int dof = joint_dof(model, j);
+    const double gravity = TorqueController::seen_gravity[j - 1];
+    const double extra = torque[static_cast<std::size_t>(j - 1)];
+    CHECK(gravity == Approx(-data->qfrc_bias[dof]).margin(1e-9));  // at rest gravity alone
+    CHECK(data->qfrc_actuator[dof] == Approx(extra - gravity).margin(1e-9));
+  }
+  CHECK(TorqueController::seen_gravity.cwiseAbs().maxCoeff() > 0.5);
+  // What holds it, holds it.
+  const ModelPtr held = load(motor_youbot(""));
+  const DataPtr at_rest = at_start(held);
+  const std::vector<mjtNum> start(at_rest->qpos, at_rest->qpos + held->nq);
+  step(held, at_rest, 1000);
+  for (std::size_t i = 0; i < start.size(); ++i) CHECK(at_rest->qpos[i] == Approx(start[i]).margin(1e-4));
+  // No more than its limit.
+  const ModelPtr strong = load(motor_youbot("torque = [100]\n"));
+  const DataPtr pushed = at_start(strong);
+  step(strong, pushed, 2);
+  CHECK(pushed->qfrc_actuator[joint_dof(strong, 1)] == 9.5);
+}
+
+TEST_CASE("mobile torques: refused where the joints or the controller take no torques", "[plugin]") {
+  const auto replaced = [](std::string text, const std::string& old, const std::string& by) {
+    REQUIRE(text.find(old) != text.npos);
+    return text.replace(text.find(old), old.size(), by);
+  };
+  CHECK_THAT(refusal(replaced(motor_youbot(""), "test.torque", "tendril.mobile")),
+             Catch::Contains("robot: [arm] joint_command = \"torque\": must be \"angle\": "
+                             "tendril.mobile commands set points"));
+  CHECK_THAT(refusal(replaced(motor_youbot(""), "joint_command = \"torque\"\n", "")),
+             Catch::Contains("robot: [arm] joint_command = \"angle\": must be \"torque\": "
+                             "test.torque commands torques"));
+  CHECK_THAT(refusal(replaced(motor_youbot(""), "[tool]", "[tool]\ngain = 3")),
+             Catch::Contains("gain = 3: needs [arm] joint_command = \"angle\""));
 }
 
 TEST_CASE("mobile plugin: bad settings are refused with instance, key and value", "[plugin]") {

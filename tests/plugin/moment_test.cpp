@@ -2,6 +2,7 @@
 // measured of it, and what is refused.
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -108,6 +109,75 @@ std::string tendons(const std::string& command) {
   return text;
 }
 
+/// The same, turning about the backbone by 1 rad.
+std::string turning_tendons() {
+  std::string text;
+  for (int t = 0; t < 6; ++t) {
+    const double angle = 2.0943951 * t + (t < 3 ? 0.0 : 0.5);
+    text += "[[tendon]]\nname = \"t" + std::to_string(t) +
+            "\"\nsection = " + std::to_string(1 + t / 3) + "\nangle = [" + std::to_string(angle) +
+            ", " + std::to_string(angle + 1.0) +
+            "]\ndistance = 0.006\nmax_tension = 300\ncommand = \"tension\"\n";
+  }
+  return text;
+}
+
+/// Three in each of two sections.
+std::string chambers(const std::string& more = "") {
+  std::string text;
+  for (int t = 0; t < 6; ++t) {
+    text += "[[chamber]]\nname = \"t" + std::to_string(t) +
+            "\"\nsection = " + std::to_string(1 + t / 3) +
+            "\nangle = " + std::to_string(2.0943951 * t + (t < 3 ? 0.0 : 0.5)) +
+            "\ndistance = 0.005\nradius = 0.0025\nmax_pressure = 2e7\n" + more;
+  }
+  return text;
+}
+
+/// Generalized forces of tendons and chambers on u and v (and s) of both sections: virtual work of the
+/// actuators' forces, by differences of the lengths that the engine has of them. A coordinate moves its
+/// joints by what equal moments along the section would.
+VectorXd virtual_work(const ModelPtr& model, const DataPtr& data, const mjtNum* qpos,
+                      const std::string& axes = "yx") {
+  constexpr double kChange = 1e-5;  // [rad], [m]
+  constexpr int kLinks = 4;
+  const DataPtr other = make_data(model);
+  const auto lengths = [&](int section, char axis, double change) {
+    std::copy_n(qpos, model->nq, other->qpos);
+    std::array<int, kLinks> joints{};
+    double compliance = 0.0;
+    for (int j = 0; j < kLinks; ++j) {
+      const std::string joint =
+          "A_s" + std::to_string(section) + "_l" + std::to_string(j + 1) + "_" + axis;
+      const int id = mj_name2id(model.get(), mjOBJ_JOINT, joint.c_str());
+      REQUIRE(id >= 0);
+      joints[static_cast<std::size_t>(j)] = id;
+      compliance += 1.0 / model->jnt_stiffness[id];
+    }
+    for (const int id : joints)
+      other->qpos[model->jnt_qposadr[id]] += change / (model->jnt_stiffness[id] * compliance);
+    mj_kinematics(model.get(), other.get());
+    mj_comPos(model.get(), other.get());
+    mj_tendon(model.get(), other.get());
+    return VectorXd(Eigen::Map<VectorXd>(other->ten_length, model->ntendon));
+  };
+  VectorXd forces = VectorXd::Zero(2 * static_cast<Eigen::Index>(axes.size()));
+  for (Eigen::Index k = 0; k < forces.size(); ++k) {
+    const int section = 1 + static_cast<int>(k) / static_cast<int>(axes.size());
+    const char axis = axes[static_cast<std::size_t>(k) % axes.size()];
+    const double sign = axis == 'x' ? -1.0 : 1.0;  // v bends about -x
+    const VectorXd change = (lengths(section, axis, sign * kChange) -
+                             lengths(section, axis, -sign * kChange)) /
+                            (2.0 * kChange);
+    for (int a = 0; a < model->nu; ++a) {
+      REQUIRE(model->actuator_trntype[a] == mjTRN_TENDON);
+      forces[k] += model->actuator_gear[6 * a] * data->actuator_force[a] *
+                   change[model->actuator_trnid[2 * a]];
+    }
+  }
+  return forces;
+}
+
 /// After `steps` with these commands, and one more to measure what they did.
 DataPtr run(const ModelPtr& model, std::vector<double> values, int steps = 3000) {
   probe = {.values = std::move(values),
@@ -201,6 +271,55 @@ TEST_CASE("moments: tendons share them, and do as motors do", "[plugin]") {
   CHECK(probe.tension.minCoeff() >= 1.0 - 1e-9);  // the pretension
 }
 
+TEST_CASE("moments: tendons that turn and chambers make them, by virtual work in the engine",
+          "[plugin]") {
+  register_probes();
+  struct Case {
+    const char* what;
+    std::string drive;
+    double error;  // of the map of the straight arm on a bent one, of the largest moment
+  };
+  const auto c = GENERATE(values<Case>({{"tendons", tendons("tension"), 1e-5},
+                                        {"turning", turning_tendons(), 0.03},
+                                        {"chambers", chambers(), 1e-5}}));
+  CAPTURE(c.what);
+  const double share = GENERATE(0.1, 1.0);
+  CAPTURE(share);
+  const ModelPtr model =
+      load_one_arm(arm("test.moments", small_sections() + c.drive), kWeightless);
+  const std::vector<double> moments{0.1 * share, -0.05 * share, 0.04 * share, 0.06 * share};
+  // While the arm is straight, what is commanded; at rest, what the body holds against.
+  const DataPtr at_first = run(model, moments, 1);
+  VectorXd made = virtual_work(model, at_first, model->qpos0);
+  for (std::size_t k = 0; k < moments.size(); ++k)
+    CHECK(made[static_cast<Eigen::Index>(k)] == Approx(moments[k]).margin(1e-6));
+  const DataPtr at_rest = run(model, moments);
+  made = virtual_work(model, at_rest, at_rest->qpos);
+  for (std::size_t k = 0; k < moments.size(); ++k) {
+    const auto i = static_cast<Eigen::Index>(k);
+    CHECK(kStiffness / kLength * probe.q[i] == Approx(made[i]).margin(1e-5));
+    CHECK(probe.moment[i] == Approx(moments[k]).margin(1e-6));
+    CHECK(made[i] == Approx(moments[k]).margin(c.error * 0.1 * share));
+  }
+}
+
+TEST_CASE("moments: chambers of a section without length servo make its moments and its force",
+          "[plugin]") {
+  register_probes();
+  const std::string section =
+      "[[section]]\nconstant_length = 0.05\nvariable_length = 0.02\nbend_limit = 1.745\nlinks = 4\n"
+      "radius = 0.008\nmass = 0.03\nbending_stiffness = 0.05\n";
+  const ModelPtr model = load_one_arm(arm("test.moments", section + section + chambers()), kWeightless);
+  const std::vector<double> commanded{0.05, -0.02, 60.0, 0.03, 0.04, 40.0};
+  const DataPtr data = run(model, commanded);
+  const VectorXd made = virtual_work(model, data, data->qpos, "yxz");
+  REQUIRE(probe.moment.size() == 6);
+  for (std::size_t k = 0; k < commanded.size(); ++k) {
+    CHECK(made[static_cast<Eigen::Index>(k)] == Approx(commanded[k]).epsilon(1e-5).margin(1e-6));
+    CHECK(probe.moment[static_cast<Eigen::Index>(k)] == Approx(commanded[k]).epsilon(1e-5));
+  }
+}
+
 TEST_CASE("tensions: the tendons have those commanded, lengths and moments are theirs",
           "[plugin]") {
   register_probes();
@@ -277,15 +396,20 @@ TEST_CASE("torques: a known inertia accelerates as it must", "[plugin]") {
 
 TEST_CASE("computed moments: the tip comes to its target, as compliant as is asked for",
           "[plugin]") {
-  const bool has_tendons = GENERATE(false, true);
-  CAPTURE(has_tendons);
+  const auto [what, drive] = GENERATE(table<const char*, std::string>(
+      {{"motors", small_sections(kMotors)},
+       {"tendons", small_sections() + tendons("tension")},
+       {"turning tendons", small_sections() + turning_tendons()},
+       {"chambers", small_sections() + chambers()},
+       {"slow chambers", small_sections() + chambers("time_constant = 0.02\n")}}));
+  CAPTURE(what);
   const double gain = GENERATE(0.0, 3.0);
   CAPTURE(gain);
   load_tendril();
+  const std::string body = drive;
   const auto load = [&](const std::string& settings, const std::string& option) {
     return load_one_arm(
-        arm("tendril.computed_moment",
-            has_tendons ? small_sections() + tendons("tension") : small_sections(kMotors)) +
+        arm("tendril.computed_moment", body) +
             "stiffness_gain = " + std::to_string(gain) + "\n" + settings,
         option);
   };
@@ -293,7 +417,9 @@ TEST_CASE("computed moments: the tip comes to its target, as compliant as is ask
   const DataPtr data = make_data(model);
   step(model, data, 3000);
   CHECK(sensor(model, data, "A_tip_error")[0] < 1e-4);
-  CHECK(sensor(model, data, "A_status")[0] == 0.0);
+  // Without feedback of the bends those of turning tendons are off by more than following_tolerance.
+  const bool follows = gain > 0.0 || std::string(what) != "turning tendons";
+  CHECK(sensor(model, data, "A_status")[0] == (follows ? 0.0 : 8.0));
   {
     const AllocationCounter counter;
     step(model, data, 50);
@@ -331,6 +457,104 @@ TEST_CASE("computed moments: bends are 1 + stiffness_gain times as stiff as the 
     CHECK(std::abs(body[i]) > 1e-5);
     CHECK(held[i] == Approx(body[i] / (1.0 + gain)).epsilon(0.005));
   }
+}
+
+TEST_CASE("measurement faults: the controller sees the bias of a channel, and all else as it is",
+          "[plugin][faults]") {
+  register_probes();
+  struct Channel {
+    const char* name;
+    VectorXd Probe::*numbers;
+    bool of_snake;
+  };
+  const std::vector<Channel> channels{{"q", &Probe::q, false},
+                                      {"q_rate", &Probe::q_rate, false},
+                                      {"moment", &Probe::moment, false},
+                                      {"gravity_moment", &Probe::gravity_moment, false},
+                                      {"tendon_length", &Probe::length, false},
+                                      {"tendon_tension", &Probe::tension, false},
+                                      {"q", &Probe::q, true},
+                                      {"q_rate", &Probe::q_rate, true},
+                                      {"torque", &Probe::moment, true},
+                                      {"gravity_torque", &Probe::gravity_moment, true}};
+  const auto measured = [](const Channel& channel, const std::string& settings) {
+    const std::string toml =
+        channel.of_snake ? "kind = \"snake\"\njoints = 4\nlink_length = 0.06\n"
+                           "joint_command = \"torque\"\n[controller]\nplugin = \"test.torques\"\n"
+                         : arm("test.tensions", small_sections() + tendons("tension"));
+    const ModelPtr model = load_one_arm(toml + settings);
+    run(model, {0.01, 0.02, 0.03, 0.02, 0.01, 0.02}, 37);  // still moving
+    return probe;
+  };
+  for (const Channel& channel : channels) {
+    CAPTURE(channel.name, channel.of_snake);
+    const Probe truth = measured(channel, "");
+    const Probe seen = measured(
+        channel, std::string("measurement_faults = \"\"\"{seed = 1, fault = [{name = \"f\", kind = "
+                             "\"bias\", channel = \"") +
+                     channel.name + "\", value = 0.125, start = 0.05}]}\"\"\"\n");
+    REQUIRE((truth.*channel.numbers).size() >= 4);
+    CHECK((truth.*channel.numbers).norm() > 1e-9);
+    for (VectorXd Probe::*numbers : {&Probe::q, &Probe::q_rate, &Probe::moment,
+                                     &Probe::gravity_moment, &Probe::length, &Probe::tension}) {
+      const double bias = numbers == channel.numbers ? 0.125 : 0.0;
+      CHECK((seen.*numbers).array().isApprox((truth.*numbers).array() + bias, 0.0));
+    }
+  }
+}
+
+TEST_CASE("measurement faults: what a controller does not use has no effect", "[plugin][faults]") {
+  const auto positions = [](const std::string& channel) {
+    const ModelPtr model = load_one_arm(
+        arm("tendril.reach", small_sections() + tendons("tension")) +
+        (channel.empty() ? ""
+                         : "measurement_faults = \"\"\"{seed = 1, fault = [{name = \"f\", kind = "
+                           "\"noise\", channel = \"" + channel + "\", sigma = 0.5}]}\"\"\"\n"));
+    const DataPtr data = make_data(model);
+    step(model, data, 300);
+    return std::vector<double>(data->qpos, data->qpos + model->nq);
+  };
+  const auto truth = positions("");
+  for (const char* channel : {"moment", "gravity_moment", "tendon_length", "tendon_tension"}) {
+    CAPTURE(channel);
+    CHECK(positions(channel) == truth);
+  }
+  CHECK(positions("tip") != truth);
+}
+
+TEST_CASE("computed moments: what is measured wrongly bends the arm as the law says",
+          "[plugin][faults]") {
+  // At rest without gravity K q = (1 + gain) K q_c - gain K (q + bias of q)
+  //                              - damping_gain D (bias of q_rate) - bias of gravity_moment.
+  constexpr double kGain = 3.0, kDampingGain = 0.5, kDamping = 0.02;  // damping_time [s]
+  constexpr double kK = kStiffness / kLength;
+  struct Case {
+    const char* channel;
+    double bias, bend;
+  };
+  const auto c = GENERATE(values<Case>(
+      {{"gravity_moment", 0.02, -0.02 / ((1.0 + kGain) * kK)},
+       {"q", 0.05, -kGain * 0.05 / (1.0 + kGain)},
+       {"q_rate", 0.5, -kDampingGain * kDamping * 0.5 / (1.0 + kGain)},
+       {"moment", 0.5, 0.0}}));
+  CAPTURE(c.channel);
+  const bool has_tendons = GENERATE(false, true);
+  CAPTURE(has_tendons);
+  load_tendril();
+  const ModelPtr model = load_scene_text(
+      one_arm_scene(R"(<body name="target" mocap="true" pos="0.12 0 0"/>)", kWeightless),
+      {{"arm.toml",
+        arm("tendril.computed_moment",
+            has_tendons ? small_sections() + tendons("tension") : small_sections(kMotors)) +
+            "integral_gain = 0\ndeflection_compensation = false\nstiffness_gain = 3\n"
+            "measurement_faults = \"\"\"{seed = 1, fault = [{name = \"f\", kind = \"bias\", channel = \"" +
+            c.channel + "\", value = [0, " + std::to_string(c.bias) + ", 0, 0]}]}\"\"\"\n"}});
+  const DataPtr data = make_data(model);
+  step(model, data, 4000);
+  const auto q = sensor(model, data, "A_measured");  // what the controller saw
+  const double seen = std::string(c.channel) == "q" ? c.bias : 0.0;
+  CHECK(q[1] - seen == Approx(c.bend).epsilon(0.01).margin(1e-6));
+  for (const std::size_t other : {0U, 2U, 3U}) CHECK(std::abs(q[other]) < 1e-4);
 }
 
 TEST_CASE("commands: a controller is refused where the actuators cannot do what it commands",

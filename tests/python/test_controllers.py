@@ -5,6 +5,7 @@ import copy
 import itertools
 import math
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -716,6 +717,66 @@ def test_an_arm_of_motors_is_told_moments() -> None:
     assert moment == pytest.approx(told) and np.abs(q_rate).max() < 1e-4 and gravity_moment.any()
     held = [spring.stiffness * (u - spring.rest) for spring, u in zip(springs, q, strict=True)]
     assert held == pytest.approx(told + gravity_moment, abs=1e-4)
+
+
+def commanding(commands: str, kind: str, update: Callable[..., None]) -> str:
+    name = new_name()
+    td.controller(name, kind=kind)(type("Made", (), {
+        "commands": commands, "update": update, "__init__": lambda self, context: setattr(self, "context", context)}))
+    return name
+
+
+@pytest.mark.parametrize(("drive", "tolerance"), [
+    ("".join(f"[[tendon]]\nsection = {1 + t // 3}\nangle = [{2.0944 * t + 0.3 * (t // 3):.4f}, {2.0944 * t + 1:.4f}]\ndistance = 0.006\n"
+             'command = "tension"\nmax_tension = 300\n' for t in range(9)), 0.02),
+    ("".join(f"[[chamber]]\nsection = {1 + t // 3}\nangle = {2.0944 * t:.4f}\ndistance = 0.005\nradius = 0.0025\nmax_pressure = 4e6\n"
+             for t in range(9)), 1e-3),
+], ids=["turning tendons", "chambers"])
+def test_moments_are_those_of_virtual_work(drive: str, tolerance: float) -> None:
+    """Of the forces of the engine's actuators, by differences of the lengths that they act on."""
+    told = np.array([0.02, -0.01, 0.01, 0.005, -0.01, 0.01])
+
+    def update(self, m, memory, next_memory, command, report):
+        command.moment[:] = told
+
+    model = load(commanding("moments", "continuum", update), robot=ARM + "\n" + drive)
+    model.opt.gravity[:] = 0
+    data = run(model, 3000)
+    assert data.sensor("R_status").data[0] == 0
+    other = mujoco.MjData(model)
+
+    def lengths(section: int, axis: str, change: float) -> Any:
+        other.qpos[:] = data.qpos
+        joints = [j for j in range(model.njnt) if re.fullmatch(rf"R_s{section}_l\d+_{axis}", model.joint(j).name)]
+        other.qpos[model.jnt_qposadr[joints]] += change / len(joints)
+        mujoco.mj_kinematics(model, other)
+        mujoco.mj_comPos(model, other)
+        mujoco.mj_tendon(model, other)
+        return other.ten_length[model.actuator_trnid[:, 0]].copy()
+    made = [sum(model.actuator_gear[:, 0] * data.actuator_force * (lengths(s, axis, sign * 1e-5) - lengths(s, axis, -sign * 1e-5))) / 2e-5
+            for s in (1, 2, 3) for axis, sign in (("y", 1), ("x", -1))]
+    np.testing.assert_allclose(made, told, atol=tolerance * 0.02)
+
+
+def test_joints_on_a_platform_are_told_torques() -> None:
+    seen: list[Any] = []
+
+    def update(self, m, memory, next_memory, command, report):
+        assert (command.q == m.q).all() and not command.torque.any()
+        command.torque[:] = np.array([0.3, 0, 0, 0, 0]) - m.gravity_torque
+        seen.append(m.gravity_torque.copy())
+
+    text = re.sub(r"(?m)^(gain|damping_time) .*$", "", (td.share / "models/youbot.toml").read_text().split("[controller]")[0])
+    name = commanding("torques", "mobile", update)
+    model = load(name, robot=text.replace("[arm]", '[arm]\njoint_command = "torque"'))
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_step(model, data)
+    dofs = [model.joint(f"R_joint_{j}").dofadr[0] for j in range(1, 6)]
+    np.testing.assert_allclose(seen[-1], -data.qfrc_bias[dofs], atol=1e-9)  # at rest
+    np.testing.assert_allclose(data.qfrc_actuator[dofs], [0.3, 0, 0, 0, 0] + data.qfrc_bias[dofs], atol=1e-9)
+    with pytest.raises(ValueError, match=r"\[arm\] joint_command = \"angle\": must be \"torque\""):
+        load(name, robot=text)
 
 
 def test_commands_that_no_robot_takes_are_refused() -> None:
