@@ -212,6 +212,25 @@ TEST_CASE("scene: options that do not suit the robot are told in one line each",
   CHECK_THAT(loaded.notices[3], Catch::Contains("option iterations = 5: arm.toml needs at least"));
 }
 
+TEST_CASE("scene: a suction cup wants contacts at several points of a face", "[scene]") {
+  const TemporaryFolder folder;
+  const bool cup = GENERATE(false, true), flag = GENERATE(false, true);
+  CAPTURE(cup, flag);
+  folder.write("arm.toml", std::string(kArm) + (cup ? "[tip]\nsuction = 3\n" : ""));
+  folder.write("mobile.toml",
+               "kind = \"mobile\"\n[platform]\nlength = 0.5\nwidth = 0.4\nheight = 0.1\n"
+               "[arm]\nfile = \"arm.toml\"\nmount = [0, 0, 0.3]\n");
+  const std::string file = GENERATE("arm.toml", "mobile.toml");
+  const auto scene = folder.write(
+      "scene.xml", "<mujoco><option integrator=\"discrete\" cone=\"elliptic\" impratio=\"10\"><flag multiccd=\"" +
+                       std::string(flag ? "enable" : "disable") + "\"/></option><asset><model name=\"arm\" file=\"" +
+                       file + R"("/></asset><worldbody><attach model="arm" body="base" prefix="A_"/></worldbody></mujoco>)");
+  const std::vector<std::string> notices = load_scene(scene).notices;
+  REQUIRE(notices.size() == (cup && !flag ? 1 : 0));
+  if (!notices.empty())
+    CHECK_THAT(notices[0], Catch::Contains("option flag multiccd = disable: " + file + " needs enable"));
+}
+
 TEST_CASE("scene: discrete takes its numerical damping off the joints'", "[scene]") {
   const TemporaryFolder folder;
   folder.write("arm.toml", std::string(kArm) + "damping_time = 0.004\n");
@@ -299,8 +318,7 @@ TEST_CASE("scene: robots of included files count", "[scene]") {
   CHECK(loaded.source_files.size() == 3);
 }
 
-TEST_CASE("scene: a lone robot gets light, camera and the target that its controller names",
-          "[scene]") {
+TEST_CASE("scene: a lone robot gets light and the target that its controller names", "[scene]") {
   const TemporaryFolder folder;
   const auto robot =
       folder.write("arm.toml", std::string(kArm) +
@@ -310,7 +328,7 @@ TEST_CASE("scene: a lone robot gets light, camera and the target that its contro
   const int goal = mj_name2id(&m, mjOBJ_BODY, "goal");
   REQUIRE(goal >= 0);
   CHECK(m.body_mocapid[goal] == 0);
-  CHECK(m.ncam == 1);
+  CHECK(m.ncam == 0);  // a free one is fitted to what is drawn
   CHECK(m.nlight == 1);
   CHECK(mj_name2id(&m, mjOBJ_BODY, "base") >= 0);
   const DataPtr data = make_data(m);

@@ -123,8 +123,13 @@ void apply_body(const Setting& setting, mjModel& model) {
         refuse(setting, fmt::format("body '{}' must be static or mocap, it moves by joints",
                                     mj_id2name(&model, mjOBJ_BODY, body)));
       }
-      for (int k = 0; k < 3; ++k)
-        model.body_pos[3 * body + k] += shift[static_cast<std::size_t>(k)];
+      const auto move = [&](mjtNum* position) {
+        for (int k = 0; k < 3; ++k) position[k] += shift[static_cast<std::size_t>(k)];
+      };
+      move(model.body_pos + 3 * body);
+      if (model.body_mocapid[body] < 0) continue;
+      for (int key = 0; key < model.nkey; ++key)  // which would put it back
+        move(model.key_mpos + 3 * (key * model.nmocap + model.body_mocapid[body]));
     }
   } else if (field == "mass") {
     for (const int body : bodies) {

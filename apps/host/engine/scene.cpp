@@ -310,6 +310,8 @@ void check_options(const mjOption& scene, const ModelFile& file, const std::stri
     notice(fmt::format("iterations = {}", scene.iterations),
            fmt::format("at least {}", needs.iterations));
   }
+  if (needs.flat_contacts && (scene.disableflags & mjDSBL_MULTICCD) != 0)
+    notice("flag multiccd = disable", "enable, or flat faces touch in one point and tilt off");
   if (const auto& medium = needs.medium) {
     const auto& [x, y, z] = medium->current;
     if (scene.density != medium->density || scene.viscosity != medium->viscosity)
@@ -360,26 +362,6 @@ std::string default_target(std::string_view plugin) {
 
 // ---- a lone robot ------------------------------------------------------------------------------
 
-/// A camera that sees all within this distance from the world's origin, obliquely from above.
-void add_camera(mjSpec& spec, double reach) {
-  mjsCamera* const camera = mjs_addCamera(mjs_findBody(&spec, "world"), nullptr);
-  mjs_setName(camera->element, "overview");
-  const double position[3] = {0.8 * reach, -1.4 * reach, 1.5 * reach};
-  const double target[3] = {0.0, 0.0, 0.25 * reach}, up[3] = {0.0, 0.0, 1.0};
-  double x[3], y[3], z[3], rotation[9];
-  mju_sub3(z, position, target);
-  mju_cross(x, up, z);
-  mju_cross(y, z, x);
-  for (double* const axis : {x, y, z}) mju_normalize3(axis);
-  for (int i = 0; i < 3; ++i) {
-    rotation[3 * i] = x[i];
-    rotation[3 * i + 1] = y[i];
-    rotation[3 * i + 2] = z[i];
-  }
-  std::copy_n(position, 3, camera->pos);
-  mju_mat2Quat(camera->quat, rotation);
-}
-
 constexpr double kTargetSize = 0.025;  // radius of a target relative to the robot's reach
 
 /// Adds the mocap body named as target by the controller, unless it exists.
@@ -407,11 +389,10 @@ Eigen::Vector3d gently_bent_tip(const ContinuumRobot& robot) {
   return tip_pose(robot, states).translation();
 }
 
-/// Camera and a target that can be reached, for an arm at the world's origin.
+/// A target that can be reached, for an arm at the world's origin.
 void furnish(mjSpec& spec, const ContinuumDescription& robot) {
   const ContinuumRobot kinematics = robot.kinematics();
   const double reach = kinematics.max_length() + robot.base.feed_limit;
-  add_camera(spec, reach);
   const Eigen::Vector3d tip = gently_bent_tip(kinematics);
   add_target(spec, robot.controller, {tip.x(), tip.y(), tip.z()}, kTargetSize * reach);
 }
@@ -424,22 +405,20 @@ void add_floor(mjSpec& spec, const char* name) {
   floor->size[2] = 1.0;
 }
 
-/// Camera, target and, for a free snake, the floor.
+/// Target and, for a free snake, the floor.
 void furnish(mjSpec& spec, const SnakeDescription& snake) {
   const double length =
       std::accumulate(snake.link_lengths.begin(), snake.link_lengths.end(), snake.feed_limit);
-  add_camera(spec, length);
   add_target(spec, snake.controller, {2.0 * length, length, 0.0}, kTargetSize * length);
   if (snake.base != SnakeBase::Free && !snake.scales) return;
   add_floor(spec, snake.scales ? snake.scales->floor.c_str() : "floor");
 }
 
-/// Camera, target and floor for a mobile robot.
+/// Target and floor for a mobile robot.
 void furnish(mjSpec& spec, const MobileDescription& robot) {
   const double arm =
       robot.mounted ? rest_length(robot.mounted->robot) : robot.kinematics().reach();
   const double reach = arm + robot.parameters.platform_length;
-  add_camera(spec, reach);
   add_target(spec, robot.controller, {2.0 * reach, 0.0, 2.0 * robot.parameters.platform_height},
              kTargetSize * reach);
   add_floor(spec, "floor");
@@ -492,8 +471,8 @@ void delay_actuators(mjSpec& spec, std::span<const Fault> faults) {
 bool measures(const RobotDescription& robot, FaultChannel channel) {
   struct Asker {
     FaultChannel channel;
-    bool operator()(const ContinuumDescription&) const {
-      return has_channel(ArmMeasurement(1), channel);
+    bool operator()(const ContinuumDescription& d) const {
+      return has_channel(ArmMeasurement(1, static_cast<int>(d.tendons.size())), channel);
     }
     bool operator()(const SnakeDescription&) const {
       return has_channel(SnakeMeasurement(1), channel);
@@ -536,10 +515,14 @@ RobotDescription ControllerInstance::robot() const {
   return parse_robot(config("robot"), "robot", {}, [this](const std::string&) { return config("arm"); });
 }
 
-std::string ControllerInstance::target() const {
+std::string ControllerInstance::plugin_name() const {
   const mjpPlugin* const registered = mjp_getPluginAtSlot(model.plugin[plugin]);
+  return registered != nullptr ? registered->name : "";
+}
+
+std::string ControllerInstance::target() const {
   std::string name = config("target");
-  return name.empty() && registered != nullptr ? default_target(registered->name) : name;
+  return name.empty() ? default_target(plugin_name()) : name;
 }
 
 std::vector<ControllerInstance> controllers_of(const mjModel& model) {
@@ -547,12 +530,29 @@ std::vector<ControllerInstance> controllers_of(const mjModel& model) {
   for (int i = 0; i < model.nplugin; ++i) {
     const char* const name = mj_id2name(&model, mjOBJ_PLUGIN, i);
     const std::string_view instance = name != nullptr ? name : "";
-    if (!instance.ends_with(names::kController)) continue;
-    const auto prefix = instance.substr(0, instance.size() - std::strlen(names::kController));
+    const auto prefix = instance.ends_with(names::kController)  // as in the plugin
+                            ? instance.substr(0, instance.size() - std::strlen(names::kController))
+                            : std::string_view();
     ControllerInstance one{model, i, std::string(prefix)};
     if (!one.config("robot").empty()) all.push_back(std::move(one));
   }
   return all;
+}
+
+std::vector<std::string> drivers_of(const mjModel& model) {
+  std::vector<std::string> drivers(static_cast<std::size_t>(model.nactuator));
+  for (const ControllerInstance& controller : controllers_of(model)) {
+    const RobotDescription robot = controller.robot();
+    const std::string& prefix = controller.prefix;
+    for (int i = 0; i < model.nactuator; ++i) {
+      const std::string name = object_name(model, mjOBJ_ACTUATOR, i);
+      if (!name.starts_with(prefix) || !is_driven(robot, std::string_view(name).substr(prefix.size())))
+        continue;
+      drivers[static_cast<std::size_t>(i)] = fmt::format(
+          "{}{}", controller.plugin_name(), prefix.empty() ? "" : fmt::format(" of {}", prefix));
+    }
+  }
+  return drivers;
 }
 
 ModelText model_file_mjcf(const fs::path& file) {
@@ -643,7 +643,11 @@ Scene load_scene(const fs::path& file, std::span<const Setting> all_settings,
     if (is_lone) {
       const std::string mjcf = mjcf_of(models.front());
       spec.reset(mj_parseXMLString(mjcf.c_str(), files.get(), error, kErrorSize));
-      if (spec) std::visit([&](const auto& d) { furnish(*spec, d); }, models.front().model);
+      if (spec) {
+        spec->visual.global.azimuth = 120.0F;  // seen obliquely, from in front and a little above
+        spec->visual.global.elevation = -30.0F;
+        std::visit([&](const auto& d) { furnish(*spec, d); }, models.front().model);
+      }
     } else {
       spec.reset(mj_parseXML(name.c_str(), files.get(), error, kErrorSize));
     }

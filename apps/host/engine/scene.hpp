@@ -27,8 +27,8 @@ struct Scene {
 
 /// Loads MJCF (with robots attached through the decoder plugin) or a lone robot file, applies the
 /// settings (but not `motion.*`) and checks integrator, cone and iterations against what the robots
-/// need. Calls load_engine. A lone robot is placed at the world's origin with a camera;
-/// if its controller names a target, a mocap body of that name is added near the tip. A scene
+/// need. Calls load_engine. A lone robot is placed at the world's origin; if its
+/// controller names a target, a mocap body of that name is added near the tip. A scene
 /// without a sky gets what pictures need (add_look). Throws ModelError: `file: field: value: what is
 /// allowed`.
 /// @param faults  those of measurements are handed to the controllers, delays of actuators to the
@@ -62,10 +62,15 @@ struct ControllerInstance {
   /// A value of its configuration; empty if there is none.
   [[nodiscard]] std::string config(const char* key) const;
   [[nodiscard]] RobotDescription robot() const;
+  [[nodiscard]] std::string plugin_name() const;
   /// Name of the mocap body that is its target; empty: it needs none.
   [[nodiscard]] std::string target() const;
 };
 [[nodiscard]] std::vector<ControllerInstance> controllers_of(const mjModel& model);
+
+/// The controllers that drive actuators of a compiled model: "tendril.reach of A_" for each actuator, or
+/// nothing.
+[[nodiscard]] std::vector<std::string> drivers_of(const mjModel& model);
 
 /// Targets of arms on fixed bases that are farther from the base than the arm can reach, a line each.
 [[nodiscard]] std::vector<std::string> distant_targets(const mjModel& model, const mjData& data);

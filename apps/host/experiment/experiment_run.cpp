@@ -84,6 +84,21 @@ const char* outcome_name(Outcome outcome) {
   return "";
 }
 
+/// Refuses a shift of a body whose motion says itself where it is.
+void refuse_offset(const Setting& setting, std::span<const Motion> motions) {
+  constexpr std::string_view kBody = "body.", kOffset = ".offset";
+  const std::string& key = setting.key;
+  if (!key.starts_with(kBody) || !key.ends_with(kOffset) || key.size() <= kBody.size() + kOffset.size())
+    return;
+  const std::string pattern = key.substr(kBody.size(), key.size() - kBody.size() - kOffset.size());
+  for (const Motion& motion : motions) {
+    if (motion.body.empty() || !matches(pattern, motion.body)) continue;
+    if (motion.kind != MotionKind::Waypoints && !motion.center) continue;
+    refuse(setting, fmt::format("the [[motion]] of {} gives its position: shift the {} of that",
+                                motion.body, motion.center ? "center" : "points"));
+  }
+}
+
 }  // namespace
 
 void StepTimeHistogram::add(double time_us) noexcept {
@@ -170,8 +185,9 @@ PreparedRun compile_run(const Experiment& experiment, const RunChanges& changes)
     if (!setting.key.starts_with("motion.")) continue;
     bool applied = false;
     for (Motion& motion : motions) applied = motion.apply(setting) || applied;
-    if (!applied) refuse(setting, "the experiment has no motion of this body");
+    if (!applied) refuse(setting, "the experiment has no motion of this body that has this field");
   }
+  for (const Setting& setting : settings) refuse_offset(setting, motions);
 
   std::vector<Fault> faults = experiment.faults_for(settings);
   Scene scene = load_scene(experiment.scene, settings, faults,

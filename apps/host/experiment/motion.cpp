@@ -15,15 +15,16 @@ namespace tendril::host {
 namespace {
 
 constexpr Range kNotNegativeMotion{0.0, kMotionRange.high};
-constexpr MotionVector kVectors[] = {{"amplitude", &Motion::amplitude, kMotionRange},
-                                     {"frequency", &Motion::frequency, kMotionRange},
-                                     {"phase", &Motion::phase, kMotionRange},
-                                     {"normal", &Motion::normal, kMotionRange}};
+constexpr MotionVector kVectors[] = {
+    {"amplitude", MotionKind::Lissajous, &Motion::amplitude, kMotionRange},
+    {"frequency", MotionKind::Lissajous, &Motion::frequency, kMotionRange},
+    {"phase", MotionKind::Lissajous, &Motion::phase, kMotionRange},
+    {"normal", MotionKind::Circle, &Motion::normal, kMotionRange}};
 constexpr MotionNumber kNumbers[] = {
-    {"start", &Motion::start, kNotNegativeMotion},
-    {"radius", &Motion::radius, {0.0, kMotionRange.high, true}},
-    {"speed", &Motion::speed, kMotionRange},
-    {"start_after", &Motion::start_after, kNotNegativeMotion}};
+    {"start", MotionKind::Lissajous, &Motion::start, kNotNegativeMotion},
+    {"radius", MotionKind::Circle, &Motion::radius, {0.0, kMotionRange.high, true}},
+    {"speed", MotionKind::Circle, &Motion::speed, kMotionRange},
+    {"start_after", MotionKind::Circle, &Motion::start_after, kNotNegativeMotion}};
 
 }  // namespace
 
@@ -94,11 +95,14 @@ bool Motion::apply(const Setting& setting) {
                         [&](const auto& r) { return field == r.name; });
   };
   if (field == "center") {
+    if (kind == MotionKind::Waypoints) return false;
     center = vector(kMotionRange, center ? std::span<const double>(center->data(), 3)
                                          : std::span<const double>());
   } else if (const auto* v = row(kVectors); v != std::end(kVectors)) {
+    if (v->kind != kind) return false;
     this->*v->member = vector(v->range, {(this->*v->member).data(), 3});
   } else if (const auto* n = row(kNumbers); n != std::end(kNumbers)) {
+    if (n->kind != kind) return false;
     this->*n->member = setting_number(resolved(setting, {&(this->*n->member), 1}), n->range);
   } else {
     std::string names = "center";

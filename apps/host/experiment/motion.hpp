@@ -67,7 +67,8 @@ struct Motion {
   [[nodiscard]] double control(double time) const noexcept;
   [[nodiscard]] bool moves_orientation() const noexcept { return turns || !orientations.empty(); }
 
-  /// Applies `motion.<body>.<field>` if its body pattern names this body or actuator; returns whether it did.
+  /// Applies `motion.<body>.<field>` if its body pattern names this body or actuator, and motions of this
+  /// kind have the field; returns whether it did.
   /// Throws ModelError.
   bool apply(const Setting& setting);
 
@@ -90,11 +91,13 @@ struct Motion {
 /// Rows of the numbers of a motion in files and settings.
 struct MotionNumber {
   const char* name;
+  MotionKind kind;  ///< that has it
   double Motion::* member;
   Range range;
 };
 struct MotionVector {
   const char* name;
+  MotionKind kind;  ///< that has it
   Eigen::Vector3d Motion::* member;
   Range range;
 };

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "apps/host/engine/engine.hpp"
+#include "apps/host/engine/scene.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::host {
@@ -57,6 +58,22 @@ void MotionSet::bind_actuator(const mjModel& model, const Motion& motion) {
     const std::string names = object_names(model, mjOBJ_ACTUATOR, static_cast<int>(model.nactuator));
     refuse(motion, fmt::format("must be an actuator of the scene; {}",
                                names.empty() ? "it has none" : "it has " + names));
+  }
+  const std::vector<std::string> drivers = drivers_of(model);
+  if (const std::string& driver = drivers[static_cast<std::size_t>(actuator)]; !driver.empty()) {
+    std::string others;
+    for (std::size_t i = 0; i < drivers.size(); ++i) {
+      if (drivers[i].empty())
+        others += (others.empty() ? "" : ", ") + object_name(model, mjOBJ_ACTUATOR, static_cast<int>(i));
+    }
+    refuse(motion, fmt::format("is driven by the controller {}, must be an actuator that none drives; {}",
+                               driver, others.empty() ? "the scene has none" : "the scene has " + others));
+  }
+  const mjtNum* const range = model.actuator_ctrlrange + 2 * actuator;
+  for (const double value : motion.values) {
+    if (model.actuator_ctrllimited[actuator] == 0 || (value >= range[0] && value <= range[1])) continue;
+    refuse(motion, fmt::format("values: {:g}: must be in the actuator's control range [{:g}, {:g}]", value,
+                               range[0], range[1]));
   }
   const int control = model.actuator_ctrladr[actuator];
   if (std::any_of(driven_.begin(), driven_.end(),

@@ -30,12 +30,6 @@ struct Arm {
   ContinuumDescription description;
 };
 
-bool is_of(const ControllerInstance& controller, std::string_view plugin) {
-  const mjpPlugin* const registered =
-      mjp_getPluginAtSlot(controller.model.plugin[controller.plugin]);
-  return registered != nullptr && plugin == registered->name;
-}
-
 Arm arm_of(const mjModel& model, const ScenePlanOptions& options, const std::string& name) {
   std::vector<Arm> arms;
   std::string names;
@@ -46,7 +40,7 @@ Arm arm_of(const mjModel& model, const ScenePlanOptions& options, const std::str
     names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", controller.prefix);
     if (options.robot.empty() || options.robot == controller.prefix)
       arms.push_back({controller.prefix, controller.target(),
-                      is_of(controller, "tendril.contact_plan") &&
+                      controller.plugin_name() == "tendril.contact_plan" &&
                           description->base_physics.guide_length > 0.0,
                       controller.config("obstacles"), *description});
   }
