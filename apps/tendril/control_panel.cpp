@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdio>
 #include <exception>
 #include <initializer_list>
 #include <string_view>
@@ -11,6 +13,7 @@
 
 #include "apps/host/engine/scene.hpp"
 #include "apps/tendril/fault_menu.hpp"
+#include "tendril/robot_file/continuum_mjcf.hpp"
 
 namespace tendril {
 namespace {
@@ -54,18 +57,64 @@ std::string name_of(const mjModel& model, mjtObj type, int id) {
   return name != nullptr ? name : "";
 }
 
-std::string range_text(double low, double high) { return fmt::format("{:.6g} {:.6g}", low, high); }
+struct Limits {
+  double low, high;
+};
 
 /// Of a control: what limits it, or the joint that it drives.
-std::string control_range(const mjModel& model, int actuator) {
+Limits control_limits(const mjModel& model, int actuator) {
   if (model.actuator_ctrllimited[actuator] != 0)
-    return range_text(model.actuator_ctrlrange[2 * actuator],
-                      model.actuator_ctrlrange[2 * actuator + 1]);
+    return {model.actuator_ctrlrange[2 * actuator], model.actuator_ctrlrange[2 * actuator + 1]};
   const int joint = model.actuator_trnid[2 * actuator];
   if (model.actuator_trntype[actuator] == mjTRN_JOINT && joint >= 0 &&
       model.jnt_limited[joint] != 0)
-    return range_text(model.jnt_range[2 * joint], model.jnt_range[2 * joint + 1]);
-  return "-1 1";
+    return {model.jnt_range[2 * joint], model.jnt_range[2 * joint + 1]};
+  return {-1.0, 1.0};
+}
+
+/// Of a hinge, or of a tendon that is a sum of hinges; with lever arms it is a length.
+bool rotates(const mjModel& model, int actuator) {
+  int joint = model.actuator_trnid[2 * actuator];
+  if (model.actuator_trntype[actuator] == mjTRN_TENDON) {
+    const int first = model.tendon_adr[joint];
+    const bool sums = model.wrap_type[first] == mjWRAP_JOINT && std::abs(model.wrap_prm[first]) == 1.0;
+    joint = sums ? model.wrap_objid[first] : -1;
+  } else if (model.actuator_trntype[actuator] != mjTRN_JOINT) {
+    return false;
+  }
+  return joint >= 0 && model.jnt_type[joint] == mjJNT_HINGE;
+}
+
+/// Of a control in SI; empty where it is not known.
+std::string control_unit(const mjModel& model, int actuator) {
+  const int kind = model.actuator_trntype[actuator];
+  if (kind != mjTRN_JOINT && kind != mjTRN_TENDON) return "";
+  const bool is_pressure =
+      mj_name2id(&model, mjOBJ_SENSOR,
+                 names::chamber_pressure(name_of(model, mjOBJ_ACTUATOR, actuator)).c_str()) >= 0 ||
+      (kind == mjTRN_TENDON && model.actuator_gaintype[actuator] == mjGAIN_AFFINE);
+  if (is_pressure) return "Pa";
+  if (std::abs(model.actuator_gear[6 * actuator]) != 1.0) return "";
+  const mjtNum* const bias = model.actuator_biasprm + mjNBIAS * actuator;
+  const bool is_servo = model.actuator_biastype[actuator] == mjBIAS_AFFINE;
+  const bool angular = rotates(model, actuator);
+  if (is_servo && bias[1] != 0.0) return angular ? "rad" : "m";
+  if (is_servo && bias[2] != 0.0) return angular ? "rad/s" : "m/s";
+  return angular ? "N m" : "N";
+}
+
+/// "s2 bend x" of a section's or a link's coordinate, "s2_x" or "s2_l3_x"; other names as they are.
+std::string shown_name(const std::string& name) {
+  int section = 0, link = 0, length = 0;
+  if (std::sscanf(name.c_str(), "s%d_l%d_%n", &section, &link, &length) < 2 || length == 0) {
+    length = 0;
+    if (std::sscanf(name.c_str(), "s%d_%n", &section, &length) < 1 || length == 0) return name;
+  }
+  const std::string_view kind = std::string_view(name).substr(static_cast<std::size_t>(length));
+  if (kind == "x" || kind == "y") return fmt::format("s{} bend {}", section, kind);
+  if (kind == "z") return fmt::format("s{} length", section);
+  if (kind == "twist") return fmt::format("s{} twist", section);
+  return name;
 }
 
 }  // namespace
@@ -88,8 +137,8 @@ ControlPanel::ControlPanel(host::LiveRun& run, mjrContext& context, Actions acti
   }
   add_run();
   add_faults();
-  add_commands();
-  add_joints();
+  add_sliders(kCommands, commands_, true);
+  add_sliders(kJoints, joints_, false);
   lay_out();
 }
 
@@ -163,63 +212,98 @@ void ControlPanel::add_faults() {
   mjui_addToSection(&ui_, kFaults, items.data());
 }
 
-void ControlPanel::add_commands() {
+ControlPanel::Slider ControlPanel::slider_of_control(const Group& group,
+                                                     const Group::Control& control) const {
   const mjModel& model = run_.model();
+  std::string name = name_of(model, mjOBJ_ACTUATOR, control.actuator);
+  const std::string unit = control_unit(model, control.actuator);
+  if (name.starts_with(group.prefix)) name.erase(0, group.prefix.size());
+  if (name.empty()) name = fmt::format("control {}", control.address);
+  const Limits range = control_limits(model, control.actuator);
+  return {(group.base != 0 ? shown_name(name) : name) + (unit.empty() ? "" : ", " + unit), range.low, range.high,
+          {{control.address, range.high - range.low}}};
+}
+
+ControlPanel::Slider ControlPanel::slider_of_joint(const Group& group, int joint) const {
+  const mjModel& model = run_.model();
+  std::string name = name_of(model, mjOBJ_JOINT, joint);
+  if (name.starts_with(group.prefix)) name.erase(0, group.prefix.size());
+  if (name.empty()) name = fmt::format("joint {}", joint);
+  const bool slides = model.jnt_type[joint] == mjJNT_SLIDE;
+  const bool is_limited = model.jnt_limited[joint] != 0;
+  const double reach = slides ? 1.0 : mjPI;
+  const double stiffness = model.jnt_stiffness[joint];
+  // Of one section, links bend as one moment bends them.
+  return {(group.base != 0 ? shown_name(name) : name) + (slides ? ", m" : ", rad"),
+          is_limited ? model.jnt_range[2 * joint] : -reach,
+          is_limited ? model.jnt_range[2 * joint + 1] : reach,
+          {{joint, stiffness > 0.0 ? 1.0 / stiffness : 1.0}}};
+}
+
+/// Joins a slider to the one of its section, if there is one from `first` on.
+void ControlPanel::add_part(std::vector<Slider>& sliders, std::size_t first, Slider slider) {
+  const auto same = std::find_if(sliders.begin() + static_cast<std::ptrdiff_t>(first), sliders.end(),
+                                 [&](const Slider& other) { return other.name == slider.name; });
+  if (same == sliders.end()) {
+    sliders.push_back(std::move(slider));
+    return;
+  }
+  same->parts.push_back(slider.parts.front());
+  same->low += slider.low;
+  same->high += slider.high;
+}
+
+/// Joints of a section have the range of its command; without one, hinges that of a whole turn.
+void ControlPanel::limit_joints() {
+  for (Slider& slider : joints_) {
+    if (slider.parts.size() < 2) continue;
+    const auto same = std::find_if(commands_.begin(), commands_.end(),
+                                   [&](const Slider& c) { return c.name == slider.name; });
+    const bool turns = run_.model().jnt_type[slider.parts.front().index] == mjJNT_HINGE;
+    const double most = turns ? 2.0 * mjPI : slider.high;
+    slider.low = same != commands_.end() ? same->low : std::max(slider.low, -most);
+    slider.high = same != commands_.end() ? same->high : std::min(slider.high, most);
+  }
+}
+
+/// One for each command or joint of a robot, and for those of a section's links one of each kind.
+void ControlPanel::add_sliders(Section section, std::vector<Slider>& sliders, bool commands) {
+  std::vector<std::size_t> first;  // of each group
+  for (const Group& group : groups_) {
+    first.push_back(sliders.size());
+    if (commands) {
+      for (const Group::Control& control : group.controls)
+        add_part(sliders, first.back(), slider_of_control(group, control));
+    } else {
+      for (const int joint : group.joints)
+        add_part(sliders, first.back(), slider_of_joint(group, joint));
+    }
+  }
+  first.push_back(sliders.size());
+  if (!commands) limit_joints();
+
   std::vector<mjuiDef> items;
-  std::vector<int> numbers;  // of the groups of check boxes, and of the controls of sliders
-  for (Group& group : groups_) {
-    if (group.controls.empty()) continue;
+  std::vector<int> numbers;  // of sliders; -1: others
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    Group& group = groups_[g];
+    if (first[g] == first[g + 1]) continue;
     items.push_back(definition(mjITEM_SEPARATOR, group.name, nullptr, ""));
     numbers.push_back(-1);
-    if (group.has_controller) {
+    if (commands && group.has_controller) {
       items.push_back(definition(mjITEM_CHECKINT, "Controller", &group.controller_drives, ""));
       numbers.push_back(-1);
     }
-    for (const Group::Control& control : group.controls) {
-      if (items.size() > kMostSliders) break;
-      std::string name = name_of(model, mjOBJ_ACTUATOR, control.actuator);
-      if (name.starts_with(group.prefix)) name.erase(0, group.prefix.size());
-      if (name.empty()) name = fmt::format("control {}", control.address);
-      items.push_back(definition(mjITEM_SLIDERNUM, name,
-                                 &run_.controls[static_cast<std::size_t>(control.address)].command,
-                                 control_range(model, control.actuator)));
-      numbers.push_back(control.address);
+    for (std::size_t i = first[g]; i < first[g + 1] && items.size() <= kMostSliders; ++i) {
+      Slider& slider = sliders[i];
+      items.push_back(definition(mjITEM_SLIDERNUM, slider.name, &slider.value,
+                                 fmt::format("{:.6g} {:.6g}", slider.low, slider.high),
+                                 commands ? 1 : kWhilePaused));
+      numbers.push_back(static_cast<int>(i));
     }
   }
   items.push_back(definition(mjITEM_END, "", nullptr, ""));
-  mjui_addToSection(&ui_, kCommands, items.data());
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    ui_.sect[kCommands].item[i].userid = numbers[i];
-}
-
-void ControlPanel::add_joints() {
-  const mjModel& model = run_.model();
-  ui_.sect[kJoints].nitem = 0;
-  qpos_shown_ = run_.data().qpos;
-  std::vector<mjuiDef> items;
-  std::vector<int> numbers;
-  for (const Group& group : groups_) {
-    if (group.joints.empty()) continue;
-    items.push_back(definition(mjITEM_SEPARATOR, group.name, nullptr, ""));
-    numbers.push_back(-1);
-    for (const int joint : group.joints) {
-      if (items.size() > kMostSliders) break;
-      std::string name = name_of(model, mjOBJ_JOINT, joint);
-      if (name.starts_with(group.prefix)) name.erase(0, group.prefix.size());
-      if (name.empty()) name = fmt::format("joint {}", joint);
-      const bool slides = model.jnt_type[joint] == mjJNT_SLIDE;
-      const std::string range =
-          model.jnt_limited[joint] != 0
-              ? range_text(model.jnt_range[2 * joint], model.jnt_range[2 * joint + 1])
-              : range_text(slides ? -1.0 : -mjPI, slides ? 1.0 : mjPI);
-      items.push_back(definition(mjITEM_SLIDERNUM, name,
-                                 run_.data().qpos + model.jnt_qposadr[joint], range, kWhilePaused));
-      numbers.push_back(joint);
-    }
-  }
-  items.push_back(definition(mjITEM_END, "", nullptr, ""));
-  mjui_addToSection(&ui_, kJoints, items.data());
-  for (std::size_t i = 0; i < numbers.size(); ++i) ui_.sect[kJoints].item[i].userid = numbers[i];
+  mjui_addToSection(&ui_, section, items.data());
+  for (std::size_t i = 0; i < numbers.size(); ++i) ui_.sect[section].item[i].userid = numbers[i];
 }
 
 void ControlPanel::lay_out() {
@@ -244,10 +328,6 @@ void ControlPanel::draw(mjrRect window, bool paused) {
     add_faults();
     lay_out();
   }
-  if (qpos_shown_ != run_.data().qpos) {
-    add_joints();
-    lay_out();
-  }
   if (moved) mjui_resize(&ui_, &context_);
   const int could_move = std::exchange(can_move_joints_, paused && run_.stopped().empty() ? 1 : 0);
   const bool all = moved || could_move != can_move_joints_;
@@ -260,6 +340,12 @@ void ControlPanel::draw(mjrRect window, bool paused) {
     }
     group.controller_drives = by_hand ? 0 : 1;
   }
+  const auto show = [](Slider& slider, double value) {
+    constexpr double kRounding = 1e-6;  // of the range
+    slider.value = std::abs(value) < kRounding * (slider.high - slider.low) ? 0.0 : value;
+  };
+  for (Slider& slider : commands_) show(slider, commanded(slider));
+  for (Slider& slider : joints_) show(slider, position(slider));
   if (all) {
     mjui_update(-1, -1, &ui_, &state_, &context_);
   } else {
@@ -317,14 +403,11 @@ void ControlPanel::changed(const mjuiItem& item) {
         for (Group& group : groups_) {
           if (item.pdata == &group.controller_drives)
             drive_by_hand(group, group.controller_drives == 0);
-          for (const Group::Control& control : group.controls)
-            if (item.type == mjITEM_SLIDERNUM && item.userid == control.address)
-              drive_by_hand(group, true);
         }
+        if (item.type == mjITEM_SLIDERNUM) command(commands_[static_cast<std::size_t>(item.userid)]);
         break;
       case kJoints:
-        run_.data().qvel[run_.model().jnt_dofadr[item.userid]] = 0.0;
-        run_.refresh();
+        move(joints_[static_cast<std::size_t>(item.userid)]);
         break;
       default:
         break;
@@ -332,6 +415,51 @@ void ControlPanel::changed(const mjuiItem& item) {
   } catch (const std::exception& error) {
     actions_.tell(error.what());
   }
+}
+
+/// What each part of a slider gets that has been moved.
+template <class Add>
+void ControlPanel::distribute(const Slider& slider, double before, const Add& add) {
+  double shares = 0.0;
+  for (const Slider::Part& part : slider.parts) shares += part.share;
+  for (const Slider::Part& part : slider.parts)
+    add(part.index, (slider.value - before) * part.share / shares);
+}
+
+double ControlPanel::commanded(const Slider& slider) const {
+  double sum = 0.0;
+  for (const Slider::Part& part : slider.parts)
+    sum += run_.controls[static_cast<std::size_t>(part.index)].command;
+  return sum;
+}
+
+double ControlPanel::position(const Slider& slider) const {
+  double sum = 0.0;
+  for (const Slider::Part& part : slider.parts)
+    sum += run_.data().qpos[run_.model().jnt_qposadr[part.index]];
+  return sum;
+}
+
+void ControlPanel::command(const Slider& slider) {
+  distribute(slider, commanded(slider), [&](int address, double change) {
+    run_.controls[static_cast<std::size_t>(address)].command += change;
+  });
+  for (const Group& group : groups_) {
+    if (std::any_of(group.controls.begin(), group.controls.end(), [&](const Group::Control& c) {
+          return c.address == slider.parts.front().index;
+        }))
+      drive_by_hand(group, true);
+  }
+}
+
+void ControlPanel::move(const Slider& slider) {
+  const mjModel& model = run_.model();
+  mjData& data = run_.data();
+  distribute(slider, position(slider), [&](int joint, double change) {
+    data.qpos[model.jnt_qposadr[joint]] += change;
+    data.qvel[model.jnt_dofadr[joint]] = 0.0;
+  });
+  run_.refresh();
 }
 
 /// Its controls stay as they are until they are moved or given back.

@@ -45,17 +45,38 @@ class ControlPanel {
       int address, actuator;
     };
     std::vector<Control> controls;
-    std::vector<int> joints;
+    std::vector<int> joints;  ///< slides and hinges
     std::string servos;  ///< names, one a line
   };
 
+  /// A command or a joint; of a section, all that its links do of one kind: the sum.
+  struct Slider {
+    struct Part {
+      int index;           ///< of a control, or of a joint
+      double share;  ///< of a change, relative to those of the others
+    };
+    std::string name;  ///< with its unit
+    double low, high;
+    std::vector<Part> parts;
+    double value = 0.0;
+  };
+
   void find_groups();
+  static void add_part(std::vector<Slider>& sliders, std::size_t first, Slider slider);
+  [[nodiscard]] Slider slider_of_control(const Group& group, const Group::Control& control) const;
+  [[nodiscard]] Slider slider_of_joint(const Group& group, int joint) const;
+  void limit_joints();
+  void add_sliders(Section section, std::vector<Slider>& sliders, bool commands);
   void add_run();
   void add_faults();
-  void add_commands();
-  void add_joints();
   void lay_out();
   void changed(const mjuiItem& item);
+  template <class Add>
+  static void distribute(const Slider& slider, double before, const Add& add);
+  [[nodiscard]] double commanded(const Slider& slider) const;
+  [[nodiscard]] double position(const Slider& slider) const;
+  void command(const Slider& slider);
+  void move(const Slider& slider);
   void drive_by_hand(const Group& group, bool by_hand);
   template <class Change>
   void recorded_through(const Change& change);
@@ -65,13 +86,13 @@ class ControlPanel {
   mjrContext& context_;
   Actions actions_;
   std::vector<Group> groups_;
+  std::vector<Slider> commands_, joints_;
   mjUI ui_{};
   mjuiState state_{};
   int robot_ = 0, kind_ = 0, servo_ = 0, strength_ = 1;  // of the next fault
   std::vector<std::string> injected_;                    // texts
   int can_move_joints_ = 0;
   bool recording_shown_ = false;
-  const mjtNum* qpos_shown_ = nullptr;
 };
 
 }  // namespace tendril

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/host/recording/framing.hpp"
 #include "apps/host/recording/offscreen.hpp"
 #include "apps/host/recording/smooth_body.hpp"
 #include "apps/tendril/check_text.hpp"
@@ -194,6 +195,7 @@ struct Viewer::Impl {
   std::vector<std::filesystem::file_time_type> file_times;  ///< of options.files
   double next_look = 0.0;           ///< at the files; s, of GLFW's clock
   std::string notice;               ///< shown until `notice_end`
+  int numbers_width = 0;            ///< of those in the upper left corner, pixels
   double notice_end = 0.0;          ///< s, of GLFW's clock
   std::filesystem::path recording;  ///< the last one
   double pull_force = 0.0;          ///< of the mouse, N
@@ -386,7 +388,7 @@ struct Viewer::Impl {
   }
 
   void tell(const std::string& text) {
-    notice = wrapped(text, 70);
+    notice = text;
     notice_end = glfwGetTime() + kNoticeTime;
   }
 
@@ -424,6 +426,10 @@ struct Viewer::Impl {
     camera_index = index;
     if (index < 0) {
       mjv_defaultFreeCamera(&model(), &camera);
+      const mjrRect shown = picture();
+      if (shown.width > 0 && shown.height > 0)
+        camera = host::scene_camera(model(), source->data(), camera,
+                                    static_cast<double>(shown.width) / shown.height);
     } else {
       camera.type = mjCAMERA_FIXED;
       camera.fixedcamid = index;
@@ -784,26 +790,68 @@ struct Viewer::Impl {
     if (show_info) draw_info(whole);
     if (show_info && live != nullptr) draw_checks(whole);
     if (show_help) draw_help(whole);
-    if (glfwGetTime() < notice_end)
-      mjr_overlay(mjFONT_NORMAL, mjGRID_TOP, whole, notice.c_str(), nullptr, &context);
+    mjrRect beside = whole;  // the numbers
+    if (show_info) beside.left += numbers_width;
+    beside.width -= beside.left - whole.left;
+    if (glfwGetTime() < notice_end) {
+      mjr_overlay(mjFONT_NORMAL, mjGRID_TOP, beside, wrapped(notice, beside.width).c_str(), nullptr,
+                  &context);
+    }
     if (has_panel()) panel->draw(framebuffer(), paused);
     const std::string stopped = source->stopped();
     if (!stopped.empty() && !source->range()) {
-      mjr_overlay(mjFONT_BIG, mjGRID_TOP, whole, "\n\nThe simulation stopped", nullptr, &context);
-      mjr_overlay(mjFONT_NORMAL, mjGRID_TOP, whole,
-                  fmt::format("\n\n\n\n\n\n{}\nBackspace: reset", wrapped(stopped, 70)).c_str(),
+      mjr_overlay(mjFONT_BIG, mjGRID_TOP, beside, "\n\nThe simulation stopped", nullptr, &context);
+      mjr_overlay(mjFONT_NORMAL, mjGRID_TOP, beside,
+                  fmt::format("\n\n\n\n\n\n{}\nBackspace: reset", wrapped(stopped, beside.width)).c_str(),
                   nullptr, &context);
     }
   }
 
-  static std::string wrapped(const std::string& text, std::size_t width) {
-    std::string out;
-    std::size_t column = 0;
+  [[nodiscard]] int width_of(char c) const {
+    return context.charWidth[std::clamp(static_cast<int>(c), 0, 126)];
+  }
+
+  /// Of the longest line, in pixels.
+  [[nodiscard]] int width_of(const std::string& text) const {
+    int widest = 0, line = 0;
     for (const char c : text) {
-      const bool breaks = c == ' ' && column >= width;
-      out += breaks ? '\n' : c;
-      column = breaks ? 0 : column + 1;
+      line = c == '\n' ? 0 : line + width_of(c);
+      widest = std::max(widest, line);
     }
+    return widest;
+  }
+
+  /// In lines that fit into a width, in pixels: broken at spaces, long words anywhere.
+  [[nodiscard]] std::string wrapped(const std::string& text, int width) const {
+    const int most = std::min(width - 2 * context.charHeight, 70 * width_of('n'));
+    std::string out, word;
+    int column = 0;
+    const auto put = [&] {
+      const int size = width_of(word);
+      if (column > 0 && column + size > most) {
+        out.back() = '\n';  // the space before the word
+        column = 0;
+      }
+      for (const char c : word) {
+        if (column > 0 && column + width_of(c) > most) {
+          out += '\n';
+          column = 0;
+        }
+        out += c;
+        column += width_of(c);
+      }
+      word.clear();
+    };
+    for (const char c : text) {
+      if (c != ' ' && c != '\n') {
+        word += c;
+        continue;
+      }
+      put();
+      out += c;
+      column = c == '\n' ? 0 : column + width_of(c);
+    }
+    put();
     return out;
   }
 
@@ -851,6 +899,7 @@ struct Viewer::Impl {
     line("Help", "F1");
     if (panel && !show_panel) line("Panel", "F3");
     mjr_overlay(mjFONT_NORMAL, mjGRID_TOPLEFT, whole, names.c_str(), values.c_str(), &context);
+    numbers_width = width_of(names) + width_of(values) + 3 * context.charHeight;  // with margins
   }
 
   static const char* verdict(const host::LiveRun::LiveCheck& live_check) {

@@ -27,7 +27,9 @@ constexpr int kSurfaceSize = 16;  // pixels; pictures are drawn into a separate 
 EglContext::EglContext() {
   load();
   for (const EGLDisplay display : displays()) {
-    if (open(display)) return;
+    if (!open(display)) continue;
+    load_stencil();
+    return;
   }
   refuse("EGL finds no device that renders OpenGL");
 }
@@ -63,6 +65,41 @@ void EglContext::load() {
   load(create_context_, "eglCreateContext");
   load(destroy_context_, "eglDestroyContext");
   load(make_current_, "eglMakeCurrent");
+}
+
+void EglContext::load_stencil() {
+  bool all = true;
+  const auto load = [&](auto& function, const char* symbol) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(get_proc_address_(symbol));
+    all = all && function != nullptr;
+  };
+  load(gl_disable_, "glDisable");
+  load(gl_clear_, "glClear");
+  load(gl_clear_stencil_, "glClearStencil");
+  load(gl_scissor_, "glScissor");
+  load(gl_stencil_func_, "glStencilFunc");
+  load(gl_enable_, "glEnable");
+  if (!all) gl_enable_ = nullptr;
+}
+
+void EglContext::draw_only(const std::vector<mjrRect>& parts, const mjrRect& around) {
+  if (gl_enable_ == nullptr) return;
+  gl_enable_(GL_SCISSOR_TEST);
+  gl_scissor_(0, 0, around.width, around.height);
+  gl_clear_stencil_(0);
+  gl_clear_(GL_STENCIL_BUFFER_BIT);
+  gl_clear_stencil_(1);
+  for (const mjrRect& part : parts) {
+    gl_scissor_(part.left - around.left, part.bottom - around.bottom, part.width, part.height);
+    gl_clear_(GL_STENCIL_BUFFER_BIT);
+  }
+  gl_disable_(GL_SCISSOR_TEST);
+  gl_stencil_func_(GL_EQUAL, 1, 1);
+  gl_enable_(GL_STENCIL_TEST);
+}
+
+void EglContext::draw_everywhere() {
+  if (gl_enable_ != nullptr) gl_disable_(GL_STENCIL_TEST);
 }
 
 /// GPUs first, then Mesa without a window system, then the default of the environment.

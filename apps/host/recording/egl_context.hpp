@@ -1,6 +1,8 @@
 #pragma once
 
 #include <EGL/egl.h>
+#include <GL/gl.h>
+#include <mujoco/mujoco.h>
 
 #include <vector>
 
@@ -19,8 +21,15 @@ class EglContext {
   /// Throws RenderError if the context is lost.
   void make_current();
 
+  /// Restricts drawing into the current buffer to rectangles, until draw_everywhere. What else there is
+  /// may be drawn nevertheless: for speed.
+  /// @param around  all of them; its lower left corner is that of the buffer
+  void draw_only(const std::vector<mjrRect>& parts, const mjrRect& around);
+  void draw_everywhere();
+
  private:
   void load();
+  void load_stencil();
   [[nodiscard]] std::vector<EGLDisplay> displays();
   [[nodiscard]] bool open(EGLDisplay display);
 
@@ -34,6 +43,12 @@ class EglContext {
   decltype(&eglCreateContext) create_context_ = nullptr;
   decltype(&eglDestroyContext) destroy_context_ = nullptr;
   decltype(&eglMakeCurrent) make_current_ = nullptr;
+  decltype(&glEnable) gl_enable_ = nullptr;  // with the next five: null if there is one that is not found
+  decltype(&glDisable) gl_disable_ = nullptr;
+  decltype(&glClear) gl_clear_ = nullptr;
+  decltype(&glClearStencil) gl_clear_stencil_ = nullptr;
+  decltype(&glScissor) gl_scissor_ = nullptr;
+  decltype(&glStencilFunc) gl_stencil_func_ = nullptr;
   EGLDisplay display_ = EGL_NO_DISPLAY;
   EGLSurface surface_ = EGL_NO_SURFACE;
   EGLContext context_ = EGL_NO_CONTEXT;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "apps/host/engine/scene_robots.hpp"
 #include "apps/host/recording/offscreen.hpp"
@@ -29,6 +30,33 @@ bool is_drawn(const mjModel& model, int geom, const mjvOption& options) {
   if (type == mjGEOM_PLANE || type == mjGEOM_HFIELD) return false;
   const int group = std::clamp(model.geom_group[geom], 0, mjNGROUP - 1);
   return options.geomgroup[group] != 0 && model.geom_rgba[4 * geom + 3] > 0.0F;
+}
+
+/// Grows around points.
+class Box {
+ public:
+  void add(const mjtNum point[3]) {
+    for (int i = 0; i < 3; ++i) {
+      low_[i] = std::min(low_[i], point[i]);
+      high_[i] = std::max(high_[i], point[i]);
+    }
+  }
+  [[nodiscard]] double diagonal() const { return mju_dist3(low_, high_); }
+  [[nodiscard]] double side(int axis, bool upper) const { return upper ? high_[axis] : low_[axis]; }
+
+ private:
+  mjtNum low_[3] = {kInfinity, kInfinity, kInfinity}, high_[3] = {-kInfinity, -kInfinity, -kInfinity};
+};
+
+/// Distance of a point from the box around a geom; 0 inside.
+double distance_to(const mjModel& model, const mjData& data, int geom, const mjtNum point[3]) {
+  const mjtNum* const box = model.geom_aabb + 6 * geom;
+  mjtNum from[3], local[3], outside[3];
+  mju_sub3(from, point, data.geom_xpos + 3 * geom);
+  mju_mulMatTVec3(local, data.geom_xmat + 9 * geom, from);
+  for (int i = 0; i < 3; ++i)
+    outside[i] = std::max(0.0, std::abs(local[i] - box[i]) - box[3 + i]);
+  return mju_norm3(outside);
 }
 
 }  // namespace
@@ -126,6 +154,7 @@ void Framing::add_picture(const mjModel& model, const mjvGLCamera& eye) {
 }
 
 std::optional<mjvCamera> Framing::camera() const {
+  if (!(nearest_ <= farthest_)) return std::nullopt;
   const double x = 0.5 * (least_x_[1] - least_x_[0]), y = 0.5 * (least_y_[1] - least_y_[0]);
   const double z =
       std::min({0.5 * (least_x_[0] + least_x_[1]) / tangent_x_,
@@ -136,6 +165,100 @@ std::optional<mjvCamera> Framing::camera() const {
   for (int i = 0; i < 3; ++i)
     camera.lookat[i] = x * right_[i] + y * up_[i] + (z + camera.distance) * forward_[i];
   return camera;
+}
+
+Subject::Subject(const mjModel& model, double near_to) : model_(&model), near_(near_to) {
+  const SceneRobots robots(model);
+  const mjvOption options = picture_options();
+  std::map<int, std::size_t> group_of;  // of a body
+  for (int geom = 0; geom < model.ngeom; ++geom) {
+    if (!is_drawn(model, geom, options)) continue;
+    const int body = model.geom_bodyid[geom];
+    if (model.body_weldid[body] != 0 || robots.base_of_geom(geom) != 0 ||
+        model.body_mocapid[model.body_rootid[body]] >= 0) {
+      moving_.push_back(geom);
+    } else if (body == 0) {
+      still_.push_back({geom});
+    } else {
+      const auto [group, is_new] = group_of.emplace(body, still_.size());
+      if (is_new) still_.emplace_back();
+      still_[group->second].push_back(geom);
+    }
+  }
+}
+
+void Subject::add(const mjData& data) {
+  for (const int geom : moving_) {
+    Sphere sphere{{}, model_->geom_rbound[geom]};
+    mju_copy3(sphere.centre.data(), data.geom_xpos + 3 * geom);
+    spheres_.push_back(sphere);
+    for (int corner = 0; corner < 8; ++corner)
+      geom_corner(*model_, data, geom, corner, corners_.emplace_back().data());
+  }
+}
+
+void Subject::add_room(double share) {
+  if (corners_.empty()) return;
+  Box all;
+  for (const Point& point : corners_) all.add(point.data());
+  const double room = share * all.diagonal();
+  for (const bool right : {false, true}) {
+    for (const bool back : {false, true}) {
+      for (const bool top : {false, true}) {
+        room_.push_back({all.side(0, right) + (right ? room : -room),
+                         all.side(1, back) + (back ? room : -room), all.side(2, top)});
+      }
+    }
+  }
+}
+
+std::vector<int> Subject::surroundings(const mjData& data) const {
+  Box all;
+  for (const Point& point : corners_) all.add(point.data());
+  const double size = corners_.empty() ? 0.0 : all.diagonal();
+  std::vector<int> shown;
+  for (const std::vector<int>& geoms : still_) {
+    Box box;
+    for (const int geom : geoms) {
+      for (int corner = 0; corner < 8; ++corner) {
+        mjtNum point[3];
+        geom_corner(*model_, data, geom, corner, point);
+        box.add(point);
+      }
+    }
+    const bool is_near = box.diagonal() <= size &&
+                         std::any_of(geoms.begin(), geoms.end(), [&](int geom) {
+                           return std::any_of(spheres_.begin(), spheres_.end(), [&](const Sphere& s) {
+                             return distance_to(*model_, data, geom, s.centre.data()) <
+                                    s.radius + near_ * size;
+                           });
+                         });
+    if (is_near) shown.insert(shown.end(), geoms.begin(), geoms.end());
+  }
+  return shown;
+}
+
+void Subject::add_to(Framing& framing, const mjData& data) const {
+  for (const Point& point : corners_) framing.add(point.data());
+  for (const Point& point : room_) framing.add(point.data());
+  for (const int geom : surroundings(data)) {
+    for (int corner = 0; corner < 8; ++corner) {
+      mjtNum point[3];
+      geom_corner(*model_, data, geom, corner, point);
+      framing.add(point);
+    }
+  }
+}
+
+mjvCamera scene_camera(const mjModel& model, const mjData& data, const mjvCamera& like,
+                       double aspect) {
+  constexpr double kNear = 1.0, kRoom = 0.15;
+  Framing framing(model, data, like, aspect);
+  Subject subject(model, kNear);
+  subject.add(data);
+  subject.add_room(kRoom);
+  subject.add_to(framing, data);
+  return framing.camera().value_or(like);
 }
 
 }  // namespace tendril::host

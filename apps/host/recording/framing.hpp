@@ -2,9 +2,9 @@
 
 #include <mujoco/mujoco.h>
 
+#include <array>
 #include <limits>
 #include <optional>
-#include <span>
 #include <vector>
 
 namespace tendril::host {
@@ -50,5 +50,50 @@ class Framing {
   double tangent_x_, tangent_y_;  // of half the angles of view, less the margin
   double least_x_[2], least_y_[2], nearest_, farthest_;
 };
+
+/// What a camera shows that nobody has placed: robots, all else that moves, and targets (mocap bodies)
+/// at all instants that were added; and of what stands still the bodies that one of these comes near
+/// to, unless they are larger than all of them together: a shelf, but no floor and no wall of a room.
+/// Geoms of the world are judged one by one. Tested by: framing_test.
+class Subject {
+ public:
+  /// @param near_to  distance that is near, of the size of what moves: the diagonal of the box around it
+  explicit Subject(const mjModel& model, double near_to = 0.1);
+
+  /// Adds an instant.
+  /// @param data  with the poses of geoms (mj_kinematics)
+  void add(const mjData& data);
+
+  /// Adds room for motions that are still to come: to each side some of the size of what moves.
+  void add_room(double share);
+
+  /// Geoms of what stands still and is shown.
+  /// @param data  with the poses of geoms
+  [[nodiscard]] std::vector<int> surroundings(const mjData& data) const;
+
+  /// Adds all of it to a camera's picture.
+  void add_to(Framing& framing, const mjData& data) const;
+
+ private:
+  using Point = std::array<mjtNum, 3>;
+  struct Sphere {
+    Point centre;
+    double radius;
+  };
+
+  const mjModel* model_;
+  double near_;
+  std::vector<int> moving_;
+  std::vector<std::vector<int>> still_;  ///< geoms by body, those of the world each alone
+  std::vector<Sphere> spheres_;          ///< around moving geoms, of all instants
+  std::vector<Point> corners_;           ///< of the boxes around them
+  std::vector<Point> room_;
+};
+
+/// The nearest free camera in the direction of another one that shows a scene as it stands, before a
+/// run: with room for motions, and with all obstacles about as far as what moves is large.
+/// @param data  with the poses of geoms and cameras
+[[nodiscard]] mjvCamera scene_camera(const mjModel& model, const mjData& data,
+                                     const mjvCamera& like, double aspect);
 
 }  // namespace tendril::host

@@ -115,7 +115,7 @@ struct OffscreenRenderer::Impl {
     mjv_defaultScene(&scene);
   }
   ChangedRegion changed;
-  void draw(std::vector<std::uint8_t>& rgb, const mjrRect& part);
+  void draw(std::vector<std::uint8_t>& rgb, const std::vector<mjrRect>& parts);
   ~Impl() {
     mjv_freeScene(&scene);
     try {
@@ -164,19 +164,28 @@ OffscreenRenderer::OffscreenRenderer(const mjModel& model, int width, int height
 
 OffscreenRenderer::~OffscreenRenderer() = default;
 
-/// Draws a part of the scene's picture into `rgb`, rows from the top.
-void OffscreenRenderer::Impl::draw(std::vector<std::uint8_t>& rgb, const mjrRect& part) {
+/// Draws parts of the scene's picture into `rgb`, rows from the top.
+void OffscreenRenderer::Impl::draw(std::vector<std::uint8_t>& rgb, const std::vector<mjrRect>& parts) {
+  if (parts.empty()) return;
+  const mjrRect around = rectangle_around(parts);
   const std::array<mjvGLCamera, 2> whole{scene.camera[0], scene.camera[1]};
-  for (mjvGLCamera& eye : scene.camera) eye = part_of(eye, part, image.width, image.height);
-  const mjrRect viewport{0, 0, part.width, part.height};
+  for (mjvGLCamera& eye : scene.camera) eye = part_of(eye, around, image.width, image.height);
+  const mjrRect viewport{0, 0, around.width, around.height};
+  if (parts.size() > 1) {
+    mjr_setBuffer(mjFB_OFFSCREEN, &context);
+    gl.draw_only(parts, around);
+  }
   mjr_render(viewport, &scene, &context);
+  gl.draw_everywhere();
   std::copy(whole.begin(), whole.end(), scene.camera);
   mjr_readPixels(bottom_up.data(), nullptr, viewport, &context);
-  const auto row = static_cast<std::ptrdiff_t>(3 * part.width);
-  for (int y = 0; y < part.height; ++y) {
-    const int from_top = image.height - 1 - part.bottom - y;
-    std::copy_n(bottom_up.begin() + y * row, row,
-                rgb.begin() + 3 * (static_cast<std::ptrdiff_t>(from_top) * image.width + part.left));
+  for (const mjrRect& part : parts) {
+    for (int y = part.bottom; y < part.bottom + part.height; ++y) {
+      const auto from = (static_cast<std::ptrdiff_t>(y - around.bottom) * around.width + part.left -
+                         around.left);
+      const auto to = static_cast<std::ptrdiff_t>(image.height - 1 - y) * image.width + part.left;
+      std::copy_n(bottom_up.begin() + 3 * from, 3 * part.width, rgb.begin() + 3 * to);
+    }
   }
 }
 
@@ -194,10 +203,8 @@ const Image& OffscreenRenderer::render(mjData& data, const mjvCamera& camera,
   std::copy_n(more.begin(), count, scene.geoms + scene.ngeom);
   scene.ngeom += static_cast<int>(count);
   scene.flags[mjRND_REFLECTION] = 0;  // draws everything twice
-  const mjrRect whole{0, 0, self.image.width, self.image.height};
   if (!self.drawing.transparent) {
-    const mjrRect part = self.changed.update(scene, whole.width, whole.height);
-    if (part.width > 0 && part.height > 0) self.draw(self.image.rgb, part);
+    self.draw(self.image.rgb, self.changed.update(scene, self.image.width, self.image.height));
     return self.image;
   }
 
@@ -205,6 +212,7 @@ const Image& OffscreenRenderer::render(mjData& data, const mjvCamera& camera,
   mjvGeom* const end = std::remove_if(scene.geoms, scene.geoms + scene.ngeom, is_floor);
   scene.ngeom = static_cast<int>(end - scene.geoms);
   scene.flags[mjRND_SKYBOX] = scene.flags[mjRND_HAZE] = scene.flags[mjRND_FOG] = 0;
+  const std::vector<mjrRect> whole{{0, 0, self.image.width, self.image.height}};
   std::vector<std::uint8_t>& rgb = self.image.rgb;
   std::vector<std::uint8_t> before_white(rgb.size());
   self.draw(rgb, whole);

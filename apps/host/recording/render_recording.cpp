@@ -108,21 +108,27 @@ mjvCamera recording_camera(RecordedScene& scene, const PictureOptions& options, 
                            double end, std::vector<double> times) {
   const mjModel& model = scene.model();
   const mjvCamera own = picture_camera(model, options.camera);
+  const bool is_placed = own.type == mjCAMERA_FIXED;
   const std::vector<int> geoms = geoms_to_show(model);
-  if (!options.camera.empty() || geoms.empty()) return own;
+  if (!options.camera.empty() || (is_placed && geoms.empty())) return own;
 
   const std::vector<double> spread = evenly_spread(start, end, kFramedInstants);
   times.insert(times.end(), spread.begin(), spread.end());
   std::sort(times.begin(), times.end());
   const double aspect = static_cast<double>(options.width) / options.height;
-  bool all_seen = own.type == mjCAMERA_FIXED;
+  bool all_seen = is_placed;
   std::optional<Framing> framing;
+  Subject subject(model);
   for (const double time : times) {
     scene.pose(scene.row_at(time));
     const mjvGLCamera eye = mjv_camera2GLCamera(&model, &scene.data(), &own);
     if (!framing) {
       framing.emplace(model, scene.data(), own, aspect);
-      if (own.type == mjCAMERA_FIXED) framing->add_picture(model, eye);
+      if (is_placed) framing->add_picture(model, eye);
+    }
+    if (!is_placed) {
+      subject.add(scene.data());
+      continue;
     }
     for (const int geom : geoms) {
       for (int corner = 0; corner < 8; ++corner) {
@@ -133,6 +139,7 @@ mjvCamera recording_camera(RecordedScene& scene, const PictureOptions& options, 
       }
     }
   }
+  if (!is_placed) subject.add_to(*framing, scene.data());
   return all_seen ? own : framing->camera().value_or(own);
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "apps/host/engine/engine_log.hpp"
+#include "apps/host/recording/framing.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/recording/rollout_file.hpp"
 #include "tendril/robot_file/fault_file.hpp"
@@ -356,6 +357,12 @@ double Playback::advance(double seconds, Clock::duration /*budget*/) {
 void Playback::step(int count) { go_to(row_ + count); }
 
 void Playback::seek(double time) { go_to(scene_.row_at(time)); }
+
+mjvCamera ViewSource::start_camera(const PictureOptions& options) {
+  const mjvCamera own = picture_camera(model(), options.camera);
+  if (own.type == mjCAMERA_FIXED) return own;
+  return scene_camera(model(), data(), own, static_cast<double>(options.width) / options.height);
+}
 
 mjvCamera Playback::start_camera(const PictureOptions& options) {
   const mjvCamera camera =

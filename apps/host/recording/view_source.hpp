@@ -97,10 +97,9 @@ class ViewSource {
   /// Goes to a time of the recording.
   virtual void seek(double /*time*/) {}
 
-  /// The camera to start with (picture_camera), of a recording one that shows the whole motion.
-  [[nodiscard]] virtual mjvCamera start_camera(const PictureOptions& options) {
-    return picture_camera(model(), options.camera);
-  }
+  /// The camera to start with: that of pictures (picture_camera), or a free one that shows the scene
+  /// as it stands (scene_camera), or a recording's whole motion (recording_camera).
+  [[nodiscard]] virtual mjvCamera start_camera(const PictureOptions& options);
 };
 
 /// A scene that is stepped, with the motions, faults and checks of its experiment. What is changed by

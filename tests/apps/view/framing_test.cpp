@@ -234,3 +234,78 @@ TEST_CASE("recording camera: an unknown name is refused with the names that ther
   CHECK_THROWS_WITH(recording_camera(scene, {.camera = "back"}, 0.0, 1.0),
                     "--camera: back: must be a camera of the scene; it has front, top");
 }
+
+TEST_CASE("subject: robots, what they go to and what they come near to, not the room", "[view]") {
+  const TemporaryFolder folder;
+  // A robot that has slid 2 m towards a shelf in which the target is, with a ball that rolls about.
+  const Scene scene = load_scene(folder.write("scene.xml", R"(<mujoco>
+      <custom><tuple name="robot"><element objtype="body" objname="base"/></tuple></custom>
+      <worldbody>
+        <geom name="ground" type="plane" size="0 0 1"/>
+        <geom name="slab" type="box" pos="0 0 -0.1" size="5 5 0.1"/>
+        <geom name="wall" type="box" pos="3.5 0 1" size="0.1 5 1"/>
+        <geom name="peg" type="cylinder" pos="1 0.3 0.1" size="0.05 0.1"/>
+        <geom name="far peg" type="cylinder" pos="1 -3 0.1" size="0.05 0.1"/>
+        <body name="base" pos="0 0 0.2"><joint type="slide" axis="1 0 0"/>
+          <geom name="arm" type="capsule" size="0.05 0.2" euler="0 90 0"/></body>
+        <body name="shelf" pos="3 0 0">
+          <geom name="board" type="box" pos="0 0 0.2" size="0.2 0.3 0.01"/>
+          <geom name="top" type="box" pos="0 0 1.0" size="0.2 0.3 0.01"/></body>
+        <body name="far shelf" pos="0 4 0"><geom name="far board" type="box" size="0.2 0.3 0.01"/></body>
+        <body name="target" mocap="true" pos="3 0 0.3"><geom name="goal" size="0.02"/></body>
+        <body name="ball" pos="1 1 0.1"><freejoint/><geom name="ball" size="0.1"/></body>
+      </worldbody></mujoco>)"));
+  const mjModel& model = *scene.model;
+  const DataPtr data = make_data(model);
+  Subject subject(model);
+  for (const double place : {0.0, 1.0, 2.0}) {
+    data->qpos[0] = place;
+    mj_forward(&model, data.get());
+    subject.add(*data);
+  }
+  std::vector<std::string> names;
+  for (const int geom : subject.surroundings(*data)) names.emplace_back(mj_id2name(&model, mjOBJ_GEOM, geom));
+  CHECK(names == std::vector<std::string>{"peg", "board", "top"});
+
+  constexpr double kAspect = 16.0 / 9.0;
+  const mjvCamera like = picture_camera(model);
+  Framing framing(model, *data, like, kAspect);
+  subject.add_to(framing, *data);
+  const mjvCamera camera = framing.camera().value();
+  const Picture picture(model, *data, camera, kAspect);
+  const auto largest = [&](const char* name) {
+    double coordinate = 0.0;
+    for (const Eigen::Vector3d& point : surface_points(model, *data, mj_name2id(&model, mjOBJ_GEOM, name)))
+      coordinate = std::max(coordinate, picture(point).largest());
+    return coordinate;
+  };
+  for (const char* const name : {"arm", "goal", "ball", "peg", "board", "top"}) {
+    CAPTURE(name);
+    CHECK(largest(name) <= 1.0);
+  }
+  CHECK(largest("far peg") > 1.0);
+
+  // As it stands before a run: with the peg on the way to the target, and room for the robot to move.
+  data->qpos[0] = 0.0;
+  mj_forward(&model, data.get());
+  const mjvCamera first = scene_camera(model, *data, like, kAspect);
+  const Picture now(model, *data, first, kAspect);
+  for (const char* const name : {"arm", "goal", "ball", "peg", "board", "top"}) {
+    CAPTURE(name);
+    for (const Eigen::Vector3d& point : surface_points(model, *data, mj_name2id(&model, mjOBJ_GEOM, name)))
+      CHECK(now(point).largest() <= 1.0);
+  }
+  for (const double aside : {-0.4, 0.4}) CHECK(now({-0.3, aside, 0.2}).largest() <= 1.0);
+}
+
+TEST_CASE("scene camera: that of the scene where nothing is to be shown", "[view]") {
+  const TemporaryFolder folder;
+  const Scene scene =
+      load_scene(folder.write("s.xml", "<mujoco><worldbody><geom size='1'/></worldbody></mujoco>"));
+  const DataPtr data = make_data(*scene.model);
+  mj_forward(scene.model.get(), data.get());
+  const mjvCamera own = picture_camera(*scene.model);
+  const mjvCamera camera = scene_camera(*scene.model, *data, own, 1.0);
+  CHECK(camera.distance == own.distance);
+  CHECK(camera.azimuth == own.azimuth);
+}

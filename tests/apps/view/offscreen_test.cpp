@@ -9,6 +9,7 @@
 
 #include "apps/host/engine/scene.hpp"
 #include "apps/host/experiment/experiment_run.hpp"
+#include "apps/host/recording/changed_region.hpp"
 #include "apps/host/recording/video_writer.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/apps/temporary_folder.hpp"
@@ -52,9 +53,10 @@ Loaded load(const std::string& xml) {
 }
 
 /// No value on a machine without OpenGL.
-std::unique_ptr<OffscreenRenderer> renderer_of(const mjModel& model) {
+std::unique_ptr<OffscreenRenderer> renderer_of(const mjModel& model, int width = kWidth,
+                                               int height = kHeight) {
   try {
-    return std::make_unique<OffscreenRenderer>(model, kWidth, kHeight);
+    return std::make_unique<OffscreenRenderer>(model, width, height);
   } catch (const RenderError& error) {
     WARN(error.what());
     return nullptr;
@@ -88,25 +90,77 @@ TEST_CASE("offscreen: a sphere appears where a pinhole camera puts it, x to the 
 
 TEST_CASE("offscreen: frames of a film are like pictures that are drawn alone, shadows included",
           "[view]") {
-  const std::string name = GENERATE("reach/reach", "tube_insertion/tube_insertion", "snake_path/snake_path");
+  struct Case {
+    const char* name;
+    int width, frames;  // large pictures are drawn in several parts, see ChangedRegion
+  };
+  const auto [name, width, frames] =
+      GENERATE(values<Case>({{"reach/reach", kWidth, 6},
+                             {"tube_insertion/tube_insertion", kWidth, 6},
+                             {"snake_path/snake_path", kWidth, 6},
+                             {"snake_path/snake_path", 960, 3},
+                             {"snake_obstacles/snake_obstacles", 960, 2}}));
   const PreparedRun run =
-      prepare_run(load_experiment(TENDRIL_TEST_SCENES + ("/" + name + ".toml")), {});
+      prepare_run(load_experiment(TENDRIL_TEST_SCENES + ("/" + std::string(name) + ".toml")), {});
   const mjModel& model = *run.scene.model;
-  const auto film = renderer_of(model);
+  const auto film = renderer_of(model, width, width / 2);
   if (!film) return;
   const mjvCamera camera = picture_camera(model);
-  for (int frame = 0; frame < 6; ++frame) {
+  for (int frame = 0; frame < frames; ++frame) {
     const std::vector<std::uint8_t> one = film->render(*run.data, camera).rgb;
-    const std::vector<std::uint8_t> alone = renderer_of(model)->render(*run.data, camera).rgb;
+    const std::vector<std::uint8_t> alone =
+        renderer_of(model, width, width / 2)->render(*run.data, camera).rgb;
     std::size_t different = 0;
     for (std::size_t i = 0; i < one.size(); ++i) different += std::abs(one[i] - alone[i]) > 24;
-    INFO(name << ", frame " << frame);
+    INFO(name << ", " << width << " pixels wide, frame " << frame);
     CHECK(different <= one.size() / 2000);  // samples at edges, rounded otherwise
     for (int step = 0; step < 150; ++step) {
       run.motions.apply(*run.data, run.data->time);
       mj_step(&model, run.data.get());
     }
   }
+}
+
+TEST_CASE("changed region: a rectangle for each of two balls far apart that move", "[view]") {
+  const Loaded scene = load(
+      "<mujoco><worldbody><camera name='report' pos='0 0 3'/><light pos='0 0 2' dir='0 0 -1'/>"
+      "<geom type='plane' size='0 0 1'/><geom pos='0 0 0.1' size='0.02'/>"
+      "<body pos='-0.8 0.5 0.1'><freejoint/><geom size='0.02'/></body>"
+      "<body pos='0.8 -0.5 0.1'><freejoint/><geom size='0.02'/></body></worldbody></mujoco>");
+  constexpr int kLarge = 600;
+  mjvScene drawn;
+  mjv_defaultScene(&drawn);
+  mjv_makeScene(scene.model.get(), &drawn, 100);
+  mjvCamera camera = picture_camera(*scene.model);
+  const mjvOption options = picture_options();
+  ChangedRegion changed;
+  const auto update = [&] {
+    mj_forward(scene.model.get(), scene.data.get());
+    mjv_updateScene(scene.model.get(), scene.data.get(), &options, nullptr, &camera, mjCAT_ALL, &drawn);
+    return changed.update(drawn, kLarge, kLarge);
+  };
+  const auto pixels = [](const std::vector<mjrRect>& parts) {
+    int sum = 0;
+    for (const mjrRect& part : parts) sum += part.width * part.height;
+    return sum;
+  };
+  CHECK(pixels(update()) == kLarge * kLarge);
+  CHECK(update().empty());
+  for (const int ball : {0, 7}) scene.data->qpos[ball] += 0.01;
+  const std::vector<mjrRect> parts = update();
+  CHECK(parts.size() >= 2);
+  CHECK(pixels(parts) < kLarge * kLarge / 10);
+  const mjrRect around = rectangle_around(parts);
+  CHECK(around.width * around.height > kLarge * kLarge / 10);
+  // The ball that stands still is not drawn again; the ground is.
+  int balls = 0, planes = 0;
+  for (int i = 0; i < drawn.ngeom; ++i) {
+    balls += drawn.geoms[i].type == mjGEOM_SPHERE ? 1 : 0;
+    planes += drawn.geoms[i].type == mjGEOM_PLANE ? 1 : 0;
+  }
+  CHECK(balls == 2);
+  CHECK(planes == 1);
+  mjv_freeScene(&drawn);
 }
 
 TEST_CASE("offscreen: without background a ball keeps its colour and its opacity", "[view]") {

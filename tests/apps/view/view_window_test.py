@@ -225,6 +225,29 @@ class Window(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertAlmostEqual(red_pixels(last)[1], red_pixels(driven)[1], delta=3)
 
+    def test_a_section_has_one_slider_that_bends_all_its_links(self):
+        arm = self.folder / "arm.toml"
+        arm.write_text('kind = "continuum"\nname = "arm"\ncompliance = "link"\n' + 2 * (
+            "[[section]]\nconstant_length = 0.1\nbend_limit = 3.0\nlinks = 5\nbending_stiffness = 0.05\n"))
+        window, press, drag, picture = self.open_window(arm, size=(700, 700))
+        press("F3")
+        found = sliders(picture())
+        self.assertGreaterEqual(len(found), 8)  # of commands and joints: bend x and y of two sections each; not of links
+        press("r")
+        press("shift+Right", 5)
+        left, right, row = found[0]
+        drag(((left + right) / 2, row), (left + 0.75 * (right - left), row))
+        press("shift+Right", 20)
+        press("r")
+        press("q")
+        self.assertEqual(window.wait(60), 0)
+        columns = self.columns(next(self.folder.glob("out/*/rollout.h5")))
+        bends = {name: values[-1] for name, values in columns.items() if name.startswith("ctrl.")}
+        first = [value for name, value in bends.items() if name.startswith("ctrl.s1_") and name.endswith("_x")]
+        self.assertGreater(len(first), 3)
+        self.assertGreater(min(first), 0.1)  # all links, by their shares
+        self.assertTrue(all(value == 0.0 for name, value in bends.items() if name.startswith("ctrl.s2_") or name.endswith("_y")))
+
     def test_a_fault_from_the_menu_acts_at_once_and_is_taken_back(self):
         scene = Path(__file__).resolve().parents[3] / "scenes/reach/reach.toml"
         window, press, drag, picture = self.open_window(scene, "--show-panel", size=(700, 520))
