@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <Eigen/Geometry>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <numbers>
 #include <span>
 #include <string_view>
@@ -96,6 +98,55 @@ double section_stiffness(const ContinuumDescription& robot, std::size_t i) {
   return robot.physics[i].bending_stiffness / robot.physics[i].unloaded_length;
 }
 
+constexpr double kOrderBends[] = {1.0, 2.0};  // of a section, halfway between x and y [rad]
+
+/// How far a bent section's tip is from where links that bend about one axis would bring it: sum of
+/// squares of parts of the length and of radians, to leading order.
+double order_error(const LinkLayout& layout, const std::vector<bool>& x_first) {
+  const auto x = Eigen::Vector3d::UnitX(), y = Eigen::Vector3d::UnitY();
+  const Eigen::Vector3d both = (x + y).normalized();
+  double error = 0.0;
+  for (const double bend : kOrderBends) {
+    Eigen::Isometry3d tip = Eigen::Isometry3d::Identity(), exact = tip;
+    for (std::size_t j = 0; j < x_first.size(); ++j) {
+      const double angle = bend * layout.bend_fraction[j], part = angle / std::numbers::sqrt2;
+      const Eigen::Vector3d half(0.0, 0.0, layout.length[j] / 2.0);
+      const Eigen::AngleAxisd first(part, x_first[j] ? x : y), second(part, x_first[j] ? y : x);
+      tip.translate(half).rotate(first).rotate(second).translate(half);
+      exact.translate(half).rotate(Eigen::AngleAxisd(angle, both)).translate(half);
+    }
+    error += (tip.translation() - exact.translation()).squaredNorm() +
+             (tip.linear() - exact.linear()).squaredNorm() / 2.0;
+  }
+  return error;
+}
+
+/// Whether each link has its x hinge first. Two hinges twist what follows by +-u v b^2 / 2, by their
+/// order (docs/derivations.md, "Two hinges per link"). The last links have the order of least error; those
+/// before them keep the twist and its sum over the links small.
+std::vector<bool> hinge_orders(const LinkLayout& layout) {
+  constexpr std::size_t kSearched = 8;
+  const std::vector<double>& bend = layout.bend_fraction;
+  const std::size_t before = bend.size() - std::min(bend.size(), kSearched);
+  std::vector<bool> x_first(bend.size());
+  double twist = 0.0, twist_sum = 0.0;
+  for (std::size_t j = 0; j < before; ++j) {
+    x_first[j] = twist / 2.0 + twist_sum <= 0.0;
+    twist += (x_first[j] ? 1.0 : -1.0) * bend[j] * bend[j];
+    twist_sum += twist;
+  }
+  std::vector<bool> best;
+  double least = std::numeric_limits<double>::infinity();
+  for (unsigned code = 0; code < 1U << (bend.size() - before); ++code) {
+    for (std::size_t j = before; j < bend.size(); ++j) x_first[j] = (code >> (j - before) & 1U) == 0;
+    const double error = order_error(layout, x_first);
+    if (error >= least * (1.0 - 1e-9)) continue;  // less, but not by rounding
+    least = error;
+    best = x_first;
+  }
+  return best;
+}
+
 std::vector<Link> section_links(const ContinuumDescription& robot, std::size_t i) {
   const SectionParameters& section = robot.sections[i];
   const SectionPhysics& physics = robot.physics[i];
@@ -104,7 +155,7 @@ std::vector<Link> section_links(const ContinuumDescription& robot, std::size_t i
   const double lowest_part = section.length > 0.0 ? 1.0 : 1.0 - kShortestLinkFraction;
 
   std::vector<Link> links(layout.length.size());
-  double twist = 0.0, twist_sum = 0.0;  // of the hinge orders, in units of u v / 2
+  const std::vector<bool> x_first = hinge_orders(layout);
   double start = 0.0;                   // of the link, part of the section's length
   const bool is_even = physics.radius.is_even() && physics.inner_radius.is_even();
   for (std::size_t j = 0; j < links.size(); ++j) {
@@ -143,14 +194,7 @@ std::vector<Link> section_links(const ContinuumDescription& robot, std::size_t i
         link.servo_damping =
             kDampingOutside * physics.bend_damping_time * physics.bend_gain / link.bend_fraction;
       }
-      // A link's two hinges twist what follows by +-u v share^2 / 2, by their order. Choose the
-      // order that keeps the twist and its sum over the links so far small
-      // (docs/derivations.md, "Two hinges per link").
-      const bool last =
-          j + 1 == links.size();  // nothing of the section comes after: end with the least twist
-      link.x_first = (last ? twist : twist / 2.0 + twist_sum) <= 0.0;
-      twist += (link.x_first ? 1.0 : -1.0) * link.bend_fraction * link.bend_fraction;
-      twist_sum += twist;
+      link.x_first = x_first[j];
     }
   }
   return links;

@@ -98,7 +98,7 @@ TEST_CASE("arc fidelity: twice the links, a quarter of the error", "[mjcf]") {
     return deviation(parse_as<ContinuumDescription>(section_text(0.1, links), "arm.toml"), states)
         .position;
   };
-  const double ratio = error(8) / error(16);
+  const double ratio = error(20) / error(40);
   CHECK(ratio == Approx(4.0).epsilon(0.1));
 }
 
