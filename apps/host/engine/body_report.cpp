@@ -6,14 +6,19 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <string_view>
 
 #include "apps/host/engine/divergence.hpp"
 #include "apps/host/engine/engine.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/kinematics/tendon_map.hpp"
 #include "tendril/robot_file/continuum_mjcf.hpp"
+#include "tendril/robot_file/medium_mjcf.hpp"
 #include "tendril/robot_file/robot_mjcf.hpp"
+#include "tendril/robot_file/tendon_file.hpp"
+#include "tendril/robot_file/tendon_mjcf.hpp"
 
 namespace tendril::host {
 namespace {
@@ -31,6 +36,8 @@ class Body {
     load_engine();
     ContinuumDescription bare = robot;
     bare.controller = {};
+    bare.base = {};  // held
+    bare.base_physics.guide_length = 0.0;
     char error[1024] = "";
     const SpecPtr spec(
         mj_parseXMLString(model_mjcf(bare, std::vector<std::string>{}).c_str(), nullptr, error, sizeof error));
@@ -47,9 +54,12 @@ class Body {
     }
     data_ = make_data(*model_);
     tip_ = mj_name2id(model_.get(), mjOBJ_SITE, names::kTip);
-    // The servos hold the arm as it is: force = gain u + b0 + b1 length = 0.
+    // The servos hold the arm as it is: force = gain u + b0 + b1 length = 0. With commands 0 tendons
+    // have their pretension.
     mj_forward(model_.get(), data_.get());
     for (int i = 0; i < model_->nu; ++i) {
+      const auto is_own = [&](const Tendon& tendon) { return id(mjOBJ_ACTUATOR, tendon.name) == i; };
+      if (std::any_of(robot.tendons.begin(), robot.tendons.end(), is_own)) continue;
       const mjtNum* const bias = model_->actuator_biasprm + mjNBIAS * i;
       const double gain = model_->actuator_gainprm[mjNGAIN * i];
       if (gain != 0.0) data_->ctrl[i] = -(bias[0] + bias[1] * data_->actuator_length[i]) / gain;
@@ -58,6 +68,9 @@ class Body {
 
   mjModel& model() { return *model_; }
   mjData& data() { return *data_; }
+  [[nodiscard]] int id(mjtObj type, const std::string& name) const {
+    return mj_name2id(model_.get(), type, name.c_str());
+  }
   [[nodiscard]] int size() const { return static_cast<int>(model_->nv); }
 
   /// Across the arm [m/s^2].
@@ -115,6 +128,9 @@ class Body {
     const char* const name = mj_id2name(model_.get(), mjOBJ_JOINT, model_->dof_jntid[dof]);
     return name != nullptr && std::string_view(name).ends_with("_twist");
   }
+  [[nodiscard]] bool is_slide(int dof) const {
+    return model_->jnt_type[model_->dof_jntid[dof]] == mjJNT_SLIDE;
+  }
   /// Of the twist hinges in series [N m/rad]; infinite without any.
   [[nodiscard]] double torsional_stiffness() const {
     double compliance = 0.0;
@@ -131,35 +147,41 @@ class Body {
   int tip_ = -1;
 };
 
-/// The tip's way from the straight pose to rest at 1 g across the arm, which grows from 0: Newton's
-/// method with bounded steps. No value where it finds no rest.
-std::optional<double> sag(Body& body) {
-  constexpr int kParts = 10;           // of gravity
+/// From q to rest, by Newton's method with bounded steps; false: it finds none.
+bool come_to_rest(Body& body, VectorXd& q) {
   constexpr double kLargestStep = 0.2;  // of a joint [rad or m]
   constexpr double kRest = 1e-9;
   constexpr int kIterations = 30;
+  for (int k = 0; k < kIterations; ++k) {
+    const MatrixXd K = body.stiffness(q);
+    VectorXd step = K.partialPivLu().solve(body.forces(q));
+    if (!step.allFinite()) return false;
+    const double size = step.cwiseAbs().maxCoeff();
+    if (size > kLargestStep) step *= kLargestStep / size;
+    q += step;
+    if (size < kRest) return true;
+  }
+  return false;
+}
+
+/// The tip's way from rest at 0 g to rest at 1 g across the arm, which grows from 0. No value where it
+/// finds no rest.
+std::optional<double> sag(Body& body) {
+  constexpr int kParts = 10;  // of gravity
+  constexpr double kRounding = 1e-9;  // [m]
   VectorXd q = body.start();
+  bool resting = come_to_rest(body, q);
   (void)body.forces(q);
-  const Eigen::Vector3d straight = body.tip();
-  bool resting = true;
+  const Eigen::Vector3d unloaded = body.tip();
   for (int part = 1; part <= kParts && resting; ++part) {
     body.set_gravity(kGravity * part / kParts);
-    resting = false;
-    for (int k = 0; k < kIterations && !resting; ++k) {
-      const MatrixXd K = body.stiffness(q);
-      VectorXd step = K.partialPivLu().solve(body.forces(q));
-      if (!step.allFinite()) break;
-      const double size = step.cwiseAbs().maxCoeff();
-      if (size > kLargestStep) step *= kLargestStep / size;
-      q += step;
-      resting = size < kRest;
-    }
+    resting = come_to_rest(body, q);
   }
   (void)body.forces(q);
-  const double moved = (body.tip() - straight).norm();
+  const double moved = (body.tip() - unloaded).norm();
   body.set_gravity(0.0);
   if (!resting) return std::nullopt;
-  return moved;
+  return moved < kRounding ? 0.0 : moved;
 }
 
 BodyReport::Response response(Body& body, bool driven, BodyReport::Torsion* torsion = nullptr) {
@@ -175,16 +197,19 @@ BodyReport::Response response(Body& body, bool driven, BodyReport::Torsion* tors
   const Eigen::GeneralizedSelfAdjointEigenSolver<MatrixXd> modes(symmetric, M);
   for (Eigen::Index k = 0; k < modes.eigenvalues().size(); ++k) {
     const double value = modes.eigenvalues()[k];
-    if (!(value > 0.0)) continue;  // a base that nothing holds
+    if (!(value > 0.0)) continue;
     const double frequency = std::sqrt(value) / (2.0 * std::numbers::pi);
     const VectorXd x = modes.eigenvectors().col(k), Mx = M * x;
-    double twisting = 0.0;
-    for (int i = 0; i < body.size(); ++i)
+    double twisting = 0.0, lengthening = 0.0;
+    for (int i = 0; i < body.size(); ++i) {
       if (body.is_twist(i)) twisting += x[i] * Mx[i];
+      if (body.is_slide(i)) lengthening += x[i] * Mx[i];
+    }
     if (twisting > 0.5 * x.dot(Mx)) {
       if (torsion && torsion->frequency == 0.0) torsion->frequency = frequency;
       continue;
     }
+    if (lengthening > 0.5 * x.dot(Mx)) continue;
     if (std::ssize(result.frequencies) == kFrequencies) continue;
     // Bending across x and y has equal frequencies.
     if (!result.frequencies.empty() && frequency < 1.001 * result.frequencies.back()) continue;
@@ -205,15 +230,25 @@ bool comes_to_rest(const ContinuumDescription& robot, double timestep) {
   body.set_gravity(kGravity);
   mjModel& model = body.model();
   mjData& data = body.data();
-  for (int i = 0; i < static_cast<int>(robot.sections.size()); ++i) {
-    const double bend = 0.5 * robot.sections[static_cast<std::size_t>(i)].bend_angle_limit;
-    const int links = robot.physics[static_cast<std::size_t>(i)].links;
+  stepped.start.emplace();
+  for (std::size_t i = 0; i < robot.sections.size(); ++i) {
+    const SectionPhysics& physics = robot.physics[i];
+    const int section = static_cast<int>(i) + 1;
+    const double bend = 0.5 * robot.sections[i].bend_angle_limit;
+    stepped.start->bends.push_back(bend);
     const auto command = [&](const std::string& name, double value) {
-      const int actuator = mj_name2id(&model, mjOBJ_ACTUATOR, name.c_str());
+      const int actuator = body.id(mjOBJ_ACTUATOR, name);
       if (actuator >= 0) data.ctrl[actuator] += value;
     };
-    command(names::bend(i + 1, 'x'), bend);
-    for (int k = 1; k <= links; ++k) command(names::hinge(i + 1, k, 'x'), bend / links);
+    const double moment = bend * physics.bending_stiffness / physics.unloaded_length;
+    command(names::bend(section, 'y'), physics.bend_motor ? moment : bend);
+    for (int k = 1; k <= physics.links; ++k)
+      command(names::hinge(section, k, 'y'), bend / physics.links);
+  }
+  if (!robot.tendons.empty()) {
+    const std::vector<double> commands = tendon_start_commands(stepped);
+    for (std::size_t t = 0; t < commands.size(); ++t)
+      data.ctrl[body.id(mjOBJ_ACTUATOR, robot.tendons[t].name)] = commands[t];
   }
   const DivergenceMonitor monitor(data);
   bool sound = true;
@@ -234,22 +269,115 @@ std::optional<double> stable_timestep(const ContinuumDescription& robot) {
   return stable;
 }
 
+using Drive = BodyReport::Drive;
+
+Drive drive_of(const ContinuumDescription& robot, int section) {
+  const SectionPhysics& physics = robot.physics[static_cast<std::size_t>(section)];
+  if (physics.bend_servo) return physics.bend_motor ? Drive::Motor : Drive::Servo;
+  bool tendons = false;
+  for (const Tendon& tendon : robot.tendons) {
+    if (!tendon.route.runs_through(section)) continue;
+    if (tendon.chamber) return Drive::Chambers;
+    tendons = true;
+  }
+  return tendons ? Drive::Tendons : Drive::Nothing;
+}
+
+/// Largest moment that tendons and chambers hold on a section in every direction [N m], >= 0: the least
+/// distance of a side of the polygon of their moments.
+double moment_of_tendons(const ContinuumDescription& robot, const Eigen::MatrixXd& lengths, int section) {
+  const Eigen::Index column = robot.kinematics().coordinate_index(section);
+  const auto ends_here = [&](const Tendon& tendon) { return tendon.route.section == section; };
+  const bool all = std::none_of(robot.tendons.begin(), robot.tendons.end(), ends_here);
+  struct Pull {
+    Eigen::Vector2d moment;  // of 1 N
+    double low, high;
+  };
+  std::vector<Pull> pulls;
+  for (std::size_t t = 0; t < robot.tendons.size(); ++t) {
+    const Tendon& tendon = robot.tendons[t];
+    if (!tendon.route.runs_through(section)) continue;
+    auto [low, high] = tendon.tension_range();
+    if (!all && !ends_here(tendon)) low = high = std::clamp(0.0, low, high);
+    Eigen::Vector2d moment = -lengths.block<1, 2>(static_cast<Eigen::Index>(t), column).transpose();
+    if (robot.planar) moment.y() = 0.0;
+    pulls.push_back({moment, low, high});
+  }
+  const auto largest_along = [&](const Eigen::Vector2d& direction) {
+    double sum = 0.0;
+    for (const Pull& pull : pulls) {
+      const double moment = pull.moment.dot(direction);
+      sum += std::max(pull.low * moment, pull.high * moment);
+    }
+    return sum;
+  };
+  double held = std::numeric_limits<double>::infinity();
+  const auto consider = [&](const Eigen::Vector2d& direction) {
+    held = std::min({held, largest_along(direction), largest_along(-direction)});
+  };
+  if (robot.planar) {
+    consider(Eigen::Vector2d::UnitX());
+  } else {
+    for (const Pull& pull : pulls)
+      if (const double size = pull.moment.norm(); size > 0.0)
+        consider(Eigen::Vector2d(-pull.moment.y(), pull.moment.x()) / size);
+  }
+  return std::isfinite(held) ? std::max(held, 0.0) : 0.0;
+}
+
+/// Weight at 1 g in the robot's medium [N].
+double weight_of(const ContinuumDescription& robot, std::size_t section) {
+  const SectionPhysics& physics = robot.physics[section];
+  double mass = physics.mass;
+  if (robot.medium) {
+    const Taper& r = physics.radius;
+    const double squared = (r.start * r.start + r.start * r.end + r.end * r.end) / 3.0;  // its mean
+    mass -= displaced_mass(*robot.medium, std::sqrt(squared), rest_length(robot.sections[section]));
+  }
+  return kGravity * mass;
+}
+
 std::vector<BodyReport::SectionBend> bends(const ContinuumDescription& robot) {
   std::vector<BodyReport::SectionBend> all(robot.sections.size());
-  double weight = 0.0, moment = 0.0;  // of what is beyond a section's start, held out level
+  const Eigen::MatrixXd lengths = TendonMap(robot.kinematics(), tendon_routes(robot)).jacobian();
+  // Of what is beyond a section's start, held out level.
+  double weight = kGravity * robot.tip.payload, moment = 0.0;
   for (std::size_t i = all.size(); i-- > 0;) {
     const double length = rest_length(robot.sections[i]);
     const SectionPhysics& physics = robot.physics[i];
-    const double own = kGravity * physics.mass;
+    const double own = weight_of(robot, i);
     moment += weight * length + own * length / 2.0;
     weight += own;
+    const Drive drive = drive_of(robot, static_cast<int>(i));
+    double torque = 0.0;
+    if (physics.bend_servo)
+      torque = physics.bend_torque_limit;
+    else if (drive != Drive::Nothing)
+      torque = moment_of_tendons(robot, lengths, static_cast<int>(i));
     const double limit = robot.sections[i].bend_angle_limit;
     const double per_torque = length / physics.bending_stiffness;
-    all[i] = {.limit = limit,
-              .held = std::min(limit, physics.bend_torque_limit * per_torque),
-              .held_level = std::clamp((physics.bend_torque_limit - moment) * per_torque, 0.0, limit)};
+    all[i] = {.drive = drive,
+              .limit = limit,
+              .held = std::min(limit, torque * per_torque),
+              .held_level = std::clamp((torque - std::abs(moment)) * per_torque, 0.0, limit)};
   }
   return all;
+}
+
+std::string_view name_of(Drive drive) {
+  switch (drive) {
+    case Drive::Servo:
+      return "servo";
+    case Drive::Motor:
+      return "motor";
+    case Drive::Tendons:
+      return "tendons";
+    case Drive::Chambers:
+      return "chambers";
+    case Drive::Nothing:
+      break;
+  }
+  return "nothing";
 }
 
 }  // namespace
@@ -265,12 +393,21 @@ BodyReport report_body(const ContinuumDescription& robot) {
   if (const double stiffness = body.torsional_stiffness(); std::isfinite(stiffness))
     report.torsion = {.stiffness = stiffness, .frequency = 0.0};
   report.body = response(body, false, report.torsion ? &*report.torsion : nullptr);
-  report.driven = response(body, true);
+  report.has_servos = std::any_of(robot.physics.begin(), robot.physics.end(), [](const SectionPhysics& p) {
+    return p.bend_servo && !p.bend_motor && p.bend_gain > 0.0;
+  });
+  report.has_tendons = std::any_of(robot.tendons.begin(), robot.tendons.end(), [](const Tendon& t) {
+    return t.command == TendonCommand::Length;
+  });
+  if (report.has_servos || report.has_tendons) report.driven = response(body, true);
   return report;
 }
 
 std::string body_report_text(const std::string& name, const BodyReport& report) {
-  const auto response = [](const BodyReport::Response& r) {
+  const auto millimetres = [](double x) {
+    return x < 1.0 ? fmt::format("{:.3g}", 1e3 * x) : fmt::format("{:.0f}", 1e3 * x);
+  };
+  const auto response = [&](const BodyReport::Response& r) {
     std::string frequencies;
     for (const double f : r.frequencies)
       frequencies += fmt::format("{}{:.3g}", frequencies.empty() ? "" : ", ", f);
@@ -279,20 +416,32 @@ std::string body_report_text(const std::string& name, const BodyReport& report) 
         "  natural frequencies      {} Hz\n"
         "  sag, held out level      {}\n",
         r.tip_stiffness, frequencies,
-        r.sag ? fmt::format("{:.3g} mm", 1e3 * *r.sag) : "it finds no rest at 1 g");
+        r.sag ? fmt::format("{} mm", millimetres(*r.sag)) : "it finds no rest at 1 g");
   };
-  std::string text = fmt::format("{}: {:.3g} m, {:.3g} kg\nservos hold the straight arm:\n{}", name,
-                                 report.length, report.mass, response(report.driven));
-  text += fmt::format("the body alone, servos without force ({:.3g} times softer):\n{}",
-                      report.driven.tip_stiffness / report.body.tip_stiffness, response(report.body));
+  std::string text = fmt::format("{}: {:.3g} m, {:.3g} kg\n", name, report.length, report.mass);
+  if (report.driven) {
+    const char* const holding = !report.has_tendons  ? "servos hold the straight arm"
+                                : !report.has_servos ? "tendons hold the straight arm by their lengths"
+                                                     : "servos and tendons hold the straight arm";
+    text += fmt::format("{}:\n{}the body alone ({:.3g} times softer):\n{}", holding,
+                        response(*report.driven), report.driven->tip_stiffness / report.body.tip_stiffness,
+                        response(report.body));
+  } else {
+    text += fmt::format("the body, which no servo and no tendon's length stiffens:\n{}",
+                        response(report.body));
+  }
   text += report.torsion
               ? fmt::format("  tip stiffness in twist   {:.3g} N m/rad, natural frequency {:.3g} Hz\n",
                             report.torsion->stiffness, report.torsion->frequency)
               : std::string("  tip stiffness in twist   rigid\n");
-  text += "bends that the torque limits hold, rad: against the body's stiffness; held out level at 1 g\n";
+  const auto is_driven = [](const BodyReport::SectionBend& b) { return b.drive != Drive::Nothing; };
+  if (std::any_of(report.bends.begin(), report.bends.end(), is_driven))
+    text += "largest bends that are held, rad: against the body's stiffness; held out level at 1 g\n";
   for (std::size_t i = 0; i < report.bends.size(); ++i) {
     const auto& b = report.bends[i];
-    text += fmt::format("  section {:<16} {:.3g}; {:.3g} of {:.3g}\n", i + 1, b.held, b.held_level, b.limit);
+    const std::string by = fmt::format("section {}, {}", i + 1, name_of(b.drive));
+    text += is_driven(b) ? fmt::format("  {:<24} {:.3g}; {:.3g} of {:.3g}\n", by, b.held, b.held_level, b.limit)
+                         : fmt::format("  section {}: nothing drives it\n", i + 1);
   }
   text += report.timestep
               ? fmt::format("largest stable timestep of 0.5 to 16 ms: {:g} ms\n", 1e3 * *report.timestep)
