@@ -16,9 +16,9 @@
 namespace tendril {
 namespace {
 
-constexpr std::array<std::string_view, 15> kTopKeys{
+constexpr std::array<std::string_view, 16> kTopKeys{
     "kind",     "name", "compliance", "planar",  "self_collision", "integrator", "timestep", "base",
-    "section",  "tendon", "chamber",  "medium",  "tip",            "start",      "controller"};
+    "section",  "tendon", "chamber",  "medium",  "tip",            "gripper",    "start",    "controller"};
 constexpr std::array<std::string_view, 9> kBaseKeys{"feed",
                                                     "spin",
                                                     "carriage_mass",
@@ -66,6 +66,10 @@ constexpr Range kPoissonRatio{-1.0, 0.5, true};
 constexpr Range kTimestep{0.0, 0.1, true};  // [s]
 constexpr Range kModulus{0.0, 1e13, true};  // [Pa]
 constexpr Range kBendLimit{0.0, 2.0 * std::numbers::pi, true};
+
+constexpr Range kGripperLength{1e-4, 10.0};    // [m]
+constexpr Range kGripperMass{1e-4, 1e3};       // [kg]
+constexpr Range kGripperFriction{1e-5, 100.0};
 
 constexpr Range kColour{0.0, 1.0};
 constexpr Range kNaturalBend{0.0, 4.0 * std::numbers::pi};
@@ -316,6 +320,27 @@ TipLoad read_tip(const Fields& fields) {
   return tip;
 }
 
+Gripper read_gripper(const Fields& fields, const TipLoad& tip) {
+  fields.refuse_unknown({"opening", "force", "speed", "gain", "finger_length", "finger_width",
+                         "finger_thickness", "mass", "friction", "angle"});
+  if (tip.suction > 0.0) fields.refuse_object("[tip] has a suction cup, must be one of the two");
+  Gripper gripper;
+  gripper.opening = fields.required_number("opening", kGripperLength);
+  const auto number = [&fields](std::string_view key, double& value, const Range& allowed) {
+    value = fields.number(key, value, allowed);
+  };
+  number("force", gripper.force, kPositiveNumber);
+  number("speed", gripper.speed, kPositiveNumber);
+  number("gain", gripper.gain, kPositiveNumber);
+  number("finger_length", gripper.finger_length, kGripperLength);
+  number("finger_width", gripper.finger_width, kGripperLength);
+  number("finger_thickness", gripper.finger_thickness, kGripperLength);
+  number("mass", gripper.mass, kGripperMass);
+  number("friction", gripper.friction, kGripperFriction);
+  number("angle", gripper.angle, kAnyNumber);
+  return gripper;
+}
+
 StartPose read_start(const Fields& fields, double feed_limit,
                      std::span<const SectionParameters> sections) {
   fields.refuse_unknown(kStartKeys);
@@ -465,6 +490,7 @@ ContinuumDescription read_continuum(const FileContents& file) {
   robot = read_sections(file, std::move(robot));
   read_tendons(file.top, robot);
   if (top.has("tip")) robot.tip = read_tip(top.table("tip"));
+  if (top.has("gripper")) robot.gripper = read_gripper(top.table("gripper"), robot.tip);
   if (top.has("medium")) robot.medium = read_medium(top.table("medium"));
   if (top.has("start"))
     robot.start = read_start(top.table("start"), robot.base.feed_limit, robot.sections);

@@ -148,6 +148,32 @@ struct TipLoad {
   double suction = 0.0;          ///< largest force of a suction cup at the tip [N], >= 0; 0: none
 };
 
+/// Two fingers beyond the tip, which open along its x axis turned by `angle`; the names are the keys of
+/// the robot file.
+struct Gripper {
+  double opening = 0.0;            ///< largest distance between the fingers [m], > 0
+  double force = 10.0;             ///< largest one with which each finger presses [N], > 0
+  double speed = 0.1;              ///< of the opening at that force [m/s], > 0
+  double gain = 2.0e4;             ///< of the opening's servo [N/m], > 0
+  double finger_length = 0.04;     ///< along the tip's axis [m], > 0
+  double finger_width = 0.012;     ///< of the faces that hold [m], > 0
+  double finger_thickness = 0.005;  ///< [m], > 0
+  double mass = 0.05;              ///< of all of it [kg], > 0
+  double friction = 0.8;           ///< of the fingers, on whatever they touch, > 0
+  double angle = 0.0;              ///< about the tip's axis, from x towards y [rad]
+
+  /// Of the body that carries the fingers and of a finger [kg].
+  [[nodiscard]] double palm_mass() const { return 0.6 * mass; }
+  [[nodiscard]] double finger_mass() const { return 0.2 * mass; }
+  /// The palm's, from the tip to where the fingers begin [m]: it covers the round end of the body.
+  [[nodiscard]] static double palm_height(double body_radius) { return 1.25 * body_radius; }
+  /// Of the centre of mass beyond the tip [m].
+  [[nodiscard]] double centre(double body_radius) const {
+    const double palm = palm_height(body_radius);
+    return (palm_mass() * palm / 2.0 + 2.0 * finger_mass() * (palm + finger_length / 2.0)) / mass;
+  }
+};
+
 /// Largest bend that a section's servos can be told [rad]: more than the bend limit, so that a load
 /// can be held at the limit.
 [[nodiscard]] inline double bend_command_limit(const SectionParameters& section) {
@@ -184,6 +210,7 @@ struct ContinuumDescription {
   std::vector<Tendon> tendons;  ///< and after them the chambers
   std::optional<Medium> medium;
   TipLoad tip;
+  std::optional<Gripper> gripper;
   std::optional<StartPose> start;
   ControllerConfig controller;
   std::string text;  ///< the TOML it was read from

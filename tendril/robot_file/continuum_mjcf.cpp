@@ -34,6 +34,7 @@ std::string tendon_friction(const std::string& tendon, int i) {
 }
 std::string chamber_pressure(const std::string& chamber) { return chamber + "_pressure"; }
 std::string chamber_volume(const std::string& chamber) { return chamber + "_volume"; }
+std::string finger(int i) { return fmt::format("gripper_finger_{}", i); }
 std::string section_end(int i) { return fmt::format("s{}_end", i); }
 }  // namespace names
 
@@ -249,9 +250,11 @@ class Writer : MjcfWriter {
     line("  </worldbody>");
     contacts();
     tendons();
+    gripper_equality();
     actuators();
     sensors(robot_.controller, sensor_names);
     write_tendon_sensors(*this, robot_);
+    gripper_sensors();
     start();
     return end();
   }
@@ -369,6 +372,57 @@ class Writer : MjcfWriter {
           names::kSuction, last.length / 2.0 + radius, radius, kThickness * radius,
           kCupMass, kStiffContact);
     }
+    if (robot_.gripper) gripper(last);
+  }
+
+  /// The palm, a box from the tip to the fingers, and two fingers that touch each other where it is
+  /// closed.
+  void gripper(const Link& last) {
+    const Gripper& g = *robot_.gripper;
+    const double palm = Gripper::palm_height(last.radius);
+    const int bits = robot_.self_collision ? 3 : 1;
+    const std::string contact = fmt::format("contype=\"{}\" conaffinity=\"{}\" {}", bits,
+                                            robot_.self_collision ? 3 : 2, kStiffContact);
+    line("        <body name=\"{}\" pos=\"0 0 {}\"{}>", names::kGripper, last.length / 2.0,
+         g.angle == 0.0 ? "" : fmt::format(" euler=\"0 0 {}\"", number_text(g.angle)));
+    line("          <geom name=\"{}\" type=\"box\" pos=\"0 0 {}\" size=\"{} {} {}\" mass=\"{}\" {} "
+         "rgba=\"0.25 0.25 0.28 1\"/>",
+         names::kGripper, palm / 2.0, g.opening / 2.0 + g.finger_thickness, g.finger_width / 2.0,
+         palm / 2.0, g.palm_mass(), contact);
+    line("          <site name=\"{}\" pos=\"0 0 {}\" size=\"0.002\"/>", names::kGrasp,
+         palm + g.finger_length / 2.0);
+    for (const int i : {1, 2}) {
+      const double side = i == 1 ? 1.0 : -1.0;
+      line("          <body name=\"{}\" pos=\"0 0 {}\">", names::finger(i), palm + g.finger_length / 2.0);
+      line("            <joint name=\"{}\" type=\"slide\" axis=\"{} 0 0\" range=\"0 {}\" damping=\"{}\"/>",
+           names::finger(i), side, g.opening / 2.0, 2.0 * g.force / g.speed);
+      line("            <geom name=\"{}\" type=\"box\" pos=\"{} 0 0\" size=\"{} {} {}\" mass=\"{}\" {} "
+           "condim=\"4\" priority=\"1\" friction=\"{} 0.005 0.0001\" rgba=\"0.15 0.15 0.17 1\"/>",
+           names::finger(i), side * g.finger_thickness / 2.0, g.finger_thickness / 2.0,
+           g.finger_width / 2.0, g.finger_length / 2.0, g.finger_mass(), contact, g.friction);
+      line("          </body>");
+    }
+    line("        </body>");
+  }
+
+  void gripper_tendon() {
+    line("    <fixed name=\"{}\">", names::kGripper);
+    for (const int i : {1, 2}) line("      <joint joint=\"{}\" coef=\"1\"/>", names::finger(i));
+    line("    </fixed>");
+  }
+
+  void gripper_equality() {
+    if (!robot_.gripper) return;
+    line("  <equality>\n    <joint joint1=\"{}\" joint2=\"{}\" {}/>\n  </equality>", names::finger(1),
+         names::finger(2), kStiffContact);
+  }
+
+  void gripper_sensors() {
+    if (!robot_.gripper) return;
+    line("  <sensor>");
+    line("    <tendonpos name=\"{}\" tendon=\"{}\"/>", names::kGripperOpening, names::kGripper);
+    line("    <actuatorfrc name=\"{}\" actuator=\"{}\"/>", names::kGripperForce, names::kGripper);
+    line("  </sensor>");
   }
 
   /// From the joints of link k to the next ones, or to the tip [m].
@@ -520,11 +574,22 @@ class Writer : MjcfWriter {
           exclude(pieces[a].body, pieces[b].body);
       }
     }
+    if (robot_.gripper) {  // and with the palm and the fingers, as wide as they are
+      const Gripper& g = *robot_.gripper;
+      const double reach = std::hypot(g.opening / 2.0 + g.finger_thickness, g.finger_width / 2.0);
+      const double end = pieces.back().end;
+      for (const Piece& piece : pieces) {
+        if (end - piece.end > reach) continue;
+        exclude(piece.body, names::kGripper);
+        for (const int i : {1, 2}) exclude(piece.body, names::finger(i));
+      }
+      exclude(names::finger(1), names::finger(2));
+    }
     line("  </contact>");
   }
 
   void tendons() {
-    if (tendon_count(robot_) == 0) return;
+    if (tendon_count(robot_) == 0 && !robot_.gripper) return;
     line("  <tendon>");
     for (std::size_t i = 0; i < robot_.sections.size(); ++i) {
       const SectionPhysics& physics = robot_.physics[i];
@@ -558,6 +623,7 @@ class Writer : MjcfWriter {
     for (const Tendon& tendon : robot_.tendons) {
       if (tendon.friction_coefficient > 0.0) friction_tendons(tendon);
     }
+    if (robot_.gripper) gripper_tendon();
     line("  </tendon>");
   }
 
@@ -663,6 +729,11 @@ class Writer : MjcfWriter {
       line("    <adhesion name=\"{0}\" body=\"{0}\" ctrlrange=\"0 1\" gain=\"{1}\"/>", names::kSuction,
            robot_.tip.suction);
     }
+    if (robot_.gripper) {
+      const Gripper& g = *robot_.gripper;
+      line("    <position name=\"{0}\" tendon=\"{0}\" kp=\"{1}\" ctrlrange=\"0 {2}\" forcerange=\"-{3} {3}\"/>",
+           names::kGripper, g.gain, g.opening, g.force);
+    }
     line("  </actuator>");
   }
 
@@ -759,6 +830,7 @@ class Writer : MjcfWriter {
       if (link.has_twist() && !link.twist_first) add(0.0);
       if (link.has_slide() && !link.slide_first) add(0.0);
     }
+    for (int i = 0; robot_.gripper && i < 2; ++i) add(0.0);  // fingers
     return qpos;
   }
 
@@ -790,7 +862,7 @@ class Writer : MjcfWriter {
       if (has_length_servo(robot_, i)) append(ctrl, 0.0);
     }
     for (const double command : tendon_start_commands(robot_)) append(ctrl, command);
-    if (robot_.tip.suction > 0.0) append(ctrl, 0.0);
+    if (robot_.tip.suction > 0.0 || robot_.gripper) append(ctrl, 0.0);
     return ctrl;
   }
 

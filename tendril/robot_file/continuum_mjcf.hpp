@@ -23,6 +23,11 @@ inline constexpr const char* kController = "controller";  ///< plugin instance
 inline constexpr const char* kRobot = "robot";  ///< tuple that names the base: this is a robot
 inline constexpr const char* kPayload = "payload";  ///< body and geom at the tip
 inline constexpr const char* kSuction = "suction";  ///< body, geom and actuator at the tip
+/// Body and geom of the palm; tendon and actuator of the opening.
+inline constexpr const char* kGripper = "gripper";
+inline constexpr const char* kGripperOpening = "gripper_opening";  ///< sensor
+inline constexpr const char* kGripperForce = "gripper_force";      ///< sensor
+inline constexpr const char* kGrasp = "grasp";  ///< site in the middle between the fingers
 inline constexpr const char* kRoot = "root";  ///< geom of the body's part before the first joint
 /// "s1"
 [[nodiscard]] std::string section(int i);
@@ -48,6 +53,8 @@ inline constexpr const char* kRoot = "root";  ///< geom of the body's part befor
 [[nodiscard]] std::string chamber_pressure(const std::string& chamber);
 [[nodiscard]] std::string chamber_volume(const std::string& chamber);
 inline constexpr const char* kStart = "start";  ///< keyframe of the file's start pose
+/// Body, geom and slide "gripper_finger_1" or 2.
+[[nodiscard]] std::string finger(int i);
 /// Site "s1_end", z along the backbone.
 [[nodiscard]] std::string section_end(int i);
 }  // namespace names
@@ -91,10 +98,11 @@ struct LinkLayout {
 ///     C               pressure [Pa] in [min_pressure, max_pressure]; chamber C
 ///
 ///     suction         part of its largest force, in [0, 1]
+///     gripper         opening [m], in [0, opening]
 ///
 /// Their order is feed, spin, then section by section x, y, z (link servos: x, y of each link, then
-/// z), then the tendons and the chambers as in the file, then the suction. Sections with `bend_servo` false have no
-/// servos x, y, those with `length_servo` false no servo z.
+/// z), then the tendons and the chambers as in the file, then the suction or the gripper. Sections with
+/// `bend_servo` false have no servos x, y, those with `length_servo` false no servo z.
 ///
 /// A tendon is a fixed tendon over the hinges that it runs past; its length is 0 in the straight
 /// arm. Its actuator only pulls; with c its command and l its length
@@ -116,6 +124,10 @@ struct LinkLayout {
 /// the command with p' = (c - p) / time_constant, and it lengthens the tendon with the force p area. A
 /// McKibben muscle pulls with p area (3 / tan^2 - 1 / sin^2) (1 - e / e_0), e its contraction in units
 /// of its length and e_0 the one without load: linear between the two ends of the usual law.
+///
+/// The gripper's fingers are boxes on two slides, whose sum is the fixed tendon `gripper` and which an
+/// equality keeps equal. Its servo F = clip(gain (ctrl - opening), -force, force) is the force on each
+/// finger. The damping of the slides, outside that limit, makes `speed` the opening's at `force`.
 ///
 /// In 0 g a servo settles exactly on its ctrl: its gain contains the stiffness of the section,
 /// `F = (kp + EI/L) ctrl - kp q - kv q'`. One half of kv is in the actuator, the other is damping

@@ -54,7 +54,7 @@ bool is_driven(const RobotDescription& robot, std::string_view actuator) {
 EngineNeeds engine_needs(const RobotDescription& robot) {
   if (const auto* arm = std::get_if<ContinuumDescription>(&robot))
     return {.iterations = solver_iterations(*arm), .medium = arm->medium,
-            .flat_contacts = arm->tip.suction > 0.0};
+            .flat_contacts = arm->tip.suction > 0.0 || arm->gripper.has_value()};
   if (const auto* snake = std::get_if<SnakeDescription>(&robot))
     return {.iterations = 100, .medium = snake->medium};
   const auto& mobile = std::get<MobileDescription>(robot);

@@ -25,7 +25,7 @@ namespace tendril {
                                      std::span<const std::string> sensors = {});
 
 /// Whether the actuator of this name, without the attach prefix, is one that controllers of the robot
-/// drive. The suction cup of an arm is none; what drives an arm on a platform is that arm's controller.
+/// drive. The suction cup and the gripper of an arm are none; what drives an arm on a platform is that arm's controller.
 [[nodiscard]] bool is_driven(const RobotDescription& robot, std::string_view actuator);
 
 /// What a robot's model needs of a scene's options.

@@ -41,9 +41,9 @@ std::string read_name(const Fields& fields, const std::string& fallback,
                    [](char c) { return is_letter(c) || is_digit(c) || c == '_'; })) {
     fields.refuse("name", "must be letters, digits and _, a letter first");
   }
-  const bool is_own = name == "feed" || name == "spin" || name == "suction" ||
+  const bool is_own = name == "feed" || name == "spin" || name == "suction" || name == "gripper" ||
                       (name.size() > 1 && name[0] == 's' && is_digit(name[1]));
-  if (is_own) fields.refuse("name", "is a name of the model's own: not feed, spin, suction, s1 ...");
+  if (is_own) fields.refuse("name", "is a name of the model's own: not feed, spin, suction, gripper, s1 ...");
   for (const Tendon& other : others) {
     if (other.name == name) fields.refuse("name", "must not be that of another tendon or chamber");
   }

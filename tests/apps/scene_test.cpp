@@ -212,11 +212,12 @@ TEST_CASE("scene: options that do not suit the robot are told in one line each",
   CHECK_THAT(loaded.notices[3], Catch::Contains("option iterations = 5: arm.toml needs at least"));
 }
 
-TEST_CASE("scene: a suction cup wants contacts at several points of a face", "[scene]") {
+TEST_CASE("scene: a suction cup and a gripper want contacts at several points of a face", "[scene]") {
   const TemporaryFolder folder;
-  const bool cup = GENERATE(false, true), flag = GENERATE(false, true);
-  CAPTURE(cup, flag);
-  folder.write("arm.toml", std::string(kArm) + (cup ? "[tip]\nsuction = 3\n" : ""));
+  const std::string tip = GENERATE("", "[tip]\nsuction = 3\n", "[gripper]\nopening = 0.03\n");
+  const bool flag = GENERATE(false, true);
+  CAPTURE(tip, flag);
+  folder.write("arm.toml", kArm + tip);
   folder.write("mobile.toml",
                "kind = \"mobile\"\n[platform]\nlength = 0.5\nwidth = 0.4\nheight = 0.1\n"
                "[arm]\nfile = \"arm.toml\"\nmount = [0, 0, 0.3]\n");
@@ -226,7 +227,7 @@ TEST_CASE("scene: a suction cup wants contacts at several points of a face", "[s
                        std::string(flag ? "enable" : "disable") + "\"/></option><asset><model name=\"arm\" file=\"" +
                        file + R"("/></asset><worldbody><attach model="arm" body="base" prefix="A_"/></worldbody></mujoco>)");
   const std::vector<std::string> notices = load_scene(scene).notices;
-  REQUIRE(notices.size() == (cup && !flag ? 1 : 0));
+  REQUIRE(notices.size() == (tip.empty() || flag ? 0 : 1));
   if (!notices.empty())
     CHECK_THAT(notices[0], Catch::Contains("option flag multiccd = disable: " + file + " needs enable"));
 }

@@ -38,9 +38,11 @@ class Body {
     bare.controller = {};
     bare.base = {};  // held
     bare.base_physics.guide_length = 0.0;
+    bare.gripper.reset();
     char error[1024] = "";
     const SpecPtr spec(
         mj_parseXMLString(model_mjcf(bare, std::vector<std::string>{}).c_str(), nullptr, error, sizeof error));
+    if (spec && robot.gripper) add_gripper(*spec, robot);
     if (spec) model_.reset(mj_compile(spec.get(), nullptr));
     if (!model_) {
       throw ModelError(fmt::format("{}: {}", robot.name,
@@ -142,6 +144,21 @@ class Body {
   VectorXd start() const { return Eigen::Map<const VectorXd>(model_->qpos0, size()); }
 
  private:
+  /// The gripper as one ball.
+  static void add_gripper(mjSpec& spec, const ContinuumDescription& robot) {
+    const auto section = robot.sections.size();
+    const std::vector<double> lengths = link_layout(robot, section - 1).length;
+    const double radius = robot.physics.back().radius.end;
+    mjsBody* const link = mjs_findBody(
+        &spec, names::link(static_cast<int>(section), static_cast<int>(lengths.size())).c_str());
+    mjsBody* const body = mjs_addBody(link, nullptr);
+    mjsGeom* const ball = mjs_addGeom(body, nullptr);
+    ball->type = mjGEOM_SPHERE;
+    ball->size[0] = radius;
+    ball->mass = robot.gripper->mass;
+    body->pos[2] = rest_length(robot.sections.back()) * lengths.back() / 2.0 + robot.gripper->centre(radius);
+  }
+
   ModelPtr model_;
   DataPtr data_;
   int tip_ = -1;
@@ -342,6 +359,10 @@ std::vector<BodyReport::SectionBend> bends(const ContinuumDescription& robot) {
   const Eigen::MatrixXd lengths = TendonMap(robot.kinematics(), tendon_routes(robot)).jacobian();
   // Of what is beyond a section's start, held out level.
   double weight = kGravity * robot.tip.payload, moment = 0.0;
+  if (robot.gripper) {
+    weight += kGravity * robot.gripper->mass;
+    moment = kGravity * robot.gripper->mass * robot.gripper->centre(robot.physics.back().radius.end);
+  }
   for (std::size_t i = all.size(); i-- > 0;) {
     const double length = rest_length(robot.sections[i]);
     const SectionPhysics& physics = robot.physics[i];

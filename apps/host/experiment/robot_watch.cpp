@@ -9,6 +9,7 @@
 
 #include "apps/host/engine/quantities.hpp"
 #include "controllers/servo.hpp"
+#include "tendril/robot_file/continuum_mjcf.hpp"
 
 namespace tendril::host {
 namespace {
@@ -82,6 +83,8 @@ RobotWatch::RobotWatch(const mjModel& model) : model_(model), robots_(model) {
   for (int i = 0; i < model.nu; ++i) {
     if (!model.actuator_forcelimited[i] || robots_.base_of_body(body_of_actuator(model, i)) == 0)
       continue;
+    // A gripper holds what it holds with its limit.
+    if (shows(name_or(model, mjOBJ_ACTUATOR, i, "actuator"), names::kGripper)) continue;
     const mjtNum* const range = model.actuator_forcerange + 2 * i;
     // What only pulls, or only pushes, is not at a limit where it does nothing.
     const bool one_sided = range[0] == 0.0;
