@@ -326,7 +326,7 @@ duration = 0.25
             self.assertTrue((out / link).is_file(), link)
         done = subprocess.run([*command, "--only", "none"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("must match one of catheter-catheter, eel-eel, endoscopy-endoscopy, hand_over-hand_over, inspect_panel-inspect_panel, mobile_arm-mobile_arm", done.stderr)
+        self.assertIn("must match one of catheter-catheter, eel-eel, endoscopy-endoscopy, hand_over-hand_over, inspect_panel-inspect_panel, mobile_arm-mobile_arm, pick_place-pick_place", done.stderr)
 
     def test_bad_folders_give_one_line(self):
         for folder, code in ((self.folder / "none", 2), (self.folder, 4)):
