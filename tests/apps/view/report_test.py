@@ -6,6 +6,8 @@ usage: report_test.py PROGRAM
 import base64
 import html
 import html.parser
+import importlib.machinery
+import importlib.util
 import json
 import math
 import os
@@ -327,6 +329,21 @@ duration = 0.25
         done = subprocess.run([*command, "--only", "none"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 1)
         self.assertIn("must match one of catheter-catheter, eel-eel, endoscopy-endoscopy, hand_over-hand_over, inspect_panel-inspect_panel, mobile_arm-mobile_arm, pick_place-pick_place", done.stderr)
+
+    def test_the_gallery_tells_which_robot_failed_and_what_the_example_shows(self):
+        loader = importlib.machinery.SourceFileLoader("gallery", str(ROOT / "scripts/gallery"))
+        gallery = importlib.util.module_from_spec(importlib.util.spec_from_loader("gallery", loader))
+        sys.dont_write_bytecode = True
+        loader.exec_module(gallery)
+        good = {"name": "a", "value": 1, "min": None, "max": 2, "unit": "", "holds": True}
+        row = {"name": "one", "file": "scenes/one.toml", "text": "", "verdict": "fail", "checks": [good], "failures": ["arm: jammed"],
+               "more": [], "simulated": 1.0, "factor": 1.0}
+        options = type("Options", (), {"out": self.folder})
+        self.assertIn("<span class=fail>arm: jammed</span>", gallery.card(options, row))
+        failed = {**row, "checks": [{**good, "holds": False}]}
+        self.assertIn("<span class=fail>a check failed; arm: jammed</span>", gallery.card(options, failed))
+        self.assertIn("<span class=pass>all checks hold</span>", gallery.card(options, {**row, "verdict": "pass", "failures": []}))
+        self.assertTrue(gallery.shown(ROOT / "apps/examples/circle.xml").startswith("The arm of circle.toml"))
 
     def test_bad_folders_give_one_line(self):
         for folder, code in ((self.folder / "none", 2), (self.folder, 4)):
