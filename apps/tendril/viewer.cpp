@@ -17,6 +17,7 @@
 
 #include "apps/host/recording/framing.hpp"
 #include "apps/host/recording/offscreen.hpp"
+#include "apps/host/recording/shadow_volume.hpp"
 #include "apps/host/recording/smooth_body.hpp"
 #include "apps/tendril/check_text.hpp"
 #include "apps/tendril/control_panel.hpp"
@@ -173,6 +174,7 @@ struct Viewer::Impl {
     host::SceneRobots robots;
     host::Centrelines centrelines;
     host::SmoothBody smooth_body;
+    host::ShadowVolume shadows;
     explicit Drawn(const mjModel& model) : robots(model), centrelines(model), smooth_body(model) {}
   };
   std::optional<Drawn> drawn;
@@ -774,6 +776,8 @@ struct Viewer::Impl {
     mjv_updateScene(&model(), &source->data(), &view, &perturb, &camera, mjCAT_ALL, &scene);
     if (!show_links) drawn->smooth_body.draw(scene);
     host::scale_force_arrows(model(), scene);
+    drawn->shadows.add(model(), source->data());
+    drawn->shadows.aim(model(), scene, context);
     if (centreline) {
       // Links overlap and have two sides: what the engine calls transparent still hides a line
       // inside them.

@@ -261,4 +261,21 @@ mjvCamera scene_camera(const mjModel& model, const mjData& data, const mjvCamera
   return framing.camera().value_or(like);
 }
 
+mjvCamera complete_camera(const mjModel& model, const mjData& data, const mjvCamera& own,
+                          double aspect) {
+  const mjvGLCamera eye = mjv_camera2GLCamera(&model, &data, &own);
+  Framing framing(model, data, own, aspect);
+  framing.add_picture(model, eye);
+  bool all_seen = true;
+  for (const int geom : geoms_to_show(model)) {
+    for (int corner = 0; corner < 8; ++corner) {
+      mjtNum point[3];
+      geom_corner(model, data, geom, corner, point);
+      framing.add(point);
+      all_seen = all_seen && is_in_picture(eye, aspect, point);
+    }
+  }
+  return all_seen ? own : framing.camera().value_or(own);
+}
+
 }  // namespace tendril::host

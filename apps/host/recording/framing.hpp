@@ -96,4 +96,9 @@ class Subject {
 [[nodiscard]] mjvCamera scene_camera(const mjModel& model, const mjData& data,
                                      const mjvCamera& like, double aspect);
 
+/// A scene's camera if it shows all of the robots as they stand, else the nearest free one in its
+/// direction that does and shows also what it shows (Framing::add_picture).
+[[nodiscard]] mjvCamera complete_camera(const mjModel& model, const mjData& data, const mjvCamera& own,
+                                        double aspect);
+
 }  // namespace tendril::host

@@ -10,6 +10,7 @@
 #include "apps/host/engine/engine.hpp"
 #include "apps/host/recording/changed_region.hpp"
 #include "apps/host/recording/egl_context.hpp"
+#include "apps/host/recording/shadow_volume.hpp"
 #include "apps/host/recording/smooth_body.hpp"
 #include "tendril/model_error.hpp"
 
@@ -105,6 +106,7 @@ struct OffscreenRenderer::Impl {
   mjvOption options = picture_options();
   Drawing drawing;
   SmoothBody smooth_body;
+  ShadowVolume shadows;
   Image image;
   std::vector<std::uint8_t> bottom_up;
 
@@ -189,6 +191,8 @@ void OffscreenRenderer::Impl::draw(std::vector<std::uint8_t>& rgb, const std::ve
   }
 }
 
+void OffscreenRenderer::expect(const mjData& data) { impl_->shadows.add(*impl_->model, data); }
+
 const Image& OffscreenRenderer::render(mjData& data, const mjvCamera& camera,
                                        std::span<const mjvGeom> more) {
   Impl& self = *impl_;
@@ -198,6 +202,10 @@ const Image& OffscreenRenderer::render(mjData& data, const mjvCamera& camera,
   mjv_updateScene(self.model, &data, &self.options, nullptr, &view, mjCAT_ALL, &scene);
   if (!self.drawing.links) self.smooth_body.draw(scene);
   scale_force_arrows(*self.model, scene);
+  if (!self.shadows.empty()) {
+    self.shadows.add(*self.model, data);
+    self.shadows.aim(*self.model, scene, self.context);
+  }
   const auto room = static_cast<std::size_t>(scene.maxgeom - scene.ngeom);
   const std::size_t count = std::min(more.size(), room);
   std::copy_n(more.begin(), count, scene.geoms + scene.ngeom);

@@ -156,6 +156,13 @@ void fade(std::vector<mjvGeom>& geoms, float share) {
   }
 }
 
+void expect_all(OffscreenRenderer& renderer, RecordedScene& scene, double start, double end) {
+  for (const double time : evenly_spread(start, end, kFramedInstants)) {
+    scene.pose(scene.row_at(time));
+    renderer.expect(scene.data());
+  }
+}
+
 /// Draws a recording.
 class Pictures {
  public:
@@ -166,6 +173,7 @@ class Pictures {
     PictureOptions own = options;
     own.width = width;
     camera_ = recording_camera(scene, own, start, end, camera_times);
+    expect_all(renderer_, scene, start, end);
   }
 
   const Image& at(double time, const std::vector<double>& earlier = {}) {
@@ -289,6 +297,31 @@ void render_picture(const std::filesystem::path& recording, const std::filesyste
   write_png(picture, screen.at(time, times));
 }
 
+std::vector<mjvCamera> following_cameras(RecordedScene& scene, const PictureOptions& options,
+                                         const mjvCamera& whole, const std::vector<double>& times) {
+  constexpr double kRoom = 0.1;        // on each side, of the robot's size
+  constexpr double kMuchNearer = 0.5;  // of the distance of a camera that shows the whole way
+  std::vector<mjvCamera> cameras(times.size(), whole);
+  if (whole.type != mjCAMERA_FREE) return cameras;
+  const double aspect = static_cast<double>(options.width) / options.height;
+  double farthest = 0.0;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    scene.pose(scene.row_at(times[i]));
+    Framing framing(scene.model(), scene.data(), whole, aspect);
+    Subject subject(scene.model());
+    subject.add(scene.data());
+    subject.add_room(kRoom);
+    subject.add_to(framing, scene.data());
+    const auto nearest = framing.camera();
+    if (!nearest || nearest->distance > kMuchNearer * whole.distance)
+      return std::vector<mjvCamera>(times.size(), whole);
+    cameras[i] = *nearest;
+    farthest = std::max(farthest, nearest->distance);
+  }
+  for (mjvCamera& camera : cameras) camera.distance = farthest;
+  return cameras;
+}
+
 void remove_snapshots(const std::filesystem::path& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -304,15 +337,18 @@ std::vector<std::filesystem::path> render_snapshots(const std::filesystem::path&
   RecordedScene scene(recording);
   const std::vector<double> times =
       evenly_spread(scene.start_time(), scene.end_time(), options.count);
-  const mjvCamera camera =
-      recording_camera(scene, options.picture, scene.start_time(), scene.end_time(), times);
+  const std::vector<mjvCamera> cameras = following_cameras(
+      scene, options.picture,
+      recording_camera(scene, options.picture, scene.start_time(), scene.end_time(), times), times);
   OffscreenRenderer renderer(scene.model(), options.picture.width, options.picture.height);
+  expect_all(renderer, scene, scene.start_time(), scene.end_time());
   remove_snapshots(folder);
   std::vector<std::filesystem::path> files;
-  for (const double time : times) {
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const double time = times[i];
     scene.show(scene.row_at(time));
     files.push_back(folder / fmt::format("snapshot_{:02}_{:.3f}s.png", files.size() + 1, time));
-    write_png(files.back(), renderer.render(scene.data(), camera));
+    write_png(files.back(), renderer.render(scene.data(), cameras[i]));
     if (progress && !progress(static_cast<int>(files.size()), options.count)) {
       remove_snapshots(folder);
       return {};

@@ -70,6 +70,13 @@ struct PictureOptions {
 [[nodiscard]] mjvCamera recording_camera(RecordedScene& scene, const PictureOptions& options,
                                          double start, double end, std::vector<double> times = {});
 
+/// Cameras for single pictures at some times: `whole`, which shows all of a recording, or where the robots
+/// are small in it, because they travel, ones that look in its direction from one nearer distance, and
+/// go along. Tested by: framing_test.
+[[nodiscard]] std::vector<mjvCamera> following_cameras(RecordedScene& scene, const PictureOptions& options,
+                                                       const mjvCamera& whole,
+                                                       const std::vector<double>& times);
+
 /// Called after each of `count` pictures; returning false stops.
 using RenderProgress = std::function<bool(int done, int count)>;
 

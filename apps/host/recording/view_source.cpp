@@ -360,8 +360,9 @@ void Playback::seek(double time) { go_to(scene_.row_at(time)); }
 
 mjvCamera ViewSource::start_camera(const PictureOptions& options) {
   const mjvCamera own = picture_camera(model(), options.camera);
-  if (own.type == mjCAMERA_FIXED) return own;
-  return scene_camera(model(), data(), own, static_cast<double>(options.width) / options.height);
+  const double aspect = static_cast<double>(options.width) / options.height;
+  if (own.type != mjCAMERA_FIXED) return scene_camera(model(), data(), own, aspect);
+  return options.camera.empty() ? complete_camera(model(), data(), own, aspect) : own;
 }
 
 mjvCamera Playback::start_camera(const PictureOptions& options) {

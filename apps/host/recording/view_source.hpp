@@ -97,8 +97,8 @@ class ViewSource {
   /// Goes to a time of the recording.
   virtual void seek(double /*time*/) {}
 
-  /// The camera to start with: that of pictures (picture_camera), or a free one that shows the scene
-  /// as it stands (scene_camera), or a recording's whole motion (recording_camera).
+  /// The camera to start with: that of pictures (picture_camera) if it shows all of the robots
+  /// (complete_camera), or a free one that shows the scene as it stands (scene_camera), or a recording's whole motion (recording_camera).
   [[nodiscard]] virtual mjvCamera start_camera(const PictureOptions& options);
 };
 

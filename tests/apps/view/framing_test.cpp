@@ -227,6 +227,62 @@ TEST_CASE("recording camera: a robot that flies out of the scene's camera is fol
   }
 }
 
+TEST_CASE("complete camera: the scene's unless it loses a robot", "[view]") {
+  const TemporaryFolder folder;
+  const Scene scene = load_scene(folder.write(
+      "scene.xml", flying_robot("<camera name='report' pos='0 -2 0' xyaxes='1 0 0 0 0 1'/>")));
+  const mjModel& model = *scene.model;
+  const DataPtr data = make_data(model);
+  const mjvCamera own = picture_camera(model);
+  constexpr double kAspect = 1.5;
+  for (const double place : {0.0, 0.3, 3.0, -5.0}) {
+    CAPTURE(place);
+    data->qpos[0] = place;
+    mj_forward(&model, data.get());
+    const mjvCamera camera = complete_camera(model, *data, own, kAspect);
+    CHECK((camera.type == mjCAMERA_FIXED) == (std::abs(place) < 1.0));
+    const Picture picture(model, *data, camera, kAspect);
+    for (const int geom : geoms_to_show(model)) {
+      for (const Eigen::Vector3d& point : surface_points(model, *data, geom))
+        CHECK(picture(point).largest() <= 1.0);
+    }
+    // What the scene's camera shows 2 m in front of it.
+    const double half = 2.0 * std::tan(0.5 * 45.0 * std::numbers::pi / 180.0);
+    CHECK(picture({-kAspect * half, 0.0, half}).largest() <= 1.0 + kFloat);
+    CHECK(picture({kAspect * half, 0.0, -half}).largest() <= 1.0 + kFloat);
+  }
+}
+
+TEST_CASE("following cameras: robots that travel are shown from nearby, others from where they were", "[view]") {
+  const TemporaryFolder folder;
+  RecordedScene scene(recorded_flight(folder, std::string()));
+  const PictureOptions options{.width = 300, .height = 200};
+  const std::vector<double> times = evenly_spread(0.0, scene.end_time(), 5);
+  const mjvCamera whole = recording_camera(scene, options, 0.0, scene.end_time(), times);
+  const std::vector<mjvCamera> cameras = following_cameras(scene, options, whole, times);
+  REQUIRE(cameras.size() == times.size());
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    CAPTURE(i);
+    CHECK(cameras[i].distance == cameras[0].distance);
+    CHECK(cameras[i].azimuth == Approx(whole.azimuth).margin(1e-3));
+    CHECK(cameras[i].elevation == Approx(whole.elevation).margin(1e-3));
+    const double largest = largest_coordinate(scene, cameras[i], 1.5, {times[i]});
+    CHECK(largest <= 1.0 + kFloat);
+    CHECK(largest > 0.5);
+  }
+  CHECK(cameras[0].distance < 0.5 * whole.distance);
+
+  // On a short way nothing changes, and a camera of the scene stays.
+  const std::vector<double> few = evenly_spread(0.0, 0.05, 3);
+  const mjvCamera near = recording_camera(scene, options, 0.0, 0.05, few);
+  for (const mjvCamera& camera : following_cameras(scene, options, near, few))
+    CHECK(camera.lookat[0] == near.lookat[0]);
+  mjvCamera fixed = whole;
+  fixed.type = mjCAMERA_FIXED;
+  for (const mjvCamera& camera : following_cameras(scene, options, fixed, times))
+    CHECK(camera.type == mjCAMERA_FIXED);
+}
+
 TEST_CASE("recording camera: an unknown name is refused with the names that there are", "[view]") {
   const TemporaryFolder folder;
   RecordedScene scene(recorded_flight(
