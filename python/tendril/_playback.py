@@ -429,8 +429,8 @@ def _digest(text: str) -> str:
 def _html(title: str, subtitle: str, data: str) -> str:
     folder = Path(__file__).with_name("_play")
     text = (folder / "page.html").read_text(encoding="utf-8")
-    # Without indentation and lines of comment.
-    script, style = (re.sub(r"(?m)^[ ]+|^//.*\n", "", (folder / name).read_text(encoding="utf-8"))
+    # Without comments, empty lines and indentation.
+    script, style = (re.sub(r"(?m)^[ ]*//.*\n|^\n|^[ ]+|[ ]{2}//[ ][^'\"`\n]*$", "", (folder / name).read_text(encoding="utf-8"))
                      for name in ("player.js", "style.css"))
     policy = f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}"
     parts = {"policy": policy, "title": html.escape(title), "subtitle": html.escape(subtitle), "style": style,
