@@ -110,7 +110,10 @@ def test_a_file_is_read_while_it_is_written_and_after_its_writer_was_killed(tmp_
             assert time.monotonic() < end
             time.sleep(0.01)
         with td.Recording(file) as recording:
-            while (before := recording.refresh()) == 0 or recording.refresh() == before:
+            while (before := recording.refresh()) == 0:
+                assert time.monotonic() < end
+                time.sleep(0.02)
+            while recording.refresh() == before:
                 assert time.monotonic() < end
                 time.sleep(0.02)
             assert recording.rows > before and len(recording.qpos) == recording.rows
