@@ -19,14 +19,14 @@
 #include <string>
 #include <vector>
 
-#include "apps/host/engine/scene.hpp"
-#include "tendril/robot_file/robot_description.hpp"
-#include "tendril/robot_file/robot_mjcf.hpp"
+#include "simulation/scene/scene.hpp"
+#include "tendril/model/robot_description.hpp"
+#include "tendril/model/robot_mjcf.hpp"
 
 namespace {
 
-using tendril::host::DataPtr;
-using tendril::host::ModelPtr;
+using tendril::simulation::DataPtr;
+using tendril::simulation::ModelPtr;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kSteps = 2000;  // slightly more than one period of the target's circle
@@ -124,7 +124,7 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", rounds, "repetitions of the motion")->check(CLI::Range(1, 1000));
   app.add_flag("--json", as_json, "print JSON");
   CLI11_PARSE(app, argc, argv);
-  tendril::host::load_engine();
+  tendril::simulation::load_engine();
 
   nlohmann::json rows = nlohmann::json::array();
   struct Case {

@@ -10,8 +10,8 @@
 
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/kinematics/random_states.hpp"
-#include "tendril/mobile/mobile_continuum_solver.hpp"
-#include "tendril/mobile/mobile_fabrik_solver.hpp"
+#include "tendril/mobile/continuum_solver.hpp"
+#include "tendril/mobile/fabrik_solver.hpp"
 #include "tendril/mobile/youbot_targets.hpp"
 
 namespace {

@@ -17,12 +17,12 @@
 #include <utility>
 #include <vector>
 
-#include "apps/host/experiment/run.hpp"
-#include "apps/host/plan/path_plan.hpp"
-#include "apps/host/plan/plan_file.hpp"
-#include "apps/host/plan/plan_result.hpp"
+#include "simulation/rollout/run.hpp"
+#include "tendril/plan_file/path_plan.hpp"
+#include "tendril/plan_file/plan_file.hpp"
+#include "tendril/plan_file/plan_result.hpp"
 #include "tendril/model_error.hpp"
-#include "tendril/robot_file/value.hpp"
+#include "tendril/model/value.hpp"
 
 namespace {
 
@@ -57,10 +57,10 @@ std::string text_of(const fs::path& file) {
 
 void plan(const char* file) {
   const std::string toml = text_of(file);
-  if (host::is_path_plan(toml))
-    (void)host::solve_path_plan(host::parse_path_plan(toml, file));
+  if (simulation::is_path_plan(toml))
+    (void)simulation::solve_path_plan(simulation::parse_path_plan(toml, file));
   else
-    (void)host::solve_plan(host::parse_plan(toml, file));
+    (void)simulation::solve_plan(simulation::parse_plan(toml, file));
 }
 
 /// Resident memory of the process [MiB].
@@ -94,12 +94,12 @@ int soak(double hours) {
   fmt::print("{:>9} {:>8} {:>8} {:>10}\n", "s", "runs", "plans", "MiB");
   for (std::uint64_t round = 0; elapsed() < std::max(3600.0 * hours, 3.0 * kMinute); ++round) {
     for (const char* file : kExperiments) {
-      host::RunOptions options;
+      simulation::RunOptions options;
       options.changes.seed = round;
       options.changes.duration = kDuration;
       options.recording = folder / "rollout.h5";
-      const host::Experiment experiment = host::load_experiment(file);
-      steps += host::run_experiment(experiment, options).steps;
+      const simulation::Experiment experiment = simulation::load_experiment(file);
+      steps += simulation::run_experiment(experiment, options).steps;
       ++runs;
     }
     for (const char* file : kPlans) {
@@ -107,9 +107,9 @@ int soak(double hours) {
       ++plans;
     }
     try {  // what is refused must leave nothing behind either
-      host::RunOptions options;
-      options.changes.settings.push_back(host::parse_setting("controller.integral_gain=-1"));
-      (void)host::run_experiment(host::load_experiment(kExperiments[0]), options);
+      simulation::RunOptions options;
+      options.changes.settings.push_back(simulation::parse_setting("controller.integral_gain=-1"));
+      (void)simulation::run_experiment(simulation::load_experiment(kExperiments[0]), options);
     } catch (const ModelError&) {
       ++refused;
     }

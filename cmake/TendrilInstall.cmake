@@ -1,6 +1,6 @@
 # Files installed by `cmake --install`. One CMake component for each set of dependencies:
 #   core         tendril::core, planning, snake, mobile, control  Eigen
-#   robot_file       tendril::robot_file                       + toml++, fmt
+#   model       tendril::model                       + toml++, fmt
 #   recording      tendril::recording                    HDF5, zlib
 #   plugin_host  tendril::plugin_host                + MuJoCo
 # and the program, libtendril.so, models and scenes. A build without MuJoCo installs the targets that it has.
@@ -32,9 +32,9 @@ set(include ${CMAKE_INSTALL_INCLUDEDIR})
 tendril_install_libraries(core ${include} tendril_core tendril_planning tendril_snake tendril_mobile)
 tendril_install_libraries(core ${include}/tendril tendril_control)
 set(components core)
-if(TARGET tendril_robot_file)
-  tendril_install_libraries(robot_file ${include} tendril_robot_file)
-  list(APPEND components robot_file)
+if(TARGET tendril_model)
+  tendril_install_libraries(model ${include} tendril_model)
+  list(APPEND components model)
 endif()
 if(TARGET tendril_recording)
   tendril_install_libraries(recording ${include} tendril_rollout_blocks tendril_recording)

@@ -1,14 +1,14 @@
 #include "controllers/controller_kind.hpp"
 
-#include "controllers/base_placement_controller.hpp"
-#include "controllers/coil_controller.hpp"
-#include "controllers/computed_moment_controller.hpp"
-#include "controllers/contact_plan_controller.hpp"
-#include "controllers/follow_controller.hpp"
-#include "controllers/following_watch.hpp"
-#include "controllers/mobile_reach_controller.hpp"
-#include "controllers/reach_controller.hpp"
-#include "controllers/snake_modes.hpp"
+#include "controllers/mobile/base_placement_controller.hpp"
+#include "controllers/arm/coil_controller.hpp"
+#include "controllers/arm/computed_moment_controller.hpp"
+#include "controllers/arm/contact_plan_controller.hpp"
+#include "controllers/arm/follow_controller.hpp"
+#include "controllers/watch/following_watch.hpp"
+#include "controllers/mobile/mobile_reach_controller.hpp"
+#include "controllers/arm/reach_controller.hpp"
+#include "controllers/snake/snake_modes.hpp"
 
 namespace tendril {
 namespace {

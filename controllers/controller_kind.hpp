@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "controllers/arm_controller.hpp"
-#include "controllers/mobile_controller.hpp"
-#include "controllers/snake_controller.hpp"
+#include "controllers/interface/arm_controller.hpp"
+#include "controllers/interface/mobile_controller.hpp"
+#include "controllers/interface/snake_controller.hpp"
 
 namespace tendril {
 

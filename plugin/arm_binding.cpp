@@ -4,11 +4,11 @@
 #include <cmath>
 #include <limits>
 
-#include "controllers/tendon_friction.hpp"
+#include "controllers/arm/tendon_friction.hpp"
 #include "plugin/slowest_swing.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
-#include "tendril/robot_file/robot_mjcf.hpp"
+#include "tendril/model/robot_mjcf.hpp"
 
 namespace tendril {
 

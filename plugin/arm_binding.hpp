@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
-#include "controllers/arm_mechanics.hpp"
-#include "controllers/contact_response.hpp"
+#include "controllers/arm/arm_mechanics.hpp"
+#include "controllers/arm/contact_response.hpp"
 #include "plugin/robot_binding.hpp"
 
 namespace tendril {

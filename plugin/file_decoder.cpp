@@ -9,7 +9,7 @@
 
 #include "plugin/controller_plugin.hpp"
 #include "plugin/robot_cache.hpp"
-#include "tendril/robot_file/robot_mjcf.hpp"
+#include "tendril/model/robot_mjcf.hpp"
 
 namespace tendril {
 namespace {

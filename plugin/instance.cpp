@@ -10,7 +10,7 @@
 
 #include "plugin/robot_cache.hpp"
 #include "tendril/model_error.hpp"
-#include "tendril/robot_file/robot_mjcf.hpp"
+#include "tendril/model/robot_mjcf.hpp"
 
 namespace tendril {
 namespace {

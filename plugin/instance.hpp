@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "controllers/following_watch.hpp"
+#include "controllers/watch/following_watch.hpp"
 #include "plugin/robot_binding.hpp"
 
 namespace tendril {

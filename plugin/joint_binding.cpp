@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "tendril/model_error.hpp"
-#include "tendril/robot_file/robot_mjcf.hpp"
+#include "tendril/model/robot_mjcf.hpp"
 
 namespace tendril {
 namespace {

@@ -6,8 +6,8 @@
 #include "plugin/arm_binding.hpp"
 #include "plugin/joint_binding.hpp"
 #include "tendril/model_error.hpp"
-#include "tendril/robot_file/fault_file.hpp"
-#include "tendril/robot_file/robot_mjcf.hpp"
+#include "tendril/model/fault_file.hpp"
+#include "tendril/model/robot_mjcf.hpp"
 
 namespace tendril {
 namespace {

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "controllers/controller_kind.hpp"
-#include "controllers/following_watch.hpp"
-#include "controllers/measurement_faults.hpp"
-#include "controllers/servo.hpp"
+#include "controllers/watch/following_watch.hpp"
+#include "controllers/interface/measurement_faults.hpp"
+#include "controllers/arm/servo.hpp"
 #include "plugin/scene_obstacles.hpp"
-#include "tendril/robot_file/robot_description.hpp"
+#include "tendril/model/robot_description.hpp"
 
 namespace tendril {
 

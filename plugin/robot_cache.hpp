@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "tendril/robot_file/robot_description.hpp"
+#include "tendril/model/robot_description.hpp"
 
 namespace tendril {
 

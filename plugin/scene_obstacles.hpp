@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "controllers/arm_controller.hpp"
+#include "controllers/interface/arm_controller.hpp"
 #include "tendril/contact/planar_section.hpp"
 #include "tendril/geometry/body_clearance.hpp"
 

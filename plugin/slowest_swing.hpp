@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "controllers/arm_mechanics.hpp"
+#include "controllers/arm/arm_mechanics.hpp"
 #include "plugin/robot_binding.hpp"
 
 namespace tendril {

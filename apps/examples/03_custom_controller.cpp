@@ -9,7 +9,7 @@
 #include <numbers>
 #include <vector>
 
-#include "controllers/arm_memory.hpp"
+#include "controllers/interface/arm_memory.hpp"
 #include "plugin/controller_plugin.hpp"
 #include "tendril/ik/fabrikx_solver.hpp"
 

@@ -2,7 +2,7 @@
 #include <array>
 #include <iostream>
 
-#include "tendril/mobile/mobile_fabrik_solver.hpp"
+#include "tendril/mobile/fabrik_solver.hpp"
 
 using namespace tendril;
 

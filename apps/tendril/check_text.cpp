@@ -32,7 +32,7 @@ std::string readable(double value, const std::string& unit) {
   return fmt::format("{} {}", digits(value), unit);
 }
 
-std::string limits(const host::Check& check, const std::string& unit) {
+std::string limits(const simulation::Check& check, const std::string& unit) {
   const auto limit = [&](double value) {
     const bool is_tiny = value != 0.0 && std::abs(value) < 1e-9;  // said in full
     return is_tiny ? fmt::format("{:.3g} {}", value, unit) : readable(value, unit);

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "apps/host/experiment/experiment.hpp"
+#include "simulation/experiment/experiment.hpp"
 
 namespace tendril {
 
@@ -10,6 +10,6 @@ namespace tendril {
 [[nodiscard]] std::string readable(double value, const std::string& unit);
 
 /// The limits of a check: "<= 2 mm", "0.1 N .. 3 N".
-[[nodiscard]] std::string limits(const host::Check& check, const std::string& unit);
+[[nodiscard]] std::string limits(const simulation::Check& check, const std::string& unit);
 
 }  // namespace tendril

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "apps/host/engine/scene.hpp"
-#include "apps/host/experiment/run.hpp"
-#include "apps/host/python_script.hpp"
+#include "simulation/scene/scene.hpp"
+#include "simulation/rollout/run.hpp"
+#include "simulation/files/python_script.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/progress.hpp"
 #include "tendril/model_error.hpp"
@@ -84,17 +84,17 @@ std::string first_line_of(const std::string& command) {
 }
 
 void check_plugin(Report& report) {
-  const fs::path plugin = host::find_plugin();
+  const fs::path plugin = simulation::find_plugin();
   if (plugin.empty()) {
     std::string places;
-    for (const fs::path& p : host::plugin_candidates())
+    for (const fs::path& p : simulation::plugin_candidates())
       places += (places.empty() ? "" : ", ") + p.string();
     report.missing("libtendril.so", "not found in " + places +
                                         ": build target tendril_plugin, or set TENDRIL_PLUGIN");
     return;
   }
   try {
-    host::load_engine();
+    simulation::load_engine();
   } catch (const ModelError& error) {
     report.missing("libtendril.so", error.what());
     return;
@@ -115,8 +115,8 @@ void check_plugin(Report& report) {
   const fs::path folder = fs::temp_directory_path() / fmt::format("tendril-doctor-{}", getpid());
   try {
     fs::create_directories(folder);
-    host::write_text_file(folder / "probe.toml", kProbeRobot);
-    (void)host::load_scene(folder / "probe.toml");
+    simulation::write_text_file(folder / "probe.toml", kProbeRobot);
+    (void)simulation::load_scene(folder / "probe.toml");
     report.good("robot files", "a robot file loads through the decoder and its controller starts");
   } catch (const std::exception& error) {
     report.missing("robot files", error.what());
@@ -142,7 +142,7 @@ void check_pictures(Report& report) {
 }
 
 void check_python(Report& report) {
-  const std::string python = host::find_python().string();
+  const std::string python = simulation::find_python().string();
   const std::string python_version = first_line_of(
       fmt::format("'{}' -c 'import platform; print(platform.python_version())'", python));
   if (python_version.empty()) {
@@ -175,7 +175,7 @@ void add_doctor_command(CommandLine& line) {
       "component is missing");
   command.action([] {
     Report report;
-    report.good("tendril", host::version());
+    report.good("tendril", simulation::version());
     if (mj_version() == mjVERSION_HEADER) {
       report.good("MuJoCo", mj_versionString());
     } else {

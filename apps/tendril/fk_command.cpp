@@ -2,11 +2,11 @@
 
 #include <memory>
 
-#include "apps/host/file_kind.hpp"
+#include "simulation/files/file_kind.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/robot_table.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
-#include "tendril/robot_file/robot_description.hpp"
+#include "tendril/model/robot_description.hpp"
 
 namespace tendril {
 namespace {
@@ -20,8 +20,8 @@ struct FkArguments {
   bool quiet = false;
 };
 
-host::CsvLayout layout_of(const ContinuumRobot& robot) {
-  host::CsvLayout layout{.columns = state_columns(robot),
+simulation::CsvLayout layout_of(const ContinuumRobot& robot) {
+  simulation::CsvLayout layout{.columns = state_columns(robot),
                          .ignored = {kResultColumns.begin(), kResultColumns.end()},
                          .allowed = "theta_1,phi_1,s_1"};
   if (robot.section_count() > 1) layout.allowed += ",theta_2,...";
@@ -34,12 +34,12 @@ host::CsvLayout layout_of(const ContinuumRobot& robot) {
 
 /// Tool poses of a mobile robot.
 void run(const FkArguments& arguments, const MobileRobot& robot) {
-  const host::CsvLayout layout{
+  const simulation::CsvLayout layout{
       .columns = pose_columns(robot),
       .ignored = {kResultColumns.begin(), kResultColumns.end()},
       .allowed = fmt::format("base_x,base_y,base_heading,q_1,...,q_{}", robot.joint_count())};
-  host::CsvReader reader(arguments.states, layout);
-  host::CsvWriter writer(arguments.out);
+  simulation::CsvReader reader(arguments.states, layout);
+  simulation::CsvWriter writer(arguments.out);
   for (const char* const name : kToolColumns) writer.field(std::string_view(name));
   writer.end_row();
 
@@ -62,9 +62,9 @@ void run(const FkArguments& arguments, const MobileRobot& robot) {
 
 /// Tip poses of a continuum robot.
 void run(const FkArguments& arguments, const ContinuumRobot& robot) {
-  const host::CsvLayout layout = layout_of(robot);
-  host::CsvReader reader(arguments.states, layout);
-  host::CsvWriter writer(arguments.out);
+  const simulation::CsvLayout layout = layout_of(robot);
+  simulation::CsvReader reader(arguments.states, layout);
+  simulation::CsvWriter writer(arguments.out);
   for (const char* const name : kTipColumns) writer.field(std::string_view(name));
   writer.end_row();
 
@@ -109,8 +109,8 @@ void add_fk_command(CommandLine& line) {
       "models/arm_3x10.toml -\n"
       "Exit codes: 0 done, 2 bad input, 4 input/output");
   command.action([arguments] {
-    host::require_kind(arguments->robot, "fk", {host::FileKind::Robot});
-    host::require_kind(arguments->states, "fk ROBOT", {host::FileKind::Table});
+    simulation::require_kind(arguments->robot, "fk", {simulation::FileKind::Robot});
+    simulation::require_kind(arguments->states, "fk ROBOT", {simulation::FileKind::Table});
     visit_kinematics(arguments->robot, [&](const auto& description) {
       run(*arguments, description.kinematics());
     });

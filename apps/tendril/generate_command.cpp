@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
-#include "apps/host/experiment/run.hpp"
-#include "apps/host/generate/families.hpp"
+#include "simulation/rollout/run.hpp"
+#include "simulation/families/families.hpp"
 #include "apps/tendril/commands.hpp"
 #include "tendril/model_error.hpp"
 
@@ -30,7 +30,7 @@ int generate(const GenerateArguments& arguments) {
     const std::int64_t seed = arguments.seed + i;
     const fs::path folder =
         arguments.count == 1 ? out : out / fmt::format("{}_{:04}", arguments.family, seed);
-    fmt::print("{}\n", host::write_scene(arguments.family, static_cast<std::uint64_t>(seed),
+    fmt::print("{}\n", simulation::write_scene(arguments.family, static_cast<std::uint64_t>(seed),
                                        arguments.difficulty, folder)
                          .string());
   }
@@ -43,7 +43,7 @@ void add_generate_command(CommandLine& line) {
   const Command command = line.command("generate", "Writes a random scene to test controllers on");
   const auto arguments = std::make_shared<GenerateArguments>();
   std::string names;
-  for (const host::Family& family : host::families())
+  for (const simulation::Family& family : simulation::families())
     names += fmt::format("  {:<16}{}\n", family.name, family.text);
   command.option("family", arguments->family, "one of the families below").required();
   command.option("--seed", arguments->seed, "of the scene").not_negative();

@@ -10,14 +10,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "apps/host/experiment/run.hpp"
-#include "apps/host/file_kind.hpp"
+#include "simulation/rollout/run.hpp"
+#include "simulation/files/file_kind.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/robot_table.hpp"
 #include "tendril/ik/batch.hpp"
-#include "tendril/mobile/any_mobile_solver.hpp"
+#include "tendril/mobile/any_solver.hpp"
 #include "tendril/model_error.hpp"
-#include "tendril/robot_file/robot_description.hpp"
+#include "tendril/model/robot_description.hpp"
 
 namespace tendril {
 namespace {
@@ -88,7 +88,7 @@ struct Summary {
   }
 };
 
-bool has_direction(const host::CsvReader& reader) {
+bool has_direction(const simulation::CsvReader& reader) {
   constexpr std::size_t kFirst = 3;
   const bool any = reader.has(kFirst) || reader.has(kFirst + 1) || reader.has(kFirst + 2);
   for (std::size_t k = kFirst; k < kTipColumns.size() && any; ++k) {
@@ -100,7 +100,7 @@ bool has_direction(const host::CsvReader& reader) {
 }
 
 TipTarget target_of(std::span<const double> row, bool with_direction,
-                    const host::CsvReader& reader) {
+                    const simulation::CsvReader& reader) {
   TipTarget target;
   target.X_BG.translation() = Eigen::Vector3d(row[0], row[1], row[2]);
   if (target.position().lpNorm<Eigen::Infinity>() > kFarthestTarget)
@@ -119,15 +119,15 @@ TipTarget target_of(std::span<const double> row, bool with_direction,
   return target;
 }
 
-void write_header(host::CsvWriter& writer, const std::vector<host::CsvColumn>& columns) {
+void write_header(simulation::CsvWriter& writer, const std::vector<simulation::CsvColumn>& columns) {
   for (const char* const name : kResultColumns) writer.field(std::string_view(name));
-  for (const host::CsvColumn& column : columns) writer.field(std::string_view(column.name));
+  for (const simulation::CsvColumn& column : columns) writer.field(std::string_view(column.name));
   writer.end_row();
 }
 
 /// The fields of kResultColumns; `result` and `time` as for `Summary::add`.
 template <class Result>
-void write_result(host::CsvWriter& writer, const Result& result, double time, bool with_time) {
+void write_result(simulation::CsvWriter& writer, const Result& result, double time, bool with_time) {
   writer.field(std::string_view(to_string(result.status)));
   writer.field(static_cast<long>(result.iterations));
   writer.field(result.position_error);
@@ -145,12 +145,12 @@ Summary solve_table(const ContinuumDescription& description, const IkArguments& 
   const AnySolver solver =
       make_solver(arguments.solver, description.kinematics(), arguments.options);
   const ContinuumRobot& robot = solver.robot();
-  host::CsvLayout layout{.columns = {}, .ignored = {}, .allowed = kTargetColumns};
+  simulation::CsvLayout layout{.columns = {}, .ignored = {}, .allowed = kTargetColumns};
   for (std::size_t k = 0; k < kTipColumns.size(); ++k)
     layout.columns.push_back({kTipColumns[k], k < 3});
-  host::CsvReader reader(arguments.targets, layout);
+  simulation::CsvReader reader(arguments.targets, layout);
   const bool with_direction = has_direction(reader);
-  host::CsvWriter writer(arguments.out);
+  simulation::CsvWriter writer(arguments.out);
   write_header(writer, state_columns(robot));
 
   TableProgress progress(arguments.quiet, arguments.out);
@@ -208,10 +208,10 @@ Summary solve_table(const MobileDescription& description, const IkArguments& arg
   const MobileRobot robot = description.kinematics();
   const MobileStart start = description.start_pose();
   AnyMobileSolver solver = make_mobile_solver(arguments.solver, robot, arguments.options);
-  host::CsvLayout layout{.columns = {}, .ignored = {}, .allowed = "x,y,z,roll,pitch,yaw"};
+  simulation::CsvLayout layout{.columns = {}, .ignored = {}, .allowed = "x,y,z,roll,pitch,yaw"};
   for (const char* const name : kToolColumns) layout.columns.push_back({name, true});
-  host::CsvReader reader(arguments.targets, layout);
-  host::CsvWriter writer(arguments.out);
+  simulation::CsvReader reader(arguments.targets, layout);
+  simulation::CsvWriter writer(arguments.out);
   write_header(writer, pose_columns(robot));
 
   TableProgress progress(arguments.quiet, arguments.out);
@@ -297,14 +297,14 @@ int run(IkArguments arguments) {
   }
   if (arguments.threads < 0)
     throw ModelError(fmt::format("--threads: {}: must be >= 0", arguments.threads));
-  host::require_kind(arguments.robot, "ik", {host::FileKind::Robot});
-  host::require_kind(arguments.targets, "ik ROBOT", {host::FileKind::Table});
+  simulation::require_kind(arguments.robot, "ik", {simulation::FileKind::Robot});
+  simulation::require_kind(arguments.targets, "ik ROBOT", {simulation::FileKind::Table});
   Summary summary;
   visit_kinematics(arguments.robot, [&](const auto& description) {
     summary = solve_table(description, arguments);
   });
   if (arguments.json && !(std::cout << summary_json(summary, arguments)).flush())
-    throw host::OutputError("stdout: could not be written");
+    throw simulation::OutputError("stdout: could not be written");
   if (!arguments.quiet) std::cerr << "tendril ik: " << summary_text(summary, arguments) << '\n';
   return arguments.strict && summary.converged < summary.rows ? kExitNotConverged : 0;
 }

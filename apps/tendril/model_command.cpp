@@ -3,13 +3,13 @@
 #include <iostream>
 #include <memory>
 
-#include "apps/host/engine/body_report.hpp"
-#include "apps/host/engine/scene.hpp"
-#include "apps/host/experiment/run.hpp"
-#include "apps/host/file_kind.hpp"
+#include "simulation/scene/body_report.hpp"
+#include "simulation/scene/scene.hpp"
+#include "simulation/rollout/run.hpp"
+#include "simulation/files/file_kind.hpp"
 #include "apps/tendril/commands.hpp"
 #include "tendril/model_error.hpp"
-#include "tendril/robot_file/robot_description.hpp"
+#include "tendril/model/robot_description.hpp"
 
 namespace tendril {
 namespace {
@@ -21,29 +21,29 @@ struct ModelArguments {
 };
 
 void print_report(const ModelArguments& arguments) {
-  host::require_kind(arguments.file, "model", {host::FileKind::Robot});
+  simulation::require_kind(arguments.file, "model", {simulation::FileKind::Robot});
   const RobotDescription robot = load_robot(arguments.file);
   const auto* const arm = std::get_if<ContinuumDescription>(&robot);
   if (arm == nullptr) {
     throw ModelError(fmt::format("--report: {}: must be a continuum robot (kind = \"continuum\")",
                                  arguments.file));
   }
-  const std::string text = host::body_report_text(arm->name, host::report_body(*arm));
+  const std::string text = simulation::body_report_text(arm->name, simulation::report_body(*arm));
   if (!arguments.out.empty())
-    host::write_text_file(arguments.out, text);
+    simulation::write_text_file(arguments.out, text);
   else
     fmt::print("{}", text);
 }
 
 void print_model(const ModelArguments& arguments) {
-  host::require_kind(arguments.file, "model", {host::FileKind::Robot, host::FileKind::Tube});
-  const host::ModelText model = host::model_file_mjcf(arguments.file);
+  simulation::require_kind(arguments.file, "model", {simulation::FileKind::Robot, simulation::FileKind::Tube});
+  const simulation::ModelText model = simulation::model_file_mjcf(arguments.file);
   for (const std::string& notice : model.notices)
     std::cerr << "tendril: notice: " << notice << '\n';
   if (!arguments.out.empty()) {
-    host::write_text_file(arguments.out, model.mjcf);
+    simulation::write_text_file(arguments.out, model.mjcf);
   } else if (!(std::cout << model.mjcf).flush()) {
-    throw host::OutputError("stdout: could not be written");
+    throw simulation::OutputError("stdout: could not be written");
   }
 }
 

@@ -15,26 +15,26 @@ Option PictureArguments::add_camera(const Command& command, const std::string& w
 }
 
 Option PictureArguments::add_size(const Command& command, const std::string& what) {
-  const host::PictureOptions defaults;
+  const simulation::PictureOptions defaults;
   return command.option(
       "--size", size,
       fmt::format("of {}, WIDTHxHEIGHT pixels [{}x{}]", what, defaults.width, defaults.height));
 }
 
-host::PictureOptions PictureArguments::options() const {
-  host::PictureOptions options{.camera = camera};
+simulation::PictureOptions PictureArguments::options() const {
+  simulation::PictureOptions options{.camera = camera};
   if (size.empty()) return options;
   const char* const end = size.data() + size.size();
   const auto width = std::from_chars(size.data(), end, options.width);
   const bool divided = width.ec == std::errc() && width.ptr != end && *width.ptr == 'x';
   const auto height = std::from_chars(divided ? width.ptr + 1 : end, end, options.height);
   const auto is_allowed = [](int pixels) {
-    return pixels >= host::kSmallestImage && pixels <= host::kLargestImage;
+    return pixels >= simulation::kSmallestImage && pixels <= simulation::kLargestImage;
   };
   if (height.ec != std::errc() || height.ptr != end || !is_allowed(options.width) ||
       !is_allowed(options.height)) {
     throw ModelError(fmt::format("--size: {}: must be WIDTHxHEIGHT, both {} to {} pixels", size,
-                                 host::kSmallestImage, host::kLargestImage));
+                                 simulation::kSmallestImage, simulation::kLargestImage));
   }
   return options;
 }

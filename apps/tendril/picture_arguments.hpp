@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "apps/host/recording/render_recording.hpp"
+#include "rendering/render_recording.hpp"
 #include "apps/tendril/command_line.hpp"
 
 namespace tendril {
@@ -16,7 +16,7 @@ struct PictureArguments {
   Option add_size(const Command& command, const std::string& what);
 
   /// Throws ModelError for a size that is none.
-  [[nodiscard]] host::PictureOptions options() const;
+  [[nodiscard]] simulation::PictureOptions options() const;
 };
 
 }  // namespace tendril

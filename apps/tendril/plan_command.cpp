@@ -7,18 +7,18 @@
 #include <variant>
 #include <vector>
 
-#include "apps/host/experiment/run.hpp"
-#include "apps/host/file_kind.hpp"
-#include "apps/host/generate/families.hpp"
-#include "apps/host/plan/path_plan.hpp"
-#include "apps/host/plan/plan_file.hpp"
-#include "apps/host/plan/plan_json.hpp"
-#include "apps/host/plan/plan_result.hpp"
-#include "apps/host/plan/scene_plan.hpp"
-#include "apps/host/python_script.hpp"
+#include "simulation/rollout/run.hpp"
+#include "simulation/files/file_kind.hpp"
+#include "simulation/families/families.hpp"
+#include "tendril/plan_file/path_plan.hpp"
+#include "tendril/plan_file/plan_file.hpp"
+#include "tendril/plan_file/plan_json.hpp"
+#include "tendril/plan_file/plan_result.hpp"
+#include "simulation/plan/scene_plan.hpp"
+#include "simulation/files/python_script.hpp"
 #include "apps/tendril/commands.hpp"
 #include "tendril/model_error.hpp"
-#include "tendril/robot_file/toml_fields.hpp"
+#include "tendril/model/toml_fields.hpp"
 
 namespace tendril {
 namespace {
@@ -32,7 +32,7 @@ struct PlanArguments {
   std::string refused = "near";
   int solution = 1;
   double spacing = 0.005;
-  host::ScenePlanOptions scene;
+  simulation::ScenePlanOptions scene;
   std::int64_t seed = -1;
   bool json = false;
   bool strict = false;
@@ -50,12 +50,12 @@ void draw(const PlanArguments& arguments, const std::string& json) {
   std::vector<std::string> options{"--refused", arguments.refused};
   if (!arguments.svg.empty()) options.insert(options.end(), {"--svg", arguments.svg});
   if (!arguments.png.empty()) options.insert(options.end(), {"--png", arguments.png});
-  if (const auto problem = host::run_script("apps/report/draw_plan.py", options, json))
-    throw host::OutputError("drawing: " + *problem);
+  if (const auto problem = simulation::run_script("apps/report/draw_plan.py", options, json))
+    throw simulation::OutputError("drawing: " + *problem);
 }
 
 void print(const std::string& text) {
-  if (!(std::cout << text).flush()) throw host::OutputError("stdout: could not be written");
+  if (!(std::cout << text).flush()) throw simulation::OutputError("stdout: could not be written");
 }
 
 /// Says on stderr that a plan was not found; the exit code shows it with --strict only.
@@ -64,19 +64,19 @@ void notice(const PlanArguments& arguments, const std::string& text) {
 }
 
 /// Paths of a robot's tip among obstacles.
-int run_path_plan(const PlanArguments& arguments, const host::PathPlan& plan) {
+int run_path_plan(const PlanArguments& arguments, const simulation::PathPlan& plan) {
   if (!arguments.plan.empty())
     throw ModelError(
         "--plan: for paths with contacts; --path writes the poses of this file's kind");
-  const host::PathPlanResult solution = host::solve_path_plan(plan);
+  const simulation::PathPlanResult solution = simulation::solve_path_plan(plan);
   const std::string json =
-      needs_json(arguments) ? host::path_plan_json(plan, solution) : std::string();
+      needs_json(arguments) ? simulation::path_plan_json(plan, solution) : std::string();
   draw(arguments, json);
-  print(arguments.json ? json : host::path_plan_text(plan, solution));
+  print(arguments.json ? json : simulation::path_plan_text(plan, solution));
   if (!arguments.path.empty()) {
     if (solution.reached == 0)
       throw ModelError("--path: no waypoint was reached: there is no path");
-    host::write_text_file(arguments.path, pose_path_csv(plan.robot.kinematics(), solution.path));
+    simulation::write_text_file(arguments.path, pose_path_csv(plan.robot.kinematics(), solution.path));
   }
   const bool is_whole = solution.reached == static_cast<int>(solution.waypoints.size());
   if (!is_whole)
@@ -86,27 +86,27 @@ int run_path_plan(const PlanArguments& arguments, const host::PathPlan& plan) {
 }
 
 /// Ways in contact with obstacles.
-int run_contact_plan(const PlanArguments& arguments, const host::PlanFile& plan) {
-  const host::PlanResult solution = host::solve_plan(plan);
-  const std::string json = needs_json(arguments) ? host::plan_json(plan, solution) : std::string();
+int run_contact_plan(const PlanArguments& arguments, const simulation::PlanFile& plan) {
+  const simulation::PlanResult solution = simulation::solve_plan(plan);
+  const std::string json = needs_json(arguments) ? simulation::plan_json(plan, solution) : std::string();
   draw(arguments, json);
-  print(arguments.json ? json : host::plan_text(plan, solution));
+  print(arguments.json ? json : simulation::plan_text(plan, solution));
   if (!arguments.path.empty() || !arguments.plan.empty()) {
     const auto index = static_cast<std::size_t>(arguments.solution) - 1;
     if (index >= solution.paths.size())
       throw ModelError(fmt::format("--solution: {}: must be at most the number of solutions, {}",
                                    arguments.solution, solution.paths.size()));
-    const host::ContactPath& path = solution.paths[index];
+    const simulation::ContactPath& path = solution.paths[index];
     if (!arguments.path.empty())
-      host::write_text_file(arguments.path, host::path_csv(path, arguments.spacing));
+      simulation::write_text_file(arguments.path, simulation::path_csv(path, arguments.spacing));
     if (!arguments.plan.empty()) {
       if (plan.grasp)
         throw ModelError("--plan: tendril.contact_plan executes paths to a target, no grasps");
-      host::write_text_file(arguments.plan,
+      simulation::write_text_file(arguments.plan,
                             fmt::format("# tendril plan {} --solution {}\n",
                                         std::filesystem::path(arguments.file).filename().string(),
                                         arguments.solution) +
-                                contact_plan_text(host::executable_plan(plan, path)));
+                                contact_plan_text(simulation::executable_plan(plan, path)));
     }
   }
   if (solution.paths.empty())
@@ -115,19 +115,19 @@ int run_contact_plan(const PlanArguments& arguments, const host::PlanFile& plan)
 }
 
 /// The plan of a scene at its start.
-std::variant<host::PathPlan, host::PlanFile> plan_of_scene(const PlanArguments& arguments) {
+std::variant<simulation::PathPlan, simulation::PlanFile> plan_of_scene(const PlanArguments& arguments) {
   if (!(arguments.scene.margin >= 0.0 && arguments.scene.margin <= 1e3))
     throw ModelError(
         fmt::format("--margin: {}: must be a distance in [0, 1000] m", arguments.scene.margin));
-  host::Experiment experiment = host::load_experiment(arguments.file);
-  host::RunChanges changes;
+  simulation::Experiment experiment = simulation::load_experiment(arguments.file);
+  simulation::RunChanges changes;
   if (arguments.seed >= 0) changes.seed = static_cast<std::uint64_t>(arguments.seed);
   const std::uint64_t seed = changes.seed.value_or(experiment.seed);
-  experiment = host::with_scene(std::move(experiment), seed,
+  experiment = simulation::with_scene(std::move(experiment), seed,
                                 fmt::format("out/{}-seed{}/scene", experiment.name, seed));
-  const host::PreparedRun run = host::prepare_run(experiment, changes);
+  const simulation::PreparedRun run = simulation::prepare_run(experiment, changes);
   std::vector<std::string> notices = run.scene.notices;
-  auto plan = host::plan_of_scene(*run.scene.model, *run.data, arguments.scene,
+  auto plan = simulation::plan_of_scene(*run.scene.model, *run.data, arguments.scene,
                                   experiment.scene.string(), notices);
   for (const std::string& text : notices) std::cerr << "tendril: notice: " << text << '\n';
   return plan;
@@ -143,23 +143,23 @@ int run(const PlanArguments& arguments) {
   if (arguments.solution < 1)
     throw ModelError(fmt::format("--solution: {}: must be >= 1", arguments.solution));
 
-  using Kind = host::FileKind;
-  host::require_kind(arguments.file, "plan", {Kind::Plan, Kind::Experiment, Kind::Scene});
-  if (const Kind kind = host::file_kind(arguments.file);
+  using Kind = simulation::FileKind;
+  simulation::require_kind(arguments.file, "plan", {Kind::Plan, Kind::Experiment, Kind::Scene});
+  if (const Kind kind = simulation::file_kind(arguments.file);
       kind == Kind::Experiment || kind == Kind::Scene) {
     const auto plan = plan_of_scene(arguments);
-    if (const auto* const contacts = std::get_if<host::PlanFile>(&plan))
+    if (const auto* const contacts = std::get_if<simulation::PlanFile>(&plan))
       return run_contact_plan(arguments, *contacts);
-    return run_path_plan(arguments, std::get<host::PathPlan>(plan));
+    return run_path_plan(arguments, std::get<simulation::PathPlan>(plan));
   }
   if (arguments.seed >= 0 || !arguments.scene.robot.empty() || !arguments.scene.target.empty() ||
       arguments.scene.margin != 0.0)
     throw ModelError(fmt::format(
         "{}: --robot, --target, --margin and --seed are for scenes and experiments", arguments.file));
   const std::string toml = read_text_file(arguments.file);
-  if (host::is_path_plan(toml))
-    return run_path_plan(arguments, host::parse_path_plan(toml, arguments.file));
-  return run_contact_plan(arguments, host::parse_plan(toml, arguments.file));
+  if (simulation::is_path_plan(toml))
+    return run_path_plan(arguments, simulation::parse_path_plan(toml, arguments.file));
+  return run_contact_plan(arguments, simulation::parse_plan(toml, arguments.file));
 }
 
 }  // namespace

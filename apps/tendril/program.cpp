@@ -14,8 +14,8 @@
 #include <string>
 #include <string_view>
 
-#include "apps/host/engine/scene.hpp"
-#include "apps/host/experiment/run.hpp"
+#include "simulation/scene/scene.hpp"
+#include "simulation/rollout/run.hpp"
 #include "apps/tendril/commands.hpp"
 #include "tendril/model_error.hpp"
 
@@ -28,9 +28,9 @@ int run(int argc, char** argv) {
   tendril::CommandLine line(
       "tendril",
       "Continuum robots in MuJoCo: runs and shows scenes, prints models, reads recordings.",
-      fmt::format("tendril {}, MuJoCo {}", tendril::host::version(), mj_versionString()));
+      fmt::format("tendril {}, MuJoCo {}", tendril::simulation::version(), mj_versionString()));
   line.option(
-      "--plugin", [](const std::string& file) { tendril::host::add_plugin_library(file); },
+      "--plugin", [](const std::string& file) { tendril::simulation::add_plugin_library(file); },
       "additional plugin library (.so) to load, e.g. with a controller; may be repeated");
   line.option(
       "--python", [](const std::string& /*loaded by then*/) {},

@@ -24,7 +24,7 @@ ProgressBar::ProgressBar(bool quiet) : active_(!quiet && isatty(STDERR_FILENO) =
 
 ProgressBar::~ProgressBar() { finish(); }
 
-void ProgressBar::show(const host::Progress& progress) {
+void ProgressBar::show(const simulation::Progress& progress) {
   show(fmt::format("{:.2f}/{:.2f} s  {:.1f} x real time", progress.time, progress.duration,
                    progress.real_time_factor),
        progress.time / progress.duration);

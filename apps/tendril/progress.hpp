@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "apps/host/experiment/run.hpp"
+#include "simulation/rollout/run.hpp"
 
 namespace tendril {
 
@@ -18,7 +18,7 @@ class ProgressBar {
   ProgressBar& operator=(const ProgressBar&) = delete;
 
   /// Shows the progress of a simulation, with its real-time factor.
-  void show(const host::Progress& progress);
+  void show(const simulation::Progress& progress);
 
   /// @param part  fraction done, 0..1
   void show(const std::string& text, double part);

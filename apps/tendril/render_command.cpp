@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
-#include "apps/host/experiment/run.hpp"
-#include "apps/host/file_kind.hpp"
+#include "simulation/rollout/run.hpp"
+#include "simulation/files/file_kind.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/interrupt.hpp"
 #include "apps/tendril/picture_arguments.hpp"
@@ -30,14 +30,14 @@ void require_only_for(const char* kind, const char* option, const std::optional<
   if (value) throw ModelError(fmt::format("{}: {:g}: is only for {}", option, *value, kind));
 }
 
-host::PictureOptions picture_options(const RenderArguments& arguments) {
-  host::PictureOptions options = arguments.picture.options();
+simulation::PictureOptions picture_options(const RenderArguments& arguments) {
+  simulation::PictureOptions options = arguments.picture.options();
   options.drawing = {.forces = !arguments.no_forces,
                      .links = arguments.links,
                      .transparent = arguments.transparent,
                      .draft = arguments.draft};
   options.beside = arguments.beside;
-  constexpr int kSmallest = 2 * host::kSmallestImage;
+  constexpr int kSmallest = 2 * simulation::kSmallestImage;
   if (!arguments.beside.empty() && options.width < kSmallest) {
     throw ModelError(fmt::format("--size: {}: must be at least {} pixels wide for two recordings",
                                  arguments.picture.size, kSmallest));
@@ -46,23 +46,23 @@ host::PictureOptions picture_options(const RenderArguments& arguments) {
 }
 
 int render(const RenderArguments& arguments) {
-  host::require_kind(arguments.file, "render", {host::FileKind::Recording});
+  simulation::require_kind(arguments.file, "render", {simulation::FileKind::Recording});
   if (!arguments.beside.empty())
-    host::require_kind(arguments.beside, "render", {host::FileKind::Recording});
+    simulation::require_kind(arguments.beside, "render", {simulation::FileKind::Recording});
   const std::filesystem::path out = arguments.out;
   const bool is_video = out.extension() == ".mp4";
   if (!is_video && out.extension() != ".png")
     throw ModelError(fmt::format("--output: {}: must end with .mp4 or .png", arguments.out));
   const std::filesystem::path folder = out.parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder))
-    throw host::OutputError(
+    throw simulation::OutputError(
         fmt::format("--output: {}: must be in a folder that exists", arguments.out));
 
   if (!is_video) {
     constexpr const char* kVideos = "videos (.mp4)";
     require_only_for(kVideos, "--fps", arguments.frame_rate);
     require_only_for(kVideos, "--speed", arguments.speed);
-    const host::Instants instants{.time = arguments.time,
+    const simulation::Instants instants{.time = arguments.time,
                                   .strobe = arguments.strobe,
                                   .from = arguments.from,
                                   .to = arguments.to};
@@ -70,7 +70,7 @@ int render(const RenderArguments& arguments) {
       require_only_for("videos (.mp4) and --strobe", "--from", arguments.from);
       require_only_for("videos (.mp4) and --strobe", "--to", arguments.to);
     }
-    host::render_picture(arguments.file, out, picture_options(arguments), instants);
+    simulation::render_picture(arguments.file, out, picture_options(arguments), instants);
     return 0;
   }
   constexpr const char* kPictures = "pictures (.png)";
@@ -79,7 +79,7 @@ int render(const RenderArguments& arguments) {
     throw ModelError(fmt::format("--strobe: {}: is only for {}", arguments.strobe, kPictures));
   if (arguments.transparent)
     throw ModelError(fmt::format("--transparent: is only for {}", kPictures));
-  host::VideoOptions options{
+  simulation::VideoOptions options{
       .picture = picture_options(arguments), .from = arguments.from, .to = arguments.to};
   options.frame_rate = arguments.frame_rate.value_or(options.frame_rate);
   options.speed = arguments.speed.value_or(options.speed);
@@ -87,11 +87,11 @@ int render(const RenderArguments& arguments) {
   const InterruptRequest interrupt;
   ProgressBar bar(arguments.quiet);
   try {
-    host::render_video(arguments.file, out, options, [&](int frame, int count) {
+    simulation::render_video(arguments.file, out, options, [&](int frame, int count) {
       bar.show(fmt::format("frame {}/{}", frame, count), static_cast<double>(frame) / count);
       return !interrupt.is_set();
     });
-  } catch (const host::RenderError&) {
+  } catch (const simulation::RenderError&) {
     if (!interrupt.is_set()) throw;  // Ctrl-C ends ffmpeg too
   }
   bar.finish();

@@ -15,8 +15,8 @@ bool is_terminal(const std::string& out) {
 
 }  // namespace
 
-std::vector<host::CsvColumn> state_columns(const ContinuumRobot& robot) {
-  std::vector<host::CsvColumn> columns;
+std::vector<simulation::CsvColumn> state_columns(const ContinuumRobot& robot) {
+  std::vector<simulation::CsvColumn> columns;
   for (int i = 0; i < robot.section_count(); ++i) {
     columns.push_back({fmt::format("theta_{}", i + 1), true});
     columns.push_back({fmt::format("phi_{}", i + 1), true});
@@ -27,13 +27,13 @@ std::vector<host::CsvColumn> state_columns(const ContinuumRobot& robot) {
   return columns;
 }
 
-std::vector<host::CsvColumn> pose_columns(const MobileRobot& robot) {
-  std::vector<host::CsvColumn> columns{{"base_x", true}, {"base_y", true}, {"base_heading", true}};
+std::vector<simulation::CsvColumn> pose_columns(const MobileRobot& robot) {
+  std::vector<simulation::CsvColumn> columns{{"base_x", true}, {"base_y", true}, {"base_heading", true}};
   for (int j = 1; j <= robot.joint_count(); ++j) columns.push_back({fmt::format("q_{}", j), true});
   return columns;
 }
 
-void write_state(host::CsvWriter& table, const ContinuumRobot& robot, SectionStates states,
+void write_state(simulation::CsvWriter& table, const ContinuumRobot& robot, SectionStates states,
                  const BaseState& base) {
   for (const SectionState& state : states) {
     table.field(state.theta);
@@ -59,7 +59,7 @@ TableProgress::TableProgress(bool quiet, const std::string& out)
     : bar_(quiet || is_terminal(out)),
       next_(std::chrono::steady_clock::now() + kBeforeFirstFrame) {}
 
-void TableProgress::show(const host::CsvReader& reader, long rows) {
+void TableProgress::show(const simulation::CsvReader& reader, long rows) {
   const std::optional<double> part = reader.part();
   const auto now = std::chrono::steady_clock::now();
   if (!part || now < next_) return;

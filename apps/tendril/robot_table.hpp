@@ -9,12 +9,12 @@
 #include <variant>
 #include <vector>
 
-#include "apps/host/csv_table.hpp"
+#include "simulation/files/csv_table.hpp"
 #include "apps/tendril/progress.hpp"
 #include "tendril/kinematics/continuum_robot.hpp"
-#include "tendril/mobile/mobile_kinematics.hpp"
+#include "tendril/mobile/kinematics.hpp"
 #include "tendril/model_error.hpp"
-#include "tendril/robot_file/robot_description.hpp"
+#include "tendril/model/robot_description.hpp"
 
 // Common parts of the tables of `tendril ik` and `tendril fk`. Format: docs/ik.md.
 namespace tendril {
@@ -47,14 +47,14 @@ inline constexpr std::array<const char*, 6> kTipColumns = {"x", "y", "z", "zx", 
 inline constexpr std::array<const char*, 6> kToolColumns = {"x", "y", "z", "roll", "pitch", "yaw"};
 
 /// base_x, base_y, base_heading, q_1 ... of a mobile robot.
-[[nodiscard]] std::vector<host::CsvColumn> pose_columns(const MobileRobot& robot);
+[[nodiscard]] std::vector<simulation::CsvColumn> pose_columns(const MobileRobot& robot);
 
 /// theta_1, phi_1, s_1, theta_2, ... of all sections, then h if the base feeds and omega0 if it
 /// spins. A table must have theta and phi of all sections and s of extensible ones.
-[[nodiscard]] std::vector<host::CsvColumn> state_columns(const ContinuumRobot& robot);
+[[nodiscard]] std::vector<simulation::CsvColumn> state_columns(const ContinuumRobot& robot);
 
 /// Appends the fields of `state_columns`.
-void write_state(host::CsvWriter& table, const ContinuumRobot& robot, SectionStates states,
+void write_state(simulation::CsvWriter& table, const ContinuumRobot& robot, SectionStates states,
                  const BaseState& base);
 
 /// Reads states and base from a row of `state_columns`.
@@ -66,7 +66,7 @@ void read_state(std::span<const double> row, const ContinuumRobot& robot,
 class TableProgress {
  public:
   TableProgress(bool quiet, const std::string& out);
-  void show(const host::CsvReader& reader, long rows);
+  void show(const simulation::CsvReader& reader, long rows);
   void finish() { bar_.finish(); }
 
  private:

@@ -13,12 +13,12 @@
 #include <string>
 #include <utility>
 
-#include "apps/host/csv_table.hpp"
-#include "apps/host/experiment/run.hpp"
-#include "apps/host/file_kind.hpp"
-#include "apps/host/recording/export_recording.hpp"
-#include "apps/host/recording/recover_recording.hpp"
-#include "apps/host/recording/replay.hpp"
+#include "simulation/files/csv_table.hpp"
+#include "simulation/rollout/run.hpp"
+#include "simulation/files/file_kind.hpp"
+#include "apps/tendril/export_recording.hpp"
+#include "simulation/rollout/recover_recording.hpp"
+#include "simulation/rollout/replay.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/progress.hpp"
 #include "tendril/model_error.hpp"
@@ -45,7 +45,7 @@ struct RolloutArguments {
 
 // Fails unless the whole text is written: a full disk must not be reported as success.
 void print(const std::string& text) {
-  if (!(std::cout << text).flush()) throw host::OutputError("stdout: could not be written");
+  if (!(std::cout << text).flush()) throw simulation::OutputError("stdout: could not be written");
 }
 
 std::string json_text(const Json& json) {
@@ -55,7 +55,7 @@ std::string json_text(const Json& json) {
 // Runs a command on a recording; a file that is not one is a user error.
 template <class Work>
 void with_recording(const std::string& file, Work&& work) {
-  host::require_kind(file, "rollout", {host::FileKind::Recording});
+  simulation::require_kind(file, "rollout", {simulation::FileKind::Recording});
   std::unique_ptr<RolloutReader> reader;
   try {
     reader = std::make_unique<RolloutReader>(file);
@@ -167,12 +167,12 @@ void info(const RolloutArguments& arguments) {
   });
 }
 
-std::string verdict(const host::ReplayResult& result) {
+std::string verdict(const simulation::ReplayResult& result) {
   if (result.identical()) return "identical";
   return result.first_difference->field == "engine" ? "engine failure" : "different";
 }
 
-Json replay_json(const host::ReplayResult& result, const std::string& file) {
+Json replay_json(const simulation::ReplayResult& result, const std::string& file) {
   Json json = {
       {"file", file},
       {"verdict", verdict(result)},
@@ -183,7 +183,7 @@ Json replay_json(const host::ReplayResult& result, const std::string& file) {
        {{"mujoco", result.replaying_mujoco}, {"tendril", result.replaying_tendril}}},
       {"first_difference", nullptr}};
   if (result.first_difference) {
-    const host::ReplayDifference& difference = *result.first_difference;
+    const simulation::ReplayDifference& difference = *result.first_difference;
     // As text: JSON has no NaN, and all digits are needed.
     json["first_difference"] = {{"step", difference.step},
                                 {"field", difference.field},
@@ -195,12 +195,12 @@ Json replay_json(const host::ReplayResult& result, const std::string& file) {
   return json;
 }
 
-std::string replay_text(const host::ReplayResult& result, const std::string& file) {
+std::string replay_text(const simulation::ReplayResult& result, const std::string& file) {
   std::string text;
   if (result.identical()) {
     text = fmt::format("{}: identical: {} steps, bit for bit\n", file, result.compared_steps);
   } else {
-    const host::ReplayDifference& difference = *result.first_difference;
+    const simulation::ReplayDifference& difference = *result.first_difference;
     if (difference.field == "engine") {
       text = fmt::format("{}: different: step {}: the engine stopped: {}\n", file, difference.step,
                          difference.reason);
@@ -223,7 +223,7 @@ std::string replay_text(const host::ReplayResult& result, const std::string& fil
 }
 
 int replay(const RolloutArguments& arguments) {
-  host::ReplayResult result;
+  simulation::ReplayResult result;
   with_recording(arguments.file, [&](RolloutReader& reader) {
     ProgressBar bar(arguments.quiet || arguments.json);
     const std::int64_t rows = reader.row_count();
@@ -231,7 +231,7 @@ int replay(const RolloutArguments& arguments) {
     const double duration = rows > 0 ? reader.row(rows - 1).time - start : 0.0;
     const auto begin = std::chrono::steady_clock::now();
     auto shown = begin;
-    result = host::replay(reader, [&](std::int64_t, double time) {
+    result = simulation::replay(reader, [&](std::int64_t, double time) {
       const auto now = std::chrono::steady_clock::now();
       if (now - shown < std::chrono::milliseconds(100)) return;
       shown = now;
@@ -245,13 +245,13 @@ int replay(const RolloutArguments& arguments) {
 }
 
 int verify(const RolloutArguments& arguments) {
-  host::require_kind(arguments.file, "rollout", {host::FileKind::Recording});
-  host::Verification found;
+  simulation::require_kind(arguments.file, "rollout", {simulation::FileKind::Recording});
+  simulation::Verification found;
   bool is_finished = false;
   try {
     RolloutReader reader(arguments.file);
     is_finished = reader.is_finished();
-    found = host::verify_recording(reader);
+    found = simulation::verify_recording(reader);
   } catch (const RolloutDamageError& error) {
     found.reason = error.what();
   } catch (const RolloutFormatError& error) {
@@ -259,7 +259,7 @@ int verify(const RolloutArguments& arguments) {
   }
   if (arguments.json) {
     std::int64_t bad_rows = 0;
-    for (const host::RowRange& range : found.damaged) bad_rows += range.last - range.first + 1;
+    for (const simulation::RowRange& range : found.damaged) bad_rows += range.last - range.first + 1;
     Json json = {{"file", arguments.file},
                  {"verdict", found.whole() ? "whole" : "damaged"},
                  {"finished", is_finished},
@@ -283,17 +283,17 @@ int verify(const RolloutArguments& arguments) {
 }
 
 int recover(const RolloutArguments& arguments) {
-  host::require_kind(arguments.file, "rollout", {host::FileKind::Recording});
-  host::refuse_same_file(arguments.file, arguments.out);
+  simulation::require_kind(arguments.file, "rollout", {simulation::FileKind::Recording});
+  simulation::refuse_same_file(arguments.file, arguments.out);
   std::error_code ignored;
   const std::uintmax_t size = std::filesystem::file_size(arguments.file, ignored);
   // In a process of its own, because HDF5 can crash or hang on metadata that is taken as it is.
   const pid_t child = fork();
-  if (child < 0) throw host::InputError(arguments.file + ": " + std::strerror(errno));
+  if (child < 0) throw simulation::InputError(arguments.file + ": " + std::strerror(errno));
   if (child == 0) {
     alarm(kRecoveryLimit + static_cast<unsigned>(ignored ? 0 : size >> 20));
     try {
-      const host::Recovery found = host::recover_recording(arguments.file, arguments.out);
+      const simulation::Recovery found = simulation::recover_recording(arguments.file, arguments.out);
       std::string text =
           fmt::format("{}: {} of {} rows", arguments.out, found.kept_rows, found.rows);
       if (found.kept_rows < found.rows) text += ": " + to_string(found.kept);
@@ -313,9 +313,9 @@ int recover(const RolloutArguments& arguments) {
 }
 
 int export_rows(const RolloutArguments& arguments) {
-  host::require_kind(arguments.file, "rollout", {host::FileKind::Recording});
+  simulation::require_kind(arguments.file, "rollout", {simulation::FileKind::Recording});
   try {
-    const std::int64_t rows = host::export_recording(arguments.file, arguments.out);
+    const std::int64_t rows = simulation::export_recording(arguments.file, arguments.out);
     print(fmt::format("{}: {} rows\n", arguments.out, rows));
   } catch (const RolloutDamageError& error) {
     throw ModelError(error.what() + std::string(kAdvice));

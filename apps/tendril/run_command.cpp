@@ -14,13 +14,13 @@
 #include <memory>
 #include <optional>
 
-#include "apps/host/experiment/report.hpp"
-#include "apps/host/experiment/run.hpp"
-#include "apps/host/file_descriptor.hpp"
-#include "apps/host/file_kind.hpp"
-#include "apps/host/generate/families.hpp"
-#include "apps/host/recording/render_recording.hpp"
-#include "apps/host/recording/video_writer.hpp"
+#include "apps/tendril/write_report.hpp"
+#include "simulation/rollout/run.hpp"
+#include "simulation/files/file_descriptor.hpp"
+#include "simulation/files/file_kind.hpp"
+#include "simulation/families/families.hpp"
+#include "rendering/render_recording.hpp"
+#include "rendering/video_writer.hpp"
 #include "apps/tendril/check_text.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/interrupt.hpp"
@@ -59,12 +59,12 @@ std::optional<Number> parsed(const std::string& text) {
   return value;
 }
 
-host::RunChanges changes_of(const RunArguments& arguments) {
-  host::RunChanges changes;
+simulation::RunChanges changes_of(const RunArguments& arguments) {
+  simulation::RunChanges changes;
   if (!arguments.duration.empty()) {
     changes.duration = parsed<double>(arguments.duration);
     if (!changes.duration || !(*changes.duration > 0.0) ||
-        !(*changes.duration <= host::kLongestRun)) {
+        !(*changes.duration <= simulation::kLongestRun)) {
       throw ModelError(
           fmt::format("--duration: {}: must be a time in (0, 1e6] s", arguments.duration));
     }
@@ -77,18 +77,18 @@ host::RunChanges changes_of(const RunArguments& arguments) {
     changes.seed = static_cast<std::uint64_t>(*seed);
   }
   for (const std::string& text : arguments.set)
-    changes.settings.push_back(host::parse_setting(text));
+    changes.settings.push_back(simulation::parse_setting(text));
   changes.controller = arguments.controller;
   return changes;
 }
 
-void print_checks(const host::RunResult& result) {
+void print_checks(const simulation::RunResult& result) {
   if (result.checks.empty()) return;
   const bool colour = wants_colour();
   std::size_t width = 5;
-  for (const host::CheckResult& r : result.checks) width = std::max(width, r.check.name.size());
+  for (const simulation::CheckResult& r : result.checks) width = std::max(width, r.check.name.size());
   fmt::print("{:<{}}  {:>18}  {:>20}  verdict\n", "check", width, "value", "limit");
-  for (const host::CheckResult& r : result.checks) {
+  for (const simulation::CheckResult& r : result.checks) {
     const char* const verdict = r.holds ? (colour ? "\033[32mok\033[0m" : "ok")
                                         : (colour ? "\033[31mFAILED\033[0m" : "FAILED");
     fmt::print("{:<{}}  {:>18}  {:>20}  {}\n", r.check.name, width,
@@ -97,7 +97,7 @@ void print_checks(const host::RunResult& result) {
 }
 
 /// "12 % of the steps, from 1.2 s to 3 s".
-std::string when(const host::Occurrence& occurrence, long steps) {
+std::string when(const simulation::Occurrence& occurrence, long steps) {
   const double fraction =
       100.0 * static_cast<double>(occurrence.steps) / static_cast<double>(std::max(1L, steps));
   const std::string share = fraction < 0.1 ? "< 0.1" : fmt::format("{:.3g}", fraction);
@@ -106,12 +106,12 @@ std::string when(const host::Occurrence& occurrence, long steps) {
 }
 
 /// What the robots said, where their servos were at their limits, and what they touched.
-void print_robots(const host::RunResult& result) {
+void print_robots(const simulation::RunResult& result) {
   constexpr std::size_t kMost = 5;
-  for (const host::RobotStatus& robot : result.statuses) {
+  for (const simulation::RobotStatus& robot : result.statuses) {
     fmt::print("{}: {} at the end", robot.robot, to_string(robot.end));
     for (int i = 0; i < kStatusCount; ++i) {
-      const host::Occurrence& o = robot.by_status[static_cast<std::size_t>(i)];
+      const simulation::Occurrence& o = robot.by_status[static_cast<std::size_t>(i)];
       const auto status = static_cast<ControllerStatus>(i);
       if (o.steps == 0 || (o.steps == result.steps && status == robot.end)) continue;
       if (status == ControllerStatus::Working) continue;
@@ -124,7 +124,7 @@ void print_robots(const host::RunResult& result) {
       fmt::print("and {} more servos at their limits\n", result.saturated.size() - kMost);
       break;
     }
-    const host::SaturatedServo& servo = result.saturated[i];
+    const simulation::SaturatedServo& servo = result.saturated[i];
     fmt::print("servo {}: at its limit of {:.3g} in {}\n", servo.actuator, servo.limit,
                when(servo.occurrence, result.steps));
   }
@@ -133,15 +133,15 @@ void print_robots(const host::RunResult& result) {
       fmt::print("and {} more geoms touched\n", result.touched.size() - kMost);
       break;
     }
-    const host::TouchedGeom& touched = result.touched[i];
+    const simulation::TouchedGeom& touched = result.touched[i];
     fmt::print("touched {}: at most {:.3g} N, in {}\n", touched.geom, touched.largest_force,
                when(touched.occurrence, result.steps));
   }
 }
 
-int exit_code_of(const host::RunResult& result) {
-  if (result.outcome == host::Outcome::Diverged) return kExitDiverged;
-  if (result.outcome == host::Outcome::Interrupted) return kExitInterrupted;
+int exit_code_of(const simulation::RunResult& result) {
+  if (result.outcome == simulation::Outcome::Diverged) return kExitDiverged;
+  if (result.outcome == simulation::Outcome::Interrupted) return kExitInterrupted;
   return result.passes() ? 0 : kExitCheckFailed;
 }
 
@@ -154,13 +154,13 @@ class ResultFolder {
  public:
   /// Throws OutputError if the folder cannot be written or another run writes into it.
   explicit ResultFolder(const std::filesystem::path& folder) : folder_(folder) {
-    host::make_output_folder(folder);
-    lock_ = host::FileDescriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    simulation::make_output_folder(folder);
+    lock_ = simulation::FileDescriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!lock_.is_open())
-      throw host::OutputError(fmt::format("{}: {}: must be a writable folder", folder.string(),
+      throw simulation::OutputError(fmt::format("{}: {}: must be a writable folder", folder.string(),
                                           std::strerror(errno)));
     if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-      throw host::OutputError(fmt::format(
+      throw simulation::OutputError(fmt::format(
           "{}: another run writes its results here: choose another folder with --out",
           folder.string()));
     }
@@ -188,13 +188,13 @@ class ResultFolder {
     std::error_code error;
     const bool removed = std::filesystem::remove(file, error);
     if (error)
-      throw host::OutputError(fmt::format("{}: {}: an earlier result cannot be removed",
+      throw simulation::OutputError(fmt::format("{}: {}: an earlier result cannot be removed",
                                           file.string(), error.message()));
     return removed;
   }
 
   std::filesystem::path folder_;
-  host::FileDescriptor lock_;
+  simulation::FileDescriptor lock_;
 };
 
 /// What is made of the recording after a run.
@@ -204,10 +204,10 @@ struct Pictures {
   std::vector<std::string> missing;   ///< files not made because of an interrupt
 };
 
-host::VideoOptions video_options(const RunArguments& arguments) {
-  host::VideoOptions options{.picture = arguments.picture.options()};
+simulation::VideoOptions video_options(const RunArguments& arguments) {
+  simulation::VideoOptions options{.picture = arguments.picture.options()};
   options.frame_rate = arguments.frame_rate.value_or(options.frame_rate);
-  host::require_frame_rate(options.frame_rate);
+  simulation::require_frame_rate(options.frame_rate);
   return options;
 }
 
@@ -215,7 +215,7 @@ host::VideoOptions video_options(const RunArguments& arguments) {
 Pictures make_pictures(const RunArguments& arguments, const InterruptRequest& interrupt,
                        const std::filesystem::path& out) {
   constexpr int kPlots = 10;  // take as long as so many pictures
-  const host::ReportOptions report{.camera = arguments.picture.camera};
+  const simulation::ReportOptions report{.camera = arguments.picture.camera};
   const int report_work = arguments.no_report ? 0 : report.pictures + kPlots;
   Pictures pictures;
   ProgressBar bar(arguments.quiet);
@@ -239,7 +239,7 @@ Pictures make_pictures(const RunArguments& arguments, const InterruptRequest& in
     };
     try {
       if (!interrupt.is_set())
-        host::render_video(out / "rollout.h5", out / "video.mp4", video_options(arguments), on_frame);
+        simulation::render_video(out / "rollout.h5", out / "video.mp4", video_options(arguments), on_frame);
     } catch (const std::exception& error) {
       problems.push_back(fmt::format("video: {}", error.what()));
     }
@@ -248,7 +248,7 @@ Pictures make_pictures(const RunArguments& arguments, const InterruptRequest& in
   if (!arguments.no_report) {
     std::vector<std::string> problems;
     if (!interrupt.is_set()) {
-      problems = host::write_report(out, report, [&](int done, int count) {
+      problems = simulation::write_report(out, report, [&](int done, int count) {
         const std::string text = done < count ? fmt::format("report: picture {}/{}", done, count)
                                               : std::string("report: plots");
         bar.show(text, static_cast<double>(frames + done) / (frames + report_work));
@@ -261,7 +261,7 @@ Pictures make_pictures(const RunArguments& arguments, const InterruptRequest& in
   return pictures;
 }
 
-void print_result(const RunArguments& arguments, const host::RunResult& result,
+void print_result(const RunArguments& arguments, const simulation::RunResult& result,
                   const std::filesystem::path& out, const std::vector<std::string>& files) {
   print_checks(result);
   if (arguments.quiet) return;
@@ -273,44 +273,44 @@ void print_result(const RunArguments& arguments, const host::RunResult& result,
   fmt::print("{}: {}\n", (out / "").string(), fmt::join(files, " "));
 }
 
-std::filesystem::path default_folder(const host::Experiment& experiment,
-                                     const host::RunChanges& changes) {
+std::filesystem::path default_folder(const simulation::Experiment& experiment,
+                                     const simulation::RunChanges& changes) {
   return std::filesystem::path("out") /
          fmt::format("{}-seed{}", experiment.name, changes.seed.value_or(experiment.seed));
 }
 
 int run(const RunArguments& arguments) {
-  host::require_kind(arguments.file, "run", host::kRunnable);
-  host::Experiment experiment = host::load_experiment(arguments.file);
-  host::RunOptions options;
+  simulation::require_kind(arguments.file, "run", simulation::kRunnable);
+  simulation::Experiment experiment = simulation::load_experiment(arguments.file);
+  simulation::RunOptions options;
   options.changes = changes_of(arguments);
   static_cast<void>(video_options(arguments));  // refuses them before the run
   const std::filesystem::path out = arguments.out.empty()
                                         ? default_folder(experiment, options.changes)
                                         : std::filesystem::path(arguments.out);
   const ResultFolder folder(out);
-  experiment = host::with_scene(std::move(experiment),
+  experiment = simulation::with_scene(std::move(experiment),
                                 options.changes.seed.value_or(experiment.seed), out / "scene");
   if (!arguments.no_record) options.recording = out / "rollout.h5";
   options.command_line = command_line_text();
   options.on_loaded = [&](const mjModel& model) {
-    host::require_camera(model, arguments.picture.camera);
+    simulation::require_camera(model, arguments.picture.camera);
     if (folder.clear())
       notice(arguments, fmt::format("{}: results of an earlier run are replaced", out.string()));
   };
   const InterruptRequest interrupt;
   options.stop = &interrupt.flag();
   ProgressBar bar(arguments.quiet);
-  options.on_progress = [&](const host::Progress& progress) { bar.show(progress); };
+  options.on_progress = [&](const simulation::Progress& progress) { bar.show(progress); };
 
-  const host::RunResult result =
-      host::run_experiment(experiment, options, [&](std::span<const std::string> notices) {
+  const simulation::RunResult result =
+      simulation::run_experiment(experiment, options, [&](std::span<const std::string> notices) {
         for (const std::string& text : notices) notice(arguments, text);
       });
   bar.finish();
 
-  const std::string summary = host::summary_json(experiment, result);
-  host::write_text_file(out / "summary.json", summary);
+  const std::string summary = simulation::summary_json(experiment, result);
+  simulation::write_text_file(out / "summary.json", summary);
   std::vector<std::string> files{"summary.json"};
   Pictures pictures;
   if (!arguments.no_record) {
@@ -332,7 +332,7 @@ int run(const RunArguments& arguments) {
     std::cerr << "tendril: " << experiment.scene.string() << ": " << failure << '\n';
   for (const std::string& problem : pictures.problems)
     std::cerr << "tendril: " << problem << '\n';
-  if (result.outcome == host::Outcome::Done && !pictures.missing.empty()) {
+  if (result.outcome == simulation::Outcome::Done && !pictures.missing.empty()) {
     std::cerr << fmt::format(
         "tendril: interrupted after the run: its recording is whole; missing: {}\n",
         fmt::join(pictures.missing, ", "));

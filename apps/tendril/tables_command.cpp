@@ -14,8 +14,8 @@
 #include <thread>
 #include <tuple>
 
-#include "apps/host/experiment/run.hpp"
-#include "apps/host/python_script.hpp"
+#include "simulation/rollout/run.hpp"
+#include "simulation/files/python_script.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/interrupt.hpp"
 #include "apps/tendril/progress.hpp"
@@ -52,7 +52,7 @@ std::uint64_t build_number() {
 /// Version and commit; also the build if the commit does not identify it.
 std::string program_name() {
   constexpr std::string_view commit = TENDRIL_COMMIT;
-  std::string name = host::version();
+  std::string name = simulation::version();
   if (!commit.empty()) name += fmt::format(" {}", commit);
   if (commit.empty() || commit.ends_with("-dirty")) name += fmt::format(" {:016x}", build_number());
   return name;
@@ -60,7 +60,7 @@ std::string program_name() {
 
 tables::Circumstances circumstances() {
   return {.command = command_line_text(),
-          .processor = host::processor_name(),
+          .processor = simulation::processor_name(),
           .cores = std::thread::hardware_concurrency(),
           .compiler = __VERSION__,
           .program = program_name(),
@@ -113,13 +113,13 @@ int run(const TablesArguments& arguments) {
 
   const std::filesystem::path out = arguments.out;
   const std::string json = tables::tables_json(run, circumstances());
-  host::write_text_file(out / "tables.json", json);
+  simulation::write_text_file(out / "tables.json", json);
   const std::string text = arguments.json       ? json
                            : arguments.markdown ? tables::tables_markdown(run, circumstances())
                                                 : tables::tables_text(run);
-  if (!(std::cout << text).flush()) throw host::OutputError("stdout: could not be written");
+  if (!(std::cout << text).flush()) throw simulation::OutputError("stdout: could not be written");
   if (arguments.plot) {
-    if (const auto problem = host::run_script("bench/published/plot_tables.py", {out.string()}))
+    if (const auto problem = simulation::run_script("bench/published/plot_tables.py", {out.string()}))
       notice(arguments, "no plots: " + *problem);
   }
   if (!arguments.quiet) {

@@ -4,12 +4,12 @@
 #include <iostream>
 #include <memory>
 
-#include "apps/host/experiment/experiment.hpp"
-#include "apps/host/experiment/run.hpp"
-#include "apps/host/file_kind.hpp"
-#include "apps/host/generate/families.hpp"
+#include "simulation/experiment/experiment.hpp"
+#include "simulation/rollout/run.hpp"
+#include "simulation/files/file_kind.hpp"
+#include "simulation/families/families.hpp"
 #include "apps/tendril/commands.hpp"
-#include "apps/tendril/viewer.hpp"
+#include "apps/tendril/window/viewer.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -27,32 +27,32 @@ struct ViewArguments {
   std::string screenshot;
 };
 
-std::unique_ptr<host::ViewSource> open_source(const ViewArguments& arguments,
+std::unique_ptr<simulation::ViewSource> open_source(const ViewArguments& arguments,
                                               ViewerOptions& options) {
-  using Kind = host::FileKind;
+  using Kind = simulation::FileKind;
   const std::filesystem::path file = arguments.file;
-  host::require_kind(file, "view",
+  simulation::require_kind(file, "view",
                      {Kind::Experiment, Kind::Scene, Kind::Robot, Kind::Tube, Kind::Recording});
   if (file.extension() == ".h5") {
     if (!arguments.set.empty() || arguments.seed >= 0 || !arguments.controller.empty()) {
       throw ModelError(fmt::format(
           "{}: --set, --seed and --controller change a scene, not a recording", arguments.file));
     }
-    return std::make_unique<host::Playback>(file);
+    return std::make_unique<simulation::Playback>(file);
   }
-  host::RunChanges changes;
+  simulation::RunChanges changes;
   if (arguments.seed >= 0) changes.seed = static_cast<std::uint64_t>(arguments.seed);
   for (const std::string& text : arguments.set)
-    changes.settings.push_back(host::parse_setting(text));
+    changes.settings.push_back(simulation::parse_setting(text));
   changes.controller = arguments.controller;
-  host::Experiment experiment = host::load_experiment(file);
+  simulation::Experiment experiment = simulation::load_experiment(file);
   const std::uint64_t seed = changes.seed.value_or(experiment.seed);
-  experiment = host::with_scene(std::move(experiment), seed,
+  experiment = simulation::with_scene(std::move(experiment), seed,
                                 fmt::format("out/{}-seed{}/scene", experiment.name, seed));
   options.has_motions = !experiment.motions.empty();
   options.name = experiment.name;
   const std::filesystem::path folder = experiment.scene.parent_path();
-  auto run = std::make_unique<host::LiveRun>(std::move(experiment), changes, command_line_text());
+  auto run = std::make_unique<simulation::LiveRun>(std::move(experiment), changes, command_line_text());
   for (const std::string& notice : run->scene().notices)
     std::cerr << "tendril: notice: " << notice << '\n';
   // Files that come with the package have names that are no paths.
@@ -75,10 +75,10 @@ int view(const ViewArguments& arguments) {
   options.screenshot = arguments.screenshot;
   const std::filesystem::path folder = options.screenshot.parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder))
-    throw host::OutputError(fmt::format("--screenshot: {}: must be in a folder that exists",
+    throw simulation::OutputError(fmt::format("--screenshot: {}: must be in a folder that exists",
                                         arguments.screenshot));
-  std::unique_ptr<host::ViewSource> source = open_source(arguments, options);
-  host::require_camera(source->model(), options.camera);
+  std::unique_ptr<simulation::ViewSource> source = open_source(arguments, options);
+  simulation::require_camera(source->model(), options.camera);
   if (!source->range() && options.screenshot.empty())
     options.reopen = [&arguments] {
       ViewerOptions ignored;

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tendril/mobile/mobile_closed_form.hpp"
-#include "tendril/mobile/mobile_fabrik_solver.hpp"
+#include "tendril/mobile/closed_form.hpp"
+#include "tendril/mobile/fabrik_solver.hpp"
 #include "tendril/mobile/youbot_targets.hpp"
 #include "tendril/model_error.hpp"
 

@@ -20,7 +20,7 @@
 
 #include "plugin/controller_plugin.hpp"
 #include "python/src/robots.hpp"
-#include "tendril/mobile/mobile_body.hpp"
+#include "tendril/mobile/body.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::python {

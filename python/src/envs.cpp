@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/host/recording/offscreen.hpp"
+#include "rendering/offscreen.hpp"
 #include "python/src/arrays.hpp"
 #include "python/src/sim.hpp"
 #include "tendril/path/path.hpp"
@@ -32,11 +32,11 @@ class Renderer {
  public:
   Renderer(nb::object model, int width, int height, const std::string& camera)
       : model_(std::move(model)),
-        camera_(host::picture_camera(owned_by<const mjModel>(model_), camera)),
+        camera_(simulation::picture_camera(owned_by<const mjModel>(model_), camera)),
         renderer_(owned_by<const mjModel>(model_), width, height) {}
 
   nb::object render(const nb::object& data) {
-    const host::Image& image = renderer_.render(owned_by<mjData>(data), camera_);
+    const simulation::Image& image = renderer_.render(owned_by<mjData>(data), camera_);
     const auto size = [](int n) { return static_cast<std::size_t>(n); };
     const nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<3>> view(
         image.rgb.data(), {size(image.height), size(image.width), 3}, nb::handle());
@@ -46,7 +46,7 @@ class Renderer {
  private:
   nb::object model_;
   mjvCamera camera_;
-  host::OffscreenRenderer renderer_;
+  simulation::OffscreenRenderer renderer_;
 };
 
 std::vector<std::array<double, 3>> path_points(const std::vector<std::array<double, 3>>& waypoints,

@@ -1,4 +1,4 @@
-#include "apps/host/experiment/experiment.hpp"
+#include "simulation/experiment/experiment.hpp"
 
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
@@ -14,9 +14,9 @@
 #include <string>
 #include <utility>
 
-#include "apps/host/engine/engine_log.hpp"
-#include "apps/host/experiment/experiment_run.hpp"
-#include "apps/host/generate/families.hpp"
+#include "simulation/engine/engine_log.hpp"
+#include "simulation/experiment/experiment_run.hpp"
+#include "simulation/families/families.hpp"
 #include "python/src/recording_sink.hpp"
 #include "python/src/settings.hpp"
 #include "python/src/sim.hpp"
@@ -27,9 +27,9 @@ namespace {
 
 constexpr auto kSignalInterval = std::chrono::milliseconds(20);
 
-host::RunChanges changes_of(nb::handle seed, nb::handle set, nb::handle controller,
+simulation::RunChanges changes_of(nb::handle seed, nb::handle set, nb::handle controller,
                             nb::handle duration) {
-  host::RunChanges changes;
+  simulation::RunChanges changes;
   const auto text = [](nb::handle object) { return nb::cast<std::string>(nb::repr(object)); };
   if (!seed.is_none()) {
     long long number = -1;
@@ -42,7 +42,7 @@ host::RunChanges changes_of(nb::handle seed, nb::handle set, nb::handle controll
   if (!duration.is_none()) {
     const double number = PyFloat_AsDouble(duration.ptr());
     PyErr_Clear();
-    if (!(number > 0.0) || !(number <= host::kLongestRun))
+    if (!(number > 0.0) || !(number <= simulation::kLongestRun))
       throw ModelError("duration: " + text(duration) + ": must be a time in (0, 1e6] s");
     changes.duration = number;
   }
@@ -52,7 +52,7 @@ host::RunChanges changes_of(nb::handle seed, nb::handle set, nb::handle controll
     changes.settings.push_back(
         {"controller.plugin", {nb::cast<std::string>(controller)}, "controller"});
   }
-  for (host::Setting& setting : settings_of(set)) changes.settings.push_back(std::move(setting));
+  for (simulation::Setting& setting : settings_of(set)) changes.settings.push_back(std::move(setting));
   return changes;
 }
 
@@ -61,8 +61,8 @@ nb::object mujoco_data(const nb::object& model, const mjModel& compiled) {
   try {
     return mujoco().attr("MjData")(model);
   } catch (const nb::python_error&) {
-    static_cast<void>(host::take_engine_warnings());
-    const host::DataPtr data = host::make_data(compiled);  // throws ModelError
+    static_cast<void>(simulation::take_engine_warnings());
+    const simulation::DataPtr data = simulation::make_data(compiled);  // throws ModelError
     throw;
   }
 }
@@ -70,47 +70,47 @@ nb::object mujoco_data(const nb::object& model, const mjModel& compiled) {
 /// An experiment under way, on MuJoCo's own model and data.
 class PyRun {
  public:
-  PyRun(std::shared_ptr<const host::Experiment> experiment, nb::handle seed, nb::handle set,
+  PyRun(std::shared_ptr<const simulation::Experiment> experiment, nb::handle seed, nb::handle set,
         nb::handle controller, nb::handle duration, std::string command_line,
         const std::string& folder)
       : experiment_(std::move(experiment)) {
     mujoco();
-    const host::RunChanges changes = changes_of(seed, set, controller, duration);
-    const host::EngineLog log;
+    const simulation::RunChanges changes = changes_of(seed, set, controller, duration);
+    const simulation::EngineLog log;
     {
       const nb::gil_scoped_release unlocked;
       if (!experiment_->family.empty()) {
-        experiment_ = std::make_shared<host::Experiment>(host::with_scene(
+        experiment_ = std::make_shared<simulation::Experiment>(simulation::with_scene(
             *experiment_, changes.seed.value_or(experiment_->seed), folder));
       }
-      prepared_.emplace(host::compile_run(*experiment_, changes));
+      prepared_.emplace(simulation::compile_run(*experiment_, changes));
     }
     mjModel& model = *prepared_->scene.model;
     model_ = mujoco_model(std::move(prepared_->scene.model));
     data_ = mujoco_data(model_, model);
     mjData& data = *reinterpret_cast<mjData*>(nb::cast<std::uintptr_t>(data_.attr("_address")));
     const nb::gil_scoped_release unlocked;
-    host::set_start(*experiment_, *prepared_, model, data);
+    simulation::set_start(*experiment_, *prepared_, model, data);
     run_.emplace(*experiment_, *prepared_, model, data, changes, std::move(command_line));
   }
 
   void record(nb::object create) {
     const auto open = python_recording(std::move(create));
     const nb::gil_scoped_release unlocked;
-    const host::EngineLog log;
+    const simulation::EngineLog log;
     run_->record(open);
   }
 
   void step() {
     const nb::gil_scoped_release unlocked;
-    const host::EngineLog log;
+    const simulation::EngineLog log;
     run_->step();
   }
 
   /// To the end. A signal handler that raises, such as that of Ctrl-C, interrupts the run.
   void run() {
     const nb::gil_scoped_release unlocked;
-    const host::EngineLog log;
+    const simulation::EngineLog log;
     using Clock = std::chrono::steady_clock;
     for (Clock::time_point looked = Clock::now(); !run_->done();) {
       run_->step();
@@ -132,7 +132,7 @@ class PyRun {
   [[nodiscard]] const std::vector<std::string>& notices() const { return run_->result().notices; }
 
   [[nodiscard]] std::string summary() const {
-    return host::summary_json(*experiment_, run_->result());
+    return simulation::summary_json(*experiment_, run_->result());
   }
   [[nodiscard]] nb::dict metrics() const {
     nb::dict metrics;
@@ -141,32 +141,32 @@ class PyRun {
   }
 
  private:
-  std::shared_ptr<const host::Experiment> experiment_;
-  std::optional<host::PreparedRun> prepared_;
+  std::shared_ptr<const simulation::Experiment> experiment_;
+  std::optional<simulation::PreparedRun> prepared_;
   nb::object model_, data_;
-  std::optional<host::ExperimentRun> run_;
+  std::optional<simulation::ExperimentRun> run_;
 };
 
 }  // namespace
 
 void bind_experiment(nb::module_& module) {
-  nb::class_<host::Experiment>(module, "ExperimentFile", "What an experiment file says.")
-      .def_ro("name", &host::Experiment::name)
-      .def_ro("file", &host::Experiment::file, nb::sig("def file(self) -> pathlib.Path"))
-      .def_ro("scene", &host::Experiment::scene, nb::sig("def scene(self) -> pathlib.Path"))
-      .def_ro("family", &host::Experiment::family)
-      .def_ro("duration", &host::Experiment::duration)
-      .def_ro("seed", &host::Experiment::seed);
+  nb::class_<simulation::Experiment>(module, "ExperimentFile", "What an experiment file says.")
+      .def_ro("name", &simulation::Experiment::name)
+      .def_ro("file", &simulation::Experiment::file, nb::sig("def file(self) -> pathlib.Path"))
+      .def_ro("scene", &simulation::Experiment::scene, nb::sig("def scene(self) -> pathlib.Path"))
+      .def_ro("family", &simulation::Experiment::family)
+      .def_ro("duration", &simulation::Experiment::duration)
+      .def_ro("seed", &simulation::Experiment::seed);
   module.def(
       "load_experiment",
       [](const std::filesystem::path& file) {
         const nb::gil_scoped_release unlocked;
-        return std::make_shared<host::Experiment>(host::load_experiment(file));
+        return std::make_shared<simulation::Experiment>(simulation::load_experiment(file));
       },
       nb::arg("file"),
       nb::sig("def load_experiment(file: str | os.PathLike[str]) -> ExperimentFile"));
   nb::class_<PyRun>(module, "Run", "An experiment under way; see tendril.experiment.")
-      .def(nb::init<std::shared_ptr<const host::Experiment>, nb::handle, nb::handle, nb::handle,
+      .def(nb::init<std::shared_ptr<const simulation::Experiment>, nb::handle, nb::handle, nb::handle,
                     nb::handle, std::string, const std::string&>(),
            nb::arg("experiment"), nb::arg("seed").none(), nb::arg("set"),
            nb::arg("controller").none(), nb::arg("duration").none(), nb::arg("command_line"),

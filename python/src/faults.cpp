@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <string>
 
-#include "apps/host/engine/engine_log.hpp"
-#include "apps/host/engine/physical_faults.hpp"
+#include "simulation/engine/engine_log.hpp"
+#include "simulation/scene/physical_faults.hpp"
 #include "python/src/sim.hpp"
-#include "tendril/robot_file/fault_file.hpp"
+#include "tendril/model/fault_file.hpp"
 
 namespace tendril::python {
 namespace {
@@ -19,18 +19,18 @@ Struct& native(nb::handle object) {
 }  // namespace
 
 void bind_faults(nb::module_& module) {
-  nb::class_<host::PhysicalFaults>(module, "PhysicalFaults",
+  nb::class_<simulation::PhysicalFaults>(module, "PhysicalFaults",
                                    "Faults of a recording that change the model or the forces.")
       .def(
           "__init__",
-          [](host::PhysicalFaults* self, const std::string& faults, nb::handle model) {
-            const host::EngineLog log;
-            new (self) host::PhysicalFaults(parse_faults(faults, "faults"), native<mjModel>(model));
+          [](simulation::PhysicalFaults* self, const std::string& faults, nb::handle model) {
+            const simulation::EngineLog log;
+            new (self) simulation::PhysicalFaults(parse_faults(faults, "faults"), native<mjModel>(model));
           },
           nb::arg("faults"), nb::arg("model"))
       .def(
           "apply",
-          [](host::PhysicalFaults& self, nb::handle model, nb::handle data) {
+          [](simulation::PhysicalFaults& self, nb::handle model, nb::handle data) {
             self.apply(native<mjModel>(model), native<mjData>(data));
           },
           nb::arg("model"), nb::arg("data"), "Before each step, from the first one on.");

@@ -8,7 +8,7 @@
 
 #include "python/src/robots.hpp"
 #include "tendril/model_error.hpp"
-#include "tendril/robot_file/robot_description.hpp"
+#include "tendril/model/robot_description.hpp"
 
 namespace tendril::python {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "python/src/robots.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
-#include "tendril/mobile/mobile_kinematics.hpp"
+#include "tendril/mobile/kinematics.hpp"
 
 namespace tendril::python {
 namespace {

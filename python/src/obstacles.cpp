@@ -6,7 +6,7 @@
 
 #include "python/src/controllers.hpp"
 #include "python/src/robots.hpp"
-#include "tendril/mobile/mobile_body.hpp"
+#include "tendril/mobile/body.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::python {

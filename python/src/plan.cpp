@@ -8,34 +8,34 @@
 #include <string>
 #include <vector>
 
-#include "apps/host/plan/path_plan.hpp"
-#include "apps/host/plan/plan_file.hpp"
-#include "apps/host/plan/plan_json.hpp"
-#include "apps/host/plan/plan_result.hpp"
+#include "tendril/plan_file/path_plan.hpp"
+#include "tendril/plan_file/plan_file.hpp"
+#include "tendril/plan_file/plan_json.hpp"
+#include "tendril/plan_file/plan_result.hpp"
 #include "python/src/robots.hpp"
 #include "tendril/contact/contact_plan.hpp"
 #include "tendril/model_error.hpp"
-#include "tendril/robot_file/toml_fields.hpp"
+#include "tendril/model/toml_fields.hpp"
 
 namespace tendril::python {
 namespace {
 
 struct PyPlan {
   std::filesystem::path file;
-  host::PlanFile plan;
-  host::PlanResult result;
+  simulation::PlanFile plan;
+  simulation::PlanResult result;
   nb::object content;
 };
 
 struct PySolution {
   std::shared_ptr<const PyPlan> plan;
   std::size_t index;
-  [[nodiscard]] const host::ContactPath& path() const { return plan->result.paths[index]; }
+  [[nodiscard]] const simulation::ContactPath& path() const { return plan->result.paths[index]; }
 };
 
 struct PyPathPlan {
-  host::PathPlan plan;
-  host::PathPlanResult result;
+  simulation::PathPlan plan;
+  simulation::PathPlanResult result;
   nb::object content;
 };
 
@@ -54,11 +54,11 @@ std::shared_ptr<PyPlan> plan(const std::filesystem::path& file) {
   {
     const nb::gil_scoped_release unlocked;
     const std::string toml = read_text_file(file);
-    if (host::is_path_plan(toml))
+    if (simulation::is_path_plan(toml))
       throw ModelError(file.string() + ": robot: is a path among obstacles: tendril.plan_path");
-    plan->plan = host::parse_plan(toml, file.string());
-    plan->result = host::solve_plan(plan->plan);
-    json = host::plan_json(plan->plan, plan->result);
+    plan->plan = simulation::parse_plan(toml, file.string());
+    plan->result = simulation::solve_plan(plan->plan);
+    json = simulation::plan_json(plan->plan, plan->result);
   }
   plan->content = parsed(json);
   return plan;
@@ -70,11 +70,11 @@ std::unique_ptr<PyPathPlan> plan_path(const std::filesystem::path& file) {
   {
     const nb::gil_scoped_release unlocked;
     const std::string toml = read_text_file(file);
-    if (!host::is_path_plan(toml))
+    if (!simulation::is_path_plan(toml))
       throw ModelError(file.string() + ": robot: is missing: plans with contact: tendril.plan");
-    plan->plan = host::parse_path_plan(toml, file.string());
-    plan->result = host::solve_path_plan(plan->plan);
-    json = host::path_plan_json(plan->plan, plan->result);
+    plan->plan = simulation::parse_path_plan(toml, file.string());
+    plan->result = simulation::solve_path_plan(plan->plan);
+    json = simulation::path_plan_json(plan->plan, plan->result);
   }
   plan->content = parsed(json);
   return plan;

@@ -213,7 +213,7 @@ class PythonSink final : public RowSink {
 
 }  // namespace
 
-host::OpenRecording python_recording(nb::object create) {
+simulation::OpenRecording python_recording(nb::object create) {
   return
       [create = std::move(create)](const RolloutLayout& layout, const RolloutAttributes& attributes,
                                    std::span<const std::byte> model) {

@@ -2,7 +2,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "apps/host/experiment/experiment_run.hpp"
+#include "simulation/experiment/experiment_run.hpp"
 
 namespace tendril::python {
 
@@ -11,6 +11,6 @@ namespace nb = nanobind;
 /// Opens recordings with h5py: `create` is tendril._recording_file.create. Rows are encoded here, and
 /// chunks are handed to h5py's compiled functions, in the thread that steps. Ctrl-C waits for the end
 /// of a block.
-[[nodiscard]] host::OpenRecording python_recording(nb::object create);
+[[nodiscard]] simulation::OpenRecording python_recording(nb::object create);
 
 }  // namespace tendril::python

@@ -7,8 +7,8 @@
 
 #include "python/src/arrays.hpp"
 #include "tendril/kinematics/continuum_robot.hpp"
-#include "tendril/mobile/mobile_continuum_solver.hpp"
-#include "tendril/mobile/mobile_robot.hpp"
+#include "tendril/mobile/continuum_solver.hpp"
+#include "tendril/mobile/robot.hpp"
 #include "tendril/snake/snake_chain.hpp"
 
 // Robots as Python has them: what the library calculates with, and a name.

@@ -1,4 +1,4 @@
-#include "apps/host/engine/scene.hpp"
+#include "simulation/scene/scene.hpp"
 
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "apps/host/engine/engine_log.hpp"
+#include "simulation/engine/engine_log.hpp"
 #include "python/src/settings.hpp"
 #include "python/src/sim.hpp"
 
@@ -25,13 +25,13 @@ struct PyScene {
 
 PyScene load_scene(const std::filesystem::path& file, nb::handle set) {
   mujoco();
-  const std::vector<host::Setting> settings = settings_of(set);
+  const std::vector<simulation::Setting> settings = settings_of(set);
   std::string model_xml;
-  host::Scene scene = [&] {
+  simulation::Scene scene = [&] {
     const nb::gil_scoped_release unlocked;
-    const host::EngineLog log;
-    host::Scene loaded = host::load_scene(file, settings);
-    model_xml = host::flattened(loaded, *loaded.model, loaded.notices);
+    const simulation::EngineLog log;
+    simulation::Scene loaded = simulation::load_scene(file, settings);
+    model_xml = simulation::flattened(loaded, *loaded.model, loaded.notices);
     return loaded;
   }();
   return {mujoco_model(std::move(scene.model)), std::move(scene.notices),

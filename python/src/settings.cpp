@@ -54,7 +54,7 @@ Value value_of(nb::handle object, const std::string& key) {
 
 }  // namespace
 
-std::vector<host::Setting> settings_of(nb::handle mapping) {
+std::vector<simulation::Setting> settings_of(nb::handle mapping) {
   nb::dict dict;
   try {
     dict.update(nb::borrow<nb::object>(mapping));
@@ -62,7 +62,7 @@ std::vector<host::Setting> settings_of(nb::handle mapping) {
     throw ModelError(std::string(kOrigin) + ": " + nb::cast<std::string>(nb::repr(mapping)) +
                      ": must be a table, for example {\"option.timestep\": 0.002}");
   }
-  std::vector<host::Setting> settings;
+  std::vector<simulation::Setting> settings;
   for (const auto [name, object] : dict) {
     const auto key = nb::cast<std::string>(nb::str(name));
     settings.push_back({key, value_of(object, key), kOrigin});

@@ -4,13 +4,13 @@
 
 #include <vector>
 
-#include "apps/host/experiment/setting.hpp"
+#include "simulation/engine/setting.hpp"
 
 namespace tendril::python {
 
 /// The settings of a mapping of keys to values, in its order: booleans, integers, numbers, text,
 /// and sequences and mappings of these (NumPy's too). Throws ModelError
 /// `set: key: value: must be ...`.
-[[nodiscard]] std::vector<host::Setting> settings_of(nanobind::handle mapping);
+[[nodiscard]] std::vector<simulation::Setting> settings_of(nanobind::handle mapping);
 
 }  // namespace tendril::python

@@ -26,7 +26,7 @@ nb::module_ mujoco() {
   return module;
 }
 
-nb::object mujoco_model(host::ModelPtr model) {
+nb::object mujoco_model(simulation::ModelPtr model) {
   nb::object owner = mujoco().attr("MjModel").attr("_from_model_ptr")(
       reinterpret_cast<std::uintptr_t>(model.get()));
   static_cast<void>(model.release());

@@ -4,7 +4,7 @@
 
 #include <nanobind/nanobind.h>
 
-#include "apps/host/engine/engine.hpp"
+#include "simulation/engine/engine.hpp"
 
 namespace tendril::python {
 
@@ -14,7 +14,7 @@ namespace nb = nanobind;
 nb::module_ mujoco();
 
 /// MuJoCo's Python object of a model, which owns it from then on.
-[[nodiscard]] nb::object mujoco_model(host::ModelPtr model);
+[[nodiscard]] nb::object mujoco_model(simulation::ModelPtr model);
 
 void bind_scene(nb::module_& module);
 void bind_experiment(nb::module_& module);

@@ -13,7 +13,7 @@
 #include "tendril/ik/any_solver.hpp"
 #include "tendril/ik/batch.hpp"
 #include "tendril/ik/start_pose.hpp"
-#include "tendril/mobile/any_mobile_solver.hpp"
+#include "tendril/mobile/any_solver.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::python {

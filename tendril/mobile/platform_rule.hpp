@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "tendril/mobile/mobile_robot.hpp"
+#include "tendril/mobile/robot.hpp"
 
 namespace tendril {
 

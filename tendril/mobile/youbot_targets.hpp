@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "tendril/mobile/mobile_result.hpp"
+#include "tendril/mobile/result.hpp"
 
 // The targets of the youBot's experiments, for tables, tests and scenes.
 namespace tendril {

@@ -14,7 +14,7 @@
 #include "bench/published/tables_report.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
-#include "tests/apps/temporary_folder.hpp"
+#include "tests/support/temporary_folder.hpp"
 #include "tests/support/kinematics_oracle.hpp"
 
 namespace tendril::tables {

@@ -1,4 +1,4 @@
-#include "controllers/arm_mechanics.hpp"
+#include "controllers/arm/arm_mechanics.hpp"
 
 #include <catch2/catch.hpp>
 #include <array>

@@ -1,4 +1,4 @@
-#include "controllers/base_placement_controller.hpp"
+#include "controllers/mobile/base_placement_controller.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,9 +1,9 @@
-#include "controllers/body_deflection.hpp"
+#include "controllers/arm/body_deflection.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "controllers/arm_memory.hpp"
+#include "controllers/interface/arm_memory.hpp"
 #include "tests/controllers/kinematic_arm.hpp"
 #include "tests/support/allocation_counter.hpp"
 #include "tests/support/random.hpp"

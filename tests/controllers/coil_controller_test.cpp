@@ -1,4 +1,4 @@
-#include "controllers/coil_controller.hpp"
+#include "controllers/arm/coil_controller.hpp"
 
 #include <Eigen/Geometry>
 #include <catch2/catch.hpp>

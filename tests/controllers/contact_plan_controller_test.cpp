@@ -1,4 +1,4 @@
-#include "controllers/contact_plan_controller.hpp"
+#include "controllers/arm/contact_plan_controller.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>

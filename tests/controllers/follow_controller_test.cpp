@@ -1,4 +1,4 @@
-#include "controllers/follow_controller.hpp"
+#include "controllers/arm/follow_controller.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "controllers/follow_poses_controller.hpp"
+#include "controllers/arm/follow_poses_controller.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "controllers/follow_controller.hpp"
+#include "controllers/arm/follow_controller.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/controllers/kinematic_arm.hpp"
 #include "tests/support/allocation_counter.hpp"

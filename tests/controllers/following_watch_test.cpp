@@ -1,4 +1,4 @@
-#include "controllers/following_watch.hpp"
+#include "controllers/watch/following_watch.hpp"
 
 #include <array>
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-#include "controllers/gait_controller.hpp"
+#include "controllers/snake/gait_controller.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

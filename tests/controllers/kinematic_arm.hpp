@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "controllers/arm_controller.hpp"
-#include "controllers/arm_memory.hpp"
+#include "controllers/interface/arm_controller.hpp"
+#include "controllers/interface/arm_memory.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/kinematics/jacobian.hpp"
 #include "tests/controllers/test_report.hpp"

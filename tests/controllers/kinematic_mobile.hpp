@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "controllers/mobile_controller.hpp"
-#include "tendril/mobile/mobile_configuration.hpp"
+#include "controllers/interface/mobile_controller.hpp"
+#include "tendril/mobile/configuration.hpp"
 #include "tests/controllers/test_report.hpp"
 
 namespace tendril::test {

@@ -1,4 +1,4 @@
-#include "controllers/measurement_faults.hpp"
+#include "controllers/interface/measurement_faults.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "controllers/mobile_reach_controller.hpp"
+#include "controllers/mobile/mobile_reach_controller.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

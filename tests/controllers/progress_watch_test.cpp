@@ -1,4 +1,4 @@
-#include "controllers/progress_watch.hpp"
+#include "controllers/watch/progress_watch.hpp"
 
 #include <array>
 #include <catch2/catch.hpp>

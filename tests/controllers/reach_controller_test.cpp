@@ -1,4 +1,4 @@
-#include "controllers/reach_controller.hpp"
+#include "controllers/arm/reach_controller.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>

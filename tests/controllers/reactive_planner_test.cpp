@@ -1,11 +1,11 @@
-#include "controllers/reactive_planner.hpp"
+#include "controllers/arm/reactive_planner.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>
 #include <string>
 #include <vector>
 
-#include "controllers/reach_controller.hpp"
+#include "controllers/arm/reach_controller.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/controllers/kinematic_arm.hpp"
 #include "tests/support/allocation_counter.hpp"

@@ -1,4 +1,4 @@
-#include "controllers/settings.hpp"
+#include "controllers/interface/settings.hpp"
 
 #include <Eigen/Geometry>
 #include <array>
@@ -9,7 +9,7 @@
 
 #include "controllers/controller_kind.hpp"
 #include "tendril/contact/contact_plan.hpp"
-#include "tendril/mobile/mobile_robot.hpp"
+#include "tendril/mobile/robot.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/rod/elastic_cases.hpp"
 

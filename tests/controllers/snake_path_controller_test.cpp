@@ -1,4 +1,4 @@
-#include "controllers/snake_path_controller.hpp"
+#include "controllers/snake/snake_path_controller.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "controllers/snake_modes.hpp"
+#include "controllers/snake/snake_modes.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/controllers/test_report.hpp"
 #include "tests/support/allocation_counter.hpp"

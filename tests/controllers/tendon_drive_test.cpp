@@ -1,11 +1,11 @@
-#include "controllers/tendon_drive.hpp"
+#include "controllers/arm/tendon_drive.hpp"
 
 #include <catch2/catch.hpp>
 #include <array>
 #include <cmath>
 #include <numbers>
 
-#include "controllers/servo.hpp"
+#include "controllers/arm/servo.hpp"
 
 using namespace tendril;
 

@@ -1,4 +1,4 @@
-#include "controllers/tendon_friction.hpp"
+#include "controllers/arm/tendon_friction.hpp"
 
 #include <array>
 #include <catch2/catch.hpp>

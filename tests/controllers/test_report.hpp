@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "controllers/controller.hpp"
+#include "controllers/interface/controller.hpp"
 
 namespace tendril::test {
 

@@ -1,4 +1,4 @@
-#include "controllers/tip_integral.hpp"
+#include "controllers/arm/tip_integral.hpp"
 
 #include <Eigen/LU>
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-#include "controllers/trajectory_generator.hpp"
+#include "controllers/mobile/trajectory_generator.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

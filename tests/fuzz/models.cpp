@@ -2,11 +2,11 @@
 
 #include <string>
 
-#include "apps/host/experiment/setting.hpp"
+#include "simulation/engine/setting.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
-#include "tendril/robot_file/robot_description.hpp"
-#include "tendril/robot_file/robot_mjcf.hpp"
+#include "tendril/model/robot_description.hpp"
+#include "tendril/model/robot_mjcf.hpp"
 #include "tests/fuzz/readers.hpp"
 
 namespace tendril::fuzz {
@@ -70,14 +70,14 @@ void overrides(std::string_view input) {
     const std::string_view line = input.substr(0, end);
     input.remove_prefix(end == input.npos ? input.size() : end + 1);
     read_or_refuse<ModelError>([&] {
-      Override change = host::parse_setting(line);
+      Override change = simulation::parse_setting(line);
       const std::string text = change.value.text();
       const Value again = Value::parse(text);
       require(again.text() == text, "the text of a value's text is the same");
       require(again == change.value || text.find("nan") != text.npos,
               "a value's text reads back to the value");
       static_cast<void>(change.value.numbers());
-      static_cast<void>(host::setting_word(change));
+      static_cast<void>(simulation::setting_word(change));
       if (change.key.starts_with("robot.")) change.key.erase(0, 6);
       if (changes.size() < kMostApplied) changes.push_back(std::move(change));
     });

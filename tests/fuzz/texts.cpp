@@ -6,11 +6,11 @@
 #include <limits>
 #include <string>
 
-#include "apps/host/csv_table.hpp"
-#include "apps/host/experiment/experiment.hpp"
-#include "apps/host/plan/mesh_file.hpp"
-#include "apps/host/plan/path_plan.hpp"
-#include "apps/host/plan/plan_file.hpp"
+#include "simulation/files/csv_table.hpp"
+#include "simulation/experiment/experiment.hpp"
+#include "tendril/plan_file/mesh_file.hpp"
+#include "tendril/plan_file/path_plan.hpp"
+#include "tendril/plan_file/plan_file.hpp"
 #include "tendril/avoidance/pose_path.hpp"
 #include "tendril/contact/contact_plan.hpp"
 #include "tendril/geometry/mesh_distance.hpp"
@@ -22,15 +22,15 @@ namespace tendril::fuzz {
 
 void experiment(std::string_view input) {
   read_or_refuse<ModelError>([&] {
-    const host::Experiment read = host::parse_experiment(input, "input.toml");
+    const simulation::Experiment read = simulation::parse_experiment(input, "input.toml");
     for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}}) {
-      for (const host::Setting& setting : read.settings_for(seed)) {
+      for (const simulation::Setting& setting : read.settings_for(seed)) {
         static_cast<void>(setting.value.text());
         static_cast<void>(setting.value.numbers());
       }
     }
-    for (const host::Motion& motion : read.motions) {
-      for (const double time : {0.0, 0.3, host::kLongestRun}) {
+    for (const simulation::Motion& motion : read.motions) {
+      for (const double time : {0.0, 0.3, simulation::kLongestRun}) {
         static_cast<void>(motion.position(time, Eigen::Vector3d::Zero()));
         static_cast<void>(motion.orientation(time, Eigen::Quaterniond::Identity()));
       }
@@ -39,14 +39,14 @@ void experiment(std::string_view input) {
 }
 
 void plan(std::string_view input) {
-  read_or_refuse<ModelError>([&] { static_cast<void>(host::parse_plan(input, "input.toml")); });
+  read_or_refuse<ModelError>([&] { static_cast<void>(simulation::parse_plan(input, "input.toml")); });
 }
 
 // The files that it names are those of this folder.
 void path_plan(std::string_view input) {
   read_or_refuse<ModelError>([&] {
-    if (host::is_path_plan(input))
-      static_cast<void>(host::parse_path_plan(input, TENDRIL_FUZZ_PLANS "/input.toml"));
+    if (simulation::is_path_plan(input))
+      static_cast<void>(simulation::parse_path_plan(input, TENDRIL_FUZZ_PLANS "/input.toml"));
   });
 }
 
@@ -63,10 +63,10 @@ void csv(std::string_view input) {
   static InputFile file;
   file.write(input);
   read_or_refuse<ModelError>([&] {
-    host::CsvLayout layout{.columns = {}, .ignored = {"time"}, .allowed = "x,y,z[,zx,zy,zz]"};
+    simulation::CsvLayout layout{.columns = {}, .ignored = {"time"}, .allowed = "x,y,z[,zx,zy,zz]"};
     for (const char* const name : {"x", "y", "z", "zx", "zy", "zz"})
       layout.columns.push_back({name, name[1] == '\0'});
-    host::CsvReader reader(file.path(), layout);
+    simulation::CsvReader reader(file.path(), layout);
     std::array<double, 6> row{};
     while (reader.read(row)) {
       for (const double value : row) require(std::isfinite(value), "numbers of a table are finite");
@@ -84,7 +84,7 @@ void mesh(std::string_view input) {
   const std::string bytes(input);
   for (const char* const name : {"input.obj", "input.stl"}) {
     read_or_refuse<ModelError>([&] {
-      const host::TriangleMesh read = host::parse_mesh(bytes, name);
+      const simulation::TriangleMesh read = simulation::parse_mesh(bytes, name);
       for (const std::array<int, 3>& corners : read.triangles) {
         for (const int i : corners)
           require(i >= 0 && static_cast<std::size_t>(i) < read.vertices.size(),

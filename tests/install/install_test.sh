@@ -19,14 +19,14 @@ cmake --install "$build" --prefix "$prefix" >"$work/install.log" || { cat "$work
 # --- A consumer of every component that this build has, and of every header -------------------------
 config=$prefix/$libdir/cmake/tendril
 components="core"
-for component in robot_file recording plugin_host; do
+for component in model recording plugin_host; do
   [ ! -f "$config/tendril_$component.cmake" ] || components="$components;$component"
 done
 {
   (cd "$prefix/include" && find tendril -name '*.hpp' ! -path 'tendril/controllers/*' ! -path 'tendril/plugin/*')
   (cd "$prefix/include/tendril" && find . -path './controllers/*.hpp' -o -path './plugin/*.hpp') | sed 's,^[.]/,,'
 } | sort | sed 's/.*/#include "&"/' >"$work/every_header.cpp"
-for header in tendril/kinematics/section.hpp controllers/controller.hpp; do
+for header in tendril/kinematics/section.hpp controllers/interface/controller.hpp; do
   grep -q "\"$header\"" "$work/every_header.cpp" || fail "$header is not installed"
 done
 if grep -rn "$root/\|$build/" "$config"; then

@@ -44,10 +44,10 @@ allow rod contact
 allow avoidance kinematics ik geometry contact path
 allow snake kinematics path
 allow mobile kinematics ik geometry
-allow robot_file kinematics path snake mobile
+allow model kinematics path snake mobile
 allow recording
 for folder in tendril/*/; do
-  case " $mathematics robot_file recording " in
+  case " $mathematics model recording " in
     *" $(basename "$folder") "*) ;;
     *) echo "layers_test: $folder is in no layer"; wrong=1 ;;
   esac

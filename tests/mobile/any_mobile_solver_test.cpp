@@ -1,4 +1,4 @@
-#include "tendril/mobile/any_mobile_solver.hpp"
+#include "tendril/mobile/any_solver.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

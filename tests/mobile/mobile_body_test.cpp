@@ -1,4 +1,4 @@
-#include "tendril/mobile/mobile_body.hpp"
+#include "tendril/mobile/body.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -5,7 +5,7 @@
 #include <numbers>
 #include <vector>
 
-#include "tendril/mobile/mobile_fabrik_solver.hpp"
+#include "tendril/mobile/fabrik_solver.hpp"
 #include "tests/support/random.hpp"
 
 // Robots, targets and an independent forward kinematics for the tests of tendril/mobile.

@@ -1,4 +1,4 @@
-#include "tendril/mobile/mobile_closed_form.hpp"
+#include "tendril/mobile/closed_form.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tendril/mobile/mobile_continuum_solver.hpp"
+#include "tendril/mobile/continuum_solver.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-#include "tendril/mobile/mobile_fabrik_solver.hpp"
+#include "tendril/mobile/fabrik_solver.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-#include "tendril/mobile/mobile_path_planner.hpp"
+#include "tendril/mobile/path_planner.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-#include "tendril/mobile/mobile_robot.hpp"
+#include "tendril/mobile/robot.hpp"
 
 #include <catch2/catch.hpp>
 #include <functional>
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tendril/kinematics/random_states.hpp"
-#include "tendril/mobile/mobile_kinematics.hpp"
+#include "tendril/mobile/kinematics.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/mobile/mobile_cases.hpp"
 #include "tests/support/tolerances.hpp"

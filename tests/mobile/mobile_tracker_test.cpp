@@ -1,10 +1,10 @@
-#include "tendril/mobile/mobile_tracker.hpp"
+#include "tendril/mobile/tracker.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "tendril/mobile/mobile_postures.hpp"
+#include "tendril/mobile/postures.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/mobile/mobile_cases.hpp"
 #include "tests/support/allocation_counter.hpp"

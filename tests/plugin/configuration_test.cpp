@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "tendril/robot_file/robot_mjcf.hpp"
+#include "tendril/model/robot_mjcf.hpp"
 #include "tests/plugin/test_scenes.hpp"
 
 using namespace tendril::test;

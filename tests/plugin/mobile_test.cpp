@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "plugin/controller_plugin.hpp"
-#include "tendril/mobile/mobile_kinematics.hpp"
-#include "tendril/robot_file/robot_description.hpp"
+#include "tendril/mobile/kinematics.hpp"
+#include "tendril/model/robot_description.hpp"
 #include "tests/plugin/test_scenes.hpp"
 #include "tests/support/allocation_counter.hpp"
 

@@ -1,4 +1,4 @@
-#include "apps/host/recording/replay.hpp"
+#include "simulation/rollout/replay.hpp"
 
 #include <mujoco/mujoco.h>
 #include <stdlib.h>
@@ -8,13 +8,13 @@
 #include <functional>
 #include <limits>
 
-#include "apps/host/engine/scene.hpp"
-#include "apps/host/experiment/experiment.hpp"
-#include "apps/host/experiment/run.hpp"
-#include "apps/host/recording/recorded_model.hpp"
+#include "simulation/scene/scene.hpp"
+#include "simulation/experiment/experiment.hpp"
+#include "simulation/rollout/run.hpp"
+#include "simulation/rollout/recorded_model.hpp"
 
 using namespace tendril;
-using namespace tendril::host;
+using namespace tendril::simulation;
 
 namespace {
 

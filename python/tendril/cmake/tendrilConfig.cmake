@@ -1,14 +1,14 @@
-# find_package(tendril CONFIG [COMPONENTS robot_file plugin_host]) in the Python package:
+# find_package(tendril CONFIG [COMPONENTS model plugin_host]) in the Python package:
 #
 #     cmake -S . -B build -Dtendril_DIR=$(python -m tendril --cmake-dir)
 #
-# Defines tendril::core, tendril::planning, tendril::snake, tendril::mobile, tendril::control, tendril::robot_file and
+# Defines tendril::core, tendril::planning, tendril::snake, tendril::mobile, tendril::control, tendril::model and
 # tendril::plugin_host: headers and one shared library, for Eigen 3.4 and the MuJoCo beside the package.
 include(CMakeFindDependencyMacro)
 find_dependency(Eigen3 3.4)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH _tendril_package)
 cmake_path(GET _tendril_package PARENT_PATH _tendril_site)
-set(_tendril_targets core planning snake mobile control robot_file plugin_host)
+set(_tendril_targets core planning snake mobile control model plugin_host)
 foreach(_tendril_component ${tendril_FIND_COMPONENTS})
   if(_tendril_component IN_LIST _tendril_targets)
     set(tendril_${_tendril_component}_FOUND TRUE)

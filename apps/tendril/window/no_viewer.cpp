@@ -1,0 +1,18 @@
+// The viewer of a program without a window (TENDRIL_BUILD_VIEWER=OFF).
+#include "apps/tendril/window/viewer.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+
+struct Viewer::Impl {};
+
+Viewer::Viewer(std::unique_ptr<simulation::ViewSource> /*source*/, const ViewerOptions& /*options*/) {
+  throw ModelError(
+      "view: this program has no window: tendril run --video makes a film; a program built from "
+      "source has one");
+}
+Viewer::~Viewer() = default;
+void Viewer::run() {}
+const simulation::ViewSource& Viewer::source() const { throw ModelError("view: no window"); }
+
+}  // namespace tendril

@@ -1,0 +1,272 @@
+#include "controllers/arm/arm_mechanics.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tendril {
+
+using Eigen::Vector3d;
+
+ArmMechanics::ArmMechanics(std::vector<ArmCoordinate> coordinates, const ArmBaseJoint& feed,
+                           const ArmBaseJoint& spin, std::vector<Servo> servos,
+                           const Options& options, std::vector<ArmTendon> tendons)
+    : coordinates_(std::move(coordinates)),
+      feed_(feed),
+      spin_(spin),
+      servos_(std::move(servos)),
+      options_(options),
+      load_(Eigen::VectorXd::Zero(static_cast<Eigen::Index>(coordinates_.size()))),
+      motion_(static_cast<Eigen::Index>(coordinates_.size())) {
+  std::size_t joints = 0;
+  for (const ArmCoordinate& coordinate : coordinates_) {
+    double compliance = 0.0;
+    for (const ArmJoint& joint : coordinate.joints) compliance += 1.0 / joint.stiffness;
+    stiffness_.push_back(compliance > 0.0 ? 1.0 / compliance : 0.0);
+    joints += coordinate.joints.size();
+  }
+  joint_load_.assign(joints, 0.0);
+  if (tendons.empty()) return;
+  Eigen::MatrixXd jacobian = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(tendons.size()), load_.size());
+  std::vector<TendonDrive::Bend> bends;
+  std::size_t i = 0;
+  for (std::size_t k = 0; k < coordinates_.size(); ++k) {
+    const ArmCoordinate& coordinate = coordinates_[k];
+    const auto column = static_cast<Eigen::Index>(k);
+    double rest = 0.0;
+    for (const ArmJoint& joint : coordinate.joints) {
+      for (std::size_t t = 0; t < tendons.size(); ++t) {
+        jacobian(static_cast<Eigen::Index>(t), column) +=
+            coordinate.sign * joint.fraction * tendons[t].joints[i];
+      }
+      rest += coordinate.sign * joint.rest;
+      ++i;
+    }
+    if (coordinate.has_tendons && !coordinate.joints.empty())
+      bends.push_back({.coordinate = column,
+                       .body = {.stiffness = stiffness_[k], .damping = coordinate.damping, .rest = rest},
+                       .is_length = coordinate.is_slide});
+  }
+  tendons_ = TendonDrive(std::move(tendons), std::move(jacobian), std::move(bends));
+}
+
+ArmMechanics::State ArmMechanics::make_state() const {
+  State state;
+  state.joints.resize(joint_load_.size());
+  state.tendons.resize(tendons_.tendons().size());
+  state.R_WB.setIdentity();
+  state.R_WE.setIdentity();
+  return state;
+}
+
+void ArmMechanics::measure(const State& state, double feed_setpoint, ArmMeasurement& out) noexcept {
+  const Vector3d &p_WB = state.p_WB, &p_WE = state.p_WE, &gravity = options_.gravity;
+  const auto& R_WB = state.R_WB;
+  out.X_BE.translation().noalias() = R_WB.transpose() * (p_WE - p_WB);
+  out.X_BE.linear().noalias() = R_WB.transpose() * state.R_WE;
+
+  // One pass over the joints: coordinate, its tip Jacobian column, gravity load, and the tip
+  // deflection caused by an uneven load.
+  Vector3d deflection = Vector3d::Zero();
+  std::size_t i = 0;
+  for (int k = 0; k < static_cast<int>(coordinates_.size()); ++k) {
+    const ArmCoordinate& coordinate = coordinates_[k];
+    double sum = 0.0, speed = 0.0, load = 0.0;
+    Vector3d end = Vector3d::Zero();  // where the last joint is
+    if (!coordinate.joints.empty()) end = state.joints[i + coordinate.joints.size() - 1].anchor;
+    Vector3d own_move = Vector3d::Zero(), own_loaded_move = Vector3d::Zero();  // the same of the end
+    Vector3d move = Vector3d::Zero(), rotation = Vector3d::Zero(), loaded_move = Vector3d::Zero();
+    for (const ArmJoint& joint : coordinate.joints) {
+      const JointState& at = state.joints[i];
+      sum += at.position;
+      speed += at.velocity;
+      const double g = gravity_load(at, joint.mass, gravity, coordinate.is_slide);
+      Vector3d tip_rate = at.axis;
+      if (!coordinate.is_slide) {
+        tip_rate = at.axis.cross(p_WE - at.anchor);
+        rotation += joint.fraction * at.axis;
+      }
+      joint_load_[i++] = g;
+      load += joint.fraction * g;
+      move += joint.fraction * tip_rate;
+      loaded_move += (joint.fraction * g) * tip_rate;
+      if (!coordinate.is_slide) {
+        const Vector3d own_rate = at.axis.cross(end - at.anchor);
+        own_move += joint.fraction * own_rate;
+        own_loaded_move += (joint.fraction * g) * own_rate;
+      }
+    }
+    // Deflection of joint i beyond its fraction: fraction_i (g_i - mean g) / stiffness. It is zero
+    // with a servo on every joint.
+    if ((coordinate.servo >= 0 || coordinate.has_tendons) && stiffness_[k] > 0.0) {
+      deflection += (loaded_move - load * move) / stiffness_[k];
+      out.uneven_deflection.col(k).noalias() =
+          R_WB.transpose() * ((own_loaded_move - load * own_move) / stiffness_[k]);
+    }
+    load_[k] = load;
+    motion_.position[k] = coordinate.sign * sum;
+    motion_.speed[k] = coordinate.sign * speed;
+    out.q[k] = coordinate.sign * sum + coordinate.offset;
+    out.q_rate[k] = motion_.speed[k];
+    out.gravity_moment[k] = coordinate.sign * load;
+    out.tip_jacobian.col(k).head<3>().noalias() = R_WB.transpose() * (coordinate.sign * move);
+    out.tip_jacobian.col(k).tail<3>().noalias() = R_WB.transpose() * (coordinate.sign * rotation);
+  }
+  out.gravity_deflection.noalias() = R_WB.transpose() * deflection;
+
+  const auto n = static_cast<Eigen::Index>(coordinates_.size());
+  out.base = {};
+  if (feed_.servo >= 0) {
+    const JointState& feed = state.feed;
+    out.base.feed = feed.position;
+    out.tip_jacobian.col(n).head<3>().noalias() = R_WB.transpose() * feed.axis;
+    out.feed_force = servos_[feed_.servo].force(feed_setpoint, feed.position, feed.velocity);
+  }
+  if (spin_.servo >= 0) {
+    const JointState& spin = state.spin;
+    out.base.spin = spin.position;
+    out.tip_jacobian.col(n + 1).head<3>().noalias() =
+        R_WB.transpose() * spin.axis.cross(p_WE - spin.anchor);
+    out.tip_jacobian.col(n + 1).tail<3>().noalias() = R_WB.transpose() * spin.axis;
+  }
+}
+
+void ArmMechanics::measure_actuators(std::span<const double> servo_moments, const State& state,
+                                     std::span<const double> commands,
+                                     ArmMeasurement& out) const noexcept {
+  for (std::size_t t = 0; t < state.tendons.size(); ++t) {
+    const TendonDrive::Length& length = state.tendons[t];
+    out.tendon_length[static_cast<Eigen::Index>(t)] = length.value;
+    out.tendon_tension[static_cast<Eigen::Index>(t)] =
+        tendons_.tendons()[t].tension(commands[t], length.value, length.speed);
+  }
+  for (std::size_t k = 0; k < servo_moments.size(); ++k) {
+    const auto row = static_cast<Eigen::Index>(k);
+    out.moment[row] = servo_moments[k];
+    if (!state.tendons.empty()) out.moment[row] += tendons_.force_on(row, out.tendon_tension);
+  }
+}
+
+void ArmMechanics::servo_moments(const State& state, std::span<const double> setpoints,
+                                 std::span<double> moments) const noexcept {
+  const auto force = [&](int servo, double position, double velocity) {
+    const auto s = static_cast<std::size_t>(servo);
+    return servos_[s].force(setpoints[s], position, velocity);
+  };
+  std::size_t i = 0;
+  for (std::size_t k = 0; k < coordinates_.size(); ++k) {
+    const ArmCoordinate& coordinate = coordinates_[k];
+    double moment = 0.0, position = 0.0, velocity = 0.0;
+    for (const ArmJoint& joint : coordinate.joints) {
+      const JointState& at = state.joints[i++];
+      position += at.position;
+      velocity += at.velocity;
+      if (joint.servo >= 0) moment += joint.fraction * force(joint.servo, at.position, at.velocity);
+    }
+    if (coordinate.servo >= 0) moment += force(coordinate.servo, position, velocity);
+    moments[k] = std::isfinite(moment) ? coordinate.sign * moment : 0.0;  // memory has numbers
+  }
+}
+
+double ArmMechanics::compensated(const Servo& servo, double desired, double load, double position,
+                                 double velocity) const noexcept {
+  return servo.unsaturated(desired - load / servo.gain, position, velocity);
+}
+
+void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measurement,
+                             const ArmCommand& command,
+                             std::span<double> setpoints) noexcept {
+  const double feed_forward = options_.velocity_feed_forward ? 1.0 : 0.0;
+  const bool has_tendons = !tendons_.tendons().empty();
+  if (has_tendons) {
+    for (int k = 0; k < static_cast<int>(coordinates_.size()); ++k) {
+      const ArmCoordinate& coordinate = coordinates_[k];
+      motion_.desired[k] = command.q[k] - coordinate.offset;
+      motion_.rate[k] = feed_forward * command.q_rate[k];
+      motion_.load[k] = coordinate.sign * load_[k];
+    }
+    const std::span<double> commands = setpoints.subspan(servos_.size());
+    switch (options_.commands) {
+      case CommandKind::SetPoints:
+        tendons_.commands(motion_, state.tendons, commands);
+        break;
+      case CommandKind::Moments:
+        tendons_.commands_of_moments(command.moment, state.tendons, commands);
+        break;
+      case CommandKind::Tensions:
+        tendons_.commands_of_tensions(command.tension, state.tendons, commands);
+        break;
+    }
+  }
+  std::size_t i = 0;
+  for (int k = 0; k < static_cast<int>(coordinates_.size()); ++k) {
+    const ArmCoordinate& coordinate = coordinates_[k];
+    const double desired = command.q[k] - coordinate.offset;
+    if (coordinate.has_tendons) {
+      i += coordinate.joints.size();
+      continue;
+    }
+    // Tendons that run past a section with servos load it.
+    const double pull = has_tendons ? coordinate.sign * tendons_.force_on(k) : 0.0;
+    if (coordinate.is_motor) {
+      const Servo& motor = servos_[coordinate.servo];
+      setpoints[coordinate.servo] = std::clamp(coordinate.sign * command.moment[k] - pull,
+                                               motor.min_force, motor.max_force);
+      i += coordinate.joints.size();
+      continue;
+    }
+    if (coordinate.servo >= 0) {
+      const Servo& servo = servos_[coordinate.servo];
+      double position = 0.0, velocity = 0.0;
+      for (std::size_t j = 0; j < coordinate.joints.size(); ++j, ++i) {
+        position += state.joints[i].position;
+        velocity += state.joints[i].velocity;
+      }
+      setpoints[coordinate.servo] =
+          servo.works()
+              ? compensated(
+                    servo,
+                    coordinate.sign * (desired + feed_forward * servo.lag() * command.q_rate[k]),
+                    load_[k] + pull, position, velocity)
+              : coordinate.sign * desired;
+      continue;
+    }
+    for (const ArmJoint& joint : coordinate.joints) {
+      const Servo& servo = servos_[joint.servo];
+      const JointState& at = state.joints[i];
+      const Exposure exposure =
+          guide_exposure(options_.guide_length, measurement.base.feed, joint.start, joint.length);
+      // A link that leaves the guide moves to its share of the command meanwhile.
+      const double rate =
+          exposure.fraction * command.q_rate[k] + exposure.rate * command.feed_rate * desired;
+      setpoints[joint.servo] =
+          servo.works()
+              ? compensated(servo,
+                            coordinate.sign * joint.fraction *
+                                (exposure.fraction * desired + feed_forward * servo.lag() * rate),
+                            joint_load_[i] + pull, at.position, at.velocity)
+              : coordinate.sign * exposure.fraction * joint.fraction * desired;
+      ++i;
+    }
+  }
+  if (feed_.servo >= 0) {
+    const Servo& servo = servos_[feed_.servo];
+    const double load = feed_.mass * state.feed.axis.dot(options_.gravity);
+    setpoints[feed_.servo] =
+        servo.works()
+            ? command.base.feed + feed_forward * servo.lag() * command.feed_rate - load / servo.gain
+            : command.base.feed;
+  }
+  if (spin_.servo >= 0) setpoints[spin_.servo] = command.base.spin;
+}
+
+double ArmMechanics::exposed_fraction(const ArmCoordinate& coordinate,
+                                      double feed) const noexcept {
+  if (options_.guide_length <= 0.0) return 1.0;
+  double sum = 0.0;
+  for (const ArmJoint& joint : coordinate.joints)
+    sum += joint.fraction *
+           guide_exposure(options_.guide_length, feed, joint.start, joint.length).fraction;
+  return sum;
+}
+
+}  // namespace tendril

@@ -1,0 +1,58 @@
+#include "controllers/arm/body_deflection.hpp"
+
+#include <algorithm>
+
+#include "controllers/interface/arm_memory.hpp"
+#include "tendril/kinematics/jacobian.hpp"
+
+namespace tendril {
+namespace {
+
+constexpr double kDamping = 0.003;    // lambda [m]
+constexpr double kLargestBend = 0.3;  // of a section's compensation [rad]
+
+}  // namespace
+
+BodyDeflection::BodyDeflection(const ContinuumRobot& robot)
+    : robot_(robot),
+      states_(robot.straight().begin(), robot.straight().end()),
+      jacobian_(6, robot.coordinate_count()),
+      bend_jacobian_(3, 2 * robot.section_count()),
+      normal_(2 * robot.section_count(), 2 * robot.section_count()),
+      gradient_(2 * robot.section_count()),
+      bends_(2 * robot.section_count()),
+      ldlt_(2 * robot.section_count()) {}
+
+void BodyDeflection::compensate(const ArmMeasurement& measurement, Eigen::VectorXd& q) noexcept {
+  if (measurement.uneven_deflection.isZero(0.0)) return;
+  // Directions of straight sections must not depend on earlier steps.
+  std::copy(robot_.straight().begin(), robot_.straight().end(), states_.begin());
+  from_coordinates(robot_, measurement.q, states_);
+  normal_.setZero();
+  gradient_.setZero();
+  Eigen::Vector3d before = Eigen::Vector3d::Zero();  // deflection at the section's start
+  for (int i = 0; i < robot_.section_count(); ++i) {
+    const int k = robot_.coordinate_index(i);
+    const Eigen::Vector3d own =
+        measurement.uneven_deflection.col(k) + measurement.uneven_deflection.col(k + 1);
+    const int columns = 2 * (i + 1);
+    for (const double fraction : {0.5, 1.0}) {
+      (void)bend_jacobian(robot_, states_, measurement.base, i, fraction, jacobian_,
+                          bend_jacobian_);
+      const Eigen::Vector3d d = before + fraction * own;
+      const auto J = bend_jacobian_.leftCols(columns);
+      normal_.topLeftCorner(columns, columns).noalias() += J.transpose().lazyProduct(J);
+      gradient_.head(columns).noalias() -= J.transpose().lazyProduct(d);
+    }
+    before += own;
+  }
+  normal_.diagonal().array() += kDamping * kDamping;
+  ldlt_.compute(normal_);
+  bends_ = ldlt_.solve(gradient_);
+  const double largest = bends_.cwiseAbs().maxCoeff();
+  if (largest > kLargestBend) bends_ *= kLargestBend / largest;
+  for (int i = 0; i < robot_.section_count(); ++i)
+    q.segment<2>(robot_.coordinate_index(i)) += bends_.segment<2>(2 * i);
+}
+
+}  // namespace tendril

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "controllers/interface/arm_controller.hpp"
+#include "controllers/arm/feed_drive.hpp"
+#include "controllers/arm/tip_integral.hpp"
+#include "tendril/path/path.hpp"
+#include "tendril/path/shape_fit.hpp"
+#include "tendril/path/winding_path.hpp"
+
+namespace tendril {
+
+/// The arm coils around a post, holds it with a force, and presses with its tip beyond it. The post
+/// is a geom of the scene: its place, axis and radius give the path. The controller has four
+/// consecutive stages:
+///
+/// 1. Feed: follow-the-leader along a helical path clear of the post, with feedback of the measured
+///    tip.
+/// 2. Tighten: the sections move to the helical path drawn to an ever smaller radius, and the base
+///    with them, then the base alone moves back, until the measured contact force on the post is
+///    `force`. The corrections are held. The post then supports the arm.
+/// 3. Press: the goal of the tip moves by `press`. Only the last sections are corrected on the
+///    measured tip, so that they do not act against the post.
+///    With `withdraw` the base moves back instead, and the post with it: it is expected to come along.
+/// 4. Hold, while pressing; without `press` the force on the post is kept.
+///
+/// Status: working until the force and the measured angle of the winding are reached; no progress
+/// when they are not within `tighten_time`, or are lost later.
+///
+/// Feeding in contact with the post is not possible: sections of constant curvature deviate from a
+/// helix by some millimetres, the error becomes contact force, and the integral winds up. Source:
+/// docs/derivations.md, "Coiling around a post".
+class CoilController final : public ArmController {
+ public:
+  static constexpr Quantity kQuantities[] = {
+      quantity::kIterations,
+      quantity::kTipError,
+      quantity::kProgress,
+      {"post_force", "N", "sum of the normal forces on the post", 1, "end max"},
+      {"wound_angle", "rad", "of the arm around the post, as measured"}};
+  [[nodiscard]] static std::span<const SettingInfo> settings();
+
+  /// Throws ModelError naming the setting.
+  explicit CoilController(const ArmContext& context);
+
+  void update(const ArmMeasurement& measurement, std::span<const double> memory,
+              std::span<double> next_memory, ArmCommand& command,
+              ControllerReport& report) noexcept override;
+  [[nodiscard]] bool senses_contacts() const noexcept override { return true; }
+  [[nodiscard]] bool senses_response() const noexcept override { return false; }
+  [[nodiscard]] int path(std::span<const double> memory,
+                         std::span<Eigen::Vector3d> points) const noexcept override;
+
+ private:
+  enum class Stage { Settle, Feed, Tighten, Press, Hold };
+
+  void plan_path(const ArmContext& context);
+  void plan_tightening();
+  void feed(const ArmMeasurement& measurement, std::span<const double> memory,
+            std::span<double> next_memory, ArmCommand& command) noexcept;
+  /// The pose at `draw` [m] of the way along which the winding is tightened, moving at `rate` [m/s].
+  void tightened(double draw, double rate, ArmCommand& command) const noexcept;
+  /// By how much the coil has moved back with the post [m].
+  [[nodiscard]] double withdrawn_at(std::span<const double> memory) const noexcept;
+  [[nodiscard]] Eigen::Vector3d post_position(double withdrawn) const noexcept;
+  [[nodiscard]] double post_force(const ArmMeasurement& measurement,
+                                  double withdrawn) const noexcept;
+  /// Of the backbone with the measured bends, as far as it is beside the post.
+  [[nodiscard]] double wound_angle(const ArmMeasurement& measurement,
+                                   double withdrawn) noexcept;
+
+  ContinuumRobot robot_;
+  Post post_;
+  double body_radius_;
+  double arm_length_, start_delay_;
+  double winding_, force_, tighten_time_, press_time_;
+  Eigen::Vector3d press_;
+  double withdraw_, withdraw_time_;
+  Winding loose_winding_;
+  double lean_ = 0.0;  // of the paths, before the helix [m]
+  Path loose_, tight_;
+  double feed_end_ = 0.0;
+  FeedDrive drive_;
+  TipIntegral integral_, press_integral_;
+  // The way along which the winding is tightened, at equal distances of kDrawStep: first the helix
+  // loses radius, then the base moves back.
+  std::vector<Eigen::VectorXd> draw_q_;
+  std::vector<double> draw_feed_;
+  Eigen::Vector3d tight_tip_ = Eigen::Vector3d::Zero();  // where the tip of a tight winding is planned
+
+  Slot<Stage> stage_ = memory_.choice(Stage::Settle, Stage::Hold);
+  Slot<double> stage_time_ = memory_.number(), feed_ = memory_.number(), speed_ = memory_.number(),
+               draw_ = memory_.number(), mean_force_ = memory_.number(),
+               held_time_ = memory_.number(), lost_time_ = memory_.number();
+  Block states_memory_, integral_memory_, press_memory_;
+
+  std::vector<SectionState> states_, candidate_;  // scratch
+  Eigen::VectorXd q_last_;                        // scratch
+};
+
+}  // namespace tendril

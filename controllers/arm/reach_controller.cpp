@@ -1,0 +1,249 @@
+#include "controllers/arm/reach_controller.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "controllers/interface/arm_memory.hpp"
+#include "tendril/ik/auto_solver.hpp"
+#include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+constexpr double kSearchDistance =
+    1e-3;  // [m]: motion of the target after which other poses are tried again
+constexpr int kSearchIterations = 200;  // budget of one such search
+constexpr int kSearchRestarts = 20;
+const Obstacles kNone;  // if a measurement has none
+
+SolverOptions solver_options(const Settings& settings) {
+  return {.max_iterations = settings.integer("max_iterations"),
+          .position_tolerance = settings.number("position_tolerance"),
+          .angle_tolerance = settings.number("angle_tolerance")};
+}
+
+bool is_default(std::string_view name) { return name == solver_infos().front().name; }
+
+/// Name of the requested solver; the default is the first.
+std::string solver_name(const Settings& settings) {
+  const std::string name(settings.text("solver"));
+  std::string known;
+  for (const SolverInfo& info : solver_infos()) {
+    if (name == info.name) return name;
+    known += (known.empty() ? "" : ", ") + std::string(info.name);
+  }
+  throw ModelError("solver = " + name + ": must be one of " + known);
+}
+
+AnySolver default_solver(const ContinuumRobot& robot, const SolverOptions& options,
+                         int extra_iterations, int restarts) {
+  return AnySolver(AutoSolver(robot, {.max_iterations = options.max_iterations + extra_iterations,
+                                      .position_tolerance = options.position_tolerance,
+                                      .angle_tolerance = options.angle_tolerance,
+                                      .max_restarts = restarts}));
+}
+
+AnySolver make_tracker(const ContinuumRobot& robot, const Settings& settings) {
+  const std::string name = solver_name(settings);
+  const SolverOptions options = solver_options(settings);
+  return is_default(name) ? default_solver(robot, options, 0, 0)
+                          : make_solver(name, robot, options);
+}
+
+std::optional<AnySolver> make_searcher(const ContinuumRobot& robot, const Settings& settings) {
+  if (!is_default(solver_name(settings))) return std::nullopt;
+  return default_solver(robot, solver_options(settings), kSearchIterations, kSearchRestarts);
+}
+
+std::optional<ReactivePlanner> make_reactive_planner(const ArmContext& context, double rate_limit) {
+  const Settings& settings = context.settings;
+  const double margin = settings.number("obstacle_margin");
+  if (!settings.flag("avoidance")) return std::nullopt;
+  if (const std::string name = solver_name(settings); !is_default(name))
+    throw ModelError("solver = " + name + ": must be " + solver_infos().front().name +
+                     " with avoidance");
+  const SolverOptions options = solver_options(settings);
+  return ReactivePlanner(context.robot, context.obstacles ? *context.obstacles : Obstacles(),
+                         context.obstacles ? context.moving_obstacles : 0,
+                         {.position_tolerance = options.position_tolerance,
+                          .angle_tolerance = options.angle_tolerance,
+                          .max_iterations = options.max_iterations,
+                          .body_radius = context.body_radius,
+                          .margin = margin,
+                          .rate_limit = rate_limit,
+                          .timestep = context.timestep,
+                          .waits_for_base = settings.flag("wait_for_base")});
+}
+
+TipIntegralOptions with_direction(TipIntegralOptions options, TipTask task) {
+  options.direction = task == TipTask::PositionAndDirection;
+  return options;
+}
+
+/// Rotation vector that rotates direction `from` into `to` [rad].
+Eigen::Vector3d rotation_vector_between(const Eigen::Vector3d& from,
+                                        const Eigen::Vector3d& to) noexcept {
+  const Eigen::Vector3d axis = from.cross(to);
+  const double sine = axis.norm();
+  return sine < 1e-12 ? Eigen::Vector3d::Zero()
+                      : Eigen::Vector3d(axis * (std::atan2(sine, from.dot(to)) / sine));
+}
+
+/// Rate below which a command is at rest [rad/s]: then a servo's lag of some 0.07 s moves the tip of
+/// an arm of 0.3 m by less than 1 mm.
+constexpr double kRestRate = 0.04;
+
+}  // namespace
+
+std::span<const SettingInfo> ReachController::settings() {
+  static constexpr SettingInfo kOwn[] = {
+      setting::text("target", "target", "mocap body that the tip follows"),
+      setting::choice("task", "position direction",
+                      "position, or direction: position and the tip's z axis along the target's"),
+      setting::number("rate_limit", "rad/s", "5", {0.0, 1000.0, true},
+                      "largest rate of a section command (5 cm of length count as 1 rad)"),
+      setting::text("solver", "auto",
+                    "inverse kinematics: auto, or another of the library's solvers (listed by "
+                    "`tendril ik --help`), which then runs alone"),
+      setting::integer(
+          "max_iterations", "50", 1, 10000,
+          "budget of the inverse kinematics in one step; the next step continues from the last "
+          "solution"),
+      setting::number("position_tolerance", "m", "1e-6", {0.0, 0.1, true},
+                      "of the inverse kinematics"),
+      setting::number("angle_tolerance", "rad", "1e-4", {0.0, 1.0, true},
+                      "of the inverse kinematics"),
+      setting::flag("avoidance", false, "keep the whole arm away from obstacles"),
+      setting::text(
+          "obstacles", "",
+          "geoms, or bodies with their subtrees, that are obstacles, separated by spaces; "
+          "default: all that the arm can touch"),
+      setting::number("obstacle_margin", "m", "0.002", {0.0, 1.0},
+                      "least clearance between the arm's body and obstacles"),
+      setting::flag("wait_for_base", false,
+                    "with avoidance, of an arm on a platform: while the platform drives, and where "
+                    "nothing reaches the target, the arm keeps its pose"),
+  };
+  static const std::vector<SettingInfo> kAll = joined({kOwn, tip_integral_settings()});
+  return kAll;
+}
+
+ReachController::ReachController(const ArmContext& context)
+    : task_(context.settings.choice<TipTask>("task")),
+      rate_limit_(context.settings.number("rate_limit")),
+      tracker_(make_tracker(context.robot, context.settings)),
+      searcher_(make_searcher(context.robot, context.settings)),
+      avoiding_(make_reactive_planner(context, rate_limit_)),
+      integral_(context.robot,
+                with_direction(read_tip_integral(context.settings, context.timestep), task_),
+                context.timestep),
+      states_(static_cast<std::size_t>(context.robot.section_count())),
+      q_solution_(context.robot.coordinate_count()) {
+  static_assert(static_cast<int>(TipTask::Position) == 0);  // the order of the choices
+  if (avoiding_) {
+    avoiding_memory_ = memory_.part(avoiding_->layout());
+  } else {
+    solution_memory_ = add_states(memory_, robot());
+    q_memory_ = memory_.matrix(straight_coordinates(robot()));
+    failed_ = memory_.flag();
+    failed_target_ = memory_.matrix<Eigen::Vector3d>();
+  }
+  integral_memory_ = memory_.part(integral_.layout());
+}
+
+Eigen::Map<const Eigen::VectorXd> ReachController::plan_in(
+    std::span<const double> memory) const noexcept {
+  return avoiding_ ? avoiding_->pose(avoiding_memory_(memory)) : q_memory_(memory);
+}
+
+IkResult ReachController::inverse_kinematics(const TipTarget& target, const BaseState& base,
+                                             std::span<const double> memory,
+                                             std::span<double> next_memory) noexcept {
+  const IkResult near = tracker_.solve(target, states_, base);
+  failed_(next_memory) = false;
+  if (near.converged() || !searcher_) return near;
+  const Eigen::Vector3d p = target.position();
+  const bool tried = failed_(memory) && (p - failed_target_(memory)).norm() < kSearchDistance;
+  if (!tried) {
+    IkResult elsewhere = searcher_->solve(target, near.states, base);
+    elsewhere.iterations += near.iterations;
+    if (elsewhere.converged()) return elsewhere;
+    failed_target_(next_memory) = p;
+  }
+  failed_(next_memory) = true;
+  return near;
+}
+
+ReachController::Plan ReachController::advance(const TipTarget& target,
+                                               const ArmMeasurement& measurement,
+                                               std::span<const double> memory,
+                                               std::span<double> next_memory) noexcept {
+  if (avoiding_) {
+    const ReactivePlanner::Step step = avoiding_->step(
+        target, measurement.base, measurement.obstacles ? *measurement.obstacles : kNone,
+        avoiding_memory_(memory), avoiding_memory_(next_memory));
+    return {step.reached, !step.there, step.iterations, step.scale};
+  }
+  // 1. Inverse kinematics from the last solution.
+  load_states(solution_memory_(memory), states_);
+  const IkResult ik = inverse_kinematics(target, measurement.base, memory, next_memory);
+  store_states(ik.states, solution_memory_(next_memory));
+  to_coordinates(robot(), ik.states, q_solution_);
+
+  // 2. Move the commands towards it; the step is scaled as a whole, not section by section.
+  const auto q_last = q_memory_(memory);
+  const double change = largest_change(robot(), q_solution_, q_last, TipIntegral::kLengthScale);
+  const double scale = std::min(1.0, rate_limit_ * measurement.timestep / std::max(change, 1e-12));
+  q_memory_(next_memory) = q_last + scale * (q_solution_ - q_last);
+  return {ik.converged(), scale < 1.0, ik.iterations, scale};
+}
+
+void ReachController::update(const ArmMeasurement& measurement, std::span<const double> memory,
+                             std::span<double> next_memory, ArmCommand& command,
+                             ControllerReport& report) noexcept {
+  const Eigen::Map<const Eigen::VectorXd> q_last = plan_in(memory);
+
+  const TipTarget target{measurement.X_BG, task_};
+  if (!measurement.has_target || !is_finite(target)) {
+    command.q = q_last;
+    command.plan = q_last;
+    report.status = ControllerStatus::InvalidTarget;
+    return;
+  }
+
+  const Plan plan = advance(target, measurement, memory, next_memory);
+  const Eigen::Map<const Eigen::VectorXd> q_next = plan_in(next_memory);
+  command.q = q_next;
+  command.plan = q_next;
+  command.q_rate = (q_next - q_last) / measurement.timestep;
+
+  // Correct on the measured tip: error between planned and measured tip pose.
+  load_states(avoiding_ ? avoiding_->solution(avoiding_memory_(next_memory))
+                        : solution_memory_(std::span<const double>(next_memory)),
+              states_);
+  from_coordinates(robot(), q_next, states_);
+  const Eigen::Isometry3d X_BP = tip_pose(robot(), states_, measurement.base);
+  Eigen::Matrix<double, 6, 1> error;
+  error.head<3>() = X_BP.translation() - measurement.X_BE.translation();
+  error.tail<3>() = rotation_vector_between(measurement.X_BE.linear().col(2), X_BP.linear().col(2));
+  // While the arm moves to a distant target its lag is not integrated.
+  integral_.update(measurement, error, plan.moving, integral_memory_(memory),
+                   integral_memory_(next_memory), command.q);
+  integral_.compensate_gravity_deflection(measurement, command.q);
+
+  report.status = plan.reached ? ControllerStatus::Working : ControllerStatus::NotReached;
+  report.iterations = plan.iterations;
+  report.target = target.position();
+  report.tip_error = position_error(measurement.X_BE, target);
+  report.angle_error = angle_error(measurement.X_BE, target);
+  report.progress = plan.scale;
+  report.deviation = error.head<3>().norm() / straight_length(robot());
+  report.arrived = plan.reached && !plan.moving &&
+                   largest_change(robot(), q_next, q_last, TipIntegral::kLengthScale) <=
+                       kRestRate * measurement.timestep;
+}
+
+}  // namespace tendril

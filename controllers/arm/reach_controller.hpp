@@ -1,0 +1,75 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "controllers/interface/arm_controller.hpp"
+#include "controllers/arm/reactive_planner.hpp"
+#include "controllers/arm/tip_integral.hpp"
+#include "tendril/ik/any_solver.hpp"
+
+namespace tendril {
+
+/// Moves the tip to a target body. Every step solves the inverse kinematics, warm-started at the
+/// last solution, moves the section commands towards the solution at a bounded rate, and corrects
+/// them on the measured tip. All commands are scaled by the same factor, so that the arm stays on
+/// the straight line between two poses.
+///
+/// The default solver descends from the last solution and stays near it. If it converges to a pose
+/// that does not reach the target, other poses are tried, once for every millimetre that the target
+/// moves; the arm switches only to a pose that reaches the target.
+///
+/// With `avoidance`, ReactivePlanner plans the motion among the obstacles of the measurement.
+class ReachController final : public ArmController {
+ public:
+  static constexpr Quantity kQuantities[] = {quantity::kIterations, quantity::kTipError,
+                                             quantity::kAngleError, quantity::kProgress};
+  [[nodiscard]] static std::span<const SettingInfo> settings();
+
+  /// Throws ModelError naming the setting.
+  explicit ReachController(const ArmContext& context);
+
+  void update(const ArmMeasurement& measurement, std::span<const double> memory,
+              std::span<double> next_memory, ArmCommand& command,
+              ControllerReport& report) noexcept override;
+
+ private:
+  [[nodiscard]] const ContinuumRobot& robot() const noexcept { return tracker_.robot(); }
+  struct Plan {
+    bool reached;  // the solution of the inverse kinematics reaches the target
+    bool moving;   // the plan is not yet at the solution
+    int iterations;
+    double scale;  // fraction of the remaining path that this step covers
+  };
+  /// The planned pose in the memory.
+  [[nodiscard]] Eigen::Map<const Eigen::VectorXd> plan_in(
+      std::span<const double> memory) const noexcept;
+  /// Moves the planned pose by one step.
+  [[nodiscard]] Plan advance(const TipTarget& target, const ArmMeasurement& measurement,
+                             std::span<const double> memory,
+                             std::span<double> next_memory) noexcept;
+  [[nodiscard]] IkResult inverse_kinematics(const TipTarget& target, const BaseState& base,
+                                            std::span<const double> memory,
+                                            std::span<double> next_memory) noexcept;
+
+  TipTask task_;
+  double rate_limit_;
+  AnySolver tracker_;
+  std::optional<AnySolver> searcher_;  // of the default solver: tracker_ only descends
+  std::optional<ReactivePlanner> avoiding_;
+  TipIntegral integral_;
+
+  // With avoidance the planner's memory; otherwise the IK solution, the planned pose, and the
+  // target for which the search failed.
+  Block avoiding_memory_, solution_memory_;
+  MatrixSlot<Eigen::VectorXd> q_memory_;
+  Slot<bool> failed_;
+  MatrixSlot<Eigen::Vector3d> failed_target_;
+  Block integral_memory_;
+
+  std::vector<SectionState> states_;  // scratch
+  Eigen::VectorXd q_solution_;        // scratch
+};
+
+}  // namespace tendril

@@ -1,0 +1,483 @@
+#include "controllers/snake/snake_path_controller.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <string>
+
+#include "tendril/model_error.hpp"
+#include "tendril/path/path.hpp"
+#include "tendril/snake/curve_check.hpp"
+
+namespace tendril {
+namespace {
+
+using Eigen::Isometry3d;
+using Eigen::Matrix3d;
+using Eigen::Vector3d;
+
+constexpr double kArrived = 1e-4;        // [m], to go
+constexpr double kOffAxis = 1e-6;        // [m], of the first waypoint
+constexpr double kMinSpacing = 1e-3;     // [m], between waypoints
+constexpr double kCornerSpacing = 0.02;  // [m], between points of rounded corners
+constexpr double kCheckStep = 0.005;     // [m], of feed
+constexpr int kBisections = 40;
+// Fractions of the curvature that the chain can follow in steady arcs: largest curvature of a
+// trail, and curvature of its bends. A piece of the path whose end curvatures differ by c has a
+// curvature of up to 1.76 c.
+constexpr double kTrailFraction = 0.9;
+constexpr double kBendFraction = 0.45;
+constexpr int kTargetsPerPeriod = 16;  // largest number of points added
+
+double smooth(double x) noexcept {
+  x = std::clamp(x, 0.0, 1.0);
+  return x * x * x * (10.0 - x * (15.0 - 6.0 * x));
+}
+
+constexpr OwnQuantities<SnakePathController::kQuantities> own;
+
+Isometry3d base_pose(const SnakeMeasurement& measurement) noexcept {
+  Isometry3d X_WB = measurement.X_WT;
+  X_WB.translation() -= measurement.feed * X_WB.linear().col(0);
+  return X_WB;
+}
+
+Isometry3d carriage(double feed) noexcept {
+  return Isometry3d(Eigen::Translation3d(feed, 0.0, 0.0));
+}
+
+/// Distance of p from the path near s, by its osculating parabola at s, the joint's parameter.
+double distance(const PathView& path, const Vector3d& p, double s) noexcept {
+  const CurvePoint point = path.at(s);
+  const Vector3d offset = p - point.position;
+  const double ds = offset.dot(point.first) / point.first.squaredNorm();
+  return (offset - ds * point.first - 0.5 * ds * ds * point.second).norm();
+}
+
+template <class... Args>
+std::string text(const char* format, Args... args) {
+  std::array<char, 200> line;
+  std::snprintf(line.data(), line.size(), format, args...);
+  return line.data();
+}
+
+}  // namespace
+
+std::span<const SettingInfo> SnakePathController::settings() {
+  static constexpr SettingInfo kAll[] = {
+      setting::numbers("waypoints", "m",
+                       "path: points through which it passes, x y z each, in the frame of the "
+                       "carriage's base; the first on the feed axis"),
+      setting::number("corner_radius", "m", "0", {0.0, 1e3},
+                      "path, ground_path: the corners of the points' polyline are rounded with arcs "
+                      "of this radius; 0: smooth through all points"),
+      setting::text(
+          "target", "",
+          "mocap body to be reached, if there are no goals; with avoidance any body or site that "
+          "stands still; path: its trail continues the path"),
+      setting::number(
+          "speed", "m/s", "", {0.0, 10.0, true},
+          "desired speed, kept by reducing the gait's frequency; default: none; path: of the "
+          "feed, default 0.05"),
+      setting::number("acceleration", "m/s^2", "0.2", {0.0, 1e3, true}, "path: of the feed"),
+      setting::number("rate_limit", "rad/s", "3", {0.0, 1e3, true},
+                      "path: largest rate of a joint; the feed slows down to keep it"),
+      setting::number("look_ahead", "m", "0.2", {0.01, 10.0},
+                      "path: it is fixed up to this distance ahead of the head"),
+      setting::number("trail_spacing", "m", "0.03", {2.0 * kMinSpacing, 0.1},
+                      "path: the trail gets a new point when the target has moved this far"),
+      setting::flag("back", false,
+                    "path: at its end the snake returns along it to the start; not with a target"),
+      setting::choice("joints", "all even",
+                      "path: all: all joints as near to it as possible; even: every second one "
+                      "exactly on it"),
+      setting::number("period", "s", "0.02", {0.0, 1.0},
+                      "path: time between two setpoints; linear interpolation between them"),
+      setting::number("start_delay", "s", "1", {0.0, 1e3},
+                      "path: time for the body to move onto the path before it is fed"),
+      setting::number(
+          "gravity_factor", "", "1", {0.0, 10.0},
+          "path: fraction of the links' gravity load that the setpoints compensate; 0.9: "
+          "a model with 10 % error"),
+      setting::number(
+          "jam_path_error", "m", "0.05", kPositive,
+          "path: distance of a joint from the path at which the feed stops permanently"),
+      setting::number(
+          "path_tolerance", "m", "0.02", kPositive,
+          "path: status 8 when a joint has been farther from the path for longer than "
+          "`following_time`"),
+  };
+  return kAll;
+}
+
+SnakePathController::SnakePathController(const SnakeContext& context)
+    : chain_({.link_lengths = {context.link_lengths.begin() + 1, context.link_lengths.end()},
+              .joint_limit = context.joint_limit,
+              .joint_limits = {},
+              .rear_length = 0.0}),
+      speed_(context.settings.optional_number("speed").value_or(0.05)),
+      acceleration_(context.settings.number("acceleration")),
+      rate_limit_(context.settings.number("rate_limit")),
+      start_delay_(context.settings.number("start_delay")),
+      look_ahead_(context.settings.number("look_ahead")),
+      trail_spacing_(context.settings.number("trail_spacing")),
+      gravity_factor_(context.settings.number("gravity_factor")),
+      jam_path_error_(context.settings.number("jam_path_error")),
+      path_tolerance_(context.settings.number("path_tolerance")),
+      has_target_(context.settings.has("target")),
+      back_(context.settings.flag("back")) {
+  const Settings& settings = context.settings;
+  if (context.is_free) throw ModelError("mode = path: needs base.kind = \"carriage\"");
+  march_.target =
+      settings.choice_index("joints") == 0 ? MarchTarget::AllJoints : MarchTarget::EvenJoints;
+  if (back_ && has_target_) throw ModelError("back: must not be given together with target");
+  const double period = settings.number("period");
+  steps_ = std::max(1, static_cast<int>(std::lround(period / context.timestep)));
+
+  growing_.min_spacing = kMinSpacing;
+  growing_.max_spacing = std::numeric_limits<double>::infinity();
+  growing_.max_turn = std::acos(0.0);
+  curvature_limit_ = std::numeric_limits<double>::infinity();  // at any roll
+  for (int j = 1; j <= chain_.joint_count(); ++j)
+    curvature_limit_ = std::min(curvature_limit_, chain_.curvature_limit(j));
+  feed_end_ = context.feed_limit;
+  straight_ = chain_.length() + trail_spacing_;  // ahead of the start's feed
+  read_waypoints(settings);
+  if (!waypoints_.empty()) check_waypoints(context.feed_limit);
+  if (waypoints_.empty() && !has_target_)
+    throw ModelError("waypoints: missing: mode = path needs waypoints, target or both");
+  const double trail = has_target_ ? (chain_.length() + context.feed_limit + look_ahead_) : 0.0;
+  points_.resize(static_cast<std::size_t>(chain_.joint_count()) + 1);
+  capacity_ = static_cast<int>(waypoints_.size()) + 4 + static_cast<int>(trail / trail_spacing_);
+
+  const auto joints = static_cast<std::size_t>(chain_.joint_count());
+  step_ = memory_.index(0, steps_ - 1);
+  waypoint_ = memory_.index(0, std::max(1, static_cast<int>(waypoints_.size())));
+  for (Block* const block : {&start_angles_, &from_angles_, &to_angles_})
+    *block = memory_.numbers(joints);
+  parameters_ = memory_.numbers(static_cast<std::size_t>(chain_.module_count()) + 1);
+  path_ = memory_.part(GrowingPath::layout(capacity_));
+}
+
+void SnakePathController::read_waypoints(const Settings& settings) {
+  const std::vector<double> numbers = settings.numbers("waypoints");
+  if (numbers.empty()) return;
+  if (numbers.size() % 3 != 0 || numbers.size() < 6) {
+    throw ModelError(
+        text("waypoints: %zu numbers: must be x y z of at least two points", numbers.size()));
+  }
+  for (std::size_t i = 0; i < numbers.size(); i += 3)
+    waypoints_.emplace_back(numbers[i], numbers[i + 1], numbers[i + 2]);
+  const Vector3d& first = waypoints_.front();
+  if (std::hypot(first.y(), first.z()) > kOffAxis || first.x() < kMinSpacing) {
+    throw ModelError(
+        text("waypoints: point 1 (%g %g %g): must be (x 0 0) with x > 0: the carriage "
+             "needs a straight path",
+             first.x(), first.y(), first.z()));
+  }
+  const double radius = settings.number("corner_radius");
+  if (radius > 0.0) {
+    try {
+      const Path rounded = rounded_path(waypoints_, radius, kCornerSpacing);
+      waypoints_.clear();
+      for (const Vector3d& point : rounded.points()) {
+        if (waypoints_.empty() || (point - waypoints_.back()).norm() > kMinSpacing)
+          waypoints_.push_back(point);
+      }
+    } catch (const ModelError& error) {
+      throw ModelError(std::string("waypoints: ") + error.what());
+    }
+  }
+  // The straight piece extends to the last point on the axis.
+  while (waypoints_.size() > 2 && std::hypot(waypoints_[1].y(), waypoints_[1].z()) <= kOffAxis &&
+         waypoints_[1].x() > waypoints_[0].x() && radius > 0.0) {
+    waypoints_.erase(waypoints_.begin());
+  }
+  straight_ = waypoints_.front().x();
+}
+
+/// Builds the whole path and marches along it.
+void SnakePathController::check_waypoints(double feed_limit) {
+  std::vector<double> memory(
+      static_cast<std::size_t>(GrowingPath::memory_size(static_cast<int>(waypoints_.size()) + 2)));
+  GrowingPath path(memory, growing_);
+  path.start(Vector3d::Zero(), Vector3d::UnitX(), straight_);
+  for (std::size_t i = 1; i < waypoints_.size(); ++i) {
+    const GrowResult grown = path.append(waypoints_[i]);
+    if (grown.status == GrowStatus::TooNear) {
+      throw ModelError(text("waypoints: point %zu repeats point %zu: %g m apart, must be >= %g m",
+                            i + 1, i, grown.value, grown.limit));
+    }
+    if (grown.status == GrowStatus::Behind) {
+      throw ModelError(
+          text("waypoints: point %zu lies behind the head: the path would turn by "
+               "%.3g rad, must be <= %.3g rad",
+               i + 1, grown.value, grown.limit));
+    }
+    if (!grown.ok())
+      throw ModelError(text("waypoints: point %zu: %s", i + 1, to_string(grown.status)));
+  }
+  path.finish();
+  const PathView view = path.view();
+  const CurveReport report = check_curve(chain_, view, 0.0);
+  if (!report.ok()) throw ModelError("waypoints: " + describe(report));
+
+  std::vector<double> angles(static_cast<std::size_t>(chain_.joint_count())),
+      parameters(static_cast<std::size_t>(chain_.module_count()) + 1);
+  const auto march = [&](double feed) {
+    return march_from_base(chain_, view, feed, Matrix3d::Identity(), {angles, parameters}, march_);
+  };
+  const double end = std::min(feed_limit, straight_);
+  double reached = 0.0, missed = end;
+  bool short_path = false;
+  for (int i = 0; !short_path && reached < end; ++i) {
+    const double feed = std::min(i * kCheckStep, end);
+    const MarchResult result = march(feed);
+    short_path = result.status == MarchStatus::PathTooShort;
+    if (!result.ok() && !(short_path && i > 0)) {
+      throw ModelError(text("waypoints: at a feed of %.3g m: ", feed) + describe(result));
+    }
+    (short_path ? missed : reached) = feed;
+  }
+  for (int i = 0; short_path && i < kBisections; ++i) {
+    const double middle = 0.5 * (reached + missed);
+    (march(middle).ok() ? reached : missed) = middle;
+  }
+  feed_end_ = has_target_ ? end : reached;
+}
+
+void SnakePathController::begin(const SnakeMeasurement& measurement,
+                                std::span<double> next) const noexcept {
+  started_(next) = true;
+  start_time_(next) = measurement.time;
+  sensed_time_(next) = measurement.time;
+  sensed_feed_(next) = measurement.feed;
+  start_center_(next) = measurement.center_of_mass;
+  const double straight =
+      waypoints_.empty() ? std::max(measurement.feed, 0.0) + straight_ : straight_;
+  path_feed_end_(next) = std::min(feed_end_, straight);
+  const double feed = std::clamp<double>(measurement.feed, 0.0, path_feed_end_(next));
+  feed_(next) = feed;
+  next_feed_(next) = feed;
+  start_feed_(next) = feed;
+  waypoint_(next) = 1;
+  target_(next) = Vector3d(straight, 0.0, 0.0);
+  along_(next) = Vector3d::UnitX();
+
+  GrowingPath path(path_(next), growing_);
+  path.start(Vector3d::Zero(), Vector3d::UnitX(), straight);
+  parameters_(next).back() = feed + chain_.length();
+  extend_path(measurement, next);
+  for (const Block& set : {start_angles_, from_angles_, to_angles_})
+    std::copy_n(measurement.q.data(), measurement.q.size(), set(next).begin());
+  const MarchResult march = march_from_base(chain_, path.view(), feed, Matrix3d::Identity(),
+                                            {to_angles_(next), parameters_(next)}, march_);
+  if (!march.ok())
+    std::copy_n(measurement.q.data(), measurement.q.size(), to_angles_(next).begin());
+}
+
+/// Extends the path ahead of the head.
+void SnakePathController::extend_path(const SnakeMeasurement& measurement,
+                                      std::span<double> next) const noexcept {
+  GrowingPath path(path_(next), growing_);
+  const double desired = parameters_(next).back() + look_ahead_;
+  const int count = static_cast<int>(waypoints_.size());
+  while (path.view().end() < desired && waypoint_(next) < count) {
+    const Vector3d& point = waypoints_[waypoint_(next)];
+    if (!path.append(point).ok()) return;  // cannot happen: all have been checked
+    waypoint_(next) += 1;
+    auto last = target_(next), along = along_(next), bend = bend_(next);
+    const Vector3d direction = (point - last).normalized();
+    bend = direction - along;
+    along = direction;
+    last = point;
+  }
+  if (waypoint_(next) < count) return;
+  if (has_target_) {
+    follow_target(measurement, next);
+  } else if (path.pending()) {
+    path.finish();
+    complete_(next) = true;
+  }
+}
+
+/// The trail: equidistant points towards the present target, with a curvature that the body can
+/// follow. A target within the circle of that curvature cannot be reached.
+void SnakePathController::follow_target(const SnakeMeasurement& measurement,
+                                        std::span<double> next) const noexcept {
+  GrowingPathOptions options = growing_;
+  options.max_curvature = kTrailFraction * curvature_limit_;
+  GrowingPath path(path_(next), options);
+  const auto report_status = [&](ControllerStatus status) { status_(next) = status; };
+  const Vector3d p_BG = base_pose(measurement).inverse() * measurement.p_WG;
+  if (!p_BG.allFinite()) return report_status(ControllerStatus::InvalidTarget);
+  auto last = target_(next), along = along_(next), bend = bend_(next);
+  const double radius = 1.0 / (kBendFraction * curvature_limit_);
+  const double largest_rotation = trail_spacing_ / radius;
+  const double head = parameters_(next).back();
+  complete_(next) = false;
+  for (int i = 0; i < kTargetsPerPeriod && path.view().end() < head + look_ahead_; ++i) {
+    const Vector3d to_target = p_BG - last;
+    const double distance = to_target.norm();
+    if (distance < trail_spacing_) {
+      // The target is at rest: once the head is there, the newest point is added too.
+      if (path.pending() && path.view().end() - head <= kArrived && path.finish().ok()) {
+        along = path.view().at(path.view().end()).first.normalized();
+        bend.setZero();
+      }
+      complete_(next) = !path.pending();
+      return;
+    }
+    const double ahead = along.dot(to_target);
+    if (ahead < 0.0) return report_status(ControllerStatus::TargetBehind);
+    const Vector3d aside = to_target - ahead * along;
+    const double off = aside.norm();
+    // No point within the circle of largest curvature can be reached.
+    if (std::atan2(off, ahead) > largest_rotation && std::hypot(ahead, off - radius) < radius)
+      return report_status(ControllerStatus::PathTooTight);
+    // The change of direction varies from point to point by at most its largest value; after a
+    // complete piece the path continues straight.
+    Vector3d desired = to_target / distance - along;
+    if (desired.norm() > largest_rotation) desired *= largest_rotation / desired.norm();
+    Vector3d change = desired - bend;
+    if (change.norm() > largest_rotation) change *= largest_rotation / change.norm();
+    const Vector3d next_bend = path.pending() ? Vector3d(bend + change) : Vector3d::Zero();
+    const Vector3d direction = (along + next_bend).normalized();
+    const Vector3d point = last + trail_spacing_ * direction;
+    const GrowResult grown = path.append(point);
+    if (grown.status == GrowStatus::TooTight) return report_status(ControllerStatus::PathTooTight);
+    if (!grown.ok()) return;  // no room: beyond the travel of the carriage
+    last = point;
+    along = direction;
+    bend = next_bend;
+  }
+}
+
+/// The next setpoint of feed and joints, within the limits of speed, acceleration and joint rates.
+void SnakePathController::move(std::span<double> next, double dt) const noexcept {
+  const PathView path(path_(next));
+  const double feed_left = path_feed_end_(next) - next_feed_(next);
+  const bool is_back = returning_(next);
+  const double to_go = is_back ? next_feed_(next) - start_feed_(next)
+                               : std::min(path.end() - parameters_(next).back(), feed_left);
+  if (to_go <= kArrived) {
+    planned_speed_(next) = 0.0;
+    const bool at_end = is_back || complete_(next) || feed_left <= kArrived;
+    if (!at_end || status_(next) != ControllerStatus::Working) return;
+    if (back_ && !is_back)
+      returning_(next) = true;
+    else
+      status_(next) = ControllerStatus::Finished;
+    return;
+  }
+  const double speed = std::min({speed_, planned_speed_(next) + acceleration_ * dt,
+                                 std::sqrt(2.0 * acceleration_ * to_go), 0.5 * to_go / dt});
+  const double desired = feed_(next) + (is_back ? -speed : speed) * dt;
+  const FollowStep step = follow_path(
+      chain_, path, MarchDirection::BaseToHead, Matrix3d::Identity(), feed_(next), desired,
+      rate_limit_ * dt, from_angles_(next), {to_angles_(next), parameters_(next)}, march_);
+  next_feed_(next) = step.s;
+  planned_speed_(next) = std::abs(step.s - feed_(next)) / dt;
+  const MarchStatus march = step.march.status;
+  if (march == MarchStatus::JointLimit || march == MarchStatus::TooTight)
+    status_(next) = ControllerStatus::PathTooTight;
+}
+
+/// Measures the speed and the distance of the joints from the path.
+void SnakePathController::watch(const SnakeMeasurement& measurement,
+                                std::span<double> next) noexcept {
+  if (measurement.time > sensed_time_(next)) {
+    sensed_speed_(next) =
+        (measurement.feed - sensed_feed_(next)) / (measurement.time - sensed_time_(next));
+  }
+  sensed_time_(next) = measurement.time;
+  sensed_feed_(next) = measurement.feed;
+  snake_points(chain_, carriage(measurement.feed),
+               {measurement.q.data(), static_cast<std::size_t>(measurement.q.size())}, points_);
+  const PathView path(path_(next));
+  const std::span<const double> s = parameters_(next);
+  double largest = 0.0;
+  for (std::size_t j = 0; j < points_.size(); ++j) {
+    const double guess = j % 2 == 0 ? s[j / 2] : 0.5 * (s[j / 2] + s[j / 2 + 1]);
+    largest = std::max(largest, distance(path, points_[j], guess));
+  }
+  path_error_(next) = largest;
+}
+
+/// Called once per period.
+void SnakePathController::plan(const SnakeMeasurement& measurement,
+                               std::span<double> next) noexcept {
+  watch(measurement, next);
+  feed_(next) = next_feed_(next);
+  std::copy_n(to_angles_(next).begin(), chain_.joint_count(), from_angles_(next).begin());
+  if (status_(next) == ControllerStatus::Jammed) return;
+  status_(next) = ControllerStatus::Working;
+  if (!returning_(next)) extend_path(measurement, next);
+  if (measurement.time < start_time_(next) + start_delay_) return;
+  if (path_error_(next) > jam_path_error_) {
+    status_(next) = ControllerStatus::Jammed;
+    planned_speed_(next) = 0.0;
+    return;
+  }
+  move(next, steps_ * measurement.timestep);
+}
+
+void SnakePathController::update(const SnakeMeasurement& measurement,
+                                 std::span<const double> memory, std::span<double> next_memory,
+                                 SnakeCommand& command, ControllerReport& report) noexcept {
+  const std::span<double> next = next_memory;
+  if (!started_(memory)) begin(measurement, next);
+  int step = step_(next);
+  if (step == 0) plan(measurement, next);
+  ++step;
+
+  // Interpolate between the last setpoint and the next; initially from the measured pose.
+  const double fraction = static_cast<double>(step) / steps_, dt = steps_ * measurement.timestep;
+  const double since = measurement.time - start_time_(next);
+  const double fade = since < start_delay_ ? smooth(since / start_delay_) : 1.0;
+  const std::span<const double> start = start_angles_(next), from = from_angles_(next),
+                                to = to_angles_(next);
+  for (int j = 0; j < chain_.joint_count(); ++j) {
+    const auto i = static_cast<std::size_t>(j);
+    const double planned = from[i] + fraction * (to[i] - from[i]);
+    command.q[j] = start[i] + fade * (planned - start[i]);
+    command.q_rate[j] = fade * (to[i] - from[i]) / dt;
+  }
+  const double feed_step = next_feed_(next) - feed_(next);
+  command.feed = feed_(next) + fraction * feed_step;
+  command.feed_rate = feed_step / dt;
+  command.gravity_factor = gravity_factor_;
+  step_(next) = step < steps_ ? step : 0;
+
+  report.status = status_(next);
+  const double whole = path_feed_end_(next) - start_feed_(next);
+  const double part =
+      whole > 0.0 ? std::clamp((command.feed - start_feed_(next)) / whole, 0.0, 1.0) : 1.0;
+  report.progress = !back_ ? part : 0.5 * (returning_(next) ? 2.0 - part : part);
+  own(report, "path_error") = path_error_(next);
+  if (since >= start_delay_) report.path_excess = path_error_(next) / path_tolerance_;
+  own(report, "speed") = sensed_speed_(next);
+  const Vector3d along = measurement.X_WE.translation() - measurement.X_WT.translation();
+  own(report, "heading") = std::atan2(along.y(), along.x());
+  own(report, "advance") = measurement.center_of_mass.x() - start_center_(next).x();
+  own(report, "rise") = measurement.center_of_mass.z() - start_center_(next).z();
+  const PathView path(path_(next));
+  report.target = base_pose(measurement) * path.at(parameters_(next).back()).position;
+}
+
+int SnakePathController::path(const SnakeMeasurement& measurement, std::span<const double> memory,
+                              std::span<Vector3d> points) const noexcept {
+  if (!started_(memory) || points.size() < 2) return 0;
+  const PathView path(path_(memory));
+  const Isometry3d X_WB = base_pose(measurement);
+  const double begin = measurement.feed, end = path.end();
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double fraction = static_cast<double>(i) / static_cast<double>(points.size() - 1);
+    points[i] = X_WB * path.at(begin + fraction * (end - begin)).position;
+  }
+  return static_cast<int>(points.size());
+}
+
+}  // namespace tendril

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "controllers/interface/snake_controller.hpp"
+#include "tendril/snake/growing_path.hpp"
+#include "tendril/snake/snake_chain.hpp"
+
+namespace tendril {
+
+/// Follow-the-leader motion: a carriage feeds a chain of hinges along a path that is extended ahead
+/// of its head, and the body follows the path of the head. The path is straight along the feed axis
+/// over the travel of the carriage, then passes through waypoints, then follows the trail of a
+/// target body. It is fixed `look_ahead` ahead of the head and does not change afterwards. All
+/// quantities are in the frame of the carriage's base: x along the feed, z up.
+///
+/// Once per `period`, `march_from_base` fits the chain to the path; setpoints are interpolated
+/// linearly in between. Feed and joints are synchronised: if a joint would exceed `rate_limit`, the
+/// whole motion slows down.
+///
+/// At the end of the path the snake stops, or returns along the same path (`back`).
+///
+/// A target to which the path cannot be extended (behind the head, or only by too tight a bend) is
+/// not added: the status reports it, and the body moves to the end of the existing path and waits.
+///
+/// Source: [Torus], fed manipulator; docs/derivations-snake.md, "March from the base", "Growing
+/// path". Tested by: snake_path_controller_test, scenes/snake_path, scenes/snake_inspect.
+class SnakePathController final : public SnakeController {
+ public:
+  static constexpr Quantity kQuantities[] = {
+      quantity::kProgress,
+      {"path_error", "m", "largest distance of a joint from the path"},
+      {"speed", "m/s", "of the carriage"},
+      {"heading", "rad", "direction from tail to head about the world's z axis"},
+      {"advance", "m", "displacement of the centre of mass along the world's x axis"},
+      {"rise", "m", "displacement of the centre of mass upwards"}};
+  [[nodiscard]] static std::span<const SettingInfo> settings();
+
+  /// Checks the whole path through the waypoints by marching along it. Throws ModelError naming the
+  /// setting, and the waypoint or the module at fault.
+  explicit SnakePathController(const SnakeContext& context);
+
+  void update(const SnakeMeasurement& measurement, std::span<const double> memory,
+              std::span<double> next_memory, SnakeCommand& command,
+              ControllerReport& report) noexcept override;
+  [[nodiscard]] int path(const SnakeMeasurement& measurement, std::span<const double> memory,
+                         std::span<Eigen::Vector3d> points) const noexcept override;
+
+  /// Feed at which the head is at the last waypoint, or the carriage at the end of its travel [m].
+  [[nodiscard]] double feed_end() const noexcept { return feed_end_; }
+
+ private:
+  void read_waypoints(const Settings& settings);
+  void check_waypoints(double feed_limit);
+  void begin(const SnakeMeasurement& measurement, std::span<double> next) const noexcept;
+  void extend_path(const SnakeMeasurement& measurement, std::span<double> next) const noexcept;
+  void follow_target(const SnakeMeasurement& measurement, std::span<double> next) const noexcept;
+  void move(std::span<double> next, double dt) const noexcept;
+  void watch(const SnakeMeasurement& measurement, std::span<double> next) noexcept;
+  void plan(const SnakeMeasurement& measurement, std::span<double> next) noexcept;
+
+  SnakeChain chain_;
+  double speed_, acceleration_, rate_limit_, start_delay_, look_ahead_, trail_spacing_;
+  double gravity_factor_, jam_path_error_, path_tolerance_;
+  bool has_target_, back_;
+  int steps_;  ///< of the simulation in a period
+  std::vector<Eigen::Vector3d> waypoints_;
+  double straight_;  ///< length of the straight piece of the path [m]
+  double feed_end_;  ///< [m]
+  MarchOptions march_;
+  GrowingPathOptions growing_;  ///< without a curvature limit: waypoints have been checked
+  double curvature_limit_;      ///< of the chain in steady arcs, at any roll [1/m]
+  int capacity_ = 2;            ///< of the path, in nodes
+
+  // Memory.
+  Slot<bool> started_ = memory_.flag();
+  Slot<double> start_time_ = memory_.number(), start_feed_ = memory_.number();
+  Slot<int> step_;                             // of the period
+  Slot<double> feed_ = memory_.number();       // of the last setpoint
+  Slot<double> next_feed_ = memory_.number();  // of the next
+  Slot<double> path_feed_end_ = memory_.number(), planned_speed_ = memory_.number();
+  Slot<bool> returning_ = memory_.flag();                                   // along the path
+  Slot<int> waypoint_;                                                      // index of the next one
+  Slot<bool> complete_ = memory_.flag();                                    // the path is complete
+  MatrixSlot<Eigen::Vector3d> target_ = memory_.matrix<Eigen::Vector3d>();  // its last point
+  MatrixSlot<Eigen::Vector3d> along_ = memory_.matrix<Eigen::Vector3d>();   // its direction there
+  MatrixSlot<Eigen::Vector3d> bend_ = memory_.matrix<Eigen::Vector3d>();    // its last change there
+  Slot<ControllerStatus> status_ =
+      memory_.choice(ControllerStatus::Working, ControllerStatus::PathTooTight);
+  Slot<double> path_error_ = memory_.number();
+  Slot<double> sensed_time_ = memory_.number(), sensed_feed_ = memory_.number(),
+               sensed_speed_ = memory_.number();
+  MatrixSlot<Eigen::Vector3d> start_center_ = memory_.matrix<Eigen::Vector3d>();  // of mass
+  Block start_angles_, from_angles_, to_angles_;  // of the start, the last setpoint and the next
+  Block parameters_;                              // of the even joints on the path
+  Block path_;
+
+  std::vector<Eigen::Vector3d> points_;  // scratch: measured joints
+};
+
+}  // namespace tendril

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include <span>
+
+#include "simulation/engine/setting.hpp"
+
+namespace tendril::simulation {
+
+/// Applies the settings `option.*`, `body.*` and `geom.*` to a compiled model; ignores those of
+/// robot files and motions. Throws ModelError `origin: key: value: allowed`.
+void apply_model_settings(std::span<const Setting> settings, mjModel& model);
+
+/// Name of an integrator in MJCF; "unknown" for an invalid number.
+[[nodiscard]] const char* integrator_name(int integrator) noexcept;
+
+}  // namespace tendril::simulation

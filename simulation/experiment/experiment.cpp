@@ -1,0 +1,368 @@
+#include "simulation/experiment/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <utility>
+
+#include "tendril/mobile/kinematics.hpp"
+#include "tendril/model_error.hpp"
+#include "tendril/random_draws.hpp"
+#include "tendril/model/fault_file.hpp"
+#include "tendril/model/toml_fields.hpp"
+
+namespace tendril::simulation {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr Range kTime{0.0, kLongestRun};
+
+Motion parse_motion(const Fields& fields) {
+  Motion motion;
+  const bool of_actuator = fields.has("actuator");
+  if (of_actuator) {
+    motion.actuator = fields.required_text("actuator", "must be the name of an actuator");
+  } else {
+    motion.body = fields.required_text("body", "must be the name of a mocap body");
+  }
+  motion.origin = fields.origin(*fields.get(of_actuator ? "actuator" : "body"));
+  if (!fields.has("kind")) fields.missing("kind", "is missing, must be the name of a motion");
+  motion.kind = fields.choice<MotionKind>("kind", {{"lissajous", MotionKind::Lissajous},
+                                                   {"circle", MotionKind::Circle},
+                                                   {"waypoints", MotionKind::Waypoints}});
+  if (of_actuator && motion.kind != MotionKind::Waypoints)
+    fields.refuse("kind", "must be waypoints for an actuator");
+  switch (motion.kind) {
+    case MotionKind::Lissajous:
+      fields.refuse_unknown({"body", "kind", "center", "amplitude", "frequency", "phase", "start"});
+      for (const char* key : {"amplitude", "frequency"}) {
+        if (!fields.has(key)) fields.missing(key, "is missing, must be [x, y, z]");
+      }
+      break;
+    case MotionKind::Circle:
+      fields.refuse_unknown(
+          {"body", "kind", "center", "radius", "normal", "speed", "start_after", "turns"});
+      for (const char* key : {"radius", "speed"}) {
+        if (!fields.has(key)) fields.missing(key, "is missing, must be a number");
+      }
+      break;
+    case MotionKind::Waypoints:
+      if (of_actuator) {
+        fields.refuse_unknown({"actuator", "kind", "times", "values", "interpolation"});
+      } else {
+        fields.refuse_unknown({"body", "kind", "times", "points", "angles_deg", "interpolation"});
+      }
+      for (const char* key : {"times", of_actuator ? "values" : "points"}) {
+        if (!fields.has(key)) fields.missing(key, "is missing, must be a list");
+      }
+      break;
+  }
+  motion.center = fields.vector("center", kMotionRange);
+  for (const MotionVector& row : motion_vectors())
+    motion.*row.member = fields.vector(row.name, row.range).value_or(motion.*row.member);
+  for (const MotionNumber& row : motion_numbers())
+    motion.*row.member = fields.number(row.name, motion.*row.member, row.range);
+  motion.turns = fields.boolean("turns", false);
+  motion.interpolation =
+      fields.choice<Interpolation>("interpolation", {{"smooth", Interpolation::Smooth},
+                                                     {"linear", Interpolation::Linear},
+                                                     {"step", Interpolation::Step}});
+  motion.times = fields.numbers("times", kMotionRange);
+  motion.values = fields.numbers("values", kFinite);
+  for (const std::vector<double>& p : fields.rows("points", 3, kMotionRange))
+    motion.points.emplace_back(p[0], p[1], p[2]);
+  constexpr double kDegree = std::numbers::pi / 180.0;
+  for (const std::vector<double>& a : fields.rows("angles_deg", 3, kMotionRange))
+    motion.orientations.emplace_back(
+        tool_orientation(a[0] * kDegree, a[1] * kDegree, a[2] * kDegree));
+  if (const auto problem = motion.problem()) fields.refuse(problem->field, problem->reason);
+  return motion;
+}
+
+Check parse_check(const Fields& fields) {
+  fields.refuse_unknown({"name", "metric", "min", "max", "after", "before", "threshold"});
+  Check check;
+  const std::string metric =
+      fields.required_text("metric", "must be a metric of docs/experiment_file.md");
+  try {
+    check.metric = parse_metric(metric);
+  } catch (const ModelError& error) {
+    fields.refuse("metric", error.what());
+  }
+  check.origin = fields.origin(*fields.get("metric"));
+  check.name = fields.text("name", metric);
+  check.min = fields.number("min", kFinite);
+  check.max = fields.number("max", kFinite);
+  if (!check.min && !check.max) fields.missing("max", "is missing: give max, min or both");
+  if (check.min && check.max && *check.min > *check.max) fields.refuse("min", "must be <= max");
+  check.window.after = fields.number("after", 0.0, kTime);
+  check.window.before = fields.number("before", kFinite).value_or(kInfinity);
+  if (!(check.window.before > check.window.after)) fields.refuse("before", "must be > after");
+  const bool settles = check.metric.statistic == Statistic::SettleTime;
+  if (settles && !fields.has("threshold"))
+    fields.missing("threshold", "is missing: settle_time needs the tip error to stay below [m]");
+  if (!settles && fields.has("threshold"))
+    fields.refuse("threshold", "must go with the metric settle_time");
+  check.threshold = fields.number("threshold", 0.0, kNotNegative);
+  return check;
+}
+
+constexpr const char* kPrefixes[] = {"robot.", "controller.", "option.",
+                                     "body.",  "geom.",       "motion.", "fault."};
+
+bool is_setting_key(const std::string& name) {
+  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes), [&](const char* p) {
+    return name.starts_with(p) && name.size() > std::string_view(p).size();
+  });
+}
+
+using KeyedNode = std::pair<std::string, const toml::node*>;
+
+/// The keys of `[set]` and `[vary]`: `"a.b.c" = v`, or a.b.c = v, which TOML parses as nested
+/// tables.
+void collect_settings(const Fields& fields, const toml::table& table, const std::string& prefix,
+                      std::vector<KeyedNode>& all) {
+  for (const auto& [key, node] : table) {
+    const std::string name = prefix + std::string(key.str());
+    const toml::table* inner = node.as_table();
+    if (inner != nullptr && !inner->is_inline()) {
+      collect_settings(fields, *inner, name + ".", all);
+      continue;
+    }
+    const bool names_keys = inner != nullptr && inner->contains("keys");  // in [vary]
+    if (!names_keys && !is_setting_key(name)) {
+      fields.refuse(name, node,
+                    "unknown key, must begin with robot., controller., option., body., geom., motion. "
+                    "or fault.");
+    }
+    all.emplace_back(name, &node);
+  }
+}
+
+/// In the order of the file, which a toml::table does not keep: later settings override earlier
+/// ones.
+std::vector<KeyedNode> settings_in_order(const Fields& fields) {
+  std::vector<KeyedNode> all;
+  collect_settings(fields, fields.toml(), "", all);
+  std::sort(all.begin(), all.end(), [](const KeyedNode& a, const KeyedNode& b) {
+    const toml::source_position& x = a.second->source().begin;
+    const toml::source_position& y = b.second->source().begin;
+    return x.line != y.line ? x.line < y.line : x.column < y.column;
+  });
+  return all;
+}
+
+Variation parse_variation(const Fields& vary, const std::string& key, const toml::node& node) {
+  const auto refuse = [&](std::string_view reason) { vary.refuse(key, node, reason); };
+  constexpr const char* kAllowed =
+      "must be { uniform = [low, high] }, log_uniform, scale, { normal = [mean, sigma] } or "
+      "{ choice = [value, ...] }, with or without keys = [\"...\"] and each = true";
+  Variation variation;
+  variation.name = key;
+  variation.keys = {key};
+  variation.origin = vary.origin(node);
+  const toml::table* table = node.as_table();
+  if (table == nullptr) refuse(kAllowed);
+  std::string_view kind;
+  for (const auto& [field, value] : *table) {
+    if (field == "keys" || field == "each") continue;
+    if (!kind.empty()) refuse(kAllowed);
+    kind = field.str();
+  }
+  if (kind.empty()) refuse(kAllowed);
+  if (const toml::node* const keys = table->get("keys")) {
+    variation.keys.clear();
+    const toml::array* const list = keys->as_array();
+    for (std::size_t i = 0; list != nullptr && i < list->size(); ++i)
+      variation.keys.push_back(list->get(i)->value<std::string>().value_or(""));
+    const bool known = std::all_of(variation.keys.begin(), variation.keys.end(), is_setting_key);
+    if (variation.keys.empty() || !known)
+      refuse("keys must be a list of settings such as \"geom.floor.friction\"");
+  }
+  if (const toml::node* const each = table->get("each")) {
+    if (!each->is_boolean() || !table->contains("keys")) refuse("each must be true or false, with keys");
+    variation.each = *each->value<bool>();
+  }
+  const toml::array* values = table->get(kind)->as_array();
+  if (values == nullptr) refuse(kAllowed);
+  if (kind == "choice") {
+    variation.kind = Variation::Kind::Choice;
+    if (values->empty()) refuse("choice must have at least one value");
+    for (const toml::node& value : *values) variation.choices.push_back(to_value(value));
+    return variation;
+  }
+  using Kind = Variation::Kind;
+  constexpr std::pair<std::string_view, Kind> kKinds[] = {{"uniform", Kind::Uniform},
+                                                          {"log_uniform", Kind::LogUniform},
+                                                          {"normal", Kind::Normal},
+                                                          {"scale", Kind::Scale}};
+  const auto* const found = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                         [&](const auto& one) { return one.first == kind; });
+  if (found == std::end(kKinds) || values->size() != 2) refuse(kAllowed);
+  variation.kind = found->second;
+  const auto numbers = [&](const toml::node& end) {
+    const auto found_numbers = to_value(end).numbers();
+    if (!found_numbers || found_numbers->empty())
+      refuse("must be two finite numbers, or two lists of as many finite numbers");
+    return *found_numbers;
+  };
+  variation.first = numbers(*values->get(0));
+  variation.second = numbers(*values->get(1));
+  variation.is_list = values->get(0)->is_array();
+  if (variation.is_list != values->get(1)->is_array() ||
+      variation.first.size() != variation.second.size()) {
+    refuse("must be two numbers, or two lists of the same length");
+  }
+  if (variation.kind == Kind::Scale && variation.is_list) refuse("scale must be two numbers");
+  for (std::size_t i = 0; i < variation.first.size(); ++i) {
+    const double low = variation.first[i], high = variation.second[i];
+    if (variation.kind == Kind::Normal) {
+      if (high < 0.0) refuse("sigma must be >= 0");
+    } else if (low > high) {
+      refuse("low must be <= high");
+    } else if (variation.kind == Kind::LogUniform && !(low > 0.0)) {
+      refuse("low must be > 0");
+    }
+  }
+  return variation;
+}
+
+}  // namespace
+
+bool Check::holds(double value) const noexcept {
+  return !std::isnan(value) && (!min || value >= *min) && (!max || value <= *max);
+}
+
+Value Variation::drawn(const std::string& draw_key, std::uint64_t seed) const {
+  const RandomDraws draws(seed, draw_key);
+  if (kind == Kind::Choice) {
+    const auto count = static_cast<double>(choices.size());
+    const auto index = static_cast<std::size_t>(draws.uniform(0) * count);
+    return choices[std::min(index, choices.size() - 1)];
+  }
+  Value::List numbers;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const double a = first[i], b = second[i];
+    double value = a + draws.uniform(i) * (b - a);
+    if (kind == Kind::Normal) value = a + b * draws.normal(RandomDraws::kPerNormal * i);
+    if (kind == Kind::LogUniform) value = a * std::pow(b / a, draws.uniform(i));
+    numbers.push_back({value});
+  }
+  if (kind == Kind::Scale) return {Value::Table{{"scale", numbers.front()}}};
+  return is_list ? Value{std::move(numbers)} : numbers.front();
+}
+
+std::vector<Setting> Variation::draw(std::uint64_t seed) const {
+  std::vector<Setting> settings;
+  for (const std::string& key : keys)
+    settings.push_back({key, drawn(each ? key : name, seed), origin});
+  return settings;
+}
+
+std::vector<Setting> Experiment::settings_for(std::uint64_t run_seed) const {
+  std::vector<Setting> all = settings;
+  for (const Variation& variation : variations) {
+    const std::vector<Setting> drawn = variation.draw(run_seed);
+    all.insert(all.end(), drawn.begin(), drawn.end());
+  }
+  return all;
+}
+
+std::string Experiment::scene_name(std::uint64_t run_seed) const {
+  return family.empty() ? scene.string()
+                        : fmt::format("tendril generate {} --seed {} --difficulty {:g}", family,
+                                      run_seed, difficulty);
+}
+
+std::vector<Fault> Experiment::faults_for(std::span<const Setting> settings_of_run) const {
+  std::vector<Setting> of_faults;
+  for (const Setting& setting : settings_of_run)
+    if (setting.key.starts_with("fault.")) of_faults.push_back(setting);
+  return of_faults.empty() ? faults : parse_faults(text, file.string(), of_faults);
+}
+
+Experiment parse_experiment(std::string_view toml, const std::filesystem::path& file) {
+  const std::string file_name = file.string();
+  const toml::table document = parse_toml(toml, file_name);
+  const Fields root(document, file_name);
+  const bool of_family = document.contains("family");
+  if (of_family) {
+    root.refuse_unknown({"name", "description", "family", "difficulty", "seed", "set", "fault",
+                         "vary", "sweep"});
+  } else {
+    root.refuse_unknown({"name", "description", "scene", "family", "keyframe", "duration", "seed",
+                         "set", "motion", "fault", "check", "vary", "sweep"});  // the last is for tendril sweep
+  }
+
+  Experiment experiment;
+  experiment.file = file;
+  experiment.text = toml;
+  experiment.name = root.text("name", file.stem().string());
+  if (experiment.name.find('/') != std::string::npos) root.refuse("name", "must not contain '/'");
+  (void)root.text("description", "");
+  if (of_family) {
+    experiment.family = root.text("family", "");
+    experiment.difficulty = root.number("difficulty", 0.5, {0.0, 1.0});
+  } else {
+    experiment.scene = file.parent_path() /
+                       root.required_text("scene", "must be a scene (.xml) or robot (.toml) file");
+  }
+  experiment.keyframe = root.text("keyframe", "");
+  if (const toml::node* const keyframe = root.get("keyframe"))
+    experiment.keyframe_origin = root.origin(*keyframe);
+  experiment.duration = root.number("duration", 10.0, {0.0, kLongestRun, true});
+  if (const toml::node* seed = root.get("seed")) {
+    const auto value = seed->value<std::int64_t>();
+    if (!seed->is_integer() || !value || *value < 0) root.refuse("seed", "must be an integer >= 0");
+    experiment.seed = static_cast<std::uint64_t>(*value);
+  }
+
+  const Fields set = root.table("set"), vary = root.table("vary");
+  for (const auto& [key, node] : settings_in_order(set))
+    experiment.settings.push_back({key, to_value(*node), set.origin(*node)});
+  for (const auto& [key, node] : settings_in_order(vary))
+    experiment.variations.push_back(parse_variation(vary, key, *node));
+  experiment.faults = parse_faults(toml, file_name);
+  for (const Fields& motion : root.tables("motion"))
+    experiment.motions.push_back(parse_motion(motion));
+  for (const Fields& check : root.tables("check")) {
+    experiment.checks.push_back(parse_check(check));
+    if (const double begin = experiment.checks.back().window.after; begin >= experiment.duration)
+      check.refuse("after", fmt::format("the run ends at {} s, the window begins at {} s",
+                                        experiment.duration, begin));
+  }
+  return experiment;
+}
+
+Experiment load_experiment(const std::filesystem::path& file) {
+  const std::string extension = file.extension().string();
+  if (std::filesystem::is_directory(file)) {
+    throw ModelError(fmt::format(
+        "{}: is a folder: must be an experiment (.toml), a robot (.toml) or a scene (.xml)",
+        file.string()));
+  }
+  const bool is_toml = extension == ".toml";
+  if (!is_toml && extension != ".xml" && extension != ".mjcf") {
+    throw ModelError(
+        fmt::format("{}: {}: must be an experiment (.toml), a robot (.toml) or a scene (.xml)",
+                    file.string(), extension.empty() ? "no extension" : extension));
+  }
+  const std::string text = read_text_file(file);
+  const toml::table top = is_toml ? parse_toml(text, file.string()) : toml::table{};
+  if (is_toml && !top.contains("kind")) {
+    Experiment experiment = parse_experiment(text, file);
+    std::error_code ignored;
+    if (experiment.family.empty() && !std::filesystem::exists(experiment.scene, ignored))
+      Fields(top, file.string()).refuse("scene", "No such file or directory");
+    return experiment;
+  }
+  Experiment experiment;
+  experiment.file = experiment.scene = file;
+  experiment.name = file.stem().string();
+  return experiment;
+}
+
+}  // namespace tendril::simulation

@@ -1,0 +1,186 @@
+#include "simulation/experiment/robot_watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "simulation/engine/quantities.hpp"
+#include "controllers/arm/servo.hpp"
+#include "tendril/model/continuum_mjcf.hpp"
+
+namespace tendril::simulation {
+namespace {
+
+std::string name_or(const mjModel& model, mjtObj type, int id, const char* unnamed) {
+  const char* const name = mj_id2name(&model, type, id);
+  return name != nullptr && *name != '\0' ? name : fmt::format("{} {}", unnamed, id);
+}
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kRounding = 1e-9;
+constexpr double kPartOfLimit = tendril::Servo::kFractionOfLimit * (1.0 - kRounding);
+constexpr std::size_t kStatusLength = std::string_view(quantity::kStatus.name).size();
+constexpr const char* kFollowingError = "following_error";
+constexpr const char* kPathError = "path_error";
+
+/// Statuses that are told when they begin.
+constexpr bool is_told(ControllerStatus status) {
+  return status == ControllerStatus::Fault || status == ControllerStatus::NotFollowing ||
+         status == ControllerStatus::ServoLost || status == ControllerStatus::NoProgress;
+}
+
+/// A body that an actuator moves; 0 for one that is of none.
+int body_of_actuator(const mjModel& model, int actuator) {
+  const int target = model.actuator_trnid[2 * actuator];
+  const int type = model.actuator_trntype[actuator];
+  if (type == mjTRN_JOINT || type == mjTRN_JOINTINPARENT) return model.jnt_bodyid[target];
+  if (type == mjTRN_BODY) return target;
+  if (type == mjTRN_SITE || type == mjTRN_SLIDERCRANK) return model.site_bodyid[target];
+  if (type == mjTRN_TENDON && model.tendon_num[target] > 0) {
+    const int first = model.tendon_adr[target];
+    const int object = model.wrap_objid[first];
+    if (model.wrap_type[first] == mjWRAP_JOINT) return model.jnt_bodyid[object];
+    if (model.wrap_type[first] == mjWRAP_SITE) return model.site_bodyid[object];
+  }
+  return 0;
+}
+
+template <class T>
+void sort_by_steps(std::vector<T>& all) {
+  std::stable_sort(all.begin(), all.end(), [](const T& a, const T& b) {
+    return a.occurrence.steps > b.occurrence.steps;
+  });
+}
+
+}  // namespace
+
+std::optional<std::string> RobotStatus::failure() const {
+  const auto& fault = by_status[static_cast<std::size_t>(ControllerStatus::Fault)];
+  if (fault.steps > 0) return fmt::format("{}: controller fault at t = {:.6g} s", robot, fault.first);
+  if (is_well(end)) return std::nullopt;
+  const auto& at_end = by_status[static_cast<std::size_t>(end)];
+  return fmt::format("{}: {} at the end, first at t = {:.6g} s", robot, to_string(end),
+                     at_end.first);
+}
+
+RobotWatch::RobotWatch(const mjModel& model) : model_(model), robots_(model) {
+  for (int i = 0; i < model.nsensor; ++i) {
+    const std::string name = name_or(model, mjOBJ_SENSOR, i, "sensor");
+    if (model.sensor_type[i] != mjSENS_PLUGIN || !shows(name, quantity::kStatus.name)) continue;
+    std::string robot = name.substr(0, name.size() - kStatusLength);
+    if (robot.ends_with('_')) robot.pop_back();
+    statuses_.push_back({.robot = robot.empty() ? "robot" : robot, .sensor = name, .by_status = {}});
+    status_addresses_.push_back(model.sensor_adr[i]);
+    const std::string prefix = statuses_.back().sensor.substr(0, name.size() - kStatusLength);
+    const int error = mj_name2id(&model, mjOBJ_SENSOR, (prefix + kFollowingError).c_str());
+    error_addresses_.push_back(error < 0 ? -1 : model.sensor_adr[error]);
+    const int path = mj_name2id(&model, mjOBJ_SENSOR, (prefix + kPathError).c_str());
+    path_addresses_.push_back(path < 0 ? -1 : model.sensor_adr[path]);
+  }
+  for (int i = 0; i < model.nu; ++i) {
+    if (!model.actuator_forcelimited[i] || robots_.base_of_body(body_of_actuator(model, i)) == 0)
+      continue;
+    // A gripper holds what it holds with its limit.
+    if (shows(name_or(model, mjOBJ_ACTUATOR, i, "actuator"), names::kGripper)) continue;
+    const mjtNum* const range = model.actuator_forcerange + 2 * i;
+    // What only pulls, or only pushes, is not at a limit where it does nothing.
+    const bool one_sided = range[0] == 0.0;
+    servos_.push_back({i, one_sided ? -kNever : range[0], range[1], {}});
+  }
+  touches_.resize(static_cast<std::size_t>(model.ngeom));
+}
+
+bool RobotWatch::sample(const mjModel& model, const mjData& data, double time) noexcept {
+  ++steps_;
+  bool is_new = false;
+  for (std::size_t i = 0; i < statuses_.size(); ++i) {
+    const double value = data.sensordata[status_addresses_[i]];
+    const int index = value >= 0.0 && value < kStatusCount ? static_cast<int>(value) : 0;
+    RobotStatus& status = statuses_[i];
+    status.end = static_cast<ControllerStatus>(index);
+    Occurrence& occurrence = status.by_status[static_cast<std::size_t>(index)];
+    is_new |= is_told(status.end) && occurrence.steps == 0;
+    occurrence.add(time);
+  }
+  for (Servo& servo : servos_) {
+    const double force = data.actuator_force[servo.actuator];
+    if (force <= kPartOfLimit * servo.low || force >= kPartOfLimit * servo.high)
+      servo.occurrence.add(time);
+  }
+  for (int i = 0; i < data.ncon; ++i) {
+    const mjContact& contact = data.contact[i];
+    if (!robots_.meets_surroundings(contact.geom[0], contact.geom[1])) continue;
+    const int other = robots_.base_of_geom(contact.geom[0]) == 0 ? contact.geom[0] : contact.geom[1];
+    if (other < 0) continue;
+    mjtNum force[6];
+    mj_contactForce(&model, &data, i, force);
+    touches_[static_cast<std::size_t>(other)].force += force[0];
+  }
+  for (int i = 0; i < data.ncon; ++i) {  // each of those that were touched, once
+    for (const int geom : data.contact[i].geom) {
+      if (geom < 0) continue;
+      Touch& touch = touches_[static_cast<std::size_t>(geom)];
+      if (touch.force <= 0.0) continue;
+      touch.occurrence.add(time);
+      touch.largest_force = std::max(touch.largest_force, touch.force);
+      touch.force = 0.0;
+    }
+  }
+  return is_new;
+}
+
+std::vector<std::string> RobotWatch::not_following(const mjData& data) const {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < statuses_.size(); ++i) {
+    const RobotStatus& status = statuses_[i];
+    if (status.by_status[static_cast<std::size_t>(status.end)].steps != 1) continue;
+    if (status.end == ControllerStatus::NoProgress)
+      all.push_back(status.robot + ": no progress: comes no nearer to its goal, or has lost it");
+    if (status.end != ControllerStatus::NotFollowing) continue;
+    std::string line = status.robot + ": does not do what is commanded";
+    if (const int error = error_addresses_[i]; error >= 0) {
+      line += fmt::format("; {} is {:.3g} rad", kFollowingError, data.sensordata[error]);
+      if (const int path = path_addresses_[i]; path >= 0)
+        line += fmt::format(", {} is {:.3g} m", kPathError, data.sensordata[path]);
+      const std::vector<SaturatedServo> servos = saturated();
+      if (!servos.empty())
+        line += fmt::format(", servo {} was at its limit of {:.3g}", servos.front().actuator,
+                            servos.front().limit);
+    }
+    all.push_back(std::move(line));
+  }
+  return all;
+}
+
+std::vector<SaturatedServo> RobotWatch::saturated() const {
+  std::vector<SaturatedServo> all;
+  for (const Servo& servo : servos_) {
+    if (servo.occurrence.steps == 0) continue;
+    all.push_back({name_or(model_, mjOBJ_ACTUATOR, servo.actuator, "actuator"),
+                   std::isfinite(servo.low) ? std::max(std::abs(servo.low), servo.high) : servo.high,
+                   servo.occurrence});
+  }
+  sort_by_steps(all);
+  return all;
+}
+
+std::vector<TouchedGeom> RobotWatch::touched() const {
+  std::vector<TouchedGeom> all;
+  for (std::size_t i = 0; i < touches_.size(); ++i) {
+    const Touch& touch = touches_[i];
+    if (touch.occurrence.steps == 0) continue;
+    const int geom = static_cast<int>(i);
+    const char* const name = mj_id2name(&model_, mjOBJ_GEOM, geom);
+    std::string shown = name != nullptr && *name != '\0'
+                            ? name
+                            : "a geom of " + name_or(model_, mjOBJ_BODY, model_.geom_bodyid[geom], "body");
+    all.push_back({std::move(shown), touch.largest_force, touch.occurrence});
+  }
+  sort_by_steps(all);
+  return all;
+}
+
+}  // namespace tendril::simulation

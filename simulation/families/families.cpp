@@ -1,0 +1,97 @@
+#include "simulation/families/families.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+#include "simulation/rollout/run.hpp"
+#include "simulation/families/scene_text.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril::simulation {
+namespace {
+
+struct Generator {
+  Family family;
+  std::vector<GeneratedFile> (*make)(generate::Draws&, double);
+};
+
+constexpr Generator kGenerators[] = {
+    {{"clutter", "an arm reaches a target among balls"}, generate::clutter},
+    {{"coil", "an arm coils around a leaning post and holds it"}, generate::coil},
+    {{"maze", "a free snake goes to a goal among posts and walls"}, generate::maze},
+    {{"mobile_clutter", "a mobile manipulator reaches a pose among posts"}, generate::mobile_clutter},
+    {{"path", "a snake on a carriage follows a path through rings"}, generate::path},
+    {{"pole", "a snake climbs a pole"}, generate::pole},
+    {{"reach_around", "an elastic rod reaches a target round boxes, in contact with them"},
+     generate::reach_around},
+    {{"shelf", "a continuum arm on a platform reaches into a shelf"}, generate::shelf},
+    {{"tube", "an arm follows its tip through a tube with two bends"}, generate::tube},
+};
+
+constexpr auto kFamilies = [] {
+  std::array<Family, std::size(kGenerators)> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = kGenerators[i].family;
+  return all;
+}();
+
+std::string family_names() {
+  std::string names;
+  for (const Family& family : kFamilies)
+    names += (names.empty() ? "" : ", ") + std::string(family.name);
+  return names;
+}
+
+}  // namespace
+
+std::span<const Family> families() { return kFamilies; }
+
+std::vector<GeneratedFile> generate_scene(const std::string& family, std::uint64_t seed,
+                                          double difficulty) {
+  if (!(difficulty >= 0.0 && difficulty <= 1.0))
+    throw ModelError(fmt::format("--difficulty: {:g}: must be in [0, 1]", difficulty));
+  for (const Generator& generator : kGenerators) {
+    if (family == generator.family.name) {
+      generate::Draws draws(family, seed);
+      return generator.make(draws, difficulty);
+    }
+  }
+  throw ModelError(fmt::format("family: {}: must be one of {}", family, family_names()));
+}
+
+std::filesystem::path write_scene(const std::string& family, std::uint64_t seed, double difficulty,
+                                  const std::filesystem::path& folder) {
+  const std::vector<GeneratedFile> files = generate_scene(family, seed, difficulty);
+  make_output_folder(folder);
+  const std::string origin =
+      fmt::format("# tendril generate {} --seed {} --difficulty {:g}\n", family, seed, difficulty);
+  for (const auto& [name, text] : files)
+    write_text_file(folder / name, &text == &files.front().text ? origin + text : text);
+  return folder / files.front().name;
+}
+
+Experiment with_scene(Experiment experiment, std::uint64_t seed,
+                      const std::filesystem::path& folder) {
+  if (experiment.family.empty()) return experiment;
+  if (std::none_of(kFamilies.begin(), kFamilies.end(),
+                   [&](const Family& family) { return experiment.family == family.name; })) {
+    throw ModelError(fmt::format("{}: family = {}: must be one of {}", experiment.file.string(),
+                                 experiment.family, family_names()));
+  }
+  Experiment generated =
+      load_experiment(write_scene(experiment.family, seed, experiment.difficulty, folder));
+  experiment.scene = std::move(generated.scene);
+  experiment.keyframe = std::move(generated.keyframe);
+  experiment.keyframe_origin = std::move(generated.keyframe_origin);
+  experiment.duration = generated.duration;
+  experiment.motions = std::move(generated.motions);
+  experiment.checks = std::move(generated.checks);
+  experiment.settings.insert(experiment.settings.begin(), generated.settings.begin(),
+                             generated.settings.end());
+  return experiment;
+}
+
+}  // namespace tendril::simulation

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simulation/families/families.hpp"
+#include "tendril/random_draws.hpp"
+
+/// What the generators of the families have in common, and one of them for each family.
+namespace tendril::simulation::generate {
+
+/// After so many draws without a scene a generator gives up.
+inline constexpr int kMostDraws = 20'000;
+
+/// Random numbers of a family and seed, one after the other.
+class Draws {
+ public:
+  Draws(const std::string& family, std::uint64_t seed) : draws_(seed, "generate." + family) {}
+  double uniform(double low, double high) { return low + (high - low) * draws_.uniform(count_++); }
+  double angle();
+  /// In [low, high].
+  int integer(int low, int high);
+  bool heads() { return uniform(0.0, 1.0) < 0.5; }
+
+ private:
+  RandomDraws draws_;
+  std::uint64_t count_ = 0;
+};
+
+/// A point in MJCF, and in TOML.
+std::string text(const Eigen::Vector3d& p);
+std::string list(const Eigen::Vector3d& p);
+
+/// The pose of arms that lie along the world's x axis: z of the base along x, x of the base down.
+inline constexpr const char* kLyingFrame = "euler=\"0 90 0\"";
+/// A point of the base's frame in the world.
+inline Eigen::Vector3d lying(const Eigen::Vector3d& p) { return {p.z(), p.y(), -p.x()}; }
+
+std::string scene_xml(const std::string& name, const std::string& assets, const std::string& world);
+std::string model_asset(const char* name);
+/// A `[[check]]` of an experiment.
+std::string check(const std::string& name, const std::string& metric, const std::string& limits);
+/// The head of an experiment of `scene.xml`.
+std::string experiment(double duration, const std::string& more);
+/// A section of 100 mm, and the head of a snake's file.
+std::string section_text(int links, const char* more);
+std::string snake_text(const std::string& more);
+std::string repeated(const std::string& part, int count);
+/// Throws ModelError: no scene was found.
+[[noreturn]] void give_up(const std::string& family);
+
+std::vector<GeneratedFile> clutter(Draws& draws, double difficulty);
+std::vector<GeneratedFile> coil(Draws& draws, double difficulty);
+std::vector<GeneratedFile> maze(Draws& draws, double difficulty);
+std::vector<GeneratedFile> mobile_clutter(Draws& draws, double difficulty);
+std::vector<GeneratedFile> path(Draws& draws, double difficulty);
+std::vector<GeneratedFile> pole(Draws& draws, double difficulty);
+std::vector<GeneratedFile> reach_around(Draws& draws, double difficulty);
+std::vector<GeneratedFile> shelf(Draws& draws, double difficulty);
+std::vector<GeneratedFile> tube(Draws& draws, double difficulty);
+
+}  // namespace tendril::simulation::generate

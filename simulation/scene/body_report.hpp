@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tendril/model/continuum_file.hpp"
+
+namespace tendril::simulation {
+
+/// What the numbers of a robot file amount to, measured on its compiled model, straight, its base
+/// held, without its controller.
+struct BodyReport {
+  double length;  ///< [m], variable lengths as at the start
+  double mass;    ///< of the sections [kg]
+
+  struct Response {
+    double tip_stiffness;                   ///< against a force across the tip, small [N/m]
+    std::vector<double> frequencies;        ///< the lowest natural ones in bending, without damping [Hz]
+    /// Of the tip from its rest at 0 g, held out level at 1 g [m]; none: it falls.
+    std::optional<double> sag;
+  };
+  Response body;  ///< alone, its actuators without force
+  /// With servos and tendons that hold the straight pose; none: they do not stiffen it, as tensions,
+  /// pressures and moments do not.
+  std::optional<Response> driven;
+  bool has_servos;    ///< that bend sections; motors are none
+  bool has_tendons;   ///< that are told lengths
+
+  /// Of the tip about its axis; none: all sections are rigid in torsion.
+  struct Torsion {
+    double stiffness;  ///< [N m/rad]
+    double frequency;  ///< the lowest natural one [Hz]
+  };
+  std::optional<Torsion> torsion;
+
+  enum class Drive { Servo, Motor, Tendons, Chambers, Nothing };
+  /// What a section's torque limit holds, or in every direction the tendons or chambers that end in it,
+  /// those that run on at their least tension.
+  struct SectionBend {
+    Drive drive;
+    double limit;  ///< [rad]
+    double held;   ///< against its own stiffness [rad], >= 0
+    double held_level;  ///< the same with all that is beyond it held out level at 1 g [rad], >= 0
+  };
+  std::vector<SectionBend> bends;
+
+  /// Largest of 0.5, 1, 2, 4, 8 and 16 ms with which the arm, held out level, bends by half of its
+  /// limits in one step of the commands and comes to rest [s]; none: not with 0.5 ms.
+  std::optional<double> timestep;
+};
+
+/// Throws ModelError if the model is refused by the engine.
+[[nodiscard]] BodyReport report_body(const ContinuumDescription& robot);
+
+/// As a table, a line each.
+[[nodiscard]] std::string body_report_text(const std::string& name, const BodyReport& report);
+
+}  // namespace tendril::simulation

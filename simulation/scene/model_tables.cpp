@@ -1,0 +1,88 @@
+#include "simulation/scene/model_tables.hpp"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "simulation/engine/engine.hpp"
+#include "simulation/engine/quantities.hpp"
+#include "simulation/scene/scene_robots.hpp"
+
+namespace tendril::simulation {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A JSON list with `row(i)` of each of `count` elements.
+template <class Row>
+std::string table(mjtSize count, const Row& row) {
+  Json list = Json::array();
+  for (int i = 0; i < count; ++i) list.push_back(row(i));
+  return list.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+const char* joint_type(int type) {
+  switch (type) {
+    case mjJNT_FREE:
+      return "free";
+    case mjJNT_BALL:
+      return "ball";
+    case mjJNT_SLIDE:
+      return "slide";
+    default:
+      return "hinge";
+  }
+}
+
+}  // namespace
+
+RolloutAttributes model_tables(const mjModel& model) {
+  const auto name = [&](mjtObj type, int id) { return object_name(model, type, id); };
+  const SceneRobots robots(model);
+  const std::vector<ReportedQuantity> declared = declared_quantities();
+
+  RolloutAttributes tables;
+  tables["sensors"] = table(model.nsensor, [&](int i) {
+    const ReportedQuantity quantity = quantity_of(model, i, declared).value_or(ReportedQuantity{});
+    return Json{{"name", name(mjOBJ_SENSOR, i)},
+                {"address", model.sensor_adr[i]},
+                {"dimension", model.sensor_dim[i]},
+                {"quantity", quantity.name},
+                {"unit", quantity.unit}};
+  });
+  tables["joints"] = table(model.njnt, [&](int i) {
+    return Json{{"name", name(mjOBJ_JOINT, i)},
+                {"type", joint_type(model.jnt_type[i])},
+                {"qpos_address", model.jnt_qposadr[i]},
+                {"dof_address", model.jnt_dofadr[i]}};
+  });
+  tables["actuators"] = table(model.nactuator, [&](int i) {
+    return Json{{"name", name(mjOBJ_ACTUATOR, i)},
+                {"address", model.actuator_ctrladr[i]},
+                {"dimension", model.actuator_ctrlnum[i]}};
+  });
+  tables["bodies"] = table(model.nbody, [&](int i) {
+    return Json{{"name", name(mjOBJ_BODY, i)}, {"parent", model.body_parentid[i]}};
+  });
+  tables["geoms"] = table(model.ngeom, [&](int i) {
+    return Json{{"name", name(mjOBJ_GEOM, i)},
+                {"body", model.geom_bodyid[i]},
+                {"robot", robots.base_of_geom(i) != 0}};
+  });
+  tables["robots"] = table(static_cast<mjtSize>(robots.robots().size()), [&](int i) {
+    const SceneRobots::Robot& robot = robots.robots()[static_cast<std::size_t>(i)];
+    return Json{{"prefix", robot.prefix}, {"body", robot.base}};
+  });
+  return tables;
+}
+
+std::string plugin_names(const mjModel& model) {
+  std::string names;
+  for (int i = 0; i < model.nplugin; ++i) {
+    const mjpPlugin* plugin = mjp_getPluginAtSlot(model.plugin[i]);
+    if (i > 0) names += ' ';
+    names += plugin ? plugin->name : "?";
+  }
+  return names;
+}
+
+}  // namespace tendril::simulation

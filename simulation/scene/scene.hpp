@@ -1,0 +1,78 @@
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "simulation/engine/engine.hpp"
+#include "simulation/engine/setting.hpp"
+#include "tendril/fault.hpp"
+#include "tendril/model/robot_description.hpp"
+
+namespace tendril::simulation {
+
+/// A compiled scene with everything stored in a recording.
+struct Scene {
+  SpecPtr spec;  ///< of `model` before its settings
+  ModelPtr model;
+  std::map<std::string, std::string> source_files;  ///< scene, included and robot files as read, by
+                                                    ///< name; robot files with their settings
+  std::vector<std::string> notices;                 ///< messages for the user, one line each
+};
+
+/// Loads MJCF (with robots attached through the decoder plugin) or a lone robot file, applies the
+/// settings (but not `motion.*`) and checks integrator, cone and iterations against what the robots
+/// need. Calls load_engine. A lone robot is placed at the world's origin; if its
+/// controller names a target, a mocap body of that name is added near the tip. A scene
+/// without a sky gets what pictures need (add_look). Throws ModelError: `file: field: value: what is
+/// allowed`.
+/// @param faults  those of measurements are handed to the controllers, delays of actuators to the
+///                engine; the others: PhysicalFaults
+/// @param seed    of the faults' draws
+[[nodiscard]] Scene load_scene(const std::filesystem::path& file,
+                               std::span<const Setting> settings = {},
+                               std::span<const Fault> faults = {}, std::uint64_t seed = 0);
+
+/// The scene with its settings as one MJCF text, as recordings have it. Empty, with a notice, if the
+/// engine cannot write it.
+/// @param model  that of the scene, wherever it is now
+[[nodiscard]] std::string flattened(const Scene& scene, const mjModel& model,
+                                    std::vector<std::string>& notices);
+
+/// The MJCF of a lone robot or tube file as attached by a scene, with a sensor for every quantity
+/// reported by the robot's controller, and notices as those of a scene. Calls load_engine. Throws
+/// ModelError as load_scene.
+struct ModelText {
+  std::string mjcf;
+  std::vector<std::string> notices;
+};
+[[nodiscard]] ModelText model_file_mjcf(const std::filesystem::path& file);
+
+/// The controller of a robot file in a compiled model.
+struct ControllerInstance {
+  const mjModel& model;
+  int plugin;          ///< instance
+  std::string prefix;  ///< of the names of its robot
+
+  /// A value of its configuration; empty if there is none.
+  [[nodiscard]] std::string config(const char* key) const;
+  [[nodiscard]] RobotDescription robot() const;
+  [[nodiscard]] std::string plugin_name() const;
+  /// Name of the mocap body that is its target; empty: it needs none.
+  [[nodiscard]] std::string target() const;
+};
+[[nodiscard]] std::vector<ControllerInstance> controllers_of(const mjModel& model);
+
+/// The controllers that drive actuators of a compiled model: "tendril.reach of A_" for each actuator, or
+/// nothing.
+[[nodiscard]] std::vector<std::string> drivers_of(const mjModel& model);
+
+/// Targets of arms on fixed bases that are farther from the base than the arm can reach, a line each.
+[[nodiscard]] std::vector<std::string> distant_targets(const mjModel& model, const mjData& data);
+
+}  // namespace tendril::simulation

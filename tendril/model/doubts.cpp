@@ -1,0 +1,173 @@
+#include "tendril/model/doubts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "tendril/model/tendon_file.hpp"
+
+namespace tendril {
+namespace {
+
+/// Densities between which a body can be made [kg/m^3]: of the lightest structural foams, and of
+/// osmium. A length in mm or a mass in g, a factor of 1000, is outside for every material.
+constexpr double kLightest = 10.0, kHeaviest = 22600.0;
+/// Young's moduli between which a rod can be made [Pa]: of the softest gels, and of diamond.
+constexpr double kSoftest = 10.0, kStiffest = 1.1e12;
+/// Largest pressures between which soft actuators work [Pa]: above that of a breath, below that of
+/// hydraulics. One in kPa, bar or MPa is outside.
+constexpr double kBreath = 1e3, kHydraulics = 1e8;
+/// The least that a file is believed to mean as a material's.
+constexpr double kSoftestMaterial = 1000.0;
+constexpr const char *kLighter = "less than any foam", *kHeavier = "more than any metal";
+
+class Doubts {
+ public:
+  explicit Doubts(double gravity) : gravity_(gravity) {}
+
+  void operator()(const ContinuumDescription& robot) {
+    double weight = 0.0, moment = 0.0;  // of what is beyond a section's start, held out level
+    std::vector<double> moments(robot.sections.size());
+    for (std::size_t i = robot.sections.size(); i-- > 0;) {
+      const double length = rest_length(robot.sections[i]), own = gravity_ * robot.physics[i].mass;
+      moment += weight * length + own * length / 2.0;
+      weight += own;
+      moments[i] = moment;
+    }
+    for (std::size_t i = 0; i < robot.sections.size(); ++i)
+      section(fmt::format("section {}", i + 1), robot.sections[i], robot.physics[i], moments[i]);
+    tendons(robot);
+  }
+
+  void operator()(const SnakeDescription& snake) {
+    const double width = snake.shape == LinkShape::Box ? 2.0 * snake.half_width
+                                                       : std::numbers::pi / 2.0 * snake.radius;
+    for (std::size_t j = 0; j < snake.link_lengths.size(); ++j) {
+      const double length = snake.link_lengths[j];
+      if (length > 0.0 && density("links", "link_mass", snake.link_mass, length,
+                                  width * 2.0 * snake.radius, "link_length"))
+        return;
+    }
+  }
+
+  void operator()(const MobileDescription& robot) {
+    if (robot.mounted) (*this)(robot.mounted->robot);
+  }
+
+  void operator()(const TubeDescription& /*tube*/) {}
+
+  std::vector<std::string> lines;
+
+ private:
+  void section(const std::string& name, const SectionParameters& section,
+               const SectionPhysics& physics, double moment) {
+    const double length = rest_length(section);
+    material(name, section, physics);
+    if (!physics.bend_servo) return;
+    const double bend = physics.bend_torque_limit * length / physics.bending_stiffness;
+    if (bend < section.bend_angle_limit) {
+      lines.push_back(fmt::format(
+          "{}: can hold {:.3g} of its bend_limit of {:.3g} rad: bend_torque_limit = {:.3g} N m",
+          name, bend, section.bend_angle_limit, physics.bend_torque_limit));
+    }
+    if (moment > physics.bend_torque_limit) {
+      lines.push_back(fmt::format(
+          "{}: cannot be held out level: its weight and that of the sections after it need {:.3g} "
+          "N m, bend_torque_limit = {:.3g} N m",
+          name, moment, physics.bend_torque_limit));
+    }
+  }
+
+  /// Density and Young's modulus, given or made up by mass, stiffness and radius.
+  void material(const std::string& name, const SectionParameters& section,
+                const SectionPhysics& physics) {
+    if (physics.density && !(*physics.density >= kLightest && *physics.density <= kHeaviest)) {
+      lines.push_back(fmt::format("{}: density = {:.6g} kg/m^3, {}: is the unit kg/m^3?", name,
+                                  *physics.density,
+                                  *physics.density < kLightest ? kLighter : kHeavier));
+    }
+    if (physics.youngs_modulus &&
+        !(*physics.youngs_modulus >= kSoftestMaterial && *physics.youngs_modulus <= kStiffest)) {
+      lines.push_back(fmt::format("{}: youngs_modulus = {:.6g} Pa, {}: is the unit Pa?", name,
+                                  *physics.youngs_modulus,
+                                  *physics.youngs_modulus < kSoftestMaterial
+                                      ? "less than any gel that keeps its shape"
+                                      : "more than diamond"));
+    }
+    const double radius = physics.radius.at(0.5);
+    const double area = std::numbers::pi * radius * radius;
+    if (!physics.density &&
+        density(name, "mass", physics.mass, rest_length(section), area, "length"))
+      return;
+    if (!physics.youngs_modulus) modulus(name, physics);
+  }
+
+  void tendons(const ContinuumDescription& robot) {
+    for (const Tendon& tendon : robot.tendons) {
+      if (tendon.chamber) {
+        chamber(tendon.name, *tendon.chamber);
+        continue;  // it is inside its sections
+      }
+      for (int i = 0; i <= tendon.route.section; ++i) {
+        const double radius = robot.physics[static_cast<std::size_t>(i)].radius.largest();
+        const double farthest = std::max(tendon.route.base_distance, tendon.route.end_distance);
+        if (farthest <= radius) continue;
+        lines.push_back(fmt::format(
+            "tendon {}: up to {:.3g} m from the backbone, outside section {}, whose radius is {:.3g} m",
+            tendon.name, farthest, i + 1, radius));
+        break;
+      }
+    }
+    if (const std::optional<int> section = section_without_drive(robot)) {
+      lines.push_back(fmt::format(
+          "section {}: has no servo, and its tendons or chambers cannot drive it in every direction",
+          *section + 1));
+    }
+  }
+
+  void chamber(const std::string& name, const Chamber& chamber) {
+    const double pressure = chamber.max_pressure;
+    if (pressure >= kBreath && pressure <= kHydraulics) return;
+    lines.push_back(fmt::format(
+        "chamber {}: max_pressure = {:.6g} Pa, {}, makes {:.3g} N: is the unit Pa?", name, pressure,
+        pressure < kBreath ? "less than a breath" : "more than hydraulics",
+        pressure * std::abs(chamber.tension_per_pressure())));
+  }
+
+  bool density(const std::string& name, const char* mass_key, double mass, double length,
+               double area, const char* length_key) {
+    const double value = mass / (length * area);
+    if (value >= kLightest && value <= kHeaviest) return false;
+    lines.push_back(
+        fmt::format("{}: {} = {:.6g} kg, {} = {:.6g} m and the radius make {:.3g} "
+                    "kg/m^3, {}: are the units kg and m?",
+                    name, mass_key, mass, length_key, length, value,
+                    value < kLightest ? kLighter : kHeavier));
+    return true;
+  }
+
+  void modulus(const std::string& name, const SectionPhysics& physics) {
+    const double value =
+        4.0 * physics.bending_stiffness / (std::numbers::pi * std::pow(physics.radius.at(0.5), 4));
+    if (value >= kSoftest && value <= kStiffest) return;
+    lines.push_back(fmt::format(
+        "{}: bending_stiffness = {:.6g} N m^2 and the radius make a Young's modulus of {:.3g} Pa, "
+        "{}: is the unit N m^2?",
+        name, physics.bending_stiffness, value,
+        value < kSoftest ? "less than any gel" : "more than diamond"));
+  }
+
+  double gravity_;
+};
+
+}  // namespace
+
+std::vector<std::string> doubts(const ModelDescription& model, double gravity) {
+  Doubts doubts(gravity);
+  std::visit(doubts, model);
+  return std::move(doubts.lines);
+}
+
+}  // namespace tendril

@@ -1,0 +1,33 @@
+#pragma once
+
+// Private to tendril/model: from the fields of a file to descriptions.
+
+#include <functional>
+#include <string>
+
+#include "tendril/model/continuum_file.hpp"
+#include "tendril/model/mobile_file.hpp"
+#include "tendril/model/snake_file.hpp"
+#include "tendril/model/toml_fields.hpp"
+#include "tendril/model/tube_file.hpp"
+
+namespace tendril {
+
+/// A file that is read: its fields, and what reads the other files that it names.
+struct FileContents {
+  Fields top;
+  std::string text;  ///< TOML, overrides included
+  /// The text of a file by the name that stands in the fields. Throws ModelError.
+  std::function<std::string(const std::string& name)> read;
+};
+
+// All of them throw ModelError `file:line: object: key = value: must be ...`.
+[[nodiscard]] ContinuumDescription read_continuum(const FileContents& file);
+[[nodiscard]] SnakeDescription read_snake(const FileContents& file);
+[[nodiscard]] MobileDescription read_mobile(const FileContents& file);
+[[nodiscard]] TubeDescription read_tube(const FileContents& file);
+
+/// The [controller] table, an empty one when there is none.
+[[nodiscard]] ControllerConfig read_controller(const FileContents& file);
+
+}  // namespace tendril

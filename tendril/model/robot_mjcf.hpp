@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tendril/model/continuum_mjcf.hpp"
+#include "tendril/model/mobile_mjcf.hpp"
+#include "tendril/model/robot_description.hpp"
+#include "tendril/model/snake_mjcf.hpp"
+
+namespace tendril {
+
+/// The MJCF document that a description stands for; by its kind `continuum_mjcf`, `snake_mjcf`,
+/// `mobile_mjcf` or `tube_mjcf`. Complete: it loads alone and attaches by its body `base` (a tube:
+/// `tube`). The same description gives the same text.
+///
+/// With a controller the document holds its plugin instance `controller` with the config keys
+/// `robot` (the TOML text), `arm` (that of a continuum arm on a platform) and the settings of the
+/// file. A robot's document declares its base in a tuple `robot`.
+///
+/// @param sensors  names of the controller's quantities, one plugin sensor each
+[[nodiscard]] std::string model_mjcf(const ModelDescription& model,
+                                     std::span<const std::string> sensors = {});
+
+/// Whether the actuator of this name, without the attach prefix, is one that controllers of the robot
+/// drive. The suction cup and the gripper of an arm are none; what drives an arm on a platform is that arm's controller.
+[[nodiscard]] bool is_driven(const RobotDescription& robot, std::string_view actuator);
+
+/// What a robot's model needs of a scene's options.
+struct EngineNeeds {
+  int iterations = 100;  ///< of the engine's solver, at least
+  std::optional<Medium> medium;  ///< options density, viscosity and wind
+  bool flat_contacts = false;    ///< several points where flat faces touch: flag `multiccd`
+};
+[[nodiscard]] EngineNeeds engine_needs(const RobotDescription& robot);
+
+}  // namespace tendril

@@ -1,0 +1,276 @@
+#include "tendril/model/tube_file.hpp"
+
+#include <fmt/format.h>
+
+#include <Eigen/Geometry>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <numbers>
+
+#include "tendril/kinematics/rotation.hpp"
+#include "tendril/model_error.hpp"
+#include "tendril/path/path.hpp"
+#include "tendril/model/mjcf_writer.hpp"
+#include "tendril/model/readers.hpp"
+
+namespace tendril {
+namespace {
+
+using Eigen::Vector3d;
+
+constexpr std::array<std::string_view, 9> kTubeKeys{
+    "kind",           "name",   "centreline",    "corner_radius", "inner_radius",
+    "wall_thickness", "staves", "segment_angle", "friction"};
+
+constexpr double kSmallestTurn = 1e-9;   // [rad]; below it two legs are one straight line
+constexpr double kShortestStave = 1e-5;  // [m]
+constexpr std::size_t kMostStaves = 50'000;
+
+std::vector<Vector3d> read_centreline(const Fields& fields) {
+  constexpr std::string_view kKey = "centreline";
+  constexpr const char* kAllowed = "must be a list of two [x, y, z] at least";
+  if (!fields.has(kKey)) fields.missing(kKey, fmt::format("is missing, {}", kAllowed));
+  const toml::array* points = fields.get(kKey)->as_array();
+  if (points == nullptr || points->size() < 2) fields.refuse(kKey, kAllowed);
+  std::vector<Vector3d> centreline;
+  for (const toml::node& element : *points) {
+    const std::vector<double> p = fields.elements(kKey, element, 3, kAnyNumber);
+    centreline.emplace_back(p[0], p[1], p[2]);
+  }
+  return centreline;
+}
+
+void check_geometry(const Fields& fields, const TubeDescription& tube) {
+  try {
+    const Path legs(tube.centreline);
+    constexpr double kSamples = 1000.0;  // few: only the corners are checked
+    if (tube.corner_radius > 0.0)
+      static_cast<void>(
+          rounded_path(tube.centreline, tube.corner_radius, legs.length() / kSamples));
+  } catch (const ModelError& error) {
+    fields.refuse("centreline", error.what());
+  }
+  const double ring_radius = tube.inner_radius + tube.wall_thickness;
+  const double gap =
+      2.0 * ring_radius * std::sin(std::numbers::pi / tube.staves) - 2.0 * tube.wall_thickness;
+  if (gap > tube.inner_radius / 2.0) {
+    fields.refuse_object(
+        fmt::format("staves = {}: they would stand {} m apart, must be at most half of "
+                    "inner_radius; give more or "
+                    "thicker ones (wall_thickness)",
+                    tube.staves, gap));
+  }
+  try {
+    static_cast<void>(tube_staves(tube));
+  } catch (const ModelError& error) {
+    fields.refuse_object(error.what());
+  }
+}
+
+std::string numbers(const Vector3d& p) {
+  return number_text(p.x()) + " " + number_text(p.y()) + " " + number_text(p.z());
+}
+
+}  // namespace
+
+TubeDescription read_tube(const FileContents& file) {
+  const Fields& fields = file.top;
+  fields.refuse_unknown(kTubeKeys);
+  TubeDescription tube;
+  tube.name = fields.text("name", tube.name);
+  tube.centreline = read_centreline(fields);
+  tube.corner_radius = fields.number("corner_radius", tube.corner_radius, kNotNegativeNumber);
+  tube.inner_radius = fields.required_number("inner_radius", kPositiveNumber);
+  tube.wall_thickness = fields.number("wall_thickness", tube.wall_thickness, kPositiveNumber);
+  tube.staves = fields.integer("staves", tube.staves, 6, 64);
+  tube.segment_angle =
+      fields.number("segment_angle", tube.segment_angle, {0.01, std::numbers::pi / 4.0});
+  tube.friction = fields.number("friction", tube.friction, kNotNegativeNumber);
+  check_geometry(fields, tube);
+  return tube;
+}
+
+std::vector<Vector3d> tube_vertices(const TubeDescription& tube) {
+  const auto& waypoints = tube.centreline;
+  std::vector<Vector3d> vertices{waypoints.front()};
+  for (std::size_t i = 1; i + 1 < waypoints.size(); ++i) {
+    const Vector3d& corner = waypoints[i];
+    const Vector3d before = (corner - waypoints[i - 1]).normalized();
+    const Vector3d after = (waypoints[i + 1] - corner).normalized();
+    const double angle = std::atan2(before.cross(after).norm(), before.dot(after));
+    if (angle < kSmallestTurn) continue;
+    if (tube.corner_radius <= 0.0) {
+      vertices.push_back(corner);
+      continue;
+    }
+    const Vector3d start = corner - tube.corner_radius * std::tan(angle / 2.0) * before;
+    const Vector3d inward = (after - std::cos(angle) * before) / std::sin(angle);
+    const int chords = std::max(1, static_cast<int>(std::ceil(angle / tube.segment_angle - 1e-9)));
+    for (int k = 0; k <= chords; ++k) {
+      const double a = angle * k / chords;
+      vertices.push_back(start + tube.corner_radius *
+                                     (std::sin(a) * before + (1.0 - std::cos(a)) * inward));
+    }
+  }
+  vertices.push_back(waypoints.back());
+
+  // An arc may begin where the one before, or the whole line, ends or starts.
+  const auto coincide = [](const Vector3d& a, const Vector3d& b) {
+    return (a - b).norm() < kShortestStave;
+  };
+  vertices.erase(std::unique(vertices.begin(), vertices.end(), coincide), vertices.end());
+  return vertices;
+}
+
+std::vector<TubeStave> tube_staves(const TubeDescription& tube) {
+  const std::vector<Vector3d> vertices = tube_vertices(tube);
+  if (vertices.size() < 2)
+    throw ModelError(
+        fmt::format("centreline: the tube must be longer than {} m", kShortestStave));
+  const std::size_t segments = vertices.size() - 1;
+  const std::size_t count = segments * static_cast<std::size_t>(tube.staves);
+  if (count > kMostStaves)
+    throw ModelError(
+        fmt::format("staves: are {} in {} segments, must be at most {} (larger segment_angle, fewer "
+                    "staves)",
+                    count, segments, kMostStaves));
+  std::vector<Vector3d> direction(segments);
+  for (std::size_t k = 0; k < segments; ++k) {
+    direction[k] = (vertices[k + 1] - vertices[k]).normalized();
+  }
+  // How far a stave at `offset` from the centreline goes on beyond the vertex, along its own
+  // segment, until it meets the plane that halves the angle between the segments.
+  const auto mitre = [](const Vector3d& own, const Vector3d& other, const Vector3d& offset) {
+    const Vector3d normal = own + other;
+    return -offset.dot(normal) / own.dot(normal);
+  };
+
+  const double ring_radius = tube.inner_radius + tube.wall_thickness;
+  Eigen::Matrix3d frame = rotation_between(Vector3d::UnitZ(), direction.front()).toRotationMatrix();
+  std::vector<TubeStave> staves;
+  for (std::size_t k = 0; k < segments; ++k) {
+    if (k > 0)
+      frame = rotation_between(direction[k - 1], direction[k]) * frame;  // no twist along the tube
+    for (int i = 0; i < tube.staves; ++i) {
+      const double a = 2.0 * std::numbers::pi * i / tube.staves;
+      const Vector3d offset =
+          ring_radius * (std::cos(a) * frame.col(0) + std::sin(a) * frame.col(1));
+      const double from_start = k == 0 ? 0.0 : mitre(direction[k], direction[k - 1], offset);
+      const double from_end =
+          k + 1 == segments ? 0.0 : mitre(direction[k], direction[k + 1], offset);
+      const TubeStave stave{vertices[k] + offset + from_start * direction[k],
+                            vertices[k + 1] + offset + from_end * direction[k]};
+      if (!((stave.end - stave.start).dot(direction[k]) >= kShortestStave)) {
+        throw ModelError(
+            fmt::format("corner_radius = {}: the tube folds in a bend, its legs must be longer or "
+                        "corner_radius "
+                        "larger than inner_radius + wall_thickness = {}",
+                        tube.corner_radius, ring_radius));
+      }
+      staves.push_back(stave);
+    }
+  }
+  return staves;
+}
+
+namespace {
+
+/// The centreline with arcs of fine chords, for the wall that is drawn.
+std::vector<Vector3d> fine_vertices(TubeDescription tube) {
+  constexpr double kFineTurn = 0.12;  // [rad]
+  tube.segment_angle = std::min(tube.segment_angle, kFineTurn);
+  return tube_vertices(tube);
+}
+
+/// A closed surface around the wall, as the attributes `vertex` and `face` of a mesh: rings around
+/// the vertices of the centreline, counted along the outside and back along the inside.
+struct WallMesh {
+  std::string vertices, faces;
+};
+WallMesh wall_mesh(const TubeDescription& tube) {
+  constexpr int kAround = 20;
+  const std::vector<Vector3d> line = fine_vertices(tube);
+  const std::size_t count = line.size();
+  std::vector<Vector3d> tangents(count);  // at bends that of the plane that halves the angle
+  for (std::size_t k = 0; k < count; ++k) {
+    const Vector3d before = (line[k] - line[k == 0 ? 0 : k - 1]).stableNormalized();
+    const Vector3d after = (line[k + 1 == count ? k : k + 1] - line[k]).stableNormalized();
+    tangents[k] = (before + after).normalized();
+  }
+  WallMesh mesh;
+  const auto add_rings = [&](double radius, bool backwards) {
+    Eigen::Matrix3d frame = rotation_between(Vector3d::UnitZ(), tangents[0]).toRotationMatrix();
+    std::vector<std::string> rings;
+    for (std::size_t k = 0; k < count; ++k) {
+      if (k > 0) frame = rotation_between(tangents[k - 1], tangents[k]) * frame;
+      std::string ring;
+      for (int i = 0; i < kAround; ++i) {
+        const double a = 2.0 * std::numbers::pi * i / kAround;
+        const Vector3d p =
+            line[k] + radius * (std::cos(a) * frame.col(0) + std::sin(a) * frame.col(1));
+        ring += fmt::format("{:.6g} {:.6g} {:.6g} ", p.x(), p.y(), p.z());
+      }
+      rings.push_back(std::move(ring));
+    }
+    if (backwards) std::reverse(rings.begin(), rings.end());
+    for (const std::string& ring : rings) mesh.vertices += ring;
+  };
+  add_rings(tube.inner_radius + 2.0 * tube.wall_thickness, false);
+  add_rings(tube.inner_radius, true);
+  const auto rings = static_cast<int>(2 * count);
+  for (int k = 0; k < rings; ++k) {
+    const int next = (k + 1) % rings;
+    for (int i = 0; i < kAround; ++i) {
+      const int a = kAround * k + i, b = kAround * k + (i + 1) % kAround;
+      const int c = kAround * next + i, d = kAround * next + (i + 1) % kAround;
+      mesh.faces += fmt::format("{} {} {} {} {} {} ", a, b, d, a, d, c);
+    }
+  }
+  return mesh;
+}
+
+}  // namespace
+
+std::string tube_mjcf(const TubeDescription& tube) {
+  const std::vector<Vector3d> vertices = tube_vertices(tube);
+  const std::vector<TubeStave> staves = tube_staves(tube);
+  MjcfWriter out;
+  const auto line = [&out](std::string_view format, const auto&... args) {
+    out.line(format, args...);
+  };
+  const auto site = [&line](std::string_view name, const Vector3d& position,
+                            const Vector3d& direction) {
+    line("      <site name=\"{}\" pos=\"{}\" zaxis=\"{}\" size=\"0.002\" group=\"3\"/>", name,
+         numbers(position), numbers(direction));
+  };
+
+  out.begin("tube", tube.name, 0);
+  line("  <default>\n    <default class=\"tube_wall\">");
+  line(
+      "      <geom type=\"capsule\" size=\"{}\" contype=\"2\" conaffinity=\"1\" priority=\"1\" "
+      "friction=\"{} 0.005 0.0001\" {} material=\"tube_wall\" group=\"3\"/>",
+      tube.wall_thickness, tube.friction, kStiffContact);
+  line("    </default>\n  </default>");
+  const WallMesh wall = wall_mesh(tube);
+  line("  <asset>\n    <material name=\"tube_wall\" rgba=\"0.62 0.72 0.82 0.22\"/>");
+  line("    <mesh name=\"tube_wall\" inertia=\"shell\" vertex=\"{}\" face=\"{}\"/>", wall.vertices,
+       wall.faces);
+  line("  </asset>");
+  line("  <worldbody>\n    <body name=\"tube\">");
+  for (std::size_t k = 0; k < staves.size(); ++k) {
+    const std::size_t ring = static_cast<std::size_t>(tube.staves);
+    line("      <geom name=\"tube_{}_{}\" class=\"tube_wall\" fromto=\"{} {}\"/>", k / ring + 1,
+         k % ring + 1, numbers(staves[k].start), numbers(staves[k].end));
+  }
+  line(
+      "      <geom name=\"tube_wall\" type=\"mesh\" mesh=\"tube_wall\" material=\"tube_wall\" "
+      "contype=\"0\" conaffinity=\"0\" mass=\"0\"/>");
+  site("tube_start", vertices.front(), vertices[1] - vertices[0]);
+  site("tube_end", vertices.back(), vertices.back() - vertices[vertices.size() - 2]);
+  line("    </body>\n  </worldbody>");
+  return out.end_without_robot();
+}
+
+}  // namespace tendril

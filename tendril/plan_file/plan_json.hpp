@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "tendril/plan_file/path_plan.hpp"
+#include "tendril/plan_file/plan_file.hpp"
+#include "tendril/plan_file/plan_result.hpp"
+
+namespace tendril::simulation {
+
+/// A plan with its solution as one JSON object (docs/planning.md), including the data for a drawing
+/// (apps/report/draw_plan.py).
+[[nodiscard]] std::string plan_json(const PlanFile& plan, const PlanResult& result);
+[[nodiscard]] std::string path_plan_json(const PathPlan& plan, const PathPlanResult& result);
+
+}  // namespace tendril::simulation
