@@ -1,5 +1,5 @@
 // Times and success rates of the kinematics and the inverse kinematics, in microseconds and in
-// units: one unit is one 6x6 LLT factorisation and solve by Eigen, measured in the same run.
+// units: one unit is one 6x6 LLT factorization and solve by Eigen, measured in the same run.
 //
 //   build/bench/bin/core_bench
 

@@ -68,7 +68,7 @@ void closed_form(benchmark::State& state, double step) {
   run(state, robot,
       [&](const ToolTarget& target) { return solver.solve(target, {}, youbot_start_joints()); });
 }
-BENCHMARK_CAPTURE(closed_form, millimetre, 1e-3);
+BENCHMARK_CAPTURE(closed_form, millimeter, 1e-3);
 BENCHMARK_CAPTURE(closed_form, coarse, 1.0);
 
 /// A tool on a circle of 0.2 m in steps of 1 mm, warm-started at the previous solution.
@@ -107,7 +107,7 @@ void longer_arm(benchmark::State& state) {
 }
 BENCHMARK(longer_arm)->Arg(2)->Arg(4)->Arg(6)->Arg(10);
 
-/// Three sections of 100 mm on the platform, targets within a metre; argument: upright or inclined.
+/// Three sections of 100 mm on the platform, targets within a meter; argument: upright or inclined.
 void continuum(benchmark::State& state) {
   const SectionParameters section{.length = 0.1,
                                   .bend_angle_limit = 100.0 * std::numbers::pi / 180.0};

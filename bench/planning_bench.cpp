@@ -123,7 +123,7 @@ double thread_time_us() {
 /// Steps of the replanner after an obstacle has moved by 3 mm and the target by up to 30 mm, each
 /// step timed. Argument 0: plan, 1: element length [mm].
 void replanning(benchmark::State& state) {
-  constexpr int kSeeds = 200, kMostSteps = 30;
+  constexpr int kSeeds = 200, kMaxSteps = 30;
   const auto c = test::elastic_cases()[static_cast<std::size_t>(state.range(0))];
   const ElasticRodOptions rod{.element_length = 1e-3 * static_cast<double>(state.range(1)),
                               .guide_clearance = kClearance};
@@ -144,7 +144,7 @@ void replanning(benchmark::State& state) {
       const Eigen::Vector2d target = c.target + away(random.uniform(0.0, 0.03));
       Replan result;
       int steps = 0;
-      for (; steps < kMostSteps && result.status != ReplanStatus::AtTarget; ++steps) {
+      for (; steps < kMaxSteps && result.status != ReplanStatus::AtTarget; ++steps) {
         const double begin = thread_time_us();
         result = replanner.step(memory, target, memory);
         times.push_back(thread_time_us() - begin);

@@ -32,7 +32,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kMinute = 60.0;    // [s]
 constexpr double kDuration = 0.25;  // of each run, simulated [s]
-constexpr double kMostGrowth = 0.01;
+constexpr double kMaxGrowth = 0.01;
 
 constexpr const char* kExperiments[] = {"scenes/reach/moves.toml",
                                         "scenes/reach_clutter/reach_clutter.toml",
@@ -123,7 +123,7 @@ int soak(double hours) {
   const double before = mean(samples, kMinute, 2.0 * kMinute);
   const double after = mean(samples, end - kMinute, end);
   const double growth = after / before - 1.0;
-  const bool holds = growth < kMostGrowth;  // not so for a NaN
+  const bool holds = growth < kMaxGrowth;  // not so for a NaN
   fmt::print(
       "{} runs of {} steps, {} plans, {} refused; {:.2f} MiB in the second minute, {:.2f} MiB "
       "in the last: {:+.2f} %: {}\n",

@@ -9,7 +9,7 @@
 
 namespace tendril {
 
-/// The unit of time of the benchmarks: one 6x6 double LLT factorisation and solve by Eigen.
+/// The unit of time of the benchmarks: one 6x6 double LLT factorization and solve by Eigen.
 class LltUnit {
  public:
   LltUnit() {

@@ -16,7 +16,7 @@ target_compile_options(tendril_codegen INTERFACE
   -ffp-contract=off -fPIC ${visibility} $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
 if(TENDRIL_SANITIZE)
   # -O1: several times faster than -O0 and as strict. -g1: lines and functions, all that a sanitizer reports, compiled in a
-  # quarter less time than with variables. In instrumented code g++ 12 reports false uses of uninitialised and overlapping
+  # quarter less time than with variables. In instrumented code g++ 12 reports false uses of uninitialized and overlapping
   # memory; release builds keep these warnings.
   target_compile_options(tendril_codegen INTERFACE
     -O1 -g1 -fsanitize=${TENDRIL_SANITIZE} -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
@@ -59,7 +59,7 @@ function(tendril_precompiled name set)
 endfunction()
 
 # Code that reads and writes files is compiled faster than with -O3; in the Python package it is to be small. At -O1
-# g++ 12 sees uses of uninitialised memory that are none.
+# g++ 12 sees uses of uninitialized memory that are none.
 set(tendril_cold_options $<$<CONFIG:Release>:$<IF:$<BOOL:${TENDRIL_BUILD_PYTHON}>,-Os,-O1>> $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)
 
 # tendril_library(<name> [COLD] SOURCES ... HEADERS ... PUBLIC ... PRIVATE ...)
@@ -83,7 +83,7 @@ function(tendril_library name)
   endif()
 endfunction()
 
-# Tested code is optimised; the tests themselves are not, to shorten compilation.
+# Tested code is optimized; the tests themselves are not, to shorten compilation.
 set(tendril_test_options $<$<CONFIG:Release>:-O1>)
 
 # tendril_test(<name> SOURCES ... LIBRARIES ... [LABELS ...])

@@ -43,8 +43,8 @@ constexpr Quantity kTarget{"target", "m", "desired tip position now, in the base
 constexpr Quantity kJointMargin{"joint_margin", "rad",
                                 "smallest distance of a joint from the ends of its range"};
 
-constexpr Quantity kSeenTip{
-    "seen_tip", "m", "tip position as the controller sees it, with the faults of an experiment", 3};
+constexpr Quantity kMeasuredTip{
+    "measured_tip", "m", "tip position as the controller sees it, with the faults of an experiment", 3};
 
 constexpr Quantity kFollowingError{
     "following_error", "rad",
@@ -57,14 +57,14 @@ constexpr Quantity kArmQuantities[] = {
     kTarget,
     {"command", "rad, m", "commanded coordinates u, v (and s) of each section", kPerCoordinate},
     {"measured", "rad, m", "the same, as the controller sees it", kPerCoordinate},
-    kSeenTip,
+    kMeasuredTip,
     kFollowingError};
 constexpr Quantity kSnakeQuantities[] = {
     quantity::kStatus,
     {"target", "m", "desired position now, world", 3},
     {"command", "rad", "commanded joint angles", kPerCoordinate},
     {"measured", "rad", "the same, as the controller sees it", kPerCoordinate},
-    kSeenTip,
+    kMeasuredTip,
     kJointMargin,
     {"upright", "", "mean over the links of the cosine between their z axes and the world's"},
     kFollowingError};
@@ -72,9 +72,9 @@ constexpr Quantity kMobileQuantities[] = {
     quantity::kStatus,
     {"command", "m, rad", "commanded x, y, heading of the platform and joint angles", kPerCoordinate},
     {"measured", "m, rad", "the same, as the controller sees it", kPerCoordinate},
-    kSeenTip,
+    kMeasuredTip,
     kJointMargin,
-    {"speed_use", "", "largest ratio of a measured speed to its limit"},
+    {"speed_utilization", "", "largest ratio of a measured speed to its limit"},
     kFollowingError};
 
 template <class T>
@@ -108,7 +108,7 @@ const std::vector<ControllerKind>& built_in_controllers() {
         controller_kind<ReachController>("tendril.reach", "the tip follows a mocap body"),
         controller_kind<ComputedMomentController>(
             "tendril.computed_moment",
-            "the same by moments instead of set points: an arm of motors, tendons told tensions, or chambers"),
+            "the same by moments instead of setpoints: an arm of motors, tendons told tensions, or chambers"),
         {"tendril.follow",
          "the arm is fed along a path and its body follows its tip; or it executes a planned path "
          "of poses",

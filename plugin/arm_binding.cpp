@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "controllers/arm/tendon_friction.hpp"
-#include "plugin/slowest_swing.hpp"
+#include "plugin/fundamental_mode.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/model/robot_mjcf.hpp"
@@ -93,14 +93,14 @@ void require_commands(const InstanceContext& context, const ContinuumDescription
   for (std::size_t i = 0; i < arm.sections.size(); ++i) {
     const SectionPhysics& physics = arm.physics[i];
     const std::string section = "section " + std::to_string(i + 1);
-    if (commands == CommandKind::SetPoints && physics.bend_servo && physics.bend_motor)
-      refuse(section + ": bend_command = \"moment\"", "\"angle\"", "set points");
-    if (commands == CommandKind::SetPoints && physics.length_servo && physics.length_motor)
-      refuse(section + ": length_command = \"force\"", "\"length\"", "set points");
+    if (commands == CommandKind::Setpoints && physics.bend_servo && physics.bend_motor)
+      refuse(section + ": bend_command = \"moment\"", "\"angle\"", "setpoints");
+    if (commands == CommandKind::Setpoints && physics.length_servo && physics.length_motor)
+      refuse(section + ": length_command = \"force\"", "\"length\"", "setpoints");
     if (commands == CommandKind::Moments && physics.bend_servo && !physics.bend_motor)
       refuse(section + ": bend_command = \"angle\"", "\"moment\"", "moments");
   }
-  if (commands == CommandKind::SetPoints) return;
+  if (commands == CommandKind::Setpoints) return;
   const char* const kind = commands == CommandKind::Moments ? "moments" : "tensions";
   for (const Tendon& tendon : arm.tendons) {
     if (tendon.command == TendonCommand::Length)
@@ -190,8 +190,8 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
   bind_friction(context, description);
   command_.tension = Eigen::VectorXd::Zero(measurement_.tendon_tension.size());
   state_ = mechanics_.make_state();
-  measurement_.swing_damping =
-      slowest_swing(m, base_body_, joints_, mechanics_, actuators_).damping;
+  measurement_.fundamental_mode_damping =
+      fundamental_mode(m, base_body_, joints_, mechanics_, actuators_).damping;
   target_mocap_ = context.target_mocap();
   obstacles_ = read_obstacles(context, largest_radius(description));
   if (controller_->senses_contacts()) bind_contacts(m);
@@ -397,14 +397,14 @@ void ArmBinding::read_contacts(const mjModel* m, const mjData* d,
 void ArmBinding::bind_friction(const InstanceContext& context,
                                const ContinuumDescription& description) {
   if (memory_.friction.size() == 0) return;
-  friction_places_.assign(static_cast<std::size_t>(context.model->ntendon), -1);
+  friction_offsets_.assign(static_cast<std::size_t>(context.model->ntendon), -1);
   int place = 0;
   for (const Tendon& tendon : description.tendons) {
     friction_coefficients_.push_back(tendon.friction_coefficient);
     for (int i = 0; i < robot_->section_count(); ++i, ++place) {
       if (tendon.friction_coefficient == 0.0 || !tendon.route.runs_through(i)) continue;
       const int id = context.require(mjOBJ_TENDON, names::tendon_friction(tendon.name, i + 1));
-      friction_places_[static_cast<std::size_t>(id)] = place;
+      friction_offsets_[static_cast<std::size_t>(id)] = place;
     }
   }
   section_bends_.resize(static_cast<std::size_t>(robot_->section_count()));
@@ -435,7 +435,7 @@ void ArmBinding::limit_friction(mjData* d, std::span<const double> own) noexcept
 
 int ArmBinding::friction_place(const mjData* d, int row) const noexcept {
   return d->efc_type[row] == mjCNSTR_FRICTION_TENDON
-             ? friction_places_[static_cast<std::size_t>(d->efc_id[row])]
+             ? friction_offsets_[static_cast<std::size_t>(d->efc_id[row])]
              : -1;
 }
 
@@ -541,7 +541,7 @@ FollowingError ArmBinding::following_error(int last_touched) const noexcept {
 }
 
 void ArmBinding::forget_command() noexcept {
-  if (controller_->commands() == CommandKind::SetPoints)
+  if (controller_->commands() == CommandKind::Setpoints)
     command_.q.setZero();
   else
     command_.q = measurement_.q;
@@ -571,9 +571,9 @@ void ArmBinding::copy_scratch(const RobotBinding& other) noexcept {
 
 void ArmBinding::draw(const mjData* d, std::span<const double> memory,
                       const ControllerReport& report, mjvScene* scene) const {
-  constexpr float kTargetColour[4] = {0.95f, 0.35f, 0.15f, 0.9f};
-  constexpr float kPathColour[4] = {0.95f, 0.75f, 0.1f, 0.8f};
-  constexpr float kPlanColour[4] = {0.1f, 0.45f, 0.95f, 0.9f};
+  constexpr float kTargetColor[4] = {0.95f, 0.35f, 0.15f, 0.9f};
+  constexpr float kPathColor[4] = {0.95f, 0.75f, 0.1f, 0.8f};
+  constexpr float kPlanColor[4] = {0.1f, 0.45f, 0.95f, 0.9f};
   constexpr int kPathPoints = 60, kPointsPerSection = 8;
   constexpr double kLineRadius = 0.0012, kTargetRadius = 0.004;
   const ConstVector3 p_WB(d->xpos + 3 * base_body_);
@@ -583,8 +583,8 @@ void ArmBinding::draw(const mjData* d, std::span<const double> memory,
   std::vector<Vector3d> line(kPathPoints);
   line.resize(static_cast<std::size_t>(controller_->path(memory, line)));
   for (Vector3d& p : line) p = to_world(p);
-  draw_line(scene, line, kLineRadius, kPathColour);
-  draw_sphere(scene, to_world(report.target), kTargetRadius, kTargetColour);
+  draw_line(scene, line, kLineRadius, kPathColor);
+  draw_sphere(scene, to_world(report.target), kTargetRadius, kTargetColor);
   if (!command_.has_plan) return;
 
   std::vector<SectionState> states(static_cast<std::size_t>(robot_->section_count()));
@@ -602,7 +602,7 @@ void ArmBinding::draw(const mjData* d, std::span<const double> memory,
                                   .translation()));
     }
   }
-  draw_line(scene, line, kLineRadius, kPlanColour);
+  draw_line(scene, line, kLineRadius, kPlanColor);
 }
 
 }  // namespace tendril

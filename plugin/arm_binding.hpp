@@ -79,7 +79,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   std::vector<int> activations_;  // address of each tendon's, -1: none
   /// With friction that grows with tension and bend.
   std::vector<double> friction_coefficients_;  // of each tendon; empty: none has such friction
-  std::vector<int> friction_places_;  // of each tendon of the model: in the memory's friction, or -1
+  std::vector<int> friction_offsets_;  // of each tendon of the model: in the memory's friction, or -1
   ArmMechanics mechanics_;
   Memory memory_;
   std::optional<ContactResponse> contacts_;  // if the controller senses them

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "plugin/instance.hpp"
-#include "plugin/live_instances.hpp"
-#include "plugin/one_engine.hpp"
+#include "plugin/instance_registry.hpp"
+#include "plugin/engine_version.hpp"
 
 namespace tendril {
 namespace {
@@ -62,7 +62,7 @@ bool make(const mjModel* m, mjData* d, int instance) noexcept {
   d->plugin_data[instance] = 0;
   try {
     auto made = std::make_unique<Instance>(m, instance, kind_of(m, instance));
-    d->plugin_data[instance] = live_instances().add(m, d, instance, std::move(made));
+    d->plugin_data[instance] = instance_registry().add(m, d, instance, std::move(made));
   } catch (const std::exception& error) {
     warn(m, instance, error.what());
   } catch (...) {
@@ -73,9 +73,9 @@ bool make(const mjModel* m, mjData* d, int instance) noexcept {
 
 /// The instance of an mjData whose plugin_data is not of this mjData; made if there is none.
 Instance* rebound(const mjModel* m, mjData* d, int instance) noexcept {
-  d->plugin_data[instance] = live_instances().number_of(d, instance);
+  d->plugin_data[instance] = instance_registry().number_of(d, instance);
   if (d->plugin_data[instance] == 0 && !make(m, d, instance)) return nullptr;
-  Instance* const self = live_instances().find(d->plugin_data[instance], d, instance);
+  Instance* const self = instance_registry().find(d->plugin_data[instance], d, instance);
   self->resume(d);
   return self;
 }
@@ -84,7 +84,7 @@ Instance* rebound(const mjModel* m, mjData* d, int instance) noexcept {
 Instance* bound(const mjModel* m, mjData* d, int instance) noexcept {
   const uintptr_t number = d->plugin_data[instance];
   if (number == 0) return nullptr;
-  Instance* const self = live_instances().find(number, d, instance);
+  Instance* const self = instance_registry().find(number, d, instance);
   return self != nullptr ? self : rebound(m, d, instance);
 }
 
@@ -132,13 +132,13 @@ int plugin_init(const mjModel* m, mjData* d, int instance) noexcept {
 }
 
 void plugin_destroy(mjData* d, int instance) noexcept {
-  live_instances().remove(d, instance).reset();
+  instance_registry().remove(d, instance).reset();
   d->plugin_data[instance] = 0;
 }
 
 void plugin_copy(mjData* dest, const mjModel* m, const mjData* src, int instance) noexcept {
   Instance* const to = bound(m, dest, instance);
-  const Instance* const from = live_instances().find(src->plugin_data[instance], src, instance);
+  const Instance* const from = instance_registry().find(src->plugin_data[instance], src, instance);
   if (to && from)
     to->copy_scratch(*from);
   else if (to)
@@ -149,7 +149,7 @@ void plugin_reset(const mjModel* m, mjtNum* plugin_state, void* plugin_data,
                   int instance) noexcept {
   const auto number = reinterpret_cast<uintptr_t>(plugin_data);
   if (number == 0) return;
-  if (Instance* const self = live_instances().find(number, plugin_state)) {
+  if (Instance* const self = instance_registry().find(number, plugin_state)) {
     self->reset(plugin_state);
     return;
   }
@@ -193,7 +193,7 @@ std::string report_text(const Quantity& q) {
 }  // namespace
 
 void register_controller_kind(const ControllerKind& kind) {
-  if (!engine_is_right()) return;
+  if (!engine_version_matches()) return;
   if (is_plugin(kind.name)) {
     mju_warning(
         "tendril: %s: another library has registered a plugin of this name; that one is used",

@@ -94,12 +94,12 @@ class ControllerPool {
   }
   void give(const std::string& key, std::unique_ptr<Controller> controller) {
     const std::lock_guard lock(mutex_);
-    if (waiting_.size() == kMost) waiting_.erase(waiting_.begin());
+    if (waiting_.size() == kMax) waiting_.erase(waiting_.begin());
     waiting_.emplace_back(key, std::move(controller));
   }
 
  private:
-  static constexpr std::size_t kMost = 16;
+  static constexpr std::size_t kMax = 16;
   std::mutex mutex_;
   std::vector<std::pair<std::string, std::unique_ptr<Controller>>> waiting_;
 };
@@ -219,7 +219,7 @@ std::pair<std::size_t, int> sensor_place(const mjModel* m, int instance, int sen
 }
 
 /// Whether a status says more of why the body does not do what is commanded.
-bool tells_more(ControllerStatus status) {
+bool is_more_specific(ControllerStatus status) {
   return status == ControllerStatus::Jammed || status == ControllerStatus::InvalidTarget ||
          status == ControllerStatus::Fault;
 }
@@ -351,7 +351,7 @@ void Instance::compute(const mjModel* m, mjData* d) {
     const bool follows = watch_following(m, d);
     if (lost_servo_ >= 0)
       report_.status = ControllerStatus::ServoLost;
-    else if (!follows && !tells_more(report_.status))
+    else if (!follows && !is_more_specific(report_.status))
       report_.status = ControllerStatus::NotFollowing;
   } else {  // it has diverged, which the engine's own checks report too
     std::fill(own_values_.begin(), own_values_.end(), kUnknown);

@@ -47,12 +47,12 @@ MobileRobot robot_with_margin(const MobileDescription& description, const Settin
 /// Refuses a controller that commands other than what the joints take.
 void require_commands(const InstanceContext& context, const char* key, bool has_motors,
                       CommandKind commands) {
-  const bool torques = commands != CommandKind::SetPoints;
+  const bool torques = commands != CommandKind::Setpoints;
   if (torques == has_motors) return;
   const auto word = [](bool motors) { return motors ? "\"torque\"" : "\"angle\""; };
   throw ModelError(std::string("robot: ") + key + " = " + word(has_motors) + ": must be " +
                    word(torques) + ": " + context.kind.name + " commands " +
-                   (torques ? "torques" : "set points"));
+                   (torques ? "torques" : "setpoints"));
 }
 
 void add_joint(FollowingError& error, const BoundJoint& joint, const JointState& state,
@@ -160,7 +160,7 @@ bool SnakeBinding::measure(const mjModel* m, const mjData* d,
 }
 
 void SnakeBinding::forget_command() noexcept {
-  if (controller_->commands() == CommandKind::SetPoints)
+  if (controller_->commands() == CommandKind::Setpoints)
     command_.q.setZero();
   else
     command_.q = measurement_.q;
@@ -176,7 +176,7 @@ bool SnakeBinding::command_is_finite() const noexcept {
 }
 
 void SnakeBinding::setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept {
-  const bool torques = controller_->commands() != CommandKind::SetPoints;
+  const bool torques = controller_->commands() != CommandKind::Setpoints;
   const auto hinges = static_cast<std::size_t>(command_.q.size());
   for (std::size_t j = 0; j < joints_.size(); ++j) {
     const BoundJoint& joint = joints_[j];
@@ -228,17 +228,17 @@ void SnakeBinding::copy_scratch(const RobotBinding& other) noexcept {
 
 void SnakeBinding::draw(const mjData* /*d*/, std::span<const double> memory,
                         const ControllerReport& report, mjvScene* scene) const {
-  constexpr float kGoalColour[4] = {0.95f, 0.35f, 0.15f, 0.9f};
+  constexpr float kGoalColor[4] = {0.95f, 0.35f, 0.15f, 0.9f};
   constexpr double kGoalRadius = 0.03;
-  constexpr float kPathColour[4] = {0.95f, 0.55f, 0.15f, 0.8f};
+  constexpr float kPathColor[4] = {0.95f, 0.55f, 0.15f, 0.8f};
   constexpr double kPathRadius = 0.003;
   std::array<Eigen::Vector3d, 64> points;
   const int count = controller_->path(measurement_, memory, points);
   if (count > 1) {
     draw_line(scene, std::span(points).first(static_cast<std::size_t>(count)), kPathRadius,
-              kPathColour);
+              kPathColor);
   } else if (report.status == ControllerStatus::Working && !report.target.isZero()) {
-    draw_sphere(scene, report.target, kGoalRadius, kGoalColour);
+    draw_sphere(scene, report.target, kGoalRadius, kGoalColor);
   }
 }
 
@@ -263,8 +263,8 @@ std::unique_ptr<MobileController> make_mobile_controller(const InstanceContext& 
                     .platform_height = description.parameters.platform_height,
                     .arm_radius = largest_radius(description.mounted->robot),
                     .obstacles = obstacles ? &obstacles->obstacles() : nullptr});
-    if (controller->commands() != CommandKind::SetPoints)
-      throw ModelError("robot: its platform takes set points: " + context.kind.name +
+    if (controller->commands() != CommandKind::Setpoints)
+      throw ModelError("robot: its platform takes setpoints: " + context.kind.name +
                        " commands torques");
     return controller;
   }
@@ -367,7 +367,7 @@ void MobileBinding::setpoints(std::span<double> /*next_own*/,
   const std::array<double, kPlatform> positions{base.x, base.y, base.heading},
       rates{rate.x, rate.y, rate.heading};
   const double feed_forward = velocity_feed_forward_ ? 1.0 : 0.0;
-  const bool torques = controller_->commands() != CommandKind::SetPoints;
+  const bool torques = controller_->commands() != CommandKind::Setpoints;
   for (std::size_t j = 0; j < joints_.size(); ++j) {
     const BoundJoint& joint = joints_[j];
     if (j < kPlatform) {
@@ -427,12 +427,12 @@ void MobileBinding::copy_scratch(const RobotBinding& other) noexcept {
 
 void MobileBinding::draw(const mjData* d, std::span<const double> /*memory*/,
                          const ControllerReport& /*report*/, mjvScene* scene) const {
-  constexpr float kColour[4] = {0.95f, 0.35f, 0.15f, 0.7f};
+  constexpr float kColor[4] = {0.95f, 0.35f, 0.15f, 0.7f};
   constexpr double kRadius = 0.004, kShortest = 0.01;  // [m]
   if (target_mocap_ < 0) return;
   const Eigen::Vector3d ends[2] = {ConstVector3(d->site_xpos + 3 * tip_site_),
                                    ConstVector3(d->mocap_pos + 3 * target_mocap_)};
-  if ((ends[1] - ends[0]).norm() > kShortest) draw_line(scene, ends, kRadius, kColour);
+  if ((ends[1] - ends[0]).norm() > kShortest) draw_line(scene, ends, kRadius, kColor);
 }
 
 }  // namespace tendril

@@ -8,10 +8,10 @@
 #include "plugin/binary_model.hpp"
 #include "plugin/controller_plugin.hpp"
 #include "plugin/file_decoder.hpp"
-#include "plugin/one_engine.hpp"
+#include "plugin/engine_version.hpp"
 
 mjPLUGIN_LIB_INIT(tendril) {
-  if (!tendril::engine_is_right()) return;
+  if (!tendril::engine_version_matches()) return;
   const auto& kinds = tendril::built_in_controllers();
   // Another copy is there already, such as that of the Python package: it is used.
   if (mjp_getPlugin(kinds.front().name.c_str(), nullptr) != nullptr) return;

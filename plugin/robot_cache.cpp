@@ -21,12 +21,12 @@ class Cache {
   }
   void keep(const std::string& key, Robot robot) {
     const std::lock_guard lock(mutex_);
-    if (entries_.size() == kMost) entries_.erase(entries_.begin());
+    if (entries_.size() == kMax) entries_.erase(entries_.begin());
     entries_.emplace_back(key, std::move(robot));
   }
 
  private:
-  static constexpr std::size_t kMost = 32;
+  static constexpr std::size_t kMax = 32;
   std::mutex mutex_;
   std::vector<std::pair<std::string, Robot>> entries_;
 };

@@ -244,7 +244,7 @@ class Marker {
         has_any_screen_ = true;
       }
     }
-    if (levels_.size() > kMostLevels) has_any_screen_ = true;
+    if (levels_.size() > kMaxLevels) has_any_screen_ = true;
   }
 
   /// Returns false if they may be anywhere.
@@ -293,7 +293,7 @@ class Marker {
   }
 
  private:
-  static constexpr std::size_t kMostLevels = 4;
+  static constexpr std::size_t kMaxLevels = 4;
 
   [[nodiscard]] std::optional<Extent> extent_of(const mjvGeom& geom) const {
     const auto half = half_box(geom);

@@ -74,7 +74,7 @@ std::vector<int> geoms_to_show(const mjModel& model) {
 }
 
 void geom_corner(const mjModel& model, const mjData& data, int geom, int corner, mjtNum point[3]) {
-  const mjtNum* const box = model.geom_aabb + 6 * geom;  // centre and half sizes
+  const mjtNum* const box = model.geom_aabb + 6 * geom;  // center and half sizes
   mjtNum local[3];
   for (int i = 0; i < 3; ++i)
     local[i] = box[i] + ((corner >> i & 1) != 0 ? box[3 + i] : -box[3 + i]);
@@ -135,9 +135,9 @@ void Framing::add(const mjtNum point[3]) {
 
 void Framing::add_picture(const mjModel& model, const mjvGLCamera& eye) {
   const Axes axes = axes_of(eye);
-  mjtNum to_centre[3];
-  for (int i = 0; i < 3; ++i) to_centre[i] = model.stat.center[i] - eye.pos[i];
-  const double depth = mju_dot3(to_centre, axes.forward);
+  mjtNum to_center[3];
+  for (int i = 0; i < 3; ++i) to_center[i] = model.stat.center[i] - eye.pos[i];
+  const double depth = mju_dot3(to_center, axes.forward);
   if (!(depth > eye.frustum_near)) return;
   const double grow = eye.orthographic != 0 ? 1.0 : depth / eye.frustum_near;
   const double half_width = 0.5 * aspect_ * (eye.frustum_top - eye.frustum_bottom);
@@ -190,7 +190,7 @@ Subject::Subject(const mjModel& model, double near_to) : model_(&model), near_(n
 void Subject::add(const mjData& data) {
   for (const int geom : moving_) {
     Sphere sphere{{}, model_->geom_rbound[geom]};
-    mju_copy3(sphere.centre.data(), data.geom_xpos + 3 * geom);
+    mju_copy3(sphere.center.data(), data.geom_xpos + 3 * geom);
     spheres_.push_back(sphere);
     for (int corner = 0; corner < 8; ++corner)
       geom_corner(*model_, data, geom, corner, corners_.emplace_back().data());
@@ -229,7 +229,7 @@ std::vector<int> Subject::surroundings(const mjData& data) const {
     const bool is_near = box.diagonal() <= size &&
                          std::any_of(geoms.begin(), geoms.end(), [&](int geom) {
                            return std::any_of(spheres_.begin(), spheres_.end(), [&](const Sphere& s) {
-                             return distance_to(*model_, data, geom, s.centre.data()) <
+                             return distance_to(*model_, data, geom, s.center.data()) <
                                     s.radius + near_ * size;
                            });
                          });

@@ -36,7 +36,7 @@ class Framing {
 
   void add(const mjtNum point[3]);
 
-  /// Adds the corners of what a camera shows at the distance of the model's centre.
+  /// Adds the corners of what a camera shows at the distance of the model's center.
   void add_picture(const mjModel& model, const mjvGLCamera& eye);
 
   /// No value without points, or if the engine would not draw the farthest one.
@@ -77,7 +77,7 @@ class Subject {
  private:
   using Point = std::array<mjtNum, 3>;
   struct Sphere {
-    Point centre;
+    Point center;
     double radius;
   };
 

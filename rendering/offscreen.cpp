@@ -216,7 +216,7 @@ const Image& OffscreenRenderer::render(mjData& data, const mjvCamera& camera,
     return self.image;
   }
 
-  // Colour c with opacity a is a c in front of black, and a c + 1 - a in front of white.
+  // Color c with opacity a is a c in front of black, and a c + 1 - a in front of white.
   mjvGeom* const end = std::remove_if(scene.geoms, scene.geoms + scene.ngeom, is_floor);
   scene.ngeom = static_cast<int>(end - scene.geoms);
   scene.flags[mjRND_SKYBOX] = scene.flags[mjRND_HAZE] = scene.flags[mjRND_FOG] = 0;

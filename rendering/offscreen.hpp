@@ -20,7 +20,7 @@ void require_camera(const mjModel& model, const std::string& name);
 /// require_camera.
 [[nodiscard]] mjvCamera picture_camera(const mjModel& model, const std::string& name = {});
 
-/// Visualisation options of images: geoms and sites of the default groups, contact forces as
+/// Visualization options of images: geoms and sites of the default groups, contact forces as
 /// arrows.
 [[nodiscard]] mjvOption picture_options();
 

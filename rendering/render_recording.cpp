@@ -18,7 +18,7 @@ namespace tendril::simulation {
 namespace {
 
 constexpr double kLargestState = 1e10;  // the engine's bound of valid values
-constexpr int kMostFrames = 1'000'000;
+constexpr int kMaxFrames = 1'000'000;
 constexpr int kFramedInstants = 100;  // of a whole recording, besides those drawn
 
 bool is_physical(const RolloutReader::Row& row) {
@@ -146,13 +146,13 @@ mjvCamera recording_camera(RecordedScene& scene, const PictureOptions& options, 
 namespace {
 
 /// Makes the geoms of an instant paler, the opaque ones without letting show through what is behind.
-/// @param share  of the colour that is kept
+/// @param share  of the color that is kept
 void fade(std::vector<mjvGeom>& geoms, float share) {
   constexpr float kPale = 0.92F;
   for (mjvGeom& geom : geoms) {
     for (int i = 0; i < 3; ++i) geom.rgba[i] = share * geom.rgba[i] + (1.0F - share) * kPale;
     geom.specular *= share;
-    geom.matid = -1;  // its texture would keep the colour
+    geom.matid = -1;  // its texture would keep the color
   }
 }
 
@@ -261,12 +261,12 @@ double number_of(const std::string& text, const std::string& whole) {
 }  // namespace
 
 std::vector<double> strobe_times(const std::string& text, double from, double to) {
-  constexpr int kMost = 100;
+  constexpr int kMax = 100;
   std::vector<double> times;
   if (text.find(',') == std::string::npos) {
     const double count = number_of(text, text);
-    if (!(count >= 2.0 && count <= kMost) || count != std::floor(count))
-      throw ModelError(fmt::format("--strobe: {}: must be 2 to {} instants", text, kMost));
+    if (!(count >= 2.0 && count <= kMax) || count != std::floor(count))
+      throw ModelError(fmt::format("--strobe: {}: must be 2 to {} instants", text, kMax));
     times = evenly_spread(from, to, static_cast<int>(count));
   } else {
     for (std::size_t at = 0; at <= text.size();) {
@@ -368,9 +368,9 @@ std::vector<double> frame_times(double start, double end, const VideoOptions& op
     throw ModelError(fmt::format("--speed: {:g}: must be > 0", options.speed));
   require_frame_rate(options.frame_rate);
   const double frames = std::floor((to - from) / options.speed * options.frame_rate + 1e-9) + 1.0;
-  if (!(frames <= kMostFrames)) {
+  if (!(frames <= kMaxFrames)) {
     throw ModelError(
-        fmt::format("video: {:g} frames: at most {}; raise the speed", frames, kMostFrames));
+        fmt::format("video: {:g} frames: at most {}; raise the speed", frames, kMaxFrames));
   }
   std::vector<double> times;
   for (int i = 0; i < static_cast<int>(frames); ++i)

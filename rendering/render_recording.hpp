@@ -64,7 +64,7 @@ struct PictureOptions {
 /// The camera for pictures of a recording: the one named in the options; else that of the scene
 /// (picture_camera) if it shows all of the robots at the given times and throughout the interval;
 /// else the nearest free camera that does, looks in the same direction, and shows what the scene's
-/// camera shows at the distance of the model's centre. In a scene without a camera that free camera
+/// camera shows at the distance of the model's center. In a scene without a camera that free camera
 /// shows the robots with what they go to (Subject). The scene's camera stays if the engine would
 /// not draw that far. Throws ModelError for an unknown name. Tested by: framing_test.
 [[nodiscard]] mjvCamera recording_camera(RecordedScene& scene, const PictureOptions& options,

@@ -31,16 +31,16 @@ void ShadowVolume::add(const mjModel& model, const mjData& data) {
   }
   for (int geom = 0; geom < model.ngeom; ++geom) {
     if (!throws_shadows(model, geom)) continue;
-    const mjtNum* const box = model.geom_aabb + 6 * geom;  // centre and half sizes
+    const mjtNum* const box = model.geom_aabb + 6 * geom;  // center and half sizes
     const mjtNum* const turn = data.geom_xmat + 9 * geom;
-    mjtNum centre[3];
-    mju_mulMatVec3(centre, turn, box);
-    mju_addTo3(centre, data.geom_xpos + 3 * geom);
+    mjtNum center[3];
+    mju_mulMatVec3(center, turn, box);
+    mju_addTo3(center, data.geom_xpos + 3 * geom);
     for (int i = 0; i < 3; ++i) {
       const double half = std::abs(turn[3 * i]) * box[3] + std::abs(turn[3 * i + 1]) * box[4] +
                           std::abs(turn[3 * i + 2]) * box[5];
-      low[i] = std::min(low[i], centre[i] - half);
-      high[i] = std::max(high[i], centre[i] + half);
+      low[i] = std::min(low[i], center[i] - half);
+      high[i] = std::max(high[i], center[i] + half);
     }
   }
   const double room = is_new ? 0.0 : kRoom * mju_dist3(low, high);
@@ -50,7 +50,7 @@ void ShadowVolume::add(const mjModel& model, const mjData& data) {
   }
 }
 
-void ShadowVolume::centre(mjtNum point[3]) const {
+void ShadowVolume::center(mjtNum point[3]) const {
   for (int i = 0; i < 3; ++i) point[i] = 0.5 * (low_[i] + high_[i]);
 }
 
@@ -65,7 +65,7 @@ void ShadowVolume::aim(const mjModel& model, mjvScene& scene, mjrContext& contex
   }
   context.shadowClip = static_cast<float>(size);
   mjtNum middle[3];
-  centre(middle);
+  center(middle);
   for (int i = 0; i < scene.nlight; ++i) {
     mjvLight& light = scene.lights[i];
     if (light.type != mjLIGHT_DIRECTIONAL || light.castshadow == 0) continue;

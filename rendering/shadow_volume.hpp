@@ -20,7 +20,7 @@ class ShadowVolume {
   void aim(const mjModel& model, mjvScene& scene, mjrContext& context) const;
 
   [[nodiscard]] bool empty() const noexcept { return !(low_[0] <= high_[0]); }
-  void centre(mjtNum point[3]) const;
+  void center(mjtNum point[3]) const;
   [[nodiscard]] double radius() const;  ///< [m]
 
  private:

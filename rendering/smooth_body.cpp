@@ -101,7 +101,7 @@ void SmoothBody::draw(mjvScene& scene) const {
       mju_scl3(last_derivative, end.direction, length);
       const double bend =
           std::acos(std::clamp(mju_dot3(start.direction, end.direction), -1.0, 1.0));
-      const int pieces = std::clamp(static_cast<int>(std::ceil(bend / kKink)), 1, kMostPieces);
+      const int pieces = std::clamp(static_cast<int>(std::ceil(bend / kKink)), 1, kMaxPieces);
       mjvGeom* const drawn = &link_of(i);
       if (scene.ngeom + pieces - 1 > scene.maxgeom) return;
       mjtNum from[3], to[3];

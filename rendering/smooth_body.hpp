@@ -6,7 +6,7 @@
 
 namespace tendril::simulation {
 
-/// Draws the links of each continuum arm as one smooth body. Its centreline passes through the
+/// Draws the links of each continuum arm as one smooth body. Its centerline passes through the
 /// middles of the links, at each in the direction from the one before to the one after (Hermite's
 /// cubic).
 /// Only the drawing changes; the links remain what touches.
@@ -19,7 +19,7 @@ class SmoothBody {
   void draw(mjvScene& scene) const;
 
   static constexpr double kKink = 0.05;  ///< [rad]
-  static constexpr int kMostPieces = 8;  ///< of a link
+  static constexpr int kMaxPieces = 8;  ///< of a link
 
  private:
   struct Part {

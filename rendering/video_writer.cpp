@@ -41,9 +41,9 @@ Process start(const std::vector<std::string>& command) {
 }  // namespace
 
 void require_frame_rate(double frames_per_second) {
-  constexpr double kMost = 1000.0;
-  if (frames_per_second > 0.0 && frames_per_second <= kMost) return;
-  throw ModelError(fmt::format("--fps: {:g}: must be in (0, {:g}]", frames_per_second, kMost));
+  constexpr double kMax = 1000.0;
+  if (frames_per_second > 0.0 && frames_per_second <= kMax) return;
+  throw ModelError(fmt::format("--fps: {:g}: must be in (0, {:g}]", frames_per_second, kMax));
 }
 
 VideoWriter::VideoWriter(std::filesystem::path file, int width, int height, double frame_rate)

@@ -6,7 +6,7 @@
 
 namespace tendril {
 
-/// Checks the points of a curve [m]: two or more, finite, neighbours apart from each other. Throws
+/// Checks the points of a curve [m]: two or more, finite, neighbors apart from each other. Throws
 /// ModelError naming the point, for instance `path: waypoint 2: (0, 0, 0) m, must lie apart from
 /// waypoint 1`.
 /// @param curve  what has them, `path`

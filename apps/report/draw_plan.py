@@ -35,7 +35,7 @@ MARGIN = 0.04  # of the longer side, around the drawing
 TICKS = 0.5  # inches, least distance
 PIXELS = 200  # of a PNG, per inch
 POINTS = 72  # per inch
-INK, QUIET, GREY = "#222222", "#707070", "#8a8a8a"
+INK, QUIET, GRAY = "#222222", "#707070", "#8a8a8a"
 SOLID, HELD, EDGE = "#cfd4d9", "#f3d9a4", "#6b7278"
 CONTACT, TARGET = "#b03060", "#c0392b"
 DASHED = (0, (4, 3))
@@ -70,7 +70,7 @@ class View:
     """A picture of two coordinates [m] at one scale, `corner` (lower left) in inches."""
 
     def __init__(self, figure, low, high, names, scale, corner):
-        self.scale = scale  # inches to a metre
+        self.scale = scale  # inches to a meter
         self.corner, self.size = np.array(corner), scale * (high - low)
         sheet = figure.get_size_inches()
         self.axes = figure.add_axes((*(self.corner / sheet), *(self.size / sheet)), xlim=(low[0], high[0]),
@@ -105,7 +105,7 @@ def nice_step(least):
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * (1 - 1e-9))
 
 
-def millimetres(value):
+def millimeters(value):
     return "no obstacles" if value is None else f"{round(1e3 * value, 2) + 0.0:.2f} mm"
 
 
@@ -169,7 +169,7 @@ def is_near(arc, solutions):
 
 
 def outline(obstacle):
-    """Path and centre of a disc or polygon."""
+    """Path and center of a disc or polygon."""
     if "disc" in obstacle:
         disc = obstacle["disc"]
         return Path.circle((disc["x"], disc["z"]), disc["radius"]), (disc["x"], disc["z"])
@@ -228,7 +228,7 @@ def draw_ends(view, drawing):
 
 
 def solution_keys(number, solution):
-    words = f"{number + 1}: length {solution['length']:.4f} m, clearance {millimetres(solution['min_clearance'])}"
+    words = f"{number + 1}: length {solution['length']:.4f} m, clearance {millimeters(solution['min_clearance'])}"
     if "wrap_angle" in solution:
         words += f", {math.degrees(solution['wrap_angle']):.0f}\N{DEGREE SIGN} around the object"
     arcs = [f"    {step_name(arc)}: curvature {arc['curvature']:+.4f} 1/m, length {arc['length']:.4f} m"
@@ -242,7 +242,7 @@ def contact_legend(plan, refused):
     if len(solutions) > MOST_IN_LEGEND:
         handles += words_keys(f"and {len(solutions) - MOST_IN_LEGEND} more")
     if not solutions and drawing["deepest"]:
-        handles.append(line_key("no solution: the chain with the most contacts", GREY))
+        handles.append(line_key("no solution: the chain with the most contacts", GRAY))
     if plan["contacts"]:
         handles.append(line_key("c: contact points", CONTACT, 0.0, marker="o", markersize=4))
     if "object" in drawing:
@@ -280,7 +280,7 @@ def draw_contact_plan(plan, shown):
         view.axes.add_patch(patches.PathPatch(path, facecolor=color, edgecolor=EDGE, linewidth=0.8))
         view.text(middle, str(number), EDGE, ha="center", va="center", fontsize=11)
     for number in reversed(range(len(chains))):  # the best one on top
-        draw_solution(view, drawing, chains[number], f"C{number}" if solutions else GREY)
+        draw_solution(view, drawing, chains[number], f"C{number}" if solutions else GRAY)
     for number, contact in enumerate(plan["contacts"]):
         at = contact["x"], contact["z"]
         if contact["radius"] > 0.0:
@@ -435,7 +435,7 @@ def draw_bodies(view, plan, axes):
         if waypoint["status"] == "reached":
             bodies.append((points, waypoint_color(number, len(waypoints)), 0.22))
         else:
-            bodies.insert(0, (points, GREY, 0.12))
+            bodies.insert(0, (points, GRAY, 0.12))
     for points, color, alpha in bodies:
         points = np.array(points)[:, axes]
         view.body(points, drawing["body_radius"], color, alpha, 1.0)
@@ -449,7 +449,7 @@ def draw_waypoints(view, plan, axes):
     labels = []
     for number, waypoint in enumerate(plan["waypoints"]):
         at, reached = np.array(waypoint["position"])[axes], waypoint["status"] == "reached"
-        view.dot(at, markerfacecolor="white" if reached else GREY, markeredgecolor=INK if reached else GREY)
+        view.dot(at, markerfacecolor="white" if reached else GRAY, markeredgecolor=INK if reached else GRAY)
         if reached and view.is_crowded(at, labels, 0.2, 0.13):
             continue
         labels.append(at)
@@ -463,14 +463,14 @@ def path_legend(plan):
     reached = [i for i, waypoint in enumerate(plan["waypoints"]) if waypoint["status"] == "reached"]
     handles += [line_key(f"waypoint {i + 1}", waypoint_color(i, count)) for i in sorted({*reached[:1], *reached[-1:]})]
     if plan["reached"] < count:
-        handles.append(line_key("not reached", GREY))
+        handles.append(line_key("not reached", GRAY))
     handles.append(line_key("path of the tip", INK, 0.9, linestyle=DASHED))
     if drawing["obstacles"]:
         words = "obstacles, cut at y = 0" if drawing["planar"] else "obstacles"
         handles.append(patches.Patch(facecolor=SOLID, edgecolor=EDGE, label=words))
     margin = "" if plan["min_clearance"] is None else f", margin {1e3 * drawing['margin']:g} mm"
     return handles + words_keys(f"body {2e3 * drawing['body_radius']:g} mm wide",
-                                f"least clearance {millimetres(plan['min_clearance'])}{margin}")
+                                f"least clearance {millimeters(plan['min_clearance'])}{margin}")
 
 
 def draw_path_plan(plan):

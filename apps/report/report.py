@@ -120,7 +120,7 @@ def axis_unit(unit, largest):
 
 
 def tick_labels(values):
-    """Numbers with as many decimals as tell neighbours apart, and no -0."""
+    """Numbers with as many decimals as tell neighbors apart, and no -0."""
     import numpy as np
 
     values = np.asarray(values, float)
@@ -146,7 +146,7 @@ class Plotter:
 
         pyplot.style.use(STYLE_OF_PLOTS)
         matplotlib.rcParams.update({"font.family": ["sans-serif"], "font.size": 9.5})  # the font of the page
-        self.colours = matplotlib.rcParams["axes.prop_cycle"].by_key()["color"]
+        self.colors = matplotlib.rcParams["axes.prop_cycle"].by_key()["color"]
 
         class Ticks(matplotlib.ticker.Formatter):
             def __call__(self, value, position=None):
@@ -287,9 +287,9 @@ def command_plots(plotter, recording):
             both = np.stack([command[:, i], measured[:, i]])
             largest = np.abs(both[np.isfinite(both)]).max(initial=0.0)
             factor, shown = (1.0, unit) if unit == "rad" else axis_unit(unit, max(largest, 1e-3))
-            for values, colour, style, text in ((both[0], plotter.colours[0], "-", "commanded"),
-                                                (both[1], plotter.colours[1], "--", "measured")):
-                axis.plot(*decimated(recording.time, values * factor, 200), style, color=colour, label=text)
+            for values, color, style, text in ((both[0], plotter.colors[0], "-", "commanded"),
+                                                (both[1], plotter.colors[1], "--", "measured")):
+                axis.plot(*decimated(recording.time, values * factor, 200), style, color=color, label=text)
             axis.set_title(f"{label} [{shown}]" if shown else label, fontsize=9.5, loc="left", color="#3e4c59")
             axis.margins(x=0.01)
             low, high = axis.get_ylim()
@@ -323,16 +323,16 @@ def step_time_plot(plotter, times):
     axis = axes[0, 0]
     low, high = float(times.min()), float(times.max())
     if high > 1.5 * low:
-        axis.hist(times, bins=np.geomspace(low, high * 1.0001, 60), color=plotter.colours[0])
+        axis.hist(times, bins=np.geomspace(low, high * 1.0001, 60), color=plotter.colors[0])
         axis.set_xscale("log")
         ticks = log_ticks(low, high)
         axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
         axis.xaxis.minorticks_off()
     else:
-        axis.hist(times, bins=30, color=plotter.colours[0])
+        axis.hist(times, bins=30, color=plotter.colors[0])
     axis.set_yscale("log")
-    axis.axvline(float(np.mean(times)), color=plotter.colours[1], linewidth=1.3, label="mean " + number(float(np.mean(times)), "us"))
-    axis.axvline(float(np.quantile(times, 0.999)), color=plotter.colours[3], linewidth=1.3,
+    axis.axvline(float(np.mean(times)), color=plotter.colors[1], linewidth=1.3, label="mean " + number(float(np.mean(times)), "us"))
+    axis.axvline(float(np.quantile(times, 0.999)), color=plotter.colors[3], linewidth=1.3,
                  label="99.9 % " + number(float(np.quantile(times, 0.999)), "us"))
     figure.legend(*axis.get_legend_handles_labels(), fontsize=8.5, ncols=2, loc="outside upper right")
     axis.set_xlabel("wall time of a step [µs]")

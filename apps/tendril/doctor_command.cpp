@@ -47,13 +47,13 @@ class Report {
   [[nodiscard]] bool complete() const noexcept { return complete_; }
 
  private:
-  void line(const char* mark, const char* colour, const std::string& what,
+  void line(const char* mark, const char* color, const std::string& what,
             const std::string& text) const {
     const std::string padded = fmt::format("{:<8}", mark);
     fmt::print("{} {:<22} {}\n",
-               colour_ ? fmt::format("\033[{}m{}\033[0m", colour, padded) : padded, what, text);
+               color_ ? fmt::format("\033[{}m{}\033[0m", color, padded) : padded, what, text);
   }
-  bool colour_ = wants_colour();
+  bool color_ = wants_color();
   bool complete_ = true;
 };
 

@@ -15,9 +15,9 @@ constexpr const char* kClearLine = "\r\033[K";
 
 }  // namespace
 
-bool wants_colour() {
-  const char* no_colour = std::getenv("NO_COLOR");
-  return isatty(STDOUT_FILENO) == 1 && (no_colour == nullptr || no_colour[0] == '\0');
+bool wants_color() {
+  const char* no_color = std::getenv("NO_COLOR");
+  return isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || no_color[0] == '\0');
 }
 
 ProgressBar::ProgressBar(bool quiet) : active_(!quiet && isatty(STDERR_FILENO) == 1) {}

@@ -6,8 +6,8 @@
 
 namespace tendril {
 
-/// Whether to use colours: stdout is a terminal, and NO_COLOR is not set.
-[[nodiscard]] bool wants_colour();
+/// Whether to use colors: stdout is a terminal, and NO_COLOR is not set.
+[[nodiscard]] bool wants_color();
 
 /// Progress on stderr: a bar on a terminal, nothing otherwise.
 class ProgressBar {

@@ -84,13 +84,13 @@ simulation::RunChanges changes_of(const RunArguments& arguments) {
 
 void print_checks(const simulation::RunResult& result) {
   if (result.checks.empty()) return;
-  const bool colour = wants_colour();
+  const bool color = wants_color();
   std::size_t width = 5;
   for (const simulation::CheckResult& r : result.checks) width = std::max(width, r.check.name.size());
   fmt::print("{:<{}}  {:>18}  {:>20}  verdict\n", "check", width, "value", "limit");
   for (const simulation::CheckResult& r : result.checks) {
-    const char* const verdict = r.holds ? (colour ? "\033[32mok\033[0m" : "ok")
-                                        : (colour ? "\033[31mFAILED\033[0m" : "FAILED");
+    const char* const verdict = r.holds ? (color ? "\033[32mok\033[0m" : "ok")
+                                        : (color ? "\033[31mFAILED\033[0m" : "FAILED");
     fmt::print("{:<{}}  {:>18}  {:>20}  {}\n", r.check.name, width,
                readable(r.value, r.unit), limits(r.check, r.unit), verdict);
   }
@@ -107,7 +107,7 @@ std::string when(const simulation::Occurrence& occurrence, long steps) {
 
 /// What the robots said, where their servos were at their limits, and what they touched.
 void print_robots(const simulation::RunResult& result) {
-  constexpr std::size_t kMost = 5;
+  constexpr std::size_t kMax = 5;
   for (const simulation::RobotStatus& robot : result.statuses) {
     fmt::print("{}: {} at the end", robot.robot, to_string(robot.end));
     for (int i = 0; i < kStatusCount; ++i) {
@@ -120,8 +120,8 @@ void print_robots(const simulation::RunResult& result) {
     fmt::print("\n");
   }
   for (std::size_t i = 0; i < result.saturated.size(); ++i) {
-    if (i == kMost) {
-      fmt::print("and {} more servos at their limits\n", result.saturated.size() - kMost);
+    if (i == kMax) {
+      fmt::print("and {} more servos at their limits\n", result.saturated.size() - kMax);
       break;
     }
     const simulation::SaturatedServo& servo = result.saturated[i];
@@ -129,8 +129,8 @@ void print_robots(const simulation::RunResult& result) {
                when(servo.occurrence, result.steps));
   }
   for (std::size_t i = 0; i < result.touched.size(); ++i) {
-    if (i == kMost) {
-      fmt::print("and {} more geoms touched\n", result.touched.size() - kMost);
+    if (i == kMax) {
+      fmt::print("and {} more geoms touched\n", result.touched.size() - kMax);
       break;
     }
     const simulation::TouchedGeom& touched = result.touched[i];

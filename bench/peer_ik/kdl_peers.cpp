@@ -10,7 +10,7 @@
 namespace tendril {
 namespace {
 
-/// The chain with lengths times `scale`: KDL's solvers have one tolerance for metres and radians.
+/// The chain with lengths times `scale`: KDL's solvers have one tolerance for meters and radians.
 KDL::Chain kdl_chain(const LinkChain& chain, double scale) {
   const auto offset = [&](double length) { return KDL::Frame(KDL::Vector(0, 0, scale * length)); };
   KDL::Chain result;

@@ -68,7 +68,7 @@ class Clik {
       if (reached(E_G)) return;
       J_tip_.setZero();
       pinocchio::getFrameJacobian(model_, *data_, tip_, pinocchio::LOCAL, J_tip_);
-      linearise(E_G);
+      linearize(E_G);
       JJt_.noalias() = J_ * J_.transpose();
       JJt_.diagonal().array() += options_.damping;
       const VectorXd weights = JJt_.ldlt().solve(error_);
@@ -95,7 +95,7 @@ class Clik {
   }
 
   /// error_: remaining error; J_: its negative derivative with respect to the unknowns.
-  void linearise(const pinocchio::SE3& E_G) {
+  void linearize(const pinocchio::SE3& E_G) {
     if (rows_ == 6) {
       error_ = pinocchio::log6(E_G).toVector();
       pinocchio::Data::Matrix6 Jlog;

@@ -159,10 +159,10 @@ template <class Solve>
 void measure_section(const ContinuumRobot& robot, std::span<const TipTarget> targets,
                      const Tolerances& tolerances, Solve&& solve, Measurement& measurement) {
   static const double reading = clock_cost();
-  constexpr std::size_t kLeastSolves = 50;  // in a round
-  const std::size_t repeats = std::max<std::size_t>(1, kLeastSolves / targets.size());
+  constexpr std::size_t kMinSolves = 50;  // in a round
+  const std::size_t repeats = std::max<std::size_t>(1, kMinSolves / targets.size());
   SectionIkResult solution;
-  double checksum = 0.0;  // keeps the rounds from being optimised away
+  double checksum = 0.0;  // keeps the rounds from being optimized away
   const auto run_round = [&] {
     const Clock::time_point begin = Clock::now();
     for (std::size_t r = 0; r < repeats; ++r) {
@@ -323,12 +323,12 @@ class ClutterCell final : public Cell {
   /// By dense sampling of the backbone, not by the solver's own clearance.
   [[nodiscard]] bool is_free(const Obstacles& obstacles, SectionStates states) const {
     constexpr int kPoints = 50;      // in a section
-    constexpr double kTouch = 1e-6;  // [m]
+    constexpr double kTouchDistance = 1e-6;  // [m]
     for (int i = 0; i < robot_.section_count(); ++i) {
       for (int k = 1; k <= kPoints; ++k) {
         const Eigen::Vector3d p =
             backbone_pose(robot_, states, {}, i, static_cast<double>(k) / kPoints).translation();
-        if (obstacles.nearest(p).distance < row_.kind.body_radius - kTouch) return false;
+        if (obstacles.nearest(p).distance < row_.kind.body_radius - kTouchDistance) return false;
       }
     }
     return true;
@@ -436,7 +436,7 @@ class CoverageCell final : public Cell {
   }
 
  private:
-  /// Whether the tip ends in the cell for one of five targets in it: at its centre and near its
+  /// Whether the tip ends in the cell for one of five targets in it: at its center and near its
   /// corners.
   [[nodiscard]] bool reaches(AnySolver& solver, int column, int row) const {
     const double rho = column * kCellSize, z = kLowestZ + row * kCellSize;

@@ -13,7 +13,7 @@
 namespace tendril::tables {
 namespace {
 
-constexpr double kMillimetre = 1e-3;
+constexpr double kMillimeter = 1e-3;
 constexpr double kDegree = std::numbers::pi / 180.0;
 constexpr double kHalfTurn = std::numbers::pi;
 constexpr int kPublishedLimit = 300;  // iterations, tables 3.3 to 3.5
@@ -105,7 +105,7 @@ Table table_3_1() {
 constexpr std::array kUniformSections = {2, 3, 5, 10};
 
 TipProblem uniform_problem(int sections, TipTask task) {
-  return same_limits(uniform_robot(sections, 100.0 * kMillimetre / sections, kHalfTurn / sections),
+  return same_limits(uniform_robot(sections, 100.0 * kMillimeter / sections, kHalfTurn / sections),
                      task, {.position = 1e-4, .angle = 0.1});
 }
 
@@ -205,7 +205,7 @@ Table table_3_6() {
         {.group = fmt::format("{} sections", entry.sections),
          .seed = seed_of(36, table.rows.size()),
          .problem = same_limits(
-             uniform_robot(entry.sections, 50.0 * kMillimetre, kHalfTurn / entry.sections),
+             uniform_robot(entry.sections, 50.0 * kMillimeter, kHalfTurn / entry.sections),
              TipTask::PositionAndDirection, {.position = 1e-5, .angle = 0.01}),
          .methods = with_default({{.name = "fabrikx", .published = entry.fabrikx},
                                   {.name = "jacobian", .published = entry.jacobian},
@@ -221,9 +221,9 @@ struct MixedType {
   double length, variable_length;  // [m]
 };
 
-constexpr std::array kMixedTypes = {MixedType{'F', 50.0 * kMillimetre, 0.0},
-                                    MixedType{'V', 25.0 * kMillimetre, 25.0 * kMillimetre},
-                                    MixedType{'T', 0.0, 50.0 * kMillimetre}};
+constexpr std::array kMixedTypes = {MixedType{'F', 50.0 * kMillimeter, 0.0},
+                                    MixedType{'V', 25.0 * kMillimeter, 25.0 * kMillimeter},
+                                    MixedType{'T', 0.0, 50.0 * kMillimeter}};
 
 Table table_3_9() {
   constexpr int kLimits = 20;
@@ -365,7 +365,7 @@ ContinuumRobot continuum_robot(const CurvedRobot& robot) {
   std::vector<SectionParameters> sections;
   for (const CurvedSection& section : robot.sections) {
     double length = 0.0;
-    for (const double part : section.lengths_mm) length += part * kMillimetre;
+    for (const double part : section.lengths_mm) length += part * kMillimeter;
     sections.push_back({.length = length,
                         .bend_angle_limit = kBendLimit,
                         .length_weights = section.lengths_mm,
@@ -421,10 +421,10 @@ Table article() {
             {.group = fmt::format("{} sections, {}", sections, limited ? "limited" : "free"),
              .column = fmt::format("{} deg", bend),
              .seed = seed_of(500, table.rows.size() % 15),  // the same targets free and limited
-             .problem = TipProblem{.robot = uniform_robot(sections, 100.0 * kMillimetre,
+             .problem = TipProblem{.robot = uniform_robot(sections, 100.0 * kMillimeter,
                                                           limited ? target_limit : 2.0 * kHalfTurn),
                                    .target_robot =
-                                       uniform_robot(sections, 100.0 * kMillimetre, target_limit),
+                                       uniform_robot(sections, 100.0 * kMillimeter, target_limit),
                                    .task = TipTask::PositionAndDirection,
                                    .tolerances = {.position = 1e-6, .angle = 1e-3}},
              .methods = with_default(
@@ -451,10 +451,10 @@ Table clutter() {
       .statements = {"[CIDGIKc], in its own environments: above 98 %, seconds per solve"}};
   for (const int sections : {3, 6}) {
     for (const int spheres : {5, 10, 20, 40}) {
-      for (const double radius : {0.0, 20.0 * kMillimetre}) {
+      for (const double radius : {0.0, 20.0 * kMillimeter}) {
         table.rows.push_back(
             {.group = fmt::format("{} sections, {} spheres, {:.0f} mm", sections, spheres,
-                                  radius / kMillimetre),
+                                  radius / kMillimeter),
              .problem =
                  ClutterRow{
                      .kind = {.sections = sections, .spheres = spheres, .body_radius = radius},
@@ -480,7 +480,7 @@ Table mobile() {
           "correction to the printed algorithm (docs/derivations-mobile.md); `fabrik-alone` "
           "moves the base earlier; `fabrik`, the default, falls back on the closed form. "
           "`printed-claims` counts what the printed algorithm calls a success: the position only. "
-          "Iterations of `closed-form` are evaluated postures, one per millimetre; "
+          "Iterations of `closed-form` are evaluated postures, one per millimeter; "
           "`closed-form-coarse` evaluates two between the abscissas at which a limit is reached, "
           "which is enough to find a posture if there is one, but not that of least cost.",
       .default_samples = 1000,
@@ -544,14 +544,14 @@ SectionParameters random_section(const SectionProblem& problem, SplitMix64& rand
   SectionParameters parameters;
   switch (problem.kind) {
     case SectionKind::Fixed:
-      parameters.length = random.uniform(1.0, 100.0) * kMillimetre;
+      parameters.length = random.uniform(1.0, 100.0) * kMillimeter;
       break;
     case SectionKind::Telescopic:
-      parameters.variable_length = random.uniform(1.0, 100.0) * kMillimetre;
+      parameters.variable_length = random.uniform(1.0, 100.0) * kMillimeter;
       break;
     case SectionKind::Variable:
-      parameters.length = random.uniform(1.0, 50.0) * kMillimetre;
-      parameters.variable_length = 100.0 * kMillimetre - parameters.length;
+      parameters.length = random.uniform(1.0, 50.0) * kMillimeter;
+      parameters.variable_length = 100.0 * kMillimeter - parameters.length;
       break;
   }
   parameters.bend_angle_limit = kHalfTurn;

@@ -21,13 +21,13 @@ namespace tendril::tables {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::int64_t kMostSamples = 1'000'000'000;
+constexpr std::int64_t kMaxSamples = 1'000'000'000;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// Optimisation barrier: the compiler must assume that the matrix is read and changed here.
+/// Optimization barrier: the compiler must assume that the matrix is read and changed here.
 template <class Matrix>
 void keep(Matrix& matrix) {
   asm volatile("" : : "g"(&matrix) : "memory");
@@ -194,9 +194,9 @@ double measure_unit_us() {
 }
 
 RunResult run_tables(const RunOptions& options) {
-  if (options.samples && (*options.samples < 1 || *options.samples > kMostSamples))
+  if (options.samples && (*options.samples < 1 || *options.samples > kMaxSamples))
     throw ModelError(
-        fmt::format("tables: samples = {}, must be in [1, {}]", *options.samples, kMostSamples));
+        fmt::format("tables: samples = {}, must be in [1, {}]", *options.samples, kMaxSamples));
   if (options.threads < 0)
     throw ModelError(fmt::format("tables: threads = {}, must be >= 0", options.threads));
   std::vector<Table> tables = chosen_tables(options);

@@ -43,7 +43,7 @@ struct RunResult {
   double wall_time = 0.0;  ///< [s]
 };
 
-/// Time of one 6x6 LLT factorisation and solve in double by Eigen [us]: the machine-independent
+/// Time of one 6x6 LLT factorization and solve in double by Eigen [us]: the machine-independent
 /// unit of time.
 [[nodiscard]] double measure_unit_us();
 

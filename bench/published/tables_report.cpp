@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Strings = std::vector<std::string>;
 
-constexpr double kMicroseconds = 1e6, kMillimetres = 1e3;
+constexpr double kMicroseconds = 1e6, kMillimeters = 1e3;
 constexpr const char* kNone = "-";
 
 // ---- lines -------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ Grid measurement_grid(std::span<const Line> lines) {
          units(kMicroseconds * m.mean_time()), units(time_us(0.5)), units(time_us(0.999)),
          number(m.iterations.mean()) + " / " + number(m.iterations.quantile(0.5)),
          published_pair(line.published, &Published::mean_iterations, &Published::median_iterations),
-         number(kMillimetres * m.position_errors.quantile(0.5)),
+         number(kMillimeters * m.position_errors.quantile(0.5)),
          error(m.angle_errors.quantile(0.5)), std::to_string(m.false_claims)});
     grid.body.push_back(std::move(cells));
   }
@@ -356,7 +356,7 @@ std::string particulars(const TableResult& result) {
 
 std::string reading(const RunResult& run) {
   return fmt::format(
-      "{} threads. One unit is one 6x6 LLT factorisation and solve in double by Eigen: {:.3f} us "
+      "{} threads. One unit is one 6x6 LLT factorization and solve in double by Eigen: {:.3f} us "
       "in this run. Iterations are limited, times are not.",
       run.threads, run.unit_us);
 }

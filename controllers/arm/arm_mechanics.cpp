@@ -186,7 +186,7 @@ void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measureme
     }
     const std::span<double> commands = setpoints.subspan(servos_.size());
     switch (options_.commands) {
-      case CommandKind::SetPoints:
+      case CommandKind::Setpoints:
         tendons_.commands(motion_, state.tendons, commands);
         break;
       case CommandKind::Moments:

@@ -66,7 +66,7 @@ class ArmMechanics {
     Eigen::Vector3d gravity = Eigen::Vector3d::Zero();  ///< [m/s^2]; zero: not compensated
     bool velocity_feed_forward = true;
     double guide_length = 0.0;  ///< [m]; 0: none
-    CommandKind commands = CommandKind::SetPoints;
+    CommandKind commands = CommandKind::Setpoints;
   };
 
   ArmMechanics() = default;
@@ -82,7 +82,7 @@ class ArmMechanics {
   [[nodiscard]] const TendonDrive& tendon_drive() const noexcept { return tendons_; }
   /// Whether the tendons feed the errors of the bends back.
   [[nodiscard]] bool tendons_feed_back() const noexcept {
-    return options_.commands == CommandKind::SetPoints && tendons_.feeds_back();
+    return options_.commands == CommandKind::Setpoints && tendons_.feeds_back();
   }
   [[nodiscard]] const Options& options() const noexcept { return options_; }
   [[nodiscard]] bool has_feed() const noexcept { return feed_.servo >= 0; }

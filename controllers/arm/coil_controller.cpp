@@ -16,28 +16,28 @@ constexpr OwnQuantities<CoilController::kQuantities> kOwn;
 constexpr double kPlanStep = 0.002;  // [m] of feed, in planning the pose at the end of feeding
 
 // The path.
-constexpr double kLeastGap = 0.007;  // between body and loose winding and the post [m]: sections
-constexpr double kGap = 0.009;       // of constant curvature deviate from a helix by up to 6 mm
+constexpr double kMinGap = 0.007;  // between body and loose winding and the post [m]: sections
+constexpr double kGapWidth = 0.009;       // of constant curvature deviate from a helix by up to 6 mm
 constexpr double kLargestGap = 0.02;
-constexpr double kLean = 0.1;         // length over which the path leans to the helix [m]
+constexpr double kBraceOffset = 0.1;         // length over which the path leans to the helix [m]
 constexpr double kLongestLean = 0.2;
 constexpr double kBendUse = 0.8;      // of the bend limit, by the lead-in
 constexpr double kShortestExit = 0.02;  // [m]
 
 // Tightening.
 constexpr double kDrawStep = 2.5e-4;  // [m]
-constexpr double kInside = 0.008;     // of the post's surface, to which the winding is drawn [m]
+constexpr double kInsideDistance = 0.008;     // of the post's surface, to which the winding is drawn [m]
 constexpr double kRest = 0.003;       // from the backbone to where it would touch everywhere [m]: there
                                       // a fitted winding is about to
 constexpr double kBack = 0.03;        // by which the base moves back from there [m]
 constexpr double kApproach = 0.008;   // rate of drawing while nothing touches [m/s]
-constexpr double kDraw = 0.0015;      // the same in contact, without force [m/s]
-constexpr double kTouch = 0.05;       // of the force: contact
+constexpr double kTightenDistance = 0.0015;      // the same in contact, without force [m/s]
+constexpr double kTouchDistance = 0.05;       // of the force: contact
 constexpr double kForceTime = 0.1;    // of the mean force [s]
 constexpr double kTolerance = 0.3;    // of the force
 constexpr double kHeldTime = 0.3;     // for which the force was within two thirds of it [s]
 constexpr double kLostTime = 1.0;     // for which it may be outside later [s]
-constexpr double kWoundPart = 0.95;   // of the winding that has to be measured
+constexpr double kWrapFraction = 0.95;   // of the winding that has to be measured
 constexpr int kPointsPerSection = 10;  // at which it is measured
 
 Eigen::Vector3d read_vector(const Settings& settings, const char* name) {
@@ -59,10 +59,10 @@ const Post& require_post(const ArmContext& context) {
   throw ModelError("post = " + std::string(context.settings.text("post")) + ": " + reason);
 }
 
-std::string millimetres(double metres) {
+std::string millimeters(double meters) {
   std::ostringstream text;
   text.precision(4);
-  text << metres * 1e3 << " mm";
+  text << meters * 1e3 << " mm";
   return text.str();
 }
 
@@ -172,8 +172,8 @@ CoilController::CoilController(const ArmContext& context)
   if (withdraw_ <= 0.0) return;
   if (!press_.isZero(0.0)) throw ModelError("withdraw: must not be given together with press");
   if (const double least = draw_feed_.back(); withdraw_ > least)
-    throw ModelError("withdraw = " + millimetres(withdraw_) + ": must be at most " +
-                     millimetres(least) + ", the feed around the post");
+    throw ModelError("withdraw = " + millimeters(withdraw_) + ": must be at most " +
+                     millimeters(least) + ", the feed around the post");
 }
 
 /// The loose winding: on the side of the post where the feed axis is, rising along the post as the
@@ -190,7 +190,7 @@ void CoilController::plan_path(const ArmContext& context) {
   winding.angle = winding_;
   winding.exit_length = context.settings.number("exit_length");
   const double touching = post_.radius + body_radius_;
-  winding.radius = touching + kGap;
+  winding.radius = touching + kGapWidth;
   const WindingPlace place = [&] {
     try {
       return winding_place(winding);
@@ -198,41 +198,41 @@ void CoilController::plan_path(const ArmContext& context) {
       refuse_post(context, error.what());
     }
   }();
-  lean_ = kLean;
-  if (place.distance >= touching + kLeastGap && place.distance <= touching + kLargestGap) {
+  brace_offset_ = kBraceOffset;
+  if (place.distance >= touching + kMinGap && place.distance <= touching + kLargestGap) {
     winding.radius = place.distance;  // no need to lean
   } else {
     const double room = place.lead_in - arm_length_;  // from the straight arm's tip on
-    lean_ = std::min(room, kLongestLean);
+    brace_offset_ = std::min(room, kLongestLean);
     const double allowed =
-        room > 0.0 ? lean_ * lean_ * kBendUse / (6.0 * least_bend_radius(robot_)) : 0.0;
+        room > 0.0 ? brace_offset_ * brace_offset_ * kBendUse / (6.0 * least_bend_radius(robot_)) : 0.0;
     const double aside = place.distance - winding.radius;
     if (std::abs(aside) > allowed) {
-      refuse_post(context, "its axis passes the feed axis at " + millimetres(place.distance) +
-                               ", " + millimetres(room) +
+      refuse_post(context, "its axis passes the feed axis at " + millimeters(place.distance) +
+                               ", " + millimeters(room) +
                                " beyond the straight arm's tip: must be between " +
-                               millimetres(std::max(0.0, winding.radius - allowed)) + " and " +
-                               millimetres(winding.radius + allowed) +
+                               millimeters(std::max(0.0, winding.radius - allowed)) + " and " +
+                               millimeters(winding.radius + allowed) +
                                " there, so that the arm can bend to its side");
     }
   }
-  const double length = winding_path(winding, 0.0, lean_).length();
+  const double length = winding_path(winding, 0.0, brace_offset_).length();
   const double excess = length - arm_length_ - feed_limit;
   if (excess > 0.0) winding.exit_length -= std::min(excess, winding.exit_length - kShortestExit);
-  loose_ = winding_path(winding, 0.0, lean_);
+  loose_ = winding_path(winding, 0.0, brace_offset_);
   feed_end_ = loose_.length() - arm_length_;
   if (feed_end_ <= 0.0 || feed_end_ > feed_limit) {
-    refuse_post(context, "the way around it is " + millimetres(loose_.length()) +
+    refuse_post(context, "the way around it is " + millimeters(loose_.length()) +
                              " long: must be between the arm's length of " +
-                             millimetres(arm_length_) + " and " +
-                             millimetres(arm_length_ + feed_limit) + ", with base.feed");
+                             millimeters(arm_length_) + " and " +
+                             millimeters(arm_length_ + feed_limit) + ", with base.feed");
   }
   const double near = winding.radius + 1e-3;
   for (double s = 0.0; s < loose_.length(); s += kPlanStep) {
     const Eigen::Vector3d p = post_.X_BO.inverse() * loose_.position(s);
     if (p.head<2>().norm() < near && std::abs(p.z()) > post_.half_length) {
-      refuse_post(context, "the winding leaves it at " + millimetres(std::abs(p.z())) +
-                               " from its middle: it is " + millimetres(post_.half_length) +
+      refuse_post(context, "the winding leaves it at " + millimeters(std::abs(p.z())) +
+                               " from its middle: it is " + millimeters(post_.half_length) +
                                " long on either side");
     }
   }
@@ -247,14 +247,14 @@ void CoilController::plan_tightening() {
     feeding.fit(loose, {.feed = feed, .spin = 0.0}, states_);
   feeding.fit(loose, {.feed = feed_end_, .spin = 0.0}, states_);
   const double radius = loose_winding_.radius;
-  const double least = std::max(post_.radius + body_radius_ - kInside, 0.5 * post_.radius);
+  const double least = std::max(post_.radius + body_radius_ - kInsideDistance, 0.5 * post_.radius);
   ShapeFit fit(robot_, {.iterations = FeedDrive::kFitSteps});
   Eigen::VectorXd q(robot_.coordinate_count());
   to_coordinates(robot_, states_, q);
   draw_q_.push_back(q);
   draw_feed_.push_back(feed_end_);
   for (int k = 1; radius - k * kDrawStep > least; ++k) {
-    tight_ = winding_path(loose_winding_, radius - k * kDrawStep, lean_);
+    tight_ = winding_path(loose_winding_, radius - k * kDrawStep, brace_offset_);
     const double feed = tight_.length() - arm_length_;
     if (feed < 0.0) break;
     fit.fit([&](double s) { return tight_.position(s); }, {.feed = feed, .spin = 0.0}, states_);
@@ -307,7 +307,7 @@ double CoilController::post_force(const ArmMeasurement& measurement,
   return force;
 }
 
-double CoilController::wound_angle(const ArmMeasurement& measurement, double withdrawn) noexcept {
+double CoilController::wrap_angle(const ArmMeasurement& measurement, double withdrawn) noexcept {
   const double near = post_.radius + 2.0 * body_radius_;  // a gap as wide as the body's radius
   std::copy(robot_.straight().begin(), robot_.straight().end(), candidate_.begin());
   from_coordinates(robot_, measurement.q, candidate_);
@@ -367,14 +367,14 @@ void CoilController::update(const ArmMeasurement& measurement, std::span<const d
                           (force - mean_force_(memory));
   mean_force_(next_memory) = mean;
   const double off = (mean - force_) / force_;  // relative
-  const double angle = wound_angle(measurement, withdrawn);
-  const bool wound = angle >= kWoundPart * winding_;
+  const double angle = wrap_angle(measurement, withdrawn);
+  const bool wound = angle >= kWrapFraction * winding_;
   const bool is_pressing_task = !press_.isZero(0.0);
   // One step of the way along which the winding is tightened, towards the force.
   const auto draw_tight = [&] {
     const double most = kDrawStep * static_cast<double>(draw_q_.size() - 1);
     const double rate =
-        mean < kTouch * force_ ? kApproach : kDraw * std::clamp(-off, -1.0, 1.0);
+        mean < kTouchDistance * force_ ? kApproach : kTightenDistance * std::clamp(-off, -1.0, 1.0);
     const double draw = draw_(memory);
     const double next = std::clamp(draw + rate * measurement.timestep, 0.0, most);
     draw_(next_memory) = next;
@@ -461,7 +461,7 @@ void CoilController::update(const ArmMeasurement& measurement, std::span<const d
   report.progress = progress;
   report.target = goal;
   kOwn(report, "post_force") = mean;
-  kOwn(report, "wound_angle") = angle;
+  kOwn(report, "wrap_angle") = angle;
 }
 
 int CoilController::path(std::span<const double> memory,

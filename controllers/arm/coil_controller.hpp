@@ -30,7 +30,7 @@ namespace tendril {
 /// when they are not within `tighten_time`, or are lost later.
 ///
 /// Feeding in contact with the post is not possible: sections of constant curvature deviate from a
-/// helix by some millimetres, the error becomes contact force, and the integral winds up. Source:
+/// helix by some millimeters, the error becomes contact force, and the integral winds up. Source:
 /// docs/derivations.md, "Coiling around a post".
 class CoilController final : public ArmController {
  public:
@@ -39,7 +39,7 @@ class CoilController final : public ArmController {
       quantity::kTipError,
       quantity::kProgress,
       {"post_force", "N", "sum of the normal forces on the post", 1, "end max"},
-      {"wound_angle", "rad", "of the arm around the post, as measured"}};
+      {"wrap_angle", "rad", "of the arm around the post, as measured"}};
   [[nodiscard]] static std::span<const SettingInfo> settings();
 
   /// Throws ModelError naming the setting.
@@ -68,7 +68,7 @@ class CoilController final : public ArmController {
   [[nodiscard]] double post_force(const ArmMeasurement& measurement,
                                   double withdrawn) const noexcept;
   /// Of the backbone with the measured bends, as far as it is beside the post.
-  [[nodiscard]] double wound_angle(const ArmMeasurement& measurement,
+  [[nodiscard]] double wrap_angle(const ArmMeasurement& measurement,
                                    double withdrawn) noexcept;
 
   ContinuumRobot robot_;
@@ -79,7 +79,7 @@ class CoilController final : public ArmController {
   Eigen::Vector3d press_;
   double withdraw_, withdraw_time_;
   Winding loose_winding_;
-  double lean_ = 0.0;  // of the paths, before the helix [m]
+  double brace_offset_ = 0.0;  // of the paths, before the helix [m]
   Path loose_, tight_;
   double feed_end_ = 0.0;
   FeedDrive drive_;

@@ -19,11 +19,11 @@ using Eigen::Vector3d;
 constexpr double kLengthScale = 0.05;  // [m per 1/m]
 
 /// Fraction of the feed speed above which the tip error is taken as that of steady feeding.
-constexpr double kFullPace = 0.8;
+constexpr double kFullSpeedError = 0.8;
 
 /// Fractions of the tolerance: the correction pauses when the tip is at rest with an error below
 /// the first, and resumes when the error exceeds the second.
-constexpr double kHoldBelow = 0.6, kReleaseAbove = 0.9;
+constexpr double kHoldThreshold = 0.6, kReleaseThreshold = 0.9;
 /// A tip is at rest when it moves by less than this part of the tolerance in a second.
 constexpr double kRestRate = 0.2;
 
@@ -32,20 +32,20 @@ constexpr double kPartOfDamping = 0.7;
 
 /// A tip that swings to the other side of the target by more than this part of the last swing does
 /// not come to rest: the gains are halved, down to the least part of them.
-constexpr double kSwingStays = 0.7, kLeastCalming = 1.0 / 16.0;
+constexpr double kOscillationDecay = 0.7, kMinGainScale = 1.0 / 16.0;
 
 /// The correction has settled after this many of its time constants, 1/gain.
 constexpr double kSettleTimes = 5.0;
 
 constexpr double kClampedLengthTolerance = 1e-3;  // [m]
 
-constexpr int kMostPlans = 12;     // of the scene, that are corrected for elasticity
+constexpr int kMaxPlans = 12;     // of the scene, that are corrected for elasticity
 constexpr double kWithdrawTime = 1.0;  // in which a way's corrections vanish on the way back [s]
-constexpr double kImproves = 0.8;  // an error below this part of the last one is progress
+constexpr double kProgressRatio = 0.8;  // an error below this part of the last one is progress
 constexpr double kPatienceInAll = 3.0;  // away from the target, whatever the progress
-constexpr double kPresses = 0.2;   // a contact that the elastic model presses so hard is there [N]
+constexpr double kMinPressingForce = 0.2;   // a contact that the elastic model presses so hard is there [N]
 constexpr double kPressedTime = 0.2, kOffCourseTime = 1.0, kMissingTime = 3.0;  // [s]
-constexpr double kMissingPart = 0.5;  // of way_tolerance, at which a missing contact counts
+constexpr double kMissingPart = 0.5;  // of tracking_tolerance, at which a missing contact counts
 
 }  // namespace
 
@@ -73,7 +73,7 @@ std::span<const SettingInfo> ContactPlanController::settings() {
                     "without `plan`: geoms or bodies of the scene, separated by spaces; default: all "
                     "that the arm can touch"),
       setting::integer("max_contacts", "3", 0, 8, "without `plan`: of a way"),
-      setting::integer("max_ways", "3", 1, 16, "that are tried, one after the other"),
+      setting::integer("max_candidates", "3", 1, 16, "that are tried, one after the other"),
       setting::text("plan", "", "text of the plan, as `tendril plan --plan FILE` writes it"),
       setting::flag("elastic", true,
                     "correct the plan for an elastic body; false: the planned curvatures, one arc "
@@ -134,12 +134,12 @@ std::span<const SettingInfo> ContactPlanController::settings() {
                       "feed force at which the feed stops permanently; default: 0.98 of the feed "
                       "servo's limit"),
       setting::number("jam_time", "s", "0.2", {0.0, 1000.0}, "minimum duration of that force"),
-      setting::number("way_tolerance", "m", "0.06", {0.0, 100.0, true},
+      setting::number("tracking_tolerance", "m", "0.06", {0.0, 100.0, true},
                       "distance of the tip from where it should be at which a way has failed, after "
                       "1 s"),
       setting::number("force_limit", "N", "30", {0.0, 1e9, true},
                       "sum of the contact forces at which a way has failed, after 0.2 s"),
-      setting::number("patience", "s", "10", {0.0, 1e6, true},
+      setting::number("stall_timeout", "s", "10", {0.0, 1e6, true},
                       "a way has failed when the tip, at its end, comes no nearer to the target for so "
                       "long, or is not there after three times as long"),
   };
@@ -190,9 +190,9 @@ ContactPlanController::ContactPlanController(const ArmContext& context)
   jam_feed_force_ =
       settings.optional_number("jam_feed_force").value_or(0.98 * context.feed_force_limit);
   jam_time_ = settings.number("jam_time");
-  way_tolerance_ = settings.number("way_tolerance");
+  tracking_tolerance_ = settings.number("tracking_tolerance");
   force_limit_ = settings.number("force_limit");
-  patience_ = settings.number("patience");
+  stall_timeout_ = settings.number("stall_timeout");
 
   for (int i = 0; i < robot_.section_count(); ++i) {
     if (robot_.section(i).is_extensible()) {
@@ -202,7 +202,7 @@ ContactPlanController::ContactPlanController(const ArmContext& context)
       throw ModelError(text.str());
     }
   }
-  plan_ways(context, plans_of(context));
+  plan_candidates(context, plans_of(context));
   add_memory();
   if (clamped_) {
     const double length = ways_.front().list.back().length;
@@ -251,7 +251,7 @@ std::vector<ContactPlan> ContactPlanController::plans_of(const ArmContext& conte
   const ContactProblem problem =
       contact_problem(context.task->solids, context.task->target,
                       fed_arm(robot_, guide_length_, body_radius_), max_contacts);
-  std::vector<ContactPlan> plans = contact_plans(problem, kMostPlans);
+  std::vector<ContactPlan> plans = contact_plans(problem, kMaxPlans);
   if (plans.empty()) {
     throw ModelError("target = " + std::string(settings.text("target")) +
                      ": no way leads there with at most " +
@@ -261,7 +261,7 @@ std::vector<ContactPlan> ContactPlanController::plans_of(const ArmContext& conte
 }
 
 /// The command lists of the insertion.
-void ContactPlanController::plan_ways(const ArmContext& context,
+void ContactPlanController::plan_candidates(const ArmContext& context,
                                       const std::vector<ContactPlan>& plans) {
   base_ = plans.front().base;
   InsertionOptions options;
@@ -280,14 +280,14 @@ void ContactPlanController::plan_ways(const ArmContext& context,
     return ways_.back();
   };
   if (elastic_) {
-    CorrectedWaysOptions correction;
+    CorrectedPlansOptions correction;
     correction.rod.bending_stiffness = context.bending_stiffness;
     correction.rod.body_radius = body_radius_;
     correction.rod.guide_clearance = clamped_ ? 0.0 : guide_clearance_;
     correction.passing_clearance = inserted_ ? 0.0 : passing_clearance_;
-    correction.max_ways = inserted_ ? 1 : context.settings.integer("max_ways");
+    correction.max_candidates = inserted_ ? 1 : context.settings.integer("max_candidates");
     if (context.task != nullptr) correction.max_length = longest();
-    const CorrectedWays corrected = corrected_ways(plans, correction);
+    const CorrectedPlans corrected = corrected_plans(plans, correction);
     if (corrected.ways.empty() && corrected.last == CorrectionStatus::InvalidInput)
       throw ModelError("passing_clearance = " + std::string(context.settings.text("passing_clearance")) +
                        ": must leave room for a path past every contact");
@@ -297,7 +297,7 @@ void ContactPlanController::plan_ways(const ArmContext& context,
           to_string(corrected.last) +
           ": must lead to the target; elastic = false executes a plan as it is");
     }
-    for (const ContactWay& found : corrected.ways) {
+    for (const ElasticPlan& found : corrected.ways) {
       Way& way = add(found.plan, found.tip_path,
                      elastic_insertion(found.tip_path, found.states, options));
       for (Row& row : way.list) {
@@ -306,7 +306,7 @@ void ContactPlanController::plan_ways(const ArmContext& context,
             [](const CorrectedState& s, double length) { return s.path_length < length; });
         if (state == found.states.end()) continue;
         for (std::size_t i = 0; i < state->contacts.size(); ++i)
-          if (state->contacts[i].loaded && state->contacts[i].force >= kPresses)
+          if (state->contacts[i].loaded && state->contacts[i].force >= kMinPressingForce)
             row.pressing |= 1U << i;
       }
       way.start_state = inserted_ ? found.states.back() : found.states.front();
@@ -336,11 +336,11 @@ void ContactPlanController::add_memory() {
   stage_ = memory_.choice(Stage::Settle, Stage::Stopped, inserted_ ? Stage::Correct : Stage::Settle);
   stage_time_ = memory_.number();
   list_time_ = memory_.number(inserted_ ? first.list.back().time : 0.0);
-  way_index_ = memory_.index(0, static_cast<int>(ways_.size()) - 1);
+  candidate_index_ = memory_.index(0, static_cast<int>(ways_.size()) - 1);
   failure_ = memory_.choice(Failure::None, Failure::Time);
   for (Slot<double>* slot :
        {&blocked_, &pressed_, &off_course_, &missing_, &stays_, &away_, &last_error_,
-        &last_swing_})
+        &last_oscillation_})
     *slot = memory_.number();
   clock_ = memory_.number();
   old_curvature_ = memory_.number(row.curvature);
@@ -349,9 +349,9 @@ void ContactPlanController::add_memory() {
   new_length_ = memory_.number(row.length);
   old_curvature_rate_ = memory_.number();
   old_length_rate_ = memory_.number();
-  for (auto* slot : {&added_, &shift_, &error_, &error_rate_, &swing_, &swing_target_})
+  for (auto* slot : {&added_, &shift_, &error_, &error_rate_, &oscillation_, &oscillation_target_})
     *slot = memory_.matrix<Vector2d>();
-  calming_ = memory_.number(1.0);
+  gain_scale_ = memory_.number(1.0);
   held_ = memory_.flag();
   std::size_t contacts = 0;
   for (const Way& way : ways_) contacts = std::max(contacts, way.plan.contacts.size());
@@ -414,7 +414,7 @@ double ContactPlanController::stable_gain(const ArmMeasurement& measurement,
   for (const MeasuredContact& contact : measurement.contacts)
     if (!contact.is_guide) free = std::min(free, arm_length_ - contact.arc_length);
   const double ratio = arm_length_ / std::max(free, kLengthScale);
-  return std::min(gain_, kPartOfDamping * measurement.swing_damping * ratio * ratio * ratio * ratio);
+  return std::min(gain_, kPartOfDamping * measurement.fundamental_mode_damping * ratio * ratio * ratio * ratio);
 }
 
 /// Derivative of the tip position with respect to curvature [1/m] and length [kLengthScale] of the
@@ -446,26 +446,26 @@ Vector2d ContactPlanController::damped_step(const Matrix2d& J,
 
 /// Factor of the gains. Friction and contacts that the model has otherwise than the arm can keep the tip
 /// swinging round the target; a weaker correction lets it come to rest.
-double ContactPlanController::calm(const Vector2d& target, const Vector2d& error,
+double ContactPlanController::reduce_gain(const Vector2d& target, const Vector2d& error,
                                    std::span<const double> memory,
                                    std::span<double> next_memory) const noexcept {
-  const Vector2d swing = swing_(memory);
-  double factor = calming_(memory);
-  if ((target - swing_target_(memory)).norm() > tolerance_) {  // it is the target that moves
-    swing_target_(next_memory) = target;
-    swing_(next_memory) = error;
-    last_swing_(next_memory) = 0.0;
+  const Vector2d swing = oscillation_(memory);
+  double factor = gain_scale_(memory);
+  if ((target - oscillation_target_(memory)).norm() > tolerance_) {  // it is the target that moves
+    oscillation_target_(next_memory) = target;
+    oscillation_(next_memory) = error;
+    last_oscillation_(next_memory) = 0.0;
     factor = 1.0;
   } else if (error.dot(swing) < 0.0) {
-    const double size = swing.norm(), last = last_swing_(memory);
-    if (last > 0.0 && size > tolerance_ && size > kSwingStays * last)
-      factor = std::max(kLeastCalming, 0.5 * factor);
-    last_swing_(next_memory) = size;
-    swing_(next_memory) = error;
+    const double size = swing.norm(), last = last_oscillation_(memory);
+    if (last > 0.0 && size > tolerance_ && size > kOscillationDecay * last)
+      factor = std::max(kMinGainScale, 0.5 * factor);
+    last_oscillation_(next_memory) = size;
+    oscillation_(next_memory) = error;
   } else if (error.squaredNorm() > swing.squaredNorm()) {
-    swing_(next_memory) = error;
+    oscillation_(next_memory) = error;
   }
-  calming_(next_memory) = factor;
+  gain_scale_(next_memory) = factor;
   return factor;
 }
 
@@ -523,13 +523,13 @@ ContactPlanController::Actuation ContactPlanController::correct(
     error_(next_memory) = error;
     // Where curvature and length move the tip in nearly the same direction, integrating the
     // residual error would drift along the combination to which the tip is insensitive.
-    const bool rests = error.norm() <= kHoldBelow * tolerance_ &&
+    const bool rests = error.norm() <= kHoldThreshold * tolerance_ &&
                        error_rate.norm() <= kRestRate * tolerance_;
     const bool held =
-        !list && (rests || (held_(memory) && error.norm() <= kReleaseAbove * tolerance_));
+        !list && (rests || (held_(memory) && error.norm() <= kReleaseThreshold * tolerance_));
     held_(next_memory) = held;
-    const double calming = list ? 1.0 : calm(now, error, memory, next_memory);
-    gain *= calming;
+    const double gain_scale = list ? 1.0 : reduce_gain(now, error, memory, next_memory);
+    gain *= gain_scale;
     double rate_damping = 0.0;  // of the curvature [1/m]
     if (error.norm() > error_limit_) error *= error_limit_ / error.norm();
     // Curvature in 1/m, length in kLengthScale.
@@ -549,7 +549,7 @@ ContactPlanController::Actuation ContactPlanController::correct(
         Matrix2d J = at.jacobian;
         J.col(1) *= kLengthScale;
         // The added term compensates the lag of a damped body, which is proportional to its speed.
-        if (pace >= kFullPace) added += damped_step(J, gain * period_ * error);
+        if (pace >= kFullSpeedError) added += damped_step(J, gain * period_ * error);
         shift_(next_memory) = at.tip.position - now;
       } else {
         // The target of the model is shifted by the integrated tip error.
@@ -560,7 +560,7 @@ ContactPlanController::Actuation ContactPlanController::correct(
         if (replan.status != ReplanStatus::InvalidInput) {
           shift_(next_memory) = shift;
           desired = {replan.curvature, replan.length / kLengthScale};
-          rate_damping = calming * rate_damping_curvature(replan.jacobian.col(0), error_rate);
+          rate_damping = gain_scale * rate_damping_curvature(replan.jacobian.col(0), error_rate);
         }
       }
     }
@@ -603,12 +603,12 @@ int ContactPlanController::watch_contacts(const Way& way, const ArmMeasurement& 
     passed += way.tip_path[i].length;
     if (path_length < passed) break;
     expected += 1.0;
-    const Vector3d centre = to_base(way.plan.contacts[i].centre);
+    const Vector3d center = to_base(way.plan.contacts[i].center);
     const double reach = way.plan.contacts[i].radius - body_radius_ + contact_distance_;
     const bool touches = std::any_of(
         measurement.contacts.begin(), measurement.contacts.end(), [&](const MeasuredContact& c) {
           return !c.is_guide &&
-                 std::hypot(c.position.x() - centre.x(), c.position.z() - centre.z()) <= reach;
+                 std::hypot(c.position.x() - center.x(), c.position.z() - center.z()) <= reach;
         });
     if (touches) {
       made += 1.0;
@@ -622,7 +622,7 @@ int ContactPlanController::watch_contacts(const Way& way, const ArmMeasurement& 
 }
 
 /// Whether the way has failed, and why.
-ContactPlanController::Failure ContactPlanController::watch_way(
+ContactPlanController::Failure ContactPlanController::watch_path(
     const ArmMeasurement& measurement, Stage stage, double tip_error, int missing,
     std::span<const double> memory, std::span<double> next_memory) const noexcept {
   const double h = measurement.timestep;
@@ -635,16 +635,16 @@ ContactPlanController::Failure ContactPlanController::watch_way(
     if (!contact.is_guide) force += contact.force;
   const bool jammed = lasts(blocked_, measurement.feed_force >= jam_feed_force_, jam_time_);
   const bool pressed = lasts(pressed_, force > force_limit_, kPressedTime);
-  const bool off = lasts(off_course_, tip_error > way_tolerance_, kOffCourseTime);
-  const bool lost = lasts(missing_, missing > 0 && tip_error > kMissingPart * way_tolerance_,
+  const bool off = lasts(off_course_, tip_error > tracking_tolerance_, kOffCourseTime);
+  const bool lost = lasts(missing_, missing > 0 && tip_error > kMissingPart * tracking_tolerance_,
                           kMissingTime);
   const bool corrects = stage == Stage::Correct;
   const bool is_away = corrects && tip_error > tolerance_;
-  const bool comes_nearer = tip_error <= kImproves * last_error_(memory);
+  const bool comes_nearer = tip_error <= kProgressRatio * last_error_(memory);
   last_error_(next_memory) =
       !is_away || comes_nearer ? tip_error : std::max(tip_error, last_error_(memory));
-  const bool stays = lasts(stays_, is_away && !comes_nearer, patience_);
-  const bool late = lasts(away_, is_away, kPatienceInAll * patience_) || stays;
+  const bool stays = lasts(stays_, is_away && !comes_nearer, stall_timeout_);
+  const bool late = lasts(away_, is_away, kPatienceInAll * stall_timeout_) || stays;
   if (stage != Stage::Feed && !corrects) return Failure::None;
   if (stage == Stage::Feed && jammed) return Failure::Jammed;
   return pressed ? Failure::Force
@@ -655,11 +655,11 @@ ContactPlanController::Failure ContactPlanController::watch_way(
 }
 
 /// After a failure: back along the list to try the next way, if there is one.
-void ContactPlanController::leave_way(Failure failure, Stage stage, std::span<const double> memory,
+void ContactPlanController::leave_path(Failure failure, Stage stage, std::span<const double> memory,
                                       std::span<double> next_memory) const noexcept {
   failure_(next_memory) = failure;
-  const Way& way = ways_[static_cast<std::size_t>(way_index_(memory))];
-  const bool is_last = way_index_(memory) + 1 == static_cast<int>(ways_.size());
+  const Way& way = ways_[static_cast<std::size_t>(candidate_index_(memory))];
+  const bool is_last = candidate_index_(memory) + 1 == static_cast<int>(ways_.size());
   if (is_last && failure == Failure::Jammed) {
     stage_(next_memory) = Stage::Stopped;
   } else if (!inserted_ && !(is_last && stage == Stage::Correct && failure != Failure::Force)) {
@@ -672,12 +672,12 @@ void ContactPlanController::leave_way(Failure failure, Stage stage, std::span<co
 }
 
 /// From the start of a way's list, with the obstacles where they were found.
-void ContactPlanController::begin_way(int index, std::span<const double> memory,
+void ContactPlanController::begin_path(int index, std::span<const double> memory,
                                       std::span<double> next_memory) const noexcept {
   const Way& way = ways_[static_cast<std::size_t>(index)];
   const Failure failure = failure_(memory);
   memory_.reset(next_memory);
-  way_index_(next_memory) = index;
+  candidate_index_(next_memory) = index;
   failure_(next_memory) = failure;
   const Row& row = way.list.front();
   for (const Slot<double>* slot : {&old_curvature_, &new_curvature_}) (*slot)(next_memory) = row.curvature;
@@ -695,7 +695,7 @@ void ContactPlanController::update(const ArmMeasurement& measurement,
                                    std::span<const double> memory, std::span<double> next_memory,
                                    ArmCommand& command, ControllerReport& report) noexcept {
   const Stage stage = stage_(memory);
-  Way& way = ways_[static_cast<std::size_t>(way_index_(memory))];
+  Way& way = ways_[static_cast<std::size_t>(candidate_index_(memory))];
   const double time = stage_time_(memory);
   stage_time_(next_memory) = time + measurement.timestep;
   const auto enter = [&](Stage next) {
@@ -739,8 +739,8 @@ void ContactPlanController::update(const ArmMeasurement& measurement,
       desired.curvature_rate = -desired.curvature_rate - added.x() / kWithdrawTime;
       desired.length_rate = -desired.length_rate - kLengthScale * added.y() / kWithdrawTime;
       if (list_time > 0.0) break;
-      if (const int next = way_index_(memory) + 1; next < static_cast<int>(ways_.size()))
-        begin_way(next, memory, next_memory);
+      if (const int next = candidate_index_(memory) + 1; next < static_cast<int>(ways_.size()))
+        begin_path(next, memory, next_memory);
       else
         enter(Stage::Stopped);
       break;
@@ -773,11 +773,11 @@ void ContactPlanController::update(const ArmMeasurement& measurement,
   report.deviation = report.tip_error / std::max(desired.length, kLengthScale);
   report.arrived = stage == Stage::Correct && time * gain_ > kSettleTimes;
   const Failure failure =
-      watch_way(measurement, stage, report.tip_error, missing, memory, next_memory);
-  if (failure != Failure::None) leave_way(failure, stage, memory, next_memory);
+      watch_path(measurement, stage, report.tip_error, missing, memory, next_memory);
+  if (failure != Failure::None) leave_path(failure, stage, memory, next_memory);
 
-  report.own[index_of(kQuantities, "way")] = way_index_(memory) + 1;
-  report.own[index_of(kQuantities, "way_failure")] = static_cast<double>(static_cast<Failure>(failure_(next_memory)));
+  report.own[index_of(kQuantities, "candidate")] = candidate_index_(memory) + 1;
+  report.own[index_of(kQuantities, "failure_reason")] = static_cast<double>(static_cast<Failure>(failure_(next_memory)));
   if (stage == Stage::Stopped && failure_(memory) == Failure::Jammed) {
     report.status = ControllerStatus::Jammed;
   } else if (stage == Stage::Correct && report.tip_error <= tolerance_) {
@@ -789,7 +789,7 @@ void ContactPlanController::update(const ArmMeasurement& measurement,
 
 int ContactPlanController::path(std::span<const double> memory,
                                 std::span<Vector3d> points) const noexcept {
-  const Way& way = ways_[static_cast<std::size_t>(way_index_(memory))];
+  const Way& way = ways_[static_cast<std::size_t>(candidate_index_(memory))];
   const double length = way.list.back().path_length;
   const auto count = points.size();
   for (std::size_t i = 0; i < count; ++i) {

@@ -7,7 +7,7 @@
 #include "controllers/interface/arm_controller.hpp"
 #include "tendril/contact/contact_problem.hpp"
 #include "tendril/contact/contact_plan.hpp"
-#include "tendril/rod/contact_ways.hpp"
+#include "tendril/rod/elastic_plans.hpp"
 #include "tendril/rod/elastic_replanner.hpp"
 
 namespace tendril {
@@ -37,8 +37,8 @@ class ContactPlanController final : public ArmController {
       {"contacts_expected", "", "contacts of the plan up to the present path length"},
       {"contacts_made", "", "of these, those that exist"},
       {"contacts_lost", "", "of these, those that existed and no longer do"},
-      {"way", "", "number of the way that is tried, from 1"},
-      {"way_failure", "",
+      {"candidate", "", "number of the way that is tried, from 1"},
+      {"failure_reason", "",
        "why the last way failed: 0 none did, 1 the tip is not where it should be, 2 a contact is "
        "missing, 3 force, 4 jammed, 5 time"}};
   [[nodiscard]] static std::span<const SettingInfo> settings();
@@ -87,7 +87,7 @@ class ContactPlanController final : public ArmController {
   };
 
   [[nodiscard]] std::vector<ContactPlan> plans_of(const ArmContext& context) const;
-  void plan_ways(const ArmContext& context, const std::vector<ContactPlan>& plans);
+  void plan_candidates(const ArmContext& context, const std::vector<ContactPlan>& plans);
   [[nodiscard]] double longest() const noexcept;
   [[nodiscard]] Eigen::Vector3d to_base(const Eigen::Vector2d& point) const noexcept;
   Actuation correct(Way& way, const ArmMeasurement& measurement, const Eigen::Vector2d& now,
@@ -99,7 +99,7 @@ class ContactPlanController final : public ArmController {
   [[nodiscard]] Eigen::Matrix2d measured_jacobian(const ArmMeasurement& measurement) const noexcept;
   [[nodiscard]] Eigen::Vector2d damped_step(const Eigen::Matrix2d& J,
                                             const Eigen::Vector2d& move) const noexcept;
-  double calm(const Eigen::Vector2d& target, const Eigen::Vector2d& error,
+  double reduce_gain(const Eigen::Vector2d& target, const Eigen::Vector2d& error,
               std::span<const double> memory, std::span<double> next_memory) const noexcept;
   [[nodiscard]] double rate_damping_curvature(const Eigen::Vector2d& tip_rate,
                                               const Eigen::Vector2d& error_rate) const noexcept;
@@ -108,12 +108,12 @@ class ContactPlanController final : public ArmController {
   int watch_contacts(const Way& way, const ArmMeasurement& measurement, double path_length,
                      std::span<const double> memory, std::span<double> next_memory,
                      ControllerReport& report) const noexcept;
-  [[nodiscard]] Failure watch_way(const ArmMeasurement& measurement, Stage stage, double tip_error,
+  [[nodiscard]] Failure watch_path(const ArmMeasurement& measurement, Stage stage, double tip_error,
                                   int missing, std::span<const double> memory,
                                   std::span<double> next_memory) const noexcept;
-  void leave_way(Failure failure, Stage stage, std::span<const double> memory,
+  void leave_path(Failure failure, Stage stage, std::span<const double> memory,
                  std::span<double> next_memory) const noexcept;
-  void begin_way(int way, std::span<const double> memory,
+  void begin_path(int way, std::span<const double> memory,
                  std::span<double> next_memory) const noexcept;
 
   ContinuumRobot robot_;
@@ -127,12 +127,12 @@ class ContactPlanController final : public ArmController {
       error_limit_, step_limit_, tolerance_;
   double passing_clearance_, guide_clearance_, locate_gain_;
   double contact_distance_, jam_feed_force_, jam_time_;
-  double way_tolerance_, force_limit_, patience_;
+  double tracking_tolerance_, force_limit_, stall_timeout_;
 
   void add_memory();
   Slot<Stage> stage_;
   Slot<double> stage_time_, list_time_;
-  Slot<int> way_index_;
+  Slot<int> candidate_index_;
   Slot<Failure> failure_;  // of the last way that failed
   Slot<double> blocked_;   // time with too much feed force [s]
   Slot<double> pressed_, off_course_, missing_;  // the same of the other failures
@@ -145,10 +145,10 @@ class ContactPlanController final : public ArmController {
   MatrixSlot<Eigen::Vector2d> shift_;  // of the model's target from the plan's [m]
   MatrixSlot<Eigen::Vector2d> error_;  // of the tip, in the last correction step [m]
   MatrixSlot<Eigen::Vector2d> error_rate_;  // of that error, filtered [m/s]
-  MatrixSlot<Eigen::Vector2d> swing_target_;  // round which the tip swings [m]
-  MatrixSlot<Eigen::Vector2d> swing_;  // largest error since it last changed sides [m]
-  Slot<double> last_swing_;            // the one before, its norm; 0: none [m]
-  Slot<double> calming_;               // factor of the gains, while the tip swings round the target
+  MatrixSlot<Eigen::Vector2d> oscillation_target_;  // round which the tip swings [m]
+  MatrixSlot<Eigen::Vector2d> oscillation_;  // largest error since it last changed sides [m]
+  Slot<double> last_oscillation_;            // the one before, its norm; 0: none [m]
+  Slot<double> gain_scale_;               // factor of the gains, while the tip swings round the target
   Slot<bool> held_;                         // the correction is paused
   std::vector<Slot<bool>> made_;            // one for each contact of a way
   Block model_;

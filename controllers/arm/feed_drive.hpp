@@ -14,7 +14,7 @@
 namespace tendril {
 
 /// Feeds an arm along a curve: the base advances and the sections are fitted to the curve. Feed and
-/// bends are synchronised: if a section would exceed its rate limit, the feed slows down.
+/// bends are synchronized: if a section would exceed its rate limit, the feed slows down.
 class FeedDrive {
  public:
   static constexpr int kFitSteps = 2;  ///< Gauss-Newton steps of the warm-started fit in one step

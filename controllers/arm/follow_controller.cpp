@@ -48,10 +48,10 @@ Path read_path(const Settings& settings) {
   }
 }
 
-std::string millimetres(double metres) {
+std::string millimeters(double meters) {
   std::ostringstream out;
   out.precision(4);
-  out << metres * 1e3 << " mm";
+  out << meters * 1e3 << " mm";
   return out.str();
 }
 
@@ -60,8 +60,8 @@ std::string millimetres(double metres) {
 void check_path(const Path& path, const ContinuumRobot& robot, double feed_end) {
   for (double s = 0.0; s < feed_end; s += kCheckSpacing) {
     if (path.position(s).head<2>().norm() > 1e-6) {
-      throw ModelError("waypoints: the path leaves the feed axis at " + millimetres(s) +
-                       ": must be straight along +z for the " + millimetres(feed_end) +
+      throw ModelError("waypoints: the path leaves the feed axis at " + millimeters(s) +
+                       ": must be straight along +z for the " + millimeters(feed_end) +
                        " that the base is fed");
     }
   }
@@ -80,8 +80,8 @@ void check_path(const Path& path, const ContinuumRobot& robot, double feed_end) 
       const double whole = bend(s, s + length);
       if (whole > limit * 1.001) {
         std::ostringstream out;
-        out << "waypoints: the path turns by " << whole << " rad between " << millimetres(s)
-            << " and " << millimetres(s + length) << ": section " << i + 1 << " bends by at most "
+        out << "waypoints: the path turns by " << whole << " rad between " << millimeters(s)
+            << " and " << millimeters(s + length) << ": section " << i + 1 << " bends by at most "
             << limit << " rad";
         throw ModelError(out.str());
       }
@@ -90,9 +90,9 @@ void check_path(const Path& path, const ContinuumRobot& robot, double feed_end) 
       const double radius =
           local > 1e-9 ? 2 * kCheckSpacing / local : std::numeric_limits<double>::infinity();
       if (radius < kRadiusTolerance * tightest) {
-        throw ModelError("waypoints: the path bends with a radius of " + millimetres(radius) +
-                         " at " + millimetres(end) + ": section " + std::to_string(i + 1) +
-                         " bends with at least " + millimetres(tightest) +
+        throw ModelError("waypoints: the path bends with a radius of " + millimeters(radius) +
+                         " at " + millimeters(end) + ": section " + std::to_string(i + 1) +
+                         " bends with at least " + millimeters(tightest) +
                          "; choose a larger corner_radius");
       }
     }
@@ -119,7 +119,7 @@ std::span<const SettingInfo> FollowController::settings() {
                       "largest bend rate of a section; the feed slows down to keep it"),
       setting::choice("fit", "tip body",
                       "tip: the tip stays on the path; body: the body's largest deviation is "
-                      "minimised (narrow tubes)"),
+                      "minimized (narrow tubes)"),
       setting::number(
           "start_delay", "s", "1", kNotNegative,
           "time for the arm to come to rest before it is fed; up to 5 s longer until "
@@ -174,8 +174,8 @@ FollowController::FollowController(const ArmContext& context)
     path_ = read_path(context.settings);
     feed_end_ = std::min(feed_end_, path_.length() - arm_length_);
     if (feed_end_ <= 0.0) {
-      throw ModelError("waypoints: path length = " + millimetres(path_.length()) +
-                       ": must exceed the arm's length of " + millimetres(arm_length_));
+      throw ModelError("waypoints: path length = " + millimeters(path_.length()) +
+                       ": must exceed the arm's length of " + millimeters(arm_length_));
     }
     check_path(path_, robot_, feed_end_);
     least_deviation_ = least_deviation(robot_, path_, feed_end_).distance;

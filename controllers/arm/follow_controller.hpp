@@ -17,7 +17,7 @@ namespace tendril {
 
 /// Follow-the-leader motion: the base feeds the arm along a path and the sections are fitted to it,
 /// so that the body follows the path of the tip. The path is given by waypoints, or is the trail of
-/// a dragged target body. Feed and section commands are synchronised: if a section would exceed its
+/// a dragged target body. Feed and section commands are synchronized: if a section would exceed its
 /// rate limit, the whole motion slows down.
 class FollowController final : public ArmController {
  public:

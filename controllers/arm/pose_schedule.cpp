@@ -27,12 +27,12 @@ PoseSchedule::PoseSchedule(const ContinuumRobot& robot, PosePath path, const Pos
     do {
       whole += length(last++);
     } while (path_[last].waypoint != std::floor(path_[last].waypoint));
-    const double leg_time =
+    const double segment_time =
         std::max(timing.waypoint_time, kSmoothPeakRate * whole / timing.rate_limit);
     for (std::size_t i = first; i < last; ++i) {
       const double fraction =
           whole > 0.0 ? length(i) / whole : 1.0 / static_cast<double>(last - first);
-      steps_.push_back({time, leg_time * fraction});
+      steps_.push_back({time, segment_time * fraction});
       time += steps_.back().duration;
     }
     time += timing.hold_time;

@@ -17,7 +17,7 @@ struct PoseTiming {
 /// [m]: a length of this size counts as 1 rad.
 inline constexpr double kPoseLengthScale = 0.05;
 
-/// Time parametrisation of a path of poses. Between two poses a and b all coordinates and the feed
+/// Time parametrization of a path of poses. Between two poses a and b all coordinates and the feed
 /// are interpolated linearly by
 ///
 ///     sigma(t) = 10 t^3 - 15 t^4 + 6 t^5,   t in [0, 1].

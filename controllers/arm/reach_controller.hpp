@@ -17,7 +17,7 @@ namespace tendril {
 /// the straight line between two poses.
 ///
 /// The default solver descends from the last solution and stays near it. If it converges to a pose
-/// that does not reach the target, other poses are tried, once for every millimetre that the target
+/// that does not reach the target, other poses are tried, once for every millimeter that the target
 /// moves; the arm switches only to a pose that reaches the target.
 ///
 /// With `avoidance`, ReactivePlanner plans the motion among the obstacles of the measurement.

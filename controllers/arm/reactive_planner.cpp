@@ -18,7 +18,7 @@ using Eigen::Vector3d;
 
 constexpr double kRetarget = 0.02;  // of the robot's length: motion of the target after which a
                                     // search begins anew
-constexpr int kMostGoals = 24;      // solutions that the trees grow from
+constexpr int kMaxGoals = 24;      // solutions that the trees grow from
 constexpr int kTries = 100;         // for a first solution, one per step; then
 constexpr int kTryPause = 50;       // one in this many steps, because obstacles move
 constexpr int kTryPeriod = 3;       // steps from try to try for another solution
@@ -30,10 +30,10 @@ constexpr int kTipSteps = 2;        // in one step of a search
 constexpr int kTipPeriod = 2;
 constexpr int kAimAtGoal = 4;   // one tip in so many goes towards the goal
 constexpr int kChecks = 48;     // of poses in one step of a search
-constexpr int kMostTrees = 12;  // that are grown one after another without a pause; then
+constexpr int kMaxTrees = 12;  // that are grown one after another without a pause; then
 constexpr int kPathPause = 10;  // in one of this many steps
 constexpr double kFinest = 1.5e-3, kCoarsest = 5e-3;  // [m], resolution of the checks of lines
-constexpr int kPatience = 250;  // steps of a search after which it is reported
+constexpr int kStallTimeout = 250;  // steps of a search after which it is reported
 constexpr ArcSearch kCheck{.tolerance = 1e-5, .most_steps = 100};  // of poses of the tracker
 constexpr int kHalvings = 6;         // of the line to a pose that is not free
 constexpr double kMoves = 2e-3;      // [m/s]
@@ -42,8 +42,8 @@ constexpr double kBackOff = 1e-4;    // [m] beyond the margin when backing away
 constexpr int kEscapes = 12;         // poses that are tried there
 constexpr double kGain = 1e-4;       // [m] in a step, with which it does without them
 constexpr double kEscape = 0.1;      // [rad] as far as that
-constexpr double kMostLoss = 1e-4;   // [m], of clearance in a step towards one
-constexpr double kLeastGain = 1e-9;  // [m], of clearance in a step that backs away
+constexpr double kMaxLoss = 1e-4;   // [m], of clearance in a step towards one
+constexpr double kMinGain = 1e-9;  // [m], of clearance in a step that backs away
 
 ObstacleOptions solver_options(const ReactivePlannerOptions& options, int iterations) {
   return {.max_iterations = iterations,
@@ -72,8 +72,8 @@ ReactivePlanner::ReactivePlanner(const ContinuumRobot& robot, const Obstacles& o
       searching_(layout_.flag()),
       searched_target_(layout_.matrix<Vector3d>()),
       search_steps_(layout_.counter()),
-      goal_count_(layout_.index(0, kMostGoals)),
-      goals_(layout_.matrix<Eigen::MatrixXd>(robot.coordinate_count(), kMostGoals)),
+      goal_count_(layout_.index(0, kMaxGoals)),
+      goals_(layout_.matrix<Eigen::MatrixXd>(robot.coordinate_count(), kMaxGoals)),
       growing_(layout_.flag()),
       trees_begun_(layout_.counter()),
       tip_count_(layout_.index(0, planner_.options().max_nodes)),
@@ -135,7 +135,7 @@ void ReactivePlanner::place_obstacles(const Obstacles& obstacles, std::span<cons
       speed = before(7, i) + weight * (moved / options_.timestep - before(7, i));
     }
     now.col(i) << X_BO.translation(), rotation.coeffs(), speed;
-    obstacles_.set_growth(i, std::min(kMostGrowth, speed * (kLookAhead + options_.timestep)));
+    obstacles_.set_growth(i, std::min(kMaxGrowth, speed * (kLookAhead + options_.timestep)));
   }
   obstacles_known_(next_memory) = true;
 }
@@ -221,7 +221,7 @@ void ReactivePlanner::keep_goal(const Eigen::VectorXd& q, std::span<double> next
   const int count = goal_count_(next_memory);
   for (int i = 0; i < count; ++i)
     if (largest_change(robot(), goals.col(i), q, TipIntegral::kLengthScale) < kSameGoal) return;
-  if (count < kMostGoals) {
+  if (count < kMaxGoals) {
     goals.col(count) = q;
     goal_count_(next_memory) = count + 1;
   }
@@ -262,7 +262,7 @@ void ReactivePlanner::search(const TipTarget& goal, bool reached, const BaseStat
     if (!found.reached()) return;
     to_coordinates(robot(), found.states, q_goal_);
     keep_goal(q_goal_, next_memory);
-  } else if (goals > 0 && (trees_begun_(next_memory) <= kMostTrees || steps % kPathPause == 0)) {
+  } else if (goals > 0 && (trees_begun_(next_memory) <= kMaxTrees || steps % kPathPause == 0)) {
     if (growing_(next_memory) && steps % kTipPeriod == 0) {
       grow_tip(goal, base, next_memory, step);
     } else {
@@ -362,7 +362,7 @@ void ReactivePlanner::back_away(const BaseState& base, std::span<double> next_me
   forget_path(next_memory);
   const double here = planner_.clearance(q_last_, obstacles_, base);
   q_next_ = q_last_;
-  double most = here + kLeastGain;
+  double most = here + kMinGain;
   // The step towards a pose, if the clearance after it is the largest so far.
   const auto try_step = [&](const Eigen::VectorXd& q) {
     direction_ = q_last_ + step_fraction(q_last_, q) * (q - q_last_);
@@ -402,7 +402,7 @@ void ReactivePlanner::back_away(const BaseState& base, std::span<double> next_me
   }
   if (!found) return;
   direction_ = q_last_ + step_fraction(q_last_, q_goal_) * (q_goal_ - q_last_);
-  if (planner_.clearance(direction_, obstacles_, base) >= here - kMostLoss) q_next_ = direction_;
+  if (planner_.clearance(direction_, obstacles_, base) >= here - kMaxLoss) q_next_ = direction_;
 }
 
 /// The fraction of the line between two poses that one step covers within the rate limit.
@@ -454,7 +454,7 @@ ReactivePlanner::Step ReactivePlanner::step(const TipTarget& target, const BaseS
       search(goal, reached, base, next_memory, step);
     }
     const bool waits = !has_path && goal_count_(next_memory) > 0;
-    step.reached = is_outside && (has_path || (waits && search_steps_(next_memory) <= kPatience));
+    step.reached = is_outside && (has_path || (waits && search_steps_(next_memory) <= kStallTimeout));
     if (waits_for_base) step.reached = true;
     if (!has_path && !waits && !options_.waits_for_base) {
       approach(base, memory);

@@ -45,7 +45,7 @@ struct ReactivePlannerOptions {
 class ReactivePlanner {
  public:
   static constexpr double kLookAhead = 0.05;   ///< [s]
-  static constexpr double kMostGrowth = 0.02;  ///< largest inflation of a moving obstacle [m]
+  static constexpr double kMaxGrowth = 0.02;  ///< largest inflation of a moving obstacle [m]
   static constexpr double kPathMargin = 0.75;
   static constexpr double kGuardMargin = 0.5;  ///< while following a path that was found
 

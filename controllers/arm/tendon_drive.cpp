@@ -11,14 +11,14 @@ namespace {
 /// Of a length's force beside the bends' moments, where not all can be made: both in units of what
 /// one tendon does.
 constexpr double kLengthWeight = 0.03;
-constexpr double kLeastGain = 1e-3;  ///< of a muscle, beside that of the straight arm
+constexpr double kMinGain = 1e-3;  ///< of a muscle, beside that of the straight arm
 
 }  // namespace
 
 double ArmTendon::gain_at(double length) const noexcept {
   const double at = gain + gain_slope * length;
   // A muscle as short as it gets has no force left.
-  return gain_slope > 0.0 ? std::max(at, kLeastGain * gain) : at;
+  return gain_slope > 0.0 ? std::max(at, kMinGain * gain) : at;
 }
 
 double ArmTendon::tension(double command, double length, double speed) const noexcept {

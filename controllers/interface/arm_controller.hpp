@@ -59,7 +59,7 @@ struct ArmMeasurement {
   Eigen::Matrix<double, 6, Eigen::Dynamic> tip_response;
   /// Damping 2 zeta omega of the arm's slowest swing, straight and with its base held [1/s]; infinity:
   /// unknown. The same in every step.
-  double swing_damping = std::numeric_limits<double>::infinity();
+  double fundamental_mode_damping = std::numeric_limits<double>::infinity();
   /// Changes of the tendons' lengths from the straight arm [m], and their tensions at the last
   /// commands [N], in the order of the robot file, the chambers after them: a chamber pushes, its
   /// tension is minus pressure times area. Empty without tendons and chambers.
@@ -85,7 +85,7 @@ struct ArmMeasurement {
   }
 };
 
-/// What a controller commands in one step. To set points the servo law (arm_mechanics.hpp) adds
+/// What a controller commands in one step. To setpoints the servo law (arm_mechanics.hpp) adds
 /// velocity feed-forward and gravity compensation; moments and tensions are what the actuators are
 /// told, within their limits.
 struct ArmCommand {
@@ -174,10 +174,10 @@ class ArmController : public Controller {
                       std::span<double> next_memory, ArmCommand& command,
                       ControllerReport& report) = 0;
   /// Moments need motors (`bend_command = "moment"`) or tendons and chambers in the place of bend
-  /// servos; they and tensions need tendons that are told tensions. Set points need no motors. All
+  /// servos; they and tensions need tendons that are told tensions. Setpoints need no motors. All
   /// else is refused when the model is loaded. On entry to `update`, q of a controller that does not
-  /// command set points is the measured one: it is what the robot is taken to be told.
-  [[nodiscard]] virtual CommandKind commands() const noexcept { return CommandKind::SetPoints; }
+  /// command setpoints is the measured one: it is what the robot is taken to be told.
+  [[nodiscard]] virtual CommandKind commands() const noexcept { return CommandKind::Setpoints; }
   /// Whether it needs contacts and tip_response in its measurement.
   [[nodiscard]] virtual bool senses_contacts() const noexcept { return false; }
   /// Whether it needs tip_response too.

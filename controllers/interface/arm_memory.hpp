@@ -22,7 +22,7 @@ inline void store_states(std::span<const SectionState> states, std::span<double>
   }
 }
 
-/// Adds a block for them, initialised to the straight robot.
+/// Adds a block for them, initialized to the straight robot.
 inline Block add_states(MemoryLayout& layout, const ContinuumRobot& robot) {
   std::vector<double> start(3 * robot.straight().size());
   store_states(robot.straight(), start);

@@ -33,7 +33,7 @@ enum class ControllerStatus : std::uint8_t {
 
 /// What a controller commands.
 enum class CommandKind : std::uint8_t {
-  SetPoints,  ///< coordinates or joint angles, which servos hold; tendons and chambers too
+  Setpoints,  ///< coordinates or joint angles, which servos hold; tendons and chambers too
   Moments,    ///< moments and forces on the coordinates of an arm; torques of a snake's joints
   Tensions,   ///< of every tendon and chamber of an arm
 };

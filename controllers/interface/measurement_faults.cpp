@@ -113,9 +113,9 @@ void MeasurementFaults::add(const Fault& fault, std::size_t width, double timest
   }
   const auto remember = [&](double samples) {
     const double numbers = samples * static_cast<double>(width);
-    if (!(numbers <= static_cast<double>(kMostMemory))) {
+    if (!(numbers <= static_cast<double>(kMaxMemory))) {
       refuse("would have to remember " + std::to_string(numbers) + " numbers: must be at most " +
-             std::to_string(kMostMemory));
+             std::to_string(kMaxMemory));
     }
     entry.sample = layout_.numbers(static_cast<std::size_t>(numbers));
   };

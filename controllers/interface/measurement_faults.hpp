@@ -82,7 +82,7 @@ class MeasurementFaults {
   }
 
   /// Numbers of memory that one fault may need.
-  static constexpr std::size_t kMostMemory = 1'000'000;
+  static constexpr std::size_t kMaxMemory = 1'000'000;
 
  private:
   struct Entry {

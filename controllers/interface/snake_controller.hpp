@@ -83,10 +83,10 @@ class SnakeController : public Controller {
   virtual void update(const SnakeMeasurement& measurement, std::span<const double> memory,
                       std::span<double> next_memory, SnakeCommand& command,
                       ControllerReport& report) = 0;
-  /// Moments: torques of the joints, of a snake with `joint_command = "torque"`; else set points. The
+  /// Moments: torques of the joints, of a snake with `joint_command = "torque"`; else setpoints. The
   /// other one is refused when the model is loaded. On entry to `update`, q of a controller of torques
   /// is the measured one.
-  [[nodiscard]] virtual CommandKind commands() const noexcept { return CommandKind::SetPoints; }
+  [[nodiscard]] virtual CommandKind commands() const noexcept { return CommandKind::Setpoints; }
   /// Points of the path that the task follows, world frame, for drawing; at most `points.size()`.
   /// Returns the number of points written.
   [[nodiscard]] virtual int path(const SnakeMeasurement& /*measurement*/,

@@ -58,12 +58,12 @@ MobileContinuum shortened(const MobileContinuum& robot, double part) {
   return {.arm = ContinuumRobot(std::move(sections), robot.arm.base()), .X_PB = robot.X_PB};
 }
 
-std::optional<StandSearch> make_stand_search(const PlatformContext& context) {
+std::optional<BasePoseSearch> make_base_pose_search(const PlatformContext& context) {
   const double margin = context.settings.number("obstacle_margin");
   if (!context.settings.flag("avoidance")) return std::nullopt;
   if (context.settings.has("keep_out"))
     throw ModelError("keep_out: must be empty with avoidance: boxes of the scene are obstacles");
-  return StandSearch(context.robot, context.obstacles ? *context.obstacles : Obstacles(),
+  return BasePoseSearch(context.robot, context.obstacles ? *context.obstacles : Obstacles(),
                      {.platform_length = context.platform_length,
                       .platform_width = context.platform_width,
                       .platform_height = context.platform_height,
@@ -126,12 +126,12 @@ BasePlacementController::BasePlacementController(const PlatformContext& context)
       keep_out_(context.platform_length + 2.0 * context.settings.number("keep_out_margin"),
                 context.platform_width + 2.0 * context.settings.number("keep_out_margin"),
                 read_boxes(context.settings)),
-      stand_(make_stand_search(context)),
+      base_pose_(make_base_pose_search(context)),
       shorter_(shortened(context.robot, context.settings.number("reserve"))),
       whole_(context.robot),
       states_memory_(add_states(memory_, context.robot.arm)),
       states_(static_cast<std::size_t>(context.robot.arm.section_count())) {
-  if (stand_) stand_memory_ = memory_.part(stand_->layout());
+  if (base_pose_) base_pose_memory_ = memory_.part(base_pose_->layout());
 }
 
 void BasePlacementController::update(const MobileMeasurement& measurement,
@@ -140,13 +140,13 @@ void BasePlacementController::update(const MobileMeasurement& measurement,
   if (!started_(memory)) {
     plan_(next) = to_numbers(measurement.base);
     goal_(next) = plan_(next);
-    if (stand_) stand_->start(measurement.base, stand_memory_(next));
+    if (base_pose_) base_pose_->start(measurement.base, base_pose_memory_(next));
     started_(next) = true;
   }
   const TipTarget target{.X_BG = measurement.X_WG, .task = task_};
   const bool valid = measurement.has_target && is_finite(target);
   bool target_moved = true;
-  if (stand_) {
+  if (base_pose_) {
     drive_among(measurement, target, valid, next, report);
   } else if (valid) {
     target_moved = choose(target, next, report);
@@ -154,9 +154,9 @@ void BasePlacementController::update(const MobileMeasurement& measurement,
     goal_(next) = plan_(next);  // stop
     target_(next).setZero();    // forces a new base pose once the target is valid again
     report.status = ControllerStatus::InvalidTarget;
-    own(report, "reason") = static_cast<double>(MobileStatus::InvalidTarget);
+    own(report, "ik_status") = static_cast<double>(MobileStatus::InvalidTarget);
   }
-  if (!stand_) {
+  if (!base_pose_) {
     move(next, report);
     const Eigen::Vector2d left = (goal_(next) - plan_(next)).head<2>();
     if (valid) {
@@ -166,7 +166,7 @@ void BasePlacementController::update(const MobileMeasurement& measurement,
   command.base = to_pose(plan_(next));
   command.base_rate = to_pose(velocity_(next));
   own(report, "base_travel") = travel_(next);
-  own(report, "arrivals") = arrivals_(next);
+  own(report, "targets_reached") = targets_reached_(next);
   own(report, "settled_error") = settled_error_(next);
   own(report, "settled_angle") = settled_angle_(next);
 }
@@ -176,7 +176,7 @@ void BasePlacementController::drive_among(const MobileMeasurement& measurement,
                                           const TipTarget& target, bool valid,
                                           std::span<double> next,
                                           ControllerReport& report) noexcept {
-  const std::span<double> stand = stand_memory_(next);
+  const std::span<double> stand = base_pose_memory_(next);
   const Obstacles& obstacles = measurement.obstacles ? *measurement.obstacles : kNone;
   Eigen::Matrix<double, 6, 1> key;
   key << target.position(), target.direction();
@@ -184,26 +184,26 @@ void BasePlacementController::drive_among(const MobileMeasurement& measurement,
   bool target_moved = true;
   if (valid) {
     target_moved = key != known;
-    if (target_moved && (!stand_->is_searching(stand) || (key - known).norm() > kRetarget)) {
+    if (target_moved && (!base_pose_->is_searching(stand) || (key - known).norm() > kRetarget)) {
       target_(next) = key;
-      stand_->begin(stand);
+      base_pose_->begin(stand);
     }
-    report.iterations = stand_->step(target, obstacles, stand);
-    const bool failed = stand_->has_failed(stand);
+    report.iterations = base_pose_->step(target, obstacles, stand);
+    const bool failed = base_pose_->has_failed(stand);
     if (failed) report.status = ControllerStatus::NotReached;
-    own(report, "reason") =
+    own(report, "ik_status") =
         static_cast<double>(failed ? MobileStatus::BaseBlocked : MobileStatus::Converged);
   } else {
-    stand_->brake(stand);
+    base_pose_->brake(stand);
     target_(next).setZero();  // forces a search once the target is valid again
     report.status = ControllerStatus::InvalidTarget;
-    own(report, "reason") = static_cast<double>(MobileStatus::InvalidTarget);
+    own(report, "ik_status") = static_cast<double>(MobileStatus::InvalidTarget);
   }
-  travel_(next) += (stand_->pose(stand) - plan_(next)).head<2>().norm();
-  plan_(next) = stand_->pose(stand);
-  velocity_(next) = stand_->rate(stand);
+  travel_(next) += (base_pose_->pose(stand) - plan_(next)).head<2>().norm();
+  plan_(next) = base_pose_->pose(stand);
+  velocity_(next) = base_pose_->rate(stand);
   if (!valid) return;
-  const bool at_goal = stand_->mode(stand) == StandSearch::Mode::There;
+  const bool at_goal = base_pose_->mode(stand) == BasePoseSearch::Mode::There;
   evaluate(measurement, target, target_moved, at_goal, next, report);
 }
 
@@ -220,7 +220,7 @@ bool BasePlacementController::choose(const TipTarget& target, std::span<double> 
     reason_(next) = find_base_pose(target, next, report);
   }
   const MobileStatus reason = reason_(next);
-  own(report, "reason") = static_cast<double>(reason);
+  own(report, "ik_status") = static_cast<double>(reason);
   if (reason != MobileStatus::Converged) report.status = ControllerStatus::NotReached;
   return !known;
 }
@@ -312,7 +312,7 @@ void BasePlacementController::move(std::span<double> next,
     goal.z() = heading + (h_ + 0.5 * std::abs(rate) / limits_.turn_acceleration) * rate;
     reason_(next) = MobileStatus::BaseBlocked;
     report.status = ControllerStatus::NotReached;
-    own(report, "reason") = static_cast<double>(MobileStatus::BaseBlocked);
+    own(report, "ik_status") = static_cast<double>(MobileStatus::BaseBlocked);
   }
   rates << velocity, rate;
   plan.head<2>() += h_ * velocity;
@@ -335,7 +335,7 @@ void BasePlacementController::evaluate(const MobileMeasurement& measurement,
   if (there && !target_moved && !arrived_(next)) {
     arrived_(next) = true;
     arrival_time_(next) = measurement.time;
-    arrivals_(next) += 1;
+    targets_reached_(next) += 1;
   }
   if (arrived_(next) && measurement.time >= arrival_time_(next) + settle_time_) {
     settled_error_(next) = std::max<double>(settled_error_(next), report.tip_error);

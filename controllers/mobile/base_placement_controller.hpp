@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "controllers/interface/mobile_controller.hpp"
-#include "controllers/mobile/stand_search.hpp"
+#include "controllers/mobile/base_pose_search.hpp"
 #include "tendril/mobile/continuum_solver.hpp"
 
 namespace tendril {
@@ -19,7 +19,7 @@ namespace tendril {
 /// rejected. The platform drives straight to its goal within the limits of speed and acceleration;
 /// if it would enter such a box it stops before it and reports NotReached.
 ///
-/// With `avoidance` StandSearch chooses the base pose among the obstacles of the scene, and the
+/// With `avoidance` BasePoseSearch chooses the base pose among the obstacles of the scene, and the
 /// platform drives round them.
 ///
 /// It uses MobileController's interface with no joints: X_WE is the arm's tip, z along the
@@ -31,13 +31,13 @@ class BasePlacementController final : public MobileController {
       quantity::kIterations,
       quantity::kTipError,
       quantity::kAngleError,
-      {"reason", "", "MobileStatus of the last solution, as a number"},
-      {"arrivals", "", "targets at which the tip has come to rest"},
+      {"ik_status", "", "MobileStatus of the last solution, as a number"},
+      {"targets_reached", "", "targets at which the tip has come to rest"},
       {"settled_error", "m",
-       "largest tip error over all arrivals, each from `settle_time` after it until the target "
+       "largest tip error over all targets_reached, each from `settle_time` after it until the target "
        "moves again"},
       {"settled_angle", "rad", "the same for the angle"},
-      {"base_travel", "m", "distance travelled by the platform"}};
+      {"base_travel", "m", "distance traveled by the platform"}};
   [[nodiscard]] static std::span<const SettingInfo> settings();
 
   /// Throws ModelError naming the setting.
@@ -65,7 +65,7 @@ class BasePlacementController final : public MobileController {
   TipTask task_;
   double tolerance_, angle_tolerance_, settle_time_, nearest_, h_;
   FloorPlan keep_out_;
-  std::optional<StandSearch> stand_;
+  std::optional<BasePoseSearch> base_pose_;
   MobileContinuumSolver shorter_, whole_;
 
   using Pose = MatrixSlot<Eigen::Vector3d>;  // x, y, heading
@@ -79,10 +79,10 @@ class BasePlacementController final : public MobileController {
       memory_.choice(MobileStatus::Converged, MobileStatus::BaseBlocked);  // of its solution
   Slot<bool> arrived_ = memory_.flag();                                    // and at rest
   Slot<double> arrival_time_ = memory_.number();
-  Slot<int> arrivals_ = memory_.counter();
+  Slot<int> targets_reached_ = memory_.counter();
   Slot<double> settled_error_ = memory_.number(), settled_angle_ = memory_.number(),
                travel_ = memory_.number();
-  Block states_memory_, stand_memory_;
+  Block states_memory_, base_pose_memory_;
 
   std::vector<SectionState> states_;  // scratch
 };

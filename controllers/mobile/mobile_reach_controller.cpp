@@ -22,7 +22,7 @@ constexpr double kLongestFollow = 0.15;     // [s] a solution farther away is a 
 constexpr double kRateTime = 0.02;          // [s] time constant of the filter of the goal's rate
 constexpr double kGuardFraction = 0.75;     // of the margins that is kept while moving
 constexpr double kAtRest = 1e-9;            // of the speed limits
-constexpr double kThere = 1e-7;             // [m], [rad]
+constexpr double kArrivalTolerance = 1e-7;             // [m], [rad]
 constexpr double kRotationSlack = 1e-6;     // entries of R^T R - I
 constexpr int kCandidates = 64;             // evaluated in one step of a search
 constexpr int kChecks = 60;                 // the same in a search for a path
@@ -34,7 +34,7 @@ constexpr double kApproaches = 0.01;        // [m/s]
 constexpr double kReaction = 0.1;           // [s] from the decision to the motion of the platform
 constexpr double kTooNear = 1e-3;           // [m] less than what is kept while moving
 constexpr double kBackOff = 0.02;           // [m] farther than what made it back away
-constexpr double kLeastBackOff = 0.05;      // [m], of a step that is tried
+constexpr double kMinBackOff = 0.05;      // [m], of a step that is tried
 constexpr int kBackDirections = 16;
 const Obstacles kNone;  // if a measurement has none
 
@@ -313,9 +313,9 @@ bool MobileReachController::is_threatened(std::span<double> next) noexcept {
 /// nowhere larger.
 bool MobileReachController::back_away(std::span<double> next) noexcept {
   auto plan = plan_(next), velocity = velocity_(next);
-  double most = clearance(plan) + kThere;
+  double most = clearance(plan) + kArrivalTolerance;
   bool found = false;
-  const double distance = std::max(kLeastBackOff, approach_(next) * kReaction * 2.0);
+  const double distance = std::max(kMinBackOff, approach_(next) * kReaction * 2.0);
   for (int i = 0; i < kBackDirections; ++i) {
     const double angle = 2.0 * std::numbers::pi * i / kBackDirections;
     x_ = plan;
@@ -363,7 +363,7 @@ void MobileReachController::move(std::span<double> next, bool hold) noexcept {
       v_ = velocity;
       motion_.brake(x_, v_);
       if (motion_.speed_ratio(v_) <= kAtRest) begin_search(to_pose(target_(next)), next);
-    } else if (!last && (x_ - waypoints_(next).col(waypoint)).cwiseAbs().maxCoeff() <= kThere) {
+    } else if (!last && (x_ - waypoints_(next).col(waypoint)).cwiseAbs().maxCoeff() <= kArrivalTolerance) {
       next_waypoint_(next) += 1;
     }
   } else {
@@ -413,12 +413,12 @@ void MobileReachController::evaluate(const MobileMeasurement& measurement, std::
   const Isometry3d known = to_pose(goal_target_(next));
   const bool at_goal = mode == Mode::Going && known.affine() == measurement.X_WG.affine() &&
                        next_waypoint_(next) >= waypoint_count_(next) &&
-                       (goal_(next) - plan_(next)).cwiseAbs().maxCoeff() <= kThere &&
+                       (goal_(next) - plan_(next)).cwiseAbs().maxCoeff() <= kArrivalTolerance &&
                        motion_.speed_ratio(velocity_(next)) <= kAtRest;
   report.arrived = at_goal;
   if (at_goal && !arrived_(next)) {
     arrived_(next) = true;
-    arrivals_(next) += 1;
+    targets_reached_(next) += 1;
     arrival_time_(next) = measurement.time;
   } else if (!at_goal) {
     arrived_(next) = false;
@@ -432,8 +432,8 @@ void MobileReachController::evaluate(const MobileMeasurement& measurement, std::
   } else if (at_goal && report.tip_error <= tolerance_ && report.angle_error <= angle_tolerance_) {
     report.status = ControllerStatus::Finished;
   }
-  own(report, "reason") = static_cast<double>(MobileStatus(reason_(next)));
-  own(report, "arrivals") = arrivals_(next);
+  own(report, "ik_status") = static_cast<double>(MobileStatus(reason_(next)));
+  own(report, "targets_reached") = targets_reached_(next);
   own(report, "settled_error") = settled_error_(next);
   own(report, "settled_angle") = settled_angle_(next);
   own(report, "base_travel") = travel_(next);
@@ -483,7 +483,7 @@ void MobileReachController::update(const MobileMeasurement& measurement,
     const MobileStatus reason = measurement.X_WG.matrix().allFinite()
                                     ? MobileStatus::InvalidRotation
                                     : MobileStatus::InvalidTarget;
-    own(report, "reason") = static_cast<double>(reason);
+    own(report, "ik_status") = static_cast<double>(reason);
   }
   clearance_(next) = clearance(plan_(next));
   own(report, "clearance") = clearance_(next);

@@ -24,7 +24,7 @@ namespace tendril {
 ///    least cost among all arm planes, elbow branches, distances and headings of the platform;
 ///    MobilePathPlanner then plans a path to it. If there is no path, the solution of next higher
 ///    cost is tried.
-/// 4. Platform and arm move along the path, synchronised within their speed limits. A step after
+/// 4. Platform and arm move along the path, synchronized within their speed limits. A step after
 ///    which the robot could not brake before a collision is not made.
 /// 5. From an obstacle that comes nearer than it could brake away from, the platform backs away, in
 ///    the direction that leads farthest from all obstacles; then it searches a path anew.
@@ -39,13 +39,13 @@ class MobileReachController final : public MobileController {
       quantity::kIterations,
       quantity::kTipError,
       quantity::kAngleError,
-      {"reason", "", "MobileStatus of the last solution, as a number"},
-      {"arrivals", "", "targets at which the tool has come to rest"},
+      {"ik_status", "", "MobileStatus of the last solution, as a number"},
+      {"targets_reached", "", "targets at which the tool has come to rest"},
       {"settled_error", "m",
-       "largest tip error over all arrivals, each from `settle_time` after it until the target "
+       "largest tip error over all targets_reached, each from `settle_time` after it until the target "
        "moves again"},
       {"settled_angle", "rad", "the same for the angle"},
-      {"base_travel", "m", "distance travelled by the platform"},
+      {"base_travel", "m", "distance traveled by the platform"},
       {"branch_switches", "",
        "changes of the arm's plane from one side of the target to the other"},
       {"searches", "", "searches for configurations and paths among obstacles, over all steps"},
@@ -114,7 +114,7 @@ class MobileReachController final : public MobileController {
   Slot<double> clearance_ = memory_.number(), approach_ = memory_.number();
   Slot<bool> backing_ = memory_.flag();
   Slot<bool> arrived_ = memory_.flag();
-  Slot<int> arrivals_ = memory_.counter();
+  Slot<int> targets_reached_ = memory_.counter();
   Slot<double> arrival_time_ = memory_.number(), settled_error_ = memory_.number(),
                settled_angle_ = memory_.number(), travel_ = memory_.number();
   Slot<int> branch_switches_ = memory_.counter(), searches_ = memory_.counter();

@@ -8,7 +8,7 @@
 namespace tendril {
 
 /// Online trajectory generator of a mobile robot: moves its configuration towards a goal step by
-/// step within limits of speed and acceleration. Platform and arm are synchronised, so that a
+/// step within limits of speed and acceleration. Platform and arm are synchronized, so that a
 /// motion from rest is a straight line. The motion brakes in time for the goal, which may move, and
 /// for the joint limits. A goal at rest is reached exactly in finite time. Only the constructor
 /// allocates or throws.

@@ -60,7 +60,7 @@ double towards(double value, double goal, double step) noexcept {
 }  // namespace
 
 std::span<const SettingInfo> GaitController::settings() {
-  static const std::vector<SettingInfo> all = joined({own_settings(), GroundWay::settings()});
+  static const std::vector<SettingInfo> all = joined({own_settings(), GroundPathFollower::settings()});
   return all;
 }
 
@@ -93,7 +93,7 @@ std::span<const SettingInfo> GaitController::own_settings() {
                     "mocap body to be reached, if there are no goals; with avoidance any body or site "
                     "that stands still"),
       setting::number("goal_tolerance", "m", "0.1", kPositive,
-                      "distance of the centre of mass at which a goal is reached; more than this "
+                      "distance of the center of mass at which a goal is reached; more than this "
                       "off a height, and twice this off the last goal, what was reached is lost"),
       setting::number(
           "pole_radius", "m", "", kPositive,
@@ -229,13 +229,13 @@ GaitController::GaitController(const SnakeContext& context)
   if (!goals_.empty() && follows_target_)
     throw ModelError("target: must not be given together with goals");
 
-  if (GroundWay::is_wanted(settings)) {
+  if (GroundPathFollower::is_requested(settings)) {
     if (stages_.size() > 1 || settings.has("schedule"))
       throw ModelError("schedule: must not be given together with ground_path or avoidance");
-    way_ = std::make_unique<GroundWay>(context, stages_.front().gait, goals_, kLargestYawOffset);
-    way_memory_ = memory_.part(way_->layout());
+    way_ = std::make_unique<GroundPathFollower>(context, stages_.front().gait, goals_, kLargestYawOffset);
+    path_memory_ = memory_.part(way_->layout());
     bends_ = memory_.vector(joints_);
-    wanted_bends_.resize(static_cast<std::size_t>(joints_));
+    desired_bends_.resize(static_cast<std::size_t>(joints_));
   } else {
     for (const char* name : {"ground_tolerance", "obstacles", "obstacle_margin", "corner_radius"}) {
       if (settings.has(name))
@@ -262,7 +262,7 @@ void GaitController::begin(const SnakeMeasurement& measurement,
   stage_time_(next) = measurement.time;
   start_center_(next) = measurement.center_of_mass;
   last_center_(next) = measurement.center_of_mass;
-  leg_(next) = measurement.center_of_mass.head<2>();
+  segment_(next) = measurement.center_of_mass.head<2>();
   const Eigen::Vector3d along = measurement.X_WE.translation() - measurement.X_WT.translation();
   heading_(next) = std::atan2(along.y(), along.x());
   start_angles_(next) = measurement.q;
@@ -327,7 +327,7 @@ double GaitController::steer(const SnakeMeasurement& measurement, const Motion& 
   int goal_index = goal_(next);
   if (goal_index < goal_count && (goals_[goal_index] - center).norm() <= goal_tolerance_) {
     goal_(next) = ++goal_index;
-    leg_(next) = center;
+    segment_(next) = center;
     progress_.restart(progress_memory_(next));
   }
   own(report, "goals") = goal_index;
@@ -346,14 +346,14 @@ double GaitController::steer(const SnakeMeasurement& measurement, const Motion& 
   const Eigen::Vector2d goal =
       goal_index < goal_count ? goals_[goal_index] : Eigen::Vector2d(measurement.p_WG.head<2>());
   report.target << goal, 0.0;
-  const Eigen::Vector2d leg = leg_(next), to_goal = goal - center;
-  const double distance = to_goal.norm(), leg_length = (goal - leg).norm();
-  if (leg_length > 0.0) {
-    const Eigen::Vector2d along = (goal - leg) / leg_length, off = center - leg;
+  const Eigen::Vector2d segment = segment_(next), to_goal = goal - center;
+  const double distance = to_goal.norm(), segment_length = (goal - segment).norm();
+  if (segment_length > 0.0) {
+    const Eigen::Vector2d along = (goal - segment) / segment_length, off = center - segment;
     own(report, "path_error") = std::abs(along.x() * off.y() - along.y() * off.x());
   }
   const double goals = std::max(goal_count, 1);
-  report.progress = (goal_index + std::clamp(1.0 - distance / leg_length, 0.0, 1.0)) / goals;
+  report.progress = (goal_index + std::clamp(1.0 - distance / segment_length, 0.0, 1.0)) / goals;
   if (!std::isfinite(distance)) {
     report.status = ControllerStatus::InvalidTarget;
     report.progress = 0.0;
@@ -398,12 +398,12 @@ double GaitController::follow(const SnakeMeasurement& measurement, const Motion&
                               ControllerReport& report) noexcept {
   const double h = measurement.timestep;
   const double heading = way_->is_head_first() ? way_->heading(measurement) : motion.heading;
-  const GroundWay::Guidance way =
-      way_->step(measurement.center_of_mass.head<2>(), heading, way_memory_(next));
-  way_->bends(way_memory_(next), wanted_bends_);
+  const GroundPathFollower::Guidance way =
+      way_->step(measurement.center_of_mass.head<2>(), heading, path_memory_(next));
+  way_->bends(path_memory_(next), desired_bends_);
   auto bends = bends_(next);
   for (int j = 0; j < joints_; ++j) {
-    const double wanted = std::clamp(wanted_bends_[static_cast<std::size_t>(j)], -kLargestYawOffset,
+    const double wanted = std::clamp(desired_bends_[static_cast<std::size_t>(j)], -kLargestYawOffset,
                                      kLargestYawOffset);
     bends[j] = towards(bends[j], wanted, kTurnRate * kLargestYawOffset * h);
   }
@@ -425,14 +425,14 @@ double GaitController::follow(const SnakeMeasurement& measurement, const Motion&
     turn_(next) = towards(turn_(next), 0.0, kTurnRate * h);
     return 0.0;
   }
-  if (!way.has_way) {
+  if (!way.has_path) {
     report.status = ControllerStatus::NotReached;
     return 0.0;
   }
   const double error = turn_to(way.direction, heading, measurement.time, h, next);
   if (!progress_.step(way.gained, error, step.periods, progress_memory_(next)))
     report.status = ControllerStatus::NoProgress;
-  if (way.on_way) report.path_excess = way.path_error / way_->tolerance();
+  if (way.on_path) report.path_excess = way.path_error / way_->tolerance();
   return std::clamp(way.remaining / kSlowDistance, kSlowest, 1.0);
 }
 
@@ -603,7 +603,7 @@ void GaitController::update(const SnakeMeasurement& measurement, std::span<const
 
 int GaitController::path(const SnakeMeasurement& /*measurement*/, std::span<const double> memory,
                          std::span<Eigen::Vector3d> points) const noexcept {
-  return way_ ? way_->points(way_memory_(memory), points) : 0;
+  return way_ ? way_->points(path_memory_(memory), points) : 0;
 }
 
 }  // namespace tendril

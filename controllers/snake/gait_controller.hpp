@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "controllers/snake/ground_way.hpp"
+#include "controllers/snake/ground_path_follower.hpp"
 #include "controllers/watch/progress_watch.hpp"
 #include "controllers/interface/snake_controller.hpp"
 #include "tendril/snake/gait.hpp"
@@ -16,7 +16,7 @@ namespace tendril {
 /// pole.
 ///
 /// Every change of gait, including the start from the measured pose, blends linearly between two
-/// gaits that share one phase. Steering to a goal uses the centre of mass and the heading (tail to
+/// gaits that share one phase. Steering to a goal uses the center of mass and the heading (tail to
 /// head), both averaged over a period of the gait because the body oscillates. Sidewinding moves
 /// sideways; if the goal is on the other side, the direction of sidewinding is changed instead of
 /// rotating the body. Source: docs/derivations-snake.md. Tested by: gait_controller_test,
@@ -27,11 +27,11 @@ class GaitController final : public SnakeController {
       quantity::kProgress,
       {"path_error", "m", "distance from the present path of the task"},
       {"speed", "m/s",
-       "of the centre of mass, mean over the last period; with a carriage: of the carriage"},
+       "of the center of mass, mean over the last period; with a carriage: of the carriage"},
       {"heading", "rad",
        "direction from tail to head about the world's z axis, mean over the last period"},
-      {"advance", "m", "displacement of the centre of mass along the world's x axis"},
-      {"rise", "m", "displacement of the centre of mass upwards"},
+      {"advance", "m", "displacement of the center of mass along the world's x axis"},
+      {"rise", "m", "displacement of the center of mass upwards"},
       {"slip", "m", "largest change of `rise` while holding on a pole"},
       {"goals", "", "goals reached"}};
   [[nodiscard]] static std::span<const SettingInfo> settings();
@@ -72,7 +72,7 @@ class GaitController final : public SnakeController {
                                std::span<double> next) const noexcept;
   /// What a task is judged by in one step.
   struct Step {
-    Eigen::Vector3d moved;  ///< by the centre of mass [m]
+    Eigen::Vector3d moved;  ///< by the center of mass [m]
     double periods;         ///< of the gait
   };
   /// All return the factor of the gait's frequency, but turn_to.
@@ -100,7 +100,7 @@ class GaitController final : public SnakeController {
   Wrap wrap_ = Wrap::No;
   ProgressWatch progress_;
   AdvanceWatch advance_;
-  std::unique_ptr<GroundWay> way_;  ///< along a path, or among obstacles; null: neither
+  std::unique_ptr<GroundPathFollower> way_;  ///< along a path, or among obstacles; null: neither
 
   // Memory.
   static constexpr int kBins = 40;  // of a period, for averages
@@ -121,11 +121,11 @@ class GaitController final : public SnakeController {
   Slot<double> nearest_ = memory_.number();  // smallest distance from the present height
   Block progress_memory_ = memory_.part(progress_.layout());
   Block advance_memory_ = memory_.part(advance_.layout());
-  Block way_memory_;
+  Block path_memory_;
   MatrixSlot<Eigen::VectorXd> bends_;  // of the yaw joints, as the way bends [rad]
   MatrixSlot<Eigen::Vector3d> last_center_ = memory_.matrix<Eigen::Vector3d>();
   MatrixSlot<Eigen::Vector3d> start_center_ = memory_.matrix<Eigen::Vector3d>();
-  MatrixSlot<Eigen::Vector2d> leg_ = memory_.matrix<Eigen::Vector2d>();  // start of the motion to
+  MatrixSlot<Eigen::Vector2d> segment_ = memory_.matrix<Eigen::Vector2d>();  // start of the motion to
                                                                          // the present goal
   Slot<int> bin_ = memory_.index(-1, kBins - 1, -1);
   Slot<double> heading_ = memory_.number(), mean_speed_ = memory_.number();
@@ -135,7 +135,7 @@ class GaitController final : public SnakeController {
   MatrixSlot<Eigen::MatrixXd> bin_heading_;  // from tail to head, horizontal, a column each
 
   std::vector<double> from_, to_;  // scratch: angles of the two gaits
-  std::vector<double> wanted_bends_;  // scratch
+  std::vector<double> desired_bends_;  // scratch
 };
 
 }  // namespace tendril

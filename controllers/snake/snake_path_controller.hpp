@@ -16,7 +16,7 @@ namespace tendril {
 /// quantities are in the frame of the carriage's base: x along the feed, z up.
 ///
 /// Once per `period`, `march_from_base` fits the chain to the path; setpoints are interpolated
-/// linearly in between. Feed and joints are synchronised: if a joint would exceed `rate_limit`, the
+/// linearly in between. Feed and joints are synchronized: if a joint would exceed `rate_limit`, the
 /// whole motion slows down.
 ///
 /// At the end of the path the snake stops, or returns along the same path (`back`).
@@ -33,8 +33,8 @@ class SnakePathController final : public SnakeController {
       {"path_error", "m", "largest distance of a joint from the path"},
       {"speed", "m/s", "of the carriage"},
       {"heading", "rad", "direction from tail to head about the world's z axis"},
-      {"advance", "m", "displacement of the centre of mass along the world's x axis"},
-      {"rise", "m", "displacement of the centre of mass upwards"}};
+      {"advance", "m", "displacement of the center of mass along the world's x axis"},
+      {"rise", "m", "displacement of the center of mass upwards"}};
   [[nodiscard]] static std::span<const SettingInfo> settings();
 
   /// Checks the whole path through the waypoints by marching along it. Throws ModelError naming the

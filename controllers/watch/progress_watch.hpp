@@ -21,7 +21,7 @@ class ProgressWatch {
   /// Motion that counts as progress: this part of the body's length, or this angle [rad]. Gaits move
   /// by 0.04 to 0.4 lengths in one period.
   static constexpr double kPartOfLength = 0.05, kAngle = 0.2;
-  static constexpr double kMostTurning = 6.28;  ///< without motion towards the goal [rad]
+  static constexpr double kMaxTurning = 6.28;  ///< without motion towards the goal [rad]
 
   /// @param length  of the body [m]
   ProgressWatch(const Settings& settings, double length)
@@ -40,7 +40,7 @@ class ProgressWatch {
     const double gained = gained_(memory) + towards;
     const double largest = std::max<double>(angle_(memory), angle);
     const bool moves = gained >= distance_;
-    const bool turns = angle <= largest - kAngle && turned_(memory) < kMostTurning;
+    const bool turns = angle <= largest - kAngle && turned_(memory) < kMaxTurning;
     const bool progress = moves || turns;
     const double waited = progress ? 0.0 : std::min(waited_(memory) + periods, 2.0 * most_);
     if (moves) turned_(memory) = 0.0;
@@ -67,13 +67,13 @@ class AdvanceWatch {
   static constexpr double kPartOfUsual = 0.2;
   /// A gait that moves the body by less than this part of its length in a period, such as lateral
   /// undulation on a smooth floor, is not expected to move it.
-  static constexpr double kLeastPartOfLength = 0.03;
+  static constexpr double kMinPartOfLength = 0.03;
   static constexpr double kAverage = 5.0;  ///< periods over which the usual advance is averaged
 
   /// @param length  of the body [m]
   AdvanceWatch(const Settings& settings, double length)
       : most_(settings.number("stall_periods")),
-        least_(kLeastPartOfLength * length),
+        least_(kMinPartOfLength * length),
         length_(length) {}
 
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }

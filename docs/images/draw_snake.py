@@ -14,17 +14,17 @@ def svg(width, height, body):
             f'<rect width="{width}" height="{height}" fill="white"/>\n' + "\n".join(body) + "\n</svg>\n")
 
 
-def line(points, colour, width=1.5, dash=""):
+def line(points, color, width=1.5, dash=""):
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    return f'<polyline points="{path}" stroke="{colour}" stroke-width="{width}" stroke-dasharray="{dash}"/>'
+    return f'<polyline points="{path}" stroke="{color}" stroke-width="{width}" stroke-dasharray="{dash}"/>'
 
 
-def dot(x, y, colour, r=4):
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}" fill="{colour}"/>'
+def dot(x, y, color, r=4):
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}" fill="{color}"/>'
 
 
-def text(x, y, words, colour="#222", anchor="start"):
-    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}" text-anchor="{anchor}">{words}</text>'
+def text(x, y, words, color="#222", anchor="start"):
+    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{color}" text-anchor="{anchor}">{words}</text>'
 
 
 def module():

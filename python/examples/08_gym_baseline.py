@@ -14,10 +14,10 @@ for episode in range(EPISODES):
     observation, info = env.reset(seed=episode)
     states, integral, over = arm.straight, np.zeros(3), False
     while not over:
-        set_points, tip, error = observation[:6], observation[12:15], observation[15:18]
+        setpoints, tip, error = observation[:6], observation[12:15], observation[15:18]
         integral = np.clip(integral + GAIN * 0.02 * error, -0.05, 0.05)
         states = ik.solve(tip + error + integral, start=states).states
-        action = (arm.coordinates(states) - set_points) / (LARGEST_RATE * 0.02)
+        action = (arm.coordinates(states) - setpoints) / (LARGEST_RATE * 0.02)
         observation, reward, terminated, truncated, info = env.step(np.clip(action, -1, 1).astype(np.float32))
         rewards.append(float(reward))
         over = terminated or truncated

@@ -1,4 +1,4 @@
-"""Learns Tendril/Reach-v0 by the cross-entropy method: rates of the set points that are linear in the tip's error."""
+"""Learns Tendril/Reach-v0 by the cross-entropy method: rates of the setpoints that are linear in the tip's error."""
 import sys
 
 import numpy as np

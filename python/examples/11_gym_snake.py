@@ -31,7 +31,7 @@ def bearing(observation: NDArray[np.float32]) -> complex:
 rewards, arrived, times = [], [], []
 for episode in range(EPISODES):
     observation, info = env.reset(seed=episode)
-    set_points, phase, over, steps = observation[:JOINTS].astype(float), 0.0, False, 0
+    setpoints, phase, over, steps = observation[:JOINTS].astype(float), 0.0, False, 0
     direction, side, turn, total = bearing(observation), 0.0, 0.0, 0.0
     side_target = 1.0 if direction.imag > 0 else -1.0
     while not over:
@@ -44,8 +44,8 @@ for episode in range(EPISODES):
         phase += 2 * np.pi * FREQUENCY * PERIOD
         wave = np.sin(phase + lead)
         wanted = np.where(is_yaw, YAW * wave, PITCH * (side * (1 - abs(turn)) + 1.5 * turn * growing) * wave)
-        action = np.clip((wanted - set_points) / (LARGEST_RATE * PERIOD), -1, 1).astype(np.float32)
-        set_points += action * LARGEST_RATE * PERIOD
+        action = np.clip((wanted - setpoints) / (LARGEST_RATE * PERIOD), -1, 1).astype(np.float32)
+        setpoints += action * LARGEST_RATE * PERIOD
         observation, reward, terminated, truncated, info = env.step(action)
         total, steps, over = total + float(reward), steps + 1, terminated or truncated
     rewards.append(total)

@@ -470,10 +470,10 @@ class PythonController final : public Base {
 
   /// Of the attribute `commands`; throws ModelError.
   static CommandKind command_kind(const nb::object& self) {
-    const nb::object given = nb::getattr(self, "commands", nb::str("set points"));
+    const nb::object given = nb::getattr(self, "commands", nb::str("setpoints"));
     const auto text = nb::cast<std::string>(nb::str(given));
-    if (text == "set points") return CommandKind::SetPoints;
-    std::string allowed = "\"set points\"";
+    if (text == "setpoints") return CommandKind::Setpoints;
+    std::string allowed = "\"setpoints\"";
     if constexpr (std::is_same_v<Base, ArmController>) {
       if (text == "moments") return CommandKind::Moments;
       if (text == "tensions") return CommandKind::Tensions;
@@ -486,7 +486,7 @@ class PythonController final : public Base {
   }
 
   const PythonKind& kind_;
-  CommandKind commands_ = CommandKind::SetPoints;
+  CommandKind commands_ = CommandKind::Setpoints;
   Python* python_ = nullptr;  // one of live_objects
   bool senses_contacts_ = false;
   mutable bool has_path_ = false;

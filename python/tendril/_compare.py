@@ -377,8 +377,8 @@ def main(words: Sequence[str]) -> int:
                          "be two recordings or two sweeps")
     text, summary = _sweeps(*both) if sweeps[0] else _recordings(*map(_recording_of, both))
     options.output.parent.mkdir(parents=True, exist_ok=True)
-    _journal.write_whole(options.output, text)
+    _journal.write_atomically(options.output, text)
     if options.json:
-        _journal.write_whole(options.json, json.dumps(plain(summary), indent=1) + "\n")
+        _journal.write_atomically(options.json, json.dumps(plain(summary), indent=1) + "\n")
     print(shlex.quote(str(options.output)))
     return 0

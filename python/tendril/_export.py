@@ -451,7 +451,7 @@ class Shape:
     place: list[float]
     rotation: list[float]  # w, x, y, z
     size: list[float]
-    colour: list[float]
+    color: list[float]
     mesh: tuple[Array, Array] | None
 
 
@@ -465,7 +465,7 @@ class Motion:
         self.frames = [model.body(int(body)).name or f"body_{body}" for body in scene.moving]
         self.times = recording.time[self.rows]
         place = {int(body): i for i, body in enumerate(scene.moving)}
-        colours = scene.colours()
+        colors = scene.colors()
         self.shapes = []
         for geom in map(int, scene.geoms):
             body = place.get(int(model.geom_bodyid[geom]), -1)
@@ -474,7 +474,7 @@ class Motion:
                     else (scene.static_pos[geom], scene.static_quat[geom]))
             mesh = scene.mesh(kind, int(model.geom_dataid[geom])) if kind in (_playback.MESH, _playback.HEIGHT_FIELD) else None
             self.shapes.append(Shape(model.geom(geom).name or f"geom_{geom}", self.frames[body] if body >= 0 else "world", kind,
-                                     pose[0].tolist(), pose[1].tolist(), model.geom_size[geom].tolist(), colours[geom].tolist(), mesh))
+                                     pose[0].tolist(), pose[1].tolist(), model.geom_size[geom].tolist(), colors[geom].tolist(), mesh))
 
 
 def _vector(values: Sequence[float]) -> dict[str, float]:
@@ -488,7 +488,7 @@ def _turn(values: Sequence[float]) -> dict[str, float]:
 def _entity(shape: Shape, stamp: dict[str, int]) -> dict[str, Any]:
     """A foxglove.SceneEntity."""
     x, y, z = shape.size
-    colour = dict(zip("rgba", shape.colour, strict=True))
+    color = dict(zip("rgba", shape.color, strict=True))
     entity: dict[str, Any] = {"timestamp": stamp, "frame_id": shape.frame, "id": shape.name, "lifetime": {"sec": 0, "nsec": 0},
                               "frame_locked": True, "metadata": [], "arrows": [], "cubes": [], "spheres": [], "cylinders": [],
                               "lines": [], "triangles": [], "texts": [], "models": []}
@@ -503,18 +503,18 @@ def _entity(shape: Shape, stamp: dict[str, int]) -> dict[str, Any]:
         return _vector([2 * value for value in values])
     kind = shape.kind
     if kind == _playback.BOX:
-        entity["cubes"] = [{"pose": pose(), "size": size(x, y, z), "color": colour}]
+        entity["cubes"] = [{"pose": pose(), "size": size(x, y, z), "color": color}]
     elif kind == _playback.PLANE:
-        entity["cubes"] = [{"pose": pose(-0.001), "size": size(x or 10, y or 10, 0.001), "color": colour}]
+        entity["cubes"] = [{"pose": pose(-0.001), "size": size(x or 10, y or 10, 0.001), "color": color}]
     elif kind in (_playback.SPHERE, _playback.ELLIPSOID):
-        entity["spheres"] = [{"pose": pose(), "size": size(x, x, x) if kind == _playback.SPHERE else size(x, y, z), "color": colour}]
+        entity["spheres"] = [{"pose": pose(), "size": size(x, x, x) if kind == _playback.SPHERE else size(x, y, z), "color": color}]
     elif kind in (_playback.CAPSULE, _playback.CYLINDER):
-        entity["cylinders"] = [{"pose": pose(), "size": size(x, x, y), "bottom_scale": 1.0, "top_scale": 1.0, "color": colour}]
+        entity["cylinders"] = [{"pose": pose(), "size": size(x, x, y), "bottom_scale": 1.0, "top_scale": 1.0, "color": color}]
         if kind == _playback.CAPSULE:
-            entity["spheres"] = [{"pose": pose(end), "size": size(x, x, x), "color": colour} for end in (-y, y)]
+            entity["spheres"] = [{"pose": pose(end), "size": size(x, x, x), "color": color} for end in (-y, y)]
     elif shape.mesh is not None:
         points, faces = shape.mesh
-        entity["triangles"] = [{"pose": pose(), "points": [_vector(point) for point in points], "color": colour, "colors": [],
+        entity["triangles"] = [{"pose": pose(), "points": [_vector(point) for point in points], "color": color, "colors": [],
                                 "indices": faces.ravel().tolist()}]
     return entity
 
@@ -567,23 +567,23 @@ def write_rrd(recording: Recording, out: Path, choice: Choice) -> None:
         stream.log("world", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
         for shape in motion.shapes:
             path = f"world/{shape.frame}/{shape.name}" if shape.frame != "world" else f"world/{shape.name}"
-            colour = [round(255 * value) for value in shape.colour]
+            color = [round(255 * value) for value in shape.color]
             place, turn = shape.place, rr.Quaternion(xyzw=[*shape.rotation[1:], shape.rotation[0]])
             x, y, z = shape.size
             stream.log(path, rr.Transform3D(translation=place, quaternion=turn), static=True)
-            fill: dict[str, Any] = {"colors": [colour], "fill_mode": "solid"}
+            fill: dict[str, Any] = {"colors": [color], "fill_mode": "solid"}
             if shape.kind in (_playback.BOX, _playback.PLANE):
                 half = [x, y, z] if shape.kind == _playback.BOX else [x or 10, y or 10, 0.0005]
                 stream.log(path, rr.Boxes3D(half_sizes=[half], **fill), static=True)
             elif shape.kind in (_playback.SPHERE, _playback.ELLIPSOID):
                 half = [x, x, x] if shape.kind == _playback.SPHERE else [x, y, z]
                 stream.log(path, rr.Ellipsoids3D(half_sizes=[half], **fill), static=True)
-            elif shape.kind == _playback.CAPSULE:  # its origin is the centre of one end
+            elif shape.kind == _playback.CAPSULE:  # its origin is the center of one end
                 stream.log(path, rr.Capsules3D(lengths=[2 * y], radii=[x], translations=[[0, 0, -y]], **fill), static=True)
             elif shape.kind == _playback.CYLINDER:
                 stream.log(path, rr.Cylinders3D(lengths=[2 * y], radii=[x], **fill), static=True)
             elif shape.mesh is not None:
-                stream.log(path, rr.Mesh3D(vertex_positions=shape.mesh[0], triangle_indices=shape.mesh[1], albedo_factor=colour),
+                stream.log(path, rr.Mesh3D(vertex_positions=shape.mesh[0], triangle_indices=shape.mesh[1], albedo_factor=color),
                            static=True)
         times = rr.TimeColumn("time", duration=motion.times)
         for i, frame in enumerate(motion.frames):

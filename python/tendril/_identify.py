@@ -29,7 +29,7 @@ Array = npt.NDArray[np.float64]
 
 ALIGNMENTS = ("none", "offset", "pose")
 BETWEEN = ("hold", "linear")  #: commands and loads between rows of a motion
-UNTOLD = {"poses": ("links", "feed", "friction"), "samples": ("links", "feed")}  #: keys that such data do not tell
+UNIDENTIFIABLE = {"poses": ("links", "feed", "friction"), "samples": ("links", "feed")}  #: keys that such data do not tell
 RATIO, SHIFT = 10.0, 0.5  #: default bounds: a tenth to ten times the value; of angles, rad
 SPREAD = 3.0  #: other starts are drawn between a third and three times the value
 RELATIVE_STEP = {"poses": 1e-4, "samples": 1e-3}  #: of parameters, for differences; motions have steps where servos reach their limits
@@ -142,7 +142,7 @@ class RobotFile:
     @staticmethod
     def _bounded(name: str, key: str, places: tuple[Place, ...], bounds: dict[str, tuple[float, float]], rows: str) -> Parameter:
         start = places[0].start
-        if key in UNTOLD[rows]:
+        if key in UNIDENTIFIABLE[rows]:
             what = "static poses" if rows == "poses" else "motions"
             raise refuse("--parameters", f"{name}: {what} without contact do not tell it: must be another key")
         is_shift = key == "angle" or any(place.start == 0.0 for place in places)
@@ -578,10 +578,10 @@ def draw(result: Result, out: Path) -> None:
     axes = figure.subplots(1, 4 if is_motion else 3)
     (_draw_motion if is_motion else _draw_places)(result, axes)
     axes[0].legend()
-    for distances, colour, when in ((result.before, "C1", "before"), (result.after, "C0", "after")):
+    for distances, color, when in ((result.before, "C1", "before"), (result.after, "C0", "after")):
         for values, dashes, which in zip(distances, ("-", "--"), ("fitted", "held out"), strict=True):
             if len(values):
-                axes[-1].plot(1e3 * np.sort(values), np.arange(1, len(values) + 1) / len(values) * 100, dashes, color=colour,
+                axes[-1].plot(1e3 * np.sort(values), np.arange(1, len(values) + 1) / len(values) * 100, dashes, color=color,
                               label=f"{when}, {which}")
     axes[-1].set(xlabel="error of a point, mm", ylabel="points with at most that, %", xlim=(0, None), ylim=(0, 100))
     axes[-1].legend()
@@ -592,19 +592,19 @@ def draw(result: Result, out: Path) -> None:
 
 
 def _compared(result: Result) -> Iterator[tuple[Array, str, str]]:
-    """All points of the model, (n, markers, 3) mm, before and after, with colour and label."""
+    """All points of the model, (n, markers, 3) mm, before and after, with color and label."""
     data = result.fit.data
-    for x, label, colour in ((result.before_x, "before", "C1"), (result.x, "after", "C0")):
-        yield 1e3 * (data.measured + result.fit.residuals(x, range(data.count), slopes=False)[0]), colour, label
+    for x, label, color in ((result.before_x, "before", "C1"), (result.x, "after", "C0")):
+        yield 1e3 * (data.measured + result.fit.residuals(x, range(data.count), slopes=False)[0]), color, label
 
 
 def _draw_places(result: Result, axes: Any) -> None:
     seen = result.fit.data.seen
     measured = 1e3 * result.fit.data.measured[seen]
-    for places, colour, label in _compared(result):
+    for places, color, label in _compared(result):
         points = places[seen]
         for axis, (i, j) in zip(axes, ((0, 2), (0, 1)), strict=False):
-            axis.plot(points[:, i], points[:, j], ".", color=colour, markersize=4, label=label)
+            axis.plot(points[:, i], points[:, j], ".", color=color, markersize=4, label=label)
     for axis, (i, j) in zip(axes, ((0, 2), (0, 1)), strict=False):
         axis.plot(measured[:, i], measured[:, j], "o", color="0.3", markersize=5, fillstyle="none", markeredgewidth=0.7, label="measured")
         axis.set(xlabel=f"{AXES[i]}, mm", ylabel=f"{AXES[j]}, mm", aspect="equal")
@@ -624,14 +624,14 @@ def _draw_motion(result: Result, axes: Any) -> None:
     held_out[result.rows[1]] = True
     compared = list(_compared(result))
     for i, axis in enumerate(axes[:3]):
-        for rows, colour, label in ((seen & ~held_out, "0.3", "measured, fitted"), (seen & held_out, "C2", "measured, held out")):
+        for rows, color, label in ((seen & ~held_out, "0.3", "measured, fitted"), (seen & held_out, "C2", "measured, held out")):
             if rows.any():
-                axis.plot(time[rows], 1e3 * data.measured[rows, k, i], "o", color=colour, markersize=3, fillstyle="none",
+                axis.plot(time[rows], 1e3 * data.measured[rows, k, i], "o", color=color, markersize=3, fillstyle="none",
                           markeredgewidth=0.6, label=label)
-        for places, colour, label in compared:
+        for places, color, label in compared:
             for number in range(len(firsts)):
                 rows = seen & (data.motion == number)
-                axis.plot(time[rows], places[rows, k, i], color=colour, linewidth=1, label=label if number == 0 else None)
+                axis.plot(time[rows], places[rows, k, i], color=color, linewidth=1, label=label if number == 0 else None)
         for end in ends[1:-1]:
             axis.axvline(end, color="0.8", linewidth=0.8)
         axis.set(xlabel="t, s", ylabel=f"{list(data.markers)[k]}, {AXES[i]}, mm")

@@ -86,7 +86,7 @@ class Writer:
 
 
 @contextlib.contextmanager
-def whole_file(file: Path) -> Iterator[IO[bytes]]:
+def atomic_file(file: Path) -> Iterator[IO[bytes]]:
     """Replaces a file at the end: a reader finds the old one or the new one, whole."""
     part = file.with_name(f".{file.name}.{os.getpid()}.part")
     try:
@@ -100,6 +100,6 @@ def whole_file(file: Path) -> Iterator[IO[bytes]]:
         raise
 
 
-def write_whole(file: Path, content: str | bytes) -> None:
-    with whole_file(file) as out:
+def write_atomically(file: Path, content: str | bytes) -> None:
+    with atomic_file(file) as out:
         out.write(content.encode() if isinstance(content, str) else content)

@@ -29,7 +29,7 @@ from typing import IO, Any
 from tendril import _journal
 from tendril._errors import ModelError
 from tendril.dataset import Dataset
-from tendril.sweep import InputGuard, Plan, Run, command_of
+from tendril.sweep import InputChangeDetector, Plan, Run, command_of
 
 _DISK_FULL = ("No space left on device", "File too large", "Disk quota exceeded")
 _LEAST_FREE = 1 << 16  # bytes
@@ -150,8 +150,8 @@ def _write_inputs(folder: Path, plan: Plan) -> None:
     root = Path(plan.experiment).parent
     for name, digest in plan.files.items():
         if not (kept := folder / "files" / digest).exists():
-            _journal.write_whole(kept, (root / name).read_bytes())
-    _journal.write_whole(folder / "sweep.json", json.dumps(plan.to_json(), indent=1) + "\n")
+            _journal.write_atomically(kept, (root / name).read_bytes())
+    _journal.write_atomically(folder / "sweep.json", json.dumps(plan.to_json(), indent=1) + "\n")
 
 
 def _die_with(parent: int) -> Callable[[], None]:
@@ -275,7 +275,7 @@ class Driver:
         self._plan, self._folder, self._program, self._options = plan, folder, program, options
         self._interrupt = interrupt
         self._again: deque[tuple[Run, int]] = deque()
-        self._guard = InputGuard(plan)
+        self._guard = InputChangeDetector(plan)
         self._names = 0
         self.ended = False  # nothing new begins
         self.notices: list[str] = []
@@ -330,7 +330,7 @@ class LocalDriver(Driver):
                 if not self._children:
                     return
                 self._wait(finish)
-                ordered = self._obey(ordered)
+                ordered = self._handle_interrupts(ordered)
         finally:
             for child in self._children.values():
                 child.kill("ended")
@@ -382,7 +382,7 @@ class LocalDriver(Driver):
             if child.descriptor not in self._children:
                 child.discard()
 
-    def _obey(self, ordered: int) -> int:
+    def _handle_interrupts(self, ordered: int) -> int:
         """Ctrl-C ends the runs, a second one kills them."""
         count = self._interrupt.count
         if count > ordered:

@@ -1,6 +1,6 @@
 """What the pages of reports have in common: style, tables, numbers, and plots as SVG, without scripts and requests.
 
-Variants are told apart by colour, by the dashes of their lines and by their places, in light and dark.
+Variants are told apart by color, by the dashes of their lines and by their places, in light and dark.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 Values = npt.NDArray[np.float64]
 
-COLOURS = 6
+COLORS = 6
 _STRETCHES = 500  # of a line
 _SHADES = 5
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 4", "12 4")
@@ -142,8 +142,8 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str = "grid") -> str:
     return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
 
 
-def colour(variant: int) -> str:
-    return f"var(--c{variant % COLOURS})"
+def color(variant: int) -> str:
+    return f"var(--c{variant % COLORS})"
 
 
 def bottom_axis(scale: Scale, top: float, bottom: float, label: str, ticks: Sequence[float] = ()) -> list[str]:
@@ -163,16 +163,16 @@ def interval_mark(scale: Scale, ends: Sequence[float | None] | None, middle: flo
     low, high = ends or (None, None)
     if low is not None and high is not None:
         parts.append(f'<line x1="{scale(low):.1f}" x2="{scale(high):.1f}" y1="{y:.1f}" y2="{y:.1f}" '
-                     f'stroke="{colour(variant)}" stroke-width="4"/>')
+                     f'stroke="{color(variant)}" stroke-width="4"/>')
     if middle is not None:
         parts.append(f'<circle class="halo" cx="{scale(middle):.1f}" cy="{y:.1f}" r="4.5" '
-                     f'stroke="{colour(variant)}" stroke-width="2.5"/>')
+                     f'stroke="{color(variant)}" stroke-width="2.5"/>')
     return parts
 
 
 def points(x: Values, y: Values, variant: int, size: float) -> str:
     path = "".join(f"M{a:.1f} {b:.1f}h0" for a, b in zip(x, y, strict=True))
-    return (f'<path d="{path}" stroke="{colour(variant)}" stroke-width="{size}" stroke-linecap="round" fill="none" '
+    return (f'<path d="{path}" stroke="{color(variant)}" stroke-width="{size}" stroke-linecap="round" fill="none" '
             f'opacity="{0.6 if len(x) < 300 else 0.3}"/>')
 
 
@@ -183,14 +183,14 @@ def density(x: Values, y: Values, variant: int) -> str:
     drawn = ""
     for shade in range(1, _SHADES + 1):
         path = "".join(f"M{2 * a - 1} {2 * b}h2" for a, b in places[level == shade].tolist())
-        drawn += (f'<path d="{path}" stroke="{colour(variant)}" stroke-width="2" fill="none" '
+        drawn += (f'<path d="{path}" stroke="{color(variant)}" stroke-width="2" fill="none" '
                   f'opacity="{shade / _SHADES:.2f}"/>')
     return drawn
 
 
 def step_line(x: Values, y: Values, variant: int) -> str:
     path = f"M{x[0]:.1f} {y[0]:.1f}" + "".join(f"H{a:.1f}V{b:.1f}" for a, b in zip(x[1:], y[1:], strict=True))
-    return (f'<path d="{path}" stroke="{colour(variant)}" stroke-dasharray="{DASHES[variant % COLOURS]}" '
+    return (f'<path d="{path}" stroke="{color(variant)}" stroke-dasharray="{DASHES[variant % COLORS]}" '
             f'stroke-width="2" fill="none"/>')
 
 
@@ -224,15 +224,15 @@ def line_plot(x: Values, series: Sequence[tuple[str, Values]], label: str, logar
             for value in dict.fromkeys((finite.min(), finite.max())):
                 pieces.append(f"{pen}{at:.1f} {float(up(value)):.1f}")
                 pen = "L"
-        parts += [f'<path d="{"".join(pieces)}" stroke="{colour(v)}" stroke-dasharray="{DASHES[v % COLOURS]}" '
+        parts += [f'<path d="{"".join(pieces)}" stroke="{color(v)}" stroke-dasharray="{DASHES[v % COLORS]}" '
                   f'stroke-width="1.5" fill="none"/>', *legend_line(right + 20, 30 + 22 * v, v),
                   text(right + 68, 34 + 22 * v, name)]
     return svg(980, bottom + 42, parts, label)
 
 
 def legend_line(x: float, y: float, variant: int) -> list[str]:
-    return [f'<line x1="{x:.0f}" x2="{x + 40:.0f}" y1="{y:.0f}" y2="{y:.0f}" stroke="{colour(variant)}" '
-            f'stroke-dasharray="{DASHES[variant % COLOURS]}" stroke-width="2"/>']
+    return [f'<line x1="{x:.0f}" x2="{x + 40:.0f}" y1="{y:.0f}" y2="{y:.0f}" stroke="{color(variant)}" '
+            f'stroke-dasharray="{DASHES[variant % COLORS]}" stroke-width="2"/>']
 
 
 def page(title: str, body: str) -> str:

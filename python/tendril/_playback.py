@@ -74,7 +74,7 @@ class Blob:
         return base64.b64encode(zlib.compress(whole, 9)).decode()
 
 
-def quantised(values: Array, low: Array | float, high: Array | float, levels: int = 65535) -> Array:
+def quantized(values: Array, low: Array | float, high: Array | float, levels: int = 65535) -> Array:
     """(…) in [low, high] as integers in [0, levels]."""
     span = np.where(np.greater(high, low), np.subtract(high, low), 1.0)
     return np.clip(np.rint((values - low) / span * levels), 0, levels).astype(np.uint16)
@@ -122,7 +122,7 @@ class Scene:
         for body in range(1, model.nbody):
             moves[body] = moves[model.body_parentid[body]] or model.body_jntnum[body] > 0 or model.body_mocapid[body] >= 0
         self.moving = np.flatnonzero(moves)
-        shown = np.isin(model.geom_group, VISIBLE_GROUPS) & (self.colours()[:, 3] > 0.01)
+        shown = np.isin(model.geom_group, VISIBLE_GROUPS) & (self.colors()[:, 3] > 0.01)
         self.geoms = np.flatnonzero(shown & (model.geom_type <= MESH))
         self.place(int(rows[0]))
         mujoco.mj_camlight(model, self.data)
@@ -155,20 +155,20 @@ class Scene:
             self.mujoco.mju_mat2Quat(quat, matrix.ravel())
         return out
 
-    def colours(self) -> Array:
+    def colors(self) -> Array:
         """(geoms, 4)"""
         model = self.model
-        colours = model.geom_rgba.copy()
-        default = np.all(colours == np.array([0.5, 0.5, 0.5, 1.0], np.float32), axis=1) & (model.geom_matid >= 0)
-        colours[default] = model.mat_rgba[model.geom_matid[default]]
-        return colours  # type: ignore[no-any-return]
+        colors = model.geom_rgba.copy()
+        default = np.all(colors == np.array([0.5, 0.5, 0.5, 1.0], np.float32), axis=1) & (model.geom_matid >= 0)
+        colors[default] = model.mat_rgba[model.geom_matid[default]]
+        return colors  # type: ignore[no-any-return]
 
     # ---- geoms ------------------------------------------------------------------------------------------------------
 
     def geometry(self, blob: Blob) -> dict[str, Any]:
         """Geoms as `[type, body, mesh]` and a table of numbers; meshes; chains."""
         model, place = self.model, {int(body): i for i, body in enumerate(self.moving)}
-        colours = self.colours()
+        colors = self.colors()
         robot = self._is_robot
         rows, numbers = [], []
         meshes: dict[tuple[int, int], int] = {}
@@ -186,13 +186,13 @@ class Scene:
             pose = ((model.geom_pos[geom], model.geom_quat[geom]) if body >= 0
                     else (self.static_pos[geom], self.static_quat[geom]))
             rows.append([kind, body, mesh, textured, int(robot[geom])])
-            numbers.append([*pose[0], *pose[1], *size, *colours[geom]])
+            numbers.append([*pose[0], *pose[1], *size, *colors[geom]])
         if rows:
             blob.add("geoms", np.array(numbers, np.float32).T)
         for (kind, number), mesh in meshes.items():
             points, faces = self.mesh(kind, number)
             low, high = points.min(axis=0), points.max(axis=0)
-            blob.add(f"points{mesh}", quantised(points, low, high).T, 1)
+            blob.add(f"points{mesh}", quantized(points, low, high).T, 1)
             blob.add(f"faces{mesh}", faces.reshape(1, -1).astype(np.uint32), 1)
             blob.add(f"box{mesh}", np.array([[*low, *high]], np.float32))
         return {"geoms": rows, "meshes": len(meshes), "chains": self._chains()}
@@ -236,8 +236,8 @@ class Scene:
 
                 def turned(v: Array, w: Array = w, u: Array = u) -> Array:
                     return np.asarray(v + 2 * np.cross(u, np.cross(u, v) + w * v))
-                centre = self.positions[:, place[body]] + turned(model.geom_pos[link[1]])
-                ends[body] = (centre, turned(axis), *model.geom_size[link[1]][:2])
+                center = self.positions[:, place[body]] + turned(model.geom_pos[link[1]])
+                ends[body] = (center, turned(axis), *model.geom_size[link[1]][:2])
         chains: dict[int, list[int]] = {}
         for body in sorted(ends):
             parent = int(model.body_parentid[body])
@@ -285,8 +285,8 @@ class Scene:
         point, force = np.concatenate(points), np.concatenate(forces)
         largest = float(np.abs(force).max()) or 1.0
         blob.add("contact_count", np.array([counts], np.uint16), 1)
-        blob.add("contact_point", quantised(point, low, high, 4095).T, 1)
-        blob.add("contact_force", quantised(np.sign(force) * np.sqrt(np.abs(force)), -math.sqrt(largest),
+        blob.add("contact_point", quantized(point, low, high, 4095).T, 1)
+        blob.add("contact_force", quantized(np.sign(force) * np.sqrt(np.abs(force)), -math.sqrt(largest),
                                             math.sqrt(largest), 1022).T)
         return {"contacts": len(point), "force": largest}
 
@@ -295,7 +295,7 @@ class Scene:
         return np.array([geom["robot"] for geom in self.recording.tables["geoms"]] + [False], bool)
 
     def drawings(self, blob: Blob) -> list[dict[str, Any]]:
-        """Target, path and planned centreline, as the controllers draw them: lines of one colour over some moments."""
+        """Target, path and planned centerline, as the controllers draw them: lines of one color over some moments."""
         mujoco, model, data, recording = self.mujoco, self.model, self.data, self.recording
         if not model.nplugin:
             return []
@@ -336,10 +336,10 @@ class Scene:
             if still:
                 whole = whole[:1]
             low, high = np.nanmin(whole[:, :, :6]), np.nanmax(whole[:, :, :6])
-            ends = np.where(np.isnan(whole[:, :, :6]), 65535, quantised(np.nan_to_num(whole[:, :, :6]), low, high, 65534))
+            ends = np.where(np.isnan(whole[:, :, :6]), 65535, quantized(np.nan_to_num(whole[:, :, :6]), low, high, 65534))
             name = f"drawing{len(found)}"
             blob.add_smaller(name, ends.astype(np.uint16).transpose(1, 2, 0).reshape(most * 6, -1))
-            found.append({"name": name, "radius": float(np.nanmax(whole[:, :, 6])), "colour": key[1:], "sphere": key[0] == SPHERE,
+            found.append({"name": name, "radius": float(np.nanmax(whole[:, :, 6])), "color": key[1:], "sphere": key[0] == SPHERE,
                           "low": float(low), "high": float(high)})
         return found
 
@@ -366,7 +366,7 @@ class Scene:
             if np.isnan(finite).all() or not len(lines):
                 continue
             low, high = float(np.nanmin(finite)), float(np.nanmax(finite))
-            whole = np.where(np.isnan(finite), 4095, quantised(np.nan_to_num(finite), low, high, 4094))
+            whole = np.where(np.isnan(finite), 4095, quantized(np.nan_to_num(finite), low, high, 4094))
             blob.add(f"plot{len(shown)}", whole.astype(np.uint16), 1)
             shown.append({"name": name, "unit": unit, "shown": at_once, "low": low, "high": high})
         blob.add("plot_time", np.rint((recording.time[at] - recording.time[0]) * 1e5)[None].astype(np.uint32), 1)
@@ -406,8 +406,8 @@ def page(recording: Recording, fps: float = 50.0, start: float | None = None, en
     blob.add("tick", ticks[None].astype(np.uint32), 2)
     if len(scene.moving):
         low, high = scene.positions.min(axis=(0, 1)), scene.positions.max(axis=(0, 1))
-        blob.add_smaller("position", quantised(scene.positions, low, high).reshape(len(rows), -1).T)
-        blob.add_smaller("rotation", quantised(scene.quaternions, -1.0, 1.0).reshape(len(rows), -1).T)
+        blob.add_smaller("position", quantized(scene.positions, low, high).reshape(len(rows), -1).T)
+        blob.add_smaller("rotation", quantized(scene.quaternions, -1.0, 1.0).reshape(len(rows), -1).T)
     content |= {"bodies": len(scene.moving), "low": rounded(low), "high": rounded(high)}
     margin = 0.5 * np.linalg.norm(high - low) + 0.1 * content["extent"]
     content |= {"contact_low": rounded(low - margin), "contact_high": rounded(high + margin)}

@@ -55,7 +55,7 @@ def _read(folder: Path) -> dict[str, Any]:
 def _write(folder: Path, name: str, experiments: Sequence[str], refused: dict[str, str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     content = {"format": FORMAT, "name": name, "experiments": list(experiments), "refused": refused}
-    _journal.write_whole(folder / _FILE, json.dumps(content, indent=1) + "\n")
+    _journal.write_atomically(folder / _FILE, json.dumps(content, indent=1) + "\n")
 
 
 def run_suite(name: str, plans: Sequence[Plan], folder: Path, program: str,
@@ -163,10 +163,10 @@ class Scorecard:
         """Writes the files of every sweep, `summary.json` and `report.html`. Returns the names of the latter."""
         for data in self.data.values():
             data.write(report)
-        _journal.write_whole(self.folder / "summary.json", json.dumps(self.summary, indent=1) + "\n")
+        _journal.write_atomically(self.folder / "summary.json", json.dumps(self.summary, indent=1) + "\n")
         if not report:
             return ["summary.json"]
-        _journal.write_whole(self.folder / "report.html", self.html())
+        _journal.write_atomically(self.folder / "report.html", self.html())
         return ["summary.json", "report.html"]
 
     @property

@@ -16,7 +16,7 @@ from tendril._program import find_program
 from tendril.dataset import Dataset, merge
 from tendril._suite import Scorecard, is_suite_folder, merge_suites, run_suite
 from tendril._sweep_report import rate_text
-from tendril.sweep import (Given, Plan, command_of, default_folder, is_suite, make_plan, make_plans, read_toml,
+from tendril.sweep import (CommandLineOverrides, Plan, command_of, default_folder, is_suite, make_plan, make_plans, read_toml,
                            suite_name)
 
 SWEEP = """Runs an experiment with many seeds, settings and controllers; the same command goes on where it stopped.
@@ -121,7 +121,7 @@ def _sweep(words: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print summary.json")
     parser.add_argument("--quiet", action="store_true", help="no progress, no results")
     options = parser.parse_args(words)
-    given = Given(_number("--seeds", 1, 10_000_000, options.seeds), tuple(options.set), options.python, options.plugin,
+    given = CommandLineOverrides(_number("--seeds", 1, 10_000_000, options.seeds), tuple(options.set), options.python, options.plugin,
                   tuple(options.controller), tuple(options.variant))
     run = _local.Options(_number("--jobs", 1, 10_000, options.jobs) or 0, options.engine, options.address,
                          _shard(options.shard), options.retry_failed, _part(options.verify))

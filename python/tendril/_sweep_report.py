@@ -1,6 +1,6 @@
 """The report of a sweep: one HTML file with its plots inside, without scripts and requests.
 
-Variants are told apart by colour, by the dashes of their lines and by their places, in light and dark.
+Variants are told apart by color, by the dashes of their lines and by their places, in light and dark.
 """
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class _Plots:
                 heights = base + 40 - 36 * counts / counts.max()
                 path = f"M{edges[0]:.1f} {base + 40:.1f}" + "".join(
                     f"V{h:.1f}H{e:.1f}" for h, e in zip(heights, edges[1:], strict=True)) + f"V{base + 40:.1f}Z"
-                parts.append(f'<path d="{path}" fill="{page.colour(v)}" opacity="0.45"/>')
+                parts.append(f'<path d="{path}" fill="{page.color(v)}" opacity="0.45"/>')
             else:
                 spread: Values = (np.arange(len(finite), dtype=np.float64) * 0.618034) % 1.0
                 parts.append(page.points(scale(finite), base + 6 + 32 * spread, v, 6))
@@ -152,7 +152,7 @@ class _Plots:
         for number, cell in enumerate(plan.cells):
             rate = rows[number]["rate"]
             x, y = 120 + width * xs.index(str(cell[0][1])), 24 + 34.0 * ys.index(str(cell[1][1]))
-            parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{width - 3:.1f}" height="31" fill="{page.colour(0)}" '
+            parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{width - 3:.1f}" height="31" fill="{page.color(0)}" '
                          f'fill-opacity="{0.08 + 0.5 * (rate or 0):.2f}"/>')
             parts.append(page.text(x + width / 2, y + 20, "none" if rate is None else f"{100 * rate:.0f} %", "middle"))
         bottom = 24 + 34.0 * len(ys)

@@ -30,7 +30,7 @@ def controller(name: str, *, kind: Literal["continuum", "snake", "mobile", "plat
     The class has `__init__(self, context)`, `update(self, measurement, memory, next_memory, command, report)` and may
     have `memory_size` (numbers that it keeps between steps, default 0), `reset(self, memory)` (their start values,
     default zeros), of an arm `senses_contacts = True`, `commands = "moments"` or `"tensions"` of an arm, `"torques"` of a
-    snake or of joints on a platform (default "set points": the coordinates `command.q`), and the line that is drawn, (points, 3): `path(self, memory)` of
+    snake or of joints on a platform (default "setpoints": the coordinates `command.q`), and the line that is drawn, (points, 3): `path(self, memory)` of
     an arm, in its base frame, `path(self, measurement, memory)` of a snake, in the world frame. `update` is a function of its arguments: it may be called
     several times in a step, and what lasts is in `next_memory`, a copy of `memory` on entry. An exception stops the
     controller: one warning with file and line, status 5, the servos hold; in `__init__` the scene is not loaded.

@@ -431,18 +431,18 @@ class Dataset:
     def write(self, report: bool = True) -> list[str]:
         """Writes `runs.csv`, `summary.json` and `report.html`. Returns the names."""
         table = self.runs
-        with _journal.whole_file(self.folder / "runs.csv") as file:
+        with _journal.atomic_file(self.folder / "runs.csv") as file:
             text = io.TextIOWrapper(file, "utf-8", newline="")
             rows = csv.writer(text, lineterminator="\n")
             rows.writerow(table)
             for begin in range(0, len(self._runs), _ROWS):
                 rows.writerows(zip(*(_csv_column(column[begin:begin + _ROWS]) for column in table.values()), strict=True))
             text.detach()
-        _journal.write_whole(self.folder / "summary.json", json.dumps(self.summary, indent=1) + "\n")
+        _journal.write_atomically(self.folder / "summary.json", json.dumps(self.summary, indent=1) + "\n")
         if not report:
             return ["runs.csv", "summary.json"]
         from tendril._sweep_report import html
-        _journal.write_whole(self.folder / "report.html", html(self))
+        _journal.write_atomically(self.folder / "report.html", html(self))
         return ["runs.csv", "summary.json", "report.html"]
 
     @property
@@ -507,7 +507,7 @@ def merge(folders: Sequence[Path], out: Path) -> Dataset:
             shutil.copyfile(file, part / "files" / file.name)
         for run in (folder / "runs").glob("[!.]*"):
             shutil.copytree(run, part / "runs" / run.name, dirs_exist_ok=True)
-    _journal.write_whole(part / "sweep.json", json.dumps(plans[0].to_json(), indent=1) + "\n")
+    _journal.write_atomically(part / "sweep.json", json.dumps(plans[0].to_json(), indent=1) + "\n")
     if out.exists():
         out.rmdir()
     part.rename(out)

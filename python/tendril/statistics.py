@@ -49,8 +49,8 @@ def wilson(successes: float, n: int) -> Interval:
     """
     p, z2 = successes / n, Z * Z
     half = Z * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n))
-    centre, scale = p + z2 / (2 * n), 1 + z2 / n
-    return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
+    center, scale = p + z2 / (2 * n), 1 + z2 / n
+    return max(0.0, (center - half) / scale), min(1.0, (center + half) / scale)
 
 
 def _iqm_weights(n: int) -> Values:

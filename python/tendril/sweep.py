@@ -94,12 +94,12 @@ class Plan:
 
     def runs(self) -> Iterator[Run]:
         """Seed by seed, so that a sweep that is stopped has all variants of the first seeds."""
-        heads = {(cell, variant.name): self._identity(cell, variant)
+        coin_flip = {(cell, variant.name): self._identity(cell, variant)
                  for cell in range(len(self.cells)) for variant in self.variants}
         for order, seed in enumerate(self.seeds):
             for cell in range(len(self.cells)):
                 for variant in self.variants:
-                    before, after = heads[cell, variant.name]
+                    before, after = coin_flip[cell, variant.name]
                     digest = hashlib.sha256(b"%s%d%s" % (before, seed, after)).hexdigest()
                     yield Run(digest[:16], variant, cell, seed, order)
 
@@ -270,7 +270,7 @@ def _cells(table: _Table) -> tuple[Settings, ...]:
 
 
 @dataclass(frozen=True)
-class Given:
+class CommandLineOverrides:
     """What a command line says instead of the file."""
     seeds: int | None = None
     settings: tuple[str, ...] = ()  # of `--set`
@@ -296,7 +296,7 @@ class Given:
         return rows
 
 
-def _variants(table: _Table, folder: Path, given: Given) -> tuple[Variant, ...]:
+def _variants(table: _Table, folder: Path, given: CommandLineOverrides) -> tuple[Variant, ...]:
     rows = given.variant_rows()
     listed = table.data.get("variant", [])
     if not isinstance(listed, list):
@@ -372,7 +372,7 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise ModelError(f"{file}: {error}") from None
 
 
-def make_plan(source: Path | Mapping[str, Any], program: str, given: Given = Given()) -> Plan:
+def make_plan(source: Path | Mapping[str, Any], program: str, given: CommandLineOverrides = CommandLineOverrides()) -> Plan:
     """The plan of a file with a table `[sweep]`, or of such a table. Throws ModelError."""
     if isinstance(source, Path):
         document, where, folder = read_toml(source), f"{source}: sweep", source.parent
@@ -395,7 +395,7 @@ def make_plan(source: Path | Mapping[str, Any], program: str, given: Given = Giv
 _OF_A_ROW = ("file", "name", "seeds", "compare", "grid", "record", "timeout", "retries")
 
 
-def make_plans(files: Sequence[Path], program: str, given: Given = Given(), only: Sequence[str] = ()) -> list[Plan]:
+def make_plans(files: Sequence[Path], program: str, given: CommandLineOverrides = CommandLineOverrides(), only: Sequence[str] = ()) -> list[Plan]:
     """The plans of a suite: of several files, or of one whose table `[sweep]` has a list `experiment`.
 
     Of several files that have names in common, each has its folder before its name.
@@ -430,7 +430,7 @@ def suite_name(files: Sequence[Path]) -> str:
     return str(name)
 
 
-def _suite(file: Path, program: str, given: Given) -> Iterator[Plan]:
+def _suite(file: Path, program: str, given: CommandLineOverrides) -> Iterator[Plan]:
     where = f"{file}: sweep"
     data = read_toml(file)["sweep"]
     _Table(where, data, _KEYS)
@@ -458,7 +458,7 @@ def _suite(file: Path, program: str, given: Given) -> Iterator[Plan]:
                     replace(given, seeds=None) if "seeds" in row.data else given)
 
 
-def _plan(table: _Table, folder: Path, experiment: Path, content: dict[str, Any], program: str, given: Given) -> Plan:
+def _plan(table: _Table, folder: Path, experiment: Path, content: dict[str, Any], program: str, given: CommandLineOverrides) -> Plan:
     """@param folder  that of the file with the table"""
     where = table.where
     data = table.data if given.seeds is None else {**table.data, "seeds": given.seeds}
@@ -628,7 +628,7 @@ def _find_files(plan: Plan, experiment: Path, content: dict[str, Any]) -> None:
                 plan.named.setdefault(value, []).append(name(path))
 
 
-class InputGuard:
+class InputChangeDetector:
     """Notices that an input file is changed while a sweep runs."""
 
     def __init__(self, plan: Plan) -> None:
@@ -681,7 +681,7 @@ class Sweep:
         self.program = program or find_program()
         texts = tuple(f"{key}={toml(value)}" for key, value in (settings or {}).items())
         where = source if isinstance(source, Mapping) else Path(source)
-        self.plan = make_plan(where, self.program, Given(seeds, texts))
+        self.plan = make_plan(where, self.program, CommandLineOverrides(seeds, texts))
 
     def run(self, out: str | os.PathLike[str] | None = None, engine: str = "local", jobs: int = 0,
             retry_failed: bool = False, address: str = "") -> Dataset:

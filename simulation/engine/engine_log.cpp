@@ -9,7 +9,7 @@
 namespace tendril::simulation {
 namespace {
 
-constexpr std::size_t kMostWarnings = 100;
+constexpr std::size_t kMaxWarnings = 100;
 constexpr int kExitDiverged = 3;
 
 thread_local std::jmp_buf* error_jump = nullptr;
@@ -25,7 +25,7 @@ thread_local int depth = 0;
 thread_local std::vector<std::string> own_warnings;
 
 void keep(std::vector<std::string>& warnings, const mjLogMessage& message) {
-  if (warnings.size() >= kMostWarnings) return;
+  if (warnings.size() >= kMaxWarnings) return;
   std::string text = message.subject;
   if (message.body != nullptr && message.body[0] != '\0') text += std::string(": ") + message.body;
   warnings.push_back(std::move(text));

@@ -47,7 +47,7 @@ constexpr CountOption kCountOptions[] = {{"iterations", &mjOption::iterations, 1
                                          {"ls_iterations", &mjOption::ls_iterations, 1},
                                          {"noslip_iterations", &mjOption::noslip_iterations, 0},
                                          {"ccd_iterations", &mjOption::ccd_iterations, 1}};
-constexpr double kMostIterations = 100000;
+constexpr double kMaxIterations = 100000;
 
 void apply_option(const Setting& setting, mjModel& model) {
   const std::string name = setting.key.substr(std::string("option.").size());
@@ -59,7 +59,7 @@ void apply_option(const Setting& setting, mjModel& model) {
   }
   for (const CountOption& option : kCountOptions) {
     if (name != option.name) continue;
-    const Range range{static_cast<double>(option.low), kMostIterations};
+    const Range range{static_cast<double>(option.low), kMaxIterations};
     const double value = setting_number(setting, range);
     if (value != std::floor(value)) refuse(setting, "must be an integer " + to_string(range));
     model.opt.*option.member = static_cast<int>(value);

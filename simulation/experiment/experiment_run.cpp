@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kMostSteps = 1e9;
+constexpr double kMaxSteps = 1e9;
 
 double seconds(std::chrono::steady_clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
@@ -114,7 +114,7 @@ StepTimes StepTimeHistogram::times() const {
   return {sum_ / static_cast<double>(count_), quantile(0.5), quantile(0.99), quantile(0.999), max_};
 }
 
-/// The centre of the bucket that contains the value of this rank.
+/// The center of the bucket that contains the value of this rank.
 double StepTimeHistogram::quantile(double q) const {
   const double rank = std::max(1.0, std::ceil(q * static_cast<double>(count_)));
   double below = 0.0;
@@ -198,7 +198,7 @@ PreparedRun compile_run(const Experiment& experiment, const RunChanges& changes)
   const double timestep = model.opt.timestep;
   const double duration = changes.duration.value_or(experiment.duration);
   const double steps = std::ceil(duration / timestep - 1e-6);
-  if (!(steps <= kMostSteps)) {
+  if (!(steps <= kMaxSteps)) {
     throw ModelError(fmt::format("{}: duration: {} s: is more than 1e9 steps of {} s",
                                  experiment.file.string(), duration, timestep));
   }

@@ -34,8 +34,8 @@ std::vector<int> sensors_called(const mjModel& model, const std::string& quantit
 Eigen::Vector3d in_frame(const mjData& data, int geom, const mjtNum* point) noexcept {
   using RowMatrix = Eigen::Matrix<mjtNum, 3, 3, Eigen::RowMajor>;
   const Eigen::Map<const RowMatrix> axes(data.geom_xmat + 9 * geom);
-  const Eigen::Map<const Eigen::Vector3d> p(point), centre(data.geom_xpos + 3 * geom);
-  return axes.transpose() * (p - centre);
+  const Eigen::Map<const Eigen::Vector3d> p(point), center(data.geom_xpos + 3 * geom);
+  return axes.transpose() * (p - center);
 }
 
 /// Angle about the z axis from one point to the other, in (-pi, pi].
@@ -281,7 +281,7 @@ double Metrics::passing(const Metrics& self, const mjModel& /*model*/, const mjD
   });
 }
 
-/// 2 pi minus the widest gap between neighbouring contacts.
+/// 2 pi minus the widest gap between neighboring contacts.
 double Metrics::contact_span(const Metrics& self, const mjModel& /*model*/, const mjData& data,
                              int geom) noexcept {
   constexpr double kTwoPi = 2.0 * std::numbers::pi;

@@ -94,7 +94,7 @@ class Metrics {
   static double contact_span(const Metrics& self, const mjModel& model, const mjData& data,
                              int geom) noexcept;
 
-  /// Two neighbouring links of a robot, by the first geom of each.
+  /// Two neighboring links of a robot, by the first geom of each.
   struct LinkPair {
     int first, second;  ///< geoms
     int robot;          ///< body of the base

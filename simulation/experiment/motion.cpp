@@ -45,19 +45,19 @@ Eigen::Vector3d Motion::position(double time, const Eigen::Vector3d& home) const
     return middle + radius * (std::cos(angle) * e1 + std::sin(angle) * e2);
   }
   if (points.empty()) return middle;  // of an actuator
-  const Leg now = leg(time);
+  const Segment now = segment(time);
   return points[now.from] + now.fraction * (points[now.to] - points[now.from]);
 }
 
 Eigen::Quaterniond Motion::orientation(double time, const Eigen::Quaterniond& home) const noexcept {
   if (turns) return Eigen::AngleAxisd(circle_angle(time), normal.normalized()) * home;
   if (orientations.empty()) return home;
-  const Leg now = leg(time);
+  const Segment now = segment(time);
   return orientations[now.from].slerp(now.fraction, orientations[now.to]);
 }
 
 double Motion::control(double time) const noexcept {
-  const Leg now = leg(time);
+  const Segment now = segment(time);
   return values[now.from] + now.fraction * (values[now.to] - values[now.from]);
 }
 
@@ -65,7 +65,7 @@ double Motion::circle_angle(double time) const noexcept {
   return speed / radius * std::max(0.0, time - start_after);
 }
 
-Motion::Leg Motion::leg(double time) const noexcept {
+Motion::Segment Motion::segment(double time) const noexcept {
   const auto next = std::upper_bound(times.begin(), times.end(), time);
   if (next == times.begin()) return {0, 0, 0.0};
   const auto i = static_cast<std::size_t>(next - times.begin());

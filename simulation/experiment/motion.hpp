@@ -14,7 +14,7 @@ namespace tendril::simulation {
 enum class MotionKind {
   Lissajous,  ///< p(t) = center + amplitude .* sin(2 pi frequency (t - start) + phase)
   Waypoints,  ///< from point to point at given times
-  Circle,     ///< around a centre at constant speed
+  Circle,     ///< around a center at constant speed
 };
 
 enum class Interpolation {
@@ -57,7 +57,7 @@ struct Motion {
 
   std::string origin = {};  ///< `file:line` of the key `body` or `actuator`; empty: not from a file
 
-  /// Position at a time [s]; `home` replaces a missing centre.
+  /// Position at a time [s]; `home` replaces a missing center.
   [[nodiscard]] Eigen::Vector3d position(double time, const Eigen::Vector3d& home) const noexcept;
 
   /// Orientation at a time [s] of a body whose orientation in the scene is `home`.
@@ -80,11 +80,11 @@ struct Motion {
 
  private:
   /// The leg i between two waypoints at a time, and the fraction 0 .. 1 of it.
-  struct Leg {
+  struct Segment {
     std::size_t from, to;
     double fraction;
   };
-  [[nodiscard]] Leg leg(double time) const noexcept;
+  [[nodiscard]] Segment segment(double time) const noexcept;
   [[nodiscard]] double circle_angle(double time) const noexcept;  ///< of a circle [rad]
 };
 

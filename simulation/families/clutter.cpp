@@ -25,7 +25,7 @@ std::vector<Vector3d> backbone(const ContinuumRobot& robot, std::vector<SectionS
   for (int i = 0; i < robot.section_count(); ++i) {
     for (int k = 1; k <= kPerSection; ++k) {
       const Isometry3d pose = backbone_pose(robot, states, {}, i, static_cast<double>(k) / kPerSection);
-      points.push_back(lying(pose.translation()));
+      points.push_back(horizontal_mount(pose.translation()));
     }
   }
   return points;
@@ -33,7 +33,7 @@ std::vector<Vector3d> backbone(const ContinuumRobot& robot, std::vector<SectionS
 
 }  // namespace
 
-std::vector<GeneratedFile> clutter(Draws& draws, double difficulty) {
+std::vector<GeneratedFile> clutter(RandomStream& draws, double difficulty) {
   constexpr double kBodyRadius = 0.008;
   const std::string arm =
       "# Four sections of 100 mm whose tip reaches a target among balls.\nkind = \"continuum\"\n"
@@ -57,25 +57,25 @@ std::vector<GeneratedFile> clutter(Draws& draws, double difficulty) {
   const int count = draws.integer(4, 4 + static_cast<int>(std::lround(16.0 * difficulty)));
   std::string balls;
   for (int ball = 1, tries = 0; ball <= count; ++tries) {
-    if (tries > kMostDraws) give_up("clutter");
+    if (tries > kMaxDraws) throw_no_scene_found("clutter");
     const double radius = draws.uniform(0.015, 0.035);
-    const Vector3d centre(draws.uniform(0.03, 0.42), draws.uniform(-0.25, 0.25),
+    const Vector3d center(draws.uniform(0.03, 0.42), draws.uniform(-0.25, 0.25),
                           draws.uniform(-0.25, 0.25));
     const bool free = std::all_of(swept.begin(), swept.end(), [&](const Vector3d& p) {
-      return (p - centre).norm() >= radius + kBodyRadius + room;
+      return (p - center).norm() >= radius + kBodyRadius + room;
     });
-    if (!free || centre.norm() < radius + 0.05) continue;
+    if (!free || center.norm() < radius + 0.05) continue;
     balls += fmt::format("    <geom name=\"ball_{}\" pos=\"{}\" size=\"{:.6f}\" rgba=\"0.35 0.45 0.55 1\"/>\n",
-                         ball, text(centre), radius);
+                         ball, text(center), radius);
     ++ball;
   }
-  const Vector3d target = lying(tip_pose(robot, goal).translation());
+  const Vector3d target = horizontal_mount(tip_pose(robot, goal).translation());
   const std::string world = fmt::format(
       "    <frame {}>\n      <attach model=\"arm\" body=\"base\" prefix=\"arm_\"/>\n    </frame>\n{}"
       "    <body name=\"target\" mocap=\"true\" pos=\"{}\">\n"
       "      <geom size=\"0.009\" rgba=\"0.95 0.35 0.15 0.4\" contype=\"0\" conaffinity=\"0\"/>\n"
       "    </body>\n",
-      kLyingFrame, balls, text(target));
+      kHorizontalMount, balls, text(target));
   return {{"clutter.toml",
            fmt::format("# An arm among {} balls: its tip has to reach a target and touch nothing. A way exists: all\n"
                        "# sections bend evenly towards one pose, {:.1f} mm from the nearest ball or farther.\n",

@@ -13,28 +13,28 @@ namespace tendril::simulation::generate {
 using Eigen::Vector3d;
 using std::numbers::pi;
 
-std::vector<GeneratedFile> coil(Draws& draws, double difficulty) {
-  constexpr double kBody = 0.008, kGap = 0.009, kDepth = 0.16;
+std::vector<GeneratedFile> coil(RandomStream& draws, double difficulty) {
+  constexpr double kBody = 0.008, kGapWidth = 0.009, kDepth = 0.16;
   constexpr double kArm = 0.6, kFeed = 0.6, kExit = 0.1;
   const Vector3d base(-0.6, 0.0, 0.0);
   // In the base's frame, z along the world's x, x down.
   const auto in_base = [](const Vector3d& p) { return Vector3d(-p.z(), p.y(), p.x()); };
   double radius = 0.0, lean = 0.0, winding = 0.0;
-  const double side = draws.heads() ? 1.0 : -1.0;
+  const double side = draws.coin_flip() ? 1.0 : -1.0;
   Vector3d axis, foot;
   for (int tries = 0;; ++tries) {  // until the feed is long enough
-    if (tries > kMostDraws) give_up("coil");
+    if (tries > kMaxDraws) throw_no_scene_found("coil");
     radius = draws.uniform(0.030 - 0.020 * difficulty, 0.030 + 0.030 * difficulty);
     lean = draws.uniform(0.0, 80.0 * difficulty) * pi / 180.0;
     const double away = draws.uniform(0.06, 0.16);  // of the point where the arm passes the post
     const double aside = 0.02 * difficulty * draws.uniform(-1.0, 1.0);
     winding = std::min(5.3, 0.22 / (radius + kBody + 0.003));
     axis = {std::sin(lean), 0.0, std::cos(lean)};
-    foot = {away - kDepth * std::tan(lean), side * (radius + kBody + kGap + aside), -kDepth};
+    foot = {away - kDepth * std::tan(lean), side * (radius + kBody + kGapWidth + aside), -kDepth};
     const double length = winding_path({.cylinder_point = in_base(foot - base),
                                         .cylinder_axis = in_base(axis),
                                         .cylinder_radius = radius,
-                                        .radius = radius + kBody + kGap,
+                                        .radius = radius + kBody + kGapWidth,
                                         .angle = winding,
                                         .exit_length = kExit})
                               .length();
@@ -54,7 +54,7 @@ std::vector<GeneratedFile> coil(Draws& draws, double difficulty) {
       "    <frame pos=\"{}\" {}>\n      <attach model=\"arm\" body=\"base\" prefix=\"arm_\"/>\n    </frame>\n"
       "    <geom name=\"post\" type=\"capsule\" fromto=\"{} {}\" size=\"{:.6f}\" contype=\"2\" conaffinity=\"1\" "
       "priority=\"1\" friction=\"0.3\" rgba=\"0.55 0.42 0.30 1\"/>\n",
-      text(base), kLyingFrame, text(foot), text(top), radius);
+      text(base), kHorizontalMount, text(foot), text(top), radius);
   return {{"coil.toml",
            fmt::format("# An arm coils by {:.0f} deg around a post of {:.0f} mm radius that leans by {:.0f} deg, and holds it.\n",
                        winding * 180.0 / pi, 1000.0 * radius, lean * 180.0 / pi) +

@@ -16,7 +16,7 @@ namespace {
 
 struct Generator {
   Family family;
-  std::vector<GeneratedFile> (*make)(generate::Draws&, double);
+  std::vector<GeneratedFile> (*make)(generate::RandomStream&, double);
 };
 
 constexpr Generator kGenerators[] = {
@@ -55,7 +55,7 @@ std::vector<GeneratedFile> generate_scene(const std::string& family, std::uint64
     throw ModelError(fmt::format("--difficulty: {:g}: must be in [0, 1]", difficulty));
   for (const Generator& generator : kGenerators) {
     if (family == generator.family.name) {
-      generate::Draws draws(family, seed);
+      generate::RandomStream draws(family, seed);
       return generator.make(draws, difficulty);
     }
   }

@@ -8,7 +8,7 @@
 
 namespace tendril::simulation::generate {
 
-bool has_way(const std::function<double(const Eigen::Vector2d&)>& room, const Eigen::Vector2d& goal,
+bool has_path(const std::function<double(const Eigen::Vector2d&)>& room, const Eigen::Vector2d& goal,
              double disc, double half) {
   constexpr double kCell = 0.05;
   const int cells = static_cast<int>(2.0 * half / kCell) + 1;

@@ -9,7 +9,7 @@ namespace tendril::simulation::generate {
 /// of how robots plan.
 /// @param room  distance of a point from the nearest obstacle [m]
 /// @param half  of the edge of the searched square about the origin [m]
-bool has_way(const std::function<double(const Eigen::Vector2d&)>& room, const Eigen::Vector2d& goal,
+bool has_path(const std::function<double(const Eigen::Vector2d&)>& room, const Eigen::Vector2d& goal,
              double disc, double half);
 
 }  // namespace tendril::simulation::generate

@@ -47,8 +47,8 @@ constexpr Mover kScaled{"serpenoid", 0.2, 0.26, 1.8, "yaw = [0.6, -1.25, 0]\n"};
 
 }  // namespace
 
-std::vector<GeneratedFile> maze(Draws& draws, double difficulty) {
-  const bool scaled = draws.heads();
+std::vector<GeneratedFile> maze(RandomStream& draws, double difficulty) {
+  const bool scaled = draws.coin_flip();
   const Mover& mover = scaled ? kScaled : kSidewinder;
   const double friction = draws.uniform(0.7 - 0.6 * difficulty, 0.8);
   const double along = draws.uniform(0.6, 1.0) * friction / 7.0;
@@ -64,14 +64,14 @@ std::vector<GeneratedFile> maze(Draws& draws, double difficulty) {
   pieces.push_back({goal * draws.uniform(0.45, 0.55), 0.03, mover.distance * draws.uniform(0.15, 0.35),
                     bearing + 1.5708 + draws.uniform(-0.4, 0.4)});
   for (int tries = 0; static_cast<int>(pieces.size()) < count; ++tries) {
-    if (tries > kMostDraws / 10) give_up("maze");
+    if (tries > kMaxDraws / 10) throw_no_scene_found("maze");
     const Vector2d at(draws.uniform(-half, half), draws.uniform(-half, half));
-    const bool post = draws.heads();
+    const bool post = draws.coin_flip();
     pieces.push_back(post ? Piece{at, draws.uniform(0.04, 0.15)}
                           : Piece{at, 0.03, mover.distance * draws.uniform(0.1, 0.3), draws.angle()});
     const auto of_pieces = [&](const Vector2d& p) { return room(pieces, p); };
     if (pieces.back().room(Vector2d::Zero()) < start_room || pieces.back().room(goal) < disc ||
-        !has_way(of_pieces, goal, disc, half + 0.5)) {
+        !has_path(of_pieces, goal, disc, half + 0.5)) {
       pieces.pop_back();
     }
   }

@@ -33,7 +33,7 @@ double room(const std::vector<Post>& posts, const Vector2d& p) {
 
 }  // namespace
 
-std::vector<GeneratedFile> mobile_clutter(Draws& draws, double difficulty) {
+std::vector<GeneratedFile> mobile_clutter(RandomStream& draws, double difficulty) {
   const std::filesystem::path model = find_script("models/youbot.toml");
   if (model.empty()) throw ModelError("models/youbot.toml is not found: install tendril again");
   const std::string robot_text = read_text_file(model) +
@@ -53,7 +53,7 @@ std::vector<GeneratedFile> mobile_clutter(Draws& draws, double difficulty) {
   const int count = draws.integer(3, 3 + static_cast<int>(std::lround(14.0 * difficulty)));
   std::vector<Post> posts;
   for (int tries = 0; static_cast<int>(posts.size()) < count; ++tries) {
-    if (tries > kMostDraws) give_up("mobile_clutter");
+    if (tries > kMaxDraws) throw_no_scene_found("mobile_clutter");
     const Post post{{draws.uniform(-2.6, 2.6), draws.uniform(-2.6, 2.6)}, draws.uniform(0.04, 0.12)};
     const double t = std::clamp((post.at - goal).dot(tip - goal) / (tip - goal).squaredNorm(), 0.0, 1.0);
     const bool free = post.at.norm() > post.radius + kDisc + 0.25 &&
@@ -62,7 +62,7 @@ std::vector<GeneratedFile> mobile_clutter(Draws& draws, double difficulty) {
     if (!free) continue;
     posts.push_back(post);
     const auto of_posts = [&](const Vector2d& p) { return room(posts, p); };
-    if (!has_way(of_posts, goal, kDisc, 3.5)) posts.pop_back();
+    if (!has_path(of_posts, goal, kDisc, 3.5)) posts.pop_back();
   }
   std::string world =
       "    <geom name=\"floor\" type=\"plane\" size=\"0 0 1\"/>\n"

@@ -14,7 +14,7 @@ using Eigen::Matrix3d;
 using Eigen::Vector3d;
 using std::numbers::pi;
 
-std::vector<GeneratedFile> path(Draws& draws, double difficulty) {
+std::vector<GeneratedFile> path(RandomStream& draws, double difficulty) {
   constexpr double kStart = 1.0, kLength = 1.04, kStep = 0.001;
   const double tightest = 0.48 - 0.24 * difficulty;  // radius of the path
   const double bore = 0.060 - 0.016 * difficulty;    // radius of the rings' polygons

@@ -4,7 +4,7 @@
 
 namespace tendril::simulation::generate {
 
-std::vector<GeneratedFile> pole(Draws& draws, double difficulty) {
+std::vector<GeneratedFile> pole(RandomStream& draws, double difficulty) {
   const double radius = draws.uniform(0.031 - 0.018 * difficulty, 0.031 + 0.018 * difficulty);
   const double friction = draws.uniform(0.7 - 0.6 * difficulty, 0.8);
   const double up = draws.uniform(0.4, 0.8), down = draws.uniform(0.4, 0.7) * up;

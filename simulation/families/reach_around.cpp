@@ -9,7 +9,7 @@
 #include "simulation/families/scene_text.hpp"
 #include "tendril/contact/contact_planner.hpp"
 #include "tendril/contact/planned_contact.hpp"
-#include "tendril/rod/contact_ways.hpp"
+#include "tendril/rod/elastic_plans.hpp"
 
 namespace tendril::simulation::generate {
 namespace {
@@ -18,16 +18,16 @@ using Eigen::Vector2d;
 using Eigen::Vector3d;
 
 constexpr double kBody = 0.01, kStiffness = 0.05, kFeed = 1.15, kMaxCurvature = 15.7;
-constexpr int kMostContacts = 3;
+constexpr int kMaxContacts = 3;
 
 struct Box {
-  Vector2d centre, half;
+  Vector2d center, half;
   double turn;  // [rad], from x towards z of the plan
 
   [[nodiscard]] Polygon polygon() const {
     const Vector2d u(std::cos(turn), std::sin(turn)), v(-u.y(), u.x());
     const Vector2d a = half.x() * u, b = half.y() * v;
-    return {{centre - a - b, centre + a - b, centre + a + b, centre - a + b}};
+    return {{center - a - b, center + a - b, center + a + b, center - a + b}};
   }
 };
 
@@ -53,8 +53,8 @@ bool can_be_fed(const ContactPlan& plan, double room) {
 
 }  // namespace
 
-std::vector<GeneratedFile> reach_around(Draws& draws, double difficulty) {
-  const int contacts = draws.integer(1, kMostContacts);
+std::vector<GeneratedFile> reach_around(RandomStream& draws, double difficulty) {
+  const int contacts = draws.integer(1, kMaxContacts);
   const double room = 0.010 - 0.008 * difficulty;
   ContactPlanner planner({.body_radius = kBody,
                           .max_curvature = kMaxCurvature,
@@ -64,7 +64,7 @@ std::vector<GeneratedFile> reach_around(Draws& draws, double difficulty) {
   std::vector<Box> boxes;
   Vector2d target;
   for (int tries = 0;; ++tries) {  // until it takes that many contacts
-    if (tries > kMostDraws) give_up("reach_around");
+    if (tries > kMaxDraws) throw_no_scene_found("reach_around");
     const int count = draws.integer(2, 3 + static_cast<int>(std::lround(4.0 * difficulty)));
     target = {draws.uniform(-0.45, 0.45), draws.uniform(0.25, 0.85)};
     PlanarScene scene;
@@ -110,7 +110,7 @@ std::vector<GeneratedFile> reach_around(Draws& draws, double difficulty) {
     world += fmt::format(
         "    <geom name=\"box_{}\" type=\"box\" pos=\"{}\" euler=\"0 0 {:.6f}\" size=\"{}\" contype=\"2\" "
         "conaffinity=\"1\" priority=\"1\" friction=\"0.3\" rgba=\"0.42 0.48 0.58 1\"/>\n",
-        i + 1, text(Vector3d(box.centre.x(), box.centre.y(), 0.0)),
+        i + 1, text(Vector3d(box.center.x(), box.center.y(), 0.0)),
         box.turn * 180.0 / std::numbers::pi, text(Vector3d(box.half.x(), box.half.y(), 0.03)));
   }
   world += fmt::format(

@@ -11,9 +11,9 @@ namespace tendril::simulation::generate {
 
 using Eigen::Vector3d;
 
-double Draws::angle() { return uniform(-std::numbers::pi, std::numbers::pi); }
+double RandomStream::angle() { return uniform(-std::numbers::pi, std::numbers::pi); }
 
-int Draws::integer(int low, int high) {
+int RandomStream::integer(int low, int high) {
   return low + static_cast<int>(std::floor(uniform(0.0, high - low + 1.0)));
 }
 
@@ -59,10 +59,10 @@ std::string repeated(const std::string& part, int count) {
   return all;
 }
 
-void give_up(const std::string& family) {
+void throw_no_scene_found(const std::string& family) {
   throw ModelError(fmt::format(
       "{}: no such scene found in {} draws: take another seed or a lower difficulty", family,
-      kMostDraws));
+      kMaxDraws));
 }
 
 std::string snake_text(const std::string& more) {

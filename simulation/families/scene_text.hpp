@@ -12,17 +12,17 @@
 namespace tendril::simulation::generate {
 
 /// After so many draws without a scene a generator gives up.
-inline constexpr int kMostDraws = 20'000;
+inline constexpr int kMaxDraws = 20'000;
 
 /// Random numbers of a family and seed, one after the other.
-class Draws {
+class RandomStream {
  public:
-  Draws(const std::string& family, std::uint64_t seed) : draws_(seed, "generate." + family) {}
+  RandomStream(const std::string& family, std::uint64_t seed) : draws_(seed, "generate." + family) {}
   double uniform(double low, double high) { return low + (high - low) * draws_.uniform(count_++); }
   double angle();
   /// In [low, high].
   int integer(int low, int high);
-  bool heads() { return uniform(0.0, 1.0) < 0.5; }
+  bool coin_flip() { return uniform(0.0, 1.0) < 0.5; }
 
  private:
   RandomDraws draws_;
@@ -34,9 +34,9 @@ std::string text(const Eigen::Vector3d& p);
 std::string list(const Eigen::Vector3d& p);
 
 /// The pose of arms that lie along the world's x axis: z of the base along x, x of the base down.
-inline constexpr const char* kLyingFrame = "euler=\"0 90 0\"";
+inline constexpr const char* kHorizontalMount = "euler=\"0 90 0\"";
 /// A point of the base's frame in the world.
-inline Eigen::Vector3d lying(const Eigen::Vector3d& p) { return {p.z(), p.y(), -p.x()}; }
+inline Eigen::Vector3d horizontal_mount(const Eigen::Vector3d& p) { return {p.z(), p.y(), -p.x()}; }
 
 std::string scene_xml(const std::string& name, const std::string& assets, const std::string& world);
 std::string model_asset(const char* name);
@@ -49,16 +49,16 @@ std::string section_text(int links, const char* more);
 std::string snake_text(const std::string& more);
 std::string repeated(const std::string& part, int count);
 /// Throws ModelError: no scene was found.
-[[noreturn]] void give_up(const std::string& family);
+[[noreturn]] void throw_no_scene_found(const std::string& family);
 
-std::vector<GeneratedFile> clutter(Draws& draws, double difficulty);
-std::vector<GeneratedFile> coil(Draws& draws, double difficulty);
-std::vector<GeneratedFile> maze(Draws& draws, double difficulty);
-std::vector<GeneratedFile> mobile_clutter(Draws& draws, double difficulty);
-std::vector<GeneratedFile> path(Draws& draws, double difficulty);
-std::vector<GeneratedFile> pole(Draws& draws, double difficulty);
-std::vector<GeneratedFile> reach_around(Draws& draws, double difficulty);
-std::vector<GeneratedFile> shelf(Draws& draws, double difficulty);
-std::vector<GeneratedFile> tube(Draws& draws, double difficulty);
+std::vector<GeneratedFile> clutter(RandomStream& draws, double difficulty);
+std::vector<GeneratedFile> coil(RandomStream& draws, double difficulty);
+std::vector<GeneratedFile> maze(RandomStream& draws, double difficulty);
+std::vector<GeneratedFile> mobile_clutter(RandomStream& draws, double difficulty);
+std::vector<GeneratedFile> path(RandomStream& draws, double difficulty);
+std::vector<GeneratedFile> pole(RandomStream& draws, double difficulty);
+std::vector<GeneratedFile> reach_around(RandomStream& draws, double difficulty);
+std::vector<GeneratedFile> shelf(RandomStream& draws, double difficulty);
+std::vector<GeneratedFile> tube(RandomStream& draws, double difficulty);
 
 }  // namespace tendril::simulation::generate

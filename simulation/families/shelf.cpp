@@ -22,7 +22,7 @@ constexpr double kWall = 0.01;                    // half thickness [m]
 constexpr double kDisc = 0.45;                    // around the platform [m]
 
 struct Box {
-  Vector3d centre, half;
+  Vector3d center, half;
 };
 
 /// The base's frame of the arm where the platform stands at the origin.
@@ -37,7 +37,7 @@ Isometry3d mount() {
 
 /// Everything is drawn where the platform stands at the origin with the arm straight in the opening,
 /// then placed in the world. The way: in from 0.8 m before it, then all sections bend evenly.
-std::vector<GeneratedFile> shelf(Draws& draws, double difficulty) {
+std::vector<GeneratedFile> shelf(RandomStream& draws, double difficulty) {
   const std::string arm =
       "# Three sections of 200 mm whose tip follows the target and whose body avoids the shelf.\n"
       "kind = \"continuum\"\nname = \"arm\"\n\n" +
@@ -54,7 +54,7 @@ std::vector<GeneratedFile> shelf(Draws& draws, double difficulty) {
   std::vector<Box> boxes;
   BodyArcs body(robot);
   for (int tries = 0;; ++tries) {
-    if (tries > kMostDraws) give_up("shelf");
+    if (tries > kMaxDraws) throw_no_scene_found("shelf");
     boxes.clear();
     const double inside = draws.uniform(0.25, 0.42);  // of the straight arm, beyond the front
     const double front = kForward + kReach - inside;
@@ -93,7 +93,7 @@ std::vector<GeneratedFile> shelf(Draws& draws, double difficulty) {
     std::vector<Obstacle> obstacles;
     for (const Box& box : boxes) {
       Obstacle obstacle{tendril::box(box.half)};
-      obstacle.X_BO = X_PB.inverse() * Eigen::Translation3d(box.centre);
+      obstacle.X_BO = X_PB.inverse() * Eigen::Translation3d(box.center);
       obstacles.push_back(obstacle);
     }
     const Obstacles around(obstacles);
@@ -115,21 +115,21 @@ std::vector<GeneratedFile> shelf(Draws& draws, double difficulty) {
   std::vector<Vector3d> posts;  // x, y, radius
   const int count = draws.integer(0, static_cast<int>(std::lround(8.0 * difficulty)));
   for (int tries = 0;; ++tries) {
-    if (tries > 200) give_up("shelf");
+    if (tries > 200) throw_no_scene_found("shelf");
     stand = away * Vector2d(std::cos(bearing + 0.05 * tries), std::sin(bearing + 0.05 * tries));
     X_WP.linear() = Eigen::AngleAxisd(heading, Vector3d::UnitZ()).toRotationMatrix();
     X_WP.translation() << stand, 0.0;
     // The start is free: no wall within the platform's and the straight arm's reach.
     const bool free = std::all_of(boxes.begin(), boxes.end(), [&](const Box& box) {
       const Vector3d p = X_WP.inverse() * Vector3d(0.0, 0.0, kHeight);
-      return ((p - box.centre).cwiseAbs() - box.half).cwiseMax(0.0).head<2>().norm() > 1.0;
+      return ((p - box.center).cwiseAbs() - box.half).cwiseMax(0.0).head<2>().norm() > 1.0;
     });
     if (free) break;
   }
   // Low posts, under the arm, off the straight way in and off the start.
   const Vector2d forward(std::cos(heading), std::sin(heading));
   for (int tries = 0; static_cast<int>(posts.size()) < count; ++tries) {
-    if (tries > kMostDraws) give_up("shelf");
+    if (tries > kMaxDraws) throw_no_scene_found("shelf");
     const Vector3d post(draws.uniform(-2.5, 2.5), draws.uniform(-2.5, 2.5), draws.uniform(0.04, 0.10));
     const Vector2d from_stand = post.head<2>() - stand;
     const double along = std::clamp(-from_stand.dot(forward), 0.0, 0.8);
@@ -144,7 +144,7 @@ std::vector<GeneratedFile> shelf(Draws& draws, double difficulty) {
   std::string shelf_text;
   for (const Box& box : boxes) {
     shelf_text += fmt::format(
-        "      <geom type=\"box\" pos=\"{}\" size=\"{}\" rgba=\"0.60 0.66 0.58 1\"/>\n", text(box.centre),
+        "      <geom type=\"box\" pos=\"{}\" size=\"{}\" rgba=\"0.60 0.66 0.58 1\"/>\n", text(box.center),
         text(box.half));
   }
   std::string world = fmt::format(

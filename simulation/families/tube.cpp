@@ -16,19 +16,19 @@ namespace tendril::simulation::generate {
 using Eigen::Vector3d;
 using std::numbers::pi;
 
-std::vector<GeneratedFile> tube(Draws& draws, double difficulty) {
+std::vector<GeneratedFile> tube(RandomStream& draws, double difficulty) {
   const int sections = draws.integer(7, 9);
   const double length = 0.1 * sections;
-  const double play = 0.010 - 0.008 * difficulty;
+  const double clearance = 0.010 - 0.008 * difficulty;
   const double radius = draws.uniform(0.115, 0.160);
   const double before = draws.uniform(0.05, 0.10), after = draws.uniform(0.03, 0.06);
   const double mouth = length + 0.02;
   // Legs between the corners of the polyline: each bend takes a radius of both legs beside it.
   const double between = std::max(length - 0.03 - before - after - pi * radius, 0.02);
-  const bool planar = draws.heads();
+  const bool planar = draws.coin_flip();
   const Vector3d out(-1.0, 0.0, 0.0);
   const Vector3d last =
-      planar ? Vector3d(0.0, 0.0, 1.0) : Vector3d(0.0, draws.heads() ? 1.0 : -1.0, 0.0);
+      planar ? Vector3d(0.0, 0.0, 1.0) : Vector3d(0.0, draws.coin_flip() ? 1.0 : -1.0, 0.0);
   const Vector3d start(0.0, 0.0, mouth);
   const Vector3d corner_1 = start + (before + radius) * Vector3d::UnitZ();
   const Vector3d corner_2 = corner_1 + (2.0 * radius + between) * out;
@@ -36,7 +36,7 @@ std::vector<GeneratedFile> tube(Draws& draws, double difficulty) {
   const double feed = 0.02 + before + after + between + pi * radius - 0.01;
   constexpr double kSpeed = 0.05;
 
-  const std::string centreline =
+  const std::string centerline =
       fmt::format("[{}, {}, {}, {}]", list(start), list(corner_1), list(corner_2), list(end));
   const Vector3d tip = end - 0.01 * last;
   const std::string arm =
@@ -57,21 +57,21 @@ std::vector<GeneratedFile> tube(Draws& draws, double difficulty) {
           rounded_path(std::vector<Vector3d>{Vector3d::Zero(), corner_1, corner_2, tip}, radius),
           feed)
           .distance;
-  const bool roomy = play >= least + 0.001;
+  const bool roomy = clearance >= least + 0.001;
   const std::string pipe = fmt::format(
-      "kind = \"tube\"\nname = \"pipe\"\ncentreline = {}\ncorner_radius = {:.6f}\n"
+      "kind = \"tube\"\nname = \"pipe\"\ncenterline = {}\ncorner_radius = {:.6f}\n"
       "inner_radius = {:.6f}\nfriction = 0.3\n",
-      centreline, radius, 0.008 + play);
+      centerline, radius, 0.008 + clearance);
   const std::string world = fmt::format(
       "    <frame {}>\n      <attach model=\"arm\" body=\"base\" prefix=\"arm_\"/>\n"
       "      <attach model=\"pipe\" body=\"tube\" prefix=\"pipe_\"/>\n    </frame>\n",
-      kLyingFrame);
+      kHorizontalMount);
   return {{"tube.toml", fmt::format("# An arm of {} sections follows its tip through a tube with "
                                     "two right angles, {}, of {:.0f} mm\n"
-                                    "# radius, with {:.1f} mm of play. Its sections cannot keep "
-                                    "within {:.1f} mm of the tube's centreline.\n",
+                                    "# radius, with {:.1f} mm of clearance. Its sections cannot keep "
+                                    "within {:.1f} mm of the tube's centerline.\n",
                                     sections, planar ? "in one plane" : "in two planes",
-                                    1000.0 * radius, 1000.0 * play, 1000.0 * least) +
+                                    1000.0 * radius, 1000.0 * clearance, 1000.0 * least) +
                             experiment(std::ceil(feed / kSpeed + 4.0), "") +
                             check("tip error at the end", "tip_error_end", "max = 0.002") +
                             check("end of the path reached", "progress_end", "min = 0.999") +

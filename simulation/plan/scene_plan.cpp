@@ -159,7 +159,7 @@ PlanShape shape_of(const mjModel& model, int geom, const Isometry3d& X_BO) {
 /// What the arm's controller plans when the model is loaded.
 PlanFile contact_plan_of(const mjModel& model, const mjData& data, const Arm& arm, int base,
                          const ScenePlanOptions& options, const std::string& name) {
-  constexpr int kMostContacts = 3;  // the controller's default
+  constexpr int kMaxContacts = 3;  // the controller's default
   if (options.margin != 0.0)
     throw ModelError("--margin: not for an arm that uses contacts");
   const Isometry3d X_BW = pose_of(data.xpos + 3 * base, data.xmat + 9 * base).inverse();
@@ -168,7 +168,7 @@ PlanFile contact_plan_of(const mjModel& model, const mjData& data, const Arm& ar
       X_BW * target_of(model, data, options.target.empty() ? arm.target : options.target, name),
       fed_arm(arm.description.kinematics(), arm.description.base_physics.guide_length,
               largest_radius(arm.description)),
-      kMostContacts);
+      kMaxContacts);
   return {.name = name,
           .base = problem.base,
           .target = problem.target,

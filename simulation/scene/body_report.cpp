@@ -156,7 +156,7 @@ class Body {
     ball->type = mjGEOM_SPHERE;
     ball->size[0] = radius;
     ball->mass = robot.gripper->mass;
-    body->pos[2] = rest_length(robot.sections.back()) * lengths.back() / 2.0 + robot.gripper->centre(radius);
+    body->pos[2] = rest_length(robot.sections.back()) * lengths.back() / 2.0 + robot.gripper->center(radius);
   }
 
   ModelPtr model_;
@@ -361,7 +361,7 @@ std::vector<BodyReport::SectionBend> bends(const ContinuumDescription& robot) {
   double weight = kGravity * robot.tip.payload, moment = 0.0;
   if (robot.gripper) {
     weight += kGravity * robot.gripper->mass;
-    moment = kGravity * robot.gripper->mass * robot.gripper->centre(robot.physics.back().radius.end);
+    moment = kGravity * robot.gripper->mass * robot.gripper->center(robot.physics.back().radius.end);
   }
   for (std::size_t i = all.size(); i-- > 0;) {
     const double length = rest_length(robot.sections[i]);
@@ -425,7 +425,7 @@ BodyReport report_body(const ContinuumDescription& robot) {
 }
 
 std::string body_report_text(const std::string& name, const BodyReport& report) {
-  const auto millimetres = [](double x) {
+  const auto millimeters = [](double x) {
     return x < 1.0 ? fmt::format("{:.3g}", 1e3 * x) : fmt::format("{:.0f}", 1e3 * x);
   };
   const auto response = [&](const BodyReport::Response& r) {
@@ -437,7 +437,7 @@ std::string body_report_text(const std::string& name, const BodyReport& report) 
         "  natural frequencies      {} Hz\n"
         "  sag, held out level      {}\n",
         r.tip_stiffness, frequencies,
-        r.sag ? fmt::format("{} mm", millimetres(*r.sag)) : "it finds no rest at 1 g");
+        r.sag ? fmt::format("{} mm", millimeters(*r.sag)) : "it finds no rest at 1 g");
   };
   std::string text = fmt::format("{}: {:.3g} m, {:.3g} kg\n", name, report.length, report.mass);
   if (report.driven) {

@@ -12,14 +12,14 @@
 #include <utility>
 
 #include "simulation/engine/engine_log.hpp"
-#include "simulation/scene/look.hpp"
+#include "simulation/scene/default_visuals.hpp"
 #include "simulation/engine/model_settings.hpp"
 #include "controllers/controller_kind.hpp"
 #include "plugin/controller_plugin.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
 #include "controllers/interface/measurement_faults.hpp"
-#include "tendril/model/doubts.hpp"
+#include "tendril/model/plausibility.hpp"
 #include "tendril/model/fault_file.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model/toml_fields.hpp"
@@ -346,7 +346,7 @@ void check_damping(ModelFile& file, const std::string& scene_name, std::vector<s
 constexpr double kStandardGravity = 9.81;  // [m/s^2]
 
 void check_plausible(const ModelFile& file, double gravity, std::vector<std::string>& notices) {
-  for (const std::string& doubt : doubts(file.model, gravity))
+  for (const std::string& doubt : plausibility(file.model, gravity))
     notices.push_back(fmt::format("{}: {}", file.path.string(), doubt));
 }
 
@@ -377,8 +377,8 @@ void add_target(mjSpec& spec, const ControllerConfig& controller, const double (
   sphere->type = mjGEOM_SPHERE;
   sphere->size[0] = radius;
   sphere->contype = sphere->conaffinity = 0;
-  const float colour[4] = {0.9f, 0.3f, 0.2f, 0.5f};
-  std::copy_n(colour, 4, sphere->rgba);
+  const float color[4] = {0.9f, 0.3f, 0.2f, 0.5f};
+  std::copy_n(color, 4, sphere->rgba);
 }
 
 /// Where the tip of an arm is whose sections are all bent by a quarter of their limit.
@@ -390,7 +390,7 @@ Eigen::Vector3d gently_bent_tip(const ContinuumRobot& robot) {
 }
 
 /// A target that can be reached, for an arm at the world's origin.
-void furnish(mjSpec& spec, const ContinuumDescription& robot) {
+void add_default_environment(mjSpec& spec, const ContinuumDescription& robot) {
   const ContinuumRobot kinematics = robot.kinematics();
   const double reach = kinematics.max_length() + robot.base.feed_limit;
   const Eigen::Vector3d tip = gently_bent_tip(kinematics);
@@ -406,7 +406,7 @@ void add_floor(mjSpec& spec, const char* name) {
 }
 
 /// Target and, for a free snake, the floor.
-void furnish(mjSpec& spec, const SnakeDescription& snake) {
+void add_default_environment(mjSpec& spec, const SnakeDescription& snake) {
   const double length =
       std::accumulate(snake.link_lengths.begin(), snake.link_lengths.end(), snake.feed_limit);
   add_target(spec, snake.controller, {2.0 * length, length, 0.0}, kTargetSize * length);
@@ -415,7 +415,7 @@ void furnish(mjSpec& spec, const SnakeDescription& snake) {
 }
 
 /// Target and floor for a mobile robot.
-void furnish(mjSpec& spec, const MobileDescription& robot) {
+void add_default_environment(mjSpec& spec, const MobileDescription& robot) {
   const double arm =
       robot.mounted ? rest_length(robot.mounted->robot) : robot.kinematics().reach();
   const double reach = arm + robot.parameters.platform_length;
@@ -424,7 +424,7 @@ void furnish(mjSpec& spec, const MobileDescription& robot) {
   add_floor(spec, "floor");
 }
 
-void furnish(mjSpec& /*spec*/, const TubeDescription& /*tube*/) {}
+void add_default_environment(mjSpec& /*spec*/, const TubeDescription& /*tube*/) {}
 
 // ---- engine ------------------------------------------------------------------------------------
 
@@ -469,7 +469,7 @@ void delay_actuators(mjSpec& spec, std::span<const Fault> faults) {
 }
 
 bool measures(const RobotDescription& robot, FaultChannel channel) {
-  struct Asker {
+  struct CoordinateQuery {
     FaultChannel channel;
     bool operator()(const ContinuumDescription& d) const {
       return has_channel(ArmMeasurement(1, static_cast<int>(d.tendons.size())), channel);
@@ -481,7 +481,7 @@ bool measures(const RobotDescription& robot, FaultChannel channel) {
       return has_channel(MobileMeasurement(d.mounted ? 0 : 1), channel);
     }
   };
-  return std::visit(Asker{channel}, robot);
+  return std::visit(CoordinateQuery{channel}, robot);
 }
 
 /// Refuses a fault of a measurement that no controller makes.
@@ -646,7 +646,7 @@ Scene load_scene(const fs::path& file, std::span<const Setting> all_settings,
       if (spec) {
         spec->visual.global.azimuth = 120.0F;  // seen obliquely, from in front and a little above
         spec->visual.global.elevation = -30.0F;
-        std::visit([&](const auto& d) { furnish(*spec, d); }, models.front().model);
+        std::visit([&](const auto& d) { add_default_environment(*spec, d); }, models.front().model);
       }
     } else {
       spec.reset(mj_parseXML(name.c_str(), files.get(), error, kErrorSize));
@@ -657,7 +657,7 @@ Scene load_scene(const fs::path& file, std::span<const Setting> all_settings,
       delay_actuators(*spec, faults);
     }
     scene.model = compiled(*spec, files, name);
-    if (add_look(*spec, *scene.model)) scene.model = compiled(*spec, files, name);
+    if (add_default_visuals(*spec, *scene.model)) scene.model = compiled(*spec, files, name);
     apply_model_settings(settings, *scene.model);
   };
   build();

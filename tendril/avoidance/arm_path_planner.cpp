@@ -14,9 +14,9 @@ constexpr double kStepRatio = 0.25;       // of the robot's length: one step of 
 constexpr double kDifference = 1e-6;      // [rad], [m]
 constexpr double kTolerance = 1e-4;       // [m], of a check; this deep is still free
 constexpr double kSlopeTolerance = 1e-7;  // [m]
-constexpr int kMostSteps = 60;            // along an arc
+constexpr int kMaxSteps = 60;            // along an arc
 constexpr double kFar = 0.015;            // [m], larger clearances are not distinguished
-constexpr double kLeastSlope = 1e-3;      // [m/rad]: no direction in which to move away
+constexpr double kMinSlope = 1e-3;      // [m/rad]: no direction in which to move away
 constexpr int kShorteningChecks = 100;
 
 const ArmPathPlannerOptions& checked(const ArmPathPlannerOptions& options) {
@@ -111,7 +111,7 @@ bool ArmPathPlanner::is_free(const Pose& q, const Obstacles& obstacles, const Ba
   load(q);
   const ArcSearch search{.tolerance = kTolerance,
                          .below = options_.safety_distance - slack - kTolerance,
-                         .most_steps = kMostSteps};
+                         .most_steps = kMaxSteps};
   return body_clearance(body_, states_, base, obstacles, 0.0, search).obstacle < 0;
 }
 
@@ -119,7 +119,7 @@ double ArmPathPlanner::clearance(const Pose& q, const Obstacles& obstacles,
                                  const BaseState& base) noexcept {
   load(q);
   return body_clearance(body_, states_, base, obstacles, options_.safety_distance,
-                        {.tolerance = kSlopeTolerance, .most_steps = kMostSteps})
+                        {.tolerance = kSlopeTolerance, .most_steps = kMaxSteps})
       .distance;
 }
 
@@ -139,19 +139,19 @@ bool ArmPathPlanner::line_is_free(const Pose& a, const Pose& b, const Obstacles&
   ++checks_;
   if (!is_free(b, obstacles, base, slack)) return false;  // first: it is the likeliest to collide
   const double least_step = std::max(options_.resolution, length / options_.max_line_checks);
-  for (double travelled = least_step; travelled < length;) {
-    middle_.noalias() = a + (travelled / length) * (b - a);
+  for (double traveled = least_step; traveled < length;) {
+    middle_.noalias() = a + (traveled / length) * (b - a);
     ++checks_;
     // No pose nearer than its clearance collides.
     load(middle_);
     const ArcSearch search{.tolerance = kTolerance,
                            .below = options_.safety_distance + kFar,
-                           .most_steps = kMostSteps};
+                           .most_steps = kMaxSteps};
     const double distance = body_clearance(body_, states_, base, obstacles, 0.0, search).distance -
                             options_.safety_distance + slack;
     if (distance < -kTolerance && distance < clearance(a, obstacles, base) + slack - kTolerance)
       return false;
-    travelled += std::max(least_step, distance);
+    traveled += std::max(least_step, distance);
   }
   return true;
 }
@@ -181,7 +181,7 @@ void ArmPathPlanner::away(const Pose& q, const Obstacles& obstacles, const BaseS
     middle_[k] = q[k];
   }
   const double slope = direction.squaredNorm();
-  if (!(slope > kLeastSlope * kLeastSlope) || !std::isfinite(slope)) {
+  if (!(slope > kMinSlope * kMinSlope) || !std::isfinite(slope)) {
     direction.setZero();
   } else {
     direction /= slope;

@@ -12,7 +12,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-constexpr int kMostObstacles = 60;     // passed in one direction
+constexpr int kMaxObstacles = 60;     // passed in one direction
 constexpr int kHalvings = 40;          // of a bracket of bends
 constexpr double kSweep = 0.02;        // [rad], step where there is no tangency to go to
 constexpr double kBeyondTouch = 1e-6;  // [m] by which the radius is inflated for the far end
@@ -34,13 +34,13 @@ class Sweep {
   }
   [[nodiscard]] bool is_free(double theta, double length) noexcept {
     bend(theta, length);
-    return obstacles_.nearest(arcs_, {.below = safety_distance_ - kTouch}).obstacle < 0;
+    return obstacles_.nearest(arcs_, {.below = safety_distance_ - kTouchDistance}).obstacle < 0;
   }
 
   /// The first free bend on side g of `theta`, at constant length.
   [[nodiscard]] std::optional<double> first_free(double theta, double length, double limit,
                                                  int g) noexcept {
-    for (int i = 0; i < kMostObstacles; ++i) {
+    for (int i = 0; i < kMaxObstacles; ++i) {
       if (is_free(theta, length)) return theta;
       const Clearance deepest = obstacles_.nearest(arcs_);
       const auto beyond = far_end(deepest.obstacle, theta, length, limit, g);

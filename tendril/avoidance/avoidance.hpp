@@ -15,7 +15,7 @@ struct PlaneDisc {
 };
 
 /// The disc that a sphere of radius `inflated_radius` [m] cuts from the bend plane of an arc;
-/// nothing where it does not reach the plane. The distance of the arc from the sphere's centre is
+/// nothing where it does not reach the plane. The distance of the arc from the sphere's center is
 /// hypot(distance in the plane, offset from the plane), so an arc clear of the disc is clear of the
 /// sphere.
 [[nodiscard]] std::optional<PlaneDisc> disc_in_plane(const BodyArc& arc,
@@ -61,6 +61,6 @@ struct PlaneBend {
                               std::span<BodyArc> arcs) noexcept;
 
 /// An overlap up to this counts as touching, which is free. [m]
-inline constexpr double kTouch = 1e-7;
+inline constexpr double kTouchDistance = 1e-7;
 
 }  // namespace tendril

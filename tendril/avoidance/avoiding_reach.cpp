@@ -14,7 +14,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-constexpr int kMostSurfaceGoals = 2;    // section ends sent to a surface in one stage
+constexpr int kMaxSurfaceGoals = 2;    // section ends sent to a surface in one stage
 constexpr double kAboveSurface = 1e-4;  // [m] how far above it
 
 }  // namespace
@@ -79,8 +79,8 @@ void AvoidingReach::backward_stage() noexcept {
     Running end = at;
     settle(i, bend, side, end);
     const bool is_last = i + 1 == links_.size();
-    for (; !is_last && surface_goals < kMostSurfaceGoals; ++surface_goals) {
-      const Clearance inside = obstacles_->nearest(end.p, safety_distance_ - kTouch);
+    for (; !is_last && surface_goals < kMaxSurfaceGoals; ++surface_goals) {
+      const Clearance inside = obstacles_->nearest(end.p, safety_distance_ - kTouchDistance);
       if (inside.obstacle < 0) break;
       const Vector3d surface =
           end.p + (safety_distance_ - inside.distance + kAboveSurface) * inside.normal;

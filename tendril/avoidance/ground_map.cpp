@@ -64,7 +64,7 @@ class LineTransform {
   std::vector<double> border_;
 };
 
-/// Marks the cells of a block whose centres are within half a cell of an obstacle. A block that is
+/// Marks the cells of a block whose centers are within half a cell of an obstacle. A block that is
 /// too far away is left as a whole.
 struct Marker {
   const Obstacles& obstacles;
@@ -98,11 +98,11 @@ struct Marker {
 GroundMap::GroundMap(const Obstacles& obstacles, const GroundMapOptions& options)
     : low_(options.low), cell_(options.cell) {
   const Vector2d size = (options.high - options.low) / cell_;
-  if (!(size.x() * size.y() <= kMostCells)) {
+  if (!(size.x() * size.y() <= kMaxCells)) {
     char text[160];
     std::snprintf(text, sizeof text,
                   "the map of %.3g m x %.3g m in cells of %.3g m: must have at most %d cells",
-                  size.x() * cell_, size.y() * cell_, cell_, kMostCells);
+                  size.x() * cell_, size.y() * cell_, cell_, kMaxCells);
     throw ModelError(text);
   }
   columns_ = std::max(2, static_cast<int>(std::ceil(size.x())));
@@ -145,12 +145,12 @@ double GroundMap::clearance(const Vector2d& p) const noexcept {
   return contains(p) ? interpolate(distance_, p) : -1.0;
 }
 
-double GroundWays::slowness(double clearance) const noexcept {
+double GroundPaths::slowness(double clearance) const noexcept {
   const double speed = kNearSpeed + (1.0 - kNearSpeed) * (clearance - radius_) / radius_;
   return 1.0 / std::clamp(speed, kNearSpeed, 1.0);
 }
 
-GroundWays::GroundWays(const GroundMap& map, const Vector2d& goal, double radius)
+GroundPaths::GroundPaths(const GroundMap& map, const Vector2d& goal, double radius)
     : map_(map),
       goal_(goal),
       radius_(radius),
@@ -167,7 +167,7 @@ GroundWays::GroundWays(const GroundMap& map, const Vector2d& goal, double radius
   const double h = map.cell();
   for (int r = 0; r < map.rows(); ++r) {
     for (int c = 0; c < map.columns(); ++c) {
-      const double away = (map.centre(c, r) - goal).norm();
+      const double away = (map.center(c, r) - goal).norm();
       if (away > 1.5 * h || !open(c, r)) continue;
       time_[map.index(c, r)] = away * slowness(map.clearance(c, r));
       front.emplace(time_[map.index(c, r)], map.index(c, r));
@@ -197,7 +197,7 @@ GroundWays::GroundWays(const GroundMap& map, const Vector2d& goal, double radius
   }
 }
 
-double GroundWays::time(const Vector2d& p) const noexcept {
+double GroundPaths::time(const Vector2d& p) const noexcept {
   if (!map_.contains(p)) return kInfinity;
   const double t = map_.interpolate(time_, p);
   if (t < kFarthest) return t;
@@ -210,12 +210,12 @@ double GroundWays::time(const Vector2d& p) const noexcept {
       if (c < 0 || r < 0 || c >= map_.columns() || r >= map_.rows()) continue;
       const double there = time_[map_.index(c, r)];
       if (there < kFarthest)
-        least = std::min(least, there + (map_.centre(c, r) - p).norm() / kNearSpeed);
+        least = std::min(least, there + (map_.center(c, r) - p).norm() / kNearSpeed);
     }
   return least;
 }
 
-GroundWays::Traced GroundWays::descend(const Start& start, double spacing, double opening_curvature,
+GroundPaths::Traced GroundPaths::descend(const Start& start, double spacing, double opening_curvature,
                                        double opening_length,
                                        Eigen::Ref<Eigen::Matrix2Xd> points) const noexcept {
   const bool is_free = !std::isfinite(start.max_curvature);
@@ -267,7 +267,7 @@ GroundWays::Traced GroundWays::descend(const Start& start, double spacing, doubl
   return made;
 }
 
-int GroundWays::trace(const Start& start, double spacing,
+int GroundPaths::trace(const Start& start, double spacing,
                       Eigen::Ref<Eigen::Matrix2Xd> points) const noexcept {
   if (!std::isfinite(start.max_curvature)) {
     const Traced way = descend(start, spacing, 0.0, 0.0, points);

@@ -24,10 +24,10 @@ struct GroundMapOptions {
 /// Source: docs/derivations-snake.md, "Among obstacles". Tested by: ground_map_test.
 class GroundMap {
  public:
-  static constexpr int kMostCells = 200'000;
+  static constexpr int kMaxCells = 200'000;
 
   /// @param obstacles  in the frame of the map, z up
-  /// Throws ModelError when the rectangle has more than `kMostCells` cells.
+  /// Throws ModelError when the rectangle has more than `kMaxCells` cells.
   GroundMap(const Obstacles& obstacles, const GroundMapOptions& options);
 
   /// Distance of p from the nearest obstacle [m], at most 0.71 cells too small or too large by the
@@ -39,18 +39,18 @@ class GroundMap {
   [[nodiscard]] int columns() const noexcept { return columns_; }
   [[nodiscard]] int rows() const noexcept { return rows_; }
   [[nodiscard]] double cell() const noexcept { return cell_; }
-  /// Of a cell's centre.
+  /// Of a cell's center.
   [[nodiscard]] double clearance(int column, int row) const noexcept {
     return distance_[index(column, row)];
   }
-  [[nodiscard]] Eigen::Vector2d centre(int column, int row) const noexcept {
+  [[nodiscard]] Eigen::Vector2d center(int column, int row) const noexcept {
     return low_ + cell_ * Eigen::Vector2d(column + 0.5, row + 0.5);
   }
-  /// Column and row of p, at whole numbers in the cells' centres.
+  /// Column and row of p, at whole numbers in the cells' centers.
   [[nodiscard]] Eigen::Vector2d cell_of(const Eigen::Vector2d& p) const noexcept {
     return (p - low_) / cell_ - Eigen::Vector2d(0.5, 0.5);
   }
-  /// Of a table with one number for each cell, bilinear between the cells' centres; p in the
+  /// Of a table with one number for each cell, bilinear between the cells' centers; p in the
   /// rectangle.
   [[nodiscard]] double interpolate(std::span<const double> table,
                                    const Eigen::Vector2d& p) const noexcept;
@@ -69,11 +69,11 @@ class GroundMap {
 /// The ways of a disc to a goal from everywhere: for each point of a map the time of travel to the
 /// goal, at speed 1 far from obstacles and less near them, so that ways keep away from obstacles
 /// where there is room. Solved once by fast marching ([Sethian]); a way is then a descent.
-class GroundWays {
+class GroundPaths {
  public:
   /// @param map     must outlive the ways
   /// @param radius  of the disc that must pass [m]
-  GroundWays(const GroundMap& map, const Eigen::Vector2d& goal, double radius);
+  GroundPaths(const GroundMap& map, const Eigen::Vector2d& goal, double radius);
 
   [[nodiscard]] const Eigen::Vector2d& goal() const noexcept { return goal_; }
   [[nodiscard]] double radius() const noexcept { return radius_; }

@@ -7,18 +7,18 @@
 
 namespace tendril {
 
-inline constexpr std::size_t kMostContactRows = 24;
+inline constexpr std::size_t kMaxContactRows = 24;
 
 /// One descent of bounded Levenberg-Marquardt towards a tip target and away from obstacles: the
 /// engine of ObstacleSolver, not a solver by itself. Besides the rows of the tip there is one row
 /// for every pair of an arc of the body and an obstacle that are nearer than the margin, at the
-/// arc's point that is nearest to the obstacle (of more than kMostContactRows pairs, the nearest):
+/// arc's point that is nearest to the obstacle (of more than kMaxContactRows pairs, the nearest):
 ///
 ///     w (margin - clearance),   with the gradient  w n . dp/dq  at the point held fixed on the arc
 ///
 /// which is the exact one: where the nearest point slides along the arc the distance does not
 /// change. docs/derivations.md, "Descent around obstacles".
-class ObstacleDescent : public TipDescent<ObstacleDescent, 5 + kMostContactRows> {
+class ObstacleDescent : public TipDescent<ObstacleDescent, 5 + kMaxContactRows> {
  public:
   /// @param planar  the robot bends in its x-z plane only: v stays 0
   ObstacleDescent(const ContinuumRobot& robot, bool planar);
@@ -34,7 +34,7 @@ class ObstacleDescent : public TipDescent<ObstacleDescent, 5 + kMostContactRows>
   [[nodiscard]] DescentEnd run(int& iterations, int max_iterations) noexcept;
 
  private:
-  friend class TipDescent<ObstacleDescent, 5 + kMostContactRows>;
+  friend class TipDescent<ObstacleDescent, 5 + kMaxContactRows>;
 
   struct Contact {
     std::size_t section;
@@ -60,7 +60,7 @@ class ObstacleDescent : public TipDescent<ObstacleDescent, 5 + kMostContactRows>
   std::vector<Velocities> velocities_;
   const Obstacles* obstacles_ = nullptr;
   double safety_distance_ = 0.0, margin_ = 0.0;
-  std::array<Contact, kMostContactRows> contacts_;
+  std::array<Contact, kMaxContactRows> contacts_;
   std::size_t contact_count_ = 0;
   std::size_t step_rows_ = 3;  // of the pose that the step starts from
   double depth_ = 0.0;  // deepest entry into the space to keep clear of, 0 or negative: none [m]

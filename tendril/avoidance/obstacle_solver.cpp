@@ -20,13 +20,13 @@ using Eigen::Vector3d;
 using End = DescentEnd;
 
 constexpr std::array kMargins{1e-3, 2e-4, 1e-6};  // [m] beyond what must be kept, one after another
-constexpr double kWorthAnother = 30.0;  // squared margins; a cost below may only be the margin's
+constexpr double kMaxErrorForRetry = 30.0;  // squared margins; a cost below may only be the margin's
 constexpr int kLinkIterations = 20;     // of FABRIKx with avoidance
 constexpr int kDraws = 8;               // random poses, the best of which is a start
 constexpr int kPerDescent = 150;        // poses that one descent may evaluate
 constexpr double kPushOut = 1e-9;       // [m] beyond the surface that a point is pushed to
 constexpr int kPushes = 20;             // where obstacles overlap
-constexpr int kMostHalvings = 6;        // of a step between waypoints
+constexpr int kMaxHalvings = 6;        // of a step between waypoints
 
 }  // namespace
 
@@ -76,7 +76,7 @@ Clearance ObstacleSolver::clearance(SectionStates states, const Obstacles& obsta
 bool ObstacleSolver::is_free(SectionStates states, const Obstacles& obstacles,
                              const BaseState& base) noexcept {
   ArcSearch search = options_.search;
-  search.below = safety_distance_ - kTouch;
+  search.below = safety_distance_ - kTouchDistance;
   return body_clearance(body_, states, base, obstacles, 0.0, search).obstacle < 0;
 }
 
@@ -107,14 +107,14 @@ ObstacleResult ObstacleSolver::solve(const TipTarget& target, SectionStates star
   result.nearest_free_point = target.position();
   for (int i = 0; i < kPushes; ++i) {
     const Clearance inside =
-        obstacles.nearest(result.nearest_free_point, safety_distance_ - kTouch);
+        obstacles.nearest(result.nearest_free_point, safety_distance_ - kTouchDistance);
     if (inside.obstacle < 0) break;
     result.nearest_free_point += (safety_distance_ - inside.distance + kPushOut) * inside.normal;
   }
   const bool base_is_free =
-      obstacles.nearest(base_pose(base).translation(), safety_distance_ - kTouch).obstacle < 0;
+      obstacles.nearest(base_pose(base).translation(), safety_distance_ - kTouchDistance).obstacle < 0;
   const bool target_is_free =
-      obstacles.nearest(target.position(), safety_distance_ - kTouch).obstacle < 0;
+      obstacles.nearest(target.position(), safety_distance_ - kTouchDistance).obstacle < 0;
   if (!base_is_free || !target_is_free) {
     report(target, obstacles, base, result);
     result.status =
@@ -163,7 +163,7 @@ bool ObstacleSolver::descend(SectionStates from, const Obstacles& obstacles, con
       descent_.states(drawn_);
       found = is_free(drawn_, obstacles, base);
     }
-    if (iterations >= budget || descent_.cost() > kWorthAnother * kMargins[i] * kMargins[i]) break;
+    if (iterations >= budget || descent_.cost() > kMaxErrorForRetry * kMargins[i] * kMargins[i]) break;
   }
   if (found || descent_.cost() < best.score) {
     best = {found ? 0.0 : descent_.cost(), restarted};
@@ -276,7 +276,7 @@ WaypointPath path_through(ObstacleSolver& solver, std::span<const TipTarget> way
   path.poses.emplace_back(start.begin(), start.end());
   PathBuilder builder{solver, obstacles, base, checks, path};
   for (const TipTarget& waypoint : waypoints) {
-    const bool reached = builder.append(waypoint, kMostHalvings);
+    const bool reached = builder.append(waypoint, kMaxHalvings);
     path.reached += reached;
     path.pose_of_waypoint.push_back(reached ? static_cast<int>(path.poses.size()) - 1 : -1);
   }

@@ -53,7 +53,7 @@ struct ObstacleResult {
 
 /// Tip poses among obstacles: bounded Levenberg-Marquardt with rows for the obstacles, from the
 /// start, then from the pose of FABRIKx with avoidance, then from seeded random poses. A pose is
-/// accepted only when the exact clearance of the whole body says so; touching (by up to kTouch) is
+/// accepted only when the exact clearance of the whole body says so; touching (by up to kTouchDistance) is
 /// free.
 ///
 /// Options are validated in the constructor (ModelError); `solve` allocates and throws nothing, its

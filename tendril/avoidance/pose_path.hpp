@@ -16,7 +16,7 @@ struct PathPose {
   BaseState base;
 };
 
-/// A path from pose to pose. Between neighbours everything changes linearly: the bend vectors, the
+/// A path from pose to pose. Between neighbors everything changes linearly: the bend vectors, the
 /// variable lengths, feed and spin. The first pose is the start, the last one reaches a waypoint.
 using PosePath = std::vector<PathPose>;
 

@@ -87,7 +87,7 @@ std::string contact_plan_text(const ContactPlan& plan) {
   for (int i = 0; i < plan.scene.size(); ++i) {
     const PlanarObstacle& obstacle = plan.scene.obstacle(i);
     if (const auto* disc = std::get_if<Disc>(&obstacle)) {
-      write_line(out, "disc", disc->centre.x(), disc->centre.y(), disc->radius);
+      write_line(out, "disc", disc->center.x(), disc->center.y(), disc->radius);
     } else {
       out += "polygon";
       for (const Eigen::Vector2d& corner : std::get<Polygon>(obstacle).corners) {
@@ -98,7 +98,7 @@ std::string contact_plan_text(const ContactPlan& plan) {
   }
   for (const PlanarArc& arc : plan.arcs) write_line(out, "arc", arc.curvature, arc.length);
   for (const PlannedContact& contact : plan.contacts) {
-    write_line(out, "contact", contact.centre.x(), contact.centre.y(), contact.radius,
+    write_line(out, "contact", contact.center.x(), contact.center.y(), contact.radius,
                sign_of(contact.side));
   }
   return out;

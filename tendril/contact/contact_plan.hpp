@@ -29,7 +29,7 @@ struct ContactPlan {
 ///     disc X Z RADIUS               obstacles: discs
 ///     polygon X Z X Z X Z ...       and polygons
 ///     arc CURVATURE LENGTH          in order
-///     contact X Z RADIUS SIDE       of disc centre; radius with that of the body; side 1 or -1
+///     contact X Z RADIUS SIDE       of disc center; radius with that of the body; side 1 or -1
 ///
 /// `#` begins a comment. Numbers with all their digits: reading gives the same plan.
 [[nodiscard]] std::string contact_plan_text(const ContactPlan& plan);

@@ -79,7 +79,7 @@ void ContactTree::check(std::span<const ContactPoint> contacts, const PlanarPose
   for (std::size_t i = 0; i < contacts.size(); ++i) {
     const ContactPoint& contact = contacts[i];
     const std::string what = "contact " + std::to_string(i);
-    require_point(what, contact.disc.centre);
+    require_point(what, contact.disc.center);
     if (!kRadii.contains(contact.disc.radius))
       require(name_ + ": " + what, "radius", contact.disc.radius, kRadii, "m");
     if (!contact.desired) continue;
@@ -121,14 +121,14 @@ void ContactTree::order_contacts(std::span<const ContactPoint> contacts) {
   };
   std::sort(order_.begin(), order_.end(), [&](int i, int j) {
     const Disc &a = at(i).disc, &b = at(j).disc;
-    if (a.centre.x() != b.centre.x()) return a.centre.x() < b.centre.x();
-    if (a.centre.y() != b.centre.y()) return a.centre.y() < b.centre.y();
+    if (a.center.x() != b.center.x()) return a.center.x() < b.center.x();
+    if (a.center.y() != b.center.y()) return a.center.y() < b.center.y();
     if (a.radius != b.radius) return a.radius < b.radius;
     return i < j;
   });
   const auto same = [&](int i, int j) {
     const ContactPoint &a = at(i), &b = at(j);
-    if ((a.disc.centre - b.disc.centre).norm() > kSamePosition ||
+    if ((a.disc.center - b.disc.center).norm() > kSamePosition ||
         std::abs(a.disc.radius - b.disc.radius) > kSamePosition)
       return false;
     if (a.desired.has_value() != b.desired.has_value()) return false;
@@ -139,7 +139,7 @@ void ContactTree::order_contacts(std::span<const ContactPoint> contacts) {
   for (std::size_t i = 0; i < order_.size(); ++i) {
     bool repeated = false;
     for (std::size_t j = kept; j-- > 0;) {
-      if (at(order_[i]).disc.centre.x() - at(order_[j]).disc.centre.x() > 2.0 * kSamePosition)
+      if (at(order_[i]).disc.center.x() - at(order_[j]).disc.center.x() > 2.0 * kSamePosition)
         break;
       if (!same(order_[i], order_[j])) continue;
       order_[j] = std::min(order_[i], order_[j]);
@@ -212,7 +212,7 @@ int ContactTree::try_arc(int chain, const PlanarArc& arc, int contact, int side,
     const ContactPoint& point = contacts_[static_cast<std::size_t>(contact)];
     // From the backbone sideways to the surface.
     const Vector2d to_side = side * after.end.lateral();
-    const Vector2d touch = point.disc.centre - point.disc.radius * to_side;
+    const Vector2d touch = point.disc.center - point.disc.radius * to_side;
     if (point.disc.radius + options_.body_radius <= 2.0 * options_.tolerance &&
         scene_->distance(touch + kProbe * to_side) > scene_->distance(touch - kProbe * to_side))
       return refused(ContactRefusal::WrongSide);
@@ -234,7 +234,7 @@ int ContactTree::try_arc(int chain, const PlanarArc& arc, int contact, int side,
 int ContactTree::try_tangent(int chain, const Disc& disc, int contact, BodySide side) {
   const PlanarPose pose = end_pose(chain);
   const int sigma = static_cast<int>(side);
-  const auto k = tangency_curvature(pose, disc.centre, disc.radius + options_.body_radius, side);
+  const auto k = tangency_curvature(pose, disc.center, disc.radius + options_.body_radius, side);
   if (!k) {
     ++arcs_tried_;
     refuse(chain, {pose, 0.0, 0.0}, contact, sigma, ContactRefusal::InsideContact);
@@ -242,7 +242,7 @@ int ContactTree::try_tangent(int chain, const Disc& disc, int contact, BodySide 
   }
   const double circle = *k != 0.0 ? 2.0 * pi / std::abs(*k) : options_.max_length;
   PlanarArc arc{pose, *k, circle};
-  arc.length = arc.nearest_parameter(disc.centre);
+  arc.length = arc.nearest_parameter(disc.center);
   if (*k != 0.0 && arc.length > kLargestTurn * circle) {
     ++arcs_tried_;
     refuse(chain, {pose, *k, 0.0}, contact, sigma, ContactRefusal::NoArc);
@@ -258,7 +258,7 @@ int ContactTree::try_contact(int chain, int contact, BodySide side) {
 /// Lower bound of the length that reaches the aim.
 double ContactTree::least_length(int chain) const noexcept {
   const Node& at = node(chain);
-  return at.length + std::max(0.0, (aim_.centre - at.end.position).norm() - aim_.radius);
+  return at.length + std::max(0.0, (aim_.center - at.end.position).norm() - aim_.radius);
 }
 
 /// Order of the pruned search; of equal ones the older one first.
@@ -297,8 +297,8 @@ bool ContactTree::is_too_far(int chain, int contact) const noexcept {
   if (options_.search == ContactSearch::Exhaustive) return false;
   const Disc& disc = contacts_[static_cast<std::size_t>(contact)].disc;
   const double c = disc.radius + options_.body_radius;
-  const double to_contact = (disc.centre - node(chain).end.position).norm() - c;
-  const double to_aim = (aim_.centre - disc.centre).norm() - c - aim_.radius;
+  const double to_contact = (disc.center - node(chain).end.position).norm() - c;
+  const double to_aim = (aim_.center - disc.center).norm() - c - aim_.radius;
   return node(chain).length + std::max(0.0, to_contact) + std::max(0.0, to_aim) >
          options_.max_length * (1.0 + kLimitSlack);
 }

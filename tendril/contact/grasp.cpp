@@ -54,7 +54,7 @@ Disc surroundings(const PlanarObstacle& object, double body_radius) {
   Disc around = polygon == nullptr ? std::get<Disc>(object) : Disc{polygon->corners[0], 0.0};
   if (polygon != nullptr)
     for (const Vector2d& corner : polygon->corners)
-      around.radius = std::max(around.radius, (corner - around.centre).norm());
+      around.radius = std::max(around.radius, (corner - around.center).norm());
   around.radius += body_radius;
   return around;
 }

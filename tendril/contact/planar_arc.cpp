@@ -109,9 +109,9 @@ std::optional<PlanarArc> chord_arc(const PlanarPose& start, const Vector2d& targ
   return PlanarArc{start, k, theta / k};
 }
 
-std::optional<double> tangency_curvature(const PlanarPose& start, const Vector2d& centre,
+std::optional<double> tangency_curvature(const PlanarPose& start, const Vector2d& center,
                                          double radius, BodySide side) noexcept {
-  const Vector2d local = start.to_local(centre);
+  const Vector2d local = start.to_local(center);
   const double denominator = local.squaredNorm() - radius * radius;
   if (!(denominator > 0.0)) return std::nullopt;
   return 2.0 * (local.x() - sign_of(side) * radius) / denominator;
@@ -145,7 +145,7 @@ ArcSegmentDistance segment_distance(const PlanarArc& arc, const Vector2d& a,
                               nearest_on_segment(Vector2d::Zero(), a_local, b_local).norm(),
                               (nearest_on_segment(tip, a_local, b_local) - tip).norm()});
   if (k != 0.0 && squared > 0.0) {
-    const double t = (d.x() / k - a_local.dot(d)) / squared;  // foot of the circle's centre
+    const double t = (d.x() / k - a_local.dot(d)) / squared;  // foot of the circle's center
     if (t > 0.0 && t < 1.0) {
       const Vector2d foot = a_local + t * d;
       if (circle_parameter(k, foot) <= S)

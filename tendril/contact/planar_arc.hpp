@@ -58,7 +58,7 @@ enum class BodySide { Positive = 1, Negative = -1 };  ///< Positive: on the late
 }
 
 /// Curvature [1/m] of the circle through `start`, with its tangent, that touches the disc of
-/// `radius` about `centre` and has it on `side`:
+/// `radius` about `center` and has it on `side`:
 ///
 ///     k = 2 (x - sigma c) / (x^2 + z^2 - c^2)
 ///
@@ -66,7 +66,7 @@ enum class BodySide { Positive = 1, Negative = -1 };  ///< Positive: on the late
 /// smaller one) are those whose full circle enters it. Nothing when `start` is inside the disc or
 /// on its rim.
 [[nodiscard]] std::optional<double> tangency_curvature(const PlanarPose& start,
-                                                       const Eigen::Vector2d& centre, double radius,
+                                                       const Eigen::Vector2d& center, double radius,
                                                        BodySide side) noexcept;
 
 /// Distance and crossing of an arc and a segment.
@@ -77,7 +77,7 @@ struct ArcSegmentDistance {
 
 /// Distance between the arc and the segment from `a` to `b`; `a` = `b` is a point.
 /// The least of: segment ends to the arc, arc ends to the segment, and the foot of the circle's
-/// centre on the segment to the circle; 0 where they cross.
+/// center on the segment to the circle; 0 where they cross.
 [[nodiscard]] ArcSegmentDistance segment_distance(const PlanarArc& arc, const Eigen::Vector2d& a,
                                                   const Eigen::Vector2d& b) noexcept;
 

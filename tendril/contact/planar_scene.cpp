@@ -62,9 +62,9 @@ void check(const Polygon& polygon) {
   const auto& corners = polygon.corners;
   const std::size_t n = corners.size();
   require("polygon", "number of corners", static_cast<double>(n), {.low = 3.0});
-  if (n > kMostCorners)
+  if (n > kMaxCorners)
     throw ModelError("polygon: has " + std::to_string(n) + " corners, must have at most " +
-                     std::to_string(kMostCorners));
+                     std::to_string(kMaxCorners));
   for (std::size_t i = 0; i < n; ++i) {
     const std::string corner = "polygon: corner " + std::to_string(i) + ": ";
     if (!is_usable(corners[i]))
@@ -81,7 +81,7 @@ void check(const Polygon& polygon) {
       throw ModelError("polygon: corner " + std::to_string((i + 1) % n) +
                        ": the outline turns back on itself here, must enclose an area");
     for (std::size_t j = i + 2; j < n; ++j) {
-      if (i == 0 && j == n - 1) continue;  // neighbours
+      if (i == 0 && j == n - 1) continue;  // neighbors
       if (segments_meet(a, b, corners[j], corners[(j + 1) % n]))
         throw ModelError(
             "polygon: edges " + std::to_string(i) + " and " + std::to_string(j) +
@@ -99,12 +99,12 @@ Disc bounding_disc(const Polygon& polygon) {
   }
   Disc disc{0.5 * (low + high), 0.0};
   for (const Vector2d& p : polygon.corners)
-    disc.radius = std::max(disc.radius, (p - disc.centre).norm());
+    disc.radius = std::max(disc.radius, (p - disc.center).norm());
   return disc;
 }
 
 double disc_distance(const Disc& disc, const Vector2d& point, Vector2d* gradient) noexcept {
-  const Vector2d from = point - disc.centre;
+  const Vector2d from = point - disc.center;
   const double d = from.norm();
   if (gradient != nullptr) *gradient = d > 0.0 ? Vector2d(from / d) : Vector2d::UnitX();
   return d - disc.radius;
@@ -201,12 +201,12 @@ double depth(const PlanarArc& arc, const Polygon& polygon) noexcept {
 /// Arc length at which the arc enters the disc, its nearest point being inside: between the point
 /// opposite and the nearest point the arc only approaches.
 double disc_entry(const PlanarArc& arc, const Disc& disc) noexcept {
-  double inside = arc.nearest_parameter(disc.centre);
+  double inside = arc.nearest_parameter(disc.center);
   double outside = arc.curvature == 0.0
                        ? 0.0
                        : std::max(0.0, inside - std::numbers::pi / std::abs(arc.curvature));
   const auto distance = [&](double s) {
-    return (arc.pose_at(s).position - disc.centre).norm() - disc.radius;
+    return (arc.pose_at(s).position - disc.center).norm() - disc.radius;
   };
   if (distance(outside) <= 0.0) return outside;
   for (int i = 0; i < kEntrySteps; ++i) {
@@ -220,7 +220,7 @@ double disc_entry(const PlanarArc& arc, const Disc& disc) noexcept {
 /// <= the distance.
 Approach approach(const PlanarArc& arc, const PlanarObstacle& shape, const Disc& bound,
                   double enough) noexcept {
-  Approach result{.distance = arc.distance(bound.centre) - bound.radius};
+  Approach result{.distance = arc.distance(bound.center) - bound.radius};
   if (result.distance >= enough) return result;
   if (std::holds_alternative<Disc>(shape)) return result;
   const Polygon& polygon = *std::get_if<Polygon>(&shape);
@@ -237,8 +237,8 @@ Polygon box_polygon(double x_low, double x_high, double z_low, double z_high) {
 }
 
 void PlanarScene::add(Disc disc) {
-  if (!is_usable(disc.centre))
-    throw ModelError("disc: centre = " + point_text(disc.centre) +
+  if (!is_usable(disc.center))
+    throw ModelError("disc: center = " + point_text(disc.center) +
                      ", must be finite and within 1e9 m");
   require("disc", "radius", disc.radius, {.low = 0.0, .high = kFarthest}, "m");
   items_.push_back({disc, disc});
@@ -279,7 +279,7 @@ ArcContact PlanarScene::nearest(const PlanarArc& arc, double body_radius) const 
   ArcContact contact;
   for (std::size_t i = 0; i < items_.size(); ++i) {
     const Item& item = items_[i];
-    double d = arc.distance(item.bound.centre) - item.bound.radius;
+    double d = arc.distance(item.bound.center) - item.bound.radius;
     if (d >= best) continue;
     if (const Polygon* polygon = std::get_if<Polygon>(&item.shape)) {
       const Approach to = outline_approach(arc, *polygon);

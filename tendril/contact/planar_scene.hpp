@@ -13,16 +13,16 @@ namespace tendril {
 
 /// A cylinder in the plane across its axis. Radius 0 is a point.
 struct Disc {
-  Eigen::Vector2d centre{0.0, 0.0};  ///< (x, z) [m]
+  Eigen::Vector2d center{0.0, 0.0};  ///< (x, z) [m]
   double radius = 0.0;               ///< [m], >= 0
 };
 
 /// Most corners of a polygon: each edge is compared with every other, each arc with all of them.
-inline constexpr std::size_t kMostCorners = 10'000;
+inline constexpr std::size_t kMaxCorners = 10'000;
 
 /// A polygon, convex or not, its corners in order, clockwise or not.
 struct Polygon {
-  std::vector<Eigen::Vector2d> corners;  ///< (x, z) [m], from three to kMostCorners
+  std::vector<Eigen::Vector2d> corners;  ///< (x, z) [m], from three to kMaxCorners
 };
 
 /// The box [x_low, x_high] x [z_low, z_high]; its corners are (low, low), (high, low),
@@ -44,7 +44,7 @@ class PlanarScene {
  public:
   /// Throw ModelError `disc: radius = -1 m, must be ...`, `polygon: corner 3: ...` (from 0) for
   /// numbers that are not finite or beyond 1e9 m, a negative radius, fewer than three corners
-  /// or more than kMostCorners, repeated corners, edges that cross or touch, an area of 0.
+  /// or more than kMaxCorners, repeated corners, edges that cross or touch, an area of 0.
   void add(Disc disc);
   void add(Polygon polygon);
 

@@ -25,7 +25,7 @@ constexpr double kHalfSpaceExtent = 1e3;  // [m]
 
 double cross(const Vector2d& a, const Vector2d& b) { return a.x() * b.y() - a.y() * b.x(); }
 
-/// Convex hull, anticlockwise, without corners that are nearly collinear (monotone chain).
+/// Convex hull, counterclockwise, without corners that are nearly collinear (monotone chain).
 std::vector<Vector2d> convex_hull(std::vector<Vector2d> points) {
   std::sort(points.begin(), points.end(), [](const Vector2d& a, const Vector2d& b) {
     return a.x() != b.x() ? a.x() < b.x() : a.y() < b.y();
@@ -94,10 +94,10 @@ std::optional<PlanarObstacle> hull_outline(const std::vector<Vector3d>& vertices
   return outline(std::move(points));
 }
 
-void add_circle(const Vector2d& centre, double radius, std::vector<Vector2d>& points) {
+void add_circle(const Vector2d& center, double radius, std::vector<Vector2d>& points) {
   for (int k = 0; k < kRound; ++k) {
     const double angle = 2.0 * pi * k / kRound;
-    points.push_back(centre + radius * Vector2d(std::cos(angle), std::sin(angle)));
+    points.push_back(center + radius * Vector2d(std::cos(angle), std::sin(angle)));
   }
 }
 
@@ -109,10 +109,10 @@ double disc_radius(double y, double radius, double body_radius) {
              : -1.0;
 }
 
-std::optional<PlanarObstacle> ball(const Vector3d& centre, double radius, double body_radius) {
-  const double disc = disc_radius(centre.y(), radius, body_radius);
+std::optional<PlanarObstacle> ball(const Vector3d& center, double radius, double body_radius) {
+  const double disc = disc_radius(center.y(), radius, body_radius);
   if (disc <= 0.0) return std::nullopt;
-  return Disc{{centre.x(), centre.z()}, disc};
+  return Disc{{center.x(), center.z()}, disc};
 }
 
 std::optional<PlanarObstacle> capsule_outline(const Vector3d& a, const Vector3d& b, double radius,
@@ -198,7 +198,7 @@ std::vector<PlanarObstacle> mesh_section(const Solid& solid) {
 std::vector<PlanarObstacle> section(const Solid& solid, double body_radius) {
   const double slab = kWithin * body_radius;
   const Isometry3d& X = solid.X_BO;
-  const Vector3d axis = X.linear().col(2), centre = X.translation();
+  const Vector3d axis = X.linear().col(2), center = X.translation();
   const bool across = std::hypot(axis.x(), axis.z()) <= kAcross;
   const auto one = [](std::optional<PlanarObstacle> obstacle) {
     std::vector<PlanarObstacle> all;
@@ -209,17 +209,17 @@ std::vector<PlanarObstacle> section(const Solid& solid, double body_radius) {
     case Solid::Kind::HalfSpace:
       return one(half_space_outline(solid, slab));
     case Solid::Kind::Sphere:
-      return one(ball(centre, solid.size.x(), body_radius));
+      return one(ball(center, solid.size.x(), body_radius));
     case Solid::Kind::Capsule: {
       const Vector3d half = solid.size.y() * axis;
-      if (!across) return one(capsule_outline(centre - half, centre + half, solid.size.x(), body_radius));
-      const double beyond = std::max(0.0, std::abs(centre.y()) - solid.size.y());
-      return one(ball({centre.x(), beyond, centre.z()}, solid.size.x(), body_radius));
+      if (!across) return one(capsule_outline(center - half, center + half, solid.size.x(), body_radius));
+      const double beyond = std::max(0.0, std::abs(center.y()) - solid.size.y());
+      return one(ball({center.x(), beyond, center.z()}, solid.size.x(), body_radius));
     }
     case Solid::Kind::Cylinder: {
       if (across) {
-        if (std::abs(centre.y()) - solid.size.y() > slab) return {};
-        return {Disc{{centre.x(), centre.z()}, solid.size.x()}};
+        if (std::abs(center.y()) - solid.size.y() > slab) return {};
+        return {Disc{{center.x(), center.z()}, solid.size.x()}};
       }
       std::vector<Vector2d> circle;
       add_circle({0.0, 0.0}, solid.size.x(), circle);
@@ -246,7 +246,7 @@ PlanarSection planar_section(const std::vector<Solid>& solids, double body_radiu
   for (std::size_t i = 0; i < solids.size(); ++i) {
     for (PlanarObstacle& obstacle : section(solids[i], body_radius)) {
       for (ContactPoint& point : contact_points_of(obstacle)) {
-        if (point.disc.centre.norm() - point.disc.radius <= reach)
+        if (point.disc.center.norm() - point.disc.radius <= reach)
           result.contacts.push_back(point);
       }
       try {

@@ -26,7 +26,7 @@ struct Solid {
   Eigen::Isometry3d X_BO = Eigen::Isometry3d::Identity();
   Eigen::Vector3d size = Eigen::Vector3d::Zero();  ///< [m]
   std::vector<Eigen::Vector3d> vertices{};         ///< of a hull or a mesh, frame O [m]
-  std::vector<std::array<int, 3>> triangles{};  ///< of a mesh; anticlockwise as viewed from outside
+  std::vector<std::array<int, 3>> triangles{};  ///< of a mesh; counterclockwise as viewed from outside
 };
 
 /// Solids as an arm of one plane meets them.

@@ -22,7 +22,7 @@ std::vector<PlannedContact> planned_contacts(std::span<const ContactStep> steps,
       throw ModelError("planned contacts: contact " + std::to_string(step.contact) +
                        " is not among the contact points");
     const Disc& disc = points[static_cast<std::size_t>(step.contact)].disc;
-    contacts.push_back({.centre = disc.centre,
+    contacts.push_back({.center = disc.center,
                         .radius = disc.radius + body_radius,
                         .side = step.side > 0 ? BodySide::Positive : BodySide::Negative});
   }
@@ -35,7 +35,7 @@ int contact_obstacle(const PlanarScene& scene, const PlannedContact& contact,
   double least = std::numeric_limits<double>::infinity();
   for (int i = 0; i < scene.size(); ++i) {
     const double off =
-        std::abs(scene.obstacle_distance(i, contact.centre) + contact.radius - body_radius);
+        std::abs(scene.obstacle_distance(i, contact.center) + contact.radius - body_radius);
     if (off >= least) continue;
     least = off;
     best = i;

@@ -10,7 +10,7 @@ namespace tendril {
 
 /// A contact of a plan with an obstacle: the body's backbone is tangent to a disc.
 struct PlannedContact {
-  Eigen::Vector2d centre{0.0, 0.0};    ///< of a disc, or a polygon's corner [m]
+  Eigen::Vector2d center{0.0, 0.0};    ///< of a disc, or a polygon's corner [m]
   double radius = 0.0;                 ///< of the disc, or 0 for a corner, plus the body radius [m]
   BodySide side = BodySide::Positive;  ///< of the body on which the obstacle lies
 };

@@ -60,7 +60,7 @@ struct ArcSearch {
 };
 
 /// Obstacles in the robot's base frame. Results do not depend on the order in which they are
-/// listed: equal distances go to the smaller centre coordinates. Nothing but the constructor
+/// listed: equal distances go to the smaller center coordinates. Nothing but the constructor
 /// allocates or throws.
 class Obstacles {
  public:
@@ -141,7 +141,7 @@ class Obstacles {
                                    const Placed& placed, const ArcSearch& search,
                                    Clearance& least) noexcept;
 
-  std::vector<Placed> placed_;    // sorted by centre
+  std::vector<Placed> placed_;    // sorted by center
   std::vector<int> position_of_;  // of obstacle i of the list
 };
 

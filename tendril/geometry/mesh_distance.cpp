@@ -147,7 +147,7 @@ class Mesh final : public SignedDistance {
     }
     if (!(six_volumes > 0.0))
       throw ModelError(
-          "mesh: its triangles face inwards, must be anticlockwise as viewed from outside");
+          "mesh: its triangles face inwards, must be counterclockwise as viewed from outside");
   }
 
   [[noreturn]] static void refuse_edge(int from, int to) {

@@ -197,7 +197,7 @@ class Polygon final : public SignedDistance {
     }
   }
 
-  /// Distance in the plane; vertices run anticlockwise.
+  /// Distance in the plane; vertices run counterclockwise.
   [[nodiscard]] Flat flat_distance(const Vector2d& p) const noexcept {
     double least = std::numeric_limits<double>::infinity();
     Vector2d away = Vector2d::UnitX(), edge = Vector2d::UnitX();

@@ -10,10 +10,10 @@
 namespace tendril {
 namespace {
 
-using Patience = Descent::Patience;
+using StopRule = Descent::StopRule;
 using End = DescentEnd;
 
-constexpr int kMostForApproach = 400;    // iterations reserved for the closest pose
+constexpr int kMaxForApproach = 400;    // iterations reserved for the closest pose
 constexpr int kApproachStarts = 4;       // of the search for the closest pose
 constexpr double kFarthestTarget = 3.0;  // of the reach, for the closest pose
 
@@ -45,12 +45,12 @@ IkResult AutoSolver::solve(const TipTarget& target, SectionStates start,
   const Eigen::Vector3d from_base = target.position() - Eigen::Vector3d(0.0, 0.0, base.feed);
   const bool out_of_reach = from_base.norm() > reach_ + feed_range;
   const int search_budget =
-      options_.max_iterations - std::min(options_.max_iterations / 4, kMostForApproach);
+      options_.max_iterations - std::min(options_.max_iterations / 4, kMaxForApproach);
   SplitMix64 random(options_.seed);
   descent_.aim(target, options_.position_tolerance, options_.angle_tolerance);
   descent_.place(start_, base);
   descent_.mark();
-  End end = descent_.run(Patience::GiveUpEarly, result.iterations, search_budget);
+  End end = descent_.run(StopRule::GiveUpEarly, result.iterations, search_budget);
   const int restarts = out_of_reach ? 0 : options_.max_restarts;
   for (int restart = 0; restart < restarts && end == End::Stalled; ++restart) {
     keep_if_better(descent_.position_error(), best);
@@ -58,7 +58,7 @@ IkResult AutoSolver::solve(const TipTarget& target, SectionStates start,
     BaseState trial_base = base;
     if (options_.feed_base) trial_base.feed = random.uniform(0.0, feed_range);
     descent_.place(trial_, trial_base);
-    end = descent_.run(Patience::GiveUpEarly, result.iterations, search_budget);
+    end = descent_.run(StopRule::GiveUpEarly, result.iterations, search_budget);
   }
 
   if (end == End::Converged) {
@@ -128,7 +128,7 @@ void AutoSolver::approach(const TipTarget& target, const BaseState& base, Best& 
       random_states(robot_, random, trial_);
       descent_.place(trial_, base);
     }
-    (void)descent_.run(Patience::RunToConvergence, iterations, iterations + budget);
+    (void)descent_.run(StopRule::RunToConvergence, iterations, iterations + budget);
     keep_if_better(descent_.position_error(), best);
   }
 }

@@ -3,10 +3,10 @@
 namespace tendril {
 namespace {
 
-constexpr double kLeastDamping = 1e-12;  // in units of the squared length scale
+constexpr double kMinDamping = 1e-12;  // in units of the squared length scale
 constexpr double kEarlyProgress = 1e-3, kLateProgress = 1e-9;  // least, of the cost in a step
-constexpr double kLeastFraction = 1e-2;  // of the distance to a preferred pose in one step
-constexpr double kLeastRelief = 1e-4;    // of its square, gained in one step
+constexpr double kMinFraction = 1e-2;  // of the distance to a preferred pose in one step
+constexpr double kMinRelief = 1e-4;    // of its square, gained in one step
 constexpr int kCorrections = 6;          // iterations to meet the target again after such a step
 
 double squared(double x) noexcept { return x * x; }
@@ -19,9 +19,9 @@ Descent::Descent(const ContinuumRobot& robot, bool free_feed)
       before_(coordinates_.size()),
       marked_(coordinates_.size()) {}
 
-DescentEnd Descent::run(Patience patience, int& iterations, int max_iterations) noexcept {
-  const double least_progress = patience == Patience::GiveUpEarly ? kEarlyProgress : kLateProgress;
-  return descend({kLeastDamping, least_progress}, iterations, max_iterations);
+DescentEnd Descent::run(StopRule stall_timeout, int& iterations, int max_iterations) noexcept {
+  const double least_progress = stall_timeout == StopRule::GiveUpEarly ? kEarlyProgress : kLateProgress;
+  return descend({kMinDamping, least_progress}, iterations, max_iterations);
 }
 
 void Descent::mark() noexcept {
@@ -107,7 +107,7 @@ void Descent::step_to_preferred(double fraction) noexcept {
     for (int k = 0; k < free_[i].count; ++k) subtract(difference(i, k));
   }
   if (feed_moves_) subtract(feed_difference);
-  step(kLeastDamping * length_scale_ * length_scale_, residual);
+  step(kMinDamping * length_scale_ * length_scale_, residual);
   for (std::size_t i = 0; i < coordinates_.size(); ++i) {
     coordinates_[i].u += difference(i, 0);
     coordinates_[i].v += difference(i, 1);
@@ -128,7 +128,7 @@ void Descent::relax(SectionStates preferred, const BaseState& preferred_base, bo
   prefer_lengths_ = lengths;
   double fraction = 1.0;
   double distance = distance_to_preferred();
-  while (fraction >= kLeastFraction && iterations < max_iterations) {
+  while (fraction >= kMinFraction && iterations < max_iterations) {
     before_ = coordinates_;
     const double feed_before = base_.feed;
     differentiate(Limits::Ignored);
@@ -137,9 +137,9 @@ void Descent::relax(SectionStates preferred, const BaseState& preferred_base, bo
     step_to_preferred(fraction);
     ++iterations;
     const DescentEnd end =
-        run(Patience::GiveUpEarly, iterations, std::min(max_iterations, iterations + kCorrections));
+        run(StopRule::GiveUpEarly, iterations, std::min(max_iterations, iterations + kCorrections));
     const double now = distance_to_preferred();
-    if (end == DescentEnd::Converged && now < distance * (1.0 - kLeastRelief)) {
+    if (end == DescentEnd::Converged && now < distance * (1.0 - kMinRelief)) {
       distance = now;
       fraction = std::min(1.0, 2.0 * fraction);
       continue;

@@ -21,7 +21,7 @@ struct FabrikxOptions {              ///< every field has a working default
   /// Of the single-section solves. The feed limit is taken from the robot, see `feed_base`.
   SectionIkOptions section_ik{};
   /// Extension, not in [FABRIKx]: the forward stage bends no section by more than its limit, which
-  /// hands the limit on to the neighbours and removes most stalls of robots with moderate limits.
+  /// hands the limit on to the neighbors and removes most stalls of robots with moderate limits.
   bool cap_forward_bend = false;
   /// Extension: when the larger of the errors over their tolerances has not fallen by a twentieth
   /// within `stall_window` iterations, or nothing moves any more, continues from a random admissible

@@ -26,7 +26,7 @@ IkResult LevenbergSolver::solve(const TipTarget& target, SectionStates start,
   const auto descend = [&](SectionStates from, bool restarted) {
     descent_.place(from, base);
     const DescentEnd end =
-        descent_.run(Descent::Patience::GiveUpEarly, result.iterations, options_.max_iterations);
+        descent_.run(Descent::StopRule::GiveUpEarly, result.iterations, options_.max_iterations);
     // The cost weighs both errors, the tolerances each alone: what converged may cost more.
     if (end == DescentEnd::Converged || descent_.cost() < best_cost) {
       best_cost = descent_.cost();

@@ -81,7 +81,7 @@ class TipDescent : public TipMap {
       bool improved = false;
       while (!improved) {
         const bool spent = iterations >= max_iterations;
-        if (spent || damping > kMostDamping) {
+        if (spent || damping > kMaxDamping) {
           coordinates_ = previous_;
           base_.feed = previous_feed_;
           cost_ = derived().evaluate();
@@ -261,7 +261,7 @@ class TipDescent : public TipMap {
 
  private:
   // Damping in units of the squared length scale.
-  static constexpr double kFirstDamping = 1e-2, kMostDamping = 1e4, kGrow = 8.0, kShrink = 0.1;
+  static constexpr double kFirstDamping = 1e-2, kMaxDamping = 1e4, kGrow = 8.0, kShrink = 0.1;
   static constexpr int kSlowSteps = 5;      // in a row that gain little: a stall
   static constexpr double kAtLimit = 1e-9;  // ratio of a limit: this near counts as on it
   static constexpr double kNoBend = 1e-9;   // [rad], a smaller limit leaves no bend

@@ -7,7 +7,7 @@ namespace tendril {
 using Matrix6d = Eigen::Matrix<double, 6, 6>;
 using Vector6d = Eigen::Matrix<double, 6, 1>;
 
-/// The solution y of A y = b for a symmetric positive definite A, by Cholesky's factorisation.
+/// The solution y of A y = b for a symmetric positive definite A, by Cholesky's factorization.
 /// Compiled once, because Eigen's takes seconds to compile in every file that calls it.
 [[nodiscard]] Eigen::Vector3d cholesky_solve(const Eigen::Matrix3d& A,
                                              const Eigen::Vector3d& b) noexcept;

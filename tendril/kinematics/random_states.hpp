@@ -8,7 +8,7 @@
 namespace tendril {
 
 /// splitmix64: a stream of numbers that is the same on every machine for the same seed. Streams of
-/// neighbouring seeds are independent.
+/// neighboring seeds are independent.
 class SplitMix64 {
  public:
   explicit SplitMix64(std::uint64_t seed) noexcept : state_(seed) {}

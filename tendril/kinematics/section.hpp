@@ -74,7 +74,7 @@ class Section {
   /// Number of smooth coordinates: u, v and, if extensible, s.
   [[nodiscard]] int coordinate_count() const noexcept { return is_extensible() ? 3 : 2; }
 
-  /// Normalised weights (sum 1), one per sub-section.
+  /// Normalized weights (sum 1), one per sub-section.
   [[nodiscard]] std::span<const double> length_weights() const noexcept { return length_weights_; }
   [[nodiscard]] std::span<const double> angle_weights() const noexcept { return angle_weights_; }
 

@@ -16,16 +16,16 @@ double rest_length(const Section& section) {
 
 /// Mean lever arm r (cos a, sin a) in a piece of the way, of a tendon that turns: times the cosine of
 /// its inclination to the backbone.
-Eigen::Vector2d mean_lever(const TendonRoute& tendon, double from, double to, double way_length) {
+Eigen::Vector2d mean_lever(const TendonRoute& tendon, double from, double to, double path_length_along) {
   // The middle of an arc stands for all of it.
-  if (tendon.turn == 0.0) return tendon.offset_at((from + to) / 2.0 / way_length);
+  if (tendon.turn == 0.0) return tendon.offset_at((from + to) / 2.0 / path_length_along);
   constexpr int kSteps = 200;
-  const double taper = (tendon.end_distance - tendon.base_distance) / way_length;
+  const double taper = (tendon.end_distance - tendon.base_distance) / path_length_along;
   Eigen::Vector2d lever = Eigen::Vector2d::Zero();
   for (int i = 0; i < kSteps; ++i) {
-    const double fraction = (from + (to - from) * (i + 0.5) / kSteps) / way_length;
+    const double fraction = (from + (to - from) * (i + 0.5) / kSteps) / path_length_along;
     const double across =
-        std::hypot(taper, tendon.distance_at(fraction) * tendon.turn / way_length);
+        std::hypot(taper, tendon.distance_at(fraction) * tendon.turn / path_length_along);
     lever += tendon.offset_at(fraction) / (kSteps * std::hypot(1.0, across));
   }
   return lever;
@@ -33,12 +33,12 @@ Eigen::Vector2d mean_lever(const TendonRoute& tendon, double from, double to, do
 
 /// The same in a section that begins `start` along the way, weighted by the bend of its sub-sections.
 Eigen::Vector2d mean_lever(const TendonRoute& tendon, const Section& section, double start,
-                           double way_length) {
+                           double path_length_along) {
   const auto lengths = section.length_weights(), bends = section.angle_weights();
   Eigen::Vector2d lever = Eigen::Vector2d::Zero();
   for (std::size_t j = 0; j < lengths.size(); ++j) {
     const double length = lengths[j] * rest_length(section);
-    lever += bends[j] * mean_lever(tendon, start, start + length, way_length);
+    lever += bends[j] * mean_lever(tendon, start, start + length, path_length_along);
     start += length;
   }
   return lever;
@@ -63,14 +63,14 @@ TendonMap::TendonMap(const ContinuumRobot& robot, std::span<const TendonRoute> t
     require(object, "turn", tendon.turn, kFinite, "rad");
     require(object, "base_distance", tendon.base_distance, kPositive, "m");
     require(object, "end_distance", tendon.end_distance, kPositive, "m");
-    double way_length = 0.0;
-    for (int i = tendon.first_section; i <= tendon.section; ++i) way_length += rest_length(robot.section(i));
+    double path_length_along = 0.0;
+    for (int i = tendon.first_section; i <= tendon.section; ++i) path_length_along += rest_length(robot.section(i));
     double start = 0.0;
     for (int i = tendon.first_section; i <= tendon.section; ++i) {
       const Section& section = robot.section(i);
       const int k = robot.coordinate_index(i);
       const auto row = static_cast<Eigen::Index>(t);
-      jacobian_.row(row).segment<2>(k) = -mean_lever(tendon, section, start, way_length);
+      jacobian_.row(row).segment<2>(k) = -mean_lever(tendon, section, start, path_length_along);
       if (section.is_extensible()) jacobian_(row, k + 2) = 1.0;
       start += rest_length(section);
     }

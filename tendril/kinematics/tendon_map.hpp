@@ -58,7 +58,7 @@ class TendonMap {
   /// Changes of length from the straight robot with variable lengths at half their range [m];
   /// negative: shorter. Allocates nothing if `lengths` has the right size.
   void lengths(const Eigen::VectorXd& q, Eigen::VectorXd& lengths) const noexcept;
-  /// Generalised forces on q [N m], [N] of tensions [N] that pull; negative: that push.
+  /// Generalized forces on q [N m], [N] of tensions [N] that pull; negative: that push.
   void moments(const Eigen::VectorXd& tensions, Eigen::VectorXd& moments) const noexcept;
   /// The inverse of `lengths`: the coordinates whose lengths come nearest, least squares; of those
   /// that do so, the ones nearest to the straight robot.

@@ -12,7 +12,7 @@ namespace {
 
 /// Of the squared lever arms: what the moments may miss for the sake of a unique dual. Small enough
 /// to miss 1e-8 of them, large enough for Newton's method where tendons are at their limits.
-constexpr double kRegularisation = 1e-8;
+constexpr double kRegularization = 1e-8;
 constexpr double kConverged = 1e-2;  ///< of the tolerance of the moments
 constexpr double kSettled = 1e-6;    ///< of the largest tension; where moments are out of reach
 
@@ -30,7 +30,7 @@ TensionDistribution::TensionDistribution(Eigen::MatrixXd moments, Eigen::VectorX
   settled_ = kSettled * (largest.size() > 0 ? largest.maxCoeff() : 0.0);
   const Eigen::Index rows = moments_.rows();
   const double square = moments_.squaredNorm() / static_cast<double>(std::max<Eigen::Index>(rows, 1));
-  regularisation_ = kRegularisation * std::max(square, 1e-30);
+  regularization_ = kRegularization * std::max(square, 1e-30);
   scale_ = (moments_.cwiseAbs() * largest).norm();
   m_ = dual_ = residual_ = direction_ = Eigen::VectorXd::Zero(rows);
   free_ = free_change_ = Eigen::VectorXd::Zero(moments_.cols());
@@ -46,7 +46,7 @@ double TensionDistribution::clipped(Eigen::Index t, double tension) const noexce
 /// Derivative of the dual function along the direction, `step` away.
 double TensionDistribution::slope(double step) const noexcept {
   double slope = direction_.dot(m_) -
-                 regularisation_ * (direction_.dot(dual_) + step * direction_.squaredNorm());
+                 regularization_ * (direction_.dot(dual_) + step * direction_.squaredNorm());
   for (Eigen::Index t = 0; t < free_.size(); ++t)
     slope -= free_change_[t] * clipped(t, free_[t] + step * free_change_[t]);
   return slope;
@@ -79,7 +79,7 @@ TensionDistribution::Result TensionDistribution::distribute(const Eigen::VectorX
   const double tolerance = kTolerance * scale_;
   // Without limits.
   hessian_.noalias() = moments_ * moments_.transpose();
-  hessian_.diagonal().array() += regularisation_;
+  hessian_.diagonal().array() += regularization_;
   factor_.compute(hessian_);
   dual_ = factor_.solve(m_);
   bool settled = false;
@@ -88,13 +88,13 @@ TensionDistribution::Result TensionDistribution::distribute(const Eigen::VectorX
     for (Eigen::Index t = 0; t < free_.size(); ++t) tensions[t] = clipped(t, free_[t]);
     residual_.noalias() = m_ - moments_ * tensions;
     result.error = residual_.norm();
-    residual_ -= regularisation_ * dual_;
+    residual_ -= regularization_ * dual_;
     if (result.iterations == kMaxIterations || settled ||
         residual_.norm() <= kConverged * tolerance)
       break;
     ++result.iterations;
     hessian_.setZero();
-    hessian_.diagonal().array() = regularisation_;
+    hessian_.diagonal().array() = regularization_;
     for (Eigen::Index t = 0; t < free_.size(); ++t) {
       if (free_[t] > low_[t] && free_[t] < high_[t])
         hessian_.noalias() += moments_.col(t) * moments_.col(t).transpose();

@@ -17,7 +17,7 @@ namespace tendril {
 /// continuous and piecewise linear in m. All memory is allocated by the constructor, nothing is
 /// kept from call to call.
 ///
-/// t = clip(P^T y): the dual y maximises a concave, piecewise quadratic function, by Newton's method
+/// t = clip(P^T y): the dual y maximizes a concave, piecewise quadratic function, by Newton's method
 /// with exact line search. Source: docs/derivations.md, "Tension distribution". Tested by:
 /// tension_distribution_test.
 class TensionDistribution {
@@ -52,12 +52,12 @@ class TensionDistribution {
 
   Eigen::MatrixXd moments_;
   Eigen::VectorXd low_, high_;
-  double regularisation_ = 0.0, scale_ = 0.0, settled_ = 0.0;
+  double regularization_ = 0.0, scale_ = 0.0, settled_ = 0.0;
   // Scratch.
   Eigen::VectorXd m_, dual_, residual_, direction_;
   Eigen::VectorXd free_, free_change_;  // P^T y and P^T dy
   Eigen::MatrixXd hessian_;
-  // Of a matrix from the start: Eigen copies the status of an empty one uninitialised.
+  // Of a matrix from the start: Eigen copies the status of an empty one uninitialized.
   Eigen::LDLT<Eigen::MatrixXd> factor_{Eigen::MatrixXd(Eigen::MatrixXd::Identity(1, 1))};
   std::vector<double> kinks_;
 };

@@ -166,7 +166,7 @@ MobileClosedForm::Cheapest MobileClosedForm::sweep(const PlaneCase& plane, const
   return best;
 }
 
-/// Golden section on the cost, between the neighbours of the best.
+/// Golden section on the cost, between the neighbors of the best.
 void MobileClosedForm::refine(const PlaneCase& plane, const Problem& problem, Cheapest& best,
                               int& postures) const noexcept {
   std::array<double, 5> trial{};

@@ -20,7 +20,7 @@ constexpr double kPi = std::numbers::pi;
 constexpr double kDegree = kPi / 180.0;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kStallFloor = 1e-9;      // [m] changes of the error below it are none
-constexpr double kLeastShift = 1e-6;      // [m]
+constexpr double kMinShift = 1e-6;      // [m]
 constexpr double kToleranceRatio = 0.99;  // of a tolerance, leaves room for rounding
 constexpr double kVerySmall = 1e-12;      // [m] two points are one
 
@@ -213,7 +213,7 @@ MobileFabrikSolver::Outcome MobileFabrikSolver::attempt(const PlaneCase& plane,
       } else if (limit_joint_ >= 0) {
         const auto m = static_cast<std::size_t>(limit_joint_);
         double distance = gamma * (points_[m].x - (m == 0 ? foot_ : points_[m - 1].x));
-        if (std::abs(distance) < kLeastShift) {
+        if (std::abs(distance) < kMinShift) {
           distance = nudge;
           nudge = -nudge;
         }

@@ -20,7 +20,7 @@ struct PlatformRule {
 
 /// A box on the floor that the platform must not touch.
 struct FloorBox {
-  double x = 0.0, y = 0.0;           ///< centre [m]
+  double x = 0.0, y = 0.0;           ///< center [m]
   double length = 0.0, width = 0.0;  ///< along its own x and y axis [m], >= 0
   double heading = 0.0;              ///< of its x axis [rad]
 };

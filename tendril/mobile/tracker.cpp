@@ -14,7 +14,7 @@ using Eigen::Vector3d;
 
 constexpr double kDamping = 1e-9;        // of the normal matrix, against exact singularity
 constexpr double kLongestStep = 0.5;     // [rad], [m]: of one iteration
-constexpr double kLeastMobility = 1e-4;  // of a joint at its limit
+constexpr double kMinMobility = 1e-4;  // of a joint at its limit
 
 /// Rotation vector that takes R to R_goal, in the world.
 Vector3d rotation_to(const Eigen::Matrix3d& R, const Eigen::Matrix3d& R_goal) noexcept {
@@ -97,7 +97,7 @@ MobileTracker::Result MobileTracker::follow(const Isometry3d& X_WG,
       const double room = step_[kPlatformSize + j] > 0.0 ? limits.max - q : q - limits.min;
       if (room >= options_.limit_zone) continue;
       const double ratio = std::max(room, 0.0) / options_.limit_zone;
-      mobility_[kPlatformSize + j] = std::max(ratio * ratio, kLeastMobility);
+      mobility_[kPlatformSize + j] = std::max(ratio * ratio, kMinMobility);
       slowed = true;
     }
     if (slowed) solve_step(e);

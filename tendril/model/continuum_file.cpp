@@ -46,7 +46,7 @@ constexpr std::array<std::string_view, 31> kSectionKeys{"constant_length",
                                                         "poisson_ratio",
                                                         "natural_bend",
                                                         "natural_direction",
-                                                        "colour",
+                                                        "color",
                                                         "damping_time",
                                                         "axial_stiffness",
                                                         "unloaded_length",
@@ -71,7 +71,7 @@ constexpr Range kGripperLength{1e-4, 10.0};    // [m]
 constexpr Range kGripperMass{1e-4, 1e3};       // [kg]
 constexpr Range kGripperFriction{1e-5, 100.0};
 
-constexpr Range kColour{0.0, 1.0};
+constexpr Range kColor{0.0, 1.0};
 constexpr Range kNaturalBend{0.0, 4.0 * std::numbers::pi};
 
 /// Below this the engine's own limits on sizes and inertias come near.
@@ -236,9 +236,9 @@ SectionPhysics read_physics(const Fields& fields, SectionParameters& section) {
   const double natural = fields.number("natural_bend", 0.0, kNaturalBend);
   const double direction = fields.number("natural_direction", 0.0, kAnyNumber);
   physics.natural_bend = {natural * std::cos(direction), natural * std::sin(direction)};
-  physics.colour = fields.numbers("colour", kColour);
-  if (!physics.colour.empty() && physics.colour.size() != 3 && physics.colour.size() != 4)
-    fields.refuse("colour", "must be red, green, blue and, if there are four, opacity, in [0, 1]");
+  physics.color = fields.numbers("color", kColor);
+  if (!physics.color.empty() && physics.color.size() != 3 && physics.color.size() != 4)
+    fields.refuse("color", "must be red, green, blue and, if there are four, opacity, in [0, 1]");
   number("damping_time", physics.damping_time, kPositiveNumber);
   number("axial_stiffness", physics.axial_stiffness, kPositiveNumber);
   physics.unloaded_length = rest_length(section);

@@ -56,7 +56,7 @@ struct SectionPhysics {
   bool torsion_tapers = false;  ///< GJ in proportion to EI, else even
   /// Bend of the section when no moment acts on it, u and v (`bend_vector`) [rad].
   std::array<double, 2> natural_bend{};
-  std::vector<double> colour;  ///< red, green, blue and, if there are four, opacity, in [0, 1]
+  std::vector<double> color;  ///< red, green, blue and, if there are four, opacity, in [0, 1]
   /// Of the material, where the file gives it: EI and mass are made of them [Pa], [kg/m^3].
   std::optional<double> youngs_modulus, density;
   double damping_time = 0.02;  ///< Kelvin-Voigt time: damping / stiffness of every joint [s], > 0
@@ -104,7 +104,7 @@ inline constexpr double kAtmosphere = 101325.0;
 /// are above that outside [Pa].
 struct Chamber {
   double area = 0.0;           ///< on which the pressure acts [m^2], > 0; of a muscle, unloaded
-  /// Of the fibres with its axis [rad], in (0, acos(1/sqrt 3)): a McKibben muscle, which pulls. Without
+  /// Of the fibers with its axis [rad], in (0, acos(1/sqrt 3)): a McKibben muscle, which pulls. Without
   /// it the chamber pushes.
   std::optional<double> braid_angle;
   double min_pressure = 0.0;   ///< >= -kAtmosphere
@@ -167,8 +167,8 @@ struct Gripper {
   [[nodiscard]] double finger_mass() const { return 0.2 * mass; }
   /// The palm's, from the tip to where the fingers begin [m]: it covers the round end of the body.
   [[nodiscard]] static double palm_height(double body_radius) { return 1.25 * body_radius; }
-  /// Of the centre of mass beyond the tip [m].
-  [[nodiscard]] double centre(double body_radius) const {
+  /// Of the center of mass beyond the tip [m].
+  [[nodiscard]] double center(double body_radius) const {
     const double palm = palm_height(body_radius);
     return (palm_mass() * palm / 2.0 + 2.0 * finger_mass() * (palm + finger_length / 2.0)) / mass;
   }

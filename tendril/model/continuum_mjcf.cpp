@@ -59,7 +59,7 @@ constexpr double kCupMass = 0.001;  // of a suction cup [kg]
 
 constexpr double kSpinCommandLimit = 4.0 * std::numbers::pi;  // [rad]
 
-constexpr std::array<std::string_view, 6> kSectionColours{"0.16 0.44 0.71 1", "0.93 0.55 0.14 1",
+constexpr std::array<std::string_view, 6> kSectionColors{"0.16 0.44 0.71 1", "0.93 0.55 0.14 1",
                                                           "0.20 0.60 0.38 1", "0.76 0.27 0.32 1",
                                                           "0.48 0.37 0.66 1", "0.55 0.55 0.55 1"};
 
@@ -474,7 +474,7 @@ class Writer : MjcfWriter {
   /// Of half a link and half of the next one, each a homogeneous cylinder.
   void inertia(const Link& link, const Link* next) {
     struct Half {
-      double mass, length, radius, centre;
+      double mass, length, radius, center;
     };
     std::array<Half, 2> halves{
         {{link.second_half.mass, link.length / 2.0, link.second_half.radius, link.length / 4.0}, {}}};
@@ -483,11 +483,11 @@ class Writer : MjcfWriter {
                    link.length / 2.0 + next->length / 4.0};
     }
     const double mass = halves[0].mass + halves[1].mass;
-    const double centre =
-        (halves[0].mass * halves[0].centre + halves[1].mass * halves[1].centre) / mass;
+    const double center =
+        (halves[0].mass * halves[0].center + halves[1].mass * halves[1].center) / mass;
     double across = 0.0, along = 0.0, with_fluid = mass;
     for (Half& half : halves) {
-      const double r2 = half.radius * half.radius, d = half.centre - centre;
+      const double r2 = half.radius * half.radius, d = half.center - center;
       along += half.mass * r2 / 2.0;
       if (robot_.medium) {  // the fluid around it moves along
         const double added = robot_.medium->added_mass *
@@ -497,7 +497,7 @@ class Writer : MjcfWriter {
       }
       across += half.mass * ((3.0 * r2 + half.length * half.length) / 12.0 + d * d);
     }
-    line("        <inertial pos=\"0 0 {0}\" mass=\"{1}\" diaginertia=\"{2} {2} {3}\"/>", centre,
+    line("        <inertial pos=\"0 0 {0}\" mass=\"{1}\" diaginertia=\"{2} {2} {3}\"/>", center,
          with_fluid, across, along);
   }
 
@@ -508,16 +508,16 @@ class Writer : MjcfWriter {
         "        <geom name=\"{}\" type=\"capsule\" fromto=\"0 0 {} 0 0 {}\" size=\"{}\" "
         "contype=\"{}\" conaffinity=\"{}\" {} rgba=\"{}\"{}/>",
         name, from, to, link.radius, bits, robot_.self_collision ? 3 : 2, kStiffContact,
-        colour_of(link.section), more);
+        color_of(link.section), more);
   }
 
-  [[nodiscard]] std::string colour_of(int section) const {
+  [[nodiscard]] std::string color_of(int section) const {
     const auto i = static_cast<std::size_t>(section - 1);
-    const std::vector<double>& colour = robot_.physics[i].colour;
-    if (colour.empty()) return std::string(kSectionColours[i % kSectionColours.size()]);
+    const std::vector<double>& color = robot_.physics[i].color;
+    if (color.empty()) return std::string(kSectionColors[i % kSectionColors.size()]);
     std::string text;
-    for (const double part : colour) append(text, part);
-    return colour.size() == 4 ? text : text + " 1";
+    for (const double part : color) append(text, part);
+    return color.size() == 4 ? text : text + " 1";
   }
 
   void hinge(const Link& link, char axis) {

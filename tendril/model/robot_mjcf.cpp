@@ -18,7 +18,7 @@ std::string model_mjcf(const ModelDescription& model, std::span<const std::strin
 }
 
 bool is_driven(const RobotDescription& robot, std::string_view actuator) {
-  struct Asker {
+  struct CoordinateQuery {
     std::string_view name;
     bool operator()(const ContinuumDescription& arm) const {
       if (name == names::kFeed || name == names::kSpin) return true;
@@ -48,7 +48,7 @@ bool is_driven(const RobotDescription& robot, std::string_view actuator) {
       return false;
     }
   };
-  return std::visit(Asker{actuator}, robot);
+  return std::visit(CoordinateQuery{actuator}, robot);
 }
 
 EngineNeeds engine_needs(const RobotDescription& robot) {

@@ -99,7 +99,7 @@ class Writer : MjcfWriter {
                           number_text(length(j) / 2.0), number_text(snake_.half_width),
                           number_text(snake_.radius));
     const bool head = j == snake_.joints;
-    const char* colour = head         ? "0.86 0.33 0.20 1"
+    const char* color = head         ? "0.86 0.33 0.20 1"
                          : j % 2 == 0 ? "0.16 0.44 0.71 1"
                                       : "0.25 0.58 0.55 1";
     const int affinity = snake_.self_collision ? 3 : 2, type = snake_.self_collision ? 3 : 1;
@@ -107,7 +107,7 @@ class Writer : MjcfWriter {
         "        <geom name=\"{}\" {} mass=\"{}\" friction=\"{}\" condim=\"3\" contype=\"{}\" "
         "conaffinity=\"{}\" {} rgba=\"{}\"/>",
         names::snake_link(j), place, mass(j), snake_.friction, type, affinity,
-        kStiffContact, colour);
+        kStiffContact, color);
     if (snake_.medium) {
       line("        <geom pos=\"{} 0 0\" {}/>", length(j) / 2.0,
            fluid_geom(*snake_.medium, snake_.radius, length(j), false));
@@ -170,7 +170,7 @@ class Writer : MjcfWriter {
     const SnakeStart& start = *snake_.start;
     Eigen::Isometry3d X_W0 = Eigen::Isometry3d::Identity();
     const SnakeChain chain = snake_.kinematics();
-    Eigen::Vector3d centre = Eigen::Vector3d::Zero();  // of the body, or a point of the coil's axis
+    Eigen::Vector3d center = Eigen::Vector3d::Zero();  // of the body, or a point of the coil's axis
     X_W0.linear() = (Eigen::AngleAxisd(start.heading, Eigen::Vector3d::UnitZ()) *
                      Eigen::AngleAxisd(start.pitch_angle, Eigen::Vector3d::UnitY()) *
                      Eigen::AngleAxisd(start.roll, Eigen::Vector3d::UnitX()))
@@ -181,10 +181,10 @@ class Writer : MjcfWriter {
       const Eigen::Matrix3d upright =
           rotation_between(coil.axis, Eigen::Vector3d::UnitZ()).toRotationMatrix();
       X_W0.linear() *= upright;
-      centre = X_W0 * coil.point;
+      center = X_W0 * coil.point;
     } else {
       for (const Eigen::Vector3d& p : middles)
-        centre += X_W0 * p / static_cast<double>(middles.size());
+        center += X_W0 * p / static_cast<double>(middles.size());
     }
     double lowest = std::numeric_limits<double>::infinity();
     std::vector<Eigen::Isometry3d> frames(angles.size() + 1);  // origins at the head ends
@@ -198,7 +198,7 @@ class Writer : MjcfWriter {
       const Eigen::Vector3d tail = frames[j] * Eigen::Vector3d(-snake_.link_lengths[j], 0.0, 0.0);
       lowest = std::min({lowest, frames[j].translation().z() - down, tail.z() - down});
     }
-    X_W0.translation() = start.position - Eigen::Vector3d(centre.x(), centre.y(), lowest);
+    X_W0.translation() = start.position - Eigen::Vector3d(center.x(), center.y(), lowest);
     X_W0.translate(Eigen::Vector3d(-snake_.link_lengths.front(), 0.0, 0.0));  // to the tail end
     return X_W0;
   }

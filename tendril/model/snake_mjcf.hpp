@@ -25,7 +25,7 @@ inline constexpr const char* kTail = "tail";  ///< site at the tail end, x towar
 [[nodiscard]] std::vector<double> start_angles(const SnakeDescription& snake);
 
 /// The MJCF document that a snake stands for: links with alternating orthogonal hinges a_j apart
-/// (odd joints about +z, even joints about -y), position servos, excludes between neighbours, a
+/// (odd joints about +z, even joints about -y), position servos, excludes between neighbors, a
 /// free joint on the tail link `base` or a carriage that slides along x, scale-like friction as
 /// contact pairs with the scene's floor, the controller's plugin instance with its sensors.
 ///

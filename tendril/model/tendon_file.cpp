@@ -91,7 +91,7 @@ TendonRoute read_route(const Fields& fields, const ContinuumDescription& robot, 
 /// The sites of a tendon that turns follow its way well enough.
 void require_helix(const Fields& fields, const TendonRoute& route,
                    const ContinuumDescription& robot) {
-  constexpr double kMostTurn = 1.0;  // in a link [rad]
+  constexpr double kMaxTurn = 1.0;  // in a link [rad]
   const double way = rest_length(robot, route);
   for (int i = 0; i <= route.section; ++i) {
     const auto section = static_cast<std::size_t>(i);
@@ -103,11 +103,11 @@ void require_helix(const Fields& fields, const TendonRoute& route,
     for (std::size_t j = 0; j < layout.length.size(); ++j) {
       const double length = layout.length[j] * rest_length(robot.sections[section]);
       const double turn = std::abs(route.turn) * length / way;
-      if (turn > kMostTurn) {
+      if (turn > kMaxTurn) {
         fields.refuse("angle",
                       fmt::format("turns by {:.3g} rad along a link of section {}: must be at "
                                   "most {} rad, more links or fewer turns",
-                                  turn, i + 1, kMostTurn));
+                                  turn, i + 1, kMaxTurn));
       }
       const double bend = layout.bend_fraction[j] * robot.sections[section].bend_angle_limit;
       const double most = kSiteDistance * length / std::tan(std::min(bend, std::numbers::pi) / 2.0);
@@ -339,10 +339,10 @@ std::optional<int> section_without_drive(const ContinuumDescription& robot) {
     if (count == 0 || beyond.fullPivHouseholderQr().rank() < beyond.rows())
       return static_cast<int>(i);
     if (bends.empty()) continue;
-    constexpr double kMost = 1e4;
+    constexpr double kMax = 1e4;
     const Eigen::MatrixXd bending = moments(bends, Eigen::all);
     TensionDistribution balance(bending, Eigen::VectorXd::Ones(count),
-                                Eigen::VectorXd::Constant(count, kMost));
+                                Eigen::VectorXd::Constant(count, kMax));
     Eigen::VectorXd forces(count);
     // In units of what a tendon at 1 makes.
     const double error =

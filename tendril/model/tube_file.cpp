@@ -21,36 +21,36 @@ namespace {
 using Eigen::Vector3d;
 
 constexpr std::array<std::string_view, 9> kTubeKeys{
-    "kind",           "name",   "centreline",    "corner_radius", "inner_radius",
+    "kind",           "name",   "centerline",    "corner_radius", "inner_radius",
     "wall_thickness", "staves", "segment_angle", "friction"};
 
 constexpr double kSmallestTurn = 1e-9;   // [rad]; below it two legs are one straight line
 constexpr double kShortestStave = 1e-5;  // [m]
-constexpr std::size_t kMostStaves = 50'000;
+constexpr std::size_t kMaxStaves = 50'000;
 
-std::vector<Vector3d> read_centreline(const Fields& fields) {
-  constexpr std::string_view kKey = "centreline";
+std::vector<Vector3d> read_centerline(const Fields& fields) {
+  constexpr std::string_view kKey = "centerline";
   constexpr const char* kAllowed = "must be a list of two [x, y, z] at least";
   if (!fields.has(kKey)) fields.missing(kKey, fmt::format("is missing, {}", kAllowed));
   const toml::array* points = fields.get(kKey)->as_array();
   if (points == nullptr || points->size() < 2) fields.refuse(kKey, kAllowed);
-  std::vector<Vector3d> centreline;
+  std::vector<Vector3d> centerline;
   for (const toml::node& element : *points) {
     const std::vector<double> p = fields.elements(kKey, element, 3, kAnyNumber);
-    centreline.emplace_back(p[0], p[1], p[2]);
+    centerline.emplace_back(p[0], p[1], p[2]);
   }
-  return centreline;
+  return centerline;
 }
 
 void check_geometry(const Fields& fields, const TubeDescription& tube) {
   try {
-    const Path legs(tube.centreline);
+    const Path segments(tube.centerline);
     constexpr double kSamples = 1000.0;  // few: only the corners are checked
     if (tube.corner_radius > 0.0)
       static_cast<void>(
-          rounded_path(tube.centreline, tube.corner_radius, legs.length() / kSamples));
+          rounded_path(tube.centerline, tube.corner_radius, segments.length() / kSamples));
   } catch (const ModelError& error) {
-    fields.refuse("centreline", error.what());
+    fields.refuse("centerline", error.what());
   }
   const double ring_radius = tube.inner_radius + tube.wall_thickness;
   const double gap =
@@ -80,7 +80,7 @@ TubeDescription read_tube(const FileContents& file) {
   fields.refuse_unknown(kTubeKeys);
   TubeDescription tube;
   tube.name = fields.text("name", tube.name);
-  tube.centreline = read_centreline(fields);
+  tube.centerline = read_centerline(fields);
   tube.corner_radius = fields.number("corner_radius", tube.corner_radius, kNotNegativeNumber);
   tube.inner_radius = fields.required_number("inner_radius", kPositiveNumber);
   tube.wall_thickness = fields.number("wall_thickness", tube.wall_thickness, kPositiveNumber);
@@ -93,7 +93,7 @@ TubeDescription read_tube(const FileContents& file) {
 }
 
 std::vector<Vector3d> tube_vertices(const TubeDescription& tube) {
-  const auto& waypoints = tube.centreline;
+  const auto& waypoints = tube.centerline;
   std::vector<Vector3d> vertices{waypoints.front()};
   for (std::size_t i = 1; i + 1 < waypoints.size(); ++i) {
     const Vector3d& corner = waypoints[i];
@@ -128,19 +128,19 @@ std::vector<TubeStave> tube_staves(const TubeDescription& tube) {
   const std::vector<Vector3d> vertices = tube_vertices(tube);
   if (vertices.size() < 2)
     throw ModelError(
-        fmt::format("centreline: the tube must be longer than {} m", kShortestStave));
+        fmt::format("centerline: the tube must be longer than {} m", kShortestStave));
   const std::size_t segments = vertices.size() - 1;
   const std::size_t count = segments * static_cast<std::size_t>(tube.staves);
-  if (count > kMostStaves)
+  if (count > kMaxStaves)
     throw ModelError(
         fmt::format("staves: are {} in {} segments, must be at most {} (larger segment_angle, fewer "
                     "staves)",
-                    count, segments, kMostStaves));
+                    count, segments, kMaxStaves));
   std::vector<Vector3d> direction(segments);
   for (std::size_t k = 0; k < segments; ++k) {
     direction[k] = (vertices[k + 1] - vertices[k]).normalized();
   }
-  // How far a stave at `offset` from the centreline goes on beyond the vertex, along its own
+  // How far a stave at `offset` from the centerline goes on beyond the vertex, along its own
   // segment, until it meets the plane that halves the angle between the segments.
   const auto mitre = [](const Vector3d& own, const Vector3d& other, const Vector3d& offset) {
     const Vector3d normal = own + other;
@@ -164,7 +164,7 @@ std::vector<TubeStave> tube_staves(const TubeDescription& tube) {
                             vertices[k + 1] + offset + from_end * direction[k]};
       if (!((stave.end - stave.start).dot(direction[k]) >= kShortestStave)) {
         throw ModelError(
-            fmt::format("corner_radius = {}: the tube folds in a bend, its legs must be longer or "
+            fmt::format("corner_radius = {}: the tube folds in a bend, its segments must be longer or "
                         "corner_radius "
                         "larger than inner_radius + wall_thickness = {}",
                         tube.corner_radius, ring_radius));
@@ -177,7 +177,7 @@ std::vector<TubeStave> tube_staves(const TubeDescription& tube) {
 
 namespace {
 
-/// The centreline with arcs of fine chords, for the wall that is drawn.
+/// The centerline with arcs of fine chords, for the wall that is drawn.
 std::vector<Vector3d> fine_vertices(TubeDescription tube) {
   constexpr double kFineTurn = 0.12;  // [rad]
   tube.segment_angle = std::min(tube.segment_angle, kFineTurn);
@@ -185,7 +185,7 @@ std::vector<Vector3d> fine_vertices(TubeDescription tube) {
 }
 
 /// A closed surface around the wall, as the attributes `vertex` and `face` of a mesh: rings around
-/// the vertices of the centreline, counted along the outside and back along the inside.
+/// the vertices of the centerline, counted along the outside and back along the inside.
 struct WallMesh {
   std::string vertices, faces;
 };

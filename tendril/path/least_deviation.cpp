@@ -20,7 +20,7 @@ using Eigen::VectorXd;
 constexpr double kFeedSpacing = 0.02;  // [m]
 constexpr int kPointsPerSection = 6;   // the points between them may deviate more: still a bound
 constexpr int kIterations = 40;        // of Lawson's algorithm at each feed
-constexpr double kGap = 1.02;          // the bound need not come nearer to the maximum than this
+constexpr double kGapWidth = 1.02;          // the bound need not come nearer to the maximum than this
 constexpr double kNone = 1e-6;         // no deviation at all [m]
 constexpr double kDamping = 1e-9;      // [m^2/rad^2]
 constexpr double kForgotten = 0.05;    // part of the weights that is even at the next feed
@@ -55,7 +55,7 @@ struct Deviations {
   VectorXd arc_length;
 };
 
-void linearise(const ContinuumRobot& robot, const Path& path, double feed,
+void linearize(const ContinuumRobot& robot, const Path& path, double feed,
                std::span<const SectionState> states, Deviations& out) {
   Eigen::Matrix<double, 6, Eigen::Dynamic> scratch(6, robot.coordinate_count());
   Eigen::MatrixXd bends(3, out.J.cols());
@@ -94,7 +94,7 @@ LeastDeviation least_deviation(const ContinuumRobot& robot, const Path& path, do
   for (int step = 0; step <= steps; ++step) {
     const double feed = feed_end * step / steps;
     fit.fit([&](double s) { return path.position(s); }, {.feed = feed, .spin = 0.0}, states);
-    linearise(robot, path, feed, states, deviations);
+    linearize(robot, path, feed, states, deviations);
     double smallest = std::numeric_limits<double>::infinity();  // of the maxima found
     for (int k = 0; k < kIterations; ++k) {
       const VectorXd norms = deviations.norms(deviations.least_squares(weights));
@@ -104,7 +104,7 @@ LeastDeviation least_deviation(const ContinuumRobot& robot, const Path& path, do
       if (bound > least.distance)
         least = {.distance = bound, .feed = feed, .arc_length = deviations.arc_length[farthest]};
       smallest = std::min(smallest, largest);
-      if (largest < kNone || smallest < kGap * bound) break;
+      if (largest < kNone || smallest < kGapWidth * bound) break;
       weights.array() *= norms.array();
       weights /= weights.sum();
     }

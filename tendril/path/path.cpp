@@ -91,21 +91,21 @@ Path::Path(std::vector<Vector3d> points) : points_(std::move(points)) {
     arc_length_.push_back(arc_length_.back() + (points_[i] - points_[i - 1]).norm());
 }
 
-std::size_t Path::leg_at(double s) const noexcept {
+std::size_t Path::segment_at(double s) const noexcept {
   const auto above = std::upper_bound(arc_length_.begin() + 1, arc_length_.end() - 1, s);
   return static_cast<std::size_t>(above - arc_length_.begin()) - 1;
 }
 
 Vector3d Path::position(double s) const noexcept {
   if (points_.empty()) return Vector3d::Zero();
-  const std::size_t i = leg_at(s);
+  const std::size_t i = segment_at(s);
   const double fraction = (s - arc_length_[i]) / (arc_length_[i + 1] - arc_length_[i]);
   return points_[i] + fraction * (points_[i + 1] - points_[i]);
 }
 
 Vector3d Path::tangent(double s) const noexcept {
   if (points_.empty()) return Vector3d::UnitZ();
-  const std::size_t i = leg_at(s);
+  const std::size_t i = segment_at(s);
   return (points_[i + 1] - points_[i]) / (arc_length_[i + 1] - arc_length_[i]);
 }
 
@@ -114,14 +114,14 @@ Path rounded_path(std::span<const Vector3d> waypoints, double corner_radius, dou
   require("path", "corner_radius", corner_radius, kPositive, "m");
   require("path", "spacing", spacing, kPositive, "m");
 
-  const std::size_t legs = waypoints.size() - 1;
-  std::vector<Vector3d> tangents(legs);
-  std::vector<double> lengths(legs);
+  const std::size_t segments = waypoints.size() - 1;
+  std::vector<Vector3d> tangents(segments);
+  std::vector<double> lengths(segments);
   double total = 0.0;
-  for (std::size_t i = 0; i < legs; ++i) {
-    const Vector3d leg = waypoints[i + 1] - waypoints[i];
-    lengths[i] = leg.norm();
-    tangents[i] = leg / lengths[i];
+  for (std::size_t i = 0; i < segments; ++i) {
+    const Vector3d segment = waypoints[i + 1] - waypoints[i];
+    lengths[i] = segment.norm();
+    tangents[i] = segment / lengths[i];
     total += lengths[i];
   }
   if (total / spacing > kLargestSampleCount)
@@ -130,15 +130,15 @@ Path rounded_path(std::span<const Vector3d> waypoints, double corner_radius, dou
            "m");
 
   std::vector<Corner> corners(waypoints.size());  // none at the ends
-  for (std::size_t i = 1; i < legs; ++i)
+  for (std::size_t i = 1; i < segments; ++i)
     corners[i] = corner_at(i, tangents[i - 1], tangents[i], corner_radius);
-  for (std::size_t i = 0; i < legs; ++i) {
+  for (std::size_t i = 0; i < segments; ++i) {
     const double needed = corners[i].trim + corners[i + 1].trim;
     if (needed > lengths[i] + kApart) {
       const std::size_t named = corners[i].trim > corners[i + 1].trim ? i : i + 1;
       throw ModelError("path: waypoint " + std::to_string(named + 1) +
                        ": corner_radius = " + text(corner_radius) + " m needs " + text(needed) +
-                       " m of the leg from waypoint " + std::to_string(i + 1) + " to " +
+                       " m of the segment from waypoint " + std::to_string(i + 1) + " to " +
                        std::to_string(i + 2) + ", must be at most its length " + text(lengths[i]) +
                        " m");
     }
@@ -146,7 +146,7 @@ Path rounded_path(std::span<const Vector3d> waypoints, double corner_radius, dou
 
   Samples samples(spacing);
   samples.add(waypoints.front());
-  for (std::size_t i = 0; i < legs; ++i) {
+  for (std::size_t i = 0; i < segments; ++i) {
     samples.add_line(waypoints[i + 1] - corners[i + 1].trim * tangents[i]);
     if (corners[i + 1].angle > 0.0)
       samples.add_arc(tangents[i], tangents[i + 1], corners[i + 1].angle, corner_radius);

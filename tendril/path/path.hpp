@@ -6,7 +6,7 @@
 
 namespace tendril {
 
-/// A curve in space given by closely spaced points, parametrised by arc length s in [0, length()].
+/// A curve in space given by closely spaced points, parametrized by arc length s in [0, length()].
 /// Between the points it is linear; sampled at spacing d on an arc of radius R it is d^2/(8R) off.
 /// Beyond its ends it continues straight along the end tangents.
 /// A default-constructed path is empty: of length 0, at the origin, along z.
@@ -14,7 +14,7 @@ class Path {
  public:
   Path() = default;
 
-  /// At least two points, all finite, neighbours apart (> 1e-9 m); throws ModelError naming the
+  /// At least two points, all finite, neighbors apart (> 1e-9 m); throws ModelError naming the
   /// point (from 1).
   explicit Path(std::vector<Eigen::Vector3d> points);
 
@@ -28,7 +28,7 @@ class Path {
 
  private:
   /// Index of the point at which the leg that holds s begins.
-  [[nodiscard]] std::size_t leg_at(double s) const noexcept;
+  [[nodiscard]] std::size_t segment_at(double s) const noexcept;
 
   std::vector<Eigen::Vector3d> points_;
   std::vector<double> arc_length_;
@@ -41,7 +41,7 @@ class Path {
 ///     trim = R tan(angle/2)   from the corner to each end of its arc,   arc length = R angle
 ///
 /// Throws ModelError naming the waypoint (from 1) when: fewer than two, repeated, not finite, the
-/// path turns back on itself, or the arcs of neighbouring corners do not fit on the leg between
+/// path turns back on itself, or the arcs of neighboring corners do not fit on the leg between
 /// them; or when `corner_radius` or `spacing` is not positive.
 [[nodiscard]] Path rounded_path(std::span<const Eigen::Vector3d> waypoints, double corner_radius,
                                 double spacing = 1e-3);

@@ -19,7 +19,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-constexpr std::size_t kMostTriangles = 2'000'000;
+constexpr std::size_t kMaxTriangles = 2'000'000;
 constexpr std::size_t kStlHeader = 84, kStlTriangle = 50;  // bytes
 
 /// The words of one line.
@@ -159,9 +159,9 @@ TriangleMesh parse_mesh(const std::string& bytes, const std::filesystem::path& f
   const std::string name = file.string();
   TriangleMesh mesh = file.extension() == ".obj" ? read_obj(bytes, name) : read_stl(bytes, name);
   if (mesh.triangles.empty()) throw ModelError(fmt::format("{}: has no triangles", name));
-  if (mesh.triangles.size() > kMostTriangles)
+  if (mesh.triangles.size() > kMaxTriangles)
     throw ModelError(fmt::format("{}: {} triangles, must be at most {}", name,
-                                 mesh.triangles.size(), kMostTriangles));
+                                 mesh.triangles.size(), kMaxTriangles));
   return mesh;
 }
 

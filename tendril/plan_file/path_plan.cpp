@@ -21,7 +21,7 @@ namespace {
 using Eigen::Vector2d;
 using Eigen::Vector3d;
 
-std::string millimetres(double value) {
+std::string millimeters(double value) {
   return std::isfinite(value) ? fmt::format("{:.3f} mm", 1e3 * value + 0.0) : "no obstacles";
 }
 
@@ -36,13 +36,13 @@ PathPlanResult solve_path_plan(const PathPlan& plan) {
 
   const double safety_distance = plan.options.body_radius + plan.options.margin;
   const bool base_is_free =
-      obstacles.nearest(base_pose(plan.base).translation()).distance >= safety_distance - kTouch;
+      obstacles.nearest(base_pose(plan.base).translation()).distance >= safety_distance - kTouchDistance;
   const Clearance at_start = solver.clearance(plan.start, obstacles, plan.base);
-  if (base_is_free && at_start.distance < plan.options.margin - kTouch) {
+  if (base_is_free && at_start.distance < plan.options.margin - kTouchDistance) {
     throw ModelError(fmt::format(
         "start: the body's clearance from obstacle {} is {}: must be at least the margin, {}",
         plan.obstacles[static_cast<std::size_t>(at_start.obstacle)].name,
-        millimetres(at_start.distance), millimetres(plan.options.margin)));
+        millimeters(at_start.distance), millimeters(plan.options.margin)));
   }
 
   PathPlanResult solution;
@@ -99,16 +99,16 @@ std::string path_plan_text(const PathPlan& plan, const PathPlanResult& solution)
   std::string text =
       fmt::format("{}: {} of {} waypoints reached; {} poses, least clearance {}, {:.2f} ms\n",
                   plan.name, solution.reached, solution.waypoints.size(), solution.path.size(),
-                  millimetres(solution.min_clearance), 1e3 * solution.time);
+                  millimeters(solution.min_clearance), 1e3 * solution.time);
   for (std::size_t i = 0; i < solution.waypoints.size(); ++i) {
     const WaypointResult& at = solution.waypoints[i];
     const Vector3d p = (1e9 * plan.waypoints[i].position()).array().round() / 1e9 + 0.0;  // no -0
     text += fmt::format("waypoint {:<3} ({:g}, {:g}, {:g})  {}  tip error {}", i + 1, p.x(), p.y(),
-                        p.z(), at.status, millimetres(at.tip_error));
+                        p.z(), at.status, millimeters(at.tip_error));
     if (plan.waypoints[i].task == TipTask::PositionAndDirection)
       text += fmt::format(", {:.4f} rad", at.angle_error);
     if (at.nearest_obstacle >= 0)
-      text += fmt::format(", clearance {} from obstacle {}", millimetres(at.clearance),
+      text += fmt::format(", clearance {} from obstacle {}", millimeters(at.clearance),
                           plan.obstacles[static_cast<std::size_t>(at.nearest_obstacle)].name);
     if (at.steps > 1) text += fmt::format(", in {} steps", at.steps);
     text += fmt::format(", {:.2f} ms\n", 1e3 * at.time);

@@ -21,8 +21,8 @@ using Eigen::Vector3d;
 
 constexpr Range kAngle{-1e3, 1e3};
 constexpr Range kTolerance{0.0, 1.0, true};
-constexpr int kMostInRow = 10'000;
-constexpr std::size_t kMostObstacles = 100'000;
+constexpr int kMaxInRow = 10'000;
+constexpr std::size_t kMaxObstacles = 100'000;
 constexpr double kPlane = 1e-9;           // [m] largest distance from the plane
 constexpr double kStateTolerance = 1e-9;  // [rad], [m] of the limits
 
@@ -146,13 +146,13 @@ void read_obstacle(const Fields& fields, PathPlan& plan, int number) {
   }
   if (fields.has("repeat")) {
     const Fields repeat = fields.required_table("repeat", {"count", "step"});
-    shape.count = repeat.integer("count", 1, 1, kMostInRow);
+    shape.count = repeat.integer("count", 1, 1, kMaxInRow);
     shape.step = point(repeat, "step");
   }
   const std::size_t obstacles = plan.obstacles.size() + static_cast<std::size_t>(shape.count);
-  if (obstacles > kMostObstacles)
+  if (obstacles > kMaxObstacles)
     fields.refuse_object(
-        fmt::format("are {} obstacles, must be at most {}", obstacles, kMostObstacles));
+        fmt::format("are {} obstacles, must be at most {}", obstacles, kMaxObstacles));
   for (int i = 0; i < shape.count; ++i) {
     PlanObstacle one{std::to_string(number), made};
     if (fields.has("repeat")) one.name += fmt::format("[{}]", i);

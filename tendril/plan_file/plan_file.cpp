@@ -21,7 +21,7 @@ using std::numbers::pi;
 constexpr Range kBend{0.0, 2.0 * pi, true};
 constexpr Range kTolerance{0.0, 1e-3, true};
 constexpr int kLargestCount = 10'000'000;
-constexpr std::size_t kMostContacts = 20'000;  // of all obstacles
+constexpr std::size_t kMaxContacts = 20'000;  // of all obstacles
 
 Vector2d point_of(const Fields& fields) {
   return {fields.required_number("x", kAnyNumber), fields.required_number("z", kAnyNumber)};
@@ -93,7 +93,7 @@ void add_surface_point(const Fields& fields, PlanFile& plan, const Vector2d& poi
   for (ContactPoint contact : contact_points_of(plan.scene.obstacle(nearest))) {
     contact.desired = point;
     contact.slack = slack;
-    const double away = (contact.disc.centre - point).norm() - contact.disc.radius;
+    const double away = (contact.disc.center - point).norm() - contact.disc.radius;
     if (away <= slack + plan.options.tolerance) plan.contacts.push_back(contact);
   }
   if (plan.contacts.size() == before)
@@ -117,9 +117,9 @@ void add_contact(const Fields& fields, PlanFile& plan) {
     const double slack = fields.required_number("slack", kNotNegativeNumber);
     add_surface_point(fields, plan, read_point(fields, kind), slack);
   }
-  if (plan.contacts.size() > kMostContacts)
+  if (plan.contacts.size() > kMaxContacts)
     fields.refuse_object(fmt::format("are {} contacts, must be at most {}", plan.contacts.size(),
-                                     kMostContacts));
+                                     kMaxContacts));
 }
 
 GraspGoal read_grasp(const Fields& fields, const PlanFile& plan) {

@@ -12,7 +12,7 @@ using Eigen::Vector2d;
 using Eigen::Vector3d;
 using Json = nlohmann::ordered_json;
 
-constexpr double kDrawn = 1e7;  // per metre: points of curves are rounded to this grid
+constexpr double kDrawn = 1e7;  // per meter: points of curves are rounded to this grid
 constexpr int kPointsPerSection = 16;
 constexpr int kTipsPerStep = 8;
 
@@ -38,7 +38,7 @@ Json json_of(const PlanarPose& pose) {
 }
 
 Json json_of(const Disc& disc) {
-  Json json = xz(disc.centre);
+  Json json = xz(disc.center);
   json["radius"] = disc.radius;
   return json;
 }

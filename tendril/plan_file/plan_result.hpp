@@ -43,7 +43,7 @@ struct PlanResult {
 /// The solution as text of several lines.
 [[nodiscard]] std::string plan_text(const PlanFile& plan, const PlanResult& result);
 
-/// The centreline of a path as CSV, `s,x,y,z,heading,curvature,section,contact`, points at most
+/// The centerline of a path as CSV, `s,x,y,z,heading,curvature,section,contact`, points at most
 /// `spacing` [m] apart, including the ends of all arcs; y is 0.
 [[nodiscard]] std::string path_csv(const ContactPath& path, double spacing);
 

@@ -22,12 +22,12 @@ constexpr const char* kDamaged = "is truncated or damaged";
 // need more than one. HDF5 waits 1 ns after the first and twice as long after each further one,
 // 0.07 s altogether; its default of 100 attempts would never end.
 constexpr unsigned kReadAttempts = 26;
-constexpr hsize_t kMostBytes = 1u << 31;  // of one reading; more is damage, not a recording
+constexpr hsize_t kMaxBytes = 1u << 31;  // of one reading; more is damage, not a recording
 constexpr hsize_t kFewBytes = 1u << 22;   // of one reading that needs no further check
 constexpr hsize_t kExpansion = 1032;      // of deflate, at most
-constexpr std::int64_t kMostRows = std::int64_t{1} << 48;  // also of contacts
-constexpr std::size_t kMostAttribute = 1u << 16;  // bytes, HDF5's own limit
-constexpr std::size_t kMostText = 1u << 28;       // bytes
+constexpr std::int64_t kMaxRows = std::int64_t{1} << 48;  // also of contacts
+constexpr std::size_t kMaxAttribute = 1u << 16;  // bytes, HDF5's own limit
+constexpr std::size_t kMaxText = 1u << 28;       // bytes
 
 // Pieces of the datasets under /rollout_0. Every call within a Session.
 class Source {
@@ -104,10 +104,10 @@ class Source {
             std::vector<Number>& values) const {
     std::vector<hsize_t> size = shape(dataset, name);
     if (size.empty() || first > size[0] || count > size[0] - first) damaged(name);
-    if (count > kMostBytes / sizeof(Number)) damaged(name);
+    if (count > kMaxBytes / sizeof(Number)) damaged(name);
     std::size_t total = static_cast<std::size_t>(count);
     for (std::size_t i = 1; i < size.size(); ++i) {
-      if (size[i] != 0 && total > kMostBytes / sizeof(Number) / size[i]) damaged(name);
+      if (size[i] != 0 && total > kMaxBytes / sizeof(Number) / size[i]) damaged(name);
       total *= static_cast<std::size_t>(size[i]);
     }
     require_stored(dataset, name, total * sizeof(Number));
@@ -163,7 +163,7 @@ bool read_attribute(hid_t attribute, std::string& text) {
     case H5T_FLOAT:
       return read_number<double>(attribute, H5T_NATIVE_DOUBLE, text);
     default:
-      return is_scalar(attribute) && read_text(type, kMostAttribute, text, [&](char* buffer) {
+      return is_scalar(attribute) && read_text(type, kMaxAttribute, text, [&](char* buffer) {
                return H5Aread(attribute, type, buffer);
              });
   }
@@ -325,7 +325,7 @@ void RolloutReader::Impl::read_texts() {
     const bool is_there = space.valid() && H5Sget_simple_extent_npoints(space) == 1 &&
                           H5Dget_storage_size(dataset) > 0;
     if (is_there &&
-        read_text(type, kMostText, text, [&](char* buffer) {
+        read_text(type, kMaxText, text, [&](char* buffer) {
           return H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, buffer);
         }))
       attributes[name] = text;
@@ -367,7 +367,7 @@ void RolloutReader::Impl::read_layout() {
     rows = static_cast<std::int64_t>(std::min(static_cast<hsize_t>(rows), extent));
   };
   for (const auto& [name, dataset] : scalars()) limit_rows(source.shape(dataset, name, 1)[0]);
-  if (rows > kMostRows) source.damaged("rows");
+  if (rows > kMaxRows) source.damaged("rows");
   source.require_stored(step_id, "step", static_cast<hsize_t>(rows) * sizeof(std::int64_t));
 
   const std::array<std::pair<int*, std::vector<double> Row::*>, format::kFieldCount> targets = {{
@@ -381,7 +381,7 @@ void RolloutReader::Impl::read_layout() {
       {&layout.nmocap, &Row::mocap_quat},
   }};
   const auto width = [&](hsize_t extent, const std::string& name) {
-    if (extent > kMostBytes / sizeof(double)) source.damaged(name);
+    if (extent > kMaxBytes / sizeof(double)) source.damaged(name);
     return static_cast<int>(extent);
   };
   const auto described = format::fields(layout);
@@ -455,7 +455,7 @@ void RolloutReader::Impl::load(std::int64_t desired_block) {
   // The contacts of consecutive rows stand one after the other.
   first_contact = contact_start.front();
   std::int64_t next = first_contact;
-  bool consistent = first_contact >= 0 && first_contact <= kMostRows;
+  bool consistent = first_contact >= 0 && first_contact <= kMaxRows;
   for (std::size_t i = 0; i < contact_start.size(); ++i) {
     consistent = consistent && contact_start[i] == next && contact_count[i] >= 0;
     next += contact_count[i];

@@ -16,7 +16,7 @@ ContactState contact_state(const ElasticRod& rod, const RodSolution& solution,
   int found = -1;
   for (std::size_t i = 0; i < solution.contacts.size(); ++i) {
     const RodContact& rod_contact = solution.contacts[i];
-    const double off = (rod_contact.position - contact.centre).norm() - contact.radius;
+    const double off = (rod_contact.position - contact.center).norm() - contact.radius;
     if (rod_contact.side != contact.side || std::abs(off) > kSamePlace) continue;
     if (state.loaded && rod_contact.force <= state.force) continue;
     found = static_cast<int>(i);
@@ -29,8 +29,8 @@ ContactState contact_state(const ElasticRod& rod, const RodSolution& solution,
   if (state.loaded) return state;
   double begin = 0.0;
   rod.visit_elements([&](const PlanarArc& arc) {
-    const double s = arc.nearest_parameter(contact.centre);
-    const double gap = (arc.pose_at(s).position - contact.centre).norm() - contact.radius;
+    const double s = arc.nearest_parameter(contact.center);
+    const double gap = (arc.pose_at(s).position - contact.center).norm() - contact.radius;
     if (gap < state.gap) {
       state.gap = gap;
       state.arc_length = begin + s;

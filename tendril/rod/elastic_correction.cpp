@@ -100,7 +100,7 @@ RodSolution ElasticCorrection::equilibrium(const VectorXd& unknowns) noexcept {
 /// Residuals and their derivatives with respect to curvatures and length: tip first, then the
 /// contacts that press too little. Forces count as the deflection that they would cause at the
 /// tip of a cantilever of the contact's arc length; an open contact counts its gap as well.
-int ElasticCorrection::linearise(const RodSolution& solution, const Vector2d& target,
+int ElasticCorrection::linearize(const RodSolution& solution, const Vector2d& target,
                                  std::span<const PlannedContact> passed) {
   const Index most = 2 + static_cast<Index>(passed.size());
   jacobian_.setZero(most, sections_ + 1);
@@ -121,7 +121,7 @@ int ElasticCorrection::linearise(const RodSolution& solution, const Vector2d& ta
       if (row.state.force > desired_force_) continue;
       row.compliance = std::pow(std::max(row.state.arc_length, 0.01), 3) /
                        (3.0 * rod_.options().bending_stiffness);
-      row.away = (rod_.pose_at(row.state.arc_length).position - contact.centre).normalized();
+      row.away = (rod_.pose_at(row.state.arc_length).position - contact.center).normalized();
       residual_[2 + static_cast<Index>(weak.size())] =
           row.compliance * (kForceReserve * desired_force_ - row.state.force) +
           (row.index < 0 ? row.state.gap : 0.0);
@@ -159,7 +159,7 @@ CorrectedState ElasticCorrection::reach(VectorXd& unknowns, const Vector2d& targ
   bool forces_met = true;
   int rows = 2;
   if (solution.converged()) {
-    rows = linearise(solution, target, passed);
+    rows = linearize(solution, target, passed);
     double norm = residual_.head(rows).norm();
     for (int i = 0; i < options_.max_iterations; ++i) {
       forces_met = !weak(rows);
@@ -185,13 +185,13 @@ CorrectedState ElasticCorrection::reach(VectorXd& unknowns, const Vector2d& targ
         solution = equilibrium(trial);
         ++state.iterations;
         if (!solution.converged()) continue;
-        rows = linearise(solution, target, passed);
+        rows = linearize(solution, target, passed);
         accepted = residual_.head(rows).norm() < norm;
       }
       if (!accepted) {
         rod_.restore();
         solution = equilibrium(unknowns);
-        rows = linearise(solution, target, passed);
+        rows = linearize(solution, target, passed);
         break;
       }
       unknowns = trial;

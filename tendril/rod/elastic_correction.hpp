@@ -85,7 +85,7 @@ class ElasticCorrection {
   std::vector<CorrectedState> advance(std::span<const PlanarArc> plan,
                                       std::span<const PlannedContact> contacts, double path_step);
   RodSolution equilibrium(const Eigen::VectorXd& unknowns) noexcept;
-  int linearise(const RodSolution& solution, const Eigen::Vector2d& target,
+  int linearize(const RodSolution& solution, const Eigen::Vector2d& target,
                 std::span<const PlannedContact> passed);
   CorrectedState reach(Eigen::VectorXd& unknowns, const Eigen::Vector2d& target,
                        std::span<const PlannedContact> passed);

@@ -20,7 +20,7 @@ constexpr double kDamping = 1e-3;
 /// Largest change in one step of the curvature [1/m] and of the length [m].
 constexpr double kCurvatureStep = 1.0, kLengthStep = 0.03;
 /// The fraction of `max_advance` that a step takes is halved when no step is found, down to this.
-constexpr double kLeastTrust = 1.0 / 64.0;
+constexpr double kMinTrust = 1.0 / 64.0;
 /// Contact forces that are stored; the largest ones.
 constexpr std::size_t kForces = 32;
 
@@ -123,7 +123,7 @@ bool ElasticReplanner::load(std::span<const double> memory) noexcept {
     return false;
   curvature_ = curvature_slot_(memory);
   length_ = length_slot_(memory);
-  trust_ = std::clamp(trust_slot_(memory), kLeastTrust, 1.0);
+  trust_ = std::clamp(trust_slot_(memory), kMinTrust, 1.0);
   for (int i = 0; i < rod_.scene().size(); ++i)
     rod_.set_obstacle_shift(i, obstacle_shift(i, memory));
   rod_.set_curvatures(curvatures_(memory).first(static_cast<std::size_t>(element_count_(memory))),
@@ -175,7 +175,7 @@ void ElasticReplanner::predict(const RodSolution& solution, Replan& result) noex
   result.contact_force = solution.contact_force();
   for (std::size_t i = 0; i < contacts_.size(); ++i) {
     PlannedContact contact = contacts_[i];
-    if (contact_obstacle_[i] >= 0) contact.centre += rod_.obstacle_shift(contact_obstacle_[i]);
+    if (contact_obstacle_[i] >= 0) contact.center += rod_.obstacle_shift(contact_obstacle_[i]);
     states_[i] = contact_state(rod_, solution, contact);
   }
   result.contacts = states_;
@@ -230,7 +230,7 @@ Replan ElasticReplanner::step(std::span<const double> memory, const Vector2d& ta
                                                                  : ReplanStatus::Moving;
     } else {
       rod_.restore();
-      trust_ = std::max(kLeastTrust, 0.5 * trust_);
+      trust_ = std::max(kMinTrust, 0.5 * trust_);
       result.status = ReplanStatus::Held;
     }
   }

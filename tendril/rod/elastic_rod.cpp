@@ -25,8 +25,8 @@ constexpr double kPenalty = 4e6;
 /// Gaps above this carry no load, whatever the multiplier [m].
 constexpr double kSearchMargin = 1e-3;
 /// Loads below this are no contacts [1/m^2], over EI.
-constexpr double kLeastForce = 1e-7;
-/// Loads on neighbouring elements this near, in elements, can be one contact at the joint.
+constexpr double kMinForce = 1e-7;
+/// Loads on neighboring elements this near, in elements, can be one contact at the joint.
 constexpr double kSameContact = 0.25;
 /// Smallest radius of curvature at which a corner is differentiated [m].
 constexpr double kSharpestCorner = 1e-4;
@@ -34,10 +34,10 @@ constexpr double kCurvatureStep = 1e-6;  ///< for the curvature of the distance 
 /// Overlap that renewed multipliers must bring down, else the body is bent a little [m, 1/m].
 constexpr double kOverlap = 1e-4, kNudge = 1e-2;
 constexpr double kRounding = 1e-12;       ///< of a gap, by far [m]
-constexpr double kMostDamping = 1e12;     ///< given up beyond
-constexpr int kMostHalvings = 30;         ///< of a Newton step
-constexpr double kLeastStepLimit = 2e-3;  ///< [m]
-constexpr double kLeastMove = 1e-11;      ///< a step that moves no point by more is none [m]
+constexpr double kMaxDamping = 1e12;     ///< given up beyond
+constexpr int kMaxHalvings = 30;         ///< of a Newton step
+constexpr double kMinStepLimit = 2e-3;  ///< [m]
+constexpr double kMinMove = 1e-11;      ///< a step that moves no point by more is none [m]
 
 /// Rotation by a quarter, from a tangent to its lateral axis: the rate of a vector with heading.
 Vector2d rotated(const Vector2d& v) { return {v.y(), -v.x()}; }
@@ -66,7 +66,7 @@ double total_curvature(std::span<const CurvaturePiece> pieces, double from, doub
 
 void check(const ElasticRodOptions& options) {
   constexpr char kName[] = "elastic rod options";
-  constexpr double kMostElements = 2000.0;
+  constexpr double kMaxElements = 2000.0;
   require(kName, "bending_stiffness", options.bending_stiffness, kPositive, "N m^2");
   require(kName, "body_radius", options.body_radius, kNotNegative, "m");
   require(kName, "element_length", options.element_length, kPositive, "m");
@@ -77,7 +77,7 @@ void check(const ElasticRodOptions& options) {
   require(kName, "max_evaluations", options.max_evaluations, {.low = 1.0});
   require(kName, "guide_clearance", options.guide_clearance, kNotNegative, "m");
   require(kName, "guide_length", options.guide_length, kPositive, "m");
-  if (options.max_length / options.element_length > kMostElements)
+  if (options.max_length / options.element_length > kMaxElements)
     refuse(kName, "element_length", options.element_length, ">= max_length/2000", "m");
 }
 
@@ -253,7 +253,7 @@ RodSolution ElasticRod::solve(std::span<const CurvaturePiece> actuation, double 
   }
   const auto used = static_cast<std::ptrdiff_t>(count_) * scene_.size();
   std::fill(multiplier_.begin() + used, multiplier_.end(), 0.0);
-  return minimise();
+  return minimize();
 }
 
 /// Elements of equal length from the base on, the last one between half and one and a half
@@ -361,13 +361,13 @@ void ElasticRod::find_loads() noexcept {
   const double pitch = 1.5 * options_.element_length, reach = 2.0 * pitch;
   for (int o = 0; o < scene_.size(); ++o) {
     const Disc& bound = scene_.bound(o);
-    const Vector2d centre = bound.centre + obstacle_shift(o);
+    const Vector2d center = bound.center + obstacle_shift(o);
     int next = 0;
     while (next < count_) {
       const int j = next++;
       const auto i = static_cast<std::size_t>(j);
       const double apart = options_.body_radius + kSearchMargin;
-      double free = (node_[i].position - centre).norm() - bound.radius - apart;
+      double free = (node_[i].position - center).norm() - bound.radius - apart;
       if (free <= reach) free = obstacle_distance(o, node_[i].position) - apart;
       if (free > reach) {
         next = j + static_cast<int>(std::min(free / pitch - 1.0, static_cast<double>(count_)));
@@ -529,8 +529,8 @@ void ElasticRod::compute_hessian() noexcept {
 
 /// Factor of the Hessian with (1 + damping) times the element lengths in it, eliminated from the
 /// last load to the base; false when it is not positive definite.
-bool ElasticRod::factorise(double damping) noexcept {
-  Matrix3d rest = Matrix3d::Zero();  // what lies beyond, minimised over its curvatures
+bool ElasticRod::factorize(double damping) noexcept {
+  Matrix3d rest = Matrix3d::Zero();  // what lies beyond, minimized over its curvatures
   for (int j = coupled_ - 1; j >= 0; --j) {
     const auto i = static_cast<std::size_t>(j);
     Sweep& sweep = sweep_[i];
@@ -612,11 +612,11 @@ double ElasticRod::largest_move() const noexcept {
 
 /// Augmented Lagrangian method: Newton steps until the shape is stationary for the multipliers, then
 /// new multipliers, until these do not change any more.
-RodSolution ElasticRod::minimise() noexcept {
+RodSolution ElasticRod::minimize() noexcept {
   RodSolution solution;
   solution.status = RodStatus::NoConvergence;
   solution.evaluations = 1;
-  Minimisation run{.value = evaluate(kappa_, angle_)};
+  Minimization run{.value = evaluate(kappa_, angle_)};
   while (is_finite(run.value)) {
     compute_gradient();
     if (residual() <= run.tolerance) {
@@ -635,7 +635,7 @@ RodSolution ElasticRod::minimise() noexcept {
 
 /// The shape is stationary: takes the forces as multipliers and tightens the tolerance. False when
 /// nothing is left to do (Equilibrium), or too many times.
-bool ElasticRod::renew_multipliers(Minimisation& run, RodSolution& solution) noexcept {
+bool ElasticRod::renew_multipliers(Minimization& run, RodSolution& solution) noexcept {
   const bool last = run.tolerance <= options_.curvature_tolerance;
   const double change = keep_multipliers();
   if (last && change <= options_.gap_tolerance) {
@@ -656,11 +656,11 @@ bool ElasticRod::renew_multipliers(Minimisation& run, RodSolution& solution) noe
 }
 
 /// One damped Newton step of the shape. False when no damping helps.
-bool ElasticRod::newton_step(Minimisation& run, RodSolution& solution) noexcept {
+bool ElasticRod::newton_step(Minimization& run, RodSolution& solution) noexcept {
   compute_hessian();
-  while (!factorise(run.damping) && run.damping < kMostDamping)
+  while (!factorize(run.damping) && run.damping < kMaxDamping)
     run.damping = std::max(10.0 * run.damping, 1e-3);
-  if (run.damping >= kMostDamping) return false;
+  if (run.damping >= kMaxDamping) return false;
   step_.head(count_) = -gradient_.head(count_);
   angle_step_ = -angle_gradient_;
   solve_factored(step_, angle_step_);
@@ -681,13 +681,13 @@ bool ElasticRod::newton_step(Minimisation& run, RodSolution& solution) noexcept 
 
 /// Shortens the step until the potential falls and the body moves by no more than its radius. False
 /// when there is no such step.
-bool ElasticRod::search_line(double slope, Minimisation& run, RodSolution& solution) noexcept {
-  const double step_limit = std::max(options_.body_radius, kLeastStepLimit);
+bool ElasticRod::search_line(double slope, Minimization& run, RodSolution& solution) noexcept {
+  const double step_limit = std::max(options_.body_radius, kMinStepLimit);
   const double rounding = 1e-13 * (1.0 + std::abs(run.value));
   std::copy_n(node_.begin(), count_ + 1, before_.begin());
   double scale = 1.0;
   // One evaluation is kept in reserve, for the return to the shape before.
-  for (int i = 0; i < kMostHalvings && solution.evaluations + 1 < options_.max_evaluations; ++i) {
+  for (int i = 0; i < kMaxHalvings && solution.evaluations + 1 < options_.max_evaluations; ++i) {
     for (int j = 0; j < count_; ++j) {
       const auto k = static_cast<std::size_t>(j);
       trial_[k] = kappa_[k] + scale * step_[j];
@@ -699,7 +699,7 @@ bool ElasticRod::search_line(double slope, Minimisation& run, RodSolution& solut
       run.value = value;
       return true;
     }
-    if (move < kLeastMove) break;
+    if (move < kMinMove) break;
     scale *= move > step_limit ? std::max(0.1, 0.9 * step_limit / move) : 0.5;
   }
   return false;
@@ -708,10 +708,10 @@ bool ElasticRod::search_line(double slope, Minimisation& run, RodSolution& solut
 /// Stability, contacts, energy and reactions of the present shape.
 void ElasticRod::report(double value, RodSolution& solution) noexcept {
   compute_hessian();
-  stable_ = is_finite(value) && factorise(0.0);
+  stable_ = is_finite(value) && factorize(0.0);
   if (!stable_ && solution.status == RodStatus::Equilibrium) solution.status = RodStatus::Unstable;
   if (!stable_)
-    for (double shift = 1e-6; !factorise(shift) && shift < kMostDamping;) shift *= 10.0;
+    for (double shift = 1e-6; !factorize(shift) && shift < kMaxDamping;) shift *= 10.0;
 
   collect_contacts();
   solution.exit = node_[0];
@@ -749,7 +749,7 @@ double ElasticRod::stability() noexcept {
   return value;
 }
 
-/// Loads of one obstacle on neighbouring elements, less than half an element apart, are one
+/// Loads of one obstacle on neighboring elements, less than half an element apart, are one
 /// contact.
 void ElasticRod::collect_contacts() noexcept {
   contacts_.clear();
@@ -757,7 +757,7 @@ void ElasticRod::collect_contacts() noexcept {
   const double h = options_.element_length;
   for (const Load& load : loads_) {
     contact_of_load_.push_back(-1);
-    if (load.force < kLeastForce) continue;
+    if (load.force < kMinForce) continue;
     const double force = options_.bending_stiffness * load.force;
     const double s = start_[static_cast<std::size_t>(load.element)] + load.s;
     if (!contacts_.empty() && contacts_.back().obstacle == load.obstacle &&

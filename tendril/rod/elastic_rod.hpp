@@ -88,7 +88,7 @@ struct RodShape {
 /// its actuation and held by frictionless one-sided contacts: its shape in equilibrium and the
 /// forces on it.
 ///
-///     minimise  int EI/2 (psi' - k)^2 ds   subject to  d(p(s)) >= r
+///     minimize  int EI/2 (psi' - k)^2 ds   subject to  d(p(s)) >= r
 ///
 /// The body is a chain of arcs with tangent continuity, so that contacts slide along it without
 /// steps, and is exact where nothing touches it. Each pair of element and obstacle is one
@@ -223,7 +223,7 @@ class ElasticRod {
   double evaluate(std::span<const double> curvatures, double angle) noexcept;
   void compute_gradient() noexcept;
   void compute_hessian() noexcept;
-  bool factorise(double damping) noexcept;
+  bool factorize(double damping) noexcept;
   double keep_multipliers() noexcept;
   /// Solves for curvatures and exit angle in place.
   void solve_factored(Eigen::Ref<Eigen::VectorXd> x, double& angle) const noexcept;
@@ -233,18 +233,18 @@ class ElasticRod {
   [[nodiscard]] double largest_move() const noexcept;
   [[nodiscard]] Eigen::Vector2d lever(int element, const Load& load) const noexcept;
   void collect_contacts() noexcept;
-  /// A running minimisation.
-  struct Minimisation {
+  /// A running minimization.
+  struct Minimization {
     double value;             ///< of the augmented Lagrangian
     double tolerance = 1e-2;  ///< of the residual, at these multipliers
     double damping = 0.0;
     double last_change = std::numeric_limits<double>::infinity();  ///< of the multipliers
     int renewals = 0;
   };
-  RodSolution minimise() noexcept;
-  bool renew_multipliers(Minimisation& run, RodSolution& solution) noexcept;
-  bool newton_step(Minimisation& run, RodSolution& solution) noexcept;
-  bool search_line(double slope, Minimisation& run, RodSolution& solution) noexcept;
+  RodSolution minimize() noexcept;
+  bool renew_multipliers(Minimization& run, RodSolution& solution) noexcept;
+  bool newton_step(Minimization& run, RodSolution& solution) noexcept;
+  bool search_line(double slope, Minimization& run, RodSolution& solution) noexcept;
   void report(double value, RodSolution& solution) noexcept;
 
   PlanarScene scene_;

@@ -8,7 +8,7 @@ namespace {
 
 /// b/l where the second contact is made: 12 = 18 x^2 + 12 x^3 with x = b/(l - b).
 constexpr double kSecondContact = 0.4039283620166785;
-constexpr int kMostSteps = 60;
+constexpr int kMaxSteps = 60;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ GuideClearance::Response GuideClearance::at(double angle) const noexcept {
   } else {
     // Newton's method from below: the angle is convex and falls with b.
     double b = std::min(kSecondContact, 6.0 / (y + 12.0));
-    for (int i = 0; i < kMostSteps; ++i) {
+    for (int i = 0; i < kMaxSteps; ++i) {
       const double rest = 1.0 - b;
       const double slope = -6.0 / (b * b) - 3.0 * (1.0 + b) / (rest * rest * rest);
       const double step = (y - second(b)) / slope;

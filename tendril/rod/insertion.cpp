@@ -95,10 +95,10 @@ std::vector<double> row_lengths(std::span<const PlanarArc> plan, const ArcLength
 /// commands stay as they are.
 void scale_time(std::span<InsertionRow> rows, const InsertionOptions& options) {
   if (rows.empty()) return;
-  const std::size_t legs = rows.size() - 1;
+  const std::size_t segments = rows.size() - 1;
   // Largest speed of the advance u on every leg: rates are (change over the leg / du) du/dt.
-  std::vector<double> advance(legs), limit(legs), speed(rows.size(), 0.0);
-  for (std::size_t i = 0; i < legs; ++i) {
+  std::vector<double> advance(segments), limit(segments), speed(rows.size(), 0.0);
+  for (std::size_t i = 0; i < segments; ++i) {
     const InsertionRow &a = rows[i], &b = rows[i + 1];
     advance[i] = std::max(std::abs(b.path_length - a.path_length), std::abs(b.length - a.length));
     advance[i] = std::max(advance[i], kSameLength);
@@ -106,16 +106,16 @@ void scale_time(std::span<InsertionRow> rows, const InsertionOptions& options) {
     const double change = std::abs(b.curvature - a.curvature);
     if (change > 0.0) limit[i] = std::min(limit[i], options.curvature_rate * advance[i] / change);
   }
-  for (std::size_t i = 1; i < legs; ++i) speed[i] = std::min(limit[i - 1], limit[i]);
-  const auto reach = [&](double from, std::size_t leg) {
-    return std::sqrt(from * from + 2.0 * options.acceleration * advance[leg]);
+  for (std::size_t i = 1; i < segments; ++i) speed[i] = std::min(limit[i - 1], limit[i]);
+  const auto reach = [&](double from, std::size_t segment) {
+    return std::sqrt(from * from + 2.0 * options.acceleration * advance[segment]);
   };
-  for (std::size_t i = 1; i < legs; ++i) speed[i] = std::min(speed[i], reach(speed[i - 1], i - 1));
-  for (std::size_t i = legs; i-- > 1;) speed[i] = std::min(speed[i], reach(speed[i + 1], i));
-  for (std::size_t i = 0; i < legs; ++i) {
+  for (std::size_t i = 1; i < segments; ++i) speed[i] = std::min(speed[i], reach(speed[i - 1], i - 1));
+  for (std::size_t i = segments; i-- > 1;) speed[i] = std::min(speed[i], reach(speed[i + 1], i));
+  for (std::size_t i = 0; i < segments; ++i) {
     // A single leg, stationary at both ends, speeds up and slows down within it.
     const double peak = std::min(limit[i], std::sqrt(options.acceleration * advance[i]));
-    const double duration = legs == 1 ? advance[i] / peak + peak / options.acceleration
+    const double duration = segments == 1 ? advance[i] / peak + peak / options.acceleration
                                       : 2.0 * advance[i] / (speed[i] + speed[i + 1]);
     rows[i + 1].time = rows[i].time + duration;
   }

@@ -11,7 +11,7 @@ namespace tendril {
 /// or the given knots. Beyond its ends it continues straight. docs/derivations-snake.md, "Splines".
 class CubicSpline {
  public:
-  /// At least two points, all finite, neighbours apart (> 1e-9 m), knots (if any) one per point and
+  /// At least two points, all finite, neighbors apart (> 1e-9 m), knots (if any) one per point and
   /// increasing; throws ModelError naming the point (from 1).
   explicit CubicSpline(std::span<const Eigen::Vector3d> points, std::span<const double> knots = {});
 

@@ -109,13 +109,13 @@ Arc::Arc(const Vector3d& start, const Vector3d& tangent, const Vector3d& inward,
   const Vector3d across = towards - towards.dot(tangent_) * tangent_;
   if (across.norm() < kParallel) throw ModelError("arc: inward, must not be along the tangent");
   inward_ = across.normalized();
-  centre_ = finite("arc", "start", start) + radius * inward_;
+  center_ = finite("arc", "start", start) + radius * inward_;
 }
 
 CurvePoint Arc::at(double s) const noexcept {
   const double c = std::cos(s / radius_), d = std::sin(s / radius_);
   const Vector3d outward = d * tangent_ - c * inward_;
-  return {centre_ + radius_ * outward, c * tangent_ + d * inward_, -outward / radius_};
+  return {center_ + radius_ * outward, c * tangent_ + d * inward_, -outward / radius_};
 }
 
 }  // namespace tendril

@@ -49,7 +49,7 @@ class CurveRef {
   double begin_, end_;
 };
 
-/// Straight from `start` along `direction` (normalised here); s: arc length in [0, length] [m].
+/// Straight from `start` along `direction` (normalized here); s: arc length in [0, length] [m].
 /// The constructors of this file throw ModelError naming the curve and the field.
 class Line {
  public:
@@ -105,7 +105,7 @@ class ConicalSpiral {
 };
 
 /// Arc of `radius` from `start`, leaving along `tangent` and bending towards `inward` (made
-/// perpendicular to the tangent and normalised here); s: arc length in [0, radius * angle] [m].
+/// perpendicular to the tangent and normalized here); s: arc length in [0, radius * angle] [m].
 class Arc {
  public:
   Arc(const Eigen::Vector3d& start, const Eigen::Vector3d& tangent, const Eigen::Vector3d& inward,
@@ -115,7 +115,7 @@ class Arc {
   [[nodiscard]] double end() const noexcept { return length_; }
 
  private:
-  Eigen::Vector3d centre_, tangent_, inward_;
+  Eigen::Vector3d center_, tangent_, inward_;
   double radius_, length_;
 };
 

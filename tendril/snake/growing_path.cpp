@@ -235,16 +235,16 @@ GrowResult GrowingPath::append(const Vector3d& target) noexcept {
   const Node last = view().node(view().node_count() - 1);
   const Vector3d from = pending() ? waiting() : last.position;
   const Vector3d before = pending() ? Vector3d(from - last.position) : last.first;
-  const Vector3d leg = target - from;
-  const double h = leg.norm();
+  const Vector3d segment = target - from;
+  const double h = segment.norm();
   if (h < options_.min_spacing) return {GrowStatus::TooNear, h, options_.min_spacing};
   if (h > options_.max_spacing) return {GrowStatus::TooFar, h, options_.max_spacing};
-  const double angle = std::atan2(before.cross(leg).norm(), before.dot(leg));
+  const double angle = std::atan2(before.cross(segment).norm(), before.dot(segment));
   if (angle > options_.max_turn) return {GrowStatus::Behind, angle, options_.max_turn};
   if (pending()) {
     // Derivatives of the parabola through the three points at its middle one.
     const double h_0 = before.norm();
-    const Vector3d c_0 = before / h_0, c_1 = leg / h;
+    const Vector3d c_0 = before / h_0, c_1 = segment / h;
     const Vector3d second = 2.0 * (c_1 - c_0) / (h_0 + h);
     const GrowResult pushed = push(from, last.s + h_0, c_0 + 0.5 * h_0 * second, second);
     if (!pushed.ok()) return pushed;
@@ -259,9 +259,9 @@ GrowResult GrowingPath::finish() noexcept {
   const int count = view().node_count();
   if (count == 0) return {};
   const Node last = view().node(count - 1);
-  const Vector3d leg = waiting() - last.position;
-  const double h = leg.norm();
-  const Vector3d c_1 = leg / h;
+  const Vector3d segment = waiting() - last.position;
+  const double h = segment.norm();
+  const Vector3d c_1 = segment / h;
   // Derivatives at the end of the parabola through the last three points.
   Vector3d second = Vector3d::Zero();
   if (count >= 2) {

@@ -20,7 +20,7 @@ struct SnakeParameters {
 };
 
 /// Chain of N = 2n links with hinges whose axes alternate: yaw joints 1, 3, 5, ... rotate about z,
-/// pitch joints 2, 4, 6, ... about -y of the body before. Neighbouring axes are a link apart and do
+/// pitch joints 2, 4, 6, ... about -y of the body before. Neighboring axes are a link apart and do
 /// not meet. Link j (from 1) goes from the point B_{j-1} to B_j, along x of body j; joint j sits at
 /// B_{j-1}. Links 2k-1 and 2k form module k. Body 0 is the base, with B_0 as its origin.
 ///

@@ -17,7 +17,7 @@ constexpr int kNearestIterations = 30;
 constexpr double kNearestStep = 1e-13;  // [m], below which the nearest point is found
 constexpr int kBaseVariables = 6;       // rotation, shift
 constexpr double kFirstDamping = 1e-4;  // of the Hessian's diagonal
-constexpr double kLeastDamping = 1e-12, kLargestDamping = 1e8;
+constexpr double kMinDamping = 1e-12, kLargestDamping = 1e8;
 constexpr double kGain = 1e-3;           // relative: a smaller gain in cost is none
 constexpr double kSmallestScale = 1e-9;  // [m]: a march so good needs no fit
 
@@ -119,7 +119,7 @@ void SnakeFit::evaluate(CurveRef curve, double power, Shape& shape) noexcept {
 }
 
 /// Gradient and Hessian (without the curvature of the shape) of the cost at now_.
-void SnakeFit::linearise(CurveRef curve, double power, const Shape& shape) noexcept {
+void SnakeFit::linearize(CurveRef curve, double power, const Shape& shape) noexcept {
   const int base = options_.base == FitBase::Free ? kBaseVariables : 0;
   const auto n = static_cast<std::size_t>(variable_count());
   std::fill(hessian_.begin(), hessian_.end(), 0.0);
@@ -252,7 +252,7 @@ SnakeFitResult SnakeFit::fit(CurveRef curve, const Isometry3d& X_WB, std::span<d
     while (!converged && result.iterations < options_.max_iterations) {
       ++result.iterations;
       place(now_);
-      linearise(curve, power, now_);
+      linearize(curve, power, now_);
       while (true) {
         if (solve_damped(damping)) {
           move(now_, trial_);
@@ -268,7 +268,7 @@ SnakeFitResult SnakeFit::fit(CurveRef curve, const Isometry3d& X_WB, std::span<d
       }
       converged = trial_.cost > (1.0 - kGain) * now_.cost;
       std::swap(now_, trial_);
-      damping = std::max(damping / 16.0, kLeastDamping);
+      damping = std::max(damping / 16.0, kMinDamping);
     }
     result.converged = converged;
     if (power >= options_.power) break;

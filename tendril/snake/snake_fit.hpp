@@ -64,7 +64,7 @@ struct SnakeFitResult {
 /// the odd joints a^2 kappa / 2 beside the curve and the even ones on it, the fit distributes the
 /// distance among them. Extension, not in [Torus]; docs/derivations-snake.md, "Fit".
 ///
-///     minimise over angles (and base)   sum |B_j - R(s_j)|^p + weights,   s_j: nearest point
+///     minimize over angles (and base)   sum |B_j - R(s_j)|^p + weights,   s_j: nearest point
 ///
 /// Newton's method with damping, for p = 2 first, then doubled up to `power`. Memory grows with
 /// N^2, an iteration costs of the order of N^3.
@@ -90,7 +90,7 @@ class SnakeFit {
   [[nodiscard]] double distance_weight(std::size_t j) const noexcept;
   void place(Shape& shape) noexcept;
   void evaluate(CurveRef curve, double power, Shape& shape) noexcept;
-  void linearise(CurveRef curve, double power, const Shape& shape) noexcept;
+  void linearize(CurveRef curve, double power, const Shape& shape) noexcept;
   bool solve_damped(double damping) noexcept;
   void move(const Shape& from, Shape& to) const noexcept;
 

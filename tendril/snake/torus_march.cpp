@@ -64,7 +64,7 @@ struct Torus {
 
 /// Next trial between `low` (inside) and `high` (outside).
 struct Bracket {
-  double low = 0.0, value_low = 0.0;    // as distance travelled in s, and gap
+  double low = 0.0, value_low = 0.0;    // as distance traveled in s, and gap
   double high = 0.0, value_high = 0.0;  // 0: not found yet
   int side = 0;                         // Illinois: which end stayed last time
 

@@ -36,7 +36,7 @@ CASES = [
     (["model", "not_utf8.toml"], USAGE, ["not_utf8.toml:2"]),
     (["model", "empty.toml"], USAGE, ["empty.toml:1: section"]),
     (["model", "huge_number.toml"], USAGE, ["huge_number.toml:3"]),
-    (["model", "short_tube.toml"], USAGE, ["short_tube.toml:1: centreline: the tube must be longer"]),
+    (["model", "short_tube.toml"], USAGE, ["short_tube.toml:1: centerline: the tube must be longer"]),
     (["model", "many_staves.toml"], USAGE, ["many_staves.toml:1: staves: are 101", "must be at most 50000"]),
     (["plan", "rows.toml"], USAGE, ["rows.toml:33: obstacle 10: are 110000 obstacles, must be at most 100000"]),
     (["run", "deep.xml"], USAGE, ["deep.xml"]),

@@ -169,7 +169,7 @@ class TableCommand(unittest.TestCase):
         full = "theta_1,phi_1,s_1,theta_2,phi_2,s_2,theta_3,phi_3,s_3\n0.1,0.2,0,0.3,0.4,0,0.5,0.6,0\n"
         self.assertEqual(self.output("fk", "fixed.toml", "-", text=row), self.output("fk", "fixed.toml", "-", text=full))
 
-    def test_directions_of_few_digits_are_normalised(self):
+    def test_directions_of_few_digits_are_normalized(self):
         exact, short = (table(self.output("ik", "fixed.toml", "-", text=f"x,y,z,zx,zy,zz\n0.05,0.02,0.2,{zx},0,0\n"))[0]
                         for zx in ("1", "0.9995"))
         self.assertEqual(exact["status"], "converged")

@@ -74,7 +74,7 @@ def between(a, b, share):
     return pose
 
 
-def centreline(row, steps=40):
+def centerline(row, steps=40):
     """Points of a body of two arcs: the tangent turns evenly about the axis across the bend direction."""
     point, frame, points = [0.0, 0.0, 0.0], [[1, 0, 0], [0, 1, 0], [0, 0, 1]], [(0.0, 0.0, 0.0)]
     for i in (1, 2):
@@ -412,12 +412,12 @@ class PlanCommand(PlanTest):
         self.assertEqual([row["waypoint"] for row in rows if row["waypoint"] == int(row["waypoint"])], [0, 1, 2, 3])
         for row in rows:
             if row["waypoint"] and row["waypoint"] == int(row["waypoint"]):
-                tip = centreline(row)[-1]
+                tip = centerline(row)[-1]
                 self.assertLessEqual(math.dist(tip, PATH_POINTS[int(row["waypoint"]) - 1]), 1e-4)
         least = math.inf
         for a, b in zip(rows, rows[1:]):
             for k in range(21):
-                for p in centreline(between(a, b, k / 20)):
+                for p in centerline(between(a, b, k / 20)):
                     least = min(least, math.dist(p, (0.06, 0.0, 0.12)) - 0.02 - BODY,
                                 math.hypot(p[0] + 0.02, p[2] - 0.16) - 0.01 - BODY)
         self.assertGreaterEqual(least, 0.002 - 1e-6)
@@ -489,7 +489,7 @@ class PlanCommand(PlanTest):
         self.assertEqual((drawing["planar"], drawing["body_radius"], drawing["margin"]), (False, BODY, 0.002))
         at_waypoints = [row for row in self.poses() if row["waypoint"] == int(row["waypoint"])]
         for row, drawn in zip(at_waypoints, [drawing["start"], *drawing["waypoints"]], strict=True):
-            desired = centreline(row, steps=(len(drawn) - 1) // 2)
+            desired = centerline(row, steps=(len(drawn) - 1) // 2)
             for p, q in zip(drawn, desired, strict=True):
                 self.assertLessEqual(math.dist(p, q), 2e-7)  # they are rounded
         self.assertEqual(drawing["tip"][0], drawing["start"][-1])

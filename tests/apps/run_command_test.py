@@ -49,7 +49,7 @@ class RunCommand(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stderr, "")
         self.assertRegex(done.stdout, r"sensor:angle:max .* ok")
-        self.assertNotIn("\033", done.stdout)  # not a terminal: no colour
+        self.assertNotIn("\033", done.stdout)  # not a terminal: no color
         self.assertTrue((self.folder / "out/good-seed0/rollout.h5").exists())
         self.assertEqual(json.loads((self.folder / "out/good-seed0/summary.json").read_text())["verdict"], "pass")
 

@@ -23,7 +23,7 @@ namespace {
 using Catch::Matchers::Contains;
 using Json = nlohmann::ordered_json;
 
-constexpr double kAlgebraTolerance = 1e-12;  // rounding, on metres and radians
+constexpr double kAlgebraTolerance = 1e-12;  // rounding, on meters and radians
 constexpr double kWilsonMargin = 2e-4;       // between the Wilson interval and the plain one
 constexpr double kBinWidth = 0.01;           // relative width of a histogram bin
 

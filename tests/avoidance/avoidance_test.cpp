@@ -109,7 +109,7 @@ TEST_CASE("tangency: the circle touches the disc", "[avoidance]") {
 
 TEST_CASE("avoidance: the source's test of the whole circle is that of the tangencies",
           "[avoidance]") {
-  // [FABRIKx] (2.41)-(2.44), with the position of the middle frame repaired: the centre of the arc
+  // [FABRIKx] (2.41)-(2.44), with the position of the middle frame repaired: the center of the arc
   // is S/theta along x from the middle, R' = S/theta - |O - P_C|, collision when |R'| < R + r.
   Random random(2);
   int mismatches = 0, collisions = 0;
@@ -187,17 +187,17 @@ TEST_CASE("avoidance: a corrected section is free and within its limits", "[avoi
     switch (solution.status) {
       case AvoidStatus::Free:
         ++free;
-        CHECK(before >= -kTouch);
+        CHECK(before >= -kTouchDistance);
         CHECK(solution.theta == scene.desired.theta);
         break;
       case AvoidStatus::Corrected:
         ++corrected;
-        CHECK(before < -kTouch);
-        CHECK(clearance(solution) >= -1.01 * kTouch);
+        CHECK(before < -kTouchDistance);
+        CHECK(clearance(solution) >= -1.01 * kTouchDistance);
         break;
       case AvoidStatus::Blocked:
         ++blocked;
-        CHECK(before < -kTouch);
+        CHECK(before < -kTouchDistance);
         CHECK(solution.theta == scene.desired.theta);
         CHECK(solution.extension == scene.desired.extension);
         break;
@@ -260,8 +260,8 @@ TEST_CASE("avoidance: touching is free, a covered base is blocked, points and no
         .status;
   };
   CHECK(status({0.05, 0.0, 0.1}, 0.05, 0.0) == AvoidStatus::Free);
-  CHECK(status({0.05, 0.0, 0.1}, 0.05 + 0.9 * kTouch, 0.0) == AvoidStatus::Free);
-  CHECK(status({0.05, 0.0, 0.1}, 0.05 + 1.1 * kTouch, 0.0) == AvoidStatus::Corrected);
+  CHECK(status({0.05, 0.0, 0.1}, 0.05 + 0.9 * kTouchDistance, 0.0) == AvoidStatus::Free);
+  CHECK(status({0.05, 0.0, 0.1}, 0.05 + 1.1 * kTouchDistance, 0.0) == AvoidStatus::Corrected);
   CHECK(status({0.0, 0.0, 0.01}, 0.02, 0.0) == AvoidStatus::Blocked);
   CHECK(status({0.0, 0.0, 0.1}, 0.0, 0.0) == AvoidStatus::Free);  // a point touched
   CHECK(status({0.0, 0.0, 0.1}, 0.0, 0.01) == AvoidStatus::Corrected);

@@ -83,7 +83,7 @@ TEST_CASE("ground map: the clearance is the distance from what stands on the gro
   for (int k = 0; k < 300; ++k) {
     const Vector2d p(random.uniform(0.0, 3.0), random.uniform(0.0, 2.0));
     const double true_distance = standing.nearest(Vector3d(p.x(), p.y(), 0.0)).distance;
-    // Twice: the obstacle's cells, and between the centres of cells.
+    // Twice: the obstacle's cells, and between the centers of cells.
     const double border = std::min({p.x(), 3.0 - p.x(), p.y(), 2.0 - p.y()});
     CHECK(map.clearance(p) ==
           Approx(std::max(0.0, std::min(true_distance, border))).margin(2.0 * kGrid));
@@ -103,14 +103,14 @@ TEST_CASE("ground ways: there is one where a flood of the open cells says so", "
     const GroundMap map = map_of(Obstacles(random_scene(random, 24)));
     const Vector2d goal(random.uniform(0.2, 2.8), random.uniform(0.2, 1.8));
     const double radius = 0.08;
-    const GroundWays ways(map, goal, radius);
+    const GroundPaths ways(map, goal, radius);
     for (int k = 0; k < 20; ++k) {
       const Vector2d start(random.uniform(0.2, 2.8), random.uniform(0.2, 1.8));
       if (map.clearance(start) < radius + kCell || map.clearance(goal) < radius + kCell) continue;
-      const bool is_way = joined(map, start, goal, radius);
-      (is_way ? found : none) += 1;
-      CHECK(std::isfinite(ways.time(start)) == is_way);
-      if (is_way) CHECK(ways.time(start) > 0.93 * (goal - start).norm());  // 7 % is the grid's
+      const bool is_path = joined(map, start, goal, radius);
+      (is_path ? found : none) += 1;
+      CHECK(std::isfinite(ways.time(start)) == is_path);
+      if (is_path) CHECK(ways.time(start) > 0.93 * (goal - start).norm());  // 7 % is the grid's
     }
   }
   CHECK(found > 100);
@@ -120,7 +120,7 @@ TEST_CASE("ground ways: there is one where a flood of the open cells says so", "
 TEST_CASE("ground ways: without obstacles the way is straight and its time the distance", "[ground]") {
   const GroundMap map = map_of(Obstacles{});
   const Vector2d goal(2.5, 1.5), start(0.3, 0.4);
-  const GroundWays ways(map, goal, 0.1);
+  const GroundPaths ways(map, goal, 0.1);
   CHECK(ways.time(start) == Approx((goal - start).norm()).epsilon(0.03));
   Matrix2Xd points(2, 200);
   const int count = ways.trace({.position = start}, 0.04, points);
@@ -139,9 +139,9 @@ TEST_CASE("ground ways: a way keeps its distance, its spacing and its curvature,
     const GroundMap map = map_of(Obstacles(random_scene(random, 5)));
     const Vector2d goal(2.5, 1.4), start(0.4, 0.5);
     if (map.clearance(goal) < kRadius + kCell || map.clearance(start) < kRadius + kCell) continue;
-    const GroundWays ways(map, goal, kRadius);
+    const GroundPaths ways(map, goal, kRadius);
     const double heading = random.uniform(-3.1, 3.1);
-    GroundWays::Start begin{.position = start, .heading = heading, .arrival = kArrival};
+    GroundPaths::Start begin{.position = start, .heading = heading, .arrival = kArrival};
     if (curvature > 0.0) begin.max_curvature = curvature;
     Matrix2Xd points(2, 400);
     const AllocationCounter counter;
@@ -154,10 +154,10 @@ TEST_CASE("ground ways: a way keeps its distance, its spacing and its curvature,
     CHECK((points.col(count - 1) - goal).norm() <= kArrival);
     double before = heading;
     for (int i = 1; i < count; ++i) {
-      const Vector2d leg = points.col(i) - points.col(i - 1);
-      CHECK(leg.norm() == Approx(kSpacing));
+      const Vector2d segment = points.col(i) - points.col(i - 1);
+      CHECK(segment.norm() == Approx(kSpacing));
       CHECK(map.clearance(points.col(i)) >= kRadius - kCell);
-      const double direction = std::atan2(leg.y(), leg.x());
+      const double direction = std::atan2(segment.y(), segment.x());
       if (curvature > 0.0)
         CHECK(std::abs(std::remainder(direction - before, 2.0 * 3.14159265358979)) <= curvature * kSpacing + 1e-9);
       before = direction;
@@ -168,7 +168,7 @@ TEST_CASE("ground ways: a way keeps its distance, its spacing and its curvature,
 
 TEST_CASE("ground ways: who stands too near to an obstacle leaves it first", "[ground]") {
   const GroundMap map = map_of(Obstacles({sphere_at({1.0, 1.0, 0.0}, 0.2)}));
-  const GroundWays ways(map, {2.6, 1.0}, 0.3);
+  const GroundPaths ways(map, {2.6, 1.0}, 0.3);
   Matrix2Xd points(2, 200);
   const int count = ways.trace({.position = {0.75, 1.0}}, 0.04, points);
   REQUIRE(count > 2);

@@ -51,7 +51,7 @@ void check_honest(const ObstacleSolver& solver, const ObstacleResult& result,
                    result.angle_error <= options.angle_tolerance;
   if (result.status == ObstacleStatus::Reached) {
     CHECK(met);
-    CHECK(sampled >= options.margin - kTouch - kCloser);
+    CHECK(sampled >= options.margin - kTouchDistance - kCloser);
   }
   if (result.status == ObstacleStatus::ReachedButColliding) CHECK(met);
   if (result.status == ObstacleStatus::NotReached) CHECK_FALSE(met);
@@ -92,7 +92,7 @@ void check_path_is_free(ObstacleSolver& solver, const WaypointPath& path,
                                             (1.0 - share) * a.extension + share * b.extension);
       }
       REQUIRE(sampled_clearance(solver.robot(), between, obstacles, {}, 25) >=
-              needed - 1.01 * kTouch);
+              needed - 1.01 * kTouchDistance);
     }
   }
   for (std::size_t i = 0; i < waypoints.size(); ++i) {
@@ -267,7 +267,7 @@ TEST_CASE("obstacle solver: base and target in obstacles, bad arguments", "[avoi
   const ObstacleResult covered = solver.solve(target, tube_start(), on_target);
   CHECK(covered.status == ObstacleStatus::TargetInObstacle);
   CHECK(on_target.nearest(covered.nearest_free_point).distance ==
-        Approx(0.006).margin(2.0 * kTouch));
+        Approx(0.006).margin(2.0 * kTouchDistance));
   target.X_BG.translation() = covered.nearest_free_point;
   CHECK(solver.solve(target, tube_start(), on_target).reached());
 
@@ -378,5 +378,5 @@ TEST_CASE("avoiding reach: FABRIKx with corrected sections goes round a sphere",
   CHECK(iterations < 100);
   CHECK(robot.within_limits(states, 1e-9));
   CHECK(position_error(oracle_tip_pose(robot, states, {}), target) < 1.01e-5);
-  CHECK(sampled_clearance(robot, states, obstacles) >= kTubeBodyRadius - 2.0 * kTouch);
+  CHECK(sampled_clearance(robot, states, obstacles) >= kTubeBodyRadius - 2.0 * kTouchDistance);
 }

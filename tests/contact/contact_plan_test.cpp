@@ -43,7 +43,7 @@ TEST_CASE("wrap plan: what is written is read back to the same bits", "[planning
     }
     REQUIRE(read.contacts.size() == plan.contacts.size());
     for (std::size_t i = 0; i < plan.contacts.size(); ++i) {
-      CHECK(read.contacts[i].centre == plan.contacts[i].centre);
+      CHECK(read.contacts[i].center == plan.contacts[i].center);
       CHECK(read.contacts[i].radius == plan.contacts[i].radius);
       CHECK(read.contacts[i].side == plan.contacts[i].side);
     }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kCurvatureTolerance = 1e-3;  // [1/m], of the reference values' digits
 constexpr double kLengthTolerance = 1e-4;     // [m]
-constexpr double kTouch = 1e-6;               // [m], the planner's own tolerance
+constexpr double kTouchDistance = 1e-6;               // [m], the planner's own tolerance
 constexpr double kSpacing = 1e-4;             // [m], of samples along a body
 
 struct Solution {
@@ -46,7 +46,7 @@ bool identical(const std::vector<Solution>& a, const std::vector<Solution>& b) {
   });
 }
 
-/// Least distance of a body to the scene by samples of its centreline.
+/// Least distance of a body to the scene by samples of its centerline.
 double sampled_clearance(const PlanarScene& scene, std::span<const ContactStep> steps,
                          double radius) {
   double least = std::numeric_limits<double>::infinity();
@@ -81,7 +81,7 @@ void check_laws(const Solution& solution, const PlanarScene& scene,
     }
     // The arc ends where it is nearest to the contact, and touches it on the side it says.
     const Disc& disc = contacts[static_cast<std::size_t>(step.contact)].disc;
-    const Vector2d local = pose.to_local(disc.centre);
+    const Vector2d local = pose.to_local(disc.center);
     CHECK(local.x() * step.side == Approx(disc.radius + options.body_radius).margin(1e-9));
     CHECK(std::abs(local.y()) < 1e-9);
     const std::size_t last = options.rule == ContactRule::Local ? i + 2 : solution.steps.size();
@@ -93,8 +93,8 @@ void check_laws(const Solution& solution, const PlanarScene& scene,
   }
   CHECK(length == Approx(solution.length));
   CHECK(length <= options.max_length * (1 + 1e-9));
-  CHECK(sampled_clearance(scene, solution.steps, options.body_radius) >= -kTouch);
-  CHECK(solution.min_clearance >= -kTouch);
+  CHECK(sampled_clearance(scene, solution.steps, options.body_radius) >= -kTouchDistance);
+  CHECK(solution.min_clearance >= -kTouchDistance);
   CHECK(solution.steps.back().section < options.section_count);
 }
 
@@ -234,11 +234,11 @@ TEST_CASE("contact planner: a mirrored scene has the mirrored solutions", "[plan
   Problem mirrored = problem;
   mirrored.target.x() *= -1;
   for (auto& obstacle : mirrored.obstacles) {
-    if (Disc* disc = std::get_if<Disc>(&obstacle)) disc->centre.x() *= -1;
+    if (Disc* disc = std::get_if<Disc>(&obstacle)) disc->center.x() *= -1;
     if (Polygon* polygon = std::get_if<Polygon>(&obstacle))
       for (Vector2d& corner : polygon->corners) corner.x() *= -1;
   }
-  for (ContactPoint& contact : mirrored.contacts) contact.disc.centre.x() *= -1;
+  for (ContactPoint& contact : mirrored.contacts) contact.disc.center.x() *= -1;
   ContactPlanner planner, other;
   const auto a = copy(planner.plan(problem.scene(), problem.contacts, {}, problem.target));
   const auto b = copy(other.plan(mirrored.scene(), mirrored.contacts, {}, mirrored.target));
@@ -307,9 +307,9 @@ TEST_CASE("contact planner: a rotated and moved world has the same solution", "[
     for (Vector2d& corner : box.corners) corner = base.to_world(corner);
     scene.add(box);
   }
-  for (const Disc& disc : c.discs) scene.add(Disc{base.to_world(disc.centre), disc.radius});
+  for (const Disc& disc : c.discs) scene.add(Disc{base.to_world(disc.center), disc.radius});
   auto contacts = c.contact_points();
-  for (ContactPoint& contact : contacts) contact.disc.centre = base.to_world(contact.disc.centre);
+  for (ContactPoint& contact : contacts) contact.disc.center = base.to_world(contact.disc.center);
   ContactPlanner planner;
   const ContactPlannerResult& result = planner.plan(scene, contacts, base, base.to_world(c.target));
   REQUIRE(result.solutions.size() == 1);
@@ -390,7 +390,7 @@ TEST_CASE("contact planner: a contact listed twice counts once", "[planning]") {
     const std::size_t count = contacts.size();
     for (std::size_t i = 0; i < count; ++i) {
       contacts.push_back(contacts[i]);
-      contacts.back().disc.centre.x() += 0.9e-9 * (i % 2 == 0 ? 1 : -1);
+      contacts.back().disc.center.x() += 0.9e-9 * (i % 2 == 0 ? 1 : -1);
     }
     ContactPlanner planner;
     const auto once = copy(planner.plan(c.scene(), c.contact_points(), {}, c.target));
@@ -635,7 +635,7 @@ TEST_CASE("contact planner: only convex corners are contact points of a polygon"
   const Polygon angle{{{0, 0}, {2, 0}, {2, 2}, {1, 2}, {1, 1}, {0, 1}}};
   auto corners = contact_points_of(angle);
   CHECK(corners.size() == 5);
-  for (const ContactPoint& p : corners) CHECK(p.disc.centre != Vector2d(1, 1));
+  for (const ContactPoint& p : corners) CHECK(p.disc.center != Vector2d(1, 1));
   Polygon reversed = angle;
   std::reverse(reversed.corners.begin(), reversed.corners.end());
   CHECK(contact_points_of(reversed).size() == 5);

@@ -29,7 +29,7 @@ std::vector<Solid> solids_of(const WrapCase& c) {
   for (const Disc& disc : c.discs) {
     Solid solid{.name = "post", .kind = Solid::Kind::Cylinder, .size = {disc.radius, 0.03, 0.0}};
     solid.X_BO.linear() = Eigen::AngleAxisd(std::numbers::pi / 2, Vector3d::UnitX()).toRotationMatrix();
-    solid.X_BO.translation() = Vector3d(disc.centre.x(), 0.0, kGuide + disc.centre.y());
+    solid.X_BO.translation() = Vector3d(disc.center.x(), 0.0, kGuide + disc.center.y());
     solids.push_back(solid);
   }
   return solids;

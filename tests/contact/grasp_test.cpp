@@ -17,7 +17,7 @@ using std::numbers::pi;
 namespace {
 
 constexpr double kRadius = 0.01;  // [m], of the body
-constexpr double kTouch = 1e-6;   // [m]
+constexpr double kTouchDistance = 1e-6;   // [m]
 constexpr double kDegree = pi / 180.0;
 
 const ContactPlannerOptions kOptions{.body_radius = kRadius, .max_curvature = 20.0};
@@ -28,7 +28,7 @@ PlanarScene post_scene() {
   return scene;
 }
 
-std::vector<Vector2d> centreline(std::span<const ContactStep> steps, double spacing) {
+std::vector<Vector2d> centerline(std::span<const ContactStep> steps, double spacing) {
   std::vector<Vector2d> points;
   for (const ContactStep& step : steps) {
     const int count = static_cast<int>(std::ceil(step.arc.length / spacing));
@@ -81,9 +81,9 @@ TEST_CASE("grasp: the worked case of a disc", "[planning]") {
     CHECK(found->steps[1].arc.length == Approx(0.2827).epsilon(1e-3));
     CHECK(found->wrap_angle == 270 * kDegree);
     CHECK(found->end == GraspEnd::Complete);
-    CHECK(found->min_clearance >= -kTouch);
-    for (const Vector2d& p : centreline(found->steps, 1e-4))
-      CHECK(scene.distance(p) >= kRadius - kTouch);
+    CHECK(found->min_clearance >= -kTouchDistance);
+    for (const Vector2d& p : centerline(found->steps, 1e-4))
+      CHECK(scene.distance(p) >= kRadius - kTouchDistance);
   }
   CHECK(result.solutions[0].length < result.solutions[1].length);
   CHECK(planner.plan(scene, {}, {}, {.wrap_angle = 3.0, .side = BodySide::Negative})
@@ -104,7 +104,7 @@ TEST_CASE("grasp: a wrap of the largest angle has room, one beyond has not", "[p
     const GraspResult& fits =
         planner.plan(scene, {}, {}, {.wrap_angle = largest - 1e-6, .side = side});
     REQUIRE(fits.solutions.size() == 1);
-    const auto points = centreline(fits.solutions[0].steps, 2e-4);
+    const auto points = centerline(fits.solutions[0].steps, 2e-4);
     CHECK(sampled_self_distance(points, kRadius) > 2 * kRadius - 1e-5);
     CHECK(planner.plan(scene, {}, {}, {.wrap_angle = largest + 1e-3, .side = side})
               .solutions.empty());
@@ -166,10 +166,10 @@ TEST_CASE("grasp: reaches the object through contacts", "[planning]") {
   for (const GraspSolution& solution : result.solutions) {
     CHECK(solution.approach_steps >= 2);
     CHECK(solution.steps[0].contact >= 0);
-    CHECK(solution.min_clearance >= -kTouch);
-    CHECK(sampled_self_distance(centreline(solution.steps, 1e-3), kRadius) > 0.0);
-    for (const Vector2d& p : centreline(solution.steps, 1e-4))
-      CHECK(scene.distance(p) >= kRadius - kTouch);
+    CHECK(solution.min_clearance >= -kTouchDistance);
+    CHECK(sampled_self_distance(centerline(solution.steps, 1e-3), kRadius) > 0.0);
+    for (const Vector2d& p : centerline(solution.steps, 1e-4))
+      CHECK(scene.distance(p) >= kRadius - kTouchDistance);
     // The rule, between all arcs.
     for (std::size_t i = 0; i < solution.steps.size(); ++i)
       for (std::size_t m = i + 1; m < solution.steps.size(); ++m)
@@ -193,7 +193,7 @@ TEST_CASE("grasp: goes round a polygon from corner to corner", "[planning]") {
     REQUIRE_FALSE(result.solutions.empty());
     for (const GraspSolution& solution : result.solutions) {
       CHECK(solution.wrap_angle == 200 * kDegree);
-      CHECK(solution.min_clearance >= -kTouch);
+      CHECK(solution.min_clearance >= -kTouchDistance);
       double rotated = 0.0;
       const int side = solution.steps.back().side;
       for (std::size_t i = static_cast<std::size_t>(solution.approach_steps);
@@ -202,8 +202,8 @@ TEST_CASE("grasp: goes round a polygon from corner to corner", "[planning]") {
         rotated += side * solution.steps[i].arc.bend();
       }
       CHECK(rotated == Approx(200 * kDegree));
-      for (const Vector2d& p : centreline(solution.steps, 1e-4))
-        CHECK(scene.distance(p) >= kRadius - kTouch);
+      for (const Vector2d& p : centerline(solution.steps, 1e-4))
+        CHECK(scene.distance(p) >= kRadius - kTouchDistance);
     }
   }
 }

@@ -34,7 +34,7 @@ PlanarArc random_arc(Random& random) {
   return arc;
 }
 
-/// The centreline by integrating its tangent with Simpson's rule: no formula of an arc.
+/// The centerline by integrating its tangent with Simpson's rule: no formula of an arc.
 Vector2d integrated_point(const PlanarArc& arc, double s) {
   const int steps = 400;
   const double h = s / steps;
@@ -162,11 +162,11 @@ TEST_CASE("planar arc: the tangent circle is at the disc's radius on the side as
   CAPTURE(seed);
   Random random(seed);
   const PlanarPose start = random_pose(random);
-  const Vector2d centre = random_point(random, 1.0);
+  const Vector2d center = random_point(random, 1.0);
   const double c = random.uniform(0.0, 0.3);
-  const auto plus = tangency_curvature(start, centre, c, BodySide::Positive);
-  const auto minus = tangency_curvature(start, centre, c, BodySide::Negative);
-  if ((centre - start.position).norm() <= c) {
+  const auto plus = tangency_curvature(start, center, c, BodySide::Positive);
+  const auto minus = tangency_curvature(start, center, c, BodySide::Negative);
+  if ((center - start.position).norm() <= c) {
     CHECK_FALSE(plus);
     CHECK_FALSE(minus);
     return;
@@ -175,16 +175,16 @@ TEST_CASE("planar arc: the tangent circle is at the disc's radius on the side as
   CHECK(*plus <= *minus);
   for (const auto& [k, sigma] : {std::pair(*plus, 1.0), std::pair(*minus, -1.0)}) {
     const PlanarArc circle{start, k, 2.0 * pi / std::abs(k)};
-    CHECK(std::abs(circle.distance(centre) - c) < 1e-9);
-    const PlanarPose touch = circle.pose_at(circle.nearest_parameter(centre));
-    if (c > 1e-6)  // on which side of the body the centre is
-      CHECK(sigma * touch.to_local(centre).x() > 0.0);
+    CHECK(std::abs(circle.distance(center) - c) < 1e-9);
+    const PlanarPose touch = circle.pose_at(circle.nearest_parameter(center));
+    if (c > 1e-6)  // on which side of the body the center is
+      CHECK(sigma * touch.to_local(center).x() > 0.0);
   }
   // Between the two the circle enters the disc, outside it does not.
   const double between = *plus + random.uniform(0.01, 0.99) * (*minus - *plus);
-  CHECK(PlanarArc{start, between, 2.0 * pi / std::abs(between)}.distance(centre) < c);
+  CHECK(PlanarArc{start, between, 2.0 * pi / std::abs(between)}.distance(center) < c);
   for (const double beyond : {*plus - 0.1, *minus + 0.1})
-    CHECK(PlanarArc{start, beyond, 2.0 * pi / std::abs(beyond)}.distance(centre) > c);
+    CHECK(PlanarArc{start, beyond, 2.0 * pi / std::abs(beyond)}.distance(center) > c);
 }
 
 TEST_CASE("planar arc: the tangency of the worked value", "[planning]") {

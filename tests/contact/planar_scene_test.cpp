@@ -26,12 +26,12 @@ Vector2d random_point(Random& random, double size) {
 
 /// A star: corners at growing angles, so that edges never cross; mostly not convex.
 Polygon random_polygon(Random& random) {
-  const Vector2d centre = random_point(random, 0.8);
+  const Vector2d center = random_point(random, 0.8);
   const int corners = random.integer(3, 9);
   Polygon polygon;
   for (int i = 0; i < corners; ++i) {
     const double angle = 2.0 * pi * (i + random.uniform(0.1, 0.9)) / corners;
-    polygon.corners.push_back(centre + random.uniform(0.03, 0.3) *
+    polygon.corners.push_back(center + random.uniform(0.03, 0.3) *
                                            Vector2d(std::cos(angle), std::sin(angle)));
   }
   if (random.integer(0, 1) == 1) std::reverse(polygon.corners.begin(), polygon.corners.end());
@@ -60,7 +60,7 @@ PlanarScene scene_of(const std::vector<PlanarObstacle>& obstacles) {
 /// Signed distance by the angles under which the edges are seen (winding) and by sampled edges.
 double oracle_distance(const PlanarObstacle& obstacle, const Vector2d& p) {
   if (const Disc* disc = std::get_if<Disc>(&obstacle))
-    return (p - disc->centre).norm() - disc->radius;
+    return (p - disc->center).norm() - disc->radius;
   const auto& corners = std::get<Polygon>(obstacle).corners;
   double turn = 0.0, least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < corners.size(); ++i) {
@@ -118,7 +118,7 @@ TEST_CASE("planar scene: distances and gradients of points", "[planning]") {
     CHECK(std::abs(d - oracle) < kAlgebraTolerance);
     CHECK(scene.distance(p) == d);
     CHECK(std::abs(gradient.norm() - 1.0) < kAlgebraTolerance);
-    // Along the gradient the distance grows as fast as the distance travelled (a ridge may come between).
+    // Along the gradient the distance grows as fast as the distance traveled (a ridge may come between).
     const double step = 1e-7;
     const double there = scene.distance(p + step * gradient);
     const double here = scene.distance(p - step * gradient);
@@ -246,7 +246,7 @@ TEST_CASE("planar scene: refusals name the field", "[planning]") {
   CHECK_THROWS_WITH(scene.add(Disc{{0, 0}, -1}), "disc: radius = -1 m, must be in [0, 1e9]");
   CHECK_THROWS_WITH(scene.add(Disc{{0, 0}, nan}), "disc: radius = nan m, must be in [0, 1e9]");
   CHECK_THROWS_WITH(scene.add(Disc{{nan, 0}, 1}),
-                    "disc: centre = (nan, 0) m, must be finite and within 1e9 m");
+                    "disc: center = (nan, 0) m, must be finite and within 1e9 m");
   CHECK_THROWS_WITH(scene.add(Polygon{}), "polygon: number of corners = 0, must be >= 3");
   CHECK_THROWS_WITH(scene.add(Polygon{{{0, 0}, {1, 0}}}),
                     "polygon: number of corners = 2, must be >= 3");
@@ -261,7 +261,7 @@ TEST_CASE("planar scene: refusals name the field", "[planning]") {
                     "polygon: corner 2: the outline turns back on itself here, must enclose an "
                     "area");
   Polygon fine;
-  for (std::size_t i = 0; i <= kMostCorners; ++i) {
+  for (std::size_t i = 0; i <= kMaxCorners; ++i) {
     const double x = static_cast<double>(i);
     fine.corners.emplace_back(x, x * x);
   }

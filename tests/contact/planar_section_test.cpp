@@ -22,7 +22,7 @@ namespace {
 constexpr double kBody = 0.01;  // [m]
 constexpr double kReach = 2.0;  // [m]
 
-/// The faces of the box [-1, 1]^3 scaled by `half`, anticlockwise from outside.
+/// The faces of the box [-1, 1]^3 scaled by `half`, counterclockwise from outside.
 Solid box_mesh(Solid::Kind kind, const Vector3d& half) {
   Solid solid{.name = "geom box", .kind = kind};
   for (int i = 0; i < 8; ++i)

@@ -121,7 +121,7 @@ TEST_CASE("carry: the platform stays where the arm reaches from", "[control]") {
   drive.place_target(0.5, 0.1, 0.5);
   const TestReport report = drive.run(3.0);
   CHECK(report.status == ControllerStatus::Finished);
-  CHECK(report["arrivals"] == 1);
+  CHECK(report["targets_reached"] == 1);
   CHECK(report["base_travel"] == 0.0);
   CHECK(drive.measurement_.base.x == 0.0);
 }
@@ -131,7 +131,7 @@ TEST_CASE("carry: a far target is come to, at rest there and then the error is t
   drive.place_target(2.0, -1.0, 0.5);
   TestReport report = drive.run(5.0);
   CHECK(report.status == ControllerStatus::Finished);
-  CHECK(report["arrivals"] == 1);
+  CHECK(report["targets_reached"] == 1);
   CHECK(report.tip_error < 1e-4);
   CHECK(drive.measurement_.base_velocity.x == 0.0);
   CHECK(report["base_travel"] > 1.0);
@@ -179,13 +179,13 @@ TEST_CASE("carry: the platform never touches what it is to keep out of", "[contr
     REQUIRE(wall.allows(drive.measurement_.base));
   }
   CHECK(report.status == ControllerStatus::NotReached);
-  CHECK(report["reason"] == static_cast<double>(MobileStatus::BaseBlocked));
-  CHECK(report["arrivals"] == 0);
+  CHECK(report["ik_status"] == static_cast<double>(MobileStatus::BaseBlocked));
+  CHECK(report["targets_reached"] == 0);
   CHECK(drive.measurement_.base_velocity.x == 0.0);
   // What can be reached over the wall is.
   drive.place_target(0.8, 0.0, 0.5);
   report = drive.run(4.0);
-  CAPTURE(report.tip_error, report["reason"], drive.measurement_.base.x);
+  CAPTURE(report.tip_error, report["ik_status"], drive.measurement_.base.x);
   CHECK(report.status == ControllerStatus::Finished);
 }
 

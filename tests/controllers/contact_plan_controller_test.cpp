@@ -51,7 +51,7 @@ PlanarScene moved(const PlanarScene& scene, const Vector2d& shift) {
   PlanarScene result;
   for (int i = 0; i < scene.size(); ++i) {
     if (const auto* disc = std::get_if<Disc>(&scene.obstacle(i))) {
-      result.add(Disc{disc->centre + shift, disc->radius});
+      result.add(Disc{disc->center + shift, disc->radius});
     } else {
       Polygon polygon = std::get<Polygon>(scene.obstacle(i));
       for (Vector2d& corner : polygon.corners) corner += shift;
@@ -229,7 +229,7 @@ TEST_CASE("wrap: too much feed force for too long stops the feed for good", "[co
   const ElasticCase elastic = elastic_cases()[4];
   const ContinuumRobot robot = rod_arm();
   ContactPlanController controller =
-      make(robot, plan_of(elastic), {{"jam_feed_force", "20"}, {"max_ways", "1"}});
+      make(robot, plan_of(elastic), {{"jam_feed_force", "20"}, {"max_candidates", "1"}});
   ControllerRun run(controller, robot);
   RodAtRest arm(elastic.scene, kPlay, robot.coordinate_count());
   double feed = 0.0;
@@ -265,8 +265,8 @@ TEST_CASE("wrap: a way that fails is withdrawn from, and the next one is tried",
   }
   CHECK(most > 0.1);
   CHECK(withdrew);
-  CHECK(run.report["way"] == 2);
-  CHECK(run.report["way_failure"] == 4);
+  CHECK(run.report["candidate"] == 2);
+  CHECK(run.report["failure_reason"] == 4);
   CHECK(run.report.status == ControllerStatus::Finished);
 }
 
@@ -286,7 +286,7 @@ TEST_CASE("wrap: every way that fails has its reason, and at the end it does not
                                         {"force", {0.0, 0.0}, 40.0, 0.0, 3},
                                         {"the tip is held", {0.0, 0.0}, 0.5, 0.02, 5}}));
   CAPTURE(c.name);
-  ContactPlanController controller = make(robot, plan_of(elastic), {{"max_ways", "2"}, {"patience", "2"}});
+  ContactPlanController controller = make(robot, plan_of(elastic), {{"max_candidates", "2"}, {"stall_timeout", "2"}});
   ControllerRun run(controller, robot);
   RodAtRest arm(moved(elastic.scene, c.shift), kPlay, robot.coordinate_count());
   bool tried_all = false;
@@ -297,13 +297,13 @@ TEST_CASE("wrap: every way that fails has its reason, and at the end it does not
     arm.obey(run.command);
     if (c.offset > 0.0 && run.report.progress >= 1.0)
       arm.measurement.X_BE.translation() = run.report.target + Eigen::Vector3d(c.offset, 0.0, 0.0);
-    tried_all = tried_all || run.report["way"] == 2;
+    tried_all = tried_all || run.report["candidate"] == 2;
     if (tried_all && run.report.status == ControllerStatus::NoProgress &&
         run.command.base.feed < 1e-6)
       break;
   }
   CHECK(tried_all);
-  CHECK(run.report["way_failure"] == c.failure);
+  CHECK(run.report["failure_reason"] == c.failure);
   CHECK(run.report.status == ControllerStatus::NoProgress);
 }
 
@@ -378,7 +378,7 @@ TEST_CASE("wrap: plans its ways among the solids of a scene", "[controllers]") {
     run.advance();
     arm.obey(run.command);
   }
-  CHECK(run.report["way"] == 1);
+  CHECK(run.report["candidate"] == 1);
   CHECK(run.report.status == ControllerStatus::Finished);
   CHECK((run.report.target - task.target).norm() < 1e-9);
 

@@ -318,8 +318,8 @@ TEST_CASE("follow: every path that the arm cannot follow is refused with the rea
       {"a sharp corner", with("0 0 0  0 0 0.45  -0.2 0 0.45", "0"),
        "waypoints: the path bends with a radius of "},
       {"corner radius", with(kBentPath, "-0.1"), "corner_radius = -0.1: must be >= 0"},
-      {"arc longer than its leg", with(kBentPath, "0.3"),
-       "waypoints: path: waypoint 2: corner_radius = 0.3 m needs 0.3 m of the leg from waypoint 2 "
+      {"arc longer than its segment", with(kBentPath, "0.3"),
+       "waypoints: path: waypoint 2: corner_radius = 0.3 m needs 0.3 m of the segment from waypoint 2 "
        "to "
        "3, must be at most its length 0.2 m"},
   }));

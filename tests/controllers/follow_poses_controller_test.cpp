@@ -217,7 +217,7 @@ TEST_CASE("follow poses: is at rest at every pose, on the straight lines between
   CHECK(controller.schedule().duration() == Approx(3 * 0.25 + 2.0));
 }
 
-TEST_CASE("follow poses: where something would change too fast the whole leg slows down",
+TEST_CASE("follow poses: where something would change too fast the whole segment slows down",
           "[controllers]") {
   const ContinuumRobot robot = robot_of_two();
   const char* limit = GENERATE("0.2", "1", "5");
@@ -268,11 +268,11 @@ TEST_CASE("follow poses: the measured tip is brought to where the plan has it, l
   REQUIRE(run.report.status == ControllerStatus::Finished);
   CAPTURE(gain, worst);
   if (std::string(gain) == "0") {
-    CHECK(worst > 5 * kMillimetre);
+    CHECK(worst > 5 * kMillimeter);
     CHECK(length_correction == 0.0);
   } else {
-    CHECK(worst < 0.3 * kMillimetre);  // e^-5 of what is there when a hold begins
-    CHECK(length_correction > 0.1 * kMillimetre);
+    CHECK(worst < 0.3 * kMillimeter);  // e^-5 of what is there when a hold begins
+    CHECK(length_correction > 0.1 * kMillimeter);
   }
 }
 

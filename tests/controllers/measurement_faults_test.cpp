@@ -157,9 +157,9 @@ TEST_CASE("measurement faults: noise is that of its key, with its deviation and 
   CHECK(std::abs(mean_product(white, 1)) < 0.003);
 
   noise.correlation_time = 0.05;
-  const std::vector<double> coloured = deviations(noise);
-  CHECK(std::sqrt(mean_product(coloured, 0)) == Approx(0.3).epsilon(0.06));
-  CHECK(mean_product(coloured, 5) / mean_product(coloured, 0) == Approx(std::exp(-1.0)).margin(0.05));
+  const std::vector<double> colored = deviations(noise);
+  CHECK(std::sqrt(mean_product(colored, 0)) == Approx(0.3).epsilon(0.06));
+  CHECK(mean_product(colored, 5) / mean_product(colored, 0) == Approx(std::exp(-1.0)).margin(0.05));
 
   noise.strength = {0.0};
   for (const double n : deviations(noise)) REQUIRE(n == 0.0);

@@ -20,7 +20,7 @@ namespace {
 constexpr double kTimestep = 0.004;
 constexpr double kDegree = std::numbers::pi / 180.0;
 constexpr double kRounding = 1e-6;
-constexpr double kPatience = 20.0;  // [s]
+constexpr double kStallTimeout = 20.0;  // [s]
 
 struct Setup {
   explicit Setup(Texts texts = {}, const Obstacles* obstacles = nullptr,
@@ -71,13 +71,13 @@ void add_table(std::vector<Obstacle>& obstacles, double x, double y, double half
   const auto add = [&](const Vector3d& center, const Vector3d& half) {
     obstacles.push_back({box(half), Eigen::Isometry3d(Eigen::Translation3d(center))});
   };
-  constexpr double kHalfTop = 0.015, kHalfLeg = 0.02, kInset = 0.03;
+  constexpr double kHalfTop = 0.015, kHalfSegment = 0.02, kInset = 0.03;
   add({x, y, height - kHalfTop}, {half_x, half_y, kHalfTop});
-  const double half_leg = 0.5 * height - kHalfTop;
+  const double half_segment = 0.5 * height - kHalfTop;
   for (const double i : {-1.0, 1.0}) {
     for (const double j : {-1.0, 1.0}) {
-      add({x + i * (half_x - kInset), y + j * (half_y - kInset), half_leg},
-          {kHalfLeg, kHalfLeg, half_leg});
+      add({x + i * (half_x - kInset), y + j * (half_y - kInset), half_segment},
+          {kHalfSegment, kHalfSegment, half_segment});
     }
   }
 }
@@ -126,9 +126,9 @@ TEST_CASE("the youBot reaches its twenty targets in turn within its limits") {
   int reached = 0;
   for (const ListedToolTarget& listed : listed_youbot_targets()) {
     setup.aim(tool_target(listed));
-    REQUIRE(setup.run.run_to_target(kPatience));
+    REQUIRE(setup.run.run_to_target(kStallTimeout));
     setup.run.run(0.1);
-    CHECK(setup.run.report["arrivals"] == ++reached);
+    CHECK(setup.run.report["targets_reached"] == ++reached);
     CHECK(setup.run.report.tip_error < kRounding);
     CHECK(setup.run.report.angle_error < kRounding);
     CHECK(setup.controller.memory_size() == static_cast<int>(setup.run.memory().size()));
@@ -177,7 +177,7 @@ TEST_CASE("a tool pose on a line 3 m long is followed at 0.2 m/s") {
       return tool_target(line.start + way * line.along, line.roll, line.pitch, line.yaw);
     };
     setup.aim(target(0.0));
-    REQUIRE(setup.run.run_to_target(kPatience));
+    REQUIRE(setup.run.run_to_target(kStallTimeout));
     double error = 0.0, angle = 0.0, steady = 0.0;
     const double first_side = side(setup.run.setpoint, setup.run.measurement.X_WG);
     const int steps = static_cast<int>((kLength / kSpeed + kRamp) / kTimestep) + 1;
@@ -206,7 +206,7 @@ TEST_CASE("a tool pose on a line 3 m long is followed at 0.2 m/s") {
 TEST_CASE("the platform stands still when the arm reaches from where it stands") {
   Setup setup;
   setup.aim(tool_target({0.55, 0.1, 0.3}, 0.0, -0.3, 0.2));
-  REQUIRE(setup.run.run_to_target(kPatience));
+  REQUIRE(setup.run.run_to_target(kStallTimeout));
   const double travel = setup.run.report["base_travel"];
   // Another tool pose of the same arm on the same platform.
   std::vector<double> joints(joints_of(setup.run.setpoint).begin(),
@@ -217,7 +217,7 @@ TEST_CASE("the platform stands still when the arm reaches from where it stands")
   ToolTarget near;
   near.X_WG = tool_pose(setup.robot, platform_of(setup.run.setpoint), joints);
   setup.aim(near);
-  REQUIRE(setup.run.run_to_target(kPatience));
+  REQUIRE(setup.run.run_to_target(kStallTimeout));
   CHECK(setup.run.report["base_travel"] - travel < 1e-3);
 }
 
@@ -225,7 +225,7 @@ TEST_CASE("steady errors of the servos are integrated away") {
   Setup setup;
   setup.run.droop << 0.002, -0.003, 0.004, 0.01, 0.02, -0.015, 0.02, 0.01;
   setup.aim(tool_target({0.9, 0.0, 0.3}, 0.0, -0.5, 0.3));
-  REQUIRE(setup.run.run_to_target(kPatience));
+  REQUIRE(setup.run.run_to_target(kStallTimeout));
   setup.run.run(3.0);
   CHECK(setup.run.report.tip_error < 1e-5);
   CHECK(setup.run.report.angle_error < 1e-5);
@@ -291,7 +291,7 @@ TEST_CASE("a post in the platform's way is gone round while the target moves on"
       return tool_target({0.6, -1.2 + std::min(kSpeed * t, kLength), 0.3}, 0.0, 0.0, 0.0);
     };
     setup.aim(target(0.0));
-    REQUIRE(setup.run.run_to_target(kPatience));
+    REQUIRE(setup.run.run_to_target(kStallTimeout));
     double least = 1.0;
     bool caught_up = false;  // before the target rests
     const int steps = static_cast<int>(kLength / kSpeed / kTimestep);
@@ -322,7 +322,7 @@ TEST_CASE("the robot backs away from a post that comes nearer, and goes on when 
     place(kFar * d);
     Setup setup({{"avoidance", "true"}}, &obstacles);
     setup.aim(tool_target({0.6, 0.1, 0.3}, 0.0, 0.0, 0.0));
-    REQUIRE(setup.run.run_to_target(kPatience));
+    REQUIRE(setup.run.run_to_target(kStallTimeout));
     const Vector3d stood(setup.run.setpoint[0], setup.run.setpoint[1], 0.5);
     double least = 1.0;
     const auto drive = [&](const Vector3d& from, const Vector3d& to) {
@@ -337,7 +337,7 @@ TEST_CASE("the robot backs away from a post that comes nearer, and goes on when 
     CHECK(least > 0.0);
     drive(stood, stood + kFar * d);
     CHECK(least > 0.0);
-    CHECK(setup.run.run_to_target(kPatience));
+    CHECK(setup.run.run_to_target(kStallTimeout));
     setup.check_limits();
   }
 }
@@ -370,12 +370,12 @@ TEST_CASE("what cannot be reached is named, and the robot holds") {
     setup.run.measurement.X_WG = bad.X_WG;
     setup.run.run(2.0);
     CHECK(setup.run.report.status == bad.status);
-    CHECK(setup.run.report["reason"] == static_cast<double>(bad.reason));
+    CHECK(setup.run.report["ik_status"] == static_cast<double>(bad.reason));
     const Eigen::VectorXd held = setup.run.setpoint;
     setup.run.run(1.0);
     CHECK((setup.run.setpoint - held).norm() < 1e-6);
     setup.aim(tool_target({0.9, 0.3, 0.3}, 0.0, -0.5, 0.3));
-    CHECK(setup.run.run_to_target(kPatience));
+    CHECK(setup.run.run_to_target(kStallTimeout));
     setup.check_limits();
   }
 }
@@ -387,13 +387,13 @@ TEST_CASE("a target that stands in obstacles is refused, and reached when they a
   setup.aim(tool_target({0.9, 0.0, 0.3}, 0.0, -0.5, 0.3));
   CHECK_FALSE(setup.run.run_to_target(5.0));
   CHECK(setup.run.report.status == ControllerStatus::NotReached);
-  CHECK(setup.run.report["reason"] == static_cast<double>(MobileStatus::BaseBlocked));
+  CHECK(setup.run.report["ik_status"] == static_cast<double>(MobileStatus::BaseBlocked));
   Obstacles moved(wall);
   Eigen::Isometry3d away = Eigen::Isometry3d::Identity();
   away.translation().z() = 10.0;
   moved.set_pose(0, away);
   setup.run.measurement.obstacles = &moved;
-  CHECK(setup.run.run_to_target(kPatience));
+  CHECK(setup.run.run_to_target(kStallTimeout));
 }
 
 TEST_CASE("the same input gives the same bits, and a step allocates nothing") {
@@ -436,7 +436,7 @@ TEST_CASE("an arm of five links on the platform reaches targets too") {
                                 tool_target({-0.5, 0.8, 0.3}, 0.3, 0.2, 2.0)};
   for (const ToolTarget& target : targets) {
     setup.aim(target);
-    CHECK(setup.run.run_to_target(kPatience));
+    CHECK(setup.run.run_to_target(kStallTimeout));
   }
   setup.check_limits();
 }

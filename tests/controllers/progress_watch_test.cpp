@@ -12,7 +12,7 @@ namespace {
 constexpr std::array kRows{ProgressWatch::kPeriods};
 constexpr double kLength = 1.0;   // of the body [m]
 constexpr double kPeriods = 0.1;  // of the gait in one step
-constexpr int kMost = 39;         // steps without progress
+constexpr int kMax = 39;         // steps without progress
 
 Settings settings() { return Settings(kRows, {{"stall_periods", "4"}}); }
 
@@ -45,21 +45,21 @@ struct Advancing {
 TEST_CASE("progress watch: a body that does not move makes no progress, until it moves",
           "[controllers]") {
   Watched watched;
-  CHECK(watched.step(0.0, 1.0, kMost));
+  CHECK(watched.step(0.0, 1.0, kMax));
   CHECK_FALSE(watched.step(0.0, 1.0, 3));
   CHECK_FALSE(watched.step(-0.001, 1.0, 1000));  // away from the goal is no progress
   watched.watch.restart(watched.memory);
-  CHECK(watched.step(0.0, 1.0, kMost));
+  CHECK(watched.step(0.0, 1.0, kMax));
   CHECK(watched.step(ProgressWatch::kPartOfLength * kLength, 1.0, 1));
 }
 
 TEST_CASE("progress watch: slow motion towards the goal is progress, in any number of steps",
           "[controllers]") {
   Watched watched;
-  const double enough = 1.1 * ProgressWatch::kPartOfLength * kLength / kMost;
+  const double enough = 1.1 * ProgressWatch::kPartOfLength * kLength / kMax;
   for (int i = 0; i < 2000; ++i) CHECK(watched.step(enough, 1.0, 1));
   watched.watch.restart(watched.memory);
-  CHECK_FALSE(watched.step(0.5 * enough, 1.0, kMost + 2));
+  CHECK_FALSE(watched.step(0.5 * enough, 1.0, kMax + 2));
 }
 
 TEST_CASE("progress watch: turning is progress for a whole turn, then the body must move",
@@ -68,7 +68,7 @@ TEST_CASE("progress watch: turning is progress for a whole turn, then the body m
   // Away from the goal and round: the angle falls by less than pi.
   for (double angle = 3.1; angle > 0.1; angle -= 0.01) CHECK(watched.step(-0.001, angle, 1));
   bool progress = true;
-  for (int i = 0; i < 20 * kMost; ++i)
+  for (int i = 0; i < 20 * kMax; ++i)
     progress = watched.step(0.0, 1.5 + 1.5 * std::cos(0.3 * i), 1);
   CHECK_FALSE(progress);  // it only swings
 }
@@ -81,7 +81,7 @@ TEST_CASE("advance watch: a gait that no longer moves the body, or that is throw
   CHECK(advancing.step(1.1 * AdvanceWatch::kPartOfUsual * usual, 1));
   const double less = GENERATE_COPY(0.0, 0.5 * AdvanceWatch::kPartOfUsual * usual, 2.0 * kLength);
   CAPTURE(usual, less);
-  CHECK(advancing.step(less, kMost - 1));
+  CHECK(advancing.step(less, kMax - 1));
   CHECK_FALSE(advancing.step(less, 3));
   CHECK_FALSE(advancing.step(less, 1000));  // it does not become the usual
   CHECK(advancing.step(usual, 1));
@@ -91,12 +91,12 @@ TEST_CASE("advance watch: one period shows what is usual", "[controllers]") {
   Advancing advancing;
   constexpr double kUsual = 0.04;
   CHECK(advancing.step(kUsual, static_cast<int>(std::lround(1.0 / kPeriods))));
-  CHECK(advancing.step(0.1 * kUsual, kMost - 1));
+  CHECK(advancing.step(0.1 * kUsual, kMax - 1));
   CHECK_FALSE(advancing.step(0.1 * kUsual, 3));
 }
 
 TEST_CASE("advance watch: a gait that never moved the body is not expected to", "[controllers]") {
   Advancing advancing;
   for (int i = 0; i < 1000; ++i)
-    CHECK(advancing.step(i % 2 == 0 ? 0.0 : AdvanceWatch::kLeastPartOfLength * kLength, 1));
+    CHECK(advancing.step(i % 2 == 0 ? 0.0 : AdvanceWatch::kMinPartOfLength * kLength, 1));
 }

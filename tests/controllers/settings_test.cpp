@@ -26,7 +26,7 @@ constexpr std::array kRows{
     setting::integer("count", "3", 1, 5, "of something"),
     setting::flag("quick", true, "or slow"),
     setting::numbers("points", "m", "of a path"),
-    setting::choice("colour", "red green", "of something"),
+    setting::choice("color", "red green", "of something"),
     setting::text("name", "anonymous", "of something")};
 
 Settings with(const char* name, const char* text) { return Settings(kRows, Texts{{name, text}}); }
@@ -42,7 +42,7 @@ TEST_CASE("settings: what is not given has its row's default", "[controllers]") 
   CHECK(settings.integer("count") == 3);
   CHECK(settings.flag("quick"));
   CHECK(settings.numbers("points").empty());
-  CHECK(settings.choice_index("colour") == 0);
+  CHECK(settings.choice_index("color") == 0);
   CHECK(default_text(kRows[6]) == "red");
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("settings: whole texts are read, with blanks around them", "[controlle
   CHECK(with("count", "4").integer("count") == 4);
   CHECK(with("quick", " false ").flag("quick") == false);
   CHECK(with("points", " 1  2\n3\t-4 ").numbers("points") == std::vector<double>{1, 2, 3, -4});
-  CHECK(with("colour", "green").choice_index("colour") == 1);
+  CHECK(with("color", "green").choice_index("color") == 1);
   CHECK_FALSE(with("speed", "  ").has("speed"));
 }
 
@@ -123,8 +123,8 @@ TEST_CASE("settings: refused switches, lists and choices say what is allowed", "
                     "points = 1,: must be finite numbers separated by spaces");
   CHECK_THROWS_WITH(with("points", "1 nan").numbers("points"),
                     "points = nan: must be finite numbers separated by spaces");
-  CHECK_THROWS_WITH(with("colour", "Red").choice_index("colour"),
-                    "colour = Red: must be one of red, green");
+  CHECK_THROWS_WITH(with("color", "Red").choice_index("color"),
+                    "color = Red: must be one of red, green");
   CHECK_THROWS_WITH(with("count", "2.5").integer("count"),
                     "count = 2.5: must be an integer in [1, 5]");
   CHECK_THROWS_WITH(with("count", "6").integer("count"), "count = 6: must be in [1, 5]");

@@ -53,7 +53,7 @@ SnakePathController make(Texts texts, int joints = 16) {
   return SnakePathController(context(settings, lengths));
 }
 
-/// A bow to the left that starts with no curvature: heading 0.7 (1 - cos(pi s))/2 over a metre
+/// A bow to the left that starts with no curvature: heading 0.7 (1 - cos(pi s))/2 over a meter
 /// after `lead`, smallest radius 0.91 m. `side` -1: to the right; `plane` turns it about x.
 Vector3d bow(double s, double lead, double side, double plane) {
   constexpr int kSteps = 400;
@@ -365,7 +365,7 @@ TEST_CASE(
     "snake path: the trail of a target continues the path, the body passes where the head did",
     "[controllers]") {
   PerfectSnake snake(make({{"target", "t"}, {"speed", "0.1"}, {"start_delay", "0"}}));
-  std::vector<Vector3d> heads{Vector3d::Zero(), snake.head()};
+  std::vector<Vector3d> coin_flip{Vector3d::Zero(), snake.head()};
   // The target weaves ahead of the head, slowly enough to stay within the look-ahead.
   const auto target = [](double t) {
     return Vector3d(0.98 + 0.1 * t, 0.03 * (1.0 - std::cos(t)), 0.02 * (1.0 - std::cos(0.7 * t)));
@@ -376,8 +376,8 @@ TEST_CASE(
   snake.run(8.0, [&] {
     snake.aim(target(std::min(snake.measurement.time, 7.0)));
     if (++step % 10 != 0) return;
-    heads.push_back(snake.head());
-    for (const Vector3d& p : snake.joints()) worst = std::max(worst, distance_to(heads, p));
+    coin_flip.push_back(snake.head());
+    for (const Vector3d& p : snake.joints()) worst = std::max(worst, distance_to(coin_flip, p));
   });
   CHECK(snake.report.status != ControllerStatus::TargetBehind);
   CHECK(snake.measurement.feed > 0.5);
@@ -457,7 +457,7 @@ TEST_CASE("snake path: on the way back the body takes the poses of the way there
       if (there.empty() || feed > there.back().first + 0.05)
         there.emplace_back(feed, snake.measurement.q);
     } else if (!there.empty() && feed < furthest - 1e-3 && feed < there.back().first + 1e-4) {
-      // At 0.1 m/s a step is 0.2 mm of feed, and a joint turns by 2 mrad a millimetre at most.
+      // At 0.1 m/s a step is 0.2 mm of feed, and a joint turns by 2 mrad a millimeter at most.
       worst = std::max(worst, (snake.measurement.q - there.back().second).cwiseAbs().maxCoeff());
       there.pop_back();
       ++compared;

@@ -137,7 +137,7 @@ TendonDrive chambers(double time_constant = 0.0, double damping = kBodyDamping) 
           {{0, {kBody, damping}}, {1, {kBody, damping}}, {2, {kAxial, kAxialDamping, -0.005}, true}}};
 }
 
-/// Generalised forces of pressures, from virtual work.
+/// Generalized forces of pressures, from virtual work.
 Eigen::Vector3d forces(const std::array<double, 3>& pressures) {
   Eigen::Vector3d sum = Eigen::Vector3d::Zero();
   for (int t = 0; t < 3; ++t) {

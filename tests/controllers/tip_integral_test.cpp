@@ -254,7 +254,7 @@ TEST_CASE("tip integral: the slowest swing decays for any gain", "[controllers]"
     options.damping = 1e-6;
     Integral loop(robot, options);
     KinematicArm arm(robot, kTimestep);
-    arm.measurement.swing_damping = known_damping;
+    arm.measurement.fundamental_mode_damping = known_damping;
     const Vector3d rate = arm.measurement.tip_jacobian.col(0).head<3>();
     double x = 0.001, speed = 0.0, largest = 0.0;
     const int steps = static_cast<int>(20.0 / damping / kTimestep);

@@ -63,7 +63,7 @@ void mobile(std::string_view input) { read_model<MobileDescription>(input); }
 void tube(std::string_view input) { read_model<TubeDescription>(input); }
 
 void overrides(std::string_view input) {
-  constexpr std::size_t kMostApplied = 4;  // of an input, each alone and all together
+  constexpr std::size_t kMaxApplied = 4;  // of an input, each alone and all together
   std::vector<Override> changes;
   while (!input.empty()) {
     const std::size_t end = input.find('\n');
@@ -79,7 +79,7 @@ void overrides(std::string_view input) {
       static_cast<void>(change.value.numbers());
       static_cast<void>(simulation::setting_word(change));
       if (change.key.starts_with("robot.")) change.key.erase(0, 6);
-      if (changes.size() < kMostApplied) changes.push_back(std::move(change));
+      if (changes.size() < kMaxApplied) changes.push_back(std::move(change));
     });
   }
   for (const Override& change : changes) {

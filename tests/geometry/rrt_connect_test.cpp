@@ -202,7 +202,7 @@ TEST_CASE("rrt connect: its memory is what the layout says, and nothing is alloc
 
 TEST_CASE("rrt connect: whatever its memory holds, every call ends and stays inside it",
           "[geometry]") {
-  constexpr int kChecks = 20, kMostCalls = 2000;
+  constexpr int kChecks = 20, kMaxCalls = 2000;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     CAPTURE(seed);
     Random random(seed);
@@ -215,7 +215,7 @@ TEST_CASE("rrt connect: whatever its memory holds, every call ends and stays ins
     damage(random, search.memory, seed % 3 == 0 ? 1.0 : (seed % 3 == 1 ? 0.3 : 0.02));
     Progress progress = Progress::Searching;
     int calls = 0;
-    while (progress == Progress::Searching && calls++ < kMostCalls) {
+    while (progress == Progress::Searching && calls++ < kMaxCalls) {
       const int before = plane.made;
       progress = search.planner.resume(plane, kChecks, search.memory);
       REQUIRE(plane.made - before <= kChecks + 2 * 101);

@@ -115,7 +115,7 @@ TEST_CASE("signed distance: the gradient is the slope, of length one", "[obstacl
   }
 }
 
-TEST_CASE("signed distance: it changes by no more than the distance travelled", "[obstacles]") {
+TEST_CASE("signed distance: it changes by no more than the distance traveled", "[obstacles]") {
   Random random(2);
   for (const auto& [name, shape] : shapes()) {
     CAPTURE(name);

@@ -72,7 +72,7 @@ TEST_CASE("fabrikx: follows the reference trace", "[ik]") {
   const TipTarget target = target_from(oracle_tip_pose(robot, goal), TipTask::PositionAndDirection);
   const Vector3d p(-5.486750025, 90.494168737, 167.647796885);
   const Vector3d z(-0.181019258, 0.288817618, 0.940115106);
-  REQUIRE((target.position() / kMillimetre - p).cwiseAbs().maxCoeff() < 1e-8);
+  REQUIRE((target.position() / kMillimeter - p).cwiseAbs().maxCoeff() < 1e-8);
   REQUIRE((target.direction() - z).cwiseAbs().maxCoeff() < kPrintedTolerance);
 
   struct Row {
@@ -94,7 +94,7 @@ TEST_CASE("fabrikx: follows the reference trace", "[ik]") {
                                  .section_ik = exact});
     const IkResult result = solver.solve(target, robot.straight());
     CHECK(result.status == IkStatus::MaxIterations);
-    CHECK(result.position_error / kMillimetre == Approx(row.e_L_mm).margin(1e-6));
+    CHECK(result.position_error / kMillimeter == Approx(row.e_L_mm).margin(1e-6));
     CHECK(result.angle_error == Approx(row.e_A).margin(1e-6));
     const auto check_states = [&](std::array<double, 3> theta_deg, std::array<double, 3> phi_deg) {
       for (std::size_t i = 0; i < 3; ++i) {
@@ -122,8 +122,8 @@ TEST_CASE("fabrikx: reference start pose", "[ik]") {
   std::vector<SectionState> states(3);
   straight_start(robot, target, {}, states);
   CHECK(states[0].extension == 0.0);
-  CHECK(states[1].extension / kMillimetre == Approx(1.246693).margin(1e-6));
-  CHECK(states[2].extension / kMillimetre == Approx(2.493386).margin(1e-6));
+  CHECK(states[1].extension / kMillimeter == Approx(1.246693).margin(1e-6));
+  CHECK(states[2].extension / kMillimeter == Approx(2.493386).margin(1e-6));
   for (const SectionState& state : states) CHECK(state.theta == 0.0);
 
   SECTION("the distance counts from the fed base") {

@@ -35,7 +35,7 @@ SectionShape trace_section() {
                                .length_weights = {1, 2, 4},
                                .angle_weights = {1, 2, 10}}));
 }
-const Vector3d kTraceTarget = Vector3d(21.685086939, -25.843280265, 47.090280525) * kMillimetre;
+const Vector3d kTraceTarget = Vector3d(21.685086939, -25.843280265, 47.090280525) * kMillimeter;
 const double kTraceRho = std::hypot(kTraceTarget.x(), kTraceTarget.y());
 
 }  // namespace
@@ -58,7 +58,7 @@ TEST_CASE("section ik: Algorithm I follows the reference trace", "[ik]") {
         solve_section_iterative(trace_section(), kTraceRho, kTraceTarget.z(), options);
     CHECK(result.iterations == pass);
     CHECK(result.theta / kDegree == Approx(passes[pass - 1].theta_deg).margin(1e-8));
-    CHECK(result.extension / kMillimetre == Approx(passes[pass - 1].s_mm).margin(1e-8));
+    CHECK(result.extension / kMillimeter == Approx(passes[pass - 1].s_mm).margin(1e-8));
   }
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("section ik: Algorithm I tests the estimate before the update", "[ik]"
   const double tested_rad[] = {0.127, 3.16e-3, 9.1e-5, 2.6e-6, 7.6e-8};
   for (int pass = 1; pass <= 5; ++pass) {
     CAPTURE(pass);
-    const double e_L = tested_mm[pass - 1] * kMillimetre, e_A = tested_rad[pass - 1];
+    const double e_L = tested_mm[pass - 1] * kMillimeter, e_A = tested_rad[pass - 1];
     const auto passes = [&](double position_tolerance, double angle_tolerance) {
       return solve_section_iterative(trace_section(), kTraceRho, kTraceTarget.z(),
                                      {.max_iterations = 50,

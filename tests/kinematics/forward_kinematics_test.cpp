@@ -34,7 +34,7 @@ TEST_CASE("forward kinematics: reference pose of a three-section robot", "[kinem
   R << 0.751590512, 0.078367623, 0.654958180,  //
       -0.180677319, 0.979402569, 0.090146073,  //
       -0.634403190, -0.186089021, 0.750268931;
-  CHECK((X_BE.translation() / kMillimetre - p).cwiseAbs().maxCoeff() < 1e-8);
+  CHECK((X_BE.translation() / kMillimeter - p).cwiseAbs().maxCoeff() < 1e-8);
   CHECK((X_BE.linear() - R).cwiseAbs().maxCoeff() < kPrintedTolerance);
 }
 
@@ -43,7 +43,7 @@ TEST_CASE("forward kinematics: reference pose with feed and spin", "[kinematics]
       tip_pose(mixed_robot(), reference_states(), {.feed = 0.012, .spin = 25 * kDegree});
   const Vector3d p(50.687219267, 30.587562719, 132.289764488);
   const Vector3d z(0.555496322, 0.358497375, 0.750268931);
-  CHECK((X_BE.translation() / kMillimetre - p).cwiseAbs().maxCoeff() < 1e-8);
+  CHECK((X_BE.translation() / kMillimeter - p).cwiseAbs().maxCoeff() < 1e-8);
   CHECK((X_BE.linear().col(2) - z).cwiseAbs().maxCoeff() < kPrintedTolerance);
 }
 

@@ -65,7 +65,7 @@ TEST_CASE("jacobian: reference values of a three-section robot", "[kinematics]")
       -0.633383, -0.127515, -0.622483, -0.187269, 0, -0.623395, -0.189039, 0;
   Jacobian J(6, 8);
   const Isometry3d X_BE = tip_jacobian(robot, states, {}, J);
-  for (const int bend : {0, 1, 2, 3, 5, 6}) J.col(bend).head<3>() /= kMillimetre;
+  for (const int bend : {0, 1, 2, 3, 5, 6}) J.col(bend).head<3>() /= kMillimeter;
   CHECK((J - reference).cwiseAbs().maxCoeff() < 1e-6);
   CHECK((X_BE.matrix() - tip_pose(robot, states).matrix()).norm() < kAlgebraTolerance);
 }

@@ -256,7 +256,7 @@ TEST_CASE("section: a point inside runs from the base to the end along the backb
   CHECK(distance(section_pose_at(section, state, 1.0), section_end_pose(section, state)) <
         kAlgebraTolerance);
 
-  // The distance between neighbours is the arc length between them (up to the sagitta), and z is
+  // The distance between neighbors is the arc length between them (up to the sagitta), and z is
   // the tangent.
   constexpr int kSteps = 2000;
   const double step = (section.length() + state.extension) / kSteps;

@@ -36,8 +36,8 @@ TEST_CASE("tangent links: both meet where the end tangents intersect", "[kinemat
 TEST_CASE("tangent links: published limits of a straight section", "[kinematics]") {
   const ContinuumRobot robot = mixed_robot();
   const TangentLinks links = links_at(robot.section(0), 0.0, 0.070);
-  CHECK(links.first / kMillimetre == Approx(51.247188).margin(1e-6));
-  CHECK(links.second / kMillimetre == Approx(18.752812).margin(1e-6));
+  CHECK(links.first / kMillimeter == Approx(51.247188).margin(1e-6));
+  CHECK(links.second / kMillimeter == Approx(18.752812).margin(1e-6));
 }
 
 TEST_CASE("tangent links: small bends tend to the limit", "[kinematics]") {

@@ -239,9 +239,9 @@ std::optional<VectorXd> enumerated(const Eigen::MatrixXd& P, const VectorXd& m, 
     }
     const VectorXd rest = m - P * tension;
     tension += F.completeOrthogonalDecomposition().solve(rest);
-    constexpr double kInside = 1e-9;
-    if ((P * tension - m).norm() > 1e-9 || ((low - tension).array() > kInside).any() ||
-        ((tension - high).array() > kInside).any())
+    constexpr double kInsideDistance = 1e-9;
+    if ((P * tension - m).norm() > 1e-9 || ((low - tension).array() > kInsideDistance).any() ||
+        ((tension - high).array() > kInsideDistance).any())
       continue;
     if (!best || tension.norm() < best->norm()) best = tension;
   }

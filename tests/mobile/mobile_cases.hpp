@@ -40,7 +40,7 @@ struct RandomPose {
 /// Base in a square of 2 m, any heading, joints inside their limits by 0.02 rad, no part of the arm
 /// under 3 cm.
 inline RandomPose random_pose(Random& random, const MobileRobot& robot) {
-  constexpr double kInside = 0.02, kLowest = 0.03;
+  constexpr double kInsideDistance = 0.02, kLowest = 0.03;
   while (true) {
     RandomPose pose{.base = {.x = random.uniform(-1.0, 1.0),
                              .y = random.uniform(-1.0, 1.0),
@@ -48,7 +48,7 @@ inline RandomPose random_pose(Random& random, const MobileRobot& robot) {
                     .joints = {}};
     for (int j = 0; j < robot.joint_count(); ++j) {
       const JointLimits& limits = robot.joint_limits(j);
-      pose.joints.push_back(random.uniform(limits.min + kInside, limits.max - kInside));
+      pose.joints.push_back(random.uniform(limits.min + kInsideDistance, limits.max - kInsideDistance));
     }
     double b = 0.0, z = robot.parameters().shoulder_height, lowest = z;
     for (int i = 0; i < robot.link_count(); ++i) {

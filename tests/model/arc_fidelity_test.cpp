@@ -316,10 +316,10 @@ TEST_CASE("statics: a cone bends as its radius says", "[mjcf]") {
 
   const double volume = kPi * kLength * (r0 * r0 + r0 * r1 + r1 * r1) / 3.0;
   CHECK(simulation.total_mass() == Approx(kDensity * volume).epsilon(1e-9));
-  // Centre of mass of the frustum, from its wide end.
-  const double centre = kLength / 4.0 * (r0 * r0 + 2.0 * r0 * r1 + 3.0 * r1 * r1) /
+  // Center of mass of the frustum, from its wide end.
+  const double center = kLength / 4.0 * (r0 * r0 + 2.0 * r0 * r1 + 3.0 * r1 * r1) /
                         (r0 * r0 + r0 * r1 + r1 * r1);
-  CHECK(simulation.data->subtree_com[2] == Approx(centre).epsilon(2e-3));
+  CHECK(simulation.data->subtree_com[2] == Approx(center).epsilon(2e-3));
 
   // Bent by one moment along it, its curvature goes with 1/EI: the curve, the arcs of the
   // kinematics and the chain end at one place.
@@ -507,7 +507,7 @@ TEST_CASE("arc fidelity: the capsules of a bent section lie along its arc", "[mj
   const Simulation simulation =
       settled(parse_as<ContinuumDescription>(section_text(kLength, kLinks), "arm.toml"),
               {{{kBend, 0.0, 0.0}}});
-  // The arc turns about the y axis, its centre at x = R. A chord of it is l^2/8R inside; joints are on
+  // The arc turns about the y axis, its center at x = R. A chord of it is l^2/8R inside; joints are on
   // tangents, which cross l^2/8R outside.
   const double radius = kLength / kBend, link = kLength / kLinks;
   const double allowed = 1.1 * link * link / (8.0 * radius) + 1e-5;
@@ -515,10 +515,10 @@ TEST_CASE("arc fidelity: the capsules of a bent section lie along its arc", "[mj
   for (int geom = 0; geom < model.ngeom; ++geom) {
     if (model.geom_type[geom] != mjGEOM_CAPSULE) continue;
     for (const double side : {-1.0, 0.0, 1.0}) {
-      const Eigen::Vector3d centre(simulation.data->geom_xpos + 3 * geom);
+      const Eigen::Vector3d center(simulation.data->geom_xpos + 3 * geom);
       const double* const R = simulation.data->geom_xmat + 9 * geom;
       const Eigen::Vector3d p =
-          centre + side * model.geom_size[3 * geom + 1] * Eigen::Vector3d(R[2], R[5], R[8]);
+          center + side * model.geom_size[3 * geom + 1] * Eigen::Vector3d(R[2], R[5], R[8]);
       const double off = std::hypot(p.x() - radius, p.z()) - radius;
       CAPTURE(geom, side, off);
       CHECK(std::abs(off) < allowed);

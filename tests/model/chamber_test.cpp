@@ -5,7 +5,7 @@
 #include <numbers>
 #include <string>
 
-#include "tendril/model/doubts.hpp"
+#include "tendril/model/plausibility.hpp"
 #include "tests/model/compiled_model.hpp"
 
 using namespace tendril;
@@ -166,14 +166,14 @@ TEST_CASE("chambers: a start pose holds its bends", "[mjcf]") {
 }
 
 TEST_CASE("chambers: a pressure in a wrong unit is told", "[robot_file]") {
-  const auto doubts_of = [&](const std::string& pressure) {
-    return doubts(parse_model("kind = \"continuum\"\n" + section() + three_chambers("max_pressure = " + pressure + "\n"),
+  const auto plausibility_warnings = [&](const std::string& pressure) {
+    return plausibility(parse_model("kind = \"continuum\"\n" + section() + three_chambers("max_pressure = " + pressure + "\n"),
                               "arm.toml"),
                   0.0);
   };
-  CHECK(doubts_of("2e5").empty());
+  CHECK(plausibility_warnings("2e5").empty());
   for (const auto& [wrong, message] : {std::pair{"2", "less than a breath"}, std::pair{"2e8", "more than hydraulics"}}) {
-    const auto lines = doubts_of(wrong);
+    const auto lines = plausibility_warnings(wrong);
     REQUIRE(lines.size() == 3);
     CHECK_THAT(lines[0], Contains("chamber chamber_1: max_pressure = ") && Contains(message));
   }

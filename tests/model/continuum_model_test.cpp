@@ -35,7 +35,7 @@ TEST_CASE("link layout: links follow the lengths, bends follow the angle weights
   CHECK(sum(layout.bend_fraction) == Approx(1.0).margin(1e-12));
   for (const double length : layout.length) CHECK(length == Approx(1.0 / 14));
   // Four links share a quarter of the bend, the outer two 1/12 more than their part, their
-  // neighbours as much less.
+  // neighbors as much less.
   const double part = 0.25 / 4;
   const double expected[14] = {
       part * 13 / 12, part * 11 / 12, part * 11 / 12, part * 13 / 12, 0, 0, 0, 0, 0, 0, 0, 0,

@@ -41,7 +41,7 @@ struct Grasp {
   std::unique_ptr<Simulation> simulation;
   int block;
 
-  Grasp(const ContinuumDescription& robot, double mass, double off_centre = 0.0)
+  Grasp(const ContinuumDescription& robot, double mass, double off_center = 0.0)
       : spec(parse_spec(continuum_mjcf(robot))) {
     mjsBody* const body = mjs_addBody(mjs_findBody(spec.get(), "world"), nullptr);
     mjs_setName(body->element, "block");
@@ -53,7 +53,7 @@ struct Grasp {
     geom->friction[0] = 0.1;  // that of the fingers counts
     geom->contype = 2;
     geom->conaffinity = 1;
-    body->pos[0] = off_centre;
+    body->pos[0] = off_center;
     body->pos[2] = kLength + Gripper::palm_height(0.008) + 0.5 * robot.gripper->finger_length;
     simulation = std::make_unique<Simulation>(spec.get());
     block = simulation->id(mjOBJ_BODY, "block");
@@ -93,7 +93,7 @@ TEST_CASE("gripper: its parts weigh what it does, and stand where they should", 
   CHECK(simulation.total_mass() == Approx(0.05 + 0.08));
   const int body = simulation.id(mjOBJ_BODY, names::kGripper);
   CHECK(simulation.model->body_subtreemass[body] == Approx(0.08));
-  CHECK(simulation.data->subtree_com[3 * body + 2] == Approx(kLength + robot.gripper->centre(0.008)));
+  CHECK(simulation.data->subtree_com[3 * body + 2] == Approx(kLength + robot.gripper->center(0.008)));
   CHECK(simulation.site_pose(names::kTip).translation().z() == Approx(kLength));
   CHECK(simulation.site_pose(names::kGrasp).translation().z() == Approx(kLength + 0.01 + 0.025));
   // Turned about the tip's axis by a right angle it opens along y.

@@ -74,7 +74,7 @@ TEST_CASE("mobile file: what is refused, and how it is said", "[mjcf]") {
   const auto c = GENERATE_COPY(values<Case>({
       {"no kind", "name = \"m\"\n", "m.toml:1: kind: is missing, must be \"mobile\""},
       {"no platform", "kind = \"mobile\"\n", "m.toml:1: platform: is missing"},
-      {"unknown key", "colour = 1\n" + kSmall, "m.toml:1: unknown key 'colour'"},
+      {"unknown key", "color = 1\n" + kSmall, "m.toml:1: unknown key 'color'"},
       {"platform without width",
        "kind = \"mobile\"\n[platform]\nlength = 1\n[arm]\n[yaw]\n[tool]\n",
        "m.toml:2: platform: width: is missing"},
@@ -174,8 +174,8 @@ TEST_CASE("mobile file: overrides change what they name and nothing unknown", "[
   CHECK(changed("link.*.mass", "3").links[0].mass == 3.0);
   CHECK(changed("start.heading", "2").start->base.heading == 2.0);
   CHECK(changed("controller.plugin", "tendril.mobile").controller.plugin == "tendril.mobile");
-  for (const char* key : {"colour", "link", "link.3.mass", "link.0.mass", "link.2", "link.2.colour",
-                          "platform", "platform.colour", "wheels.count", "controller."}) {
+  for (const char* key : {"color", "link", "link.3.mass", "link.0.mass", "link.2", "link.2.color",
+                          "platform", "platform.color", "wheels.count", "controller."}) {
     CAPTURE(key);
     CHECK_THROWS_AS(changed(key, "1"), ModelError);
   }

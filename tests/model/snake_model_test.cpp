@@ -114,7 +114,7 @@ TEST_CASE("snake file: overrides change what they name and nothing unknown", "[m
   CHECK(changed("scales.floor", "ground").scales->floor == "ground");
   CHECK(changed("joints", "4").joints == 4);
   for (const char* key :
-       {"gains", "start.rol", "legs.count", "start", "section.1.links", "controller."}) {
+       {"gains", "start.rol", "segments.count", "start", "section.1.links", "controller."}) {
     CAPTURE(key);
     CHECK_THROWS_AS(changed(key, "1"), ModelError);
   }
@@ -175,7 +175,7 @@ TEST_CASE("snake model: positive yaw turns the nose left, positive pitch up", "[
   CHECK(s.site_pose("tip").translation().z() > straight.z() + 0.01);
 }
 
-TEST_CASE("snake model: neighbours do not collide, others do when asked to", "[mjcf]") {
+TEST_CASE("snake model: neighbors do not collide, others do when asked to", "[mjcf]") {
   // Bent to a ring, head on tail.
   const std::string ring = kSnake +
                            "joints = 8\n[start]\nangles = [1.5, 0, 1.5, 0, 1.5, 0, 1.5, 0]\n"

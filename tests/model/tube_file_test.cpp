@@ -22,7 +22,7 @@ using Eigen::Vector3d;
 namespace {
 
 const std::string kTube = R"(kind = "tube"
-centreline = [[0, 0, 0.32], [0, 0, 0.54], [0.2, 0, 0.54], [0.2, 0.2, 0.6]]
+centerline = [[0, 0, 0.32], [0, 0, 0.54], [0.2, 0, 0.54], [0.2, 0.2, 0.6]]
 corner_radius = 0.06
 inner_radius = 0.014
 )";
@@ -43,12 +43,12 @@ std::string refusal(const std::string& toml) {
 
 }  // namespace
 
-TEST_CASE("tube: the vertices follow the rounded centreline within the sagitta of a chord",
+TEST_CASE("tube: the vertices follow the rounded centerline within the sagitta of a chord",
           "[mjcf]") {
   const TubeDescription tube = parse_as<TubeDescription>(kTube, "tube.toml");
   const double sagitta = tube.corner_radius * (1.0 - std::cos(tube.segment_angle / 2.0));
   const std::vector<Vector3d> vertices = tube_vertices(tube);
-  const Path path = rounded_path(tube.centreline, tube.corner_radius, 1e-3);
+  const Path path = rounded_path(tube.centerline, tube.corner_radius, 1e-3);
   double worst = 0.0;
   for (const Vector3d& p : path.points()) {
     double nearest = 1.0;
@@ -106,9 +106,9 @@ TEST_CASE("tube: the document compiles with the filter, friction and sites it pr
     CHECK(simulation.model->geom_size[3 * g] == Approx(0.003));
   }
   const Eigen::Isometry3d start = simulation.site_pose("tube_start");
-  CHECK((start.translation() - tube.centreline.front()).norm() < 1e-9);
+  CHECK((start.translation() - tube.centerline.front()).norm() < 1e-9);
   CHECK((start.linear().col(2) - Vector3d::UnitZ()).norm() < 1e-9);
-  CHECK((simulation.site_pose("tube_end").translation() - tube.centreline.back()).norm() < 1e-9);
+  CHECK((simulation.site_pose("tube_end").translation() - tube.centerline.back()).norm() < 1e-9);
 }
 
 TEST_CASE("tube: the wall that is drawn is closed and lies between the free radius and the outside",
@@ -126,7 +126,7 @@ TEST_CASE("tube: the wall that is drawn is closed and lies between the free radi
     CHECK(count == 1);
     CHECK(edges.contains({edge.second, edge.first}));
   }
-  const Path path = rounded_path(tube.centreline, tube.corner_radius, 1e-4);
+  const Path path = rounded_path(tube.centerline, tube.corner_radius, 1e-4);
   const auto wall = static_cast<int>(m.ngeom) - 1;
   double volume = 0.0;
   std::vector<Vector3d> points;
@@ -156,7 +156,7 @@ TEST_CASE("tube: a body of less than the inner radius touches nothing, a thicker
           "[mjcf]") {
   const std::string radius = GENERATE("0.0139", "0.0142");
   const std::string xml = tube_mjcf(parse_as<TubeDescription>(
-      "kind = \"tube\"\ncentreline = [[0, 0, 0], [0, 0, 0.2]]\ninner_radius = 0.014\n", "t"));
+      "kind = \"tube\"\ncenterline = [[0, 0, 0], [0, 0, 0.2]]\ninner_radius = 0.014\n", "t"));
   const std::string body = "<body pos=\"0 0 0.1\"><freejoint/><geom type=\"capsule\" size=\"" +
                            radius + " 0.02\" contype=\"1\" conaffinity=\"2\"/></body></worldbody>";
   std::string scene = xml;
@@ -169,24 +169,24 @@ TEST_CASE("tube: what is refused, and how it is said", "[mjcf]") {
   struct Case {
     std::string name, toml, message;
   };
-  const std::string line = "centreline = [[0, 0, 0], [0, 0, 1], [1, 0, 1]]\n";
+  const std::string line = "centerline = [[0, 0, 0], [0, 0, 1], [1, 0, 1]]\n";
   const auto tube = [&line](const std::string& more) { return "kind = \"tube\"\n" + line + more; };
   const auto c = GENERATE_COPY(values<Case>({
       {"kind", line, "tube.toml:1: kind: is missing, must be \"tube\""},
-      {"no centreline", "kind = \"tube\"\n", "tube.toml:1: centreline: is missing"},
-      {"one point", "kind = \"tube\"\ncentreline = [[0, 0, 0]]\n", "tube.toml:2: centreline = "},
-      {"two numbers", "kind = \"tube\"\ncentreline = [[0, 0], [1, 1]]\n",
-       "tube.toml:2: centreline = "},
+      {"no centerline", "kind = \"tube\"\n", "tube.toml:1: centerline: is missing"},
+      {"one point", "kind = \"tube\"\ncenterline = [[0, 0, 0]]\n", "tube.toml:2: centerline = "},
+      {"two numbers", "kind = \"tube\"\ncenterline = [[0, 0], [1, 1]]\n",
+       "tube.toml:2: centerline = "},
       {"repeated point",
-       "kind = \"tube\"\ncentreline = [[0, 0, 0], [0, 0, 0]]\ninner_radius = 0.1\n",
-       "tube.toml:2: centreline = "},
-      {"NaN", "kind = \"tube\"\ncentreline = [[0, 0, 0], [0, nan, 1]]\n",
-       "tube.toml:2: centreline = "},
+       "kind = \"tube\"\ncenterline = [[0, 0, 0], [0, 0, 0]]\ninner_radius = 0.1\n",
+       "tube.toml:2: centerline = "},
+      {"NaN", "kind = \"tube\"\ncenterline = [[0, 0, 0], [0, nan, 1]]\n",
+       "tube.toml:2: centerline = "},
       {"no radius", tube(""), "tube.toml:1: inner_radius: is missing"},
       {"zero radius", tube("inner_radius = 0\n"),
        "tube.toml:3: inner_radius = 0: must be in (0, 1e9]"},
       {"arc too large", tube("inner_radius = 0.1\ncorner_radius = 2\n"),
-       "tube.toml:2: centreline = "},
+       "tube.toml:2: centerline = "},
       {"folded bend", tube("inner_radius = 0.1\nwall_thickness = 0.02\ncorner_radius = 0.05\n"),
        "tube.toml:1: corner_radius = 0.05: the tube folds"},
       {"open ring", tube("inner_radius = 0.1\nwall_thickness = 0.001\nstaves = 6\n"),

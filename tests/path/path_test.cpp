@@ -73,15 +73,15 @@ TEST_CASE("rounded path: straight, arc, straight in closed form", "[planning]") 
   const std::vector<Vector3d> waypoints{corner - before * t_in, corner, corner + after * t_out};
   const Path path = rounded_path(waypoints, R, spacing);
 
-  // Every sample lies on one of the legs or on the circle; the circle's centre is known.
+  // Every sample lies on one of the legs or on the circle; the circle's center is known.
   const Vector3d arc_start = corner - trim * t_in, arc_end = corner + trim * t_out;
-  const Vector3d centre = corner + R / std::cos(turn / 2) * (t_out - t_in).normalized();
+  const Vector3d center = corner + R / std::cos(turn / 2) * (t_out - t_in).normalized();
   double worst = 0.0, widest = 0.0;
   for (std::size_t i = 0; i < path.points().size(); ++i) {
     const Vector3d& p = path.points()[i];
     const double off = std::min({distance_to_segment(p, waypoints[0], arc_start),
                                  distance_to_segment(p, arc_end, waypoints[2]),
-                                 std::abs((p - centre).norm() - R)});
+                                 std::abs((p - center).norm() - R)});
     worst = std::max(worst, off);
     if (i > 0) widest = std::max(widest, (p - path.points()[i - 1]).norm());
   }
@@ -98,7 +98,7 @@ TEST_CASE("rounded path: straight, arc, straight in closed form", "[planning]") 
         2e-9);  // a coincident last sample is left out
 }
 
-TEST_CASE("rounded path: leaves and enters along the legs without a kink", "[planning]") {
+TEST_CASE("rounded path: leaves and enters along the segments without a kink", "[planning]") {
   const std::vector<Vector3d> waypoints{{0, 0, 0}, {0, 0, 0.2}, {0.2, 0, 0.2}, {0.2, 0.2, 0.2}};
   const double R = 0.05, spacing = 1e-3;
   const Path path = rounded_path(waypoints, R, spacing);
@@ -118,7 +118,7 @@ TEST_CASE("rounded path: a straight row of waypoints stays straight", "[planning
   CHECK(path.length() == Approx(0.3).margin(kAlgebraTolerance));
 }
 
-TEST_CASE("rounded path: arcs may fill a leg exactly", "[planning]") {
+TEST_CASE("rounded path: arcs may fill a segment exactly", "[planning]") {
   // Two right angles with a leg of 2 R between them: half a circle.
   const double R = 0.05;
   const Path path = rounded_path(
@@ -151,18 +151,18 @@ TEST_CASE("rounded path: refusals name the waypoint and what is allowed", "[plan
        0.1,
        1e-3,
        "path: waypoint 2: the path turns back on itself here, must turn by less than pi"},
-      {"arc longer than the first leg",
+      {"arc longer than the first segment",
        {{0, 0, 0}, {0, 0, 0.05}, {1, 0, 0.05}},
        0.1,
        1e-3,
-       "path: waypoint 2: corner_radius = 0.1 m needs 0.1 m of the leg from waypoint 1 to 2, must "
+       "path: waypoint 2: corner_radius = 0.1 m needs 0.1 m of the segment from waypoint 1 to 2, must "
        "be at "
        "most its length 0.05 m"},
-      {"neighbouring arcs",
+      {"neighboring arcs",
        {{0, 0, 0}, {0, 0, 1}, {0.15, 0, 1}, {0.15, 0, 0}},
        0.1,
        1e-3,
-       "path: waypoint 3: corner_radius = 0.1 m needs 0.2 m of the leg from waypoint 2 to 3, must "
+       "path: waypoint 3: corner_radius = 0.1 m needs 0.2 m of the segment from waypoint 2 to 3, must "
        "be at "
        "most its length 0.15 m"},
       {"no radius", {{0, 0, 0}, {0, 0, 1}}, 0.0, 1e-3, "path: corner_radius = 0 m, must be > 0"},

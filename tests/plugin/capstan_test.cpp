@@ -66,7 +66,7 @@ TEST_CASE(
   const int feed = model->jnt_qposadr[mj_name2id(model.get(), mjOBJ_JOINT, "A_feed")];
   REQUIRE(base > 0);
   REQUIRE(tip > 0);
-  // What friction holds creeps by millimetres; what it does not hold runs.
+  // What friction holds creeps by millimeters; what it does not hold runs.
   const double load = GENERATE(0.92, 1.08);
   const double limit = kHeld * std::exp(friction * angle);
   constexpr double kRise = 1.0, kRest = 1.5, kRun = 0.020, kCreep = 0.008;  // [s], [m]

@@ -21,7 +21,7 @@ struct Probe {
   Eigen::Matrix<double, 6, Eigen::Dynamic> response;
   std::vector<MeasuredContact> contacts;
   Eigen::Vector3d tip;
-  double swing_damping;
+  double fundamental_mode_damping;
 };
 Probe probe;
 
@@ -44,7 +44,7 @@ class ProbeController : public ArmController {
     probe.response = measurement.tip_response;
     probe.contacts = measurement.contacts;
     probe.tip = measurement.X_BE.translation();
-    probe.swing_damping = measurement.swing_damping;
+    probe.fundamental_mode_damping = measurement.fundamental_mode_damping;
   }
   [[nodiscard]] bool senses_contacts() const noexcept override { return true; }
 
@@ -233,5 +233,5 @@ TEST_CASE("plugin: the damping of the slowest swing is that of the engine's equa
   const Eigen::GeneralizedSelfAdjointEigenSolver<Eigen::MatrixXd> modes(0.5 * (K + K.transpose()),
                                                                         Eigen::MatrixXd(M));
   const Eigen::VectorXd mode = modes.eigenvectors().col(0);  // mode' M mode = 1
-  CHECK(probe.swing_damping == Approx(mode.dot(C * mode)).epsilon(1e-4));
+  CHECK(probe.fundamental_mode_damping == Approx(mode.dot(C * mode)).epsilon(1e-4));
 }

@@ -110,9 +110,9 @@ class TorqueController final : public MobileController {
     command.torque = -m.gravity_torque;
     for (std::size_t j = 0; j < torque_.size(); ++j)
       command.torque[static_cast<Eigen::Index>(j)] += torque_[j];
-    seen_gravity = m.gravity_torque;
+    measured_gravity = m.gravity_torque;
   }
-  static inline Eigen::VectorXd seen_gravity;
+  static inline Eigen::VectorXd measured_gravity;
 
  private:
   std::vector<double> torque_;
@@ -341,12 +341,12 @@ TEST_CASE("mobile torques: the joints have what is commanded, gravity is what ho
   step(model, data, 1);
   for (int j = 1; j <= 5; ++j) {
     const int dof = joint_dof(model, j);
-    const double gravity = TorqueController::seen_gravity[j - 1];
+    const double gravity = TorqueController::measured_gravity[j - 1];
     const double extra = torque[static_cast<std::size_t>(j - 1)];
     CHECK(gravity == Approx(-data->qfrc_bias[dof]).margin(1e-9));  // at rest gravity alone
     CHECK(data->qfrc_actuator[dof] == Approx(extra - gravity).margin(1e-9));
   }
-  CHECK(TorqueController::seen_gravity.cwiseAbs().maxCoeff() > 0.5);
+  CHECK(TorqueController::measured_gravity.cwiseAbs().maxCoeff() > 0.5);
   // What holds it, holds it.
   const ModelPtr held = load(motor_youbot(""));
   const DataPtr at_rest = at_start(held);
@@ -367,7 +367,7 @@ TEST_CASE("mobile torques: refused where the joints or the controller take no to
   };
   CHECK_THAT(refusal(replaced(motor_youbot(""), "test.torque", "tendril.mobile")),
              Catch::Contains("robot: [arm] joint_command = \"torque\": must be \"angle\": "
-                             "tendril.mobile commands set points"));
+                             "tendril.mobile commands setpoints"));
   CHECK_THAT(refusal(replaced(motor_youbot(""), "joint_command = \"torque\"\n", "")),
              Catch::Contains("robot: [arm] joint_command = \"angle\": must be \"torque\": "
                              "test.torque commands torques"));

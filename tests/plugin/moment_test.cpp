@@ -350,7 +350,7 @@ TEST_CASE("moments: servos' moments are measured, whatever drives the section", 
   // At rest they hold the body's moment against that of gravity.
   const bool link = GENERATE(false, true);
   CAPTURE(link);
-  struct Shown : ArmProbe<CommandKind::SetPoints> {
+  struct Shown : ArmProbe<CommandKind::Setpoints> {
     using ArmProbe::ArmProbe;
     void update(const ArmMeasurement& measurement, std::span<const double> memory,
                 std::span<double> next_memory, ArmCommand& command,
@@ -561,7 +561,7 @@ TEST_CASE("commands: a controller is refused where the actuators cannot do what 
           "[plugin]") {
   CHECK_THAT(refusal(arm("tendril.reach", small_sections(kMotors))),
              Contains("tendril.reach, instance 'A_controller': robot: section 1: bend_command = "
-                      "\"moment\": must be \"angle\": tendril.reach commands set points"));
+                      "\"moment\": must be \"angle\": tendril.reach commands setpoints"));
   CHECK_THAT(refusal(arm("tendril.computed_moment", small_sections())),
              Contains("robot: section 1: bend_command = \"angle\": must be \"moment\": "
                       "tendril.computed_moment commands moments"));

@@ -170,10 +170,10 @@ TEST_CASE("moving base: an arm on a free body in 0 g reaches, and the body recoi
   const DataPtr data = make_data(model);
   put(model, data, "target", Isometry3d(Eigen::Translation3d(kTarget)));
   mj_forward(model.get(), data.get());
-  const Vector3d centre = Vector3d::Map(data->subtree_com);
+  const Vector3d center = Vector3d::Map(data->subtree_com);
   step(model, data, 3000);
   CHECK(sensor(model, data, "A_tip_error")[0] < 1e-4);
   mj_forward(model.get(), data.get());
-  CHECK((Vector3d::Map(data->subtree_com) - centre).norm() < 2e-4);
+  CHECK((Vector3d::Map(data->subtree_com) - center).norm() < 2e-4);
   CHECK(pose_of(model, data, "carrier").translation().norm() > 5e-3);
 }

@@ -788,6 +788,6 @@ def test_commands_that_no_robot_takes_are_refused() -> None:
             load(name, robot=robot)
         return str(error.value)
 
-    assert 'commands = \'torques\': must be "set points", "moments" or "tensions"' in refused("torques")
+    assert 'commands = \'torques\': must be "setpoints", "moments" or "tensions"' in refused("torques")
     assert 'section 1: bend_command = "angle": must be "moment"' in refused("moments")
     assert "has no tendons or chambers" in refused("tensions")

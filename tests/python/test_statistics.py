@@ -171,7 +171,7 @@ def test_holm():
 def test_exact_mcnemar_is_the_sign_test():
     for b in range(9):
         for c in range(9):
-            outcomes = [abs(2 * sum(heads) - b - c) >= abs(b - c) for heads in itertools.product((0, 1), repeat=b + c)]
+            outcomes = [abs(2 * sum(coin_flip) - b - c) >= abs(b - c) for coin_flip in itertools.product((0, 1), repeat=b + c)]
             assert st.mcnemar(b, c) == pytest.approx(np.mean(outcomes), abs=1e-12)
     assert 0 < st.mcnemar(900, 1100) < 1e-4
 

@@ -57,7 +57,7 @@ class Picture {
 /// Points of a geom's surface that are its extremes along its axes, or the vertices of its mesh.
 std::vector<Eigen::Vector3d> surface_points(const mjModel& model, const mjData& data, int geom) {
   using Vector = Eigen::Vector3d;
-  const Vector centre(data.geom_xpos + 3 * geom);
+  const Vector center(data.geom_xpos + 3 * geom);
   const Eigen::Matrix3d turn =
       Eigen::Matrix<double, 3, 3, Eigen::RowMajor>(data.geom_xmat + 9 * geom);
   const mjtNum* const size = model.geom_size + 3 * geom;
@@ -88,7 +88,7 @@ std::vector<Eigen::Vector3d> surface_points(const mjModel& model, const mjData& 
                                  Vector(0, -side, middle)});
     }
   }
-  for (Vector& point : local) point = centre + turn * point;
+  for (Vector& point : local) point = center + turn * point;
   return local;
 }
 
@@ -222,7 +222,7 @@ TEST_CASE("recording camera: a robot that flies out of the scene's camera is fol
     CHECK(recording_camera(scene, {.camera = "report"}, 0.0, end, times).fixedcamid == 0);
     const mjvCamera first = recording_camera(scene, {}, 0.0, 0.1);
     CHECK(first.type == mjCAMERA_FIXED);
-    // Moved back, the camera still shows what it showed: the edges of its picture at the centre.
+    // Moved back, the camera still shows what it showed: the edges of its picture at the center.
     CHECK(camera.azimuth == Approx(90.0).margin(1e-3));
   }
 }

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kWidth = 200, kHeight = 100;
 constexpr double kPixelTolerance =
-    1.5;  // of a disc's centre: anti-aliasing and the disc's perspective
+    1.5;  // of a disc's center: anti-aliasing and the disc's perspective
 
 /// A glowing red sphere of radius 5 cm at (x, 0, z) seen from 1 m along +y, without lights and
 /// shadows.
@@ -163,7 +163,7 @@ TEST_CASE("changed region: a rectangle for each of two balls far apart that move
   mjv_freeScene(&drawn);
 }
 
-TEST_CASE("offscreen: without background a ball keeps its colour and its opacity", "[view]") {
+TEST_CASE("offscreen: without background a ball keeps its color and its opacity", "[view]") {
   const double opacity = GENERATE(1.0, 0.4);
   Loaded scene = load(ball_scene(0.0, 0.0));
   scene.model->geom_rgba[3] = static_cast<float>(opacity);

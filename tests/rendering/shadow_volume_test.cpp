@@ -74,10 +74,10 @@ TEST_CASE("shadow volume: directional lights have all that throws shadows in the
     const Eigen::Vector3d along = Eigen::Vector3d(sun.dir[0], sun.dir[1], sun.dir[2]).normalized();
     for (const char* const name : {"post", "ball"}) {
       const int geom = mj_name2id(&model, mjOBJ_GEOM, name);
-      const Eigen::Vector3d centre(data->geom_xpos + 3 * geom);
-      const double away = (centre - from).dot(along);
+      const Eigen::Vector3d center(data->geom_xpos + 3 * geom);
+      const double away = (center - from).dot(along);
       CHECK(away > 0.0);
-      CHECK((centre - from - away * along).norm() <= lit.context.shadowClip);
+      CHECK((center - from - away * along).norm() <= lit.context.shadowClip);
     }
     // The unseen geom and the floor do not count.
     CHECK(lit.context.shadowClip < 5.0);

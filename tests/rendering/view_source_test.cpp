@@ -259,7 +259,7 @@ TEST_CASE("playback: its history covers the whole recording from the start", "[v
   CHECK(largest > 1.0);  // the pendulum hits the floor
 }
 
-TEST_CASE("centrelines: a robot's links are found in order with their tip", "[view]") {
+TEST_CASE("centerlines: a robot's links are found in order with their tip", "[view]") {
   const TemporaryFolder folder;
   const auto file =
       folder.write("arm.xml", R"(<mujoco><custom><tuple name="A_robot"><element objtype="body" objname="A_base"/></tuple></custom>
@@ -269,9 +269,9 @@ TEST_CASE("centrelines: a robot's links are found in order with their tip", "[vi
     <body name="A_s1_l1_target"/></worldbody></mujoco>)");
   const PreparedRun run = prepare_run(load_experiment(file), {});
   const mjModel& model = *run.scene.model;
-  const Centrelines centrelines(model);
-  REQUIRE(centrelines.robots().size() == 1);
-  const auto& robot = centrelines.robots()[0];
+  const Centerlines centerlines(model);
+  REQUIRE(centerlines.robots().size() == 1);
+  const auto& robot = centerlines.robots()[0];
   REQUIRE(robot.bodies.size() == 3);
   CHECK(std::strcmp(mj_id2name(&model, mjOBJ_BODY, robot.bodies[2]), "A_s2_l1") == 0);
   CHECK(robot.tip_site >= 0);
@@ -282,13 +282,13 @@ TEST_CASE("centrelines: a robot's links are found in order with their tip", "[vi
   mjvScene scene;
   mjv_defaultScene(&scene);
   mjv_makeScene(&model, &scene, 3);
-  const float colour[4] = {1, 0, 0, 1};
-  centrelines.draw(*run.data, scene, colour);
+  const float color[4] = {1, 0, 0, 1};
+  centerlines.draw(*run.data, scene, color);
   CHECK(scene.ngeom == 3);
   double length = 0.0;
   for (int i = 0; i < scene.ngeom; ++i) length += 2.0 * scene.geoms[i].size[2];
   CHECK(length == Approx(0.25).epsilon(1e-5));
-  centrelines.draw(*run.data, scene, colour);
+  centerlines.draw(*run.data, scene, color);
   CHECK(scene.ngeom == 3);
   mjv_freeScene(&scene);
 }

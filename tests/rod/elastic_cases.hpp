@@ -28,9 +28,9 @@ struct ElasticCase {
     for (const PlannedContact& contact : contacts) {
       PlanarArc arc{
           .start = pose,
-          .curvature = *tangency_curvature(pose, contact.centre, contact.radius, contact.side),
+          .curvature = *tangency_curvature(pose, contact.center, contact.radius, contact.side),
           .length = 1.0};
-      arc.length = arc.nearest_parameter(contact.centre);
+      arc.length = arc.nearest_parameter(contact.center);
       arcs.push_back(arc);
       pose = arc.end();
     }

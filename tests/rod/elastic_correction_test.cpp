@@ -90,7 +90,7 @@ TEST_CASE("elastic correction: the tip follows the plan and contacts keep their 
       // The body passes on the planned side of every contact at the end.
       for (std::size_t i = 0; i < c.contacts.size(); ++i) {
         const PlanarPose at = correction.rod().pose_at(states.back().contacts[i].arc_length);
-        CHECK(at.to_local(c.contacts[i].centre).x() * sign_of(c.contacts[i].side) > 0.0);
+        CHECK(at.to_local(c.contacts[i].center).x() * sign_of(c.contacts[i].side) > 0.0);
       }
     }
   }

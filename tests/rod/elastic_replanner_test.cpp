@@ -53,7 +53,7 @@ Vector2d random_shift(Random& random, double size) {
 
 PlanarObstacle moved(PlanarObstacle obstacle, const Vector2d& shift) {
   if (Disc* disc = std::get_if<Disc>(&obstacle)) {
-    disc->centre += shift;
+    disc->center += shift;
   } else {
     for (Vector2d& corner : std::get<Polygon>(obstacle).corners) corner += shift;
   }
@@ -62,7 +62,7 @@ PlanarObstacle moved(PlanarObstacle obstacle, const Vector2d& shift) {
 
 TEST_CASE("elastic replanner: the tip comes to the target round an obstacle that has moved",
           "[planning][replanner]") {
-  constexpr int kMostSteps = 25;  // at most 13 were measured over 200 seeds
+  constexpr int kMaxSteps = 25;  // at most 13 were measured over 200 seeds
   for (const ElasticCase& c : elastic_cases()) {
     DYNAMIC_SECTION(c.name) {
       const CorrectedState end = corrected_end(c);
@@ -75,7 +75,7 @@ TEST_CASE("elastic replanner: the tip comes to the target round an obstacle that
         const Vector2d target = c.target + random_shift(random, random.uniform(0.0, 0.03));
         Loop loop(c, c.scene, end);
         loop.replanner.set_obstacle_shift(obstacle, shift, loop.memory);
-        const Replan result = loop.run(target, kMostSteps);
+        const Replan result = loop.run(target, kMaxSteps);
         REQUIRE(result.status == ReplanStatus::AtTarget);
 
         // A scene built with the obstacle there has the same equilibrium, free of overlap.
@@ -84,7 +84,7 @@ TEST_CASE("elastic replanner: the tip comes to the target round an obstacle that
           std::visit([&](const auto& shape) { scene.add(shape); },
                      i == obstacle ? moved(c.scene.obstacle(i), shift) : c.scene.obstacle(i));
         Loop built(c, scene, end);
-        const Replan same = built.run(target, kMostSteps);
+        const Replan same = built.run(target, kMaxSteps);
         CHECK(same.status == ReplanStatus::AtTarget);
         CHECK(same.curvature == Approx(result.curvature).epsilon(1e-6));
         CHECK(same.length == Approx(result.length).epsilon(1e-6));
@@ -229,12 +229,12 @@ TEST_CASE("elastic replanner: a planner's solution becomes contacts, actuation a
           planned_contacts(solution.steps, points, kRod.body_radius);
       REQUIRE(contacts.size() == same.contacts.size());
       for (std::size_t k = 0; k < contacts.size(); ++k) {
-        CHECK(contacts[k].centre == same.contacts[k].centre);
+        CHECK(contacts[k].center == same.contacts[k].center);
         CHECK(contacts[k].radius == Approx(same.contacts[k].radius));
         CHECK(contacts[k].side == same.contacts[k].side);
         CHECK(
             std::abs(scene.obstacle_distance(contact_obstacle(scene, contacts[k], kRod.body_radius),
-                                             contacts[k].centre) +
+                                             contacts[k].center) +
                      contacts[k].radius - kRod.body_radius) < 1e-12);
       }
       ElasticCorrection correction(scene, {}, kRod, {.path_step = 0.012});

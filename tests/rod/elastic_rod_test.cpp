@@ -102,7 +102,7 @@ TEST_CASE("elastic rod: one prop carries the force and turns the rod as beam the
 }
 
 TEST_CASE("elastic rod: at very small bends beam theory is met closely", "[planning][rod]") {
-  // Against the discretisation only: (h/s1)^2 is 1e-3.
+  // Against the discretization only: (h/s1)^2 is 1e-3.
   ElasticRod rod = propped_rod(0.3);
   const RodSolution solution = rod.solve(-0.01, 0.5);
   REQUIRE(solution.contacts.size() == 1);

@@ -178,7 +178,7 @@ TEST_CASE("faults: nothing is left of a fault that has ended", "[faults]") {
   }
 }
 
-TEST_CASE("faults: errors are of the truth, measured and seen_tip are what the controller sees",
+TEST_CASE("faults: errors are of the truth, measured and measured_tip are what the controller sees",
           "[faults]") {
   const TemporaryFolder folder;
   const Experiment experiment = experiment_of(
@@ -275,7 +275,7 @@ TEST_CASE("faults: what is wrong is told in one line", "[faults]") {
       {noise + "sigma = 1\nname = \"a.b\"", "must be a word"},
       {noise + "sigma = 1\nname = \"a\"\n" + noise + "sigma = 1\nname = \"a\"",
        "name = a: another fault has this name"},
-      {noise + "sigma = 1\nrobot = \"leg_\"", "no controller of the scene measures it; robots: \"arm_\""},
+      {noise + "sigma = 1\nrobot = \"segment_\"", "no controller of the scene measures it; robots: \"arm_\""},
       {"[[fault]]\nkind = \"bias\"\nchannel = \"base\"\nvalue = 1",
        "channel = base: no controller of the scene measures it"},
       {"[[fault]]\nkind = \"bias\"\nchannel = \"tendon_tension\"\nvalue = 1",
@@ -287,12 +287,12 @@ TEST_CASE("faults: what is wrong is told in one line", "[faults]") {
       {"[[fault]]\nkind = \"delay\"\nchannel = \"q\"\ntime = 3", "time = 3: must be in [0, 2]"},
       {"[[fault]]\nkind = \"dropout\"\nchannel = \"q\"\nprobability = 1.5",
        "probability = 1.5: must be in [0, 1]"},
-      {"[[fault]]\nkind = \"actuator_loss\"\nactuator = \"leg\"\nfactor = 0",
-       "actuator = leg: the scene has no such actuator"},
+      {"[[fault]]\nkind = \"actuator_loss\"\nactuator = \"segment\"\nfactor = 0",
+       "actuator = segment: the scene has no such actuator"},
       {"[[fault]]\nkind = \"actuator_delay\"\nactuator = \"*\"\ntime = 0.1\nstart = 1",
        "start = 1: must not be given"},
-      {"[[fault]]\nkind = \"actuator_delay\"\nactuator = \"leg\"\ntime = 0.1",
-       "actuator = leg: the scene has no such actuator"},
+      {"[[fault]]\nkind = \"actuator_delay\"\nactuator = \"segment\"\ntime = 0.1",
+       "actuator = segment: the scene has no such actuator"},
       {"[[fault]]\nkind = \"friction\"\ngeom = \"wall\"\nfactor = 1", "geom = wall: the scene has no such geom"},
       {"[[fault]]\nkind = \"friction\"\ngeom = \"floor\"\nfactor = 1\nvalue = 1", "factor"},
       {"[[fault]]\nkind = \"payload\"\nbody = \"arm_s1_l1\"\nmass = -5", "some must be left"},

@@ -50,15 +50,15 @@ ModelPtr model_of(const std::string& xml) {
 
 constexpr double kTurn = 2.0 * std::numbers::pi;
 
-/// Balls of radius 10 mm, each fixed to the one before, with their centres at these points of the
+/// Balls of radius 10 mm, each fixed to the one before, with their centers at these points of the
 /// frame of a post: a cylinder of radius 50 mm and half length 0.1 m, which stands askew.
-std::string post_scene(const std::vector<Eigen::Vector3d>& centres) {
+std::string post_scene(const std::vector<Eigen::Vector3d>& centers) {
   std::string xml =
       "<mujoco>" + robot_tuple("arm_base") + R"(<worldbody><body name="post_frame" pos="0.3 -0.2 0.1" euler="30 50 -20">
     <geom name="post" type="cylinder" size="0.05 0.1"/><geom name="box" type="box" size="1 1 1" pos="9 9 9"/>
     <body name="arm_base"><joint axis="0 0 1"/>)";
   Eigen::Vector3d last = Eigen::Vector3d::Zero();
-  for (const Eigen::Vector3d& p : centres) {
+  for (const Eigen::Vector3d& p : centers) {
     const Eigen::Vector3d step = p - last;
     last = p;
     std::ostringstream body;
@@ -67,7 +67,7 @@ std::string post_scene(const std::vector<Eigen::Vector3d>& centres) {
          << "\"><geom size=\"0.01\"/>";
     xml += body.str();
   }
-  for (std::size_t i = 0; i < centres.size(); ++i) xml += "</body>";
+  for (std::size_t i = 0; i < centers.size(); ++i) xml += "</body>";
   return xml + "</body></body></worldbody></mujoco>";
 }
 
@@ -307,9 +307,9 @@ TEST_CASE("metrics: contacts span a full turn less the widest gap between them",
                                         {{0.0, 1.0, 1.0}, 1.0},
                                         {{5.0, 0.5, 2.5, 4.0}, kTurn - 2.0},
                                         {{0.0, kTurn / 3, kTurn * 2 / 3}, kTurn * 2 / 3}}));
-  std::vector<Eigen::Vector3d> centres{on_circle(0.5, 0.3)};  // one that does not touch
-  for (const double angle : c.angles) centres.push_back(on_circle(0.0599, angle));
-  CHECK(sampled_once(post_scene(centres), "contact_span:post:end") == Approx(c.span).margin(1e-6));
+  std::vector<Eigen::Vector3d> centers{on_circle(0.5, 0.3)};  // one that does not touch
+  for (const double angle : c.angles) centers.push_back(on_circle(0.0599, angle));
+  CHECK(sampled_once(post_scene(centers), "contact_span:post:end") == Approx(c.span).margin(1e-6));
 }
 
 TEST_CASE("metrics: what is wound round must be round, and something must wind", "[metrics]") {

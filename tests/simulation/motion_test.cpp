@@ -77,7 +77,7 @@ TEST_CASE("motion: a circle keeps its radius, its plane and its speed", "[motion
   CHECK(motion.position(0.1, kHome) == motion.position(0.5, kHome));
 }
 
-TEST_CASE("motion: waypoints are met at their times, and legs stay between their ends",
+TEST_CASE("motion: waypoints are met at their times, and segments stay between their ends",
           "[motion]") {
   Motion motion{.body = "target", .kind = MotionKind::Waypoints};
   motion.interpolation = GENERATE(Interpolation::Smooth, Interpolation::Linear);
@@ -97,7 +97,7 @@ TEST_CASE("motion: waypoints are met at their times, and legs stay between their
   }
 }
 
-TEST_CASE("motion: smooth legs rest at every waypoint", "[motion]") {
+TEST_CASE("motion: smooth segments rest at every waypoint", "[motion]") {
   Motion motion{.body = "target", .kind = MotionKind::Waypoints};
   motion.times = {0.0, 1.0, 2.0};
   motion.points = {{0, 0, 0}, {1, 0, 0}, {0, 5, 0}};
@@ -119,7 +119,7 @@ TEST_CASE("motion: settings change fields and refuse what is no motion", "[motio
   CHECK_THROWS_WITH(motion.apply(parse_setting("motion.target.radius=-1")),
                     Catch::StartsWith("--set: motion.target.radius: -1: must be in (0, 1e6]"));
   CHECK_THROWS_AS(motion.apply(parse_setting("motion.target.speed=nan")), ModelError);
-  CHECK_THROWS_AS(motion.apply(parse_setting("motion.target.colour=1")), ModelError);
+  CHECK_THROWS_AS(motion.apply(parse_setting("motion.target.color=1")), ModelError);
 }
 
 TEST_CASE("motion: a set moves mocap bodies, home is where the scene puts them", "[motion]") {
@@ -177,7 +177,7 @@ TEST_CASE("motion: an actuator is told values at their times", "[motion]") {
   CHECK(motion.problem()->field == "times");
 }
 
-TEST_CASE("motion: a body that turns with its circle shows the centre the same side", "[motion]") {
+TEST_CASE("motion: a body that turns with its circle shows the center the same side", "[motion]") {
   Motion motion{.body = "target", .kind = MotionKind::Circle, .center = Vector3d(1, 2, 3)};
   motion.radius = 0.5;
   motion.speed = GENERATE(0.1, -0.3);

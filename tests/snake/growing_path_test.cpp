@@ -53,7 +53,7 @@ struct Grown {
 
 }  // namespace
 
-TEST_CASE("growing path: the body passes where the leader passed, over ten metres", "[snake]") {
+TEST_CASE("growing path: the body passes where the leader passed, over ten meters", "[snake]") {
   constexpr double kDeviation = 0.3e-3;  // [m], even joints relative to the leader's true path
   const double step = GENERATE(0.01, 0.03, 0.06);
   CAPTURE(step);

@@ -25,9 +25,9 @@ double dense_distance(CurveRef curve, const Vector3d& p) {
   for (int i = 0; i < kSamples; ++i) {
     const double step = (curve.end() - curve.begin()) / kSamples;
     const Vector3d a = curve.at(curve.begin() + i * step).position;
-    const Vector3d leg = curve.at(curve.begin() + (i + 1) * step).position - a;
-    const double share = std::clamp((p - a).dot(leg) / leg.squaredNorm(), 0.0, 1.0);
-    best = std::min(best, (p - a - share * leg).norm());
+    const Vector3d segment = curve.at(curve.begin() + (i + 1) * step).position - a;
+    const double share = std::clamp((p - a).dot(segment) / segment.squaredNorm(), 0.0, 1.0);
+    best = std::min(best, (p - a - share * segment).norm());
   }
   return best;
 }

@@ -275,8 +275,8 @@ TEST_CASE("torus march: a rear link lies along the curve behind the base point",
   const Matrix3d R = tangent_frame(arc.at(1.2).first, Vector3d::UnitZ());
   const MarchResult result = march_from_head(chain, arc, 1.2, R, arrays.memory());
   REQUIRE(result.ok());
-  const Vector3d rear = result.X_WB * Vector3d(-0.06, 0, 0), centre(0, 0.5, 0);
-  CHECK((rear - centre).norm() == Approx(0.5).epsilon(1e-12));
+  const Vector3d rear = result.X_WB * Vector3d(-0.06, 0, 0), center(0, 0.5, 0);
+  CHECK((rear - center).norm() == Approx(0.5).epsilon(1e-12));
   CHECK(even_error(chain, arc, result, arrays) < kOnCurve);
   CHECK(arrays.angles[0] == Approx(std::asin(0.03 / 0.5) + std::asin(0.06 / 0.5)));
 }

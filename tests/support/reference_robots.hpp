@@ -7,7 +7,7 @@
 namespace tendril::test {
 
 inline constexpr double kDegree = std::numbers::pi / 180.0;
-inline constexpr double kMillimetre = 1e-3;
+inline constexpr double kMillimeter = 1e-3;
 
 /// Three sections of 100 mm, one arc each, bend limit 100 degrees.
 inline ContinuumRobot plain_robot() {

@@ -19,15 +19,15 @@ namespace tendril {
 namespace {
 
 constexpr int kDarkTheme = 0, kTightSpacing = 1;
-constexpr std::size_t kMostSliders = 120;  // of a section: the engine's panel has room for 200 items
-constexpr int kMostServos = mjMAXUIMULTI;  // of a list to select from
+constexpr std::size_t kMaxSliders = 120;  // of a section: the engine's panel has room for 200 items
+constexpr int kMaxServos = mjMAXUIMULTI;  // of a list to select from
 constexpr int kWhilePaused = 2;  // state of an item that the predicate decides
 
-/// The engine's dark theme in the colours of the plots.
-mjuiThemeColor colours() {
+/// The engine's dark theme in the colors of the plots.
+mjuiThemeColor colors() {
   mjuiThemeColor theme = mjui_themeColor(kDarkTheme);
-  const auto set = [](std::initializer_list<float*> places, std::array<float, 3> colour) {
-    for (float* const place : places) std::copy(colour.begin(), colour.end(), place);
+  const auto set = [](std::initializer_list<float*> places, std::array<float, 3> color) {
+    for (float* const place : places) std::copy(color.begin(), color.end(), place);
   };
   set({theme.master, theme.sectpane}, {0.08F, 0.10F, 0.13F});
   set({theme.secttitle, theme.separator}, {0.19F, 0.24F, 0.30F});
@@ -122,7 +122,7 @@ std::string shown_name(const std::string& name) {
 ControlPanel::ControlPanel(simulation::LiveRun& run, mjrContext& context, Actions actions)
     : run_(run), context_(context), actions_(std::move(actions)) {
   ui_.spacing = mjui_themeSpacing(kTightSpacing);
-  ui_.color = colours();
+  ui_.color = colors();
   ui_.rectid = 1;
   ui_.userdata = this;
   ui_.predicate = [](int, void* self) {
@@ -171,7 +171,7 @@ void ControlPanel::find_groups() {
     Group& group = group_of(name);
     for (int k = 0; k < model.actuator_ctrlnum[i]; ++k)
       group.controls.push_back({model.actuator_ctrladr[i] + k, i});
-    if (!name.empty() && std::count(group.servos.begin(), group.servos.end(), '\n') < kMostServos - 1)
+    if (!name.empty() && std::count(group.servos.begin(), group.servos.end(), '\n') < kMaxServos - 1)
       group.servos += (group.servos.empty() ? "" : "\n") + name;
   }
   for (int i = 0; i < model.njnt; ++i) {
@@ -293,7 +293,7 @@ void ControlPanel::add_sliders(Section section, std::vector<Slider>& sliders, bo
       items.push_back(definition(mjITEM_CHECKINT, "Controller", &group.controller_drives, ""));
       numbers.push_back(-1);
     }
-    for (std::size_t i = first[g]; i < first[g + 1] && items.size() <= kMostSliders; ++i) {
+    for (std::size_t i = first[g]; i < first[g + 1] && items.size() <= kMaxSliders; ++i) {
       Slider& slider = sliders[i];
       items.push_back(definition(mjITEM_SLIDERNUM, slider.name, &slider.value,
                                  fmt::format("{:.6g} {:.6g}", slider.low, slider.high),

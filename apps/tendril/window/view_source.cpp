@@ -21,7 +21,7 @@ namespace {
 constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLiveWindow = 10.0;       // s of a running scene that plots show
 constexpr std::size_t kPlotPoints = 500;   // intervals of a plot
-constexpr std::int64_t kMostRows = 20000;  // read to plot a recording
+constexpr std::int64_t kMaxRows = 20000;  // read to plot a recording
 
 std::string_view name_of(const mjModel& model, mjtObj type, int id) {
   const char* name = mj_id2name(&model, type, id);
@@ -327,7 +327,7 @@ Playback::Playback(const std::filesystem::path& file)
       signals_(scene_.model()),
       history_(std::max(1e-9, (scene_.end_time() - scene_.start_time()) / kPlotPoints),
                kPlotPoints + 2) {
-  const std::int64_t stride = std::max<std::int64_t>(1, scene_.row_count() / kMostRows);
+  const std::int64_t stride = std::max<std::int64_t>(1, scene_.row_count() / kMaxRows);
   for (std::int64_t i = 0; i < scene_.row_count(); i += stride) {
     const RolloutReader::Row& row = scene_.reader().row(i);
     history_.add({.time = row.time,
@@ -386,9 +386,9 @@ std::string Playback::outcome() {
   return found == attributes.end() ? "unknown" : found->second;
 }
 
-// ---- centrelines -----------------------------------------------------------------------------
+// ---- centerlines -----------------------------------------------------------------------------
 
-Centrelines::Centrelines(const mjModel& model) {
+Centerlines::Centerlines(const mjModel& model) {
   const SceneRobots scene_robots(model);
   std::vector<int> depth(static_cast<std::size_t>(model.nbody), 0);
   for (const SceneRobots::Robot& robot : scene_robots.robots()) {
@@ -411,14 +411,14 @@ Centrelines::Centrelines(const mjModel& model) {
   }
 }
 
-void Centrelines::draw(const mjData& data, mjvScene& scene, const float colour[4]) const noexcept {
+void Centerlines::draw(const mjData& data, mjvScene& scene, const float color[4]) const noexcept {
   constexpr double kFraction = 0.25, kThinnest = 5e-4;  // of the link's radius; m
   for (const Robot& robot : robots_) {
     const double radius = std::max(kThinnest, kFraction * robot.radius);
     const auto connect = [&](const mjtNum* from, const mjtNum* to) {
       if (scene.ngeom >= scene.maxgeom) return;
       mjvGeom* const geom = scene.geoms + scene.ngeom;
-      mjv_initGeom(geom, mjGEOM_CAPSULE, nullptr, nullptr, nullptr, colour);
+      mjv_initGeom(geom, mjGEOM_CAPSULE, nullptr, nullptr, nullptr, color);
       mjv_connector(geom, mjGEOM_CAPSULE, radius, from, to);
       geom->category = mjCAT_DECOR;
       geom->emission = 0.7F;

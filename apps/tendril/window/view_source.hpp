@@ -225,11 +225,11 @@ class Playback final : public ViewSource {
   double time_ = 0.0;  ///< playback time, between rows [s]
 };
 
-/// Centrelines of the robots of a scene: for each robot, the polyline through the origins of the
+/// Centerlines of the robots of a scene: for each robot, the polyline through the origins of the
 /// longest chain of bodies below its base, up to its tip.
-class Centrelines {
+class Centerlines {
  public:
-  explicit Centrelines(const mjModel& model);
+  explicit Centerlines(const mjModel& model);
 
   struct Robot {
     std::vector<int> bodies;  ///< from below the base to the end of the longest chain
@@ -238,8 +238,8 @@ class Centrelines {
   };
   [[nodiscard]] const std::vector<Robot>& robots() const noexcept { return robots_; }
 
-  /// Appends capsules along the centrelines to a scene; stops when it is full.
-  void draw(const mjData& data, mjvScene& scene, const float colour[4]) const noexcept;
+  /// Appends capsules along the centerlines to a scene; stops when it is full.
+  void draw(const mjData& data, mjvScene& scene, const float color[4]) const noexcept;
 
  private:
   std::vector<Robot> robots_;

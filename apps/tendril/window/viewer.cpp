@@ -43,7 +43,7 @@ constexpr std::size_t kNamedContacts = 4;       // pairs of bodies in the list o
 constexpr double kPullWeights = 3.0;
 constexpr double kEarthGravity = 9.81;  // m/s^2
 constexpr float kSeeThrough = 0.4F;
-constexpr float kCentrelineColour[4] = {0.95F, 0.2F, 0.45F, 1.0F};
+constexpr float kCenterlineColor[4] = {0.95F, 0.2F, 0.45F, 1.0F};
 
 struct HelpLine {
   const char* keys;
@@ -64,7 +64,7 @@ constexpr HelpLine kRecordingHelp[] = {{"Space", "play / pause"},
                                        {"+  -", "faster, slower"},
                                        {"Drag bar below", "go to a time"}};
 constexpr HelpLine kHelp[] = {{"C", "contact points, forces, names"},
-                              {"P", "planned and actual centreline"},
+                              {"P", "planned and actual centerline"},
                               {"K", "links of continuum arms instead of their smooth body"},
                               {"L", "plots"},
                               {"I", "numbers"},
@@ -132,7 +132,7 @@ void fit_values(mjvFigure& figure, double largest) {
   figure.gridsize[1] = kIntervals[multiple] + 1;
 }
 
-std::unique_ptr<mjvFigure> make_figure(const char* title, const float colour[3]) {
+std::unique_ptr<mjvFigure> make_figure(const char* title, const float color[3]) {
   auto figure = std::make_unique<mjvFigure>();
   mjv_defaultFigure(figure.get());
   mju_strncpy(figure->title, title, sizeof figure->title);
@@ -146,7 +146,7 @@ std::unique_ptr<mjvFigure> make_figure(const char* title, const float colour[3])
   figure->gridwidth = 1.0F;
   const std::array<float, 4> back{0.08F, 0.10F, 0.13F, 0.75F};
   std::copy(back.begin(), back.end(), figure->figurergba);
-  std::copy_n(colour, 3, figure->linergb[0]);
+  std::copy_n(color, 3, figure->linergb[0]);
   return figure;
 }
 
@@ -172,10 +172,10 @@ struct Viewer::Impl {
   /// What is drawn of a model beside what the engine draws.
   struct Drawn {
     simulation::SceneRobots robots;
-    simulation::Centrelines centrelines;
+    simulation::Centerlines centerlines;
     simulation::SmoothBody smooth_body;
     simulation::ShadowVolume shadows;
-    explicit Drawn(const mjModel& model) : robots(model), centrelines(model), smooth_body(model) {}
+    explicit Drawn(const mjModel& model) : robots(model), centerlines(model), smooth_body(model) {}
   };
   std::optional<Drawn> drawn;
   GLFWwindow* window = nullptr;
@@ -191,7 +191,7 @@ struct Viewer::Impl {
 
   bool paused = false;
   bool show_panel = false;
-  bool show_help = false, show_info = true, show_plots = true, show_centreline = false,
+  bool show_help = false, show_info = true, show_plots = true, show_centerline = false,
        show_links = false;
   bool picture_desired = false;     ///< of the next frame
   std::vector<std::filesystem::file_time_type> file_times;  ///< of options.files
@@ -445,7 +445,7 @@ struct Viewer::Impl {
     const mjvGLCamera& eye = scene.camera[0];
     const double x = eye.forward[0], y = eye.forward[1], z = eye.forward[2];
     const mjtNum* const center = model().stat.center;
-    double along = 0.0;  // to the point of the line of sight nearest to the model's centre
+    double along = 0.0;  // to the point of the line of sight nearest to the model's center
     for (int i = 0; i < 3; ++i) along += (center[i] - eye.pos[i]) * eye.forward[i];
     camera.type = mjCAMERA_FREE;
     camera.distance = std::max(along, 0.1 * model().stat.extent);
@@ -505,7 +505,7 @@ struct Viewer::Impl {
         view.flags[mjVIS_CONTACTPOINT] = view.flags[mjVIS_CONTACTFORCE];
         break;
       case GLFW_KEY_P:
-        show_centreline = !show_centreline;
+        show_centerline = !show_centerline;
         break;
       case GLFW_KEY_K:
         show_links = !show_links;
@@ -771,20 +771,20 @@ struct Viewer::Impl {
     }
     const mjrRect whole = picture();
     if (whole.width <= 0 || whole.height <= 0) return;
-    const bool centreline = show_centreline && !drawn->centrelines.robots().empty();
-    view.flags[mjVIS_TRANSPARENT] = centreline ? 1 : 0;
+    const bool centerline = show_centerline && !drawn->centerlines.robots().empty();
+    view.flags[mjVIS_TRANSPARENT] = centerline ? 1 : 0;
     mjv_updateScene(&model(), &source->data(), &view, &perturb, &camera, mjCAT_ALL, &scene);
     if (!show_links) drawn->smooth_body.draw(scene);
     simulation::scale_force_arrows(model(), scene);
     drawn->shadows.add(model(), source->data());
     drawn->shadows.aim(model(), scene, context);
-    if (centreline) {
+    if (centerline) {
       // Links overlap and have two sides: what the engine calls transparent still hides a line
       // inside them.
       for (int i = 0; i < scene.ngeom; ++i) {
         if (scene.geoms[i].category == mjCAT_DYNAMIC) scene.geoms[i].rgba[3] *= kSeeThrough;
       }
-      drawn->centrelines.draw(source->data(), scene, kCentrelineColour);
+      drawn->centerlines.draw(source->data(), scene, kCenterlineColor);
     }
     scene.flags[mjRND_SHADOW] = scene.flags[mjRND_REFLECTION] = shadows ? 1 : 0;
     mjr_setBuffer(mjFB_WINDOW, &context);
@@ -981,9 +981,9 @@ struct Viewer::Impl {
       add(kHelp);
     }
     add(kLastHelp);
-    if (!drawn->centrelines.robots().empty()) {
+    if (!drawn->centerlines.robots().empty()) {
       keys += "\n \nYellow line\nBlue line\nRed line";
-      texts += "\n \npath\nplanned centreline\nactual centreline";
+      texts += "\n \npath\nplanned centerline\nactual centerline";
     }
     mjr_overlay(mjFONT_NORMAL, mjGRID_TOPRIGHT, whole, keys.c_str(), texts.c_str(), &context);
   }
@@ -1071,9 +1071,9 @@ struct Viewer::Impl {
   /// Without a GPU, shadows cost most of a frame.
   void notice_slow_drawing() {
     constexpr auto kSlow = std::chrono::milliseconds(100);
-    constexpr int kPatience = 10;  // frames
+    constexpr int kStallTimeout = 10;  // frames
     slow_frames = drawing_time > kSlow ? slow_frames + 1 : 0;
-    if (slow_frames == kPatience && !shadows_chosen) shadows = false;
+    if (slow_frames == kStallTimeout && !shadows_chosen) shadows = false;
   }
 
   void take_screenshot() {

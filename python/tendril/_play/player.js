@@ -162,7 +162,7 @@ layout(location = 2) in float along;
 layout(location = 3) in vec3 place;
 layout(location = 4) in vec4 rotation;
 layout(location = 5) in vec4 size;
-layout(location = 6) in vec4 colour;
+layout(location = 6) in vec4 color;
 uniform mat4 camera;
 out vec3 world; out vec3 outward; out vec4 tint;
 invariant gl_Position;
@@ -170,7 +170,7 @@ vec3 turned(vec3 v) { return v + 2.0 * cross(rotation.yzw, cross(rotation.yzw, v
 void main() {
   world = place + turned(position * size.xyz + vec3(0.0, 0.0, along * size.w));
   outward = turned(normal / size.xyz);
-  tint = colour;
+  tint = color;
   gl_Position = camera * vec4(world, 1.0);
 }`;
 const LIGHT = `
@@ -266,8 +266,8 @@ const THEMES = {
 };
 const SUN = unit([-0.38, -0.55, 0.9]);
 const PLANE = 0, HEIGHT_FIELD = 1, SPHERE = 2, CAPSULE = 3, ELLIPSOID = 4, CYLINDER = 5, BOX = 6, MESH = 7, CONE = 8;
-const ACTUAL = [0.85, 0.16, 0.16, 1];  // centreline
-const STRIDE = 15;  // numbers of an instance: place, rotation, size, half length, colour
+const ACTUAL = [0.85, 0.16, 0.16, 1];  // centerline
+const STRIDE = 15;  // numbers of an instance: place, rotation, size, half length, color
 const SHADOW_SIZE = 2048, SIDES = 22, RINGS = 3;
 
 // ---- Player ---------------------------------------------------------------------------------------------------------
@@ -324,7 +324,7 @@ class Player {
     this.geoms = content.geoms.map(([type, body, meshNumber, textured, robot], i) => {
       const x = k => a.geoms[k * n + i];
       return {type, body, mesh: meshNumber, textured, robot, place: [x(0), x(1), x(2)], rotation: [x(3), x(4), x(5), x(6)],
-        size: [x(7), x(8), x(9)], colour: [x(10), x(11), x(12), x(13)]};
+        size: [x(7), x(8), x(9)], color: [x(10), x(11), x(12), x(13)]};
     });
     this.chains = content.chains.map(chain => chain.map(i => this.geoms[i]));
     for (const chain of this.chains) for (const geom of chain) geom.chained = true;
@@ -417,14 +417,14 @@ class Player {
     gl.bindVertexArray(null);
     return {vao, buffer, faces: shape.faces.length, data: new Float32Array(STRIDE * capacity), count: 0, capacity};
   }
-  put(batch, place, rotation, size, half, colour) {
+  put(batch, place, rotation, size, half, color) {
     if (batch.count === batch.capacity) return;
     const at = STRIDE * batch.count++;
     batch.data.set(place, at);
     batch.data.set(rotation, at + 3);
     batch.data.set(size, at + 7);
     batch.data[at + 10] = half;
-    batch.data.set(colour, at + 11);
+    batch.data.set(color, at + 11);
   }
   upload(batch) {
     const {gl} = this;
@@ -452,12 +452,12 @@ class Player {
       }
       shapes['mesh' + i] = mesh(points, a['faces' + i]);
     }
-    // Geoms of one shape, opaque, transparent, or of a robot (transparent with the planned centreline).
+    // Geoms of one shape, opaque, transparent, or of a robot (transparent with the planned centerline).
     this.batches = {};
     for (const geom of this.geoms) {
       if (geom.type === PLANE || geom.chained) continue;
       const shape = geom.mesh >= 0 ? 'mesh' + geom.mesh : geom.type;
-      const layer = geom.colour[3] < 0.99 ? 'clear' : geom.robot ? 'robot' : 'solid';
+      const layer = geom.color[3] < 0.99 ? 'clear' : geom.robot ? 'robot' : 'solid';
       geom.key = layer + ' ' + shape;
       (this.batches[geom.key] ??= {shape, layer, geoms: []}).geoms.push(geom);
     }
@@ -519,7 +519,7 @@ class Player {
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
     gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, new Uint32Array(faces), gl.STATIC_DRAW);
     gl.bindVertexArray(null);
-    return {chain, vao, buffer, data, faces: faces.length, layer: chain[0].colour[3] < 0.99 ? 'clear' : 'robot'};
+    return {chain, vao, buffer, data, faces: faces.length, layer: chain[0].color[3] < 0.99 ? 'clear' : 'robot'};
   }
   bendTube(tube) {
     const {chain, data} = tube, joints = [];
@@ -536,7 +536,7 @@ class Player {
       i === 0 ? add(joints[1], joints[0], -1) : i === n ? add(joints[n], joints[n - 1], -1) : scale(add(joints[i + 1], joints[i - 1], -1), 0.5));
     let across = unit(cross(tangent[0], Math.abs(unit(tangent[0])[2]) < 0.9 ? [0, 0, 1] : [1, 0, 0])), at = 0;
     for (let i = 0; i < n; ++i) {
-      const radius = chain[i].size[0], colour = chain[i].colour;
+      const radius = chain[i].size[0], color = chain[i].color;
       for (let k = 0; k <= RINGS; ++k) {
         const t = k / RINGS, t2 = t * t, t3 = t2 * t;  // Hermite's cubic
         const p = [0, 1, 2].map(c => (2 * t3 - 3 * t2 + 1) * joints[i][c] + (t3 - 2 * t2 + t) * tangent[i][c] +
@@ -551,7 +551,7 @@ class Player {
             data[at + 3 + m] = c * across[m] + s * other[m];
             data[at + m] = p[m] + radius * data[at + 3 + m];
           }
-          data.set(colour, at + 6);
+          data.set(color, at + 6);
           at += 10;
         }
       }
@@ -560,7 +560,7 @@ class Player {
     gl.bindBuffer(gl.ARRAY_BUFFER, tube.buffer);
     gl.bufferSubData(gl.ARRAY_BUFFER, 0, data);
     for (const [i, joint] of [[0, 0], [n - 1, n]]) {
-      this.put(this.caps, joints[joint], [1, 0, 0, 0], Array(3).fill(chain[i].size[0]), 0, chain[i].colour);
+      this.put(this.caps, joints[joint], [1, 0, 0, 0], Array(3).fill(chain[i].size[0]), 0, chain[i].color);
     }
   }
 
@@ -571,7 +571,7 @@ class Player {
       for (const geom of geoms) {
         const [place, rotation] = this.worldPose(geom), [x, y, z] = geom.size;
         const size = {[SPHERE]: [x, x, x], [CAPSULE]: [x, x, x], [CYLINDER]: [x, x, y]}[geom.type] || [x, y, z];
-        this.put(batch, place, rotation, size, geom.type === CAPSULE ? y : 0, geom.colour);
+        this.put(batch, place, rotation, size, geom.type === CAPSULE ? y : 0, geom.color);
       }
       this.upload(batch);
     }
@@ -588,13 +588,13 @@ class Player {
       const p = [0, 1, 2].map(k => content.contact_low[k] + (content.contact_high[k] - content.contact_low[k]) * a.contact_point[k * n + i] / 4095);
       const root_ = Math.sqrt(content.force);
       const force = [0, 1, 2].map(k => { const s = (a.contact_force[k * n + i] / 511 - 1) * root_; return s * Math.abs(s); });
-      const f = norm(force), colour = [0.96, 0.33, 0.10, 1], thin = 0.0035 * e;
+      const f = norm(force), color = [0.96, 0.33, 0.10, 1], thin = 0.0035 * e;
       this.put(marks[0], p, [1, 0, 0, 0], [1.5 * thin, 1.5 * thin, 1.5 * thin], 0, [0.98, 0.75, 0.18, 1]);
       const length = 0.1 * f * e / (1 + 0.4 * f);
       if (length < thin) continue;
       const d = scale(force, 1 / f), q = towards(d), head = Math.min(4 * thin, 0.5 * length);
-      this.put(marks[1], add(p, d, (length - head) / 2), q, [thin, thin, (length - head) / 2], 0, colour);
-      this.put(marks[2], add(p, d, length - head), q, [2.2 * thin, 2.2 * thin, head], 0, colour);
+      this.put(marks[1], add(p, d, (length - head) / 2), q, [thin, thin, (length - head) / 2], 0, color);
+      this.put(marks[2], add(p, d, length - head), q, [2.2 * thin, 2.2 * thin, head], 0, color);
     }
     marks.forEach(batch => this.upload(batch));
   }
@@ -603,16 +603,16 @@ class Player {
     lines.count = balls.count = 0;
     for (const drawing of content.drawings) {
       const v = a[drawing.name], moment = Math.round((v.n - 1) * this.frame / Math.max(1, this.times.length - 1));
-      const colour = drawing.colour.map(c => c / 255);
-      colour[3] = 1;
+      const color = drawing.color.map(c => c / 255);
+      color[3] = 1;
       const thick = Math.max(drawing.radius, 0.0018 * content.extent);
       for (let s = 0; s < v.channels / 6; ++s) {
         const x = k => v[(6 * s + k) * v.n + moment];
         if (x(0) === 65535) continue;
         const at = k => drawing.low + (drawing.high - drawing.low) * x(k) / 65534;
         const p = [at(0), at(1), at(2)], q = [at(3), at(4), at(5)], d = add(q, p, -1), length = norm(d);
-        if (drawing.sphere) this.put(balls, p, [1, 0, 0, 0], [thick, thick, thick], 0, colour);
-        else this.put(lines, scale(add(p, q), 0.5), towards(unit(d)), [thick, thick, thick], length / 2, colour);
+        if (drawing.sphere) this.put(balls, p, [1, 0, 0, 0], [thick, thick, thick], 0, color);
+        else this.put(lines, scale(add(p, q), 0.5), towards(unit(d)), [thick, thick, thick], length / 2, color);
       }
     }
     if (this.show.plan) for (const {joints} of this.tubes) for (let i = 0; i + 1 < joints.length; ++i) {
@@ -626,7 +626,7 @@ class Player {
   // ---- Drawing
 
   theme() {
-    this.colours = THEMES[matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'];
+    this.colors = THEMES[matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'];
   }
   drawBatch(batch) {
     if (!batch.count) return;
@@ -665,7 +665,7 @@ class Player {
     if (!width || !height) return;
     if (canvas.width !== width || canvas.height !== height) { canvas.width = width; canvas.height = height; }
     this.place();
-    const c = this.eye(width / height), t = this.colours;
+    const c = this.eye(width / height), t = this.colors;
     const distance = norm(add(c.place, this.middle, -1));
     const near = Math.max(0.002 * this.radius, 0.02 * (distance - this.radius)), far = distance + 40 * this.radius;
     const camera = multiply(perspective(c.fovy, width / height, near, far, this.shift()), view(c.place, c.right, c.up, c.forward));
@@ -729,13 +729,13 @@ class Player {
     for (const plane of this.planes) {
       const [place, rotation] = this.worldPose(plane), normal = turn(rotation, [0, 0, 1]);
       const level = normal[2] > 0.999 && plane.body < 0;
-      const own = plane.textured ? null : plane.colour.slice(0, 3);
-      const ground = own ? this.colours.ground.map((g, k) => 0.55 * g + 0.45 * own[k] * (g + 0.25)) : this.colours.ground;
-      this.use(this.floor, {...common, ground, ruled: this.colours.ruled, middle: this.middle, reach, cell, endless: level ? 1 : 0,
-        shadow_strength: this.colours.shadow});
+      const own = plane.textured ? null : plane.color.slice(0, 3);
+      const ground = own ? this.colors.ground.map((g, k) => 0.55 * g + 0.45 * own[k] * (g + 0.25)) : this.colors.ground;
+      this.use(this.floor, {...common, ground, ruled: this.colors.ruled, middle: this.middle, reach, cell, endless: level ? 1 : 0,
+        shadow_strength: this.colors.shadow});
       this.planeBatch.count = 0;
       const size = level ? [1.2 * reach, 1.2 * reach, 1] : [plane.size[0] || reach, plane.size[1] || reach, 1];
-      this.put(this.planeBatch, level ? [this.middle[0], this.middle[1], place[2]] : place, level ? [1, 0, 0, 0] : rotation, size, 0, plane.colour);
+      this.put(this.planeBatch, level ? [this.middle[0], this.middle[1], place[2]] : place, level ? [1, 0, 0, 0] : rotation, size, 0, plane.color);
       this.upload(this.planeBatch);
       this.drawBatch(this.planeBatch);
     }
@@ -816,7 +816,7 @@ class Player {
 
 // ---- Plots ----------------------------------------------------------------------------------------------------------
 
-const COLOURS = ['#1f6fb4', '#e08214', '#2a9d5c', '#c0392b', '#7b5ea7', '#8c6d46', '#d6589f', '#5f6b76'];
+const COLORS = ['#1f6fb4', '#e08214', '#2a9d5c', '#c0392b', '#7b5ea7', '#8c6d46', '#d6589f', '#5f6b76'];
 const BRIGHT = ['#6bb1f0', '#f2a65a', '#63c994', '#f07f72', '#b39ae0', '#c9a77f', '#f195c6', '#a5b1bd'];
 
 function readable(value, unit_) {
@@ -908,7 +908,7 @@ class Plots {
         g.lineWidth = 1.5;
         g.lineJoin = 'round';
         for (let line = 0; line < lines; ++line) {
-          g.strokeStyle = (dark ? BRIGHT : COLOURS)[line % 8];
+          g.strokeStyle = (dark ? BRIGHT : COLORS)[line % 8];
           g.beginPath();
           let pen = false;
           for (let k = 0; k < n; ++k) {
@@ -942,7 +942,7 @@ class Plots {
 // ---- Controls -------------------------------------------------------------------------------------------------------
 
 const KEYS = [['Space', 'play, pause'], ['← →', 'one picture (Shift: ten)'], ['Page ↑ ↓', 'a tenth'], ['Home, End', 'start, end'],
-  ['+ −', 'speed'], ['Tab, Esc', 'next camera; free camera'], ['C', 'contacts and forces'], ['P', 'planned and actual centreline'],
+  ['+ −', 'speed'], ['Tab, Esc', 'next camera; free camera'], ['C', 'contacts and forces'], ['P', 'planned and actual centerline'],
   ['S', 'shadows'], ['L', 'plots'], ['F1', 'this list'], ['Drag', 'rotate (right or Shift: move)'], ['Wheel', 'zoom'], ['Double-click', 'show everything']];
 const SPEEDS = [0.125, 0.25, 0.5, 1, 2, 4, 8];
 

@@ -36,8 +36,8 @@ class ExperimentEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float3
         :param observation: sensors, or shell patterns of them, and `time`, `qpos`, `qvel`, `act`, `ctrl`, `mocap_pos`,
             `mocap_quat`
         :param reward: a function of `info`
-        :param rate: an action moves the set point by this part of a second's change, in its unit a second; default: an
-            action is the set point, -1 and 1 being the limits of the actuator
+        :param rate: an action moves the setpoint by this part of a second's change, in its unit a second; default: an
+            action is the setpoint, -1 and 1 being the limits of the actuator
         :param set: settings, as of tendril.Experiment.run
         :raises ModelError: one line
         """

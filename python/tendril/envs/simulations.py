@@ -37,7 +37,7 @@ class Task(ABC):
     actions: ClassVar[int]
     observations: ClassVar[int]
     steps: ClassVar[int]  #: after which an episode is truncated
-    rates: ClassVar[Floats]  #: largest ones of the set points, a second
+    rates: ClassVar[Floats]  #: largest ones of the setpoints, a second
 
     def __init__(self, count: int, threads: int) -> None:
         self.model = _sim.load_scene(Path(__file__).with_name("scenes") / self.scene).model
@@ -66,7 +66,7 @@ class Task(ABC):
 
     @abstractmethod
     def act(self, rows: Rows, actions: Floats) -> None:
-        """Writes the set points for actions in [-1, 1]."""
+        """Writes the setpoints for actions in [-1, 1]."""
 
     @abstractmethod
     def observe(self, rows: Rows) -> Floats:
@@ -77,7 +77,7 @@ class Task(ABC):
         """Rewards, whether episodes end, and infos, each of one entry a row."""
 
     def advance(self, rows: Rows, actions: Floats) -> None:
-        """Moves set points at parts of the largest rates, within what the servos take."""
+        """Moves setpoints at parts of the largest rates, within what the servos take."""
         moved = self.ctrl[rows] + self._strides * actions
         self.ctrl[rows] = np.minimum(np.maximum(moved, self._low), self._high)
 

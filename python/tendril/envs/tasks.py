@@ -69,7 +69,7 @@ class Insert(Task):
     scene, actions, observations, steps = "insert.xml", 7, 21, 600
     rates = np.array([0.1, *[_SET_POINT_RATE] * 6])  # of the feed, m/s, and the sections
     _FEED_FIRST, _FEED_LAST = np.array([6, *_ORDER]), np.array([*_SIGNS, 1.0])  # of the servos, of the action
-    _WAYPOINTS = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.54), (-0.2, 0.0, 0.54))  # the tube's centreline, extended to the base
+    _WAYPOINTS = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.54), (-0.2, 0.0, 0.54))  # the tube's centerline, extended to the base
     _CORNER_RADIUS = 0.12
     _SPACING = 0.001
     _START, _END = 0.3, 0.62  # m, of the tip on the path; arm and feed together have 0.63

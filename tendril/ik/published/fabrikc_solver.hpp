@@ -17,7 +17,7 @@ struct FabrikcOptions {              ///< every field has a working default
 };
 
 /// FABRIKc: forward and backward reaching over the tangents of the sections. A section is two
-/// straight links on the tangents at its ends, which meet in a vertex; the vertices of neighbouring
+/// straight links on the tangents at its ends, which meet in a vertex; the vertices of neighboring
 /// sections lie on their common tangent. Source: [Chord], tangent algorithm, (2)-(5), after
 /// [FABRIKc].
 ///

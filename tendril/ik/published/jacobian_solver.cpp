@@ -67,10 +67,10 @@ bool JacobianSolver::raise_to_least_start() noexcept {
   bool raised = false;
   for (int i = 0; i < robot_.section_count(); ++i) {
     SectionState& state = states_[i];
-    const double least_extension = kLeastStartExtension * robot_.section(i).variable_length();
-    raised = raised || state.theta < kLeastStartBend || state.extension < least_extension;
+    const double least_extension = kMinStartExtension * robot_.section(i).variable_length();
+    raised = raised || state.theta < kMinStartBend || state.extension < least_extension;
     state.extension = std::max(state.extension, least_extension);
-    state.theta = std::max(state.theta, kLeastStartBend);
+    state.theta = std::max(state.theta, kMinStartBend);
     state = robot_.clamped(i, state);
   }
   return raised;

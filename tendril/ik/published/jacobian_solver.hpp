@@ -44,8 +44,8 @@ class JacobianSolver {
 
   /// Least bend [rad] and least ratio of SD that the first step starts from: a straight section has
   /// no phi to change, and one without length cannot bend.
-  static constexpr double kLeastStartBend = 0.01;
-  static constexpr double kLeastStartExtension = 0.05;
+  static constexpr double kMinStartBend = 0.01;
+  static constexpr double kMinStartExtension = 0.05;
 
   /// Reaches for `target` from `start` (one state per section, clamped to the limits first; may be
   /// the previous solution). Converged with 0 iterations if the start meets the target; otherwise

@@ -35,8 +35,8 @@ def pixels(png):
         size, kind = struct.unpack(">I4s", png[at:at + 8])
         body = png[at + 8:at + 8 + size]
         if kind == b"IHDR":
-            width, height, depth, colours = struct.unpack(">IIBB", body[:10])
-            channels = {2: 3, 6: 4}[colours]
+            width, height, depth, colors = struct.unpack(">IIBB", body[:10])
+            channels = {2: 3, 6: 4}[colors]
             assert depth == 8
         data += body if kind == b"IDAT" else b""
         at += size + 12
@@ -157,9 +157,9 @@ class Play(unittest.TestCase):
         shown = [pixels(self.picture(page, None, *options)) for options in ([], ["--blink-settings=preferredColorScheme=0"])]
         for (width, height, rows, channels), inside in zip(shown, ((lambda v: v > 240), (lambda v: v < 40))):
             self.assertTrue(inside(max(rows[height - 1][:3])))  # the page's margin
-            # The picture of the card: more colours than text has.
-            colours = {bytes(row[x * channels:x * channels + 3]) for row in rows[::4] for x in range(0, width, 4)}
-            self.assertGreater(len(colours), 300)
+            # The picture of the card: more colors than text has.
+            colors = {bytes(row[x * channels:x * channels + 3]) for row in rows[::4] for x in range(0, width, 4)}
+            self.assertGreater(len(colors), 300)
         said, _ = self.page_of(out / "reach-zero_g/play.html", 0)
         self.assertEqual(said.get("state"), "ready")
 

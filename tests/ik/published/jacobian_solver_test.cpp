@@ -153,7 +153,7 @@ TEST_CASE("jacobian: most reachable targets are reached", "[ik][slow]") {
   }
   SECTION("a section of each type") {
     check(mixed_robot(), 91.6, 96.6);
-    // Lengths in units of 1 mm per rad, as where q is in millimetres, hardly take part.
+    // Lengths in units of 1 mm per rad, as where q is in millimeters, hardly take part.
     options.length_weight = 1e-3;
     CHECK(percent_reached(mixed_robot(), options, 120) < 80.0);
   }

@@ -19,20 +19,20 @@ namespace tendril {
 ///
 /// A gait that moves the snake head first takes the whole body along the way: the guided point is
 /// the mean of the body, compared with the mean of that part of the way on which it should lie,
-/// and the yaw joints bend as the way does. One that moves it sideways guides the centre of mass.
+/// and the yaw joints bend as the way does. One that moves it sideways guides the center of mass.
 /// Source: docs/derivations-snake.md, "Along a path", "Among obstacles". Tested by:
 /// gait_controller_test, snake_test (plugin).
-class GroundWay {
+class GroundPathFollower {
  public:
   /// Rows for the controller's table.
   [[nodiscard]] static std::span<const SettingInfo> settings();
   /// Whether the settings ask for one.
-  [[nodiscard]] static bool is_wanted(const Settings& settings);
+  [[nodiscard]] static bool is_requested(const Settings& settings);
 
   /// @param goals  to be reached in order, or empty: the target
   /// Throws ModelError naming the setting: a path that is none, no target, a target in or too near
   /// to an obstacle, no way to it.
-  GroundWay(const SnakeContext& context, const Gait& gait, std::vector<Eigen::Vector2d> goals,
+  GroundPathFollower(const SnakeContext& context, const Gait& gait, std::vector<Eigen::Vector2d> goals,
             double largest_yaw_offset);
 
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
@@ -45,10 +45,10 @@ class GroundWay {
     double progress = 0.0;    ///< 0..1
     int goals = 0;            ///< reached
     Eigen::Vector2d goal = Eigen::Vector2d::Zero();  ///< of the present way
-    bool on_way = false;      ///< has come near to the way once
+    bool on_path = false;      ///< has come near to the way once
     bool finished = false;    ///< the last goal, or the end of the path, was reached: `path_error`
                               ///< is the distance from it
-    bool has_way = true;      ///< to the goal from here
+    bool has_path = true;      ///< to the goal from here
     bool new_goal = false;    ///< a goal was reached in this step
   };
   /// The heading of a body that moves head first, from its joints alone: the wave and a steady bend are
@@ -103,10 +103,10 @@ class GroundWay {
   double spacing_ = 0.0;
   Eigen::Matrix2Xd path_;            ///< empty: ways among obstacles
   std::unique_ptr<GroundMap> map_;
-  std::vector<GroundWays> ways_;     ///< to each goal
+  std::vector<GroundPaths> ways_;     ///< to each goal
 
   MemoryLayout layout_;
-  Slot<bool> begun_ = layout_.flag(), has_way_ = layout_.flag(true), on_way_ = layout_.flag();
+  Slot<bool> begun_ = layout_.flag(), has_path_ = layout_.flag(true), on_path_ = layout_.flag();
   Slot<bool> finished_ = layout_.flag();
   Slot<double> s_ = layout_.number();  // of the foremost guided point on the way [m]
   Slot<double> nearest_ = layout_.number();  // least of what remained of the way [m]

@@ -1,4 +1,4 @@
-#include "tendril/rod/contact_ways.hpp"
+#include "tendril/rod/elastic_plans.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -19,17 +19,17 @@ ContactPlan plan_of(const ElasticCase& c) {
           .scene = c.scene};
 }
 
-const CorrectedWaysOptions kOptions{.rod = {.guide_clearance = 5e-4}};
+const CorrectedPlansOptions kOptions{.rod = {.guide_clearance = 5e-4}};
 
 }  // namespace
 
 TEST_CASE("contact ways: the tip leaves all obstacles as much room as they have", "[planning]") {
   for (const ElasticCase& c : elastic_cases()) {
     CAPTURE(c.name);
-    const CorrectedWays found = corrected_ways(std::vector{plan_of(c)}, kOptions);
+    const CorrectedPlans found = corrected_plans(std::vector{plan_of(c)}, kOptions);
     REQUIRE(!found.ways.empty());
     double before = 1.0;
-    for (const ContactWay& way : found.ways) {
+    for (const ElasticPlan& way : found.ways) {
       CHECK(way.passing_clearance > 0.0);
       CHECK(way.passing_clearance <= kOptions.passing_clearance);
       CHECK(way.states.back().corrected());
@@ -47,18 +47,18 @@ TEST_CASE("contact ways: the tip leaves all obstacles as much room as they have"
 TEST_CASE("contact ways: of several plans each is tried before one is tried again", "[planning]") {
   const std::vector<ElasticCase> cases = elastic_cases();  // the first two: one scene, two plans
   const std::vector<ContactPlan> plans{plan_of(cases[0]), plan_of(cases[1])};
-  const CorrectedWays found = corrected_ways(plans, kOptions);
+  const CorrectedPlans found = corrected_plans(plans, kOptions);
   REQUIRE(found.ways.size() >= 3);
   CHECK(found.ways[0].plan.contacts.size() == 1);
   CHECK(found.ways[1].plan.contacts.size() == 2);
   CHECK(found.ways.size() <= 4);
   CHECK(found.ways[2].passing_clearance != found.ways[0].passing_clearance);
 
-  CorrectedWaysOptions one = kOptions;
-  one.max_ways = 1;
-  CHECK(corrected_ways(plans, one).ways.size() == 1);
+  CorrectedPlansOptions one = kOptions;
+  one.max_candidates = 1;
+  CHECK(corrected_plans(plans, one).ways.size() == 1);
   one.max_length = 0.5;  // shorter than any
-  CHECK(corrected_ways(plans, one).ways.empty());
+  CHECK(corrected_plans(plans, one).ways.empty());
 }
 
 TEST_CASE("contact ways: a path past contacts is tangent to their discs", "[planning]") {
@@ -68,9 +68,9 @@ TEST_CASE("contact ways: a path past contacts is tangent to their discs", "[plan
       REQUIRE(path.size() == c.contacts.size() + 1);
       for (std::size_t i = 0; i < c.contacts.size(); ++i) {
         const PlannedContact& contact = c.contacts[i];
-        CHECK((path[i].end().position - contact.centre).norm() ==
+        CHECK((path[i].end().position - contact.center).norm() ==
               Approx(contact.radius + clearance).margin(1e-9));
-        CHECK(path[i].distance(contact.centre) ==
+        CHECK(path[i].distance(contact.center) ==
               Approx(contact.radius + clearance).margin(1e-9));
       }
     }

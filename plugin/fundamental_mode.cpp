@@ -1,4 +1,4 @@
-#include "plugin/slowest_swing.hpp"
+#include "plugin/fundamental_mode.hpp"
 
 #include <Eigen/Cholesky>
 #include <Eigen/Geometry>
@@ -77,7 +77,7 @@ MatrixXd inertia(const mjModel* m, int base_body, std::span<const JointAddress> 
 
 }  // namespace
 
-SlowestSwing slowest_swing(const mjModel* m, int base_body, std::span<const JointAddress> joints,
+FundamentalMode fundamental_mode(const mjModel* m, int base_body, std::span<const JointAddress> joints,
                            const ArmMechanics& arm, std::span<const int> actuators) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr int kIterations = 200;

@@ -20,7 +20,7 @@ namespace tendril {
 /// number that may stand for nothing or for the instance of another mjData.
 ///
 /// `find` takes no lock; the other functions do, and call nothing of the instances under it.
-class LiveInstances {
+class InstanceRegistry {
  public:
   /// Takes the instance number `instance` of `d`. Returns its number in the table, never 0. Throws
   /// std::length_error if the table is full.
@@ -58,6 +58,6 @@ class LiveInstances {
 };
 
 /// Those of this library.
-[[nodiscard]] LiveInstances& live_instances() noexcept;
+[[nodiscard]] InstanceRegistry& instance_registry() noexcept;
 
 }  // namespace tendril

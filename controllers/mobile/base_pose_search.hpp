@@ -12,7 +12,7 @@
 
 namespace tendril {
 
-struct StandSearchOptions {
+struct BasePoseSearchOptions {
   double platform_length = 0.5, platform_width = 0.5, platform_height = 0.1;  ///< [m], > 0
   double arm_radius = 0.0;  ///< of the arm's body [m], >= 0
   double margin = 0.02;     ///< kept by platform and arm from obstacles [m], >= 0
@@ -27,17 +27,17 @@ struct StandSearchOptions {
 /// 2. From such a pose inverse kinematics among the obstacles reaches for the target, from several
 ///    starts, and a path from the straight arm to the solution is searched (ArmPathPlanner).
 /// 3. A path of the platform to that pose is searched (MobilePathPlanner), with the arm straight.
-/// 4. The platform drives along it, all three coordinates synchronised, and stops before what has
+/// 4. The platform drives along it, all three coordinates synchronized, and stops before what has
 ///    moved into its way.
 ///
 /// If no base pose is left, the search begins anew with directions in between and more tries. It is spread over many steps and
 /// the whole state is in the caller's memory; a step's work is bounded, and only the constructor
 /// allocates or throws.
-class StandSearch {
+class BasePoseSearch {
  public:
   /// `obstacles`: the shapes that `step` is given. Throws ModelError.
-  StandSearch(const MobileContinuum& robot, const Obstacles& obstacles,
-              const StandSearchOptions& options);
+  BasePoseSearch(const MobileContinuum& robot, const Obstacles& obstacles,
+              const BasePoseSearchOptions& options);
 
   enum class Mode { Idle, Choosing, Reaching, Planning, Driving, There };
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
@@ -80,7 +80,7 @@ class StandSearch {
                                            const Obstacles& obstacles) noexcept;
 
   MobileContinuum robot_;
-  StandSearchOptions options_;
+  BasePoseSearchOptions options_;
   MobilePathPlanner planner_;
   ObstacleSolver solver_;
   ArmPathPlanner arm_planner_;

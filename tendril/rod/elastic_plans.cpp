@@ -1,4 +1,4 @@
-#include "tendril/rod/contact_ways.hpp"
+#include "tendril/rod/elastic_plans.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -31,9 +31,9 @@ struct Candidate {
 
 }  // namespace
 
-double ContactWay::path_length() const noexcept { return total_length(tip_path); }
+double ElasticPlan::path_length() const noexcept { return total_length(tip_path); }
 
-double ContactWay::largest_force() const noexcept {
+double ElasticPlan::largest_force() const noexcept {
   double force = 0.0;
   for (const CorrectedState& state : states) force = std::max(force, state.contact_force);
   return force;
@@ -46,10 +46,10 @@ std::vector<PlanarArc> passing_path(const PlanarPose& base,
   PlanarPose pose = base;
   for (const PlannedContact& contact : contacts) {
     const auto curvature =
-        tangency_curvature(pose, contact.centre, contact.radius + clearance, contact.side);
+        tangency_curvature(pose, contact.center, contact.radius + clearance, contact.side);
     if (!curvature) return {};
     PlanarArc arc{pose, *curvature, 2.0 * std::numbers::pi / std::max(std::abs(*curvature), 1.0)};
-    arc.length = arc.nearest_parameter(contact.centre);
+    arc.length = arc.nearest_parameter(contact.center);
     if (arc.length <= 0.0) return {};
     arcs.push_back(arc);
     pose = arc.end();
@@ -60,9 +60,9 @@ std::vector<PlanarArc> passing_path(const PlanarPose& base,
   return arcs;
 }
 
-CorrectedWays corrected_ways(std::span<const ContactPlan> plans,
-                             const CorrectedWaysOptions& options) {
-  CorrectedWays result;
+CorrectedPlans corrected_plans(std::span<const ContactPlan> plans,
+                             const CorrectedPlansOptions& options) {
+  CorrectedPlans result;
   std::vector<Candidate> first, more;
   double longest = 0.0;
   for (const ContactPlan& plan : plans) {
@@ -93,7 +93,7 @@ CorrectedWays corrected_ways(std::span<const ContactPlan> plans,
   result.rod.element_length = longest / kElements;
   int tried = 0;
   for (Candidate& candidate : first) {
-    if (static_cast<int>(result.ways.size()) == options.max_ways ||
+    if (static_cast<int>(result.ways.size()) == options.max_candidates ||
         tried++ == options.max_corrections)
       break;
     const ContactPlan& plan = *candidate.plan;

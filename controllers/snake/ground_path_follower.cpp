@@ -1,4 +1,4 @@
-#include "controllers/snake/ground_way.hpp"
+#include "controllers/snake/ground_path_follower.hpp"
 
 #include <Eigen/QR>
 #include <algorithm>
@@ -27,7 +27,7 @@ constexpr double kUsableBend = 0.85;   // part of the sharpest turn that ways ma
 constexpr double kPathSpacing = 0.02;  // [m], of a path that is given
 constexpr int kSamples = 9;            // of the part of the way on which the body lies
 constexpr double kLargestStep = 0.02;  // of the place on the way in one step [m]
-constexpr int kWayPoints = 160;        // kept in the memory; what is longer is found later
+constexpr int kPathPoints = 160;        // kept in the memory; what is longer is found later
 constexpr int kLongestWay = 2000;      // points, to see that there is one
 constexpr double kCellOfClearance = 0.08;     // edge of the map's cells
 constexpr double kLargestOfClearance = 0.2;   // of a large map
@@ -73,7 +73,7 @@ Eigen::VectorXd heading_weights(const Gait& gait, Eigen::Index joints) {
 
 }  // namespace
 
-std::span<const SettingInfo> GroundWay::settings() {
+std::span<const SettingInfo> GroundPathFollower::settings() {
   static constexpr SettingInfo kAll[] = {
       setting::text("ground_path", "",
                     "path on the ground that a free snake follows from where it is: x y of each "
@@ -96,11 +96,11 @@ std::span<const SettingInfo> GroundWay::settings() {
   return kAll;
 }
 
-bool GroundWay::is_wanted(const Settings& settings) {
+bool GroundPathFollower::is_requested(const Settings& settings) {
   return settings.has("ground_path") || settings.flag("avoidance");
 }
 
-GroundWay::GroundWay(const SnakeContext& context, const Gait& gait, std::vector<Vector2d> goals,
+GroundPathFollower::GroundPathFollower(const SnakeContext& context, const Gait& gait, std::vector<Vector2d> goals,
                      double largest_yaw_offset)
     : lengths_(context.link_lengths.begin(), context.link_lengths.end()),
       footprint_(gait_footprint(gait, chain_of(context))),
@@ -142,7 +142,7 @@ GroundWay::GroundWay(const SnakeContext& context, const Gait& gait, std::vector<
   goal_ = layout_.index(0, static_cast<int>(ways_.size()));
 }
 
-void GroundWay::read_path(const Settings& settings) {
+void GroundPathFollower::read_path(const Settings& settings) {
   std::string table(settings.text("ground_path"));
   std::replace(table.begin(), table.end(), ',', ' ');
   static constexpr SettingInfo kRow[] = {setting::numbers("ground_path", "m", "")};
@@ -156,10 +156,10 @@ void GroundWay::read_path(const Settings& settings) {
     points.emplace_back(numbers[i], numbers[i + 1], 0.0);
   const double radius = settings.number("corner_radius");
   const auto sample = [&](double length, auto&& at) {
-    const int legs = static_cast<int>(std::clamp(std::ceil(length / kPathSpacing), 1.0, 1e6));
-    spacing_ = length / legs;
-    path_.resize(2, legs + 1);
-    for (int i = 0; i <= legs; ++i) path_.col(i) = at(spacing_ * i).template head<2>();
+    const int segments = static_cast<int>(std::clamp(std::ceil(length / kPathSpacing), 1.0, 1e6));
+    spacing_ = length / segments;
+    path_.resize(2, segments + 1);
+    for (int i = 0; i <= segments; ++i) path_.col(i) = at(spacing_ * i).template head<2>();
   };
   try {
     Path path;
@@ -179,7 +179,7 @@ void GroundWay::read_path(const Settings& settings) {
   }
 }
 
-void GroundWay::plan(const SnakeContext& context, std::vector<Vector2d> goals) {
+void GroundPathFollower::plan(const SnakeContext& context, std::vector<Vector2d> goals) {
   const GroundScene* const scene = context.ground;
   if (scene == nullptr) throw ModelError("avoidance: needs the obstacles of a scene");
   const bool has_goals = !goals.empty();
@@ -203,7 +203,7 @@ void GroundWay::plan(const SnakeContext& context, std::vector<Vector2d> goals) {
   const double around = 3.0 * clearance_ + (head_first_ ? 2.0 / max_curvature_ : 0.0);
   const Eigen::AlignedBox2d all = wide.intersection(
       Eigen::AlignedBox2d(solid.min().array() - around, solid.max().array() + around));
-  const double fit = std::sqrt(all.sizes().prod() / GroundMap::kMostCells) * 1.01;
+  const double fit = std::sqrt(all.sizes().prod() / GroundMap::kMaxCells) * 1.01;
   const double cell =
       std::max(std::clamp(kCellOfClearance * clearance_, kCellOfRadius[0] * context.radius,
                           kCellOfRadius[1] * context.radius),
@@ -211,7 +211,7 @@ void GroundWay::plan(const SnakeContext& context, std::vector<Vector2d> goals) {
   if (cell > kLargestOfClearance * clearance_) {
     throw ModelError(text("avoidance: the way lies in %.3g m x %.3g m: must be at most %.3g m^2",
                           all.sizes().x(), all.sizes().y(),
-                          GroundMap::kMostCells * std::pow(kLargestOfClearance * clearance_, 2)));
+                          GroundMap::kMaxCells * std::pow(kLargestOfClearance * clearance_, 2)));
   }
   const double r = context.radius, lowest = std::max(r, kLowestOfCell * cell);
   map_ = std::make_unique<GroundMap>(
@@ -246,38 +246,38 @@ void GroundWay::plan(const SnakeContext& context, std::vector<Vector2d> goals) {
     }
     from = goals[i];
   }
-  count_ = layout_.index(2, kWayPoints);
-  way_ = layout_.matrix<Matrix2Xd>(2, kWayPoints);
+  count_ = layout_.index(2, kPathPoints);
+  way_ = layout_.matrix<Matrix2Xd>(2, kPathPoints);
 }
 
-Vector2d GroundWay::Line::at(double s) const noexcept {
+Vector2d GroundPathFollower::Line::at(double s) const noexcept {
   const double x = s / spacing;
   const auto last = points.cols() - 2;
   const auto i = static_cast<Eigen::Index>(to_index(std::floor(x), 0, static_cast<int>(last)));
   return points.col(i) + (x - static_cast<double>(i)) * (points.col(i + 1) - points.col(i));
 }
 
-double GroundWay::Line::direction(double s, double ds) const noexcept {
+double GroundPathFollower::Line::direction(double s, double ds) const noexcept {
   const Vector2d d = at(s + ds) - at(s);
   return std::atan2(d.y(), d.x());
 }
 
-GroundWay::Line GroundWay::line(std::span<const double> memory) const noexcept {
+GroundPathFollower::Line GroundPathFollower::line(std::span<const double> memory) const noexcept {
   if (path_.cols() > 0) return {{path_.data(), 2, path_.cols()}, spacing_};
   return {{way_(memory).data(), 2, count_(memory)}, spacing_};
 }
 
-Vector2d GroundWay::goal(int i) const noexcept {
+Vector2d GroundPathFollower::goal(int i) const noexcept {
   if (path_.cols() > 0) return path_.col(path_.cols() - 1);
   return ways_[static_cast<std::size_t>(std::min(i, static_cast<int>(ways_.size()) - 1))].goal();
 }
 
 /// Begins the way to the present goal where the snake is.
-void GroundWay::trace(const Vector2d& center, double heading,
+void GroundPathFollower::trace(const Vector2d& center, double heading,
                       std::span<double> memory) const noexcept {
-  const GroundWays& ways = ways_[static_cast<std::size_t>(goal_(memory))];
+  const GroundPaths& ways = ways_[static_cast<std::size_t>(goal_(memory))];
   const Vector2d along(std::cos(heading), std::sin(heading));
-  GroundWays::Start start{.position = center + 0.5 * body_ * along,
+  GroundPaths::Start start{.position = center + 0.5 * body_ * along,
                           .heading = heading,
                           .arrival = 0.5 * goal_tolerance_};
   if (head_first_) start.max_curvature = max_curvature_;
@@ -286,7 +286,7 @@ void GroundWay::trace(const Vector2d& center, double heading,
     start.max_curvature = std::numeric_limits<double>::infinity();
     count = ways.trace(start, spacing_, way_(memory));
   }
-  has_way_(memory) = count >= 2;
+  has_path_(memory) = count >= 2;
   tried_(memory) = center;
   count_(memory) = std::max(count, 2);
   s_(memory) = 0.0;
@@ -297,12 +297,12 @@ void GroundWay::trace(const Vector2d& center, double heading,
   }
 }
 
-double GroundWay::heading(const SnakeMeasurement& measurement) const noexcept {
+double GroundPathFollower::heading(const SnakeMeasurement& measurement) const noexcept {
   const Vector3d along = measurement.X_WT.linear().col(0);
   return std::atan2(along.y(), along.x()) + heading_weights_.dot(measurement.q);
 }
 
-GroundWay::Guidance GroundWay::step(const Vector2d& center, double heading,
+GroundPathFollower::Guidance GroundPathFollower::step(const Vector2d& center, double heading,
                                     std::span<double> memory) const noexcept {
   Guidance made;
   const bool planned = path_.cols() == 0;
@@ -323,17 +323,17 @@ GroundWay::Guidance GroundWay::step(const Vector2d& center, double heading,
   made.goal = goal(made.goals);
   if (finished_(memory)) {
     const Vector2d along(std::cos(heading), std::sin(heading));
-    made.finished = made.on_way = true;
+    made.finished = made.on_path = true;
     made.progress = 1.0;
     made.path_error = (made.goal - center - 0.5 * body_ * along).norm();
     made.direction = heading;
     return made;
   }
-  if (planned && !has_way_(memory)) {
+  if (planned && !has_path_(memory)) {
     const bool elsewhere = (center - tried_(memory)).norm() > 0.1 * footprint_.length;
     if (elsewhere) trace(center, heading, memory);
-    if (!has_way_(memory)) {
-      made.has_way = false;
+    if (!has_path_(memory)) {
+      made.has_path = false;
       made.direction = heading;
       made.remaining = (made.goal - center).norm();
       return made;
@@ -359,8 +359,8 @@ GroundWay::Guidance GroundWay::step(const Vector2d& center, double heading,
   made.path_error = std::hypot(aside, std::min(0.0, remains));
   made.direction = tangent - std::atan2(aside, look_ahead_);
   made.remaining = std::max(0.0, way.length() - s_(memory));
-  if (s_(memory) >= 0.0 && std::abs(aside) < tolerance_) on_way_(memory) = true;
-  made.on_way = on_way_(memory);
+  if (s_(memory) >= 0.0 && std::abs(aside) < tolerance_) on_path_(memory) = true;
+  made.on_path = on_path_(memory);
   const Vector2d guided =
       way.at(s_(memory)) + aside * Vector2d(-along.y(), along.x());
   const bool passed = s_(memory) > way.length() + 0.5 * goal_tolerance_;
@@ -390,9 +390,9 @@ GroundWay::Guidance GroundWay::step(const Vector2d& center, double heading,
   return made;
 }
 
-void GroundWay::bends(std::span<const double> memory, std::span<double> offsets) const noexcept {
+void GroundPathFollower::bends(std::span<const double> memory, std::span<double> offsets) const noexcept {
   std::fill(offsets.begin(), offsets.end(), 0.0);
-  if (!head_first_ || !begun_(memory) || !has_way_(memory)) return;
+  if (!head_first_ || !begun_(memory) || !has_path_(memory)) return;
   const Line way = line(memory);
   double total = 0.0;
   for (const double length : lengths_) total += length;
@@ -408,8 +408,8 @@ void GroundWay::bends(std::span<const double> memory, std::span<double> offsets)
   }
 }
 
-int GroundWay::points(std::span<const double> memory, std::span<Vector3d> points) const noexcept {
-  if (!begun_(memory) || (path_.cols() == 0 && !has_way_(memory)) || points.size() < 2) return 0;
+int GroundPathFollower::points(std::span<const double> memory, std::span<Vector3d> points) const noexcept {
+  if (!begun_(memory) || (path_.cols() == 0 && !has_path_(memory)) || points.size() < 2) return 0;
   const Line way = line(memory);
   const auto count = static_cast<int>(points.size());
   for (int i = 0; i < count; ++i)

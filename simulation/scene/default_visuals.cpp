@@ -1,4 +1,4 @@
-#include "simulation/scene/look.hpp"
+#include "simulation/scene/default_visuals.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -124,21 +124,21 @@ double lowest_point(const mjModel& model, const std::vector<Pose>& poses) {
   for (int geom = 0; geom < model.ngeom; ++geom) {
     const int body = model.geom_bodyid[geom];
     const Pose& pose = poses[static_cast<std::size_t>(body)];
-    mjtNum centre[3];
-    mju_rotVecQuat(centre, model.geom_pos + 3 * geom, pose.rotation);
-    mju_addTo3(centre, pose.position);
+    mjtNum center[3];
+    mju_rotVecQuat(center, model.geom_pos + 3 * geom, pose.rotation);
+    mju_addTo3(center, pose.position);
     const double radius = model.geom_rbound[geom];
-    lowest = std::min(lowest, centre[2] - radius);
+    lowest = std::min(lowest, center[2] - radius);
     if (model.body_weldid[body] != 0) {
       const auto root = static_cast<std::size_t>(model.body_rootid[body]);
       const mjtNum* const from = poses[root].position;
-      lowest = std::min(lowest, from[2] - mju_dist3(from, centre) - radius);
+      lowest = std::min(lowest, from[2] - mju_dist3(from, center) - radius);
     }
   }
   return std::isfinite(lowest) ? lowest : 0.0;
 }
 
-/// The material of grounds, and of floors that have neither a material nor a colour.
+/// The material of grounds, and of floors that have neither a material nor a color.
 void add_ground_material(mjSpec& spec, const mjModel& model) {
   mjsTexture* const grid = mjs_addTexture(&spec, nullptr);
   mjs_setName(grid->element, kGround);
@@ -180,7 +180,7 @@ void add_ground(mjSpec& spec, double height) {
 
 }  // namespace
 
-bool add_look(mjSpec& spec, const mjModel& model) {
+bool add_default_visuals(mjSpec& spec, const mjModel& model) {
   if (has_skybox(spec)) return false;  // it has a look of its own
   add_sky(spec);
   if (!has_headlight_of_its_own(spec)) {

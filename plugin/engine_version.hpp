@@ -8,9 +8,9 @@ namespace tendril {
 /// library was built for. Empty if it runs that one alone. A program with another version, such as
 /// Python with `mujoco` 4.0.0, gets two: its own, and the one that is loaded with this library,
 /// where the program never looks.
-[[nodiscard]] std::string wrong_engine();
+[[nodiscard]] std::string engine_version_mismatch();
 
 /// Whether there is nothing wrong; prints what is wrong on stderr the first time.
-[[nodiscard]] bool engine_is_right();
+[[nodiscard]] bool engine_version_matches();
 
 }  // namespace tendril

@@ -1,4 +1,4 @@
-#include "plugin/one_engine.hpp"
+#include "plugin/engine_version.hpp"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -46,7 +46,7 @@ std::string problem_of(int version) {
 
 }  // namespace
 
-std::string wrong_engine() {
+std::string engine_version_mismatch() {
   std::string problem = problem_of(mj_version());
   if (problem.empty()) problem = problem_of(version_of(RTLD_DEFAULT));
   for (const std::string& file : engine_files()) {
@@ -59,9 +59,9 @@ std::string wrong_engine() {
   return problem;
 }
 
-bool engine_is_right() {
+bool engine_version_matches() {
   static const bool is_right = [] {
-    const std::string problem = wrong_engine();
+    const std::string problem = engine_version_mismatch();
     // Not mju_warning: it may be that of an engine that nobody listens to.
     if (!problem.empty())
       std::fprintf(stderr, "tendril: %s; no plugin is registered\n", problem.c_str());

@@ -11,7 +11,7 @@ namespace tendril {
 
 /// A way of an elastic body to a target in contact with obstacles: a plan, what the tip follows, and
 /// the actuation that makes it do so.
-struct ContactWay {
+struct ElasticPlan {
   ContactPlan plan;
   double passing_clearance = 0.0;    ///< of the tip to the planned contacts [m]
   std::vector<PlanarArc> tip_path;   ///< the plan's arcs, led past the contacts at that clearance
@@ -27,16 +27,16 @@ struct ContactWay {
                                                   std::span<const PlannedContact> contacts,
                                                   const Eigen::Vector2d& target, double clearance);
 
-struct CorrectedWaysOptions {
+struct CorrectedPlansOptions {
   ElasticRodOptions rod{};           ///< max_length and element_length follow from the paths
   double passing_clearance = 0.008;  ///< largest; less where there is less room [m], >= 0
   double max_length = std::numeric_limits<double>::infinity();  ///< of the body [m]
-  int max_ways = 3;          ///< kept, >= 1
+  int max_candidates = 3;          ///< kept, >= 1
   int max_corrections = 12;  ///< tried: the bound of the work, >= 1
 };
 
-struct CorrectedWays {
-  std::vector<ContactWay> ways;
+struct CorrectedPlans {
+  std::vector<ElasticPlan> ways;
   CorrectionStatus last = CorrectionStatus::InvalidInput;  ///< of the correction tried last
   ElasticRodOptions rod{};                                 ///< of all of them
 };
@@ -44,7 +44,7 @@ struct CorrectedWays {
 /// The plans for which an elastic correction exists, in their order, each passing its contacts at the
 /// clearance that leaves most room; then the same at the other ones. All plans have one base, target
 /// and scene. Deterministic. Throws as the correction does.
-[[nodiscard]] CorrectedWays corrected_ways(std::span<const ContactPlan> plans,
-                                           const CorrectedWaysOptions& options = {});
+[[nodiscard]] CorrectedPlans corrected_plans(std::span<const ContactPlan> plans,
+                                           const CorrectedPlansOptions& options = {});
 
 }  // namespace tendril

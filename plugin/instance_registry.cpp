@@ -1,10 +1,10 @@
-#include "plugin/live_instances.hpp"
+#include "plugin/instance_registry.hpp"
 
 #include <stdexcept>
 
 namespace tendril {
 
-LiveInstances::Entry* LiveInstances::entry(std::uintptr_t number) const noexcept {
+InstanceRegistry::Entry* InstanceRegistry::entry(std::uintptr_t number) const noexcept {
   const std::uintptr_t place = number - 1;
   if (place >= kChunk * kChunks) return nullptr;
   Chunk* const chunk = chunks_[place / kChunk].load(std::memory_order_acquire);
@@ -14,20 +14,20 @@ LiveInstances::Entry* LiveInstances::entry(std::uintptr_t number) const noexcept
 // Only the thread that works with an mjData makes and destroys its instances: an entry that names
 // this mjData is not being written.
 
-Instance* LiveInstances::find(std::uintptr_t number, const mjData* d, int instance) const noexcept {
+Instance* InstanceRegistry::find(std::uintptr_t number, const mjData* d, int instance) const noexcept {
   const Entry* const found = entry(number);
   const bool own = found != nullptr && found->data.load(std::memory_order_acquire) == d &&
                    found->index.load(std::memory_order_relaxed) == instance;
   return own ? found->instance.load(std::memory_order_relaxed) : nullptr;
 }
 
-Instance* LiveInstances::find(std::uintptr_t number, const mjtNum* plugin_state) const noexcept {
+Instance* InstanceRegistry::find(std::uintptr_t number, const mjtNum* plugin_state) const noexcept {
   const Entry* const found = entry(number);
   const bool own = found != nullptr && found->state.load(std::memory_order_acquire) == plugin_state;
   return own ? found->instance.load(std::memory_order_relaxed) : nullptr;
 }
 
-std::uintptr_t LiveInstances::free_number() {
+std::uintptr_t InstanceRegistry::free_number() {
   if (!free_.empty()) {
     const std::uintptr_t number = free_.back();
     free_.pop_back();
@@ -40,7 +40,7 @@ std::uintptr_t LiveInstances::free_number() {
   return ++made_;
 }
 
-std::uintptr_t LiveInstances::add(const mjModel* m, const mjData* d, int instance,
+std::uintptr_t InstanceRegistry::add(const mjModel* m, const mjData* d, int instance,
                                   std::unique_ptr<Instance> owned) {
   std::unique_ptr<Instance> older;  // destroyed after the lock
   const std::lock_guard lock(mutex_);
@@ -61,13 +61,13 @@ std::uintptr_t LiveInstances::add(const mjModel* m, const mjData* d, int instanc
   return place->second;
 }
 
-std::uintptr_t LiveInstances::number_of(const mjData* d, int instance) const {
+std::uintptr_t InstanceRegistry::number_of(const mjData* d, int instance) const {
   const std::lock_guard lock(mutex_);
   const auto found = numbers_.find({d, instance});
   return found == numbers_.end() ? 0 : found->second;
 }
 
-std::unique_ptr<Instance> LiveInstances::remove(const mjData* d, int instance) {
+std::unique_ptr<Instance> InstanceRegistry::remove(const mjData* d, int instance) {
   const std::lock_guard lock(mutex_);
   const auto found = numbers_.find({d, instance});
   if (found == numbers_.end()) return nullptr;
@@ -79,13 +79,13 @@ std::unique_ptr<Instance> LiveInstances::remove(const mjData* d, int instance) {
   return std::unique_ptr<Instance>(given.instance.exchange(nullptr, std::memory_order_relaxed));
 }
 
-std::size_t LiveInstances::count() const {
+std::size_t InstanceRegistry::count() const {
   const std::lock_guard lock(mutex_);
   return numbers_.size();
 }
 
-LiveInstances& live_instances() noexcept {
-  static auto* const all = new LiveInstances();  // outlives every mjData, those of globals too
+InstanceRegistry& instance_registry() noexcept {
+  static auto* const all = new InstanceRegistry();  // outlives every mjData, those of globals too
   return *all;
 }
 

@@ -1,4 +1,4 @@
-#include "controllers/mobile/stand_search.hpp"
+#include "controllers/mobile/base_pose_search.hpp"
 
 #include <algorithm>
 #include <array>
@@ -22,7 +22,7 @@ constexpr std::array kLeaning = {0.0, -0.35, 0.35};  // [rad], of the arm from t
 constexpr std::array kUpright = {0.0, 0.5 * pi};     // [rad], of the heading
 constexpr double kBetween =
     0.618;  // of two directions: those of the next round are as much farther
-constexpr int kMostRounds = 1000;
+constexpr int kMaxRounds = 1000;
 constexpr double kVertical = 1e-3;  // horizontal component of the mount's axis that counts as none
 constexpr int kChoices = 8;         // base poses looked at in one step
 constexpr int kTries = 4;  // of the inverse kinematics at one base pose, in the first round
@@ -34,10 +34,10 @@ constexpr double kPathMargin = 0.9;  // of the margin that solutions keep, on th
 constexpr double kGuardFraction = 0.75;  // of the margin that is kept while driving
 constexpr double kPlanFraction = 0.95;   // of the speed limits
 constexpr double kAtRest = 1e-9;         // of the speed limits
-constexpr double kThere = 1e-7;          // [m], [rad]
+constexpr double kArrivalTolerance = 1e-7;          // [m], [rad]
 
 /// The platform as a mobile robot whose joints do not move, and the straight arm as a part of it.
-MobileBody straight_body(const MobileContinuum& robot, const StandSearchOptions& options) {
+MobileBody straight_body(const MobileContinuum& robot, const BasePoseSearchOptions& options) {
   const double length = straight_length(robot.arm);
   const Vector3d foot = robot.X_PB.translation(), tip = foot + length * robot.X_PB.linear().col(2);
   const double reach = 0.5 * (tip.head<2>().norm() + foot.head<2>().norm()) + options.arm_radius;
@@ -54,8 +54,8 @@ MobileBody straight_body(const MobileContinuum& robot, const StandSearchOptions&
 
 }  // namespace
 
-StandSearch::StandSearch(const MobileContinuum& robot, const Obstacles& obstacles,
-                         const StandSearchOptions& options)
+BasePoseSearch::BasePoseSearch(const MobileContinuum& robot, const Obstacles& obstacles,
+                         const BasePoseSearchOptions& options)
     : robot_(robot),
       options_(options),
       planner_(straight_body(robot, options), {.margin = options.margin}),
@@ -84,14 +84,14 @@ StandSearch::StandSearch(const MobileContinuum& robot, const Obstacles& obstacle
   candidates_.reserve(1 + kDirections * kDistances.size() * kLeaning.size());
 }
 
-void StandSearch::start(const PlatformPose& at, std::span<double> memory) const noexcept {
+void BasePoseSearch::start(const PlatformPose& at, std::span<double> memory) const noexcept {
   plan_(memory).setZero();
   velocity_(memory).setZero();
   plan_(memory).head<3>() << at.x, at.y, at.heading;
   mode_(memory) = Mode::Idle;
 }
 
-void StandSearch::begin(std::span<double> memory) const noexcept {
+void BasePoseSearch::begin(std::span<double> memory) const noexcept {
   mode_(memory) = Mode::Choosing;
   from_(memory) = plan_(memory);
   candidate_(memory) = tries_(memory) = slices_(memory) = rounds_(memory) = 0;
@@ -99,7 +99,7 @@ void StandSearch::begin(std::span<double> memory) const noexcept {
 }
 
 /// Where the platform is, then base poses around the target by travel.
-void StandSearch::list_candidates(const TipTarget& target, const PlatformPose& from,
+void BasePoseSearch::list_candidates(const TipTarget& target, const PlatformPose& from,
                                   int round) noexcept {
   candidates_.clear();
   candidates_.push_back({from, -1.0, 0});
@@ -131,7 +131,7 @@ void StandSearch::list_candidates(const TipTarget& target, const PlatformPose& f
   });
 }
 
-void StandSearch::next_candidate(std::span<double> memory) const noexcept {
+void BasePoseSearch::next_candidate(std::span<double> memory) const noexcept {
   mode_(memory) = Mode::Choosing;
   candidate_(memory) += 1;
   tries_(memory) = slices_(memory) = 0;
@@ -139,9 +139,9 @@ void StandSearch::next_candidate(std::span<double> memory) const noexcept {
 }
 
 /// The next base pose where platform and straight arm are free.
-void StandSearch::choose(const TipTarget& target, const Obstacles& obstacles,
+void BasePoseSearch::choose(const TipTarget& target, const Obstacles& obstacles,
                          std::span<double> memory) noexcept {
-  list_candidates(target, platform_of(from_(memory)), std::min<int>(rounds_(memory), kMostRounds));
+  list_candidates(target, platform_of(from_(memory)), std::min<int>(rounds_(memory), kMaxRounds));
   const int count = static_cast<int>(candidates_.size());
   for (int i = 0; i < kChoices; ++i) {
     const int k = candidate_(memory);
@@ -162,7 +162,7 @@ void StandSearch::choose(const TipTarget& target, const Obstacles& obstacles,
   }
 }
 
-const Obstacles& StandSearch::seen_from(const PlatformPose& base,
+const Obstacles& BasePoseSearch::seen_from(const PlatformPose& base,
                                         const Obstacles& obstacles) noexcept {
   const Isometry3d X_BW = arm_base_pose(robot_, base).inverse();
   for (int i = 0; i < obstacles.count(); ++i) seen_.set_pose(i, X_BW * obstacles.pose(i));
@@ -170,7 +170,7 @@ const Obstacles& StandSearch::seen_from(const PlatformPose& base,
 }
 
 /// At the chosen base pose: a try of the inverse kinematics, or a part of a search for the arm's way.
-int StandSearch::reach(const TipTarget& target, const Obstacles& obstacles,
+int BasePoseSearch::reach(const TipTarget& target, const Obstacles& obstacles,
                        std::span<double> memory) noexcept {
   const PlatformPose base = platform_of(goal_(memory));
   const Obstacles& seen = seen_from(base, obstacles);
@@ -214,7 +214,7 @@ int StandSearch::reach(const TipTarget& target, const Obstacles& obstacles,
 }
 
 /// A part of a search for the platform's way.
-void StandSearch::plan(const Obstacles& obstacles, std::span<double> memory) noexcept {
+void BasePoseSearch::plan(const Obstacles& obstacles, std::span<double> memory) noexcept {
   const std::span<double> trees = trees_(memory);
   if (!growing_(memory)) {
     planner_.begin(plan_(memory), goal_(memory), rounds_(memory), trees);
@@ -234,7 +234,7 @@ void StandSearch::plan(const Obstacles& obstacles, std::span<double> memory) noe
   }
 }
 
-void StandSearch::brake(std::span<double> memory) noexcept {
+void BasePoseSearch::brake(std::span<double> memory) noexcept {
   x_ = plan_(memory);
   v_ = velocity_(memory);
   motion_.brake(x_, v_);
@@ -242,7 +242,7 @@ void StandSearch::brake(std::span<double> memory) noexcept {
   velocity_(memory) = v_;
 }
 
-void StandSearch::drive(const Obstacles& obstacles, std::span<double> memory) noexcept {
+void BasePoseSearch::drive(const Obstacles& obstacles, std::span<double> memory) noexcept {
   const int next = next_waypoint_(memory);
   const bool last = next >= waypoint_count_(memory);
   x_ = plan_(memory);
@@ -263,14 +263,14 @@ void StandSearch::drive(const Obstacles& obstacles, std::span<double> memory) no
   plan_(memory) = x_;
   velocity_(memory) = v_;
   const auto distance = [&](const auto& to) { return (x_ - to).cwiseAbs().maxCoeff(); };
-  if (!last && distance(waypoints_(memory).col(next)) <= kThere) {
+  if (!last && distance(waypoints_(memory).col(next)) <= kArrivalTolerance) {
     next_waypoint_(memory) += 1;
-  } else if (last && distance(goal_(memory)) <= kThere && motion_.speed_ratio(v_) <= kAtRest) {
+  } else if (last && distance(goal_(memory)) <= kArrivalTolerance && motion_.speed_ratio(v_) <= kAtRest) {
     mode_(memory) = Mode::There;
   }
 }
 
-int StandSearch::step(const TipTarget& target, const Obstacles& obstacles,
+int BasePoseSearch::step(const TipTarget& target, const Obstacles& obstacles,
                       std::span<double> memory) noexcept {
   const Mode mode = mode_(memory);
   if (mode == Mode::Driving) {

@@ -1,4 +1,4 @@
-#include "tendril/model/doubts.hpp"
+#include "tendril/model/plausibility.hpp"
 
 #include <fmt/format.h>
 
@@ -23,9 +23,9 @@ constexpr double kBreath = 1e3, kHydraulics = 1e8;
 constexpr double kSoftestMaterial = 1000.0;
 constexpr const char *kLighter = "less than any foam", *kHeavier = "more than any metal";
 
-class Doubts {
+class PlausibilityWarnings {
  public:
-  explicit Doubts(double gravity) : gravity_(gravity) {}
+  explicit PlausibilityWarnings(double gravity) : gravity_(gravity) {}
 
   void operator()(const ContinuumDescription& robot) {
     double weight = 0.0, moment = 0.0;  // of what is beyond a section's start, held out level
@@ -164,10 +164,10 @@ class Doubts {
 
 }  // namespace
 
-std::vector<std::string> doubts(const ModelDescription& model, double gravity) {
-  Doubts doubts(gravity);
-  std::visit(doubts, model);
-  return std::move(doubts.lines);
+std::vector<std::string> plausibility(const ModelDescription& model, double gravity) {
+  PlausibilityWarnings plausibility(gravity);
+  std::visit(plausibility, model);
+  return std::move(plausibility.lines);
 }
 
 }  // namespace tendril
