@@ -1,4 +1,5 @@
-// Processor time of one call of the kinematics in C++, as JSON: what bench/python_cost compares with.
+// Processor time of one call of the kinematics in C++, as JSON: what bench/python_cost compares
+// with.
 #include <algorithm>
 #include <cstdio>
 #include <ctime>

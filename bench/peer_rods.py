@@ -5,6 +5,7 @@ root mean square over a second of the tip's distance from the truth, % of the le
 Cost: processor time of the steps alone. Of every simulator the cheapest of some numbers of links or elements and of some timesteps,
 all of them below.
 """
+
 import itertools
 import math
 import time
@@ -27,10 +28,13 @@ def chunks(timestep):
 
 # Each returns the tip's x and z at the samples, m, and the processor time, s.
 
+
 def tendril(compiled, rod, links, integrator, timestep):
-    text = (f"planar = true\n[[section]]\nconstant_length = {rod.length}\nbend_limit = 6.283\nlinks = {links}\nradius = {rod.radius}\n"
-            f"mass = {rod.mass}\nbending_stiffness = {rod.bending_stiffness}\ndamping_time = 1e-9\nbend_gain = 0\n"
-            "[tip]\npayload = 1e-6\npayload_radius = 1e-3\n")
+    text = (
+        f"planar = true\n[[section]]\nconstant_length = {rod.length}\nbend_limit = 6.283\nlinks = {links}\nradius = {rod.radius}\n"
+        f"mass = {rod.mass}\nbending_stiffness = {rod.bending_stiffness}\ndamping_time = 1e-9\nbend_gain = 0\n"
+        "[tip]\npayload = 1e-6\npayload_radius = 1e-3\n"
+    )
     model = compiled(text, "discrete" if integrator == "RK4" else integrator, timestep)
     if integrator == "RK4":
         model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
@@ -60,11 +64,19 @@ def pybullet(rod, links, timestep):
         lengths = [l] * (links - 1) + [l / 2]
         shapes = [p.createCollisionShape(p.GEOM_CYLINDER, radius=rod.radius, height=length) for length in lengths]
         body = p.createMultiBody(
-            baseMass=0, basePosition=(0, 0, l / 2), linkMasses=[m * length / l for length in lengths], linkCollisionShapeIndices=shapes,
-            linkVisualShapeIndices=[-1] * links, linkPositions=[(0, 0, 0)] + [(0, 0, l)] * (links - 1),
-            linkOrientations=[(0, 0, 0, 1)] * links, linkInertialFramePositions=[(0, 0, length / 2) for length in lengths],
-            linkInertialFrameOrientations=[(0, 0, 0, 1)] * links, linkParentIndices=list(range(links)),
-            linkJointTypes=[p.JOINT_REVOLUTE] * links, linkJointAxis=[(0, 1, 0)] * links)
+            baseMass=0,
+            basePosition=(0, 0, l / 2),
+            linkMasses=[m * length / l for length in lengths],
+            linkCollisionShapeIndices=shapes,
+            linkVisualShapeIndices=[-1] * links,
+            linkPositions=[(0, 0, 0)] + [(0, 0, l)] * (links - 1),
+            linkOrientations=[(0, 0, 0, 1)] * links,
+            linkInertialFramePositions=[(0, 0, length / 2) for length in lengths],
+            linkInertialFrameOrientations=[(0, 0, 0, 1)] * links,
+            linkParentIndices=list(range(links)),
+            linkJointTypes=[p.JOINT_REVOLUTE] * links,
+            linkJointAxis=[(0, 1, 0)] * links,
+        )
         joints = list(range(links))
         for joint in range(-1, links):
             p.changeDynamics(body, joint, linearDamping=0, angularDamping=0, jointDamping=0)
@@ -81,7 +93,9 @@ def pybullet(rod, links, timestep):
             begin = time.process_time()
             for _ in range(steps):
                 angles = [state[0] for state in p.getJointStates(body, joints)]
-                p.setJointMotorControlArray(body, joints, p.TORQUE_CONTROL, forces=[-stiffness * angle for angle in angles])
+                p.setJointMotorControlArray(
+                    body, joints, p.TORQUE_CONTROL, forces=[-stiffness * angle for angle in angles]
+                )
                 p.applyExternalForce(body, links - 1, force, tip(), p.WORLD_FRAME)
                 p.stepSimulation()
             spent += time.process_time() - begin
@@ -102,9 +116,16 @@ def pyelastica(rod, elements, timestep, *, shifted):
     element = rod.length / (elements - 0.5) if shifted else rod.length / elements
     poisson = 0.5
     body = ea.CosseratRod.straight_rod(
-        elements, np.array([0.0, 0.0, -element / 2 if shifted else 0.0]), np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0]),
-        elements * element, rod.radius, rod.density, youngs_modulus=rod.youngs_modulus,
-        shear_modulus=rod.youngs_modulus / (2 * (1 + poisson)))
+        elements,
+        np.array([0.0, 0.0, -element / 2 if shifted else 0.0]),
+        np.array([0.0, 0.0, 1.0]),
+        np.array([1.0, 0.0, 0.0]),
+        elements * element,
+        rod.radius,
+        rod.density,
+        youngs_modulus=rod.youngs_modulus,
+        shear_modulus=rod.youngs_modulus / (2 * (1 + poisson)),
+    )
     simulator.append(body)
     simulator.constrain(body).using(ea.OneEndFixedBC, constrained_position_idx=(0,), constrained_director_idx=(0,))
     force = np.array([rod.bending_stiffness / rod.length**2, 0.0, 0.0])
@@ -122,7 +143,7 @@ def pyelastica(rod, elements, timestep, *, shifted):
 
 
 def error_of(tips, truth, rod):
-    return 100 * math.sqrt(np.mean(np.sum((tips - truth)**2, axis=1))) / rod.length
+    return 100 * math.sqrt(np.mean(np.sum((tips - truth) ** 2, axis=1))) / rod.length
 
 
 def cheapest(simulate, settings, truth, rod):
@@ -141,6 +162,7 @@ def cheapest(simulate, settings, truth, rod):
 
 def rows(compiled, rod):
     """(what, value, unit) of bench/bodies."""
+
     def ours(*setting):
         return tendril(compiled, rod, *setting)
 
@@ -160,16 +182,27 @@ def rows(compiled, rod):
     truth, _ = tendril(compiled, rod, 80, "RK4", 2e-5)
     pyelastica_(4, 1e-3)  # compiles
     coarse = (2.5e-3, 1.25e-3, 1e-3, 5e-4, 2.5e-4)
-    kinds = [("Tendril", "links", ours, itertools.product((5, 6, 8, 10), ("RK4", "implicitfast"), coarse)),
-             ("Tendril, discrete", "links", ours_default, itertools.product((5, 6, 8, 10), coarse)),
-             ("PyBullet, hinges in the middle of links", "links", pybullet_, itertools.product((6, 7, 8, 10), coarse)),
-             ("PyElastica, clamp in the middle of the first element", "elements", pyelastica_,
-              itertools.product((6, 7, 8, 10, 12), (6e-5, 4.5e-5, 3.1e-5, 2e-5, 1.5e-5))),
-             ("PyElastica, clamp at the first node", "elements", documented, [(160, 5e-6), (120, 5e-6)])]
-    best = [(name, part, simulate, cheapest(simulate, settings, truth, rod)) for name, part, simulate, settings in kinds]
+    kinds = [
+        ("Tendril", "links", ours, itertools.product((5, 6, 8, 10), ("RK4", "implicitfast"), coarse)),
+        ("Tendril, discrete", "links", ours_default, itertools.product((5, 6, 8, 10), coarse)),
+        ("PyBullet, hinges in the middle of links", "links", pybullet_, itertools.product((6, 7, 8, 10), coarse)),
+        (
+            "PyElastica, clamp in the middle of the first element",
+            "elements",
+            pyelastica_,
+            itertools.product((6, 7, 8, 10, 12), (6e-5, 4.5e-5, 3.1e-5, 2e-5, 1.5e-5)),
+        ),
+        ("PyElastica, clamp at the first node", "elements", documented, [(160, 5e-6), (120, 5e-6)]),
+    ]
+    best = [
+        (name, part, simulate, cheapest(simulate, settings, truth, rod)) for name, part, simulate, settings in kinds
+    ]
     times = np.array([[simulate(*setting)[1] for _, _, simulate, setting in best] for _ in range(REPETITIONS)])
     for k, (name, part, simulate, setting) in enumerate(best):
         links, *rest = setting
         with_what = ", ".join(f"{1e3 * x:.3g} ms" if isinstance(x, float) else x for x in rest)
-        yield (f"rod pulled aside, a second within {WITHIN:g} %: {name}, {links} {part}, {with_what}: time, times the first",
-               f"{np.median(times[:, k]):.4f} / {np.median(times[:, k] / times[:, 0]):.3g}", "s")
+        yield (
+            f"rod pulled aside, a second within {WITHIN:g} %: {name}, {links} {part}, {with_what}: time, times the first",
+            f"{np.median(times[:, k]):.4f} / {np.median(times[:, k] / times[:, 0]):.3g}",
+            "s",
+        )

@@ -18,11 +18,11 @@
 #include <vector>
 
 #include "simulation/rollout/run.hpp"
+#include "tendril/model/value.hpp"
+#include "tendril/model_error.hpp"
 #include "tendril/plan_file/path_plan.hpp"
 #include "tendril/plan_file/plan_file.hpp"
 #include "tendril/plan_file/plan_result.hpp"
-#include "tendril/model_error.hpp"
-#include "tendril/model/value.hpp"
 
 namespace {
 

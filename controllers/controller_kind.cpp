@@ -1,29 +1,33 @@
 #include "controllers/controller_kind.hpp"
 
-#include "controllers/mobile/base_placement_controller.hpp"
 #include "controllers/arm/coil_controller.hpp"
 #include "controllers/arm/computed_moment_controller.hpp"
 #include "controllers/arm/contact_plan_controller.hpp"
 #include "controllers/arm/follow_controller.hpp"
-#include "controllers/watch/following_watch.hpp"
-#include "controllers/mobile/mobile_reach_controller.hpp"
 #include "controllers/arm/reach_controller.hpp"
+#include "controllers/mobile/base_placement_controller.hpp"
+#include "controllers/mobile/mobile_reach_controller.hpp"
 #include "controllers/snake/snake_modes.hpp"
+#include "controllers/watch/following_watch.hpp"
 
 namespace tendril {
 namespace {
 
 constexpr SettingInfo kRobot =
     setting::text("robot", "", "text of the robot file; written by the decoder");
-constexpr SettingInfo kMeasurementFaults = setting::text(
-    "measurement_faults", "", "what the controller sees wrongly; written from the [[fault]] of an experiment");
+constexpr SettingInfo kMeasurementFaults =
+    setting::text("measurement_faults", "",
+                  "what the controller sees wrongly; written from the [[fault]] of an experiment");
 constexpr SettingInfo kGravityCompensation = setting::flag(
     "gravity_compensation", true, "setpoints compensate the gravity load of each servo");
 constexpr SettingInfo kVelocityFeedForward = setting::flag(
     "velocity_feed_forward", true, "setpoints compensate the servos' lag behind a planned motion");
 
-constexpr SettingInfo kArmSettings[] = {kRobot, kGravityCompensation, kVelocityFeedForward,
-                                        FollowingWatch::tolerance("0.05"), FollowingWatch::kTime,
+constexpr SettingInfo kArmSettings[] = {kRobot,
+                                        kGravityCompensation,
+                                        kVelocityFeedForward,
+                                        FollowingWatch::tolerance("0.05"),
+                                        FollowingWatch::kTime,
                                         kMeasurementFaults};
 constexpr SettingInfo kSnakeSettings[] = {kRobot, FollowingWatch::tolerance("0.3"),
                                           FollowingWatch::kTime, kMeasurementFaults};
@@ -32,19 +36,23 @@ constexpr SettingInfo kMobileSettings[] = {
     setting::text("arm", "",
                   "text of the robot file of a continuum arm on the platform; written by the "
                   "decoder"),
-    kGravityCompensation, kVelocityFeedForward,
+    kGravityCompensation,
+    kVelocityFeedForward,
     setting::number(
         "limit_margin", "rad", "0.002", {0.0, 0.5},
         "the controller uses joint ranges that are smaller by this at either end, so that "
         "the servos' overshoot stays within the robot's"),
-    FollowingWatch::tolerance("0.05"), FollowingWatch::kTime, kMeasurementFaults};
+    FollowingWatch::tolerance("0.05"),
+    FollowingWatch::kTime,
+    kMeasurementFaults};
 
 constexpr Quantity kTarget{"target", "m", "desired tip position now, in the base frame", 3};
 constexpr Quantity kJointMargin{"joint_margin", "rad",
                                 "smallest distance of a joint from the ends of its range"};
 
 constexpr Quantity kMeasuredTip{
-    "measured_tip", "m", "tip position as the controller sees it, with the faults of an experiment", 3};
+    "measured_tip", "m", "tip position as the controller sees it, with the faults of an experiment",
+    3};
 
 constexpr Quantity kFollowingError{
     "following_error", "rad",
@@ -70,7 +78,8 @@ constexpr Quantity kSnakeQuantities[] = {
     kFollowingError};
 constexpr Quantity kMobileQuantities[] = {
     quantity::kStatus,
-    {"command", "m, rad", "commanded x, y, heading of the platform and joint angles", kPerCoordinate},
+    {"command", "m, rad", "commanded x, y, heading of the platform and joint angles",
+     kPerCoordinate},
     {"measured", "m, rad", "the same, as the controller sees it", kPerCoordinate},
     kMeasuredTip,
     kJointMargin,
@@ -108,15 +117,16 @@ const std::vector<ControllerKind>& built_in_controllers() {
         controller_kind<ReachController>("tendril.reach", "the tip follows a mocap body"),
         controller_kind<ComputedMomentController>(
             "tendril.computed_moment",
-            "the same by moments instead of setpoints: an arm of motors, tendons told tensions, or chambers"),
+            "the same by moments instead of setpoints: an arm of motors, tendons told tensions, or "
+            "chambers"),
         {"tendril.follow",
          "the arm is fed along a path and its body follows its tip; or it executes a planned path "
          "of poses",
          FollowController::settings(), follow_quantities(),
          ControllerKind::MakeArm(make_follow_controller)},
-        controller_kind<CoilController>(
-            "tendril.coil",
-            "the arm coils around a post, holds it with a force and presses with its tip beyond it"),
+        controller_kind<CoilController>("tendril.coil",
+                                        "the arm coils around a post, holds it with a force and "
+                                        "presses with its tip beyond it"),
         controller_kind<ContactPlanController>("tendril.contact_plan",
                                                "an elastic arm executes a contact plan, braces "
                                                "against obstacles, and reaches its target "

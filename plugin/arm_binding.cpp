@@ -7,8 +7,8 @@
 #include "controllers/arm/tendon_friction.hpp"
 #include "plugin/fundamental_mode.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
-#include "tendril/model_error.hpp"
 #include "tendril/model/robot_mjcf.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril {
 
@@ -16,8 +16,8 @@ using Eigen::Vector3d;
 
 namespace {
 
-/// dl/dq of the joints of an arm, in its straight pose: of a tendon over joints its coefficients, of
-/// one through sites what its straight pieces past each joint do.
+/// dl/dq of the joints of an arm, in its straight pose: of a tendon over joints its coefficients,
+/// of one through sites what its straight pieces past each joint do.
 std::vector<double> lengths_per_joint(const mjModel* m, int base_body, int tendon,
                                       std::span<const JointAddress> joints) {
   const auto position = [&](int body) {
@@ -144,8 +144,8 @@ std::unique_ptr<ArmController> make_arm_controller(const InstanceContext& contex
 
 ArmBinding::Memory::Memory(const ContinuumDescription& description, const ArmController& controller)
     : command(layout.vector(description.kinematics().coordinate_count())),
-      moments(layout.numbers(
-          static_cast<std::size_t>(description.kinematics().coordinate_count()))),
+      moments(
+          layout.numbers(static_cast<std::size_t>(description.kinematics().coordinate_count()))),
       tendons(layout.numbers(description.tendons.size())) {
   if (has_friction(description)) {
     tension = layout.numbers(description.tendons.size());
@@ -216,10 +216,10 @@ void ArmBinding::bind_sections(const InstanceContext& context,
     const LinkLayout layout = link_layout(description, static_cast<std::size_t>(i));
     const std::size_t first = coordinates.size();
     const auto bind = [&](char axis, const std::vector<double>& fractions, double sign) {
-      coordinates.push_back(
-          bind_coordinate(context, i + 1, links, axis, fractions, sign,
-                          axis == 'z' ? physics.length_servo : physics.bend_servo,
-                          axis == 'z' ? physics.length_motor : physics.bend_motor, servos));
+      coordinates.push_back(bind_coordinate(context, i + 1, links, axis, fractions, sign,
+                                            axis == 'z' ? physics.length_servo : physics.bend_servo,
+                                            axis == 'z' ? physics.length_motor : physics.bend_motor,
+                                            servos));
     };
     bind('y', layout.bend_fraction, 1.0);  // u
     if (description.planar) {
@@ -262,9 +262,8 @@ ArmCoordinate ArmBinding::bind_coordinate(const InstanceContext& context, int se
   coordinate.has_tendons = !has_servo;
   coordinate.is_motor = has_servo && is_motor;
   const int section_actuator =
-      coordinate.has_tendons
-          ? -1
-          : mj_name2id(m, mjOBJ_ACTUATOR, (context.prefix + servo_name).c_str());
+      coordinate.has_tendons ? -1
+                             : mj_name2id(m, mjOBJ_ACTUATOR, (context.prefix + servo_name).c_str());
   double compliance = 0.0;
   for (int j = 1; j <= links; ++j) {
     const double fraction = fractions[static_cast<std::size_t>(j - 1)];
@@ -310,7 +309,8 @@ std::vector<ArmTendon> ArmBinding::bind_tendons(const InstanceContext& context,
       const mjtNum gear = m->actuator_gear[6 * actuator];
       const mjtNum* const pressure = m->actuator_ctrlrange + 2 * actuator;
       bound.gain = -gear * gain[0];
-      if (m->actuator_gaintype[actuator] == mjGAIN_AFFINE) bound.gain_slope = -gear * gear * gain[1];
+      if (m->actuator_gaintype[actuator] == mjGAIN_AFFINE)
+        bound.gain_slope = -gear * gear * gain[1];
       const auto [low, high] = std::minmax({bound.gain * pressure[0], bound.gain * pressure[1]});
       bound.limit = bound.min_tension = low;
       bound.max_tension = high;
@@ -383,14 +383,15 @@ void ArmBinding::read_contacts(const mjModel* m, const mjData* d,
     if (!at) continue;
     const std::size_t link = link_of(m, at->own);
     const auto body = static_cast<std::size_t>(m->geom_bodyid[at->own]);
-    contacts_->add({.position = ConstVector3(contact.pos),
-                    // The frame's x axis points from the first geom to the second.
-                    .normal = (at->own == contact.geom[0] ? -1.0 : 1.0) * ConstVector3(contact.frame),
-                    .depth = -contact.dist,
-                    .force = force[link] / touches_[link],
-                    .arc_length = arc_length_[body],
-                    .joints = joints_up_to_body_[body],
-                    .is_guide = m->geom_bodyid[at->other] == base_body_});
+    contacts_->add(
+        {.position = ConstVector3(contact.pos),
+         // The frame's x axis points from the first geom to the second.
+         .normal = (at->own == contact.geom[0] ? -1.0 : 1.0) * ConstVector3(contact.frame),
+         .depth = -contact.dist,
+         .force = force[link] / touches_[link],
+         .arc_length = arc_length_[body],
+         .joints = joints_up_to_body_[body],
+         .is_guide = m->geom_bodyid[at->other] == base_body_});
   }
 }
 
@@ -505,8 +506,8 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
 
 bool ArmBinding::command_is_finite() const noexcept {
   return command_.q.allFinite() && command_.q_rate.allFinite() && command_.moment.allFinite() &&
-         command_.tension.allFinite() && std::isfinite(command_.base.feed) && std::isfinite(command_.base.spin) &&
-         std::isfinite(command_.feed_rate);
+         command_.tension.allFinite() && std::isfinite(command_.base.feed) &&
+         std::isfinite(command_.base.spin) && std::isfinite(command_.feed_rate);
 }
 
 void ArmBinding::setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept {

@@ -30,10 +30,10 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   void end_step(const mjModel* m, const mjData* d,
                 std::span<double> next_own) const noexcept override;
 
-  /// Its memory: the last setpoint of the feed servo, the last commanded coordinates, the moments of
-  /// the servos in the last step, the last commands of the tendons, with friction of tendons their
-  /// tensions and friction in the last step [N], and, if the controller senses contacts, the normal
-  /// force on every link in the last step [N].
+  /// Its memory: the last setpoint of the feed servo, the last commanded coordinates, the moments
+  /// of the servos in the last step, the last commands of the tendons, with friction of tendons
+  /// their tensions and friction in the last step [N], and, if the controller senses contacts, the
+  /// normal force on every link in the last step [N].
   struct Memory {
     MemoryLayout layout;
     Slot<double> feed_setpoint = layout.number();
@@ -59,14 +59,16 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   int add_servo(const InstanceContext& context, int actuator, double passive_damping,
                 std::vector<Servo>& servos);
   void bind_friction(const InstanceContext& context, const ContinuumDescription& description);
-  /// Where the friction of a row of constraints stands in the memory; -1: it is no tendon's of the arm.
+  /// Where the friction of a row of constraints stands in the memory; -1: it is no tendon's of the
+  /// arm.
   [[nodiscard]] int friction_place(const mjData* d, int row) const noexcept;
   void read_contacts(const mjModel* m, const mjData* d, std::span<const double> own) noexcept;
   /// A contact of the arm with something else: the arm's geom and the other one.
   struct Touch {
     int own, other;
   };
-  [[nodiscard]] std::optional<Touch> touch(const mjModel* m, const mjContact& contact) const noexcept;
+  [[nodiscard]] std::optional<Touch> touch(const mjModel* m,
+                                           const mjContact& contact) const noexcept;
   /// Of the geom's body, in `link_force`.
   [[nodiscard]] std::size_t link_of(const mjModel* m, int geom) const noexcept;
 
@@ -79,7 +81,8 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   std::vector<int> activations_;  // address of each tendon's, -1: none
   /// With friction that grows with tension and bend.
   std::vector<double> friction_coefficients_;  // of each tendon; empty: none has such friction
-  std::vector<int> friction_offsets_;  // of each tendon of the model: in the memory's friction, or -1
+  std::vector<int>
+      friction_offsets_;  // of each tendon of the model: in the memory's friction, or -1
   ArmMechanics mechanics_;
   Memory memory_;
   std::optional<ContactResponse> contacts_;  // if the controller senses them

@@ -12,8 +12,8 @@ enum class UnknownPlugin {
   Nothing  ///< one that does nothing: to look at states, not to step
 };
 
-/// Replaces the numbers of the plugin instances in a binary model (mj_saveModel), which are those of
-/// the process that wrote it, by those that their names have in this process; must happen before
+/// Replaces the numbers of the plugin instances in a binary model (mj_saveModel), which are those
+/// of the process that wrote it, by those that their names have in this process; must happen before
 /// the engine reads the model.
 /// @param names  of the plugins of the instances, in order, separated by spaces
 /// @return       why the model cannot be one of this version of the engine; empty: it is bound

@@ -5,9 +5,9 @@
 #include <mutex>
 #include <string_view>
 
+#include "plugin/engine_version.hpp"
 #include "plugin/instance.hpp"
 #include "plugin/instance_registry.hpp"
-#include "plugin/engine_version.hpp"
 
 namespace tendril {
 namespace {
@@ -91,9 +91,10 @@ Instance* bound(const mjModel* m, mjData* d, int instance) noexcept {
 void warn_of_lost_servo(const mjModel* m, int instance, int actuator) noexcept {
   const char* name = mj_id2name(m, mjOBJ_PLUGIN, instance);
   const char* servo = mj_id2name(m, mjOBJ_ACTUATOR, actuator);
-  mju_warning("%s, instance '%s': servo %s is lost: it is disabled, or its gain, force range or "
-              "setpoint is of no use; the others work on",
-              plugin_name(m, instance), name ? name : "", servo ? servo : "?");
+  mju_warning(
+      "%s, instance '%s': servo %s is lost: it is disabled, or its gain, force range or "
+      "setpoint is of no use; the others work on",
+      plugin_name(m, instance), name ? name : "", servo ? servo : "?");
 }
 
 /// Runs the body of a callback; no exception reaches C code. A fault is reported once and latched:
@@ -164,7 +165,8 @@ void plugin_compute(const mjModel* m, mjData* d, int instance, int capability) n
   guarded(m, d, instance, [&](Instance& self) {
     if (capability == mjPLUGIN_PASSIVE) {
       self.compute(m, d);
-      if (const int servo = self.newly_lost_servo(); servo >= 0) warn_of_lost_servo(m, instance, servo);
+      if (const int servo = self.newly_lost_servo(); servo >= 0)
+        warn_of_lost_servo(m, instance, servo);
     }
     if (capability == mjPLUGIN_SENSOR) self.write_sensors(d);
   });

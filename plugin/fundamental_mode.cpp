@@ -24,8 +24,8 @@ Matrix3d cross_matrix(const Vector3d& p) {
   return X;
 }
 
-/// The joints' inertia by composite rigid bodies (Featherstone 2008, table 6.2), in the frame of the
-/// base: rotation first, then translation of its origin. All joints are on one chain.
+/// The joints' inertia by composite rigid bodies (Featherstone 2008, table 6.2), in the frame of
+/// the base: rotation first, then translation of its origin. All joints are on one chain.
 MatrixXd inertia(const mjModel* m, int base_body, std::span<const JointAddress> joints) {
   std::vector<Eigen::Isometry3d> X_BL{Eigen::Isometry3d::Identity()};  // from the base's body on
   std::vector<Matrix6> composite{Matrix6::Zero()};
@@ -39,8 +39,7 @@ MatrixXd inertia(const mjModel* m, int base_body, std::span<const JointAddress> 
     const double mass = m->body_mass[end];
     const Matrix3d cx = cross_matrix(c);
     Matrix6 I;
-    I << R * ConstVector3(m->body_inertia + 3 * end).asDiagonal() * R.transpose() -
-             mass * cx * cx,
+    I << R * ConstVector3(m->body_inertia + 3 * end).asDiagonal() * R.transpose() - mass * cx * cx,
         mass * cx, -mass * cx, mass * Matrix3d::Identity();
     X_BL.push_back(X);
     composite.push_back(I);
@@ -63,7 +62,8 @@ MatrixXd inertia(const mjModel* m, int base_body, std::span<const JointAddress> 
   const auto n = static_cast<Eigen::Index>(joints.size());
   MatrixXd M(n, n);
   for (std::size_t i = 0; i < joints.size(); ++i) {
-    const Vector6 momentum = composite[static_cast<std::size_t>(joints[i].body - base_body)] * rate[i];
+    const Vector6 momentum =
+        composite[static_cast<std::size_t>(joints[i].body - base_body)] * rate[i];
     for (std::size_t j = 0; j < joints.size(); ++j) {
       if (joints[j].dof > joints[i].dof) continue;  // nearer to the tip
       const auto a = static_cast<Eigen::Index>(i), b = static_cast<Eigen::Index>(j);
@@ -77,8 +77,9 @@ MatrixXd inertia(const mjModel* m, int base_body, std::span<const JointAddress> 
 
 }  // namespace
 
-FundamentalMode fundamental_mode(const mjModel* m, int base_body, std::span<const JointAddress> joints,
-                           const ArmMechanics& arm, std::span<const int> actuators) {
+FundamentalMode fundamental_mode(const mjModel* m, int base_body,
+                                 std::span<const JointAddress> joints, const ArmMechanics& arm,
+                                 std::span<const int> actuators) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr int kIterations = 200;
   constexpr double kTolerance = 1e-9;  // relative, of omega^2
@@ -90,7 +91,8 @@ FundamentalMode fundamental_mode(const mjModel* m, int base_body, std::span<cons
     const auto count = static_cast<Eigen::Index>(coordinate.joints.size());
     if (coordinate.servo >= 0) {  // on the sum of the joints
       const Servo& servo = arm.servos()[static_cast<std::size_t>(coordinate.servo)];
-      const int tendon = m->actuator_trnid[2 * actuators[static_cast<std::size_t>(coordinate.servo)]];
+      const int tendon =
+          m->actuator_trnid[2 * actuators[static_cast<std::size_t>(coordinate.servo)]];
       K.block(i, i, count, count).array() += servo.stiffness + m->tendon_stiffness[tendon];
       C.block(i, i, count, count).array() += servo.damping + m->tendon_damping[tendon];
     }
@@ -141,7 +143,8 @@ FundamentalMode fundamental_mode(const mjModel* m, int base_body, std::span<cons
   }
   const double mass = x.dot(M * x);
   const double squared = x.dot(K * x) / mass, damping = x.dot(C * x) / mass;
-  if (!(squared > 0.0) || !std::isfinite(squared) || !(damping >= 0.0)) return {kInfinity, kInfinity};
+  if (!(squared > 0.0) || !std::isfinite(squared) || !(damping >= 0.0))
+    return {kInfinity, kInfinity};
   return {std::sqrt(squared), damping};
 }
 

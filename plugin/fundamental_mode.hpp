@@ -9,8 +9,8 @@
 
 namespace tendril {
 
-/// The arm's natural mode of lowest frequency around the pose that the model is written in, with its
-/// base held and its servos at rest: K x = omega^2 M x.
+/// The arm's natural mode of lowest frequency around the pose that the model is written in, with
+/// its base held and its servos at rest: K x = omega^2 M x.
 struct FundamentalMode {
   double frequency;  ///< omega [rad/s]
   double damping;    ///< 2 zeta omega: x' C x / x' M x [1/s]
@@ -20,7 +20,8 @@ struct FundamentalMode {
 /// @param actuators  of the arm's servos, in the order of ArmMechanics::servos
 /// No motion is known, and both are infinite, where a joint is held by nothing.
 [[nodiscard]] FundamentalMode fundamental_mode(const mjModel* m, int base_body,
-                                         std::span<const JointAddress> joints,
-                                         const ArmMechanics& arm, std::span<const int> actuators);
+                                               std::span<const JointAddress> joints,
+                                               const ArmMechanics& arm,
+                                               std::span<const int> actuators);
 
 }  // namespace tendril

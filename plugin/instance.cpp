@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "plugin/robot_cache.hpp"
-#include "tendril/model_error.hpp"
 #include "tendril/model/robot_mjcf.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril {
 namespace {
@@ -43,7 +43,8 @@ std::string instance_prefix(const mjModel* m, int instance) {
 void require_only_controller(const InstanceContext& context) {
   const mjModel* m = context.model;
   for (int other = 0; other < m->nplugin; ++other) {
-    const char* const robot = other == context.instance ? nullptr : mj_getPluginConfig(m, other, "robot");
+    const char* const robot =
+        other == context.instance ? nullptr : mj_getPluginConfig(m, other, "robot");
     if (robot == nullptr || *robot == '\0' || instance_prefix(m, other) != context.prefix) continue;
     const char* const name = mj_id2name(m, mjOBJ_PLUGIN, other);
     throw ModelError("base " + context.prefix + names::kBase + ": is driven by instance '" +
@@ -115,9 +116,11 @@ std::string scene_key(const mjModel* m, int base) {
   const auto add = [&key](const auto* numbers, std::size_t count) {
     key.append(reinterpret_cast<const char*>(numbers), count * sizeof *numbers);
   };
-  const auto geoms = static_cast<std::size_t>(m->ngeom), bodies = static_cast<std::size_t>(m->nbody),
+  const auto geoms = static_cast<std::size_t>(m->ngeom),
+             bodies = static_cast<std::size_t>(m->nbody),
              sites = static_cast<std::size_t>(m->nsite);
-  for (const int* const numbers : {m->geom_type, m->geom_bodyid, m->geom_contype, m->geom_conaffinity})
+  for (const int* const numbers :
+       {m->geom_type, m->geom_bodyid, m->geom_contype, m->geom_conaffinity})
     add(numbers, geoms);
   add(m->geom_size, 3 * geoms);
   add(m->geom_pos, 3 * geoms);
@@ -230,8 +233,8 @@ int Instance::state_size(const mjModel* m, int instance, const ControllerKind& k
   const Configuration configuration(m, instance, kind);
   const std::string key = pool_key(configuration);
   auto controller = controller_for(configuration, key);
-  const int size = controller->memory_size() + own_memory_size(*configuration.robot, *controller) + 1 +
-                   FollowingWatch(configuration.settings).layout().size() +
+  const int size = controller->memory_size() + own_memory_size(*configuration.robot, *controller) +
+                   1 + FollowingWatch(configuration.settings).layout().size() +
                    fault_memory_size(configuration.context);
   if (!key.empty()) pool().give(key, std::move(controller));
   return size;
@@ -256,7 +259,8 @@ Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
   fault_ = layout_.flag();
   binding_memory_ = layout_.part(binding_->layout());
   watch_memory_ = layout_.part(watch_->layout());
-  if (const MemoryLayout* const faults = binding_->fault_layout()) fault_memory_ = layout_.part(*faults);
+  if (const MemoryLayout* const faults = binding_->fault_layout())
+    fault_memory_ = layout_.part(*faults);
   next_state_.assign(static_cast<std::size_t>(layout_.size()), 0.0);
   if (m->plugin_statenum[instance] != layout_.size()) {
     throw ModelError(
@@ -378,8 +382,7 @@ void Instance::write_controls(const mjModel* m, mjData* d) noexcept {
 
 bool Instance::watch_following(const mjModel* m, const mjData* d) noexcept {
   double of_tip = std::max(0.0, report_.deviation);  // 0 if it is not known
-  if (report_.arrived)
-    of_tip = std::max(of_tip, report_.tip_error / FollowingWatch::kLengthScale);
+  if (report_.arrived) of_tip = std::max(of_tip, report_.tip_error / FollowingWatch::kLengthScale);
   const FollowingError error = binding_->following_error(last_touched_body(m, d));
   following_error_ = std::max(of_tip, error.counted);
   const double of_path = std::max(0.0, watch_->tolerance() * report_.path_excess);

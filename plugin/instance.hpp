@@ -77,7 +77,7 @@ class Instance {
   std::optional<FollowingWatch> watch_;
   Block controller_memory_, binding_memory_, watch_memory_, fault_memory_;
   Slot<bool> fault_;
-  std::vector<int> controls_;  // addresses in ctrl
+  std::vector<int> controls_;          // addresses in ctrl
   int first_body_ = 0, end_body_ = 0;  // of the robot
   std::vector<Sensor> sensors_;
 

@@ -14,7 +14,8 @@ InstanceRegistry::Entry* InstanceRegistry::entry(std::uintptr_t number) const no
 // Only the thread that works with an mjData makes and destroys its instances: an entry that names
 // this mjData is not being written.
 
-Instance* InstanceRegistry::find(std::uintptr_t number, const mjData* d, int instance) const noexcept {
+Instance* InstanceRegistry::find(std::uintptr_t number, const mjData* d,
+                                 int instance) const noexcept {
   const Entry* const found = entry(number);
   const bool own = found != nullptr && found->data.load(std::memory_order_acquire) == d &&
                    found->index.load(std::memory_order_relaxed) == instance;
@@ -41,7 +42,7 @@ std::uintptr_t InstanceRegistry::free_number() {
 }
 
 std::uintptr_t InstanceRegistry::add(const mjModel* m, const mjData* d, int instance,
-                                  std::unique_ptr<Instance> owned) {
+                                     std::unique_ptr<Instance> owned) {
   std::unique_ptr<Instance> older;  // destroyed after the lock
   const std::lock_guard lock(mutex_);
   const auto [place, is_new] = numbers_.try_emplace({d, instance}, 0);

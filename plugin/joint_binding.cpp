@@ -5,8 +5,8 @@
 #include <limits>
 #include <numeric>
 
-#include "tendril/model_error.hpp"
 #include "tendril/model/robot_mjcf.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril {
 namespace {
@@ -76,11 +76,12 @@ GroundScene ground_scene(const InstanceContext& context, const SnakeDescription&
     scene.height = snake.start->position.z();
   } else {
     const ConstVector3 tail(m->body_pos + 3 * base);
-    const double half = 0.5 * std::accumulate(snake.link_lengths.begin(), snake.link_lengths.end(), 0.0);
+    const double half =
+        0.5 * std::accumulate(snake.link_lengths.begin(), snake.link_lengths.end(), 0.0);
     const mjtNum* q = m->body_quat + 4 * base;
-    scene.center = (tail + Eigen::Quaterniond(q[0], q[1], q[2], q[3]) *
-                               Eigen::Vector3d(half, 0.0, 0.0))
-                       .head<2>();
+    scene.center =
+        (tail + Eigen::Quaterniond(q[0], q[1], q[2], q[3]) * Eigen::Vector3d(half, 0.0, 0.0))
+            .head<2>();
     scene.height = tail.z() - snake.radius;
   }
   if (context.settings.has("target"))
@@ -139,8 +140,9 @@ bool SnakeBinding::measure(const mjModel* m, const mjData* d,
     const double q = states_[static_cast<std::size_t>(j)].position;
     out.q[j] = q;
     out.q_rate[j] = states_[static_cast<std::size_t>(j)].velocity;
-    out.gravity_torque[j] = gravity_load(states_[static_cast<std::size_t>(j)], 1.0,
-                                         joints_[static_cast<std::size_t>(j)].mass * gravity_, false);
+    out.gravity_torque[j] =
+        gravity_load(states_[static_cast<std::size_t>(j)], 1.0,
+                     joints_[static_cast<std::size_t>(j)].mass * gravity_, false);
     joint_margin_ = std::min(joint_margin_, joint_limit_ - std::abs(q));
     upright += d->xmat[9 * joints_[static_cast<std::size_t>(j)].body + 8];
   }
@@ -171,8 +173,8 @@ void SnakeBinding::forget_command() noexcept {
 
 bool SnakeBinding::command_is_finite() const noexcept {
   return command_.q.allFinite() && command_.q_rate.allFinite() && command_.torque.allFinite() &&
-         std::isfinite(command_.feed) &&
-         std::isfinite(command_.feed_rate) && std::isfinite(command_.gravity_factor);
+         std::isfinite(command_.feed) && std::isfinite(command_.feed_rate) &&
+         std::isfinite(command_.gravity_factor);
 }
 
 void SnakeBinding::setpoints(std::span<double> next_own, std::span<double> setpoints) noexcept {
@@ -185,14 +187,12 @@ void SnakeBinding::setpoints(std::span<double> next_own, std::span<double> setpo
     const double rate =
         is_feed ? command_.feed_rate : command_.q_rate[static_cast<Eigen::Index>(j)];
     const double load = gravity_load(states_[j], 1.0, joint.mass * gravity_, joint.is_slide);
-    setpoints[j] =
-        torques && !is_feed
-            ? std::clamp(command_.torque[static_cast<Eigen::Index>(j)], joint.servo.min_force,
-                         joint.servo.max_force)
-            : joint.servo.setpoint(desired, rate, command_.gravity_factor * load);
+    setpoints[j] = torques && !is_feed
+                       ? std::clamp(command_.torque[static_cast<Eigen::Index>(j)],
+                                    joint.servo.min_force, joint.servo.max_force)
+                       : joint.servo.setpoint(desired, rate, command_.gravity_factor * load);
     if (is_feed) continue;
-    const double torque =
-        joint.servo.force(setpoints[j], states_[j].position, states_[j].velocity);
+    const double torque = joint.servo.force(setpoints[j], states_[j].position, states_[j].velocity);
     memory_.torque(next_own)[static_cast<Eigen::Index>(j)] = std::isfinite(torque) ? torque : 0.0;
   }
 }
@@ -254,15 +254,15 @@ std::unique_ptr<MobileController> make_mobile_controller(const InstanceContext& 
     const MobileContinuum robot = description.continuum();
     const auto obstacles = read_obstacles(context, kNoBody);
     auto controller = (*make)({.robot = robot,
-                    .limits = description.speeds,
-                    .platform_length = description.parameters.platform_length,
-                    .platform_width = description.parameters.platform_width,
-                    .settings = context.settings,
-                    .timestep = timestep,
-                    .name = description.name,
-                    .platform_height = description.parameters.platform_height,
-                    .arm_radius = largest_radius(description.mounted->robot),
-                    .obstacles = obstacles ? &obstacles->obstacles() : nullptr});
+                               .limits = description.speeds,
+                               .platform_length = description.parameters.platform_length,
+                               .platform_width = description.parameters.platform_width,
+                               .settings = context.settings,
+                               .timestep = timestep,
+                               .name = description.name,
+                               .platform_height = description.parameters.platform_height,
+                               .arm_radius = largest_radius(description.mounted->robot),
+                               .obstacles = obstacles ? &obstacles->obstacles() : nullptr});
     if (controller->commands() != CommandKind::Setpoints)
       throw ModelError("robot: its platform takes setpoints: " + context.kind.name +
                        " commands torques");
@@ -286,7 +286,8 @@ std::unique_ptr<MobileController> make_mobile_controller(const InstanceContext& 
        .obstacles = obstacles ? &obstacles->obstacles() : nullptr,
        .name = description.name,
        .start = start});
-  require_commands(context, "[arm] joint_command", description.joint_motors, controller->commands());
+  require_commands(context, "[arm] joint_command", description.joint_motors,
+                   controller->commands());
   return controller;
 }
 
@@ -375,9 +376,10 @@ void MobileBinding::setpoints(std::span<double> /*next_own*/,
       continue;
     }
     const auto k = static_cast<Eigen::Index>(j - kPlatform);
-    setpoints[j] = torques ? std::clamp(command_.torque[k], joint.servo.min_force, joint.servo.max_force)
-                           : joint.servo.setpoint(command_.q[k], feed_forward * command_.q_rate[k],
-                                                  measurement_.gravity_torque[k]);
+    setpoints[j] =
+        torques ? std::clamp(command_.torque[k], joint.servo.min_force, joint.servo.max_force)
+                : joint.servo.setpoint(command_.q[k], feed_forward * command_.q_rate[k],
+                                       measurement_.gravity_torque[k]);
   }
 }
 

@@ -36,7 +36,8 @@ class SnakeBinding final : public BindingOf<SnakeController, SnakeMeasurement, S
   struct Memory {
     MemoryLayout layout;
     MatrixSlot<Eigen::VectorXd> torque;
-    explicit Memory(const SnakeDescription& description) : torque(layout.vector(description.joints)) {}
+    explicit Memory(const SnakeDescription& description)
+        : torque(layout.vector(description.joints)) {}
   };
 
  private:

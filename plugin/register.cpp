@@ -7,8 +7,8 @@
 #include "controllers/controller_kind.hpp"
 #include "plugin/binary_model.hpp"
 #include "plugin/controller_plugin.hpp"
-#include "plugin/file_decoder.hpp"
 #include "plugin/engine_version.hpp"
+#include "plugin/file_decoder.hpp"
 
 mjPLUGIN_LIB_INIT(tendril) {
   if (!tendril::engine_version_matches()) return;

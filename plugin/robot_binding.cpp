@@ -5,9 +5,9 @@
 
 #include "plugin/arm_binding.hpp"
 #include "plugin/joint_binding.hpp"
-#include "tendril/model_error.hpp"
 #include "tendril/model/fault_file.hpp"
 #include "tendril/model/robot_mjcf.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril {
 namespace {
@@ -62,8 +62,8 @@ std::optional<SceneTask> read_task(const InstanceContext& context) {
   if (target < 0) return std::nullopt;
   const mjModel* m = context.model;
   const int base = context.require(mjOBJ_BODY, names::kBase);
-  const int body = static_cast<int>(
-      std::find(m->body_mocapid, m->body_mocapid + m->nbody, target) - m->body_mocapid);
+  const int body = static_cast<int>(std::find(m->body_mocapid, m->body_mocapid + m->nbody, target) -
+                                    m->body_mocapid);
   return SceneTask{.solids = scene_solids(m, base, context.settings.text("obstacles")),
                    .target = scene_position(m, base, body)};
 }
@@ -155,11 +155,9 @@ int own_memory_size(const RobotDescription& robot, const Controller& controller)
 template <class Measurement>
 MeasurementFaults measurement_faults(const InstanceContext& context,
                                      const Measurement& measurement) {
-  MeasurementFaultList list =
-      parse_measurement_faults(context.settings.text("measurement_faults"));
-  std::erase_if(list.faults, [&](const Fault& fault) {
-    return fault.robot && *fault.robot != context.prefix;
-  });
+  MeasurementFaultList list = parse_measurement_faults(context.settings.text("measurement_faults"));
+  std::erase_if(list.faults,
+                [&](const Fault& fault) { return fault.robot && *fault.robot != context.prefix; });
   return {list.faults, measurement, context.model->opt.timestep, list.seed};
 }
 template MeasurementFaults measurement_faults(const InstanceContext&, const ArmMeasurement&);

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "controllers/controller_kind.hpp"
-#include "controllers/watch/following_watch.hpp"
-#include "controllers/interface/measurement_faults.hpp"
 #include "controllers/arm/servo.hpp"
+#include "controllers/controller_kind.hpp"
+#include "controllers/interface/measurement_faults.hpp"
+#include "controllers/watch/following_watch.hpp"
 #include "plugin/scene_obstacles.hpp"
 #include "tendril/model/robot_description.hpp"
 
@@ -129,7 +129,8 @@ class BindingOf : public RobotBinding {
   void update(const UpdateMemory& memory, ControllerReport& report) final {
     forget_command();
     if (!faults_) {
-      controller_->update(measurement_, memory.controller, memory.next_controller, command_, report);
+      controller_->update(measurement_, memory.controller, memory.next_controller, command_,
+                          report);
       return;
     }
     Faulty& f = *faults_;

@@ -63,8 +63,8 @@ bool can_touch(const mjModel* m, int geom, int base_body) {
   return false;
 }
 
-/// An ellipsoid by a lower bound of its distance: that of the unit sphere in stretched space times the
-/// shortest half axis.
+/// An ellipsoid by a lower bound of its distance: that of the unit sphere in stretched space times
+/// the shortest half axis.
 class EllipsoidBound final : public SignedDistance {
  public:
   explicit EllipsoidBound(const Vector3d& half_axes) : half_(half_axes) {}
@@ -173,7 +173,8 @@ Solid geom_solid(const mjModel* m, int geom, const std::string& name) {
     case mjGEOM_MESH: {
       const int id = m->geom_dataid[geom];
       CollisionMesh faces = collision_mesh(m, id);
-      return {.name = name, .kind = m->mesh_graphadr[id] < 0 ? Solid::Kind::Mesh : Solid::Kind::Hull,
+      return {.name = name,
+              .kind = m->mesh_graphadr[id] < 0 ? Solid::Kind::Mesh : Solid::Kind::Hull,
               .vertices = std::move(faces.vertices),
               .triangles = std::move(faces.triangles)};
     }
@@ -304,8 +305,8 @@ Obstacles standing_obstacles(const mjModel* m, int base_body, std::string_view n
     } catch (const ModelError& error) {
       throw ModelError("obstacles: " + SceneObstacles::name_of(m, g) + ": " + error.what());
     }
-    obstacles.back().X_BO = reference_pose(m, m->geom_bodyid[g]) *
-                            to_pose(m->geom_pos + 3 * g, m->geom_quat + 4 * g);
+    obstacles.back().X_BO =
+        reference_pose(m, m->geom_bodyid[g]) * to_pose(m->geom_pos + 3 * g, m->geom_quat + 4 * g);
   }
   return Obstacles(std::move(obstacles));
 }
@@ -320,8 +321,7 @@ Eigen::Vector3d standing_target(const mjModel* m, std::string_view name) {
   if (m->body_mocapid[of] < 0 && !stands_still(m, of))
     throw ModelError("target = " + text + ": must stand still, or be a mocap body");
   const Isometry3d X = reference_pose(m, of);
-  return body >= 0 ? Vector3d(X.translation())
-                   : Vector3d(X * ConstVector3(m->site_pos + 3 * site));
+  return body >= 0 ? Vector3d(X.translation()) : Vector3d(X * ConstVector3(m->site_pos + 3 * site));
 }
 
 std::vector<Solid> scene_solids(const mjModel* m, int base_body, std::string_view names) {

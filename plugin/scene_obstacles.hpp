@@ -15,8 +15,9 @@ namespace tendril {
 
 /// A mesh as the engine collides with it: its convex hull, or its faces if the model has no hull.
 struct CollisionMesh {
-  std::vector<Eigen::Vector3d> vertices;     ///< in the geom's frame [m]
-  std::vector<std::array<int, 3>> triangles;  ///< indices of vertices, counterclockwise from outside
+  std::vector<Eigen::Vector3d> vertices;  ///< in the geom's frame [m]
+  std::vector<std::array<int, 3>>
+      triangles;  ///< indices of vertices, counterclockwise from outside
 };
 [[nodiscard]] CollisionMesh collision_mesh(const mjModel* m, int mesh_id);
 
@@ -56,8 +57,8 @@ class SceneObstacles {
   Obstacles obstacles_;
 };
 
-/// The geoms of a scene that stand still, in the world frame: all that the robot can touch, or those
-/// of the names (SceneObstacles). Ellipsoids too. Throws ModelError as SceneObstacles does.
+/// The geoms of a scene that stand still, in the world frame: all that the robot can touch, or
+/// those of the names (SceneObstacles). Ellipsoids too. Throws ModelError as SceneObstacles does.
 [[nodiscard]] Obstacles standing_obstacles(const mjModel* m, int base_body, std::string_view names);
 
 /// Place of a body or site of the scene that stands still; throws ModelError naming the setting
@@ -65,16 +66,16 @@ class SceneObstacles {
 [[nodiscard]] Eigen::Vector3d standing_target(const mjModel* m, std::string_view name);
 
 /// The same geoms as plain solids, where the model has them at its reference, in the frame of the
-/// arm's base. Throws ModelError naming the geom for one that has no section with a plane, and for an
-/// unknown name.
+/// arm's base. Throws ModelError naming the geom for one that has no section with a plane, and for
+/// an unknown name.
 [[nodiscard]] std::vector<Solid> scene_solids(const mjModel* m, int base_body,
                                               std::string_view names);
 
 /// Position of a body, where the model has it at its reference, in the frame of the arm's base [m].
 [[nodiscard]] Eigen::Vector3d scene_position(const mjModel* m, int base_body, int body);
 
-/// The cylinder or capsule `name` of the scene, where the model has it at its reference, in the frame
-/// of the arm's base. Throws ModelError.
+/// The cylinder or capsule `name` of the scene, where the model has it at its reference, in the
+/// frame of the arm's base. Throws ModelError.
 [[nodiscard]] Post scene_post(const mjModel* m, int base_body, std::string_view name);
 
 }  // namespace tendril

@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kMargin = 16;  // pixels: soft edges of shadows, samples of edges
 constexpr int kTile = 16;    // pixels: edges of the rectangles
-constexpr int kPartCost = 4000;  // pixels: drawing so many takes as long as leaving out another part
+constexpr int kPartCost =
+    4000;  // pixels: drawing so many takes as long as leaving out another part
 constexpr float kGrazing = 0.1F;  // of light that comes nearly from the side: sine of its height
 
 template <class T>
@@ -24,10 +25,11 @@ bool equal(const T& a, const T& b) {
 
 /// Whether they look the same.
 bool equal(const mjvGeom& a, const mjvGeom& b) {
-  return a.type == b.type && a.dataid == b.dataid && a.category == b.category && a.matid == b.matid && a.texcoord == b.texcoord &&
-         equal(a.size, b.size) && equal(a.pos, b.pos) && equal(a.mat, b.mat) &&
-         equal(a.rgba, b.rgba) && a.emission == b.emission && a.specular == b.specular &&
-         a.shininess == b.shininess && a.reflectance == b.reflectance && a.label[0] == b.label[0];
+  return a.type == b.type && a.dataid == b.dataid && a.category == b.category &&
+         a.matid == b.matid && a.texcoord == b.texcoord && equal(a.size, b.size) &&
+         equal(a.pos, b.pos) && equal(a.mat, b.mat) && equal(a.rgba, b.rgba) &&
+         a.emission == b.emission && a.specular == b.specular && a.shininess == b.shininess &&
+         a.reflectance == b.reflectance && a.label[0] == b.label[0];
 }
 
 bool equal(const mjvLight& a, const mjvLight& b) {
@@ -208,7 +210,8 @@ class Tiles {
   void for_each(const Extent& extent, Do what) const {
     if (extent.is_empty()) return;
     const auto tile = [](float pixel, int tiles) {
-      return static_cast<int>(std::clamp(std::floor(pixel / kTile), -1.0F, static_cast<float>(tiles)));
+      return static_cast<int>(
+          std::clamp(std::floor(pixel / kTile), -1.0F, static_cast<float>(tiles)));
     };
     const int left = std::max(0, tile(extent.left - kMargin, columns_));
     const int right = std::min(columns_ - 1, tile(extent.right + kMargin, columns_));
@@ -354,7 +357,8 @@ std::vector<mjrRect> ChangedRegion::update(mjvScene& scene, int width, int heigh
   bool known = !geoms_.empty() && scene.nskin == 0 && scene.nflex == 0 && equal(eye, camera_) &&
                std::equal(lights_.begin(), lights_.end(), scene.lights, scene.lights + scene.nlight,
                           [](const mjvLight& a, const mjvLight& b) { return equal(a, b); });
-  const std::vector<mjvGeom> before = std::exchange(geoms_, {scene.geoms, scene.geoms + scene.ngeom});
+  const std::vector<mjvGeom> before =
+      std::exchange(geoms_, {scene.geoms, scene.geoms + scene.ngeom});
   lights_.assign(scene.lights, scene.lights + scene.nlight);
   camera_ = eye;
   const std::vector<mjrRect> whole{{0, 0, width, height}};
@@ -382,9 +386,9 @@ mjvGLCamera part_of(const mjvGLCamera& camera, const mjrRect& part, int width, i
   const float scale = (camera.frustum_top - camera.frustum_bottom) / static_cast<float>(height);
   eye.frustum_bottom = camera.frustum_bottom + scale * static_cast<float>(part.bottom);
   eye.frustum_top = eye.frustum_bottom + scale * static_cast<float>(part.height);
-  eye.frustum_center = camera.frustum_center +
-                       scale * (static_cast<float>(part.left) + 0.5F * static_cast<float>(part.width) -
-                                0.5F * static_cast<float>(width));
+  eye.frustum_center = camera.frustum_center + scale * (static_cast<float>(part.left) +
+                                                        0.5F * static_cast<float>(part.width) -
+                                                        0.5F * static_cast<float>(width));
   return eye;
 }
 

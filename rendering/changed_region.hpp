@@ -10,10 +10,11 @@ namespace tendril::simulation {
 /// again. Most of a film is a floor and a sky that stand still.
 class ChangedRegion {
  public:
-  /// Rectangles without common pixels in which the scene can differ from that of the last call, with
-  /// the shadows of what has moved; one of all pixels at the first call, and when the camera, a light,
-  /// a plane or anything else has changed whose reach is not known. Held by: offscreen_test "frames of
-  /// a film". Removes the geoms from the scene that are not seen there, nor their shadows.
+  /// Rectangles without common pixels in which the scene can differ from that of the last call,
+  /// with the shadows of what has moved; one of all pixels at the first call, and when the camera,
+  /// a light, a plane or anything else has changed whose reach is not known. Held by:
+  /// offscreen_test "frames of a film". Removes the geoms from the scene that are not seen there,
+  /// nor their shadows.
   [[nodiscard]] std::vector<mjrRect> update(mjvScene& scene, int width, int height);
 
  private:

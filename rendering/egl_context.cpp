@@ -70,7 +70,8 @@ void EglContext::load() {
 void EglContext::load_stencil() {
   bool all = true;
   const auto load = [&](auto& function, const char* symbol) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(get_proc_address_(symbol));
+    function =
+        reinterpret_cast<std::remove_reference_t<decltype(function)>>(get_proc_address_(symbol));
     all = all && function != nullptr;
   };
   load(gl_disable_, "glDisable");

@@ -21,8 +21,8 @@ class EglContext {
   /// Throws RenderError if the context is lost.
   void make_current();
 
-  /// Restricts drawing into the current buffer to rectangles, until draw_everywhere. What else there is
-  /// may be drawn nevertheless: for speed.
+  /// Restricts drawing into the current buffer to rectangles, until draw_everywhere. What else
+  /// there is may be drawn nevertheless: for speed.
   /// @param around  all of them; its lower left corner is that of the buffer
   void draw_only(const std::vector<mjrRect>& parts, const mjrRect& around);
   void draw_everywhere();
@@ -43,7 +43,8 @@ class EglContext {
   decltype(&eglCreateContext) create_context_ = nullptr;
   decltype(&eglDestroyContext) destroy_context_ = nullptr;
   decltype(&eglMakeCurrent) make_current_ = nullptr;
-  decltype(&glEnable) gl_enable_ = nullptr;  // with the next five: null if there is one that is not found
+  decltype(&glEnable) gl_enable_ =
+      nullptr;  // with the next five: null if there is one that is not found
   decltype(&glDisable) gl_disable_ = nullptr;
   decltype(&glClear) gl_clear_ = nullptr;
   decltype(&glClearStencil) gl_clear_stencil_ = nullptr;

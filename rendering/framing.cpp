@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "simulation/scene/scene_robots.hpp"
 #include "rendering/offscreen.hpp"
+#include "simulation/scene/scene_robots.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -45,7 +45,8 @@ class Box {
   [[nodiscard]] double side(int axis, bool upper) const { return upper ? high_[axis] : low_[axis]; }
 
  private:
-  mjtNum low_[3] = {kInfinity, kInfinity, kInfinity}, high_[3] = {-kInfinity, -kInfinity, -kInfinity};
+  mjtNum low_[3] = {kInfinity, kInfinity, kInfinity},
+         high_[3] = {-kInfinity, -kInfinity, -kInfinity};
 };
 
 /// Distance of a point from the box around a geom; 0 inside.
@@ -54,8 +55,7 @@ double distance_to(const mjModel& model, const mjData& data, int geom, const mjt
   mjtNum from[3], local[3], outside[3];
   mju_sub3(from, point, data.geom_xpos + 3 * geom);
   mju_mulMatTVec3(local, data.geom_xmat + 9 * geom, from);
-  for (int i = 0; i < 3; ++i)
-    outside[i] = std::max(0.0, std::abs(local[i] - box[i]) - box[3 + i]);
+  for (int i = 0; i < 3; ++i) outside[i] = std::max(0.0, std::abs(local[i] - box[i]) - box[3 + i]);
   return mju_norm3(outside);
 }
 
@@ -226,13 +226,12 @@ std::vector<int> Subject::surroundings(const mjData& data) const {
         box.add(point);
       }
     }
-    const bool is_near = box.diagonal() <= size &&
-                         std::any_of(geoms.begin(), geoms.end(), [&](int geom) {
-                           return std::any_of(spheres_.begin(), spheres_.end(), [&](const Sphere& s) {
-                             return distance_to(*model_, data, geom, s.center.data()) <
-                                    s.radius + near_ * size;
-                           });
-                         });
+    const bool is_near =
+        box.diagonal() <= size && std::any_of(geoms.begin(), geoms.end(), [&](int geom) {
+          return std::any_of(spheres_.begin(), spheres_.end(), [&](const Sphere& s) {
+            return distance_to(*model_, data, geom, s.center.data()) < s.radius + near_ * size;
+          });
+        });
     if (is_near) shown.insert(shown.end(), geoms.begin(), geoms.end());
   }
   return shown;

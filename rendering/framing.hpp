@@ -21,9 +21,9 @@ void geom_corner(const mjModel& model, const mjData& data, int geom, int corner,
 /// @param aspect  width / height of the picture
 [[nodiscard]] bool is_in_picture(const mjvGLCamera& eye, double aspect, const mjtNum point[3]);
 
-/// The nearest free camera that looks in the direction of another one and has a set of points inside
-/// its picture. With coordinates (x, y, z) along right, up and forward, a camera at c sees the point
-/// p with tangents a, b of half its angles of view if
+/// The nearest free camera that looks in the direction of another one and has a set of points
+/// inside its picture. With coordinates (x, y, z) along right, up and forward, a camera at c sees
+/// the point p with tangents a, b of half its angles of view if
 ///
 ///     |x - c_x| <= a (z - c_z)  and  |y - c_y| <= b (z - c_z),
 ///
@@ -51,13 +51,14 @@ class Framing {
   double least_x_[2], least_y_[2], nearest_, farthest_;
 };
 
-/// What a camera shows that nobody has placed: robots, all else that moves, and targets (mocap bodies)
-/// at all instants that were added; and of what stands still the bodies that one of these comes near
-/// to, unless they are larger than all of them together: a shelf, but no floor and no wall of a room.
-/// Geoms of the world are judged one by one. Tested by: framing_test.
+/// What a camera shows that nobody has placed: robots, all else that moves, and targets (mocap
+/// bodies) at all instants that were added; and of what stands still the bodies that one of these
+/// comes near to, unless they are larger than all of them together: a shelf, but no floor and no
+/// wall of a room. Geoms of the world are judged one by one. Tested by: framing_test.
 class Subject {
  public:
-  /// @param near_to  distance that is near, of the size of what moves: the diagonal of the box around it
+  /// @param near_to  distance that is near, of the size of what moves: the diagonal of the box
+  /// around it
   explicit Subject(const mjModel& model, double near_to = 0.1);
 
   /// Adds an instant.
@@ -90,15 +91,15 @@ class Subject {
   std::vector<Point> room_;
 };
 
-/// The nearest free camera in the direction of another one that shows a scene as it stands, before a
-/// run: with room for motions, and with all obstacles about as far as what moves is large.
+/// The nearest free camera in the direction of another one that shows a scene as it stands, before
+/// a run: with room for motions, and with all obstacles about as far as what moves is large.
 /// @param data  with the poses of geoms and cameras
 [[nodiscard]] mjvCamera scene_camera(const mjModel& model, const mjData& data,
                                      const mjvCamera& like, double aspect);
 
 /// A scene's camera if it shows all of the robots as they stand, else the nearest free one in its
 /// direction that does and shows also what it shows (Framing::add_picture).
-[[nodiscard]] mjvCamera complete_camera(const mjModel& model, const mjData& data, const mjvCamera& own,
-                                        double aspect);
+[[nodiscard]] mjvCamera complete_camera(const mjModel& model, const mjData& data,
+                                        const mjvCamera& own, double aspect);
 
 }  // namespace tendril::simulation

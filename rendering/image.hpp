@@ -29,7 +29,8 @@ void require_image_size(int width, int height);
 /// Two images of the same height side by side.
 [[nodiscard]] Image beside(const Image& left, const Image& right);
 
-/// Writes a PNG, with transparency if the image has it. Throws RenderError if the file cannot be written.
+/// Writes a PNG, with transparency if the image has it. Throws RenderError if the file cannot be
+/// written.
 void write_png(const std::filesystem::path& file, const Image& image);
 
 }  // namespace tendril::simulation

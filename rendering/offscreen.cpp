@@ -7,19 +7,20 @@
 #include <iterator>
 #include <optional>
 
-#include "simulation/engine/engine.hpp"
 #include "rendering/changed_region.hpp"
 #include "rendering/egl_context.hpp"
 #include "rendering/shadow_volume.hpp"
 #include "rendering/smooth_body.hpp"
+#include "simulation/engine/engine.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::simulation {
 namespace {
 
-constexpr int kSamples = 4;        // per pixel, for anti-aliasing
-constexpr int kSlices = 16;        // of a cylinder
-constexpr int kShadowSize = 2048;  // pixels of the shadow map; with the engine's 4096 half of a frame
+constexpr int kSamples = 4;  // per pixel, for anti-aliasing
+constexpr int kSlices = 16;  // of a cylinder
+constexpr int kShadowSize =
+    2048;  // pixels of the shadow map; with the engine's 4096 half of a frame
 constexpr int kFullHd = 1920 * 1080;  // pixels of a picture up to which that is fine enough
 constexpr int kDraftShadow = 1024;
 constexpr int kSceneGeoms = 10000;  // room for contact arrows and the lines that plugins draw
@@ -141,8 +142,7 @@ OffscreenRenderer::OffscreenRenderer(const mjModel& model, int width, int height
   view->vis.quality.offsamples =
       drawing.draft ? 0 : std::max(view->vis.quality.offsamples, kSamples);
   view->vis.quality.shadowsize =
-      drawing.draft ? kDraftShadow
-                    : (width * height <= kFullHd ? 1 : 2) * kShadowSize;
+      drawing.draft ? kDraftShadow : (width * height <= kFullHd ? 1 : 2) * kShadowSize;
   // Software rendering is bound by triangles: a tube is hundreds of capsules.
   view->vis.quality.numslices = std::min(view->vis.quality.numslices, kSlices);
   view->vis.quality.numstacks = std::min(view->vis.quality.numstacks, kSlices / 2);
@@ -167,7 +167,8 @@ OffscreenRenderer::OffscreenRenderer(const mjModel& model, int width, int height
 OffscreenRenderer::~OffscreenRenderer() = default;
 
 /// Draws parts of the scene's picture into `rgb`, rows from the top.
-void OffscreenRenderer::Impl::draw(std::vector<std::uint8_t>& rgb, const std::vector<mjrRect>& parts) {
+void OffscreenRenderer::Impl::draw(std::vector<std::uint8_t>& rgb,
+                                   const std::vector<mjrRect>& parts) {
   if (parts.empty()) return;
   const mjrRect around = rectangle_around(parts);
   const std::array<mjvGLCamera, 2> whole{scene.camera[0], scene.camera[1]};
@@ -183,8 +184,8 @@ void OffscreenRenderer::Impl::draw(std::vector<std::uint8_t>& rgb, const std::ve
   mjr_readPixels(bottom_up.data(), nullptr, viewport, &context);
   for (const mjrRect& part : parts) {
     for (int y = part.bottom; y < part.bottom + part.height; ++y) {
-      const auto from = (static_cast<std::ptrdiff_t>(y - around.bottom) * around.width + part.left -
-                         around.left);
+      const auto from =
+          (static_cast<std::ptrdiff_t>(y - around.bottom) * around.width + part.left - around.left);
       const auto to = static_cast<std::ptrdiff_t>(image.height - 1 - y) * image.width + part.left;
       std::copy_n(bottom_up.begin() + 3 * from, 3 * part.width, rgb.begin() + 3 * to);
     }

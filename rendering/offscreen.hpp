@@ -53,8 +53,8 @@ class OffscreenRenderer {
   OffscreenRenderer(const OffscreenRenderer&) = delete;
   OffscreenRenderer& operator=(const OffscreenRenderer&) = delete;
 
-  /// Spreads the shadow map of directional lights over a state that will be drawn, whose poses have been
-  /// computed, and those of earlier calls. Without a call it is spread as the model says.
+  /// Spreads the shadow map of directional lights over a state that will be drawn, whose poses have
+  /// been computed, and those of earlier calls. Without a call it is spread as the model says.
   void expect(const mjData& data);
 
   /// Image of the state; positions and contacts must have been computed (mj_forward). Valid until

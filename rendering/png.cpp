@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 #include <png.h>
 
-#include "simulation/files/part_file.hpp"
 #include "rendering/image.hpp"
+#include "simulation/files/part_file.hpp"
 
 namespace tendril::simulation {
 

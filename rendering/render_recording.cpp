@@ -8,10 +8,10 @@
 #include <memory>
 #include <utility>
 
-#include "simulation/engine/engine_log.hpp"
 #include "rendering/framing.hpp"
-#include "simulation/rollout/recorded_model.hpp"
 #include "rendering/video_writer.hpp"
+#include "simulation/engine/engine_log.hpp"
+#include "simulation/rollout/recorded_model.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::simulation {
@@ -145,7 +145,8 @@ mjvCamera recording_camera(RecordedScene& scene, const PictureOptions& options, 
 
 namespace {
 
-/// Makes the geoms of an instant paler, the opaque ones without letting show through what is behind.
+/// Makes the geoms of an instant paler, the opaque ones without letting show through what is
+/// behind.
 /// @param share  of the color that is kept
 void fade(std::vector<mjvGeom>& geoms, float share) {
   constexpr float kPale = 0.92F;

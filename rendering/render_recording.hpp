@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "simulation/scene/scene.hpp"
 #include "rendering/offscreen.hpp"
+#include "simulation/scene/scene.hpp"
 #include "tendril/recording/rollout_file.hpp"
 
 namespace tendril::simulation {
@@ -70,10 +70,11 @@ struct PictureOptions {
 [[nodiscard]] mjvCamera recording_camera(RecordedScene& scene, const PictureOptions& options,
                                          double start, double end, std::vector<double> times = {});
 
-/// Cameras for single pictures at some times: `whole`, which shows all of a recording, or where the robots
-/// are small in it, because they travel, ones that look in its direction from one nearer distance, and
-/// go along. Tested by: framing_test.
-[[nodiscard]] std::vector<mjvCamera> following_cameras(RecordedScene& scene, const PictureOptions& options,
+/// Cameras for single pictures at some times: `whole`, which shows all of a recording, or where the
+/// robots are small in it, because they travel, ones that look in its direction from one nearer
+/// distance, and go along. Tested by: framing_test.
+[[nodiscard]] std::vector<mjvCamera> following_cameras(RecordedScene& scene,
+                                                       const PictureOptions& options,
                                                        const mjvCamera& whole,
                                                        const std::vector<double>& times);
 
@@ -91,8 +92,9 @@ struct Instants {
   std::optional<double> from = {}, to = {};  ///< for `strobe`; not given: those of the recording
 };
 
-/// Writes a picture of a recording to a PNG. Of several instants the last one is shown as it is, and
-/// of the others the robots, the paler the earlier. Throws RolloutError, ModelError, RenderError.
+/// Writes a picture of a recording to a PNG. Of several instants the last one is shown as it is,
+/// and of the others the robots, the paler the earlier. Throws RolloutError, ModelError,
+/// RenderError.
 void render_picture(const std::filesystem::path& recording, const std::filesystem::path& picture,
                     const PictureOptions& options, const Instants& instants = {});
 
@@ -104,8 +106,8 @@ struct SnapshotOptions {
 /// Removes the snapshots in a folder.
 void remove_snapshots(const std::filesystem::path& folder);
 
-/// Writes `snapshot_1.png` … to the folder and returns the files; removes older snapshots there, and
-/// all if it is stopped. Throws RolloutError, ModelError, RenderError.
+/// Writes `snapshot_1.png` … to the folder and returns the files; removes older snapshots there,
+/// and all if it is stopped. Throws RolloutError, ModelError, RenderError.
 std::vector<std::filesystem::path> render_snapshots(const std::filesystem::path& recording,
                                                     const std::filesystem::path& folder,
                                                     const SnapshotOptions& options = {},
@@ -118,8 +120,9 @@ struct VideoOptions {
   std::optional<double> from = {}, to = {};  ///< part of the recording [s]; not given: its ends
 };
 
-/// Times of the frames of a video of a recording from `start` to `end`. Throws ModelError unless the
-/// options are in their ranges and `from` and `to` are times of the recording, one after the other.
+/// Times of the frames of a video of a recording from `start` to `end`. Throws ModelError unless
+/// the options are in their ranges and `from` and `to` are times of the recording, one after the
+/// other.
 [[nodiscard]] std::vector<double> frame_times(double start, double end,
                                               const VideoOptions& options);
 

@@ -7,9 +7,10 @@ namespace tendril::simulation {
 namespace {
 
 constexpr double kRoom = 0.25;  // on each side of a volume that has to grow, of its size
-constexpr double kBack = 4.0;   // of the light from the middle, in radii: floors reach higher than the volume
+constexpr double kBack =
+    4.0;  // of the light from the middle, in radii: floors reach higher than the volume
 constexpr double kCoarsest = 8.0;  // map, in sizes of what the model asks for
-constexpr double kEdge = 1.02;  // the map's outermost pixels have no shadows
+constexpr double kEdge = 1.02;     // the map's outermost pixels have no shadows
 
 bool throws_shadows(const mjModel& model, int geom) {
   const int type = model.geom_type[geom];

@@ -4,9 +4,9 @@
 
 namespace tendril::simulation {
 
-/// Where directional lights need shadows: around all that throws some. The engine spreads the pixels of
-/// its shadow map over a fixed part of the scene, round the light's position, and has none behind the
-/// light. Tested by: shadow_volume_test.
+/// Where directional lights need shadows: around all that throws some. The engine spreads the
+/// pixels of its shadow map over a fixed part of the scene, round the light's position, and has
+/// none behind the light. Tested by: shadow_volume_test.
 class ShadowVolume {
  public:
   /// Adds geoms that are drawn and are no floors. One that leaves the volume makes it larger than
@@ -14,9 +14,9 @@ class ShadowVolume {
   /// @param data  with the poses of geoms
   void add(const mjModel& model, const mjData& data);
 
-  /// Moves the directional lights of a scene back from the volume and spreads the shadow map over it.
-  /// With a volume far larger than what the model's shadowclip asks for all stays. To be called between
-  /// mjv_updateScene and mjr_render.
+  /// Moves the directional lights of a scene back from the volume and spreads the shadow map over
+  /// it. With a volume far larger than what the model's shadowclip asks for all stays. To be called
+  /// between mjv_updateScene and mjr_render.
   void aim(const mjModel& model, mjvScene& scene, mjrContext& context) const;
 
   [[nodiscard]] bool empty() const noexcept { return !(low_[0] <= high_[0]); }

@@ -19,7 +19,7 @@ class SmoothBody {
   void draw(mjvScene& scene) const;
 
   static constexpr double kKink = 0.05;  ///< [rad]
-  static constexpr int kMaxPieces = 8;  ///< of a link
+  static constexpr int kMaxPieces = 8;   ///< of a link
 
  private:
   struct Part {

@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
+#include "rendering/image.hpp"
 #include "simulation/files/part_file.hpp"
 #include "simulation/files/process.hpp"
-#include "rendering/image.hpp"
 
 namespace tendril::simulation {
 

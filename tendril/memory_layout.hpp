@@ -135,16 +135,12 @@ class MemoryLayout {
   Slot<int> counter() { return index(0, std::numeric_limits<int>::max()); }
   /// One of the enumerators from `first` to `last`.
   template <class E>
-    requires std::is_enum_v<E>
-  Slot<E> choice(E first, E last, E start) {
+  requires std::is_enum_v<E> Slot<E> choice(E first, E last, E start) {
     const int low = static_cast<int>(first), high = static_cast<int>(last);
     return Slot<E>(add(1, static_cast<int>(start), &low, &high), low, high);
   }
   template <class E>
-    requires std::is_enum_v<E>
-  Slot<E> choice(E first, E last) {
-    return choice(first, last, first);
-  }
+  requires std::is_enum_v<E> Slot<E> choice(E first, E last) { return choice(first, last, first); }
   /// Finite numbers that start at `start`.
   Block numbers(std::size_t count, double start = 0.0);
   Block numbers(std::span<const double> start);
@@ -163,9 +159,7 @@ class MemoryLayout {
     const Block block = numbers({start.data(), static_cast<std::size_t>(start.size())});
     return MatrixSlot<M>(block.offset_, start.rows(), start.cols());
   }
-  MatrixSlot<Eigen::VectorXd> vector(Eigen::Index size) {
-    return matrix<Eigen::VectorXd>(size, 1);
-  }
+  MatrixSlot<Eigen::VectorXd> vector(Eigen::Index size) { return matrix<Eigen::VectorXd>(size, 1); }
   /// All that `part` describes, in its order.
   Block part(const MemoryLayout& part);
 

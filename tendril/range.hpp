@@ -31,8 +31,8 @@ inline constexpr Range kNotNegative{.low = 0.0};
 void require(std::string_view object, std::string_view field, double value, const Range& range,
              std::string_view unit = {});
 
-/// Throws the same error where the rule is not a range: `<object>: <field> = <value> <unit>, must be
-/// <allowed>`.
+/// Throws the same error where the rule is not a range: `<object>: <field> = <value> <unit>, must
+/// be <allowed>`.
 [[noreturn]] void refuse(std::string_view object, std::string_view field, double value,
                          std::string_view allowed, std::string_view unit = {});
 

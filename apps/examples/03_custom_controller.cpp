@@ -53,7 +53,8 @@ class CircleController final : public ArmController {
     to_coordinates(solver_.robot(), ik.states, command.q);
     // The whole shape turns about the base axis. Servos that know no rate are late.
     for (int i = 0; i < command.q.size(); i += 2)
-      command.q_rate.segment<2>(i) = kTurn / period_ * Eigen::Vector2d(-command.q[i + 1], command.q[i]);
+      command.q_rate.segment<2>(i) =
+          kTurn / period_ * Eigen::Vector2d(-command.q[i + 1], command.q[i]);
     command.plan = command.q;
 
     report.status = ik.converged() ? ControllerStatus::Working : ControllerStatus::NotReached;

@@ -1,4 +1,5 @@
 """A scene with an arm in Python: 05_python.py LIBTENDRIL.so SCENE.xml"""
+
 import sys
 
 import mujoco

@@ -27,8 +27,16 @@ except ImportError as error:
     sys.exit(f"{error.name} is missing: install it with scripts/setup or pip install matplotlib")
 
 STYLE = pathlib.Path(__file__).with_name("tendril.mplstyle")
-MAP = {"svg.hashsalt": "tendril", "axes.spines.right": True, "axes.spines.top": True, "xtick.major.size": 0,
-       "ytick.major.size": 0, "xtick.labelsize": 8, "ytick.labelsize": 8, "legend.labelspacing": 0.35}
+MAP = {
+    "svg.hashsalt": "tendril",
+    "axes.spines.right": True,
+    "axes.spines.top": True,
+    "xtick.major.size": 0,
+    "ytick.major.size": 0,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.labelspacing": 0.35,
+}
 PLOT = 6.0  # inches, the longer side of the drawing
 GAP = 0.6  # inches, around a view, for the labels of its axes
 MARGIN = 0.04  # of the longer side, around the drawing
@@ -73,8 +81,13 @@ class View:
         self.scale = scale  # inches to a meter
         self.corner, self.size = np.array(corner), scale * (high - low)
         sheet = figure.get_size_inches()
-        self.axes = figure.add_axes((*(self.corner / sheet), *(self.size / sheet)), xlim=(low[0], high[0]),
-                                    ylim=(low[1], high[1]), xlabel=f"{names[0]} [m]", ylabel=f"{names[1]} [m]")
+        self.axes = figure.add_axes(
+            (*(self.corner / sheet), *(self.size / sheet)),
+            xlim=(low[0], high[0]),
+            ylim=(low[1], high[1]),
+            xlabel=f"{names[0]} [m]",
+            ylabel=f"{names[1]} [m]",
+        )
         for axis in (self.axes.xaxis, self.axes.yaxis):
             axis.set_major_locator(ticker.MultipleLocator(nice_step(TICKS / scale)))
 
@@ -92,7 +105,9 @@ class View:
 
     def text(self, at, words, color=INK, offset=(0, 0), **style):
         """Text next to a point, at `offset` in typographic points."""
-        self.axes.annotate(words, at, xytext=offset, textcoords="offset points", color=color, annotation_clip=True, **style)
+        self.axes.annotate(
+            words, at, xytext=offset, textcoords="offset points", color=color, annotation_clip=True, **style
+        )
 
     def is_crowded(self, at, others, width, height):
         """Whether one of the others is nearer than this, in inches."""
@@ -126,6 +141,7 @@ def add_words(figure, view, title, handles, legend_corner):
 
 # ---- with contact: poses are (x, z, heading)
 
+
 def pose(at):
     return at["x"], at["z"], at["heading"]
 
@@ -137,8 +153,12 @@ def arc_points(start, arc):
     s = np.linspace(0.0, arc["length"], count + 1)
     u = arc["curvature"] * s
     across, along = s * np.sin(u / 2) * np.sinc(u / 2 / np.pi), s * np.sinc(u / np.pi)
-    points = np.column_stack([x + across * math.cos(heading) + along * math.sin(heading),
-                              z - across * math.sin(heading) + along * math.cos(heading)])
+    points = np.column_stack(
+        [
+            x + across * math.cos(heading) + along * math.sin(heading),
+            z - across * math.sin(heading) + along * math.cos(heading),
+        ]
+    )
     return points, (*points[-1], heading + u[-1])
 
 
@@ -160,11 +180,12 @@ def step_name(arc):
 
 def is_near(arc, solutions):
     """Whether a refused arc continues the base or the first contacts of a solution."""
+
     def contacts(arcs):
         return [(a["contact"], a["side"]) for a in arcs]
 
     before = contacts(arc["after"])
-    continues = not before or any(contacts(s["arcs"])[:len(before)] == before for s in solutions)
+    continues = not before or any(contacts(s["arcs"])[: len(before)] == before for s in solutions)
     return arc["reason"] in NEARLY and continues
 
 
@@ -186,7 +207,7 @@ def draw_refused(view, plan, shown, obstacles):
             continue
         points, _ = arc_points(pose(start), arc)
         is_inside = ((points >= low) & (points <= high)).all(axis=1)
-        points = points[:len(points) if is_inside.all() else np.argmin(is_inside)]
+        points = points[: len(points) if is_inside.all() else np.argmin(is_inside)]
         if len(points) < 2:
             continue
         count += 1
@@ -194,8 +215,11 @@ def draw_refused(view, plan, shown, obstacles):
         view.line(points, color=color, linewidth=0.8, linestyle=DASHED, zorder=0.8)  # below the obstacles
         for fraction in (0.6, 0.4, 0.8, 0.2):
             at = points[int(fraction * len(points))]
-            if (len(labels) < MOST_LABELS and not view.is_crowded(at, labels, 0.6, 0.12)
-                    and not any(path.contains_point(1e3 * at, FINE) for path, _ in obstacles)):
+            if (
+                len(labels) < MOST_LABELS
+                and not view.is_crowded(at, labels, 0.6, 0.12)
+                and not any(path.contains_point(1e3 * at, FINE) for path, _ in obstacles)
+            ):
                 labels.append(at)
                 view.text(at, f"{arc['reason']} {arc.get('obstacle', '')}".strip(), QUIET, (2, 2), fontsize=7)
                 break
@@ -211,7 +235,9 @@ def draw_solution(view, drawing, arcs, color):
         view.dot((x, z), color=color)
         if arc["contact"] != WRAP:  # to the point where the side of the body touches
             reach = arc["side"] * drawing["body_radius"]
-            view.line([(x, z), (x + reach * math.cos(heading), z - reach * math.sin(heading))], color=color, linewidth=1.4)
+            view.line(
+                [(x, z), (x + reach * math.cos(heading), z - reach * math.sin(heading))], color=color, linewidth=1.4
+            )
 
 
 def draw_ends(view, drawing):
@@ -231,8 +257,10 @@ def solution_keys(number, solution):
     words = f"{number + 1}: length {solution['length']:.4f} m, clearance {millimeters(solution['min_clearance'])}"
     if "wrap_angle" in solution:
         words += f", {math.degrees(solution['wrap_angle']):.0f}\N{DEGREE SIGN} around the object"
-    arcs = [f"    {step_name(arc)}: curvature {arc['curvature']:+.4f} 1/m, length {arc['length']:.4f} m"
-            for arc in solution["arcs"]]
+    arcs = [
+        f"    {step_name(arc)}: curvature {arc['curvature']:+.4f} 1/m, length {arc['length']:.4f} m"
+        for arc in solution["arcs"]
+    ]
     return [line_key(words, f"C{number}"), *words_keys(*arcs)]
 
 
@@ -289,14 +317,18 @@ def draw_contact_plan(plan, shown):
             view.dot(at, color=CONTACT)
         view.text(at, f"c{number}", CONTACT, (-6, -16) if contact["radius"] > 0.0 else (4, 3))
     draw_ends(view, drawing)
-    add_words(figure, view, f"{plan['name']}: {plan['status']}", contact_legend(plan, refused), view.corner - (0.0, GAP))
+    add_words(
+        figure, view, f"{plan['name']}: {plan['status']}", contact_legend(plan, refused), view.corner - (0.0, GAP)
+    )
     return figure
 
 
 # ---- among obstacles: a robot's tip through waypoints
 
+
 def hull(points):
     """Convex hull of points of a plane, by Andrew's monotone chain."""
+
     def is_left_turn(a, b, c):
         return (b[0] - a[0]) * (c[1] - a[1]) > (b[1] - a[1]) * (c[0] - a[0])
 
@@ -359,7 +391,9 @@ def section(shape, outlines, reach):
     if shape["kind"] == "capsule":
         centers = np.linspace(*outlines[0], 65)
         centers = centers[abs(centers[:, Y]) < shape["radius"]]
-        return [round_hull(centers[:, [X, Z]], np.sqrt(shape["radius"]**2 - centers[:, Y]**2))] if len(centers) else []
+        return (
+            [round_hull(centers[:, [X, Z]], np.sqrt(shape["radius"] ** 2 - centers[:, Y] ** 2))] if len(centers) else []
+        )
     if shape["kind"] == "half_space":
         normal = np.array(shape["normal"])
         is_parallel = np.linalg.norm(normal[[X, Z]]) < 1e-9 * np.linalg.norm(normal)
@@ -439,7 +473,7 @@ def draw_bodies(view, plan, axes):
     for points, color, alpha in bodies:
         points = np.array(points)[:, axes]
         view.body(points, drawing["body_radius"], color, alpha, 1.0)
-        for joint in points[::(len(points) - 1) // len(waypoints[0]["sections"])][1:-1]:
+        for joint in points[:: (len(points) - 1) // len(waypoints[0]["sections"])][1:-1]:
             view.dot(joint, markersize=3, color=color)
     if drawing["tip"]:
         view.line(np.array(drawing["tip"])[:, axes], color=INK, linewidth=0.9, linestyle=DASHED)
@@ -453,8 +487,13 @@ def draw_waypoints(view, plan, axes):
         if reached and view.is_crowded(at, labels, 0.2, 0.13):
             continue
         labels.append(at)
-        view.text(at, str(number + 1) if reached else f"{number + 1} {waypoint['status']}", INK if reached else QUIET, (5, 2),
-                  fontsize=8)
+        view.text(
+            at,
+            str(number + 1) if reached else f"{number + 1} {waypoint['status']}",
+            INK if reached else QUIET,
+            (5, 2),
+            fontsize=8,
+        )
 
 
 def path_legend(plan):
@@ -469,8 +508,10 @@ def path_legend(plan):
         words = "obstacles, cut at y = 0" if drawing["planar"] else "obstacles"
         handles.append(patches.Patch(facecolor=SOLID, edgecolor=EDGE, label=words))
     margin = "" if plan["min_clearance"] is None else f", margin {1e3 * drawing['margin']:g} mm"
-    return handles + words_keys(f"body {2e3 * drawing['body_radius']:g} mm wide",
-                                f"least clearance {millimeters(plan['min_clearance'])}{margin}")
+    return handles + words_keys(
+        f"body {2e3 * drawing['body_radius']:g} mm wide",
+        f"least clearance {millimeters(plan['min_clearance'])}{margin}",
+    )
 
 
 def draw_path_plan(plan):
@@ -483,7 +524,11 @@ def draw_path_plan(plan):
         corners = {(X, Z): corner}
     else:  # x-y below and y-z beside x-z, in line with it
         scale = PLOT / (size[Y] + size[[X, Z]].max())
-        corners = {(X, Z): corner, (Y, Z): corner + (scale * size[X] + GAP, 0.0), (X, Y): corner - (0.0, scale * size[Y] + GAP)}
+        corners = {
+            (X, Z): corner,
+            (Y, Z): corner + (scale * size[X] + GAP, 0.0),
+            (X, Y): corner - (0.0, scale * size[Y] + GAP),
+        }
     views = []
     for pair, at in corners.items():
         axes = list(pair)
@@ -504,8 +549,14 @@ def draw_path_plan(plan):
 def save(figure, file, kind):
     part = file.with_name(file.name + ".part")
     try:
-        figure.savefig(part, format=kind, dpi=PIXELS, bbox_inches="tight", pad_inches=0.1,
-                       metadata={"Date": None} if kind == "svg" else None)  # identical output in every run
+        figure.savefig(
+            part,
+            format=kind,
+            dpi=PIXELS,
+            bbox_inches="tight",
+            pad_inches=0.1,
+            metadata={"Date": None} if kind == "svg" else None,
+        )  # identical output in every run
         os.replace(part, file)
     except OSError as error:
         part.unlink(missing_ok=True)

@@ -5,6 +5,7 @@ usage: export_npz.py RECORDING.h5 OUT.npz < NAMES.json
 
 NAMES.json: {"rows": N, "names": {"qpos": [name of every column, ...], ...}}, from `tendril rollout export`.
 """
+
 import json
 import os
 import sys
@@ -24,7 +25,7 @@ def arrays(rollout, rows, names):
     yield "contact_start", start
     yield "contact_count", count
     for name in ("geom1", "geom2", "distance", "position", "force"):
-        yield "contact_" + name, rollout["contact/" + name][:int(start[-1]) + int(count[-1])]
+        yield "contact_" + name, rollout["contact/" + name][: int(start[-1]) + int(count[-1])]
 
 
 def main():

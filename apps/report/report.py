@@ -49,15 +49,20 @@ class Recording(tendril.recording.Recording):
 
     def sensors(self, quantity):
         """[(row of the table, values with shape (rows, dimension))] of the sensors that show a quantity."""
-        return [(sensor, self.sensordata[:, sensor["address"]:sensor["address"] + sensor["dimension"]])
-                for sensor in self.tables["sensors"] if sensor["quantity"] == quantity]
+        return [
+            (sensor, self.sensordata[:, sensor["address"] : sensor["address"] + sensor["dimension"]])
+            for sensor in self.tables["sensors"]
+            if sensor["quantity"] == quantity
+        ]
 
     def lines(self, quantity):
         """[(name, values over the rows)] of the sensors that show a quantity; of a vector its length."""
         import numpy as np
 
-        return [(sensor["name"], values[:, 0] if sensor["dimension"] == 1 else np.linalg.norm(values, axis=1))
-                for sensor, values in self.sensors(quantity)]
+        return [
+            (sensor["name"], values[:, 0] if sensor["dimension"] == 1 else np.linalg.norm(values, axis=1))
+            for sensor, values in self.sensors(quantity)
+        ]
 
     def has_robot(self):
         return any(geom["robot"] for geom in self.tables["geoms"])
@@ -175,7 +180,9 @@ class Plotter:
                 continue
             first, last = axis.get_xlim()
             for fault in self.faults:
-                axis.axvspan(max(first, fault["start"]), min(last, fault["end"]), color="#c0392b", alpha=0.08, linewidth=0)
+                axis.axvspan(
+                    max(first, fault["start"]), min(last, fault["end"]), color="#c0392b", alpha=0.08, linewidth=0
+                )
             axis.set_xlim(first, last)
         # Names inside an SVG are global to the page: the salt makes those of two plots different.
         self.matplotlib.rcParams["svg.hashsalt"] = f"plot{self.count}"
@@ -183,10 +190,11 @@ class Plotter:
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
         self.pyplot.close(figure)
         text = out.getvalue()
-        text = text[text.index("<svg"):]
+        text = text[text.index("<svg") :]
         text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
-        text = re.sub(r' id="(?:figure|axes|patch|line2d|xtick|ytick|text|matplotlib\.axis|legend|PathCollection)_\d+"', "",
-                      text)
+        text = re.sub(
+            r' id="(?:figure|axes|patch|line2d|xtick|ytick|text|matplotlib\.axis|legend|PathCollection)_\d+"', "", text
+        )
         # Hundredths of a point are enough for what is drawn, not for what is read.
         text = re.sub(r'"[^"]*"', lambda quoted: re.sub(r"(\d+\.\d\d)\d+", r"\1", quoted.group()), text)
         return re.sub(r"\n\s*", "\n", text)
@@ -202,8 +210,11 @@ def limits_of(summary, signal, end):
         last = min(end, end if check.get("before") is None else check["before"])
         at_end = match.group(1) == "end"
         first = last - 0.1 * end if at_end else check.get("after") or 0.0
-        found += [(check[side], "limit at the end" if at_end else "limit", first, last)
-                  for side in ("max", "min") if check.get(side) is not None]
+        found += [
+            (check[side], "limit at the end" if at_end else "limit", first, last)
+            for side in ("max", "min")
+            if check.get(side) is not None
+        ]
     return found
 
 
@@ -215,14 +226,22 @@ def line_plot(plotter, summary, time, lines, label, signal="", unit="", step=Fal
     axis = axes[0, 0]
     lines = [(name, np.where(np.isfinite(values), values, np.nan)) for name, values in lines]
     top = max(np.nanmax(np.abs(values), initial=0.0) for _, values in lines)
-    limits = [limit for limit in limits_of(summary, signal, float(time[-1]))
-              if top == 0.0 or abs(limit[0]) < 20.0 * top]  # a limit far outside would flatten the line
+    limits = [
+        limit for limit in limits_of(summary, signal, float(time[-1])) if top == 0.0 or abs(limit[0]) < 20.0 * top
+    ]  # a limit far outside would flatten the line
     scale, shown = axis_unit(unit, max([top] + [abs(value) for value, *_ in limits]))
     for name, values in lines:
         axis.plot(*decimated(time, values * scale), label=name, drawstyle="steps-post" if step else "default")
     for value, text, first, last in limits:
-        axis.hlines(value * scale, first, last, color="#c0392b", linestyle=":" if "end" in text else "--", linewidth=1.0,
-                    label=text)
+        axis.hlines(
+            value * scale,
+            first,
+            last,
+            color="#c0392b",
+            linestyle=":" if "end" in text else "--",
+            linewidth=1.0,
+            label=text,
+        )
     if step:
         axis.yaxis.set_major_locator(plotter.matplotlib.ticker.MaxNLocator(integer=True, min_n_ticks=1))
     if limits or len(lines) > 1:
@@ -251,10 +270,16 @@ def section_labels(tables, prefix):
 def coordinate_labels(tables, prefix, sensor):
     """(name, unit) of the coordinates of another robot: its actuators, a feed left out, or numbers."""
     dimension, unit = sensor["dimension"], sensor["unit"]
-    mounted = tuple(other["name"][: -len("command")] for other in tables["sensors"] if other["quantity"] == "command"
-                    and other["name"].startswith(prefix) and other["name"] != sensor["name"])
-    names = [actuator["name"][len(prefix):] for actuator in tables["actuators"]
-             if actuator["name"].startswith(prefix) and not actuator["name"].startswith(mounted)]
+    mounted = tuple(
+        other["name"][: -len("command")]
+        for other in tables["sensors"]
+        if other["quantity"] == "command" and other["name"].startswith(prefix) and other["name"] != sensor["name"]
+    )
+    names = [
+        actuator["name"][len(prefix) :]
+        for actuator in tables["actuators"]
+        if actuator["name"].startswith(prefix) and not actuator["name"].startswith(mounted)
+    ]
     if len(names) == dimension + 1 and names[0] == "feed":
         names = names[1:]
     if len(names) != dimension:
@@ -287,8 +312,10 @@ def command_plots(plotter, recording):
             both = np.stack([command[:, i], measured[:, i]])
             largest = np.abs(both[np.isfinite(both)]).max(initial=0.0)
             factor, shown = (1.0, unit) if unit == "rad" else axis_unit(unit, max(largest, 1e-3))
-            for values, color, style, text in ((both[0], plotter.colors[0], "-", "commanded"),
-                                                (both[1], plotter.colors[1], "--", "measured")):
+            for values, color, style, text in (
+                (both[0], plotter.colors[0], "-", "commanded"),
+                (both[1], plotter.colors[1], "--", "measured"),
+            ):
                 axis.plot(*decimated(recording.time, values * factor, 200), style, color=color, label=text)
             axis.set_title(f"{label} [{shown}]" if shown else label, fontsize=9.5, loc="left", color="#3e4c59")
             axis.margins(x=0.01)
@@ -310,7 +337,9 @@ def log_ticks(low, high):
     ticks = []
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     for mantissas in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), [t / 10 for t in range(10, 100)]):
-        ticks = [t * 10.0**e for e in range(first, last + 1) for t in mantissas if low * 0.95 <= t * 10.0**e <= high * 1.05]
+        ticks = [
+            t * 10.0**e for e in range(first, last + 1) for t in mantissas if low * 0.95 <= t * 10.0**e <= high * 1.05
+        ]
         if len(ticks) >= 4:
             break
     return ticks[:: (len(ticks) + 8) // 9]
@@ -331,9 +360,18 @@ def step_time_plot(plotter, times):
     else:
         axis.hist(times, bins=30, color=plotter.colors[0])
     axis.set_yscale("log")
-    axis.axvline(float(np.mean(times)), color=plotter.colors[1], linewidth=1.3, label="mean " + number(float(np.mean(times)), "us"))
-    axis.axvline(float(np.quantile(times, 0.999)), color=plotter.colors[3], linewidth=1.3,
-                 label="99.9 % " + number(float(np.quantile(times, 0.999)), "us"))
+    axis.axvline(
+        float(np.mean(times)),
+        color=plotter.colors[1],
+        linewidth=1.3,
+        label="mean " + number(float(np.mean(times)), "us"),
+    )
+    axis.axvline(
+        float(np.quantile(times, 0.999)),
+        color=plotter.colors[3],
+        linewidth=1.3,
+        label="99.9 % " + number(float(np.quantile(times, 0.999)), "us"),
+    )
     figure.legend(*axis.get_legend_handles_labels(), fontsize=8.5, ncols=2, loc="outside upper right")
     axis.set_xlabel("wall time of a step [µs]")
     axis.set_ylabel("steps")
@@ -376,15 +414,34 @@ def make_plots(recording, summary):
         # All 0: no direction is prescribed.
         if any(np.nanmax(np.abs(values), initial=0.0) > 0 for _, values in recording.lines("angle_error")):
             by_sensor("Angle error", "angle_error")
-        by_contact("Wall force", "sum of normal forces", "wall_force", "N", recording.wall_force,
-                   "Sum over the contacts between the robot and its environment.")
-        by_contact("Penetration", "deepest overlap", "penetration", "m", recording.penetration,
-                   "Overlap of bodies at the deepest contact: a property of the contact model, not of wear.")
+        by_contact(
+            "Wall force",
+            "sum of normal forces",
+            "wall_force",
+            "N",
+            recording.wall_force,
+            "Sum over the contacts between the robot and its environment.",
+        )
+        by_contact(
+            "Penetration",
+            "deepest overlap",
+            "penetration",
+            "m",
+            recording.penetration,
+            "Overlap of bodies at the deepest contact: a property of the contact model, not of wear.",
+        )
         commands = command_plots(plotter, recording)
         for robot, is_arm, svg in commands:
-            plots.append((f"{'Sections' if is_arm else 'Coordinates'} of {robot}: commanded and measured", svg,
-                          "u and v are the bend of a section about its two axes: bend angle times the cosine and sine "
-                          "of its direction." if is_arm else ""))
+            plots.append(
+                (
+                    f"{'Sections' if is_arm else 'Coordinates'} of {robot}: commanded and measured",
+                    svg,
+                    "u and v are the bend of a section about its two axes: bend angle times the cosine and sine "
+                    "of its direction."
+                    if is_arm
+                    else "",
+                )
+            )
         if not commands:
             plots.append(("Commands", "", "No sensors of the scene show the quantities “command” and “measured”."))
         by_sensor("IK iterations", "ik_iterations", step=True, note="Of the inverse kinematics, in each control step.")
@@ -430,6 +487,7 @@ details summary { cursor: pointer; color: var(--soft); } footer { color: var(--f
 @media print { body { background: #fff; } section { break-inside: avoid; } }
 """
 
+
 def escape(value):
     return html.escape(str(value))
 
@@ -473,9 +531,14 @@ def verdict(summary, recording):
     if summary.get("failures") and not failed:
         return "a robot did not do its task", "bad"
     if checks:
-        return (f"{failed} of {len(checks)} checks failed", "bad") if failed else (f"all {len(checks)} checks hold", "good")
+        return (
+            (f"{failed} of {len(checks)} checks failed", "bad")
+            if failed
+            else (f"all {len(checks)} checks hold", "good")
+        )
     return {"done": ("done, no checks", ""), "running": ("unfinished", "bad"), "": ("no results", "bad")}.get(
-        outcome, (str(outcome), "bad"))
+        outcome, (str(outcome), "bad")
+    )
 
 
 def percent(part, whole):
@@ -493,17 +556,28 @@ def robots_section(summary):
     def during(entry):
         return percent(entry["steps"], steps), f"{entry['first']:.4g}\u00a0s", f"{entry['last']:.4g}\u00a0s"
 
-    rows = [row(robot["robot"], status["status"], *during(status))
-            for robot in summary.get("robots", []) for status in robot["statuses"]]
-    rows += [row(f"servo {servo['actuator']}", f"at its limit of {servo['limit']:.3g}", *during(servo))
-             for servo in summary.get("saturated_servos", [])]
-    rows += [row(f"touched {touched['geom']}", "at most " + number(touched["largest_force"], "N"), *during(touched))
-             for touched in summary.get("touched", [])[:20]]
+    rows = [
+        row(robot["robot"], status["status"], *during(status))
+        for robot in summary.get("robots", [])
+        for status in robot["statuses"]
+    ]
+    rows += [
+        row(f"servo {servo['actuator']}", f"at its limit of {servo['limit']:.3g}", *during(servo))
+        for servo in summary.get("saturated_servos", [])
+    ]
+    rows += [
+        row(f"touched {touched['geom']}", "at most " + number(touched["largest_force"], "N"), *during(touched))
+        for touched in summary.get("touched", [])[:20]
+    ]
     if not rows:
         return ""
     failures = "".join(f"<p class=bad>{escape(failure)}</p>" for failure in summary.get("failures", []))
-    return ("<section><h2>Robots</h2>" + failures + "<div class=scroll><table><thead><tr><th></th><th></th><th>of the steps</th>"
-            f"<th>from</th><th>to</th></tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>")
+    return (
+        "<section><h2>Robots</h2>"
+        + failures
+        + "<div class=scroll><table><thead><tr><th></th><th></th><th>of the steps</th>"
+        f"<th>from</th><th>to</th></tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>"
+    )
 
 
 def checks_section(summary):
@@ -513,33 +587,45 @@ def checks_section(summary):
     rows = []
     for check in checks:
         unit = check.get("unit", "")
-        limits = [f"{sign}\u00a0{number(check[side], unit)}" for side, sign in (("min", "≥"), ("max", "≤"))
-                  if check.get(side) is not None]
+        limits = [
+            f"{sign}\u00a0{number(check[side], unit)}"
+            for side, sign in (("min", "≥"), ("max", "≤"))
+            if check.get(side) is not None
+        ]
         window = []
         if check.get("after"):
             window.append(f"from {check['after']:g}\u00a0s")
         if check.get("before") is not None:
             window.append(f"to {check['before']:g}\u00a0s")
         good = held(check)
-        rows.append(f"<tr><td>{escape(check.get('name', ''))}</td><td><code>{escape(check.get('metric', ''))}</code>"
-                    f"{' ' + escape(' '.join(window)) if window else ''}</td>"
-                    f"<td class=number>{escape(number(check.get('value'), unit))}</td>"
-                    f"<td class=number>{escape(', '.join(limits))}</td>"
-                    f"<td class={'good' if good else 'bad'}>{'holds' if good else 'failed'}</td></tr>")
-    return ("<section><h2>Checks</h2><div class=scroll><table><thead><tr><th>check</th><th>metric</th><th>value</th>"
-            f"<th>limit</th><th>verdict</th></tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>")
+        rows.append(
+            f"<tr><td>{escape(check.get('name', ''))}</td><td><code>{escape(check.get('metric', ''))}</code>"
+            f"{' ' + escape(' '.join(window)) if window else ''}</td>"
+            f"<td class=number>{escape(number(check.get('value'), unit))}</td>"
+            f"<td class=number>{escape(', '.join(limits))}</td>"
+            f"<td class={'good' if good else 'bad'}>{'holds' if good else 'failed'}</td></tr>"
+        )
+    return (
+        "<section><h2>Checks</h2><div class=scroll><table><thead><tr><th>check</th><th>metric</th><th>value</th>"
+        f"<th>limit</th><th>verdict</th></tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>"
+    )
 
 
 def numbers_row(summary):
     metrics = summary.get("metrics", {})
-    cards = [("tip error at the end", metrics.get("tip_error_end"), "m"),
-             ("largest tip error", metrics.get("tip_error_max"), "m"),
-             ("largest wall force", metrics.get("wall_force_max"), "N"),
-             ("deepest penetration", metrics.get("penetration_max"), "m"),
-             ("times real time", summary.get("real_time_factor"), ""),
-             ("a step, on average", summary.get("step_time_us", {}).get("mean"), "us")]
-    shown = [f"<div><b>{escape(number(value, unit))}</b><span>{escape(text)}</span></div>"
-             for text, value, unit in cards if value is not None]
+    cards = [
+        ("tip error at the end", metrics.get("tip_error_end"), "m"),
+        ("largest tip error", metrics.get("tip_error_max"), "m"),
+        ("largest wall force", metrics.get("wall_force_max"), "N"),
+        ("deepest penetration", metrics.get("penetration_max"), "m"),
+        ("times real time", summary.get("real_time_factor"), ""),
+        ("a step, on average", summary.get("step_time_us", {}).get("mean"), "us"),
+    ]
+    shown = [
+        f"<div><b>{escape(number(value, unit))}</b><span>{escape(text)}</span></div>"
+        for text, value, unit in cards
+        if value is not None
+    ]
     return f"<div class=numbers>{''.join(shown)}</div>" if shown else ""
 
 
@@ -548,9 +634,13 @@ def pictures_section(folder):
     for path in sorted(folder.glob("snapshot_*.png")):
         time = re.search(r"_(-?\d+(?:\.\d+)?)s\.png$", path.name)
         caption = f"t = {float(time.group(1)):.2f} s" if time else path.stem
-        figures.append(f'<figure><img alt="the scene, {caption}" src="{data_uri(path, "image/png")}">'
-                       f"<figcaption>{caption}</figcaption></figure>")
-    body = f"<div class=pictures>{''.join(figures)}</div>" if figures else "<p class=note>No snapshots were rendered.</p>"
+        figures.append(
+            f'<figure><img alt="the scene, {caption}" src="{data_uri(path, "image/png")}">'
+            f"<figcaption>{caption}</figcaption></figure>"
+        )
+    body = (
+        f"<div class=pictures>{''.join(figures)}</div>" if figures else "<p class=note>No snapshots were rendered.</p>"
+    )
     video = folder / "video.mp4"
     if video.is_file():
         size = video.stat().st_size
@@ -588,7 +678,8 @@ def fault_line(fault):
 def settings_section(summary, recording):
     attributes = recording.words if recording else {}
     versions = summary.get("versions") or {
-        k.removesuffix("_version"): v for k, v in attributes.items() if k in ("tendril_version", "mujoco_version")}
+        k.removesuffix("_version"): v for k, v in attributes.items() if k in ("tendril_version", "mujoco_version")
+    }
     machine = summary.get("machine", {})
     load = summary.get("load_average")
     times = summary.get("step_time_us", summary.get("step_time", {}))
@@ -598,27 +689,50 @@ def settings_section(summary, recording):
         ("experiment file", summary.get("file")),
         ("scene", summary.get("scene") or attributes.get("scene")),
         ("seed", summary.get("seed", attributes.get("seed"))),
-        ("settings", "\n".join(f"{s.get('key')} = {s.get('value')}  ({s.get('origin')})" for s in settings)
-            if isinstance(settings, list) else json.dumps(settings)),
+        (
+            "settings",
+            "\n".join(f"{s.get('key')} = {s.get('value')}  ({s.get('origin')})" for s in settings)
+            if isinstance(settings, list)
+            else json.dumps(settings),
+        ),
         ("faults (their times are shaded)", "\n".join(map(fault_line, recording.faults)) if recording else None),
         ("time step", number(float(t), "s") if (t := summary.get("timestep", attributes.get("timestep"))) else None),
-        ("simulated", f"{summary['simulated_time']:g} of {summary['duration']:g}\u00a0s, {summary.get('steps', '?')} steps"
-            if "simulated_time" in summary and "duration" in summary else None),
+        (
+            "simulated",
+            f"{summary['simulated_time']:g} of {summary['duration']:g}\u00a0s, {summary.get('steps', '?')} steps"
+            if "simulated_time" in summary and "duration" in summary
+            else None,
+        ),
         ("wall time", number(summary.get("wall_time"), "s") if "wall_time" in summary else None),
         ("step times", ", ".join(f"{k.removesuffix('_us')} {number(v, 'us')}" for k, v in times.items())),
         ("notices", "\n".join(summary.get("notices", []))),
         ("versions", ", ".join(f"{k} {v}" for k, v in versions.items())),
-        ("machine", ", ".join(f"{v} cores" if k == "cores" else str(v) for k, v in machine.items())
-            if isinstance(machine, dict) else str(machine)),
+        (
+            "machine",
+            ", ".join(f"{v} cores" if k == "cores" else str(v) for k, v in machine.items())
+            if isinstance(machine, dict)
+            else str(machine),
+        ),
         ("load average", ", ".join(f"{v:.2f}" for v in load) if load else None),
-        ("recording", f"{recording.rows} rows, outcome “{attributes.get('outcome', 'unknown')}”" if recording else None),
+        (
+            "recording",
+            f"{recording.rows} rows, outcome “{attributes.get('outcome', 'unknown')}”" if recording else None,
+        ),
     ]
-    body = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v).replace(chr(10), '<br>')}</td></tr>" for k, v in rows
-                   if v not in (None, ""))
-    metrics = "".join(f"<tr><th>{escape(k)}</th><td class=number>{escape(number(v))}</td></tr>"
-                      for k, v in summary.get("metrics", {}).items())
-    more = (f"<details><summary>All metrics (SI units, times in µs)</summary><table><tbody>{metrics}</tbody></table></details>"
-            if metrics else "")
+    body = "".join(
+        f"<tr><th>{escape(k)}</th><td>{escape(v).replace(chr(10), '<br>')}</td></tr>"
+        for k, v in rows
+        if v not in (None, "")
+    )
+    metrics = "".join(
+        f"<tr><th>{escape(k)}</th><td class=number>{escape(number(v))}</td></tr>"
+        for k, v in summary.get("metrics", {}).items()
+    )
+    more = (
+        f"<details><summary>All metrics (SI units, times in µs)</summary><table><tbody>{metrics}</tbody></table></details>"
+        if metrics
+        else ""
+    )
     return f"<section><h2>Run</h2><table><tbody>{body}</tbody></table>{more}</section>"
 
 
@@ -631,18 +745,23 @@ def page(folder, summary, recording, plots, problems):
     scene = summary.get("scene") or (recording.words.get("scene", "") if recording else "")
     seed = f", seed {summary['seed']}" if "seed" in summary else ""
     playback = ' · <a href="play.html">Playback in 3D</a>' if (folder / "play.html").is_file() else ""
-    return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}: {escape(text)}</title>'
-            f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head><body><main>'
-            f'<header><h1>{escape(title)}</h1><span class="badge {kind}">{escape(text)}</span></header>'
-            f"<p class=sub>{escape(scene)}{escape(seed)}{playback}</p>{stop}{numbers_row(summary)}{checks_section(summary)}{robots_section(summary)}"
-            f"{pictures_section(folder)}{notes}{plots_section(plots)}{settings_section(summary, recording)}"
-            f"<footer>Written {datetime.datetime.now().astimezone():%Y-%m-%d %H:%M %Z} by apps/report/report.py</footer>"
-            "</main></body></html>\n")
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}: {escape(text)}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head><body><main>'
+        f'<header><h1>{escape(title)}</h1><span class="badge {kind}">{escape(text)}</span></header>'
+        f"<p class=sub>{escape(scene)}{escape(seed)}{playback}</p>{stop}{numbers_row(summary)}{checks_section(summary)}{robots_section(summary)}"
+        f"{pictures_section(folder)}{notes}{plots_section(plots)}{settings_section(summary, recording)}"
+        f"<footer>Written {datetime.datetime.now().astimezone():%Y-%m-%d %H:%M %Z} by apps/report/report.py</footer>"
+        "</main></body></html>\n"
+    )
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     epilog="example: report.py out/tube_insertion")
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="example: report.py out/tube_insertion",
+    )
     parser.add_argument("folder", metavar="DIR", type=pathlib.Path, help="folder of one run's results")
     folder = parser.parse_args(arguments).folder
     if not folder.is_dir():
@@ -663,11 +782,15 @@ def main(arguments=None):
                 plots = make_plots(recording, summary)
                 problems += filter(None, [write_playback(recording, folder)])
             if not recording.has_tables:
-                problems.append("The recording has no tables of names: an older version wrote it. The plots of sensors and "
-                                "contacts are missing; run the experiment again to have them.")
+                problems.append(
+                    "The recording has no tables of names: an older version wrote it. The plots of sensors and "
+                    "contacts are missing; run the experiment again to have them."
+                )
         except ImportError as error:
-            print(f"report: Python module {error.name or error} is missing: pip install numpy h5py matplotlib",
-                  file=sys.stderr)
+            print(
+                f"report: Python module {error.name or error} is missing: pip install numpy h5py matplotlib",
+                file=sys.stderr,
+            )
             return 4
         except (OSError, LookupError, TypeError, ValueError) as error:
             problems.append(f"rollout.h5 could not be read: {error}")

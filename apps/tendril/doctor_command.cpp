@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "simulation/scene/scene.hpp"
-#include "simulation/rollout/run.hpp"
-#include "simulation/files/python_script.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/progress.hpp"
+#include "simulation/files/python_script.hpp"
+#include "simulation/rollout/run.hpp"
+#include "simulation/scene/scene.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -50,8 +50,8 @@ class Report {
   void line(const char* mark, const char* color, const std::string& what,
             const std::string& text) const {
     const std::string padded = fmt::format("{:<8}", mark);
-    fmt::print("{} {:<22} {}\n",
-               color_ ? fmt::format("\033[{}m{}\033[0m", color, padded) : padded, what, text);
+    fmt::print("{} {:<22} {}\n", color_ ? fmt::format("\033[{}m{}\033[0m", color, padded) : padded,
+               what, text);
   }
   bool color_ = wants_color();
   bool complete_ = true;

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "simulation/files/csv_table.hpp"
-#include "simulation/rollout/run.hpp"
 #include "simulation/files/python_script.hpp"
 #include "simulation/rollout/recover_recording.hpp"
+#include "simulation/rollout/run.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::simulation {
@@ -172,7 +172,8 @@ void write_npz(RolloutReader& reader, const std::filesystem::path& file,
   const std::optional<std::string> problem = run_script(
       "apps/report/export_npz.py",
       {std::filesystem::absolute(file).string(), std::filesystem::absolute(out).string()}, input);
-  if (problem) throw OutputError(fmt::format("{}: could not be written: {}", out.string(), *problem));
+  if (problem)
+    throw OutputError(fmt::format("{}: could not be written: {}", out.string(), *problem));
 }
 
 }  // namespace

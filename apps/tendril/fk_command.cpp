@@ -2,9 +2,9 @@
 
 #include <memory>
 
-#include "simulation/files/file_kind.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/robot_table.hpp"
+#include "simulation/files/file_kind.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model/robot_description.hpp"
 
@@ -22,8 +22,8 @@ struct FkArguments {
 
 simulation::CsvLayout layout_of(const ContinuumRobot& robot) {
   simulation::CsvLayout layout{.columns = state_columns(robot),
-                         .ignored = {kResultColumns.begin(), kResultColumns.end()},
-                         .allowed = "theta_1,phi_1,s_1"};
+                               .ignored = {kResultColumns.begin(), kResultColumns.end()},
+                               .allowed = "theta_1,phi_1,s_1"};
   if (robot.section_count() > 1) layout.allowed += ",theta_2,...";
   const std::string last = "s_" + std::to_string(robot.section_count());
   if (robot.section_count() > 2) layout.allowed += "," + last;
@@ -111,9 +111,8 @@ void add_fk_command(CommandLine& line) {
   command.action([arguments] {
     simulation::require_kind(arguments->robot, "fk", {simulation::FileKind::Robot});
     simulation::require_kind(arguments->states, "fk ROBOT", {simulation::FileKind::Table});
-    visit_kinematics(arguments->robot, [&](const auto& description) {
-      run(*arguments, description.kinematics());
-    });
+    visit_kinematics(arguments->robot,
+                     [&](const auto& description) { run(*arguments, description.kinematics()); });
     return 0;
   });
 }

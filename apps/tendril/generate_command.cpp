@@ -4,9 +4,9 @@
 #include <memory>
 #include <optional>
 
-#include "simulation/rollout/run.hpp"
-#include "simulation/families/families.hpp"
 #include "apps/tendril/commands.hpp"
+#include "simulation/families/families.hpp"
+#include "simulation/rollout/run.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -31,8 +31,8 @@ int generate(const GenerateArguments& arguments) {
     const fs::path folder =
         arguments.count == 1 ? out : out / fmt::format("{}_{:04}", arguments.family, seed);
     fmt::print("{}\n", simulation::write_scene(arguments.family, static_cast<std::uint64_t>(seed),
-                                       arguments.difficulty, folder)
-                         .string());
+                                               arguments.difficulty, folder)
+                           .string());
   }
   return 0;
 }
@@ -47,9 +47,12 @@ void add_generate_command(CommandLine& line) {
     names += fmt::format("  {:<16}{}\n", family.name, family.text);
   command.option("family", arguments->family, "one of the families below").required();
   command.option("--seed", arguments->seed, "of the scene").not_negative();
-  command.option("--count", arguments->count, "scenes with this and the following seeds, a folder each")
+  command
+      .option("--count", arguments->count,
+              "scenes with this and the following seeds, a folder each")
       .range(1, 1'000'000);
-  command.option("--difficulty", arguments->difficulty, "in [0, 1]; 0.5 is what docs/families.md shows");
+  command.option("--difficulty", arguments->difficulty,
+                 "in [0, 1]; 0.5 is what docs/families.md shows");
   command.option("--out", arguments->out, "folder [out/FAMILY-sceneSEED]");
   command.footer("Families:\n" + names +
                  "Example: tendril generate clutter --seed 7 --out out/clutter && tendril run "

@@ -10,14 +10,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "simulation/rollout/run.hpp"
-#include "simulation/files/file_kind.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/robot_table.hpp"
+#include "simulation/files/file_kind.hpp"
+#include "simulation/rollout/run.hpp"
 #include "tendril/ik/batch.hpp"
 #include "tendril/mobile/any_solver.hpp"
-#include "tendril/model_error.hpp"
 #include "tendril/model/robot_description.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril {
 namespace {
@@ -26,7 +26,7 @@ constexpr int kExitNotConverged = 1;
 constexpr std::size_t kBlock = 4096;            // rows solved at a time
 constexpr double kDirectionLengthSlack = 1e-3;  // directions may be printed with few digits
 constexpr double kFarthestTarget = 1e9;         // m; squares of distances remain finite
-constexpr double kFarFromReach = 10.0;          // a whole table of targets so far off is in other units
+constexpr double kFarFromReach = 10.0;  // a whole table of targets so far off is in other units
 constexpr const char* kTargetColumns = "x,y,z[,zx,zy,zz]";
 
 using Clock = std::chrono::steady_clock;
@@ -119,7 +119,8 @@ TipTarget target_of(std::span<const double> row, bool with_direction,
   return target;
 }
 
-void write_header(simulation::CsvWriter& writer, const std::vector<simulation::CsvColumn>& columns) {
+void write_header(simulation::CsvWriter& writer,
+                  const std::vector<simulation::CsvColumn>& columns) {
   for (const char* const name : kResultColumns) writer.field(std::string_view(name));
   for (const simulation::CsvColumn& column : columns) writer.field(std::string_view(column.name));
   writer.end_row();
@@ -127,7 +128,8 @@ void write_header(simulation::CsvWriter& writer, const std::vector<simulation::C
 
 /// The fields of kResultColumns; `result` and `time` as for `Summary::add`.
 template <class Result>
-void write_result(simulation::CsvWriter& writer, const Result& result, double time, bool with_time) {
+void write_result(simulation::CsvWriter& writer, const Result& result, double time,
+                  bool with_time) {
   writer.field(std::string_view(to_string(result.status)));
   writer.field(static_cast<long>(result.iterations));
   writer.field(result.position_error);
@@ -247,8 +249,9 @@ std::string summary_text(const Summary& summary, const IkArguments& arguments) {
   text += fmt::format("{} of {} rows converged", summary.converged, summary.rows);
   if (summary.rows == 0) return text;
   if (summary.nearest > kFarFromReach * summary.reach) {
-    text += fmt::format(" (the nearest target is {:.3g} m away, the arm reaches {:.3g} m: are the targets in m?)",
-                        summary.nearest, summary.reach);
+    text += fmt::format(
+        " (the nearest target is {:.3g} m away, the arm reaches {:.3g} m: are the targets in m?)",
+        summary.nearest, summary.reach);
   }
   text += fmt::format(" ({:.6g} %)", 100.0 * static_cast<double>(summary.converged) /
                                          static_cast<double>(summary.rows));
@@ -300,9 +303,8 @@ int run(IkArguments arguments) {
   simulation::require_kind(arguments.robot, "ik", {simulation::FileKind::Robot});
   simulation::require_kind(arguments.targets, "ik ROBOT", {simulation::FileKind::Table});
   Summary summary;
-  visit_kinematics(arguments.robot, [&](const auto& description) {
-    summary = solve_table(description, arguments);
-  });
+  visit_kinematics(arguments.robot,
+                   [&](const auto& description) { summary = solve_table(description, arguments); });
   if (arguments.json && !(std::cout << summary_json(summary, arguments)).flush())
     throw simulation::OutputError("stdout: could not be written");
   if (!arguments.quiet) std::cerr << "tendril ik: " << summary_text(summary, arguments) << '\n';

@@ -6,8 +6,8 @@ namespace tendril {
 
 inline constexpr int kExitInterrupted = 130;
 
-/// While it lives, Ctrl-C, SIGTERM and SIGHUP ask the command to stop instead of ending the program.
-/// One at a time.
+/// While it lives, Ctrl-C, SIGTERM and SIGHUP ask the command to stop instead of ending the
+/// program. One at a time.
 class InterruptRequest {
  public:
   InterruptRequest();

@@ -3,13 +3,13 @@
 #include <iostream>
 #include <memory>
 
+#include "apps/tendril/commands.hpp"
+#include "simulation/files/file_kind.hpp"
+#include "simulation/rollout/run.hpp"
 #include "simulation/scene/body_report.hpp"
 #include "simulation/scene/scene.hpp"
-#include "simulation/rollout/run.hpp"
-#include "simulation/files/file_kind.hpp"
-#include "apps/tendril/commands.hpp"
-#include "tendril/model_error.hpp"
 #include "tendril/model/robot_description.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril {
 namespace {
@@ -36,7 +36,8 @@ void print_report(const ModelArguments& arguments) {
 }
 
 void print_model(const ModelArguments& arguments) {
-  simulation::require_kind(arguments.file, "model", {simulation::FileKind::Robot, simulation::FileKind::Tube});
+  simulation::require_kind(arguments.file, "model",
+                           {simulation::FileKind::Robot, simulation::FileKind::Tube});
   const simulation::ModelText model = simulation::model_file_mjcf(arguments.file);
   for (const std::string& notice : model.notices)
     std::cerr << "tendril: notice: " << notice << '\n';
@@ -50,13 +51,15 @@ void print_model(const ModelArguments& arguments) {
 }  // namespace
 
 void add_model_command(CommandLine& line) {
-  const Command command = line.command("model", "Prints the MJCF of a robot or tube file, or what a robot amounts to");
+  const Command command =
+      line.command("model", "Prints the MJCF of a robot or tube file, or what a robot amounts to");
   const auto arguments = std::make_shared<ModelArguments>();
   command.option("file", arguments->file, "robot or tube file (.toml)").required();
   command.option("-o,--output", arguments->out, "file to write instead of stdout");
-  command.flag("--report", arguments->report,
-               "instead of the MJCF, what the numbers of a continuum robot amount to: stiffness at the "
-               "tip, natural frequencies, sag, bends that are held, a stable timestep");
+  command.flag(
+      "--report", arguments->report,
+      "instead of the MJCF, what the numbers of a continuum robot amount to: stiffness at the "
+      "tip, natural frequencies, sag, bends that are held, a stable timestep");
   command.footer("Example: tendril model models/arm_3x10.toml -o arm.xml");
   command.action([arguments] {
     if (arguments->report)

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "rendering/render_recording.hpp"
 #include "apps/tendril/command_line.hpp"
+#include "rendering/render_recording.hpp"
 
 namespace tendril {
 

@@ -7,18 +7,18 @@
 #include <variant>
 #include <vector>
 
-#include "simulation/rollout/run.hpp"
-#include "simulation/files/file_kind.hpp"
+#include "apps/tendril/commands.hpp"
 #include "simulation/families/families.hpp"
+#include "simulation/files/file_kind.hpp"
+#include "simulation/files/python_script.hpp"
+#include "simulation/plan/scene_plan.hpp"
+#include "simulation/rollout/run.hpp"
+#include "tendril/model/toml_fields.hpp"
+#include "tendril/model_error.hpp"
 #include "tendril/plan_file/path_plan.hpp"
 #include "tendril/plan_file/plan_file.hpp"
 #include "tendril/plan_file/plan_json.hpp"
 #include "tendril/plan_file/plan_result.hpp"
-#include "simulation/plan/scene_plan.hpp"
-#include "simulation/files/python_script.hpp"
-#include "apps/tendril/commands.hpp"
-#include "tendril/model_error.hpp"
-#include "tendril/model/toml_fields.hpp"
 
 namespace tendril {
 namespace {
@@ -76,7 +76,8 @@ int run_path_plan(const PlanArguments& arguments, const simulation::PathPlan& pl
   if (!arguments.path.empty()) {
     if (solution.reached == 0)
       throw ModelError("--path: no waypoint was reached: there is no path");
-    simulation::write_text_file(arguments.path, pose_path_csv(plan.robot.kinematics(), solution.path));
+    simulation::write_text_file(arguments.path,
+                                pose_path_csv(plan.robot.kinematics(), solution.path));
   }
   const bool is_whole = solution.reached == static_cast<int>(solution.waypoints.size());
   if (!is_whole)
@@ -88,7 +89,8 @@ int run_path_plan(const PlanArguments& arguments, const simulation::PathPlan& pl
 /// Ways in contact with obstacles.
 int run_contact_plan(const PlanArguments& arguments, const simulation::PlanFile& plan) {
   const simulation::PlanResult solution = simulation::solve_plan(plan);
-  const std::string json = needs_json(arguments) ? simulation::plan_json(plan, solution) : std::string();
+  const std::string json =
+      needs_json(arguments) ? simulation::plan_json(plan, solution) : std::string();
   draw(arguments, json);
   print(arguments.json ? json : simulation::plan_text(plan, solution));
   if (!arguments.path.empty() || !arguments.plan.empty()) {
@@ -102,11 +104,11 @@ int run_contact_plan(const PlanArguments& arguments, const simulation::PlanFile&
     if (!arguments.plan.empty()) {
       if (plan.grasp)
         throw ModelError("--plan: tendril.contact_plan executes paths to a target, no grasps");
-      simulation::write_text_file(arguments.plan,
-                            fmt::format("# tendril plan {} --solution {}\n",
-                                        std::filesystem::path(arguments.file).filename().string(),
-                                        arguments.solution) +
-                                contact_plan_text(simulation::executable_plan(plan, path)));
+      simulation::write_text_file(
+          arguments.plan, fmt::format("# tendril plan {} --solution {}\n",
+                                      std::filesystem::path(arguments.file).filename().string(),
+                                      arguments.solution) +
+                              contact_plan_text(simulation::executable_plan(plan, path)));
     }
   }
   if (solution.paths.empty())
@@ -115,7 +117,8 @@ int run_contact_plan(const PlanArguments& arguments, const simulation::PlanFile&
 }
 
 /// The plan of a scene at its start.
-std::variant<simulation::PathPlan, simulation::PlanFile> plan_of_scene(const PlanArguments& arguments) {
+std::variant<simulation::PathPlan, simulation::PlanFile> plan_of_scene(
+    const PlanArguments& arguments) {
   if (!(arguments.scene.margin >= 0.0 && arguments.scene.margin <= 1e3))
     throw ModelError(
         fmt::format("--margin: {}: must be a distance in [0, 1000] m", arguments.scene.margin));
@@ -124,11 +127,11 @@ std::variant<simulation::PathPlan, simulation::PlanFile> plan_of_scene(const Pla
   if (arguments.seed >= 0) changes.seed = static_cast<std::uint64_t>(arguments.seed);
   const std::uint64_t seed = changes.seed.value_or(experiment.seed);
   experiment = simulation::with_scene(std::move(experiment), seed,
-                                fmt::format("out/{}-seed{}/scene", experiment.name, seed));
+                                      fmt::format("out/{}-seed{}/scene", experiment.name, seed));
   const simulation::PreparedRun run = simulation::prepare_run(experiment, changes);
   std::vector<std::string> notices = run.scene.notices;
   auto plan = simulation::plan_of_scene(*run.scene.model, *run.data, arguments.scene,
-                                  experiment.scene.string(), notices);
+                                        experiment.scene.string(), notices);
   for (const std::string& text : notices) std::cerr << "tendril: notice: " << text << '\n';
   return plan;
 }
@@ -154,8 +157,9 @@ int run(const PlanArguments& arguments) {
   }
   if (arguments.seed >= 0 || !arguments.scene.robot.empty() || !arguments.scene.target.empty() ||
       arguments.scene.margin != 0.0)
-    throw ModelError(fmt::format(
-        "{}: --robot, --target, --margin and --seed are for scenes and experiments", arguments.file));
+    throw ModelError(
+        fmt::format("{}: --robot, --target, --margin and --seed are for scenes and experiments",
+                    arguments.file));
   const std::string toml = read_text_file(arguments.file);
   if (simulation::is_path_plan(toml))
     return run_path_plan(arguments, simulation::parse_path_plan(toml, arguments.file));
@@ -171,15 +175,15 @@ void add_plan_command(CommandLine& line) {
       "among obstacles; or all planar paths that reach a target in contact with the obstacles of a "
       "file, or with the geoms of a scene, or grasp one");
   const auto arguments = std::make_shared<PlanArguments>();
-  command.option("file", arguments->file,
-                 "scene (.xml), experiment (.toml) or plan file (.toml)")
+  command.option("file", arguments->file, "scene (.xml), experiment (.toml) or plan file (.toml)")
       .required();
   command.option("--robot", arguments->scene.robot,
                  "of a scene with several arms: prefix of the arm's names");
   command.option("--target", arguments->scene.target,
                  "of a scene: body or site for the tip [that of the arm's controller]");
   command.option("--margin", arguments->scene.margin, "of a scene: kept to every geom, m [0]");
-  command.option("--seed", arguments->seed, "of an experiment's [vary], or family [that of the file]");
+  command.option("--seed", arguments->seed,
+                 "of an experiment's [vary], or family [that of the file]");
   command.flag("--json", arguments->json, "print the solution as JSON");
   command.option("--svg", arguments->svg, "file for a drawing, SVG (needs Python)");
   command.option("--png", arguments->png, "file for the drawing, PNG (needs Python)");
@@ -197,7 +201,8 @@ void add_plan_command(CommandLine& line) {
   command.flag("--strict", arguments->strict,
                "exit with 1 if there is no solution or a waypoint was not reached");
   command.footer(
-      "Example: tendril plan scenes/reach_clutter/reach_clutter.toml --margin 0.005 --png plan.png\n"
+      "Example: tendril plan scenes/reach_clutter/reach_clutter.toml --margin 0.005 --png "
+      "plan.png\n"
       "         tendril plan scenes/plans/case_1.toml --svg case_1.svg --path case_1.csv\n"
       "         tendril plan scenes/tube_narrow/plan.toml --png plan.png --path poses.csv\n"
       "Exit codes: 0 done, 1 with --strict there is no solution, 2 bad input, 4 input/output");

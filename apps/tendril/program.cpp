@@ -14,9 +14,9 @@
 #include <string>
 #include <string_view>
 
-#include "simulation/scene/scene.hpp"
-#include "simulation/rollout/run.hpp"
 #include "apps/tendril/commands.hpp"
+#include "simulation/rollout/run.hpp"
+#include "simulation/scene/scene.hpp"
 #include "tendril/model_error.hpp"
 
 namespace {
@@ -99,15 +99,16 @@ extern "C" void on_leaving(int status, void* /*unused*/) {
   if (status == -1) end_if_out_of_memory();
 }
 
-/// The handler has a stack of its own, because HDF5 runs out of its stack without memory. One that is
-/// there already, such as a sanitizer's, stays.
+/// The handler has a stack of its own, because HDF5 runs out of its stack without memory. One that
+/// is there already, such as a sanitizer's, stays.
 void explain_crashes() {
   on_exit(on_leaving, nullptr);
   alignas(16) static char memory[1 << 16];
   const stack_t stack{.ss_sp = memory, .ss_flags = 0, .ss_size = sizeof memory};
   sigaltstack(&stack, nullptr);
   for (const int signal : {SIGABRT, SIGSEGV}) {
-    struct sigaction before {}, ours {};
+    struct sigaction before {
+    }, ours{};
     ours.sa_handler = on_crash;
     ours.sa_flags = SA_ONSTACK;
     if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_DFL)
@@ -133,8 +134,9 @@ void occupy_standard_streams() {
 }  // namespace
 
 int tendril_main(int argc, char** argv, int in_python) {
-  // Mesa's software draws a floor twice, with its shadows the second time, and its depths then differ in some
-  // pixels, which stay dark: not in the other range of depths that the engine can use.
+  // Mesa's software draws a floor twice, with its shadows the second time, and its depths then
+  // differ in some pixels, which stay dark: not in the other range of depths that the engine can
+  // use.
   setenv("MESA_EXTENSION_OVERRIDE", "-GL_ARB_clip_control", 0);
   abort_with_message = std::set_terminate(on_terminate);
   occupy_standard_streams();

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "simulation/files/python_script.hpp"
 #include "apps/tendril/commands.hpp"
+#include "simulation/files/python_script.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {

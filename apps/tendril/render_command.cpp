@@ -4,12 +4,12 @@
 #include <memory>
 #include <optional>
 
-#include "simulation/rollout/run.hpp"
-#include "simulation/files/file_kind.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/interrupt.hpp"
 #include "apps/tendril/picture_arguments.hpp"
 #include "apps/tendril/progress.hpp"
+#include "simulation/files/file_kind.hpp"
+#include "simulation/rollout/run.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -63,9 +63,9 @@ int render(const RenderArguments& arguments) {
     require_only_for(kVideos, "--fps", arguments.frame_rate);
     require_only_for(kVideos, "--speed", arguments.speed);
     const simulation::Instants instants{.time = arguments.time,
-                                  .strobe = arguments.strobe,
-                                  .from = arguments.from,
-                                  .to = arguments.to};
+                                        .strobe = arguments.strobe,
+                                        .from = arguments.from,
+                                        .to = arguments.to};
     if (arguments.strobe.empty()) {
       require_only_for("videos (.mp4) and --strobe", "--from", arguments.from);
       require_only_for("videos (.mp4) and --strobe", "--to", arguments.to);

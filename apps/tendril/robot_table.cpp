@@ -28,7 +28,8 @@ std::vector<simulation::CsvColumn> state_columns(const ContinuumRobot& robot) {
 }
 
 std::vector<simulation::CsvColumn> pose_columns(const MobileRobot& robot) {
-  std::vector<simulation::CsvColumn> columns{{"base_x", true}, {"base_y", true}, {"base_heading", true}};
+  std::vector<simulation::CsvColumn> columns{
+      {"base_x", true}, {"base_y", true}, {"base_heading", true}};
   for (int j = 1; j <= robot.joint_count(); ++j) columns.push_back({fmt::format("q_{}", j), true});
   return columns;
 }

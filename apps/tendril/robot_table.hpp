@@ -9,12 +9,12 @@
 #include <variant>
 #include <vector>
 
-#include "simulation/files/csv_table.hpp"
 #include "apps/tendril/progress.hpp"
+#include "simulation/files/csv_table.hpp"
 #include "tendril/kinematics/continuum_robot.hpp"
 #include "tendril/mobile/kinematics.hpp"
-#include "tendril/model_error.hpp"
 #include "tendril/model/robot_description.hpp"
+#include "tendril/model_error.hpp"
 
 // Common parts of the tables of `tendril ik` and `tendril fk`. Format: docs/ik.md.
 namespace tendril {

@@ -13,14 +13,14 @@
 #include <string>
 #include <utility>
 
-#include "simulation/files/csv_table.hpp"
-#include "simulation/rollout/run.hpp"
-#include "simulation/files/file_kind.hpp"
+#include "apps/tendril/commands.hpp"
 #include "apps/tendril/export_recording.hpp"
+#include "apps/tendril/progress.hpp"
+#include "simulation/files/csv_table.hpp"
+#include "simulation/files/file_kind.hpp"
 #include "simulation/rollout/recover_recording.hpp"
 #include "simulation/rollout/replay.hpp"
-#include "apps/tendril/commands.hpp"
-#include "apps/tendril/progress.hpp"
+#include "simulation/rollout/run.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/recording/rollout_file.hpp"
 
@@ -259,13 +259,11 @@ int verify(const RolloutArguments& arguments) {
   }
   if (arguments.json) {
     std::int64_t bad_rows = 0;
-    for (const simulation::RowRange& range : found.damaged) bad_rows += range.last - range.first + 1;
-    Json json = {{"file", arguments.file},
-                 {"verdict", found.whole() ? "whole" : "damaged"},
-                 {"finished", is_finished},
-                 {"rows", found.rows},
-                 {"first_bad_row", nullptr},
-                 {"bad_rows", bad_rows},
+    for (const simulation::RowRange& range : found.damaged)
+      bad_rows += range.last - range.first + 1;
+    Json json = {{"file", arguments.file},   {"verdict", found.whole() ? "whole" : "damaged"},
+                 {"finished", is_finished},  {"rows", found.rows},
+                 {"first_bad_row", nullptr}, {"bad_rows", bad_rows},
                  {"reason", found.reason}};
     if (!found.damaged.empty()) json["first_bad_row"] = found.damaged.front().first;
     print(json_text(json));
@@ -293,7 +291,8 @@ int recover(const RolloutArguments& arguments) {
   if (child == 0) {
     alarm(kRecoveryLimit + static_cast<unsigned>(ignored ? 0 : size >> 20));
     try {
-      const simulation::Recovery found = simulation::recover_recording(arguments.file, arguments.out);
+      const simulation::Recovery found =
+          simulation::recover_recording(arguments.file, arguments.out);
       std::string text =
           fmt::format("{}: {} of {} rows", arguments.out, found.kept_rows, found.rows);
       if (found.kept_rows < found.rows) text += ": " + to_string(found.kept);
@@ -328,7 +327,8 @@ int export_rows(const RolloutArguments& arguments) {
 }  // namespace
 
 void add_rollout_command(CommandLine& line) {
-  const Command command = line.command("rollout", "Inspects, checks, recovers, exports and replays recordings");
+  const Command command =
+      line.command("rollout", "Inspects, checks, recovers, exports and replays recordings");
   command.footer("Example: tendril rollout info runs/tube_insertion/rollout.h5");
   const auto arguments = std::make_shared<RolloutArguments>();
   const auto add_file = [&](const Command& subcommand) {

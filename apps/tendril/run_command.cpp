@@ -1,5 +1,5 @@
-#include <fmt/format.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -14,18 +14,18 @@
 #include <memory>
 #include <optional>
 
-#include "apps/tendril/write_report.hpp"
-#include "simulation/rollout/run.hpp"
-#include "simulation/files/file_descriptor.hpp"
-#include "simulation/files/file_kind.hpp"
-#include "simulation/families/families.hpp"
-#include "rendering/render_recording.hpp"
-#include "rendering/video_writer.hpp"
 #include "apps/tendril/check_text.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/interrupt.hpp"
 #include "apps/tendril/picture_arguments.hpp"
 #include "apps/tendril/progress.hpp"
+#include "apps/tendril/write_report.hpp"
+#include "rendering/render_recording.hpp"
+#include "rendering/video_writer.hpp"
+#include "simulation/families/families.hpp"
+#include "simulation/files/file_descriptor.hpp"
+#include "simulation/files/file_kind.hpp"
+#include "simulation/rollout/run.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -86,13 +86,14 @@ void print_checks(const simulation::RunResult& result) {
   if (result.checks.empty()) return;
   const bool color = wants_color();
   std::size_t width = 5;
-  for (const simulation::CheckResult& r : result.checks) width = std::max(width, r.check.name.size());
+  for (const simulation::CheckResult& r : result.checks)
+    width = std::max(width, r.check.name.size());
   fmt::print("{:<{}}  {:>18}  {:>20}  verdict\n", "check", width, "value", "limit");
   for (const simulation::CheckResult& r : result.checks) {
     const char* const verdict = r.holds ? (color ? "\033[32mok\033[0m" : "ok")
                                         : (color ? "\033[31mFAILED\033[0m" : "FAILED");
-    fmt::print("{:<{}}  {:>18}  {:>20}  {}\n", r.check.name, width,
-               readable(r.value, r.unit), limits(r.check, r.unit), verdict);
+    fmt::print("{:<{}}  {:>18}  {:>20}  {}\n", r.check.name, width, readable(r.value, r.unit),
+               limits(r.check, r.unit), verdict);
   }
 }
 
@@ -157,12 +158,12 @@ class ResultFolder {
     simulation::make_output_folder(folder);
     lock_ = simulation::FileDescriptor(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!lock_.is_open())
-      throw simulation::OutputError(fmt::format("{}: {}: must be a writable folder", folder.string(),
-                                          std::strerror(errno)));
+      throw simulation::OutputError(
+          fmt::format("{}: {}: must be a writable folder", folder.string(), std::strerror(errno)));
     if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-      throw simulation::OutputError(fmt::format(
-          "{}: another run writes its results here: choose another folder with --out",
-          folder.string()));
+      throw simulation::OutputError(
+          fmt::format("{}: another run writes its results here: choose another folder with --out",
+                      folder.string()));
     }
   }
 
@@ -170,7 +171,8 @@ class ResultFolder {
   /// when nothing can be refused any more. Returns whether there were any.
   bool clear() const {
     bool any = false;
-    for (const std::string name : {"summary.json", "rollout.h5", "report.html", "play.html", "video.mp4"}) {
+    for (const std::string name :
+         {"summary.json", "rollout.h5", "report.html", "play.html", "video.mp4"}) {
       any |= remove(folder_ / name);
       remove(folder_ / (name + ".part"));
     }
@@ -189,7 +191,7 @@ class ResultFolder {
     const bool removed = std::filesystem::remove(file, error);
     if (error)
       throw simulation::OutputError(fmt::format("{}: {}: an earlier result cannot be removed",
-                                          file.string(), error.message()));
+                                                file.string(), error.message()));
     return removed;
   }
 
@@ -239,7 +241,8 @@ Pictures make_pictures(const RunArguments& arguments, const InterruptRequest& in
     };
     try {
       if (!interrupt.is_set())
-        simulation::render_video(out / "rollout.h5", out / "video.mp4", video_options(arguments), on_frame);
+        simulation::render_video(out / "rollout.h5", out / "video.mp4", video_options(arguments),
+                                 on_frame);
     } catch (const std::exception& error) {
       problems.push_back(fmt::format("video: {}", error.what()));
     }
@@ -289,8 +292,8 @@ int run(const RunArguments& arguments) {
                                         ? default_folder(experiment, options.changes)
                                         : std::filesystem::path(arguments.out);
   const ResultFolder folder(out);
-  experiment = simulation::with_scene(std::move(experiment),
-                                options.changes.seed.value_or(experiment.seed), out / "scene");
+  experiment = simulation::with_scene(
+      std::move(experiment), options.changes.seed.value_or(experiment.seed), out / "scene");
   if (!arguments.no_record) options.recording = out / "rollout.h5";
   options.command_line = command_line_text();
   options.on_loaded = [&](const mjModel& model) {
@@ -330,8 +333,7 @@ int run(const RunArguments& arguments) {
   }
   for (const std::string& failure : result.failures)
     std::cerr << "tendril: " << experiment.scene.string() << ": " << failure << '\n';
-  for (const std::string& problem : pictures.problems)
-    std::cerr << "tendril: " << problem << '\n';
+  for (const std::string& problem : pictures.problems) std::cerr << "tendril: " << problem << '\n';
   if (result.outcome == simulation::Outcome::Done && !pictures.missing.empty()) {
     std::cerr << fmt::format(
         "tendril: interrupted after the run: its recording is whole; missing: {}\n",
@@ -349,7 +351,9 @@ void add_run_command(CommandLine& line) {
   const auto arguments = std::make_shared<RunArguments>();
   command.option("file", arguments->file, "experiment (.toml), scene (.xml) or robot (.toml)")
       .required();
-  command.option("--out", arguments->out, "folder of the results; earlier results are replaced [out/<experiment name>-seed<seed>]");
+  command.option(
+      "--out", arguments->out,
+      "folder of the results; earlier results are replaced [out/<experiment name>-seed<seed>]");
   command.option("--duration", arguments->duration,
                  "simulated time, s [that of the experiment, or 10]");
   command.option("--seed", arguments->seed,

@@ -14,13 +14,13 @@
 #include <thread>
 #include <tuple>
 
-#include "simulation/rollout/run.hpp"
-#include "simulation/files/python_script.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/interrupt.hpp"
 #include "apps/tendril/progress.hpp"
 #include "bench/published/run_tables.hpp"
 #include "bench/published/tables_report.hpp"
+#include "simulation/files/python_script.hpp"
+#include "simulation/rollout/run.hpp"
 #include "tendril_commit.hpp"
 
 namespace tendril {
@@ -119,7 +119,8 @@ int run(const TablesArguments& arguments) {
                                                 : tables::tables_text(run);
   if (!(std::cout << text).flush()) throw simulation::OutputError("stdout: could not be written");
   if (arguments.plot) {
-    if (const auto problem = simulation::run_script("bench/published/plot_tables.py", {out.string()}))
+    if (const auto problem =
+            simulation::run_script("bench/published/plot_tables.py", {out.string()}))
       notice(arguments, "no plots: " + *problem);
   }
   if (!arguments.quiet) {
@@ -152,8 +153,7 @@ void add_tables_command(CommandLine& line) {
                  "only this method, e.g. fabrikx; may be repeated [all of each table]");
   command.option("--threads", arguments->threads, "number of threads [one per core]");
   const Option json = command.flag("--json", arguments->json, "print JSON: every row and cell");
-  command.flag("--markdown", arguments->markdown, "print a Markdown page")
-      .excludes(json);
+  command.flag("--markdown", arguments->markdown, "print a Markdown page").excludes(json);
   command.flag("--plot", arguments->plot, "draw the tables as PNG files in the folder");
   command.option("--out", arguments->out,
                  "folder of the results: results.jsonl, tables.json, plots [out/tables]");

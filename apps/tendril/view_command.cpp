@@ -4,12 +4,12 @@
 #include <iostream>
 #include <memory>
 
-#include "simulation/experiment/experiment.hpp"
-#include "simulation/rollout/run.hpp"
-#include "simulation/files/file_kind.hpp"
-#include "simulation/families/families.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/window/viewer.hpp"
+#include "simulation/experiment/experiment.hpp"
+#include "simulation/families/families.hpp"
+#include "simulation/files/file_kind.hpp"
+#include "simulation/rollout/run.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -28,11 +28,11 @@ struct ViewArguments {
 };
 
 std::unique_ptr<simulation::ViewSource> open_source(const ViewArguments& arguments,
-                                              ViewerOptions& options) {
+                                                    ViewerOptions& options) {
   using Kind = simulation::FileKind;
   const std::filesystem::path file = arguments.file;
-  simulation::require_kind(file, "view",
-                     {Kind::Experiment, Kind::Scene, Kind::Robot, Kind::Tube, Kind::Recording});
+  simulation::require_kind(
+      file, "view", {Kind::Experiment, Kind::Scene, Kind::Robot, Kind::Tube, Kind::Recording});
   if (file.extension() == ".h5") {
     if (!arguments.set.empty() || arguments.seed >= 0 || !arguments.controller.empty()) {
       throw ModelError(fmt::format(
@@ -48,11 +48,12 @@ std::unique_ptr<simulation::ViewSource> open_source(const ViewArguments& argumen
   simulation::Experiment experiment = simulation::load_experiment(file);
   const std::uint64_t seed = changes.seed.value_or(experiment.seed);
   experiment = simulation::with_scene(std::move(experiment), seed,
-                                fmt::format("out/{}-seed{}/scene", experiment.name, seed));
+                                      fmt::format("out/{}-seed{}/scene", experiment.name, seed));
   options.has_motions = !experiment.motions.empty();
   options.name = experiment.name;
   const std::filesystem::path folder = experiment.scene.parent_path();
-  auto run = std::make_unique<simulation::LiveRun>(std::move(experiment), changes, command_line_text());
+  auto run =
+      std::make_unique<simulation::LiveRun>(std::move(experiment), changes, command_line_text());
   for (const std::string& notice : run->scene().notices)
     std::cerr << "tendril: notice: " << notice << '\n';
   // Files that come with the package have names that are no paths.
@@ -75,8 +76,8 @@ int view(const ViewArguments& arguments) {
   options.screenshot = arguments.screenshot;
   const std::filesystem::path folder = options.screenshot.parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder))
-    throw simulation::OutputError(fmt::format("--screenshot: {}: must be in a folder that exists",
-                                        arguments.screenshot));
+    throw simulation::OutputError(
+        fmt::format("--screenshot: {}: must be in a folder that exists", arguments.screenshot));
   std::unique_ptr<simulation::ViewSource> source = open_source(arguments, options);
   simulation::require_camera(source->model(), options.camera);
   if (!source->range() && options.screenshot.empty())
@@ -102,7 +103,8 @@ void add_view_command(CommandLine& line) {
       .option("file", arguments->file,
               "experiment (.toml), scene (.xml), robot (.toml) or recording (.h5)")
       .required();
-  command.option("--camera", viewer.camera, "camera of the scene to start with [its camera report, or a free one]");
+  command.option("--camera", viewer.camera,
+                 "camera of the scene to start with [its camera report, or a free one]");
   command.option("--speed", viewer.speed, "simulated seconds per second, 1/64 to 64 [1]");
   command.flag("--paused", viewer.start_paused, "start paused");
   command

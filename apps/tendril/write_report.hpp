@@ -13,9 +13,10 @@ struct ReportOptions {
   std::string camera = {};  ///< of the pictures, see recording_camera
 };
 
-/// Writes `report.html`, and `play.html` (docs/recording.md), from the files in the folder of a run: summary.json, rollout.h5, video.mp4
-/// and the snapshots, which are made first. Returns the problems, one line each with a remedy; empty:
-/// the report is complete. An unfinished report is removed.
+/// Writes `report.html`, and `play.html` (docs/recording.md), from the files in the folder of a
+/// run: summary.json, rollout.h5, video.mp4 and the snapshots, which are made first. Returns the
+/// problems, one line each with a remedy; empty: the report is complete. An unfinished report is
+/// removed.
 /// @param progress  called after each picture; when it returns false there is no report
 [[nodiscard]] std::vector<std::string> write_report(const std::filesystem::path& folder,
                                                     const ReportOptions& options = {},

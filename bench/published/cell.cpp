@@ -322,7 +322,7 @@ class ClutterCell final : public Cell {
 
   /// By dense sampling of the backbone, not by the solver's own clearance.
   [[nodiscard]] bool is_free(const Obstacles& obstacles, SectionStates states) const {
-    constexpr int kPoints = 50;      // in a section
+    constexpr int kPoints = 50;              // in a section
     constexpr double kTouchDistance = 1e-6;  // [m]
     for (int i = 0; i < robot_.section_count(); ++i) {
       for (int k = 1; k <= kPoints; ++k) {

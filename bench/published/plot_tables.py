@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Draws the tables of DIR/tables.json as PNG files in DIR.
 
-  matrix_TABLE.png    success of every cell, a picture for each method (tables 3.9, article)
-  coverage_TABLE.png  the half-plane of each robot, its cells by who reached them (table 3.5)
-  success_TABLE.png   measured and published success of each row (the other tables)
+matrix_TABLE.png    success of every cell, a picture for each method (tables 3.9, article)
+coverage_TABLE.png  the half-plane of each robot, its cells by who reached them (table 3.5)
+success_TABLE.png   measured and published success of each row (the other tables)
 """
 
 import argparse
@@ -43,9 +43,16 @@ def draw_matrix(plt, table, folder):
     columns = unique(row["column"] for row in table["rows"])
     across = min(2, len(methods))
     down = -(-len(methods) // across)
-    figure, axes = plt.subplots(down, across, squeeze=False, sharex=True, sharey=True, layout="constrained",
-                                figsize=((0.8 + 0.34 * len(columns)) * across, (0.7 + 0.21 * len(groups)) * down))
-    for axis in axes.flat[len(methods):]:
+    figure, axes = plt.subplots(
+        down,
+        across,
+        squeeze=False,
+        sharex=True,
+        sharey=True,
+        layout="constrained",
+        figsize=((0.8 + 0.34 * len(columns)) * across, (0.7 + 0.21 * len(groups)) * down),
+    )
+    for axis in axes.flat[len(methods) :]:
         axis.axis("off")
     for axis, method in zip(axes.flat, methods):
         values = [[float("nan")] * len(columns) for _ in groups]
@@ -55,8 +62,15 @@ def draw_matrix(plt, table, folder):
         for i, line in enumerate(values):
             for j, value in enumerate(line):
                 if value < 100:
-                    axis.text(j, i, f"{min(value, 99.9):.3g}", ha="center", va="center", fontsize=6.5,
-                              color="white" if value < DARK else PUBLISHED)
+                    axis.text(
+                        j,
+                        i,
+                        f"{min(value, 99.9):.3g}",
+                        ha="center",
+                        va="center",
+                        fontsize=6.5,
+                        color="white" if value < DARK else PUBLISHED,
+                    )
         axis.set_title(method)
         axis.set_xticks(range(len(columns)), [c.split()[0] for c in columns], fontsize=8)
         axis.set_yticks(range(len(groups)), groups, fontsize=8)
@@ -66,8 +80,9 @@ def draw_matrix(plt, table, folder):
         axis.grid(which="minor", color="#d8dde3", lw=0.4)
         axis.tick_params(which="minor", length=0)
     figure.supxlabel("bend limit, deg", fontsize=10)
-    figure.colorbar(image, ax=axes.ravel().tolist(), label="success, % (cells without a number: 100)", fraction=0.03,
-                    pad=0.01)
+    figure.colorbar(
+        image, ax=axes.ravel().tolist(), label="success, % (cells without a number: 100)", fraction=0.03, pad=0.01
+    )
     save(figure, folder, f"matrix_{table['name']}.png")
     plt.close(figure)
 
@@ -85,15 +100,29 @@ def draw_coverage(plt, table, folder):
     for row in rows:
         axis = axes[methods.index(row["method"])][names.index(row["row"])]
         columns = row["columns"]
-        cells = [[int(c) for c in row["map"][i: i + columns]] for i in range(0, len(row["map"]), columns)]
+        cells = [[int(c) for c in row["map"][i : i + columns]] for i in range(0, len(row["map"]), columns)]
         stride = row["stride"]
-        axis.imshow(cells, origin="lower", cmap=ListedColormap(CELLS), vmin=0, vmax=3, interpolation="nearest",
-                    extent=(0, columns * stride, -3, -3 + len(cells) * stride))
+        axis.imshow(
+            cells,
+            origin="lower",
+            cmap=ListedColormap(CELLS),
+            vmin=0,
+            vmax=3,
+            interpolation="nearest",
+            extent=(0, columns * stride, -3, -3 + len(cells) * stride),
+        )
         axis.set_title(f"{row['row']}, {row['method']}\nMonte-Carlo only: {row['monte_carlo_only']}", fontsize=9)
         axis.set_xlabel("distance from the axis, mm")
         axis.set_ylabel("height, mm")
-    figure.legend(handles=[Patch(color=CELLS[1], label="both"), Patch(color=CELLS[2], label="inverse kinematics only"),
-                           Patch(color=CELLS[3], label="Monte-Carlo only")], loc="lower center", ncols=3)
+    figure.legend(
+        handles=[
+            Patch(color=CELLS[1], label="both"),
+            Patch(color=CELLS[2], label="inverse kinematics only"),
+            Patch(color=CELLS[3], label="Monte-Carlo only"),
+        ],
+        loc="lower center",
+        ncols=3,
+    )
     figure.tight_layout(rect=(0, 0.04, 1, 1))
     save(figure, folder, f"coverage_{table['name']}.png")
     plt.close(figure)
@@ -109,11 +138,14 @@ def draw_success(plt, table, folder):
     for k, method in enumerate(methods):
         for row in measured(table, method):
             y = names.index(row["row"]) - 0.4 + (k + 0.5) * height
-            axis.barh(y, row["success_percent"], height, color=f"C{k}",
-                      label=method if row["row"] == names[0] else None)
+            axis.barh(
+                y, row["success_percent"], height, color=f"C{k}", label=method if row["row"] == names[0] else None
+            )
             for published in row["published"]:
                 if published["success_percent"] is not None:
-                    axis.plot([published["success_percent"]] * 2, [y - height / 2, y + height / 2], color=PUBLISHED, lw=2)
+                    axis.plot(
+                        [published["success_percent"]] * 2, [y - height / 2, y + height / 2], color=PUBLISHED, lw=2
+                    )
     axis.plot([], [], color=PUBLISHED, lw=2, label="published")
     axis.set_yticks(range(len(names)), names)
     axis.invert_yaxis()
@@ -126,8 +158,11 @@ def draw_success(plt, table, folder):
 
 
 def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     epilog="example: plot_tables.py out/tables")
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="example: plot_tables.py out/tables",
+    )
     parser.add_argument("folder", metavar="DIR", type=pathlib.Path, help="folder of tables.json")
     folder = parser.parse_args(arguments).folder
     try:

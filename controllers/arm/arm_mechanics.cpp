@@ -26,7 +26,8 @@ ArmMechanics::ArmMechanics(std::vector<ArmCoordinate> coordinates, const ArmBase
   }
   joint_load_.assign(joints, 0.0);
   if (tendons.empty()) return;
-  Eigen::MatrixXd jacobian = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(tendons.size()), load_.size());
+  Eigen::MatrixXd jacobian =
+      Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(tendons.size()), load_.size());
   std::vector<TendonDrive::Bend> bends;
   std::size_t i = 0;
   for (std::size_t k = 0; k < coordinates_.size(); ++k) {
@@ -42,9 +43,10 @@ ArmMechanics::ArmMechanics(std::vector<ArmCoordinate> coordinates, const ArmBase
       ++i;
     }
     if (coordinate.has_tendons && !coordinate.joints.empty())
-      bends.push_back({.coordinate = column,
-                       .body = {.stiffness = stiffness_[k], .damping = coordinate.damping, .rest = rest},
-                       .is_length = coordinate.is_slide});
+      bends.push_back(
+          {.coordinate = column,
+           .body = {.stiffness = stiffness_[k], .damping = coordinate.damping, .rest = rest},
+           .is_length = coordinate.is_slide});
   }
   tendons_ = TendonDrive(std::move(tendons), std::move(jacobian), std::move(bends));
 }
@@ -73,7 +75,8 @@ void ArmMechanics::measure(const State& state, double feed_setpoint, ArmMeasurem
     double sum = 0.0, speed = 0.0, load = 0.0;
     Vector3d end = Vector3d::Zero();  // where the last joint is
     if (!coordinate.joints.empty()) end = state.joints[i + coordinate.joints.size() - 1].anchor;
-    Vector3d own_move = Vector3d::Zero(), own_loaded_move = Vector3d::Zero();  // the same of the end
+    Vector3d own_move = Vector3d::Zero(),
+             own_loaded_move = Vector3d::Zero();  // the same of the end
     Vector3d move = Vector3d::Zero(), rotation = Vector3d::Zero(), loaded_move = Vector3d::Zero();
     for (const ArmJoint& joint : coordinate.joints) {
       const JointState& at = state.joints[i];
@@ -173,8 +176,7 @@ double ArmMechanics::compensated(const Servo& servo, double desired, double load
 }
 
 void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measurement,
-                             const ArmCommand& command,
-                             std::span<double> setpoints) noexcept {
+                             const ArmCommand& command, std::span<double> setpoints) noexcept {
   const double feed_forward = options_.velocity_feed_forward ? 1.0 : 0.0;
   const bool has_tendons = !tendons_.tendons().empty();
   if (has_tendons) {
@@ -209,8 +211,8 @@ void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measureme
     const double pull = has_tendons ? coordinate.sign * tendons_.force_on(k) : 0.0;
     if (coordinate.is_motor) {
       const Servo& motor = servos_[coordinate.servo];
-      setpoints[coordinate.servo] = std::clamp(coordinate.sign * command.moment[k] - pull,
-                                               motor.min_force, motor.max_force);
+      setpoints[coordinate.servo] =
+          std::clamp(coordinate.sign * command.moment[k] - pull, motor.min_force, motor.max_force);
       i += coordinate.joints.size();
       continue;
     }
@@ -259,8 +261,7 @@ void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measureme
   if (spin_.servo >= 0) setpoints[spin_.servo] = command.base.spin;
 }
 
-double ArmMechanics::exposed_fraction(const ArmCoordinate& coordinate,
-                                      double feed) const noexcept {
+double ArmMechanics::exposed_fraction(const ArmCoordinate& coordinate, double feed) const noexcept {
   if (options_.guide_length <= 0.0) return 1.0;
   double sum = 0.0;
   for (const ArmJoint& joint : coordinate.joints)

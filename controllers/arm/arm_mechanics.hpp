@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "controllers/interface/arm_controller.hpp"
 #include "controllers/arm/servo.hpp"
 #include "controllers/arm/tendon_drive.hpp"
+#include "controllers/interface/arm_controller.hpp"
 
 namespace tendril {
 
@@ -99,8 +99,8 @@ class ArmMechanics {
   };
   [[nodiscard]] State make_state() const;
 
-  /// Fills in q, q_rate, gravity_moment, base, X_BE, tip_jacobian, gravity_deflection, and the force of the feed servo at
-  /// its last setpoint `feed_setpoint` [m]. Allocates nothing.
+  /// Fills in q, q_rate, gravity_moment, base, X_BE, tip_jacobian, gravity_deflection, and the
+  /// force of the feed servo at its last setpoint `feed_setpoint` [m]. Allocates nothing.
   void measure(const State& state, double feed_setpoint, ArmMeasurement& out) noexcept;
 
   /// Fills in tendon_length, tendon_tension and, with the moments of servos and motors in the last
@@ -109,14 +109,14 @@ class ArmMechanics {
                          std::span<const double> commands, ArmMeasurement& out) const noexcept;
 
   /// One setpoint for each servo, for the state of the last `measure`: the command plus velocity
-  /// feed-forward and gravity compensation, within the force limits; of a motor the commanded moment
-  /// less that of tendons which run past its section. A servo that cannot be driven
+  /// feed-forward and gravity compensation, within the force limits; of a motor the commanded
+  /// moment less that of tendons which run past its section. A servo that cannot be driven
   /// (Servo::works) gets the command alone. The commands of the tendons follow (TendonDrive).
   void setpoints(const State& state, const ArmMeasurement& measurement, const ArmCommand& command,
                  std::span<double> setpoints) noexcept;
 
-  /// Moments of the servos and motors at these setpoints on each coordinate [N m], [N]; 0 where it is
-  /// no number.
+  /// Moments of the servos and motors at these setpoints on each coordinate [N m], [N]; 0 where it
+  /// is no number.
   void servo_moments(const State& state, std::span<const double> setpoints,
                      std::span<double> moments) const noexcept;
 

@@ -8,8 +8,8 @@
 
 namespace tendril {
 
-/// Compensates the uneven gravitational deflection of the whole body, not only of the tip: bends for
-/// which the middles and ends of all sections come nearest to where they are without it,
+/// Compensates the uneven gravitational deflection of the whole body, not only of the tip: bends
+/// for which the middles and ends of all sections come nearest to where they are without it,
 ///
 ///     min  sum |d_m + J_m dq|^2 + lambda^2 |dq|^2 .
 ///

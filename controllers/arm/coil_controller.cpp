@@ -16,29 +16,30 @@ constexpr OwnQuantities<CoilController::kQuantities> kOwn;
 constexpr double kPlanStep = 0.002;  // [m] of feed, in planning the pose at the end of feeding
 
 // The path.
-constexpr double kMinGap = 0.007;  // between body and loose winding and the post [m]: sections
-constexpr double kGapWidth = 0.009;       // of constant curvature deviate from a helix by up to 6 mm
+constexpr double kMinGap = 0.007;    // between body and loose winding and the post [m]: sections
+constexpr double kGapWidth = 0.009;  // of constant curvature deviate from a helix by up to 6 mm
 constexpr double kLargestGap = 0.02;
-constexpr double kBraceOffset = 0.1;         // length over which the path leans to the helix [m]
+constexpr double kBraceOffset = 0.1;  // length over which the path leans to the helix [m]
 constexpr double kLongestLean = 0.2;
-constexpr double kBendUse = 0.8;      // of the bend limit, by the lead-in
+constexpr double kBendUse = 0.8;        // of the bend limit, by the lead-in
 constexpr double kShortestExit = 0.02;  // [m]
 
 // Tightening.
 constexpr double kDrawStep = 2.5e-4;  // [m]
-constexpr double kInsideDistance = 0.008;     // of the post's surface, to which the winding is drawn [m]
-constexpr double kRest = 0.003;       // from the backbone to where it would touch everywhere [m]: there
-                                      // a fitted winding is about to
-constexpr double kBack = 0.03;        // by which the base moves back from there [m]
-constexpr double kApproach = 0.008;   // rate of drawing while nothing touches [m/s]
-constexpr double kTightenDistance = 0.0015;      // the same in contact, without force [m/s]
-constexpr double kTouchDistance = 0.05;       // of the force: contact
-constexpr double kForceTime = 0.1;    // of the mean force [s]
-constexpr double kTolerance = 0.3;    // of the force
-constexpr double kHeldTime = 0.3;     // for which the force was within two thirds of it [s]
-constexpr double kLostTime = 1.0;     // for which it may be outside later [s]
-constexpr double kWrapFraction = 0.95;   // of the winding that has to be measured
-constexpr int kPointsPerSection = 10;  // at which it is measured
+constexpr double kInsideDistance =
+    0.008;                       // of the post's surface, to which the winding is drawn [m]
+constexpr double kRest = 0.003;  // from the backbone to where it would touch everywhere [m]: there
+                                 // a fitted winding is about to
+constexpr double kBack = 0.03;   // by which the base moves back from there [m]
+constexpr double kApproach = 0.008;          // rate of drawing while nothing touches [m/s]
+constexpr double kTightenDistance = 0.0015;  // the same in contact, without force [m/s]
+constexpr double kTouchDistance = 0.05;      // of the force: contact
+constexpr double kForceTime = 0.1;           // of the mean force [s]
+constexpr double kTolerance = 0.3;           // of the force
+constexpr double kHeldTime = 0.3;            // for which the force was within two thirds of it [s]
+constexpr double kLostTime = 1.0;            // for which it may be outside later [s]
+constexpr double kWrapFraction = 0.95;       // of the winding that has to be measured
+constexpr int kPointsPerSection = 10;        // at which it is measured
 
 Eigen::Vector3d read_vector(const Settings& settings, const char* name) {
   if (!settings.has(name)) return Eigen::Vector3d::Zero();
@@ -72,8 +73,8 @@ double least_bend_radius(const ContinuumRobot& robot) {
   for (int i = 0; i < robot.section_count(); ++i) {
     const double extension = robot.straight()[static_cast<std::size_t>(i)].extension;
     const Section& section = robot.section(i);
-    radius = std::max(radius,
-                      (section.length() + extension) / section.bend_angle_limit_at(extension));
+    radius =
+        std::max(radius, (section.length() + extension) / section.bend_angle_limit_at(extension));
   }
   return radius;
 }
@@ -104,9 +105,10 @@ double smooth_rate(double x) noexcept { return 30.0 * x * x * (1.0 - x) * (1.0 -
 
 std::span<const SettingInfo> CoilController::settings() {
   static constexpr SettingInfo kOwnSettings[] = {
-      setting::text("post", "",
-                    "cylinder or capsule of the scene, by its name there, to coil around; it must be "
-                    "given"),
+      setting::text(
+          "post", "",
+          "cylinder or capsule of the scene, by its name there, to coil around; it must be "
+          "given"),
       setting::number("winding", "rad", "5.24", {0.0, 60.0, true}, "angle of the winding"),
       setting::number("force", "N", "5", {0.0, 1000.0, true},
                       "sum of the contact forces on the post with which it is held, within 30 %"),
@@ -114,10 +116,10 @@ std::span<const SettingInfo> CoilController::settings() {
                       "straight end of the path beyond the winding; shorter if the feed is"),
       setting::number("tighten_time", "s", "15", {0.01, 1000.0},
                       "status 10 when force and winding are not reached after this"),
-      setting::numbers(
-          "press", "m",
-          "displacement of the tip's goal, in the arm's base frame, from the end of the path drawn to "
-          "the post; default: it does not press"),
+      setting::numbers("press", "m",
+                       "displacement of the tip's goal, in the arm's base frame, from the end of "
+                       "the path drawn to "
+                       "the post; default: it does not press"),
       setting::number("press_time", "s", "2", {0.01, 1000.0}, "duration of that displacement"),
       setting::integer("press_sections", "2", 1, 1000,
                        "number of sections, counted from the tip, that press"),
@@ -127,9 +129,10 @@ std::span<const SettingInfo> CoilController::settings() {
                       "damping of their inverse of the tip Jacobian"),
       setting::number("press_limit", "rad", "0.3", {0.0, 3.0, true},
                       "largest correction of their commands"),
-      setting::number("withdraw", "m", "0", kNotNegative,
-                      "distance by which the base then moves back, with the post in its coil: for one that "
-                      "comes along; not with press"),
+      setting::number(
+          "withdraw", "m", "0", kNotNegative,
+          "distance by which the base then moves back, with the post in its coil: for one that "
+          "comes along; not with press"),
       setting::number("withdraw_time", "s", "4", {0.01, 1000.0}, "duration of that motion"),
       setting::number("speed", "m/s", "0.08", {0.0, 10.0, true}, "of the feed along the path"),
       setting::number("acceleration", "m/s^2", "0.2", {0.0, 1000.0, true}, "of the feed"),
@@ -205,7 +208,8 @@ void CoilController::plan_path(const ArmContext& context) {
     const double room = place.lead_in - arm_length_;  // from the straight arm's tip on
     brace_offset_ = std::min(room, kLongestLean);
     const double allowed =
-        room > 0.0 ? brace_offset_ * brace_offset_ * kBendUse / (6.0 * least_bend_radius(robot_)) : 0.0;
+        room > 0.0 ? brace_offset_ * brace_offset_ * kBendUse / (6.0 * least_bend_radius(robot_))
+                   : 0.0;
     const double aside = place.distance - winding.radius;
     if (std::abs(aside) > allowed) {
       refuse_post(context, "its axis passes the feed axis at " + millimeters(place.distance) +
@@ -320,10 +324,9 @@ double CoilController::wrap_angle(const ArmMeasurement& measurement, double with
   Eigen::Vector2d before = beside(start);
   for (int i = 0; i < robot_.section_count(); ++i) {
     for (int k = 1; k <= kPointsPerSection; ++k) {
-      const Eigen::Vector2d p =
-          beside(backbone_pose(robot_, candidate_, measurement.base, i,
-                               static_cast<double>(k) / kPointsPerSection)
-                     .translation());
+      const Eigen::Vector2d p = beside(backbone_pose(robot_, candidate_, measurement.base, i,
+                                                     static_cast<double>(k) / kPointsPerSection)
+                                           .translation());
       if ((0.5 * (before + p)).norm() < near) {
         angle += std::atan2(before.x() * p.y() - before.y() * p.x(), before.dot(p));
       }
@@ -362,9 +365,9 @@ void CoilController::update(const ArmMeasurement& measurement, std::span<const d
   };
   const double withdrawn = withdrawn_at(memory);
   const double force = post_force(measurement, withdrawn);
-  const double mean = mean_force_(memory) +
-                      measurement.timestep / (kForceTime + measurement.timestep) *
-                          (force - mean_force_(memory));
+  const double mean = mean_force_(memory) + measurement.timestep /
+                                                (kForceTime + measurement.timestep) *
+                                                (force - mean_force_(memory));
   mean_force_(next_memory) = mean;
   const double off = (mean - force_) / force_;  // relative
   const double angle = wrap_angle(measurement, withdrawn);
@@ -451,7 +454,7 @@ void CoilController::update(const ArmMeasurement& measurement, std::span<const d
                          press_memory_(next_memory), command.q);
   integral_.compensate_gravity_deflection(measurement, command.q);
 
-  report.status = no_progress             ? ControllerStatus::NoProgress
+  report.status = no_progress            ? ControllerStatus::NoProgress
                   : stage == Stage::Hold ? ControllerStatus::Finished
                                          : ControllerStatus::Working;
   // The post holds the arm away from where it is commanded.
@@ -472,7 +475,8 @@ int CoilController::path(std::span<const double> memory,
   const double back = withdrawn_at(memory);
   for (std::size_t i = 0; i < count; ++i) {
     const double part = static_cast<double>(i) / static_cast<double>(count - 1);
-    points[i] = curve.position(back + (curve.length() - back) * part) - back * Eigen::Vector3d::UnitZ();
+    points[i] =
+        curve.position(back + (curve.length() - back) * part) - back * Eigen::Vector3d::UnitZ();
   }
   return static_cast<int>(count);
 }

@@ -3,9 +3,9 @@
 #include <span>
 #include <vector>
 
-#include "controllers/interface/arm_controller.hpp"
 #include "controllers/arm/feed_drive.hpp"
 #include "controllers/arm/tip_integral.hpp"
+#include "controllers/interface/arm_controller.hpp"
 #include "tendril/path/path.hpp"
 #include "tendril/path/shape_fit.hpp"
 #include "tendril/path/winding_path.hpp"
@@ -23,7 +23,8 @@ namespace tendril {
 ///    `force`. The corrections are held. The post then supports the arm.
 /// 3. Press: the goal of the tip moves by `press`. Only the last sections are corrected on the
 ///    measured tip, so that they do not act against the post.
-///    With `withdraw` the base moves back instead, and the post with it: it is expected to come along.
+///    With `withdraw` the base moves back instead, and the post with it: it is expected to come
+///    along.
 /// 4. Hold, while pressing; without `press` the force on the post is kept.
 ///
 /// Status: working until the force and the measured angle of the winding are reached; no progress
@@ -60,7 +61,8 @@ class CoilController final : public ArmController {
   void plan_tightening();
   void feed(const ArmMeasurement& measurement, std::span<const double> memory,
             std::span<double> next_memory, ArmCommand& command) noexcept;
-  /// The pose at `draw` [m] of the way along which the winding is tightened, moving at `rate` [m/s].
+  /// The pose at `draw` [m] of the way along which the winding is tightened, moving at `rate`
+  /// [m/s].
   void tightened(double draw, double rate, ArmCommand& command) const noexcept;
   /// By how much the coil has moved back with the post [m].
   [[nodiscard]] double withdrawn_at(std::span<const double> memory) const noexcept;
@@ -68,8 +70,7 @@ class CoilController final : public ArmController {
   [[nodiscard]] double post_force(const ArmMeasurement& measurement,
                                   double withdrawn) const noexcept;
   /// Of the backbone with the measured bends, as far as it is beside the post.
-  [[nodiscard]] double wrap_angle(const ArmMeasurement& measurement,
-                                   double withdrawn) noexcept;
+  [[nodiscard]] double wrap_angle(const ArmMeasurement& measurement, double withdrawn) noexcept;
 
   ContinuumRobot robot_;
   Post post_;
@@ -88,7 +89,8 @@ class CoilController final : public ArmController {
   // loses radius, then the base moves back.
   std::vector<Eigen::VectorXd> draw_q_;
   std::vector<double> draw_feed_;
-  Eigen::Vector3d tight_tip_ = Eigen::Vector3d::Zero();  // where the tip of a tight winding is planned
+  Eigen::Vector3d tight_tip_ =
+      Eigen::Vector3d::Zero();  // where the tip of a tight winding is planned
 
   Slot<Stage> stage_ = memory_.choice(Stage::Settle, Stage::Hold);
   Slot<double> stage_time_ = memory_.number(), feed_ = memory_.number(), speed_ = memory_.number(),

@@ -7,9 +7,9 @@
 
 namespace tendril {
 
-/// Moves the tip to a target body as ReachController does, but commands moments: those that hold the
-/// planned bends against the body's stiffness and damping and against gravity, and what drives the
-/// measured bends to the planned ones,
+/// Moves the tip to a target body as ReachController does, but commands moments: those that hold
+/// the planned bends against the body's stiffness and damping and against gravity, and what drives
+/// the measured bends to the planned ones,
 ///
 ///     m = K (q_d - q_0) + D q_d' - m_g + a K (q_d - q) + b D (q_d' - q')
 ///

@@ -39,11 +39,12 @@ constexpr double kSettleTimes = 5.0;
 
 constexpr double kClampedLengthTolerance = 1e-3;  // [m]
 
-constexpr int kMaxPlans = 12;     // of the scene, that are corrected for elasticity
-constexpr double kWithdrawTime = 1.0;  // in which a way's corrections vanish on the way back [s]
+constexpr int kMaxPlans = 12;           // of the scene, that are corrected for elasticity
+constexpr double kWithdrawTime = 1.0;   // in which a way's corrections vanish on the way back [s]
 constexpr double kProgressRatio = 0.8;  // an error below this part of the last one is progress
 constexpr double kPatienceInAll = 3.0;  // away from the target, whatever the progress
-constexpr double kMinPressingForce = 0.2;   // a contact that the elastic model presses so hard is there [N]
+constexpr double kMinPressingForce =
+    0.2;  // a contact that the elastic model presses so hard is there [N]
 constexpr double kPressedTime = 0.2, kOffCourseTime = 1.0, kMissingTime = 3.0;  // [s]
 constexpr double kMissingPart = 0.5;  // of tracking_tolerance, at which a missing contact counts
 
@@ -69,9 +70,10 @@ std::span<const SettingInfo> ContactPlanController::settings() {
       setting::text("target", "",
                     "mocap body of the scene to reach with the tip; without `plan` the ways there "
                     "are planned among the geoms of the scene when it is loaded"),
-      setting::text("obstacles", "",
-                    "without `plan`: geoms or bodies of the scene, separated by spaces; default: all "
-                    "that the arm can touch"),
+      setting::text(
+          "obstacles", "",
+          "without `plan`: geoms or bodies of the scene, separated by spaces; default: all "
+          "that the arm can touch"),
       setting::integer("max_contacts", "3", 0, 8, "without `plan`: of a way"),
       setting::integer("max_candidates", "3", 1, 16, "that are tried, one after the other"),
       setting::text("plan", "", "text of the plan, as `tendril plan --plan FILE` writes it"),
@@ -134,14 +136,16 @@ std::span<const SettingInfo> ContactPlanController::settings() {
                       "feed force at which the feed stops permanently; default: 0.98 of the feed "
                       "servo's limit"),
       setting::number("jam_time", "s", "0.2", {0.0, 1000.0}, "minimum duration of that force"),
-      setting::number("tracking_tolerance", "m", "0.06", {0.0, 100.0, true},
-                      "distance of the tip from where it should be at which a way has failed, after "
-                      "1 s"),
+      setting::number(
+          "tracking_tolerance", "m", "0.06", {0.0, 100.0, true},
+          "distance of the tip from where it should be at which a way has failed, after "
+          "1 s"),
       setting::number("force_limit", "N", "30", {0.0, 1e9, true},
                       "sum of the contact forces at which a way has failed, after 0.2 s"),
-      setting::number("stall_timeout", "s", "10", {0.0, 1e6, true},
-                      "a way has failed when the tip, at its end, comes no nearer to the target for so "
-                      "long, or is not there after three times as long"),
+      setting::number(
+          "stall_timeout", "s", "10", {0.0, 1e6, true},
+          "a way has failed when the tip, at its end, comes no nearer to the target for so "
+          "long, or is not there after three times as long"),
   };
   return kSettings;
 }
@@ -239,13 +243,14 @@ std::vector<ContactPlan> ContactPlanController::plans_of(const ArmContext& conte
   }
   if (context.task == nullptr) {
     throw ModelError(
-        "plan: missing: must be the text of a plan, plan = { file = \"NAME\" }, or target = \"NAME\" "
+        "plan: missing: must be the text of a plan, plan = { file = \"NAME\" }, or target = "
+        "\"NAME\" "
         "of a mocap body, to which a way is then planned");
   }
   if (inserted_ || !elastic_) {
-    throw ModelError(std::string(clamped_     ? "base.guide_length: must be > 0"
-                                 : !elastic_  ? "elastic: must be true"
-                                              : "inserted: must be false") +
+    throw ModelError(std::string(clamped_    ? "base.guide_length: must be > 0"
+                                 : !elastic_ ? "elastic: must be true"
+                                             : "inserted: must be false") +
                      " for an arm that plans its way itself; a plan can be given");
   }
   const ContactProblem problem =
@@ -254,15 +259,15 @@ std::vector<ContactPlan> ContactPlanController::plans_of(const ArmContext& conte
   std::vector<ContactPlan> plans = contact_plans(problem, kMaxPlans);
   if (plans.empty()) {
     throw ModelError("target = " + std::string(settings.text("target")) +
-                     ": no way leads there with at most " +
-                     std::to_string(max_contacts) + " contacts");
+                     ": no way leads there with at most " + std::to_string(max_contacts) +
+                     " contacts");
   }
   return plans;
 }
 
 /// The command lists of the insertion.
 void ContactPlanController::plan_candidates(const ArmContext& context,
-                                      const std::vector<ContactPlan>& plans) {
+                                            const std::vector<ContactPlan>& plans) {
   base_ = plans.front().base;
   InsertionOptions options;
   options.body_radius = body_radius_;
@@ -289,17 +294,17 @@ void ContactPlanController::plan_candidates(const ArmContext& context,
     if (context.task != nullptr) correction.max_length = longest();
     const CorrectedPlans corrected = corrected_plans(plans, correction);
     if (corrected.ways.empty() && corrected.last == CorrectionStatus::InvalidInput)
-      throw ModelError("passing_clearance = " + std::string(context.settings.text("passing_clearance")) +
-                       ": must leave room for a path past every contact");
-    if (corrected.ways.empty()) {
       throw ModelError(
-          std::string(context.task != nullptr ? "target" : "plan") + ": elastic correction: " +
-          to_string(corrected.last) +
-          ": must lead to the target; elastic = false executes a plan as it is");
+          "passing_clearance = " + std::string(context.settings.text("passing_clearance")) +
+          ": must leave room for a path past every contact");
+    if (corrected.ways.empty()) {
+      throw ModelError(std::string(context.task != nullptr ? "target" : "plan") +
+                       ": elastic correction: " + to_string(corrected.last) +
+                       ": must lead to the target; elastic = false executes a plan as it is");
     }
     for (const ElasticPlan& found : corrected.ways) {
-      Way& way = add(found.plan, found.tip_path,
-                     elastic_insertion(found.tip_path, found.states, options));
+      Way& way =
+          add(found.plan, found.tip_path, elastic_insertion(found.tip_path, found.states, options));
       for (Row& row : way.list) {
         const auto state = std::lower_bound(
             found.states.begin(), found.states.end(), row.path_length,
@@ -333,14 +338,14 @@ void ContactPlanController::plan_candidates(const ArmContext& context,
 void ContactPlanController::add_memory() {
   const Way& first = ways_.front();
   const Row& row = inserted_ ? first.list.back() : first.list.front();
-  stage_ = memory_.choice(Stage::Settle, Stage::Stopped, inserted_ ? Stage::Correct : Stage::Settle);
+  stage_ =
+      memory_.choice(Stage::Settle, Stage::Stopped, inserted_ ? Stage::Correct : Stage::Settle);
   stage_time_ = memory_.number();
   list_time_ = memory_.number(inserted_ ? first.list.back().time : 0.0);
   candidate_index_ = memory_.index(0, static_cast<int>(ways_.size()) - 1);
   failure_ = memory_.choice(Failure::None, Failure::Time);
-  for (Slot<double>* slot :
-       {&blocked_, &pressed_, &off_course_, &missing_, &stays_, &away_, &last_error_,
-        &last_oscillation_})
+  for (Slot<double>* slot : {&blocked_, &pressed_, &off_course_, &missing_, &stays_, &away_,
+                             &last_error_, &last_oscillation_})
     *slot = memory_.number();
   clock_ = memory_.number();
   old_curvature_ = memory_.number(row.curvature);
@@ -367,7 +372,8 @@ void ContactPlanController::reset(std::span<double> memory) const noexcept {
 
 /// The rows before and after `time` and the fraction of the interval between them; beyond the ends
 /// both are the last row or the first.
-ContactPlanController::ListPosition ContactPlanController::Way::position_at(double time) const noexcept {
+ContactPlanController::ListPosition ContactPlanController::Way::position_at(
+    double time) const noexcept {
   const auto after = std::upper_bound(list.begin(), list.end(), time,
                                       [](double t, const Row& row) { return t < row.time; });
   if (after == list.begin()) return {list.front(), list.front(), 0.0};
@@ -376,7 +382,8 @@ ContactPlanController::ListPosition ContactPlanController::Way::position_at(doub
   return {before, *after, (time - before.time) / (after->time - before.time)};
 }
 
-ContactPlanController::Actuation ContactPlanController::Way::actuation_at(double time) const noexcept {
+ContactPlanController::Actuation ContactPlanController::Way::actuation_at(
+    double time) const noexcept {
   const auto [a, b, fraction] = position_at(time);
   const double span = b.time - a.time;
   if (span <= 0.0) return {a.curvature, a.length, 0.0, 0.0};
@@ -406,15 +413,17 @@ Vector2d ContactPlanController::to_plan(const Vector3d& p_B) const noexcept {
   return base_.to_world({p_B.x(), p_B.z() - guide_length_});
 }
 
-/// The gain of the correction stays below the damping 2 zeta omega of the free end's slowest swing, above
-/// which an integral excites it. That of a cantilever falls with the fourth power of its length.
+/// The gain of the correction stays below the damping 2 zeta omega of the free end's slowest swing,
+/// above which an integral excites it. That of a cantilever falls with the fourth power of its
+/// length.
 double ContactPlanController::stable_gain(const ArmMeasurement& measurement,
                                           double length) const noexcept {
   double free = clamped_ ? arm_length_ : std::max(length, kLengthScale);
   for (const MeasuredContact& contact : measurement.contacts)
     if (!contact.is_guide) free = std::min(free, arm_length_ - contact.arc_length);
   const double ratio = arm_length_ / std::max(free, kLengthScale);
-  return std::min(gain_, kPartOfDamping * measurement.fundamental_mode_damping * ratio * ratio * ratio * ratio);
+  return std::min(
+      gain_, kPartOfDamping * measurement.fundamental_mode_damping * ratio * ratio * ratio * ratio);
 }
 
 /// Derivative of the tip position with respect to curvature [1/m] and length [kLengthScale] of the
@@ -444,11 +453,11 @@ Vector2d ContactPlanController::damped_step(const Matrix2d& J,
   return step;
 }
 
-/// Factor of the gains. Friction and contacts that the model has otherwise than the arm can keep the tip
-/// swinging round the target; a weaker correction lets it come to rest.
+/// Factor of the gains. Friction and contacts that the model has otherwise than the arm can keep
+/// the tip swinging round the target; a weaker correction lets it come to rest.
 double ContactPlanController::reduce_gain(const Vector2d& target, const Vector2d& error,
-                                   std::span<const double> memory,
-                                   std::span<double> next_memory) const noexcept {
+                                          std::span<const double> memory,
+                                          std::span<double> next_memory) const noexcept {
   const Vector2d swing = oscillation_(memory);
   double factor = gain_scale_(memory);
   if ((target - oscillation_target_(memory)).norm() > tolerance_) {  // it is the target that moves
@@ -491,15 +500,16 @@ void ContactPlanController::locate_obstacles(const Way& way, const ArmMeasuremen
     Vector2d normal;
     for (int i = 0; i < way.plan.scene.size(); ++i) {
       Vector2d gradient;
-      const double distance =
-          way.plan.scene.obstacle_distance(i, point - way.replanner->obstacle_shift(i, model), &gradient);
+      const double distance = way.plan.scene.obstacle_distance(
+          i, point - way.replanner->obstacle_shift(i, model), &gradient);
       if (std::abs(distance) > std::abs(gap)) continue;
       nearest = i;
       gap = distance;
       normal = gradient;
     }
     if (nearest < 0) continue;
-    const Vector2d shift = way.replanner->obstacle_shift(nearest, model) + locate_gain_ * gap * normal;
+    const Vector2d shift =
+        way.replanner->obstacle_shift(nearest, model) + locate_gain_ * gap * normal;
     way.replanner->set_obstacle_shift(nearest, shift, model);
   }
 }
@@ -509,9 +519,9 @@ void ContactPlanController::locate_obstacles(const Way& way, const ArmMeasuremen
 /// @param now   desired tip position [m]
 /// @param list  while feeding: the actuation of the command list one period later
 ContactPlanController::Actuation ContactPlanController::correct(
-    Way& way, const ArmMeasurement& measurement, const Vector2d& now, const std::optional<Actuation>& list,
-    double gain, std::span<const double> memory, std::span<double> next_memory,
-    ControllerReport& report) noexcept {
+    Way& way, const ArmMeasurement& measurement, const Vector2d& now,
+    const std::optional<Actuation>& list, double gain, std::span<const double> memory,
+    std::span<double> next_memory, ControllerReport& report) noexcept {
   double clock = clock_(memory) + measurement.timestep;
   if (clock >= period_) {
     clock = 0.0;
@@ -523,8 +533,8 @@ ContactPlanController::Actuation ContactPlanController::correct(
     error_(next_memory) = error;
     // Where curvature and length move the tip in nearly the same direction, integrating the
     // residual error would drift along the combination to which the tip is insensitive.
-    const bool rests = error.norm() <= kHoldThreshold * tolerance_ &&
-                       error_rate.norm() <= kRestRate * tolerance_;
+    const bool rests =
+        error.norm() <= kHoldThreshold * tolerance_ && error_rate.norm() <= kRestRate * tolerance_;
     const bool held =
         !list && (rests || (held_(memory) && error.norm() <= kReleaseThreshold * tolerance_));
     held_(next_memory) = held;
@@ -584,8 +594,8 @@ ContactPlanController::Actuation ContactPlanController::correct(
           std::lerp(old_length_rate_(next_memory), (L1 - L0) / period_, fraction)};
 }
 
-/// Counts the expected contacts of the plan that are measured, and those that were lost. Returns how
-/// many are missing that press in the elastic model.
+/// Counts the expected contacts of the plan that are measured, and those that were lost. Returns
+/// how many are missing that press in the elastic model.
 int ContactPlanController::watch_contacts(const Way& way, const ArmMeasurement& measurement,
                                           double path_length, std::span<const double> memory,
                                           std::span<double> next_memory,
@@ -593,9 +603,9 @@ int ContactPlanController::watch_contacts(const Way& way, const ArmMeasurement& 
   double& expected = report.own[index_of(kQuantities, "contacts_expected")];
   double& made = report.own[index_of(kQuantities, "contacts_made")];
   double& lost = report.own[index_of(kQuantities, "contacts_lost")];
-  const auto row = std::lower_bound(
-      way.list.begin(), way.list.end(), path_length,
-      [](const Row& r, double length) { return r.path_length < length; });
+  const auto row =
+      std::lower_bound(way.list.begin(), way.list.end(), path_length,
+                       [](const Row& r, double length) { return r.path_length < length; });
   const unsigned pressing = row == way.list.end() ? way.list.back().pressing : row->pressing;
   int missing = 0;
   double passed = 0.0;
@@ -636,8 +646,8 @@ ContactPlanController::Failure ContactPlanController::watch_path(
   const bool jammed = lasts(blocked_, measurement.feed_force >= jam_feed_force_, jam_time_);
   const bool pressed = lasts(pressed_, force > force_limit_, kPressedTime);
   const bool off = lasts(off_course_, tip_error > tracking_tolerance_, kOffCourseTime);
-  const bool lost = lasts(missing_, missing > 0 && tip_error > kMissingPart * tracking_tolerance_,
-                          kMissingTime);
+  const bool lost =
+      lasts(missing_, missing > 0 && tip_error > kMissingPart * tracking_tolerance_, kMissingTime);
   const bool corrects = stage == Stage::Correct;
   const bool is_away = corrects && tip_error > tolerance_;
   const bool comes_nearer = tip_error <= kProgressRatio * last_error_(memory);
@@ -656,7 +666,7 @@ ContactPlanController::Failure ContactPlanController::watch_path(
 
 /// After a failure: back along the list to try the next way, if there is one.
 void ContactPlanController::leave_path(Failure failure, Stage stage, std::span<const double> memory,
-                                      std::span<double> next_memory) const noexcept {
+                                       std::span<double> next_memory) const noexcept {
   failure_(next_memory) = failure;
   const Way& way = ways_[static_cast<std::size_t>(candidate_index_(memory))];
   const bool is_last = candidate_index_(memory) + 1 == static_cast<int>(ways_.size());
@@ -673,14 +683,15 @@ void ContactPlanController::leave_path(Failure failure, Stage stage, std::span<c
 
 /// From the start of a way's list, with the obstacles where they were found.
 void ContactPlanController::begin_path(int index, std::span<const double> memory,
-                                      std::span<double> next_memory) const noexcept {
+                                       std::span<double> next_memory) const noexcept {
   const Way& way = ways_[static_cast<std::size_t>(index)];
   const Failure failure = failure_(memory);
   memory_.reset(next_memory);
   candidate_index_(next_memory) = index;
   failure_(next_memory) = failure;
   const Row& row = way.list.front();
-  for (const Slot<double>* slot : {&old_curvature_, &new_curvature_}) (*slot)(next_memory) = row.curvature;
+  for (const Slot<double>* slot : {&old_curvature_, &new_curvature_})
+    (*slot)(next_memory) = row.curvature;
   for (const Slot<double>* slot : {&old_length_, &new_length_}) (*slot)(next_memory) = row.length;
   for (const Slot<double>* slot : {&old_curvature_rate_, &old_length_rate_})
     (*slot)(next_memory) = 0.0;
@@ -777,7 +788,8 @@ void ContactPlanController::update(const ArmMeasurement& measurement,
   if (failure != Failure::None) leave_path(failure, stage, memory, next_memory);
 
   report.own[index_of(kQuantities, "candidate")] = candidate_index_(memory) + 1;
-  report.own[index_of(kQuantities, "failure_reason")] = static_cast<double>(static_cast<Failure>(failure_(next_memory)));
+  report.own[index_of(kQuantities, "failure_reason")] =
+      static_cast<double>(static_cast<Failure>(failure_(next_memory)));
   if (stage == Stage::Stopped && failure_(memory) == Failure::Jammed) {
     report.status = ControllerStatus::Jammed;
   } else if (stage == Stage::Correct && report.tip_error <= tolerance_) {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "controllers/interface/arm_controller.hpp"
-#include "tendril/contact/contact_problem.hpp"
 #include "tendril/contact/contact_plan.hpp"
+#include "tendril/contact/contact_problem.hpp"
 #include "tendril/rod/elastic_plans.hpp"
 #include "tendril/rod/elastic_replanner.hpp"
 
@@ -15,16 +15,18 @@ namespace tendril {
 /// An arm without variable lengths, as a plan with contacts has it.
 [[nodiscard]] FedArm fed_arm(const ContinuumRobot& robot, double guide_length, double body_radius);
 
-/// An elastic planar arm with one actuation curvature is fed through its guide and around obstacles,
-/// against which it braces, to a target that it cannot reach without contact: by the ways that it
-/// plans among the geoms of the scene when it is constructed, or by a plan (`tendril plan --plan`).
+/// An elastic planar arm with one actuation curvature is fed through its guide and around
+/// obstacles, against which it braces, to a target that it cannot reach without contact: by the
+/// ways that it plans among the geoms of the scene when it is constructed, or by a plan (`tendril
+/// plan --plan`).
 ///
 /// 1. Feed: curvature k and length L follow the command list from the elastic correction of the
 ///    plan, plus a correction from the tip error. A contact is expected once the tip has passed it.
 /// 2. Correct: k and L are adjusted until the measured tip is at the target. The correction uses an
 ///    elastic model of the arm, whose obstacles are moved to the measured contacts, or the Jacobian
 ///    of the measured arm (`ArmMeasurement::tip_response`).
-/// 3. A way that fails by what is measured (`Failure`) is withdrawn from, the list backwards, and the
+/// 3. A way that fails by what is measured (`Failure`) is withdrawn from, the list backwards, and
+/// the
 ///    next one is tried.
 ///
 /// Source: docs/derivations.md, "Executing a plan with contacts".
@@ -100,7 +102,7 @@ class ContactPlanController final : public ArmController {
   [[nodiscard]] Eigen::Vector2d damped_step(const Eigen::Matrix2d& J,
                                             const Eigen::Vector2d& move) const noexcept;
   double reduce_gain(const Eigen::Vector2d& target, const Eigen::Vector2d& error,
-              std::span<const double> memory, std::span<double> next_memory) const noexcept;
+                     std::span<const double> memory, std::span<double> next_memory) const noexcept;
   [[nodiscard]] double rate_damping_curvature(const Eigen::Vector2d& tip_rate,
                                               const Eigen::Vector2d& error_rate) const noexcept;
   void locate_obstacles(const Way& way, const ArmMeasurement& measurement,
@@ -109,12 +111,12 @@ class ContactPlanController final : public ArmController {
                      std::span<const double> memory, std::span<double> next_memory,
                      ControllerReport& report) const noexcept;
   [[nodiscard]] Failure watch_path(const ArmMeasurement& measurement, Stage stage, double tip_error,
-                                  int missing, std::span<const double> memory,
-                                  std::span<double> next_memory) const noexcept;
+                                   int missing, std::span<const double> memory,
+                                   std::span<double> next_memory) const noexcept;
   void leave_path(Failure failure, Stage stage, std::span<const double> memory,
-                 std::span<double> next_memory) const noexcept;
+                  std::span<double> next_memory) const noexcept;
   void begin_path(int way, std::span<const double> memory,
-                 std::span<double> next_memory) const noexcept;
+                  std::span<double> next_memory) const noexcept;
 
   ContinuumRobot robot_;
   PlanarPose base_;
@@ -133,24 +135,24 @@ class ContactPlanController final : public ArmController {
   Slot<Stage> stage_;
   Slot<double> stage_time_, list_time_;
   Slot<int> candidate_index_;
-  Slot<Failure> failure_;  // of the last way that failed
-  Slot<double> blocked_;   // time with too much feed force [s]
+  Slot<Failure> failure_;                        // of the last way that failed
+  Slot<double> blocked_;                         // time with too much feed force [s]
   Slot<double> pressed_, off_course_, missing_;  // the same of the other failures
   Slot<double> stays_, away_;                    // at the end of a way, without progress or in all
   Slot<double> last_error_;                      // from which progress is counted [m]
-  Slot<double> clock_;    // since the last correction step [s]
+  Slot<double> clock_;                           // since the last correction step [s]
   Slot<double> old_curvature_, old_length_, new_curvature_, new_length_;
   Slot<double> old_curvature_rate_, old_length_rate_;
   MatrixSlot<Eigen::Vector2d> added_;  // to the command list, while feeding [1/m, kLengthScale]
   MatrixSlot<Eigen::Vector2d> shift_;  // of the model's target from the plan's [m]
   MatrixSlot<Eigen::Vector2d> error_;  // of the tip, in the last correction step [m]
-  MatrixSlot<Eigen::Vector2d> error_rate_;  // of that error, filtered [m/s]
+  MatrixSlot<Eigen::Vector2d> error_rate_;          // of that error, filtered [m/s]
   MatrixSlot<Eigen::Vector2d> oscillation_target_;  // round which the tip swings [m]
-  MatrixSlot<Eigen::Vector2d> oscillation_;  // largest error since it last changed sides [m]
-  Slot<double> last_oscillation_;            // the one before, its norm; 0: none [m]
-  Slot<double> gain_scale_;               // factor of the gains, while the tip swings round the target
-  Slot<bool> held_;                         // the correction is paused
-  std::vector<Slot<bool>> made_;            // one for each contact of a way
+  MatrixSlot<Eigen::Vector2d> oscillation_;         // largest error since it last changed sides [m]
+  Slot<double> last_oscillation_;                   // the one before, its norm; 0: none [m]
+  Slot<double> gain_scale_;       // factor of the gains, while the tip swings round the target
+  Slot<bool> held_;               // the correction is paused
+  std::vector<Slot<bool>> made_;  // one for each contact of a way
   Block model_;
 };
 

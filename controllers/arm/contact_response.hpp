@@ -54,9 +54,9 @@ class ContactResponse {
   };
   /// Joints that one servo acts on through a tendon.
   struct Tendon {
-    std::vector<int> joints;  // indices of joints_
+    std::vector<int> joints;           // indices of joints_
     std::vector<double> coefficients;  // of the tendon's length
-    double servo_gain;        // kp, without the joints' own stiffness
+    double servo_gain;                 // kp, without the joints' own stiffness
     bool holds_command;  // its force is zero, beyond the joints' own, where they are as commanded
   };
   void add_section_tendon(int coordinate, double servo_gain, bool holds_command);

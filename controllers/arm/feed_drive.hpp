@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "controllers/arm/tip_integral.hpp"
 #include "controllers/interface/arm_memory.hpp"
 #include "controllers/interface/settings.hpp"
-#include "controllers/arm/tip_integral.hpp"
 #include "tendril/path/shape_fit.hpp"
 
 namespace tendril {

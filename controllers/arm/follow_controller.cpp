@@ -276,8 +276,8 @@ void FollowController::update(const ArmMeasurement& measurement, std::span<const
   }
   to_coordinates(robot_, states_, q_last_);
 
-  // 1. Jam: tip error or feed force above its limit for the time `jam_time`. The first few times the
-  // arm is drawn back and fed again from there, beside where it was.
+  // 1. Jam: tip error or feed force above its limit for the time `jam_time`. The first few times
+  // the arm is drawn back and fed again from there, beside where it was.
   bool retreating = retreating_(memory);
   if (retreating && feed_last <= retreat_to_(memory)) {
     retreating = false;

@@ -4,12 +4,12 @@
 #include <span>
 #include <vector>
 
-#include "controllers/interface/arm_controller.hpp"
 #include "controllers/arm/body_deflection.hpp"
 #include "controllers/arm/feed_drive.hpp"
 #include "controllers/arm/follow_poses_controller.hpp"
-#include "controllers/watch/jam_detector.hpp"
 #include "controllers/arm/tip_integral.hpp"
+#include "controllers/interface/arm_controller.hpp"
+#include "controllers/watch/jam_detector.hpp"
 #include "tendril/path/path.hpp"
 #include "tendril/path/shape_fit.hpp"
 

@@ -94,7 +94,8 @@ PoseSchedule::Sample FollowPosesController::planned(
 
 Eigen::Vector3d FollowPosesController::planned_tip(const Eigen::VectorXd& q,
                                                    const BaseState& base) noexcept {
-  // Straight sections keep the direction that they have here: nothing may be left of an earlier call.
+  // Straight sections keep the direction that they have here: nothing may be left of an earlier
+  // call.
   std::copy(robot_.straight().begin(), robot_.straight().end(), states_.begin());
   from_coordinates(robot_, q, states_);
   return tip_pose(robot_, states_, base).translation();

@@ -4,10 +4,10 @@
 #include <span>
 #include <vector>
 
-#include "controllers/interface/arm_controller.hpp"
-#include "controllers/watch/jam_detector.hpp"
 #include "controllers/arm/pose_schedule.hpp"
 #include "controllers/arm/tip_integral.hpp"
+#include "controllers/interface/arm_controller.hpp"
+#include "controllers/watch/jam_detector.hpp"
 
 namespace tendril {
 

@@ -92,8 +92,8 @@ Eigen::Vector3d rotation_vector_between(const Eigen::Vector3d& from,
                       : Eigen::Vector3d(axis * (std::atan2(sine, from.dot(to)) / sine));
 }
 
-/// Rate below which a command is at rest [rad/s]: then a servo's lag of some 0.07 s moves the tip of
-/// an arm of 0.3 m by less than 1 mm.
+/// Rate below which a command is at rest [rad/s]: then a servo's lag of some 0.07 s moves the tip
+/// of an arm of 0.3 m by less than 1 mm.
 constexpr double kRestRate = 0.04;
 
 }  // namespace

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "controllers/interface/arm_controller.hpp"
 #include "controllers/arm/reactive_planner.hpp"
 #include "controllers/arm/tip_integral.hpp"
+#include "controllers/interface/arm_controller.hpp"
 #include "tendril/ik/any_solver.hpp"
 
 namespace tendril {

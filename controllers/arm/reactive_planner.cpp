@@ -6,8 +6,8 @@
 #include <cmath>
 #include <string>
 
-#include "controllers/interface/arm_memory.hpp"
 #include "controllers/arm/tip_integral.hpp"
+#include "controllers/interface/arm_memory.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
 
@@ -18,7 +18,7 @@ using Eigen::Vector3d;
 
 constexpr double kRetarget = 0.02;  // of the robot's length: motion of the target after which a
                                     // search begins anew
-constexpr int kMaxGoals = 24;      // solutions that the trees grow from
+constexpr int kMaxGoals = 24;       // solutions that the trees grow from
 constexpr int kTries = 100;         // for a first solution, one per step; then
 constexpr int kTryPause = 50;       // one in this many steps, because obstacles move
 constexpr int kTryPeriod = 3;       // steps from try to try for another solution
@@ -30,7 +30,7 @@ constexpr int kTipSteps = 2;        // in one step of a search
 constexpr int kTipPeriod = 2;
 constexpr int kAimAtGoal = 4;   // one tip in so many goes towards the goal
 constexpr int kChecks = 48;     // of poses in one step of a search
-constexpr int kMaxTrees = 12;  // that are grown one after another without a pause; then
+constexpr int kMaxTrees = 12;   // that are grown one after another without a pause; then
 constexpr int kPathPause = 10;  // in one of this many steps
 constexpr double kFinest = 1.5e-3, kCoarsest = 5e-3;  // [m], resolution of the checks of lines
 constexpr int kStallTimeout = 250;  // steps of a search after which it is reported
@@ -42,8 +42,8 @@ constexpr double kBackOff = 1e-4;    // [m] beyond the margin when backing away
 constexpr int kEscapes = 12;         // poses that are tried there
 constexpr double kGain = 1e-4;       // [m] in a step, with which it does without them
 constexpr double kEscape = 0.1;      // [rad] as far as that
-constexpr double kMaxLoss = 1e-4;   // [m], of clearance in a step towards one
-constexpr double kMinGain = 1e-9;  // [m], of clearance in a step that backs away
+constexpr double kMaxLoss = 1e-4;    // [m], of clearance in a step towards one
+constexpr double kMinGain = 1e-9;    // [m], of clearance in a step that backs away
 
 ObstacleOptions solver_options(const ReactivePlannerOptions& options, int iterations) {
   return {.max_iterations = iterations,
@@ -355,9 +355,9 @@ void ReactivePlanner::grow(const BaseState& base, std::span<double> next_memory)
   from_coordinates(robot(), q_solution_, solution_);
 }
 
-/// Backs away from an obstacle that has come too near: towards the solution or along the gradient of
-/// the clearance, whichever increases it more; if neither does by enough, towards what is clearer
-/// farther off; else the pose is kept. The new pose is in q_next_.
+/// Backs away from an obstacle that has come too near: towards the solution or along the gradient
+/// of the clearance, whichever increases it more; if neither does by enough, towards what is
+/// clearer farther off; else the pose is kept. The new pose is in q_next_.
 void ReactivePlanner::back_away(const BaseState& base, std::span<double> next_memory) noexcept {
   forget_path(next_memory);
   const double here = planner_.clearance(q_last_, obstacles_, base);
@@ -454,7 +454,8 @@ ReactivePlanner::Step ReactivePlanner::step(const TipTarget& target, const BaseS
       search(goal, reached, base, next_memory, step);
     }
     const bool waits = !has_path && goal_count_(next_memory) > 0;
-    step.reached = is_outside && (has_path || (waits && search_steps_(next_memory) <= kStallTimeout));
+    step.reached =
+        is_outside && (has_path || (waits && search_steps_(next_memory) <= kStallTimeout));
     if (waits_for_base) step.reached = true;
     if (!has_path && !waits && !options_.waits_for_base) {
       approach(base, memory);

@@ -25,26 +25,29 @@ struct ReactivePlannerOptions {
 
 /// Moves an arm's planned pose towards a target through collision-free poses.
 ///
-/// 1. Inverse kinematics among the obstacles, from the last solution. For a target inside an obstacle
+/// 1. Inverse kinematics among the obstacles, from the last solution. For a target inside an
+/// obstacle
 ///    the goal is the nearest point outside.
 /// 2. A path from the planned pose to the solution: the straight line, or the path of a search. A
 ///    search begins when there is no free line to a solution that reaches the target, or no such
 ///    solution. It collects solutions from random poses and grows a tree of poses from the planned
-///    one towards trees from all of them; in a step it makes a bounded number of checks, and the arm
-///    waits until it ends. Where there is no solution the arm goes as near as a free line leads.
+///    one towards trees from all of them; in a step it makes a bounded number of checks, and the
+///    arm waits until it ends. Where there is no solution the arm goes as near as a free line
+///    leads.
 /// 3. One step along the path within the rate limit, only to a free pose.
 ///
 /// A moving obstacle is inflated by its speed times kLookAhead. If it comes so near that the
 /// planned pose is no longer free, the arm backs away. Solutions keep the whole margin, paths
 /// between them the fraction kPathMargin of it, because the straight step between two touching
 /// poses penetrates the obstacle slightly; the checks along a path that is followed, which fall on
-/// other poses than those of the search, require kGuardMargin. docs/planning.md, "In tendril.reach".
+/// other poses than those of the search, require kGuardMargin. docs/planning.md, "In
+/// tendril.reach".
 ///
 /// Only the constructor allocates or throws; the work of a step is bounded. The whole state is in
 /// the caller's memory.
 class ReactivePlanner {
  public:
-  static constexpr double kLookAhead = 0.05;   ///< [s]
+  static constexpr double kLookAhead = 0.05;  ///< [s]
   static constexpr double kMaxGrowth = 0.02;  ///< largest inflation of a moving obstacle [m]
   static constexpr double kPathMargin = 0.75;
   static constexpr double kGuardMargin = 0.5;  ///< while following a path that was found

@@ -22,8 +22,8 @@ double ArmTendon::gain_at(double length) const noexcept {
 }
 
 double ArmTendon::tension(double command, double length, double speed) const noexcept {
-  const double tension =
-      takes_length ? stiffness * (length - command) + offset + damping * speed : gain_at(length) * command;
+  const double tension = takes_length ? stiffness * (length - command) + offset + damping * speed
+                                      : gain_at(length) * command;
   return std::clamp(tension, limit, max_tension);
 }
 
@@ -60,11 +60,13 @@ TendonDrive::TendonDrive(std::vector<ArmTendon> tendons, Eigen::MatrixXd jacobia
     bend.body.lag = 0.0;
     for (Eigen::Index t = 0; t < count; ++t) {
       if (moments(i, t) != 0.0)
-        bend.body.lag = std::max(bend.body.lag, tendons_[static_cast<std::size_t>(t)].time_constant);
+        bend.body.lag =
+            std::max(bend.body.lag, tendons_[static_cast<std::size_t>(t)].time_constant);
     }
     feeds_back_ = feeds_back_ && bend.body.largest_gain(1.0) >= 1.0;
     const double largest = moments.row(i).cwiseAbs().maxCoeff();
-    if (bend.is_length && bending > 0.0 && largest > 0.0) weight_[i] = kLengthWeight * bending / largest;
+    if (bend.is_length && bending > 0.0 && largest > 0.0)
+      weight_[i] = kLengthWeight * bending / largest;
   }
   moments = weight_.asDiagonal() * moments;
   distribution_ = TensionDistribution(std::move(moments), std::move(low), std::move(high));
@@ -97,15 +99,15 @@ void TendonDrive::commands(const Motion& motion, std::span<const Length> lengths
     const double wanted =
         length + (tendon.damping * speed + tendon.offset - tensions_[row]) / tendon.stiffness;
     // Not more than the limit now: a tendon at its limit is integrated without its damping.
-    const double shortest =
-        lengths[t].value + (tendon.damping * lengths[t].speed + tendon.offset -
-                            Servo::kFractionOfLimit * tendon.max_tension) /
-                               tendon.stiffness;
+    const double shortest = lengths[t].value + (tendon.damping * lengths[t].speed + tendon.offset -
+                                                Servo::kFractionOfLimit * tendon.max_tension) /
+                                                   tendon.stiffness;
     commands[t] = std::max(wanted, shortest);
   }
 }
 
-void TendonDrive::commands_of_moments(const Eigen::VectorXd& moments, std::span<const Length> lengths,
+void TendonDrive::commands_of_moments(const Eigen::VectorXd& moments,
+                                      std::span<const Length> lengths,
                                       std::span<double> commands) noexcept {
   for (std::size_t i = 0; i < bends_.size(); ++i) {
     const auto row = static_cast<Eigen::Index>(i);

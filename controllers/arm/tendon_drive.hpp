@@ -18,11 +18,11 @@ namespace tendril {
 struct ArmTendon {
   std::vector<double> joints;  ///< dl/dq of every joint of the arm [m], [1]
   bool takes_length = true;
-  double stiffness = 0.0;    ///< [N/m]
-  double damping = 0.0;      ///< [N s/m]
-  double offset = 0.0;       ///< [N]
-  double min_tension = 0.0;  ///< the least that is asked for [N]
-  double max_tension = 0.0;  ///< [N]
+  double stiffness = 0.0;      ///< [N/m]
+  double damping = 0.0;        ///< [N s/m]
+  double offset = 0.0;         ///< [N]
+  double min_tension = 0.0;    ///< the least that is asked for [N]
+  double max_tension = 0.0;    ///< [N]
   double limit = 0.0;          ///< least tension that there can be [N]
   double gain = 1.0;           ///< [N] per command: 1, or minus the chamber's area [m^2]
   double gain_slope = 0.0;     ///< of a muscle: [N/m] per command
@@ -52,13 +52,13 @@ class TendonDrive {
   [[nodiscard]] std::span<const ArmTendon> tendons() const noexcept { return tendons_; }
   [[nodiscard]] std::span<const Bend> bends() const noexcept { return bends_; }
   /// Whether the bends' errors are fed back as moments: the tendons are told tensions and have no
-  /// stiffness of their own, and follow fast enough that it is stable whatever the body's inertia. The
-  /// gain is the body's stiffness, the damping the body's damping.
+  /// stiffness of their own, and follow fast enough that it is stable whatever the body's inertia.
+  /// The gain is the body's stiffness, the damping the body's damping.
   [[nodiscard]] bool feeds_back() const noexcept { return feeds_back_; }
 
   /// Of every coordinate, its value in the straight arm taken off.
   struct Motion {
-    Eigen::VectorXd desired, rate;  ///< commanded, with velocity feed-forward or 0
+    Eigen::VectorXd desired, rate;    ///< commanded, with velocity feed-forward or 0
     Eigen::VectorXd position, speed;  ///< measured
     Eigen::VectorXd load;             ///< of gravity [N m], [N]
     explicit Motion(Eigen::Index n = 0);
@@ -69,8 +69,8 @@ class TendonDrive {
   /// Commands of the tendons.
   void commands(const Motion& motion, std::span<const Length> lengths,
                 std::span<double> commands) noexcept;
-  /// Commands that make these moments [N m], [N] on the coordinates, or these tensions [N]; of tendons
-  /// that are told tensions, and chambers.
+  /// Commands that make these moments [N m], [N] on the coordinates, or these tensions [N]; of
+  /// tendons that are told tensions, and chambers.
   void commands_of_moments(const Eigen::VectorXd& moments, std::span<const Length> lengths,
                            std::span<double> commands) noexcept;
   void commands_of_tensions(const Eigen::VectorXd& tensions, std::span<const Length> lengths,

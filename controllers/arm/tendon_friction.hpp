@@ -5,10 +5,11 @@
 namespace tendril {
 
 /// Coulomb friction of a tendon along its way (capstan): over a section bent by theta its tension
-/// falls from T to T exp(-mu theta) where it is drawn in, and rises to T exp(mu theta) where it is let
-/// out; at rest it is anywhere between them.
+/// falls from T to T exp(-mu theta) where it is drawn in, and rises to T exp(mu theta) where it is
+/// let out; at rest it is anywhere between them.
 ///
-/// Source: docs/derivations.md, "Friction of tendons". Tested by: tendon_friction_test, capstan_test.
+/// Source: docs/derivations.md, "Friction of tendons". Tested by: tendon_friction_test,
+/// capstan_test.
 ///
 /// @param coefficient  mu, >= 0
 /// @param tension      at the base [N]

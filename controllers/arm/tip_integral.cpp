@@ -96,9 +96,10 @@ void TipIntegral::compensate_gravity_deflection(const ArmMeasurement& measuremen
 
 std::span<const SettingInfo> tip_integral_settings() noexcept {
   static constexpr SettingInfo kSettings[] = {
-      setting::number("integral_gain", "1/s", "5", {.low = 0.0, .high = 100.0},
-                      "gain of the integral action on the measured tip; 0: open loop; at most half of what "
-                      "the damping of the arm's slowest swing allows"),
+      setting::number(
+          "integral_gain", "1/s", "5", {.low = 0.0, .high = 100.0},
+          "gain of the integral action on the measured tip; 0: open loop; at most half of what "
+          "the damping of the arm's slowest swing allows"),
       setting::number("integral_damping", "m", "0.01", {0.0, 1.0, true},
                       "damping of the inverse of the tip Jacobian; 0.02 suits arms in contact"),
       setting::number("integral_limit", "rad", "0.3", {0.0, 3.0, true},

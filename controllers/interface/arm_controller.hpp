@@ -17,7 +17,8 @@ struct MeasuredContact {
   Eigen::Vector3d position = Eigen::Vector3d::Zero();  ///< [m]
   Eigen::Vector3d normal = Eigen::Vector3d::UnitX();   ///< unit, towards the arm
   double depth = 0.0;                                  ///< overlap [m]
-  /// Normal force [N]: its link's in the previous step, in equal parts for the contacts of the link.
+  /// Normal force [N]: its link's in the previous step, in equal parts for the contacts of the
+  /// link.
   double force = 0.0;
   double arc_length = 0.0;  ///< of the touching link's middle along the arm, from its root [m]
   bool is_guide = false;    ///< with the guide that feeds the arm
@@ -31,15 +32,15 @@ inline constexpr int kMaxMeasuredContacts = 64;
 /// (the body `base`, to which the feed and the arm are mounted) and in SI units. `n` is the robot's
 /// coordinate count.
 struct ArmMeasurement {
-  double time = 0.0;      ///< simulated time [s]
-  double timestep = 0.0;  ///< [s]
-  Eigen::VectorXd q;      ///< n: measured smooth coordinates u, v (and s) of each section
+  double time = 0.0;       ///< simulated time [s]
+  double timestep = 0.0;   ///< [s]
+  Eigen::VectorXd q;       ///< n: measured smooth coordinates u, v (and s) of each section
   Eigen::VectorXd q_rate;  ///< n: their rates [rad/s], [m/s]
   /// n: moments [N m] and forces [N] on the coordinates, positive where they do work as q grows: of
-  /// all actuators (servos and motors: in the last step, tendons: tendon_tension); and of gravity, 0
-  /// without the setting `gravity_compensation`.
+  /// all actuators (servos and motors: in the last step, tendons: tendon_tension); and of gravity,
+  /// 0 without the setting `gravity_compensation`.
   Eigen::VectorXd moment, gravity_moment;
-  BaseState base;         ///< measured feed and spin
+  BaseState base;                                          ///< measured feed and spin
   Eigen::Isometry3d X_BE = Eigen::Isometry3d::Identity();  ///< measured tip pose
   /// 6 x (n + 2): derivative of tip position (rows 0-2) and tip rotation vector (rows 3-5) with
   /// respect to q, feed and spin, of the measured shape.
@@ -48,8 +49,8 @@ struct ArmMeasurement {
   /// while one servo acts on all of it. Predicted from the measured shape; zero where every link
   /// has its own servo.
   Eigen::Vector3d gravity_deflection = Eigen::Vector3d::Zero();
-  /// 3 x n, column k: the part of the same kind that coordinate k has in the displacement of its own
-  /// section's end [m]; what is beyond is displaced alike.
+  /// 3 x n, column k: the part of the same kind that coordinate k has in the displacement of its
+  /// own section's end [m]; what is beyond is displaced alike.
   Eigen::Matrix<double, 3, Eigen::Dynamic> uneven_deflection;
   /// At this step's positions, ordered by arc length; only for a controller that `senses_contacts`.
   std::vector<MeasuredContact> contacts;
@@ -57,8 +58,8 @@ struct ArmMeasurement {
   /// commanded q and the feed, present contacts kept; only for a controller that `senses_response`.
   /// docs/derivations.md, "Commands of an arm in contact".
   Eigen::Matrix<double, 6, Eigen::Dynamic> tip_response;
-  /// Damping 2 zeta omega of the arm's slowest swing, straight and with its base held [1/s]; infinity:
-  /// unknown. The same in every step.
+  /// Damping 2 zeta omega of the arm's slowest swing, straight and with its base held [1/s];
+  /// infinity: unknown. The same in every step.
   double fundamental_mode_damping = std::numeric_limits<double>::infinity();
   /// Changes of the tendons' lengths from the straight arm [m], and their tensions at the last
   /// commands [N], in the order of the robot file, the chambers after them: a chamber pushes, its
@@ -95,10 +96,10 @@ struct ArmCommand {
   /// (TensionDistribution), a coordinate with a servo takes q.
   Eigen::VectorXd moment;
   Eigen::VectorXd tension;  ///< of a controller of tensions [N], as ArmMeasurement::tendon_tension
-  Eigen::VectorXd plan;    ///< n: the planned pose without corrections; only for drawing
-  bool has_plan = true;    ///< plan is to be drawn
-  BaseState base;          ///< desired feed and spin
-  double feed_rate = 0.0;  ///< [m/s]
+  Eigen::VectorXd plan;     ///< n: the planned pose without corrections; only for drawing
+  bool has_plan = true;     ///< plan is to be drawn
+  BaseState base;           ///< desired feed and spin
+  double feed_rate = 0.0;   ///< [m/s]
 
   explicit ArmCommand(int n)
       : q(Eigen::VectorXd::Zero(n)),
@@ -119,8 +120,8 @@ struct BodySpring {
   [[nodiscard]] double moment(double q, double rate, double gravity) const noexcept {
     return stiffness * (q - rest) + (damping + lag * stiffness) * rate - gravity;
   }
-  /// The largest part of its stiffness that can be fed back, beside this part of its damping, and is
-  /// stable in spite of the lag whatever its inertia. Source: docs/derivations.md, "Chambers".
+  /// The largest part of its stiffness that can be fed back, beside this part of its damping, and
+  /// is stable in spite of the lag whatever its inertia. Source: docs/derivations.md, "Chambers".
   [[nodiscard]] double largest_gain(double damping_gain) const noexcept {
     return lag > 0.0 ? (1.0 + damping_gain) * damping / (stiffness * lag)
                      : std::numeric_limits<double>::infinity();
@@ -135,8 +136,8 @@ struct Post {
 
 /// What a controller that plans its way when the model is loaded finds in the scene; base frame.
 struct SceneTask {
-  std::vector<Solid> solids;                            ///< that the arm can touch
-  Eigen::Vector3d target = Eigen::Vector3d::Zero();     ///< [m]
+  std::vector<Solid> solids;                         ///< that the arm can touch
+  Eigen::Vector3d target = Eigen::Vector3d::Zero();  ///< [m]
 };
 
 /// The arguments from which an arm's controller is constructed; valid only during the call.
@@ -151,10 +152,10 @@ struct ArmContext {
   double body_radius = 0.0;              ///< largest of the arm's sections [m]
   double bending_stiffness = 0.0;        ///< EI of the arm's last section [N m^2]
   const Obstacles* obstacles = nullptr;  ///< as in ArmMeasurement
-  int moving_obstacles = 0;  ///< this many of them, from the first, may move in the base frame
+  int moving_obstacles = 0;    ///< this many of them, from the first, may move in the base frame
   std::string_view name = {};  ///< of the robot
   const Post* post = nullptr;  ///< the geom of the setting `post`; null without that setting
-  const SceneTask* task = nullptr;  ///< with the setting `target` and without `plan`
+  const SceneTask* task = nullptr;           ///< with the setting `target` and without `plan`
   std::span<const BodySpring> springs = {};  ///< n, of the coordinates
   int tendon_count = 0;                      ///< and chambers
 };
@@ -175,8 +176,8 @@ class ArmController : public Controller {
                       ControllerReport& report) = 0;
   /// Moments need motors (`bend_command = "moment"`) or tendons and chambers in the place of bend
   /// servos; they and tensions need tendons that are told tensions. Setpoints need no motors. All
-  /// else is refused when the model is loaded. On entry to `update`, q of a controller that does not
-  /// command setpoints is the measured one: it is what the robot is taken to be told.
+  /// else is refused when the model is loaded. On entry to `update`, q of a controller that does
+  /// not command setpoints is the measured one: it is what the robot is taken to be told.
   [[nodiscard]] virtual CommandKind commands() const noexcept { return CommandKind::Setpoints; }
   /// Whether it needs contacts and tip_response in its measurement.
   [[nodiscard]] virtual bool senses_contacts() const noexcept { return false; }

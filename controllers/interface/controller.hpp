@@ -18,10 +18,10 @@ namespace tendril {
 
 enum class ControllerStatus : std::uint8_t {
   Working = 0,
-  Finished = 1,    ///< the task is done and held
-  NotReached = 2,  ///< the inverse kinematics found no pose that reaches the target; the nearest
-                   ///< pose is commanded
-  Jammed = 3,      ///< the feed is stopped: tip error or feed force at its limit
+  Finished = 1,       ///< the task is done and held
+  NotReached = 2,     ///< the inverse kinematics found no pose that reaches the target; the nearest
+                      ///< pose is commanded
+  Jammed = 3,         ///< the feed is stopped: tip error or feed force at its limit
   InvalidTarget = 4,  ///< the target is not finite; the last command is held
   Fault = 5,          ///< an internal error; no more commands are given
   TargetBehind = 6,   ///< the path cannot continue to the target: it lies behind the head
@@ -110,8 +110,9 @@ inline constexpr Quantity kTipError{
 inline constexpr Quantity kAngleError{
     .name = "angle_error",
     .unit = "rad",
-    .meaning = "angle between measured and desired direction or orientation; 0: not prescribed; "
-               "NaN: unknown",
+    .meaning =
+        "angle between measured and desired direction or orientation; 0: not prescribed; "
+        "NaN: unknown",
     .summary = "end max rms mean",
     .field = Quantity::Field::AngleError};
 inline constexpr Quantity kProgress{.name = "progress",

@@ -105,7 +105,8 @@ void MeasurementFaults::add(const Fault& fault, std::size_t width, double timest
   const auto refuse = [&](const std::string& what) {
     throw ModelError(fault.origin + ": fault " + fault.name + ": " + what);
   };
-  Entry entry{fault, RandomDraws(seed, "fault." + fault.name), fault.strength, 0, 0.0, 1.0, {}, {}, {}};
+  Entry entry{fault, RandomDraws(seed, "fault." + fault.name), fault.strength, 0, 0.0, 1.0, {}, {},
+              {}};
   if (entry.strength.size() == 1) entry.strength.assign(width, fault.strength.front());
   if (!fault.strength.empty() && entry.strength.size() != width) {
     refuse("has a list of " + std::to_string(fault.strength.size()) + " numbers: must have 1 or " +
@@ -237,8 +238,7 @@ bool MeasurementFaults::apply(const Entry& entry, const Step& step, std::span<do
       break;
     case FaultKind::Delay: {
       if (entry.steps == 0) break;
-      const std::size_t place =
-          static_cast<std::size_t>(step.number % entry.steps) * x.size();
+      const std::size_t place = static_cast<std::size_t>(step.number % entry.steps) * x.size();
       const std::size_t old = step.number < entry.steps ? 0 : place;
       const std::span<const double> before = entry.sample(step.memory);
       for (std::size_t i = 0; i < x.size(); ++i) {
@@ -260,9 +260,8 @@ bool MeasurementFaults::apply_to_rotation(const Entry& entry, const Step& step,
   Eigen::Vector3d vector = turn.angle() * turn.axis();
   if (!apply(entry, step, {vector.data(), 3})) return false;
   const double angle = vector.norm();
-  X.linear() = angle > 0.0
-                   ? Eigen::AngleAxisd(angle, vector / angle).toRotationMatrix()
-                   : Eigen::Matrix3d(Eigen::Matrix3d::Identity());
+  X.linear() = angle > 0.0 ? Eigen::AngleAxisd(angle, vector / angle).toRotationMatrix()
+                           : Eigen::Matrix3d(Eigen::Matrix3d::Identity());
   return true;
 }
 

@@ -17,12 +17,12 @@ namespace tendril {
 /// frame W that the platform's slides move in (the body `base`: fixed, its origin on the floor, z
 /// up) and in SI units. `n` is the number of the arm's joints, ordered yaw, hinges, roll.
 struct MobileMeasurement {
-  double time = 0.0;                                       ///< simulated time [s]
-  double timestep = 0.0;                                   ///< [s]
-  PlatformPose base;                                       ///< heading continuous, not wrapped
-  PlatformPose base_velocity;                              ///< [m/s], [rad/s]
-  Eigen::VectorXd q;                                       ///< n: joint angles [rad]
-  Eigen::VectorXd q_velocity;                              ///< n [rad/s]
+  double time = 0.0;           ///< simulated time [s]
+  double timestep = 0.0;       ///< [s]
+  PlatformPose base;           ///< heading continuous, not wrapped
+  PlatformPose base_velocity;  ///< [m/s], [rad/s]
+  Eigen::VectorXd q;           ///< n: joint angles [rad]
+  Eigen::VectorXd q_velocity;  ///< n [rad/s]
   /// n: of gravity on what each joint moves [N m]; 0 without the setting `gravity_compensation`.
   Eigen::VectorXd gravity_torque;
   Eigen::Isometry3d X_WE = Eigen::Isometry3d::Identity();  ///< of the tool, its axis along x
@@ -68,7 +68,7 @@ struct PlatformContext {
   const MobileSpeedLimits& limits;
   double platform_length, platform_width;  ///< [m]
   const Settings& settings;
-  double timestep;  ///< of the simulation [s]
+  double timestep;                       ///< of the simulation [s]
   std::string_view name = {};            ///< of the robot
   double platform_height = 0.1;          ///< [m]
   double arm_radius = 0.0;               ///< of the arm's body [m]

@@ -16,13 +16,14 @@ namespace tendril {
 /// What a controller measures of a snake in one step; world frame, SI units. `n` is the number of
 /// joints.
 struct SnakeMeasurement {
-  double time = 0.0;                                         ///< simulated time [s]
-  double timestep = 0.0;                                     ///< [s]
-  Eigen::VectorXd q;                                         ///< n: joint angles [rad]
-  Eigen::VectorXd q_rate;                                    ///< n: [rad/s]
-  Eigen::VectorXd torque;          ///< n: of the joints' actuators in the last step [N m]
-  Eigen::VectorXd gravity_torque;  ///< n: of gravity on what each joint moves, towards the head [N m]
-  double feed = 0.0;                                         ///< of the carriage [m]; 0 without one
+  double time = 0.0;       ///< simulated time [s]
+  double timestep = 0.0;   ///< [s]
+  Eigen::VectorXd q;       ///< n: joint angles [rad]
+  Eigen::VectorXd q_rate;  ///< n: [rad/s]
+  Eigen::VectorXd torque;  ///< n: of the joints' actuators in the last step [N m]
+  Eigen::VectorXd
+      gravity_torque;  ///< n: of gravity on what each joint moves, towards the head [N m]
+  double feed = 0.0;   ///< of the carriage [m]; 0 without one
   Eigen::Isometry3d X_WT = Eigen::Isometry3d::Identity();    ///< tail end of link 0, x forward
   Eigen::Isometry3d X_WE = Eigen::Isometry3d::Identity();    ///< head end of the last link
   Eigen::Vector3d center_of_mass = Eigen::Vector3d::Zero();  ///< [m]
@@ -49,8 +50,8 @@ struct SnakeCommand {
 
 /// What stands still on the ground on which a free snake moves, and where it begins; world frame.
 struct GroundScene {
-  Obstacles obstacles;                    ///< the ground may be among them
-  double height = 0.0;                    ///< of the ground [m]
+  Obstacles obstacles;                               ///< the ground may be among them
+  double height = 0.0;                               ///< of the ground [m]
   Eigen::Vector2d center = Eigen::Vector2d::Zero();  ///< of the snake at its start [m]
   std::optional<Eigen::Vector2d> target;             ///< place of the setting `target` [m]
 };
@@ -62,9 +63,9 @@ struct SnakeContext {
   double radius;                         ///< of the links [m]
   bool is_free;                          ///< no carriage
   const Settings& settings;
-  double timestep;          ///< of the simulation [s]
-  double feed_limit = 0.0;  ///< of the carriage [m]
-  std::string_view name = {};  ///< of the robot
+  double timestep;                      ///< of the simulation [s]
+  double feed_limit = 0.0;              ///< of the carriage [m]
+  std::string_view name = {};           ///< of the robot
   const GroundScene* ground = nullptr;  ///< with the setting `avoidance`
 
   [[nodiscard]] int joints() const noexcept { return static_cast<int>(link_lengths.size()) - 1; }
@@ -83,9 +84,9 @@ class SnakeController : public Controller {
   virtual void update(const SnakeMeasurement& measurement, std::span<const double> memory,
                       std::span<double> next_memory, SnakeCommand& command,
                       ControllerReport& report) = 0;
-  /// Moments: torques of the joints, of a snake with `joint_command = "torque"`; else setpoints. The
-  /// other one is refused when the model is loaded. On entry to `update`, q of a controller of torques
-  /// is the measured one.
+  /// Moments: torques of the joints, of a snake with `joint_command = "torque"`; else setpoints.
+  /// The other one is refused when the model is loaded. On entry to `update`, q of a controller of
+  /// torques is the measured one.
   [[nodiscard]] virtual CommandKind commands() const noexcept { return CommandKind::Setpoints; }
   /// Points of the path that the task follows, world frame, for drawing; at most `points.size()`.
   /// Returns the number of points written.

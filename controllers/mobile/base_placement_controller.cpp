@@ -64,13 +64,13 @@ std::optional<BasePoseSearch> make_base_pose_search(const PlatformContext& conte
   if (context.settings.has("keep_out"))
     throw ModelError("keep_out: must be empty with avoidance: boxes of the scene are obstacles");
   return BasePoseSearch(context.robot, context.obstacles ? *context.obstacles : Obstacles(),
-                     {.platform_length = context.platform_length,
-                      .platform_width = context.platform_width,
-                      .platform_height = context.platform_height,
-                      .arm_radius = context.arm_radius,
-                      .margin = margin,
-                      .limits = context.limits,
-                      .timestep = context.timestep});
+                        {.platform_length = context.platform_length,
+                         .platform_width = context.platform_width,
+                         .platform_height = context.platform_height,
+                         .arm_radius = context.arm_radius,
+                         .margin = margin,
+                         .limits = context.limits,
+                         .timestep = context.timestep});
 }
 
 /// The largest speed from which braking in steps of `h` ends within `distance`.

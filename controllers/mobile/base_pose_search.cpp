@@ -31,10 +31,10 @@ constexpr int kChecks = 40;          // of poses in one step of a search for a p
 constexpr int kArmSlices = 40;       // of a search for a path of the arm, in the first round
 constexpr int kDriveSlices = 250;    // of one for the platform
 constexpr double kPathMargin = 0.9;  // of the margin that solutions keep, on the arm's way to them
-constexpr double kGuardFraction = 0.75;  // of the margin that is kept while driving
-constexpr double kPlanFraction = 0.95;   // of the speed limits
-constexpr double kAtRest = 1e-9;         // of the speed limits
-constexpr double kArrivalTolerance = 1e-7;          // [m], [rad]
+constexpr double kGuardFraction = 0.75;     // of the margin that is kept while driving
+constexpr double kPlanFraction = 0.95;      // of the speed limits
+constexpr double kAtRest = 1e-9;            // of the speed limits
+constexpr double kArrivalTolerance = 1e-7;  // [m], [rad]
 
 /// The platform as a mobile robot whose joints do not move, and the straight arm as a part of it.
 MobileBody straight_body(const MobileContinuum& robot, const BasePoseSearchOptions& options) {
@@ -55,7 +55,7 @@ MobileBody straight_body(const MobileContinuum& robot, const BasePoseSearchOptio
 }  // namespace
 
 BasePoseSearch::BasePoseSearch(const MobileContinuum& robot, const Obstacles& obstacles,
-                         const BasePoseSearchOptions& options)
+                               const BasePoseSearchOptions& options)
     : robot_(robot),
       options_(options),
       planner_(straight_body(robot, options), {.margin = options.margin}),
@@ -100,7 +100,7 @@ void BasePoseSearch::begin(std::span<double> memory) const noexcept {
 
 /// Where the platform is, then base poses around the target by travel.
 void BasePoseSearch::list_candidates(const TipTarget& target, const PlatformPose& from,
-                                  int round) noexcept {
+                                     int round) noexcept {
   candidates_.clear();
   candidates_.push_back({from, -1.0, 0});
   const Vector3d goal = target.position();
@@ -140,7 +140,7 @@ void BasePoseSearch::next_candidate(std::span<double> memory) const noexcept {
 
 /// The next base pose where platform and straight arm are free.
 void BasePoseSearch::choose(const TipTarget& target, const Obstacles& obstacles,
-                         std::span<double> memory) noexcept {
+                            std::span<double> memory) noexcept {
   list_candidates(target, platform_of(from_(memory)), std::min<int>(rounds_(memory), kMaxRounds));
   const int count = static_cast<int>(candidates_.size());
   for (int i = 0; i < kChoices; ++i) {
@@ -163,15 +163,16 @@ void BasePoseSearch::choose(const TipTarget& target, const Obstacles& obstacles,
 }
 
 const Obstacles& BasePoseSearch::seen_from(const PlatformPose& base,
-                                        const Obstacles& obstacles) noexcept {
+                                           const Obstacles& obstacles) noexcept {
   const Isometry3d X_BW = arm_base_pose(robot_, base).inverse();
   for (int i = 0; i < obstacles.count(); ++i) seen_.set_pose(i, X_BW * obstacles.pose(i));
   return seen_;
 }
 
-/// At the chosen base pose: a try of the inverse kinematics, or a part of a search for the arm's way.
+/// At the chosen base pose: a try of the inverse kinematics, or a part of a search for the arm's
+/// way.
 int BasePoseSearch::reach(const TipTarget& target, const Obstacles& obstacles,
-                       std::span<double> memory) noexcept {
+                          std::span<double> memory) noexcept {
   const PlatformPose base = platform_of(goal_(memory));
   const Obstacles& seen = seen_from(base, obstacles);
   const std::span<double> trees = arm_trees_(memory);
@@ -265,13 +266,14 @@ void BasePoseSearch::drive(const Obstacles& obstacles, std::span<double> memory)
   const auto distance = [&](const auto& to) { return (x_ - to).cwiseAbs().maxCoeff(); };
   if (!last && distance(waypoints_(memory).col(next)) <= kArrivalTolerance) {
     next_waypoint_(memory) += 1;
-  } else if (last && distance(goal_(memory)) <= kArrivalTolerance && motion_.speed_ratio(v_) <= kAtRest) {
+  } else if (last && distance(goal_(memory)) <= kArrivalTolerance &&
+             motion_.speed_ratio(v_) <= kAtRest) {
     mode_(memory) = Mode::There;
   }
 }
 
 int BasePoseSearch::step(const TipTarget& target, const Obstacles& obstacles,
-                      std::span<double> memory) noexcept {
+                         std::span<double> memory) noexcept {
   const Mode mode = mode_(memory);
   if (mode == Mode::Driving) {
     drive(obstacles, memory);

@@ -22,7 +22,8 @@ struct BasePoseSearchOptions {
 
 /// Where the platform of a continuum arm is to stand among obstacles, and the way there.
 ///
-/// 1. Base poses all around the target are tried, those with the least travel first: the platform and
+/// 1. Base poses all around the target are tried, those with the least travel first: the platform
+/// and
 ///    the straight arm, in which it drives, must be free there.
 /// 2. From such a pose inverse kinematics among the obstacles reaches for the target, from several
 ///    starts, and a path from the straight arm to the solution is searched (ArmPathPlanner).
@@ -30,14 +31,14 @@ struct BasePoseSearchOptions {
 /// 4. The platform drives along it, all three coordinates synchronized, and stops before what has
 ///    moved into its way.
 ///
-/// If no base pose is left, the search begins anew with directions in between and more tries. It is spread over many steps and
-/// the whole state is in the caller's memory; a step's work is bounded, and only the constructor
-/// allocates or throws.
+/// If no base pose is left, the search begins anew with directions in between and more tries. It is
+/// spread over many steps and the whole state is in the caller's memory; a step's work is bounded,
+/// and only the constructor allocates or throws.
 class BasePoseSearch {
  public:
   /// `obstacles`: the shapes that `step` is given. Throws ModelError.
   BasePoseSearch(const MobileContinuum& robot, const Obstacles& obstacles,
-              const BasePoseSearchOptions& options);
+                 const BasePoseSearchOptions& options);
 
   enum class Mode { Idle, Choosing, Reaching, Planning, Driving, There };
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }

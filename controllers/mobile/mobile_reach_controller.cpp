@@ -22,7 +22,7 @@ constexpr double kLongestFollow = 0.15;     // [s] a solution farther away is a 
 constexpr double kRateTime = 0.02;          // [s] time constant of the filter of the goal's rate
 constexpr double kGuardFraction = 0.75;     // of the margins that is kept while moving
 constexpr double kAtRest = 1e-9;            // of the speed limits
-constexpr double kArrivalTolerance = 1e-7;             // [m], [rad]
+constexpr double kArrivalTolerance = 1e-7;  // [m], [rad]
 constexpr double kRotationSlack = 1e-6;     // entries of R^T R - I
 constexpr int kCandidates = 64;             // evaluated in one step of a search
 constexpr int kChecks = 60;                 // the same in a search for a path
@@ -34,7 +34,7 @@ constexpr double kApproaches = 0.01;        // [m/s]
 constexpr double kReaction = 0.1;           // [s] from the decision to the motion of the platform
 constexpr double kTooNear = 1e-3;           // [m] less than what is kept while moving
 constexpr double kBackOff = 0.02;           // [m] farther than what made it back away
-constexpr double kMinBackOff = 0.05;      // [m], of a step that is tried
+constexpr double kMinBackOff = 0.05;        // [m], of a step that is tried
 constexpr int kBackDirections = 16;
 const Obstacles kNone;  // if a measurement has none
 
@@ -363,7 +363,8 @@ void MobileReachController::move(std::span<double> next, bool hold) noexcept {
       v_ = velocity;
       motion_.brake(x_, v_);
       if (motion_.speed_ratio(v_) <= kAtRest) begin_search(to_pose(target_(next)), next);
-    } else if (!last && (x_ - waypoints_(next).col(waypoint)).cwiseAbs().maxCoeff() <= kArrivalTolerance) {
+    } else if (!last &&
+               (x_ - waypoints_(next).col(waypoint)).cwiseAbs().maxCoeff() <= kArrivalTolerance) {
       next_waypoint_(next) += 1;
     }
   } else {

@@ -42,7 +42,8 @@ class MobileReachController final : public MobileController {
       {"ik_status", "", "MobileStatus of the last solution, as a number"},
       {"targets_reached", "", "targets at which the tool has come to rest"},
       {"settled_error", "m",
-       "largest tip error over all targets_reached, each from `settle_time` after it until the target "
+       "largest tip error over all targets_reached, each from `settle_time` after it until the "
+       "target "
        "moves again"},
       {"settled_angle", "rad", "the same for the angle"},
       {"base_travel", "m", "distance traveled by the platform"},

@@ -33,7 +33,8 @@ constexpr double kWrapped = 0.7;      // of the ramp: the body is around the pol
 constexpr double kWrapPitch = 0.5;    // of the coil, until then
 constexpr double kSlowHeight = 0.03;  // [m]
 constexpr double kSlowestClimb = 0.25;
-constexpr double kReleaseFront = 0.6;  // length of the body that straightens at one time, of the whole
+constexpr double kReleaseFront =
+    0.6;  // length of the body that straightens at one time, of the whole
 // Speed.
 constexpr double kSpeedPeriods = 2.0;  // time constant of the frequency [periods]
 constexpr double kLowestFactor = 0.05;
@@ -60,7 +61,8 @@ double towards(double value, double goal, double step) noexcept {
 }  // namespace
 
 std::span<const SettingInfo> GaitController::settings() {
-  static const std::vector<SettingInfo> all = joined({own_settings(), GroundPathFollower::settings()});
+  static const std::vector<SettingInfo> all =
+      joined({own_settings(), GroundPathFollower::settings()});
   return all;
 }
 
@@ -89,9 +91,10 @@ std::span<const SettingInfo> GaitController::own_settings() {
                       "desired speed, kept by reducing the gait's frequency; default: none"),
       setting::numbers("goals", "m",
                        "points on the ground to be reached in order, x y each, world frame"),
-      setting::text("target", "",
-                    "mocap body to be reached, if there are no goals; with avoidance any body or site "
-                    "that stands still"),
+      setting::text(
+          "target", "",
+          "mocap body to be reached, if there are no goals; with avoidance any body or site "
+          "that stands still"),
       setting::number("goal_tolerance", "m", "0.1", kPositive,
                       "distance of the center of mass at which a goal is reached; more than this "
                       "off a height, and twice this off the last goal, what was reached is lost"),
@@ -102,14 +105,16 @@ std::span<const SettingInfo> GaitController::own_settings() {
       setting::number("grip", "rad", "0.2", kAmplitude,
                       "helix: amplitude in addition to the one that touches the pole"),
       setting::numbers("heights", "m", "pole: heights above the start to be reached in order"),
-      setting::choice("wrap", "no left right",
-                      "pole: the body lies straight beside it, the pole at its middle on this side, and "
-                      "winds itself around it within ramp_time, 6 s are good, before it climbs"),
+      setting::choice(
+          "wrap", "no left right",
+          "pole: the body lies straight beside it, the pole at its middle on this side, and "
+          "winds itself around it within ramp_time, 6 s are good, before it climbs"),
       setting::number("hold_time", "s", "10", kNotNegative,
                       "pole: time of the hold at each height"),
-      setting::number("release_time", "s", "", kPositive,
-                      "pole: after the last hold the snake lets go of it within this time, head first, "
-                      "and lies straight, on a shelf for instance; default: it holds"),
+      setting::number(
+          "release_time", "s", "", kPositive,
+          "pole: after the last hold the snake lets go of it within this time, head first, "
+          "and lies straight, on a shelf for instance; default: it holds"),
       ProgressWatch::kPeriods,
   };
   return kAll;
@@ -213,8 +218,9 @@ GaitController::GaitController(const SnakeContext& context)
       from_(static_cast<std::size_t>(joints_)),
       to_(static_cast<std::size_t>(joints_)) {
   const Settings& settings = context.settings;
-  constexpr GaitKind kKinds[] = {GaitKind::Sidewinding, GaitKind::VerticalWave, GaitKind::Serpenoid,
-                                 GaitKind::Rolling, GaitKind::Helix, GaitKind::Anguilliform};
+  constexpr GaitKind kKinds[] = {GaitKind::Sidewinding, GaitKind::VerticalWave,
+                                 GaitKind::Serpenoid,   GaitKind::Rolling,
+                                 GaitKind::Helix,       GaitKind::Anguilliform};
   stages_.push_back({0.0, read_gait(settings, kKinds[settings.choice_index("gait")])});
   if (settings.has("schedule")) {
     for (const char* name :
@@ -232,7 +238,8 @@ GaitController::GaitController(const SnakeContext& context)
   if (GroundPathFollower::is_requested(settings)) {
     if (stages_.size() > 1 || settings.has("schedule"))
       throw ModelError("schedule: must not be given together with ground_path or avoidance");
-    way_ = std::make_unique<GroundPathFollower>(context, stages_.front().gait, goals_, kLargestYawOffset);
+    way_ = std::make_unique<GroundPathFollower>(context, stages_.front().gait, goals_,
+                                                kLargestYawOffset);
     path_memory_ = memory_.part(way_->layout());
     bends_ = memory_.vector(joints_);
     desired_bends_.resize(static_cast<std::size_t>(joints_));
@@ -403,8 +410,8 @@ double GaitController::follow(const SnakeMeasurement& measurement, const Motion&
   way_->bends(path_memory_(next), desired_bends_);
   auto bends = bends_(next);
   for (int j = 0; j < joints_; ++j) {
-    const double wanted = std::clamp(desired_bends_[static_cast<std::size_t>(j)], -kLargestYawOffset,
-                                     kLargestYawOffset);
+    const double wanted = std::clamp(desired_bends_[static_cast<std::size_t>(j)],
+                                     -kLargestYawOffset, kLargestYawOffset);
     bends[j] = towards(bends[j], wanted, kTurnRate * kLargestYawOffset * h);
   }
   own(report, "goals") = way.goals;
@@ -412,9 +419,8 @@ double GaitController::follow(const SnakeMeasurement& measurement, const Motion&
   report.progress = way.progress;
   report.target << way.goal, 0.0;
   if (way.new_goal) progress_.restart(progress_memory_(next));
-  const bool moved_away =
-      measurement.has_target &&
-      !((measurement.p_WG.head<2>() - way.goal).norm() <= goal_tolerance_);
+  const bool moved_away = measurement.has_target &&
+                          !((measurement.p_WG.head<2>() - way.goal).norm() <= goal_tolerance_);
   if (moved_away) {
     report.status = ControllerStatus::InvalidTarget;
     return 0.0;
@@ -539,7 +545,7 @@ void GaitController::update(const SnakeMeasurement& measurement, std::span<const
   last_center_(next) = measurement.center_of_mass;
 
   // Speed and direction.
-  double factor = way_              ? follow(measurement, motion, step, next, report)
+  double factor = way_               ? follow(measurement, motion, step, next, report)
                   : heights_.empty() ? steer(measurement, motion, step, next, report)
                                      : climb(step, next, time, report);
   factor *= keep_speed(motion, next, h);
@@ -566,8 +572,8 @@ void GaitController::update(const SnakeMeasurement& measurement, std::span<const
     // Curvature and torsion grow together, so that the coil keeps its small pitch while it closes;
     // then it is stretched along the pole.
     Gait opened = to;
-    opened.lag *= kWrapPitch * fraction +
-                  (1.0 - kWrapPitch) * smooth((passed - kWrapped) / (1.0 - kWrapped));
+    opened.lag *=
+        kWrapPitch * fraction + (1.0 - kWrapPitch) * smooth((passed - kWrapped) / (1.0 - kWrapped));
     gait_angles(opened, {}, phase_(next) - (to.lag - opened.lag) * middle(), to_);
   } else {
     gait_angles(to, steering(to), phase_(next), to_);

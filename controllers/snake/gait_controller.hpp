@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "controllers/interface/snake_controller.hpp"
 #include "controllers/snake/ground_path_follower.hpp"
 #include "controllers/watch/progress_watch.hpp"
-#include "controllers/interface/snake_controller.hpp"
 #include "tendril/snake/gait.hpp"
 
 namespace tendril {
@@ -125,8 +125,8 @@ class GaitController final : public SnakeController {
   MatrixSlot<Eigen::VectorXd> bends_;  // of the yaw joints, as the way bends [rad]
   MatrixSlot<Eigen::Vector3d> last_center_ = memory_.matrix<Eigen::Vector3d>();
   MatrixSlot<Eigen::Vector3d> start_center_ = memory_.matrix<Eigen::Vector3d>();
-  MatrixSlot<Eigen::Vector2d> segment_ = memory_.matrix<Eigen::Vector2d>();  // start of the motion to
-                                                                         // the present goal
+  MatrixSlot<Eigen::Vector2d> segment_ = memory_.matrix<Eigen::Vector2d>();  // start of the motion
+                                                                             // to the present goal
   Slot<int> bin_ = memory_.index(-1, kBins - 1, -1);
   Slot<double> heading_ = memory_.number(), mean_speed_ = memory_.number();
   MatrixSlot<Eigen::VectorXd> start_angles_;
@@ -134,7 +134,7 @@ class GaitController final : public SnakeController {
   MatrixSlot<Eigen::MatrixXd> bin_center_;   // of mass, a column each
   MatrixSlot<Eigen::MatrixXd> bin_heading_;  // from tail to head, horizontal, a column each
 
-  std::vector<double> from_, to_;  // scratch: angles of the two gaits
+  std::vector<double> from_, to_;      // scratch: angles of the two gaits
   std::vector<double> desired_bends_;  // scratch
 };
 

@@ -22,15 +22,15 @@ using Eigen::Matrix2Xd;
 using Eigen::Vector2d;
 using Eigen::Vector3d;
 
-constexpr double kLookAhead = 0.35;    // of the body's length: where the snake aims at
-constexpr double kUsableBend = 0.85;   // part of the sharpest turn that ways may need
-constexpr double kPathSpacing = 0.02;  // [m], of a path that is given
-constexpr int kSamples = 9;            // of the part of the way on which the body lies
-constexpr double kLargestStep = 0.02;  // of the place on the way in one step [m]
-constexpr int kPathPoints = 160;        // kept in the memory; what is longer is found later
-constexpr int kLongestWay = 2000;      // points, to see that there is one
-constexpr double kCellOfClearance = 0.08;     // edge of the map's cells
-constexpr double kLargestOfClearance = 0.2;   // of a large map
+constexpr double kLookAhead = 0.35;             // of the body's length: where the snake aims at
+constexpr double kUsableBend = 0.85;            // part of the sharpest turn that ways may need
+constexpr double kPathSpacing = 0.02;           // [m], of a path that is given
+constexpr int kSamples = 9;                     // of the part of the way on which the body lies
+constexpr double kLargestStep = 0.02;           // of the place on the way in one step [m]
+constexpr int kPathPoints = 160;                // kept in the memory; what is longer is found later
+constexpr int kLongestWay = 2000;               // points, to see that there is one
+constexpr double kCellOfClearance = 0.08;       // edge of the map's cells
+constexpr double kLargestOfClearance = 0.2;     // of a large map
 constexpr double kCellOfRadius[] = {0.8, 1.6};  // no smaller, no larger in radii of the links
 constexpr double kLowestOfCell = 0.6;  // height of the map: the ground, half a cell below, is none
 constexpr double kSpacingOfCell = 3.0;
@@ -78,9 +78,10 @@ std::span<const SettingInfo> GroundPathFollower::settings() {
       setting::text("ground_path", "",
                     "path on the ground that a free snake follows from where it is: x y of each "
                     "point, m, world frame; in a robot file a list or { file = \"path.csv\" }"),
-      setting::number("corner_radius", "m", "0", {0.0, 1e3},
-                      "path, ground_path: the corners of the points' polyline are rounded with arcs "
-                      "of this radius; 0: smooth through all points"),
+      setting::number(
+          "corner_radius", "m", "0", {0.0, 1e3},
+          "path, ground_path: the corners of the points' polyline are rounded with arcs "
+          "of this radius; 0: smooth through all points"),
       setting::number("ground_tolerance", "m", "0.2", kPositive,
                       "ground_path, avoidance: status 8 when the middle of the snake has been "
                       "farther from its way for longer than `following_time`"),
@@ -100,8 +101,8 @@ bool GroundPathFollower::is_requested(const Settings& settings) {
   return settings.has("ground_path") || settings.flag("avoidance");
 }
 
-GroundPathFollower::GroundPathFollower(const SnakeContext& context, const Gait& gait, std::vector<Vector2d> goals,
-                     double largest_yaw_offset)
+GroundPathFollower::GroundPathFollower(const SnakeContext& context, const Gait& gait,
+                                       std::vector<Vector2d> goals, double largest_yaw_offset)
     : lengths_(context.link_lengths.begin(), context.link_lengths.end()),
       footprint_(gait_footprint(gait, chain_of(context))),
       heading_weights_(heading_weights(gait, context.joints())),
@@ -110,8 +111,7 @@ GroundPathFollower::GroundPathFollower(const SnakeContext& context, const Gait& 
       tolerance_(context.settings.number("ground_tolerance")) {
   const Settings& settings = context.settings;
   const char* const wanted = settings.has("ground_path") ? "ground_path" : "avoidance";
-  if (!context.is_free)
-    throw ModelError(std::string(wanted) + ": needs base.kind = \"free\"");
+  if (!context.is_free) throw ModelError(std::string(wanted) + ": needs base.kind = \"free\"");
   // The wave must run so that the snake moves forward.
   const double wave = gait.frequency * gait.lag;
   const bool forward = gait.kind == GaitKind::Sidewinding    ? wave > 0.0
@@ -149,8 +149,8 @@ void GroundPathFollower::read_path(const Settings& settings) {
   const std::vector<double> numbers =
       Settings(kRow, {{"ground_path", std::move(table)}}).numbers("ground_path");
   if (numbers.size() % 2 != 0 || numbers.size() < 4)
-    throw ModelError(text("ground_path: %zu numbers: must be x and y of at least two points",
-                          numbers.size()));
+    throw ModelError(
+        text("ground_path: %zu numbers: must be x and y of at least two points", numbers.size()));
   std::vector<Vector3d> points;
   for (std::size_t i = 0; i < numbers.size(); i += 2)
     points.emplace_back(numbers[i], numbers[i + 1], 0.0);
@@ -168,8 +168,8 @@ void GroundPathFollower::read_path(const Settings& settings) {
     } else {
       const CubicSpline spline(points);
       std::vector<Vector3d> fine;
-      const int count = static_cast<int>(
-          std::clamp(4.0 * std::ceil(spline.end() / kPathSpacing), 1.0, 1e6));
+      const int count =
+          static_cast<int>(std::clamp(4.0 * std::ceil(spline.end() / kPathSpacing), 1.0, 1e6));
       for (int i = 0; i <= count; ++i) fine.push_back(spline.at(spline.end() * i / count).position);
       path = Path(std::move(fine));
     }
@@ -215,20 +215,19 @@ void GroundPathFollower::plan(const SnakeContext& context, std::vector<Vector2d>
   }
   const double r = context.radius, lowest = std::max(r, kLowestOfCell * cell);
   map_ = std::make_unique<GroundMap>(
-      obstacles, GroundMapOptions{.low = all.min(),
-                                  .high = all.max(),
-                                  .cell = cell,
-                                  .heights = {scene->height + lowest,
-                                              scene->height + std::max(lowest, 2.0 * r),
-                                              scene->height + std::max(lowest, 3.0 * r)}});
+      obstacles, GroundMapOptions{
+                     .low = all.min(),
+                     .high = all.max(),
+                     .cell = cell,
+                     .heights = {scene->height + lowest, scene->height + std::max(lowest, 2.0 * r),
+                                 scene->height + std::max(lowest, 3.0 * r)}});
   spacing_ = kSpacingOfCell * cell;
   Matrix2Xd points(2, kLongestWay);
   Vector2d from = scene->center;
   ways_.reserve(goals.size());
   for (std::size_t i = 0; i < goals.size(); ++i) {
-    const std::string name =
-        has_goals ? text("goals: goal %zu", i + 1)
-                  : "target = " + std::string(context.settings.text("target"));
+    const std::string name = has_goals ? text("goals: goal %zu", i + 1)
+                                       : "target = " + std::string(context.settings.text("target"));
     const double room = map_->clearance(goals[i]);
     if (room <= cell) throw ModelError(name + ": must not be in an obstacle");
     if (room < clearance_) {
@@ -237,8 +236,8 @@ void GroundPathFollower::plan(const SnakeContext& context, std::vector<Vector2d>
                                    room, clearance_));
     }
     ways_.emplace_back(*map_, goals[i], clearance_);
-    const int count = ways_.back().trace(
-        {.position = from, .arrival = 0.5 * goal_tolerance_}, spacing_, points);
+    const int count =
+        ways_.back().trace({.position = from, .arrival = 0.5 * goal_tolerance_}, spacing_, points);
     if (count == 0) {
       throw ModelError(name + text(": there is no way that is %.3g m wide, which the gait needs, "
                                    "obstacle_margin included",
@@ -274,12 +273,12 @@ Vector2d GroundPathFollower::goal(int i) const noexcept {
 
 /// Begins the way to the present goal where the snake is.
 void GroundPathFollower::trace(const Vector2d& center, double heading,
-                      std::span<double> memory) const noexcept {
+                               std::span<double> memory) const noexcept {
   const GroundPaths& ways = ways_[static_cast<std::size_t>(goal_(memory))];
   const Vector2d along(std::cos(heading), std::sin(heading));
   GroundPaths::Start start{.position = center + 0.5 * body_ * along,
-                          .heading = heading,
-                          .arrival = 0.5 * goal_tolerance_};
+                           .heading = heading,
+                           .arrival = 0.5 * goal_tolerance_};
   if (head_first_) start.max_curvature = max_curvature_;
   int count = ways.trace(start, spacing_, way_(memory));
   if (count < 2 && head_first_) {  // better one that it cannot quite follow than none
@@ -303,7 +302,7 @@ double GroundPathFollower::heading(const SnakeMeasurement& measurement) const no
 }
 
 GroundPathFollower::Guidance GroundPathFollower::step(const Vector2d& center, double heading,
-                                    std::span<double> memory) const noexcept {
+                                                      std::span<double> memory) const noexcept {
   Guidance made;
   const bool planned = path_.cols() == 0;
   const bool begins = !begun_(memory);
@@ -344,8 +343,7 @@ GroundPathFollower::Guidance GroundPathFollower::step(const Vector2d& center, do
   // Where it is: the mean of the body's part of the way lies beside it.
   const double s = s_(memory);
   Vector2d mean = Vector2d::Zero();
-  for (int i = 0; i < kSamples; ++i)
-    mean += way.at(s - body_ * i / (kSamples - 1)) / kSamples;
+  for (int i = 0; i < kSamples; ++i) mean += way.at(s - body_ * i / (kSamples - 1)) / kSamples;
   const double ahead = head_first_ ? body_ : look_ahead_;
   const double tangent = head_first_ ? way.direction(s - body_, body_) : way.direction(s, ahead);
   const Vector2d along(std::cos(tangent), std::sin(tangent));
@@ -361,8 +359,7 @@ GroundPathFollower::Guidance GroundPathFollower::step(const Vector2d& center, do
   made.remaining = std::max(0.0, way.length() - s_(memory));
   if (s_(memory) >= 0.0 && std::abs(aside) < tolerance_) on_path_(memory) = true;
   made.on_path = on_path_(memory);
-  const Vector2d guided =
-      way.at(s_(memory)) + aside * Vector2d(-along.y(), along.x());
+  const Vector2d guided = way.at(s_(memory)) + aside * Vector2d(-along.y(), along.x());
   const bool passed = s_(memory) > way.length() + 0.5 * goal_tolerance_;
   if ((guided - made.goal).norm() <= goal_tolerance_) {
     if (!planned) {
@@ -390,7 +387,8 @@ GroundPathFollower::Guidance GroundPathFollower::step(const Vector2d& center, do
   return made;
 }
 
-void GroundPathFollower::bends(std::span<const double> memory, std::span<double> offsets) const noexcept {
+void GroundPathFollower::bends(std::span<const double> memory,
+                               std::span<double> offsets) const noexcept {
   std::fill(offsets.begin(), offsets.end(), 0.0);
   if (!head_first_ || !begun_(memory) || !has_path_(memory)) return;
   const Line way = line(memory);
@@ -408,7 +406,8 @@ void GroundPathFollower::bends(std::span<const double> memory, std::span<double>
   }
 }
 
-int GroundPathFollower::points(std::span<const double> memory, std::span<Vector3d> points) const noexcept {
+int GroundPathFollower::points(std::span<const double> memory,
+                               std::span<Vector3d> points) const noexcept {
   if (!begun_(memory) || (path_.cols() == 0 && !has_path_(memory)) || points.size() < 2) return 0;
   const Line way = line(memory);
   const auto count = static_cast<int>(points.size());

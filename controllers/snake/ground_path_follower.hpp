@@ -32,8 +32,8 @@ class GroundPathFollower {
   /// @param goals  to be reached in order, or empty: the target
   /// Throws ModelError naming the setting: a path that is none, no target, a target in or too near
   /// to an obstacle, no way to it.
-  GroundPathFollower(const SnakeContext& context, const Gait& gait, std::vector<Eigen::Vector2d> goals,
-            double largest_yaw_offset);
+  GroundPathFollower(const SnakeContext& context, const Gait& gait,
+                     std::vector<Eigen::Vector2d> goals, double largest_yaw_offset);
 
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
 
@@ -45,21 +45,22 @@ class GroundPathFollower {
     double progress = 0.0;    ///< 0..1
     int goals = 0;            ///< reached
     Eigen::Vector2d goal = Eigen::Vector2d::Zero();  ///< of the present way
-    bool on_path = false;      ///< has come near to the way once
-    bool finished = false;    ///< the last goal, or the end of the path, was reached: `path_error`
-                              ///< is the distance from it
-    bool has_path = true;      ///< to the goal from here
-    bool new_goal = false;    ///< a goal was reached in this step
+    bool on_path = false;                            ///< has come near to the way once
+    bool finished = false;  ///< the last goal, or the end of the path, was reached: `path_error`
+                            ///< is the distance from it
+    bool has_path = true;   ///< to the goal from here
+    bool new_goal = false;  ///< a goal was reached in this step
   };
-  /// The heading of a body that moves head first, from its joints alone: the wave and a steady bend are
-  /// fitted to the headings of the links by least squares, and what remains is that of its middle.
-  /// Unlike a mean over a period it has no delay, with which steering would swing.
+  /// The heading of a body that moves head first, from its joints alone: the wave and a steady bend
+  /// are fitted to the headings of the links by least squares, and what remains is that of its
+  /// middle. Unlike a mean over a period it has no delay, with which steering would swing.
   [[nodiscard]] double heading(const SnakeMeasurement& measurement) const noexcept;
 
   /// One step. Allocates nothing.
   /// @param center   of mass [m]
   /// @param heading  of the body, without the swing of its gait [rad]
-  Guidance step(const Eigen::Vector2d& center, double heading, std::span<double> memory) const noexcept;
+  Guidance step(const Eigen::Vector2d& center, double heading,
+                std::span<double> memory) const noexcept;
 
   /// Offsets of the yaw joints with which the body lies on its way [rad]; 0 for pitch joints, and
   /// for gaits that move sideways. `offsets`: one for each joint.
@@ -89,7 +90,8 @@ class GroundPathFollower {
   [[nodiscard]] Line line(std::span<const double> memory) const noexcept;
   void read_path(const Settings& settings);
   void plan(const SnakeContext& context, std::vector<Eigen::Vector2d> goals);
-  void trace(const Eigen::Vector2d& center, double heading, std::span<double> memory) const noexcept;
+  void trace(const Eigen::Vector2d& center, double heading,
+             std::span<double> memory) const noexcept;
   /// Ways that may be tried in turn without coming nearer than on those before.
   static constexpr int kRetries = 3;
   [[nodiscard]] Eigen::Vector2d goal(int i) const noexcept;
@@ -101,18 +103,19 @@ class GroundPathFollower {
   double body_;  ///< part of the way on which the body lies [m]; 0: its mean alone
   double look_ahead_, clearance_, goal_tolerance_, tolerance_, max_curvature_;
   double spacing_ = 0.0;
-  Eigen::Matrix2Xd path_;            ///< empty: ways among obstacles
+  Eigen::Matrix2Xd path_;  ///< empty: ways among obstacles
   std::unique_ptr<GroundMap> map_;
-  std::vector<GroundPaths> ways_;     ///< to each goal
+  std::vector<GroundPaths> ways_;  ///< to each goal
 
   MemoryLayout layout_;
   Slot<bool> begun_ = layout_.flag(), has_path_ = layout_.flag(true), on_path_ = layout_.flag();
   Slot<bool> finished_ = layout_.flag();
-  Slot<double> s_ = layout_.number();  // of the foremost guided point on the way [m]
+  Slot<double> s_ = layout_.number();        // of the foremost guided point on the way [m]
   Slot<double> nearest_ = layout_.number();  // least of what remained of the way [m]
   Slot<int> retries_ = layout_.index(0, kRetries);
-  MatrixSlot<Eigen::Vector2d> tried_ = layout_.matrix<Eigen::Vector2d>();  // where the last way began
-  Slot<int> goal_, count_;  // of points of the way
+  MatrixSlot<Eigen::Vector2d> tried_ =
+      layout_.matrix<Eigen::Vector2d>();  // where the last way began
+  Slot<int> goal_, count_;                // of points of the way
   MatrixSlot<Eigen::Matrix2Xd> way_;
 };
 

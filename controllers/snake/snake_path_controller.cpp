@@ -70,9 +70,10 @@ std::span<const SettingInfo> SnakePathController::settings() {
       setting::numbers("waypoints", "m",
                        "path: points through which it passes, x y z each, in the frame of the "
                        "carriage's base; the first on the feed axis"),
-      setting::number("corner_radius", "m", "0", {0.0, 1e3},
-                      "path, ground_path: the corners of the points' polyline are rounded with arcs "
-                      "of this radius; 0: smooth through all points"),
+      setting::number(
+          "corner_radius", "m", "0", {0.0, 1e3},
+          "path, ground_path: the corners of the points' polyline are rounded with arcs "
+          "of this radius; 0: smooth through all points"),
       setting::text(
           "target", "",
           "mocap body to be reached, if there are no goals; with avoidance any body or site that "
@@ -104,10 +105,9 @@ std::span<const SettingInfo> SnakePathController::settings() {
       setting::number(
           "jam_path_error", "m", "0.05", kPositive,
           "path: distance of a joint from the path at which the feed stops permanently"),
-      setting::number(
-          "path_tolerance", "m", "0.02", kPositive,
-          "path: status 8 when a joint has been farther from the path for longer than "
-          "`following_time`"),
+      setting::number("path_tolerance", "m", "0.02", kPositive,
+                      "path: status 8 when a joint has been farther from the path for longer than "
+                      "`following_time`"),
   };
   return kAll;
 }

@@ -57,7 +57,8 @@ class FollowingWatch {
   Slot<double> late_ = layout_.number();  // time for which the error has been too large [s]
 };
 
-/// Largest distances of a robot's coordinates from their commands, scaled as FollowingWatch has them.
+/// Largest distances of a robot's coordinates from their commands, scaled as FollowingWatch has
+/// them.
 struct FollowingError {
   double counted = 0.0;  ///< of those that no contact can hold back
   double of_all = 0.0;

@@ -11,15 +11,16 @@ namespace tendril {
 /// Detects that a robot which moves by a gait comes no nearer to its goal. Time is counted in
 /// periods of the gait, so that a slow gait is given the time that it needs. Progress is motion of
 /// the body towards the goal, or turning towards it: what turns in place, or round a curve that
-/// first leads away, makes progress too, but not for more than a whole turn. Source: docs/derivations-snake.md, "Progress".
+/// first leads away, makes progress too, but not for more than a whole turn. Source:
+/// docs/derivations-snake.md, "Progress".
 class ProgressWatch {
  public:
   /// Row for the controller's table.
   static constexpr SettingInfo kPeriods =
       setting::number("stall_periods", "", "3", kPositive,
                       "periods of the gait without progress after which the status is 10");
-  /// Motion that counts as progress: this part of the body's length, or this angle [rad]. Gaits move
-  /// by 0.04 to 0.4 lengths in one period.
+  /// Motion that counts as progress: this part of the body's length, or this angle [rad]. Gaits
+  /// move by 0.04 to 0.4 lengths in one period.
   static constexpr double kPartOfLength = 0.05, kAngle = 0.2;
   static constexpr double kMaxTurning = 6.28;  ///< without motion towards the goal [rad]
 
@@ -54,14 +55,15 @@ class ProgressWatch {
  private:
   double most_, distance_;
   MemoryLayout layout_;
-  // Since the last progress: motion [m], largest angle [rad], periods; since the last motion: turning.
+  // Since the last progress: motion [m], largest angle [rad], periods; since the last motion:
+  // turning.
   Slot<double> gained_ = layout_.number(), angle_ = layout_.number(), waited_ = layout_.number(),
                turned_ = layout_.number();
 };
 
-/// Detects that a gait which has moved a snake does so no longer: for `stall_periods` periods it has
-/// moved by less than a fifth of what is usual in a period, or by more than its length, as no gait
-/// does.
+/// Detects that a gait which has moved a snake does so no longer: for `stall_periods` periods it
+/// has moved by less than a fifth of what is usual in a period, or by more than its length, as no
+/// gait does.
 class AdvanceWatch {
  public:
   static constexpr double kPartOfUsual = 0.2;
@@ -86,8 +88,7 @@ class AdvanceWatch {
   /// @param periods  since the last sample
   void step(double advance, double periods, std::span<double> memory) const noexcept {
     const double usual = usual_(memory);
-    const bool moves =
-        advance <= length_ && (usual < least_ || advance >= kPartOfUsual * usual);
+    const bool moves = advance <= length_ && (usual < least_ || advance >= kPartOfUsual * usual);
     if (moves) {
       const double seen = std::min(seen_(memory) + periods, kAverage);
       usual_(memory) = usual + periods / std::max(seen, periods) * (advance - usual);

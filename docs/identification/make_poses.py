@@ -2,6 +2,7 @@
 
 usage: make_poses.py [FILE]   (Python with the package tendril-mujoco)
 """
+
 import csv
 import sys
 from pathlib import Path
@@ -11,8 +12,11 @@ import numpy as np
 
 FOLDER = Path(__file__).parent
 #: What was built, beside what arm.toml says.
-TRUTH = {"bending_stiffness = 0.050": "bending_stiffness = 0.061", "bending_stiffness = 0.030": "bending_stiffness = 0.027",
-         "stiffness = 20000": "stiffness = 13500"}
+TRUTH = {
+    "bending_stiffness = 0.050": "bending_stiffness = 0.061",
+    "bending_stiffness = 0.030": "bending_stiffness = 0.027",
+    "stiffness = 20000": "stiffness = 13500",
+}
 POSES, NOISE, SECONDS = 32, 0.0003, 1.5  # NOISE: standard deviation of every measured coordinate, m
 SCENE = """<mujoco><option integrator="discrete" timestep="0.0005" cone="elliptic" impratio="10"/>
   <asset><model name="arm" file="arm.toml"/></asset><worldbody><attach model="arm" body="base" prefix="arm_"/></worldbody></mujoco>"""
@@ -27,8 +31,15 @@ tip = model.site("arm_tip")
 random = np.random.default_rng(7)
 with open(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER / "poses.csv", "w", newline="") as file:
     writer = csv.writer(file)
-    writer.writerow([*(f"tendon_{k}_mm" for k in range(1, 7)), "force_x_N", "force_y_N", "force_z_N",
-                     *(f"{point}_{axis}_mm" for point in ("s1_end", "tip") for axis in "xyz")])
+    writer.writerow(
+        [
+            *(f"tendon_{k}_mm" for k in range(1, 7)),
+            "force_x_N",
+            "force_y_N",
+            "force_z_N",
+            *(f"{point}_{axis}_mm" for point in ("s1_end", "tip") for axis in "xyz"),
+        ]
+    )
     for pose in range(POSES):
         mujoco.mj_resetData(model, data)
         pulls = np.round(random.uniform(-6, 2, 6), 2)  # mm

@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 """Draws docs/images/snake_module.svg and snake_arcs.svg, the figures of docs/derivations-snake.md.
 
-    docs/images/draw_snake.py [FOLDER]      (default: the folder of this script)
+docs/images/draw_snake.py [FOLDER]      (default: the folder of this script)
 """
+
 import math
 import pathlib
 import sys
 
 
 def svg(width, height, body):
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-            f'height="{height}" font-family="sans-serif" font-size="13" fill="none">\n'
-            f'<rect width="{width}" height="{height}" fill="white"/>\n' + "\n".join(body) + "\n</svg>\n")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" font-family="sans-serif" font-size="13" fill="none">\n'
+        f'<rect width="{width}" height="{height}" fill="white"/>\n' + "\n".join(body) + "\n</svg>\n"
+    )
 
 
 def line(points, color, width=1.5, dash=""):
@@ -35,8 +38,7 @@ def module():
     def at(rho, h):
         return x0 + rho, y0 - h
 
-    arc = [at(ai + ao * math.cos(t), ao * math.sin(t)) for t in
-           [math.pi * (i / 60 - 0.5) for i in range(61)]]
+    arc = [at(ai + ao * math.cos(t), ao * math.sin(t)) for t in [math.pi * (i / 60 - 0.5) for i in range(61)]]
     hull = [at(0, -ao)] + arc + [at(0, ao)]
     body = ['<polygon points="' + " ".join(f"{x:.1f},{y:.1f}" for x, y in hull) + '" fill="#eef4fb"/>']
     body += [line([at(0, -150), at(0, 150)], "#888", 1, "6 4"), text(*at(6, 140), "u, yaw axis", "#666")]
@@ -56,11 +58,17 @@ def module():
     h = 30 * math.sin(low / 80.0) + low * low / 1400.0
     body += [line([at(0, 0), at(ai, 0), at(low, h)], "#222", 3)]
     body += [dot(*at(0, 0), "#222"), dot(*at(ai, 0), "#d98a00"), dot(*at(low, h), "#222")]
-    body += [text(*at(-62, -16), "B_(2k-2)"), text(*at(ai - 14, -22), "B_(2k-1)"),
-             text(*at(low + 8, h + 8), "B_(2k)"), text(*at(283, 36), "curve", "#2a8a3c")]
-    body += [text(*at(175, -132), "outer half of the torus: G = 0", "#1f5fa8"),
-             text(*at(14, ao - 18), "lid: |pitch| &gt; 90°", "#c33"),
-             text(*at(30, -70), "K: G &lt; 0", "#1f5fa8")]
+    body += [
+        text(*at(-62, -16), "B_(2k-2)"),
+        text(*at(ai - 14, -22), "B_(2k-1)"),
+        text(*at(low + 8, h + 8), "B_(2k)"),
+        text(*at(283, 36), "curve", "#2a8a3c"),
+    ]
+    body += [
+        text(*at(175, -132), "outer half of the torus: G = 0", "#1f5fa8"),
+        text(*at(14, ao - 18), "lid: |pitch| &gt; 90°", "#c33"),
+        text(*at(30, -70), "K: G &lt; 0", "#1f5fa8"),
+    ]
     return svg(450, 330, body)
 
 
@@ -84,10 +92,18 @@ def arcs():
         body.append(line([c[:2] for c in chain], "#222", 3))
         for x, y, even in chain:
             body.append(dot(x, y, "#222" if even else "#d98a00"))
-        body.append(text(cx, 115, "plane of the yaw joints" if inside else "plane of the pitch joints",
-                         anchor="middle"))
-        body.append(text(cx, 133, "joints turn at even points, odd ones inside" if inside else
-                         "joints turn at odd points, outside", "#666", "middle"))
+        body.append(
+            text(cx, 115, "plane of the yaw joints" if inside else "plane of the pitch joints", anchor="middle")
+        )
+        body.append(
+            text(
+                cx,
+                133,
+                "joints turn at even points, odd ones inside" if inside else "joints turn at odd points, outside",
+                "#666",
+                "middle",
+            )
+        )
     return svg(650, 150, body)
 
 

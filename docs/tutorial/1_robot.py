@@ -1,4 +1,5 @@
 """1: a robot file, and what can be calculated of the arm that it describes."""
+
 # %% A robot file describes an arm: here two sections of 120 mm.
 from pathlib import Path
 

@@ -1,4 +1,5 @@
 """2: a scene in MuJoCo, and a controller of one's own in it."""
+
 # %% Importing the controller registers it; `plugin = "my.reach"` in a robot file selects it.
 from pathlib import Path
 

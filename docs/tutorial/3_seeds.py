@@ -1,4 +1,5 @@
 """3: an experiment with 50 seeds, the controller with and without its integral action, and a plot."""
+
 # %% What a seed draws: how heavy and how stiff the sections are, which the controller is not told.
 from pathlib import Path
 
@@ -32,8 +33,10 @@ errors = {}
 for name, gain in (("with integral", 5.0), ("without", 0.0)):
     results = [experiment.run(seed=seed, controller="my.reach", set={"controller.gain": gain}) for seed in seeds]
     errors[name] = np.array([result.metrics["tip_error_end"] for result in results])
-    print(f"{name}: {sum(result.passes for result in results)} of {len(seeds)} pass, "
-          f"median {1e3 * np.median(errors[name]):.3f} mm, worst {1e3 * errors[name].max():.3f} mm")
+    print(
+        f"{name}: {sum(result.passes for result in results)} of {len(seeds)} pass, "
+        f"median {1e3 * np.median(errors[name]):.3f} mm, worst {1e3 * errors[name].max():.3f} mm"
+    )
 assert (errors["with integral"] < errors["without"]).all()
 
 # %% A plot: every seed is a pair of points.

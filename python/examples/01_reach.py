@@ -1,4 +1,5 @@
 """Kinematics and inverse kinematics of a continuum arm, without MuJoCo."""
+
 import numpy as np
 
 import tendril as td

@@ -1,4 +1,5 @@
 """An arm from a robot file follows a circle: every solution starts from the last one."""
+
 import numpy as np
 
 import tendril as td

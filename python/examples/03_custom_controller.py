@@ -1,4 +1,5 @@
 """A controller of one's own: the tip moves on a circle around the base axis."""
+
 import math
 
 import mujoco
@@ -10,10 +11,16 @@ import tendril as td
 Array = NDArray[np.float64]
 
 
-@td.controller("example.circle", kind="continuum", target=None,
-               settings={"radius": (0.05, "m", "of the circle around the base axis", (0, None)),
-                         "height": (0.2, "m", "of the circle above the base", (0, None)),
-                         "period": (4.0, "s", "of one revolution", (0.1, None))})
+@td.controller(
+    "example.circle",
+    kind="continuum",
+    target=None,
+    settings={
+        "radius": (0.05, "m", "of the circle around the base axis", (0, None)),
+        "height": (0.2, "m", "of the circle above the base", (0, None)),
+        "period": (4.0, "s", "of one revolution", (0.1, None)),
+    },
+)
 class Circle:
     memory_size = 1  # the phase: saving, restoring, copying the simulation takes it along
 
@@ -23,8 +30,14 @@ class Circle:
         # Start from a small bend: the bending direction of a straight arm is undefined.
         self.start = np.array([[0.3, 0.0, 0.0]] * len(context.robot))
 
-    def update(self, measurement: td.ArmMeasurement, memory: Array, next_memory: Array, command: td.ArmCommand,
-               report: td.ControllerReport) -> None:
+    def update(
+        self,
+        measurement: td.ArmMeasurement,
+        memory: Array,
+        next_memory: Array,
+        command: td.ArmCommand,
+        report: td.ControllerReport,
+    ) -> None:
         phase = memory[0]
         next_memory[0] = math.fmod(phase + math.tau * measurement.timestep / self.settings["period"], math.tau)
 

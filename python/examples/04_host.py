@@ -1,4 +1,5 @@
 """A program that uses Tendril only through MuJoCo: eight simulations, each with its own target, on two threads."""
+
 import mujoco
 import mujoco.batch
 import numpy as np

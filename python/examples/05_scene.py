@@ -1,4 +1,5 @@
 """A scene with an arm in MuJoCo: `import mujoco` knows robot files and controllers."""
+
 import mujoco
 
 import tendril as td

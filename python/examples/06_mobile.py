@@ -1,4 +1,5 @@
 """The youBot reaches for tool poses."""
+
 import numpy as np
 
 import tendril as td

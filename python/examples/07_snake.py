@@ -1,4 +1,5 @@
 """The shape of a snake whose joints make a wave."""
+
 import numpy as np
 
 import tendril as td

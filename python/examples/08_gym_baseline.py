@@ -1,4 +1,5 @@
 """Inverse kinematics with integral action on Tendril/Reach-v0: the baseline for what learns."""
+
 import gymnasium
 import numpy as np
 
@@ -22,4 +23,6 @@ for episode in range(EPISODES):
         rewards.append(float(reward))
         over = terminated or truncated
     errors.append(info["tip_error"])
-print(f"mean reward {np.mean(rewards):.4f}, final error {1e3 * np.mean(errors):.3f} mm (worst {1e3 * max(errors):.3f} mm)")
+print(
+    f"mean reward {np.mean(rewards):.4f}, final error {1e3 * np.mean(errors):.3f} mm (worst {1e3 * max(errors):.3f} mm)"
+)

@@ -1,14 +1,16 @@
 """Learns Tendril/Reach-v0 by the cross-entropy method: rates of the setpoints that are linear in the tip's error."""
+
 import sys
 
 import numpy as np
-
 from tendril.envs import VectorEnvironment
 
 CANDIDATES, ELITE, STEPS = 16, 4, 60
 generations = int(sys.argv[1]) if len(sys.argv) > 1 else 4
 
-envs = VectorEnvironment("Reach", num_envs=CANDIDATES)  # that of gymnasium.make_vec("tendril.envs:Tendril/Reach-v0", ...)
+envs = VectorEnvironment(
+    "Reach", num_envs=CANDIDATES
+)  # that of gymnasium.make_vec("tendril.envs:Tendril/Reach-v0", ...)
 rng = np.random.default_rng(1)
 mean, spread = np.zeros((6, 3)), np.full((6, 3), 4.0)
 for generation in range(generations):
@@ -22,4 +24,6 @@ for generation in range(generations):
         total += rewards
     best = gains[np.argsort(total)[-ELITE:]]
     mean, spread = best.mean(axis=0), best.std(axis=0) + 0.5
-    print(f"generation {generation}: mean reward of the best {total.max() / STEPS:.4f}, of the mean {total[0] / STEPS:.4f}")
+    print(
+        f"generation {generation}: mean reward of the best {total.max() / STEPS:.4f}, of the mean {total[0] / STEPS:.4f}"
+    )

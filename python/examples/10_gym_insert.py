@@ -1,4 +1,5 @@
 """Follow the leader by inverse kinematics on Tendril/Insert-v0: the baseline for what learns."""
+
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +56,9 @@ for episode in range(EPISODES):
         goal[:3, 3] += integral - (0, 0, place - LENGTH)  # from the end of the feed
         states = ik.solve(goal, start=follower(place)).states
         bends = (arm.coordinates(states) - observation[:6]) / (BEND_RATE * PERIOD)
-        action = np.clip([*bends, (place - LENGTH + feed_integral - feed) / (FEED_RATE * PERIOD)], -1, 1).astype(np.float32)
+        action = np.clip([*bends, (place - LENGTH + feed_integral - feed) / (FEED_RATE * PERIOD)], -1, 1).astype(
+            np.float32
+        )
         observation, reward, terminated, truncated, info = env.step(action)
         total, force, steps = total + float(reward), max(force, info["wall_force"]), steps + 1
         over = terminated or truncated
@@ -64,5 +67,7 @@ for episode in range(EPISODES):
     errors.append(info["tip_error"])
     forces.append(force)
     times.append(steps * PERIOD)
-print(f"{sum(successes)} of {EPISODES} inserted, in {np.mean(times):.1f} s on average; mean return {np.mean(returns):.2f}, final error "
-      f"{1e3 * np.mean(errors):.2f} mm (worst {1e3 * max(errors):.2f} mm), largest wall force {max(forces):.2f} N")
+print(
+    f"{sum(successes)} of {EPISODES} inserted, in {np.mean(times):.1f} s on average; mean return {np.mean(returns):.2f}, final error "
+    f"{1e3 * np.mean(errors):.2f} mm (worst {1e3 * max(errors):.2f} mm), largest wall force {max(forces):.2f} N"
+)

@@ -1,4 +1,5 @@
 """Sidewinding that is steered to the goal on Tendril/SnakeGoal-v0: the baseline for what learns."""
+
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
@@ -51,4 +52,6 @@ for episode in range(EPISODES):
     rewards.append(total)
     arrived.append(info["is_success"])
     times.append(steps * PERIOD)
-print(f"{sum(arrived)} of {EPISODES} goals reached, in {np.mean(times):.1f} s on average; mean return {np.mean(rewards):.2f}")
+print(
+    f"{sum(arrived)} of {EPISODES} goals reached, in {np.mean(times):.1f} s on average; mean return {np.mean(rewards):.2f}"
+)

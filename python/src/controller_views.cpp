@@ -272,9 +272,10 @@ void bind_arm(nb::module_& module) {
           },
           nb::sig("def normal(self) -> " TENDRIL_ARRAY), "(3,), unit, towards the arm.")
       .def_ro("depth", &MeasuredContact::depth, "Overlap, m.")
-      .def_ro("force", &MeasuredContact::force,
-              "Normal force, N: its link's in the previous step, in equal parts for the contacts of "
-              "the link.")
+      .def_ro(
+          "force", &MeasuredContact::force,
+          "Normal force, N: its link's in the previous step, in equal parts for the contacts of "
+          "the link.")
       .def_ro("arc_length", &MeasuredContact::arc_length,
               "Of the touching link's middle along the arm, from its root, m.")
       .def_ro("is_guide", &MeasuredContact::is_guide, "With the guide that feeds the arm.");
@@ -325,16 +326,17 @@ void bind_arm(nb::module_& module) {
       "the feed, contacts kept; only of a controller with `senses_contacts = True`.");
 
   using C = PyArmCommand;
-  nb::class_<C> c(module, "ArmCommand",
-                  "What a controller commands in one step; zeros on entry, but q the measured one of a "
-                  "controller that commands moments or tensions. Arrays are views, valid "
-                  "during the update, to be written to: `command.q[:] = q`.");
+  nb::class_<C> c(
+      module, "ArmCommand",
+      "What a controller commands in one step; zeros on entry, but q the measured one of a "
+      "controller that commands moments or tensions. Arrays are views, valid "
+      "during the update, to be written to: `command.q[:] = q`.");
   def_array<&C::q>(c, "q", "(n,): smooth coordinates, corrections included, rad, m.");
   def_array<&C::q_rate>(c, "q_rate", "(n,): their planned rates, 1/s.");
   def_array<&C::moment>(c, "moment",
                         "(n,): with `commands = \"moments\"`, on the coordinates, N m, N.");
-  def_array<&C::tension>(c, "tension",
-                         "(t,): with `commands = \"tensions\"`, as `measurement.tendon_tension`, N.");
+  def_array<&C::tension>(
+      c, "tension", "(t,): with `commands = \"tensions\"`, as `measurement.tendon_tension`, N.");
   def_array<&C::plan>(c, "plan", "(n,): the pose without corrections; only for drawing.");
   c.def_rw("has_plan", &C::has_plan, "`plan` is to be drawn.")
       .def_rw("feed", &C::feed, "Of the base, m.")
@@ -365,10 +367,11 @@ void bind_snake_views(nb::module_& module) {
   def_array<&M::target>(m, "target", "(3,): position of the target body, m.");
 
   using C = PySnakeCommand;
-  nb::class_<C> c(module, "SnakeCommand",
-                  "What a controller commands in one step; zeros on entry, but q the measured one of a "
-                  "controller that commands torques. Arrays are views, valid "
-                  "during the update, to be written to.");
+  nb::class_<C> c(
+      module, "SnakeCommand",
+      "What a controller commands in one step; zeros on entry, but q the measured one of a "
+      "controller that commands torques. Arrays are views, valid "
+      "during the update, to be written to.");
   def_array<&C::q>(c, "q", "(n,): joint angles, rad.");
   def_array<&C::q_rate>(c, "q_rate", "(n,): planned rates, rad/s; 0: no lag compensation.");
   def_array<&C::torque>(c, "torque",
@@ -394,9 +397,9 @@ void bind_mobile_views(nb::module_& module) {
   def_array<&M::base_velocity>(m, "base_velocity", "(3,): m/s, rad/s.");
   def_array<&M::q>(m, "q", "(n,): joint angles, rad.");
   def_array<&M::q_velocity>(m, "q_velocity", "(n,): rad/s.");
-  def_array<&M::gravity_torque>(
-      m, "gravity_torque",
-      "(n,): of gravity on what each joint moves, N m; 0 without the setting gravity_compensation.");
+  def_array<&M::gravity_torque>(m, "gravity_torque",
+                                "(n,): of gravity on what each joint moves, N m; 0 without the "
+                                "setting gravity_compensation.");
   def_array<&M::tip>(m, "tip", "(4, 4): pose of the tool, its axis along x.");
   def_array<&M::target>(m, "target", "(4, 4): pose of the target body.");
 
@@ -453,7 +456,8 @@ void bind_report(nb::module_& module) {
       .def_prop_rw(
           "deviation", [](const R& self) { return self.report.deviation; },
           [](R& self, double deviation) { self.report.deviation = deviation; },
-          "Distance of the measured tip from where the plan has it now, over the length of the body "
+          "Distance of the measured tip from where the plan has it now, over the length of the "
+          "body "
           "that bends, rad; NaN: unknown.")
       .def("__getitem__", [](R& self, const std::string& name) { return self.own(name); })
       .def("__setitem__",
@@ -526,11 +530,11 @@ void bind_contexts(nb::module_& module) {
       .def_prop_ro(
           "capsules", [](const PyMobileContext& self) { return self.capsules; },
           "The arm's body, for `Obstacles.clearance`.");
-  auto platform =
-      bind_context<PyPlatformContext>(module, "PlatformContext",
-                                      "What a controller of a platform with a continuum arm is made "
-                                      "with.",
-                                      "tendril._core.MobileArm");
+  auto platform = bind_context<PyPlatformContext>(
+      module, "PlatformContext",
+      "What a controller of a platform with a continuum arm is made "
+      "with.",
+      "tendril._core.MobileArm");
   def_obstacles(platform);
   platform.def_ro("limits", &PyPlatformContext::limits)
       .def_ro("platform_length", &PyPlatformContext::platform_length, "m.")

@@ -31,8 +31,8 @@ namespace {
 /// From the end of the interpreter on no object of Python exists for controllers.
 std::atomic<bool> interpreter_is_gone = false;
 
-/// What Python keeps of a thread that is none of its own, such as those of mujoco.rollout: made at the
-/// first update and kept, because making it takes longer than an update.
+/// What Python keeps of a thread that is none of its own, such as those of mujoco.rollout: made at
+/// the first update and kept, because making it takes longer than an update.
 class ThreadState {
  public:
   /// Of this thread, which may have one already: then that serves.
@@ -482,7 +482,8 @@ class PythonController final : public Base {
       if (text == "torques") return CommandKind::Moments;
       allowed += " or \"torques\"";
     }
-    throw ModelError("commands = " + nb::cast<std::string>(nb::repr(given)) + ": must be " + allowed);
+    throw ModelError("commands = " + nb::cast<std::string>(nb::repr(given)) + ": must be " +
+                     allowed);
   }
 
   const PythonKind& kind_;

@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "rendering/offscreen.hpp"
 #include "python/src/arrays.hpp"
 #include "python/src/sim.hpp"
+#include "rendering/offscreen.hpp"
 #include "tendril/path/path.hpp"
 
 namespace tendril::python {
@@ -63,7 +63,8 @@ std::vector<std::array<double, 3>> path_points(const std::vector<std::array<doub
   return points;
 }
 
-/// Numbers of the rows of `table` (k, 3) that are nearest to `points` (n, 3); of equal ones the first.
+/// Numbers of the rows of `table` (k, 3) that are nearest to `points` (n, 3); of equal ones the
+/// first.
 nb::object nearest_rows(nb::handle table_value, nb::handle points_value) {
   const Input table("table", table_value, Axes{kAny, 3}), points("points", points_value, Axes{3});
   const std::span<const double> rows = table.all();

@@ -14,12 +14,12 @@
 #include <string>
 #include <utility>
 
-#include "simulation/engine/engine_log.hpp"
-#include "simulation/experiment/experiment_run.hpp"
-#include "simulation/families/families.hpp"
 #include "python/src/recording_sink.hpp"
 #include "python/src/settings.hpp"
 #include "python/src/sim.hpp"
+#include "simulation/engine/engine_log.hpp"
+#include "simulation/experiment/experiment_run.hpp"
+#include "simulation/families/families.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::python {
@@ -28,7 +28,7 @@ namespace {
 constexpr auto kSignalInterval = std::chrono::milliseconds(20);
 
 simulation::RunChanges changes_of(nb::handle seed, nb::handle set, nb::handle controller,
-                            nb::handle duration) {
+                                  nb::handle duration) {
   simulation::RunChanges changes;
   const auto text = [](nb::handle object) { return nb::cast<std::string>(nb::repr(object)); };
   if (!seed.is_none()) {
@@ -52,7 +52,8 @@ simulation::RunChanges changes_of(nb::handle seed, nb::handle set, nb::handle co
     changes.settings.push_back(
         {"controller.plugin", {nb::cast<std::string>(controller)}, "controller"});
   }
-  for (simulation::Setting& setting : settings_of(set)) changes.settings.push_back(std::move(setting));
+  for (simulation::Setting& setting : settings_of(set))
+    changes.settings.push_back(std::move(setting));
   return changes;
 }
 
@@ -80,8 +81,8 @@ class PyRun {
     {
       const nb::gil_scoped_release unlocked;
       if (!experiment_->family.empty()) {
-        experiment_ = std::make_shared<simulation::Experiment>(simulation::with_scene(
-            *experiment_, changes.seed.value_or(experiment_->seed), folder));
+        experiment_ = std::make_shared<simulation::Experiment>(
+            simulation::with_scene(*experiment_, changes.seed.value_or(experiment_->seed), folder));
       }
       prepared_.emplace(simulation::compile_run(*experiment_, changes));
     }
@@ -166,8 +167,8 @@ void bind_experiment(nb::module_& module) {
       nb::arg("file"),
       nb::sig("def load_experiment(file: str | os.PathLike[str]) -> ExperimentFile"));
   nb::class_<PyRun>(module, "Run", "An experiment under way; see tendril.experiment.")
-      .def(nb::init<std::shared_ptr<const simulation::Experiment>, nb::handle, nb::handle, nb::handle,
-                    nb::handle, std::string, const std::string&>(),
+      .def(nb::init<std::shared_ptr<const simulation::Experiment>, nb::handle, nb::handle,
+                    nb::handle, nb::handle, std::string, const std::string&>(),
            nb::arg("experiment"), nb::arg("seed").none(), nb::arg("set"),
            nb::arg("controller").none(), nb::arg("duration").none(), nb::arg("command_line"),
            nb::arg("folder"))

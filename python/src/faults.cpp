@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string>
 
+#include "python/src/sim.hpp"
 #include "simulation/engine/engine_log.hpp"
 #include "simulation/scene/physical_faults.hpp"
-#include "python/src/sim.hpp"
 #include "tendril/model/fault_file.hpp"
 
 namespace tendril::python {
@@ -19,13 +19,14 @@ Struct& native(nb::handle object) {
 }  // namespace
 
 void bind_faults(nb::module_& module) {
-  nb::class_<simulation::PhysicalFaults>(module, "PhysicalFaults",
-                                   "Faults of a recording that change the model or the forces.")
+  nb::class_<simulation::PhysicalFaults>(
+      module, "PhysicalFaults", "Faults of a recording that change the model or the forces.")
       .def(
           "__init__",
           [](simulation::PhysicalFaults* self, const std::string& faults, nb::handle model) {
             const simulation::EngineLog log;
-            new (self) simulation::PhysicalFaults(parse_faults(faults, "faults"), native<mjModel>(model));
+            new (self)
+                simulation::PhysicalFaults(parse_faults(faults, "faults"), native<mjModel>(model));
           },
           nb::arg("faults"), nb::arg("model"))
       .def(

@@ -7,8 +7,8 @@
 #include <variant>
 
 #include "python/src/robots.hpp"
-#include "tendril/model_error.hpp"
 #include "tendril/model/robot_description.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril::python {
 namespace {

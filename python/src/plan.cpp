@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "python/src/robots.hpp"
+#include "tendril/contact/contact_plan.hpp"
+#include "tendril/model/toml_fields.hpp"
+#include "tendril/model_error.hpp"
 #include "tendril/plan_file/path_plan.hpp"
 #include "tendril/plan_file/plan_file.hpp"
 #include "tendril/plan_file/plan_json.hpp"
 #include "tendril/plan_file/plan_result.hpp"
-#include "python/src/robots.hpp"
-#include "tendril/contact/contact_plan.hpp"
-#include "tendril/model_error.hpp"
-#include "tendril/model/toml_fields.hpp"
 
 namespace tendril::python {
 namespace {

@@ -117,8 +117,9 @@ class PythonColumns final : public ColumnFile {
     nb::object set_extent, write;
   };
 
-  /// Calls h5py with the lock. What is no Exception, such as the KeyboardInterrupt of Ctrl-C in what
-  /// h5py does in Python, is postponed, and the call repeated: blocks are never written by half.
+  /// Calls h5py with the lock. What is no Exception, such as the KeyboardInterrupt of Ctrl-C in
+  /// what h5py does in Python, is postponed, and the call repeated: blocks are never written by
+  /// half.
   template <class Call>
   void whole(const Call& call) {
     const nb::gil_scoped_acquire locked;

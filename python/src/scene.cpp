@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <utility>
 
-#include "simulation/engine/engine_log.hpp"
 #include "python/src/settings.hpp"
 #include "python/src/sim.hpp"
+#include "simulation/engine/engine_log.hpp"
 
 namespace tendril::python {
 namespace {

@@ -10,7 +10,8 @@ namespace tendril::python {
 
 namespace nb = nanobind;
 
-/// The package `mujoco`, with robot files and controllers. Before anything else of MuJoCo is called.
+/// The package `mujoco`, with robot files and controllers. Before anything else of MuJoCo is
+/// called.
 nb::module_ mujoco();
 
 /// MuJoCo's Python object of a model, which owns it from then on.

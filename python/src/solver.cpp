@@ -56,7 +56,8 @@ struct Result {
   }
 };
 
-/// The argument `targets`: positions (..., 3) or, for tools, positions and angles (..., 6); or poses
+/// The argument `targets`: positions (..., 3) or, for tools, positions and angles (..., 6); or
+/// poses
 /// (..., 4, 4).
 class Targets {
  public:

@@ -5,17 +5,49 @@ threads. What is wrong with an argument or a file raises `ModelError`, one line.
 
 `import tendril` loads neither NumPy nor MuJoCo nor the compiled modules: `import mujoco` imports this package in every program.
 """
+
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tendril._core import (ContinuumRobot, IkResult, MobileArm, MobileRobot, ModelError, PathPlan, Plan,
-                               PlanSolution, Section, Snake, Solver, coordinates, load_robot, plan, plan_path,
-                               tool_orientation)
+    from tendril._core import (
+        ContinuumRobot,
+        IkResult,
+        MobileArm,
+        MobileRobot,
+        ModelError,
+        PathPlan,
+        Plan,
+        PlanSolution,
+        Section,
+        Snake,
+        Solver,
+        coordinates,
+        load_robot,
+        plan,
+        plan_path,
+        tool_orientation,
+    )
     from tendril._errors import RecordingError
-    from tendril._sim import (ArmCommand, ArmContext, ArmMeasurement, BodyCapsule, BodySpring, ControllerReport,
-                              ControllerStatus, MobileCommand, MobileContext, MobileMeasurement, Obstacles,
-                              PlatformContext, Scene, SnakeCommand, SnakeContext, SnakeMeasurement, load_scene)
+    from tendril._sim import (
+        ArmCommand,
+        ArmContext,
+        ArmMeasurement,
+        BodyCapsule,
+        BodySpring,
+        ControllerReport,
+        ControllerStatus,
+        MobileCommand,
+        MobileContext,
+        MobileMeasurement,
+        Obstacles,
+        PlatformContext,
+        Scene,
+        SnakeCommand,
+        SnakeContext,
+        SnakeMeasurement,
+        load_scene,
+    )
     from tendril._version import __version__, mujoco_version
     from tendril.controllers import controller
     from tendril.dataset import Dataset
@@ -24,13 +56,44 @@ if TYPE_CHECKING:
     from tendril.sweep import Sweep
 else:
     _names = {
-        "_core": ["ContinuumRobot", "IkResult", "MobileArm", "MobileRobot", "ModelError", "PathPlan", "Plan",
-                  "PlanSolution", "Section", "Snake", "Solver", "coordinates", "load_robot", "plan", "plan_path",
-                  "tool_orientation"],
+        "_core": [
+            "ContinuumRobot",
+            "IkResult",
+            "MobileArm",
+            "MobileRobot",
+            "ModelError",
+            "PathPlan",
+            "Plan",
+            "PlanSolution",
+            "Section",
+            "Snake",
+            "Solver",
+            "coordinates",
+            "load_robot",
+            "plan",
+            "plan_path",
+            "tool_orientation",
+        ],
         "_errors": ["RecordingError"],
-        "_sim": ["ArmCommand", "ArmContext", "ArmMeasurement", "BodyCapsule", "BodySpring", "ControllerReport",
-                 "ControllerStatus", "MobileCommand", "MobileContext", "MobileMeasurement", "Obstacles", "PlatformContext", "Scene",
-                 "SnakeCommand", "SnakeContext", "SnakeMeasurement", "load_scene"],
+        "_sim": [
+            "ArmCommand",
+            "ArmContext",
+            "ArmMeasurement",
+            "BodyCapsule",
+            "BodySpring",
+            "ControllerReport",
+            "ControllerStatus",
+            "MobileCommand",
+            "MobileContext",
+            "MobileMeasurement",
+            "Obstacles",
+            "PlatformContext",
+            "Scene",
+            "SnakeCommand",
+            "SnakeContext",
+            "SnakeMeasurement",
+            "load_scene",
+        ],
         "_version": ["__version__", "mujoco_version"],
         "controllers": ["controller"],
         "dataset": ["Dataset"],
@@ -44,6 +107,7 @@ else:
         if name not in _modules:
             raise AttributeError(f"module 'tendril' has no attribute {name!r}")
         from importlib import import_module
+
         module = import_module("tendril." + _modules[name])
         globals()[name] = value = getattr(module, name)
         return value
@@ -51,13 +115,55 @@ else:
     def __dir__():
         return __all__
 
+
 #: Folder of the robot files (`models`) and scenes (`scenes`) that come with the package.
 share = Path(__file__).with_name("share")
 
-__all__ = ["ArmCommand", "ArmContext", "ArmMeasurement", "BodyCapsule", "BodySpring", "Contacts", "ContinuumRobot",
-           "ControllerReport", "ControllerStatus", "Dataset", "Experiment", "IkResult", "MobileArm", "MobileCommand",
-           "MobileContext", "MobileMeasurement", "MobileRobot", "ModelError", "Obstacles", "PathPlan", "Plan",
-           "PlanSolution", "PlatformContext", "Recording", "RecordingError", "Replay", "Result", "Run", "Scene",
-           "Section", "Snake", "SnakeCommand", "SnakeContext", "SnakeMeasurement", "Solver", "Sweep", "__version__",
-           "controller", "coordinates", "load_robot", "load_scene", "mujoco_version", "plan", "plan_path", "share",
-           "tool_orientation"]
+__all__ = [
+    "ArmCommand",
+    "ArmContext",
+    "ArmMeasurement",
+    "BodyCapsule",
+    "BodySpring",
+    "Contacts",
+    "ContinuumRobot",
+    "ControllerReport",
+    "ControllerStatus",
+    "Dataset",
+    "Experiment",
+    "IkResult",
+    "MobileArm",
+    "MobileCommand",
+    "MobileContext",
+    "MobileMeasurement",
+    "MobileRobot",
+    "ModelError",
+    "Obstacles",
+    "PathPlan",
+    "Plan",
+    "PlanSolution",
+    "PlatformContext",
+    "Recording",
+    "RecordingError",
+    "Replay",
+    "Result",
+    "Run",
+    "Scene",
+    "Section",
+    "Snake",
+    "SnakeCommand",
+    "SnakeContext",
+    "SnakeMeasurement",
+    "Solver",
+    "Sweep",
+    "__version__",
+    "controller",
+    "coordinates",
+    "load_robot",
+    "load_scene",
+    "mujoco_version",
+    "plan",
+    "plan_path",
+    "share",
+    "tool_orientation",
+]

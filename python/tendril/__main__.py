@@ -1,4 +1,5 @@
 """The console script `tendril`, and `python -m tendril`: the commands that run in Python, and the program for the others."""
+
 import os
 import sys
 from pathlib import Path
@@ -9,13 +10,16 @@ def main() -> int:
     words = sys.argv[1:]
     if words and words[0] in ("sweep", "compare", "play", "export", "identify"):
         from tendril._command import run  # loads NumPy
+
         return run(words[0], words[1:])
     if any(word == "--python" or word.startswith("--python=") for word in words):
         from tendril._python_command import main as in_python
+
         return in_python(words)
     if words == ["--cmake-dir"]:
         return cmake_dir()
     from tendril._program import find_program
+
     try:
         os.execv(find_program(), ["tendril", *words])
     except (ValueError, OSError) as error:

@@ -1,4 +1,5 @@
 """The compiled model of a recording, in this process."""
+
 from __future__ import annotations
 
 import ctypes
@@ -14,6 +15,7 @@ from tendril._errors import ModelError
 def _library() -> ctypes.CDLL:
     """`libtendril.so`: that of the package, or TENDRIL_PLUGIN in a build tree."""
     import mujoco  # noqa: F401  # the engine comes first
+
     file = Path(__file__).with_name("libtendril.so")
     if not file.exists():
         file = Path(os.environ.get("TENDRIL_PLUGIN", ""))
@@ -32,6 +34,7 @@ def load(mjb: bytes, plugins: str, unknown_do_nothing: bool = False) -> Any:
     ValueError, one line, when the model cannot be one of this version of MuJoCo.
     """
     import mujoco
+
     buffer = ctypes.create_string_buffer(mjb, len(mjb))
     reason = _library().tendril_bind_plugins(buffer, len(mjb), plugins.encode(), int(unknown_do_nothing)).decode()
     if reason.startswith("recording: "):

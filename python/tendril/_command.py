@@ -1,4 +1,5 @@
 """What the commands in Python have in common."""
+
 from __future__ import annotations
 
 import argparse
@@ -9,7 +10,13 @@ from importlib import import_module
 from tendril._errors import ModelError, RecordingError
 
 EXIT_USAGE, EXIT_OUTPUT, EXIT_INTERRUPTED = 2, 4, 130
-_MODULES = {"sweep": "_sweep_command", "compare": "_compare", "play": "_playback", "export": "_export", "identify": "_identify"}
+_MODULES = {
+    "sweep": "_sweep_command",
+    "compare": "_compare",
+    "play": "_playback",
+    "export": "_export",
+    "identify": "_identify",
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -18,8 +25,13 @@ class Parser(argparse.ArgumentParser):
 
 
 def parser(command: str, description: str, epilog: str = "") -> Parser:
-    return Parser(prog=f"tendril {command}", description=description, epilog=epilog, allow_abbrev=False,
-                  formatter_class=argparse.RawDescriptionHelpFormatter)
+    return Parser(
+        prog=f"tendril {command}",
+        description=description,
+        epilog=epilog,
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
 
 
 def run(command: str, words: Sequence[str]) -> int:
@@ -30,8 +42,10 @@ def run(command: str, words: Sequence[str]) -> int:
         print(f"tendril: {error}", file=sys.stderr)
         return EXIT_USAGE
     except ImportError as error:
-        print(f"tendril: Python module {error.name or error} is missing: pip install numpy h5py mujoco-core==4.0.1",
-              file=sys.stderr)
+        print(
+            f"tendril: Python module {error.name or error} is missing: pip install numpy h5py mujoco-core==4.0.1",
+            file=sys.stderr,
+        )
         return EXIT_OUTPUT
     except OSError as error:
         print(f"tendril: {error}", file=sys.stderr)

@@ -1,4 +1,5 @@
 """`tendril compare A B`: two recordings, row by row, or two sweeps, seed by seed; one page."""
+
 from __future__ import annotations
 
 import json
@@ -23,8 +24,12 @@ from tendril.sweep import Plan, Run, Settings, Variant, toml
 Values = npt.NDArray[np.float64]
 
 _FIELDS = ("qpos", "qvel", "act", "ctrl", "sensordata", "plugin_state", "mocap_pos", "mocap_quat")
-_TABLES = {"qpos": ("joints", "qpos_address"), "qvel": ("joints", "dof_address"), "ctrl": ("actuators", ""),
-           "sensordata": ("sensors", "address")}
+_TABLES = {
+    "qpos": ("joints", "qpos_address"),
+    "qvel": ("joints", "dof_address"),
+    "ctrl": ("actuators", ""),
+    "sensordata": ("sensors", "address"),
+}
 _MOST_PLOTS = 8
 
 
@@ -43,18 +48,27 @@ class Pair(Dataset):
         self.parts = parts
         self.names = _names(first.folder, second.folder)
         self.folder = first.folder
-        common = [variant.name for variant in first.plan.variants
-                  if variant.name in {other.name for other in second.plan.variants}]
+        common = [
+            variant.name
+            for variant in first.plan.variants
+            if variant.name in {other.name for other in second.plan.variants}
+        ]
         by_name = max(len(part.plan.variants) for part in parts) > 1
         if by_name and not common:
-            raise ModelError(f"{second.folder}: has no variant of {first.folder}: must have one of "
-                             f"{', '.join(variant.name for variant in first.plan.variants)}")
+            raise ModelError(
+                f"{second.folder}: has no variant of {first.folder}: must have one of "
+                f"{', '.join(variant.name for variant in first.plan.variants)}"
+            )
 
         def key(plan: Plan, run: Run) -> str:
             return json.dumps([_cell(plan, run.cell, run.variant.name if by_name else "")])
+
         cells: dict[str, Settings] = {}
-        theirs = {json.dumps([_cell(second.plan, cell, name)]) for cell in range(len(second.plan.cells))
-                  for name in (common if by_name else [""])}
+        theirs = {
+            json.dumps([_cell(second.plan, cell, name)])
+            for cell in range(len(second.plan.cells))
+            for name in (common if by_name else [""])
+        }
         for name in common if by_name else [""]:
             for cell in range(len(first.plan.cells)):
                 if (text := json.dumps([_cell(first.plan, cell, name)])) in theirs:
@@ -66,16 +80,27 @@ class Pair(Dataset):
         if not seeds:
             raise ModelError(f"{second.folder}: has no seed of {first.folder}")
         metrics = {comparison.metric for comparison in second.plan.compare}
-        self.plan = replace(first.plan, name=" and ".join(self.names), seeds=tuple(seeds), cells=tuple(cells.values()),
-                            variants=tuple(map(Variant, self.names)), baseline=self.names[0], settings=(), files={},
-                            named={}, compare=tuple(one for one in first.plan.compare if one.metric in metrics))
+        self.plan = replace(
+            first.plan,
+            name=" and ".join(self.names),
+            seeds=tuple(seeds),
+            cells=tuple(cells.values()),
+            variants=tuple(map(Variant, self.names)),
+            baseline=self.names[0],
+            settings=(),
+            files={},
+            named={},
+            compare=tuple(one for one in first.plan.compare if one.metric in metrics),
+        )
         places = {text: place for place, text in enumerate(cells)}
         rows: list[tuple[int, int, Run]] = []
         for number, part in enumerate(parts):
             for row, run in enumerate(part._runs):
                 place, order = places.get(key(part.plan, run)), seeds.get(run.seed)
                 if place is not None and order is not None:
-                    rows.append((number, row, replace(run, variant=self.plan.variants[number], cell=place, order=order)))
+                    rows.append(
+                        (number, row, replace(run, variant=self.plan.variants[number], cell=place, order=order))
+                    )
         self._take(rows)
 
     def _take(self, rows: list[tuple[int, int, Run]]) -> None:
@@ -89,12 +114,15 @@ class Pair(Dataset):
 
         def joined(columns: Sequence[Any]) -> Any:
             return np.concatenate([column[taken] for column, taken in zip(columns, own, strict=True)])
+
         self.outcome = joined([part.outcome for part in self.parts])
         self.verdict = joined([part.verdict for part in self.parts])
         nothing = [np.full(len(part.outcome), np.nan) for part in self.parts]
         names = sorted({name for part in self.parts for name in part._columns})
-        self._columns = {name: joined([part._columns.get(name, nothing[number]) for number, part in enumerate(self.parts)])
-                         for name in names}
+        self._columns = {
+            name: joined([part._columns.get(name, nothing[number]) for number, part in enumerate(self.parts)])
+            for name in names
+        }
         self._metric_of = {**self.parts[1]._metric_of, **self.parts[0]._metric_of}
         self.units = {**self.parts[1].units, **self.parts[0].units}
         self.errors = {**self.parts[1].errors, **self.parts[0].errors}
@@ -103,8 +131,12 @@ class Pair(Dataset):
             for machine, count in part.machines.items():
                 self.machines[machine] = self.machines.get(machine, 0) + count
         place = {(number, row): here for here, (number, row, _) in enumerate(rows)}
-        self.failed_checks = [(place[number, row], name) for number, part in enumerate(self.parts)
-                              for row, name in part.failed_checks if (number, row) in place]
+        self.failed_checks = [
+            (place[number, row], name)
+            for number, part in enumerate(self.parts)
+            for row, name in part.failed_checks
+            if (number, row) in place
+        ]
 
     def playback(self, id: str) -> None:
         """None: the page stands elsewhere."""
@@ -118,20 +150,30 @@ class Pair(Dataset):
         for row, run in enumerate(self._runs):
             both.setdefault((run.cell, run.order), []).append(row)
         pairs = np.array([pair for pair in both.values() if len(pair) == 2]).reshape(-1, 2)
-        return [name.removeprefix("drawn.") for name, column in self._columns.items() if name.startswith("drawn.")
-                and not np.array_equal(column[pairs[:, 0]], column[pairs[:, 1]], equal_nan=True)]
+        return [
+            name.removeprefix("drawn.")
+            for name, column in self._columns.items()
+            if name.startswith("drawn.")
+            and not np.array_equal(column[pairs[:, 0]], column[pairs[:, 1]], equal_nan=True)
+        ]
 
     def origins(self) -> list[list[str]]:
         """What the two are, and what differs: a row of three texts each."""
         a, b = (part.plan for part in self.parts)
-        rows = [["folder", *(str(part.folder) for part in self.parts)], ["experiment", a.experiment, b.experiment],
-                ["versions", *(", ".join(f"{k} {v}" for k, v in plan.versions.items()) for plan in (a, b))]]
+        rows = [
+            ["folder", *(str(part.folder) for part in self.parts)],
+            ["experiment", a.experiment, b.experiment],
+            ["versions", *(", ".join(f"{k} {v}" for k, v in plan.versions.items()) for plan in (a, b))],
+        ]
         texts = [{v["name"]: variant_text(v) for v in part.variants} for part in self.parts]
         rows += [[f"variant {name}", *(text.get(name, "") for text in texts)] for name in {**texts[0], **texts[1]}]
         settings = [{key: toml(value) for key, value in plan.settings} for plan in (a, b)]
         rows += [[f"--set {key}", *(one.get(key, "") for one in settings)] for key in {**settings[0], **settings[1]}]
-        rows += [[file, *(plan.files.get(file, "")[:16] for plan in (a, b))] for file in {**a.files, **b.files}
-                 if a.files.get(file) != b.files.get(file)]
+        rows += [
+            [file, *(plan.files.get(file, "")[:16] for plan in (a, b))]
+            for file in {**a.files, **b.files}
+            if a.files.get(file) != b.files.get(file)
+        ]
         return rows
 
 
@@ -155,8 +197,10 @@ def _sweeps(first: Path, second: Path) -> tuple[str, dict[str, Any]]:
     summary = {**pair.summary, "origins": origins, "unpaired": unpaired}
     note = ""
     if unpaired:
-        note = (f'<p class="worse">The same seed draws other values of {page.escape(", ".join(unpaired))} in the two: they are '
-                "no pairs.</p>")
+        note = (
+            f'<p class="worse">The same seed draws other values of {page.escape(", ".join(unpaired))} in the two: they are '
+            "no pairs.</p>"
+        )
     table = page.table(["", *map(page.escape, pair.names)], [list(map(page.escape, row)) for row in origins], 3)
     for row in pair.success().values():
         print(f"{row['variant']}: {rate_text(row)}")
@@ -197,15 +241,19 @@ class RecordingPair:
         self.time: Values = first.time[mine]
 
     def _both(self, field: str) -> list[npt.NDArray[Any]]:
-        return [np.asarray(getattr(part, field)).reshape(part.rows, -1)[rows]
-                for part, rows in zip(self.parts, self.rows, strict=True)]
+        return [
+            np.asarray(getattr(part, field)).reshape(part.rows, -1)[rows]
+            for part, rows in zip(self.parts, self.rows, strict=True)
+        ]
 
     def same_fields(self) -> list[str]:
         """Those of which every number has a counterpart."""
+
         def shape(part: Recording, field: str) -> Any:
             table = _TABLES.get(field, ("", ""))[0]
             width = np.asarray(getattr(part, field)).reshape(part.rows, -1).shape[1]
             return width, [row["name"] for row in part.tables[table]] if table else None
+
         return [field for field in _FIELDS if shape(self.parts[0], field) == shape(self.parts[1], field)]
 
     def summary(self) -> dict[str, Any]:
@@ -217,26 +265,49 @@ class RecordingPair:
             if a.shape[1] == 0:
                 continue
             different = ~((a == b) | (np.isnan(a) & np.isnan(b)))
-            row: dict[str, Any] = {"field": field, "numbers": a.shape[1],
-                                   "rows_that_differ": int(different.any(axis=1).sum())}
+            row: dict[str, Any] = {
+                "field": field,
+                "numbers": a.shape[1],
+                "rows_that_differ": int(different.any(axis=1).sum()),
+            }
             if different.any():
                 at = int(np.argmax(different.any(axis=1)))
                 index = int(np.argmax(different[at]))
-                firsts.append((at, {"row": int(self.rows[0][at]), "time": float(self.time[at]),
-                                    "number": _element(self.parts[0], field, index),
-                                    "a": float(a[at, index]), "b": float(b[at, index])}))
+                firsts.append(
+                    (
+                        at,
+                        {
+                            "row": int(self.rows[0][at]),
+                            "time": float(self.time[at]),
+                            "number": _element(self.parts[0], field, index),
+                            "a": float(a[at, index]),
+                            "b": float(b[at, index]),
+                        },
+                    )
+                )
                 gap = np.nan_to_num(np.abs(a - b), nan=np.inf)
                 largest = np.unravel_index(int(np.argmax(gap)), gap.shape)
-                row |= {"largest": float(gap[largest]), "time": float(self.time[largest[0]]),
-                        "number": _element(self.parts[0], field, int(largest[1]))}
+                row |= {
+                    "largest": float(gap[largest]),
+                    "time": float(self.time[largest[0]]),
+                    "number": _element(self.parts[0], field, int(largest[1])),
+                }
             states.append(row)
         rows = [part.rows for part in self.parts]
         first = min(firsts, key=lambda pair: pair[0])[1] if firsts else None
         others = [field for field in _FIELDS if field not in fields]
-        return {"a": str(self.parts[0].file), "b": str(self.parts[1].file), "rows": rows, "common_rows": len(self.time),
-                "identical": first is None and not others and rows[0] == rows[1] == len(self.time),
-                "first_difference": first, "other_shape": others, "states": states, "metrics": self._metrics(),
-                "signals": self._signals()}
+        return {
+            "a": str(self.parts[0].file),
+            "b": str(self.parts[1].file),
+            "rows": rows,
+            "common_rows": len(self.time),
+            "identical": first is None and not others and rows[0] == rows[1] == len(self.time),
+            "first_difference": first,
+            "other_shape": others,
+            "states": states,
+            "metrics": self._metrics(),
+            "signals": self._signals(),
+        }
 
     def _metrics(self) -> list[dict[str, Any]]:
         """Of the `summary.json` beside the recordings."""
@@ -249,8 +320,10 @@ class RecordingPair:
             except (OSError, ValueError, KeyError):
                 return []
         both = [(name, unit, a, found[1][name][0]) for name, (a, unit) in found[0].items() if name in found[1]]
-        return [{"name": name, "unit": unit, "a": a, "b": b, "difference": None if a is None or b is None else b - a}
-                for name, unit, a, b in both]
+        return [
+            {"name": name, "unit": unit, "a": a, "b": b, "difference": None if a is None or b is None else b - a}
+            for name, unit, a, b in both
+        ]
 
     def signals_of(self, name: str) -> list[Values]:
         """A sensor in both, its norm if it is a vector."""
@@ -273,46 +346,95 @@ class RecordingPair:
                 continue
             gap = np.abs(a - b)[finite]
             size = max(float(np.ptp(np.concatenate((a[finite], b[finite])))), np.finfo(float).tiny)
-            rows.append({"sensor": sensor["name"], "unit": sensor.get("unit", ""), "largest": float(gap.max()),
-                         "rms": float(np.sqrt(np.mean(gap**2))), "relative": float(np.sqrt(np.mean(gap**2)) / size)})
+            rows.append(
+                {
+                    "sensor": sensor["name"],
+                    "unit": sensor.get("unit", ""),
+                    "largest": float(gap.max()),
+                    "rms": float(np.sqrt(np.mean(gap**2))),
+                    "relative": float(np.sqrt(np.mean(gap**2)) / size),
+                }
+            )
         return sorted(rows, key=lambda row: -float(row["relative"]))
 
     # ---- the page -------------------------------------------------------------------------------------------------
 
     def html(self, summary: dict[str, Any]) -> str:
         escape = page.escape
-        files = [f"{name}: <code>{escape(summary[key])}</code>, {page.count(rows, 'row')}; "
-                 for name, key, rows in zip("AB", "ab", summary["rows"], strict=True)]
-        body = [f"<h1>{escape(self.names[0])} and {escape(self.names[1])}</h1>",
-                f'<p class="first">{escape(said(summary))}</p>',
-                f'<p class="note">{"".join(files)}{summary["common_rows"]} at the same times.</p>']
+        files = [
+            f"{name}: <code>{escape(summary[key])}</code>, {page.count(rows, 'row')}; "
+            for name, key, rows in zip("AB", "ab", summary["rows"], strict=True)
+        ]
+        body = [
+            f"<h1>{escape(self.names[0])} and {escape(self.names[1])}</h1>",
+            f'<p class="first">{escape(said(summary))}</p>',
+            f'<p class="note">{"".join(files)}{summary["common_rows"]} at the same times.</p>',
+        ]
         differing = [row for row in summary["states"] if "largest" in row]
         if differing:
-            body += ["<h2>States over time</h2>", self._gaps([row["field"] for row in differing]), page.table(
-                ["state", "numbers", "rows that differ", "largest difference", "of", "at s"],
-                [[escape(row["field"]), str(row["numbers"]), str(row["rows_that_differ"]), page.number(row["largest"]),
-                  escape(row["number"]), page.number(row["time"])] for row in differing])]
+            body += [
+                "<h2>States over time</h2>",
+                self._gaps([row["field"] for row in differing]),
+                page.table(
+                    ["state", "numbers", "rows that differ", "largest difference", "of", "at s"],
+                    [
+                        [
+                            escape(row["field"]),
+                            str(row["numbers"]),
+                            str(row["rows_that_differ"]),
+                            page.number(row["largest"]),
+                            escape(row["number"]),
+                            page.number(row["time"]),
+                        ]
+                        for row in differing
+                    ],
+                ),
+            ]
         if summary["other_shape"]:
-            body.append('<p class="note">Not compared, because the models differ: '
-                        f'{", ".join(summary["other_shape"])}.</p>')
+            body.append(
+                f'<p class="note">Not compared, because the models differ: {", ".join(summary["other_shape"])}.</p>'
+            )
         equal = [row for row in summary["metrics"] if row["a"] == row["b"]]
         if summary["metrics"]:
-            body += ["<h2>Metrics that differ</h2>",
-                     self._metric_table([row for row in summary["metrics"] if row not in equal])]
+            body += [
+                "<h2>Metrics that differ</h2>",
+                self._metric_table([row for row in summary["metrics"] if row not in equal]),
+            ]
         if equal:
             body.append(page.in_details(page.count(len(equal), "equal metric"), self._metric_table(equal)))
         if summary["signals"]:
             body.append("<h2>Sensors that differ</h2>")
             body += [self._overlay(row) for row in summary["signals"][:_MOST_PLOTS]]
-            body.append(page.table(["sensor", "unit", "largest difference", "rms"], [
-                [escape(row["sensor"]), escape(row["unit"]), page.number(row["largest"]), page.number(row["rms"])]
-                for row in summary["signals"]], 2))
+            body.append(
+                page.table(
+                    ["sensor", "unit", "largest difference", "rms"],
+                    [
+                        [
+                            escape(row["sensor"]),
+                            escape(row["unit"]),
+                            page.number(row["largest"]),
+                            page.number(row["rms"]),
+                        ]
+                        for row in summary["signals"]
+                    ],
+                    2,
+                )
+            )
         return page.page(" and ".join(self.names), "".join(body))
 
     def _metric_table(self, rows: Sequence[dict[str, Any]]) -> str:
-        return page.table(["metric", "A", "B", "B - A"], [
-            [f"{page.escape(row['name'])} {page.escape(row['unit'])}", page.number(row["a"]), page.number(row["b"]),
-             page.number(row["difference"])] for row in rows])
+        return page.table(
+            ["metric", "A", "B", "B - A"],
+            [
+                [
+                    f"{page.escape(row['name'])} {page.escape(row['unit'])}",
+                    page.number(row["a"]),
+                    page.number(row["b"]),
+                    page.number(row["difference"]),
+                ]
+                for row in rows
+            ],
+        )
 
     def _gaps(self, fields: list[str]) -> str:
         series = []
@@ -334,8 +456,10 @@ def said(summary: dict[str, Any]) -> str:
         return f"Identical: {summary['common_rows']} rows, bit for bit."
     if first is None:
         return "No number differs at the times that both have."
-    return (f"The first row that differs is row {first['row']}, at {first['time']:.6g} s: {first['number']} is "
-            f"{first['a']:.10g} in A and {first['b']:.10g} in B.")
+    return (
+        f"The first row that differs is row {first['row']}, at {first['time']:.6g} s: {first['number']} is "
+        f"{first['a']:.10g} in A and {first['b']:.10g} in B."
+    )
 
 
 def _recordings(first: Path, second: Path) -> tuple[str, dict[str, Any]]:
@@ -359,9 +483,12 @@ def _recording_of(path: Path) -> Path:
 
 def main(words: Sequence[str]) -> int:
     """The exit code of `tendril compare WORDS`."""
-    parser = make_parser("compare", "Compares two recordings row by row, or two sweeps seed by seed, on one page.",
-                         "Example: tendril compare out/before-sweep out/after-sweep\n"
-                         "Exit codes: 0 done, 2 bad input, 4 input or output failed")
+    parser = make_parser(
+        "compare",
+        "Compares two recordings row by row, or two sweeps seed by seed, on one page.",
+        "Example: tendril compare out/before-sweep out/after-sweep\n"
+        "Exit codes: 0 done, 2 bad input, 4 input or output failed",
+    )
     parser.add_argument("a", type=Path, help="recording, folder of a run, or folder of a sweep")
     parser.add_argument("b", type=Path, help="the same; a sweep b is said to be better or worse than a")
     parser.add_argument("-o", "--output", type=Path, default=Path("out/compare.html"), help="[out/compare.html]")
@@ -373,8 +500,10 @@ def main(words: Sequence[str]) -> int:
             raise ModelError(f"{path}: is the folder of a suite: name that of one of its experiments")
     sweeps = [(path / "sweep.json").is_file() for path in both]
     if sweeps[0] != sweeps[1]:
-        raise ModelError(f"{both[sweeps.index(False)]}: is no folder of a sweep, and {both[sweeps.index(True)]} is one: must "
-                         "be two recordings or two sweeps")
+        raise ModelError(
+            f"{both[sweeps.index(False)]}: is no folder of a sweep, and {both[sweeps.index(True)]} is one: must "
+            "be two recordings or two sweeps"
+        )
     text, summary = _sweeps(*both) if sweeps[0] else _recordings(*map(_recording_of, both))
     options.output.parent.mkdir(parents=True, exist_ok=True)
     _journal.write_atomically(options.output, text)

@@ -1,4 +1,5 @@
 """`ModelError` where the compiled module is not there: in a build tree of the program."""
+
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -7,6 +8,7 @@ else:
     try:
         from tendril._core import ModelError
     except ImportError:
+
         class ModelError(ValueError):
             """Wrong input, one line: `file: field: value: what is allowed`."""
 

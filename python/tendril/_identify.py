@@ -3,6 +3,7 @@
 Nonlinear least squares with bounds (SciPy) over equilibria of the engine's model, the derivatives by the parameters being those of
 the equilibrium, by the implicit function theorem; or over simulations of motions, with differences of simulations.
 """
+
 from __future__ import annotations
 
 import copy
@@ -29,10 +30,16 @@ Array = npt.NDArray[np.float64]
 
 ALIGNMENTS = ("none", "offset", "pose")
 BETWEEN = ("hold", "linear")  #: commands and loads between rows of a motion
-UNIDENTIFIABLE = {"poses": ("links", "feed", "friction"), "samples": ("links", "feed")}  #: keys that such data do not tell
+UNIDENTIFIABLE = {
+    "poses": ("links", "feed", "friction"),
+    "samples": ("links", "feed"),
+}  #: keys that such data do not tell
 RATIO, SHIFT = 10.0, 0.5  #: default bounds: a tenth to ten times the value; of angles, rad
 SPREAD = 3.0  #: other starts are drawn between a third and three times the value
-RELATIVE_STEP = {"poses": 1e-4, "samples": 1e-3}  #: of parameters, for differences; motions have steps where servos reach their limits
+RELATIVE_STEP = {
+    "poses": 1e-4,
+    "samples": 1e-3,
+}  #: of parameters, for differences; motions have steps where servos reach their limits
 LEAST_SINGULAR = 1e-5  #: of the scaled Jacobian, to the largest: below it a direction cannot be identified
 
 
@@ -42,6 +49,7 @@ LEAST_SINGULAR = 1e-5  #: of the scaled Jacobian, to the largest: below it a dir
 @dataclass(frozen=True)
 class Place:
     """A number of the robot file."""
+
     keys: tuple[str | int, ...]
     start: float
 
@@ -49,6 +57,7 @@ class Place:
 @dataclass(frozen=True)
 class Parameter:
     """One unknown: numbers of the file that keep their ratios, or, angles, their differences."""
+
     name: str
     places: tuple[Place, ...]
     is_shift: bool
@@ -75,6 +84,7 @@ class RobotFile:
     def __init__(self, file: Path) -> None:
         import tomlkit
         from tomlkit.exceptions import TOMLKitError
+
         self.file = file
         try:
             self.document = tomlkit.parse(file.read_text(encoding="utf-8"))
@@ -84,21 +94,31 @@ class RobotFile:
             raise refuse(file, f"must be TOML: {error}") from None
         self.tables: dict[str, Any] = self.document.unwrap()
         if self.document.get("kind", "continuum") != "continuum":
-            raise refuse(file, f"kind: \"{self.document['kind']}\": must be \"continuum\": other robots cannot be identified")
+            raise refuse(
+                file, f'kind: "{self.document["kind"]}": must be "continuum": other robots cannot be identified'
+            )
 
     def parameter(self, name: str, bounds: dict[str, tuple[float, float]], rows: str = "poses") -> Parameter:
         """`+` joins keys that have a factor in common. `rows`: the word of the data for them."""
         places = tuple(place for part in name.split("+") for place in self._found(part))
-        return self._bounded(name, [str(key) for place in places for key in place.keys if isinstance(key, str)][-1], places, bounds,
-                             rows)
+        return self._bounded(
+            name, [str(key) for place in places for key in place.keys if isinstance(key, str)][-1], places, bounds, rows
+        )
 
     def _found(self, name: str) -> list[Place]:
         words = name.split(".")
         table = words[0] if words[0] in self.document else words[0].removesuffix("s")
-        tables = [key for key, value in self.document.items() if isinstance(value, list | dict) and key not in ("controller", "start")]
+        tables = [
+            key
+            for key, value in self.document.items()
+            if isinstance(value, list | dict) and key not in ("controller", "start")
+        ]
         if len(words) < 2 or table not in tables:
-            raise refuse("--parameters", f"{name}: unknown: must be like section.*.bending_stiffness or section.2.radius; "
-                         + nearest(table, tables))
+            raise refuse(
+                "--parameters",
+                f"{name}: unknown: must be like section.*.bending_stiffness or section.2.radius; "
+                + nearest(table, tables),
+            )
         found = self.tables[table]
         numbers = list(range(len(found))) if isinstance(found, list) else []
         rest = words[1:]
@@ -113,8 +133,11 @@ class RobotFile:
                 raise refuse("--parameters", f"{name}: must be TABLE.KEY, TABLE.NUMBER.KEY or TABLE.*.KEY")
             if rest[0] not in owner:
                 known = [key for key, value in owner.items() if _numbers_in(value)]
-                raise refuse(self.file, f"{where}: {rest[0]}: is not in the file, which must state where the search starts; "
-                             + nearest(rest[0], known))
+                raise refuse(
+                    self.file,
+                    f"{where}: {rest[0]}: is not in the file, which must state where the search starts; "
+                    + nearest(rest[0], known),
+                )
             places += self._places(name, where, [*keys, rest[0]], owner[rest[0]], rest[1:])
         return places
 
@@ -140,7 +163,9 @@ class RobotFile:
         return [Place(tuple(keys), float(value))]
 
     @staticmethod
-    def _bounded(name: str, key: str, places: tuple[Place, ...], bounds: dict[str, tuple[float, float]], rows: str) -> Parameter:
+    def _bounded(
+        name: str, key: str, places: tuple[Place, ...], bounds: dict[str, tuple[float, float]], rows: str
+    ) -> Parameter:
         start = places[0].start
         if key in UNIDENTIFIABLE[rows]:
             what = "static poses" if rows == "poses" else "motions"
@@ -161,6 +186,7 @@ class RobotFile:
     def with_values(self, parameters: Sequence[Parameter], values: Array) -> str:
         """The text of the file with these values, to six digits, and all that it says besides."""
         import tomlkit
+
         return tomlkit.dumps(_changed(copy.deepcopy(self.document), parameters, values, 6))
 
     def model(self, parameters: Sequence[Parameter], values: Array, timestep: float | None = None) -> Any:
@@ -168,7 +194,9 @@ class RobotFile:
         tables = _changed(copy.deepcopy(self.tables), parameters, values, 15)
         if timestep is not None:
             tables["timestep"] = timestep
-        text = "\n".join(f"{key} = {toml(value)}" for key, value in tables.items() if key not in ("controller", "start"))
+        text = "\n".join(
+            f"{key} = {toml(value)}" for key, value in tables.items() if key not in ("controller", "start")
+        )
         return _compiled(self.file, text, tables.get("integrator", "discrete"), tables.get("timestep", 0.002))
 
 
@@ -192,6 +220,7 @@ def _numbers_in(value: Any) -> bool:
 def _engine() -> Any:
     """MuJoCo with the plugin, also in a build tree of the program."""
     import mujoco
+
     if not Path(__file__).with_name("libtendril.so").exists():
         library = os.environ.get("TENDRIL_PLUGIN", "")
         if not Path(library).is_file():
@@ -243,6 +272,7 @@ class Prediction:
 @dataclass
 class Fit:
     """A least-squares problem over some rows. An unknown is a parameter over its scale; those of the frame come after them."""
+
     robot: RobotFile
     data: Data
     parameters: list[Parameter]
@@ -259,15 +289,16 @@ class Fit:
     @property
     def unknowns(self) -> list[str]:
         frame = [f"frame.{name}_{axis}" for name in ("offset", "rotation") for axis in AXES]
-        return [*(parameter.name for parameter in self.parameters), *frame[:self.frame_count]]
+        return [*(parameter.name for parameter in self.parameters), *frame[: self.frame_count]]
 
     @property
     def units(self) -> Array:
         """What one of the solver's unknowns is."""
-        return np.array([*self.scales, *([self.length] * 3), *([1.0] * 3)][:len(self.scales) + self.frame_count])
+        return np.array([*self.scales, *([self.length] * 3), *([1.0] * 3)][: len(self.scales) + self.frame_count])
 
     def _statics(self, values: Array) -> Any:
         from tendril._statics import Statics
+
         model = self.robot.model(self.parameters, values)
         points, _ = points_of(model, self.data.markers)
         try:
@@ -278,16 +309,22 @@ class Fit:
     def _sides(self, values: Array, count: int) -> list[list[float]]:
         """Larger and smaller values of the first parameters, for differences."""
         steps = RELATIVE_STEP[self.data.what] * np.maximum(np.abs(values), 0.1 * self.scales)
-        return [[min(max(values[p] + side * steps[p], self.parameters[p].low), self.parameters[p].high) for side in (1, -1)]
-                for p in range(count)]
+        return [
+            [min(max(values[p] + side * steps[p], self.parameters[p].low), self.parameters[p].high) for side in (1, -1)]
+            for p in range(count)
+        ]
 
     def predict(self, values: Array, rows: Sequence[int], slopes: bool = True) -> Prediction:
         """Of a model with these values of the parameters."""
         statics = self._statics(values)
         markers, count = len(self.data.markers), len(self.parameters) if slopes else 0
         ends = self._sides(values, count)
-        others = [[self._statics(np.where(np.arange(len(values)) == p, end, values)) for end in ends[p]] for p in range(count)]
-        found = Prediction(np.zeros((len(rows), markers, 3)), np.zeros((len(rows), markers, 3, count)), np.zeros(len(rows), dtype=bool))
+        others = [
+            [self._statics(np.where(np.arange(len(values)) == p, end, values)) for end in ends[p]] for p in range(count)
+        ]
+        found = Prediction(
+            np.zeros((len(rows), markers, 3)), np.zeros((len(rows), markers, 3, count)), np.zeros(len(rows), dtype=bool)
+        )
         for i, row in enumerate(rows):
             gravity, ctrl = self.data.gravity[row], self.data.ctrl[row]
             forces, moments = list(self.data.forces[row]), list(self.data.moments[row])
@@ -318,10 +355,12 @@ class Fit:
     def split(self, x: Array) -> tuple[Array, Array, Array]:
         """Parameters, offset [m] and rotation vector of the measuring frame."""
         all_values = x * self.units
-        frame = np.concatenate((all_values[len(self.parameters):], np.zeros(6)))
-        return all_values[:len(self.parameters)], frame[:3], frame[3:6] if self.align == "pose" else np.zeros(3)
+        frame = np.concatenate((all_values[len(self.parameters) :], np.zeros(6)))
+        return all_values[: len(self.parameters)], frame[:3], frame[3:6] if self.align == "pose" else np.zeros(3)
 
-    def residuals(self, x: Array, rows: Sequence[int], slopes: bool = True) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+    def residuals(
+        self, x: Array, rows: Sequence[int], slopes: bool = True
+    ) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
         """Predicted minus measured points (n, markers, 3), their derivative by x, and the rows without equilibrium."""
         values, offset, rotation = self.split(x)
         found = self.predict(values, rows, slopes)
@@ -339,7 +378,7 @@ class Fit:
         by_values = np.einsum("ab,nkbp->nkap", turn, found.slopes)
         errors[found.failed] = self.length  # of a pose that the model does not have
         parts = (by_values, frame) if slopes else (frame,)
-        jacobian = np.concatenate(parts, axis=3) * (self.units if slopes else self.units[len(self.parameters):])
+        jacobian = np.concatenate(parts, axis=3) * (self.units if slopes else self.units[len(self.parameters) :])
         jacobian[found.failed] = 0.0
         return errors, jacobian, found.failed
 
@@ -354,12 +393,16 @@ class Fit:
 @dataclass
 class MotionFit(Fit):
     """Rows are samples of motions, each of which begins at rest."""
+
     timestep: float = 0.0  # 0: that of the robot file
     between: str = "hold"
-    failure: ClassVar[str] = "no equilibrium found under the first row, or the simulation diverges: are signs and units right, the time step small?"
+    failure: ClassVar[str] = (
+        "no equilibrium found under the first row, or the simulation diverges: are signs and units right, the time step small?"
+    )
 
     def __post_init__(self) -> None:
         from tendril._motions import check_times
+
         super().__post_init__()
         if not self.timestep:
             self.timestep = float(self.robot.model([], np.empty(0)).opt.timestep)
@@ -367,14 +410,19 @@ class MotionFit(Fit):
 
     def predict(self, values: Array, rows: Sequence[int], slopes: bool = True) -> Prediction:
         from tendril._motions import inputs, simulate
+
         count = len(self.parameters) if slopes else 0
         ends = self._sides(values, count)
-        wanted = [values, *(np.where(np.arange(len(values)) == p, end, values) for p in range(count) for end in ends[p])]
+        wanted = [
+            values,
+            *(np.where(np.arange(len(values)) == p, end, values) for p in range(count) for end in ends[p]),
+        ]
         motions = inputs(self.data, rows, self.timestep, self.between)
         models = [self.robot.model(self.parameters, value, self.timestep) for value in wanted for _ in motions]
 
         def run(i: int) -> Array | None:
             return simulate(models[i], points_of(models[i], self.data.markers)[0], motions[i % len(motions)])
+
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             try:
                 simulated = list(pool.map(run, range(len(models))))
@@ -408,6 +456,7 @@ def rms(distances: Array) -> float:
 @dataclass
 class Result:
     """What was found, for rows that were fitted and rows held out."""
+
     fit: Fit
     x: Array
     errors: Array  # standard errors of the unknowns, in their own units
@@ -433,12 +482,16 @@ def identify(fit: Fit, held_out: npt.NDArray[np.bool_], starts: int, seed: int) 
     """Fits the rows that are not held out. Throws ModelError for what cannot be identified."""
     from scipy.optimize import least_squares
     from scipy.special import stdtrit
+
     data = fit.data
     train, rest = [int(i) for i in np.flatnonzero(~held_out)], [int(i) for i in np.flatnonzero(held_out)]
     seen = data.seen[train] & (data.weight[train] > 0)[:, None]
     numbers, unknowns = 3 * int(seen.sum()), len(fit.unknowns)
     if numbers <= unknowns:
-        raise refuse(data.file, f"{len(train)} {data.what} to fit, {numbers} numbers measured: must be more than the {unknowns} unknowns")
+        raise refuse(
+            data.file,
+            f"{len(train)} {data.what} to fit, {numbers} numbers measured: must be more than the {unknowns} unknowns",
+        )
     weights = np.sqrt(data.weight[train])[:, None, None] * np.ones_like(data.measured[train])
     used = np.broadcast_to(seen[..., None], weights.shape)
     frame = np.zeros(fit.frame_count)
@@ -455,6 +508,7 @@ def identify(fit: Fit, held_out: npt.NDArray[np.bool_], starts: int, seed: int) 
 
     def jacobian_at(x: Array) -> Array:
         return np.asarray((fit.residuals(x, train)[1] * weights[..., None])[used])
+
     best, costs = None, []
     random = np.random.default_rng(seed)
     for number in range(starts):
@@ -464,7 +518,9 @@ def identify(fit: Fit, held_out: npt.NDArray[np.bool_], starts: int, seed: int) 
                 draw = random.uniform(-1, 1)
                 value = parameter.start + draw * SHIFT / 2 if parameter.is_shift else parameter.start * SPREAD**draw
                 x[p] = min(max(value, parameter.low), parameter.high) / parameter.scale
-        found = least_squares(residual_at, np.clip(x, low, high), jac=jacobian_at, bounds=(low, high), x_scale="jac", max_nfev=100)
+        found = least_squares(
+            residual_at, np.clip(x, low, high), jac=jacobian_at, bounds=(low, high), x_scale="jac", max_nfev=100
+        )
         costs.append(math.sqrt(2 * found.cost / max(float((weights[..., 0] ** 2)[seen].sum()), 1e-300)))
         if best is None or found.cost < best.cost:
             best = found
@@ -477,19 +533,31 @@ def identify(fit: Fit, held_out: npt.NDArray[np.bool_], starts: int, seed: int) 
     inverse = np.linalg.inv(jacobian.T @ jacobian)
     deviations = np.sqrt(np.diag(inverse))
     errors = deviations * math.sqrt(float(residual @ residual) / freedom) * fit.units
-    return Result(fit, x, errors, inverse / np.outer(deviations, deviations), (fit.distances(before_x, train), fit.distances(before_x, rest)),
-                  (fit.distances(x, train), fit.distances(x, rest)), costs, (train, rest), before_x, float(stdtrit(freedom, 0.975)))
+    return Result(
+        fit,
+        x,
+        errors,
+        inverse / np.outer(deviations, deviations),
+        (fit.distances(before_x, train), fit.distances(before_x, rest)),
+        (fit.distances(x, train), fit.distances(x, rest)),
+        costs,
+        (train, rest),
+        before_x,
+        float(stdtrit(freedom, 0.975)),
+    )
 
 
 def _best_frame(fit: Fit, x: Array, rows: Sequence[int], weights: Array, used: npt.NDArray[np.bool_]) -> Array:
     """The frame alone fitted, with the parameters as they are."""
     from scipy.optimize import least_squares
+
     count = len(fit.parameters)
     places = fit.predict(x[:count] * fit.scales, rows, slopes=False).places
 
     def errors(frame: Array) -> Array:
         _, offset, rotation = fit.split(np.concatenate((x[:count], frame)))
         return np.asarray(((places @ rotation_matrix(rotation).T + offset - fit.data.measured[rows]) * weights)[used])
+
     return np.concatenate((x[:count], least_squares(errors, x[count:], x_scale="jac").x))
 
 
@@ -502,7 +570,9 @@ def _check_bounds(fit: Fit, low: Array, high: Array) -> None:
             try:
                 fit.robot.model(fit.parameters, values)
             except ModelError as error:
-                raise refuse("--bounds", f"{parameter.name}: [{parameter.low:g}, {parameter.high:g}]: {error}") from None
+                raise refuse(
+                    "--bounds", f"{parameter.name}: [{parameter.low:g}, {parameter.high:g}]: {error}"
+                ) from None
 
 
 def _check_rank(fit: Fit, jacobian: Array, x: Array) -> None:
@@ -514,8 +584,12 @@ def _check_rank(fit: Fit, jacobian: Array, x: Array) -> None:
         if size > LEAST_SINGULAR * singular[0]:
             continue
         mixed = [names[i] for i in np.flatnonzero(np.abs(direction) > 0.1)]
-        raise refuse(fit.data.file, f"these {fit.data.what} do not tell {mixed[0]}" if len(mixed) == 1 else
-                     f"these {fit.data.what} do not tell {', '.join(mixed[:-1])} and {mixed[-1]} apart: leave one out")
+        raise refuse(
+            fit.data.file,
+            f"these {fit.data.what} do not tell {mixed[0]}"
+            if len(mixed) == 1
+            else f"these {fit.data.what} do not tell {', '.join(mixed[:-1])} and {mixed[-1]} apart: leave one out",
+        )
 
 
 # ---- results --------------------------------------------------------------------------------------------------------
@@ -526,20 +600,38 @@ def summary(result: Result) -> dict[str, Any]:
     names, values = result.fit.unknowns, result.values
     parameters = []
     for i, name in enumerate(names):
-        entry: dict[str, Any] = {"name": name, "value": values[i], "standard_error": result.errors[i],
-                                 "interval": [values[i] - result.student * result.errors[i], values[i] + result.student * result.errors[i]],
-                                 "start": (result.before_x * result.fit.units)[i]}
+        entry: dict[str, Any] = {
+            "name": name,
+            "value": values[i],
+            "standard_error": result.errors[i],
+            "interval": [values[i] - result.student * result.errors[i], values[i] + result.student * result.errors[i]],
+            "start": (result.before_x * result.fit.units)[i],
+        }
         if i < len(result.fit.parameters):
-            entry |= {"bounds": [result.fit.parameters[i].low, result.fit.parameters[i].high], "at_bound": result.at_bound(i)}
+            entry |= {
+                "bounds": [result.fit.parameters[i].low, result.fit.parameters[i].high],
+                "at_bound": result.at_bound(i),
+            }
         parameters.append(entry)
 
     def errors(before: Array, after: Array, rows: list[int]) -> dict[str, Any]:
-        return {result.fit.data.what: len(rows), "rms_before": rms(before), "rms_after": rms(after), "median_after": float(np.median(after)),
-                "largest_after": float(after.max())}
+        return {
+            result.fit.data.what: len(rows),
+            "rms_before": rms(before),
+            "rms_after": rms(after),
+            "median_after": float(np.median(after)),
+            "largest_after": float(after.max()),
+        }
+
     parts = zip(("fitted", "held_out"), result.before, result.after, result.rows, strict=True)
-    return {"robot": str(result.fit.robot.file), "data": str(result.fit.data.file), "parameters": parameters,
-            "correlations": result.correlations.tolist(), "starts": result.costs,
-            "errors_m": {name: errors(before, after, rows) for name, before, after, rows in parts if rows}}
+    return {
+        "robot": str(result.fit.robot.file),
+        "data": str(result.fit.data.file),
+        "parameters": parameters,
+        "correlations": result.correlations.tolist(),
+        "starts": result.costs,
+        "errors_m": {name: errors(before, after, rows) for name, before, after, rows in parts if rows},
+    }
 
 
 def text(result: Result) -> str:
@@ -549,18 +641,24 @@ def text(result: Result) -> str:
     lines = [f"{'':{width}}  {'start':>10}  {'fitted':>10}  {'95 %':>11}"]
     for i, name in enumerate(names):
         mark = "  at its bound" if i < len(result.fit.parameters) and result.at_bound(i) else ""
-        lines.append(f"{name:{width}}  {before[i]:>10.5g}  {values[i]:>10.5g}  +-{result.student * result.errors[i]:>9.2g}{mark}")
+        lines.append(
+            f"{name:{width}}  {before[i]:>10.5g}  {values[i]:>10.5g}  +-{result.student * result.errors[i]:>9.2g}{mark}"
+        )
     upper = np.triu(np.abs(result.correlations), 1)
     if upper.any():
         a, b = divmod(int(np.argmax(upper)), len(names))
         lines.append(f"largest correlation: {result.correlations[a, b]:+.2f}, {names[a]} and {names[b]}")
     for what, first, then, rows in zip(("fitted", "held out"), result.before, result.after, result.rows, strict=True):
         if rows:
-            lines.append(f"{what}, {len(rows)} {result.fit.data.what}: rms error of points {1e3 * rms(first):.3g} mm -> {1e3 * rms(then):.3g} mm, "
-                         f"largest {1e3 * first.max():.3g} -> {1e3 * then.max():.3g} mm")
+            lines.append(
+                f"{what}, {len(rows)} {result.fit.data.what}: rms error of points {1e3 * rms(first):.3g} mm -> {1e3 * rms(then):.3g} mm, "
+                f"largest {1e3 * first.max():.3g} -> {1e3 * then.max():.3g} mm"
+            )
     least = min(result.costs)
     if len(result.costs) > 1:
-        lines.append(f"{sum(cost < 1.01 * least for cost in result.costs)} of {len(result.costs)} starts came to this minimum")
+        lines.append(
+            f"{sum(cost < 1.01 * least for cost in result.costs)} of {len(result.costs)} starts came to this minimum"
+        )
     return "\n".join(lines)
 
 
@@ -569,7 +667,12 @@ def draw(result: Result, out: Path) -> None:
     import matplotlib
     import matplotlib.style
     from matplotlib.figure import Figure
-    for folder in (Path(__file__).parent / "share/tendril", Path(__file__).parents[2] / "apps/report", Path(__file__).parents[2]):
+
+    for folder in (
+        Path(__file__).parent / "share/tendril",
+        Path(__file__).parents[2] / "apps/report",
+        Path(__file__).parents[2],
+    ):
         if (folder / "tendril.mplstyle").is_file():
             matplotlib.style.use(folder / "tendril.mplstyle")
             break
@@ -581,8 +684,13 @@ def draw(result: Result, out: Path) -> None:
     for distances, color, when in ((result.before, "C1", "before"), (result.after, "C0", "after")):
         for values, dashes, which in zip(distances, ("-", "--"), ("fitted", "held out"), strict=True):
             if len(values):
-                axes[-1].plot(1e3 * np.sort(values), np.arange(1, len(values) + 1) / len(values) * 100, dashes, color=color,
-                              label=f"{when}, {which}")
+                axes[-1].plot(
+                    1e3 * np.sort(values),
+                    np.arange(1, len(values) + 1) / len(values) * 100,
+                    dashes,
+                    color=color,
+                    label=f"{when}, {which}",
+                )
     axes[-1].set(xlabel="error of a point, mm", ylabel="points with at most that, %", xlim=(0, None), ylim=(0, 100))
     axes[-1].legend()
     part = out.with_name(out.name + ".part")
@@ -606,7 +714,16 @@ def _draw_places(result: Result, axes: Any) -> None:
         for axis, (i, j) in zip(axes, ((0, 2), (0, 1)), strict=False):
             axis.plot(points[:, i], points[:, j], ".", color=color, markersize=4, label=label)
     for axis, (i, j) in zip(axes, ((0, 2), (0, 1)), strict=False):
-        axis.plot(measured[:, i], measured[:, j], "o", color="0.3", markersize=5, fillstyle="none", markeredgewidth=0.7, label="measured")
+        axis.plot(
+            measured[:, i],
+            measured[:, j],
+            "o",
+            color="0.3",
+            markersize=5,
+            fillstyle="none",
+            markeredgewidth=0.7,
+            label="measured",
+        )
         axis.set(xlabel=f"{AXES[i]}, mm", ylabel=f"{AXES[j]}, mm", aspect="equal")
 
 
@@ -614,24 +731,45 @@ def _draw_motion(result: Result, axes: Any) -> None:
     """Of the point that moves most, the motions one after another."""
     data = result.fit.data
     assert data.time is not None
-    k = int(np.argmax([np.ptp(data.measured[data.seen[:, k], k], axis=0).max() if data.seen[:, k].any() else 0.0
-                       for k in range(len(data.markers))]))
+    k = int(
+        np.argmax(
+            [
+                np.ptp(data.measured[data.seen[:, k], k], axis=0).max() if data.seen[:, k].any() else 0.0
+                for k in range(len(data.markers))
+            ]
+        )
+    )
     firsts = np.flatnonzero(np.diff(data.motion, prepend=-1))
-    ends = np.cumsum([0.0, *(data.time[rows[-1]] - data.time[rows[0]] for rows in np.split(np.arange(data.count), firsts[1:]))])
+    ends = np.cumsum(
+        [0.0, *(data.time[rows[-1]] - data.time[rows[0]] for rows in np.split(np.arange(data.count), firsts[1:]))]
+    )
     time = data.time - data.time[firsts][data.motion] + ends[data.motion]
     seen = data.seen[:, k]
     held_out = np.zeros(data.count, dtype=bool)
     held_out[result.rows[1]] = True
     compared = list(_compared(result))
     for i, axis in enumerate(axes[:3]):
-        for rows, color, label in ((seen & ~held_out, "0.3", "measured, fitted"), (seen & held_out, "C2", "measured, held out")):
+        for rows, color, label in (
+            (seen & ~held_out, "0.3", "measured, fitted"),
+            (seen & held_out, "C2", "measured, held out"),
+        ):
             if rows.any():
-                axis.plot(time[rows], 1e3 * data.measured[rows, k, i], "o", color=color, markersize=3, fillstyle="none",
-                          markeredgewidth=0.6, label=label)
+                axis.plot(
+                    time[rows],
+                    1e3 * data.measured[rows, k, i],
+                    "o",
+                    color=color,
+                    markersize=3,
+                    fillstyle="none",
+                    markeredgewidth=0.6,
+                    label=label,
+                )
         for places, color, label in compared:
             for number in range(len(firsts)):
                 rows = seen & (data.motion == number)
-                axis.plot(time[rows], places[rows, k, i], color=color, linewidth=1, label=label if number == 0 else None)
+                axis.plot(
+                    time[rows], places[rows, k, i], color=color, linewidth=1, label=label if number == 0 else None
+                )
         for end in ends[1:-1]:
             axis.axvline(end, color="0.8", linewidth=0.8)
         axis.set(xlabel="t, s", ylabel=f"{list(data.markers)[k]}, {AXES[i]}, mm")
@@ -671,33 +809,58 @@ def held_out_rows(data: Data, share: float, seed: int) -> npt.NDArray[np.bool_]:
     if data.time is not None:
         for number in range(int(data.motion[-1]) + 1):
             own = np.flatnonzero(data.motion == number)
-            rows[own[len(own) - round(share * len(own)):]] = True
+            rows[own[len(own) - round(share * len(own)) :]] = True
         return rows
-    rows[np.random.default_rng(seed).permutation(data.count)[:round(share * data.count)]] = True
+    rows[np.random.default_rng(seed).permutation(data.count)[: round(share * data.count)]] = True
     return rows
 
 
 def main(words: Sequence[str]) -> int:
     """`tendril identify`."""
     from tendril._command import parser
-    command = parser("identify", "Fits keys of a robot file to recorded static poses or motions (docs/identification.md).",
-                     "Example: tendril identify arm.toml poses.csv --parameters section.*.bending_stiffness -o fitted.toml")
+
+    command = parser(
+        "identify",
+        "Fits keys of a robot file to recorded static poses or motions (docs/identification.md).",
+        "Example: tendril identify arm.toml poses.csv --parameters section.*.bending_stiffness -o fitted.toml",
+    )
     command.add_argument("robot", type=Path, metavar="ROBOT.toml")
-    command.add_argument("data", type=Path, nargs="+", metavar="DATA.csv",
-                         help="commands and measured points, a pose a row; with a column t a motion, a sample a row")
-    command.add_argument("--parameters", required=True, metavar="KEY,...",
-                         help="section.*.KEY: one factor for all, section.2.KEY, tendon.1-3.KEY, base.KEY")
-    command.add_argument("--bounds", action="append", default=[], metavar="KEY=LOW,HIGH", help="[a tenth to ten times; angles 0.5 rad]")
+    command.add_argument(
+        "data",
+        type=Path,
+        nargs="+",
+        metavar="DATA.csv",
+        help="commands and measured points, a pose a row; with a column t a motion, a sample a row",
+    )
+    command.add_argument(
+        "--parameters",
+        required=True,
+        metavar="KEY,...",
+        help="section.*.KEY: one factor for all, section.2.KEY, tendon.1-3.KEY, base.KEY",
+    )
+    command.add_argument(
+        "--bounds", action="append", default=[], metavar="KEY=LOW,HIGH", help="[a tenth to ten times; angles 0.5 rad]"
+    )
     command.add_argument("--points", type=Path, metavar="FILE.csv", help="places of the points: point, arc, x, y, z")
-    command.add_argument("--align", default="none", help="frame of the measurements: none, or offset or pose, identified too [none]")
+    command.add_argument(
+        "--align", default="none", help="frame of the measurements: none, or offset or pose, identified too [none]"
+    )
     command.add_argument("--gravity", default="0,0,-9.81", metavar="X,Y,Z", help="in the base frame, m/s^2 [0,0,-9.81]")
-    command.add_argument("--held-out", default="0.25", metavar="SHARE|FILE.csv,...",
-                         help="not fitted, if no column held_out: of the poses; of motions the last part; or other files [0.25]")
+    command.add_argument(
+        "--held-out",
+        default="0.25",
+        metavar="SHARE|FILE.csv,...",
+        help="not fitted, if no column held_out: of the poses; of motions the last part; or other files [0.25]",
+    )
     command.add_argument("--timestep", metavar="S", help="of the simulation of motions [that of the robot file]")
-    command.add_argument("--between", default="hold", help="rows of a motion commands and loads hold, or are linear [hold]")
+    command.add_argument(
+        "--between", default="hold", help="rows of a motion commands and loads hold, or are linear [hold]"
+    )
     command.add_argument("--starts", default="3", metavar="N", help="[3]")
     command.add_argument("--seed", default="0", help="of the share held out and the starts [0]")
-    command.add_argument("-o", "--output", type=Path, metavar="FITTED.toml", help="the robot file with the fitted values")
+    command.add_argument(
+        "-o", "--output", type=Path, metavar="FITTED.toml", help="the robot file with the fitted values"
+    )
     command.add_argument("--json", type=Path, metavar="FILE", help="also writes all numbers")
     command.add_argument("--plot", type=Path, metavar="FILE.svg", help="before and after; .svg or .png")
     command.add_argument("--quiet", action="store_true", help="print nothing")
@@ -705,7 +868,7 @@ def main(words: Sequence[str]) -> int:
     if options.align not in ALIGNMENTS:
         raise refuse("--align", f"{options.align}: must be one of {', '.join(ALIGNMENTS)}")
     if options.plot is not None and options.plot.suffix not in (".svg", ".png"):
-        raise refuse(options.plot, f"extension: \"{options.plot.suffix}\": must be .svg or .png")
+        raise refuse(options.plot, f'extension: "{options.plot.suffix}": must be .svg or .png')
     for file in (options.output, options.json, options.plot):
         if file is not None and not file.parent.is_dir():
             raise refuse(file, f"{file.parent}: no such folder")
@@ -725,19 +888,39 @@ def main(words: Sequence[str]) -> int:
     if not 0 <= share < 1:
         raise refuse("--held-out", f"{options.held_out}: must be in [0, 1)")
     if not 1 <= starts <= 1000 or seed < 0:
-        raise refuse("--starts" if starts < 1 or starts > 1000 else "--seed", "must be 1 to 1000" if seed >= 0 else "must be >= 0")
+        raise refuse(
+            "--starts" if starts < 1 or starts > 1000 else "--seed",
+            "must be 1 to 1000" if seed >= 0 else "must be >= 0",
+        )
     try:
-        result = run(options.robot, options.data, options.parameters.split(","), options.bounds, options.points, options.align,
-                     gravity, share, starts, seed, others, timestep, options.between)
+        result = run(
+            options.robot,
+            options.data,
+            options.parameters.split(","),
+            options.bounds,
+            options.points,
+            options.align,
+            gravity,
+            share,
+            starts,
+            seed,
+            others,
+            timestep,
+            options.between,
+        )
         if options.plot is not None:
             draw(result, options.plot)
     except ImportError as error:
         if error.name and error.name.split(".")[0] in ("scipy", "tomlkit", "matplotlib"):
-            raise ModelError(f"identify: Python module {error.name} is missing: pip install \"tendril-mujoco[identify]\"") from None
+            raise ModelError(
+                f'identify: Python module {error.name} is missing: pip install "tendril-mujoco[identify]"'
+            ) from None
         raise
     if options.output is not None:
         fit = result.fit
-        options.output.write_text(fit.robot.with_values(fit.parameters, result.values[:len(fit.parameters)]), encoding="utf-8")
+        options.output.write_text(
+            fit.robot.with_values(fit.parameters, result.values[: len(fit.parameters)]), encoding="utf-8"
+        )
     if options.json is not None:
         options.json.write_text(json.dumps(summary(result), indent=1) + "\n", encoding="utf-8")
     if not options.quiet:
@@ -745,9 +928,21 @@ def main(words: Sequence[str]) -> int:
     return 0
 
 
-def run(robot_file: Path, data_files: Sequence[Path], names: Sequence[str], bound_texts: Sequence[str] = (), points: Path | None = None,
-        align: str = "none", gravity: Sequence[float] = (0, 0, -9.81), share: float = 0.25, starts: int = 3, seed: int = 0,
-        held_out_files: Sequence[Path] = (), timestep: float = 0.0, between: str = "hold") -> Result:
+def run(
+    robot_file: Path,
+    data_files: Sequence[Path],
+    names: Sequence[str],
+    bound_texts: Sequence[str] = (),
+    points: Path | None = None,
+    align: str = "none",
+    gravity: Sequence[float] = (0, 0, -9.81),
+    share: float = 0.25,
+    starts: int = 3,
+    seed: int = 0,
+    held_out_files: Sequence[Path] = (),
+    timestep: float = 0.0,
+    between: str = "hold",
+) -> Result:
     """What the command does. Throws ModelError, OSError."""
     robot = RobotFile(robot_file)
     if len(set(names)) < len(names):
@@ -756,12 +951,16 @@ def run(robot_file: Path, data_files: Sequence[Path], names: Sequence[str], boun
     bounds = _bounds(bound_texts, names)
     markers = {} if points is None else read_markers(points)
     tables = [read_data(file, model, gravity, markers) for file in [*data_files, *held_out_files]]
-    for table in tables[len(data_files):]:
+    for table in tables[len(data_files) :]:
         table.held_out[:] = True
     data = joined(tables)
     parameters = [robot.parameter(name, bounds, data.what) for name in names]
     _, length = points_of(model, data.markers)
     for table in tables:
         check_units(table, model, length)
-    fit = Fit(robot, data, parameters, align) if data.time is None else MotionFit(robot, data, parameters, align, {}, timestep, between)
+    fit = (
+        Fit(robot, data, parameters, align)
+        if data.time is None
+        else MotionFit(robot, data, parameters, align, {}, timestep, between)
+    )
     return identify(fit, held_out_rows(data, share, seed), starts, seed)

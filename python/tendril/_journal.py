@@ -2,6 +2,7 @@
 
 A line is CRC-32 of the JSON (8 hexadecimal digits), a blank, JSON. Every driver writes a file of its own.
 """
+
 from __future__ import annotations
 
 import contextlib

@@ -3,6 +3,7 @@
 Everything that may be lost is lost with its process: a child dies with the driver, its files lie in a folder that the
 next driver removes, and a run counts when its line is in the journal.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -42,6 +43,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 @dataclass(frozen=True)
 class Options:
     """How a sweep is run, which no number depends on."""
+
     jobs: int = 0  # processes at a time; 0: one per core
     engine: str = "local"  # or "ray"
     address: str = ""  # of a Ray cluster; without one the sweep starts its own
@@ -60,13 +62,13 @@ class Options:
 @dataclass
 class SweepResult:
     """What one driver did."""
+
     planned: int = 0  # runs of the sweep, or of the shard
     done: int = 0  # of these, in the journal, earlier ones included
     interrupted: bool = False
     verified: int = 0
     differing: list[str] = field(default_factory=list)  # a line for each run with other numbers
     notices: list[str] = field(default_factory=list)  # of the engine, a line each
-
 
     def add(self, other: SweepResult) -> None:
         self.planned, self.done = self.planned + other.planned, self.done + other.done
@@ -132,7 +134,9 @@ def _open_folder(folder: Path, plan: Plan) -> bool:
         for key in ("name", "experiment"):
             mine, other = getattr(plan, key), getattr(earlier, key)
             if Path(mine).name != Path(other).name:
-                raise ModelError(f"{folder}: {key} = {other}: must be a folder of the sweep {mine}: choose another --out")
+                raise ModelError(
+                    f"{folder}: {key} = {other}: must be a folder of the sweep {mine}: choose another --out"
+                )
         return False
     if folder.exists() and (not folder.is_dir() or any(entry.name != "lock" for entry in folder.iterdir())):
         raise ModelError(f"{folder}: is not empty and no folder of a sweep: choose another --out")
@@ -159,6 +163,7 @@ def _die_with(parent: int) -> Callable[[], None]:
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(1)  # the driver died meanwhile
+
     return prepare
 
 
@@ -171,16 +176,30 @@ class _Child:
         self._program = program
         self.line: _journal.Record | None = None  # when the run has ended
         scratch.mkdir()
-        self._start([*command_of(plan, run, program), "--out", str(scratch), "--quiet",
-                     "--no-report" if self.recorded else "--no-record"], plan.timeout)
+        self._start(
+            [
+                *command_of(plan, run, program),
+                "--out",
+                str(scratch),
+                "--quiet",
+                "--no-report" if self.recorded else "--no-record",
+            ],
+            plan.timeout,
+        )
 
     def _start(self, command: list[str], timeout: float) -> None:
         self.begin = time.monotonic()
         self.deadline = self.begin + timeout
         self.killed = ""  # why
         with (self.scratch / "stderr.txt").open("ab") as errors:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors,
-                                            start_new_session=True, preexec_fn=_die_with(os.getpid()))
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                start_new_session=True,
+                preexec_fn=_die_with(os.getpid()),
+            )
         self.descriptor = os.pidfd_open(self.process.pid)
 
     def end_run(self, plan: Plan) -> _journal.Record:
@@ -222,17 +241,30 @@ class _Child:
         shutil.rmtree(self.scratch, ignore_errors=True)
 
 
-def record_of(plan: Plan, run: Run, attempt: int, outcome: str, summary: dict[str, Any], error: str,
-              wall_time: float) -> _journal.Record:
+def record_of(
+    plan: Plan, run: Run, attempt: int, outcome: str, summary: dict[str, Any], error: str, wall_time: float
+) -> _journal.Record:
     own = {"--set", "--controller"}
-    return {"id": run.id, "variant": run.variant.name, "cell": dict(plan.cells[run.cell]), "seed": run.seed,
-            "outcome": outcome, "verdict": summary.get("verdict"),
-            "checks": [{key: check.get(key) for key in ("name", "metric", "value", "unit", "min", "max", "holds")}
-                       for check in summary.get("checks", [])],
-            "failures": summary.get("failures", []), "metrics": summary.get("metrics", {}),
-            "drawn": {s["key"]: s["value"] for s in summary.get("settings", []) if s["origin"] not in own},
-            "wall_time": round(wall_time, 6), "real_time_factor": summary.get("real_time_factor"),
-            "machine": socket.gethostname(), "attempt": attempt, "error": error}
+    return {
+        "id": run.id,
+        "variant": run.variant.name,
+        "cell": dict(plan.cells[run.cell]),
+        "seed": run.seed,
+        "outcome": outcome,
+        "verdict": summary.get("verdict"),
+        "checks": [
+            {key: check.get(key) for key in ("name", "metric", "value", "unit", "min", "max", "holds")}
+            for check in summary.get("checks", [])
+        ],
+        "failures": summary.get("failures", []),
+        "metrics": summary.get("metrics", {}),
+        "drawn": {s["key"]: s["value"] for s in summary.get("settings", []) if s["origin"] not in own},
+        "wall_time": round(wall_time, 6),
+        "real_time_factor": summary.get("real_time_factor"),
+        "machine": socket.gethostname(),
+        "attempt": attempt,
+        "error": error,
+    }
 
 
 #: Takes the line of a run that has ended, and the folder with its files if they are kept.
@@ -407,8 +439,10 @@ def _check_metrics(plan: Plan, record: _journal.Record) -> None:
     known = {*record["metrics"], *(check[key] for check in record["checks"] for key in ("name", "metric"))}
     for comparison in plan.compare:
         if comparison.metric not in known:
-            raise Rejected(f"{plan.experiment}: sweep: compare: metric = {comparison.metric}: must be one of "
-                           f"{', '.join(sorted(known))}")
+            raise Rejected(
+                f"{plan.experiment}: sweep: compare: metric = {comparison.metric}: must be one of "
+                f"{', '.join(sorted(known))}"
+            )
 
 
 def _keep(files: Path, folder: Path, id: str) -> None:
@@ -422,6 +456,7 @@ def connected(options: Options) -> contextlib.AbstractContextManager[None]:
     """The cluster of several sweeps, if the engine has one."""
     if options.engine == "ray":
         from tendril._ray import cluster
+
         return cluster(options)
     return contextlib.nullcontext()
 
@@ -429,6 +464,7 @@ def connected(options: Options) -> contextlib.AbstractContextManager[None]:
 def _driver(plan: Plan, folder: Path, program: str, options: Options, interrupt: Interrupt) -> Driver:
     if options.engine == "ray":
         from tendril._ray import RayDriver
+
         return RayDriver(plan, folder, program, options, interrupt)
     return LocalDriver(plan, folder, program, options, interrupt)
 
@@ -455,8 +491,9 @@ def run_sweep(plan: Plan, folder: Path, program: str, options: Options) -> Sweep
         interrupt.close()
 
 
-def _run_all(plan: Plan, folder: Path, program: str, options: Options, journal: _journal.Writer,
-             interrupt: Interrupt) -> SweepResult:
+def _run_all(
+    plan: Plan, folder: Path, program: str, options: Options, journal: _journal.Writer, interrupt: Interrupt
+) -> SweepResult:
     lines = Dataset.read_lines(folder)
     again = ("crashed", "timeout") if options.retry_failed else ()
     done = {name for name, line in lines.items() if line.outcome not in again}
@@ -497,13 +534,20 @@ def _run_all(plan: Plan, folder: Path, program: str, options: Options, journal: 
     return result
 
 
-def _verify(plan: Plan, folder: Path, program: str, options: Options, interrupt: Interrupt,
-            result: SweepResult) -> None:
+def _verify(
+    plan: Plan, folder: Path, program: str, options: Options, interrupt: Interrupt, result: SweepResult
+) -> None:
     """Runs a part of the finished runs again, chosen by their ids, and compares all numbers bit for bit."""
     lines = Dataset.read_lines(folder)
     limit = options.verify * 2.0**64
-    chosen = [run for run in plan.runs() if in_shard(run, options.shard) and run.id in lines
-              and lines[run.id].outcome in ("done", "diverged") and int(run.id[::-1], 16) <= limit]
+    chosen = [
+        run
+        for run in plan.runs()
+        if in_shard(run, options.shard)
+        and run.id in lines
+        and lines[run.id].outcome in ("done", "diverged")
+        and int(run.id[::-1], 16) <= limit
+    ]
 
     def compare(record: _journal.Record, kept: Path | None) -> None:
         result.verified += 1

@@ -1,4 +1,5 @@
 """Motions for `tendril identify`: an arm that is at rest under the first row of a table, stepped by the engine under the others."""
+
 from __future__ import annotations
 
 import math
@@ -22,6 +23,7 @@ LARGEST_RATE = 1e6  #: of a coordinate, 1/s or m/s: beyond, a simulation has div
 @dataclass(frozen=True)
 class Inputs:
     """What acts in one motion: first on the arm at rest, then in each step."""
+
     ctrl: Array  # (1 + steps, nu)
     gravity: Array  # (1 + steps, 3)
     forces: Array  # (1 + steps, markers, 3)
@@ -42,10 +44,16 @@ def check_times(data: Data, timestep: float) -> None:
         if is_close.any():
             row = int(np.argmax(is_close))
             hint = "; are the times 1000 times too small?" if long < 20 * timestep else ""
-            raise refuse(data.origins[rows[row + 1]], f"t: {apart[row]:g} s after the row before, less than the time step of {timestep:g} s: must be at least that, "
-                         f"or --timestep less{hint}")
+            raise refuse(
+                data.origins[rows[row + 1]],
+                f"t: {apart[row]:g} s after the row before, less than the time step of {timestep:g} s: must be at least that, "
+                f"or --timestep less{hint}",
+            )
         if long > MOST_STEPS * timestep:
-            raise refuse(file, f"t: {long:g} s, more than {MOST_STEPS} steps of {timestep:g} s: are they ms? Then name the column t_ms")
+            raise refuse(
+                file,
+                f"t: {long:g} s, more than {MOST_STEPS} steps of {timestep:g} s: are they ms? Then name the column t_ms",
+            )
 
 
 def inputs(data: Data, rows: Sequence[int], timestep: float, between: str) -> list[Inputs]:
@@ -58,8 +66,10 @@ def inputs(data: Data, rows: Sequence[int], timestep: float, between: str) -> li
         time = data.time[table] - data.time[table[0]]
         places = (data.time[own] - data.time[table[0]]) / timestep
         ends = np.arange(math.ceil(places.max() - 1e-9) + 1) * timestep
-        ctrl, gravity, forces, moments = (_acting(time, values[table], ends, between)
-                                          for values in (data.ctrl, data.gravity, data.forces, data.moments))
+        ctrl, gravity, forces, moments = (
+            _acting(time, values[table], ends, between)
+            for values in (data.ctrl, data.gravity, data.forces, data.moments)
+        )
         found.append(Inputs(ctrl, gravity, forces, moments, own, places))
     return found
 
@@ -74,7 +84,9 @@ def _acting(time: Array, values: Array, ends: Array, between: str) -> Array:
         near = 1e-9 * (time[-1] - time[0])  # rounding: a row at the end of a step is of the next
         first = np.searchsorted(time, ends[:-1] + near, side="right") - 1
         last = np.searchsorted(time, ends[1:] - near, side="right") - 1
-        share = np.where(first == last, 0.0, (ends[1:] - time[last]) / np.diff(ends))[:, None]  # rows are not closer than steps
+        share = np.where(first == last, 0.0, (ends[1:] - time[last]) / np.diff(ends))[
+            :, None
+        ]  # rows are not closer than steps
         acting = (1 - share) * flat[first] + share * flat[last]
     return np.concatenate((flat[:1], acting)).reshape(-1, *values.shape[1:])
 
@@ -99,7 +111,11 @@ def simulate(model: Any, points: Sequence[Point], given: Inputs) -> Array | None
     places: dict[int, Array] = {}
     for step in range(len(ctrl)):
         now = step + 1
-        loads = [k for k in range(len(points)) if now < len(ctrl) and (given.forces[now, k].any() or given.moments[now, k].any())]
+        loads = [
+            k
+            for k in range(len(points))
+            if now < len(ctrl) and (given.forces[now, k].any() or given.moments[now, k].any())
+        ]
         if step in wanted or loads:
             statics.move_to(np.array(data.qpos))
             places[step] = statics.places()
@@ -107,7 +123,15 @@ def simulate(model: Any, points: Sequence[Point], given: Inputs) -> Array | None
             break
         data.qfrc_applied[:] = 0.0
         for k in loads:
-            mujoco.mj_applyFT(model, data, given.forces[now, k], given.moments[now, k], statics.place(k), points[k][0], data.qfrc_applied)
+            mujoco.mj_applyFT(
+                model,
+                data,
+                given.forces[now, k],
+                given.moments[now, k],
+                statics.place(k),
+                points[k][0],
+                data.qfrc_applied,
+            )
         data.ctrl[:] = ctrl[now]
         model.opt.gravity[:] = given.gravity[now]
         mujoco.mj_step(model, data)
@@ -115,4 +139,6 @@ def simulate(model: Any, points: Sequence[Point], given: Inputs) -> Array | None
             return None
     share = np.maximum(given.places - before, 0.0)[:, None, None]
     after = np.minimum(before + 1, len(ctrl) - 1)
-    return np.asarray((1 - share) * np.stack([places[k] for k in before]) + share * np.stack([places[k] for k in after]))
+    return np.asarray(
+        (1 - share) * np.stack([places[k] for k in before]) + share * np.stack([places[k] for k in after])
+    )

@@ -2,6 +2,7 @@
 
 Variants are told apart by color, by the dashes of their lines and by their places, in light and dark.
 """
+
 from __future__ import annotations
 
 import html as html_text
@@ -86,11 +87,17 @@ def percent_interval(ends: Sequence[float] | None, digits: int = 1) -> str:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 1) -> str:
     """@param texts  number of columns on the left that are text"""
+
     def cells(tag: str, row: Sequence[str]) -> str:
-        return "<tr>" + "".join(f'<{tag}{" class=text" if i < texts else ""}>{cell}</{tag}>'
-                                for i, cell in enumerate(row)) + "</tr>"
-    return ('<div class="wide"><table>' + cells("th", head) + "".join(cells("td", row) for row in rows)
-            + "</table></div>")
+        return (
+            "<tr>"
+            + "".join(f"<{tag}{' class=text' if i < texts else ''}>{cell}</{tag}>" for i, cell in enumerate(row))
+            + "</tr>"
+        )
+
+    return (
+        '<div class="wide"><table>' + cells("th", head) + "".join(cells("td", row) for row in rows) + "</table></div>"
+    )
 
 
 def in_details(title: str, content: str) -> str:
@@ -129,8 +136,11 @@ class Scale:
 
 
 def svg(width: float, height: float, parts: Iterable[str], title: str) -> str:
-    return (f'<svg viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" role="img" aria-label="{escape(title)}">'
-            + "".join(parts) + "</svg>")
+    return (
+        f'<svg viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" role="img" aria-label="{escape(title)}">'
+        + "".join(parts)
+        + "</svg>"
+    )
 
 
 def text(x: float, y: float, text: object, anchor: str = "start", weak: bool = False) -> str:
@@ -152,28 +162,38 @@ def bottom_axis(scale: Scale, top: float, bottom: float, label: str, ticks: Sequ
         x = float(scale(tick))
         parts += [line(x, top, x, bottom), text(x, bottom + 15, f"{tick:.4g}", "middle", weak=True)]
     middle = (scale._begin + scale._end) / 2
-    return [*parts, line(scale._begin, bottom, scale._end, bottom, "axis"),
-            text(middle, bottom + 32, label, "middle", weak=True)]
+    return [
+        *parts,
+        line(scale._begin, bottom, scale._end, bottom, "axis"),
+        text(middle, bottom + 32, label, "middle", weak=True),
+    ]
 
 
-def interval_mark(scale: Scale, ends: Sequence[float | None] | None, middle: float | None, y: float,
-                  variant: int) -> list[str]:
+def interval_mark(
+    scale: Scale, ends: Sequence[float | None] | None, middle: float | None, y: float, variant: int
+) -> list[str]:
     """A bar from end to end, and a circle."""
     parts = []
     low, high = ends or (None, None)
     if low is not None and high is not None:
-        parts.append(f'<line x1="{scale(low):.1f}" x2="{scale(high):.1f}" y1="{y:.1f}" y2="{y:.1f}" '
-                     f'stroke="{color(variant)}" stroke-width="4"/>')
+        parts.append(
+            f'<line x1="{scale(low):.1f}" x2="{scale(high):.1f}" y1="{y:.1f}" y2="{y:.1f}" '
+            f'stroke="{color(variant)}" stroke-width="4"/>'
+        )
     if middle is not None:
-        parts.append(f'<circle class="halo" cx="{scale(middle):.1f}" cy="{y:.1f}" r="4.5" '
-                     f'stroke="{color(variant)}" stroke-width="2.5"/>')
+        parts.append(
+            f'<circle class="halo" cx="{scale(middle):.1f}" cy="{y:.1f}" r="4.5" '
+            f'stroke="{color(variant)}" stroke-width="2.5"/>'
+        )
     return parts
 
 
 def points(x: Values, y: Values, variant: int, size: float) -> str:
     path = "".join(f"M{a:.1f} {b:.1f}h0" for a, b in zip(x, y, strict=True))
-    return (f'<path d="{path}" stroke="{color(variant)}" stroke-width="{size}" stroke-linecap="round" fill="none" '
-            f'opacity="{0.6 if len(x) < 300 else 0.3}"/>')
+    return (
+        f'<path d="{path}" stroke="{color(variant)}" stroke-width="{size}" stroke-linecap="round" fill="none" '
+        f'opacity="{0.6 if len(x) < 300 else 0.3}"/>'
+    )
 
 
 def density(x: Values, y: Values, variant: int) -> str:
@@ -183,15 +203,18 @@ def density(x: Values, y: Values, variant: int) -> str:
     drawn = ""
     for shade in range(1, _SHADES + 1):
         path = "".join(f"M{2 * a - 1} {2 * b}h2" for a, b in places[level == shade].tolist())
-        drawn += (f'<path d="{path}" stroke="{color(variant)}" stroke-width="2" fill="none" '
-                  f'opacity="{shade / _SHADES:.2f}"/>')
+        drawn += (
+            f'<path d="{path}" stroke="{color(variant)}" stroke-width="2" fill="none" opacity="{shade / _SHADES:.2f}"/>'
+        )
     return drawn
 
 
 def step_line(x: Values, y: Values, variant: int) -> str:
     path = f"M{x[0]:.1f} {y[0]:.1f}" + "".join(f"H{a:.1f}V{b:.1f}" for a, b in zip(x[1:], y[1:], strict=True))
-    return (f'<path d="{path}" stroke="{color(variant)}" stroke-dasharray="{DASHES[variant % COLORS]}" '
-            f'stroke-width="2" fill="none"/>')
+    return (
+        f'<path d="{path}" stroke="{color(variant)}" stroke-dasharray="{DASHES[variant % COLORS]}" '
+        f'stroke-width="2" fill="none"/>'
+    )
 
 
 def line_plot(x: Values, series: Sequence[tuple[str, Values]], label: str, logarithmic: bool = False) -> str:
@@ -213,7 +236,7 @@ def line_plot(x: Values, series: Sequence[tuple[str, Values]], label: str, logar
         pieces: list[str] = []
         pen = "M"
         for begin in range(0, len(x), size):
-            piece = heights[begin:begin + size]
+            piece = heights[begin : begin + size]
             finite = piece[np.isfinite(piece)]
             if logarithmic:
                 finite = finite[finite > 0]
@@ -224,20 +247,27 @@ def line_plot(x: Values, series: Sequence[tuple[str, Values]], label: str, logar
             for value in dict.fromkeys((finite.min(), finite.max())):
                 pieces.append(f"{pen}{at:.1f} {float(up(value)):.1f}")
                 pen = "L"
-        parts += [f'<path d="{"".join(pieces)}" stroke="{color(v)}" stroke-dasharray="{DASHES[v % COLORS]}" '
-                  f'stroke-width="1.5" fill="none"/>', *legend_line(right + 20, 30 + 22 * v, v),
-                  text(right + 68, 34 + 22 * v, name)]
+        parts += [
+            f'<path d="{"".join(pieces)}" stroke="{color(v)}" stroke-dasharray="{DASHES[v % COLORS]}" '
+            f'stroke-width="1.5" fill="none"/>',
+            *legend_line(right + 20, 30 + 22 * v, v),
+            text(right + 68, 34 + 22 * v, name),
+        ]
     return svg(980, bottom + 42, parts, label)
 
 
 def legend_line(x: float, y: float, variant: int) -> list[str]:
-    return [f'<line x1="{x:.0f}" x2="{x + 40:.0f}" y1="{y:.0f}" y2="{y:.0f}" stroke="{color(variant)}" '
-            f'stroke-dasharray="{DASHES[variant % COLORS]}" stroke-width="2"/>']
+    return [
+        f'<line x1="{x:.0f}" x2="{x + 40:.0f}" y1="{y:.0f}" y2="{y:.0f}" stroke="{color(variant)}" '
+        f'stroke-dasharray="{DASHES[variant % COLORS]}" stroke-width="2"/>'
+    ]
 
 
 def page(title: str, body: str) -> str:
     """@param title  plain text; @param body  HTML"""
-    return ('<!doctype html><html lang="en"><head><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width"><meta http-equiv="Content-Security-Policy" '
-            f'content="default-src \'none\'; style-src \'unsafe-inline\'"><title>{escape(title)}</title>'
-            f"<style>{_STYLE}</style></head><body>{body}</body></html>\n")
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><meta http-equiv="Content-Security-Policy" '
+        f"content=\"default-src 'none'; style-src 'unsafe-inline'\"><title>{escape(title)}</title>"
+        f"<style>{_STYLE}</style></head><body>{body}</body></html>\n"
+    )

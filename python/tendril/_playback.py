@@ -1,4 +1,5 @@
 """`tendril play`: a recording as one HTML page with its own renderer (`_play/player.js`)."""
+
 from __future__ import annotations
 
 import argparse
@@ -20,8 +21,6 @@ import numpy.typing as npt
 from tendril._errors import ModelError, RecordingError
 
 if TYPE_CHECKING:
-    import mujoco
-
     from tendril.recording import Recording
 Array = npt.NDArray[Any]
 
@@ -90,7 +89,9 @@ def rounded(values: Array) -> list[Any]:
 def _frames(recording: Recording, fps: float, start: float | None, end: float | None) -> Array:
     """Rows of the frames: those nearest to multiples of 1 / fps."""
     if recording.rows == 0:
-        raise RecordingError(f"{recording.file}: has no rows: its process was killed, or has not yet written its first block")
+        raise RecordingError(
+            f"{recording.file}: has no rows: its process was killed, or has not yet written its first block"
+        )
     time = recording.time
     highest = 1.0 / float(recording.attributes["timestep"])
     if not 0 < fps <= highest * (1 + 1e-9):
@@ -114,13 +115,16 @@ class Scene:
 
     def __init__(self, recording: Recording, rows: Array) -> None:
         import mujoco
+
         self.recording, self.rows, self.mujoco = recording, rows, mujoco
         self.model: Any = recording._model(unknown_do_nothing=True)
         self.data: Any = mujoco.MjData(self.model)
         model = self.model
         moves = np.zeros(model.nbody, bool)
         for body in range(1, model.nbody):
-            moves[body] = moves[model.body_parentid[body]] or model.body_jntnum[body] > 0 or model.body_mocapid[body] >= 0
+            moves[body] = (
+                moves[model.body_parentid[body]] or model.body_jntnum[body] > 0 or model.body_mocapid[body] >= 0
+            )
         self.moving = np.flatnonzero(moves)
         shown = np.isin(model.geom_group, VISIBLE_GROUPS) & (self.colors()[:, 3] > 0.01)
         self.geoms = np.flatnonzero(shown & (model.geom_type <= MESH))
@@ -183,8 +187,11 @@ class Scene:
                 size[:] = 1
             if kind == PLANE and (material := int(model.geom_matid[geom])) >= 0:
                 textured = int(np.any(model.mat_texid[material] >= 0))
-            pose = ((model.geom_pos[geom], model.geom_quat[geom]) if body >= 0
-                    else (self.static_pos[geom], self.static_quat[geom]))
+            pose = (
+                (model.geom_pos[geom], model.geom_quat[geom])
+                if body >= 0
+                else (self.static_pos[geom], self.static_quat[geom])
+            )
             rows.append([kind, body, mesh, textured, int(robot[geom])])
             numbers.append([*pose[0], *pose[1], *size, *colors[geom]])
         if rows:
@@ -211,10 +218,12 @@ class Scene:
         rows, columns = int(model.hfield_nrow[number]), int(model.hfield_ncol[number])
         x, y, top, _ = model.hfield_size[number]
         first = model.hfield_adr[number]
-        heights = model.hfield_data[first:first + rows * columns] * top
+        heights = model.hfield_data[first : first + rows * columns] * top
         grid_y, grid_x = np.meshgrid(np.linspace(-y, y, rows), np.linspace(-x, x, columns), indexing="ij")
         corner = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
-        faces = np.stack([corner, corner + 1, corner + columns + 1, corner, corner + columns + 1, corner + columns], axis=1)
+        faces = np.stack(
+            [corner, corner + 1, corner + columns + 1, corner, corner + columns + 1, corner + columns], axis=1
+        )
         return np.stack([grid_x.ravel(), grid_y.ravel(), heights], axis=1), faces
 
     def _chains(self) -> list[list[int]]:
@@ -236,6 +245,7 @@ class Scene:
 
                 def turned(v: Array, w: Array = w, u: Array = u) -> Array:
                     return np.asarray(v + 2 * np.cross(u, np.cross(u, v) + w * v))
+
                 center = self.positions[:, place[body]] + turned(model.geom_pos[link[1]])
                 ends[body] = (center, turned(axis), *model.geom_size[link[1]][:2])
         chains: dict[int, list[int]] = {}
@@ -286,8 +296,10 @@ class Scene:
         largest = float(np.abs(force).max()) or 1.0
         blob.add("contact_count", np.array([counts], np.uint16), 1)
         blob.add("contact_point", quantized(point, low, high, 4095).T, 1)
-        blob.add("contact_force", quantized(np.sign(force) * np.sqrt(np.abs(force)), -math.sqrt(largest),
-                                            math.sqrt(largest), 1022).T)
+        blob.add(
+            "contact_force",
+            quantized(np.sign(force) * np.sqrt(np.abs(force)), -math.sqrt(largest), math.sqrt(largest), 1022).T,
+        )
         return {"contacts": len(point), "force": largest}
 
     @property
@@ -300,8 +312,14 @@ class Scene:
         if not model.nplugin:
             return []
         option = mujoco.MjvOption()
-        for flags in (option.geomgroup, option.sitegroup, option.tendongroup, option.jointgroup, option.actuatorgroup,
-                      option.flags):
+        for flags in (
+            option.geomgroup,
+            option.sitegroup,
+            option.tendongroup,
+            option.jointgroup,
+            option.actuatorgroup,
+            option.flags,
+        ):
             flags[:] = 0
         scene = mujoco.MjvScene(model, maxgeom=4000)
         block = 8 * 256 * max(1, model.npluginstate)  # bytes that must be read for a row
@@ -313,9 +331,10 @@ class Scene:
             data.qvel[:], data.act[:], data.time = recording.qvel[row], recording.act[row], recording.time[row]
             data.ctrl[:], data.plugin_state[:] = recording.ctrl[row], recording._row_of("plugin_state", int(row))
             mujoco.mj_forward(model, data)
-            mujoco.mjv_updateScene(model, data, option, mujoco.MjvPerturb(), mujoco.MjvCamera(), mujoco.mjtCatBit.mjCAT_DECOR,
-                                   scene)
-            for geom in scene.geoms[:scene.ngeom]:
+            mujoco.mjv_updateScene(
+                model, data, option, mujoco.MjvPerturb(), mujoco.MjvCamera(), mujoco.mjtCatBit.mjCAT_DECOR, scene
+            )
+            for geom in scene.geoms[: scene.ngeom]:
                 if geom.category != mujoco.mjtCatBit.mjCAT_DECOR or geom.type not in (SPHERE, CAPSULE):
                     continue
                 key = (int(geom.type), *(int(round(255 * float(c))) for c in geom.rgba))
@@ -330,17 +349,27 @@ class Scene:
             most = max(len(part) for part in moment)
             whole = np.full((len(moments), most, 7), np.nan)
             for i, part in enumerate(moment):
-                whole[i, :len(part)] = part
+                whole[i, : len(part)] = part
             # Segments that are the same at all moments, and those that change.
             still = np.isfinite(whole).all() and np.ptp(whole, axis=0).max() < 1e-6
             if still:
                 whole = whole[:1]
             low, high = np.nanmin(whole[:, :, :6]), np.nanmax(whole[:, :, :6])
-            ends = np.where(np.isnan(whole[:, :, :6]), 65535, quantized(np.nan_to_num(whole[:, :, :6]), low, high, 65534))
+            ends = np.where(
+                np.isnan(whole[:, :, :6]), 65535, quantized(np.nan_to_num(whole[:, :, :6]), low, high, 65534)
+            )
             name = f"drawing{len(found)}"
             blob.add_smaller(name, ends.astype(np.uint16).transpose(1, 2, 0).reshape(most * 6, -1))
-            found.append({"name": name, "radius": float(np.nanmax(whole[:, :, 6])), "color": key[1:], "sphere": key[0] == SPHERE,
-                          "low": float(low), "high": float(high)})
+            found.append(
+                {
+                    "name": name,
+                    "radius": float(np.nanmax(whole[:, :, 6])),
+                    "color": key[1:],
+                    "sphere": key[0] == SPHERE,
+                    "low": float(low),
+                    "high": float(high),
+                }
+            )
         return found
 
     def plots(self, blob: Blob) -> list[dict[str, Any]]:
@@ -352,9 +381,10 @@ class Scene:
 
         def peaks(values: Array) -> Array:
             return np.maximum.reduceat(values[:last], edges[:-1])
+
         plots: list[tuple[str, str, bool, Array]] = []
         for sensor in recording.tables["sensors"]:
-            values = recording.sensordata[:, sensor["address"]:sensor["address"] + sensor["dimension"]]
+            values = recording.sensordata[:, sensor["address"] : sensor["address"] + sensor["dimension"]]
             is_error = sensor["quantity"] in ERRORS
             lines = peaks(values[:, 0])[None] if is_error else values[at].T
             plots.append((sensor["name"] or f"sensor {sensor['address']}", sensor["unit"], is_error, lines))
@@ -384,8 +414,15 @@ class Scene:
             quat = np.empty(4)
             self.mujoco.mju_mat2Quat(quat, self.data.cam_xmat[i])
             pose = (model.cam_pos[i], model.cam_quat[i]) if body >= 0 else (self.data.cam_xpos[i], quat)
-            found.append({"name": model.camera(i).name or f"camera {i}", "body": body, "pos": rounded(pose[0]),
-                          "quat": rounded(pose[1]), "fovy": float(model.cam_fovy[i])})
+            found.append(
+                {
+                    "name": model.camera(i).name or f"camera {i}",
+                    "body": body,
+                    "pos": rounded(pose[0]),
+                    "quat": rounded(pose[1]),
+                    "fovy": float(model.cam_fovy[i]),
+                }
+            )
         found.sort(key=lambda camera: camera["name"] != "report")  # of several the first is the one of the pictures
         return found
 
@@ -398,9 +435,13 @@ def page(recording: Recording, fps: float = 50.0, start: float | None = None, en
     rows = _frames(recording, fps, start, end)
     scene, blob = Scene(recording, rows), Blob()
     content: dict[str, Any] = {
-        "title": recording.texts.get("experiment_name") or recording.file.stem, "outcome": recording.attributes["outcome"],
-        "timestep": float(recording.attributes["timestep"]), "start": float(recording.time[0]),
-        "extent": float(scene.model.stat.extent), "center": rounded(scene.model.stat.center)}
+        "title": recording.texts.get("experiment_name") or recording.file.stem,
+        "outcome": recording.attributes["outcome"],
+        "timestep": float(recording.attributes["timestep"]),
+        "start": float(recording.time[0]),
+        "extent": float(scene.model.stat.extent),
+        "center": rounded(scene.model.stat.center),
+    }
     low, high = np.zeros(3), np.ones(3)
     ticks = np.rint((recording.time[rows] - recording.time[0]) / content["timestep"])
     blob.add("tick", ticks[None].astype(np.uint32), 2)
@@ -414,12 +455,17 @@ def page(recording: Recording, fps: float = 50.0, start: float | None = None, en
     content |= scene.geometry(blob)
     content |= scene.contacts(blob, low - margin, high + margin)
     content |= {"cameras": scene.cameras(), "plots": scene.plots(blob), "drawings": scene.drawings(blob)}
-    content["faults"] = [{"name": fault["name"], "start": fault["start"],
-                          "end": fault["end"] if math.isfinite(fault["end"]) else None} for fault in recording.faults]
+    content["faults"] = [
+        {"name": fault["name"], "start": fault["start"], "end": fault["end"] if math.isfinite(fault["end"]) else None}
+        for fault in recording.faults
+    ]
     seed = recording.attributes.get("seed")
     subtitle = f"seed {seed}, " if seed is not None else ""
-    return _html(str(content["title"]), f"{subtitle}{recording.time[rows[0]]:.4g} to {recording.time[rows[-1]]:.4g} s",
-                 blob.packed(content))
+    return _html(
+        str(content["title"]),
+        f"{subtitle}{recording.time[rows[0]]:.4g} to {recording.time[rows[-1]]:.4g} s",
+        blob.packed(content),
+    )
 
 
 def _digest(text: str) -> str:
@@ -430,11 +476,19 @@ def _html(title: str, subtitle: str, data: str) -> str:
     folder = Path(__file__).with_name("_play")
     text = (folder / "page.html").read_text(encoding="utf-8")
     # Without comments, empty lines and indentation.
-    script, style = (re.sub(r"(?m)^[ ]*//.*\n|^\n|^[ ]+|[ ]{2}//[ ][^'\"`\n]*$", "", (folder / name).read_text(encoding="utf-8"))
-                     for name in ("player.js", "style.css"))
+    script, style = (
+        re.sub(r"(?m)^[ ]*//.*\n|^\n|^[ ]+|[ ]{2}//[ ][^'\"`\n]*$", "", (folder / name).read_text(encoding="utf-8"))
+        for name in ("player.js", "style.css")
+    )
     policy = f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}"
-    parts = {"policy": policy, "title": html.escape(title), "subtitle": html.escape(subtitle), "style": style,
-             "script": script, "data": data}
+    parts = {
+        "policy": policy,
+        "title": html.escape(title),
+        "subtitle": html.escape(subtitle),
+        "style": style,
+        "script": script,
+        "data": data,
+    }
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], text)
 
 
@@ -453,9 +507,13 @@ def main(words: Sequence[str]) -> int:
     """`tendril play`."""
     from tendril._command import parser
     from tendril.recording import Recording
+
     options = argparse.Namespace()
-    command = parser("play", "Writes a recording as a page that plays it in a browser: one file, which loads nothing.",
-                     "Example: tendril play out/tube_insertion/rollout.h5")
+    command = parser(
+        "play",
+        "Writes a recording as a page that plays it in a browser: one file, which loads nothing.",
+        "Example: tendril play out/tube_insertion/rollout.h5",
+    )
     command.add_argument("file", type=Path, help="recording (.h5), finished or not")
     command.add_argument("-o", "--output", type=Path, help="page [play.html beside the recording]")
     command.add_argument("--fps", default="50", help="pictures a second of the run, interpolated between")
@@ -472,11 +530,12 @@ def main(words: Sequence[str]) -> int:
         if value is not None and not math.isfinite(value):
             raise ModelError(f"{name}: {text}: must be a number")
         return value
+
     fps = number("--fps", options.fps)
     assert fps is not None
     out = options.output or options.file.with_name("play.html")
     if out.suffix != ".html":
-        raise ModelError(f"{out}: extension: \"{out.suffix}\": must be .html")
+        raise ModelError(f'{out}: extension: "{out.suffix}": must be .html')
     with Recording(options.file) as recording:
         text = page(recording, fps, number("--from", options.start), number("--to", options.end))
     write(out, text)

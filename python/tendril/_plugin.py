@@ -2,6 +2,7 @@
 
 Standard library alone: it runs in every program that imports mujoco.
 """
+
 import ctypes
 import importlib
 import sys
@@ -26,6 +27,8 @@ def load() -> None:
         return
     found = sys.modules["mujoco"].mj_versionString()
     if found != mujoco_version:
-        raise ImportError(f"tendril {__version__} is built for MuJoCo {mujoco_version}, this process has MuJoCo "
-                          f"{found}: pip install mujoco-core=={mujoco_version}")
+        raise ImportError(
+            f"tendril {__version__} is built for MuJoCo {mujoco_version}, this process has MuJoCo "
+            f"{found}: pip install mujoco-core=={mujoco_version}"
+        )
     _loaded = ctypes.CDLL(str(library))

@@ -1,4 +1,5 @@
 """Tables of static poses and motions for `tendril identify`: commands of a robot, and where points of it were measured."""
+
 from __future__ import annotations
 
 import csv
@@ -38,6 +39,7 @@ def nearest(name: str, known: Sequence[str]) -> str:
 @dataclass(frozen=True)
 class Marker:
     """A measured point: by a site of the model, or at an arc length of the straight arm, with a place in the frame there."""
+
     site: str | None
     arc: float = 0.0
     local: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -46,6 +48,7 @@ class Marker:
 @dataclass
 class Data:
     """Static poses, a row each, or motions; SI units."""
+
     file: Path  # the first of them
     markers: dict[str, Marker]
     origins: list[str]  # of the rows: file and line
@@ -57,7 +60,9 @@ class Data:
     weight: Array  # (n)
     held_out: npt.NDArray[np.bool_]  # (n)
     time: Array | None = None  # (n); None: static poses
-    motion: npt.NDArray[np.int_] = field(default_factory=lambda: np.zeros(0, dtype=int))  # (n), the file that a row is of
+    motion: npt.NDArray[np.int_] = field(
+        default_factory=lambda: np.zeros(0, dtype=int)
+    )  # (n), the file that a row is of
 
     @property
     def count(self) -> int:
@@ -90,7 +95,9 @@ def read_table(file: Path) -> tuple[dict[str, int], Array, list[int]]:
         known = stem and unit in UNITS
         name = stem if known else text
         if not name or name in names:
-            raise refuse(f"{file}:{rows[0][0]}", f"column {column + 1}: \"{text}\": must be a name that no other column has")
+            raise refuse(
+                f"{file}:{rows[0][0]}", f'column {column + 1}: "{text}": must be a name that no other column has'
+            )
         names[name] = column
         factors.append(UNITS[unit] if known else 1.0)
     values = np.full((len(rows) - 1, len(names)), np.nan)
@@ -105,7 +112,7 @@ def read_table(file: Path) -> tuple[dict[str, int], Array, list[int]]:
             except ValueError:
                 number = math.nan
             if not math.isfinite(number):
-                raise refuse(f"{file}:{line}", f"{rows[0][1][column].strip()}: \"{cell}\": must be a finite number")
+                raise refuse(f"{file}:{line}", f'{rows[0][1][column].strip()}: "{cell}": must be a finite number')
             values[i, column] = number * factors[column]
     return names, values, [line for line, _ in rows[1:]]
 
@@ -131,7 +138,7 @@ def read_markers(file: Path) -> dict[str, Marker]:
             try:
                 numbers[name] = float(cell) * factor
             except (TypeError, ValueError):
-                raise refuse(f"{file}:{line}", f"{text}: \"{cell}\": must be a number") from None
+                raise refuse(f"{file}:{line}", f'{text}: "{cell}": must be a number') from None
         if set(numbers) != {"arc", *AXES} or not all(map(math.isfinite, numbers.values())):
             raise refuse(f"{file}:{line}", "must have arc, x, y and z, finite numbers")
         markers[row["point"]] = Marker(None, numbers["arc"], (numbers["x"], numbers["y"], numbers["z"]))
@@ -147,8 +154,11 @@ def read_data(file: Path, model: Any, gravity: Sequence[float], given: dict[str,
     for load in LOADS:
         if {load, f"tip_{load}"} <= stems:
             raise refuse(f"{file}:1", f"column tip_{load}_x: is that of {load}_x: must be stated once")
-    loaded = {(stem if stem in LOADS else stem.rpartition("_")[2], "tip" if stem in LOADS else stem.rpartition("_")[0]): stem
-              for stem in sorted(stems) if stem.rpartition("_")[2] in LOADS}
+    loaded = {
+        (stem if stem in LOADS else stem.rpartition("_")[2], "tip" if stem in LOADS else stem.rpartition("_")[0]): stem
+        for stem in sorted(stems)
+        if stem.rpartition("_")[2] in LOADS
+    }
     points = stems - set(loaded.values())
     markers = {}
     for name in sorted(points | {point for _, point in loaded}):
@@ -158,7 +168,9 @@ def read_data(file: Path, model: Any, gravity: Sequence[float], given: dict[str,
         markers[name] = given.get(name, Marker(name))
     if not points:
         raise refuse(f"{file}:1", "has no measured point: must have columns such as tip_x, tip_y, tip_z")
-    vectors = {name: [f"{name}_{axis}" for axis in AXES] for name in [*sorted(points), "gravity", *LOADS, *loaded.values()]}
+    vectors = {
+        name: [f"{name}_{axis}" for axis in AXES] for name in [*sorted(points), "gravity", *LOADS, *loaded.values()]
+    }
     expected = [*actuators, "t", *ROWS_NAMED, *(column for columns in vectors.values() for column in columns)]
     for name in names:
         if name not in expected:
@@ -176,18 +188,29 @@ def read_data(file: Path, model: Any, gravity: Sequence[float], given: dict[str,
             if column not in point_columns and np.isnan(values[row, column]):
                 raise refuse(f"{file}:{line}", f"{name}: is empty: must be a number")
     unseen = np.full((len(lines), 3), np.nan)
-    measured = np.stack([values[:, [names[column] for column in vectors[name]]] if name in points else unseen for name in markers], axis=1)
+    measured = np.stack(
+        [values[:, [names[column] for column in vectors[name]]] if name in points else unseen for name in markers],
+        axis=1,
+    )
     lacking = np.isnan(measured).sum(axis=2)
     if ((lacking > 0) & (lacking < 3)).any():
         row, k = np.argwhere((lacking > 0) & (lacking < 3))[0]
-        raise refuse(f"{file}:{lines[row]}", f"{list(markers)[k]}: has some of x, y, z: must have all, or none where it was not seen")
+        raise refuse(
+            f"{file}:{lines[row]}",
+            f"{list(markers)[k]}: has some of x, y, z: must have all, or none where it was not seen",
+        )
 
     def numbers(name: str) -> Array:
         return values[:, names[name]] if name in names else np.full(len(lines), ROWS_NAMED[name])
 
     def vector(name: str, default: Sequence[float]) -> Array:
         there = vectors[name][0] in names
-        return values[:, [names[c] for c in vectors[name]]] if there else np.tile(np.asarray(default, dtype=float), (len(lines), 1))
+        return (
+            values[:, [names[c] for c in vectors[name]]]
+            if there
+            else np.tile(np.asarray(default, dtype=float), (len(lines), 1))
+        )
+
     for name, allowed in (("weight", "must be >= 0"), ("held_out", "must be 0 or 1")):
         right = numbers(name) >= 0 if name == "weight" else np.isin(numbers(name), (0, 1))
         if not right.all():
@@ -196,12 +219,31 @@ def read_data(file: Path, model: Any, gravity: Sequence[float], given: dict[str,
     ctrl = values[:, [names[name] for name in actuators]] if actuators else np.zeros((len(lines), 0))
 
     def loads(kind: str) -> Array:
-        return np.stack([vector(loaded[kind, name], ()) if (kind, name) in loaded else np.zeros((len(lines), 3)) for name in markers], axis=1)
+        return np.stack(
+            [
+                vector(loaded[kind, name], ()) if (kind, name) in loaded else np.zeros((len(lines), 3))
+                for name in markers
+            ],
+            axis=1,
+        )
+
     time = values[:, names["t"]] if "t" in names else None
     if time is not None:
         _check_times(file, time, lines)
-    return Data(file, markers, [f"{file}:{line}" for line in lines], ctrl, vector("gravity", gravity), loads("force"), loads("moment"),
-                measured, numbers("weight"), numbers("held_out") == 1, time, np.zeros(len(lines), dtype=int))
+    return Data(
+        file,
+        markers,
+        [f"{file}:{line}" for line in lines],
+        ctrl,
+        vector("gravity", gravity),
+        loads("force"),
+        loads("moment"),
+        measured,
+        numbers("weight"),
+        numbers("held_out") == 1,
+        time,
+        np.zeros(len(lines), dtype=int),
+    )
 
 
 def _check_times(file: Path, time: Array, lines: list[int]) -> None:
@@ -219,15 +261,22 @@ def joined(tables: Sequence[Data]) -> Data:
         if (other.time is None) != (first.time is None):
             raise refuse(other.file, f"must have a column t or none, as {first.file}")
         if other.markers != first.markers:
-            raise refuse(other.file, f"has the points {', '.join(other.markers)}: must have those of {first.file}, "
-                         f"{', '.join(first.markers)}, measured or loaded")
+            raise refuse(
+                other.file,
+                f"has the points {', '.join(other.markers)}: must have those of {first.file}, "
+                f"{', '.join(first.markers)}, measured or loaded",
+            )
 
     def stacked(name: str) -> Any:
         return np.concatenate([getattr(table, name) for table in tables])
-    return replace(first, origins=[origin for table in tables for origin in table.origins],
-                   **{name: stacked(name) for name in ("ctrl", "gravity", "forces", "moments", "measured", "weight", "held_out")},
-                   time=None if first.time is None else stacked("time"),
-                   motion=np.repeat(np.arange(len(tables)), [table.count for table in tables]))
+
+    return replace(
+        first,
+        origins=[origin for table in tables for origin in table.origins],
+        **{name: stacked(name) for name in ("ctrl", "gravity", "forces", "moments", "measured", "weight", "held_out")},
+        time=None if first.time is None else stacked("time"),
+        motion=np.repeat(np.arange(len(tables)), [table.count for table in tables]),
+    )
 
 
 def check_units(data: Data, model: Any, length: float) -> None:
@@ -237,14 +286,23 @@ def check_units(data: Data, model: Any, length: float) -> None:
     reach = float(np.nanmax(np.linalg.norm(data.measured, axis=2)))
     name = next(name for k, name in enumerate(data.markers) if data.seen[:, k].any())
     if reach > THOUSAND_LOW * length:
-        raise refuse(data.file, f"points are up to {reach:g} m from the base of an arm of {length:g} m: are they in mm? "
-                     f"Then name the columns {name}_x_mm, ...")
+        raise refuse(
+            data.file,
+            f"points are up to {reach:g} m from the base of an arm of {length:g} m: are they in mm? "
+            f"Then name the columns {name}_x_mm, ...",
+        )
     if reach < THOUSAND_HIGH * length:
-        raise refuse(data.file, f"points are at most {reach:g} m from the base of an arm of {length:g} m: are they 1000 times too small?")
+        raise refuse(
+            data.file,
+            f"points are at most {reach:g} m from the base of an arm of {length:g} m: are they 1000 times too small?",
+        )
     for i in range(model.nu):
         low, high = model.actuator_ctrlrange[i]
         largest = float(np.abs(data.ctrl[:, i]).max())
         if model.actuator_ctrllimited[i] and largest > THOUSAND_LOW * max(abs(low), abs(high)):
             actuator = model.actuator(i).name[1:]
-            raise refuse(data.file, f"{actuator}: commands of up to {largest:g}, beyond {high:g}, its largest: are they 1000 times too "
-                         f"large? Lengths in mm need a column {actuator}_mm")
+            raise refuse(
+                data.file,
+                f"{actuator}: commands of up to {largest:g}, beyond {high:g}, its largest: are they 1000 times too "
+                f"large? Lengths in mm need a column {actuator}_mm",
+            )

@@ -1,4 +1,5 @@
 """The program `tendril` that this package runs. Standard library alone."""
+
 from __future__ import annotations
 
 import os
@@ -19,5 +20,6 @@ def find_program() -> str:
     found = os.environ.get("TENDRIL_PROGRAM") or (str(own) if own.exists() else shutil.which("tendril"))
     if not found:
         from tendril._errors import ModelError
+
         raise ModelError("tendril: the program is not found: name it with TENDRIL_PROGRAM")
     return found

@@ -1,4 +1,5 @@
 """Commands of the program with `--python FILE`: in this process, which has the controllers."""
+
 from __future__ import annotations
 
 import ctypes
@@ -24,7 +25,9 @@ def load(file: str | os.PathLike[str]) -> None:
     try:
         from tendril import controllers
     except ImportError as error:
-        raise ModelError(f"--python: {file}: needs the Python package tendril-mujoco, compiled (docs/python.md): {error}") from None
+        raise ModelError(
+            f"--python: {file}: needs the Python package tendril-mujoco, compiled (docs/python.md): {error}"
+        ) from None
     path = Path(file)
     if not path.is_file():
         raise ModelError(f"--python: {file}: {'must be a Python file (.py)' if path.exists() else 'no such file'}")
@@ -48,6 +51,7 @@ def load(file: str | os.PathLike[str]) -> None:
 def main(words: list[str]) -> int:
     """The exit code of the program."""
     from tendril._program import find_program
+
     find_program()  # sets what the program needs of its environment
     library = Path(__file__).with_name("bin") / "libtendril_program.so"
     try:

@@ -4,6 +4,7 @@ The inputs travel as one archive through the object store, and are unpacked once
 back as its line, with the files that are kept. A task is the engine `local` with one run: a run that loses its worker
 or its node goes elsewhere, and a run whose worker is killed dies with it.
 """
+
 from __future__ import annotations
 
 import contextlib
@@ -37,7 +38,9 @@ def _import() -> Any:
     try:
         import ray
     except ImportError as error:
-        raise ModelError(f"engine: ray: Python module {error.name} is missing: pip install 'tendril-mujoco[ray]'") from None
+        raise ModelError(
+            f"engine: ray: Python module {error.name} is missing: pip install 'tendril-mujoco[ray]'"
+        ) from None
     return ray
 
 
@@ -47,6 +50,7 @@ def _import() -> Any:
 @dataclass(frozen=True)
 class _Inputs:
     """All files of a sweep under the folder that they have in common."""
+
     digest: str
     archive: bytes
     plan: Plan  # with its paths below that folder; without seeds and cells
@@ -64,9 +68,14 @@ def _pack(plan: Plan) -> _Inputs:
     below = {str(path): str(path.relative_to(root)) for path in paths.values()}
     variants = tuple(replace(v, python=_below(v.python, below), plugin=_below(v.plugin, below)) for v in plan.variants)
     text = repr(sorted((below[str(path)], plan.files[name]) for name, path in paths.items()))
-    return _Inputs(hashlib.sha256(text.encode()).hexdigest()[:16], content.getvalue(),
-                   replace(plan, experiment=below[str(folder / Path(plan.experiment).name)], variants=variants,
-                           seeds=(), cells=()), below)
+    return _Inputs(
+        hashlib.sha256(text.encode()).hexdigest()[:16],
+        content.getvalue(),
+        replace(
+            plan, experiment=below[str(folder / Path(plan.experiment).name)], variants=variants, seeds=(), cells=()
+        ),
+        below,
+    )
 
 
 def _below(file: str, below: dict[str, str]) -> str:
@@ -75,8 +84,10 @@ def _below(file: str, below: dict[str, str]) -> str:
 
 def _moved(settings: Settings, paths: dict[str, str], root: Path) -> Settings:
     """Absolute paths among the values, in the folder of the node."""
-    return tuple((key, str(root / paths[value]) if isinstance(value, str) and value in paths else value)
-                 for key, value in settings)
+    return tuple(
+        (key, str(root / paths[value]) if isinstance(value, str) and value in paths else value)
+        for key, value in settings
+    )
 
 
 # ---- on a node ----------------------------------------------------------------------------------------------------
@@ -114,8 +125,10 @@ def run_on_node(order: dict[str, Any]) -> dict[str, Any]:
         program = find_program()
         versions = read_versions(program)
         if versions != order["versions"]:
-            have, need = (", ".join(f"{name} {version}" for name, version in both.items())
-                          for both in (versions, order["versions"]))
+            have, need = (
+                ", ".join(f"{name} {version}" for name, version in both.items())
+                for both in (versions, order["versions"])
+            )
             return {"refused": f"node {host}: {have}: must be {need}"}
         return _run(order, program, host)
     except ModelError as error:
@@ -126,17 +139,29 @@ def run_on_node(order: dict[str, Any]) -> dict[str, Any]:
 
 def _run(order: dict[str, Any], program: str, host: str) -> dict[str, Any]:
     import ray
+
     parent = _node_folder(order["session"])
     shared = ray.get(order["shared"])
     root = _unpacked(parent, shared["digest"], lambda: ray.get(shared["archive"]))
     plan = Plan.from_json(shared["plan"], root)
     variant = next(v for v in plan.variants if v.name == order["variant"])
     paths = shared["absolute"]
-    own = Variant(variant.name, _moved(variant.settings, paths, root), variant.controller,
-                  *(str(root / file) if file else "" for file in (variant.python, variant.plugin)))
-    plan = replace(plan, experiment=str(root / plan.experiment), variants=(own,), retries=0,
-                   timeout=order["timeout"], cells=(_moved(order["cell"], paths, root),),
-                   settings=_moved(plan.settings, paths, root), record=order["record"])
+    own = Variant(
+        variant.name,
+        _moved(variant.settings, paths, root),
+        variant.controller,
+        *(str(root / file) if file else "" for file in (variant.python, variant.plugin)),
+    )
+    plan = replace(
+        plan,
+        experiment=str(root / plan.experiment),
+        variants=(own,),
+        retries=0,
+        timeout=order["timeout"],
+        cells=(_moved(order["cell"], paths, root),),
+        settings=_moved(plan.settings, paths, root),
+        record=order["record"],
+    )
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=parent))
     (folder / "runs").mkdir()
     reply: dict[str, Any] = {}
@@ -153,6 +178,7 @@ def _run(order: dict[str, Any], program: str, host: str) -> dict[str, Any]:
             shutil.rmtree(left, ignore_errors=True)
             files.rename(left)
             reply["files"] = {"left.txt": f"{host}:{left}\n".encode()}
+
     interrupt = Interrupt(listens=False)
     try:
         run = Run(order["id"], own, 0, order["seed"], 0)
@@ -167,14 +193,19 @@ def _run(order: dict[str, Any], program: str, host: str) -> dict[str, Any]:
 
 def _make_task(needed: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """A function that travels by value: it tells a node without this package from one with another one."""
+
     def tendril_run(order: dict[str, Any]) -> dict[str, Any]:
         import socket
+
         try:
             from tendril import _ray
         except ImportError as error:
-            return {"refused": f"node {socket.gethostname()}: Python module {error.name} is missing: must have "
-                               f"tendril-mujoco {needed}"}
+            return {
+                "refused": f"node {socket.gethostname()}: Python module {error.name} is missing: must have "
+                f"tendril-mujoco {needed}"
+            }
         return _ray.run_on_node(order)
+
     return tendril_run
 
 
@@ -204,14 +235,21 @@ def cluster(options: Options) -> Iterator[None]:
         _remove_sessions()
         session = tempfile.mkdtemp(prefix=f"tendril-ray-{os.getpid()}-")
         _session.append(Path(session))
-        own = {"num_cpus": options.jobs or len(os.sched_getaffinity(0)), "include_dashboard": False, "_temp_dir": session}
+        own = {
+            "num_cpus": options.jobs or len(os.sched_getaffinity(0)),
+            "include_dashboard": False,
+            "_temp_dir": session,
+        }
     try:
         try:
             ray.init(address=options.address or "local", log_to_driver=False, logging_level="CRITICAL", **own)
         except (OSError, RuntimeError, ValueError, AssertionError) as error:
             line = " ".join(str(error).split())[:300]
-            raise ModelError(f"--address: {options.address}: must be that of a Ray cluster with a node here: {line}"
-                             if options.address else f"engine: ray: does not start: {line}") from None
+            raise ModelError(
+                f"--address: {options.address}: must be that of a Ray cluster with a node here: {line}"
+                if options.address
+                else f"engine: ray: does not start: {line}"
+            ) from None
         # Ray prints many lines on lost workers; what becomes of their runs is in the results.
         with Path(os.devnull).open("w") as silence, contextlib.redirect_stdout(silence):
             yield
@@ -230,8 +268,12 @@ class RayDriver(Driver):
         self._ray = _import()
         interrupt.listen()
         inputs = _pack(plan)
-        shared = {"digest": inputs.digest, "archive": self._ray.put(inputs.archive),
-                  "plan": inputs.plan.to_json(), "absolute": inputs.absolute}
+        shared = {
+            "digest": inputs.digest,
+            "archive": self._ray.put(inputs.archive),
+            "plan": inputs.plan.to_json(),
+            "absolute": inputs.absolute,
+        }
         self._shared = self._ray.put(shared)
         self._task = self._ray.remote(num_cpus=1, max_retries=_RETRIES)(_make_task(plan.versions["tendril"]))
         self._flying: dict[Any, tuple[Run, int]] = {}
@@ -263,9 +305,18 @@ class RayDriver(Driver):
 
     def _start(self, run: Run, attempt: int) -> None:
         plan = self._plan
-        order = {"versions": plan.versions, "shared": self._shared, "id": run.id, "variant": run.variant.name,
-                 "cell": plan.cells[run.cell], "seed": run.seed, "attempt": attempt, "timeout": plan.timeout, "session": str(_session[-1]) if _session else "",
-                 "record": plan.record if isinstance(plan.record, str) else "all" if run.order < plan.record else "none"}
+        order = {
+            "versions": plan.versions,
+            "shared": self._shared,
+            "id": run.id,
+            "variant": run.variant.name,
+            "cell": plan.cells[run.cell],
+            "seed": run.seed,
+            "attempt": attempt,
+            "timeout": plan.timeout,
+            "session": str(_session[-1]) if _session else "",
+            "record": plan.record if isinstance(plan.record, str) else "all" if run.order < plan.record else "none",
+        }
         self._flying[self._task.remote(order)] = run, attempt
 
     def _finish(self, reference: Any, run: Run, attempt: int, finish: Finish) -> None:

@@ -1,4 +1,5 @@
 """Files of recordings that Python writes, by h5py; docs/recording.md. What goes into them is made in C++."""
+
 from __future__ import annotations
 
 import os
@@ -7,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 from h5py import h5a, h5d, h5f, h5g, h5p, h5s, h5t
 
@@ -15,6 +15,7 @@ from tendril._errors import RecordingError
 
 _DEFLATE_LEVEL = 1
 _MODEL_CHUNK = 1 << 20
+
 
 class RecordingFile:
     """A recording open for writing: one writer, any readers (SWMR)."""
@@ -50,8 +51,10 @@ class RecordingFile:
         for name, number in content["numbers"].items():
             value = np.array(number, dtype="<i8" if isinstance(number, int) else "<f8")
             h5a.create(group, name.encode(), h5t.py_create(value.dtype), scalar).write(value)
-        for name, text, size in (("format", content["format"], len(content["format"])),
-                                 ("outcome", content["outcome"], content["outcome_size"])):
+        for name, text, size in (
+            ("format", content["format"], len(content["format"])),
+            ("outcome", content["outcome"], content["outcome_size"]),
+        ):
             h5a.create(group, name.encode(), _text_type(size), scalar).write(_padded(text, size), _text_type(size))
         _write_model(group, content["model"])
         early = h5p.create(h5p.DATASET_CREATE)
@@ -103,7 +106,7 @@ def create(file: str | os.PathLike[str], content: dict[str, Any]) -> RecordingFi
 
 def _group_properties() -> h5p.PropGCID:
     properties = h5p.create(h5p.GROUP_CREATE)
-    properties.set_attr_phase_change(0xffff, 0)  # attributes stay where SWMR can rewrite one in place
+    properties.set_attr_phase_change(0xFFFF, 0)  # attributes stay where SWMR can rewrite one in place
     properties.set_obj_track_times(False)
     return properties
 
@@ -139,8 +142,13 @@ def _write_text(group: h5g.GroupID, name: str, text: str, links: h5p.PropLCID) -
 
 
 def _write_model(group: h5g.GroupID, model: memoryview) -> None:
-    dataset = h5d.create(group, b"model_mjb", h5t.STD_U8LE, h5s.create_simple((len(model),)),
-                         dcpl=_filtered((min(len(model), _MODEL_CHUNK),)))
+    dataset = h5d.create(
+        group,
+        b"model_mjb",
+        h5t.STD_U8LE,
+        h5s.create_simple((len(model),)),
+        dcpl=_filtered((min(len(model), _MODEL_CHUNK),)),
+    )
     dataset.write(h5s.ALL, h5s.ALL, np.frombuffer(model, dtype=np.uint8))
 
 

@@ -2,6 +2,7 @@
 
 Hinges and slides with linear springs; actuators on joints and fixed tendons. Contact, friction and limits of joints play no part.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -60,7 +61,9 @@ class Statics:
         self.lowest = np.where(limited, low_high[:, 0], -np.inf)
         self.highest = np.where(limited, low_high[:, 1], np.inf)
         is_servo = (self.lowest < 0) & (self.highest > 0)
-        self.tendon_limits = np.where(is_servo, [[-np.inf], [np.inf]], [self.lowest, self.highest])  # of what only pulls or pushes
+        self.tendon_limits = np.where(
+            is_servo, [[-np.inf], [np.inf]], [self.lowest, self.highest]
+        )  # of what only pulls or pushes
 
     def place(self, k: int) -> Array:
         """Of a point, m, in the world's frame."""
@@ -89,8 +92,17 @@ class Statics:
         moved = self.moves[:, self.points[k][0], None]
         return np.asarray(np.where(moved, self._motions(1.0, self.place(k) - self.data.xanchor), 0.0).T)
 
-    def residual_and_tangent(self, q: Array, share: float, gravity: Array, forces: Sequence[Array], moments: Sequence[Array],
-                             ctrl: Array | None = None, with_tangent: bool = True, servos_limited: bool = True) -> tuple[Array, Array]:
+    def residual_and_tangent(
+        self,
+        q: Array,
+        share: float,
+        gravity: Array,
+        forces: Sequence[Array],
+        moments: Sequence[Array],
+        ctrl: Array | None = None,
+        with_tangent: bool = True,
+        servos_limited: bool = True,
+    ) -> tuple[Array, Array]:
         """Generalized forces (nv) and their derivative by q (nv, nv); `share` multiplies the constant torques and the commands."""
         m, d = self.model, self.data
         self.move_to(q)
@@ -112,8 +124,11 @@ class Statics:
             generalized = generalized + np.einsum("ij,ij->i", turning, moment)
         softening = np.zeros(m.nu)
         if ctrl is not None:
-            force = (m.actuator_gainprm[:, 0] * (share * ctrl) + m.actuator_biasprm[:, 0]
-                     + m.actuator_biasprm[:, 1] * (self.arms @ q + self.length0))
+            force = (
+                m.actuator_gainprm[:, 0] * (share * ctrl)
+                + m.actuator_biasprm[:, 0]
+                + m.actuator_biasprm[:, 1] * (self.arms @ q + self.length0)
+            )
             lowest, highest = (self.lowest, self.highest) if servos_limited else self.tendon_limits
             softening = np.where((force > lowest) & (force < highest), m.actuator_biasprm[:, 1], 0.0)
             generalized = generalized + np.clip(force, lowest, highest) @ self.arms
@@ -140,8 +155,17 @@ class Statics:
             servos = self.arms.T @ (self.model.actuator_biasprm[:, 1, None] * self.arms)
             return np.linalg.lstsq(tangent + servos, -residual)[0]
 
-    def solve(self, gravity: Array, forces: Sequence[Array], moments: Sequence[Array], ctrl: Array | None = None,
-              start: Array | None = None, parts: int = 8, tolerance: float = 1e-10, largest: float = 0.3) -> Array:
+    def solve(
+        self,
+        gravity: Array,
+        forces: Sequence[Array],
+        moments: Sequence[Array],
+        ctrl: Array | None = None,
+        start: Array | None = None,
+        parts: int = 8,
+        tolerance: float = 1e-10,
+        largest: float = 0.3,
+    ) -> Array:
         """Coordinates (nv) under loads and commands that grow from 0, or from `start` under all of them at once.
 
         Raises ArithmeticError where Newton's method fails.
@@ -151,7 +175,15 @@ class Statics:
         # Servos that begin at their limits do not say where to go: they are limited at last.
         stages = [(part / parts, False) for part in range(1, parts + 1)] if start is None else []
         for share, limited in [*stages, (1.0, True)]:
-            scaled = (share, share * gravity, [share * f for f in forces], [share * t for t in moments], ctrl, True, limited)
+            scaled = (
+                share,
+                share * gravity,
+                [share * f for f in forces],
+                [share * t for t in moments],
+                ctrl,
+                True,
+                limited,
+            )
             residual, tangent = self.residual_and_tangent(q, *scaled)
             for _ in range(_MOST_STEPS):
                 size = np.abs(residual).max()
@@ -167,7 +199,9 @@ class Statics:
                 q, (residual, tangent) = q + step, new
             else:
                 if parts < self.most_parts:
-                    return self.solve(gravity, forces, moments, ctrl, None, 4 * parts if start is None else 8, tolerance, largest)
+                    return self.solve(
+                        gravity, forces, moments, ctrl, None, 4 * parts if start is None else 8, tolerance, largest
+                    )
                 raise ArithmeticError("no equilibrium found")
         if not np.isfinite(q).all():
             raise ArithmeticError("no equilibrium found")

@@ -3,6 +3,7 @@
 Every experiment is a sweep in a folder of its own below that of the suite, with everything that sweeps have: the
 scorecard reads what these found.
 """
+
 from __future__ import annotations
 
 import json
@@ -48,7 +49,9 @@ def _read(folder: Path) -> dict[str, Any]:
     except ValueError:
         raise ModelError(f"{folder / _FILE}: is damaged: start the suite again, its runs are kept") from None
     if data.get("format") != FORMAT:
-        raise ModelError(f"{folder / _FILE}: format = {data.get('format')}: must be {FORMAT}: written by a newer tendril")
+        raise ModelError(
+            f"{folder / _FILE}: format = {data.get('format')}: must be {FORMAT}: written by a newer tendril"
+        )
     return dict(data)
 
 
@@ -58,8 +61,9 @@ def _write(folder: Path, name: str, experiments: Sequence[str], refused: dict[st
     _journal.write_atomically(folder / _FILE, json.dumps(content, indent=1) + "\n")
 
 
-def run_suite(name: str, plans: Sequence[Plan], folder: Path, program: str,
-              options_of: Callable[[Plan], Options]) -> SweepResult:
+def run_suite(
+    name: str, plans: Sequence[Plan], folder: Path, program: str, options_of: Callable[[Plan], Options]
+) -> SweepResult:
     """Runs what is not yet done of all sweeps, one after the other.
 
     An experiment that refuses what it is given, such as a controller for another kind of robot, is left out and told; if
@@ -92,7 +96,9 @@ def merge_suites(folders: Sequence[Path], out: Path) -> Scorecard:
     contents = [_read(folder) for folder in folders]
     for folder, content in zip(folders, contents, strict=True):
         if content != contents[0]:
-            raise ModelError(f"{folder}: is a folder of another suite, or of other experiments of it, than {folders[0]}")
+            raise ModelError(
+                f"{folder}: is a folder of another suite, or of other experiments of it, than {folders[0]}"
+            )
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ModelError(f"{out}: is not empty: choose another --out")
     out.mkdir(parents=True, exist_ok=True)
@@ -115,8 +121,11 @@ class Scorecard:
         self.folder = folder
         content = _read(folder)
         self.name, self.refused = str(content["name"]), dict(content["refused"])
-        self.data = {name: Dataset(folder / name) for name in content["experiments"]
-                     if (folder / name / "sweep.json").is_file() and name not in self.refused}
+        self.data = {
+            name: Dataset(folder / name)
+            for name in content["experiments"]
+            if (folder / name / "sweep.json").is_file() and name not in self.refused
+        }
         self.missing = [name for name in content["experiments"] if name not in self.data and name not in self.refused]
         if not self.data:
             raise ModelError(f"{folder}: no experiment of the suite has been run")
@@ -128,35 +137,64 @@ class Scorecard:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """All numbers of the scorecard: the content of `summary.json`."""
-        rows = [self._row(name, data, variant.name) for name, data in self.data.items() for variant in data.plan.variants]
+        rows = [
+            self._row(name, data, variant.name) for name, data in self.data.items() for variant in data.plan.variants
+        ]
         compared = [difference for row in rows for difference in row["differences"].values()]
         for difference, p in zip(compared, st.holm([difference["p"] for difference in compared]), strict=True):
             difference["p_holm"] = p
             difference["words"] = st.words(p, difference["interval"], difference["better"])
         first = next(iter(self.data.values()))
         runs = [data.summary["runs"] for data in self.data.values()]
-        found: dict[str, Any] = plain({
-            "format": FORMAT, "suite": self.name, "versions": first.plan.versions, "variants": self.variants,
-            "experiments": [{"name": name, "file": data.plan.experiment, "seeds": len(data.plan.seeds),
-                             "baseline": data.plan.baseline, "checks": data.checks} for name, data in self.data.items()],
-            "rows": rows, "refused": self.refused, "not_run": self.missing,
-            "runs": {key: sum(one[key] for one in runs) for key in runs[0]}})
+        found: dict[str, Any] = plain(
+            {
+                "format": FORMAT,
+                "suite": self.name,
+                "versions": first.plan.versions,
+                "variants": self.variants,
+                "experiments": [
+                    {
+                        "name": name,
+                        "file": data.plan.experiment,
+                        "seeds": len(data.plan.seeds),
+                        "baseline": data.plan.baseline,
+                        "checks": data.checks,
+                    }
+                    for name, data in self.data.items()
+                ],
+                "rows": rows,
+                "refused": self.refused,
+                "not_run": self.missing,
+                "runs": {key: sum(one[key] for one in runs) for key in runs[0]},
+            }
+        )
         return found
 
     def _row(self, name: str, data: Dataset, variant: str) -> dict[str, Any]:
         summary = data.summary
         success = next(row for row in summary["success"] if row["cell"] is None and row["variant"] == variant)
-        row = {"experiment": name, "variant": variant, "success": {key: success[key] for key in
-               ("n", "successes", "rate", "interval")}, "metric": None, "differences": {}}
+        row = {
+            "experiment": name,
+            "variant": variant,
+            "success": {key: success[key] for key in ("n", "successes", "rate", "interval")},
+            "metric": None,
+            "differences": {},
+        }
         main = data.plan.compare[0].metric if data.plan.compare else ""
         for found in summary["metrics"]:
             if found["metric"] == main and found["variant"] == variant and found["cell"] is None:
-                row["metric"] = {"name": main, "unit": data.unit(main), "better": data.plan.compare[0].better,
-                                 **{key: found.get(key) for key in ("iqm", "interval", "worst")}}
+                row["metric"] = {
+                    "name": main,
+                    "unit": data.unit(main),
+                    "better": data.plan.compare[0].better,
+                    **{key: found.get(key) for key in ("iqm", "interval", "worst")},
+                }
         keys = ("better", "n", "iqm", "difference", "interval", "p")
-        row["differences"] = {found["metric"]: {key: found.get(key) for key in keys}
-                              for found in data.results["differences"] if found["variant"] == variant
-                              and found["cell"] is None and found["metric"] in ("success", main)}
+        row["differences"] = {
+            found["metric"]: {key: found.get(key) for key in keys}
+            for found in data.results["differences"]
+            if found["variant"] == variant and found["cell"] is None and found["metric"] in ("success", main)
+        }
         return row
 
     def write(self, report: bool = True) -> list[str]:
@@ -174,7 +212,7 @@ class Scorecard:
         """5: runs or experiments without result; 1: a run failed; 0."""
         if self.refused or self.missing:
             return 5
-        return max((data.exit_code for data in self.data.values()))
+        return max(data.exit_code for data in self.data.values())
 
     # ---- shown ----------------------------------------------------------------------------------------------------
 
@@ -199,24 +237,37 @@ class Scorecard:
             rows = [row for row in summary["rows"] if row["variant"] == variant and row["success"]["n"]]
             whole = sum(row["success"]["rate"] == 1.0 for row in rows)
             totals.append(f"<b>{escape(variant)}</b> passes all runs of {whole} of {len(rows)} experiments")
-        body = [f"<h1>{escape(self.name)}</h1>",
-                f'<p class="first">{page.count(summary["runs"]["planned"], "run")}: {"; ".join(totals)}.</p>',
-                '<p class="note">Passed: runs of which all checks hold, and the interval in which the rate lies with 95 % '
-                "confidence: one run says little. Metric: the first that the experiment compares, mean of the middle half "
-                "of the seeds, with its interval from 8 seeds on. Better, worse: than the experiment's first variant, seed "
-                "by seed, p &lt; 0.05 after Holm's correction over the whole page. An experiment's name leads to its "
-                "report.</p>",
-                self._table(), "<h2>Passed</h2>", self._rates()]
+        body = [
+            f"<h1>{escape(self.name)}</h1>",
+            f'<p class="first">{page.count(summary["runs"]["planned"], "run")}: {"; ".join(totals)}.</p>',
+            '<p class="note">Passed: runs of which all checks hold, and the interval in which the rate lies with 95 % '
+            "confidence: one run says little. Metric: the first that the experiment compares, mean of the middle half "
+            "of the seeds, with its interval from 8 seeds on. Better, worse: than the experiment's first variant, seed "
+            "by seed, p &lt; 0.05 after Holm's correction over the whole page. An experiment's name leads to its "
+            "report.</p>",
+            self._table(),
+            "<h2>Passed</h2>",
+            self._rates(),
+        ]
         if self.refused or self.missing:
             lines = self.refused | dict.fromkeys(self.missing, "not started")
-            body += ["<h2>Not run</h2>", page.table(["experiment", "why"], [list(map(escape, row)) for row in lines.items()], 2)]
+            body += [
+                "<h2>Not run</h2>",
+                page.table(["experiment", "why"], [list(map(escape, row)) for row in lines.items()], 2),
+            ]
         versions = ", ".join(f"{name} {version}" for name, version in summary["versions"].items())
         command = shlex.join(["tendril", "sweep", "report", str(self.folder)])
-        rows = [[escape(one["name"]), f"<code>{escape(one['file'])}</code>", escape("; ".join(one["checks"]))]
-                for one in summary["experiments"]]
-        body += ["<h2>What passes</h2>", page.table(["experiment", "file", "checks"], rows, 3), "<h2>Variants</h2>",
-                 page.table(["variant", "what it is"], self._variant_rows(), 2),
-                 f'<p class="note">{escape(versions)}. <code>{escape(command)}</code> writes this page again.</p>']
+        rows = [
+            [escape(one["name"]), f"<code>{escape(one['file'])}</code>", escape("; ".join(one["checks"]))]
+            for one in summary["experiments"]
+        ]
+        body += [
+            "<h2>What passes</h2>",
+            page.table(["experiment", "file", "checks"], rows, 3),
+            "<h2>Variants</h2>",
+            page.table(["variant", "what it is"], self._variant_rows(), 2),
+            f'<p class="note">{escape(versions)}. <code>{escape(command)}</code> writes this page again.</p>',
+        ]
         return page.page(self.name, "".join(body))
 
     def _variant_rows(self) -> list[list[str]]:
@@ -228,8 +279,13 @@ class Scorecard:
         rows = []
         for (title, text), names in found.items():
             several = sum(one == title for one, _ in found) > 1
-            rows.append([page.escape(title), page.escape(text) + (
-                f'<br><small class="note">{page.escape(", ".join(names))}</small>' if several else "")])
+            rows.append(
+                [
+                    page.escape(title),
+                    page.escape(text)
+                    + (f'<br><small class="note">{page.escape(", ".join(names))}</small>' if several else ""),
+                ]
+            )
         return rows
 
     def _table(self) -> str:
@@ -244,9 +300,13 @@ class Scorecard:
                     line.append('<span class="note">–</span>')
                     continue
                 row = found[variant]
-                words = [f'<span class="{d["words"].split()[0]}">{what} {d["words"]}</span>' for what, d in
-                         (("metric" if key != "success" else "success", d) for key, d in row["differences"].items())
-                         if d["words"] != "no difference shown"]
+                words = [
+                    f'<span class="{d["words"].split()[0]}">{what} {d["words"]}</span>'
+                    for what, d in (
+                        ("metric" if key != "success" else "success", d) for key, d in row["differences"].items()
+                    )
+                    if d["words"] != "no difference shown"
+                ]
                 values = [f"<small>{text}</small>" for text in (_value(row["metric"]) if row["metric"] else ()) if text]
                 line.append("<br>".join([f"<b>{_share(row['success'])}</b>", *values, *words]))
             rows.append(line)
@@ -292,8 +352,10 @@ def _value(metric: dict[str, Any]) -> tuple[str, str]:
         return "no value", ""
     ends = metric["interval"] or []
     factor, unit = page.shown(metric["unit"], [metric["iqm"], *ends])
-    return (f"{page.number(metric['iqm'], factor, 3)} {unit}".rstrip(),
-            " to ".join(page.end(one, factor) for one in ends))
+    return (
+        f"{page.number(metric['iqm'], factor, 3)} {unit}".rstrip(),
+        " to ".join(page.end(one, factor) for one in ends),
+    )
 
 
 def _metric(row: dict[str, Any]) -> str:

@@ -1,4 +1,5 @@
 """`tendril sweep`."""
+
 from __future__ import annotations
 
 import json
@@ -10,14 +11,24 @@ from dataclasses import replace
 from pathlib import Path
 
 from tendril import _local
-from tendril._command import EXIT_INTERRUPTED, EXIT_OUTPUT, parser as make_parser
+from tendril._command import EXIT_INTERRUPTED, EXIT_OUTPUT
+from tendril._command import parser as make_parser
 from tendril._errors import ModelError
 from tendril._program import find_program
-from tendril.dataset import Dataset, merge
 from tendril._suite import Scorecard, is_suite_folder, merge_suites, run_suite
 from tendril._sweep_report import rate_text
-from tendril.sweep import (CommandLineOverrides, Plan, command_of, default_folder, is_suite, make_plan, make_plans, read_toml,
-                           suite_name)
+from tendril.dataset import Dataset, merge
+from tendril.sweep import (
+    CommandLineOverrides,
+    Plan,
+    command_of,
+    default_folder,
+    is_suite,
+    make_plan,
+    make_plans,
+    read_toml,
+    suite_name,
+)
 
 SWEEP = """Runs an experiment with many seeds, settings and controllers; the same command goes on where it stopped.
 
@@ -75,8 +86,10 @@ def _print_results(data: Dataset | Scorecard) -> None:
             low, high = row["interval"] or (None, None)
             unit = data.unit(row["metric"])
             interval = f" ({_short(low)} to {_short(high)})" if row["interval"] else ""
-            print(f"{row['variant']:{width}}  {row['metric']}: {_short(row['iqm'])}{interval} {unit}, worst "
-                  f"{_short(row['worst'])}".replace(" ,", ","))
+            print(
+                f"{row['variant']:{width}}  {row['metric']}: {_short(row['iqm'])}{interval} {unit}, worst "
+                f"{_short(row['worst'])}".replace(" ,", ",")
+            )
     for row in data.compare():
         print(f"{row['variant']} against {row['baseline']}: {row['metric']}: {row['words']} (p = {row['p_holm']:.2g})")
 
@@ -87,10 +100,12 @@ def _notes(data: Dataset | Scorecard) -> None:
             _notes(one)
         return
     runs = data.summary["runs"]
-    for count, text in ((runs["crashed"], "runs without result: --retry-failed tries them again"),
-                        (runs["missing"], "runs are not done: the same command goes on"),
-                        (runs["of_earlier_state"], "runs are of an earlier state of the files, and are in no statistic"),
-                        (runs["torn_lines"], "torn lines in the journal, of processes that were killed")):
+    for count, text in (
+        (runs["crashed"], "runs without result: --retry-failed tries them again"),
+        (runs["missing"], "runs are not done: the same command goes on"),
+        (runs["of_earlier_state"], "runs are of an earlier state of the files, and are in no statistic"),
+        (runs["torn_lines"], "torn lines in the journal, of processes that were killed"),
+    ):
         if count:
             print(f"tendril: {data.folder}: {count} {text}", file=sys.stderr)
     for run in data.summary["without_result"][:3]:
@@ -103,16 +118,35 @@ def _sweep(words: Sequence[str]) -> int:
     parser.add_argument("--out", type=Path, help="folder of the results [out/<name>-sweep]")
     parser.add_argument("--jobs", help="processes at a time [one per core]")
     parser.add_argument("--engine", default="local", help="local or ray [local]")
-    parser.add_argument("--address", default="", metavar="A", help="Ray cluster; auto: that of this machine [one of its own]")
-    parser.add_argument("--shard", type=str, default="0/1", metavar="I/N", help="only this part of the runs; merge joins")
+    parser.add_argument(
+        "--address", default="", metavar="A", help="Ray cluster; auto: that of this machine [one of its own]"
+    )
+    parser.add_argument(
+        "--shard", type=str, default="0/1", metavar="I/N", help="only this part of the runs; merge joins"
+    )
     parser.add_argument("--seeds", help="seeds 0 ... N-1 instead of those of the file")
     parser.add_argument("--set", action="append", default=[], metavar="key=value", help="a setting; may be repeated")
-    parser.add_argument("--controller", action="append", default=[], metavar="NAME", help="a variant with this controller, "
-                        "instead of the file's variants; default: the experiment's own; may be repeated")
-    parser.add_argument("--variant", action="append", default=[], metavar="'NAME: key=value; ...'",
-                        help="a variant with these settings, instead of the file's; may be repeated")
-    parser.add_argument("--python", default="", metavar="FILE", help="Python file with controllers, of variants that name none")
-    parser.add_argument("--plugin", default="", metavar="FILE", help="library with controllers, of variants that name none")
+    parser.add_argument(
+        "--controller",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a variant with this controller, "
+        "instead of the file's variants; default: the experiment's own; may be repeated",
+    )
+    parser.add_argument(
+        "--variant",
+        action="append",
+        default=[],
+        metavar="'NAME: key=value; ...'",
+        help="a variant with these settings, instead of the file's; may be repeated",
+    )
+    parser.add_argument(
+        "--python", default="", metavar="FILE", help="Python file with controllers, of variants that name none"
+    )
+    parser.add_argument(
+        "--plugin", default="", metavar="FILE", help="library with controllers, of variants that name none"
+    )
     parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help="of a suite, these experiments")
     parser.add_argument("--retry-failed", action="store_true", help="run again what crashed or timed out")
     parser.add_argument("--verify", default="0", metavar="P", help="run this part again and compare all numbers")
@@ -121,22 +155,44 @@ def _sweep(words: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print summary.json")
     parser.add_argument("--quiet", action="store_true", help="no progress, no results")
     options = parser.parse_args(words)
-    given = CommandLineOverrides(_number("--seeds", 1, 10_000_000, options.seeds), tuple(options.set), options.python, options.plugin,
-                  tuple(options.controller), tuple(options.variant))
-    run = _local.Options(_number("--jobs", 1, 10_000, options.jobs) or 0, options.engine, options.address,
-                         _shard(options.shard), options.retry_failed, _part(options.verify))
+    given = CommandLineOverrides(
+        _number("--seeds", 1, 10_000_000, options.seeds),
+        tuple(options.set),
+        options.python,
+        options.plugin,
+        tuple(options.controller),
+        tuple(options.variant),
+    )
+    run = _local.Options(
+        _number("--jobs", 1, 10_000, options.jobs) or 0,
+        options.engine,
+        options.address,
+        _shard(options.shard),
+        options.retry_failed,
+        _part(options.verify),
+    )
     program = find_program()
     several = len(options.files) > 1 or is_suite(options.files[0])
     if options.only and not several:
         raise ModelError("--only: needs a suite")
-    plans = (make_plans(options.files, program, given, options.only) if several
-             else [make_plan(options.files[0], program, given)])
+    plans = (
+        make_plans(options.files, program, given, options.only)
+        if several
+        else [make_plan(options.files[0], program, given)]
+    )
     name = suite_name(options.files) if several else plans[0].name
     folder = options.out or default_folder(name)
     for plan in plans:
-        if len(plan.seeds) > 1 and not read_toml(Path(plan.experiment)).keys() & {"vary", "family"} and not options.quiet:
-            print(f"tendril: notice: {plan.experiment}: vary: is missing: all seeds give the same run, which says nothing "
-                  "about others", file=sys.stderr)
+        if (
+            len(plan.seeds) > 1
+            and not read_toml(Path(plan.experiment)).keys() & {"vary", "family"}
+            and not options.quiet
+        ):
+            print(
+                f"tendril: notice: {plan.experiment}: vary: is missing: all seeds give the same run, which says nothing "
+                "about others",
+                file=sys.stderr,
+            )
     if options.dry_run:
         for plan in plans:
             _tell_plan(plan, folder / plan.name if several else folder, run.shard)
@@ -148,19 +204,27 @@ def _sweep(words: Sequence[str]) -> int:
             return run
         progress[:] = [_local.Progress(name=plan.name if several else "")]
         return replace(run, on_progress=progress[0])
-    result = (run_suite(name, plans, folder, program, of_plan) if several
-              else _local.run_sweep(plans[0], folder, program, of_plan(plans[0])))
+
+    result = (
+        run_suite(name, plans, folder, program, of_plan)
+        if several
+        else _local.run_sweep(plans[0], folder, program, of_plan(plans[0]))
+    )
     for shown in progress:
         shown.clear()
     for notice in result.notices:
         print(f"tendril: notice: {notice}", file=sys.stderr)
     if result.interrupted:
-        print(f"tendril: {folder}: interrupted, {result.done} of {result.planned} runs done: the same command goes on",
-              file=sys.stderr)
+        print(
+            f"tendril: {folder}: interrupted, {result.done} of {result.planned} runs done: the same command goes on",
+            file=sys.stderr,
+        )
         return EXIT_INTERRUPTED
     if run.shard[1] > 1:
         if not options.quiet:
-            print(f"{folder}: {result.done} runs of shard {options.shard} are done: tendril sweep merge joins the shards")
+            print(
+                f"{folder}: {result.done} runs of shard {options.shard} are done: tendril sweep merge joins the shards"
+            )
         return EXIT_OUTPUT if _tell_differing(result) else 0
     data = _open(folder)
     files = data.write(report=not options.no_report)
@@ -184,8 +248,10 @@ def _tell_plan(plan: Plan, folder: Path, shard: tuple[int, int]) -> None:
     done = Dataset.read_lines(folder) if (folder / "sweep.json").exists() else {}
     runs = [run for run in plan.runs() if _local.in_shard(run, shard)]
     left = [run for run in runs if run.id not in done]
-    print(f"{len(plan.variants)} variants x {len(plan.cells)} cells x {len(plan.seeds)} seeds; {len(runs)} runs, "
-          f"{len(runs) - len(left)} of them done; {folder}")
+    print(
+        f"{len(plan.variants)} variants x {len(plan.cells)} cells x {len(plan.seeds)} seeds; {len(runs)} runs, "
+        f"{len(runs) - len(left)} of them done; {folder}"
+    )
     if left:
         print("first: " + shlex.join(command_of(plan, left[0], "tendril")))
 
@@ -204,8 +270,10 @@ def _status(words: Sequence[str]) -> int:
         runs = data.summary["runs"]
         finished = runs["planned"] - runs["missing"]
         state = "running" if _local.is_running(data.folder) else "complete" if not runs["missing"] else "stopped"
-        print(f"{data.plan.name}: {state}, {finished} of {runs['planned']} runs: {runs['passed']} passed, "
-              f"{runs['diverged']} diverged, {runs['timeout']} timed out, {runs['crashed']} without result")
+        print(
+            f"{data.plan.name}: {state}, {finished} of {runs['planned']} runs: {runs['passed']} passed, "
+            f"{runs['diverged']} diverged, {runs['timeout']} timed out, {runs['crashed']} without result"
+        )
     _notes(found)
     return 0
 
@@ -246,9 +314,12 @@ def _repeat(words: Sequence[str]) -> int:
     code = data.repeat(options.id, ["--video"] if options.video else [])
     if options.play and code in (0, 1, 3):
         import webbrowser
+
         page = (data.folder / "repeated" / options.id / "play.html").resolve()
         if not page.exists() or not webbrowser.open(page.as_uri()):
-            raise OSError(f"{page}: " + ("could not be opened in a browser" if page.exists() else "could not be written"))
+            raise OSError(
+                f"{page}: " + ("could not be opened in a browser" if page.exists() else "could not be written")
+            )
     return code
 
 

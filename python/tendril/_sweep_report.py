@@ -2,6 +2,7 @@
 
 Variants are told apart by color, by the dashes of their lines and by their places, in light and dark.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -47,8 +48,11 @@ class _Plots:
         height = 62.0
         bottom = 12 + height * len(self.names)
         parts = page.bottom_axis(scale, 6, bottom, self.label(metric.metric))
-        rows = {row["variant"]: row for row in self.data.summary["metrics"]
-                if row["metric"] == metric.metric and row["cell"] is None}
+        rows = {
+            row["variant"]: row
+            for row in self.data.summary["metrics"]
+            if row["metric"] == metric.metric and row["cell"] is None
+        }
         for v, x in enumerate(all_values):
             base = 12 + height * v
             x = x[~np.isnan(x)]
@@ -57,8 +61,11 @@ class _Plots:
             if len(finite) >= _FROM_HERE_DENSITY:
                 counts, edges = np.histogram(scale(finite), bins=120)
                 heights = base + 40 - 36 * counts / counts.max()
-                path = f"M{edges[0]:.1f} {base + 40:.1f}" + "".join(
-                    f"V{h:.1f}H{e:.1f}" for h, e in zip(heights, edges[1:], strict=True)) + f"V{base + 40:.1f}Z"
+                path = (
+                    f"M{edges[0]:.1f} {base + 40:.1f}"
+                    + "".join(f"V{h:.1f}H{e:.1f}" for h, e in zip(heights, edges[1:], strict=True))
+                    + f"V{base + 40:.1f}Z"
+                )
                 parts.append(f'<path d="{path}" fill="{page.color(v)}" opacity="0.45"/>')
             else:
                 spread: Values = (np.arange(len(finite), dtype=np.float64) * 0.618034) % 1.0
@@ -110,11 +117,16 @@ class _Plots:
             across, up = page.Scale(both, left, left + 230), page.Scale(both, 250, 22)
             parts += page.bottom_axis(across, 22, 250, f"{self.data.plan.baseline}: {self.label(metric.metric)}")
             for tick in up.ticks():
-                parts += [page.line(left, float(up(tick)), left + 230, float(up(tick))),
-                          page.text(left - 5, float(up(tick)) + 4, f"{tick:.4g}", "end", weak=True)]
+                parts += [
+                    page.line(left, float(up(tick)), left + 230, float(up(tick))),
+                    page.text(left - 5, float(up(tick)) + 4, f"{tick:.4g}", "end", weak=True),
+                ]
             drawn = (across(x[finite]), up(y[finite]), v)
-            parts += [page.line(left, 250, left + 230, 22, "axis"), page.points(*drawn, 5) if few else page.density(*drawn),
-                      page.text(left, 14, self.names[v])]
+            parts += [
+                page.line(left, 250, left + 230, 22, "axis"),
+                page.points(*drawn, 5) if few else page.density(*drawn),
+                page.text(left, 14, self.names[v]),
+            ]
         return page.svg(980, 295, parts, f"pairs of {metric.metric}") if shown else ""
 
     def profile(self, metric: Any) -> str:
@@ -137,8 +149,7 @@ class _Plots:
             xs = np.concatenate(([60.0], scale(finite[kept]), [640.0]))
             ys = 210 - 190 * np.concatenate(([start], rank[kept], rank[-1:]))
             parts.append(page.step_line(xs, ys, v))
-            parts += [*page.legend_line(660, 30 + 22 * v, v),
-                      page.text(708, 34 + 22 * v, self.names[v])]
+            parts += [*page.legend_line(660, 30 + 22 * v, v), page.text(708, 34 + 22 * v, self.names[v])]
         return page.svg(980, 250, parts, f"profile of {metric.metric}")
 
     def heat_map(self, variant: int) -> str:
@@ -152,8 +163,10 @@ class _Plots:
         for number, cell in enumerate(plan.cells):
             rate = rows[number]["rate"]
             x, y = 120 + width * xs.index(str(cell[0][1])), 24 + 34.0 * ys.index(str(cell[1][1]))
-            parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{width - 3:.1f}" height="31" fill="{page.color(0)}" '
-                         f'fill-opacity="{0.08 + 0.5 * (rate or 0):.2f}"/>')
+            parts.append(
+                f'<rect x="{x:.1f}" y="{y:.1f}" width="{width - 3:.1f}" height="31" fill="{page.color(0)}" '
+                f'fill-opacity="{0.08 + 0.5 * (rate or 0):.2f}"/>'
+            )
             parts.append(page.text(x + width / 2, y + 20, "none" if rate is None else f"{100 * rate:.0f} %", "middle"))
         bottom = 24 + 34.0 * len(ys)
         parts += [page.text(120 + width * (i + 0.5), bottom + 14, x, "middle", weak=True) for i, x in enumerate(xs)]
@@ -179,17 +192,38 @@ def _first_lines(data: Dataset) -> str:
     summary = data.summary
     runs = summary["runs"]
     success = [row for row in summary["success"] if row["cell"] is None and row["n"]]
-    rates = "; ".join(f"<b>{page.escape(row['variant'])}</b> passes {page.percent(row['rate'])} "
-                      f"({100 * row['interval'][0]:.1f} to {100 * row['interval'][1]:.1f} %)" for row in success)
-    notes = [f"{runs[key]} {text}" for key, text in (("diverged", "diverged"), ("timeout", "timed out"),
-             ("of_earlier_state", "of an earlier state of the files are not counted")) if runs[key]]
-    size = ", ".join(page.count(number, noun) for number, noun in (
-        (summary["seeds"], "seed"), (len(summary["cells"]), "cell"), (len(summary["variants"]), "variant")))
-    few = (" Fewer than 8 seeds: metrics have no intervals, and no difference can be shown."
-           if summary["seeds"] < FEWEST else "")
-    return (f'<p class="first">{page.count(runs["planned"], "run")}: {rates}; {runs["crashed"] + runs["missing"]} without '
-            f'result.</p>{_verdicts(data)}<p class="note">{size}; in parentheses 95 % intervals over the seeds.'
-            f'{" " + ", ".join(notes) + "." if notes else ""}{few}</p>')
+    rates = "; ".join(
+        f"<b>{page.escape(row['variant'])}</b> passes {page.percent(row['rate'])} "
+        f"({100 * row['interval'][0]:.1f} to {100 * row['interval'][1]:.1f} %)"
+        for row in success
+    )
+    notes = [
+        f"{runs[key]} {text}"
+        for key, text in (
+            ("diverged", "diverged"),
+            ("timeout", "timed out"),
+            ("of_earlier_state", "of an earlier state of the files are not counted"),
+        )
+        if runs[key]
+    ]
+    size = ", ".join(
+        page.count(number, noun)
+        for number, noun in (
+            (summary["seeds"], "seed"),
+            (len(summary["cells"]), "cell"),
+            (len(summary["variants"]), "variant"),
+        )
+    )
+    few = (
+        " Fewer than 8 seeds: metrics have no intervals, and no difference can be shown."
+        if summary["seeds"] < FEWEST
+        else ""
+    )
+    return (
+        f'<p class="first">{page.count(runs["planned"], "run")}: {rates}; {runs["crashed"] + runs["missing"]} without '
+        f'result.</p>{_verdicts(data)}<p class="note">{size}; in parentheses 95 % intervals over the seeds.'
+        f"{' ' + ', '.join(notes) + '.' if notes else ''}{few}</p>"
+    )
 
 
 def _verdicts(data: Dataset) -> str:
@@ -203,14 +237,18 @@ def _verdicts(data: Dataset) -> str:
             if names:
                 said.append(f'<span class="{kind.split()[0]}">{kind}</span>: {", ".join(names)}')
         if said:
-            lines.append(f"<li><b>{page.escape(variant.name)}</b> against {page.escape(data.plan.baseline)}: "
-                         f"{'; '.join(said)}</li>")
+            lines.append(
+                f"<li><b>{page.escape(variant.name)}</b> against {page.escape(data.plan.baseline)}: "
+                f"{'; '.join(said)}</li>"
+            )
     return f'<ul class="first">{"".join(lines)}</ul>' if lines else ""
 
 
 def _shortened(rows: list[list[str]]) -> tuple[list[list[str]], str]:
     """The first rows, and what to say of the others."""
-    note = f'<p class="note">{len(rows) - _MOST_ROWS} more rows are in summary.json.</p>' if len(rows) > _MOST_ROWS else ""
+    note = (
+        f'<p class="note">{len(rows) - _MOST_ROWS} more rows are in summary.json.</p>' if len(rows) > _MOST_ROWS else ""
+    )
     return rows[:_MOST_ROWS], note
 
 
@@ -232,8 +270,10 @@ def _overview_of(data: Dataset, levels: Sequence[int | None]) -> str:
         where = ("all cells" if cell is None else page.escape(data.plan.cell_name(cell))) if several else ""
         for variant in data.plan.variants:
             rate = rates[cell, variant.name]
-            row = [where] * several + [page.escape(variant.name),
-                                       page.percent(rate["rate"]) + page.percent_interval(rate["interval"])]
+            row = [where] * several + [
+                page.escape(variant.name),
+                page.percent(rate["rate"]) + page.percent_interval(rate["interval"]),
+            ]
             for metric in metrics:
                 one, (factor, _) = found[metric.metric, cell, variant.name], factors[metric.metric]
                 row.append(f"{page.number(one.get('iqm'), factor)}{page.interval(one.get('interval'), factor)}")
@@ -258,13 +298,20 @@ def _differences_of(data: Dataset, differences: Sequence[dict[str, Any]]) -> str
     for row in differences:
         mean, ratio = row.get("iqm", row.get("difference")), row.get("ratio")
         factor, unit = units[row["metric"]]
-        rows.append([page.escape(row["metric"]), page.escape(row["variant"]),
-                     *([page.escape(data.plan.cell_name(row["cell"]))] if with_cell else []),
-                     f"{page.number(mean, factor)} {page.escape(unit)}{page.interval(row['interval'], factor)}",
-                     f"{page.number(ratio)}{page.interval(row['ratio_interval'])}" if ratio else "",
-                     f"{page.percent(row['chance_better'], 0)}{page.percent_interval(row['chance_interval'], 0)}"
-                     if "chance_better" in row else "",
-                     f"{row['p_holm']:.2g}", f'<span class="{row["words"].split()[0]}">{row["words"]}</span>'])
+        rows.append(
+            [
+                page.escape(row["metric"]),
+                page.escape(row["variant"]),
+                *([page.escape(data.plan.cell_name(row["cell"]))] if with_cell else []),
+                f"{page.number(mean, factor)} {page.escape(unit)}{page.interval(row['interval'], factor)}",
+                f"{page.number(ratio)}{page.interval(row['ratio_interval'])}" if ratio else "",
+                f"{page.percent(row['chance_better'], 0)}{page.percent_interval(row['chance_interval'], 0)}"
+                if "chance_better" in row
+                else "",
+                f"{row['p_holm']:.2g}",
+                f'<span class="{row["words"].split()[0]}">{row["words"]}</span>',
+            ]
+        )
     kept, note = _shortened(rows)
     head = ["metric", "variant", *(["cell"] if with_cell else []), "difference", "ratio", "chance better", "p", ""]
     return page.table(head, kept, 3 if with_cell else 2) + note
@@ -274,17 +321,35 @@ def _checks_and_worst(data: Dataset) -> str:
     summary = data.summary
     text = ""
     if summary["failed_checks"]:
-        text += "<h2>What failed</h2>" + page.table(["check", "variant", "runs"], (
-            [page.escape(row["check"]), page.escape(row["variant"]), str(row["count"])] for row in summary["failed_checks"]), 2)
+        text += "<h2>What failed</h2>" + page.table(
+            ["check", "variant", "runs"],
+            (
+                [page.escape(row["check"]), page.escape(row["variant"]), str(row["count"])]
+                for row in summary["failed_checks"]
+            ),
+            2,
+        )
     if summary["worst_runs"]:
         text += f"<h2>The worst runs by {page.escape(summary['worst_runs'][0]['metric'])}</h2>" + page.table(
             ["variant", "cell", "playback, or repeat it with", "seed", "value"],
-            ([page.escape(row["variant"]), page.escape(data.plan.cell_name(row["cell"])), _playback(data, row),
-              str(row["seed"]), row["outcome"] if row["outcome"] != "done" else _value(data, row)]
-             for row in summary["worst_runs"]), 3)
+            (
+                [
+                    page.escape(row["variant"]),
+                    page.escape(data.plan.cell_name(row["cell"])),
+                    _playback(data, row),
+                    str(row["seed"]),
+                    row["outcome"] if row["outcome"] != "done" else _value(data, row),
+                ]
+                for row in summary["worst_runs"]
+            ),
+            3,
+        )
     if summary["without_result"]:
-        text += "<h2>Without result</h2>" + page.table(["run", "error"], (
-            [page.escape(row["id"]), page.escape(row["error"])] for row in summary["without_result"]), 2)
+        text += "<h2>Without result</h2>" + page.table(
+            ["run", "error"],
+            ([page.escape(row["id"]), page.escape(row["error"])] for row in summary["without_result"]),
+            2,
+        )
     return text
 
 
@@ -301,9 +366,11 @@ def _value(data: Dataset, row: dict[str, Any]) -> str:
 
 def _provenance(data: Dataset) -> str:
     summary = data.summary
-    rows = [["experiment", page.escape(summary["experiment"])],
-            ["versions", page.escape(", ".join(f"{name} {version}" for name, version in summary["versions"].items()))],
-            ["machines", page.escape(", ".join(f"{name}: {count} runs" for name, count in summary["machines"].items()))]]
+    rows = [
+        ["experiment", page.escape(summary["experiment"])],
+        ["versions", page.escape(", ".join(f"{name} {version}" for name, version in summary["versions"].items()))],
+        ["machines", page.escape(", ".join(f"{name}: {count} runs" for name, count in summary["machines"].items()))],
+    ]
     rows += [[f"variant {page.escape(v['name'])}", page.escape(variant_text(v))] for v in summary["variants"]]
     rows += [["--set", page.escape(f"{key} = {value}")] for key, value in summary["settings"].items()]
     rows += [[page.escape(name), f"<code>{digest[:16]}</code>"] for name, digest in summary["files"].items()]
@@ -315,7 +382,9 @@ def rate_text(row: dict[str, Any]) -> str:
     if row["rate"] is None:
         return "no result"
     k, (low, high) = row["successes"], row["interval"]
-    counted = f"{k:g} of {row['n']} passed, " if k == int(k) else "passed: "  # with several cells a seed counts by parts
+    counted = (
+        f"{k:g} of {row['n']} passed, " if k == int(k) else "passed: "
+    )  # with several cells a seed counts by parts
     return f"{counted}{page.percent(row['rate'])} ({100 * low:.1f} to {100 * high:.1f} %)"
 
 
@@ -333,14 +402,20 @@ def html(data: Dataset, origin: str = "") -> str:
     plots, plan = _Plots(data), data.plan
     body = [f"<h1>{page.escape(plan.name)}</h1>", _first_lines(data), _overview(data)]
     if plan.compare:
-        body.append('<p class="note">Metrics: mean of the middle half of the seeds, with its interval; a run that did '
-                    'not end has the worst value.</p>')
+        body.append(
+            '<p class="note">Metrics: mean of the middle half of the seeds, with its interval; a run that did '
+            "not end has the worst value.</p>"
+        )
     if len(plan.cells) > 1 and len(plan.cells[0]) == 2:
         body += ["<h2>Passed, over the grid</h2>", *(plots.heat_map(v) for v in range(len(plan.variants)))]
     if data.summary["differences"]:
-        body += [f"<h2>Differences to {page.escape(plan.baseline)}, seed by seed</h2>", plots.forest(), _differences(data),
-                 '<p class="note">Better or worse: p &lt; 0.05 after Holm\'s correction, and the interval excludes 0. '
-                 'Chance better: that the variant is better at the next seed.</p>']
+        body += [
+            f"<h2>Differences to {page.escape(plan.baseline)}, seed by seed</h2>",
+            plots.forest(),
+            _differences(data),
+            '<p class="note">Better or worse: p &lt; 0.05 after Holm\'s correction, and the interval excludes 0. '
+            "Chance better: that the variant is better at the next seed.</p>",
+        ]
     body += [_of_metric(data, plots, metric) for metric in plan.compare]
     body += [_checks_and_worst(data), origin or _provenance(data)]
     return page.page(plan.name, "".join(body))
@@ -350,12 +425,18 @@ def _of_metric(data: Dataset, plots: _Plots, metric: Any) -> str:
     title = f"<h2>{page.escape(metric.metric)}</h2>"
     if not np.isfinite(data.values(metric)).any():
         return f'{title}<p class="note">No run has a value.</p>'
-    body = [title, '<p class="note">A point per seed, from 500 on their density; below, circle and bar are the mean of the '
-            f'middle half and its interval. {metric.better.capitalize()} is better.</p>', plots.distributions(metric)]
+    body = [
+        title,
+        '<p class="note">A point per seed, from 500 on their density; below, circle and bar are the mean of the '
+        f"middle half and its interval. {metric.better.capitalize()} is better.</p>",
+        plots.distributions(metric),
+    ]
     if len(data.plan.seeds) < _FEWEST_SHOWN:
         return "".join(body)
     if len(data.plan.variants) > 1:
-        body += ['<p class="note">A point per seed; below the diagonal the variant has the smaller value.</p>',
-                 plots.pairs(metric)]
+        body += [
+            '<p class="note">A point per seed; below the diagonal the variant has the smaller value.</p>',
+            plots.pairs(metric),
+        ]
     sign = "at most" if metric.better == "lower" else "at least"
     return "".join([*body, f'<p class="note">Part of the seeds with a value of {sign} …</p>', plots.profile(metric)])

@@ -1,4 +1,5 @@
 """`tendril.controller`: a class in Python becomes a controller, as a plugin of MuJoCo."""
+
 from __future__ import annotations
 
 import inspect
@@ -7,8 +8,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeVar
-
-import mujoco  # knows robot files from here on; the version is checked
 
 from tendril._core import ModelError
 from tendril._sim import register_controller
@@ -22,9 +21,15 @@ _Class = TypeVar("_Class", bound=type)
 registered: set[str] = set()
 
 
-def controller(name: str, *, kind: Literal["continuum", "snake", "mobile", "platform"],
-               settings: Mapping[str, Setting] | None = None, quantities: Mapping[str, tuple[str, str]] | None = None,
-               target: str | None = "target", obstacles: bool | None = None) -> Callable[[_Class], _Class]:
+def controller(
+    name: str,
+    *,
+    kind: Literal["continuum", "snake", "mobile", "platform"],
+    settings: Mapping[str, Setting] | None = None,
+    quantities: Mapping[str, tuple[str, str]] | None = None,
+    target: str | None = "target",
+    obstacles: bool | None = None,
+) -> Callable[[_Class], _Class]:
     """Registers a class as the controller `name`: `plugin = "my.reach"` in a robot file, `--controller my.reach`.
 
     The class has `__init__(self, context)`, `update(self, measurement, memory, next_memory, command, report)` and may
@@ -53,10 +58,22 @@ def controller(name: str, *, kind: Literal["continuum", "snake", "mobile", "plat
         rows.append(("target", "text", "", target, None, None, "", "mocap body, the target"))
     if obstacles is not None:
         if kind == "snake":
-            raise ModelError(f"{name}: obstacles = {obstacles!r}: must be None for kind = \"{kind}\"")
-        rows.append(("avoidance", "flag", "", str(bool(obstacles)).lower(), None, None, "", "measure the scene's obstacles"))
-        rows.append(("obstacles", "text", "", "", None, None, "", "geoms and bodies that are obstacles; default: all that "
-                     "can collide with the robot"))
+            raise ModelError(f'{name}: obstacles = {obstacles!r}: must be None for kind = "{kind}"')
+        rows.append(
+            ("avoidance", "flag", "", str(bool(obstacles)).lower(), None, None, "", "measure the scene's obstacles")
+        )
+        rows.append(
+            (
+                "obstacles",
+                "text",
+                "",
+                "",
+                None,
+                None,
+                "",
+                "geoms and bodies that are obstacles; default: all that can collide with the robot",
+            )
+        )
     for key, value in (quantities or {}).items():
         if not isinstance(value, tuple) or len(value) != 2:
             raise ModelError(f"{name}: quantities: {key} = {value!r}: must be (unit, meaning)")
@@ -68,6 +85,7 @@ def controller(name: str, *, kind: Literal["continuum", "snake", "mobile", "plat
         register_controller(name, kind, cls, rows, own, _source_of(cls), describe)
         registered.add(name)
         return cls
+
     return register
 
 
@@ -84,7 +102,11 @@ def _row(controller_name: str, key: str, value: Setting) -> _Row:
     def refuse(what: str, allowed: str) -> ModelError:
         return ModelError(f"{controller_name}: settings: {key} = {what}: must be {allowed}")
 
-    if not isinstance(value, tuple) or len(value) not in (3, 4) or not all(isinstance(text, str) for text in value[1:3]):
+    if (
+        not isinstance(value, tuple)
+        or len(value) not in (3, 4)
+        or not all(isinstance(text, str) for text in value[1:3])
+    ):
         raise refuse(repr(value), "(default, unit, meaning) or (default, unit, meaning, allowed)")
     default, unit, meaning = value[:3]
     allowed = tuple(value[3]) if len(value) == 4 else ()

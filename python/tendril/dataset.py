@@ -2,6 +2,7 @@
 
 Every id counts once. Of several lines one with a result wins over a timeout, that over a crash; then the first one.
 """
+
 from __future__ import annotations
 
 import csv
@@ -28,6 +29,7 @@ from tendril.sweep import Comparison, Plan, Run, command_of, require_files
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
     Column = npt.NDArray[Any]
     Values = npt.NDArray[np.float64]
 
@@ -41,6 +43,7 @@ _ROWS = 1000  # of runs.csv in memory at once
 @dataclass(frozen=True, slots=True)
 class Line:
     """What is known of one id."""
+
     origin: str  # file:line
     outcome: str
     passed: bool
@@ -85,8 +88,9 @@ class Dataset:
     @staticmethod
     def numbers(record: _journal.Record) -> int:
         """Digest, in this process, of what is the same whenever and wherever a run is repeated."""
-        checks = [(check["name"], None if check["metric"] in OF_THE_MACHINE else check["value"])
-                  for check in record["checks"]]
+        checks = [
+            (check["name"], None if check["metric"] in OF_THE_MACHINE else check["value"]) for check in record["checks"]
+        ]
         metrics = dict(record["metrics"])
         for name in OF_THE_MACHINE:
             metrics.pop(name, None)
@@ -116,11 +120,14 @@ class Dataset:
                 lines[record["id"]] = line
                 yield record
             elif _RANK[outcome] == _RANK[before.outcome] == 0 and line.numbers != before.numbers:
-                raise ModelError(f"{origin}: {record['id']}: other numbers than at {before.origin}: one run has one "
-                                 f"result: remove one of the two")
+                raise ModelError(
+                    f"{origin}: {record['id']}: other numbers than at {before.origin}: one run has one "
+                    f"result: remove one of the two"
+                )
 
     def _load(self) -> None:
         import numpy as np
+
         runs = list(self.plan.runs())
         places = {run.id: place for place, run in enumerate(runs)}
         outcome, verdict = np.full(len(runs), "", dtype="U8"), np.full(len(runs), "", dtype="U4")
@@ -137,6 +144,7 @@ class Dataset:
                 columns[column] = np.full(len(runs), np.nan)
             if value is not None:
                 columns[column][place] = value
+
         lines: dict[str, Line] = {}
         repeated: list[str] = []
         for record in self._each(self.folder, lines, self.torn, repeated):
@@ -167,9 +175,13 @@ class Dataset:
         self.verdict: Column = verdict[done]
         self.machines: dict[str, int] = dict(Counter(machine.values()))
         self.failed_checks: list[tuple[int, str]] = [  # row, name
-            (row, name) for row, place in enumerate(done.tolist()) for name in failed[place]]
-        self._columns = {name: column[done] for name, column in sorted(columns.items())
-                         if not name.startswith("drawn.") or len(done) == 1 or len(np.unique(column[done])) > 1}
+            (row, name) for row, place in enumerate(done.tolist()) for name in failed[place]
+        ]
+        self._columns = {
+            name: column[done]
+            for name, column in sorted(columns.items())
+            if not name.startswith("drawn.") or len(done) == 1 or len(np.unique(column[done])) > 1
+        }
 
     # ---- what users ask for ---------------------------------------------------------------------------------------
 
@@ -179,11 +191,14 @@ class Dataset:
         `metric.<name>`, `drawn.<key>` for what the seed has drawn (a factor for a scale, `drawn.<key>.1` ... for the
         numbers of a list). What a run does not have is NaN."""
         import numpy as np
+
         table: dict[str, Column] = {
             "id": np.array([run.id for run in self._runs], dtype="U16"),
             "variant": np.array([run.variant.name for run in self._runs], dtype=str),
             "seed": np.array([run.seed for run in self._runs], dtype=np.int64),
-            "outcome": self.outcome, "verdict": self.verdict}
+            "outcome": self.outcome,
+            "verdict": self.verdict,
+        }
         for axis, (key, _) in enumerate(self.plan.cells[0]):
             values = [self.plan.cells[run.cell][axis][1] for run in self._runs]
             numeric = all(isinstance(value, int | float) for value in values)
@@ -193,6 +208,7 @@ class Dataset:
     def table(self) -> Any:
         """`runs` as a pyarrow table."""
         import pyarrow  # type: ignore[import-not-found,unused-ignore]
+
         return pyarrow.table(self.runs)
 
     def success(self) -> dict[str, dict[str, Any]]:
@@ -243,8 +259,12 @@ class Dataset:
 
     def _values_of(self, metric: Comparison) -> Values:
         import numpy as np
-        known = ("check." + metric.metric, "metric." + metric.metric,
-                 "check." + self._metric_of.get(metric.metric, metric.metric))
+
+        known = (
+            "check." + metric.metric,
+            "metric." + metric.metric,
+            "check." + self._metric_of.get(metric.metric, metric.metric),
+        )
         column = next((self._columns[name] for name in known if name in self._columns), None)
         worst = math.inf if metric.better == "lower" else -math.inf
         if column is None:
@@ -261,6 +281,7 @@ class Dataset:
     def _places(self) -> Column:
         """Row of each (seed, cell, variant), -1 without result."""
         import numpy as np
+
         names = {variant.name: i for i, variant in enumerate(self.plan.variants)}
         places = np.full((len(self.plan.seeds), len(self.plan.cells), len(names)), -1)
         for row, run in enumerate(self._runs):
@@ -271,6 +292,7 @@ class Dataset:
     def by_seed(self, values: Values, cell: int | None, variant: int) -> Values:
         """A number per seed, NaN without result; all cells together: the mean over the cells, if the seed has all."""
         import numpy as np
+
         rows = self._places[:, slice(None) if cell is None else slice(cell, cell + 1), variant]
         found = np.where(rows < 0, np.nan, values[rows] if len(values) else np.nan)
         means: Values = found.mean(axis=1)
@@ -286,8 +308,16 @@ class Dataset:
 
     @property
     def variants(self) -> list[dict[str, Any]]:
-        return [{"name": v.name, "controller": v.controller, "python": v.python, "plugin": v.plugin, "set": dict(v.settings)}
-                for v in self.plan.variants]
+        return [
+            {
+                "name": v.name,
+                "controller": v.controller,
+                "python": v.python,
+                "plugin": v.plugin,
+                "set": dict(v.settings),
+            }
+            for v in self.plan.variants
+        ]
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -298,39 +328,73 @@ class Dataset:
     def results(self) -> dict[str, Any]:
         """`summary` with its infinities, which JSON does not have."""
         import numpy as np
+
         plan = self.plan
         counts = {name: int(np.sum(self.outcome == name)) for name in _RANK}
         started = sum(counts.values())
         return {
-            "format": 1, "sweep": plan.name, "experiment": plan.experiment, "versions": plan.versions,
-            "runs": {"planned": self.planned, **counts, "missing": self.planned - started,
-                     "passed": int(self.passed.sum()), "of_earlier_state": self.earlier,
-                     "torn_lines": len(self.torn), "repeated_lines": self.repeated},
-            "seeds": len(plan.seeds), "cells": [dict(cell) for cell in plan.cells],
+            "format": 1,
+            "sweep": plan.name,
+            "experiment": plan.experiment,
+            "versions": plan.versions,
+            "runs": {
+                "planned": self.planned,
+                **counts,
+                "missing": self.planned - started,
+                "passed": int(self.passed.sum()),
+                "of_earlier_state": self.earlier,
+                "torn_lines": len(self.torn),
+                "repeated_lines": self.repeated,
+            },
+            "seeds": len(plan.seeds),
+            "cells": [dict(cell) for cell in plan.cells],
             "variants": self.variants,
-            "baseline": plan.baseline, "settings": dict(plan.settings),
-            "compare": [{"metric": c.metric, "better": c.better, "unit": self.unit(c.metric)}
-                        for c in self.plan.compare],
+            "baseline": plan.baseline,
+            "settings": dict(plan.settings),
+            "compare": [
+                {"metric": c.metric, "better": c.better, "unit": self.unit(c.metric)} for c in self.plan.compare
+            ],
             "success": [self._success(cell, v) for cell in self.levels for v in range(len(plan.variants))],
-            "metrics": [self._distribution(c, cell, v) for c in self.plan.compare for cell in self.levels
-                        for v in range(len(plan.variants))],
-            "differences": self._differences(), "failed_checks": self._failures(), "worst_runs": self._worst(),
-            "without_result": [{"id": run.id, "error": self.errors.get(run.id, "")}
-                               for row, run in enumerate(self._runs) if self.outcome[row] == "crashed"][:100],
-            "machines": self.machines, "files": plan.files}
+            "metrics": [
+                self._distribution(c, cell, v)
+                for c in self.plan.compare
+                for cell in self.levels
+                for v in range(len(plan.variants))
+            ],
+            "differences": self._differences(),
+            "failed_checks": self._failures(),
+            "worst_runs": self._worst(),
+            "without_result": [
+                {"id": run.id, "error": self.errors.get(run.id, "")}
+                for row, run in enumerate(self._runs)
+                if self.outcome[row] == "crashed"
+            ][:100],
+            "machines": self.machines,
+            "files": plan.files,
+        }
 
     def _success(self, cell: int | None, variant: int) -> dict[str, Any]:
         import numpy as np
+
         from tendril import statistics as st
+
         rates = self.by_seed(self.passed.astype(float), cell, variant)
         rates = rates[~np.isnan(rates)]
         n, k = len(rates), float(rates.sum())
-        return {"variant": self.plan.variants[variant].name, "cell": cell, "n": n, "successes": k,
-                "rate": k / n if n else None, "interval": st.wilson(k, n) if n else None}
+        return {
+            "variant": self.plan.variants[variant].name,
+            "cell": cell,
+            "n": n,
+            "successes": k,
+            "rate": k / n if n else None,
+            "interval": st.wilson(k, n) if n else None,
+        }
 
     def _distribution(self, metric: Comparison, cell: int | None, variant: int) -> dict[str, Any]:
         import numpy as np
+
         from tendril import statistics as st
+
         name = self.plan.variants[variant].name
         x = self.by_seed(self.values(metric), cell, variant)
         x = np.sort(x[~np.isnan(x)])
@@ -338,14 +402,19 @@ class Dataset:
         if len(x) == 0:
             return row
         seed = st.seed_of(self.plan.name, metric.metric, self._label(cell), name)
-        return row | {"median": st.percentile(x, 0.5), "quartiles": [st.percentile(x, 0.25), st.percentile(x, 0.75)],
-                      "worst": float(x[-1] if metric.better == "lower" else x[0]),
-                      "undefined": int(np.sum(~np.isfinite(x))),
-                      "iqm": st.interquartile_mean(x), "interval": st.iqm_interval(x, seed)}
+        return row | {
+            "median": st.percentile(x, 0.5),
+            "quartiles": [st.percentile(x, 0.25), st.percentile(x, 0.75)],
+            "worst": float(x[-1] if metric.better == "lower" else x[0]),
+            "undefined": int(np.sum(~np.isfinite(x))),
+            "iqm": st.interquartile_mean(x),
+            "interval": st.iqm_interval(x, seed),
+        }
 
     def _differences(self) -> list[dict[str, Any]]:
         """Of every metric and of success, with Holm's correction: all cells together are one family, the cells another."""
         from tendril import statistics as st
+
         names = [variant.name for variant in self.plan.variants]
         base = names.index(self.plan.baseline)
         rows: list[dict[str, Any]] = []
@@ -364,15 +433,22 @@ class Dataset:
 
     def _pairs(self, values: Values, cell: int | None, variant: int, base: int) -> tuple[Values, Values]:
         import numpy as np
+
         a, b = self.by_seed(values, cell, variant), self.by_seed(values, cell, base)
         both = ~np.isnan(a) & ~np.isnan(b)
         return a[both], b[both]
 
     def _difference(self, metric: Comparison, cell: int | None, variant: int, base: int) -> dict[str, Any]:
         from tendril import statistics as st
+
         name = self.plan.variants[variant].name
-        row: dict[str, Any] = {"metric": metric.metric, "better": metric.better, "variant": name,
-                               "baseline": self.plan.baseline, "cell": cell}
+        row: dict[str, Any] = {
+            "metric": metric.metric,
+            "better": metric.better,
+            "variant": name,
+            "baseline": self.plan.baseline,
+            "cell": cell,
+        }
         a, b = self._pairs(self.values(metric), cell, variant, base)
         if len(a) == 0:
             return row | {"n": 0}
@@ -380,21 +456,40 @@ class Dataset:
         seed = st.seed_of(self.plan.name, metric.metric, self._label(cell), name)
         ratio = st.geometric_mean_ratio(a, b)
         chance, chance_interval = st.chance_better(d, "lower" if metric.better == "lower" else "higher")
-        return row | {"n": len(d), "iqm": st.interquartile_mean(d), "interval": st.iqm_interval(d, seed),
-                      "ratio": ratio and ratio[0], "ratio_interval": ratio and ratio[1],
-                      "chance_better": chance, "chance_interval": chance_interval, "p": st.sign_rank_p(d, seed)}
+        return row | {
+            "n": len(d),
+            "iqm": st.interquartile_mean(d),
+            "interval": st.iqm_interval(d, seed),
+            "ratio": ratio and ratio[0],
+            "ratio_interval": ratio and ratio[1],
+            "chance_better": chance,
+            "chance_interval": chance_interval,
+            "p": st.sign_rank_p(d, seed),
+        }
 
     def _success_difference(self, cell: int | None, variant: int, base: int) -> dict[str, Any]:
         from tendril import statistics as st
+
         a, b = self._pairs(self.passed.astype(float), cell, variant, base)
-        row: dict[str, Any] = {"metric": "success", "better": "higher", "variant": self.plan.variants[variant].name,
-                               "baseline": self.plan.baseline, "cell": cell, "n": len(a)}
+        row: dict[str, Any] = {
+            "metric": "success",
+            "better": "higher",
+            "variant": self.plan.variants[variant].name,
+            "baseline": self.plan.baseline,
+            "cell": cell,
+            "n": len(a),
+        }
         if len(a) == 0:
             return row
         only_variant, only_baseline = int((a > b).sum()), int((b > a).sum())
         difference, interval = st.bonett_price(only_variant, only_baseline, len(a))
-        return row | {"only_variant": only_variant, "only_baseline": only_baseline, "difference": difference,
-                      "interval": interval, "p": st.mcnemar(only_variant, only_baseline)}
+        return row | {
+            "only_variant": only_variant,
+            "only_baseline": only_baseline,
+            "difference": difference,
+            "interval": interval,
+            "p": st.mcnemar(only_variant, only_baseline),
+        }
 
     def _failures(self) -> list[dict[str, Any]]:
         counts: dict[tuple[str, str], int] = {}
@@ -405,8 +500,10 @@ class Dataset:
             if self.outcome[row] in ("diverged", "timeout"):
                 key = (str(self.outcome[row]), run.variant.name)
                 counts[key] = counts.get(key, 0) + 1
-        return [{"check": name, "variant": variant, "count": count}
-                for (name, variant), count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+        return [
+            {"check": name, "variant": variant, "count": count}
+            for (name, variant), count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        ]
 
     def folder_of(self, row: int) -> Path:
         """Where a run can be repeated."""
@@ -415,16 +512,27 @@ class Dataset:
     def _worst(self) -> list[dict[str, Any]]:
         """Runs that did not end, then those with the worst value of the first compared metric."""
         import numpy as np
+
         if not self.plan.compare:
             return []
         first = self.plan.compare[0]
         values = self.values(first)
         badness = np.where(np.isnan(values), np.inf, values if first.better == "lower" else -values)
         rows = [int(row) for row in np.argsort(-badness, kind="stable")[:WORST_RUNS] if self.outcome[row] != "crashed"]
-        return [{"id": run.id, "variant": run.variant.name, "cell": run.cell, "seed": run.seed,
-                 "outcome": str(self.outcome[row]), "metric": first.metric, "value": float(values[row]),
-                 "command": f"tendril sweep repeat {shlex.quote(str(self.folder_of(row)))} {run.id}"}
-                for row in rows for run in [self._runs[row]]]
+        return [
+            {
+                "id": run.id,
+                "variant": run.variant.name,
+                "cell": run.cell,
+                "seed": run.seed,
+                "outcome": str(self.outcome[row]),
+                "metric": first.metric,
+                "value": float(values[row]),
+                "command": f"tendril sweep repeat {shlex.quote(str(self.folder_of(row)))} {run.id}",
+            }
+            for row in rows
+            for run in [self._runs[row]]
+        ]
 
     # ---- writing --------------------------------------------------------------------------------------------------
 
@@ -436,12 +544,15 @@ class Dataset:
             rows = csv.writer(text, lineterminator="\n")
             rows.writerow(table)
             for begin in range(0, len(self._runs), _ROWS):
-                rows.writerows(zip(*(_csv_column(column[begin:begin + _ROWS]) for column in table.values()), strict=True))
+                rows.writerows(
+                    zip(*(_csv_column(column[begin : begin + _ROWS]) for column in table.values()), strict=True)
+                )
             text.detach()
         _journal.write_atomically(self.folder / "summary.json", json.dumps(self.summary, indent=1) + "\n")
         if not report:
             return ["runs.csv", "summary.json"]
         from tendril._sweep_report import html
+
         _journal.write_atomically(self.folder / "report.html", html(self))
         return ["runs.csv", "summary.json", "report.html"]
 
@@ -451,7 +562,11 @@ class Dataset:
         texts = []
         for name, (low, high, unit) in self._limits.items():
             ends = [f"{end:g}" for end in (low, high) if end is not None]
-            sign = f"{' to '.join(ends)}" if len(ends) == 2 else f"at {'least' if high is None else 'most'} {''.join(ends)}"
+            sign = (
+                f"{' to '.join(ends)}"
+                if len(ends) == 2
+                else f"at {'least' if high is None else 'most'} {''.join(ends)}"
+            )
             texts.append(f"{name}: {sign} {unit}".rstrip())
         return texts
 
@@ -486,8 +601,9 @@ def merge(folders: Sequence[Path], out: Path) -> Dataset:
     plans = [Dataset.read_plan(folder) for folder in folders]
     for folder, plan in zip(folders, plans, strict=True):
         if plan.to_json() != plans[0].to_json():
-            raise ModelError(f"{folder}: is a folder of another sweep, or of another state of its files, than "
-                             f"{folders[0]}")
+            raise ModelError(
+                f"{folder}: is a folder of another sweep, or of another state of its files, than {folders[0]}"
+            )
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ModelError(f"{out}: is not empty: choose another --out")
     known: dict[str, Line] = {}
@@ -495,7 +611,9 @@ def merge(folders: Sequence[Path], out: Path) -> Dataset:
         for name, line in Dataset.read_lines(folder).items():
             before = known.setdefault(name, line)
             if _RANK[before.outcome] == _RANK[line.outcome] == 0 and before.numbers != line.numbers:
-                raise ModelError(f"{line.origin}: {name}: other numbers than at {before.origin}: one run has one result")
+                raise ModelError(
+                    f"{line.origin}: {name}: other numbers than at {before.origin}: one run has one result"
+                )
     part = out.with_name(f".{out.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     for name in ("files", "journal", "runs"):

@@ -1,4 +1,5 @@
 """Experiments: a scene that is run, with motions, checks and metrics, as by `tendril run`."""
+
 from __future__ import annotations
 
 import json
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Result:
     """What came out of a run."""
+
     outcome: str  #: "done", "diverged" or "interrupted"
     reason: str  #: of a divergence: one line that names joint, value, step and time
     verdict: str  #: "pass", "fail", or "none" without checks
@@ -88,9 +90,16 @@ class Run:
             self._run.finish()
             summary = json.loads(self._run.summary)
             self._result = Result(
-                outcome=summary["outcome"], reason=summary["reason"], verdict=summary["verdict"],
-                checks=summary["checks"], metrics=self._run.metrics, statuses=summary["robots"],
-                failures=summary["failures"], notices=summary["notices"], summary=summary)
+                outcome=summary["outcome"],
+                reason=summary["reason"],
+                verdict=summary["verdict"],
+                checks=summary["checks"],
+                metrics=self._run.metrics,
+                statuses=summary["robots"],
+                failures=summary["failures"],
+                notices=summary["notices"],
+                summary=summary,
+            )
         return self._result
 
     @property
@@ -101,7 +110,9 @@ class Run:
     def __enter__(self) -> Run:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.finish()
 
 
@@ -123,8 +134,14 @@ class Experiment:
     def __repr__(self) -> str:
         return f"Experiment({str(self.file)!r})"
 
-    def start(self, seed: int | None = None, set: Mapping[str, Any] = {}, controller: str | None = None,
-              duration: float | None = None, record: str | os.PathLike[str] | None = None) -> Run:
+    def start(
+        self,
+        seed: int | None = None,
+        set: Mapping[str, Any] = {},
+        controller: str | None = None,
+        duration: float | None = None,
+        record: str | os.PathLike[str] | None = None,
+    ) -> Run:
         """The run before its first step.
 
         :param seed: of `[vary]`, integer >= 0; default: that of the file
@@ -139,11 +156,18 @@ class Experiment:
             run = _sim.Run(self._file, seed, set, controller, duration, shlex.join(sys.orig_argv), folder)
         if record is not None:
             from tendril import _recording_file
+
             run.record(partial(_recording_file.create, record))
         return Run(run)
 
-    def run(self, seed: int | None = None, set: Mapping[str, Any] = {}, controller: str | None = None,
-            duration: float | None = None, record: str | os.PathLike[str] | None = None) -> Result:
+    def run(
+        self,
+        seed: int | None = None,
+        set: Mapping[str, Any] = {},
+        controller: str | None = None,
+        duration: float | None = None,
+        record: str | os.PathLike[str] | None = None,
+    ) -> Result:
         """Runs the experiment: the metrics and the bits of `tendril run`. Parameters and errors are those of `start`.
 
         :raises KeyboardInterrupt: Ctrl-C; the recording is closed and whole

@@ -1,4 +1,5 @@
 """Recordings of runs: `rollout.h5` of `tendril run`, finished, being written or of a killed process."""
+
 from __future__ import annotations
 
 import json
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import mujoco
     import numpy as np
     import numpy.typing as npt
+
     Floats = npt.NDArray[np.float64]
     Integers = npt.NDArray[np.int32]
 
@@ -28,6 +30,7 @@ FORMAT_VERSION = 2
 
 class Contacts(NamedTuple):
     """Contact points, one an entry."""
+
     row: Integers  #: of the recording
     geom1: Integers  #: geom numbers of the model
     geom2: Integers
@@ -39,6 +42,7 @@ class Contacts(NamedTuple):
 @dataclass(frozen=True)
 class Replay:
     """What `tendril rollout replay --json` says."""
+
     identical: bool  #: every row bit for bit
     rows: int
     compared_steps: int
@@ -55,6 +59,7 @@ class Recording:
     def __init__(self, file: str | os.PathLike[str]) -> None:
         """Throws RecordingError, one line, for a file that is no recording."""
         import h5py
+
         self.file = Path(file)
         if not self.file.exists():
             raise RecordingError(f"{file}: no such file")
@@ -98,7 +103,9 @@ class Recording:
     def __enter__(self) -> Recording:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -113,8 +120,9 @@ class Recording:
     # ---- reading --------------------------------------------------------------------------------------------------
 
     def _damaged(self, error: Exception) -> RecordingError:
-        return RecordingError(f"{self.file}: is damaged: {' '.join(str(error).split())}; tendril rollout recover saves what "
-                              "is readable")
+        return RecordingError(
+            f"{self.file}: is damaged: {' '.join(str(error).split())}; tendril rollout recover saves what is readable"
+        )
 
     def _read(self, name: str, rows: int | None) -> Any:
         try:
@@ -198,7 +206,7 @@ class Recording:
         for sensor in self.tables["sensors"]:
             if sensor["name"] == name:
                 first, size = sensor["address"], sensor["dimension"]
-                return self.sensordata[:, first] if size == 1 else self.sensordata[:, first:first + size]
+                return self.sensordata[:, first] if size == 1 else self.sensordata[:, first : first + size]
         known = ", ".join(sensor["name"] for sensor in self.tables["sensors"] if sensor["name"])
         raise ModelError(f"{self.file}: sensor: {name}: must be one of {known or '(there are none)'}")
 
@@ -210,6 +218,7 @@ class Recording:
     def contacts(self, row: int | None = None) -> Contacts:
         """Contacts of a row, or of all rows. Throws ModelError for a row that is not there."""
         import numpy as np
+
         start, count = self._rows_of("contact/start"), self.contact_count.astype(np.int64)
         first, last = (0, self.rows) if row is None else (self._index(row), self._index(row) + 1)
         count = count[first:last]
@@ -225,6 +234,7 @@ class Recording:
     def robot_contacts(self) -> Contacts:
         """Those between a robot and its surroundings, which the metrics count."""
         import numpy as np
+
         found = self.contacts()
         is_robot = np.array([geom["robot"] for geom in self.tables["geoms"]] + [False])  # the last one: no geom
         wanted = is_robot[found.geom1] != is_robot[found.geom2]
@@ -233,24 +243,29 @@ class Recording:
     def wall_force(self) -> Floats:
         """(rows,), N: sum of the normal forces between robots and their surroundings."""
         import numpy as np
+
         found = self.robot_contacts()
         return np.bincount(found.row, weights=found.force[:, 0], minlength=self.rows).astype(np.float64)
 
     @cached_property
     def attributes(self) -> dict[str, Any]:
         """Numbers and short texts: `seed`, `timestep`, `outcome`, `format_version`, `integration_interval`, …"""
-        return {name: value.decode(errors="replace") if isinstance(value, bytes) else value.item()
-                for name, value in self._group.attrs.items()}
+        return {
+            name: value.decode(errors="replace") if isinstance(value, bytes) else value.item()
+            for name, value in self._group.attrs.items()
+        }
 
     @cached_property
     def texts(self) -> dict[str, str]:
         """`model_xml`, `experiment`, `scene_files/<name>`, `command_line`, `plugins`, …"""
         import h5py
+
         found: dict[str, str] = {}
 
         def add(name: str, item: object) -> None:
             if isinstance(item, h5py.Dataset):
                 found[name] = item[0].decode(errors="replace")
+
         try:
             if "texts" in self._group:
                 self._group["texts"].visititems(add)
@@ -261,8 +276,10 @@ class Recording:
     @cached_property
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """Names, by the model's numbers: `sensors`, `joints`, `actuators`, `bodies`, `geoms`, `robots`."""
-        return {name: json.loads(self.texts.get(name, "[]"))
-                for name in ("sensors", "joints", "actuators", "bodies", "geoms", "robots")}
+        return {
+            name: json.loads(self.texts.get(name, "[]"))
+            for name in ("sensors", "joints", "actuators", "bodies", "geoms", "robots")
+        }
 
     @cached_property
     def settings(self) -> list[dict[str, Any]]:
@@ -282,16 +299,21 @@ class Recording:
 
     def _model(self, unknown_do_nothing: bool) -> mujoco.MjModel:
         from tendril import _binary_model
+
         try:
-            return _binary_model.load(self._read("model_mjb", None).tobytes(), self.texts.get("plugins", ""),
-                                      unknown_do_nothing)
+            return _binary_model.load(
+                self._read("model_mjb", None).tobytes(), self.texts.get("plugins", ""), unknown_do_nothing
+            )
         except ModelError as error:
             raise ModelError(f"{self.file}: {error}") from None
         except ValueError as error:
             import mujoco
-            raise RecordingError(f"{self.file}: model_mjb: does not load (recorded with MuJoCo "
-                                 f"{self.texts.get('mujoco_version', 'unknown')}, this is {mujoco.mj_versionString()}): "
-                                 f"{' '.join(str(error).split())}") from None
+
+            raise RecordingError(
+                f"{self.file}: model_mjb: does not load (recorded with MuJoCo "
+                f"{self.texts.get('mujoco_version', 'unknown')}, this is {mujoco.mj_versionString()}): "
+                f"{' '.join(str(error).split())}"
+            ) from None
 
     @cached_property
     def model(self) -> mujoco.MjModel:
@@ -313,12 +335,14 @@ class Recording:
         """
         import mujoco
         import numpy as np
+
         row = self._index(row)
         full = self._read("integration/row", None)
         place = max(int(np.searchsorted(full, row)) - 1, 0)
         model, faults = self.model, None
         if "faults" in self.texts:  # they change the model; how depends on what they saw since the start
             from tendril._sim import PhysicalFaults
+
             place, model = 0, self._model(False)
             faults = PhysicalFaults(self.texts["faults"], model)
         first = int(full[place])
@@ -338,25 +362,37 @@ class Recording:
             mujoco.mj_step(model, data)
         for name in ("qpos", "qvel", "act", "ctrl", "plugin_state", "sensordata"):
             if getattr(data, name).tobytes() != self._row_of(name, row).tobytes():
-                raise RecordingError(f"{self.file}: row {row}: {name}: not the one recorded: what acted is not in the "
-                                     "recording, or the versions differ")
+                raise RecordingError(
+                    f"{self.file}: row {row}: {name}: not the one recorded: what acted is not in the "
+                    "recording, or the versions differ"
+                )
         return data
 
     def replay(self) -> Replay:
         """Steps the recording again with the program and compares every row, as `tendril rollout replay`."""
         from tendril._program import find_program
-        result = subprocess.run([find_program(), "rollout", "replay", "--json", "--quiet", str(self.file)],
-                                capture_output=True, text=True)
+
+        result = subprocess.run(
+            [find_program(), "rollout", "replay", "--json", "--quiet", str(self.file)], capture_output=True, text=True
+        )
         if result.returncode not in (0, 1):
             line = result.stderr.strip().removeprefix("tendril: ")
             raise ModelError(line) if "recording: plugin" in line else RecordingError(line)
         found = json.loads(result.stdout)
-        return Replay(found["verdict"] == "identical", found["rows"], found["compared_steps"], found["first_difference"])
+        return Replay(
+            found["verdict"] == "identical", found["rows"], found["compared_steps"], found["first_difference"]
+        )
 
-    def to_html(self, out: str | os.PathLike[str] | None = None, fps: float = 50.0, start: float | None = None,
-                end: float | None = None) -> str:
+    def to_html(
+        self,
+        out: str | os.PathLike[str] | None = None,
+        fps: float = 50.0,
+        start: float | None = None,
+        end: float | None = None,
+    ) -> str:
         """The page of `tendril play`; also written to `out`. Times in s; throws ModelError for those out of range."""
         from tendril import _playback
+
         page = _playback.page(self, fps, start, end)
         if out is not None:
             _playback.write(Path(out), page)

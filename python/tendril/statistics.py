@@ -9,6 +9,7 @@ of the statistical precipice". [Holm] Holm 1979, Scand. J. Stat. 6:65. [BonettPr
 31:366. [McNemar] McNemar 1947, Psychometrika 12:153. [AS] Abramowitz and Stegun 1964, 26.7. [Devroye] Devroye 1986,
 "Non-uniform random variate generation".
 """
+
 from __future__ import annotations
 
 import hashlib
@@ -96,6 +97,7 @@ def _resampled_means(x: Values, resamples: int, random: np.random.Generator) -> 
     def totals(places: Values) -> Values:
         values: Values = x.take(places.astype(np.intp), mode="clip").sum(axis=1)
         return values
+
     means: Values = (1 - n / 4 + m) * totals(np.hstack((first, last)))
     between = n - 2 * m - 2
     rows = max(1, _CHUNK // max(1, between))
@@ -199,7 +201,7 @@ def _sign_sums(ranks: Values, random: np.random.Generator) -> Values:
     signs = 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1) - 1.0
     sums = np.zeros(DRAWS)
     for begin in range(0, DRAWS, _CHUNK):
-        some = sums[begin:begin + _CHUNK]
+        some = sums[begin : begin + _CHUNK]
         for eight in np.pad(ranks, (0, -len(ranks) % 8)).reshape(-1, 8):
             some += (signs @ eight).take(np.frombuffer(random.bytes(len(some)), dtype=np.uint8))
     return sums
@@ -257,7 +259,7 @@ def mcnemar(only_variant: int, only_baseline: int) -> float:
 
 
 def words(corrected_p: float, interval: Interval | None, better: Better) -> str:
-    """"better" or "worse" when Holm's p < 0.05 and the interval excludes 0, else "no difference shown"."""
+    """ "better" or "worse" when Holm's p < 0.05 and the interval excludes 0, else "no difference shown"."""
     if interval is None or not corrected_p < 0.05 or not (interval[0] > 0 or interval[1] < 0):
         return "no difference shown"
     return "better" if (interval[1] < 0) == (better == "lower") else "worse"

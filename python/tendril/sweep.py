@@ -4,6 +4,7 @@ A run is one seed in one cell (a combination of the grid) with one variant. Its 
 its numbers depend on, so that finished runs are kept whatever is added to the sweep. `_local` starts the runs,
 `_journal` keeps their lines, `dataset` reads them.
 """
+
 from __future__ import annotations
 
 import ast
@@ -41,6 +42,7 @@ Settings = tuple[tuple[str, Any], ...]
 @dataclass(frozen=True)
 class Variant:
     """What is compared: settings or a controller."""
+
     name: str
     settings: Settings = ()
     controller: str = ""
@@ -51,6 +53,7 @@ class Variant:
 @dataclass(frozen=True)
 class Comparison:
     """A check by name, or a metric, and which of its values are better."""
+
     metric: str
     better: str
     unit: str = ""  # if the check has none
@@ -59,6 +62,7 @@ class Comparison:
 @dataclass(frozen=True, slots=True)
 class Run:
     """One seed in one cell with one variant."""
+
     id: str
     variant: Variant
     cell: int
@@ -69,6 +73,7 @@ class Run:
 @dataclass(frozen=True)
 class Plan:
     """All runs of a sweep, and what their numbers depend on: the content of `sweep.json`."""
+
     name: str
     experiment: str  # file, as given
     seeds: tuple[int, ...]
@@ -94,8 +99,11 @@ class Plan:
 
     def runs(self) -> Iterator[Run]:
         """Seed by seed, so that a sweep that is stopped has all variants of the first seeds."""
-        coin_flip = {(cell, variant.name): self._identity(cell, variant)
-                 for cell in range(len(self.cells)) for variant in self.variants}
+        coin_flip = {
+            (cell, variant.name): self._identity(cell, variant)
+            for cell in range(len(self.cells))
+            for variant in self.variants
+        }
         for order, seed in enumerate(self.seeds):
             for cell in range(len(self.cells)):
                 for variant in self.variants:
@@ -107,17 +115,30 @@ class Plan:
         """Canonical JSON of what the numbers of a run depend on, before and after the seed."""
         settings = self.settings_of(cell, variant)
         others = {file for files in self.named.values() for file in files}
-        own = {file for value in [variant.python, variant.plugin, *(value for _, value in settings)]
-               for file in self.named.get(_text(value), [])}
+        own = {
+            file
+            for value in [variant.python, variant.plugin, *(value for _, value in settings)]
+            for file in self.named.get(_text(value), [])
+        }
         files = {file: digest for file, digest in self.files.items() if file not in others or file in own}
         mark = "\0"
-        text = _canonical({"format": FORMAT, **self.versions, "files": files, "settings": settings,
-                           "controller": variant.controller, "seed": mark, "duration": self.duration})
+        text = _canonical(
+            {
+                "format": FORMAT,
+                **self.versions,
+                "files": files,
+                "settings": settings,
+                "controller": variant.controller,
+                "seed": mark,
+                "duration": self.duration,
+            }
+        )
         before, after = text.split(json.dumps(mark), 1)
         return before.encode(), after.encode()
 
     def to_json(self) -> dict[str, Any]:
         from dataclasses import asdict
+
         return {"format": FORMAT, **asdict(self), "timeout": self.timeout if math.isfinite(self.timeout) else None}
 
     @staticmethod
@@ -128,14 +149,18 @@ class Plan:
 
         def settings(pairs: list[list[Any]]) -> Settings:
             return tuple((key, value) for key, value in pairs)
+
         fields = {key: value for key, value in data.items() if key in Plan.__dataclass_fields__}
         fields |= {
-            "seeds": tuple(data["seeds"]), "cells": tuple(settings(cell) for cell in data["cells"]),
-            "variants": tuple(Variant(v["name"], settings(v["settings"]), v["controller"], v.get("python", ""),
-                                      v.get("plugin", ""))
-                              for v in data["variants"]),
+            "seeds": tuple(data["seeds"]),
+            "cells": tuple(settings(cell) for cell in data["cells"]),
+            "variants": tuple(
+                Variant(v["name"], settings(v["settings"]), v["controller"], v.get("python", ""), v.get("plugin", ""))
+                for v in data["variants"]
+            ),
             "compare": tuple(Comparison(c["metric"], c["better"], c.get("unit", "")) for c in data["compare"]),
-            "settings": settings(data["settings"])}
+            "settings": settings(data["settings"]),
+        }
         return Plan(**fields)
 
     def cell_name(self, cell: int) -> str:
@@ -252,8 +277,12 @@ def _seeds(table: _Table) -> tuple[int, ...]:
         if not (1 <= count <= MOST_RUNS and 0 <= first and first + count <= 2**63):
             raise table.refuse("seeds", allowed)
         return tuple(range(first, first + count))
-    if not isinstance(value, list) or not value or len({*map(str, value)}) < len(value) \
-            or not all(_is_integer(seed) and 0 <= seed < 2**63 for seed in value):
+    if (
+        not isinstance(value, list)
+        or not value
+        or len({*map(str, value)}) < len(value)
+        or not all(_is_integer(seed) and 0 <= seed < 2**63 for seed in value)
+    ):
         raise table.refuse("seeds", allowed)
     return tuple(value)
 
@@ -272,6 +301,7 @@ def _cells(table: _Table) -> tuple[Settings, ...]:
 @dataclass(frozen=True)
 class CommandLineOverrides:
     """What a command line says instead of the file."""
+
     seeds: int | None = None
     settings: tuple[str, ...] = ()  # of `--set`
     python: str = ""  # of the variants that name none
@@ -327,8 +357,11 @@ def _variants(table: _Table, folder: Path, given: CommandLineOverrides) -> tuple
 def _checks(content: Mapping[str, Any]) -> tuple[Comparison, ...]:
     """The checks of an experiment; what is wrong in them the program says."""
     rows = content.get("check", [])
-    names = {str(row.get("name", row.get("metric"))): "lower" if "max" in row else "higher"
-             for row in (rows if isinstance(rows, list) else []) if isinstance(row, dict)}
+    names = {
+        str(row.get("name", row.get("metric"))): "lower" if "max" in row else "higher"
+        for row in (rows if isinstance(rows, list) else [])
+        if isinstance(row, dict)
+    }
     return tuple(Comparison(name, better) for name, better in names.items())
 
 
@@ -364,7 +397,9 @@ _KEYS = ("experiment", "name", "seeds", "record", "timeout", "retries", "baselin
 def read_toml(file: Path) -> dict[str, Any]:
     try:
         if not stat.S_ISREG(mode := file.stat().st_mode):  # reading would wait for ever, or not end
-            raise ModelError(f"{file}: is a {'folder' if stat.S_ISDIR(mode) else 'device or a pipe'}: must be a readable file")
+            raise ModelError(
+                f"{file}: is a {'folder' if stat.S_ISDIR(mode) else 'device or a pipe'}: must be a readable file"
+            )
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise ModelError(f"{file}: {error.strerror}") from None
@@ -372,7 +407,9 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise ModelError(f"{file}: {error}") from None
 
 
-def make_plan(source: Path | Mapping[str, Any], program: str, given: CommandLineOverrides = CommandLineOverrides()) -> Plan:
+def make_plan(
+    source: Path | Mapping[str, Any], program: str, given: CommandLineOverrides = CommandLineOverrides()
+) -> Plan:
     """The plan of a file with a table `[sweep]`, or of such a table. Throws ModelError."""
     if isinstance(source, Path):
         document, where, folder = read_toml(source), f"{source}: sweep", source.parent
@@ -395,7 +432,9 @@ def make_plan(source: Path | Mapping[str, Any], program: str, given: CommandLine
 _OF_A_ROW = ("file", "name", "seeds", "compare", "grid", "record", "timeout", "retries")
 
 
-def make_plans(files: Sequence[Path], program: str, given: CommandLineOverrides = CommandLineOverrides(), only: Sequence[str] = ()) -> list[Plan]:
+def make_plans(
+    files: Sequence[Path], program: str, given: CommandLineOverrides = CommandLineOverrides(), only: Sequence[str] = ()
+) -> list[Plan]:
     """The plans of a suite: of several files, or of one whose table `[sweep]` has a list `experiment`.
 
     Of several files that have names in common, each has its folder before its name.
@@ -405,8 +444,10 @@ def make_plans(files: Sequence[Path], program: str, given: CommandLineOverrides 
     if len(files) > 1:
         plans = [make_plan(file, program, given) for file in files]
         if len({plan.name for plan in plans}) < len(plans):
-            plans = [replace(plan, name=f"{file.absolute().parent.name}-{plan.name}")
-                     for file, plan in zip(files, plans, strict=True)]
+            plans = [
+                replace(plan, name=f"{file.absolute().parent.name}-{plan.name}")
+                for file, plan in zip(files, plans, strict=True)
+            ]
     else:
         plans = list(_suite(files[0], program, given))
     names = [plan.name for plan in plans]
@@ -451,14 +492,25 @@ def _suite(file: Path, program: str, given: CommandLineOverrides) -> Iterator[Pl
                 raise ModelError(f"{where}: variant: experiments: {toml(pattern)}: matches none of {', '.join(names)}")
     for row, name in zip(rows, names, strict=True):
         own = {**common, **row.data, "name": name}
-        own["variant"] = [{key: value for key, value in one.items() if key != "experiments"} for one in listed
-                          if any(fnmatchcase(name, pattern) for pattern in one.get("experiments", ["*"]))]
+        own["variant"] = [
+            {key: value for key, value in one.items() if key != "experiments"}
+            for one in listed
+            if any(fnmatchcase(name, pattern) for pattern in one.get("experiments", ["*"]))
+        ]
         experiment = file.parent / own.pop("file")
-        yield _plan(_Table(f"{where}: {name}", own), file.parent, experiment, read_toml(experiment), program,
-                    replace(given, seeds=None) if "seeds" in row.data else given)
+        yield _plan(
+            _Table(f"{where}: {name}", own),
+            file.parent,
+            experiment,
+            read_toml(experiment),
+            program,
+            replace(given, seeds=None) if "seeds" in row.data else given,
+        )
 
 
-def _plan(table: _Table, folder: Path, experiment: Path, content: dict[str, Any], program: str, given: CommandLineOverrides) -> Plan:
+def _plan(
+    table: _Table, folder: Path, experiment: Path, content: dict[str, Any], program: str, given: CommandLineOverrides
+) -> Plan:
     """@param folder  that of the file with the table"""
     where = table.where
     data = table.data if given.seeds is None else {**table.data, "seeds": given.seeds}
@@ -478,11 +530,26 @@ def _plan(table: _Table, folder: Path, experiment: Path, content: dict[str, Any]
     name = table.text("name", str(content.get("name", experiment.stem)) if "name" not in data else "")
     if "/" in name or name.startswith("."):
         raise table.refuse("name", "must neither contain '/' nor begin with '.'")
-    compare = _compare(table) or (_family_checks(experiment, content, program) if "family" in content else _checks(content))
-    plan = Plan(name=name, experiment=str(experiment), seeds=_seeds(table), cells=_cells(table), variants=variants,
-                baseline=baseline, compare=compare, record=record, timeout=float(timeout),
-                retries=table.integer("retries", 2, 0, 100), settings=tuple(map(parse_setting, given.settings)),
-                duration=float(content.get("duration", 10.0)), versions=read_versions(program), files={}, named={})
+    compare = _compare(table) or (
+        _family_checks(experiment, content, program) if "family" in content else _checks(content)
+    )
+    plan = Plan(
+        name=name,
+        experiment=str(experiment),
+        seeds=_seeds(table),
+        cells=_cells(table),
+        variants=variants,
+        baseline=baseline,
+        compare=compare,
+        record=record,
+        timeout=float(timeout),
+        retries=table.integer("retries", 2, 0, 100),
+        settings=tuple(map(parse_setting, given.settings)),
+        duration=float(content.get("duration", 10.0)),
+        versions=read_versions(program),
+        files={},
+        named={},
+    )
     if len(plan) > MOST_RUNS:
         raise ModelError(f"{where}: {len(plan)} runs: must be at most 1e7")
     _find_files(plan, experiment, content)
@@ -572,13 +639,15 @@ def _with_modules(file: Path) -> list[Path]:
                 names = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
                 package = path.parent.relative_to(file.parent).parts
-                above = [*package[:len(package) - node.level + 1]] if node.level else []
+                above = [*package[: len(package) - node.level + 1]] if node.level else []
                 names = [".".join(filter(None, [*above, node.module, alias.name])) for alias in node.names]
             for name in names:
                 parts = name.split(".")
                 for end in range(1, len(parts) + 1):
                     place = file.parent.joinpath(*parts[:end])
-                    queue += [module for module in (place.with_suffix(".py"), place / "__init__.py") if module.is_file()]
+                    queue += [
+                        module for module in (place.with_suffix(".py"), place / "__init__.py") if module.is_file()
+                    ]
     return found
 
 
@@ -610,6 +679,7 @@ def _find_files(plan: Plan, experiment: Path, content: dict[str, Any]) -> None:
 
     def name(path: Path) -> str:
         return os.path.relpath(path, folder)
+
     plan.files[experiment.name] = _experiment_digest(content)
     plan.files.update({name(path): _digest(path) for path in base if name(path) != experiment.name})
     values = {_text(value) for cell in plan.cells for _, value in cell}
@@ -667,12 +737,18 @@ def command_of(plan: Plan, run: Run, program: str) -> list[str]:
 class Sweep:
     """A sweep of a file with a table `[sweep]`, or of the content of such a table.
 
-        data = td.Sweep("circle.toml").run("out/circle", jobs=4)
-        data.success(), data.compare()
+    data = td.Sweep("circle.toml").run("out/circle", jobs=4)
+    data.success(), data.compare()
     """
 
-    def __init__(self, source: str | os.PathLike[str] | Mapping[str, Any], *, seeds: int | None = None,
-                 settings: Mapping[str, Any] | None = None, program: str | None = None) -> None:
+    def __init__(
+        self,
+        source: str | os.PathLike[str] | Mapping[str, Any],
+        *,
+        seeds: int | None = None,
+        settings: Mapping[str, Any] | None = None,
+        program: str | None = None,
+    ) -> None:
         """Throws ModelError.
 
         @param seeds, settings  instead of those of the file, as `--seeds` and `--set`
@@ -683,8 +759,14 @@ class Sweep:
         where = source if isinstance(source, Mapping) else Path(source)
         self.plan = make_plan(where, self.program, CommandLineOverrides(seeds, texts))
 
-    def run(self, out: str | os.PathLike[str] | None = None, engine: str = "local", jobs: int = 0,
-            retry_failed: bool = False, address: str = "") -> Dataset:
+    def run(
+        self,
+        out: str | os.PathLike[str] | None = None,
+        engine: str = "local",
+        jobs: int = 0,
+        retry_failed: bool = False,
+        address: str = "",
+    ) -> Dataset:
         """Runs what is not yet done in the folder `out`, and reports on all runs.
 
         @param engine   "local", or "ray" with the extra `ray`
@@ -695,9 +777,14 @@ class Sweep:
         """
         from tendril._local import Options, run_sweep
         from tendril.dataset import Dataset
+
         folder = Path(out) if out is not None else default_folder(self.plan.name)
-        result = run_sweep(self.plan, folder, self.program,
-                           Options(jobs=jobs, engine=engine, address=address, retry_failed=retry_failed))
+        result = run_sweep(
+            self.plan,
+            folder,
+            self.program,
+            Options(jobs=jobs, engine=engine, address=address, retry_failed=retry_failed),
+        )
         if result.interrupted:
             raise KeyboardInterrupt
         return Dataset(folder)

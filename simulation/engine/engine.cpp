@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "simulation/engine/engine_log.hpp"
 #include "controllers/controller_kind.hpp"
+#include "simulation/engine/engine_log.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::simulation {

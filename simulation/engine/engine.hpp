@@ -34,8 +34,8 @@ using SpecPtr = std::unique_ptr<mjSpec, SpecDeleter>;
 void add_plugin_library(const std::filesystem::path& file);
 
 /// Redirects the engine's messages, checks the engine's version (4.0.0 is refused with the reason)
-/// and loads libtendril.so, unless the process has it, and the added libraries; each once per process.
-/// Throws ModelError.
+/// and loads libtendril.so, unless the process has it, and the added libraries; each once per
+/// process. Throws ModelError.
 void load_engine();
 
 /// Messages about the added libraries since the last call, one line each: a library that registers

@@ -9,8 +9,8 @@ namespace tendril::simulation {
 
 /// Redirects the engine's messages of this thread while it lives: they are neither printed nor
 /// written to MUJOCO_LOG.TXT. Warnings are kept for `take_engine_warnings`. A fatal error inside
-/// `guarded` is returned as text; one outside prints one line and ends the process with exit code 3.
-/// What comes from other threads goes to the handler that was there before.
+/// `guarded` is returned as text; one outside prints one line and ends the process with exit
+/// code 3. What comes from other threads goes to the handler that was there before.
 class EngineLog {
  public:
   EngineLog();

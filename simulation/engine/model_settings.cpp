@@ -66,7 +66,8 @@ void apply_option(const Setting& setting, mjModel& model) {
     return;
   }
   if (name == "gravity") {
-    const auto g = setting_numbers(resolved(setting, model.opt.gravity), 3, 3, "must be three finite numbers in m/s^2");
+    const auto g = setting_numbers(resolved(setting, model.opt.gravity), 3, 3,
+                                   "must be three finite numbers in m/s^2");
     std::copy_n(g.begin(), 3, model.opt.gravity);
     return;
   }

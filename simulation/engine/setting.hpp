@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tendril/range.hpp"
 #include "tendril/model/value.hpp"
+#include "tendril/range.hpp"
 
 namespace tendril::simulation {
 

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "tendril/mobile/kinematics.hpp"
-#include "tendril/model_error.hpp"
-#include "tendril/random_draws.hpp"
 #include "tendril/model/fault_file.hpp"
 #include "tendril/model/toml_fields.hpp"
+#include "tendril/model_error.hpp"
+#include "tendril/random_draws.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -110,8 +110,8 @@ Check parse_check(const Fields& fields) {
   return check;
 }
 
-constexpr const char* kPrefixes[] = {"robot.", "controller.", "option.",
-                                     "body.",  "geom.",       "motion.", "fault."};
+constexpr const char* kPrefixes[] = {"robot.", "controller.", "option.", "body.",
+                                     "geom.",  "motion.",     "fault."};
 
 bool is_setting_key(const std::string& name) {
   return std::any_of(std::begin(kPrefixes), std::end(kPrefixes), [&](const char* p) {
@@ -134,9 +134,10 @@ void collect_settings(const Fields& fields, const toml::table& table, const std:
     }
     const bool names_keys = inner != nullptr && inner->contains("keys");  // in [vary]
     if (!names_keys && !is_setting_key(name)) {
-      fields.refuse(name, node,
-                    "unknown key, must begin with robot., controller., option., body., geom., motion. "
-                    "or fault.");
+      fields.refuse(
+          name, node,
+          "unknown key, must begin with robot., controller., option., body., geom., motion. "
+          "or fault.");
     }
     all.emplace_back(name, &node);
   }
@@ -183,7 +184,8 @@ Variation parse_variation(const Fields& vary, const std::string& key, const toml
       refuse("keys must be a list of settings such as \"geom.floor.friction\"");
   }
   if (const toml::node* const each = table->get("each")) {
-    if (!each->is_boolean() || !table->contains("keys")) refuse("each must be true or false, with keys");
+    if (!each->is_boolean() || !table->contains("keys"))
+      refuse("each must be true or false, with keys");
     variation.each = *each->value<bool>();
   }
   const toml::array* values = table->get(kind)->as_array();
@@ -290,11 +292,12 @@ Experiment parse_experiment(std::string_view toml, const std::filesystem::path& 
   const Fields root(document, file_name);
   const bool of_family = document.contains("family");
   if (of_family) {
-    root.refuse_unknown({"name", "description", "family", "difficulty", "seed", "set", "fault",
-                         "vary", "sweep"});
+    root.refuse_unknown(
+        {"name", "description", "family", "difficulty", "seed", "set", "fault", "vary", "sweep"});
   } else {
     root.refuse_unknown({"name", "description", "scene", "family", "keyframe", "duration", "seed",
-                         "set", "motion", "fault", "check", "vary", "sweep"});  // the last is for tendril sweep
+                         "set", "motion", "fault", "check", "vary",
+                         "sweep"});  // the last is for tendril sweep
   }
 
   Experiment experiment;

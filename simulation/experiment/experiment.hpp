@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "simulation/engine/setting.hpp"
 #include "simulation/experiment/metric.hpp"
 #include "simulation/experiment/motion.hpp"
-#include "simulation/engine/setting.hpp"
 #include "tendril/fault.hpp"
 
 namespace tendril::simulation {
@@ -57,7 +57,7 @@ struct Experiment {
   std::filesystem::path file;   ///< given by the user
   std::string text;             ///< TOML of the experiment; empty for a bare scene
   std::filesystem::path scene;  ///< MJCF or robot file, resolved against the experiment's folder
-  std::string family;           ///< of random scenes, in place of a scene: see with_scene of families.hpp
+  std::string family;  ///< of random scenes, in place of a scene: see with_scene of families.hpp
   double difficulty = 0.5;      ///< of the family's scenes
   std::string keyframe;         ///< initial state; empty: the model's reference state
   std::string keyframe_origin;  ///< `file:line`

@@ -13,8 +13,8 @@
 #include "simulation/engine/engine_log.hpp"
 #include "simulation/experiment/run_recorder.hpp"
 #include "simulation/scene/model_tables.hpp"
-#include "tendril/model_error.hpp"
 #include "tendril/model/fault_file.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -88,7 +88,8 @@ const char* outcome_name(Outcome outcome) {
 void refuse_offset(const Setting& setting, std::span<const Motion> motions) {
   constexpr std::string_view kBody = "body.", kOffset = ".offset";
   const std::string& key = setting.key;
-  if (!key.starts_with(kBody) || !key.ends_with(kOffset) || key.size() <= kBody.size() + kOffset.size())
+  if (!key.starts_with(kBody) || !key.ends_with(kOffset) ||
+      key.size() <= kBody.size() + kOffset.size())
     return;
   const std::string pattern = key.substr(kBody.size(), key.size() - kBody.size() - kOffset.size());
   for (const Motion& motion : motions) {
@@ -190,8 +191,8 @@ PreparedRun compile_run(const Experiment& experiment, const RunChanges& changes)
   for (const Setting& setting : settings) refuse_offset(setting, motions);
 
   std::vector<Fault> faults = experiment.faults_for(settings);
-  Scene scene = load_scene(experiment.scene, settings, faults,
-                           changes.seed.value_or(experiment.seed));
+  Scene scene =
+      load_scene(experiment.scene, settings, faults, changes.seed.value_or(experiment.seed));
   disable_autoreset(*scene.model);
   const mjModel& model = *scene.model;
   MotionSet motion_set(model, motions);
@@ -202,8 +203,13 @@ PreparedRun compile_run(const Experiment& experiment, const RunChanges& changes)
     throw ModelError(fmt::format("{}: duration: {} s: is more than 1e9 steps of {} s",
                                  experiment.file.string(), duration, timestep));
   }
-  return {std::move(scene),    nullptr,  std::move(motion_set), std::move(faults),
-          std::move(settings), timestep, std::max(1L, static_cast<long>(steps))};
+  return {std::move(scene),
+          nullptr,
+          std::move(motion_set),
+          std::move(faults),
+          std::move(settings),
+          timestep,
+          std::max(1L, static_cast<long>(steps))};
 }
 
 void set_start(const Experiment& experiment, PreparedRun& run, const mjModel& model, mjData& data) {
@@ -234,9 +240,9 @@ PreparedRun prepare_run(const Experiment& experiment, const RunChanges& changes)
   return run;
 }
 
-ExperimentRun::ExperimentRun(const Experiment& experiment, const PreparedRun& run,
-                             mjModel& model, mjData& data, const RunChanges& changes,
-                             std::string command_line, OnNotices on_notices)
+ExperimentRun::ExperimentRun(const Experiment& experiment, const PreparedRun& run, mjModel& model,
+                             mjData& data, const RunChanges& changes, std::string command_line,
+                             OnNotices on_notices)
     : experiment_(experiment),
       run_(run),
       model_(model),
@@ -260,8 +266,7 @@ ExperimentRun::ExperimentRun(const Experiment& experiment, const PreparedRun& ru
     result_.notices.push_back(fmt::format("initial state: {}", one_line(warning)));
   if (on_notices_) on_notices_(result_.notices);
 
-  for (const Check& check : experiment.checks)
-    check_metrics_.push_back(add_check(metrics_, check));
+  for (const Check& check : experiment.checks) check_metrics_.push_back(add_check(metrics_, check));
   first_default_ = metrics_.count();
   metrics_.add_defaults();
 }
@@ -270,8 +275,8 @@ ExperimentRun::~ExperimentRun() = default;
 
 void ExperimentRun::record(const OpenRecording& open) {
   const std::size_t known = result_.notices.size();
-  const RolloutAttributes attributes = recording_attributes(
-      experiment_, run_, model_, result_.seed, result_.command_line, result_.notices);
+  const RolloutAttributes attributes = recording_attributes(experiment_, run_, model_, result_.seed,
+                                                            result_.command_line, result_.notices);
   if (on_notices_) on_notices_(std::span(result_.notices).subspan(known));
   recorder_ = std::make_unique<RunRecorder>(model_, attributes, open);
   recorder_->append(data_, 0, 0.0);

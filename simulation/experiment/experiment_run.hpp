@@ -16,12 +16,12 @@
 #include <vector>
 
 #include "simulation/engine/divergence.hpp"
-#include "simulation/scene/physical_faults.hpp"
-#include "simulation/scene/scene.hpp"
 #include "simulation/experiment/experiment.hpp"
 #include "simulation/experiment/metrics.hpp"
 #include "simulation/experiment/motion_set.hpp"
 #include "simulation/experiment/robot_watch.hpp"
+#include "simulation/scene/physical_faults.hpp"
+#include "simulation/scene/scene.hpp"
 #include "tendril/recording/rollout_file.hpp"
 
 namespace tendril::simulation {
@@ -57,15 +57,16 @@ struct RunChanges {
 [[nodiscard]] PreparedRun compile_run(const Experiment& experiment, const RunChanges& changes);
 void set_start(const Experiment& experiment, PreparedRun& run, const mjModel& model, mjData& data);
 
-/// What describes a recording of the run. What the engine has to say of the model goes to `notices`.
+/// What describes a recording of the run. What the engine has to say of the model goes to
+/// `notices`.
 [[nodiscard]] RolloutAttributes recording_attributes(const Experiment& experiment,
                                                      const PreparedRun& run, const mjModel& model,
                                                      std::uint64_t seed,
                                                      const std::string& command_line,
                                                      std::vector<std::string>& notices);
 
-/// Adds the metric of a check and returns its index. Throws ModelError `<origin>: check: metric = …`
-/// if the scene cannot have it.
+/// Adds the metric of a check and returns its index. Throws ModelError `<origin>: check: metric =
+/// …` if the scene cannot have it.
 int add_check(Metrics& metrics, const Check& check);
 
 enum class Outcome { Done, Diverged, Interrupted };
@@ -132,16 +133,15 @@ class StepTimeHistogram {
   double sum_ = 0.0, max_ = 0.0;
 };
 
-/// An experiment under way. In each step: motions, faults, mj_step, divergence monitor, metrics, recording.
-/// Row 0 of the recording is the initial state, row i the state after step i with the mocap poses,
-/// controls, sensor data and contacts of step i.
+/// An experiment under way. In each step: motions, faults, mj_step, divergence monitor, metrics,
+/// recording. Row 0 of the recording is the initial state, row i the state after step i with the
+/// mocap poses, controls, sensor data and contacts of step i.
 class ExperimentRun {
  public:
   /// `experiment` and `run` must outlive it, as must `model` and `data`, which are at the start:
   /// those of `run`, or of another owner. Throws ModelError for a check that the scene cannot have.
   ExperimentRun(const Experiment& experiment, const PreparedRun& run, mjModel& model, mjData& data,
-                const RunChanges& changes, std::string command_line,
-                OnNotices on_notices = {});
+                const RunChanges& changes, std::string command_line, OnNotices on_notices = {});
   ~ExperimentRun();
   ExperimentRun(const ExperimentRun&) = delete;
   ExperimentRun& operator=(const ExperimentRun&) = delete;

@@ -96,9 +96,9 @@ Metric parse_metric(const std::string& name) {
     const std::string_view signal = text.substr(0, std::min(first, last));
     const std::string_view object = first < last ? text.substr(first + 1, last - first - 1) : "";
     const SignalInfo* const info = find_signal(signal);
-    const bool fits = info == nullptr ? first == text.npos
-                                      : is_named(info->of) == !object.empty() &&
-                                            info->of != MetricOf::Run;
+    const bool fits = info == nullptr
+                          ? first == text.npos
+                          : is_named(info->of) == !object.empty() && info->of != MetricOf::Run;
     if (statistic != nullptr && fits)
       return {name, std::string(signal), std::string(object), statistic->statistic};
   }

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "simulation/scene/scene_robots.hpp"
 #include "simulation/experiment/metric.hpp"
+#include "simulation/scene/scene_robots.hpp"
 
 namespace tendril::simulation {
 

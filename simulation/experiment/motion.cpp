@@ -84,7 +84,8 @@ bool Motion::apply(const Setting& setting) {
   if (!matches(key.substr(0, dot), actuator.empty() ? body : actuator)) return false;
   const std::string field = key.substr(dot + 1);
   const auto vector = [&](const Range& range, std::span<const double> present) {
-    const auto n = setting_numbers(resolved(setting, present), 3, 3, "must be three finite numbers");
+    const auto n =
+        setting_numbers(resolved(setting, present), 3, 3, "must be three finite numbers");
     for (const double number : n) {
       if (!range.contains(number)) refuse(setting, "each must be " + to_string(range));
     }
@@ -125,7 +126,8 @@ std::optional<Motion::Problem> Motion::problem() const {
     if (!row.range.contains(this->*row.member))
       return {{row.name, "must be " + to_string(row.range)}};
   }
-  if (kind == MotionKind::Circle && !(normal.norm() > 1e-9)) return {{"normal", "must not be zero"}};
+  if (kind == MotionKind::Circle && !(normal.norm() > 1e-9))
+    return {{"normal", "must not be zero"}};
   if (kind == MotionKind::Waypoints) {
     const char* const what = actuator.empty() ? "points" : "values";
     const std::size_t count = actuator.empty() ? points.size() : values.size();
@@ -135,8 +137,9 @@ std::optional<Motion::Problem> Motion::problem() const {
                                     times.size(), what, count)}};
     }
     if (!orientations.empty() && orientations.size() != points.size()) {
-      return {{"angles_deg", fmt::format("has {} entries, must have as many as there are points, {}",
-                                         orientations.size(), points.size())}};
+      return {
+          {"angles_deg", fmt::format("has {} entries, must have as many as there are points, {}",
+                                     orientations.size(), points.size())}};
     }
     for (std::size_t i = 1; i < times.size(); ++i) {
       if (!(times[i] > times[i - 1]))

@@ -23,8 +23,8 @@ enum class Interpolation {
   Step,    ///< stays at a point until the time of the next
 };
 
-/// Motion of a mocap body, its world pose, or the control of an actuator, as a function of time alone,
-/// so that runs are reproducible. A `[[motion]]` table of an experiment file. SI units, rad.
+/// Motion of a mocap body, its world pose, or the control of an actuator, as a function of time
+/// alone, so that runs are reproducible. A `[[motion]]` table of an experiment file. SI units, rad.
 struct Motion {
   std::string body;  ///< name of a mocap body; empty: an actuator
   MotionKind kind = MotionKind::Lissajous;
@@ -42,8 +42,8 @@ struct Motion {
   std::vector<Eigen::Vector3d> points = {};
   /// One per point, each leg a rotation about a fixed axis; empty: constant orientation.
   std::vector<Eigen::Quaterniond> orientations = {};
-  std::string actuator = {};         ///< name of an actuator in place of a body
-  std::vector<double> values = {};   ///< its controls, one per time
+  std::string actuator = {};        ///< name of an actuator in place of a body
+  std::vector<double> values = {};  ///< its controls, one per time
   Interpolation interpolation = Interpolation::Smooth;
 
   // Circle: p = center + radius (cos(a) e1 + sin(a) e2), a = speed / radius max(0, t -
@@ -67,9 +67,8 @@ struct Motion {
   [[nodiscard]] double control(double time) const noexcept;
   [[nodiscard]] bool moves_orientation() const noexcept { return turns || !orientations.empty(); }
 
-  /// Applies `motion.<body>.<field>` if its body pattern names this body or actuator, and motions of this
-  /// kind have the field; returns whether it did.
-  /// Throws ModelError.
+  /// Applies `motion.<body>.<field>` if its body pattern names this body or actuator, and motions
+  /// of this kind have the field; returns whether it did. Throws ModelError.
   bool apply(const Setting& setting);
 
   struct Problem {
@@ -92,13 +91,13 @@ struct Motion {
 struct MotionNumber {
   const char* name;
   MotionKind kind;  ///< that has it
-  double Motion::* member;
+  double Motion::*member;
   Range range;
 };
 struct MotionVector {
   const char* name;
   MotionKind kind;  ///< that has it
-  Eigen::Vector3d Motion::* member;
+  Eigen::Vector3d Motion::*member;
   Range range;
 };
 inline constexpr Range kMotionRange{-1e6, 1e6};  ///< m, s, Hz

@@ -14,10 +14,9 @@ namespace {
 
 [[noreturn]] void refuse(const Motion& motion, const std::string& reason) {
   const bool of_actuator = !motion.actuator.empty();
-  throw ModelError(fmt::format("{}motion: {} = {}: {}",
-                               motion.origin.empty() ? "" : motion.origin + ": ",
-                               of_actuator ? "actuator" : "body",
-                               of_actuator ? motion.actuator : motion.body, reason));
+  throw ModelError(fmt::format(
+      "{}motion: {} = {}: {}", motion.origin.empty() ? "" : motion.origin + ": ",
+      of_actuator ? "actuator" : "body", of_actuator ? motion.actuator : motion.body, reason));
 }
 
 }  // namespace
@@ -55,7 +54,8 @@ MotionSet::MotionSet(const mjModel& model, std::span<const Motion> motions) {
 void MotionSet::bind_actuator(const mjModel& model, const Motion& motion) {
   const int actuator = mj_name2id(&model, mjOBJ_ACTUATOR, motion.actuator.c_str());
   if (actuator < 0 || model.actuator_ctrlnum[actuator] != 1) {
-    const std::string names = object_names(model, mjOBJ_ACTUATOR, static_cast<int>(model.nactuator));
+    const std::string names =
+        object_names(model, mjOBJ_ACTUATOR, static_cast<int>(model.nactuator));
     refuse(motion, fmt::format("must be an actuator of the scene; {}",
                                names.empty() ? "it has none" : "it has " + names));
   }
@@ -64,16 +64,19 @@ void MotionSet::bind_actuator(const mjModel& model, const Motion& motion) {
     std::string others;
     for (std::size_t i = 0; i < drivers.size(); ++i) {
       if (drivers[i].empty())
-        others += (others.empty() ? "" : ", ") + object_name(model, mjOBJ_ACTUATOR, static_cast<int>(i));
+        others +=
+            (others.empty() ? "" : ", ") + object_name(model, mjOBJ_ACTUATOR, static_cast<int>(i));
     }
-    refuse(motion, fmt::format("is driven by the controller {}, must be an actuator that none drives; {}",
-                               driver, others.empty() ? "the scene has none" : "the scene has " + others));
+    refuse(motion,
+           fmt::format("is driven by the controller {}, must be an actuator that none drives; {}",
+                       driver, others.empty() ? "the scene has none" : "the scene has " + others));
   }
   const mjtNum* const range = model.actuator_ctrlrange + 2 * actuator;
   for (const double value : motion.values) {
-    if (model.actuator_ctrllimited[actuator] == 0 || (value >= range[0] && value <= range[1])) continue;
-    refuse(motion, fmt::format("values: {:g}: must be in the actuator's control range [{:g}, {:g}]", value,
-                               range[0], range[1]));
+    if (model.actuator_ctrllimited[actuator] == 0 || (value >= range[0] && value <= range[1]))
+      continue;
+    refuse(motion, fmt::format("values: {:g}: must be in the actuator's control range [{:g}, {:g}]",
+                               value, range[0], range[1]));
   }
   const int control = model.actuator_ctrladr[actuator];
   if (std::any_of(driven_.begin(), driven_.end(),

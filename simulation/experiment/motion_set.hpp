@@ -14,11 +14,12 @@ namespace tendril::simulation {
 /// The motions of a run, bound to the mocap bodies and actuators of a model.
 class MotionSet {
  public:
-  /// Throws ModelError if a body is missing, is not mocap, or has two motions; likewise an actuator,
-  /// also if a controller drives it or a value is outside its control range.
+  /// Throws ModelError if a body is missing, is not mocap, or has two motions; likewise an
+  /// actuator, also if a controller drives it or a value is outside its control range.
   MotionSet(const mjModel& model, std::span<const Motion> motions);
 
-  /// Writes what holds at `time` to `mocap_pos`, `mocap_quat` and `ctrl`; to be called before each step.
+  /// Writes what holds at `time` to `mocap_pos`, `mocap_quat` and `ctrl`; to be called before each
+  /// step.
   void apply(mjData& data, double time) const noexcept;
 
  private:

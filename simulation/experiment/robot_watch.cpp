@@ -7,8 +7,8 @@
 #include <limits>
 #include <string_view>
 
-#include "simulation/engine/quantities.hpp"
 #include "controllers/arm/servo.hpp"
+#include "simulation/engine/quantities.hpp"
 #include "tendril/model/continuum_mjcf.hpp"
 
 namespace tendril::simulation {
@@ -50,16 +50,16 @@ int body_of_actuator(const mjModel& model, int actuator) {
 
 template <class T>
 void sort_by_steps(std::vector<T>& all) {
-  std::stable_sort(all.begin(), all.end(), [](const T& a, const T& b) {
-    return a.occurrence.steps > b.occurrence.steps;
-  });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const T& a, const T& b) { return a.occurrence.steps > b.occurrence.steps; });
 }
 
 }  // namespace
 
 std::optional<std::string> RobotStatus::failure() const {
   const auto& fault = by_status[static_cast<std::size_t>(ControllerStatus::Fault)];
-  if (fault.steps > 0) return fmt::format("{}: controller fault at t = {:.6g} s", robot, fault.first);
+  if (fault.steps > 0)
+    return fmt::format("{}: controller fault at t = {:.6g} s", robot, fault.first);
   if (is_well(end)) return std::nullopt;
   const auto& at_end = by_status[static_cast<std::size_t>(end)];
   return fmt::format("{}: {} at the end, first at t = {:.6g} s", robot, to_string(end),
@@ -72,7 +72,8 @@ RobotWatch::RobotWatch(const mjModel& model) : model_(model), robots_(model) {
     if (model.sensor_type[i] != mjSENS_PLUGIN || !shows(name, quantity::kStatus.name)) continue;
     std::string robot = name.substr(0, name.size() - kStatusLength);
     if (robot.ends_with('_')) robot.pop_back();
-    statuses_.push_back({.robot = robot.empty() ? "robot" : robot, .sensor = name, .by_status = {}});
+    statuses_.push_back(
+        {.robot = robot.empty() ? "robot" : robot, .sensor = name, .by_status = {}});
     status_addresses_.push_back(model.sensor_adr[i]);
     const std::string prefix = statuses_.back().sensor.substr(0, name.size() - kStatusLength);
     const int error = mj_name2id(&model, mjOBJ_SENSOR, (prefix + kFollowingError).c_str());
@@ -113,7 +114,8 @@ bool RobotWatch::sample(const mjModel& model, const mjData& data, double time) n
   for (int i = 0; i < data.ncon; ++i) {
     const mjContact& contact = data.contact[i];
     if (!robots_.meets_surroundings(contact.geom[0], contact.geom[1])) continue;
-    const int other = robots_.base_of_geom(contact.geom[0]) == 0 ? contact.geom[0] : contact.geom[1];
+    const int other =
+        robots_.base_of_geom(contact.geom[0]) == 0 ? contact.geom[0] : contact.geom[1];
     if (other < 0) continue;
     mjtNum force[6];
     mj_contactForce(&model, &data, i, force);
@@ -159,9 +161,10 @@ std::vector<SaturatedServo> RobotWatch::saturated() const {
   std::vector<SaturatedServo> all;
   for (const Servo& servo : servos_) {
     if (servo.occurrence.steps == 0) continue;
-    all.push_back({name_or(model_, mjOBJ_ACTUATOR, servo.actuator, "actuator"),
-                   std::isfinite(servo.low) ? std::max(std::abs(servo.low), servo.high) : servo.high,
-                   servo.occurrence});
+    all.push_back(
+        {name_or(model_, mjOBJ_ACTUATOR, servo.actuator, "actuator"),
+         std::isfinite(servo.low) ? std::max(std::abs(servo.low), servo.high) : servo.high,
+         servo.occurrence});
   }
   sort_by_steps(all);
   return all;
@@ -174,9 +177,10 @@ std::vector<TouchedGeom> RobotWatch::touched() const {
     if (touch.occurrence.steps == 0) continue;
     const int geom = static_cast<int>(i);
     const char* const name = mj_id2name(&model_, mjOBJ_GEOM, geom);
-    std::string shown = name != nullptr && *name != '\0'
-                            ? name
-                            : "a geom of " + name_or(model_, mjOBJ_BODY, model_.geom_bodyid[geom], "body");
+    std::string shown =
+        name != nullptr && *name != '\0'
+            ? name
+            : "a geom of " + name_or(model_, mjOBJ_BODY, model_.geom_bodyid[geom], "body");
     all.push_back({std::move(shown), touch.largest_force, touch.occurrence});
   }
   sort_by_steps(all);

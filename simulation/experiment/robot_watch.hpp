@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "simulation/scene/scene_robots.hpp"
 #include "controllers/interface/controller.hpp"
+#include "simulation/scene/scene_robots.hpp"
 
 namespace tendril::simulation {
 
@@ -54,8 +54,9 @@ class RobotWatch {
  public:
   explicit RobotWatch(const mjModel& model);
 
-  /// Reads the model after a step that started at `time`. Returns whether a robot has a fault, loses
-  /// a servo, does not follow its commands or makes no progress for the first time. No allocation.
+  /// Reads the model after a step that started at `time`. Returns whether a robot has a fault,
+  /// loses a servo, does not follow its commands or makes no progress for the first time. No
+  /// allocation.
   bool sample(const mjModel& model, const mjData& data, double time) noexcept;
 
   /// After a step for which `sample` returned true: the robots that do not follow their commands
@@ -83,7 +84,8 @@ class RobotWatch {
   SceneRobots robots_;
   long steps_ = 0;
   std::vector<RobotStatus> statuses_;
-  std::vector<int> status_addresses_, error_addresses_, path_addresses_;  // in sensordata; -1: not reported
+  std::vector<int> status_addresses_, error_addresses_,
+      path_addresses_;  // in sensordata; -1: not reported
   std::vector<Servo> servos_;
   std::vector<Touch> touches_;  // per geom
 };

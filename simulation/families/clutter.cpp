@@ -24,7 +24,8 @@ std::vector<Vector3d> backbone(const ContinuumRobot& robot, std::vector<SectionS
   std::vector<Vector3d> points;
   for (int i = 0; i < robot.section_count(); ++i) {
     for (int k = 1; k <= kPerSection; ++k) {
-      const Isometry3d pose = backbone_pose(robot, states, {}, i, static_cast<double>(k) / kPerSection);
+      const Isometry3d pose =
+          backbone_pose(robot, states, {}, i, static_cast<double>(k) / kPerSection);
       points.push_back(horizontal_mount(pose.translation()));
     }
   }
@@ -65,25 +66,30 @@ std::vector<GeneratedFile> clutter(RandomStream& draws, double difficulty) {
       return (p - center).norm() >= radius + kBodyRadius + room;
     });
     if (!free || center.norm() < radius + 0.05) continue;
-    balls += fmt::format("    <geom name=\"ball_{}\" pos=\"{}\" size=\"{:.6f}\" rgba=\"0.35 0.45 0.55 1\"/>\n",
-                         ball, text(center), radius);
+    balls += fmt::format(
+        "    <geom name=\"ball_{}\" pos=\"{}\" size=\"{:.6f}\" rgba=\"0.35 0.45 0.55 1\"/>\n", ball,
+        text(center), radius);
     ++ball;
   }
   const Vector3d target = horizontal_mount(tip_pose(robot, goal).translation());
   const std::string world = fmt::format(
-      "    <frame {}>\n      <attach model=\"arm\" body=\"base\" prefix=\"arm_\"/>\n    </frame>\n{}"
+      "    <frame {}>\n      <attach model=\"arm\" body=\"base\" prefix=\"arm_\"/>\n    "
+      "</frame>\n{}"
       "    <body name=\"target\" mocap=\"true\" pos=\"{}\">\n"
       "      <geom size=\"0.009\" rgba=\"0.95 0.35 0.15 0.4\" contype=\"0\" conaffinity=\"0\"/>\n"
       "    </body>\n",
       kHorizontalMount, balls, text(target));
-  return {{"clutter.toml",
-           fmt::format("# An arm among {} balls: its tip has to reach a target and touch nothing. A way exists: all\n"
-                       "# sections bend evenly towards one pose, {:.1f} mm from the nearest ball or farther.\n",
-                       count, 1000.0 * room) +
-               experiment(8.0, "") + check("tip error at the end", "tip_error_end", "max = 0.0005") +
-               check("nothing is touched", "wall_force_max", "max = 0")},
-          {"scene.xml", scene_xml("clutter", model_asset("arm"), world)},
-          {"arm.toml", arm}};
+  return {
+      {"clutter.toml",
+       fmt::format(
+           "# An arm among {} balls: its tip has to reach a target and touch nothing. A way "
+           "exists: all\n"
+           "# sections bend evenly towards one pose, {:.1f} mm from the nearest ball or farther.\n",
+           count, 1000.0 * room) +
+           experiment(8.0, "") + check("tip error at the end", "tip_error_end", "max = 0.0005") +
+           check("nothing is touched", "wall_force_max", "max = 0")},
+      {"scene.xml", scene_xml("clutter", model_asset("arm"), world)},
+      {"arm.toml", arm}};
 }
 
 }  // namespace tendril::simulation::generate

@@ -44,29 +44,34 @@ std::vector<GeneratedFile> coil(RandomStream& draws, double difficulty) {
   const std::string arm =
       "# Six sections of 100 mm with a servo on every hinge, fed while coiling around a post.\n"
       "kind = \"continuum\"\nname = \"arm\"\ncompliance = \"link\"\n\n[base]\nfeed = 0.6\n\n" +
-      repeated("[[section]]\nconstant_length = 0.1\nbend_limit = 3.6\nlinks = 10\nradius = 0.008\n"
-               "mass = 0.07\nbending_stiffness = 0.05\nbend_gain = 5\n\n",
-               6) +
-      fmt::format("[controller]\nplugin = \"tendril.coil\"\npost = \"post\"\nwinding = {:.6f}\n"
-                  "exit_length = 0.1\n",
-                  winding);
+      repeated(
+          "[[section]]\nconstant_length = 0.1\nbend_limit = 3.6\nlinks = 10\nradius = 0.008\n"
+          "mass = 0.07\nbending_stiffness = 0.05\nbend_gain = 5\n\n",
+          6) +
+      fmt::format(
+          "[controller]\nplugin = \"tendril.coil\"\npost = \"post\"\nwinding = {:.6f}\n"
+          "exit_length = 0.1\n",
+          winding);
   const std::string world = fmt::format(
-      "    <frame pos=\"{}\" {}>\n      <attach model=\"arm\" body=\"base\" prefix=\"arm_\"/>\n    </frame>\n"
-      "    <geom name=\"post\" type=\"capsule\" fromto=\"{} {}\" size=\"{:.6f}\" contype=\"2\" conaffinity=\"1\" "
+      "    <frame pos=\"{}\" {}>\n      <attach model=\"arm\" body=\"base\" prefix=\"arm_\"/>\n    "
+      "</frame>\n"
+      "    <geom name=\"post\" type=\"capsule\" fromto=\"{} {}\" size=\"{:.6f}\" contype=\"2\" "
+      "conaffinity=\"1\" "
       "priority=\"1\" friction=\"0.3\" rgba=\"0.55 0.42 0.30 1\"/>\n",
       text(base), kHorizontalMount, text(foot), text(top), radius);
-  return {{"coil.toml",
-           fmt::format("# An arm coils by {:.0f} deg around a post of {:.0f} mm radius that leans by {:.0f} deg, and holds it.\n",
-                       winding * 180.0 / pi, 1000.0 * radius, lean * 180.0 / pi) +
-               experiment(16.0, "") +
-               check("wound as commanded, within 5 %", "winding:post:end",
-                     fmt::format("{} = {:.6f}", side > 0.0 ? "max" : "min", -0.95 * side * winding)) +
-               check("holds the post with 5 N, within 30 %", "wall_force_end",
-                     "min = 3.5\nmax = 6.5") +
-               check("force on the post", "wall_force_max", "max = 40") +
-               check("finished", "status_end", "min = 1\nmax = 1")},
-          {"scene.xml", scene_xml("coil", model_asset("arm"), world)},
-          {"arm.toml", arm}};
+  return {
+      {"coil.toml",
+       fmt::format("# An arm coils by {:.0f} deg around a post of {:.0f} mm radius that leans by "
+                   "{:.0f} deg, and holds it.\n",
+                   winding * 180.0 / pi, 1000.0 * radius, lean * 180.0 / pi) +
+           experiment(16.0, "") +
+           check("wound as commanded, within 5 %", "winding:post:end",
+                 fmt::format("{} = {:.6f}", side > 0.0 ? "max" : "min", -0.95 * side * winding)) +
+           check("holds the post with 5 N, within 30 %", "wall_force_end", "min = 3.5\nmax = 6.5") +
+           check("force on the post", "wall_force_max", "max = 40") +
+           check("finished", "status_end", "min = 1\nmax = 1")},
+      {"scene.xml", scene_xml("coil", model_asset("arm"), world)},
+      {"arm.toml", arm}};
 }
 
 }  // namespace tendril::simulation::generate

@@ -7,8 +7,8 @@
 #include <iterator>
 #include <utility>
 
-#include "simulation/rollout/run.hpp"
 #include "simulation/families/scene_text.hpp"
+#include "simulation/rollout/run.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::simulation {
@@ -23,7 +23,8 @@ constexpr Generator kGenerators[] = {
     {{"clutter", "an arm reaches a target among balls"}, generate::clutter},
     {{"coil", "an arm coils around a leaning post and holds it"}, generate::coil},
     {{"maze", "a free snake goes to a goal among posts and walls"}, generate::maze},
-    {{"mobile_clutter", "a mobile manipulator reaches a pose among posts"}, generate::mobile_clutter},
+    {{"mobile_clutter", "a mobile manipulator reaches a pose among posts"},
+     generate::mobile_clutter},
     {{"path", "a snake on a carriage follows a path through rings"}, generate::path},
     {{"pole", "a snake climbs a pole"}, generate::pole},
     {{"reach_around", "an elastic rod reaches a target round boxes, in contact with them"},

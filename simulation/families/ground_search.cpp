@@ -8,8 +8,8 @@
 
 namespace tendril::simulation::generate {
 
-bool has_path(const std::function<double(const Eigen::Vector2d&)>& room, const Eigen::Vector2d& goal,
-             double disc, double half) {
+bool has_path(const std::function<double(const Eigen::Vector2d&)>& room,
+              const Eigen::Vector2d& goal, double disc, double half) {
   constexpr double kCell = 0.05;
   const int cells = static_cast<int>(2.0 * half / kCell) + 1;
   const auto cell = [half](double x) { return static_cast<int>(std::lround((x + half) / kCell)); };

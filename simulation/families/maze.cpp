@@ -42,7 +42,8 @@ struct Mover {
   double distance;  ///< of the goal, at least [m]
   const char* more;
 };
-constexpr Mover kSidewinder{"sidewinding", 0.15, 0.56, 2.5, "yaw = [0.6, 1.25, 0]\npitch = [0.25, 1.25, 1.5708]\n"};
+constexpr Mover kSidewinder{"sidewinding", 0.15, 0.56, 2.5,
+                            "yaw = [0.6, 1.25, 0]\npitch = [0.25, 1.25, 1.5708]\n"};
 constexpr Mover kScaled{"serpenoid", 0.2, 0.26, 1.8, "yaw = [0.6, -1.25, 0]\n"};
 
 }  // namespace
@@ -61,14 +62,16 @@ std::vector<GeneratedFile> maze(RandomStream& draws, double difficulty) {
   const double start_room = disc + (scaled ? 0.35 : 0.1);
   std::vector<Piece> pieces;
   // The first stands in the way.
-  pieces.push_back({goal * draws.uniform(0.45, 0.55), 0.03, mover.distance * draws.uniform(0.15, 0.35),
+  pieces.push_back({goal * draws.uniform(0.45, 0.55), 0.03,
+                    mover.distance * draws.uniform(0.15, 0.35),
                     bearing + 1.5708 + draws.uniform(-0.4, 0.4)});
   for (int tries = 0; static_cast<int>(pieces.size()) < count; ++tries) {
     if (tries > kMaxDraws / 10) throw_no_scene_found("maze");
     const Vector2d at(draws.uniform(-half, half), draws.uniform(-half, half));
     const bool post = draws.coin_flip();
-    pieces.push_back(post ? Piece{at, draws.uniform(0.04, 0.15)}
-                          : Piece{at, 0.03, mover.distance * draws.uniform(0.1, 0.3), draws.angle()});
+    pieces.push_back(
+        post ? Piece{at, draws.uniform(0.04, 0.15)}
+             : Piece{at, 0.03, mover.distance * draws.uniform(0.1, 0.3), draws.angle()});
     const auto of_pieces = [&](const Vector2d& p) { return room(pieces, p); };
     if (pieces.back().room(Vector2d::Zero()) < start_room || pieces.back().room(goal) < disc ||
         !has_path(of_pieces, goal, disc, half + 0.5)) {
@@ -77,37 +80,43 @@ std::vector<GeneratedFile> maze(RandomStream& draws, double difficulty) {
   }
   std::string snake = snake_text(fmt::format("gain = 20\nfriction = {:.6f}\n", friction));
   if (scaled)
-    snake += fmt::format("\n[scales]\nfloor = \"floor\"\nalong = {:.6f}\nacross = {:.6f}\n", along, friction);
+    snake += fmt::format("\n[scales]\nfloor = \"floor\"\nalong = {:.6f}\nacross = {:.6f}\n", along,
+                         friction);
   snake += fmt::format(
       "\n[start]\n{}position = [0, 0, 0.001]\nheading = {:.6f}\n\n[controller]\n"
       "plugin = \"tendril.snake\"\ngait = \"{}\"\ntarget = \"goal\"\navoidance = true\n",
       mover.more, heading, mover.gait);
   std::string world = fmt::format(
       "    <geom name=\"floor\" type=\"plane\" size=\"0 0 1\" friction=\"{:.6f}\"/>\n"
-      "    <site name=\"goal\" pos=\"{:.6f} {:.6f} 0\" size=\"0.05\" rgba=\"0.95 0.35 0.15 0.6\"/>\n"
+      "    <site name=\"goal\" pos=\"{:.6f} {:.6f} 0\" size=\"0.05\" rgba=\"0.95 0.35 0.15 "
+      "0.6\"/>\n"
       "    <body name=\"maze\">\n",
       friction, goal.x(), goal.y());
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const Piece& piece = pieces[i];
     const std::string place =
         piece.half_length == 0.0
-            ? fmt::format("name=\"post_{}\" type=\"cylinder\" size=\"{:.6f} 0.15\"", i + 1, piece.radius)
-            : fmt::format("name=\"wall_{}\" type=\"box\" euler=\"0 0 {:.6f}\" size=\"{:.6f} {:.6f} 0.15\"",
-                          i + 1, piece.yaw * 180.0 / 3.14159265358979, piece.half_length, piece.radius);
-    world += fmt::format("      <geom {} pos=\"{:.6f} {:.6f} 0.15\" rgba=\"0.45 0.50 0.60 1\"/>\n", place,
-                         piece.at.x(), piece.at.y());
+            ? fmt::format("name=\"post_{}\" type=\"cylinder\" size=\"{:.6f} 0.15\"", i + 1,
+                          piece.radius)
+            : fmt::format(
+                  "name=\"wall_{}\" type=\"box\" euler=\"0 0 {:.6f}\" size=\"{:.6f} {:.6f} 0.15\"",
+                  i + 1, piece.yaw * 180.0 / 3.14159265358979, piece.half_length, piece.radius);
+    world += fmt::format("      <geom {} pos=\"{:.6f} {:.6f} 0.15\" rgba=\"0.45 0.50 0.60 1\"/>\n",
+                         place, piece.at.x(), piece.at.y());
   }
   world += "    </body>\n    <attach model=\"snake\" body=\"base\" prefix=\"S_\"/>\n";
   const std::string sensors = fmt::format(
       "  <sensor>\n"
-      "    <framepos name=\"goal_distance\" objtype=\"{}\" objname=\"{}\" reftype=\"site\" refname=\"goal\"/>\n"
+      "    <framepos name=\"goal_distance\" objtype=\"{}\" objname=\"{}\" reftype=\"site\" "
+      "refname=\"goal\"/>\n"
       "    <contact name=\"maze_force\" subtree1=\"maze\" data=\"force\" reduce=\"netforce\"/>\n"
       "  </sensor>\n",
       scaled ? "site" : "xbody", scaled ? "S_tip" : "S_link_8");
   std::string xml = scene_xml("maze", model_asset("snake"), world);
   xml.insert(xml.rfind("</mujoco>"), sensors);
   return {{"maze.toml",
-           fmt::format("# A free snake goes {:.1f} m to a goal among {} posts and walls, by {}. A way exists: a disc of\n"
+           fmt::format("# A free snake goes {:.1f} m to a goal among {} posts and walls, by {}. A "
+                       "way exists: a disc of\n"
                        "# {:.2f} m gets there.\n",
                        distance, count, mover.gait, disc) +
                experiment(std::ceil(2.5 * distance / mover.speed), "keyframe = \"S_start\"") +

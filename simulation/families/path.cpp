@@ -38,7 +38,8 @@ std::vector<GeneratedFile> path(RandomStream& draws, double difficulty) {
       };
       for (int i = 0; i < kSides; ++i) {
         rings += fmt::format(
-            "    <geom type=\"capsule\" size=\"0.004\" friction=\"0.5\" rgba=\"0.60 0.45 0.30 1\" fromto=\"{} {}\"/>\n",
+            "    <geom type=\"capsule\" size=\"0.004\" friction=\"0.5\" rgba=\"0.60 0.45 0.30 1\" "
+            "fromto=\"{} {}\"/>\n",
             text(corner(i)), text(corner(i + 1)));
       }
     }
@@ -55,16 +56,18 @@ std::vector<GeneratedFile> path(RandomStream& draws, double difficulty) {
       "gain = 500\ntorque_limit = 12\n\n[base]\nkind = \"carriage\"\nfeed = 1.0\n\n[controller]\n"
       "plugin = \"tendril.snake\"\nmode = \"path\"\nspeed = 0.05\nwaypoints = [\n" +
       waypoints + "]\n");
-  return {{"path.toml",
-           fmt::format("# A snake on a carriage follows a random path, of {:.2f} m radius at least, through rings.\n",
-                       tightest) +
-               experiment(23.0, "") +
-               check("every joint on the path", "sensor:S_path_error:max", "max = 0.006") +
-               check("rings untouched", "contact_count_max", "max = 0") +
-               check("end of the path reached", "progress_end", "min = 0.999")},
-          {"scene.xml", scene_xml("path", model_asset("snake"),
-                                  rings + "    <attach model=\"snake\" body=\"base\" prefix=\"S_\"/>\n")},
-          {"snake.toml", "# On a carriage, fed along a path.\n" + snake}};
+  return {
+      {"path.toml", fmt::format("# A snake on a carriage follows a random path, of {:.2f} m radius "
+                                "at least, through rings.\n",
+                                tightest) +
+                        experiment(23.0, "") +
+                        check("every joint on the path", "sensor:S_path_error:max", "max = 0.006") +
+                        check("rings untouched", "contact_count_max", "max = 0") +
+                        check("end of the path reached", "progress_end", "min = 0.999")},
+      {"scene.xml",
+       scene_xml("path", model_asset("snake"),
+                 rings + "    <attach model=\"snake\" body=\"base\" prefix=\"S_\"/>\n")},
+      {"snake.toml", "# On a carriage, fed along a path.\n" + snake}};
 }
 
 }  // namespace tendril::simulation::generate

@@ -33,8 +33,7 @@ struct Box {
 
 /// Whether an elastic rod can be fed along the plan, its tip this far from all obstacles.
 bool can_be_fed(const ContactPlan& plan, double room) {
-  const std::vector<PlanarArc> path =
-      passing_path(plan.base, plan.contacts, plan.target(), room);
+  const std::vector<PlanarArc> path = passing_path(plan.base, plan.contacts, plan.target(), room);
   if (path.empty()) return false;
   double length = 0.0;
   for (const PlanarArc& arc : path) {
@@ -97,9 +96,10 @@ std::vector<GeneratedFile> reach_around(RandomStream& draws, double difficulty) 
       "# An elastic rod with one actuation curvature, fed through a guide.\nkind = \"continuum\"\n"
       "name = \"rod\"\nplanar = true\ncompliance = \"link\"\n\n[base]\nfeed = 1.2\n"
       "feed_force_limit = 60\nguide_length = 1.2\n\n" +
-      repeated("[[section]]\nconstant_length = 0.4\nbend_limit = 6.28\nlinks = 40\nradius = 0.01\n"
-               "mass = 0.1257\nbending_stiffness = 0.05\ndamping_time = 0.2\nbend_gain = 0\n\n",
-               3) +
+      repeated(
+          "[[section]]\nconstant_length = 0.4\nbend_limit = 6.28\nlinks = 40\nradius = 0.01\n"
+          "mass = 0.1257\nbending_stiffness = 0.05\ndamping_time = 0.2\nbend_gain = 0\n\n",
+          3) +
       "[controller]\nplugin = \"tendril.contact_plan\"\ntarget = \"target\"\n"
       "following_tolerance = 0.15   # the free end swings after every push\n";
   std::string world =
@@ -108,7 +108,8 @@ std::vector<GeneratedFile> reach_around(RandomStream& draws, double difficulty) 
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     const Box& box = boxes[i];
     world += fmt::format(
-        "    <geom name=\"box_{}\" type=\"box\" pos=\"{}\" euler=\"0 0 {:.6f}\" size=\"{}\" contype=\"2\" "
+        "    <geom name=\"box_{}\" type=\"box\" pos=\"{}\" euler=\"0 0 {:.6f}\" size=\"{}\" "
+        "contype=\"2\" "
         "conaffinity=\"1\" priority=\"1\" friction=\"0.3\" rgba=\"0.42 0.48 0.58 1\"/>\n",
         i + 1, text(Vector3d(box.center.x(), box.center.y(), 0.0)),
         box.turn * 180.0 / std::numbers::pi, text(Vector3d(box.half.x(), box.half.y(), 0.03)));
@@ -118,15 +119,18 @@ std::vector<GeneratedFile> reach_around(RandomStream& draws, double difficulty) 
       "      <geom size=\"0.008\" rgba=\"0.95 0.35 0.15 0.6\" contype=\"0\" conaffinity=\"0\"/>\n"
       "    </body>\n",
       text(Vector3d(target.x(), target.y(), 0.0)));
-  return {{"reach_around.toml",
-           fmt::format("# An elastic rod reaches a target among {} boxes. It takes {} contact{}: no way with fewer exists, by\n"
-                       "# exhaustive search. A way exists: an elastic rod at rest, fed with its tip {:.1f} mm from all boxes.\n",
-                       boxes.size(), contacts, contacts > 1 ? "s" : "", 1000.0 * room) +
-               experiment(80.0, "") + check("tip error at the end", "tip_error_end", "max = 0.001") +
-               check("force on the boxes", "wall_force_max", "max = 30") +
-               check("finished", "status_end", "min = 1\nmax = 1")},
-          {"scene.xml", scene_xml("reach_around", model_asset("rod"), world)},
-          {"rod.toml", rod}};
+  return {
+      {"reach_around.toml",
+       fmt::format("# An elastic rod reaches a target among {} boxes. It takes {} contact{}: no "
+                   "way with fewer exists, by\n"
+                   "# exhaustive search. A way exists: an elastic rod at rest, fed with its tip "
+                   "{:.1f} mm from all boxes.\n",
+                   boxes.size(), contacts, contacts > 1 ? "s" : "", 1000.0 * room) +
+           experiment(80.0, "") + check("tip error at the end", "tip_error_end", "max = 0.001") +
+           check("force on the boxes", "wall_force_max", "max = 30") +
+           check("finished", "status_end", "min = 1\nmax = 1")},
+      {"scene.xml", scene_xml("reach_around", model_asset("rod"), world)},
+      {"rod.toml", rod}};
 }
 
 }  // namespace tendril::simulation::generate

@@ -17,15 +17,19 @@ int RandomStream::integer(int low, int high) {
   return low + static_cast<int>(std::floor(uniform(0.0, high - low + 1.0)));
 }
 
-std::string text(const Vector3d& p) { return fmt::format("{:.6f} {:.6f} {:.6f}", p.x(), p.y(), p.z()); }
+std::string text(const Vector3d& p) {
+  return fmt::format("{:.6f} {:.6f} {:.6f}", p.x(), p.y(), p.z());
+}
 std::string list(const Vector3d& p) {
   return fmt::format("[{:.6f}, {:.6f}, {:.6f}]", p.x(), p.y(), p.z());
 }
 
-std::string scene_xml(const std::string& name, const std::string& assets, const std::string& world) {
+std::string scene_xml(const std::string& name, const std::string& assets,
+                      const std::string& world) {
   return fmt::format(
       "<mujoco model=\"{}\">\n"
-      "  <option timestep=\"0.002\" integrator=\"discrete\" cone=\"elliptic\" impratio=\"10\" iterations=\"100\"/>\n"
+      "  <option timestep=\"0.002\" integrator=\"discrete\" cone=\"elliptic\" impratio=\"10\" "
+      "iterations=\"100\"/>\n"
       "  <default>\n"
       "    <geom solref=\"0.004 1\" solimp=\"0.95 0.99 0.0005\"/>\n"
       "  </default>\n"
@@ -60,9 +64,9 @@ std::string repeated(const std::string& part, int count) {
 }
 
 void throw_no_scene_found(const std::string& family) {
-  throw ModelError(fmt::format(
-      "{}: no such scene found in {} draws: take another seed or a lower difficulty", family,
-      kMaxDraws));
+  throw ModelError(
+      fmt::format("{}: no such scene found in {} draws: take another seed or a lower difficulty",
+                  family, kMaxDraws));
 }
 
 std::string snake_text(const std::string& more) {

@@ -17,7 +17,8 @@ inline constexpr int kMaxDraws = 20'000;
 /// Random numbers of a family and seed, one after the other.
 class RandomStream {
  public:
-  RandomStream(const std::string& family, std::uint64_t seed) : draws_(seed, "generate." + family) {}
+  RandomStream(const std::string& family, std::uint64_t seed)
+      : draws_(seed, "generate." + family) {}
   double uniform(double low, double high) { return low + (high - low) * draws_.uniform(count_++); }
   double angle();
   /// In [low, high].

@@ -35,16 +35,20 @@ Isometry3d mount() {
 
 }  // namespace
 
-/// Everything is drawn where the platform stands at the origin with the arm straight in the opening,
-/// then placed in the world. The way: in from 0.8 m before it, then all sections bend evenly.
+/// Everything is drawn where the platform stands at the origin with the arm straight in the
+/// opening, then placed in the world. The way: in from 0.8 m before it, then all sections bend
+/// evenly.
 std::vector<GeneratedFile> shelf(RandomStream& draws, double difficulty) {
   const std::string arm =
       "# Three sections of 200 mm whose tip follows the target and whose body avoids the shelf.\n"
       "kind = \"continuum\"\nname = \"arm\"\n\n" +
-      repeated("[[section]]\nconstant_length = 0.2\nbend_limit = 1.745\nlinks = 10\nradius = 0.012\nmass = 0.08\n"
-               "bending_stiffness = 0.2\nbend_gain = 60\nbend_torque_limit = 8\n\n",
-               3) +
-      "[controller]\nplugin = \"tendril.reach\"\ntarget = \"target\"\nrate_limit = 1\navoidance = true\n"
+      repeated(
+          "[[section]]\nconstant_length = 0.2\nbend_limit = 1.745\nlinks = 10\nradius = "
+          "0.012\nmass = 0.08\n"
+          "bending_stiffness = 0.2\nbend_gain = 60\nbend_torque_limit = 8\n\n",
+          3) +
+      "[controller]\nplugin = \"tendril.reach\"\ntarget = \"target\"\nrate_limit = 1\navoidance = "
+      "true\n"
       "obstacle_margin = 0.01\nwait_for_base = true\n";
   const RobotDescription description = parse_robot(arm, "arm.toml", {});
   const ContinuumRobot robot = std::get<ContinuumDescription>(description).kinematics();
@@ -130,7 +134,8 @@ std::vector<GeneratedFile> shelf(RandomStream& draws, double difficulty) {
   const Vector2d forward(std::cos(heading), std::sin(heading));
   for (int tries = 0; static_cast<int>(posts.size()) < count; ++tries) {
     if (tries > kMaxDraws) throw_no_scene_found("shelf");
-    const Vector3d post(draws.uniform(-2.5, 2.5), draws.uniform(-2.5, 2.5), draws.uniform(0.04, 0.10));
+    const Vector3d post(draws.uniform(-2.5, 2.5), draws.uniform(-2.5, 2.5),
+                        draws.uniform(0.04, 0.10));
     const Vector2d from_stand = post.head<2>() - stand;
     const double along = std::clamp(-from_stand.dot(forward), 0.0, 0.8);
     const bool free = post.head<2>().norm() > post.z() + kDisc + 0.25 &&
@@ -143,40 +148,47 @@ std::vector<GeneratedFile> shelf(RandomStream& draws, double difficulty) {
 
   std::string shelf_text;
   for (const Box& box : boxes) {
-    shelf_text += fmt::format(
-        "      <geom type=\"box\" pos=\"{}\" size=\"{}\" rgba=\"0.60 0.66 0.58 1\"/>\n", text(box.center),
-        text(box.half));
+    shelf_text +=
+        fmt::format("      <geom type=\"box\" pos=\"{}\" size=\"{}\" rgba=\"0.60 0.66 0.58 1\"/>\n",
+                    text(box.center), text(box.half));
   }
   std::string world = fmt::format(
       "    <geom name=\"floor\" type=\"plane\" size=\"0 0 1\"/>\n"
       "    <attach model=\"robot\" body=\"base\" prefix=\"M_\"/>\n"
-      "    <body name=\"shelf\" pos=\"{:.6f} {:.6f} 0\" quat=\"{:.9f} 0 0 {:.9f}\">\n{}    </body>\n",
+      "    <body name=\"shelf\" pos=\"{:.6f} {:.6f} 0\" quat=\"{:.9f} 0 0 {:.9f}\">\n{}    "
+      "</body>\n",
       stand.x(), stand.y(), std::cos(0.5 * heading), std::sin(0.5 * heading), shelf_text);
   for (std::size_t i = 0; i < posts.size(); ++i) {
     world += fmt::format(
-        "    <geom name=\"post_{}\" type=\"cylinder\" pos=\"{:.6f} {:.6f} 0.1\" size=\"{:.6f} 0.1\" "
+        "    <geom name=\"post_{}\" type=\"cylinder\" pos=\"{:.6f} {:.6f} 0.1\" size=\"{:.6f} "
+        "0.1\" "
         "rgba=\"0.45 0.50 0.60 1\"/>\n",
         i + 1, posts[i].x(), posts[i].y(), posts[i].z());
   }
   const Vector3d target = X_WP * (X_PB * tip_pose(robot, goal)).translation();
   world += fmt::format(
       "    <body name=\"target\" mocap=\"true\" pos=\"{}\">\n"
-      "      <geom size=\"0.015\" rgba=\"0.95 0.35 0.15 0.5\" contype=\"0\" conaffinity=\"0\"/>\n    </body>\n",
+      "      <geom size=\"0.015\" rgba=\"0.95 0.35 0.15 0.5\" contype=\"0\" conaffinity=\"0\"/>\n  "
+      "  </body>\n",
       text(target));
   const std::string platform =
-      "# A continuum arm on a platform, pointing forwards.\nkind = \"mobile\"\nname = \"mobile_arm\"\n\n"
-      "[platform]\nlength = 0.58\nwidth = 0.38\nheight = 0.14\nspeed_limit = 0.5\nacceleration_limit = 0.5\n\n"
+      "# A continuum arm on a platform, pointing forwards.\nkind = \"mobile\"\nname = "
+      "\"mobile_arm\"\n\n"
+      "[platform]\nlength = 0.58\nwidth = 0.38\nheight = 0.14\nspeed_limit = "
+      "0.5\nacceleration_limit = 0.5\n\n"
       "[arm]\nfile = \"arm.toml\"\nmount = [0.2, 0, 0.42]\nangles = [0, 1.5707963267948966, 0]\n\n"
       "[controller]\nplugin = \"tendril.base_placement\"\ntarget = \"target\"\navoidance = true\n"
       "obstacle_margin = 0.012\n";
-  return {{"shelf.toml",
-           fmt::format("# A continuum arm on a platform reaches a target in a shelf {:.1f} m away, past {} posts. A way exists: the\n"
-                       "# platform drives 0.8 m straight in with the arm straight, then all sections bend evenly, {:.0f} mm from the\n"
-                       "# shelf or farther.\n",
-                       target.head<2>().norm(), count, 1000.0 * room) +
-               experiment(30.0, "") + check("tip error at the end", "tip_error_end", "max = 0.002") +
-               check("target reached", "sensor:M_arrivals:end", "min = 1") +
-               check("nothing is touched", "contact_count_max", "max = 0")},
+  return {{"shelf.toml", fmt::format("# A continuum arm on a platform reaches a target in a shelf "
+                                     "{:.1f} m away, past {} posts. A way exists: the\n"
+                                     "# platform drives 0.8 m straight in with the arm straight, "
+                                     "then all sections bend evenly, {:.0f} mm from the\n"
+                                     "# shelf or farther.\n",
+                                     target.head<2>().norm(), count, 1000.0 * room) +
+                             experiment(30.0, "") +
+                             check("tip error at the end", "tip_error_end", "max = 0.002") +
+                             check("target reached", "sensor:M_arrivals:end", "min = 1") +
+                             check("nothing is touched", "contact_count_max", "max = 0")},
           {"scene.xml", scene_xml("shelf", model_asset("robot"), world)},
           {"robot.toml", platform},
           {"arm.toml", arm}};

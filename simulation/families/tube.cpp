@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "simulation/families/scene_text.hpp"
-#include "tendril/path/least_deviation.hpp"
 #include "tendril/model/robot_description.hpp"
+#include "tendril/path/least_deviation.hpp"
 
 namespace tendril::simulation::generate {
 
@@ -66,20 +66,21 @@ std::vector<GeneratedFile> tube(RandomStream& draws, double difficulty) {
       "    <frame {}>\n      <attach model=\"arm\" body=\"base\" prefix=\"arm_\"/>\n"
       "      <attach model=\"pipe\" body=\"tube\" prefix=\"pipe_\"/>\n    </frame>\n",
       kHorizontalMount);
-  return {{"tube.toml", fmt::format("# An arm of {} sections follows its tip through a tube with "
-                                    "two right angles, {}, of {:.0f} mm\n"
-                                    "# radius, with {:.1f} mm of clearance. Its sections cannot keep "
-                                    "within {:.1f} mm of the tube's centerline.\n",
-                                    sections, planar ? "in one plane" : "in two planes",
-                                    1000.0 * radius, 1000.0 * clearance, 1000.0 * least) +
-                            experiment(std::ceil(feed / kSpeed + 4.0), "") +
-                            check("tip error at the end", "tip_error_end", "max = 0.002") +
-                            check("end of the path reached", "progress_end", "min = 0.999") +
-                            check("wall force, sum over all contacts", "wall_force_max",
-                                  roomy ? "max = 0.3" : "max = 5")},
-          {"scene.xml", scene_xml("tube", model_asset("arm") + model_asset("pipe"), world)},
-          {"arm.toml", arm},
-          {"pipe.toml", pipe}};
+  return {
+      {"tube.toml", fmt::format("# An arm of {} sections follows its tip through a tube with "
+                                "two right angles, {}, of {:.0f} mm\n"
+                                "# radius, with {:.1f} mm of clearance. Its sections cannot keep "
+                                "within {:.1f} mm of the tube's centerline.\n",
+                                sections, planar ? "in one plane" : "in two planes",
+                                1000.0 * radius, 1000.0 * clearance, 1000.0 * least) +
+                        experiment(std::ceil(feed / kSpeed + 4.0), "") +
+                        check("tip error at the end", "tip_error_end", "max = 0.002") +
+                        check("end of the path reached", "progress_end", "min = 0.999") +
+                        check("wall force, sum over all contacts", "wall_force_max",
+                              roomy ? "max = 0.3" : "max = 5")},
+      {"scene.xml", scene_xml("tube", model_asset("arm") + model_asset("pipe"), world)},
+      {"arm.toml", arm},
+      {"pipe.toml", pipe}};
 }
 
 }  // namespace tendril::simulation::generate

@@ -88,8 +88,8 @@ class CsvReader {
 ///
 /// A regular file is written under its name with the suffix `.part` and renamed by `finish`, so
 /// that a file with the final name is always complete; without `finish`, and when
-/// the program is interrupted, the partial file is removed. Stdout and other files that are not regular (a pipe, a device) are written directly.
-/// Throws OutputError.
+/// the program is interrupted, the partial file is removed. Stdout and other files that are not
+/// regular (a pipe, a device) are written directly. Throws OutputError.
 class CsvWriter {
  public:
   /// @param file  `-` or empty: stdout

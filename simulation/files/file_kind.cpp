@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "tendril/model_error.hpp"
 #include "tendril/model/toml_fields.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril::simulation {
 namespace {

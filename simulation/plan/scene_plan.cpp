@@ -8,11 +8,11 @@
 #include <optional>
 #include <utility>
 
-#include "simulation/scene/scene.hpp"
 #include "controllers/arm/contact_plan_controller.hpp"
 #include "plugin/scene_obstacles.hpp"
-#include "tendril/model_error.hpp"
+#include "simulation/scene/scene.hpp"
 #include "tendril/model/continuum_mjcf.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -63,7 +63,8 @@ Isometry3d pose_of(const mjtNum* position, const mjtNum* matrix) {
 Vector3d target_of(const mjModel& model, const mjData& data, const std::string& target,
                    const std::string& name) {
   if (target.empty())
-    throw ModelError(name + ": the arm's controller has no target: name a body or a site with --target");
+    throw ModelError(name +
+                     ": the arm's controller has no target: name a body or a site with --target");
   if (const int body = mj_name2id(&model, mjOBJ_BODY, target.c_str()); body >= 0)
     return Eigen::Map<const Vector3d>(data.xpos + 3 * body);
   if (const int site = mj_name2id(&model, mjOBJ_SITE, target.c_str()); site >= 0)
@@ -115,8 +116,8 @@ PlanShape shape_of(const mjModel& model, int geom, const Isometry3d& X_BO) {
       };
       shape.outlines[0].push_back(at(a, -half_height));
       shape.outlines[1].push_back(at(a, half_height));
-      shape.outlines.push_back({at(a, -half_height), at(b, -half_height), at(b, half_height),
-                                at(a, half_height)});
+      shape.outlines.push_back(
+          {at(a, -half_height), at(b, -half_height), at(b, half_height), at(a, half_height)});
     }
   };
   switch (model.geom_type[geom]) {
@@ -160,8 +161,7 @@ PlanShape shape_of(const mjModel& model, int geom, const Isometry3d& X_BO) {
 PlanFile contact_plan_of(const mjModel& model, const mjData& data, const Arm& arm, int base,
                          const ScenePlanOptions& options, const std::string& name) {
   constexpr int kMaxContacts = 3;  // the controller's default
-  if (options.margin != 0.0)
-    throw ModelError("--margin: not for an arm that uses contacts");
+  if (options.margin != 0.0) throw ModelError("--margin: not for an arm that uses contacts");
   const Isometry3d X_BW = pose_of(data.xpos + 3 * base, data.xmat + 9 * base).inverse();
   ContactProblem problem = contact_problem(
       scene_solids(&model, base, arm.obstacles),
@@ -197,8 +197,8 @@ std::variant<PathPlan, PlanFile> plan_of_scene(const mjModel& model, const mjDat
   plan.options.margin = options.margin;
   plan.options.planar = arm.description.planar;
   plan.start = start_of(model, data, arm, robot);
-  plan.base.feed = std::clamp(position_of(model, data, arm.prefix + names::kFeed), 0.0,
-                              robot.base().feed_limit);
+  plan.base.feed =
+      std::clamp(position_of(model, data, arm.prefix + names::kFeed), 0.0, robot.base().feed_limit);
   if (robot.base().spin) plan.base.spin = position_of(model, data, arm.prefix + names::kSpin);
   TipTarget target;
   target.X_BG.translation() =
@@ -215,8 +215,10 @@ std::variant<PathPlan, PlanFile> plan_of_scene(const mjModel& model, const mjDat
     plan.shapes.push_back(shape_of(model, geom, X_BO));
   }
   if (obstacles.moving_count() > 0)
-    notices.push_back(fmt::format("{}: {} obstacles can move relative to the arm's base: the plan has them where they are now",
-                                  name, obstacles.moving_count()));
+    notices.push_back(
+        fmt::format("{}: {} obstacles can move relative to the arm's base: the plan has them where "
+                    "they are now",
+                    name, obstacles.moving_count()));
   plan.robot = std::move(arm.description);
   return plan;
 }

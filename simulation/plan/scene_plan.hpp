@@ -19,10 +19,11 @@ struct ScenePlanOptions {
 };
 
 /// What an arm of a scene has to plan to get from where it is to its target among all geoms that it
-/// can touch, in the frame of the arm's base: a path; of an arm of `tendril.contact_plan` that comes
-/// out of a guide, ways in contact with them, from the end of the guide.
+/// can touch, in the frame of the arm's base: a path; of an arm of `tendril.contact_plan` that
+/// comes out of a guide, ways in contact with them, from the end of the guide.
 /// @param name     of the scene, for messages
-/// @param data     after mj_forward; contacts are planned where the model has the geoms and the target
+/// @param data     after mj_forward; contacts are planned where the model has the geoms and the
+/// target
 /// @param notices  a line for obstacles that can move
 /// Throws ModelError: no arm, several, no target, a geom that cannot be an obstacle.
 [[nodiscard]] std::variant<PathPlan, PlanFile> plan_of_scene(const mjModel& model,

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "simulation/engine/engine_log.hpp"
 #include "plugin/binary_model.hpp"
+#include "simulation/engine/engine_log.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril::simulation {

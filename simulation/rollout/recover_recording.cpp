@@ -35,7 +35,8 @@ void visit_blocks(RolloutReader& reader, const Use& use, const Refuse& refuse) {
         rows.push_back(reader.row(i));
         const std::int64_t before = i == first ? step : rows[rows.size() - 2].step;
         if (rows.back().step <= before)
-          throw RolloutDamageError(fmt::format("step {} follows step {}", rows.back().step, before));
+          throw RolloutDamageError(
+              fmt::format("step {} follows step {}", rows.back().step, before));
       }
     } catch (const RolloutDamageError& error) {
       refuse(first, last, error.what());
@@ -115,11 +116,10 @@ Recovery recover_recording(const fs::path& file, const fs::path& out) {
       },
       [](std::int64_t, std::int64_t, const std::string&) {});
   const auto outcome = reader.attributes().find("outcome");
-  writer.close(fmt::format(
-      "recovered: {} of {} rows; {}", result.kept_rows, result.rows,
-      outcome == reader.attributes().end() ? "its outcome is lost"
-      : result.was_finished                ? outcome->second
-                                           : "it was not finished"));
+  writer.close(fmt::format("recovered: {} of {} rows; {}", result.kept_rows, result.rows,
+                           outcome == reader.attributes().end() ? "its outcome is lost"
+                           : result.was_finished                ? outcome->second
+                                                                : "it was not finished"));
   if (const std::error_code error = part.finish())
     throw RolloutError(fmt::format("{}: {}: could not be written", out.string(), error.message()));
   return result;
@@ -128,8 +128,8 @@ Recovery recover_recording(const fs::path& file, const fs::path& out) {
 void refuse_same_file(const fs::path& file, const fs::path& out) {
   std::error_code ignored;
   if (fs::equivalent(file, out, ignored))
-    throw ModelError(fmt::format("{}: is the recording that is read: must be another file",
-                                 out.string()));
+    throw ModelError(
+        fmt::format("{}: is the recording that is read: must be another file", out.string()));
 }
 
 }  // namespace tendril::simulation

@@ -38,8 +38,8 @@ struct Recovery {
 };
 
 /// Writes what is readable of a recording to a new one: the rows of all blocks in which nothing is
-/// damaged, and everything that describes the run. `out` appears when it is complete; an earlier file
-/// is replaced. Throws ModelError if both are the same file, RolloutError. Tested by:
+/// damaged, and everything that describes the run. `out` appears when it is complete; an earlier
+/// file is replaced. Throws ModelError if both are the same file, RolloutError. Tested by:
 /// rollout_command_test.
 Recovery recover_recording(const std::filesystem::path& file, const std::filesystem::path& out);
 

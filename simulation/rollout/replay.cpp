@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "simulation/engine/engine_log.hpp"
+#include "simulation/rollout/recorded_model.hpp"
+#include "simulation/rollout/run.hpp"
 #include "simulation/scene/physical_faults.hpp"
 #include "simulation/scene/scene.hpp"
-#include "simulation/rollout/run.hpp"
-#include "simulation/rollout/recorded_model.hpp"
 #include "tendril/model/fault_file.hpp"
 
 namespace tendril::simulation {
@@ -114,8 +114,9 @@ ReplayResult replay(RolloutReader& reader, const OnReplayProgress& on_progress) 
 
   ModelPtr model = recorded_model(reader);
   const auto found = reader.attributes().find("faults");
-  const std::vector<Fault> faults =
-      found == reader.attributes().end() ? std::vector<Fault>() : parse_faults(found->second, "faults");
+  const std::vector<Fault> faults = found == reader.attributes().end()
+                                        ? std::vector<Fault>()
+                                        : parse_faults(found->second, "faults");
   Replayer replayer(std::move(model), faults);
   if (std::string reason = replayer.start(reader.row(0)); !reason.empty()) {
     result.first_difference = engine_failure(0, std::move(reason));

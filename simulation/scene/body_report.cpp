@@ -12,13 +12,13 @@
 
 #include "simulation/engine/divergence.hpp"
 #include "simulation/engine/engine.hpp"
-#include "tendril/model_error.hpp"
 #include "tendril/kinematics/tendon_map.hpp"
 #include "tendril/model/continuum_mjcf.hpp"
 #include "tendril/model/medium_mjcf.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model/tendon_file.hpp"
 #include "tendril/model/tendon_mjcf.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -40,13 +40,13 @@ class Body {
     bare.base_physics.guide_length = 0.0;
     bare.gripper.reset();
     char error[1024] = "";
-    const SpecPtr spec(
-        mj_parseXMLString(model_mjcf(bare, std::vector<std::string>{}).c_str(), nullptr, error, sizeof error));
+    const SpecPtr spec(mj_parseXMLString(model_mjcf(bare, std::vector<std::string>{}).c_str(),
+                                         nullptr, error, sizeof error));
     if (spec && robot.gripper) add_gripper(*spec, robot);
     if (spec) model_.reset(mj_compile(spec.get(), nullptr));
     if (!model_) {
-      throw ModelError(fmt::format("{}: {}", robot.name,
-                                   one_line(spec ? mjs_getError(spec.get()) : error)));
+      throw ModelError(
+          fmt::format("{}: {}", robot.name, one_line(spec ? mjs_getError(spec.get()) : error)));
     }
     disable_autoreset(*model_);
     model_->opt.disableflags |= mjDSBL_CONTACT;
@@ -56,11 +56,13 @@ class Body {
     }
     data_ = make_data(*model_);
     tip_ = mj_name2id(model_.get(), mjOBJ_SITE, names::kTip);
-    // The servos hold the arm as it is: force = gain u + b0 + b1 length = 0. With commands 0 tendons
-    // have their pretension.
+    // The servos hold the arm as it is: force = gain u + b0 + b1 length = 0. With commands 0
+    // tendons have their pretension.
     mj_forward(model_.get(), data_.get());
     for (int i = 0; i < model_->nu; ++i) {
-      const auto is_own = [&](const Tendon& tendon) { return id(mjOBJ_ACTUATOR, tendon.name) == i; };
+      const auto is_own = [&](const Tendon& tendon) {
+        return id(mjOBJ_ACTUATOR, tendon.name) == i;
+      };
       if (std::any_of(robot.tendons.begin(), robot.tendons.end(), is_own)) continue;
       const mjtNum* const bias = model_->actuator_biasprm + mjNBIAS * i;
       const double gain = model_->actuator_gainprm[mjNGAIN * i];
@@ -156,7 +158,8 @@ class Body {
     ball->type = mjGEOM_SPHERE;
     ball->size[0] = radius;
     ball->mass = robot.gripper->mass;
-    body->pos[2] = rest_length(robot.sections.back()) * lengths.back() / 2.0 + robot.gripper->center(radius);
+    body->pos[2] =
+        rest_length(robot.sections.back()) * lengths.back() / 2.0 + robot.gripper->center(radius);
   }
 
   ModelPtr model_;
@@ -181,10 +184,10 @@ bool come_to_rest(Body& body, VectorXd& q) {
   return false;
 }
 
-/// The tip's way from rest at 0 g to rest at 1 g across the arm, which grows from 0. No value where it
-/// finds no rest.
+/// The tip's way from rest at 0 g to rest at 1 g across the arm, which grows from 0. No value where
+/// it finds no rest.
 std::optional<double> sag(Body& body) {
-  constexpr int kParts = 10;  // of gravity
+  constexpr int kParts = 10;          // of gravity
   constexpr double kRounding = 1e-9;  // [m]
   VectorXd q = body.start();
   bool resting = come_to_rest(body, q);
@@ -300,9 +303,10 @@ Drive drive_of(const ContinuumDescription& robot, int section) {
   return tendons ? Drive::Tendons : Drive::Nothing;
 }
 
-/// Largest moment that tendons and chambers hold on a section in every direction [N m], >= 0: the least
-/// distance of a side of the polygon of their moments.
-double moment_of_tendons(const ContinuumDescription& robot, const Eigen::MatrixXd& lengths, int section) {
+/// Largest moment that tendons and chambers hold on a section in every direction [N m], >= 0: the
+/// least distance of a side of the polygon of their moments.
+double moment_of_tendons(const ContinuumDescription& robot, const Eigen::MatrixXd& lengths,
+                         int section) {
   const Eigen::Index column = robot.kinematics().coordinate_index(section);
   const auto ends_here = [&](const Tendon& tendon) { return tendon.route.section == section; };
   const bool all = std::none_of(robot.tendons.begin(), robot.tendons.end(), ends_here);
@@ -361,7 +365,8 @@ std::vector<BodyReport::SectionBend> bends(const ContinuumDescription& robot) {
   double weight = kGravity * robot.tip.payload, moment = 0.0;
   if (robot.gripper) {
     weight += kGravity * robot.gripper->mass;
-    moment = kGravity * robot.gripper->mass * robot.gripper->center(robot.physics.back().radius.end);
+    moment =
+        kGravity * robot.gripper->mass * robot.gripper->center(robot.physics.back().radius.end);
   }
   for (std::size_t i = all.size(); i-- > 0;) {
     const double length = rest_length(robot.sections[i]);
@@ -414,9 +419,9 @@ BodyReport report_body(const ContinuumDescription& robot) {
   if (const double stiffness = body.torsional_stiffness(); std::isfinite(stiffness))
     report.torsion = {.stiffness = stiffness, .frequency = 0.0};
   report.body = response(body, false, report.torsion ? &*report.torsion : nullptr);
-  report.has_servos = std::any_of(robot.physics.begin(), robot.physics.end(), [](const SectionPhysics& p) {
-    return p.bend_servo && !p.bend_motor && p.bend_gain > 0.0;
-  });
+  report.has_servos = std::any_of(
+      robot.physics.begin(), robot.physics.end(),
+      [](const SectionPhysics& p) { return p.bend_servo && !p.bend_motor && p.bend_gain > 0.0; });
   report.has_tendons = std::any_of(robot.tendons.begin(), robot.tendons.end(), [](const Tendon& t) {
     return t.command == TendonCommand::Length;
   });
@@ -441,32 +446,36 @@ std::string body_report_text(const std::string& name, const BodyReport& report) 
   };
   std::string text = fmt::format("{}: {:.3g} m, {:.3g} kg\n", name, report.length, report.mass);
   if (report.driven) {
-    const char* const holding = !report.has_tendons  ? "servos hold the straight arm"
-                                : !report.has_servos ? "tendons hold the straight arm by their lengths"
-                                                     : "servos and tendons hold the straight arm";
-    text += fmt::format("{}:\n{}the body alone ({:.3g} times softer):\n{}", holding,
-                        response(*report.driven), report.driven->tip_stiffness / report.body.tip_stiffness,
-                        response(report.body));
+    const char* const holding = !report.has_tendons ? "servos hold the straight arm"
+                                : !report.has_servos
+                                    ? "tendons hold the straight arm by their lengths"
+                                    : "servos and tendons hold the straight arm";
+    text += fmt::format(
+        "{}:\n{}the body alone ({:.3g} times softer):\n{}", holding, response(*report.driven),
+        report.driven->tip_stiffness / report.body.tip_stiffness, response(report.body));
   } else {
     text += fmt::format("the body, which no servo and no tendon's length stiffens:\n{}",
                         response(report.body));
   }
-  text += report.torsion
-              ? fmt::format("  tip stiffness in twist   {:.3g} N m/rad, natural frequency {:.3g} Hz\n",
-                            report.torsion->stiffness, report.torsion->frequency)
-              : std::string("  tip stiffness in twist   rigid\n");
+  text +=
+      report.torsion
+          ? fmt::format("  tip stiffness in twist   {:.3g} N m/rad, natural frequency {:.3g} Hz\n",
+                        report.torsion->stiffness, report.torsion->frequency)
+          : std::string("  tip stiffness in twist   rigid\n");
   const auto is_driven = [](const BodyReport::SectionBend& b) { return b.drive != Drive::Nothing; };
   if (std::any_of(report.bends.begin(), report.bends.end(), is_driven))
-    text += "largest bends that are held, rad: against the body's stiffness; held out level at 1 g\n";
+    text +=
+        "largest bends that are held, rad: against the body's stiffness; held out level at 1 g\n";
   for (std::size_t i = 0; i < report.bends.size(); ++i) {
     const auto& b = report.bends[i];
     const std::string by = fmt::format("section {}, {}", i + 1, name_of(b.drive));
-    text += is_driven(b) ? fmt::format("  {:<24} {:.3g}; {:.3g} of {:.3g}\n", by, b.held, b.held_level, b.limit)
+    text += is_driven(b) ? fmt::format("  {:<24} {:.3g}; {:.3g} of {:.3g}\n", by, b.held,
+                                       b.held_level, b.limit)
                          : fmt::format("  section {}: nothing drives it\n", i + 1);
   }
-  text += report.timestep
-              ? fmt::format("largest stable timestep of 0.5 to 16 ms: {:g} ms\n", 1e3 * *report.timestep)
-              : std::string("no timestep from 0.5 ms on is stable\n");
+  text += report.timestep ? fmt::format("largest stable timestep of 0.5 to 16 ms: {:g} ms\n",
+                                        1e3 * *report.timestep)
+                          : std::string("no timestep from 0.5 ms on is stable\n");
   return text;
 }
 

@@ -15,17 +15,17 @@ struct BodyReport {
   double mass;    ///< of the sections [kg]
 
   struct Response {
-    double tip_stiffness;                   ///< against a force across the tip, small [N/m]
-    std::vector<double> frequencies;        ///< the lowest natural ones in bending, without damping [Hz]
+    double tip_stiffness;             ///< against a force across the tip, small [N/m]
+    std::vector<double> frequencies;  ///< the lowest natural ones in bending, without damping [Hz]
     /// Of the tip from its rest at 0 g, held out level at 1 g [m]; none: it falls.
     std::optional<double> sag;
   };
   Response body;  ///< alone, its actuators without force
-  /// With servos and tendons that hold the straight pose; none: they do not stiffen it, as tensions,
-  /// pressures and moments do not.
+  /// With servos and tendons that hold the straight pose; none: they do not stiffen it, as
+  /// tensions, pressures and moments do not.
   std::optional<Response> driven;
-  bool has_servos;    ///< that bend sections; motors are none
-  bool has_tendons;   ///< that are told lengths
+  bool has_servos;   ///< that bend sections; motors are none
+  bool has_tendons;  ///< that are told lengths
 
   /// Of the tip about its axis; none: all sections are rigid in torsion.
   struct Torsion {
@@ -35,12 +35,12 @@ struct BodyReport {
   std::optional<Torsion> torsion;
 
   enum class Drive { Servo, Motor, Tendons, Chambers, Nothing };
-  /// What a section's torque limit holds, or in every direction the tendons or chambers that end in it,
-  /// those that run on at their least tension.
+  /// What a section's torque limit holds, or in every direction the tendons or chambers that end in
+  /// it, those that run on at their least tension.
   struct SectionBend {
     Drive drive;
-    double limit;  ///< [rad]
-    double held;   ///< against its own stiffness [rad], >= 0
+    double limit;       ///< [rad]
+    double held;        ///< against its own stiffness [rad], >= 0
     double held_level;  ///< the same with all that is beyond it held out level at 1 g [rad], >= 0
   };
   std::vector<SectionBend> bends;

@@ -57,7 +57,7 @@ bool has_headlight_of_its_own(const mjSpec& spec) {
   mjVisual usual;
   mj_defaultVisual(&usual);
   const auto& light = spec.visual.headlight;
-  const auto differ = [](const float (&a)[3], const float (&b)[3]) {
+  const auto differ = [](const float(&a)[3], const float(&b)[3]) {
     return !std::equal(a, a + 3, b);
   };
   return differ(light.ambient, usual.headlight.ambient) ||

@@ -23,7 +23,8 @@ bool is_in(const std::vector<int>& list, int number) {
 
 /// Section of a joint or tendon of an arm, such as `A_s2_l3_y` or `A_s2_x`: 2; 0: none.
 int section_of(std::string_view name) {
-  for (std::size_t at = name.rfind('s'); at != name.npos; at = at > 0 ? name.rfind('s', at - 1) : name.npos) {
+  for (std::size_t at = name.rfind('s'); at != name.npos;
+       at = at > 0 ? name.rfind('s', at - 1) : name.npos) {
     if (at > 0 && name[at - 1] != '_') continue;
     int number = 0;
     std::size_t i = at + 1;
@@ -99,9 +100,9 @@ void PhysicalFaults::find_elements(Entry& entry, const mjModel& model) {
       find(mjOBJ_BODY, model.nbody, fault.body, "body");
       for (const int i : entry.elements) {
         if (!(model.body_mass[i] > 0.0) || !(model.body_mass[i] + fault.mass > 0.0)) {
-          refuse(fault, fmt::format("mass = {} kg: body {} has {:.3g} kg: some must be left",
-                                    fault.mass, mj_id2name(&model, mjOBJ_BODY, i),
-                                    model.body_mass[i]));
+          refuse(fault,
+                 fmt::format("mass = {} kg: body {} has {:.3g} kg: some must be left", fault.mass,
+                             mj_id2name(&model, mjOBJ_BODY, i), model.body_mass[i]));
         }
       }
       break;
@@ -124,11 +125,14 @@ void PhysicalFaults::change(Entry& entry, mjModel& model) {
     case FaultKind::ActuatorLoss:
       for (const int i : entry.elements) {
         for (int k = 0; k < mjNGAIN; ++k)
-          set(model.actuator_gainprm[mjNGAIN * i + k], fault.factor * model.actuator_gainprm[mjNGAIN * i + k]);
+          set(model.actuator_gainprm[mjNGAIN * i + k],
+              fault.factor * model.actuator_gainprm[mjNGAIN * i + k]);
         for (int k = 0; k < mjNBIAS; ++k)
-          set(model.actuator_biasprm[mjNBIAS * i + k], fault.factor * model.actuator_biasprm[mjNBIAS * i + k]);
+          set(model.actuator_biasprm[mjNBIAS * i + k],
+              fault.factor * model.actuator_biasprm[mjNBIAS * i + k]);
         for (int k = 0; k < 2; ++k)
-          set(model.actuator_forcerange[2 * i + k], fault.factor * model.actuator_forcerange[2 * i + k]);
+          set(model.actuator_forcerange[2 * i + k],
+              fault.factor * model.actuator_forcerange[2 * i + k]);
       }
       break;
     case FaultKind::ActuatorStuck:
@@ -167,7 +171,8 @@ void PhysicalFaults::change(Entry& entry, mjModel& model) {
       for (const int i : entry.elements) {
         const double scale = (model.body_mass[i] + fault.mass) / model.body_mass[i];
         set(model.body_mass[i], model.body_mass[i] + fault.mass);
-        for (int k = 0; k < 3; ++k) set(model.body_inertia[3 * i + k], scale * model.body_inertia[3 * i + k]);
+        for (int k = 0; k < 3; ++k)
+          set(model.body_inertia[3 * i + k], scale * model.body_inertia[3 * i + k]);
       }
       constants_changed_ = true;
       break;
@@ -222,7 +227,8 @@ void PhysicalFaults::move(mjModel& present, mjModel& next) {
 }
 
 void PhysicalFaults::restore() {
-  for (auto place = original_.rbegin(); place != original_.rend(); ++place) *place->first = place->second;
+  for (auto place = original_.rbegin(); place != original_.rend(); ++place)
+    *place->first = place->second;
   original_.clear();
   constants_changed_ = false;
 }

@@ -24,8 +24,8 @@ class PhysicalFaults {
 
   [[nodiscard]] bool empty() const noexcept { return faults_.empty(); }
 
-  /// One more fault, between two steps; nothing for a fault of a measurement or a delay of actuators.
-  /// Throws ModelError as the constructor.
+  /// One more fault, between two steps; nothing for a fault of a measurement or a delay of
+  /// actuators. Throws ModelError as the constructor.
   void add(const Fault& fault, const mjModel& model);
   /// The next step begins without this fault.
   void end(const std::string& name);
@@ -42,7 +42,7 @@ class PhysicalFaults {
     std::vector<int> elements;  // actuators, geoms, bodies
     std::vector<int> tendons;   // of a stiffness; its elements are joints
     bool active = false;
-    std::vector<double> held;   // setpoints of stuck actuators
+    std::vector<double> held;  // setpoints of stuck actuators
   };
 
   void find_elements(Entry& entry, const mjModel& model);

@@ -11,18 +11,18 @@
 #include <set>
 #include <utility>
 
-#include "simulation/engine/engine_log.hpp"
-#include "simulation/scene/default_visuals.hpp"
-#include "simulation/engine/model_settings.hpp"
 #include "controllers/controller_kind.hpp"
-#include "plugin/controller_plugin.hpp"
-#include "tendril/kinematics/forward_kinematics.hpp"
-#include "tendril/model_error.hpp"
 #include "controllers/interface/measurement_faults.hpp"
-#include "tendril/model/plausibility.hpp"
+#include "plugin/controller_plugin.hpp"
+#include "simulation/engine/engine_log.hpp"
+#include "simulation/engine/model_settings.hpp"
+#include "simulation/scene/default_visuals.hpp"
+#include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model/fault_file.hpp"
+#include "tendril/model/plausibility.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model/toml_fields.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -237,8 +237,8 @@ void read_scene_files(const std::string& name, const fs::path& folder,
   }
 }
 
-/// Refuses devices and pipes among the files that the engine reads itself (meshes, textures, models):
-/// it would wait for them for ever.
+/// Refuses devices and pipes among the files that the engine reads itself (meshes, textures,
+/// models): it would wait for them for ever.
 class EngineFiles {
  public:
   /// @param folder  that the names in the file are relative to
@@ -282,8 +282,8 @@ class EngineFiles {
 /// Ten times the steps that the robots' contacts and servos are made for [s].
 constexpr double kLongestTimestep = 0.02;
 
-/// Below this ratio of frictional to normal impedance, contacts slip slowly under loads that friction
-/// would hold.
+/// Below this ratio of frictional to normal impedance, contacts slip slowly under loads that
+/// friction would hold.
 constexpr double kFrictionImpedance = 10.0;
 
 void check_options(const mjOption& scene, const ModelFile& file, const std::string& scene_name,
@@ -318,8 +318,9 @@ void check_options(const mjOption& scene, const ModelFile& file, const std::stri
       notice(fmt::format("density = {:.6g}, viscosity = {:.6g}", scene.density, scene.viscosity),
              fmt::format("{:.6g} and {:.6g}, its medium's", medium->density, medium->viscosity));
     if (scene.wind[0] != x || scene.wind[1] != y || scene.wind[2] != z)
-      notice(fmt::format("wind = {:.6g} {:.6g} {:.6g}", scene.wind[0], scene.wind[1], scene.wind[2]),
-             fmt::format("{:.6g} {:.6g} {:.6g}, its medium's current", x, y, z));
+      notice(
+          fmt::format("wind = {:.6g} {:.6g} {:.6g}", scene.wind[0], scene.wind[1], scene.wind[2]),
+          fmt::format("{:.6g} {:.6g} {:.6g}, its medium's current", x, y, z));
   }
   if (scene.timestep > kLongestTimestep) {
     notices.push_back(
@@ -329,7 +330,8 @@ void check_options(const mjOption& scene, const ModelFile& file, const std::stri
 }
 
 /// Sections that `discrete` damps more than their files say.
-void check_damping(ModelFile& file, const std::string& scene_name, std::vector<std::string>& notices) {
+void check_damping(ModelFile& file, const std::string& scene_name,
+                   std::vector<std::string>& notices) {
   const ContinuumDescription* const arm = continuum_arm(file.model);
   if (arm == nullptr) return;
   for (std::size_t i = 0; i < arm->physics.size(); ++i) {
@@ -385,7 +387,8 @@ void add_target(mjSpec& spec, const ControllerConfig& controller, const double (
 Eigen::Vector3d gently_bent_tip(const ContinuumRobot& robot) {
   std::vector<SectionState> states(robot.straight().begin(), robot.straight().end());
   for (std::size_t i = 0; i < states.size(); ++i)
-    states[i].theta = 0.25 * robot.section(static_cast<int>(i)).bend_angle_limit_at(states[i].extension);
+    states[i].theta =
+        0.25 * robot.section(static_cast<int>(i)).bend_angle_limit_at(states[i].extension);
   return tip_pose(robot, states).translation();
 }
 
@@ -416,8 +419,7 @@ void add_default_environment(mjSpec& spec, const SnakeDescription& snake) {
 
 /// Target and floor for a mobile robot.
 void add_default_environment(mjSpec& spec, const MobileDescription& robot) {
-  const double arm =
-      robot.mounted ? rest_length(robot.mounted->robot) : robot.kinematics().reach();
+  const double arm = robot.mounted ? rest_length(robot.mounted->robot) : robot.kinematics().reach();
   const double reach = arm + robot.parameters.platform_length;
   add_target(spec, robot.controller, {2.0 * reach, 0.0, 2.0 * robot.parameters.platform_height},
              kTargetSize * reach);
@@ -434,7 +436,8 @@ ModelPtr compiled(mjSpec& spec, const VirtualFiles& files, const std::string& na
   return model;
 }
 
-// ---- faults --------------------------------------------------------------------------------------
+// ---- faults
+// --------------------------------------------------------------------------------------
 
 /// Sets the timestep before the model is compiled: the memory of faults depends on it.
 void set_timestep(mjSpec& spec, std::span<const Setting> settings) {
@@ -512,7 +515,8 @@ std::string ControllerInstance::config(const char* key) const {
 }
 
 RobotDescription ControllerInstance::robot() const {
-  return parse_robot(config("robot"), "robot", {}, [this](const std::string&) { return config("arm"); });
+  return parse_robot(config("robot"), "robot", {},
+                     [this](const std::string&) { return config("arm"); });
 }
 
 std::string ControllerInstance::plugin_name() const {
@@ -546,7 +550,8 @@ std::vector<std::string> drivers_of(const mjModel& model) {
     const std::string& prefix = controller.prefix;
     for (int i = 0; i < model.nactuator; ++i) {
       const std::string name = object_name(model, mjOBJ_ACTUATOR, i);
-      if (!name.starts_with(prefix) || !is_driven(robot, std::string_view(name).substr(prefix.size())))
+      if (!name.starts_with(prefix) ||
+          !is_driven(robot, std::string_view(name).substr(prefix.size())))
         continue;
       drivers[static_cast<std::size_t>(i)] = fmt::format(
           "{}{}", controller.plugin_name(), prefix.empty() ? "" : fmt::format(" of {}", prefix));
@@ -586,9 +591,11 @@ std::vector<std::string> distant_targets(const mjModel& model, const mjData& dat
 
 namespace {
 
-/// "scene.xml:3: mismatched element: worldbody" of what the XML parser says; other errors as they are.
+/// "scene.xml:3: mismatched element: worldbody" of what the XML parser says; other errors as they
+/// are.
 std::string parse_error(const std::string& scene, const char* text) {
-  static const std::regex form(R"(XML_ERROR_(\w+) .*Line number=(\d+)(?:: (?:XMLElement name=)?(\S.*))?)");
+  static const std::regex form(
+      R"(XML_ERROR_(\w+) .*Line number=(\d+)(?:: (?:XMLElement name=)?(\S.*))?)");
   const std::string line = one_line(text);
   std::smatch found;
   if (!std::regex_search(line, found, form)) return fmt::format("{}: {}", scene, line);

@@ -29,8 +29,8 @@ struct Scene {
 /// settings (but not `motion.*`) and checks integrator, cone and iterations against what the robots
 /// need. Calls load_engine. A lone robot is placed at the world's origin; if its
 /// controller names a target, a mocap body of that name is added near the tip. A scene
-/// without a sky gets what pictures need (add_default_visuals). Throws ModelError: `file: field: value: what is
-/// allowed`.
+/// without a sky gets what pictures need (add_default_visuals). Throws ModelError: `file: field:
+/// value: what is allowed`.
 /// @param faults  those of measurements are handed to the controllers, delays of actuators to the
 ///                engine; the others: PhysicalFaults
 /// @param seed    of the faults' draws
@@ -38,8 +38,8 @@ struct Scene {
                                std::span<const Setting> settings = {},
                                std::span<const Fault> faults = {}, std::uint64_t seed = 0);
 
-/// The scene with its settings as one MJCF text, as recordings have it. Empty, with a notice, if the
-/// engine cannot write it.
+/// The scene with its settings as one MJCF text, as recordings have it. Empty, with a notice, if
+/// the engine cannot write it.
 /// @param model  that of the scene, wherever it is now
 [[nodiscard]] std::string flattened(const Scene& scene, const mjModel& model,
                                     std::vector<std::string>& notices);
@@ -68,11 +68,12 @@ struct ControllerInstance {
 };
 [[nodiscard]] std::vector<ControllerInstance> controllers_of(const mjModel& model);
 
-/// The controllers that drive actuators of a compiled model: "tendril.reach of A_" for each actuator, or
-/// nothing.
+/// The controllers that drive actuators of a compiled model: "tendril.reach of A_" for each
+/// actuator, or nothing.
 [[nodiscard]] std::vector<std::string> drivers_of(const mjModel& model);
 
-/// Targets of arms on fixed bases that are farther from the base than the arm can reach, a line each.
+/// Targets of arms on fixed bases that are farther from the base than the arm can reach, a line
+/// each.
 [[nodiscard]] std::vector<std::string> distant_targets(const mjModel& model, const mjData& data);
 
 }  // namespace tendril::simulation

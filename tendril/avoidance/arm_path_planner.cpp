@@ -14,9 +14,9 @@ constexpr double kStepRatio = 0.25;       // of the robot's length: one step of 
 constexpr double kDifference = 1e-6;      // [rad], [m]
 constexpr double kTolerance = 1e-4;       // [m], of a check; this deep is still free
 constexpr double kSlopeTolerance = 1e-7;  // [m]
-constexpr int kMaxSteps = 60;            // along an arc
+constexpr int kMaxSteps = 60;             // along an arc
 constexpr double kFar = 0.015;            // [m], larger clearances are not distinguished
-constexpr double kMinSlope = 1e-3;      // [m/rad]: no direction in which to move away
+constexpr double kMinSlope = 1e-3;        // [m/rad]: no direction in which to move away
 constexpr int kShorteningChecks = 100;
 
 const ArmPathPlannerOptions& checked(const ArmPathPlannerOptions& options) {
@@ -144,9 +144,8 @@ bool ArmPathPlanner::line_is_free(const Pose& a, const Pose& b, const Obstacles&
     ++checks_;
     // No pose nearer than its clearance collides.
     load(middle_);
-    const ArcSearch search{.tolerance = kTolerance,
-                           .below = options_.safety_distance + kFar,
-                           .most_steps = kMaxSteps};
+    const ArcSearch search{
+        .tolerance = kTolerance, .below = options_.safety_distance + kFar, .most_steps = kMaxSteps};
     const double distance = body_clearance(body_, states_, base, obstacles, 0.0, search).distance -
                             options_.safety_distance + slack;
     if (distance < -kTolerance && distance < clearance(a, obstacles, base) + slack - kTolerance)

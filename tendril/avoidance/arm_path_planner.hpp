@@ -22,13 +22,13 @@ struct ArmPathPlannerOptions {  ///< every field has a working default
                                  ///< nearer than that to an obstacle [m], > 0
 };
 
-/// Collision-free path of the whole body from a pose to one of several: straight lines in the smooth
-/// coordinates q of the robot (u, v and s of each section), found by RrtConnect. The first poses
-/// tried are the straight arm and poses that are bent less; then seeded random ones.
+/// Collision-free path of the whole body from a pose to one of several: straight lines in the
+/// smooth coordinates q of the robot (u, v and s of each section), found by RrtConnect. The first
+/// poses tried are the straight arm and poses that are bent less; then seeded random ones.
 ///
-/// A search may be spread over many calls: its memory is the caller's and may hold anything. Options
-/// are validated in the constructor (ModelError). Nothing else allocates or throws; the work of a
-/// call is bounded, and its result depends on its arguments only.
+/// A search may be spread over many calls: its memory is the caller's and may hold anything.
+/// Options are validated in the constructor (ModelError). Nothing else allocates or throws; the
+/// work of a call is bounded, and its result depends on its arguments only.
 class ArmPathPlanner {
  public:
   ArmPathPlanner(const ContinuumRobot& robot, const ArmPathPlannerOptions& options);
@@ -42,8 +42,8 @@ class ArmPathPlanner {
   /// Distance of the backbone from the obstacles in a pose, less safety_distance [m].
   [[nodiscard]] double clearance(const Pose& q, const Obstacles& obstacles,
                                  const BaseState& base = {}) noexcept;
-  /// Whether poses on the straight line from `a` to `b`, `b` included, are free. Where the distance is
-  /// not kept at `a`, no more than the clearance at `a` is required before `b`.
+  /// Whether poses on the straight line from `a` to `b`, `b` included, are free. Where the distance
+  /// is not kept at `a`, no more than the clearance at `a` is required before `b`.
   [[nodiscard]] bool line_is_free(const Pose& a, const Pose& b, const Obstacles& obstacles,
                                   const BaseState& base = {}, double slack = 0.0) noexcept;
 

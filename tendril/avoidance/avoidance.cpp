@@ -12,7 +12,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-constexpr int kMaxObstacles = 60;     // passed in one direction
+constexpr int kMaxObstacles = 60;      // passed in one direction
 constexpr int kHalvings = 40;          // of a bracket of bends
 constexpr double kSweep = 0.02;        // [rad], step where there is no tangency to go to
 constexpr double kBeyondTouch = 1e-6;  // [m] by which the radius is inflated for the far end

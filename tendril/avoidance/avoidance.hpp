@@ -8,8 +8,8 @@
 
 namespace tendril {
 
-/// A disc relative to the start of an arc, in the arc's bend plane: x along the side that the section
-/// bends to, z along the tangent, and the inflated radius c = R + body radius + margin.
+/// A disc relative to the start of an arc, in the arc's bend plane: x along the side that the
+/// section bends to, z along the tangent, and the inflated radius c = R + body radius + margin.
 struct PlaneDisc {
   double x = 0.0, z = 0.0, radius = 0.0;  ///< [m]
 };
@@ -49,8 +49,8 @@ struct PlaneBend {
 /// passed by the least change that clears it, then the next one, until the section is free or its
 /// limit is reached. Spheres are passed with the tangency as the far end of a bisection; other
 /// shapes and sections of several arcs by a sweep in steps of 0.02 rad and bisection. The length is
-/// fitted again to `goal` where that is free too (single arcs). Of two solutions the one whose end is
-/// nearer to `goal` is taken, then the smaller change, the smaller bend, the positive side.
+/// fitted again to `goal` where that is free too (single arcs). Of two solutions the one whose end
+/// is nearer to `goal` is taken, then the smaller change, the smaller bend, the positive side.
 ///
 /// Source: [FABRIKx] sec. 2.4. Differs: docs/derivations.md, "Correction of a section".
 /// Tested by: avoidance_test.

@@ -14,7 +14,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-constexpr int kMaxSurfaceGoals = 2;    // section ends sent to a surface in one stage
+constexpr int kMaxSurfaceGoals = 2;     // section ends sent to a surface in one stage
 constexpr double kAboveSurface = 1e-4;  // [m] how far above it
 
 }  // namespace

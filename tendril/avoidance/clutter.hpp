@@ -25,9 +25,10 @@ struct ClutterProblem {
 /// The arm of the benchmark: sections of 0.15 to 0.55 m that bend by up to 180 degrees.
 [[nodiscard]] ContinuumRobot clutter_robot(int sections);
 
-/// Problem number `index` of a class; the same on every machine. Spheres of radius 0.1 to 0.3 m with
-/// centers uniform in a sphere of radius 1.2 m about (0, 0, 0.8) m, none nearer to the base than
-/// 0.2 m; the witness is drawn until its distance from the spheres is at least the body radius.
+/// Problem number `index` of a class; the same on every machine. Spheres of radius 0.1 to 0.3 m
+/// with centers uniform in a sphere of radius 1.2 m about (0, 0, 0.8) m, none nearer to the base
+/// than 0.2 m; the witness is drawn until its distance from the spheres is at least the body
+/// radius.
 [[nodiscard]] ClutterProblem clutter_problem(const ContinuumRobot& robot, const ClutterClass& kind,
                                              std::uint64_t index);
 

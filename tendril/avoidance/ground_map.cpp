@@ -16,10 +16,11 @@ using Eigen::Vector2d;
 using Eigen::Vector3d;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kBlocked = 1e9;     // time where there is no way: finite, for interpolation
+constexpr double kBlocked = 1e9;  // time where there is no way: finite, for interpolation
 constexpr double kFarthest = 1e8;
-constexpr double kNearSpeed = 0.25;  // at the disc's radius from an obstacle; 1 at twice this distance
-constexpr int kDirections = 9;       // tried in a step of a way with limited curvature
+constexpr double kNearSpeed =
+    0.25;                       // at the disc's radius from an obstacle; 1 at twice this distance
+constexpr int kDirections = 9;  // tried in a step of a way with limited curvature
 constexpr int kFreeDirections = 32;
 constexpr int kOpenings = 8;  // turns to one side with which a way may begin
 
@@ -74,8 +75,7 @@ struct Marker {
   int columns;
 
   void mark(int column, int row, int width, int height, double z) {
-    const Vector2d middle =
-        low + cell * Vector2d(column + 0.5 * width, row + 0.5 * height);
+    const Vector2d middle = low + cell * Vector2d(column + 0.5 * width, row + 0.5 * height);
     const double half = 0.5 * cell * std::hypot(width - 1, height - 1) + 0.5 * cell;
     if (obstacles.nearest(Vector3d(middle.x(), middle.y(), z), half).obstacle < 0) return;
     if (width == 1 && height == 1) {
@@ -151,10 +151,7 @@ double GroundPaths::slowness(double clearance) const noexcept {
 }
 
 GroundPaths::GroundPaths(const GroundMap& map, const Vector2d& goal, double radius)
-    : map_(map),
-      goal_(goal),
-      radius_(radius),
-      time_(map.index(0, map.rows()), kBlocked) {
+    : map_(map), goal_(goal), radius_(radius), time_(map.index(0, map.rows()), kBlocked) {
   if (!(map.clearance(goal) >= radius)) return;
   const auto open = [&](int c, int r) {
     return c >= 0 && r >= 0 && c < map.columns() && r < map.rows() && map.clearance(c, r) >= radius;
@@ -183,7 +180,8 @@ GroundPaths::GroundPaths(const GroundMap& map, const Vector2d& goal, double radi
       const int c = column + dc, r = row + dr;
       if (!open(c, r) || known[map.index(c, r)] != 0) continue;
       // |grad t| = slowness, by upwind differences
-      const double a = std::min(at(c - 1, r), at(c + 1, r)), b = std::min(at(c, r - 1), at(c, r + 1));
+      const double a = std::min(at(c - 1, r), at(c + 1, r)),
+                   b = std::min(at(c, r - 1), at(c, r + 1));
       const double step = h * slowness(map.clearance(c, r));
       const double t = std::abs(a - b) < step
                            ? 0.5 * (a + b + std::sqrt(2.0 * step * step - (a - b) * (a - b)))
@@ -215,9 +213,9 @@ double GroundPaths::time(const Vector2d& p) const noexcept {
   return least;
 }
 
-GroundPaths::Traced GroundPaths::descend(const Start& start, double spacing, double opening_curvature,
-                                       double opening_length,
-                                       Eigen::Ref<Eigen::Matrix2Xd> points) const noexcept {
+GroundPaths::Traced GroundPaths::descend(const Start& start, double spacing,
+                                         double opening_curvature, double opening_length,
+                                         Eigen::Ref<Eigen::Matrix2Xd> points) const noexcept {
   const bool is_free = !std::isfinite(start.max_curvature);
   Vector2d p = start.position;
   double heading = start.heading, spent = 0.0;
@@ -242,13 +240,12 @@ GroundPaths::Traced GroundPaths::descend(const Start& start, double spacing, dou
                                     : start.max_curvature * spacing * part;
       const double direction = heading + turn;
       // looked at a little farther, where directions differ more
-      const Vector2d there =
-          p + std::max(spacing, 2.0 * map_.cell()) *
-                  Vector2d(std::cos(direction), std::sin(direction));
+      const Vector2d there = p + std::max(spacing, 2.0 * map_.cell()) *
+                                     Vector2d(std::cos(direction), std::sin(direction));
       const double clearance = map_.clearance(there);
       if (clearance < 0.0) continue;
-      const double t = leaving ? kBlocked * (2.0 - clearance / radius_)
-                               : map_.interpolate(time_, there);
+      const double t =
+          leaving ? kBlocked * (2.0 - clearance / radius_) : map_.interpolate(time_, there);
       if (t < best) {
         best = t;
         chosen = direction;
@@ -259,7 +256,8 @@ GroundPaths::Traced GroundPaths::descend(const Start& start, double spacing, dou
     p += spacing * Vector2d(std::cos(heading), std::sin(heading));
     const double clearance = map_.clearance(p);
     if (clearance >= radius_) leaving = false;
-    if (clearance < (leaving ? 0.0 : radius_ - map_.cell()) || (leaving && s > 2.0 * radius_)) return {};
+    if (clearance < (leaving ? 0.0 : radius_ - map_.cell()) || (leaving && s > 2.0 * radius_))
+      return {};
     spent += spacing * slowness(clearance);
     points.col(made.count++) = p;
   }
@@ -268,7 +266,7 @@ GroundPaths::Traced GroundPaths::descend(const Start& start, double spacing, dou
 }
 
 int GroundPaths::trace(const Start& start, double spacing,
-                      Eigen::Ref<Eigen::Matrix2Xd> points) const noexcept {
+                       Eigen::Ref<Eigen::Matrix2Xd> points) const noexcept {
   if (!std::isfinite(start.max_curvature)) {
     const Traced way = descend(start, spacing, 0.0, 0.0, points);
     return way.time < kFarthest ? way.count : 0;

@@ -11,9 +11,9 @@
 namespace tendril {
 
 struct GroundMapOptions {
-  Eigen::Vector2d low = Eigen::Vector2d::Zero();   ///< corners of the mapped rectangle [m]
+  Eigen::Vector2d low = Eigen::Vector2d::Zero();  ///< corners of the mapped rectangle [m]
   Eigen::Vector2d high = Eigen::Vector2d::Ones();
-  double cell = 0.02;                              ///< edge of a cell [m], > 0
+  double cell = 0.02;  ///< edge of a cell [m], > 0
   /// Heights at which an obstacle is one [m]. What lies farther than cell/2 below all of them, such
   /// as the ground, is none.
   std::vector<double> heights = {0.0};
@@ -83,10 +83,11 @@ class GroundPaths {
   /// How a way begins.
   struct Start {
     Eigen::Vector2d position = Eigen::Vector2d::Zero();
-    double heading = 0.0;        ///< [rad]
+    double heading = 0.0;  ///< [rad]
     /// [1/m]; infinite: the heading does not matter.
     double max_curvature = std::numeric_limits<double>::infinity();
-    double arrival = 0.0;  ///< the way ends within this distance from the goal [m]; at least spacing/2
+    double arrival =
+        0.0;  ///< the way ends within this distance from the goal [m]; at least spacing/2
   };
   /// Writes points, at a distance `spacing` from each other, from `start` to the goal or as many as
   /// there is room for; the first is the start. Of a way with limited curvature the beginning is
@@ -99,8 +100,8 @@ class GroundPaths {
     int count = 0;
     double time = std::numeric_limits<double>::infinity();  ///< to the goal, of all of the way
   };
-  Traced descend(const Start& start, double spacing, double opening_curvature, double opening_length,
-                 Eigen::Ref<Eigen::Matrix2Xd> points) const noexcept;
+  Traced descend(const Start& start, double spacing, double opening_curvature,
+                 double opening_length, Eigen::Ref<Eigen::Matrix2Xd> points) const noexcept;
   /// Slowness at a distance from obstacles.
   [[nodiscard]] double slowness(double clearance) const noexcept;
 

@@ -20,13 +20,14 @@ using Eigen::Vector3d;
 using End = DescentEnd;
 
 constexpr std::array kMargins{1e-3, 2e-4, 1e-6};  // [m] beyond what must be kept, one after another
-constexpr double kMaxErrorForRetry = 30.0;  // squared margins; a cost below may only be the margin's
-constexpr int kLinkIterations = 20;     // of FABRIKx with avoidance
-constexpr int kDraws = 8;               // random poses, the best of which is a start
-constexpr int kPerDescent = 150;        // poses that one descent may evaluate
-constexpr double kPushOut = 1e-9;       // [m] beyond the surface that a point is pushed to
-constexpr int kPushes = 20;             // where obstacles overlap
-constexpr int kMaxHalvings = 6;        // of a step between waypoints
+constexpr double kMaxErrorForRetry =
+    30.0;                            // squared margins; a cost below may only be the margin's
+constexpr int kLinkIterations = 20;  // of FABRIKx with avoidance
+constexpr int kDraws = 8;            // random poses, the best of which is a start
+constexpr int kPerDescent = 150;     // poses that one descent may evaluate
+constexpr double kPushOut = 1e-9;    // [m] beyond the surface that a point is pushed to
+constexpr int kPushes = 20;          // where obstacles overlap
+constexpr int kMaxHalvings = 6;      // of a step between waypoints
 
 }  // namespace
 
@@ -112,7 +113,8 @@ ObstacleResult ObstacleSolver::solve(const TipTarget& target, SectionStates star
     result.nearest_free_point += (safety_distance_ - inside.distance + kPushOut) * inside.normal;
   }
   const bool base_is_free =
-      obstacles.nearest(base_pose(base).translation(), safety_distance_ - kTouchDistance).obstacle < 0;
+      obstacles.nearest(base_pose(base).translation(), safety_distance_ - kTouchDistance).obstacle <
+      0;
   const bool target_is_free =
       obstacles.nearest(target.position(), safety_distance_ - kTouchDistance).obstacle < 0;
   if (!base_is_free || !target_is_free) {
@@ -163,7 +165,8 @@ bool ObstacleSolver::descend(SectionStates from, const Obstacles& obstacles, con
       descent_.states(drawn_);
       found = is_free(drawn_, obstacles, base);
     }
-    if (iterations >= budget || descent_.cost() > kMaxErrorForRetry * kMargins[i] * kMargins[i]) break;
+    if (iterations >= budget || descent_.cost() > kMaxErrorForRetry * kMargins[i] * kMargins[i])
+      break;
   }
   if (found || descent_.cost() < best.score) {
     best = {found ? 0.0 : descent_.cost(), restarted};

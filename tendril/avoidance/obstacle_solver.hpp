@@ -53,8 +53,8 @@ struct ObstacleResult {
 
 /// Tip poses among obstacles: bounded Levenberg-Marquardt with rows for the obstacles, from the
 /// start, then from the pose of FABRIKx with avoidance, then from seeded random poses. A pose is
-/// accepted only when the exact clearance of the whole body says so; touching (by up to kTouchDistance) is
-/// free.
+/// accepted only when the exact clearance of the whole body says so; touching (by up to
+/// kTouchDistance) is free.
 ///
 /// Options are validated in the constructor (ModelError); `solve` allocates and throws nothing, its
 /// work is bounded by `max_iterations`, and its result depends on its arguments only, not on the

@@ -42,9 +42,9 @@ enum class ContactSearch {
   Exhaustive,  ///< every chain, fewer contacts first
   /// For many contact points. The chain with the smallest lower bound of its length comes first. A
   /// chain is left out if another one ends at the same contact with nearly the same heading (1 deg)
-  /// and is no longer, in no later section, and restricted by no more contacts; so is a contact from
-  /// which `max_length` cannot reach the target. The shortest path is found up to the effect of such
-  /// a change of heading; other paths may be missing.
+  /// and is no longer, in no later section, and restricted by no more contacts; so is a contact
+  /// from which `max_length` cannot reach the target. The shortest path is found up to the effect
+  /// of such a change of heading; other paths may be missing.
   Pruned
 };
 [[nodiscard]] const char* to_string(ContactSearch search) noexcept;
@@ -61,7 +61,7 @@ struct ContactPlannerOptions {
   /// Sections with an actuation of their own, each of any length, >= 1. The rule acts between the
   /// arcs of one section only; a section ends at a contact, and as late as the rule lets it.
   int section_count = 1;
-  int min_contacts = 0;      ///< solutions with fewer are left out, >= 0
+  int min_contacts = 0;                                ///< solutions with fewer are left out, >= 0
   int max_contacts = std::numeric_limits<int>::max();  ///< longer chains are not tried, >= 0
   int max_arcs = 200'000;    ///< budget: arcs tried, >= 1; spent: status Partial
   int max_chains = 20'000;   ///< memory: chains stored, >= 1; full: status Partial
@@ -70,9 +70,10 @@ struct ContactPlannerOptions {
 };
 
 enum class ContactType {
-  None,             ///< the arc ends at the target, or free
-  ForwardLimiting,  ///< sigma k >= 0, obstacle on the concave side: the next arc bends more
-  BackwardLimiting,  ///< sigma k < 0, on the convex side: the next arc unbends or bends the other way
+  None,              ///< the arc ends at the target, or free
+  ForwardLimiting,   ///< sigma k >= 0, obstacle on the concave side: the next arc bends more
+  BackwardLimiting,  ///< sigma k < 0, on the convex side: the next arc unbends or bends the other
+                     ///< way
 };
 [[nodiscard]] const char* to_string(ContactType type) noexcept;
 
@@ -148,8 +149,8 @@ class ContactTree;
 
 /// Reaches targets round obstacles by touching them (source: [FABRIKx] sec. 2.5, 3.3). The body is
 /// one planar extensible section of constant curvature between contacts; what lies before a contact
-/// keeps its shape. The search is exhaustive and finds all solutions (fewer for many contact points,
-/// `ContactSearch`):
+/// keeps its shape. The search is exhaustive and finds all solutions (fewer for many contact
+/// points, `ContactSearch`):
 ///
 ///     level 0: the base.   For every chain of a level, from its end pose:
 ///       the chord arc to the target              -> a solution

@@ -40,7 +40,8 @@ ContactProblem contact_problem(const std::vector<Solid>& solids, const Eigen::Ve
            arm.max_length, " m");
 
   std::vector<Solid> shifted = solids;
-  for (Solid& solid : shifted) solid.X_BO.pretranslate(Eigen::Vector3d(0.0, 0.0, -arm.guide_length));
+  for (Solid& solid : shifted)
+    solid.X_BO.pretranslate(Eigen::Vector3d(0.0, 0.0, -arm.guide_length));
   PlanarSection section = planar_section(shifted, arm.body_radius, arm.max_length);
   for (int i = 0; i < section.scene.size(); ++i) {
     const std::string& name = name_at(solids, section, i);

@@ -8,8 +8,8 @@
 
 namespace tendril {
 
-/// What a plan with contacts needs to know of an arm that is fed out of a straight guide along the z
-/// axis of its base, and bends in the base's x-z plane.
+/// What a plan with contacts needs to know of an arm that is fed out of a straight guide along the
+/// z axis of its base, and bends in the base's x-z plane.
 struct FedArm {
   double body_radius = 0.01;    ///< [m], > 0
   double guide_length = 0.0;    ///< the guide ends there; 0: the arm is clamped at its base [m]
@@ -28,8 +28,8 @@ struct ContactProblem {
 };
 
 /// The problem that a scene poses: `solids` and `target` in the frame of the arm's base. Throws
-/// ModelError, in one line, for a target beside the plane of motion, out of reach or in a solid, and for
-/// solids that overlap the arm where it starts.
+/// ModelError, in one line, for a target beside the plane of motion, out of reach or in a solid,
+/// and for solids that overlap the arm where it starts.
 /// @param max_contacts  of a way, >= 0
 [[nodiscard]] ContactProblem contact_problem(const std::vector<Solid>& solids,
                                              const Eigen::Vector3d& target, const FedArm& arm,

@@ -59,8 +59,9 @@ Disc surroundings(const PlanarObstacle& object, double body_radius) {
   return around;
 }
 
-/// Distance of the body's point at arc length `s` of its last arc from the rest of the body, without
-/// the portion that leads to it, back to where that is first 2 r away. Infinite without such a rest.
+/// Distance of the body's point at arc length `s` of its last arc from the rest of the body,
+/// without the portion that leads to it, back to where that is first 2 r away. Infinite without
+/// such a rest.
 double self_distance(std::span<const ContactStep> steps, double s, double body_radius) noexcept {
   const PlanarArc& last = steps.back().arc;
   const Vector2d point = last.pose_at(s).position;

@@ -80,8 +80,9 @@ class PlanarScene {
   [[nodiscard]] bool is_clear(const PlanarArc& arc, double body_radius,
                               double tolerance) const noexcept;
 
-  /// The obstacle that blocks the arc: of those with a clearance below -`tolerance` the one that the
-  /// body overlaps most; of those that the backbone itself enters, the one entered first. -1: none.
+  /// The obstacle that blocks the arc: of those with a clearance below -`tolerance` the one that
+  /// the body overlaps most; of those that the backbone itself enters, the one entered first. -1:
+  /// none.
   [[nodiscard]] int blocking_obstacle(const PlanarArc& arc, double body_radius,
                                       double tolerance) const noexcept;
 

@@ -69,8 +69,7 @@ std::vector<Edge> prism_edges(int n) {
   std::vector<Edge> edges;
   for (int i = 0; i < n; ++i) {
     const int after = (i + 1) % n;
-    edges.insert(edges.end(),
-                 {{2 * i, 2 * i + 1}, {2 * i, 2 * after}, {2 * i + 1, 2 * after + 1}});
+    edges.insert(edges.end(), {{2 * i, 2 * i + 1}, {2 * i, 2 * after}, {2 * i + 1, 2 * after + 1}});
   }
   return edges;
 }
@@ -147,8 +146,9 @@ std::optional<PlanarObstacle> half_space_outline(const Solid& solid, double slab
   const double part = across.norm();
   if (part <= kAcross) {
     if (n.dot(-p) >= slab) return std::nullopt;  // the plane is on its outside
-    throw ModelError(solid.name + ": contains the arm's plane of motion: select the obstacles "
-                                  "with the setting obstacles");
+    throw ModelError(solid.name +
+                     ": contains the arm's plane of motion: select the obstacles "
+                     "with the setting obstacles");
   }
   const Vector2d u = across / part, along(-u.y(), u.x());
   const double edge = (n.dot(p) + std::abs(n.y()) * slab) / part;  // of the points, along u
@@ -212,7 +212,8 @@ std::vector<PlanarObstacle> section(const Solid& solid, double body_radius) {
       return one(ball(center, solid.size.x(), body_radius));
     case Solid::Kind::Capsule: {
       const Vector3d half = solid.size.y() * axis;
-      if (!across) return one(capsule_outline(center - half, center + half, solid.size.x(), body_radius));
+      if (!across)
+        return one(capsule_outline(center - half, center + half, solid.size.x(), body_radius));
       const double beyond = std::max(0.0, std::abs(center.y()) - solid.size.y());
       return one(ball({center.x(), beyond, center.z()}, solid.size.x(), body_radius));
     }
@@ -227,9 +228,9 @@ std::vector<PlanarObstacle> section(const Solid& solid, double body_radius) {
     }
     case Solid::Kind::Box: {
       const double x = solid.size.x(), y = solid.size.y();
-      return one(hull_outline(
-          placed(X, prism({{-x, -y}, {x, -y}, {x, y}, {-x, y}}, solid.size.z())), prism_edges(4),
-          slab));
+      return one(
+          hull_outline(placed(X, prism({{-x, -y}, {x, -y}, {x, y}, {-x, y}}, solid.size.z())),
+                       prism_edges(4), slab));
     }
     case Solid::Kind::Hull:
       return one(hull_outline(placed(X, solid.vertices), edges_of(solid.triangles), slab));
@@ -246,8 +247,7 @@ PlanarSection planar_section(const std::vector<Solid>& solids, double body_radiu
   for (std::size_t i = 0; i < solids.size(); ++i) {
     for (PlanarObstacle& obstacle : section(solids[i], body_radius)) {
       for (ContactPoint& point : contact_points_of(obstacle)) {
-        if (point.disc.center.norm() - point.disc.radius <= reach)
-          result.contacts.push_back(point);
+        if (point.disc.center.norm() - point.disc.radius <= reach) result.contacts.push_back(point);
       }
       try {
         std::visit([&](auto& shape) { result.scene.add(std::move(shape)); }, obstacle);

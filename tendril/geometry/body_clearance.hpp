@@ -79,8 +79,8 @@ class Obstacles {
   /// obstacle that moves while the arm does: its speed times a time. 0 at first.
   void set_growth(int i, double growth) noexcept;
   [[nodiscard]] double growth(int i) const noexcept { return placed(i).growth; }
-  /// Upper bound of the distance of obstacle `i`'s points from the origin of its frame [m]; infinite
-  /// for an unbounded one.
+  /// Upper bound of the distance of obstacle `i`'s points from the origin of its frame [m];
+  /// infinite for an unbounded one.
   [[nodiscard]] double extent(int i) const noexcept {
     const BoundingSphere bounds = placed(i).shape->bounds();
     return bounds.center.norm() + bounds.radius;

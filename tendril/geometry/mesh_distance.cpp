@@ -19,8 +19,8 @@ constexpr int kStack =
     128;  // of the walk through the hierarchy; its depth is log2 of the triangles
 constexpr double kOnSurface = 1e-14;  // of the size of the mesh
 
-/// A point of a triangle and the feature that it lies on: 0-2 the corners, 3-5 the edges from corner
-/// (feature - 3) to the next, 6 the face.
+/// A point of a triangle and the feature that it lies on: 0-2 the corners, 3-5 the edges from
+/// corner (feature - 3) to the next, 6 the face.
 struct OnTriangle {
   Vector3d point;
   int feature = 6;

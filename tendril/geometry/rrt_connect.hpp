@@ -115,8 +115,8 @@ class RrtConnect {
           has_roots_(has_roots) {}
     [[nodiscard]] int size() const noexcept { return size_; }
     [[nodiscard]] bool is_full() const noexcept { return size_ == nodes.cols(); }
-    /// A node before node i; -1 of a root. Node 0 is a root; others, in a tree that has several, are
-    /// their own parents.
+    /// A node before node i; -1 of a root. Node 0 is a root; others, in a tree that has several,
+    /// are their own parents.
     [[nodiscard]] int parent(int i) const noexcept {
       if (i == 0) return -1;
       const int parent = to_index(parents_[static_cast<std::size_t>(i)], 0, has_roots_ ? i : i - 1);
@@ -141,8 +141,8 @@ class RrtConnect {
     return {Tree(trees_[0], false, memory), Tree(trees_[1], true, memory)};
   }
 
-  /// Grows the tree from its nearest node by one step towards aim_. Its new node, or the one that is
-  /// there; -1: none.
+  /// Grows the tree from its nearest node by one step towards aim_. Its new node, or the one that
+  /// is there; -1: none.
   template <ConfigurationSpace Space>
   [[nodiscard]] int extend(Space& space, Tree& tree) noexcept;
   void join(const Tree& first, int at_first, const Tree& second, int at_second) noexcept;

@@ -15,8 +15,8 @@ struct BoundingSphere {
 };
 
 /// A solid as its signed distance, in its own frame O: positive outside, negative inside, zero on
-/// the surface. Between two points the distance changes by no more than their distance (1-Lipschitz).
-/// Immutable; nothing throws or allocates. Coordinates in m.
+/// the surface. Between two points the distance changes by no more than their distance
+/// (1-Lipschitz). Immutable; nothing throws or allocates. Coordinates in m.
 class SignedDistance {
  public:
   struct Value {

@@ -81,8 +81,8 @@ struct SolverInfo {
 
 /// Every solver of the library: the default, the other recommended ones, then the published ones.
 /// What lists solvers (the program's help, the laws in tests/ik/solver_laws_test.cpp, the settings
-/// of controllers) reads them here, so that a new solver is its header, its source, its two lines in
-/// tendril/CMakeLists.txt and its row in any_solver.cpp.
+/// of controllers) reads them here, so that a new solver is its header, its source, its two lines
+/// in tendril/CMakeLists.txt and its row in any_solver.cpp.
 [[nodiscard]] std::span<const SolverInfo> solver_infos() noexcept;
 
 /// The solver called `name`, one of `solver_infos()`. Throws ModelError for another name (the text

@@ -13,7 +13,7 @@ namespace {
 using StopRule = Descent::StopRule;
 using End = DescentEnd;
 
-constexpr int kMaxForApproach = 400;    // iterations reserved for the closest pose
+constexpr int kMaxForApproach = 400;     // iterations reserved for the closest pose
 constexpr int kApproachStarts = 4;       // of the search for the closest pose
 constexpr double kFarthestTarget = 3.0;  // of the reach, for the closest pose
 

@@ -34,11 +34,12 @@ struct AutoOptions {                 ///< every field has a working default
 ///
 /// - From a start near the solution it ends near the start; where it does not, `jumped` says so:
 ///   without it, every section's bend vector is within `jump_limit` of the start's.
-/// - If no descent meets the target, the result is the admissible pose found whose tip is closest in
-///   position; a quarter of the budget is reserved for finding it. Stalled when all descents stalled,
-///   MaxIterations when the budget ended them. Targets farther from the base than the robot is long
-///   are not searched for. For targets farther than three times its length, "closest" is evaluated
-///   at that distance.
+/// - If no descent meets the target, the result is the admissible pose found whose tip is closest
+/// in
+///   position; a quarter of the budget is reserved for finding it. Stalled when all descents
+///   stalled, MaxIterations when the budget ended them. Targets farther from the base than the
+///   robot is long are not searched for. For targets farther than three times its length, "closest"
+///   is evaluated at that distance.
 /// - One iteration is one tip pose with, mostly, its Jacobian and a 5 x 5 solve; `max_iterations`
 ///   bounds them, preference and closest pose included.
 ///

@@ -7,7 +7,7 @@ constexpr double kMinDamping = 1e-12;  // in units of the squared length scale
 constexpr double kEarlyProgress = 1e-3, kLateProgress = 1e-9;  // least, of the cost in a step
 constexpr double kMinFraction = 1e-2;  // of the distance to a preferred pose in one step
 constexpr double kMinRelief = 1e-4;    // of its square, gained in one step
-constexpr int kCorrections = 6;          // iterations to meet the target again after such a step
+constexpr int kCorrections = 6;        // iterations to meet the target again after such a step
 
 double squared(double x) noexcept { return x * x; }
 
@@ -20,7 +20,8 @@ Descent::Descent(const ContinuumRobot& robot, bool free_feed)
       marked_(coordinates_.size()) {}
 
 DescentEnd Descent::run(StopRule stall_timeout, int& iterations, int max_iterations) noexcept {
-  const double least_progress = stall_timeout == StopRule::GiveUpEarly ? kEarlyProgress : kLateProgress;
+  const double least_progress =
+      stall_timeout == StopRule::GiveUpEarly ? kEarlyProgress : kLateProgress;
   return descend({kMinDamping, least_progress}, iterations, max_iterations);
 }
 
@@ -86,8 +87,8 @@ double Descent::distance_to_preferred() const noexcept {
   return sum;
 }
 
-/// coordinates_ = previous_ + a, a fraction of the difference to the preferred pose, less what of it
-/// would move the tip: a + J^T (J J^T)^-1 (residual - J a). All directions are free.
+/// coordinates_ = previous_ + a, a fraction of the difference to the preferred pose, less what of
+/// it would move the tip: a + J^T (J J^T)^-1 (residual - J a). All directions are free.
 void Descent::step_to_preferred(double fraction) noexcept {
   const auto difference = [&](std::size_t i, int k) {
     const Coordinates &from = previous_[i], &to = preferred_[i];

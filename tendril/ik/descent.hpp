@@ -22,7 +22,8 @@ class Descent : public TipDescent<Descent, 5> {
 
   /// Descends until the target is met, nothing helps any more, or `iterations` has reached
   /// `max_iterations`. Counts one iteration per tip pose evaluated after the start.
-  [[nodiscard]] DescentEnd run(StopRule stall_timeout, int& iterations, int max_iterations) noexcept;
+  [[nodiscard]] DescentEnd run(StopRule stall_timeout, int& iterations,
+                               int max_iterations) noexcept;
 
   /// Remembers the pose placed, and whether the current pose is farther from it than `limit` [rad]
   /// in the bend vector of a section, or in a length or the feed by length_scale().

@@ -24,8 +24,8 @@ struct FabrikxOptions {              ///< every field has a working default
   /// hands the limit on to the neighbors and removes most stalls of robots with moderate limits.
   bool cap_forward_bend = false;
   /// Extension: when the larger of the errors over their tolerances has not fallen by a twentieth
-  /// within `stall_window` iterations, or nothing moves any more, continues from a random admissible
-  /// pose until the budget is spent.
+  /// within `stall_window` iterations, or nothing moves any more, continues from a random
+  /// admissible pose until the budget is spent.
   bool stall_restart = false;
   int stall_window = 20;   ///< iterations, >= 1; healthy runs of ten sections want 40
   std::uint64_t seed = 1;  ///< of the restarts; the same seed gives the same solution

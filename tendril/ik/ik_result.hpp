@@ -61,11 +61,12 @@ struct IkResult {
 
 /// One concept for all tip solvers. `start` has one state per section.
 ///
-/// A new solver copies the robot, has `options()` with the fields max_iterations, position_tolerance
-/// and angle_tolerance, and uses tendril/ik/solver_support.hpp: `require_solver_options` in its
-/// constructor and `refused_solve` first in `solve`. A row in any_solver.cpp makes it known by name
-/// to programs, batches and the laws that every solver keeps (tests/ik/solver_laws_test.cpp); those
-/// of published methods kept for comparison are in tendril/ik/published.
+/// A new solver copies the robot, has `options()` with the fields max_iterations,
+/// position_tolerance and angle_tolerance, and uses tendril/ik/solver_support.hpp:
+/// `require_solver_options` in its constructor and `refused_solve` first in `solve`. A row in
+/// any_solver.cpp makes it known by name to programs, batches and the laws that every solver keeps
+/// (tests/ik/solver_laws_test.cpp); those of published methods kept for comparison are in
+/// tendril/ik/published.
 template <class S>
 concept IkSolver = std::copyable<S> && requires(S solver, const S& fixed, const TipTarget& target,
                                                 SectionStates start, const BaseState& base) {

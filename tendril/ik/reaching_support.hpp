@@ -66,15 +66,15 @@ struct ReachingGoal {
   }
 };
 
-/// The goal of `target`. A target so far away that the square of its distance could overflow is moved
-/// towards the base on the line between them; it is out of reach all the same.
+/// The goal of `target`. A target so far away that the square of its distance could overflow is
+/// moved towards the base on the line between them; it is out of reach all the same.
 [[nodiscard]] ReachingGoal reaching_goal(const ContinuumRobot& robot, const TipTarget& target,
                                          const BaseState& base, double position_tolerance,
                                          double angle_tolerance) noexcept;
 
 /// Gives a straight pose whose goal lies on the robot's own axis, within its length, small bends in
-/// different directions; returns whether it did. Tangents, chords and goal on one line leave no plane
-/// to bend in: the passes would never move.
+/// different directions; returns whether it did. Tangents, chords and goal on one line leave no
+/// plane to bend in: the passes would never move.
 bool bend_off_axis(const ContinuumRobot& robot, const ReachingGoal& goal, const BaseState& base,
                    std::span<SectionState> states) noexcept;
 

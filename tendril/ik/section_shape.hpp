@@ -13,8 +13,8 @@ namespace tendril {
 /// afterwards one evaluation costs the same for any number of sub-sections. Holds numbers only, no
 /// reference to the section. Angles in rad, lengths in m; theta in [0, bend_angle_limit].
 ///
-/// Relative to the middle tangent, at angle phi = theta/2, the tangent of the shape rotates from -phi
-/// to phi, and its end lies at (D, C):
+/// Relative to the middle tangent, at angle phi = theta/2, the tangent of the shape rotates from
+/// -phi to phi, and its end lies at (D, C):
 ///
 ///     C = sum_n m_(2n) (-1)^n phi^(2n) / (2n)!,   D = sum_n m_(2n+1) (-1)^n phi^(2n+1) / (2n+1)!
 ///     X = C sin(phi) + D cos(phi),   Z = C cos(phi) - D sin(phi),   alpha = phi + atan2(D, C)

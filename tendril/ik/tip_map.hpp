@@ -12,12 +12,12 @@
 
 namespace tendril {
 
-/// The tip of a robot as a function of the smooth coordinates u, v, s of its sections, the limits of
-/// these, and what is left of a tip target. The descents (TipDescent) are built on it; users of a
-/// solver do not need it.
+/// The tip of a robot as a function of the smooth coordinates u, v, s of its sections, the limits
+/// of these, and what is left of a tip target. The descents (TipDescent) are built on it; users of
+/// a solver do not need it.
 ///
-/// The residual has three rows for the position and, if a direction is desired, two for the rotation
-/// that is left, along the tip's own x and y axes, times length_scale(); all rows in m.
+/// The residual has three rows for the position and, if a direction is desired, two for the
+/// rotation that is left, along the tip's own x and y axes, times length_scale(); all rows in m.
 /// docs/derivations.md, "Bounded Levenberg-Marquardt".
 class TipMap {
  public:

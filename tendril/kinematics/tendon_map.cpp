@@ -14,9 +14,10 @@ double rest_length(const Section& section) {
   return section.length() + section.variable_length() / 2.0;
 }
 
-/// Mean lever arm r (cos a, sin a) in a piece of the way, of a tendon that turns: times the cosine of
-/// its inclination to the backbone.
-Eigen::Vector2d mean_lever(const TendonRoute& tendon, double from, double to, double path_length_along) {
+/// Mean lever arm r (cos a, sin a) in a piece of the way, of a tendon that turns: times the cosine
+/// of its inclination to the backbone.
+Eigen::Vector2d mean_lever(const TendonRoute& tendon, double from, double to,
+                           double path_length_along) {
   // The middle of an arc stands for all of it.
   if (tendon.turn == 0.0) return tendon.offset_at((from + to) / 2.0 / path_length_along);
   constexpr int kSteps = 200;
@@ -31,7 +32,8 @@ Eigen::Vector2d mean_lever(const TendonRoute& tendon, double from, double to, do
   return lever;
 }
 
-/// The same in a section that begins `start` along the way, weighted by the bend of its sub-sections.
+/// The same in a section that begins `start` along the way, weighted by the bend of its
+/// sub-sections.
 Eigen::Vector2d mean_lever(const TendonRoute& tendon, const Section& section, double start,
                            double path_length_along) {
   const auto lengths = section.length_weights(), bends = section.angle_weights();
@@ -58,13 +60,15 @@ TendonMap::TendonMap(const ContinuumRobot& robot, std::span<const TendonRoute> t
     const TendonRoute& tendon = tendons[t];
     const std::string object = "tendon " + std::to_string(t + 1);
     require(object, "section", tendon.section, {0.0, robot.section_count() - 1.0});
-    require(object, "first_section", tendon.first_section, {0.0, static_cast<double>(tendon.section)});
+    require(object, "first_section", tendon.first_section,
+            {0.0, static_cast<double>(tendon.section)});
     require(object, "angle", tendon.angle, kFinite, "rad");
     require(object, "turn", tendon.turn, kFinite, "rad");
     require(object, "base_distance", tendon.base_distance, kPositive, "m");
     require(object, "end_distance", tendon.end_distance, kPositive, "m");
     double path_length_along = 0.0;
-    for (int i = tendon.first_section; i <= tendon.section; ++i) path_length_along += rest_length(robot.section(i));
+    for (int i = tendon.first_section; i <= tendon.section; ++i)
+      path_length_along += rest_length(robot.section(i));
     double start = 0.0;
     for (int i = tendon.first_section; i <= tendon.section; ++i) {
       const Section& section = robot.section(i);

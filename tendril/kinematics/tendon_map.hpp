@@ -10,9 +10,9 @@
 
 namespace tendril {
 
-/// The way of a tendon, or of a pressure chamber, which acts on the same way: along the backbone from
-/// the base through all sections up to the one that it ends in. Its distance from the backbone changes
-/// linearly from its beginning to its end, and so does its angle: then it is a helix.
+/// The way of a tendon, or of a pressure chamber, which acts on the same way: along the backbone
+/// from the base through all sections up to the one that it ends in. Its distance from the backbone
+/// changes linearly from its beginning to its end, and so does its angle: then it is a helix.
 struct TendonRoute {
   int section = 0;             ///< that it ends in, from 0
   double angle = 0.0;          ///< about the backbone where it begins, from x towards y [rad]
@@ -21,7 +21,9 @@ struct TendonRoute {
   int first_section = 0;       ///< that it begins in, from 0: what is before it does not feel it
   double turn = 0.0;           ///< of the angle, from its beginning to its end [rad]
 
-  [[nodiscard]] bool runs_through(int i) const noexcept { return first_section <= i && i <= section; }
+  [[nodiscard]] bool runs_through(int i) const noexcept {
+    return first_section <= i && i <= section;
+  }
 
   /// Distance from the backbone at `fraction` of the way, of lengths at rest, in [0, 1] [m].
   [[nodiscard]] double distance_at(double fraction) const noexcept {
@@ -42,9 +44,9 @@ struct TendonRoute {
 ///     m = -(dl/dq)^T tension
 ///
 /// with a_t the tendon's angle, r_ti its mean distance in section i weighted by the bend, ds_i the
-/// change of the section's length from half of its variable range. Of a tendon that turns the mean of
-/// r (cos a, sin a) cos b takes their place, b its inclination to the backbone: the moments are those
-/// on the straight robot, and the lengths lack terms of second order in the bend.
+/// change of the section's length from half of its variable range. Of a tendon that turns the mean
+/// of r (cos a, sin a) cos b takes their place, b its inclination to the backbone: the moments are
+/// those on the straight robot, and the lengths lack terms of second order in the bend.
 ///
 /// Source: docs/derivations.md, "Tendons". Tested by: tendon_map_test.
 class TendonMap {

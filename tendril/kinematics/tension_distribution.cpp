@@ -29,7 +29,8 @@ TensionDistribution::TensionDistribution(Eigen::MatrixXd moments, Eigen::VectorX
   const Eigen::VectorXd largest = low_.cwiseAbs().cwiseMax(high_.cwiseAbs());
   settled_ = kSettled * (largest.size() > 0 ? largest.maxCoeff() : 0.0);
   const Eigen::Index rows = moments_.rows();
-  const double square = moments_.squaredNorm() / static_cast<double>(std::max<Eigen::Index>(rows, 1));
+  const double square =
+      moments_.squaredNorm() / static_cast<double>(std::max<Eigen::Index>(rows, 1));
   regularization_ = kRegularization * std::max(square, 1e-30);
   scale_ = (moments_.cwiseAbs() * largest).norm();
   m_ = dual_ = residual_ = direction_ = Eigen::VectorXd::Zero(rows);
@@ -107,7 +108,8 @@ TensionDistribution::Result TensionDistribution::distribute(const Eigen::VectorX
     dual_ += step * direction_;
     double change = 0.0;
     for (Eigen::Index t = 0; t < free_.size(); ++t)
-      change = std::max(change, std::abs(clipped(t, free_[t] + step * free_change_[t]) - tensions[t]));
+      change =
+          std::max(change, std::abs(clipped(t, free_[t] + step * free_change_[t]) - tensions[t]));
     settled = change <= settled_;
   }
   result.reached = result.error <= tolerance;

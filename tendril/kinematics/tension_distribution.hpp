@@ -17,8 +17,8 @@ namespace tendril {
 /// continuous and piecewise linear in m. All memory is allocated by the constructor, nothing is
 /// kept from call to call.
 ///
-/// t = clip(P^T y): the dual y maximizes a concave, piecewise quadratic function, by Newton's method
-/// with exact line search. Source: docs/derivations.md, "Tension distribution". Tested by:
+/// t = clip(P^T y): the dual y maximizes a concave, piecewise quadratic function, by Newton's
+/// method with exact line search. Source: docs/derivations.md, "Tension distribution". Tested by:
 /// tension_distribution_test.
 class TensionDistribution {
  public:
@@ -28,9 +28,9 @@ class TensionDistribution {
   TensionDistribution(Eigen::MatrixXd moments, Eigen::VectorXd low, Eigen::VectorXd high);
 
   struct Result {
-    int iterations = 0;   ///< of Newton's method, at most kMaxIterations
-    double error = 0.0;   ///< |P t - m| [N m]
-    bool reached = false; ///< error within kTolerance of the largest moment that the tendons make
+    int iterations = 0;    ///< of Newton's method, at most kMaxIterations
+    double error = 0.0;    ///< |P t - m| [N m]
+    bool reached = false;  ///< error within kTolerance of the largest moment that the tendons make
   };
   static constexpr int kMaxIterations = 60;
   static constexpr double kTolerance = 1e-7;

@@ -38,8 +38,8 @@ struct MobileSolverInfo {
 /// Every solver for a MobileRobot, the default first.
 [[nodiscard]] std::span<const MobileSolverInfo> mobile_solver_infos() noexcept;
 
-/// The solver called `name`, one of `mobile_solver_infos()`. Throws ModelError for another name (the
-/// text lists those that there are) and for options or robots that the solver refuses.
+/// The solver called `name`, one of `mobile_solver_infos()`. Throws ModelError for another name
+/// (the text lists those that there are) and for options or robots that the solver refuses.
 [[nodiscard]] AnyMobileSolver make_mobile_solver(const std::string& name, const MobileRobot& robot,
                                                  const SolverOptions& options = {});
 

@@ -31,8 +31,8 @@ class MobileBody {
   MobileBody(const MobileRobot& robot, std::vector<BodyCapsule> capsules);
 
   /// Least distance of box and capsules from the obstacles [m]; infinite without obstacles. Only
-  /// distances less than `below` are searched for: otherwise something not less is returned. Surfaces
-  /// at the height of the floor do not count for the platform.
+  /// distances less than `below` are searched for: otherwise something not less is returned.
+  /// Surfaces at the height of the floor do not count for the platform.
   [[nodiscard]] double clearance(const PlatformPose& base, JointAngles joints,
                                  const Obstacles& obstacles,
                                  double below = std::numeric_limits<double>::infinity()) noexcept;

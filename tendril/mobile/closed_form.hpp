@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "tendril/mobile/platform_rule.hpp"
 #include "tendril/mobile/result.hpp"
 #include "tendril/mobile/support.hpp"
-#include "tendril/mobile/platform_rule.hpp"
 
 namespace tendril {
 

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "tendril/ik/auto_solver.hpp"
-#include "tendril/mobile/result.hpp"
 #include "tendril/mobile/platform_rule.hpp"
+#include "tendril/mobile/result.hpp"
 
 namespace tendril {
 
@@ -41,8 +41,8 @@ struct MobileContinuumResult {
   [[nodiscard]] bool converged() const noexcept { return status == MobileStatus::Converged; }
 };
 
-/// Pose of a continuum arm and of its platform: the default solver for the arm, from a base pose that
-/// a search finds.
+/// Pose of a continuum arm and of its platform: the default solver for the arm, from a base pose
+/// that a search finds.
 ///
 /// 1. The arm is solved at the present base pose.
 /// 2. While it falls short, the platform shifts by the horizontal component of the remaining error,

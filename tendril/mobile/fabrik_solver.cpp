@@ -20,7 +20,7 @@ constexpr double kPi = std::numbers::pi;
 constexpr double kDegree = kPi / 180.0;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kStallFloor = 1e-9;      // [m] changes of the error below it are none
-constexpr double kMinShift = 1e-6;      // [m]
+constexpr double kMinShift = 1e-6;        // [m]
 constexpr double kToleranceRatio = 0.99;  // of a tolerance, leaves room for rounding
 constexpr double kVerySmall = 1e-12;      // [m] two points are one
 
@@ -364,8 +364,8 @@ void MobileFabrikSolver::place(double abscissa) noexcept {
   }
 }
 
-/// Reads the joints off the links into `trial_` and evaluates them by forward kinematics. False if a
-/// limit or the floor forbids them.
+/// Reads the joints off the links into `trial_` and evaluates them by forward kinematics. False if
+/// a limit or the floor forbids them.
 bool MobileFabrikSolver::read_joints(const PlaneCase& plane, const Problem& problem,
                                      MobileResult& evaluated) noexcept {
   trial_.front() = plane.yaw;

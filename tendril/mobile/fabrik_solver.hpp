@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "tendril/mobile/closed_form.hpp"
-#include "tendril/mobile/result.hpp"
 #include "tendril/mobile/platform_rule.hpp"
+#include "tendril/mobile/result.hpp"
 
 namespace tendril {
 
@@ -55,9 +55,9 @@ struct MobileFabrikOptions {         ///< every field has a working default
 /// Forward and backward reaching for an arm on a mobile platform: tool position and full
 /// orientation, joint limits, a base that shifts when the error stalls or a joint is at its limit.
 ///
-/// The arm lies in a vertical plane, which the target's orientation determines up to its side; in it
-/// the problem is planar: abscissa and height. The first attempt that meets the target, among all
-/// planes and starts, is the solution. Deterministic; no random numbers.
+/// The arm lies in a vertical plane, which the target's orientation determines up to its side; in
+/// it the problem is planar: abscissa and height. The first attempt that meets the target, among
+/// all planes and starts, is the solution. Deterministic; no random numbers.
 ///
 /// Options are validated in the constructor (ModelError); `solve` allocates and throws nothing and
 /// its result depends on its arguments only. The robot is copied.

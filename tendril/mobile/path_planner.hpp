@@ -30,9 +30,9 @@ struct MobilePathPlannerOptions {  ///< every field has a working default
 /// upright or folded, or the platform backed off, at either end; then seeded random base poses with
 /// such arms.
 ///
-/// A search may be spread over many calls: its memory is the caller's and may hold anything. Options
-/// are validated in the constructor (ModelError). Nothing else allocates or throws; the work of a
-/// call is bounded, and its result depends on its arguments only.
+/// A search may be spread over many calls: its memory is the caller's and may hold anything.
+/// Options are validated in the constructor (ModelError). Nothing else allocates or throws; the
+/// work of a call is bounded, and its result depends on its arguments only.
 class MobilePathPlanner {
  public:
   MobilePathPlanner(const MobileBody& body, const MobilePathPlannerOptions& options = {});

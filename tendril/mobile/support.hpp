@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "tendril/mobile/result.hpp"
 #include "tendril/mobile/platform_rule.hpp"
+#include "tendril/mobile/result.hpp"
 
 // Common steps of the solvers for a MobileRobot. For their sources; users do not need it.
 namespace tendril::mobile {

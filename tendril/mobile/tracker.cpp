@@ -12,8 +12,8 @@ namespace {
 using Eigen::Isometry3d;
 using Eigen::Vector3d;
 
-constexpr double kDamping = 1e-9;        // of the normal matrix, against exact singularity
-constexpr double kLongestStep = 0.5;     // [rad], [m]: of one iteration
+constexpr double kDamping = 1e-9;      // of the normal matrix, against exact singularity
+constexpr double kLongestStep = 0.5;   // [rad], [m]: of one iteration
 constexpr double kMinMobility = 1e-4;  // of a joint at its limit
 
 /// Rotation vector that takes R to R_goal, in the world.

@@ -28,8 +28,8 @@ struct MobileTrackerOptions {        ///< every field has a working default
 ///     dx = W^-1 J^T (J W^-1 J^T)^-1 e .
 ///
 /// The platform has the larger weight, so that the arm does what it can; the weight of a joint
-/// increases near its limit. The solution changes continuously with the target: the arm never jumps to another
-/// elbow or plane. Nothing but the constructor allocates or throws.
+/// increases near its limit. The solution changes continuously with the target: the arm never jumps
+/// to another elbow or plane. Nothing but the constructor allocates or throws.
 class MobileTracker {
  public:
   /// Throws ModelError for options out of range.

@@ -8,17 +8,18 @@
 #include <numbers>
 #include <numeric>
 
-#include "tendril/model_error.hpp"
 #include "tendril/model/medium_mjcf.hpp"
 #include "tendril/model/readers.hpp"
 #include "tendril/model/tendon_file.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril {
 namespace {
 
 constexpr std::array<std::string_view, 16> kTopKeys{
-    "kind",     "name", "compliance", "planar",  "self_collision", "integrator", "timestep", "base",
-    "section",  "tendon", "chamber",  "medium",  "tip",            "gripper",    "start",    "controller"};
+    "kind",     "name",    "compliance", "planar",    "self_collision", "integrator",
+    "timestep", "base",    "section",    "tendon",    "chamber",        "medium",
+    "tip",      "gripper", "start",      "controller"};
 constexpr std::array<std::string_view, 9> kBaseKeys{"feed",
                                                     "spin",
                                                     "carriage_mass",
@@ -67,8 +68,8 @@ constexpr Range kTimestep{0.0, 0.1, true};  // [s]
 constexpr Range kModulus{0.0, 1e13, true};  // [Pa]
 constexpr Range kBendLimit{0.0, 2.0 * std::numbers::pi, true};
 
-constexpr Range kGripperLength{1e-4, 10.0};    // [m]
-constexpr Range kGripperMass{1e-4, 1e3};       // [kg]
+constexpr Range kGripperLength{1e-4, 10.0};  // [m]
+constexpr Range kGripperMass{1e-4, 1e3};     // [kg]
 constexpr Range kGripperFriction{1e-5, 100.0};
 
 constexpr Range kColor{0.0, 1.0};
@@ -188,8 +189,9 @@ void read_body(const Fields& fields, SectionParameters& section, SectionPhysics&
   if (fields.has("backbone_radius")) {
     if (!physics.youngs_modulus) fields.refuse("backbone_radius", "needs youngs_modulus");
     if (physics.density)
-      fields.refuse("density", "backbone_radius is given: what is around it has another density, "
-                               "give mass instead");
+      fields.refuse("density",
+                    "backbone_radius is given: what is around it has another density, "
+                    "give mass instead");
   }
   for (const Taper& around : {physics.radius, profile.outer}) {
     if (physics.inner_radius.start >= around.start || physics.inner_radius.end >= around.end)
@@ -204,9 +206,9 @@ void read_body(const Fields& fields, SectionParameters& section, SectionPhysics&
 
   double factor = std::numbers::pi / 4.0 * physics.youngs_modulus.value_or(0.0);
   if (!physics.youngs_modulus) {  // EI that tapers as a cone's: its fourth root is even
-    const Taper ends = read_taper(fields, "bending_stiffness",
-                                  {physics.bending_stiffness, physics.bending_stiffness},
-                                  kPositiveNumber);
+    const Taper ends =
+        read_taper(fields, "bending_stiffness",
+                   {physics.bending_stiffness, physics.bending_stiffness}, kPositiveNumber);
     physics.bending_stiffness = ends.start;
     profile = {.outer = {std::pow(ends.start, 0.25), std::pow(ends.end, 0.25)}, .inner = {}};
     factor = 1.0;
@@ -227,8 +229,8 @@ SectionPhysics read_physics(const Fields& fields, SectionParameters& section) {
   number("torsional_stiffness", physics.torsional_stiffness, kPositiveNumber);
   refuse_both(fields, "poisson_ratio", "torsional_stiffness");
   if (fields.has("poisson_ratio")) {
-    physics.torsional_stiffness = physics.bending_stiffness /
-                                  (1.0 + fields.required_number("poisson_ratio", kPoissonRatio));
+    physics.torsional_stiffness =
+        physics.bending_stiffness / (1.0 + fields.required_number("poisson_ratio", kPoissonRatio));
     physics.torsion_tapers = !physics.compliance.empty();
   }
   if (fields.has("natural_direction") && !fields.has("natural_bend"))
@@ -254,7 +256,8 @@ SectionPhysics read_physics(const Fields& fields, SectionParameters& section) {
   number("length_damping_time", physics.length_damping_time, kNotNegativeNumber);
   number("length_force_limit", physics.length_force_limit, kPositiveNumber);
   physics.bend_motor = fields.choice<bool>("bend_command", {{"angle", false}, {"moment", true}});
-  physics.length_motor = fields.choice<bool>("length_command", {{"length", false}, {"force", true}});
+  physics.length_motor =
+      fields.choice<bool>("length_command", {{"length", false}, {"force", true}});
   if (section.variable_length <= 0.0 && fields.has("length_command"))
     fields.refuse("length_command", "needs variable_length > 0");
   const auto refuse_gains = [&](std::initializer_list<const char*> keys, const char* needs) {
@@ -455,7 +458,8 @@ std::vector<TendonRoute> tendon_routes(const ContinuumDescription& robot) {
 
 double largest_radius(const ContinuumDescription& robot) {
   double radius = 0.0;
-  for (const SectionPhysics& section : robot.physics) radius = std::max(radius, section.radius.largest());
+  for (const SectionPhysics& section : robot.physics)
+    radius = std::max(radius, section.radius.largest());
   return radius;
 }
 
@@ -473,8 +477,7 @@ ContinuumDescription read_continuum(const FileContents& file) {
       "integrator",
       {{"discrete", Integrator::Discrete}, {"implicitfast", Integrator::ImplicitFast}});
   robot.timestep = top.number("timestep", robot.timestep, kTimestep);
-  robot.numerical_damping_time =
-      robot.integrator == Integrator::Discrete ? robot.timestep : 0.0;
+  robot.numerical_damping_time = robot.integrator == Integrator::Discrete ? robot.timestep : 0.0;
 
   const Fields base = top.table("base");
   base.refuse_unknown(kBaseKeys);

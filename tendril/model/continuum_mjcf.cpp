@@ -12,10 +12,10 @@
 #include <span>
 #include <string_view>
 
-#include "tendril/model_error.hpp"
 #include "tendril/model/medium_mjcf.hpp"
 #include "tendril/model/mjcf_writer.hpp"
 #include "tendril/model/tendon_mjcf.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril {
 
@@ -52,7 +52,8 @@ constexpr double kShortestLinkFraction = 0.02;
 /// section then swings between both limits for ever.
 constexpr double kDampingOutside = 0.5;
 
-/// Below this cosine a hinge does not change a tendon's length: it is that of a right angle, rounded.
+/// Below this cosine a hinge does not change a tendon's length: it is that of a right angle,
+/// rounded.
 constexpr double kNoArm = 1e-12;
 
 constexpr double kCupMass = 0.001;  // of a suction cup [kg]
@@ -60,11 +61,11 @@ constexpr double kCupMass = 0.001;  // of a suction cup [kg]
 constexpr double kSpinCommandLimit = 4.0 * std::numbers::pi;  // [rad]
 
 constexpr std::array<std::string_view, 6> kSectionColors{"0.16 0.44 0.71 1", "0.93 0.55 0.14 1",
-                                                          "0.20 0.60 0.38 1", "0.76 0.27 0.32 1",
-                                                          "0.48 0.37 0.66 1", "0.55 0.55 0.55 1"};
+                                                         "0.20 0.60 0.38 1", "0.76 0.27 0.32 1",
+                                                         "0.48 0.37 0.66 1", "0.55 0.55 0.55 1"};
 
-/// One link of the chain in its rest pose. Its hinges are in its middle: what turns with them is its
-/// second half and the next link's first one, the body of this name.
+/// One link of the chain in its rest pose. Its hinges are in its middle: what turns with them is
+/// its second half and the next link's first one, the body of this name.
 struct Link {
   int section = 0;  ///< from 1
   int index = 0;    ///< in its section, from 1
@@ -75,15 +76,15 @@ struct Link {
     double mass = 0.0, radius = 0.0;
   };
   Half first_half, second_half;
-  double radius = 0.0;  ///< at its end
+  double radius = 0.0;                       ///< at its end
   double slide_low = 0.0, slide_high = 0.0;  ///< range of the slide [m]; both 0 without one
   double slide_rest = 0.0;                   ///< where its spring is without force [m]
   double axial_stiffness = 0.0;              ///< of the slide [N/m]
   double hinge_stiffness = 0.0;              ///< [N m/rad]; 0 without hinges
   double natural_x = 0.0, natural_y = 0.0;   ///< angles of the hinges without moments [rad]
-  double torsional_stiffness = 0.0;          ///< of the hinge about its axis [N m/rad]; 0 without one
-  bool twist_first = true;     ///< that hinge stands before the other two, else after them
-  double damping_time = 0.0;  ///< of the joints, without what the integrator adds
+  double torsional_stiffness = 0.0;  ///< of the hinge about its axis [N m/rad]; 0 without one
+  bool twist_first = true;           ///< that hinge stands before the other two, else after them
+  double damping_time = 0.0;         ///< of the joints, without what the integrator adds
   double servo_damping = 0.0;  ///< of the hinges, for link servos: beside the servo [N m s/rad]
   bool x_first = true;         ///< order of the two hinges
   bool slide_first = true;     ///< the slide stands before the hinges, else after them
@@ -122,9 +123,9 @@ double order_error(const LinkLayout& layout, const std::vector<bool>& x_first) {
   return error;
 }
 
-/// Whether each link has its x hinge first. Two hinges twist what follows by +-u v b^2 / 2, by their
-/// order (docs/derivations.md, "Two hinges per link"). The last links have the order of least error; those
-/// before them keep the twist and its sum over the links small.
+/// Whether each link has its x hinge first. Two hinges twist what follows by +-u v b^2 / 2, by
+/// their order (docs/derivations.md, "Two hinges per link"). The last links have the order of least
+/// error; those before them keep the twist and its sum over the links small.
 std::vector<bool> hinge_orders(const LinkLayout& layout) {
   constexpr std::size_t kSearched = 8;
   const std::vector<double>& bend = layout.bend_fraction;
@@ -139,7 +140,8 @@ std::vector<bool> hinge_orders(const LinkLayout& layout) {
   std::vector<bool> best;
   double least = std::numeric_limits<double>::infinity();
   for (unsigned code = 0; code < 1U << (bend.size() - before); ++code) {
-    for (std::size_t j = before; j < bend.size(); ++j) x_first[j] = (code >> (j - before) & 1U) == 0;
+    for (std::size_t j = before; j < bend.size(); ++j)
+      x_first[j] = (code >> (j - before) & 1U) == 0;
     const double error = order_error(layout, x_first);
     if (error >= least * (1.0 - 1e-9)) continue;  // less, but not by rounding
     least = error;
@@ -157,7 +159,7 @@ std::vector<Link> section_links(const ContinuumDescription& robot, std::size_t i
 
   std::vector<Link> links(layout.length.size());
   const std::vector<bool> x_first = hinge_orders(layout);
-  double start = 0.0;                   // of the link, part of the section's length
+  double start = 0.0;  // of the link, part of the section's length
   const bool is_even = physics.radius.is_even() && physics.inner_radius.is_even();
   for (std::size_t j = 0; j < links.size(); ++j) {
     Link& link = links[j];
@@ -209,8 +211,7 @@ int tendon_count(const ContinuumDescription& robot) {
   int count = static_cast<int>(robot.tendons.size());
   for (std::size_t i = 0; i < robot.sections.size(); ++i) {
     const bool servos = robot.compliance == Compliance::Section && robot.physics[i].bend_servo;
-    count += (servos ? (robot.planar ? 1 : 2) : 0) +
-             (has_length_servo(robot, i) ? 1 : 0);
+    count += (servos ? (robot.planar ? 1 : 2) : 0) + (has_length_servo(robot, i) ? 1 : 0);
   }
   return count;
 }
@@ -357,7 +358,8 @@ class Writer : MjcfWriter {
     const TipLoad& load = robot_.tip;
     if (load.payload > 0.0) {
       line(
-          "        <body name=\"{0}\" pos=\"0 0 {1}\"><geom name=\"{0}\" type=\"sphere\" size=\"{2}\" "
+          "        <body name=\"{0}\" pos=\"0 0 {1}\"><geom name=\"{0}\" type=\"sphere\" "
+          "size=\"{2}\" "
           "mass=\"{3}\" contype=\"0\" conaffinity=\"0\" rgba=\"0.35 0.35 0.38 1\"/></body>",
           names::kPayload, last.length / 2.0, load.payload_radius, load.payload);
     }
@@ -369,8 +371,8 @@ class Writer : MjcfWriter {
           "        <body name=\"{0}\" pos=\"0 0 {1}\"><geom name=\"{0}\" type=\"cylinder\" "
           "size=\"{2} {3}\" mass=\"{4}\" contype=\"1\" conaffinity=\"2\" {5} condim=\"4\" "
           "friction=\"1 0.01 0.0001\" rgba=\"0.15 0.15 0.17 1\"/></body>",
-          names::kSuction, last.length / 2.0 + radius, radius, kThickness * radius,
-          kCupMass, kStiffContact);
+          names::kSuction, last.length / 2.0 + radius, radius, kThickness * radius, kCupMass,
+          kStiffContact);
     }
     if (robot_.gripper) gripper(last);
   }
@@ -385,21 +387,27 @@ class Writer : MjcfWriter {
                                             robot_.self_collision ? 3 : 2, kStiffContact);
     line("        <body name=\"{}\" pos=\"0 0 {}\"{}>", names::kGripper, last.length / 2.0,
          g.angle == 0.0 ? "" : fmt::format(" euler=\"0 0 {}\"", number_text(g.angle)));
-    line("          <geom name=\"{}\" type=\"box\" pos=\"0 0 {}\" size=\"{} {} {}\" mass=\"{}\" {} "
-         "rgba=\"0.25 0.25 0.28 1\"/>",
-         names::kGripper, palm / 2.0, g.opening / 2.0 + g.finger_thickness, g.finger_width / 2.0,
-         palm / 2.0, g.palm_mass(), contact);
+    line(
+        "          <geom name=\"{}\" type=\"box\" pos=\"0 0 {}\" size=\"{} {} {}\" mass=\"{}\" {} "
+        "rgba=\"0.25 0.25 0.28 1\"/>",
+        names::kGripper, palm / 2.0, g.opening / 2.0 + g.finger_thickness, g.finger_width / 2.0,
+        palm / 2.0, g.palm_mass(), contact);
     line("          <site name=\"{}\" pos=\"0 0 {}\" size=\"0.002\"/>", names::kGrasp,
          palm + g.finger_length / 2.0);
     for (const int i : {1, 2}) {
       const double side = i == 1 ? 1.0 : -1.0;
-      line("          <body name=\"{}\" pos=\"0 0 {}\">", names::finger(i), palm + g.finger_length / 2.0);
-      line("            <joint name=\"{}\" type=\"slide\" axis=\"{} 0 0\" range=\"0 {}\" damping=\"{}\"/>",
-           names::finger(i), side, g.opening / 2.0, 2.0 * g.force / g.speed);
-      line("            <geom name=\"{}\" type=\"box\" pos=\"{} 0 0\" size=\"{} {} {}\" mass=\"{}\" {} "
-           "condim=\"4\" priority=\"1\" friction=\"{} 0.005 0.0001\" rgba=\"0.15 0.15 0.17 1\"/>",
-           names::finger(i), side * g.finger_thickness / 2.0, g.finger_thickness / 2.0,
-           g.finger_width / 2.0, g.finger_length / 2.0, g.finger_mass(), contact, g.friction);
+      line("          <body name=\"{}\" pos=\"0 0 {}\">", names::finger(i),
+           palm + g.finger_length / 2.0);
+      line(
+          "            <joint name=\"{}\" type=\"slide\" axis=\"{} 0 0\" range=\"0 {}\" "
+          "damping=\"{}\"/>",
+          names::finger(i), side, g.opening / 2.0, 2.0 * g.force / g.speed);
+      line(
+          "            <geom name=\"{}\" type=\"box\" pos=\"{} 0 0\" size=\"{} {} {}\" mass=\"{}\" "
+          "{} "
+          "condim=\"4\" priority=\"1\" friction=\"{} 0.005 0.0001\" rgba=\"0.15 0.15 0.17 1\"/>",
+          names::finger(i), side * g.finger_thickness / 2.0, g.finger_thickness / 2.0,
+          g.finger_width / 2.0, g.finger_length / 2.0, g.finger_mass(), contact, g.friction);
       line("          </body>");
     }
     line("        </body>");
@@ -413,8 +421,8 @@ class Writer : MjcfWriter {
 
   void gripper_equality() {
     if (!robot_.gripper) return;
-    line("  <equality>\n    <joint joint1=\"{}\" joint2=\"{}\" {}/>\n  </equality>", names::finger(1),
-         names::finger(2), kStiffContact);
+    line("  <equality>\n    <joint joint1=\"{}\" joint2=\"{}\" {}/>\n  </equality>",
+         names::finger(1), names::finger(2), kStiffContact);
   }
 
   void gripper_sensors() {
@@ -477,7 +485,8 @@ class Writer : MjcfWriter {
       double mass, length, radius, center;
     };
     std::array<Half, 2> halves{
-        {{link.second_half.mass, link.length / 2.0, link.second_half.radius, link.length / 4.0}, {}}};
+        {{link.second_half.mass, link.length / 2.0, link.second_half.radius, link.length / 4.0},
+         {}}};
     if (next) {
       halves[1] = {next->first_half.mass, next->length / 2.0, next->first_half.radius,
                    link.length / 2.0 + next->length / 4.0};
@@ -490,8 +499,8 @@ class Writer : MjcfWriter {
       const double r2 = half.radius * half.radius, d = half.center - center;
       along += half.mass * r2 / 2.0;
       if (robot_.medium) {  // the fluid around it moves along
-        const double added = robot_.medium->added_mass *
-                             displaced_mass(*robot_.medium, half.radius, half.length);
+        const double added =
+            robot_.medium->added_mass * displaced_mass(*robot_.medium, half.radius, half.length);
         half.mass += added;
         with_fluid += added;
       }
@@ -627,7 +636,8 @@ class Writer : MjcfWriter {
     line("  </tendon>");
   }
 
-  /// In the middle of a section the tendon slides by half of its change of length there and all beyond.
+  /// In the middle of a section the tendon slides by half of its change of length there and all
+  /// beyond.
   void friction_tendons(const Tendon& tendon) {
     for (int i = tendon.route.first_section; i <= tendon.route.section; ++i) {
       line("    <fixed name=\"{}\" frictionloss=\"1e-9\" {}>",
@@ -641,8 +651,8 @@ class Writer : MjcfWriter {
     }
   }
 
-  /// The hinges that change a tendon's length and the slides that it runs past, each at the middle of
-  /// its link.
+  /// The hinges that change a tendon's length and the slides that it runs past, each at the middle
+  /// of its link.
   [[nodiscard]] std::vector<TendonJoint> joints_of(const Tendon& tendon) const {
     const TendonRoute& route = tendon.route;
     std::vector<TendonJoint> joints;
@@ -726,13 +736,15 @@ class Writer : MjcfWriter {
       write_tendon_actuator(*this, robot_.tendons[t], ranges[t],
                             rest_length(robot_, robot_.tendons[t].route), length_of(sites_[t]));
     if (robot_.tip.suction > 0.0) {
-      line("    <adhesion name=\"{0}\" body=\"{0}\" ctrlrange=\"0 1\" gain=\"{1}\"/>", names::kSuction,
-           robot_.tip.suction);
+      line("    <adhesion name=\"{0}\" body=\"{0}\" ctrlrange=\"0 1\" gain=\"{1}\"/>",
+           names::kSuction, robot_.tip.suction);
     }
     if (robot_.gripper) {
       const Gripper& g = *robot_.gripper;
-      line("    <position name=\"{0}\" tendon=\"{0}\" kp=\"{1}\" ctrlrange=\"0 {2}\" forcerange=\"-{3} {3}\"/>",
-           names::kGripper, g.gain, g.opening, g.force);
+      line(
+          "    <position name=\"{0}\" tendon=\"{0}\" kp=\"{1}\" ctrlrange=\"0 {2}\" "
+          "forcerange=\"-{3} {3}\"/>",
+          names::kGripper, g.gain, g.opening, g.force);
     }
     line("  </actuator>");
   }
@@ -775,21 +787,22 @@ class Writer : MjcfWriter {
 
   /// Its command is the moment or force on a section's tendon.
   void motor(const std::string& name, double limit) {
-    line("    <motor name=\"{0}\" tendon=\"{0}\" ctrlrange=\"-{1} {1}\" forcerange=\"-{1} {1}\"/>", name,
-         limit);
+    line("    <motor name=\"{0}\" tendon=\"{0}\" ctrlrange=\"-{1} {1}\" forcerange=\"-{1} {1}\"/>",
+         name, limit);
   }
 
   /// Position servo with the stiffness of what it bends fed forward; half of its damping is in the
   /// tendon or joint:
   ///     F = (kp + stiffness) ctrl - kp q - (1 - kDampingOutside) damping_time kp q'
-  /// and less by stiffness `natural`, so that the command is the bend; without a gain it adds to the
-  /// natural one.
+  /// and less by stiffness `natural`, so that the command is the bend; without a gain it adds to
+  /// the natural one.
   void servo(const std::string& name, std::string_view transmission, double kp, double stiffness,
              double damping_time, double range, double limit, double natural = 0.0) {
     const double constant = kp > 0.0 ? 0.0 - stiffness * natural : 0.0;
     line(
         "    <general name=\"{0}\" {1}=\"{0}\" gaintype=\"fixed\" biastype=\"affine\" "
-        "gainprm=\"{2}\" biasprm=\"{7} -{3} -{4}\" ctrlrange=\"-{5} {5}\" forcerange=\"-{6} {6}\"/>",
+        "gainprm=\"{2}\" biasprm=\"{7} -{3} -{4}\" ctrlrange=\"-{5} {5}\" forcerange=\"-{6} "
+        "{6}\"/>",
         name, transmission, kp + stiffness, kp, (1.0 - kDampingOutside) * damping_time * kp, range,
         limit, constant);
   }
@@ -849,7 +862,8 @@ class Writer : MjcfWriter {
         const auto& natural = robot_.physics[i].natural_bend;
         const double stiffness = section_stiffness(robot_, i);
         for (const char axis : bend_axes()) {
-          append(ctrl, stiffness * (axis == 'y' ? robot_.start->bends[i] - natural[0] : natural[1]));
+          append(ctrl,
+                 stiffness * (axis == 'y' ? robot_.start->bends[i] - natural[0] : natural[1]));
         }
       } else if (section_servos()) {
         add_bend(robot_.start->bends[i]);

@@ -20,7 +20,7 @@ inline constexpr const char* kFeed = "feed";              ///< slide joint and i
 inline constexpr const char* kSpin = "spin";              ///< hinge joint and its actuator
 inline constexpr const char* kTip = "tip";                ///< site at the tip, z along the backbone
 inline constexpr const char* kController = "controller";  ///< plugin instance
-inline constexpr const char* kRobot = "robot";  ///< tuple that names the base: this is a robot
+inline constexpr const char* kRobot = "robot";      ///< tuple that names the base: this is a robot
 inline constexpr const char* kPayload = "payload";  ///< body and geom at the tip
 inline constexpr const char* kSuction = "suction";  ///< body, geom and actuator at the tip
 /// Body and geom of the palm; tendon and actuator of the opening.
@@ -28,7 +28,7 @@ inline constexpr const char* kGripper = "gripper";
 inline constexpr const char* kGripperOpening = "gripper_opening";  ///< sensor
 inline constexpr const char* kGripperForce = "gripper_force";      ///< sensor
 inline constexpr const char* kGrasp = "grasp";  ///< site in the middle between the fingers
-inline constexpr const char* kRoot = "root";  ///< geom of the body's part before the first joint
+inline constexpr const char* kRoot = "root";    ///< geom of the body's part before the first joint
 /// "s1"
 [[nodiscard]] std::string section(int i);
 /// Body "s1_l1", at the joints of the link, and its geom: from there to the next joints.
@@ -92,7 +92,8 @@ struct LinkLayout {
 ///     s1_z            s - SD/2 [m]         in [-SD/2, SD/2]
 ///
 ///     s1_x, s1_y      their moments [N m]  with bend_command "moment", |ctrl| <= bend_torque_limit
-///     s1_z            force [N]            with length_command "force", |ctrl| <= length_force_limit
+///     s1_z            force [N]            with length_command "force", |ctrl| <=
+///     length_force_limit
 ///
 ///     T               change of length [m], or tension [N] in [0, max_tension]; tendon T
 ///     C               pressure [Pa] in [min_pressure, max_pressure]; chamber C
@@ -101,8 +102,8 @@ struct LinkLayout {
 ///     gripper         opening [m], in [0, opening]
 ///
 /// Their order is feed, spin, then section by section x, y, z (link servos: x, y of each link, then
-/// z), then the tendons and the chambers as in the file, then the suction or the gripper. Sections with
-/// `bend_servo` false have no servos x, y, those with `length_servo` false no servo z.
+/// z), then the tendons and the chambers as in the file, then the suction or the gripper. Sections
+/// with `bend_servo` false have no servos x, y, those with `length_servo` false no servo z.
 ///
 /// A tendon is a fixed tendon over the hinges that it runs past; its length is 0 in the straight
 /// arm. Its actuator only pulls; with c its command and l its length
@@ -110,24 +111,26 @@ struct LinkLayout {
 ///     tension = clip(k (l - c) + pretension + k damping_time l', 0, max_tension)   told a length
 ///     tension = clip(c, 0, max_tension)                                            told a tension
 ///
-/// Of a tendon with `friction_coefficient` there is one more fixed tendon for each section that it runs
-/// through, whose length is how far it slides there. Its friction is next to nothing in the model; the
-/// controller's plugin sets it in every step.
+/// Of a tendon with `friction_coefficient` there is one more fixed tendon for each section that it
+/// runs through, whose length is how far it slides there. Its friction is next to nothing in the
+/// model; the controller's plugin sets it in every step.
 ///
-/// A tendon that turns about the backbone is a spatial tendon through sites T_1, T_2, ...: at the base,
-/// a quarter of a link before and after every joint, and at its end. Its length in the straight arm is
-/// in the actuator's bias, so that the command is the change of length; the sensor T_length measures all
-/// of it.
+/// A tendon that turns about the backbone is a spatial tendon through sites T_1, T_2, ...: at the
+/// base, a quarter of a link before and after every joint, and at its end. Its length in the
+/// straight arm is in the actuator's bias, so that the command is the change of length; the sensor
+/// T_length measures all of it.
 ///
-/// A chamber is a fixed tendon too, over the hinges and slides of its sections. Its actuator's gear is
-/// the chamber's area: its length is the change of volume, its force the pressure p, which follows
-/// the command with p' = (c - p) / time_constant, and it lengthens the tendon with the force p area. A
-/// McKibben muscle pulls with p area (3 / tan^2 - 1 / sin^2) (1 - e / e_0), e its contraction in units
-/// of its length and e_0 the one without load: linear between the two ends of the usual law.
+/// A chamber is a fixed tendon too, over the hinges and slides of its sections. Its actuator's gear
+/// is the chamber's area: its length is the change of volume, its force the pressure p, which
+/// follows the command with p' = (c - p) / time_constant, and it lengthens the tendon with the
+/// force p area. A McKibben muscle pulls with p area (3 / tan^2 - 1 / sin^2) (1 - e / e_0), e its
+/// contraction in units of its length and e_0 the one without load: linear between the two ends of
+/// the usual law.
 ///
-/// The gripper's fingers are boxes on two slides, whose sum is the fixed tendon `gripper` and which an
-/// equality keeps equal. Its servo F = clip(gain (ctrl - opening), -force, force) is the force on each
-/// finger. The damping of the slides, outside that limit, makes `speed` the opening's at `force`.
+/// The gripper's fingers are boxes on two slides, whose sum is the fixed tendon `gripper` and which
+/// an equality keeps equal. Its servo F = clip(gain (ctrl - opening), -force, force) is the force
+/// on each finger. The damping of the slides, outside that limit, makes `speed` the opening's at
+/// `force`.
 ///
 /// In 0 g a servo settles exactly on its ctrl: its gain contains the stiffness of the section,
 /// `F = (kp + EI/L) ctrl - kp q - kv q'`. One half of kv is in the actuator, the other is damping
@@ -137,8 +140,8 @@ struct LinkLayout {
 /// With a torsional stiffness every link with hinges has one more about its axis, which nothing
 /// drives, alternately before and after the other two.
 ///
-/// `discrete` integrates a spring K by backward Euler, which damps it by timestep K. The joints have
-/// as much less damping than `damping_time` K, at least none: `numerical_damping_time`.
+/// `discrete` integrates a spring K by backward Euler, which damps it by timestep K. The joints
+/// have as much less damping than `damping_time` K, at least none: `numerical_damping_time`.
 ///
 /// A planar robot has the y hinges alone. A guide is two frictionless boxes for every axis of
 /// bending, `guide_x+`, `guide_x-` (`guide_y+`, `guide_y-`), fixed to the base. With a start pose

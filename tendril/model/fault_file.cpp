@@ -8,14 +8,14 @@
 #include <set>
 #include <utility>
 
-#include "tendril/model_error.hpp"
 #include "tendril/model/toml_fields.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril {
 namespace {
 
-constexpr Range kFaultTime{0.0, 1e6};       // [s]
-constexpr Range kLongestDelay{0.0, 2.0};    // [s]
+constexpr Range kFaultTime{0.0, 1e6};     // [s]
+constexpr Range kLongestDelay{0.0, 2.0};  // [s]
 constexpr Range kProbability{0.0, 1.0};
 constexpr Range kPart{0.0, 1.0};
 
@@ -145,7 +145,8 @@ void read_kind(const Fields& fields, Fault& fault) {
       fault.actuator = pattern("actuator");
       fault.time = fields.required_number("time", kLongestDelay);
       for (const char* key : {"start", "end"})
-        if (fields.has(key)) fields.refuse(key, "must not be given: this delay is of the whole run");
+        if (fields.has(key))
+          fields.refuse(key, "must not be given: this delay is of the whole run");
       break;
     case Stiffness: {
       knows({"sections", "factor", "damping_factor"});
@@ -254,10 +255,9 @@ std::vector<Fault> parse_faults(std::string_view toml, const std::string& file_n
       numbered.push_back({fmt::format("fault.{}.{}", i + 1, field), setting.value, setting.origin});
     }
     if (numbered.size() > before) continue;
-    throw ModelError(fmt::format("{}: {}: must be fault.<name>.<field>; the experiment has {}",
-                                 setting.origin, setting.key,
-                                 names.empty() ? "no [[fault]]"
-                                               : fmt::format("the faults {}", fmt::join(names, ", "))));
+    throw ModelError(fmt::format(
+        "{}: {}: must be fault.<name>.<field>; the experiment has {}", setting.origin, setting.key,
+        names.empty() ? "no [[fault]]" : fmt::format("the faults {}", fmt::join(names, ", "))));
   }
   apply_overrides(top, numbered, file_name);
   return read_faults(top, file_name);

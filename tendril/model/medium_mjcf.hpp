@@ -19,8 +19,8 @@ namespace tendril {
 /// is 1 minus this: the attribute `gravcomp` of a body.
 [[nodiscard]] double buoyancy(const Medium& medium, double mass, double displaced) noexcept;
 
-/// Attributes of an ellipsoid in a cylinder's place, on which the engine's fluid forces act; nothing
-/// of it is drawn or touched. Its axis is the first or, `along_z`, the third of the geom.
+/// Attributes of an ellipsoid in a cylinder's place, on which the engine's fluid forces act;
+/// nothing of it is drawn or touched. Its axis is the first or, `along_z`, the third of the geom.
 /// Source: docs/derivations.md, "Medium". Tested by: medium_test.
 [[nodiscard]] std::string fluid_geom(const Medium& medium, double radius, double length,
                                      bool along_z);

@@ -58,8 +58,8 @@ void MjcfWriter::begin(std::string_view file_kind, const std::string& name, int 
   line("  <compiler angle=\"radian\" autolimits=\"true\"/>");
   const std::string count =
       iterations == 0 ? std::string() : fmt::format(" iterations=\"{}\"", iterations);
-  line("  <option timestep=\"{}\" integrator=\"{}\" cone=\"elliptic\" impratio=\"10\"{}{}/>", timestep,
-       integrator, count, more_options);
+  line("  <option timestep=\"{}\" integrator=\"{}\" cone=\"elliptic\" impratio=\"10\"{}{}/>",
+       timestep, integrator, count, more_options);
   if (file_kind == "robot")
     line("  <visual>\n    <global offwidth=\"1280\" offheight=\"960\"/>\n  </visual>");
 }
@@ -111,7 +111,8 @@ void MjcfWriter::position_servo(const std::string& name, double kp, double limit
        kp, attributes, limit);
 }
 
-void MjcfWriter::keyframe(const std::string& qpos, const std::string& ctrl, const std::string& act) {
+void MjcfWriter::keyframe(const std::string& qpos, const std::string& ctrl,
+                          const std::string& act) {
   std::string commands = ctrl.empty() ? "" : fmt::format(" ctrl=\"{}\"", ctrl);
   if (!act.empty()) commands += fmt::format(" act=\"{}\"", act);
   line("  <keyframe>\n    <key name=\"{}\" qpos=\"{}\"{}/>\n  </keyframe>", names::kStart, qpos,

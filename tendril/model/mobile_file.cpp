@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <numbers>
 
-#include "tendril/model_error.hpp"
 #include "tendril/model/readers.hpp"
 #include "tendril/model/robot_description.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril {
 namespace {
@@ -32,10 +32,9 @@ constexpr std::array<std::string_view, 15> kPlatformKeys{"length",
                                                          "acceleration_limit",
                                                          "turn_speed_limit",
                                                          "turn_acceleration_limit"};
-constexpr std::array<std::string_view, 7> kArmKeys{"mount",         "shoulder_height",
-                                                   "shoulder_offset", "tool_tilt",
-                                                   "speed_limit",     "acceleration_limit",
-                                                   "joint_command"};
+constexpr std::array<std::string_view, 7> kArmKeys{
+    "mount",       "shoulder_height",    "shoulder_offset", "tool_tilt",
+    "speed_limit", "acceleration_limit", "joint_command"};
 constexpr std::array<std::string_view, 8> kYawKeys{"limits",        "mass",         "radius",
                                                    "gain",          "damping_time", "torque_limit",
                                                    "joint_damping", "armature"};

@@ -203,8 +203,10 @@ class Writer : MjcfWriter {
       const JointPhysics& physics = robot_.joint(j - 1);
       const JointLimits& limits = limits_of(j);
       if (robot_.joint_motors) {
-        line("    <motor name=\"{0}\" joint=\"{0}\" ctrlrange=\"-{1} {1}\" forcerange=\"-{1} {1}\"/>",
-             names::arm_joint(j), physics.torque_limit);
+        line(
+            "    <motor name=\"{0}\" joint=\"{0}\" ctrlrange=\"-{1} {1}\" forcerange=\"-{1} "
+            "{1}\"/>",
+            names::arm_joint(j), physics.torque_limit);
         continue;
       }
       servo(names::arm_joint(j), physics.gain, physics.damping_time, physics.torque_limit,

@@ -90,11 +90,10 @@ class PlausibilityWarnings {
     }
     if (physics.youngs_modulus &&
         !(*physics.youngs_modulus >= kSoftestMaterial && *physics.youngs_modulus <= kStiffest)) {
-      lines.push_back(fmt::format("{}: youngs_modulus = {:.6g} Pa, {}: is the unit Pa?", name,
-                                  *physics.youngs_modulus,
-                                  *physics.youngs_modulus < kSoftestMaterial
-                                      ? "less than any gel that keeps its shape"
-                                      : "more than diamond"));
+      lines.push_back(fmt::format(
+          "{}: youngs_modulus = {:.6g} Pa, {}: is the unit Pa?", name, *physics.youngs_modulus,
+          *physics.youngs_modulus < kSoftestMaterial ? "less than any gel that keeps its shape"
+                                                     : "more than diamond"));
     }
     const double radius = physics.radius.at(0.5);
     const double area = std::numbers::pi * radius * radius;
@@ -114,16 +113,18 @@ class PlausibilityWarnings {
         const double radius = robot.physics[static_cast<std::size_t>(i)].radius.largest();
         const double farthest = std::max(tendon.route.base_distance, tendon.route.end_distance);
         if (farthest <= radius) continue;
-        lines.push_back(fmt::format(
-            "tendon {}: up to {:.3g} m from the backbone, outside section {}, whose radius is {:.3g} m",
-            tendon.name, farthest, i + 1, radius));
+        lines.push_back(
+            fmt::format("tendon {}: up to {:.3g} m from the backbone, outside section {}, whose "
+                        "radius is {:.3g} m",
+                        tendon.name, farthest, i + 1, radius));
         break;
       }
     }
     if (const std::optional<int> section = section_without_drive(robot)) {
-      lines.push_back(fmt::format(
-          "section {}: has no servo, and its tendons or chambers cannot drive it in every direction",
-          *section + 1));
+      lines.push_back(
+          fmt::format("section {}: has no servo, and its tendons or chambers cannot drive it in "
+                      "every direction",
+                      *section + 1));
     }
   }
 
@@ -140,11 +141,10 @@ class PlausibilityWarnings {
                double area, const char* length_key) {
     const double value = mass / (length * area);
     if (value >= kLightest && value <= kHeaviest) return false;
-    lines.push_back(
-        fmt::format("{}: {} = {:.6g} kg, {} = {:.6g} m and the radius make {:.3g} "
-                    "kg/m^3, {}: are the units kg and m?",
-                    name, mass_key, mass, length_key, length, value,
-                    value < kLightest ? kLighter : kHeavier));
+    lines.push_back(fmt::format(
+        "{}: {} = {:.6g} kg, {} = {:.6g} m and the radius make {:.3g} "
+        "kg/m^3, {}: are the units kg and m?",
+        name, mass_key, mass, length_key, length, value, value < kLightest ? kLighter : kHeavier));
     return true;
   }
 

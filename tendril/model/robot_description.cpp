@@ -6,8 +6,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "tendril/model_error.hpp"
 #include "tendril/model/readers.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril {
 namespace {

@@ -41,7 +41,8 @@ bool is_driven(const RobotDescription& robot, std::string_view actuator) {
       return false;
     }
     bool operator()(const MobileDescription& mobile) const {
-      if (name == names::kPlatformX || name == names::kPlatformY || name == names::kHeading) return true;
+      if (name == names::kPlatformX || name == names::kPlatformY || name == names::kHeading)
+        return true;
       if (mobile.mounted) return false;
       for (int j = 1; j <= mobile.kinematics().joint_count(); ++j)
         if (name == names::arm_joint(j)) return true;
@@ -53,7 +54,8 @@ bool is_driven(const RobotDescription& robot, std::string_view actuator) {
 
 EngineNeeds engine_needs(const RobotDescription& robot) {
   if (const auto* arm = std::get_if<ContinuumDescription>(&robot))
-    return {.iterations = solver_iterations(*arm), .medium = arm->medium,
+    return {.iterations = solver_iterations(*arm),
+            .medium = arm->medium,
             .flat_contacts = arm->tip.suction > 0.0 || arm->gripper.has_value()};
   if (const auto* snake = std::get_if<SnakeDescription>(&robot))
     return {.iterations = 100, .medium = snake->medium};

@@ -24,13 +24,14 @@ namespace tendril {
 [[nodiscard]] std::string model_mjcf(const ModelDescription& model,
                                      std::span<const std::string> sensors = {});
 
-/// Whether the actuator of this name, without the attach prefix, is one that controllers of the robot
-/// drive. The suction cup and the gripper of an arm are none; what drives an arm on a platform is that arm's controller.
+/// Whether the actuator of this name, without the attach prefix, is one that controllers of the
+/// robot drive. The suction cup and the gripper of an arm are none; what drives an arm on a
+/// platform is that arm's controller.
 [[nodiscard]] bool is_driven(const RobotDescription& robot, std::string_view actuator);
 
 /// What a robot's model needs of a scene's options.
 struct EngineNeeds {
-  int iterations = 100;  ///< of the engine's solver, at least
+  int iterations = 100;          ///< of the engine's solver, at least
   std::optional<Medium> medium;  ///< options density, viscosity and wind
   bool flat_contacts = false;    ///< several points where flat faces touch: flag `multiccd`
 };

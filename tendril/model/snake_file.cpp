@@ -13,11 +13,10 @@ namespace tendril {
 namespace {
 
 constexpr std::array<std::string_view, 23> kTopKeys{
-    "kind",         "name",          "joints",    "link_length", "link_lengths",   "shape",
-    "radius",       "half_width",    "link_mass", "joint_limit", "gain",           "damping_ratio",
-    "torque_limit", "joint_damping", "armature",  "friction",    "self_collision", "base",
-    "scales",       "start",         "controller", "medium",
-    "joint_command"};
+    "kind",         "name",          "joints",     "link_length", "link_lengths",   "shape",
+    "radius",       "half_width",    "link_mass",  "joint_limit", "gain",           "damping_ratio",
+    "torque_limit", "joint_damping", "armature",   "friction",    "self_collision", "base",
+    "scales",       "start",         "controller", "medium",      "joint_command"};
 constexpr std::array<std::string_view, 5> kBaseKeys{"kind", "feed", "carriage_mass", "feed_gain",
                                                     "feed_force_limit"};
 constexpr std::array<std::string_view, 3> kScaleKeys{"floor", "along", "across"};

@@ -71,7 +71,8 @@ class Writer : MjcfWriter {
     }
     line("      <site name=\"{}\" size=\"0.002\"/>", names::kTail);
     for (int j = 1; j <= snake_.joints; ++j) {
-      line("      <body name=\"{}\" pos=\"{} 0 0\"{}>", names::snake_link(j), length(j - 1), floats(j));
+      line("      <body name=\"{}\" pos=\"{} 0 0\"{}>", names::snake_link(j), length(j - 1),
+           floats(j));
       line(
           "        <joint name=\"{}\" axis=\"{}\" range=\"-{} {}\" damping=\"{}\" "
           "armature=\"{}\"/>",
@@ -100,14 +101,14 @@ class Writer : MjcfWriter {
                           number_text(snake_.radius));
     const bool head = j == snake_.joints;
     const char* color = head         ? "0.86 0.33 0.20 1"
-                         : j % 2 == 0 ? "0.16 0.44 0.71 1"
-                                      : "0.25 0.58 0.55 1";
+                        : j % 2 == 0 ? "0.16 0.44 0.71 1"
+                                     : "0.25 0.58 0.55 1";
     const int affinity = snake_.self_collision ? 3 : 2, type = snake_.self_collision ? 3 : 1;
     line(
         "        <geom name=\"{}\" {} mass=\"{}\" friction=\"{}\" condim=\"3\" contype=\"{}\" "
         "conaffinity=\"{}\" {} rgba=\"{}\"/>",
-        names::snake_link(j), place, mass(j), snake_.friction, type, affinity,
-        kStiffContact, color);
+        names::snake_link(j), place, mass(j), snake_.friction, type, affinity, kStiffContact,
+        color);
     if (snake_.medium) {
       line("        <geom pos=\"{} 0 0\" {}/>", length(j) / 2.0,
            fluid_geom(*snake_.medium, snake_.radius, length(j), false));
@@ -117,8 +118,8 @@ class Writer : MjcfWriter {
   /// Of a link, with that of the fluid that moves along.
   [[nodiscard]] double mass(int j) const {
     if (!snake_.medium) return snake_.link_mass;
-    return snake_.link_mass + snake_.medium->added_mass *
-                                  displaced_mass(*snake_.medium, snake_.radius, length(j));
+    return snake_.link_mass +
+           snake_.medium->added_mass * displaced_mass(*snake_.medium, snake_.radius, length(j));
   }
   [[nodiscard]] std::string floats(int j) const {
     if (!snake_.medium) return {};
@@ -156,8 +157,10 @@ class Writer : MjcfWriter {
                     number_text(snake_.joint_limit));
     for (int j = 1; j <= snake_.joints; ++j) {
       if (snake_.joint_motors) {
-        line("    <motor name=\"{0}\" joint=\"{0}\" ctrlrange=\"-{1} {1}\" forcerange=\"-{1} {1}\"/>",
-             names::snake_joint(j), snake_.torque_limit);
+        line(
+            "    <motor name=\"{0}\" joint=\"{0}\" ctrlrange=\"-{1} {1}\" forcerange=\"-{1} "
+            "{1}\"/>",
+            names::snake_joint(j), snake_.torque_limit);
       } else {
         position_servo(names::snake_joint(j), snake_.gain, snake_.torque_limit, range);
       }

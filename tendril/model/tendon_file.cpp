@@ -17,9 +17,17 @@
 namespace tendril {
 namespace {
 
-constexpr std::array<std::string_view, 11> kTendonKeys{
-    "name",       "section",   "angle",        "distance", "command",             "max_tension",
-    "pretension", "stiffness", "damping_time", "friction", "friction_coefficient"};
+constexpr std::array<std::string_view, 11> kTendonKeys{"name",
+                                                       "section",
+                                                       "angle",
+                                                       "distance",
+                                                       "command",
+                                                       "max_tension",
+                                                       "pretension",
+                                                       "stiffness",
+                                                       "damping_time",
+                                                       "friction",
+                                                       "friction_coefficient"};
 constexpr std::array<std::string_view, 12> kChamberKeys{
     "kind", "name",        "section",      "angle",        "distance",      "radius",
     "area", "braid_angle", "min_pressure", "max_pressure", "time_constant", "volume_range"};
@@ -43,7 +51,8 @@ std::string read_name(const Fields& fields, const std::string& fallback,
   }
   const bool is_own = name == "feed" || name == "spin" || name == "suction" || name == "gripper" ||
                       (name.size() > 1 && name[0] == 's' && is_digit(name[1]));
-  if (is_own) fields.refuse("name", "is a name of the model's own: not feed, spin, suction, gripper, s1 ...");
+  if (is_own)
+    fields.refuse("name", "is a name of the model's own: not feed, spin, suction, gripper, s1 ...");
   for (const Tendon& other : others) {
     if (other.name == name) fields.refuse("name", "must not be that of another tendon or chamber");
   }
@@ -74,7 +83,8 @@ TendonRoute read_route(const Fields& fields, const ContinuumDescription& robot, 
   TendonRoute route;
   read_angle(fields, robot, may_turn, route);
   constexpr std::string_view kDistance =
-      "must be > 0, or two such numbers [where it begins, at its end]: in the axis it bends nothing";
+      "must be > 0, or two such numbers [where it begins, at its end]: in the axis it bends "
+      "nothing";
   const toml::node* const distance = fields.get("distance");
   if (distance == nullptr) fields.missing("distance", "is missing, from the backbone in m");
   if (distance->is_array()) {
@@ -171,9 +181,10 @@ std::pair<int, int> read_chamber_sections(const Fields& fields, std::size_t coun
   const std::vector<double> ends = fields.elements("section", *node, 2, kAnyNumber);
   const bool whole = ends[0] == std::floor(ends[0]) && ends[1] == std::floor(ends[1]);
   if (!whole || ends[0] < 1.0 || ends[1] < ends[0] || ends[1] > sections) {
-    fields.refuse("section", fmt::format("must be an integer in [1, {0}] or two of them, the first and "
-                                         "the last section that the chamber is in",
-                                         sections));
+    fields.refuse("section",
+                  fmt::format("must be an integer in [1, {0}] or two of them, the first and "
+                              "the last section that the chamber is in",
+                              sections));
   }
   return {static_cast<int>(ends[0]) - 1, static_cast<int>(ends[1]) - 1};
 }
@@ -201,8 +212,9 @@ Tendon read_chamber(const Fields& fields, std::size_t number, const ContinuumDes
     thinnest = std::min({thinnest, radius_there.start, radius_there.end});
   }
   if (std::max(route.base_distance, route.end_distance) + radius > thinnest) {
-    fields.refuse("distance", fmt::format("the chamber is not inside its section, must be at most {} m",
-                                          thinnest - radius));
+    fields.refuse("distance",
+                  fmt::format("the chamber is not inside its section, must be at most {} m",
+                              thinnest - radius));
   }
   if (const double inside = std::numbers::pi * thinnest * thinnest; chamber.area > inside) {
     fields.refuse("area", fmt::format("must be at most {:.3g} m^2, the section's", inside));
@@ -252,9 +264,9 @@ void read_servos(const Fields& fields, std::size_t i, ContinuumDescription& robo
     }
     return servo;
   };
-  physics.bend_servo = read("bend_servo", !has_tendons, kBendServoKeys,
-                            has_chambers ? "the section is bent by its chambers"
-                                         : "the section is bent by its tendons");
+  physics.bend_servo = read(
+      "bend_servo", !has_tendons, kBendServoKeys,
+      has_chambers ? "the section is bent by its chambers" : "the section is bent by its tendons");
   const bool is_extensible = robot.sections[i].variable_length > 0.0;
   if (!is_extensible && fields.has("length_servo"))
     fields.refuse("length_servo", "needs variable_length > 0");
@@ -285,8 +297,9 @@ void read_tendons(const Fields& top, ContinuumDescription& robot) {
   if (!robot.tendons.empty() && robot.base_physics.guide_length > 0.0) {
     (tables.empty() ? chambers : tables)
         .front()
-        .refuse_object("an arm in a guide cannot have tendons or chambers: they would bend the links "
-                       "inside it");
+        .refuse_object(
+            "an arm in a guide cannot have tendons or chambers: they would bend the links "
+            "inside it");
   }
   const std::vector<Fields> sections = top.tables("section");
   for (std::size_t i = 0; i < sections.size(); ++i) read_servos(sections[i], i, robot);
@@ -345,8 +358,7 @@ std::optional<int> section_without_drive(const ContinuumDescription& robot) {
                                 Eigen::VectorXd::Constant(count, kMax));
     Eigen::VectorXd forces(count);
     // In units of what a tendon at 1 makes.
-    const double error =
-        balance.distribute(Eigen::VectorXd::Zero(bending.rows()), forces).error;
+    const double error = balance.distribute(Eigen::VectorXd::Zero(bending.rows()), forces).error;
     if (error > 1e-3 * bending.cwiseAbs().maxCoeff()) return static_cast<int>(i);
   }
   return std::nullopt;
@@ -360,9 +372,9 @@ void require_drives(const Fields& top, const ContinuumDescription& robot) {
   top.tables("section")[i].refuse_object(
       physics.bend_servo
           ? "has no length servo, and nothing sets its length: a controller needs one, or a chamber"
-      : !physics.length_servo
-          ? "has no servos and cannot be bent in every direction and lengthened: a controller needs at "
-            "least three chambers or tendons around the backbone that end in it"
+      : !physics.length_servo ? "has no servos and cannot be bent in every direction and "
+                                "lengthened: a controller needs at "
+                                "least three chambers or tendons around the backbone that end in it"
       : robot.planar
           ? "has no bend servo and cannot be bent both ways: a controller needs two tendons or "
             "chambers on opposite sides"

@@ -18,12 +18,13 @@ std::string friction_of(const Tendon& tendon) {
 
 }  // namespace
 
-void write_tendon(MjcfWriter& writer, const Tendon& tendon, const std::vector<TendonJoint>& joints) {
+void write_tendon(MjcfWriter& writer, const Tendon& tendon,
+                  const std::vector<TendonJoint>& joints) {
   std::string attributes = friction_of(tendon);
   if (tendon.chamber && tendon.chamber->volume_range) {
     const auto& [low, high] = *tendon.chamber->volume_range;
-    attributes = " solreflimit=\"0.004 1\" range=\"" + number_text(low / tendon.chamber->area) + " " +
-                 number_text(high / tendon.chamber->area) + "\"";
+    attributes = " solreflimit=\"0.004 1\" range=\"" + number_text(low / tendon.chamber->area) +
+                 " " + number_text(high / tendon.chamber->area) + "\"";
   }
   writer.line("    <fixed name=\"{}\"{}>", tendon.name, attributes);
   for (const TendonJoint& joint : joints)
@@ -121,7 +122,8 @@ std::vector<double> tendon_ranges(const ContinuumDescription& robot) {
       const auto row = map.jacobian().row(static_cast<Eigen::Index>(t));
       const double lever = tendon.route.turn == 0.0 ? row.segment<2>(k).norm() : largest_distance;
       if (tendon.route.runs_through(i)) range += lever * bend_command_limit(section);
-      if (kinematics.section(i).is_extensible()) range += row[k + 2] * section.variable_length / 2.0;
+      if (kinematics.section(i).is_extensible())
+        range += row[k + 2] * section.variable_length / 2.0;
     }
     ranges.push_back(range);
   }
@@ -140,9 +142,8 @@ std::vector<double> tendon_start_commands(const ContinuumDescription& robot) {
     const SectionPhysics& physics = robot.physics[section];
     const double length = rest_length(robot.sections[section]);
     for (int axis = 0; axis < 2; ++axis) {
-      moments[k + axis] =
-          (bends[k + axis] - physics.natural_bend[static_cast<std::size_t>(axis)]) *
-          physics.bending_stiffness / physics.unloaded_length;
+      moments[k + axis] = (bends[k + axis] - physics.natural_bend[static_cast<std::size_t>(axis)]) *
+                          physics.bending_stiffness / physics.unloaded_length;
     }
     // The start pose's lengths are at half their range.
     if (kinematics.section(i).is_extensible())

@@ -12,15 +12,16 @@
 
 namespace tendril {
 
-/// A joint that a tendon runs past, or a chamber acts on: its length changes by `coefficient` with the joint's coordinate.
+/// A joint that a tendon runs past, or a chamber acts on: its length changes by `coefficient` with
+/// the joint's coordinate.
 struct TendonJoint {
   std::string joint;
   double coefficient;
   int section;  ///< from 0
 };
 
-/// Where a tendon that turns passes a joint: through a site on either side of it, at this part of the
-/// link's length. Between them it is straight.
+/// Where a tendon that turns passes a joint: through a site on either side of it, at this part of
+/// the link's length. Between them it is straight.
 inline constexpr double kSiteDistance = 0.25;
 
 /// Friction that holds: with the engine's own values it gives way within a second.
@@ -29,8 +30,8 @@ inline constexpr std::string_view kFrictionThatHolds =
 
 /// A site on the way of a tendon that turns.
 struct TendonSite {
-  int body = 0;             ///< 0: what carries the first joint; k: the link at the k-th joint
-  Eigen::Vector3d p_link;   ///< in the frame of that body, in the base's in the straight arm [m]
+  int body = 0;            ///< 0: what carries the first joint; k: the link at the k-th joint
+  Eigen::Vector3d p_link;  ///< in the frame of that body, in the base's in the straight arm [m]
   Eigen::Vector3d p_base;
 };
 

@@ -58,8 +58,8 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-/// Refuses tables and lists nested so deep that the parser, which recurses, could exhaust the stack:
-/// counts open brackets and the dots of the keys before them.
+/// Refuses tables and lists nested so deep that the parser, which recurses, could exhaust the
+/// stack: counts open brackets and the dots of the keys before them.
 void refuse_deep(std::string_view text, const std::string& file_name) {
   std::vector<std::size_t> dots{0};  // of the present key at each level of brackets
   std::size_t depth = 0;             // brackets and dots
@@ -133,8 +133,8 @@ std::string string_text(std::string_view text) {
 
 std::string key_text(std::string_view key) {
   const bool is_bare = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
   });
   return is_bare ? std::string(key) : string_text(key);
 }
@@ -215,8 +215,8 @@ void apply_override(toml::table& top, const Override& change, const std::string&
       const toml::node* const present = table->get(last);
       auto numbers = present ? to_value(*present).numbers() : std::nullopt;
       if (!numbers)
-        throw ModelError(fmt::format("{}{}: the file has no number to scale here", place,
-                                     change.value.text()));
+        throw ModelError(
+            fmt::format("{}{}: the file has no number to scale here", place, change.value.text()));
       Value::List scaled;
       for (const double number : *numbers) scaled.push_back({*scale * number});
       here.value = present->is_array() ? Value{std::move(scaled)} : scaled.front();
@@ -243,7 +243,8 @@ Value Value::parse(std::string_view text) {
 
 std::optional<double> Value::scale() const {
   const auto* const table = std::get_if<Table>(&data);
-  if (table == nullptr || table->size() != 1 || table->begin()->first != "scale") return std::nullopt;
+  if (table == nullptr || table->size() != 1 || table->begin()->first != "scale")
+    return std::nullopt;
   const auto numbers = table->begin()->second.numbers();
   if (!numbers || numbers->size() != 1) return std::nullopt;
   return numbers->front();
@@ -263,8 +264,7 @@ std::string Value::text() const {
     std::string operator()(const Table& table) const {
       std::string all;
       for (const auto& [key, value] : table)
-        all += fmt::format("{}{} = {}", all.empty() ? " " : ", ", key_text(key),
-                           value.text());
+        all += fmt::format("{}{} = {}", all.empty() ? " " : ", ", key_text(key), value.text());
       return "{" + all + " }";
     }
   };

@@ -15,22 +15,22 @@
 #include <utility>
 #include <vector>
 
-#include "tendril/range.hpp"
 #include "tendril/model/value.hpp"
+#include "tendril/range.hpp"
 
 namespace tendril {
 
-/// Parses TOML text; a syntax error is a ModelError `file:line:column: reason`, and so are more than
-/// 64 levels of tables and lists.
+/// Parses TOML text; a syntax error is a ModelError `file:line:column: reason`, and so are more
+/// than 64 levels of tables and lists.
 [[nodiscard]] toml::table parse_toml(std::string_view text, const std::string& file_name);
 
 /// The whole file. A ModelError `<file>: <reason>` for a missing file, for one of more than 64 MiB,
 /// and for a folder, device or pipe; std::runtime_error for an error while it is read.
 [[nodiscard]] std::string read_text_file(const std::filesystem::path& file);
 
-/// Puts the values of the overrides where their keys name, adding tables that are missing. What they
-/// put there is checked when the fields are read. Throws ModelError for a key that leads through
-/// what is no table.
+/// Puts the values of the overrides where their keys name, adding tables that are missing. What
+/// they put there is checked when the fields are read. Throws ModelError for a key that leads
+/// through what is no table.
 void apply_overrides(toml::table& top, std::span<const Override> overrides,
                      const std::string& file_name);
 

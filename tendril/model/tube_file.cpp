@@ -10,10 +10,10 @@
 #include <numbers>
 
 #include "tendril/kinematics/rotation.hpp"
-#include "tendril/model_error.hpp"
-#include "tendril/path/path.hpp"
 #include "tendril/model/mjcf_writer.hpp"
 #include "tendril/model/readers.hpp"
+#include "tendril/model_error.hpp"
+#include "tendril/path/path.hpp"
 
 namespace tendril {
 namespace {
@@ -127,15 +127,14 @@ std::vector<Vector3d> tube_vertices(const TubeDescription& tube) {
 std::vector<TubeStave> tube_staves(const TubeDescription& tube) {
   const std::vector<Vector3d> vertices = tube_vertices(tube);
   if (vertices.size() < 2)
-    throw ModelError(
-        fmt::format("centerline: the tube must be longer than {} m", kShortestStave));
+    throw ModelError(fmt::format("centerline: the tube must be longer than {} m", kShortestStave));
   const std::size_t segments = vertices.size() - 1;
   const std::size_t count = segments * static_cast<std::size_t>(tube.staves);
   if (count > kMaxStaves)
-    throw ModelError(
-        fmt::format("staves: are {} in {} segments, must be at most {} (larger segment_angle, fewer "
-                    "staves)",
-                    count, segments, kMaxStaves));
+    throw ModelError(fmt::format(
+        "staves: are {} in {} segments, must be at most {} (larger segment_angle, fewer "
+        "staves)",
+        count, segments, kMaxStaves));
   std::vector<Vector3d> direction(segments);
   for (std::size_t k = 0; k < segments; ++k) {
     direction[k] = (vertices[k + 1] - vertices[k]).normalized();
@@ -163,11 +162,11 @@ std::vector<TubeStave> tube_staves(const TubeDescription& tube) {
       const TubeStave stave{vertices[k] + offset + from_start * direction[k],
                             vertices[k + 1] + offset + from_end * direction[k]};
       if (!((stave.end - stave.start).dot(direction[k]) >= kShortestStave)) {
-        throw ModelError(
-            fmt::format("corner_radius = {}: the tube folds in a bend, its segments must be longer or "
-                        "corner_radius "
-                        "larger than inner_radius + wall_thickness = {}",
-                        tube.corner_radius, ring_radius));
+        throw ModelError(fmt::format(
+            "corner_radius = {}: the tube folds in a bend, its segments must be longer or "
+            "corner_radius "
+            "larger than inner_radius + wall_thickness = {}",
+            tube.corner_radius, ring_radius));
       }
       staves.push_back(stave);
     }

@@ -20,7 +20,7 @@ using Eigen::VectorXd;
 constexpr double kFeedSpacing = 0.02;  // [m]
 constexpr int kPointsPerSection = 6;   // the points between them may deviate more: still a bound
 constexpr int kIterations = 40;        // of Lawson's algorithm at each feed
-constexpr double kGapWidth = 1.02;          // the bound need not come nearer to the maximum than this
+constexpr double kGapWidth = 1.02;     // the bound need not come nearer to the maximum than this
 constexpr double kNone = 1e-6;         // no deviation at all [m]
 constexpr double kDamping = 1e-9;      // [m^2/rad^2]
 constexpr double kForgotten = 0.05;    // part of the weights that is even at the next feed

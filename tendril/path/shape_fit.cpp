@@ -10,7 +10,7 @@ namespace tendril {
 namespace {
 
 constexpr double kBodyExponent = 4.0;  // p of FitNorm::Body
-constexpr double kMinWeight = 0.01;  // keeps the normal equations regular where nothing deviates
+constexpr double kMinWeight = 0.01;    // keeps the normal equations regular where nothing deviates
 constexpr double kSmallDeviation = 1e-5;  // [m]
 
 }  // namespace
@@ -31,8 +31,7 @@ double ShapeFit::point_weight(double deviation, bool is_tip) const noexcept {
   if (options_.norm == FitNorm::Tip)
     return is_tip ? options_.tip_weight * options_.tip_weight : 1.0;
   if (largest_deviation_ < kSmallDeviation) return 1.0;  // nothing to distribute
-  return std::min(1.0, std::pow(deviation / largest_deviation_, kBodyExponent - 2.0)) +
-         kMinWeight;
+  return std::min(1.0, std::pow(deviation / largest_deviation_, kBodyExponent - 2.0)) + kMinWeight;
 }
 
 void ShapeFit::step(const BaseState& base, std::span<SectionState> states) noexcept {

@@ -13,8 +13,8 @@ struct Winding {
   double cylinder_radius = 0.03;                             ///< [m], > 0
   /// Of the loose helix [m], > cylinder_radius; 0: the distance of the two axes.
   double radius = 0.0;
-  double angle = 5.0;                                        ///< of the winding [rad], > 0
-  double exit_length = 0.1;                                  ///< straight end of the path [m], > 0
+  double angle = 5.0;        ///< of the winding [rad], > 0
+  double exit_length = 0.1;  ///< straight end of the path [m], > 0
 };
 
 /// The path that leaves the feed axis at its point nearest to the cylinder's axis, runs on a helix
@@ -25,8 +25,10 @@ struct Winding {
 ///
 /// with o and d a point and the direction of the cylinder's axis, r from there to the feed axis and
 /// t = d x r (or its opposite, so that the path continues forwards). Where the radius a is not the
-/// distance of the two axes, the path leans from the feed axis to the helix over `lean` [m] before it.
-/// @param radius  of the helix [m]; 0: that of the loose one. A smaller one draws the winding tight;
+/// distance of the two axes, the path leans from the feed axis to the helix over `lean` [m] before
+/// it.
+/// @param radius  of the helix [m]; 0: that of the loose one. A smaller one draws the winding
+/// tight;
 ///                its pitch stays.
 /// Throws ModelError when a field is out of range, the axes are nearly parallel, the nearest point
 /// lies behind the origin, or the loose helix enters the cylinder.

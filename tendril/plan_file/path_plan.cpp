@@ -9,11 +9,11 @@
 #include <numbers>
 #include <utility>
 
-#include "tendril/plan_file/mesh_file.hpp"
 #include "tendril/geometry/mesh_distance.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
-#include "tendril/model_error.hpp"
 #include "tendril/model/toml_fields.hpp"
+#include "tendril/model_error.hpp"
+#include "tendril/plan_file/mesh_file.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -35,8 +35,8 @@ PathPlanResult solve_path_plan(const PathPlan& plan) {
   const Obstacles obstacles(std::move(shapes));
 
   const double safety_distance = plan.options.body_radius + plan.options.margin;
-  const bool base_is_free =
-      obstacles.nearest(base_pose(plan.base).translation()).distance >= safety_distance - kTouchDistance;
+  const bool base_is_free = obstacles.nearest(base_pose(plan.base).translation()).distance >=
+                            safety_distance - kTouchDistance;
   const Clearance at_start = solver.clearance(plan.start, obstacles, plan.base);
   if (base_is_free && at_start.distance < plan.options.margin - kTouchDistance) {
     throw ModelError(fmt::format(

@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <utility>
 
-#include "tendril/plan_file/mesh_file.hpp"
-#include "tendril/plan_file/path_plan.hpp"
 #include "tendril/geometry/mesh_distance.hpp"
 #include "tendril/kinematics/rotation.hpp"
-#include "tendril/model_error.hpp"
 #include "tendril/model/toml_fields.hpp"
+#include "tendril/model_error.hpp"
+#include "tendril/plan_file/mesh_file.hpp"
+#include "tendril/plan_file/path_plan.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -190,8 +190,7 @@ void read_waypoints(const Fields& fields, PathPlan& plan) {
       if (!(direction.norm() > 0.0)) waypoint.refuse("direction", "must not be zero");
       require_in_plane(waypoint, "direction", plan, direction.normalized());
       target.task = TipTask::PositionAndDirection;
-      target.X_BG.linear() =
-          rotation_between(Vector3d::UnitZ(), direction).toRotationMatrix();
+      target.X_BG.linear() = rotation_between(Vector3d::UnitZ(), direction).toRotationMatrix();
     }
     plan.waypoints.push_back(target);
   }

@@ -9,8 +9,8 @@
 #include <numbers>
 #include <utility>
 
-#include "tendril/model_error.hpp"
 #include "tendril/model/toml_fields.hpp"
+#include "tendril/model_error.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -118,8 +118,8 @@ void add_contact(const Fields& fields, PlanFile& plan) {
     add_surface_point(fields, plan, read_point(fields, kind), slack);
   }
   if (plan.contacts.size() > kMaxContacts)
-    fields.refuse_object(fmt::format("are {} contacts, must be at most {}", plan.contacts.size(),
-                                     kMaxContacts));
+    fields.refuse_object(
+        fmt::format("are {} contacts, must be at most {}", plan.contacts.size(), kMaxContacts));
 }
 
 GraspGoal read_grasp(const Fields& fields, const PlanFile& plan) {
@@ -127,9 +127,9 @@ GraspGoal read_grasp(const Fields& fields, const PlanFile& plan) {
   GraspGoal goal;
   goal.object = read_obstacle_index(inner, "object", plan.scene);
   goal.wrap_angle = inner.required_number("wrap_angle", {0.0, 2.0 * pi, true, true});
-  goal.side = inner.choice<std::optional<BodySide>>("side", {{"both", std::nullopt},
-                                                             {"positive", BodySide::Positive},
-                                                             {"negative", BodySide::Negative}});
+  goal.side = inner.choice<std::optional<BodySide>>(
+      "side",
+      {{"both", std::nullopt}, {"positive", BodySide::Positive}, {"negative", BodySide::Negative}});
   return goal;
 }
 

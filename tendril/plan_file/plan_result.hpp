@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tendril/plan_file/plan_file.hpp"
 #include "tendril/contact/contact_plan.hpp"
+#include "tendril/plan_file/plan_file.hpp"
 
 namespace tendril::simulation {
 

@@ -225,9 +225,8 @@ BytePlaneEncoder::Chunk BytePlaneEncoder::encode(std::span<const std::byte> raw,
   const std::size_t rows = count / row_elements;
   PlaneChoice repeating{};
   if (row_elements <= kMaxDistance)
-    repeating = element_size == 8
-                    ? repeating_planes<std::uint64_t>(raw.data(), rows, row_elements)
-                    : repeating_planes<std::uint32_t>(raw.data(), rows, row_elements);
+    repeating = element_size == 8 ? repeating_planes<std::uint64_t>(raw.data(), rows, row_elements)
+                                  : repeating_planes<std::uint32_t>(raw.data(), rows, row_elements);
   planes_.resize(raw.size());
   (element_size == 8 ? shuffle_8 : shuffle_4)(raw.data(), count, planes_.data());
 

@@ -16,8 +16,8 @@ namespace tendril {
 /// simulated quantities are noise, on which deflate spends its time for nothing; the top bytes
 /// mostly repeat those of the row before. So the stream holds noisy planes as *stored* blocks, at
 /// the speed of a copy, and the others as blocks of the fixed Huffman code whose only matches reach
-/// back by exactly one row. The stream ends with a checksum, so that damage is noticed in noise too.
-/// Source: RFC 1950 (zlib stream), RFC 1951 (deflate).
+/// back by exactly one row. The stream ends with a checksum, so that damage is noticed in noise
+/// too. Source: RFC 1950 (zlib stream), RFC 1951 (deflate).
 class BytePlaneEncoder {
  public:
   struct Chunk {

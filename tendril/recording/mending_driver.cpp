@@ -18,8 +18,8 @@ namespace {
 
 // What HDF5 writes for version 3 with its default creation properties, up to the consistency flags;
 // then follow base address 0, no extension, the end of the file, and the root group.
-constexpr std::array<unsigned char, 12> kSuperblockStart = {0x89, 'H', 'D', 'F', '\r', '\n',
-                                                            0x1a, '\n', 3,  8,   8,    0};
+constexpr std::array<unsigned char, 12> kSuperblockStart = {0x89, 'H',  'D', 'F', '\r', '\n',
+                                                            0x1a, '\n', 3,   8,   8,    0};
 constexpr std::size_t kSuperblockSize = 48;
 constexpr std::uint64_t kNone = ~std::uint64_t{0};
 constexpr std::uint64_t kRootGroup = kSuperblockSize;
@@ -108,8 +108,8 @@ struct MendedFile {
     put(stored, kChecksumSize, checksum(bytes + at, covered));
   }
 
-  // A block of metadata that HDF5 reads; of the object headers, which it reads in two parts, this may
-  // be the beginning.
+  // A block of metadata that HDF5 reads; of the object headers, which it reads in two parts, this
+  // may be the beginning.
   void mend(std::size_t at, std::size_t length) {
     if (length < 8 || at > size || length > size - at) return;
     const std::string_view signature(reinterpret_cast<const char*>(bytes + at), 4);
@@ -133,8 +133,7 @@ H5FD_t* open_file(const char* name, unsigned flags, hid_t, haddr_t) {
   if (descriptor < 0) return nullptr;
   struct stat status {};
   auto file = std::make_unique<MendedFile>();
-  if (fstat(descriptor, &status) == 0 &&
-      status.st_size > static_cast<off_t>(kSuperblockSize)) {
+  if (fstat(descriptor, &status) == 0 && status.st_size > static_cast<off_t>(kSuperblockSize)) {
     file->size = static_cast<std::size_t>(status.st_size);
     void* const bytes =
         mmap(nullptr, file->size, PROT_READ | PROT_WRITE, MAP_PRIVATE, descriptor, 0);
@@ -166,7 +165,8 @@ haddr_t end_of_file(const H5FD_t* file, H5FD_mem_t) {
   return reinterpret_cast<const MendedFile*>(file)->size;
 }
 
-herr_t read_bytes(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t at, std::size_t size, void* buffer) {
+herr_t read_bytes(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t at, std::size_t size,
+                  void* buffer) {
   MendedFile& image = mended(file);
   if (at > image.size || size > image.size - at) return -1;
   if (type != H5FD_MEM_DRAW) image.mend(at, size);

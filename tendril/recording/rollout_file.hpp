@@ -39,7 +39,8 @@ struct RolloutLayout {
   int integration_interval = 1000;  ///< rows between two full states
 };
 
-/// What describes a rollout as a whole: numbers are attributes of `/rollout_0`, texts are datasets in
+/// What describes a rollout as a whole: numbers are attributes of `/rollout_0`, texts are datasets
+/// in
 /// `/rollout_0/texts`.
 /// Keys in use: `model_xml`, `experiment`, `scene_files/<name>`, `command_line`, `seed`,
 /// `tendril_version`, `mujoco_version`, `timestep`, tables of names such as `sensors`…
@@ -102,12 +103,14 @@ class RolloutWriter final : public RowSink {
 
 /// What a reader does about damage outside the rows.
 enum class Damage {
-  Refuse,  ///< throws RolloutDamageError
-  Tolerate  ///< takes metadata with wrong checksums as they are, leaves texts out that cannot be read
+  Refuse,   ///< throws RolloutDamageError
+  Tolerate  ///< takes metadata with wrong checksums as they are, leaves texts out that cannot be
+            ///< read
 };
 
-/// Reads a recording, finished or not (also of a process that was killed). Throws RolloutDamageError
-/// for damage, in `row` too, and RolloutFormatError for a file that is no recording.
+/// Reads a recording, finished or not (also of a process that was killed). Throws
+/// RolloutDamageError for damage, in `row` too, and RolloutFormatError for a file that is no
+/// recording.
 class RolloutReader {
  public:
   explicit RolloutReader(const std::filesystem::path& file, Damage damage = Damage::Refuse);

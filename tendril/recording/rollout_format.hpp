@@ -19,9 +19,9 @@ inline constexpr const char* kTexts = "texts";  ///< group of the texts, below k
 inline constexpr std::size_t kRowsPerChunk = RolloutReader::kBlockRows;
 inline constexpr std::size_t kContactsPerChunk = 512;
 inline constexpr std::size_t kIntegrationsPerChunk = 64;
-inline constexpr std::size_t kOutcomeSize = 256;  ///< bytes of the attribute `outcome`, UTF-8
+inline constexpr std::size_t kOutcomeSize = 256;     ///< bytes of the attribute `outcome`, UTF-8
 inline constexpr const char* kPartSuffix = ".part";  ///< of the file's name while it is created
-inline constexpr const char* kRunning = "running";  ///< the outcome until the file is closed
+inline constexpr const char* kRunning = "running";   ///< the outcome until the file is closed
 
 /// A quantity with a fixed number of values in every row.
 struct Field {

@@ -23,11 +23,11 @@ constexpr const char* kDamaged = "is truncated or damaged";
 // 0.07 s altogether; its default of 100 attempts would never end.
 constexpr unsigned kReadAttempts = 26;
 constexpr hsize_t kMaxBytes = 1u << 31;  // of one reading; more is damage, not a recording
-constexpr hsize_t kFewBytes = 1u << 22;   // of one reading that needs no further check
-constexpr hsize_t kExpansion = 1032;      // of deflate, at most
+constexpr hsize_t kFewBytes = 1u << 22;  // of one reading that needs no further check
+constexpr hsize_t kExpansion = 1032;     // of deflate, at most
 constexpr std::int64_t kMaxRows = std::int64_t{1} << 48;  // also of contacts
-constexpr std::size_t kMaxAttribute = 1u << 16;  // bytes, HDF5's own limit
-constexpr std::size_t kMaxText = 1u << 28;       // bytes
+constexpr std::size_t kMaxAttribute = 1u << 16;           // bytes, HDF5's own limit
+constexpr std::size_t kMaxText = 1u << 28;                // bytes
 
 // Pieces of the datasets under /rollout_0. Every call within a Session.
 class Source {
@@ -65,8 +65,7 @@ class Source {
     const Handle properties(H5Dget_create_plist(dataset));
     std::vector<hsize_t> chunk(rank);
     if (H5Pget_layout(properties) == H5D_CHUNKED) {
-      if (H5Pget_chunk(properties, static_cast<int>(rank), chunk.data()) !=
-          static_cast<int>(rank))
+      if (H5Pget_chunk(properties, static_cast<int>(rank), chunk.data()) != static_cast<int>(rank))
         damaged(name);
       for (std::size_t i = 1; i < rank; ++i)
         if (chunk[i] != std::max<hsize_t>(size[i], 1)) damaged(name);
@@ -324,8 +323,7 @@ void RolloutReader::Impl::read_texts() {
     std::string text;
     const bool is_there = space.valid() && H5Sget_simple_extent_npoints(space) == 1 &&
                           H5Dget_storage_size(dataset) > 0;
-    if (is_there &&
-        read_text(type, kMaxText, text, [&](char* buffer) {
+    if (is_there && read_text(type, kMaxText, text, [&](char* buffer) {
           return H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, buffer);
         }))
       attributes[name] = text;
@@ -335,7 +333,8 @@ void RolloutReader::Impl::read_texts() {
 }
 
 // A finished recording has the same number of rows everywhere. While one is written, and after its
-// process was killed, datasets may be longer than `rows`, or longer than when they were opened here.
+// process was killed, datasets may be longer than `rows`, or longer than when they were opened
+// here.
 void RolloutReader::Impl::check_row_counts(std::int64_t count) {
   for (const auto& [name, dataset] : scalars())
     if (static_cast<std::int64_t>(source.shape(dataset, name, 1)[0]) != count) source.damaged(name);
@@ -396,14 +395,16 @@ void RolloutReader::Impl::read_layout() {
     for (std::size_t k = 2; k < shape.size(); ++k)
       if (shape[k] != described[i].shape[k - 1]) source.damaged(field.name);
   }
-  if (damage == Damage::Refuse && attributes["outcome"] != format::kRunning) check_row_counts(count);
+  if (damage == Damage::Refuse && attributes["outcome"] != format::kRunning)
+    check_row_counts(count);
   const FieldColumn& pos = fields[format::kFieldCount - 2];
   const FieldColumn& quat = fields[format::kFieldCount - 1];
   if (source.shape(pos.dataset, pos.name)[1] != source.shape(quat.dataset, quat.name)[1])
     source.damaged("mocap/quat");
   const auto sized = format::fields(layout);
   for (std::size_t i = 0; i < fields.size(); ++i) fields[i].width = sized[i].width();
-  layout.nintegration = width(source.shape(state_id, "integration/state", 2)[1], "integration/state");
+  layout.nintegration =
+      width(source.shape(state_id, "integration/state", 2)[1], "integration/state");
   contact_total = source.shape(geom1_id, "contact/geom1", 1)[0];
   const struct {
     const char* name;
@@ -423,8 +424,8 @@ void RolloutReader::Impl::read_layout() {
 void RolloutReader::Impl::read_integration_rows() {
   const char* const name = "integration/row";
   const Handle row_id = source.open(name, H5T_STD_I64LE);
-  const hsize_t count = std::min(source.shape(state_id, "integration/state", 2)[0],
-                                 source.shape(row_id, name, 1)[0]);
+  const hsize_t count =
+      std::min(source.shape(state_id, "integration/state", 2)[0], source.shape(row_id, name, 1)[0]);
   source.read(row_id, name, H5T_NATIVE_INT64, 0, count, integration_rows);
   const auto end = std::find_if(integration_rows.begin(), integration_rows.end(),
                                 [this](std::int64_t index) { return index >= rows; });
@@ -460,8 +461,7 @@ void RolloutReader::Impl::load(std::int64_t desired_block) {
     consistent = consistent && contact_start[i] == next && contact_count[i] >= 0;
     next += contact_count[i];
   }
-  if (!consistent || static_cast<hsize_t>(next) > contact_total)
-    source.damaged("contact/start");
+  if (!consistent || static_cast<hsize_t>(next) > contact_total) source.damaged("contact/start");
   const auto contact_first = static_cast<hsize_t>(first_contact);
   const auto contacts = static_cast<hsize_t>(next - first_contact);
   const auto read_contacts = [&](hid_t dataset, const std::string& name, hid_t type, auto& values) {
@@ -508,8 +508,9 @@ void RolloutReader::require_rows() const {
   if (impl_->rows > 0) return;
   throw RolloutFormatError(
       impl_->source.file.string() + ": has no rows" +
-      (is_finished() ? "" : ": its process was killed, or has not yet written its first block of " +
-                                std::to_string(kBlockRows) + " rows"));
+      (is_finished() ? ""
+                     : ": its process was killed, or has not yet written its first block of " +
+                           std::to_string(kBlockRows) + " rows"));
 }
 
 std::vector<std::int64_t> RolloutReader::integration_rows() const {

@@ -50,7 +50,8 @@ void create_column(const std::filesystem::path& file, hid_t parent, const format
   std::vector<hsize_t> chunk = {column.chunk_rows};
   for (const hsize_t extent : column.shape) {
     size.push_back(extent);
-    // A dimension of size 0 (a model without the quantity) must be able to grow for HDF5 to take it.
+    // A dimension of size 0 (a model without the quantity) must be able to grow for HDF5 to take
+    // it.
     limit.push_back(extent == 0 ? H5S_UNLIMITED : extent);
     chunk.push_back(std::max<hsize_t>(extent, 1));
   }
@@ -76,8 +77,9 @@ Handle text_type(const std::filesystem::path& file, const std::string& name, std
   return type;
 }
 
-// A dataset of one compressed string of fixed length: attributes hold 64 KiB at most, and strings of
-// variable length stand in heaps without a checksum, on which HDF5 crashes when they are damaged.
+// A dataset of one compressed string of fixed length: attributes hold 64 KiB at most, and strings
+// of variable length stand in heaps without a checksum, on which HDF5 crashes when they are
+// damaged.
 void write_text(const std::filesystem::path& file, hid_t group, const std::string& name,
                 const std::string& text) {
   if (H5Lexists(group, name.c_str(), H5P_DEFAULT) > 0) return;  // "./a" beside "a": the same file

@@ -15,8 +15,8 @@ struct ElasticCorrectionOptions {    ///< every field has a working default
   double path_step = 6e-3;           ///< largest advance of the tip between solutions [m], > 0
   double least_path_step = 1e-4;     ///< given up below [m], > 0
   double curvature_limit = 60.0;     ///< of every section [1/m], > 0
-  /// Desired at every planned contact once the tip is at the target [N], >= 0; 0: contacts may open.
-  /// More than 0 needs at least one actuated section more than there are contacts to hold.
+  /// Desired at every planned contact once the tip is at the target [N], >= 0; 0: contacts may
+  /// open. More than 0 needs at least one actuated section more than there are contacts to hold.
   double least_contact_force = 0.0;
   /// Arc lengths from the base at which an actuated section ends and the next one begins [m],
   /// rising; empty: one section, one curvature for the whole body.

@@ -8,10 +8,10 @@
 namespace tendril {
 namespace {
 
-constexpr double kSlack = 1.2;         // length of the rod, in lengths of the longest path
-constexpr double kElements = 150.0;    // of the longest path
-constexpr double kPathStep = 0.015;    // of the correction [m]
-constexpr double kTouching = 1e-6;     // overlap that counts as touching [m]
+constexpr double kSlack = 1.2;       // length of the rod, in lengths of the longest path
+constexpr double kElements = 150.0;  // of the longest path
+constexpr double kPathStep = 0.015;  // of the correction [m]
+constexpr double kTouching = 1e-6;   // overlap that counts as touching [m]
 /// Clearances that are tried, in the largest one.
 constexpr double kClearances[] = {1.0, 0.5, 0.25, 0.125};
 
@@ -61,7 +61,7 @@ std::vector<PlanarArc> passing_path(const PlanarPose& base,
 }
 
 CorrectedPlans corrected_plans(std::span<const ContactPlan> plans,
-                             const CorrectedPlansOptions& options) {
+                               const CorrectedPlansOptions& options) {
   CorrectedPlans result;
   std::vector<Candidate> first, more;
   double longest = 0.0;
@@ -69,9 +69,9 @@ CorrectedPlans corrected_plans(std::span<const ContactPlan> plans,
     std::vector<Candidate> all;
     for (const double part : kClearances) {
       Candidate candidate{&plan, part * options.passing_clearance, 0.0, {}};
-      candidate.path = candidate.clearance > 0.0
-                           ? passing_path(plan.base, plan.contacts, plan.target(), candidate.clearance)
-                           : plan.arcs;
+      candidate.path = candidate.clearance > 0.0 ? passing_path(plan.base, plan.contacts,
+                                                                plan.target(), candidate.clearance)
+                                                 : plan.arcs;
       if (candidate.path.empty()) continue;
       candidate.room = candidate.clearance;
       for (const PlanarArc& arc : candidate.path)

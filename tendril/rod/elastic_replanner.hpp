@@ -47,8 +47,8 @@ struct Replan {
 /// Keeps the tip of an elastic body, fed in among obstacles, at a target: the correction of a plan
 /// (`ElasticCorrection`) as a step of bounded work, for control loops. Unknowns are the actuation
 /// curvature k and the length L. A step brings the body to equilibrium where it is, then takes one
-/// Newton step towards the target, at most `max_advance`; a target further away, or an obstacle that
-/// has moved, is met over some steps.
+/// Newton step towards the target, at most `max_advance`; a target further away, or an obstacle
+/// that has moved, is met over some steps.
 ///
 /// What is stored between steps (k, L, shape, contact forces, shifts of the obstacles) is in a span
 /// that the caller owns, of `layout().size()` numbers; every call is a function of it and of its

@@ -33,9 +33,9 @@ constexpr double kSharpestCorner = 1e-4;
 constexpr double kCurvatureStep = 1e-6;  ///< for the curvature of the distance [m]
 /// Overlap that renewed multipliers must bring down, else the body is bent a little [m, 1/m].
 constexpr double kOverlap = 1e-4, kNudge = 1e-2;
-constexpr double kRounding = 1e-12;       ///< of a gap, by far [m]
-constexpr double kMaxDamping = 1e12;     ///< given up beyond
-constexpr int kMaxHalvings = 30;         ///< of a Newton step
+constexpr double kRounding = 1e-12;     ///< of a gap, by far [m]
+constexpr double kMaxDamping = 1e12;    ///< given up beyond
+constexpr int kMaxHalvings = 30;        ///< of a Newton step
 constexpr double kMinStepLimit = 2e-3;  ///< [m]
 constexpr double kMinMove = 1e-11;      ///< a step that moves no point by more is none [m]
 
@@ -339,9 +339,9 @@ ElasticRod::Nearest ElasticRod::nearest_on_element(int element, int obstacle,
   return nearest;
 }
 
-/// The point of an element nearest to the obstacle. Where that is the end beside a nearer element, an
-/// owner of a multiplier has slid over the joint and takes the point there; without a multiplier the
-/// contact is that element's, and this one has none.
+/// The point of an element nearest to the obstacle. Where that is the end beside a nearer element,
+/// an owner of a multiplier has slid over the joint and takes the point there; without a multiplier
+/// the contact is that element's, and this one has none.
 std::optional<ElasticRod::Nearest> ElasticRod::contact_of(int element, int obstacle, bool is_owner,
                                                           double enough) const noexcept {
   const Nearest own = nearest_on_element(element, obstacle, enough);
@@ -355,7 +355,8 @@ std::optional<ElasticRod::Nearest> ElasticRod::contact_of(int element, int obsta
 
 /// Collects the constraints with a force: multiplier - penalty gap > 0. Along the body the distance
 /// changes by no more than the arc length, so elements that cannot be near are skipped. A contact
-/// counts once: where an owner of a multiplier has slid to an element without one, the owner's does.
+/// counts once: where an owner of a multiplier has slid to an element without one, the owner's
+/// does.
 void ElasticRod::find_loads() noexcept {
   loads_.clear();
   const double pitch = 1.5 * options_.element_length, reach = 2.0 * pitch;
@@ -610,8 +611,8 @@ double ElasticRod::largest_move() const noexcept {
   return std::sqrt(squared);
 }
 
-/// Augmented Lagrangian method: Newton steps until the shape is stationary for the multipliers, then
-/// new multipliers, until these do not change any more.
+/// Augmented Lagrangian method: Newton steps until the shape is stationary for the multipliers,
+/// then new multipliers, until these do not change any more.
 RodSolution ElasticRod::minimize() noexcept {
   RodSolution solution;
   solution.status = RodStatus::NoConvergence;

@@ -3,8 +3,8 @@
 namespace tendril {
 
 /// How an elastic body rotates in the clearance of the straight guide that it leaves. Inside, the
-/// body is passive and is held in the middle `length` behind the exit, along the guide. Everything is
-/// over its bending stiffness EI.
+/// body is passive and is held in the middle `length` behind the exit, along the guide. Everything
+/// is over its bending stiffness EI.
 ///
 /// A moment M at the exit first bends the body in the guide, then presses it to one wall at the
 /// exit, then also to the other wall a distance b behind it:

@@ -110,13 +110,14 @@ void scale_time(std::span<InsertionRow> rows, const InsertionOptions& options) {
   const auto reach = [&](double from, std::size_t segment) {
     return std::sqrt(from * from + 2.0 * options.acceleration * advance[segment]);
   };
-  for (std::size_t i = 1; i < segments; ++i) speed[i] = std::min(speed[i], reach(speed[i - 1], i - 1));
+  for (std::size_t i = 1; i < segments; ++i)
+    speed[i] = std::min(speed[i], reach(speed[i - 1], i - 1));
   for (std::size_t i = segments; i-- > 1;) speed[i] = std::min(speed[i], reach(speed[i + 1], i));
   for (std::size_t i = 0; i < segments; ++i) {
     // A single leg, stationary at both ends, speeds up and slows down within it.
     const double peak = std::min(limit[i], std::sqrt(options.acceleration * advance[i]));
     const double duration = segments == 1 ? advance[i] / peak + peak / options.acceleration
-                                      : 2.0 * advance[i] / (speed[i] + speed[i + 1]);
+                                          : 2.0 * advance[i] / (speed[i] + speed[i + 1]);
     rows[i + 1].time = rows[i].time + duration;
   }
 }

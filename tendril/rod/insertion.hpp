@@ -36,8 +36,8 @@ struct InsertionOptions {           ///< every field has a working default
 // allow, stationary at both ends; between rows the advance has constant acceleration.
 
 /// Commands for obstacles that hold what lies behind them: on arc j the whole body is actuated with
-/// its curvature; past the contact at its end the actuation changes linearly over `ramp`. An elastic
-/// body needs `elastic_insertion`. Source: [FABRIKx] sec. 2.5.
+/// its curvature; past the contact at its end the actuation changes linearly over `ramp`. An
+/// elastic body needs `elastic_insertion`. Source: [FABRIKx] sec. 2.5.
 [[nodiscard]] std::vector<InsertionRow> extensible_insertion(std::span<const PlanarArc> plan,
                                                              const InsertionOptions& options = {});
 

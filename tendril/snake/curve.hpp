@@ -64,7 +64,8 @@ class Line {
 };
 
 /// Helix about +z through (radius, 0, 0); s: arc length in [0, length] [m]. `pitch` is the climb
-/// per turn [m], of either sign; 0: a circle in the xy-plane, more than once if the length is greater.
+/// per turn [m], of either sign; 0: a circle in the xy-plane, more than once if the length is
+/// greater.
 ///
 ///     R(s) = (r cos w s, r sin w s, pitch/(2 pi) w s),   w = 1/sqrt(r^2 + (pitch/2 pi)^2)
 class Helix {

@@ -12,9 +12,8 @@ namespace tendril {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
-constexpr std::array<std::string_view, kGaitKinds> kNames{"vertical_wave", "serpenoid",
-                                                          "sidewinding", "rolling", "anguilliform",
-                                                          "helix"};
+constexpr std::array<std::string_view, kGaitKinds> kNames{
+    "vertical_wave", "serpenoid", "sidewinding", "rolling", "anguilliform", "helix"};
 
 CylinderFit fit_helix(double amplitude, double lag, double link_length, int joints) {
   Gait gait = standard_gait(GaitKind::Helix, joints);
@@ -139,8 +138,7 @@ GaitFootprint gait_footprint(const Gait& gait, const SnakeChain& chain) {
     gait_angles(gait, {}, 2.0 * kPi * k / kPhases, angles);
     snake_frames(chain, Eigen::Isometry3d::Identity(), angles, frames);
     ends[0] << -chain.rear_length(), 0.0;
-    for (std::size_t i = 0; i < frames.size(); ++i)
-      ends[i + 1] = frames[i].translation().head<2>();
+    for (std::size_t i = 0; i < frames.size(); ++i) ends[i + 1] = frames[i].translation().head<2>();
     Eigen::Vector2d mean = Eigen::Vector2d::Zero();
     double heading = 0.0, length = 0.0;
     for (std::size_t i = 1; i < ends.size(); ++i) {

@@ -78,11 +78,14 @@ struct WaveSpeed {
 [[nodiscard]] WaveSpeed vertical_wave_speed(const Gait& gait, double link_length,
                                             double half_height) noexcept;
 
-/// The ground that the links need, in the body's own frame: x from tail to head, mean over a period.
+/// The ground that the links need, in the body's own frame: x from tail to head, mean over a
+/// period.
 struct GaitFootprint {
   double length = 0.0;  ///< mean distance from tail to head along x [m]
-  double width = 0.0;   ///< largest distance of a link's axis from the x axis through the mean of the links [m]
-  double reach = 0.0;   ///< largest horizontal distance of a link's axis from the mean of the links [m]
+  double width =
+      0.0;  ///< largest distance of a link's axis from the x axis through the mean of the links [m]
+  double reach =
+      0.0;  ///< largest horizontal distance of a link's axis from the mean of the links [m]
 };
 /// By forward kinematics at phases of a period, with the links' headings at 0 on average, as they
 /// are on the ground. Allocates.

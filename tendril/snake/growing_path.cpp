@@ -24,8 +24,8 @@ using Eigen::Map;
 using Eigen::Matrix3d;
 using Eigen::Vector3d;
 
-// The memory, as `layout` describes it: number of nodes, index of the first one in the ring, whether
-// a target waits, that target; then the ring of nodes.
+// The memory, as `layout` describes it: number of nodes, index of the first one in the ring,
+// whether a target waits, that target; then the ring of nodes.
 constexpr std::size_t kCount = 0, kFirst = 1, kPending = 2, kWaiting = 3, kHeader = 6;
 constexpr std::size_t kNodeSize = 13;
 

@@ -90,7 +90,8 @@ class GrowingPath {
   GrowingPath(std::span<double> memory, const GrowingPathOptions& options);
 
   /// Begins anew, straight from `start` along `direction` for `length` [m], > 0; z of the frames as
-  /// near to `z_reference` as possible. Appended, or NotFinite (also for a length or direction of 0).
+  /// near to `z_reference` as possible. Appended, or NotFinite (also for a length or direction of
+  /// 0).
   GrowResult start(const Eigen::Vector3d& start, const Eigen::Vector3d& direction, double length,
                    const Eigen::Vector3d& z_reference = Eigen::Vector3d::UnitZ()) noexcept;
 
@@ -129,11 +130,11 @@ struct FollowStep {
 
 /// Moves the chain along the path from the head's parameter s to `desired` (the whole body slides,
 /// base included; HeadToBase) or with s that of the base point B_0 (a fed base; BaseToHead), as far
-/// as no joint moves by more than `largest_change` [rad] relative to the angles `before`: the leader
-/// slows down, angles are not clipped. R: of the base (BaseToHead) or the head's frame at `desired`
-/// (HeadToBase; path.frame(desired)). If the march to `desired` fails, the step is tried shorter.
-/// If no step is possible, s stays, `out.angles` holds `before`, and `march` is that of the first
-/// trial: the reason of its failure, or Ok if `before` is further from the path than
+/// as no joint moves by more than `largest_change` [rad] relative to the angles `before`: the
+/// leader slows down, angles are not clipped. R: of the base (BaseToHead) or the head's frame at
+/// `desired` (HeadToBase; path.frame(desired)). If the march to `desired` fails, the step is tried
+/// shorter. If no step is possible, s stays, `out.angles` holds `before`, and `march` is that of
+/// the first trial: the reason of its failure, or Ok if `before` is further from the path than
 /// `largest_change`. Allocates nothing. Precondition: N angles before, not out.angles itself.
 FollowStep follow_path(const SnakeChain& chain, const PathView& path, MarchDirection direction,
                        const Eigen::Matrix3d& R, double s, double desired, double largest_change,

@@ -87,8 +87,8 @@ void snake_frames(const SnakeChain& chain, const Eigen::Isometry3d& X_WB,
 ///
 ///     yaw = atan2(y.D, x.D),   pitch = atan2(z.D, rho - a_{2k-1}),  rho = |D - (z.D) z|
 ///
-/// `gap` is the distance of D from what the module reaches, the outer half of the torus [m], negative
-/// inside. Differs: [Torus] (26) has asin(z.D / a_2k), which loses digits near pi/2.
+/// `gap` is the distance of D from what the module reaches, the outer half of the torus [m],
+/// negative inside. Differs: [Torus] (26) has asin(z.D / a_2k), which loses digits near pi/2.
 /// Source: [Torus] (16)-(18), (26), (27), corrected in docs/derivations-snake.md, "One module".
 struct ModuleAngles {
   double yaw = 0.0;

@@ -46,8 +46,9 @@ struct SnakeFitOptions {
   /// Of the norm of the distances that is made small: 2 is least squares, large values come near
   /// the smallest worst distance. In [2, 32].
   double power = 16.0;
-  /// Weight of a distance of an odd joint relative to one of an even joint, > 0. On a steady arc the
-  /// march's odd distance d becomes d/(1 + w) for the odd joints and d w/(1 + w) for the even ones.
+  /// Weight of a distance of an odd joint relative to one of an even joint, > 0. On a steady arc
+  /// the march's odd distance d becomes d/(1 + w) for the odd joints and d w/(1 + w) for the even
+  /// ones.
   double odd_weight = 1.15;
   double angle_weight = 2e-4;  ///< [m/rad], >= 0: of an angle relative to a distance
   int max_iterations = 100;    ///< >= 1, all powers together
@@ -60,9 +61,10 @@ struct SnakeFitResult {
   CurveDeviation before, after;
 };
 
-/// Refines a march: all joints, odd and even, as near to the curve as possible. Where a march leaves
-/// the odd joints a^2 kappa / 2 beside the curve and the even ones on it, the fit distributes the
-/// distance among them. Extension, not in [Torus]; docs/derivations-snake.md, "Fit".
+/// Refines a march: all joints, odd and even, as near to the curve as possible. Where a march
+/// leaves the odd joints a^2 kappa / 2 beside the curve and the even ones on it, the fit
+/// distributes the distance among them. Extension, not in [Torus]; docs/derivations-snake.md,
+/// "Fit".
 ///
 ///     minimize over angles (and base)   sum |B_j - R(s_j)|^p + weights,   s_j: nearest point
 ///

@@ -200,8 +200,8 @@ Vector3d balancing_shift(const SnakeChain& chain, CurveRef curve, int k, double 
   const Vector3d t = even.first.normalized();
   const Vector3d up = u - u.dot(t) * t, left = u.cross(t);
   const double height2 = up.squaredNorm();
-  // Pitch: links 2k and 2k + 1 are one bar as viewed along the pitch axis; it rotates about B_2k. The
-  // curve itself is bent between the three points.
+  // Pitch: links 2k and 2k + 1 are one bar as viewed along the pitch axis; it rotates about B_2k.
+  // The curve itself is bent between the three points.
   const Vector3d bend = next.position + ratio * odd.position - (1.0 + ratio) * even.position;
   const double e = u.dot(b - odd.position);
   const double d_up = (ratio * e + bend.dot(up)) / (2.0 + ratio);

@@ -42,9 +42,9 @@ struct TorusPoint {
 ///
 ///     G(D) = |D - nearest point of the disc| - outer = 0,  D = R(s) - p,   G < 0 inside
 ///
-/// On the outer half of the torus G = 0 is [Torus] (22). G changes by at most the distance traveled,
-/// so steps of |G| / |R'| never jump over the exit; near it the method takes over. Verified
-/// afterwards: |G| within the rounding, and on the outer half (else TooTight).
+/// On the outer half of the torus G = 0 is [Torus] (22). G changes by at most the distance
+/// traveled, so steps of |G| / |R'| never jump over the exit; near it the method takes over.
+/// Verified afterwards: |G| within the rounding, and on the outer half (else TooTight).
 ///
 /// Differs: [Torus] (22) is only defined for |u.D| < outer, has an infinite slope at its edge, and
 /// its first guess is no bracket. docs/derivations-snake.md, "The next point".

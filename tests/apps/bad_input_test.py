@@ -6,6 +6,7 @@ the file or option, the field, the value and what is allowed; never a crash, nev
 
 usage: bad_input_test.py PROGRAM
 """
+
 import os
 import subprocess
 import sys
@@ -13,12 +14,15 @@ import tempfile
 from pathlib import Path
 
 USAGE, IO = 2, 4
-SECTION = '[[section]]\nconstant_length = 0.1\nbend_limit = 1.5\nlinks = 4\n'
+SECTION = "[[section]]\nconstant_length = 0.1\nbend_limit = 1.5\nlinks = 4\n"
 ROBOT = 'kind = "continuum"\n' + SECTION
 REACH = ROBOT + '[controller]\nplugin = "tendril.reach"\ntarget = "target"\n'
-FOLLOW = ('kind = "continuum"\n[base]\nfeed = 0.05\n' + SECTION +
-          '[controller]\nplugin = "tendril.follow"\ncorner_radius = 0.12\n'
-          'waypoints = [[0, 0, 0], [0, 0, 0.3], [0.2, 0, 0.3]]\n')
+FOLLOW = (
+    'kind = "continuum"\n[base]\nfeed = 0.05\n'
+    + SECTION
+    + '[controller]\nplugin = "tendril.follow"\ncorner_radius = 0.12\n'
+    "waypoints = [[0, 0, 0], [0, 0, 0.3], [0.2, 0, 0.3]]\n"
+)
 SCENE = """<mujoco><compiler conflict="merge"/><asset><model name="arm" file="{arm}"/></asset>
 <worldbody>{bodies}<attach model="arm" body="base" prefix="A_"/></worldbody></mujoco>"""
 MOCAP = '<body name="target" mocap="true" pos="0 0 0.1"/>'
@@ -109,78 +113,322 @@ CASES = [
     ("duration is a word", {}, ["run", "good.xml", "--duration", "10s"], USAGE, ["--duration", "10s", "(0, 1e6]"]),
     ("set without value", {}, run("good.xml", "--set", "option.timestep"), USAGE, ["--set", "key=value"]),
     ("set of an unknown key", {}, run("good.xml", "--set", "speed=1"), USAGE, ["--set", "speed", "option."]),
-    ("set of a bad timestep", {}, run("good.xml", "--set", "option.timestep=-1"), USAGE, ["option.timestep", "-1", "must be"]),
+    (
+        "set of a bad timestep",
+        {},
+        run("good.xml", "--set", "option.timestep=-1"),
+        USAGE,
+        ["option.timestep", "-1", "must be"],
+    ),
     ("set of an unknown body", {}, run("good.xml", "--set", "body.x.mass=1"), USAGE, ["body.x.mass", "no such body"]),
     ("set of an unknown robot key", {}, run("good.xml", "--set", "robot.section.1.lnks=3"), USAGE, ["lnks"]),
     ("set of a bad robot value", {}, run("good.xml", "--set", "robot.section.1.links=0"), USAGE, ["links", "0"]),
-    ("unknown controller", {}, run("good.xml", "--controller", "tendril.nope"), USAGE,
-     ["controller.plugin", "tendril.nope", "tendril.reach"]),
-    ("output folder in a place that cannot be written", {}, ["run", "good.xml", "--out", "/proc/none"], IO, ["/proc/none", "writable folder"]),
+    (
+        "unknown controller",
+        {},
+        run("good.xml", "--controller", "tendril.nope"),
+        USAGE,
+        ["controller.plugin", "tendril.nope", "tendril.reach"],
+    ),
+    (
+        "output folder in a place that cannot be written",
+        {},
+        ["run", "good.xml", "--out", "/proc/none"],
+        IO,
+        ["/proc/none", "writable folder"],
+    ),
     ("output folder is a file", {}, ["run", "good.xml", "--out", "good.xml"], IO, ["good.xml", "writable folder"]),
     ("model output cannot be written", {}, ["model", "good.toml", "-o", "/proc/none/a.xml"], IO, ["/proc/none/a.xml"]),
     ("model of a missing file", {}, ["model", "none.toml"], USAGE, ["none.toml", "No such file"]),
     ("duration is empty", {}, ["run", "good.xml", "--duration", ""], USAGE, ["--duration", "empty"]),
     ("seed is empty", {}, run("good.xml", "--seed="), USAGE, ["--seed", "empty"]),
     ("file is empty text", {}, ["run", ""], USAGE, ["file", "empty"]),
-    ("camera of the window is unknown", {"s.xml": PICTURE}, ["view", "s.xml", "--camera", "tpo"], USAGE, ["--camera: tpo", "it has front, top"]),
-    ("screenshot into a folder that is missing", {}, ["view", "good.xml", "--screenshot", "no/x.png"], IO, ["--screenshot: no/x.png", "folder"]),
+    (
+        "camera of the window is unknown",
+        {"s.xml": PICTURE},
+        ["view", "s.xml", "--camera", "tpo"],
+        USAGE,
+        ["--camera: tpo", "it has front, top"],
+    ),
+    (
+        "screenshot into a folder that is missing",
+        {},
+        ["view", "good.xml", "--screenshot", "no/x.png"],
+        IO,
+        ["--screenshot: no/x.png", "folder"],
+    ),
     ("plugin library is missing", {}, run("good.xml", "--plugin", "none.so"), USAGE, ["--plugin", "none.so"]),
     ("plugin library is text", {"text.so": "x"}, run("good.xml", "--plugin", "text.so"), USAGE, ["text.so"]),
     # experiments
-    ("experiment: window after the end", {"e.toml": 'scene = "good.xml"\nduration = 6\n' + CHECK + "after = 20\n"}, run("e.toml"), USAGE, ["e.toml:6", "after = 20", "the run ends at 6 s, the window begins at 20 s"]),
+    (
+        "experiment: window after the end",
+        {"e.toml": 'scene = "good.xml"\nduration = 6\n' + CHECK + "after = 20\n"},
+        run("e.toml"),
+        USAGE,
+        ["e.toml:6", "after = 20", "the run ends at 6 s, the window begins at 20 s"],
+    ),
     ("experiment: TOML syntax", {"e.toml": "scene = "}, run("e.toml"), USAGE, ["e.toml:1:"]),
     ("experiment: empty", {"e.toml": ""}, run("e.toml"), USAGE, ["e.toml", "scene", "missing"]),
-    ("experiment: unknown key", {"e.toml": EXPERIMENT + "sede = 1\n"}, run("e.toml"), USAGE, ["e.toml:3", "sede", "must be one of"]),
-    ("experiment: scene is missing", {"e.toml": 'scene = "none.xml"\n'}, run("e.toml"), USAGE, ["e.toml:1: scene", "none.xml", "No such file"]),
-    ("experiment: duration NaN", {"e.toml": 'scene = "good.xml"\nduration = nan\n'}, run("e.toml"), USAGE, ["e.toml:2", "duration", "nan", "(0, 1e6]"]),
-    ("experiment: duration negative", {"e.toml": 'scene = "good.xml"\nduration = -1\n'}, run("e.toml"), USAGE, ["e.toml:2", "duration", "-1"]),
-    ("experiment: seed negative", {"e.toml": EXPERIMENT + "seed = -1\n"}, run("e.toml"), USAGE, ["e.toml:3", "seed", "-1"]),
-    ("experiment: unknown metric", {"e.toml": EXPERIMENT + CHECK.replace("tip", "tpi")}, run("e.toml"), USAGE, ["e.toml:4", "metric", "tpi_error_end", "tip_error"]),
-    ("experiment: limit NaN", {"e.toml": EXPERIMENT + CHECK.replace("= 1", "= nan")}, run("e.toml"), USAGE, ["e.toml:5", "max", "nan", "finite"]),
-    ("experiment: sensor is missing", {"e.toml": EXPERIMENT + CHECK.replace("tip_error_end", "sensor:x:max")}, run("e.toml"), USAGE, ["e.toml", "sensor:x:max", "no sensor 'x'"]),
-    ("experiment: unknown keyframe", {"s.xml": KEYS, "e.toml": 'scene = "s.xml"\nkeyframe = "strat"\n'}, run("e.toml"), USAGE, ["e.toml:2", "keyframe = strat", "it has home, start"]),
-    ("experiment: motion of a missing body", {"e.toml": EXPERIMENT + CIRCLE.replace("target", "x")}, run("e.toml"), USAGE, ["e.toml:4", "body = x", "mocap", "it has target"]),
-    ("experiment: motion of a joint's body", {"e.toml": EXPERIMENT + CIRCLE.replace("target", "A_s1_l1")}, run("e.toml"), USAGE, ["e.toml", "A_s1_l1", "mocap"]),
-    ("experiment: radius negative", {"e.toml": EXPERIMENT + CIRCLE.replace("radius = 0.1", "radius = -1")}, run("e.toml"), USAGE, ["e.toml", "radius", "-1", "(0, 1e6]"]),
-    ("experiment: unknown setting", {"e.toml": EXPERIMENT + "[set]\nspeed = 1\n"}, run("e.toml"), USAGE, ["e.toml:4", "speed", "option."]),
-    ("experiment: bad setting", {"e.toml": EXPERIMENT + '[set]\n"option.timestep" = 0\n'}, run("e.toml"), USAGE, ["e.toml:4", "option.timestep", "0", "must be"]),
-    ("robot: text without quotes", {"r.toml": 'kind = continuum\n'}, ["model", "r.toml"], USAGE, ["r.toml:1:8", "must be in quotes"]),
-    ("experiment: bad draw", {"e.toml": EXPERIMENT + '[vary]\n"option.timestep" = { uniform = [1] }\n'}, run("e.toml"), USAGE, ["e.toml:4", "option.timestep", "uniform"]),
+    (
+        "experiment: unknown key",
+        {"e.toml": EXPERIMENT + "sede = 1\n"},
+        run("e.toml"),
+        USAGE,
+        ["e.toml:3", "sede", "must be one of"],
+    ),
+    (
+        "experiment: scene is missing",
+        {"e.toml": 'scene = "none.xml"\n'},
+        run("e.toml"),
+        USAGE,
+        ["e.toml:1: scene", "none.xml", "No such file"],
+    ),
+    (
+        "experiment: duration NaN",
+        {"e.toml": 'scene = "good.xml"\nduration = nan\n'},
+        run("e.toml"),
+        USAGE,
+        ["e.toml:2", "duration", "nan", "(0, 1e6]"],
+    ),
+    (
+        "experiment: duration negative",
+        {"e.toml": 'scene = "good.xml"\nduration = -1\n'},
+        run("e.toml"),
+        USAGE,
+        ["e.toml:2", "duration", "-1"],
+    ),
+    (
+        "experiment: seed negative",
+        {"e.toml": EXPERIMENT + "seed = -1\n"},
+        run("e.toml"),
+        USAGE,
+        ["e.toml:3", "seed", "-1"],
+    ),
+    (
+        "experiment: unknown metric",
+        {"e.toml": EXPERIMENT + CHECK.replace("tip", "tpi")},
+        run("e.toml"),
+        USAGE,
+        ["e.toml:4", "metric", "tpi_error_end", "tip_error"],
+    ),
+    (
+        "experiment: limit NaN",
+        {"e.toml": EXPERIMENT + CHECK.replace("= 1", "= nan")},
+        run("e.toml"),
+        USAGE,
+        ["e.toml:5", "max", "nan", "finite"],
+    ),
+    (
+        "experiment: sensor is missing",
+        {"e.toml": EXPERIMENT + CHECK.replace("tip_error_end", "sensor:x:max")},
+        run("e.toml"),
+        USAGE,
+        ["e.toml", "sensor:x:max", "no sensor 'x'"],
+    ),
+    (
+        "experiment: unknown keyframe",
+        {"s.xml": KEYS, "e.toml": 'scene = "s.xml"\nkeyframe = "strat"\n'},
+        run("e.toml"),
+        USAGE,
+        ["e.toml:2", "keyframe = strat", "it has home, start"],
+    ),
+    (
+        "experiment: motion of a missing body",
+        {"e.toml": EXPERIMENT + CIRCLE.replace("target", "x")},
+        run("e.toml"),
+        USAGE,
+        ["e.toml:4", "body = x", "mocap", "it has target"],
+    ),
+    (
+        "experiment: motion of a joint's body",
+        {"e.toml": EXPERIMENT + CIRCLE.replace("target", "A_s1_l1")},
+        run("e.toml"),
+        USAGE,
+        ["e.toml", "A_s1_l1", "mocap"],
+    ),
+    (
+        "experiment: radius negative",
+        {"e.toml": EXPERIMENT + CIRCLE.replace("radius = 0.1", "radius = -1")},
+        run("e.toml"),
+        USAGE,
+        ["e.toml", "radius", "-1", "(0, 1e6]"],
+    ),
+    (
+        "experiment: unknown setting",
+        {"e.toml": EXPERIMENT + "[set]\nspeed = 1\n"},
+        run("e.toml"),
+        USAGE,
+        ["e.toml:4", "speed", "option."],
+    ),
+    (
+        "experiment: bad setting",
+        {"e.toml": EXPERIMENT + '[set]\n"option.timestep" = 0\n'},
+        run("e.toml"),
+        USAGE,
+        ["e.toml:4", "option.timestep", "0", "must be"],
+    ),
+    (
+        "robot: text without quotes",
+        {"r.toml": "kind = continuum\n"},
+        ["model", "r.toml"],
+        USAGE,
+        ["r.toml:1:8", "must be in quotes"],
+    ),
+    (
+        "experiment: bad draw",
+        {"e.toml": EXPERIMENT + '[vary]\n"option.timestep" = { uniform = [1] }\n'},
+        run("e.toml"),
+        USAGE,
+        ["e.toml:4", "option.timestep", "uniform"],
+    ),
     # robots
     ("robot: TOML syntax", {"r.toml": ROBOT + "links =\n"}, run("r.toml"), USAGE, ["r.toml:"]),
     ("robot: unknown kind", {"r.toml": 'kind = "octopus"\n'}, run("r.toml"), USAGE, ["r.toml", "kind", "octopus"]),
     ("robot: no section", {"r.toml": 'kind = "continuum"\n'}, run("r.toml"), USAGE, ["r.toml", "section"]),
     ("robot: unknown key", {"r.toml": robot("lnks = 3\n")}, run("r.toml"), USAGE, ["r.toml:6", "lnks"]),
-    ("robot: length NaN", {"r.toml": robot("= nan", "= 0.1")}, run("r.toml"), USAGE, ["r.toml:3", "constant_length", "nan"]),
-    ("robot: length negative", {"r.toml": robot("= -0.1", "= 0.1")}, run("r.toml"), USAGE, ["r.toml:3", "constant_length", "-0.1"]),
-    ("robot: bend limit infinite", {"r.toml": robot("= inf", "= 1.5")}, run("r.toml"), USAGE, ["r.toml:4", "bend_limit", "inf"]),
-    ("robot: bend limit a string", {"r.toml": robot('= "big"', "= 1.5")}, run("r.toml"), USAGE, ["r.toml:4", "bend_limit", "big"]),
+    (
+        "robot: length NaN",
+        {"r.toml": robot("= nan", "= 0.1")},
+        run("r.toml"),
+        USAGE,
+        ["r.toml:3", "constant_length", "nan"],
+    ),
+    (
+        "robot: length negative",
+        {"r.toml": robot("= -0.1", "= 0.1")},
+        run("r.toml"),
+        USAGE,
+        ["r.toml:3", "constant_length", "-0.1"],
+    ),
+    (
+        "robot: bend limit infinite",
+        {"r.toml": robot("= inf", "= 1.5")},
+        run("r.toml"),
+        USAGE,
+        ["r.toml:4", "bend_limit", "inf"],
+    ),
+    (
+        "robot: bend limit a string",
+        {"r.toml": robot('= "big"', "= 1.5")},
+        run("r.toml"),
+        USAGE,
+        ["r.toml:4", "bend_limit", "big"],
+    ),
     ("robot: no links", {"r.toml": robot("= 0", "= 4")}, run("r.toml"), USAGE, ["r.toml:5", "links", "0"]),
-    ("robot: 100000 links", {"r.toml": robot("= 100000", "= 4")}, run("r.toml"), USAGE, ["r.toml:5", "links", "100000"]),
+    (
+        "robot: 100000 links",
+        {"r.toml": robot("= 100000", "= 4")},
+        run("r.toml"),
+        USAGE,
+        ["r.toml:5", "links", "100000"],
+    ),
     ("robot: links a fraction", {"r.toml": robot("= 2.5", "= 4")}, run("r.toml"), USAGE, ["r.toml:5", "links", "2.5"]),
     ("robot: mass zero", {"r.toml": robot("mass = 0\n")}, run("r.toml"), USAGE, ["r.toml:6", "mass", "0"]),
-    ("robot: stiffness negative", {"r.toml": robot("bending_stiffness = -1\n")}, run("r.toml"), USAGE, ["r.toml:6", "bending_stiffness", "-1"]),
-    ("robot: model of a bad file", {"r.toml": robot("= 0", "= 4")}, ["model", "r.toml"], USAGE, ["r.toml:5", "links", "0"]),
-    ("robot: plugin is unknown", {"r.toml": REACH.replace("tendril.reach", "tendril.x")}, run("r.toml"), USAGE, ["r.toml:7", "plugin", "tendril.x", "tendril.reach", "--plugin FILE.so"]),
-    ("robot: controller setting is unknown", {"r.toml": REACH + "gian = 1\n"}, run("r.toml"), USAGE, ["r.toml", "gian"]),
-    ("robot: bad robot in a scene", {"r.toml": robot("= 0", "= 4"), "s.xml": SCENE.format(arm="r.toml", bodies="")}, run("s.xml"), USAGE, ["r.toml:5", "links", "0"]),
+    (
+        "robot: stiffness negative",
+        {"r.toml": robot("bending_stiffness = -1\n")},
+        run("r.toml"),
+        USAGE,
+        ["r.toml:6", "bending_stiffness", "-1"],
+    ),
+    (
+        "robot: model of a bad file",
+        {"r.toml": robot("= 0", "= 4")},
+        ["model", "r.toml"],
+        USAGE,
+        ["r.toml:5", "links", "0"],
+    ),
+    (
+        "robot: plugin is unknown",
+        {"r.toml": REACH.replace("tendril.reach", "tendril.x")},
+        run("r.toml"),
+        USAGE,
+        ["r.toml:7", "plugin", "tendril.x", "tendril.reach", "--plugin FILE.so"],
+    ),
+    (
+        "robot: controller setting is unknown",
+        {"r.toml": REACH + "gian = 1\n"},
+        run("r.toml"),
+        USAGE,
+        ["r.toml", "gian"],
+    ),
+    (
+        "robot: bad robot in a scene",
+        {"r.toml": robot("= 0", "= 4"), "s.xml": SCENE.format(arm="r.toml", bodies="")},
+        run("s.xml"),
+        USAGE,
+        ["r.toml:5", "links", "0"],
+    ),
     # scenes
     ("scene: XML syntax", {"s.xml": "<mujoco><worldbody></mujoco>"}, run("s.xml"), USAGE, ["s.xml"]),
-    ("scene: unknown element", {"s.xml": "<mujoco><worldbody><geon/></worldbody></mujoco>"}, run("s.xml"), USAGE, ["s.xml", "geon"]),
-    ("scene: robot file is missing", {"s.xml": SCENE.format(arm="none.toml", bodies="")}, run("s.xml"), USAGE, ["s.xml:1: model", "none.toml", "No such file"]),
+    (
+        "scene: unknown element",
+        {"s.xml": "<mujoco><worldbody><geon/></worldbody></mujoco>"},
+        run("s.xml"),
+        USAGE,
+        ["s.xml", "geon"],
+    ),
+    (
+        "scene: robot file is missing",
+        {"s.xml": SCENE.format(arm="none.toml", bodies="")},
+        run("s.xml"),
+        USAGE,
+        ["s.xml:1: model", "none.toml", "No such file"],
+    ),
     ("scene: target body is missing", {}, run("lacking.xml"), USAGE, ["lacking.xml", "target"]),
-    ("path: one point", follow("[[0, 0, 0], [0, 0, 0.3], [0.2, 0, 0.3]]", "[[0, 0, 0]]"), run("r.toml"), USAGE, ["r.toml", "controller", "waypoints", "two points"]),
-    ("path: repeated points", follow("[0, 0, 0.3], ", "[0, 0, 0.3], [0, 0, 0.3], "), run("r.toml"), USAGE, ["waypoints", "waypoint 3", "apart from waypoint 2"]),
-    ("path: a bend that no section can follow", follow("0.12\nwaypoints = [[0, 0, 0], [0, 0, 0.3], [0.2, 0, 0.3]]", "0.02\nwaypoints = [[0, 0, 0], [0, 0, 0.12], [0.2, 0, 0.12]]"), run("r.toml"), USAGE, ["waypoints", "radius", "section 1", "at least"]),
-    ("path: corners that do not fit", follow("corner_radius = 0.12", "corner_radius = 0.5"), run("r.toml"), USAGE, ["corner_radius = 0.5", "waypoint 2", "at most"]),
-    ("path: negative speed", follow("corner_radius", "speed = -1\ncorner_radius"), run("r.toml"), USAGE, ["controller", "speed = -1", "(0, 10]"]),
+    (
+        "path: one point",
+        follow("[[0, 0, 0], [0, 0, 0.3], [0.2, 0, 0.3]]", "[[0, 0, 0]]"),
+        run("r.toml"),
+        USAGE,
+        ["r.toml", "controller", "waypoints", "two points"],
+    ),
+    (
+        "path: repeated points",
+        follow("[0, 0, 0.3], ", "[0, 0, 0.3], [0, 0, 0.3], "),
+        run("r.toml"),
+        USAGE,
+        ["waypoints", "waypoint 3", "apart from waypoint 2"],
+    ),
+    (
+        "path: a bend that no section can follow",
+        follow(
+            "0.12\nwaypoints = [[0, 0, 0], [0, 0, 0.3], [0.2, 0, 0.3]]",
+            "0.02\nwaypoints = [[0, 0, 0], [0, 0, 0.12], [0.2, 0, 0.12]]",
+        ),
+        run("r.toml"),
+        USAGE,
+        ["waypoints", "radius", "section 1", "at least"],
+    ),
+    (
+        "path: corners that do not fit",
+        follow("corner_radius = 0.12", "corner_radius = 0.5"),
+        run("r.toml"),
+        USAGE,
+        ["corner_radius = 0.5", "waypoint 2", "at most"],
+    ),
+    (
+        "path: negative speed",
+        follow("corner_radius", "speed = -1\ncorner_radius"),
+        run("r.toml"),
+        USAGE,
+        ["controller", "speed = -1", "(0, 10]"],
+    ),
     ("path: no feed", follow("[base]\nfeed = 0.05\n", ""), run("r.toml"), USAGE, ["base.feed = 0", "> 0"]),
     ("scene: target body is not mocap", {}, run("fixed.xml"), USAGE, ["fixed.xml", "target", "mocap"]),
 ]
 
 CASES += [
-    (f"wrong kind of file: {command}", KIND_FILES, make(file), USAGE, [f"{file}: is {kind}", f"tendril {command} takes"])
-    for command, make in COMMANDS.items() for file, (kind, takers) in KINDS.items() if command not in takers
+    (
+        f"wrong kind of file: {command}",
+        KIND_FILES,
+        make(file),
+        USAGE,
+        [f"{file}: is {kind}", f"tendril {command} takes"],
+    )
+    for command, make in COMMANDS.items()
+    for file, (kind, takers) in KINDS.items()
+    if command not in takers
 ]
 
 
@@ -215,7 +463,9 @@ def good_input_works(program):
         for file, text in FILES.items():
             (Path(folder) / file).write_text(text)
         for file in ("good.toml", "good.xml", "good_experiment.toml"):
-            done = subprocess.run([program, *run(file), "--quiet"], cwd=folder, capture_output=True, text=True, timeout=60)
+            done = subprocess.run(
+                [program, *run(file), "--quiet"], cwd=folder, capture_output=True, text=True, timeout=60
+            )
             if done.returncode != 0 or done.stderr:
                 return [f"{file}: exit code {done.returncode}: {done.stderr}"]
     return []

@@ -6,6 +6,7 @@ of processor time: never a crash, never a wait for a file without end.
 
 usage: corpus_test.py PROGRAM
 """
+
 import os
 import resource
 import subprocess
@@ -66,30 +67,54 @@ IS_NONE = "is a device or a pipe"
 NAMING = {  # a file that names {kind}.{ending}, and what is said of it
     "exp_{kind}.toml": ('scene = "{kind}.xml"\n', "{kind}.xml: " + IS_NONE),
     "include_{kind}.xml": ('<mujoco><include file="{kind}.xml"/></mujoco>', "{kind}.xml: " + IS_NONE),
-    "robot_{kind}.xml": ('<mujoco><asset><model name="m" file="{kind}.toml"/></asset></mujoco>', "{kind}.toml: " + IS_NONE),
-    "model_{kind}.xml": ('<mujoco><asset><model name="m" file="{kind}.xml"/></asset></mujoco>',
-                         "model_{kind}.xml:1: model: file = {kind}.xml: " + IS_NONE),
-    "mesh_{kind}.xml": ('<mujoco>\n<asset><mesh name="m" file="{kind}.obj"/></asset></mujoco>',
-                        "mesh_{kind}.xml:2: mesh: file = {kind}.obj: " + IS_NONE),
-    "meshdir_{kind}.xml": ('<mujoco><compiler meshdir="below"/><asset><mesh name="m" file="deep_{kind}.obj"/></asset></mujoco>',
-                           "mesh: file = below/deep_{kind}.obj: " + IS_NONE),
-    "nested_{kind}.xml": ('<mujoco><asset><model name="m" file="mesh_{kind}.xml"/></asset></mujoco>', "mesh_{kind}.xml:2: mesh"),
-    "texture_{kind}.xml": ('<mujoco><asset><texture name="t" type="cube" fileleft="{kind}.png"/></asset></mujoco>',
-                           "texture: fileleft = {kind}.png: " + IS_NONE),
-    "field_{kind}.xml": ('<mujoco><asset><hfield name="t" size="1 1 1 1" file="{kind}.png"/></asset></mujoco>',
-                         "hfield: file = {kind}.png: " + IS_NONE),
-    "poses_{kind}.toml": ('kind = "continuum"\n[[section]]\nconstant_length = 0.1\nbend_limit = 1.5\nlinks = 4\n[controller]\n'
-                          'plugin = "tendril.follow"\nposes = {{ file = "{kind}.csv" }}\n', "poses_{kind}.toml:8: controller: poses"),
+    "robot_{kind}.xml": (
+        '<mujoco><asset><model name="m" file="{kind}.toml"/></asset></mujoco>',
+        "{kind}.toml: " + IS_NONE,
+    ),
+    "model_{kind}.xml": (
+        '<mujoco><asset><model name="m" file="{kind}.xml"/></asset></mujoco>',
+        "model_{kind}.xml:1: model: file = {kind}.xml: " + IS_NONE,
+    ),
+    "mesh_{kind}.xml": (
+        '<mujoco>\n<asset><mesh name="m" file="{kind}.obj"/></asset></mujoco>',
+        "mesh_{kind}.xml:2: mesh: file = {kind}.obj: " + IS_NONE,
+    ),
+    "meshdir_{kind}.xml": (
+        '<mujoco><compiler meshdir="below"/><asset><mesh name="m" file="deep_{kind}.obj"/></asset></mujoco>',
+        "mesh: file = below/deep_{kind}.obj: " + IS_NONE,
+    ),
+    "nested_{kind}.xml": (
+        '<mujoco><asset><model name="m" file="mesh_{kind}.xml"/></asset></mujoco>',
+        "mesh_{kind}.xml:2: mesh",
+    ),
+    "texture_{kind}.xml": (
+        '<mujoco><asset><texture name="t" type="cube" fileleft="{kind}.png"/></asset></mujoco>',
+        "texture: fileleft = {kind}.png: " + IS_NONE,
+    ),
+    "field_{kind}.xml": (
+        '<mujoco><asset><hfield name="t" size="1 1 1 1" file="{kind}.png"/></asset></mujoco>',
+        "hfield: file = {kind}.png: " + IS_NONE,
+    ),
+    "poses_{kind}.toml": (
+        'kind = "continuum"\n[[section]]\nconstant_length = 0.1\nbend_limit = 1.5\nlinks = 4\n[controller]\n'
+        'plugin = "tendril.follow"\nposes = {{ file = "{kind}.csv" }}\n',
+        "poses_{kind}.toml:8: controller: poses",
+    ),
 }
 PLANS = {
     "plan_{kind}.toml": ('robot = "{kind}.toml"\nwaypoints = [[0, 0, 0.1]]\n', "{kind}.toml: " + IS_NONE),
-    "obstacle_{kind}.toml": ('robot = "arm.toml"\nwaypoints = [[0, 0, 0.1]]\n[[obstacle]]\nmesh = {{ file = "{kind}.obj" }}\n',
-                             "obstacle_{kind}.toml:3: obstacle 0: {kind}.obj: " + IS_NONE),
+    "obstacle_{kind}.toml": (
+        'robot = "arm.toml"\nwaypoints = [[0, 0, 0.1]]\n[[obstacle]]\nmesh = {{ file = "{kind}.obj" }}\n',
+        "obstacle_{kind}.toml:3: obstacle 0: {kind}.obj: " + IS_NONE,
+    ),
 }
 ENDINGS = ("toml", "xml", "csv", "h5", "obj", "png", "so")
 for kind in ("pipe", "endless"):
-    CASES += [([command, name.format(kind=kind)], USAGE, [says.format(kind=kind)])
-              for command, files in (("run", NAMING), ("plan", PLANS)) for name, (_, says) in files.items()]
+    CASES += [
+        ([command, name.format(kind=kind)], USAGE, [says.format(kind=kind)])
+        for command, files in (("run", NAMING), ("plan", PLANS))
+        for name, (_, says) in files.items()
+    ]
     CASES += [
         (["run", f"{kind}.xml"], USAGE, [f"{kind}.xml: {IS_NONE}"]),
         (["view", f"mesh_{kind}.xml"], USAGE, [IS_NONE]),
@@ -99,9 +124,18 @@ for kind in ("pipe", "endless"):
         (["ik", "arm.toml", f"{kind}.csv"], USAGE, [f"{kind}.csv: "]),
         (["fk", "arm.toml", f"{kind}.csv"], USAGE, [f"{kind}.csv: "]),
     ]
-    CASES += [([*command, f"{kind}.h5", *more], USAGE, [f"{kind}.h5: {IS_NONE}"]) for command, *more in (
-        (("view",),), (("render",), "-o", "x.png"), (("rollout", "info"),), (("rollout", "replay"),), (("rollout", "verify"),),
-        (("rollout", "recover"), "x.h5"), (("rollout", "export"), "x.csv"))]
+    CASES += [
+        ([*command, f"{kind}.h5", *more], USAGE, [f"{kind}.h5: {IS_NONE}"])
+        for command, *more in (
+            (("view",),),
+            (("render",), "-o", "x.png"),
+            (("rollout", "info"),),
+            (("rollout", "replay"),),
+            (("rollout", "verify"),),
+            (("rollout", "recover"), "x.h5"),
+            (("rollout", "export"), "x.csv"),
+        )
+    ]
 
 
 def prepare(folder):
@@ -155,12 +189,18 @@ def verdict(program, folder, arguments, exit_code, pieces):
 def full_device(program):
     """Commands whose output cannot be written must end with exit code 4 and one line."""
     problems = []
-    for arguments in (["doctor"], ["--help"], ["model", "arm.toml"],
-                      ["run", "arm.toml", "--no-record", "--duration", "0.01", "--out", "out"],
-                      ["run", "arm.toml", "--no-record", "--duration", "0.01", "--out", "out", "--json"]):
+    for arguments in (
+        ["doctor"],
+        ["--help"],
+        ["model", "arm.toml"],
+        ["run", "arm.toml", "--no-record", "--duration", "0.01", "--out", "out"],
+        ["run", "arm.toml", "--no-record", "--duration", "0.01", "--out", "out", "--json"],
+    ):
         with tempfile.TemporaryDirectory() as name, open("/dev/full", "w", encoding="ascii") as full:
             prepare(Path(name))
-            done = subprocess.run([program, *arguments], cwd=name, stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
+            done = subprocess.run(
+                [program, *arguments], cwd=name, stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE
+            )
         if done.returncode != IO or done.stderr != "tendril: stdout: could not be written\n":
             problems.append(f"{' '.join(arguments)} > /dev/full: exit code {done.returncode}: {done.stderr.strip()}")
     return problems

@@ -3,6 +3,7 @@
 
 usage: ik_command_test.py PROGRAM
 """
+
 import csv
 import io
 import json
@@ -21,10 +22,12 @@ PROGRAM = ""
 REPOSITORY = Path(__file__).resolve().parents[2]
 USAGE, IO = 2, 4
 FIXED = 'kind = "continuum"\n' + "[[section]]\nconstant_length = 0.1\nbend_limit = 3.0\n" * 3
-MIXED = ('kind = "continuum"\n[base]\nfeed = 0.3\nspin = true\n'
-         "[[section]]\nconstant_length = 0.05\nvariable_length = 0.05\nbend_limit = 2.0\n"
-         "[[section]]\nvariable_length = 0.1\nbend_limit = 2.0\n"
-         "[[section]]\nconstant_length = 0.1\nbend_limit = 2.5\n")
+MIXED = (
+    'kind = "continuum"\n[base]\nfeed = 0.3\nspin = true\n'
+    "[[section]]\nconstant_length = 0.05\nvariable_length = 0.05\nbend_limit = 2.0\n"
+    "[[section]]\nvariable_length = 0.1\nbend_limit = 2.0\n"
+    "[[section]]\nconstant_length = 0.1\nbend_limit = 2.5\n"
+)
 TARGETS = "x,y,z\n0.05,0.02,0.2\n0.03,-0.1,0.15\n"
 RESULT_COLUMNS = ["status", "iterations", "position_error", "angle_error", "time_us"]
 FIXED_STATES = [f"{name}_{i}" for i in (1, 2, 3) for name in ("theta", "phi", "s")]
@@ -39,6 +42,7 @@ def table(text):
 
 def tip_of_arcs(row, lengths):
     """Tip position and direction of sections of constant curvature by turning and shifting vectors."""
+
     def rotated(v, axis, angle):
         c, s = math.cos(angle), math.sin(angle)
         cross = [axis[1] * v[2] - axis[2] * v[1], axis[2] * v[0] - axis[0] * v[2], axis[0] * v[1] - axis[1] * v[0]]
@@ -74,8 +78,9 @@ class TableCommand(unittest.TestCase):
         (self.folder / name).write_text(text)
 
     def run_program(self, *arguments, text=None):
-        return subprocess.run([PROGRAM, *arguments], cwd=self.folder, input=text, capture_output=True, text=True,
-                              timeout=120)
+        return subprocess.run(
+            [PROGRAM, *arguments], cwd=self.folder, input=text, capture_output=True, text=True, timeout=120
+        )
 
     def output(self, *arguments, text=None):
         done = self.run_program(*arguments, text=text)
@@ -88,7 +93,7 @@ class TableCommand(unittest.TestCase):
         self.assertEqual(done.returncode, exit_code, done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         self.assertTrue(done.stderr.startswith("tendril: "), done.stderr)
-        return done.stderr[len("tendril: "):].rstrip("\n")
+        return done.stderr[len("tendril: ") :].rstrip("\n")
 
     def random_targets(self, robot, count, seed=1):
         """Tip poses of random states inside the limits, as the program computes them."""
@@ -160,18 +165,24 @@ class TableCommand(unittest.TestCase):
         self.assertEqual(runs[0].splitlines()[-100:], last.splitlines()[1:])
 
     def test_no_time_leaves_the_column_empty(self):
-        self.assertEqual({row["time_us"] for row in table(self.output("ik", "fixed.toml", "targets.csv", "--no-time"))}, {""})
+        self.assertEqual(
+            {row["time_us"] for row in table(self.output("ik", "fixed.toml", "targets.csv", "--no-time"))}, {""}
+        )
         for row in table(self.output("ik", "fixed.toml", "targets.csv")):
             self.assertGreater(float(row["time_us"]), 0)
 
     def test_fixed_sections_need_no_s(self):
         row = "theta_1,phi_1,theta_2,phi_2,theta_3,phi_3\n0.1,0.2,0.3,0.4,0.5,0.6\n"
         full = "theta_1,phi_1,s_1,theta_2,phi_2,s_2,theta_3,phi_3,s_3\n0.1,0.2,0,0.3,0.4,0,0.5,0.6,0\n"
-        self.assertEqual(self.output("fk", "fixed.toml", "-", text=row), self.output("fk", "fixed.toml", "-", text=full))
+        self.assertEqual(
+            self.output("fk", "fixed.toml", "-", text=row), self.output("fk", "fixed.toml", "-", text=full)
+        )
 
     def test_directions_of_few_digits_are_normalized(self):
-        exact, short = (table(self.output("ik", "fixed.toml", "-", text=f"x,y,z,zx,zy,zz\n0.05,0.02,0.2,{zx},0,0\n"))[0]
-                        for zx in ("1", "0.9995"))
+        exact, short = (
+            table(self.output("ik", "fixed.toml", "-", text=f"x,y,z,zx,zy,zz\n0.05,0.02,0.2,{zx},0,0\n"))[0]
+            for zx in ("1", "0.9995")
+        )
         self.assertEqual(exact["status"], "converged")
         for name in FIXED_STATES:  # rounding of the direction, magnified by the solve
             self.assertAlmostEqual(float(exact[name]), float(short[name]), delta=1e-9)
@@ -205,8 +216,10 @@ class TableCommand(unittest.TestCase):
         self.assertEqual(self.run_program("ik", "fixed.toml", "targets.csv", "--strict").returncode, 0)
 
     def test_a_table_without_rows_is_answered_by_one(self):
-        self.assertEqual(self.output("ik", "fixed.toml", "-", "--strict", text="x,y,z\n").splitlines(),
-                         [",".join(RESULT_COLUMNS + FIXED_STATES)])
+        self.assertEqual(
+            self.output("ik", "fixed.toml", "-", "--strict", text="x,y,z\n").splitlines(),
+            [",".join(RESULT_COLUMNS + FIXED_STATES)],
+        )
         summary = json.loads(self.output("ik", "fixed.toml", "-", "-o", "o.csv", "--json", text="x,y,z\n"))
         self.assertEqual((summary["rows"], summary["rate"]), (0, None))
 
@@ -224,10 +237,12 @@ class TableCommand(unittest.TestCase):
     def test_a_mobile_robot_takes_poses_and_gives_poses(self):
         targets = str(REPOSITORY / "models/youbot_targets.csv")
         for solver in ("auto", "fabrik", "closed_form"):
-            rows = self.mobile("ik", targets, "--solver", solver, "--strict", "-o", "o.csv") or \
-                table((self.folder / "o.csv").read_text())
-            self.assertEqual(list(rows[0]), RESULT_COLUMNS + ["base_x", "base_y", "base_heading"] +
-                             [f"q_{j}" for j in range(1, 6)])
+            rows = self.mobile("ik", targets, "--solver", solver, "--strict", "-o", "o.csv") or table(
+                (self.folder / "o.csv").read_text()
+            )
+            self.assertEqual(
+                list(rows[0]), RESULT_COLUMNS + ["base_x", "base_y", "base_heading"] + [f"q_{j}" for j in range(1, 6)]
+            )
             self.assertEqual(len(rows), 20)
             tools = self.mobile("fk", "o.csv")
             for desired, tool in zip(table(Path(targets).read_text()), tools):
@@ -247,8 +262,10 @@ class TableCommand(unittest.TestCase):
             self.assertTrue(all(math.isfinite(float(row[f"q_{j}"])) for j in range(1, 6)))
             self.assertTrue(math.isfinite(float(row["position_error"])))
         youbot = str(REPOSITORY / "models/youbot.toml")
-        self.assertIn('solver = "chord", for a mobile robot must be one of auto, fabrik, closed_form',
-                      self.refusal(USAGE, "ik", youbot, "-", "--solver", "chord", text=header))
+        self.assertIn(
+            'solver = "chord", for a mobile robot must be one of auto, fabrik, closed_form',
+            self.refusal(USAGE, "ik", youbot, "-", "--solver", "chord", text=header),
+        )
         self.assertIn("column roll", self.refusal(USAGE, "ik", youbot, "-", text="x,y,z\n1,2,3\n"))
         self.assertIn("base_heading", self.refusal(USAGE, "fk", youbot, "-", text="base_x,base_y\n1,2\n"))
         self.write("bad.toml", 'kind = "mobile"\n')
@@ -257,21 +274,38 @@ class TableCommand(unittest.TestCase):
     # ---- files and pipes
 
     def test_the_readme_example_works(self):
-        done = subprocess.run([PROGRAM, "ik", "models/arm_3x10.toml", "models/arm_3x10_targets.csv", "--strict"],
-                              cwd=REPOSITORY, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [PROGRAM, "ik", "models/arm_3x10.toml", "models/arm_3x10_targets.csv", "--strict"],
+            cwd=REPOSITORY,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_commands_form_a_pipe(self):
-        done = subprocess.run(f'"{PROGRAM}" ik fixed.toml - < targets.csv | "{PROGRAM}" fk fixed.toml - | tail -n 1',
-                              cwd=self.folder, shell=True, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            f'"{PROGRAM}" ik fixed.toml - < targets.csv | "{PROGRAM}" fk fixed.toml - | tail -n 1',
+            cwd=self.folder,
+            shell=True,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         tip = [float(value) for value in done.stdout.split(",")]
         self.assertLess(math.dist(tip[:3], [0.03, -0.1, 0.15]), POSITION_TOLERANCE + ROUNDING)
 
     def test_a_reader_that_goes_away_ends_the_program_quietly(self):
         self.write("many.csv", "x,y,z\n" + "0.05,0.02,0.2\n" * 20000)
         for ignores in (False, True):  # the signal of a closed pipe may be ignored by the parent
-            process = subprocess.Popen([PROGRAM, "ik", "fixed.toml", "many.csv"], cwd=self.folder, text=True,
-                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, restore_signals=not ignores)
+            process = subprocess.Popen(
+                [PROGRAM, "ik", "fixed.toml", "many.csv"],
+                cwd=self.folder,
+                text=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                restore_signals=not ignores,
+            )
             self.assertTrue(process.stdout.readline().startswith("status,"))
             process.stdout.close()
             errors = process.stderr.read()
@@ -292,8 +326,13 @@ class TableCommand(unittest.TestCase):
 
     def test_an_interrupt_removes_the_unfinished_table(self):
         for number in (signal.SIGTERM, signal.SIGHUP):
-            process = subprocess.Popen([PROGRAM, "ik", "fixed.toml", "-", "-o", "cut.csv"], cwd=self.folder,
-                                       stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            process = subprocess.Popen(
+                [PROGRAM, "ik", "fixed.toml", "-", "-o", "cut.csv"],
+                cwd=self.folder,
+                stdin=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
             process.stdin.write(TARGETS)
             process.stdin.flush()
             part = self.folder / "cut.csv.part"
@@ -313,21 +352,39 @@ class TableCommand(unittest.TestCase):
     def test_output_that_cannot_be_written_gives_4(self):
         for command, file in (("ik", "targets.csv"), ("fk", "states.csv")):
             self.write("states.csv", "theta_1,phi_1,theta_2,phi_2,theta_3,phi_3\n0,0,0,0,0,0\n")
-            self.assertEqual(self.refusal(IO, command, "fixed.toml", file, "-o", "/dev/full"),
-                             "/dev/full: No space left on device: could not be written")
-            self.assertEqual(self.refusal(IO, command, "fixed.toml", file, "-o", "none/o.csv"),
-                             "none/o.csv: No such file or directory: could not be written")
-            self.assertEqual(self.refusal(IO, command, "fixed.toml", file, "-o", "."),
-                             ".: Is a directory: could not be written")
+            self.assertEqual(
+                self.refusal(IO, command, "fixed.toml", file, "-o", "/dev/full"),
+                "/dev/full: No space left on device: could not be written",
+            )
+            self.assertEqual(
+                self.refusal(IO, command, "fixed.toml", file, "-o", "none/o.csv"),
+                "none/o.csv: No such file or directory: could not be written",
+            )
+            self.assertEqual(
+                self.refusal(IO, command, "fixed.toml", file, "-o", "."), ".: Is a directory: could not be written"
+            )
             with open("/dev/full", "w") as full:
-                done = subprocess.run([PROGRAM, command, "fixed.toml", file], cwd=self.folder, stdout=full,
-                                      stderr=subprocess.PIPE, text=True, timeout=60)
-            self.assertEqual((done.returncode, done.stderr),
-                             (IO, "tendril: stdout: No space left on device: could not be written\n"))
+                done = subprocess.run(
+                    [PROGRAM, command, "fixed.toml", file],
+                    cwd=self.folder,
+                    stdout=full,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    timeout=60,
+                )
+            self.assertEqual(
+                (done.returncode, done.stderr), (IO, "tendril: stdout: No space left on device: could not be written\n")
+            )
 
     def test_a_program_without_stdin_and_stdout_writes_its_file(self):
-        done = subprocess.run(f'"{PROGRAM}" ik fixed.toml targets.csv -o o.csv <&- >&-', cwd=self.folder, shell=True,
-                              stderr=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run(
+            f'"{PROGRAM}" ik fixed.toml targets.csv -o o.csv <&- >&-',
+            cwd=self.folder,
+            shell=True,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(table((self.folder / "o.csv").read_text())), 2)
 
@@ -344,17 +401,26 @@ class TableCommand(unittest.TestCase):
             ("", "stdin: is empty: must begin with a line of column names: x,y,z[,zx,zy,zz]"),
             ("x,y\n", "stdin: row 1, column z: is missing: the columns must be x,y,z[,zx,zy,zz]"),
             ("x,y,z,zx,zz\n", "stdin: row 1, column zy: is missing: the columns must be x,y,z[,zx,zy,zz]"),
-            ("x,y,z,w\n", 'stdin: row 1, column 4: "w": is not known: the first line must name the columns '
-                          'x,y,z[,zx,zy,zz]'),
+            (
+                "x,y,z,w\n",
+                'stdin: row 1, column 4: "w": is not known: the first line must name the columns x,y,z[,zx,zy,zz]',
+            ),
             ("x,y,z,x\n", "stdin: row 1, column x: is repeated"),
             ("x,y,z\n0,0,nan\n", 'stdin: row 2, column z: "nan": must be a finite number'),
             ("x,y,z\n0,0\n", "stdin: row 2: has 2 columns: must have 3, as the header"),
             ("x,y,z\n1e200,0,0\n", "stdin: row 2, columns x,y,z: 1e+200, 0, 0: must be within 1000000000 m"),
-            ("x,y,z,zx,zy,zz\n0,0,0.2,0,0,0\n", "stdin: row 2, columns zx,zy,zz: 0, 0, 0: must have length 1 (within 0.001)"),
-            ("x,y,z,zx,zy,zz\n0,0,0.2,0,0,1.002\n",
-             "stdin: row 2, columns zx,zy,zz: 0, 0, 1.002: must have length 1 (within 0.001)"),
-            ("x,y,z,zx,zy,zz\n0,0,0.2,1e300,1e300,0\n",
-             "stdin: row 2, columns zx,zy,zz: 1e+300, 1e+300, 0: must have length 1 (within 0.001)"),
+            (
+                "x,y,z,zx,zy,zz\n0,0,0.2,0,0,0\n",
+                "stdin: row 2, columns zx,zy,zz: 0, 0, 0: must have length 1 (within 0.001)",
+            ),
+            (
+                "x,y,z,zx,zy,zz\n0,0,0.2,0,0,1.002\n",
+                "stdin: row 2, columns zx,zy,zz: 0, 0, 1.002: must have length 1 (within 0.001)",
+            ),
+            (
+                "x,y,z,zx,zy,zz\n0,0,0.2,1e300,1e300,0\n",
+                "stdin: row 2, columns zx,zy,zz: 1e+300, 1e+300, 0: must have length 1 (within 0.001)",
+            ),
         ]
         for text, message in cases:
             with self.subTest(text):
@@ -364,16 +430,36 @@ class TableCommand(unittest.TestCase):
         states = ",".join(FIXED_STATES)
         allowed = "theta_1,phi_1,s_1,theta_2,...,s_3"
         cases = [
-            ("fixed.toml", "theta_1,phi_1\n", f"stdin: row 1, column theta_2: is missing: the columns must be {allowed}"),
-            ("fixed.toml", states + ",theta_4\n", 'stdin: row 1, column 10: "theta_4": is not known: the first line must '
-                                                  f'name the columns {allowed}'),
-            ("fixed.toml", states + ",h\n", f'stdin: row 1, column 10: "h": is not known: the first line must name the '
-                                            f'columns {allowed}'),
-            ("mixed.toml", states.replace("s_2,", "") + "\n",
-             f"stdin: row 1, column s_2: is missing: the columns must be {allowed}[,h][,omega0]"),
-            ("fixed.toml", states + "\n0,0,0,0,0,0,0,inf,0\n", 'stdin: row 2, column phi_3: "inf": must be a finite number'),
-            ("fixed.toml", states + "\n0,0,1e308,0,0,1e308,0,0,0\n",
-             f"stdin: row 2, columns {allowed}: the tip pose is not finite"),
+            (
+                "fixed.toml",
+                "theta_1,phi_1\n",
+                f"stdin: row 1, column theta_2: is missing: the columns must be {allowed}",
+            ),
+            (
+                "fixed.toml",
+                states + ",theta_4\n",
+                f'stdin: row 1, column 10: "theta_4": is not known: the first line must name the columns {allowed}',
+            ),
+            (
+                "fixed.toml",
+                states + ",h\n",
+                f'stdin: row 1, column 10: "h": is not known: the first line must name the columns {allowed}',
+            ),
+            (
+                "mixed.toml",
+                states.replace("s_2,", "") + "\n",
+                f"stdin: row 1, column s_2: is missing: the columns must be {allowed}[,h][,omega0]",
+            ),
+            (
+                "fixed.toml",
+                states + "\n0,0,0,0,0,0,0,inf,0\n",
+                'stdin: row 2, column phi_3: "inf": must be a finite number',
+            ),
+            (
+                "fixed.toml",
+                states + "\n0,0,1e308,0,0,1e308,0,0,0\n",
+                f"stdin: row 2, columns {allowed}: the tip pose is not finite",
+            ),
         ]
         for robot, text, message in cases:
             with self.subTest(text):

@@ -7,6 +7,7 @@ happens before `main`, in constructors of libraries, is left out.
 
 usage: memory_test.py PROGRAM
 """
+
 import os
 import subprocess
 import sys
@@ -69,9 +70,25 @@ def main():
         subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", folder / "shim.so", folder / "shim.c"], check=True)
 
         def run(**variables):
-            command = [program, "run", ROOT / "scenes/reach/reach.xml", "--duration", "0.05", "--no-report", "--quiet", "--out", folder / "out"]
-            return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False,
-                                  env=dict(os.environ, LD_PRELOAD=str(folder / "shim.so"), **variables))
+            command = [
+                program,
+                "run",
+                ROOT / "scenes/reach/reach.xml",
+                "--duration",
+                "0.05",
+                "--no-report",
+                "--quiet",
+                "--out",
+                folder / "out",
+            ]
+            return subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE,
+                check=False,
+                env=dict(os.environ, LD_PRELOAD=str(folder / "shim.so"), **variables),
+            )
 
         done = run(ALLOCATION_COUNT=str(folder / "count"))
         count = int((folder / "count").read_text())

@@ -3,6 +3,7 @@
 
 usage: plan_command_test.py PROGRAM
 """
+
 import csv
 import io
 import json
@@ -26,10 +27,14 @@ POST = FREE + "[[obstacle]]\ndisc = { x = 0.0, z = 0.2, radius = 0.05 }\n"
 
 # contact, side, curvature, length of every arc, of every solution
 CASES = {
-    "case_1": [[(7, -1, 9.4675, 0.1328), (-1, 0, -3.0694, 0.7458)],
-               [(6, 1, -9.9502, 0.1483), (1, -1, 4.2288, 0.4318), (-1, 0, 2.3882, 0.5485)]],
-    "case_2": [[(1, -1, 3.1406, 0.3930), (-1, 0, -4.1117, 0.4142)],
-               [(0, 1, 0.9912, 0.5406), (2, -1, 5.7641, 0.0789), (-1, 0, 1.9277, 0.1697)]],
+    "case_1": [
+        [(7, -1, 9.4675, 0.1328), (-1, 0, -3.0694, 0.7458)],
+        [(6, 1, -9.9502, 0.1483), (1, -1, 4.2288, 0.4318), (-1, 0, 2.3882, 0.5485)],
+    ],
+    "case_2": [
+        [(1, -1, 3.1406, 0.3930), (-1, 0, -4.1117, 0.4142)],
+        [(0, 1, 0.9912, 0.5406), (2, -1, 5.7641, 0.0789), (-1, 0, 1.9277, 0.1697)],
+    ],
     "case_3": [[(4, -1, 2.4969, 0.2660), (1, -1, 0.2687, 0.2971), (-1, 0, -4.7295, 0.2325)]],
     "case_4": [[(4, -1, 1.4766, 0.3505), (-1, 0, 0.3724, 0.5077)]],
 }
@@ -101,8 +106,9 @@ FACES = [(0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (
 
 
 def box_obj():
-    return ("".join("v {} {} {}\n".format(*p) for p in CORNERS) +
-            "".join("f " + " ".join(f"{i + 1}/1" for i in face) + "\n" for face in FACES))
+    return "".join("v {} {} {}\n".format(*p) for p in CORNERS) + "".join(
+        "f " + " ".join(f"{i + 1}/1" for i in face) + "\n" for face in FACES
+    )
 
 
 def box_stl():
@@ -112,8 +118,11 @@ def box_stl():
     text = "solid box\n"
     for triangle in triangles:
         binary += struct.pack("<12fH", 0, 0, 0, *(x for i in triangle for x in CORNERS[i]), 0)
-        text += ("facet normal 0 0 0\nouter loop\n" + "".join("vertex {} {} {}\n".format(*CORNERS[i]) for i in triangle) +
-                 "endloop\nendfacet\n")
+        text += (
+            "facet normal 0 0 0\nouter loop\n"
+            + "".join("vertex {} {} {}\n".format(*CORNERS[i]) for i in triangle)
+            + "endloop\nendfacet\n"
+        )
     return binary, text + "endsolid box\n"
 
 
@@ -130,7 +139,9 @@ class PlanTest(unittest.TestCase):
         return name
 
     def run_program(self, *arguments):
-        return subprocess.run([PROGRAM, "plan", *arguments], cwd=self.folder, capture_output=True, text=True, timeout=120)
+        return subprocess.run(
+            [PROGRAM, "plan", *arguments], cwd=self.folder, capture_output=True, text=True, timeout=120
+        )
 
     def output(self, *arguments):
         done = self.run_program(*arguments)
@@ -148,7 +159,7 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(done.returncode, USAGE, done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         self.assertTrue(done.stderr.startswith("tendril: plan.toml"), done.stderr)
-        return done.stderr[len("tendril: plan.toml:"):].strip()
+        return done.stderr[len("tendril: plan.toml:") :].strip()
 
 
 class PlanCommand(PlanTest):
@@ -166,8 +177,13 @@ class PlanCommand(PlanTest):
     # ---- what comes out
 
     def test_the_plans_of_the_scenes_are_what_the_plan_files_give(self):
-        for case, solution, name in (("case_1", 1, "case_1_short"), ("case_1", 2, "case_1_long"), ("case_2", 1, "case_2_long"),
-                                     ("case_2", 2, "case_2_short"), ("case_3", 1, "case_3")):
+        for case, solution, name in (
+            ("case_1", 1, "case_1_short"),
+            ("case_1", 2, "case_1_long"),
+            ("case_2", 1, "case_2_long"),
+            ("case_2", 2, "case_2_short"),
+            ("case_3", 1, "case_3"),
+        ):
             with self.subTest(name):
                 out = self.folder / "way.plan"
                 self.output(REPOSITORY / f"scenes/plans/{case}.toml", "--solution", str(solution), "--plan", out)
@@ -245,8 +261,19 @@ class PlanCommand(PlanTest):
             self.output(file, "--svg", "plan.svg", "--refused", shown)
             dashed[shown] = (self.folder / "plan.svg").read_text().count("stroke-dasharray")
             words = self.words_of()
-            for word in ("case 3: solved", "0", "1", "c0", "c4", "base", "target", "x [m]", "z [m]", "body 20 mm wide",
-                         "1: length 0.7955 m, clearance 0.00 mm"):
+            for word in (
+                "case 3: solved",
+                "0",
+                "1",
+                "c0",
+                "c4",
+                "base",
+                "target",
+                "x [m]",
+                "z [m]",
+                "body 20 mm wide",
+                "1: length 0.7955 m, clearance 0.00 mm",
+            ):
                 self.assertIn(word, words)
             self.assertTrue(any("contact 4 (-): curvature +2.4969 1/m, length 0.2660 m" in word for word in words))
             self.assertTrue(any(word.startswith("refused: ") and "obstacle " in word for word in words))
@@ -258,7 +285,12 @@ class PlanCommand(PlanTest):
     def test_the_drawing_of_a_grasp_shows_how_far_it_goes_round(self):
         self.output(str(REPOSITORY / "scenes/plans/grasp_post.toml"), "--svg", "plan.svg")
         words = " ".join(self.words_of())
-        for word in ("grasp a post: solved", "270\N{DEGREE SIGN} around the object", "wrap: curvature +16.6667 1/m", "object (-)"):
+        for word in (
+            "grasp a post: solved",
+            "270\N{DEGREE SIGN} around the object",
+            "wrap: curvature +16.6667 1/m",
+            "object (-)",
+        ):
             self.assertIn(word, words)
 
     def test_without_a_solution_the_deepest_chain_is_drawn(self):
@@ -266,7 +298,9 @@ class PlanCommand(PlanTest):
         solution = self.solution("max_length = 0.4\n" + text.replace("max_length", "# max_length"))
         self.assertEqual((solution["status"], solution["solutions"]), ("no_solution", []))
         deepest = solution["drawing"]["deepest"]
-        self.assertEqual([(a["contact"], a["side"]) for a in deepest], [(a["contact"], a["side"]) for a in solution["deepest"]])
+        self.assertEqual(
+            [(a["contact"], a["side"]) for a in deepest], [(a["contact"], a["side"]) for a in solution["deepest"]]
+        )
         self.assertTrue(all(a["length"] > 0 for a in deepest) and deepest)
         self.output("plan.toml", "--svg", "plan.svg")
         self.assertIn("no solution: the chain with the most contacts", self.words_of())
@@ -277,7 +311,9 @@ class PlanCommand(PlanTest):
         self.assertEqual(drawing["base"], {"x": 0, "z": 0, "heading": 0})
         self.assertEqual(drawing["target"], {"x": 0.14, "z": 0.69})
         self.assertEqual(drawing["body_radius"], 0.01)
-        self.assertEqual(drawing["obstacles"][0], {"polygon": [[-0.44, 0.42], [-0.3, 0.42], [-0.3, 0.64], [-0.44, 0.64]]})
+        self.assertEqual(
+            drawing["obstacles"][0], {"polygon": [[-0.44, 0.42], [-0.3, 0.42], [-0.3, 0.64], [-0.44, 0.64]]}
+        )
         self.assertEqual(len(drawing["refused_from"]), len(solution["refused_arcs"]))
         first = solution["solutions"][0]["arcs"][0]
         k, length = first["curvature"], first["length"]
@@ -314,9 +350,18 @@ class PlanCommand(PlanTest):
         bare = self.folder / "bare_python"
         bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "$@"\n')
         bare.chmod(0o755)
-        for python, desired in ((self.folder / "no_python", "TENDRIL_PYTHON"), (bare, "matplotlib is missing: install it with")):
-            done = subprocess.run([PROGRAM, "plan", self.write(FREE), "--svg", "plan.svg"], cwd=self.folder, capture_output=True,
-                                  text=True, timeout=120, env={**os.environ, "TENDRIL_PYTHON": str(python)})
+        for python, desired in (
+            (self.folder / "no_python", "TENDRIL_PYTHON"),
+            (bare, "matplotlib is missing: install it with"),
+        ):
+            done = subprocess.run(
+                [PROGRAM, "plan", self.write(FREE), "--svg", "plan.svg"],
+                cwd=self.folder,
+                capture_output=True,
+                text=True,
+                timeout=120,
+                env={**os.environ, "TENDRIL_PYTHON": str(python)},
+            )
             self.assertEqual((done.returncode, done.stdout), (IO, ""), done.stderr)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
             self.assertIn(desired, done.stderr)
@@ -331,10 +376,14 @@ class PlanCommand(PlanTest):
         self.assertEqual(solution["solutions"][0]["arcs"][0]["contact"], -1)
 
     def test_base_or_target_in_an_obstacle_is_a_status(self):
-        self.assertEqual(self.solution(POST + "[[obstacle]]\ndisc = { x = 0.0, z = 0.0, radius = 0.05 }\n")["status"],
-                         "base_in_obstacle")
-        self.assertEqual(self.solution(POST + "[[obstacle]]\nbox = { x = [0, 0.2], z = [0.35, 0.45] }\n")["status"],
-                         "target_in_obstacle")
+        self.assertEqual(
+            self.solution(POST + "[[obstacle]]\ndisc = { x = 0.0, z = 0.0, radius = 0.05 }\n")["status"],
+            "base_in_obstacle",
+        )
+        self.assertEqual(
+            self.solution(POST + "[[obstacle]]\nbox = { x = [0, 0.2], z = [0.35, 0.45] }\n")["status"],
+            "target_in_obstacle",
+        )
 
     def test_strict_turns_no_solution_into_1(self):
         file = self.write("max_length = 0.1\n" + FREE)
@@ -418,14 +467,22 @@ class PlanCommand(PlanTest):
         for a, b in zip(rows, rows[1:]):
             for k in range(21):
                 for p in centerline(between(a, b, k / 20)):
-                    least = min(least, math.dist(p, (0.06, 0.0, 0.12)) - 0.02 - BODY,
-                                math.hypot(p[0] + 0.02, p[2] - 0.16) - 0.01 - BODY)
+                    least = min(
+                        least,
+                        math.dist(p, (0.06, 0.0, 0.12)) - 0.02 - BODY,
+                        math.hypot(p[0] + 0.02, p[2] - 0.16) - 0.01 - BODY,
+                    )
         self.assertGreaterEqual(least, 0.002 - 1e-6)
         self.assertAlmostEqual(least, solution["min_clearance"], delta=1e-4)
 
     def test_a_waypoint_that_is_not_reached_has_its_reason_and_is_left_out(self):
-        solution = self.path_answer(PATH_OBSTACLES + "[[obstacle]]\nsphere = { center = [0.10, 0, 0.18], "
-                                  "radius = 0.001 }\n", "--path", "poses.csv", "--svg", "plan.svg")
+        solution = self.path_answer(
+            PATH_OBSTACLES + "[[obstacle]]\nsphere = { center = [0.10, 0, 0.18], radius = 0.001 }\n",
+            "--path",
+            "poses.csv",
+            "--svg",
+            "plan.svg",
+        )
         self.assertEqual([w["status"] for w in solution["waypoints"]], ["reached", "target_in_obstacle", "reached"])
         self.assertEqual(solution["waypoints"][1]["steps"], 0)
         self.assertEqual(sorted({math.ceil(row["waypoint"]) for row in self.poses()}), [0, 1, 3])
@@ -440,30 +497,38 @@ class PlanCommand(PlanTest):
         self.assertEqual(far["waypoints"][0]["status"], "not_reached")
         self.assertIsNone(far["waypoints"][0]["clearance"])
         self.assertEqual(self.run_program("plan.toml").stderr, "tendril: notice: plan.toml: 0 of 1 waypoints reached\n")
-        inside = self.path_answer("waypoints = [[0, 0, 0.2]]\n[[obstacle]]\nsphere = { center = [0, 0, 0], radius = 0.01 }\n")
+        inside = self.path_answer(
+            "waypoints = [[0, 0, 0.2]]\n[[obstacle]]\nsphere = { center = [0, 0, 0], radius = 0.01 }\n"
+        )
         self.assertEqual(inside["waypoints"][0]["status"], "base_in_obstacle")
         done = self.run_program("plan.toml", "--path", "poses.csv")
-        self.assertEqual((done.returncode, done.stderr), (USAGE, "tendril: --path: no waypoint was reached: there is no path\n"))
+        self.assertEqual(
+            (done.returncode, done.stderr), (USAGE, "tendril: --path: no waypoint was reached: there is no path\n")
+        )
 
     def test_every_shape_stands_where_it_is_put(self):
         """The clearance of a straight body on the z axis, 0.2 m long, from a shape 50 mm aside."""
-        for shape in ("sphere = { center = [0.07, 0, 0.1], radius = 0.02 }",
-                      "capsule = { from = [0.07, -0.1, 0.1], to = [0.07, 0.1, 0.1], radius = 0.02 }",
-                      "box = { half_extents = [0.01, 0.02, 0.03], center = [0.07, 0, 0.1], rotation = [0, 0, 1.5707963267948966] }",
-                      "prism = { corners = [[0, 0], [0.02, 0], [0, 0.02]], half_height = 0.01, center = [0.05, 0, 0.1] }",
-                      "polygon = [[0.05, 0.05], [0.09, 0.05], [0.09, 0.1]]",
-                      "half_space = { point = [0.05, 3, 4], normal = [-2, 0, 0] }",
-                      'mesh = { file = "box.obj", center = [0.06, 0, 0.1] }'):
+        for shape in (
+            "sphere = { center = [0.07, 0, 0.1], radius = 0.02 }",
+            "capsule = { from = [0.07, -0.1, 0.1], to = [0.07, 0.1, 0.1], radius = 0.02 }",
+            "box = { half_extents = [0.01, 0.02, 0.03], center = [0.07, 0, 0.1], rotation = [0, 0, 1.5707963267948966] }",
+            "prism = { corners = [[0, 0], [0.02, 0], [0, 0.02]], half_height = 0.01, center = [0.05, 0, 0.1] }",
+            "polygon = [[0.05, 0.05], [0.09, 0.05], [0.09, 0.1]]",
+            "half_space = { point = [0.05, 3, 4], normal = [-2, 0, 0] }",
+            'mesh = { file = "box.obj", center = [0.06, 0, 0.1] }',
+        ):
             solution = self.path_answer("waypoints = [[0, 0, 0.2]]\n[[obstacle]]\n" + shape + "\n", "--svg", "plan.svg")
             self.assertAlmostEqual(solution["waypoints"][0]["clearance"], 0.05 - BODY, delta=1e-6, msg=shape)
             self.assertEqual(solution["waypoints"][0]["obstacle"], "0")
-        row = self.path_answer("waypoints = [[0, 0, 0.2]]\n[[obstacle]]\nsphere = { center = [0.17, 0, 0.1], radius = 0.02 }\n"
-                               "repeat = { count = 6, step = [-0.02, 0, 0] }\n")
+        row = self.path_answer(
+            "waypoints = [[0, 0, 0.2]]\n[[obstacle]]\nsphere = { center = [0.17, 0, 0.1], radius = 0.02 }\n"
+            "repeat = { count = 6, step = [-0.02, 0, 0] }\n"
+        )
         self.assertAlmostEqual(row["waypoints"][0]["clearance"], 0.05 - BODY, delta=1e-9)
         self.assertEqual(row["waypoints"][0]["obstacle"], "0[5]")
 
     def test_an_stl_file_is_the_same_mesh(self):
-        text = "waypoints = [[0, 0, 0.2]]\n[[obstacle]]\nmesh = { file = \"%s\", center = [0.06, 0, 0.1] }\n"
+        text = 'waypoints = [[0, 0, 0.2]]\n[[obstacle]]\nmesh = { file = "%s", center = [0.06, 0, 0.1] }\n'
         binary, words = box_stl()
         self.write_robot()
         (self.folder / "binary.stl").write_bytes(binary)
@@ -474,7 +539,9 @@ class PlanCommand(PlanTest):
     def test_the_drawing_of_a_path_has_one_view_or_three(self):
         self.path_answer(PATH_OBSTACLES, "--svg", "plan.svg", "--png", "plan.png")
         words = self.words_of()
-        self.assertEqual([w for w in words if w.endswith("[m]")], ["x [m]", "z [m]", "y [m]", "z [m]", "x [m]", "y [m]"])
+        self.assertEqual(
+            [w for w in words if w.endswith("[m]")], ["x [m]", "z [m]", "y [m]", "z [m]", "x [m]", "y [m]"]
+        )
         for word in ("1", "2", "3", "base", "start", "waypoint 1", "waypoint 3", "path of the tip", "body 16 mm wide"):
             self.assertIn(word, words)
         self.assertTrue(any(w.startswith("least clearance ") and w.endswith("mm, margin 2 mm") for w in words))
@@ -494,22 +561,35 @@ class PlanCommand(PlanTest):
                 self.assertLessEqual(math.dist(p, q), 2e-7)  # they are rounded
         self.assertEqual(drawing["tip"][0], drawing["start"][-1])
         self.assertEqual(drawing["tip"][-1], drawing["waypoints"][-1][-1])
-        self.assertEqual(drawing["obstacles"], [
-            {"kind": "capsule", "radius": 0.02, "outlines": [[[0.06, 0, 0.12]] * 2]},
-            {"kind": "capsule", "radius": 0.01, "outlines": [[[-0.02, -1, 0.16], [-0.02, 1, 0.16]]]}])
+        self.assertEqual(
+            drawing["obstacles"],
+            [
+                {"kind": "capsule", "radius": 0.02, "outlines": [[[0.06, 0, 0.12]] * 2]},
+                {"kind": "capsule", "radius": 0.01, "outlines": [[[-0.02, -1, 0.16], [-0.02, 1, 0.16]]]},
+            ],
+        )
 
     def test_the_json_has_the_shapes_of_obstacles(self):
-        texts = ("box = { half_extents = [0.01, 0.02, 0.03], center = [0.2, 0, 0.1], rotation = [0, 0, 1.5707963267948966] }",
-                 "prism = { corners = [[0, 0], [0.02, 0], [0, 0.02]], half_height = 0.01, center = [0.2, 0, 0.1] }",
-                 "polygon = [[0.2, 0.05], [0.3, 0.05], [0.3, 0.1]]", "half_space = { point = [0.2, 3, 4], normal = [-2, 0, 0] }",
-                 'mesh = { file = "box.obj", center = [0.2, 0, 0.1] }\nrepeat = { count = 3, step = [0.1, 0, 0] }')
-        solution = self.path_answer("waypoints = [[0, 0, 0.2]]\n" + "".join(f"[[obstacle]]\n{text}\n" for text in texts))
+        texts = (
+            "box = { half_extents = [0.01, 0.02, 0.03], center = [0.2, 0, 0.1], rotation = [0, 0, 1.5707963267948966] }",
+            "prism = { corners = [[0, 0], [0.02, 0], [0, 0.02]], half_height = 0.01, center = [0.2, 0, 0.1] }",
+            "polygon = [[0.2, 0.05], [0.3, 0.05], [0.3, 0.1]]",
+            "half_space = { point = [0.2, 3, 4], normal = [-2, 0, 0] }",
+            'mesh = { file = "box.obj", center = [0.2, 0, 0.1] }\nrepeat = { count = 3, step = [0.1, 0, 0] }',
+        )
+        solution = self.path_answer(
+            "waypoints = [[0, 0, 0.2]]\n" + "".join(f"[[obstacle]]\n{text}\n" for text in texts)
+        )
         box, prism, polygon, half_space, mesh = solution["drawing"]["obstacles"]
-        self.assertEqual([s["kind"] for s in (box, prism, polygon, half_space, mesh)],
-                         ["solid", "solid", "prism", "half_space", "solid"])
-        for shape, faces, low, high in ((box, 6, (0.18, -0.01, 0.07), (0.22, 0.01, 0.13)),
-                                        (prism, 5, (0.2, 0, 0.09), (0.22, 0.02, 0.11)),
-                                        (mesh, 12, (0.19, -0.02, 0.07), (0.21, 0.02, 0.13))):
+        self.assertEqual(
+            [s["kind"] for s in (box, prism, polygon, half_space, mesh)],
+            ["solid", "solid", "prism", "half_space", "solid"],
+        )
+        for shape, faces, low, high in (
+            (box, 6, (0.18, -0.01, 0.07), (0.22, 0.01, 0.13)),
+            (prism, 5, (0.2, 0, 0.09), (0.22, 0.02, 0.11)),
+            (mesh, 12, (0.19, -0.02, 0.07), (0.21, 0.02, 0.13)),
+        ):
             self.assertEqual(len(shape["outlines"]), faces)
             points = [p for face in shape["outlines"] for p in face]
             for axis in range(3):
@@ -530,46 +610,63 @@ class PlanCommand(PlanTest):
         one = "waypoints = [[0, 0, 0.2]]\n"
         thing = one + "[[obstacle]]\n"
         for text, desired in (
-                ("", "1: must have one of: waypoints, waypoint"),
-                ("waypoints = []\n", "2: waypoints = []: must be a list, not empty"),
-                ("waypoints = 3\n", "2: waypoints = 3: must be a list, not empty, of lists of 3 numbers"),
-                ("waypoints = [[0, 0]]\n", "2: waypoints = "),
-                ("waypoints = [[0, nan, 0.1]]\n", "]: must be in [-1e9, 1e9]"),
-                (one + "[[waypoint]]\nposition = [0, 0, 1]\n", "waypoints and waypoint: must be one of them"),
-                ("[[waypoint]]\n", "2: waypoint 1: position: is missing, must be three numbers, [x, y, z]"),
-                ("[[waypoint]]\nposition = [0, 0, 1]\ndirection = [0, 0, 0]\n", "4: waypoint 1: direction = "),
-                ("planar = true\nwaypoints = [[0, 0.1, 0.1]]\n", "y must be 0 in a planar plan"),
-                (one + "margin = nan\n", "3: margin = nan: must be in [0, 1e9]"),
-                (one + "margin = -1\n", "3: margin = -1: must be in [0, 1e9]"),
-                (one + "position_tolerance = 0\n", "3: position_tolerance = 0: must be in (0, 1]"),
-                (one + "target = 1\n", "3: unknown key 'target', must be one of: name, robot"),
-                (one + "start = { s = [0.02] }\n", "3: start: s = "),
-                (one + "start = { s = [0.02, 0.2] }\n", "section 2: must be in [0, 0.1]"),
-                (one + "start = { s = [0.05, 0.05], theta = [2.0, 0] }\n", "section 1: must be in [0, 1.5] with s = 0.05"),
-                (one + "start = { h = 0.1 }\n", "3: start: h = 0.1: must be in [0, 0], the feed of the robot's base"),
-                (thing, "3: obstacle 0: must have one of: sphere, capsule, box, prism, polygon, half_space, mesh"),
-                (thing + "sphere = { center = [0, 0, 1] }\n", "4: obstacle 0: sphere: radius: is missing"),
-                (thing + "sphere = { center = [0, 0, 1], radius = -1 }\n", "4: obstacle 0: sphere: radius = -1: must be in [0, 1e9]"),
-                (thing + "sphere = { center = [0, nan, 1], radius = 1 }\n", "4: obstacle 0: sphere: center = ["),
-                (thing + "box = { half_extents = [0, 1, 1] }\n", "4: obstacle 0: box: half_extents = [ 0, 1, 1 ]: must be in (0, 1e9]"),
-                (thing + "half_space = { point = [0, 0, 0], normal = [0, 0, 0] }\n", "3: obstacle 0: half space: "),
-                (thing + "polygon = [[0, 1], [1, 2]]\n", "3: obstacle 0: polygon: number of vertices"),
-                (thing + "prism = { corners = [[0, 0], [1, 1], [1, 0], [0, 1]], half_height = 1 }\n", "3: obstacle 0: polygon: it has no area"),
-                (thing + "mesh = { file = \"open.obj\" }\n", "3: obstacle 0: mesh: edge"),
-                (thing + "mesh = { file = \"no.obj\" }\n", "no.obj: No such file"),
-                (thing + "mesh = { file = \"arm.toml\" }\n", "arm.toml: must be an .obj or .stl file"),
-                (thing + "mesh = { file = \"word.obj\" }\n", "word.obj:2: x: must be a finite number"),
-                (thing + "mesh = { file = \"missing.obj\" }\n", "missing.obj:2: 2: must be the number of a vertex above"),
-                (thing + "mesh = { file = \"empty.stl\" }\n", "empty.stl: has no triangles"),
-                (thing + "mesh = { file = \"cut.stl\" }\n", "cut.stl: is not an STL file, or is truncated"),
-                (thing + "sphere = { center = [0, 0, 1], radius = 1 }\nrepeat = { count = 0, step = [0, 0, 1] }\n",
-                 "5: obstacle 0: repeat: count = 0: must be an integer in [1, 10000]")):
+            ("", "1: must have one of: waypoints, waypoint"),
+            ("waypoints = []\n", "2: waypoints = []: must be a list, not empty"),
+            ("waypoints = 3\n", "2: waypoints = 3: must be a list, not empty, of lists of 3 numbers"),
+            ("waypoints = [[0, 0]]\n", "2: waypoints = "),
+            ("waypoints = [[0, nan, 0.1]]\n", "]: must be in [-1e9, 1e9]"),
+            (one + "[[waypoint]]\nposition = [0, 0, 1]\n", "waypoints and waypoint: must be one of them"),
+            ("[[waypoint]]\n", "2: waypoint 1: position: is missing, must be three numbers, [x, y, z]"),
+            ("[[waypoint]]\nposition = [0, 0, 1]\ndirection = [0, 0, 0]\n", "4: waypoint 1: direction = "),
+            ("planar = true\nwaypoints = [[0, 0.1, 0.1]]\n", "y must be 0 in a planar plan"),
+            (one + "margin = nan\n", "3: margin = nan: must be in [0, 1e9]"),
+            (one + "margin = -1\n", "3: margin = -1: must be in [0, 1e9]"),
+            (one + "position_tolerance = 0\n", "3: position_tolerance = 0: must be in (0, 1]"),
+            (one + "target = 1\n", "3: unknown key 'target', must be one of: name, robot"),
+            (one + "start = { s = [0.02] }\n", "3: start: s = "),
+            (one + "start = { s = [0.02, 0.2] }\n", "section 2: must be in [0, 0.1]"),
+            (one + "start = { s = [0.05, 0.05], theta = [2.0, 0] }\n", "section 1: must be in [0, 1.5] with s = 0.05"),
+            (one + "start = { h = 0.1 }\n", "3: start: h = 0.1: must be in [0, 0], the feed of the robot's base"),
+            (thing, "3: obstacle 0: must have one of: sphere, capsule, box, prism, polygon, half_space, mesh"),
+            (thing + "sphere = { center = [0, 0, 1] }\n", "4: obstacle 0: sphere: radius: is missing"),
+            (
+                thing + "sphere = { center = [0, 0, 1], radius = -1 }\n",
+                "4: obstacle 0: sphere: radius = -1: must be in [0, 1e9]",
+            ),
+            (thing + "sphere = { center = [0, nan, 1], radius = 1 }\n", "4: obstacle 0: sphere: center = ["),
+            (
+                thing + "box = { half_extents = [0, 1, 1] }\n",
+                "4: obstacle 0: box: half_extents = [ 0, 1, 1 ]: must be in (0, 1e9]",
+            ),
+            (thing + "half_space = { point = [0, 0, 0], normal = [0, 0, 0] }\n", "3: obstacle 0: half space: "),
+            (thing + "polygon = [[0, 1], [1, 2]]\n", "3: obstacle 0: polygon: number of vertices"),
+            (
+                thing + "prism = { corners = [[0, 0], [1, 1], [1, 0], [0, 1]], half_height = 1 }\n",
+                "3: obstacle 0: polygon: it has no area",
+            ),
+            (thing + 'mesh = { file = "open.obj" }\n', "3: obstacle 0: mesh: edge"),
+            (thing + 'mesh = { file = "no.obj" }\n', "no.obj: No such file"),
+            (thing + 'mesh = { file = "arm.toml" }\n', "arm.toml: must be an .obj or .stl file"),
+            (thing + 'mesh = { file = "word.obj" }\n', "word.obj:2: x: must be a finite number"),
+            (thing + 'mesh = { file = "missing.obj" }\n', "missing.obj:2: 2: must be the number of a vertex above"),
+            (thing + 'mesh = { file = "empty.stl" }\n', "empty.stl: has no triangles"),
+            (thing + 'mesh = { file = "cut.stl" }\n', "cut.stl: is not an STL file, or is truncated"),
+            (
+                thing + "sphere = { center = [0, 0, 1], radius = 1 }\nrepeat = { count = 0, step = [0, 0, 1] }\n",
+                "5: obstacle 0: repeat: count = 0: must be an integer in [1, 10000]",
+            ),
+        ):
             with self.subTest(text):
                 self.assertIn(desired, self.refusal(PATH + text))
         done = self.run_program(self.write(PATH + thing + "sphere = { center = [0, 0, 0.1], radius = 0.01 }\n"))
-        self.assertEqual((done.returncode, done.stderr),
-                         (USAGE, "tendril: start: the body's clearance from obstacle 0 is -18.000 mm: must be at least the "
-                                 "margin, 0.000 mm\n"))
+        self.assertEqual(
+            (done.returncode, done.stderr),
+            (
+                USAGE,
+                "tendril: start: the body's clearance from obstacle 0 is -18.000 mm: must be at least the "
+                "margin, 0.000 mm\n",
+            ),
+        )
         self.assertIn("no.toml: No such file", self.run_program(self.write('robot = "no.toml"\n' + one)).stderr)
         self.assertIn("robot = 3: must be", self.refusal("robot = 3\n" + one))
 
@@ -578,55 +675,66 @@ class PlanCommand(PlanTest):
     def test_bad_files_are_refused_with_the_place(self):
         box = FREE + "[[obstacle]]\n"
         for text, desired in (
-                ("", "must have one of: target, grasp"),
-                ("target = 3\n", "1: target = 3: must be a table of x, z"),
-                ("target = { x = 1 }\n", "1: target: z: is missing, must be in [-1e9, 1e9]"),
-                ("target = { x = nan, z = 1.0 }\n", "1: target: x = nan: must be in [-1e9, 1e9]"),
-                (FREE + "base = { x = inf, z = 0.0 }\n", "2: base: x = inf: must be in [-1e9, 1e9]"),
-                (FREE + "max_curvature = 0\n", "2: max_curvature = 0: must be in (0, 1e9]"),
-                (FREE + "max_length = 0.0\n", "2: max_length = 0: must be in (0, 1e9]"),
-                (FREE + "max_bend = 7.0\n", "2: max_bend = 7: must be in (0, 2 pi]"),
-                (FREE + "body_radius = -0.01\n", "2: body_radius = -0.01: must be in [0, 1e9]"),
-                (FREE + 'rule = "lose"\n', "2: rule = 'lose': must be \"persistent\" or \"local\""),
-                (FREE + 'search = "quick"\n', "2: search = 'quick': must be \"exhaustive\" or \"pruned\""),
-                (FREE + "sections = 0\n", "2: sections = 0: must be an integer in [1, 10000000]"),
-                (FREE + "obstacles = 1\n", "2: unknown key 'obstacles', must be one of: name, base"),
-                (FREE + "obstacle = 1\n", "2: obstacle = 1: must be tables, each headed [[obstacle]]"),
-                (box, "2: obstacle 0: must have one of: box, polygon, disc"),
-                (box + "box = { x = [0, 0], z = [1, 2] }\n", "3: obstacle 0: box: x = "),
-                (box + "box = { x = [0, 1] }\n", "3: obstacle 0: box: z: is missing, must be [low, high]"),
-                (box + "disc = { x = 0, z = 1, radius = -1 }\n", "3: obstacle 0: disc: radius = -1: must be in [0, 1e9]"),
-                (box + "polygon = []\n", "3: obstacle 0: polygon = []: must be a list, not empty, of lists of 2 numbers"),
-                (box + "polygon = [[0, 0], [1, 0]]\n", "2: obstacle 0: polygon: number of corners = 2, must be >= 3"),
-                (box + "polygon = [[0, 0], [1, 1], [1, 0], [0, 1]]\n",
-                 "2: obstacle 0: polygon: edges 0 and 2 cross or touch, must keep apart"),
-                (box + "polygon = [[0, 0], [1, 1], [nan, 0]]\n", "3: obstacle 0: polygon = "),
-                (box + 'mesh = "open.obj"\n', "3: obstacle 0: unknown key 'mesh', must be one of: box, polygon, disc"),
-                (box + "disc = { x = 0, z = 9, radius = 1 }\npolygon = [[0, 0], [1, 1], [0, 1]]\n",
-                 "2: obstacle 0: polygon and disc: must be one of them"),
-                (FREE + "[[contact]]\ncorner = { x = 0, y = 1 }\n", "3: contact 0: corner: unknown key 'y'"),
-                (FREE + "[[contact]]\nslack = 1.0\n", "2: contact 0: must have one of: corner, post, obstacle, point"),
-                (POST + "[[contact]]\nobstacle = 1\n", "5: contact 0: obstacle = 1: must be an integer in [0, 0]"),
-                (POST + "[[contact]]\npoint = { x = 1, z = 1 }\nslack = 0.0\n", "5: contact 0: point = "),
-                (POST + "[grasp]\nobject = 0\nwrap_angle = 1.0\n", "target and grasp: must be one of them"),
-                ("[grasp]\nobject = 0\nwrap_angle = 1.0\n", "2: grasp: object = 0: there is no obstacle"),
-                ("target = { x = 1, z = 1 \n", "")):
+            ("", "must have one of: target, grasp"),
+            ("target = 3\n", "1: target = 3: must be a table of x, z"),
+            ("target = { x = 1 }\n", "1: target: z: is missing, must be in [-1e9, 1e9]"),
+            ("target = { x = nan, z = 1.0 }\n", "1: target: x = nan: must be in [-1e9, 1e9]"),
+            (FREE + "base = { x = inf, z = 0.0 }\n", "2: base: x = inf: must be in [-1e9, 1e9]"),
+            (FREE + "max_curvature = 0\n", "2: max_curvature = 0: must be in (0, 1e9]"),
+            (FREE + "max_length = 0.0\n", "2: max_length = 0: must be in (0, 1e9]"),
+            (FREE + "max_bend = 7.0\n", "2: max_bend = 7: must be in (0, 2 pi]"),
+            (FREE + "body_radius = -0.01\n", "2: body_radius = -0.01: must be in [0, 1e9]"),
+            (FREE + 'rule = "lose"\n', '2: rule = \'lose\': must be "persistent" or "local"'),
+            (FREE + 'search = "quick"\n', '2: search = \'quick\': must be "exhaustive" or "pruned"'),
+            (FREE + "sections = 0\n", "2: sections = 0: must be an integer in [1, 10000000]"),
+            (FREE + "obstacles = 1\n", "2: unknown key 'obstacles', must be one of: name, base"),
+            (FREE + "obstacle = 1\n", "2: obstacle = 1: must be tables, each headed [[obstacle]]"),
+            (box, "2: obstacle 0: must have one of: box, polygon, disc"),
+            (box + "box = { x = [0, 0], z = [1, 2] }\n", "3: obstacle 0: box: x = "),
+            (box + "box = { x = [0, 1] }\n", "3: obstacle 0: box: z: is missing, must be [low, high]"),
+            (box + "disc = { x = 0, z = 1, radius = -1 }\n", "3: obstacle 0: disc: radius = -1: must be in [0, 1e9]"),
+            (box + "polygon = []\n", "3: obstacle 0: polygon = []: must be a list, not empty, of lists of 2 numbers"),
+            (box + "polygon = [[0, 0], [1, 0]]\n", "2: obstacle 0: polygon: number of corners = 2, must be >= 3"),
+            (
+                box + "polygon = [[0, 0], [1, 1], [1, 0], [0, 1]]\n",
+                "2: obstacle 0: polygon: edges 0 and 2 cross or touch, must keep apart",
+            ),
+            (box + "polygon = [[0, 0], [1, 1], [nan, 0]]\n", "3: obstacle 0: polygon = "),
+            (box + 'mesh = "open.obj"\n', "3: obstacle 0: unknown key 'mesh', must be one of: box, polygon, disc"),
+            (
+                box + "disc = { x = 0, z = 9, radius = 1 }\npolygon = [[0, 0], [1, 1], [0, 1]]\n",
+                "2: obstacle 0: polygon and disc: must be one of them",
+            ),
+            (FREE + "[[contact]]\ncorner = { x = 0, y = 1 }\n", "3: contact 0: corner: unknown key 'y'"),
+            (FREE + "[[contact]]\nslack = 1.0\n", "2: contact 0: must have one of: corner, post, obstacle, point"),
+            (POST + "[[contact]]\nobstacle = 1\n", "5: contact 0: obstacle = 1: must be an integer in [0, 0]"),
+            (POST + "[[contact]]\npoint = { x = 1, z = 1 }\nslack = 0.0\n", "5: contact 0: point = "),
+            (POST + "[grasp]\nobject = 0\nwrap_angle = 1.0\n", "target and grasp: must be one of them"),
+            ("[grasp]\nobject = 0\nwrap_angle = 1.0\n", "2: grasp: object = 0: there is no obstacle"),
+            ("target = { x = 1, z = 1 \n", ""),
+        ):
             with self.subTest(text):
                 self.assertIn(desired, self.refusal(text))
         concave = "[[obstacle]]\npolygon = [[1, 0], [3, 0], [3, 2], [2, 1], [1, 2]]\n[grasp]\nobject = 0\nwrap_angle = "
         done = self.run_program(self.write(concave + "1.0\n"))
-        self.assertEqual((done.returncode, done.stderr),
-                         (USAGE, "tendril: grasp: object = 0, must be a disc or a convex polygon\n"))
+        self.assertEqual(
+            (done.returncode, done.stderr), (USAGE, "tendril: grasp: object = 0, must be a disc or a convex polygon\n")
+        )
         self.assertIn("wrap_angle = 7: must be in (0, 2 pi)", self.refusal(concave + "7.0\n"))
 
     def test_bad_options_are_refused(self):
         file = self.write(FREE)
         for arguments, code, desired in (
-                (("--refused", "some"), USAGE, "--refused: some: must be one of: none, near, all"),
-                (("--solution", "0"), USAGE, "--solution: 0: must be >= 1"),
-                (("--path", "o.csv", "--solution", "2"), USAGE, "--solution: 2: must be at most the number of solutions, 1"),
-                (("--spacing", "0"), USAGE, "--spacing: 0: must be in"),
-                (("--svg", "no/plan.svg"), IO, "no/plan.svg")):
+            (("--refused", "some"), USAGE, "--refused: some: must be one of: none, near, all"),
+            (("--solution", "0"), USAGE, "--solution: 0: must be >= 1"),
+            (
+                ("--path", "o.csv", "--solution", "2"),
+                USAGE,
+                "--solution: 2: must be at most the number of solutions, 1",
+            ),
+            (("--spacing", "0"), USAGE, "--spacing: 0: must be in"),
+            (("--svg", "no/plan.svg"), IO, "no/plan.svg"),
+        ):
             done = self.run_program(file, *arguments)
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
@@ -649,13 +757,23 @@ box = { half_extents = [0.01, 0.02, 0.03], center = [0.14, 0, 0.2], rotation = [
 class Scenes(PlanTest):
     """The plan of a scene."""
 
-    def write_scene(self, geoms=GEOMS, target="0.1 0 0.18", controller='[controller]\nplugin = "tendril.reach"\n', frame="",
-                    more="", name="scene.xml"):
+    def write_scene(
+        self,
+        geoms=GEOMS,
+        target="0.1 0 0.18",
+        controller='[controller]\nplugin = "tendril.reach"\n',
+        frame="",
+        more="",
+        name="scene.xml",
+    ):
         (self.folder / "arm.toml").write_text(f'name = "arm"\n{ROBOT}{controller}')
-        return self.write(f"""<mujoco><compiler angle="radian"/><option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10"
+        return self.write(
+            f"""<mujoco><compiler angle="radian"/><option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10"
 iterations="100"/><asset><model name="arm" file="arm.toml"/></asset><worldbody><frame {frame}>
 <attach model="arm" body="base" prefix="a_"/>{geoms}<body name="target" mocap="true" pos="{target}"><site name="goal"/></body>
-</frame></worldbody>{more}</mujoco>""", name)
+</frame></worldbody>{more}</mujoco>""",
+            name,
+        )
 
     def planned(self, *arguments):
         return json.loads(self.output(*arguments, "--json"))
@@ -668,8 +786,9 @@ iterations="100"/><asset><model name="arm" file="arm.toml"/></asset><worldbody><
         self.assertEqual(found["poses"], same["poses"])
         self.assertAlmostEqual(found["min_clearance"], same["min_clearance"], delta=1e-6)
         self.assertGreaterEqual(found["min_clearance"], 0.002)
-        self.assertEqual(found["waypoints"][0]["obstacle"], "geom " + ("ball", "bar", "block")[
-            int(same["waypoints"][0]["obstacle"])])
+        self.assertEqual(
+            found["waypoints"][0]["obstacle"], "geom " + ("ball", "bar", "block")[int(same["waypoints"][0]["obstacle"])]
+        )
         for mine, other in zip(found["drawing"]["obstacles"], same["drawing"]["obstacles"], strict=True):
             for key in ("kind", "radius"):
                 self.assertEqual(mine.get(key), other.get(key))
@@ -683,9 +802,16 @@ iterations="100"/><asset><model name="arm" file="arm.toml"/></asset><worldbody><
 
     def test_the_start_is_the_pose_of_the_scene_and_the_target_may_be_a_site(self):
         file = self.write_scene()
-        self.write('scene = "scene.xml"\n[[motion]]\nbody = "target"\nkind = "waypoints"\ntimes = [0]\n'
-                   'points = [[0.05, 0, 0.2]]\n', "e.toml")
-        for named, place in (((file,), [0.1, 0, 0.18]), ((file, "--target", "goal"), [0.1, 0, 0.18]), (("e.toml",), [0.05, 0, 0.2])):
+        self.write(
+            'scene = "scene.xml"\n[[motion]]\nbody = "target"\nkind = "waypoints"\ntimes = [0]\n'
+            "points = [[0.05, 0, 0.2]]\n",
+            "e.toml",
+        )
+        for named, place in (
+            ((file,), [0.1, 0, 0.18]),
+            ((file, "--target", "goal"), [0.1, 0, 0.18]),
+            (("e.toml",), [0.05, 0, 0.2]),
+        ):
             plan = self.planned(*named)
             for a, b in zip(plan["waypoints"][0]["position"], place, strict=True):
                 self.assertAlmostEqual(a, b)
@@ -698,24 +824,35 @@ iterations="100"/><asset><model name="arm" file="arm.toml"/></asset><worldbody><
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("1 obstacles can move relative to the arm's base", done.stderr)
         arm = (scene.parent / "arm.toml").read_text().split("[controller]")[0]
-        (self.folder / "arm.toml").write_text(arm + '[controller]\nplugin = "tendril.follow"\nposes = { file = "poses.csv" }\n'
-                                              'waypoint_time = 1.5\nhold_time = 1.0\n')
+        (self.folder / "arm.toml").write_text(
+            arm + '[controller]\nplugin = "tendril.follow"\nposes = { file = "poses.csv" }\n'
+            "waypoint_time = 1.5\nhold_time = 1.0\n"
+        )
         shutil.copy(scene, self.folder)
-        self.write('scene = "reach_clutter.xml"\nduration = 5\n[[check]]\nmetric = "wall_force_max"\nmax = 0\n'
-                   '[[check]]\nmetric = "status_end"\nmin = 1\nmax = 1\n', "e.toml")
-        ran = subprocess.run([PROGRAM, "run", "e.toml", "--no-record", "--json"], cwd=self.folder, capture_output=True, text=True)
+        self.write(
+            'scene = "reach_clutter.xml"\nduration = 5\n[[check]]\nmetric = "wall_force_max"\nmax = 0\n'
+            '[[check]]\nmetric = "status_end"\nmin = 1\nmax = 1\n',
+            "e.toml",
+        )
+        ran = subprocess.run(
+            [PROGRAM, "run", "e.toml", "--no-record", "--json"], cwd=self.folder, capture_output=True, text=True
+        )
         self.assertEqual(ran.returncode, 0, ran.stderr + ran.stdout)
 
     def test_what_cannot_be_planned_is_refused_in_one_line(self):
         two = '<geom type="ellipsoid" name="egg" size="0.1 0.2 0.1" pos="0.5 0 0.2"/>'
         for scene, arguments, told in (
-                (dict(geoms=two), (), "obstacles: geom egg: an ellipsoid: cannot be an obstacle"),
-                (dict(), ("--target", "nothing"), "--target: nothing: must be a body or a site of the scene"),
-                (dict(), ("--robot", "b_"), '--robot: b_: must be one of "a_"'),
-                (dict(), ("--margin", "-1"), "--margin: -1: must be a distance in [0, 1000] m"),
-                (dict(controller=""), (), "scene.xml: has no continuum arm with a controller"),
-                (dict(geoms='<geom name="block" type="box" size="0.1 0.1 0.1"/>'), (),
-                 "obstacles: geom block: the arm's base is inside or in contact with it")):
+            (dict(geoms=two), (), "obstacles: geom egg: an ellipsoid: cannot be an obstacle"),
+            (dict(), ("--target", "nothing"), "--target: nothing: must be a body or a site of the scene"),
+            (dict(), ("--robot", "b_"), '--robot: b_: must be one of "a_"'),
+            (dict(), ("--margin", "-1"), "--margin: -1: must be a distance in [0, 1000] m"),
+            (dict(controller=""), (), "scene.xml: has no continuum arm with a controller"),
+            (
+                dict(geoms='<geom name="block" type="box" size="0.1 0.1 0.1"/>'),
+                (),
+                "obstacles: geom block: the arm's base is inside or in contact with it",
+            ),
+        ):
             done = self.run_program(self.write_scene(**scene), *arguments)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (USAGE, 1), done.stderr)
             self.assertIn(told, done.stderr)

@@ -3,6 +3,7 @@
 
 usage: rollout_command_test.py PROGRAM
 """
+
 import csv
 import json
 import os
@@ -30,13 +31,25 @@ SCENE = """<mujoco><option timestep="0.002"/><worldbody><geom type="plane" size=
 <body name="c" pos="2 0 1"><joint name="a,&quot;b&quot;" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 .3 0 0" size=".02"/></body>
 </worldbody><actuator><motor name="push" joint="a,&quot;b&quot;"/></actuator>
 <sensor><jointpos name="angle" joint="a,&quot;b&quot;"/><framepos name="where" objtype="body" objname="a"/></sensor></mujoco>"""
-DATASETS = ("step", "time", "qpos", "qvel", "ctrl", "act", "sensordata", "plugin_state", "mocap/pos", "mocap/quat",
-            "contact/count")
+DATASETS = (
+    "step",
+    "time",
+    "qpos",
+    "qvel",
+    "ctrl",
+    "act",
+    "sensordata",
+    "plugin_state",
+    "mocap/pos",
+    "mocap/quat",
+    "contact/count",
+)
 
 
 def run_program(*arguments, **environment):
-    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=60,
-                          env=dict(os.environ, **environment))
+    return subprocess.run(
+        [PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=60, env=dict(os.environ, **environment)
+    )
 
 
 def content(file):
@@ -50,7 +63,9 @@ class RolloutCommand(unittest.TestCase):
         cls.temporary = tempfile.TemporaryDirectory()
         cls.folder = Path(cls.temporary.name)
         (cls.folder / "scene.xml").write_text(SCENE)
-        done = run_program("run", cls.folder / "scene.xml", "--duration", "1.2", "--no-report", "--quiet", "--out", cls.folder / "out")
+        done = run_program(
+            "run", cls.folder / "scene.xml", "--duration", "1.2", "--no-report", "--quiet", "--out", cls.folder / "out"
+        )
         assert done.returncode == 0, done.stderr
         cls.whole = cls.folder / "out/rollout.h5"
         cls.bytes = cls.whole.read_bytes()
@@ -120,10 +135,14 @@ class RolloutCommand(unittest.TestCase):
                 done = run_program("rollout", "verify", file)
                 self.assertEqual(done.returncode, 1, done.stderr)
                 self.assertEqual(done.stdout.count("\n"), 1)
-                self.assertIn(f"damaged from row {BLOCK} on: rows {BLOCK} to {2 * BLOCK - 1} of {ROWS} rows", done.stdout)
+                self.assertIn(
+                    f"damaged from row {BLOCK} on: rows {BLOCK} to {2 * BLOCK - 1} of {ROWS} rows", done.stdout
+                )
                 self.assertIn(dataset, done.stdout)
                 report = json.loads(run_program("rollout", "verify", file, "--json").stdout)
-                self.assertEqual((report["verdict"], report["first_bad_row"], report["bad_rows"]), ("damaged", BLOCK, BLOCK))
+                self.assertEqual(
+                    (report["verdict"], report["first_bad_row"], report["bad_rows"]), ("damaged", BLOCK, BLOCK)
+                )
 
     def test_verify_names_a_damaged_model_and_a_damaged_text(self):
         done = run_program("rollout", "verify", self.with_damaged_block("model_mjb", 0))
@@ -136,6 +155,7 @@ class RolloutCommand(unittest.TestCase):
     def test_a_dataset_that_is_shorter_than_the_others_is_damage(self):
         def shorten(rollout):
             rollout["qvel"].resize(BLOCK, axis=0)
+
         done = run_program("rollout", "verify", self.copy("short.h5", shorten))
         self.assertEqual(done.returncode, 1)
         self.assertIn("qvel", done.stdout)
@@ -143,11 +163,13 @@ class RolloutCommand(unittest.TestCase):
     def test_texts_of_variable_length_are_refused_unread(self):
         def add(rollout):
             rollout.attrs["note"] = "on a heap without checksum"
+
         self.refused(run_program("rollout", "info", self.copy("heap.h5", add)), 2, "attribute note")
 
     def test_recordings_of_the_old_format_are_named(self):
         def age(rollout):
             rollout.attrs["format_version"] = 1
+
         file = self.copy("old.h5", age)
         for command in ("info", "verify", "replay"):
             self.refused(run_program("rollout", command, file), 2, "format_version = 1, this program reads 2")
@@ -205,17 +227,26 @@ class RolloutCommand(unittest.TestCase):
         """Each block of metadata that changes while rows are written, with its older second half."""
         earlier = self.folder / "earlier.h5"
         steps = str(2 * BLOCK * 0.002)
-        done = run_program("run", self.folder / "scene.xml", "--duration", steps, "--no-report", "--quiet", "--out", self.folder / "early")
+        done = run_program(
+            "run",
+            self.folder / "scene.xml",
+            "--duration",
+            steps,
+            "--no-report",
+            "--quiet",
+            "--out",
+            self.folder / "early",
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         shutil.copy(self.folder / "early/rollout.h5", earlier)
         old = earlier.read_bytes()
         torn = 0
         for found in re.finditer(rb"OHDR|OCHK|EAHD|EAIB", self.bytes):
             at = found.start()
-            if old[at:at + 4] != self.bytes[at:at + 4] or old[at:at + 200] == self.bytes[at:at + 200]:
+            if old[at : at + 4] != self.bytes[at : at + 4] or old[at : at + 200] == self.bytes[at : at + 200]:
                 continue
             data = bytearray(self.bytes)
-            data[at + 40:at + 200] = old[at + 40:at + 200]
+            data[at + 40 : at + 200] = old[at + 40 : at + 200]
             steps = self.recovered(self.damaged(data))
             torn += steps is not None
         self.assertGreater(torn, 0)
@@ -226,7 +257,7 @@ class RolloutCommand(unittest.TestCase):
         for _ in range(12):
             data = bytearray(self.bytes)
             at = rng.choice(places) + rng.randrange(8, 60)
-            data[at:at + 8] = rng.randbytes(8)
+            data[at : at + 8] = rng.randbytes(8)
             file = self.damaged(data)
             self.assertIn(run_program("rollout", "verify", file).returncode, (0, 1, 2))
             self.recovered(file)
@@ -234,7 +265,7 @@ class RolloutCommand(unittest.TestCase):
     def test_a_truncated_file_gives_the_rows_before_the_end_or_one_line(self):
         saved = []
         for part in range(10):
-            file = self.damaged(self.bytes[:len(self.bytes) * part // 10])
+            file = self.damaged(self.bytes[: len(self.bytes) * part // 10])
             verified = run_program("rollout", "verify", file)
             self.assertIn(verified.returncode, (1, 2))
             steps = self.recovered(file)
@@ -245,7 +276,9 @@ class RolloutCommand(unittest.TestCase):
     def test_what_a_killed_run_leaves_becomes_a_recording_that_replays(self):
         out = self.folder / "killed"
         file = out / "rollout.h5"
-        process = subprocess.Popen([PROGRAM, "run", self.folder / "scene.xml", "--duration", "1000", "--no-report", "--quiet", "--out", out])
+        process = subprocess.Popen(
+            [PROGRAM, "run", self.folder / "scene.xml", "--duration", "1000", "--no-report", "--quiet", "--out", out]
+        )
         deadline = time.monotonic() + 30
         seen = 0
         while seen < 2 * BLOCK and time.monotonic() < deadline:
@@ -287,9 +320,13 @@ class RolloutCommand(unittest.TestCase):
             kind = rollout.attrs.get_id("outcome").dtype
             rollout["rows"][()] = 0
             rollout.attrs.get_id("outcome").write(np.array(b"running", dtype=kind))
+
         file = self.copy("empty.h5", empty)
-        for command in (["rollout", "replay", file], ["rollout", "export", file, self.folder / "x.csv"],
-                        ["view", file, "--screenshot", self.folder / "x.png"]):
+        for command in (
+            ["rollout", "replay", file],
+            ["rollout", "export", file, self.folder / "x.csv"],
+            ["view", file, "--screenshot", self.folder / "x.png"],
+        ):
             done = run_program(*command)
             self.assertIn(done.returncode, (2, 4), command)
             self.assertEqual(done.stderr.count("\n"), 1)
@@ -310,20 +347,37 @@ class RolloutCommand(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, f"{out}: {ROWS} rows\n"), done.stderr)
         with open(out, newline="") as stream:
             header, *rows = csv.reader(stream)
-        expected = ["step", "time", "step_time_us", "contacts",
-                    *(f"qpos.loose.{part}" for part in ("x", "y", "z", "qw", "qx", "qy", "qz")),
-                    *(f"qpos.knee.{part}" for part in ("qw", "qx", "qy", "qz")), 'qpos.a,"b"',
-                    *(f"qvel.loose.{part}" for part in ("vx", "vy", "vz", "wx", "wy", "wz")),
-                    *(f"qvel.knee.{part}" for part in ("wx", "wy", "wz")), 'qvel.a,"b"', "ctrl.push",
-                    "sensordata.angle", "sensordata.where.0", "sensordata.where.1", "sensordata.where.2",
-                    *(f"mocap_pos.0.{part}" for part in ("x", "y", "z")),
-                    *(f"mocap_quat.0.{part}" for part in ("qw", "qx", "qy", "qz"))]
+        expected = [
+            "step",
+            "time",
+            "step_time_us",
+            "contacts",
+            *(f"qpos.loose.{part}" for part in ("x", "y", "z", "qw", "qx", "qy", "qz")),
+            *(f"qpos.knee.{part}" for part in ("qw", "qx", "qy", "qz")),
+            'qpos.a,"b"',
+            *(f"qvel.loose.{part}" for part in ("vx", "vy", "vz", "wx", "wy", "wz")),
+            *(f"qvel.knee.{part}" for part in ("wx", "wy", "wz")),
+            'qvel.a,"b"',
+            "ctrl.push",
+            "sensordata.angle",
+            "sensordata.where.0",
+            "sensordata.where.1",
+            "sensordata.where.2",
+            *(f"mocap_pos.0.{part}" for part in ("x", "y", "z")),
+            *(f"mocap_quat.0.{part}" for part in ("qw", "qx", "qy", "qz")),
+        ]
         self.assertEqual(header, expected)
         values = np.array(rows, dtype=float)
         columns = {name: index for index, name in enumerate(header)}
-        for name, dataset, column in (("step", "step", ()), ("time", "time", ()), ("contacts", "contact/count", ()),
-                                      ("qpos.knee.qz", "qpos", 10), ('qvel.a,"b"', "qvel", 9), ("sensordata.where.2", "sensordata", 3),
-                                      ("mocap_pos.0.z", "mocap/pos", (0, 2))):
+        for name, dataset, column in (
+            ("step", "step", ()),
+            ("time", "time", ()),
+            ("contacts", "contact/count", ()),
+            ("qpos.knee.qz", "qpos", 10),
+            ('qvel.a,"b"', "qvel", 9),
+            ("sensordata.where.2", "sensordata", 3),
+            ("mocap_pos.0.z", "mocap/pos", (0, 2)),
+        ):
             stored = self.reference[dataset].reshape(ROWS, -1) if column == () else self.reference[dataset]
             stored = stored[:, 0] if column == () else stored[(slice(None), *np.atleast_1d(column))]
             self.assertTrue((values[:, columns[name]] == stored).all(), name)
@@ -344,7 +398,9 @@ class RolloutCommand(unittest.TestCase):
     def test_csv_needs_no_python_and_npz_says_what_it_needs(self):
         no_python = {"TENDRIL_PYTHON": "/nonexistent/python"}
         self.assertEqual(run_program("rollout", "export", self.whole, self.folder / "x.csv", **no_python).returncode, 0)
-        self.refused(run_program("rollout", "export", self.whole, self.folder / "y.npz", **no_python), 4, "TENDRIL_PYTHON")
+        self.refused(
+            run_program("rollout", "export", self.whole, self.folder / "y.npz", **no_python), 4, "TENDRIL_PYTHON"
+        )
         self.assertFalse((self.folder / "y.npz").exists())
 
     def test_what_cannot_be_exported_is_one_line(self):

@@ -3,9 +3,10 @@
 
 usage: run_command_test.py PROGRAM
 """
+
 import json
-import resource
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -89,8 +90,13 @@ class RunCommand(unittest.TestCase):
         self.assertEqual([p.name for p in (self.folder / "out/good-seed0").iterdir()], ["summary.json"])
 
     def test_an_interrupt_gives_130_and_closes_the_recording(self):
-        process = subprocess.Popen([PROGRAM, "run", "pendulum.xml", "--duration", "1e5", "--no-report"], cwd=self.folder,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [PROGRAM, "run", "pendulum.xml", "--duration", "1e5", "--no-report"],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         recording = self.folder / "out/pendulum-seed0/rollout.h5"
         while not recording.exists() and process.poll() is None:
             time.sleep(0.01)
@@ -127,8 +133,15 @@ class RunCommand(unittest.TestCase):
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
-        done = subprocess.run([PROGRAM, "run", "good.toml", "--no-record", "--quiet"], cwd=self.folder, text=True,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=120, preexec_fn=no_room)
+        done = subprocess.run(
+            [PROGRAM, "run", "good.toml", "--no-record", "--quiet"],
+            cwd=self.folder,
+            text=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            timeout=120,
+            preexec_fn=no_room,
+        )
         self.assertEqual(done.returncode, 4)
         self.assertRegex(done.stderr, r"^tendril: out/good-seed0/summary.json: File too large: [^\n]*\n$")
 
@@ -149,8 +162,13 @@ class RunCommand(unittest.TestCase):
         done = self.run_program("doctor")
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertIn("tendril.reach", done.stdout)
-        missing = subprocess.run([PROGRAM, "doctor"], env={**os.environ, "TENDRIL_PLUGIN": "/none.so"},
-                                 capture_output=True, text=True, timeout=60)
+        missing = subprocess.run(
+            [PROGRAM, "doctor"],
+            env={**os.environ, "TENDRIL_PLUGIN": "/none.so"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         self.assertEqual(missing.returncode, 1)
         self.assertIn("MISSING", missing.stdout)
 

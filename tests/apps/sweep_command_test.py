@@ -3,6 +3,7 @@
 
 usage: sweep_command_test.py PROGRAM
 """
+
 import csv
 import fcntl
 import io
@@ -100,8 +101,9 @@ class SweepTest(unittest.TestCase):
         return [PROGRAM, "sweep", *map(str, arguments)]
 
     def run_sweep(self, *arguments, **options):
-        return subprocess.run(self.command(*arguments), cwd=self.folder, capture_output=True, text=True, timeout=120,
-                              **options)
+        return subprocess.run(
+            self.command(*arguments), cwd=self.folder, capture_output=True, text=True, timeout=120, **options
+        )
 
     def sweep(self, *arguments, code=0, **options):
         done = self.run_sweep("e.toml", "--out", self.out, "--quiet", "--no-report", *arguments, **options)
@@ -109,8 +111,12 @@ class SweepTest(unittest.TestCase):
         return done
 
     def start(self, *arguments):
-        return subprocess.Popen(self.command("e.toml", "--out", self.out, "--quiet", "--no-report", *arguments),
-                                cwd=self.folder, stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(
+            self.command("e.toml", "--out", self.out, "--quiet", "--no-report", *arguments),
+            cwd=self.folder,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
     def lines(self, out=None):
         files = sorted((out or self.out).glob("journal/*.jsonl"))
@@ -125,8 +131,10 @@ class SweepTest(unittest.TestCase):
     def numbers(self, out=None):
         """What no machine may change, by id."""
         own = ("real_time_factor", "step_time_mean", "step_time_p999")
-        return {r["id"]: (r["outcome"], r["checks"], {k: v for k, v in r["metrics"].items() if k not in own})
-                for r in self.records(out)}
+        return {
+            r["id"]: (r["outcome"], r["checks"], {k: v for k, v in r["metrics"].items() if k not in own})
+            for r in self.records(out)
+        }
 
     def refused(self, *arguments, text):
         done = self.run_sweep(*arguments)
@@ -154,8 +162,12 @@ class Runs(SweepTest):
         drawn = {}
         for r in self.records():
             self.assertEqual(drawn.setdefault(r["seed"], r["drawn"]), r["drawn"])
-        done = subprocess.run([PROGRAM, "run", "e.toml", "--seed", "2", "--no-record", "--json"], cwd=self.folder,
-                              capture_output=True, text=True)
+        done = subprocess.run(
+            [PROGRAM, "run", "e.toml", "--seed", "2", "--no-record", "--json"],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+        )
         alone = json.loads(done.stdout)["metrics"]["speed_max"]
         self.assertIn(alone, [r["metrics"]["speed_max"] for r in self.records() if r["seed"] == 2])
 
@@ -165,8 +177,9 @@ class Runs(SweepTest):
         (self.folder / "e.toml").write_text(text.replace("[vary]\n", '[vary]\n"body.base.mass" = { scale = [2, 3] }\n'))
         self.sweep()
         rows = list(csv.DictReader(io.StringIO((self.out / "runs.csv").read_text())))
-        self.assertEqual([name for name in rows[0] if name.startswith("drawn.")],
-                         ["drawn.body.base.mass", "drawn.option.gravity.3"])  # the others are the same in every run
+        self.assertEqual(
+            [name for name in rows[0] if name.startswith("drawn.")], ["drawn.body.base.mass", "drawn.option.gravity.3"]
+        )  # the others are the same in every run
         for row in rows:
             self.assertTrue(2 <= float(row["drawn.body.base.mass"]) < 3, row)
             self.assertTrue(-10 <= float(row["drawn.option.gravity.3"]) < -5, row)
@@ -179,25 +192,37 @@ class Runs(SweepTest):
         self.assertEqual(self.summary()["metrics"][0]["metric"], "tip error at the end")
         for record in self.records():
             scene = self.folder / "scene"
-            subprocess.run([PROGRAM, "generate", "clutter", "--seed", str(record["seed"]), "--difficulty", "0.2", "--out",
-                            scene], check=True, capture_output=True)
-            run = subprocess.run([PROGRAM, "run", scene / "clutter.toml", "--no-record", "--json", "--out", self.folder / "one"],
-                                 capture_output=True, text=True)
+            subprocess.run(
+                [PROGRAM, "generate", "clutter", "--seed", str(record["seed"]), "--difficulty", "0.2", "--out", scene],
+                check=True,
+                capture_output=True,
+            )
+            run = subprocess.run(
+                [PROGRAM, "run", scene / "clutter.toml", "--no-record", "--json", "--out", self.folder / "one"],
+                capture_output=True,
+                text=True,
+            )
             self.assertEqual(record["metrics"]["tip_error_end"], json.loads(run.stdout)["metrics"]["tip_error_end"])
         self.assertNotEqual(*(record["metrics"]["tip_error_rms"] for record in self.records()))
         (self.folder / "e.toml").write_text('family = "cluter"\n[sweep]\nseeds = 2\n')
         shutil.rmtree(self.out)
-        self.refused("e.toml", "--out", self.out,
-                     text="e.toml: family: cluter: must be one of clutter, coil, maze, mobile_clutter, path, pole, "
-                     "reach_around, shelf, tube")
+        self.refused(
+            "e.toml",
+            "--out",
+            self.out,
+            text="e.toml: family: cluter: must be one of clutter, coil, maze, mobile_clutter, path, pole, "
+            "reach_around, shelf, tube",
+        )
 
     def test_later_settings_win(self):
         """The cell's over those that are drawn, the variant's over the cell's, --set over all."""
         cell = '[sweep.grid]\n"option.gravity" = [[0, 0, -1]]\n[[sweep.variant]]\nname = "v"\n'
         steps = {}
-        for name, more, arguments in (("cell", cell, ()),
-                                      ("variant", cell + 'set = { "option.gravity" = [0, 0, -2] }\n', ()),
-                                      ("option", cell, ("--set", "option.gravity=[0, 0, -3]"))):
+        for name, more, arguments in (
+            ("cell", cell, ()),
+            ("variant", cell + 'set = { "option.gravity" = [0, 0, -2] }\n', ()),
+            ("option", cell, ("--set", "option.gravity=[0, 0, -3]")),
+        ):
             self.write(seeds=2, more=more)
             out = self.folder / name
             self.assertEqual(self.run_sweep("e.toml", "--out", out, *arguments).returncode, 0)
@@ -213,7 +238,9 @@ class Runs(SweepTest):
         self.out = self.folder / "unstable"
         self.sweep(code=1)
         self.assertEqual(self.summary()["runs"]["diverged"], 2)
-        (self.folder / "e.toml").write_text('scene = "pendulum.xml"\nduration = 1e6\n[sweep]\nseeds = 1\ntimeout = 0.3\n')
+        (self.folder / "e.toml").write_text(
+            'scene = "pendulum.xml"\nduration = 1e6\n[sweep]\nseeds = 1\ntimeout = 0.3\n'
+        )
         self.out = self.folder / "long"
         self.sweep(code=1)
         self.assertEqual(self.summary()["runs"]["timeout"], 1)
@@ -248,13 +275,16 @@ class Runs(SweepTest):
 
         def links():
             return set(re.findall('href="([^"]*)"', (self.out / "report.html").read_text()))
+
         self.assertEqual(links(), {f"runs/{ids[seed]}/play.html" for seed in (0, 1)})
         browser = self.folder / "browser"
         browser.write_text(f'#!/bin/sh\necho "$1" >{self.folder}/opened\n')
         browser.chmod(0o755)
         done = self.run_sweep("repeat", self.out, ids[2], "--play", env=os.environ | {"BROWSER": f"{browser} %s"})
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual((self.folder / "opened").read_text(), (self.out / f"repeated/{ids[2]}/play.html").as_uri() + "\n")
+        self.assertEqual(
+            (self.folder / "opened").read_text(), (self.out / f"repeated/{ids[2]}/play.html").as_uri() + "\n"
+        )
         self.assertEqual(self.run_sweep("report", self.out).returncode, 0)
         self.assertIn(f"repeated/{ids[2]}/play.html", links())
 
@@ -275,9 +305,13 @@ class HostileFiles(SweepTest):
             (self.folder / "named.toml").write_text(f'[sweep]\nexperiment = "{kind}.toml"\nseeds = 2\n')
             (self.folder / "suite.toml").write_text(f'[sweep]\nexperiment = [{{ file = "{kind}.toml" }}]\nseeds = 2\n')
             for file in (f"{kind}.toml", "named.toml", "suite.toml"):
-                self.refused(file, "--out", self.out, text=f"{kind}.toml: is a device or a pipe: must be a readable file")
+                self.refused(
+                    file, "--out", self.out, text=f"{kind}.toml: is a device or a pipe: must be a readable file"
+                )
             for command in (["compare", f"{kind}.h5", f"{kind}.h5"], ["play", f"{kind}.h5"]):
-                done = subprocess.run([PROGRAM, *command], cwd=self.folder, capture_output=True, text=True, timeout=60, check=False)
+                done = subprocess.run(
+                    [PROGRAM, *command], cwd=self.folder, capture_output=True, text=True, timeout=60, check=False
+                )
                 self.assertEqual((done.returncode, done.stderr), (2, f"tendril: {kind}.h5: is not a file\n"))
 
 
@@ -403,8 +437,11 @@ class Guarantees(SweepTest):
         self.assertLess(len(whole), 40)
         self.write(seeds=4, duration=20, more='record = "all"')
         self.out = self.folder / "recorded"
-        done = self.sweep(code=4, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000)),
-                          env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})  # HDF5 loses names after a failed write
+        done = self.sweep(
+            code=4,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000)),
+            env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"},
+        )  # HDF5 loses names after a failed write
         self.assertIn("rollout.h5", done.stderr)
         self.assertEqual(list(self.out.glob("runs/.part*")), [])
         self.assertEqual(self.lines(), [])
@@ -414,11 +451,18 @@ class Guarantees(SweepTest):
     def test_6_a_full_disk(self):
         """A file system of 200 kB: recordings fill it."""
         self.write(seeds=16, duration=20, more='record = "all"')
-        script = (f'mount -t tmpfs -o size=200k tmpfs out || exit 77; "{PROGRAM}" sweep e.toml --out out/s --quiet --no-report; '
-                  'code=$?; cp -r out kept; exit $code')
+        script = (
+            f'mount -t tmpfs -o size=200k tmpfs out || exit 77; "{PROGRAM}" sweep e.toml --out out/s --quiet --no-report; '
+            "code=$?; cp -r out kept; exit $code"
+        )
         self.out.mkdir()
-        done = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script], cwd=self.folder,
-                              capture_output=True, text=True, env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
+        done = subprocess.run(
+            ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"},
+        )
         if done.returncode in (1, 77) and "sweep" not in done.stderr:
             self.skipTest(f"no file system can be mounted: {done.stderr.strip()}")
         self.assertEqual((done.returncode, done.stderr.count("\n")), (4, 1), done.stderr)
@@ -446,7 +490,9 @@ class Guarantees(SweepTest):
             kept = {file.parent.name for file in self.out.glob("runs/[!.]*/rollout.h5")}
             self.assertTrue(finished <= kept, (finished, kept))
         self.sweep()
-        self.assertEqual({file.parent.name for file in self.out.glob("runs/*/rollout.h5")}, {r["id"] for r in self.records()})
+        self.assertEqual(
+            {file.parent.name for file in self.out.glob("runs/*/rollout.h5")}, {r["id"] for r in self.records()}
+        )
         for file in self.out.glob("runs/*/rollout.h5"):
             done = subprocess.run([PROGRAM, "rollout", "verify", file], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -532,8 +578,11 @@ class Resuming(SweepTest):
         self.write(seeds=2)
         self.sweep()
         before = {r["id"] for r in self.records()}
-        self.write(seeds=4, more='[[sweep.variant]]\nname = "default"\n[[sweep.variant]]\nname = "b"\n'
-                                 'set = { "option.timestep" = 0.02 }')
+        self.write(
+            seeds=4,
+            more='[[sweep.variant]]\nname = "default"\n[[sweep.variant]]\nname = "b"\n'
+            'set = { "option.timestep" = 0.02 }',
+        )
         self.sweep()
         self.assertEqual(len(self.records()), 8)
         self.assertTrue(before < {r["id"] for r in self.records()})
@@ -576,8 +625,12 @@ class Resuming(SweepTest):
 
 class Results(SweepTest):
     def test_the_report_is_one_valid_file_without_requests(self):
-        self.write(seeds=9, limit=1.9, duration=0.5,
-                   more='[sweep.grid]\n"geom.rod.friction" = [0.1, 0.3]\n"option.tolerance" = [1e-8, 1e-9]\n' + TWO_VARIANTS)
+        self.write(
+            seeds=9,
+            limit=1.9,
+            duration=0.5,
+            more='[sweep.grid]\n"geom.rod.friction" = [0.1, 0.3]\n"option.tolerance" = [1e-8, 1e-9]\n' + TWO_VARIANTS,
+        )
         done = self.run_sweep("e.toml", "--out", self.out, "--json")
         self.assertEqual(done.returncode, 1, done.stderr)
         summary = json.loads(done.stdout)
@@ -596,8 +649,10 @@ class Results(SweepTest):
         self.assertIn(summary["worst_runs"][0]["command"], page)
 
     def test_a_bad_variant_is_worse_and_an_equal_one_is_not(self):
-        more = ('[[sweep.variant]]\nname = "base"\n[[sweep.variant]]\nname = "same"\nset = { "geom.rod.friction" = 0.7 }\n'
-                '[[sweep.variant]]\nname = "fast"\nset = { "option.gravity" = [0, 0, -30] }\n')
+        more = (
+            '[[sweep.variant]]\nname = "base"\n[[sweep.variant]]\nname = "same"\nset = { "geom.rod.friction" = 0.7 }\n'
+            '[[sweep.variant]]\nname = "fast"\nset = { "option.gravity" = [0, 0, -30] }\n'
+        )
         self.write(seeds=12, duration=0.3, more='compare = [{ metric = "speed_max", better = "lower" }]\n' + more)
         self.sweep()
         words = {(r["metric"], r["variant"]): r["words"] for r in self.summary()["differences"]}
@@ -613,15 +668,22 @@ class Results(SweepTest):
 
     def test_python(self):
         self.write(seeds=3)
-        code = ("import tendril as td; data = td.Sweep('e.toml', settings={'option.timestep': 0.02}).run('out', jobs=2)\n"
-                "assert data.runs['seed'].tolist() == [0, 1, 2] and data.success()['default']['successes'] == 3\n"
-                "assert set(data.runs['outcome']) == {'done'} and data.compare() == []\n"
-                "try: td.Sweep({'seeds': 0, 'experiment': 'e.toml'})\n"
-                "except ValueError as error: assert str(error).startswith('sweep: seeds = 0: must be'), error\n"
-                "else: raise AssertionError")
+        code = (
+            "import tendril as td; data = td.Sweep('e.toml', settings={'option.timestep': 0.02}).run('out', jobs=2)\n"
+            "assert data.runs['seed'].tolist() == [0, 1, 2] and data.success()['default']['successes'] == 3\n"
+            "assert set(data.runs['outcome']) == {'done'} and data.compare() == []\n"
+            "try: td.Sweep({'seeds': 0, 'experiment': 'e.toml'})\n"
+            "except ValueError as error: assert str(error).startswith('sweep: seeds = 0: must be'), error\n"
+            "else: raise AssertionError"
+        )
         path = Path(__file__).resolve().parents[2] / "python"
-        done = subprocess.run([sys.executable, "-B", "-c", code], cwd=self.folder, capture_output=True, text=True,
-                              env=os.environ | {"PYTHONPATH": str(path), "TENDRIL_PROGRAM": PROGRAM})
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", code],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            env=os.environ | {"PYTHONPATH": str(path), "TENDRIL_PROGRAM": PROGRAM},
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
 
 
@@ -657,8 +719,10 @@ class Suites(SweepTest):
         printed = self.suite("--seeds", "3").stdout
         self.assertRegex(printed, r"e +fine +3 of 3 \(44 to 100 %\)")
         rows = {(row["experiment"], row["variant"]): row for row in self.summary()["rows"]}
-        self.assertEqual({key: row["success"]["n"] for key, row in rows.items()},
-                         {("e", "fine"): 3, ("e", "coarse"): 3, ("once", "fine"): 1})
+        self.assertEqual(
+            {key: row["success"]["n"] for key, row in rows.items()},
+            {("e", "fine"): 3, ("e", "coarse"): 3, ("once", "fine"): 1},
+        )
         self.assertEqual(rows["e", "coarse"]["metric"]["name"], "sensor:angle:max")
         page = (self.out / "report.html").read_text()
         self.assertNotRegex(page, "<script|https?:|url\\(|<img|<link")
@@ -681,8 +745,16 @@ class Suites(SweepTest):
     def test_controllers_settings_and_several_files_in_one_command(self):
         self.write_suite()
         self.write(name="f.toml")
-        done = self.run_sweep("e.toml", "f.toml", "--out", self.out, "--controller", "default",
-                              "--variant", "strong: option.gravity=[0, 0, -30]; option.timestep=0.005")
+        done = self.run_sweep(
+            "e.toml",
+            "f.toml",
+            "--out",
+            self.out,
+            "--controller",
+            "default",
+            "--variant",
+            "strong: option.gravity=[0, 0, -30]; option.timestep=0.005",
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.summary()["variants"], ["default", "strong"])
         self.assertEqual([one["name"] for one in self.summary()["experiments"]], ["e", "f"])
@@ -691,8 +763,10 @@ class Suites(SweepTest):
         for name in ("e.toml", "pendulum.xml"):
             shutil.copy(self.folder / name, self.folder / "sub")
         done = self.run_sweep("e.toml", "sub/e.toml", "--out", self.folder / "same_names", "--seeds", "1")
-        self.assertEqual([one["name"] for one in self.summary(self.folder / "same_names")["experiments"]],
-                         [f"{self.folder.name}-e", "sub-e"])
+        self.assertEqual(
+            [one["name"] for one in self.summary(self.folder / "same_names")["experiments"]],
+            [f"{self.folder.name}-e", "sub-e"],
+        )
         self.assertEqual(set_of, {"default": {}, "strong": {"option.gravity": [0, 0, -30], "option.timestep": 0.005}})
 
     def test_an_experiment_that_does_not_know_the_variant_is_told_and_the_others_run(self):
@@ -720,14 +794,16 @@ class Suites(SweepTest):
         self.assertEqual(self.summary(self.folder / "merged")["rows"], whole["rows"])
 
     def test_bad_input(self):
-        for change, text in ((("[sweep]\n", "[sweep]\nfamily = 1\n"), "family: unknown key"),
-                             (('file = "e.toml"\nseeds', 'file = "none.toml"\nseeds'), "none.toml: No such file"),
-                             (('name = "once"', 'name = "e"'), 'name = "e": is given twice'),
-                             (('["e"]', '["nothing"]'), 'experiments: "nothing": matches none of e, once'),
-                             (('["e"]', '"e"'), 'experiments = "e": must be a list of names'),
-                             ((SUITE, "[sweep]\nexperiment = []\n"), "experiment = []: must have at least one file"),
-                             (('file = "e.toml"\n[[', "[["), "experiment: file: is missing"),
-                             (("seeds = 1\n", "seeds = 0\n"), "seeds = 0: must be")):
+        for change, text in (
+            (("[sweep]\n", "[sweep]\nfamily = 1\n"), "family: unknown key"),
+            (('file = "e.toml"\nseeds', 'file = "none.toml"\nseeds'), "none.toml: No such file"),
+            (('name = "once"', 'name = "e"'), 'name = "e": is given twice'),
+            (('["e"]', '["nothing"]'), 'experiments: "nothing": matches none of e, once'),
+            (('["e"]', '"e"'), 'experiments = "e": must be a list of names'),
+            ((SUITE, "[sweep]\nexperiment = []\n"), "experiment = []: must have at least one file"),
+            (('file = "e.toml"\n[[', "[["), "experiment: file: is missing"),
+            (("seeds = 1\n", "seeds = 0\n"), "seeds = 0: must be"),
+        ):
             with self.subTest(text):
                 self.write_suite(SUITE.replace(*change))
                 self.refused("s.toml", "--out", self.out, text=text)
@@ -739,8 +815,13 @@ class Suites(SweepTest):
 
 class Compare(SweepTest):
     def compare(self, *arguments, code=0):
-        done = subprocess.run([PROGRAM, "compare", *map(str, arguments), "-o", self.folder / "c.html", "--json", self.folder / "c.json"],
-                              cwd=self.folder, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            [PROGRAM, "compare", *map(str, arguments), "-o", self.folder / "c.html", "--json", self.folder / "c.json"],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         self.assertEqual(done.returncode, code, done.stderr)
         if code == 0:
             self.found = json.loads((self.folder / "c.json").read_text())
@@ -751,8 +832,12 @@ class Compare(SweepTest):
         return done
 
     def record(self, name, *arguments):
-        done = subprocess.run([PROGRAM, "run", "e.toml", "--out", name, "--no-report", "--quiet", *arguments], cwd=self.folder,
-                              capture_output=True, text=True)
+        done = subprocess.run(
+            [PROGRAM, "run", "e.toml", "--out", name, "--no-report", "--quiet", *arguments],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_sweeps_are_paired_by_seed(self):
@@ -801,7 +886,9 @@ class Compare(SweepTest):
         self.record("b", "--set", "option.timestep=0.02")
         self.compare("a", "b")
         self.assertEqual((self.found["rows"], self.found["common_rows"]), ([101, 51], 51))
-        (self.folder / "pendulum.xml").write_text(PENDULUM.replace("</worldbody>", '<body><freejoint/><geom size=".1"/></body></worldbody>'))
+        (self.folder / "pendulum.xml").write_text(
+            PENDULUM.replace("</worldbody>", '<body><freejoint/><geom size=".1"/></body></worldbody>')
+        )
         self.record("c")
         self.compare("a", "c")
         self.assertIn("qpos", self.found["other_shape"])
@@ -810,8 +897,11 @@ class Compare(SweepTest):
         self.write(seeds=2)
         self.sweep()
         self.record("a")
-        for a, b, text in ((self.out, "a", "a: is no folder of a sweep, and"), ("a", "none", "none: no such file"),
-                           ("a", "a", "is compared with itself")):
+        for a, b, text in (
+            (self.out, "a", "a: is no folder of a sweep, and"),
+            ("a", "none", "none: no such file"),
+            ("a", "a", "is compared with itself"),
+        ):
             with self.subTest(text):
                 done = self.compare(a, b, code=2)
                 self.assertIn(text, done.stderr)
@@ -842,15 +932,31 @@ class RayNode(SweepTest):
         super().tearDown()
 
     def order(self, **more):
-        from tendril import _ray
         from tendril.sweep import make_plan
+
+        from tendril import _ray
+
         plan = make_plan(Path("sub/e.toml"), PROGRAM)
         inputs = _ray._pack(plan)
         run = next(plan.runs())
-        shared = {"digest": inputs.digest, "archive": inputs.archive, "plan": inputs.plan.to_json(), "absolute": inputs.absolute}
-        return {"versions": plan.versions, "shared": shared, "id": run.id, "variant": run.variant.name,
-                "cell": plan.cells[run.cell], "seed": run.seed, "attempt": 3, "timeout": 60.0, "record": "all",
-                "session": ""} | more
+        shared = {
+            "digest": inputs.digest,
+            "archive": inputs.archive,
+            "plan": inputs.plan.to_json(),
+            "absolute": inputs.absolute,
+        }
+        return {
+            "versions": plan.versions,
+            "shared": shared,
+            "id": run.id,
+            "variant": run.variant.name,
+            "cell": plan.cells[run.cell],
+            "seed": run.seed,
+            "attempt": 3,
+            "timeout": 60.0,
+            "record": "all",
+            "session": "",
+        } | more
 
     def write_below(self):
         (self.folder / "sub").mkdir()
@@ -860,12 +966,15 @@ class RayNode(SweepTest):
 
     def test_inputs_are_unpacked_once_and_nothing_else_is_read(self):
         from tendril import _ray
+
         self.write_below()
         order = self.order()
         (self.folder / "pendulum.xml").unlink()  # no shared file system
         (self.folder / "sub/e.toml").unlink()
         reply = _ray.run_on_node(order)
-        self.assertEqual((reply["line"]["outcome"], reply["line"]["attempt"], reply["line"]["id"]), ("done", 3, order["id"]))
+        self.assertEqual(
+            (reply["line"]["outcome"], reply["line"]["attempt"], reply["line"]["id"]), ("done", 3, order["id"])
+        )
         self.assertEqual(set(reply["files"]) & {"rollout.h5", "summary.json"}, {"rollout.h5", "summary.json"})
         scene = json.loads(reply["files"]["summary.json"])["scene"]
         self.assertTrue(scene.startswith(tempfile.tempdir), scene)
@@ -877,6 +986,7 @@ class RayNode(SweepTest):
 
     def test_a_large_recording_stays_and_the_place_is_told(self):
         from tendril import _ray
+
         self.write_below()
         _ray._LARGEST_REPLY, before = 1000, _ray._LARGEST_REPLY
         try:
@@ -890,9 +1000,12 @@ class RayNode(SweepTest):
 
     def test_other_versions_and_bad_input_are_refused_in_one_line(self):
         from tendril import _ray
+
         self.write_below()
         reply = _ray.run_on_node(self.order(versions={"tendril": "0.0.1", "mujoco": "4.0.1"}))
-        self.assertRegex(reply["refused"], r"^node \S+: tendril \S+, mujoco 4.0.1: must be tendril 0.0.1, mujoco 4.0.1$")
+        self.assertRegex(
+            reply["refused"], r"^node \S+: tendril \S+, mujoco 4.0.1: must be tendril 0.0.1, mujoco 4.0.1$"
+        )
         reply = _ray.run_on_node(self.order(cell=(("geom.no_such.friction", 1),)))
         self.assertIn("geom.no_such.friction", reply["refused"])
         self.assertNotIn(tempfile.tempdir, reply["refused"])
@@ -902,28 +1015,33 @@ class RayNode(SweepTest):
         empty = self.folder / "empty"
         empty.mkdir()
         (empty / "ray.py").write_text("raise ModuleNotFoundError(name='ray')")
-        done = self.run_sweep("e.toml", "--out", self.out, "--engine", "ray", env=os.environ | {"PYTHONPATH": str(empty)})
+        done = self.run_sweep(
+            "e.toml", "--out", self.out, "--engine", "ray", env=os.environ | {"PYTHONPATH": str(empty)}
+        )
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertEqual(done.stderr, "tendril: engine: ray: Python module ray is missing: pip install 'tendril-mujoco[ray]'\n")
+        self.assertEqual(
+            done.stderr, "tendril: engine: ray: Python module ray is missing: pip install 'tendril-mujoco[ray]'\n"
+        )
 
 
 class BadInput(SweepTest):
     def test_one_line_and_nothing_is_written(self):
         for more, text in (
-                ("sedes = 3", "sweep: sedes: unknown key"),
-                ('record = "some"', 'record = "some": must be "none"'),
-                ("timeout = 0", "timeout = 0: must be a time in (0, 1e6] s"),
-                ("retries = -1", "retries = -1: must be an integer in [0, 100]"),
-                ('baseline = "x"', 'baseline = "x": must be a variant: default'),
-                ('compare = [{ metric = "a", better = "more" }]', 'better = "more": must be "lower" or "higher"'),
-                ('compare = [{ metric = "no_such", better = "lower" }]', "metric = no_such: must be one of"),
-                ('[sweep.grid]\n"option.timestep" = []', "option.timestep = []: must be a list with at least one value"),
-                ('[sweep.grid]\n"speed" = [1]', "grid: speed: unknown key, must begin with robot."),
-                ('[sweep.grid]\n"geom.no_such.friction" = [1]', "geom.no_such.friction"),
-                ('[[sweep.variant]]\nname = "a"\n[[sweep.variant]]\nname = "a"', 'name = "a": is given twice'),
-                ('[[sweep.variant]]\nname = "a"\n[[sweep.variant]]\nname = "b"', "variant: b: is the same as a"),
-                ('[[sweep.variant]]\nset = {}', "variant: name: is missing"),
-                ('[[sweep.variant]]\nname = "a"\npython = "b.py"', "b.py")):
+            ("sedes = 3", "sweep: sedes: unknown key"),
+            ('record = "some"', 'record = "some": must be "none"'),
+            ("timeout = 0", "timeout = 0: must be a time in (0, 1e6] s"),
+            ("retries = -1", "retries = -1: must be an integer in [0, 100]"),
+            ('baseline = "x"', 'baseline = "x": must be a variant: default'),
+            ('compare = [{ metric = "a", better = "more" }]', 'better = "more": must be "lower" or "higher"'),
+            ('compare = [{ metric = "no_such", better = "lower" }]', "metric = no_such: must be one of"),
+            ('[sweep.grid]\n"option.timestep" = []', "option.timestep = []: must be a list with at least one value"),
+            ('[sweep.grid]\n"speed" = [1]', "grid: speed: unknown key, must begin with robot."),
+            ('[sweep.grid]\n"geom.no_such.friction" = [1]', "geom.no_such.friction"),
+            ('[[sweep.variant]]\nname = "a"\n[[sweep.variant]]\nname = "a"', 'name = "a": is given twice'),
+            ('[[sweep.variant]]\nname = "a"\n[[sweep.variant]]\nname = "b"', "variant: b: is the same as a"),
+            ("[[sweep.variant]]\nset = {}", "variant: name: is missing"),
+            ('[[sweep.variant]]\nname = "a"\npython = "b.py"', "b.py"),
+        ):
             with self.subTest(more):
                 self.write(more=more)
                 self.refused("e.toml", "--out", self.out, text=text)
@@ -932,13 +1050,16 @@ class BadInput(SweepTest):
                 self.write(seeds=seeds)
                 self.refused("e.toml", "--out", self.out, text="sweep: seeds = ")
         self.write()
-        for arguments, text in ((("--shard", "5/4"), "--shard: 5/4: must be I/N"),
-                                (("--seeds", "0"), "--seeds: 0: must be an integer in"),
-                                (("--jobs", "x"), "--jobs: x: must be"),
-                                (("--engine", "dask"), "engine: dask: must be local or ray"),
-                                (("--address", "auto"), "address: auto: needs the engine ray"),
-                                (("--verify", "2"), "--verify: 2: must be a part"), (("--set", "a"), "--set: a: must be"),
-                                (("--no-such",), "unrecognized arguments: --no-such")):
+        for arguments, text in (
+            (("--shard", "5/4"), "--shard: 5/4: must be I/N"),
+            (("--seeds", "0"), "--seeds: 0: must be an integer in"),
+            (("--jobs", "x"), "--jobs: x: must be"),
+            (("--engine", "dask"), "engine: dask: must be local or ray"),
+            (("--address", "auto"), "address: auto: needs the engine ray"),
+            (("--verify", "2"), "--verify: 2: must be a part"),
+            (("--set", "a"), "--set: a: must be"),
+            (("--no-such",), "unrecognized arguments: --no-such"),
+        ):
             with self.subTest(arguments):
                 self.refused("e.toml", "--out", self.out, *arguments, text=text)
         self.refused("none.toml", "--out", self.out, text="none.toml: No such file or directory")

@@ -3,6 +3,7 @@
 
 usage: tables_command_test.py PROGRAM
 """
+
 import json
 import signal
 import subprocess
@@ -24,8 +25,9 @@ class TablesCommand(unittest.TestCase):
         self.temporary.cleanup()
 
     def run_program(self, *arguments):
-        return subprocess.run([PROGRAM, "tables", *arguments], cwd=self.folder, capture_output=True, text=True,
-                              timeout=300)
+        return subprocess.run(
+            [PROGRAM, "tables", *arguments], cwd=self.folder, capture_output=True, text=True, timeout=300
+        )
 
     def refused(self, *arguments):
         done = self.run_program(*arguments)
@@ -76,8 +78,12 @@ class TablesCommand(unittest.TestCase):
             self.assertEqual(drawn, {"coverage_3.5.png", "success_3.6.png", "matrix_article.png"})
 
     def test_an_interrupted_run_goes_on_where_it_was(self):
-        process = subprocess.Popen([PROGRAM, "tables", "3.6", "--samples", "200000", "--method", "auto", "--method",
-                                    "fabrikx"], cwd=self.folder, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [PROGRAM, "tables", "3.6", "--samples", "200000", "--method", "auto", "--method", "fabrikx"],
+            cwd=self.folder,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         time.sleep(1.0)
         process.send_signal(signal.SIGINT)
         _, message = process.communicate(timeout=60)

@@ -14,8 +14,8 @@
 #include "bench/published/tables_report.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
-#include "tests/support/temporary_folder.hpp"
 #include "tests/support/kinematics_oracle.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace tendril::tables {
 namespace {

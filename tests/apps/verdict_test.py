@@ -2,6 +2,7 @@
 """What a run says is what happened: robots that failed do not pass, and results of two runs are never mixed.
 
 usage: verdict_test.py path/to/tendril path/to/failing_controller.so"""
+
 import json
 import signal
 import subprocess
@@ -83,8 +84,11 @@ class Verdict(unittest.TestCase):
         done = self.run_program("--duration", "2", "--set", "robot.section.*.bend_torque_limit=0.001")
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertIn("arm.toml: section 2: can hold 0.002 of its bend_limit of 1.5 rad", done.stderr)
-        self.assertRegex(done.stderr, r"notice: t = 1\.\d+ s: A: does not do what is commanded; following_error is "
-                                      r"\d\.\d+ rad, servo A_s\d_[xy] was at its limit of 0\.001")
+        self.assertRegex(
+            done.stderr,
+            r"notice: t = 1\.\d+ s: A: does not do what is commanded; following_error is "
+            r"\d\.\d+ rad, servo A_s\d_[xy] was at its limit of 0\.001",
+        )
         self.assertIn("scene.xml: A: not following at the end, first at t = 1", done.stderr)
         self.assertEqual(self.summary()["robots"][0]["end"], "not following")
         self.assertNotEqual(self.summary()["saturated_servos"], [])
@@ -101,8 +105,13 @@ class Verdict(unittest.TestCase):
 
     def test_two_runs_do_not_write_into_one_folder(self):
         self.write(settings='target = "near"\n')
-        first = subprocess.Popen([PROGRAM, "run", "e.toml", "--out", "out", "--no-report", "--duration", "1e5"],
-                                 cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        first = subprocess.Popen(
+            [PROGRAM, "run", "e.toml", "--out", "out", "--no-report", "--duration", "1e5"],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         while not (self.folder / "out/rollout.h5").exists() and first.poll() is None:
             time.sleep(0.01)
         time.sleep(0.2)
@@ -112,7 +121,9 @@ class Verdict(unittest.TestCase):
         first.send_signal(signal.SIGHUP)
         _, errors = first.communicate(timeout=60)
         self.assertEqual(first.returncode, 130, errors)
-        replay = subprocess.run([PROGRAM, "rollout", "info", "out/rollout.h5"], cwd=self.folder, capture_output=True, text=True)
+        replay = subprocess.run(
+            [PROGRAM, "rollout", "info", "out/rollout.h5"], cwd=self.folder, capture_output=True, text=True
+        )
         self.assertEqual(replay.returncode, 0, replay.stderr)
 
     def test_the_default_folder_names_the_seed(self):

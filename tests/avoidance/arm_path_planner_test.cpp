@@ -149,7 +149,8 @@ TEST_CASE("arm path planner: of several goals the path ends at one that it can g
     staves.push_back(capsule_between({x, y, 0.15}, {x, y, 0.29}, 0.012));
   }
   const Obstacles obstacles(staves);
-  const VectorXd caught = bent(0.0, 0.0, 0.0), from = bent(1.2, 0.0, 0.2), free = bent(-1.2, 0.3, 0.1);
+  const VectorXd caught = bent(0.0, 0.0, 0.0), from = bent(1.2, 0.0, 0.2),
+                 free = bent(-1.2, 0.3, 0.1);
   REQUIRE(planner.is_free(caught, obstacles));
   REQUIRE_FALSE(planner.line_is_free(from, free, obstacles));
   std::vector<double> memory = memory_of(planner);

@@ -45,7 +45,8 @@ GroundMap map_of(const Obstacles& obstacles) {
 bool joined(const GroundMap& map, const Vector2d& from, const Vector2d& to, double radius) {
   const auto cell = [&](const Vector2d& p) {
     const Vector2d q = map.cell_of(p);
-    return std::pair<int, int>(static_cast<int>(std::lround(q.x())), static_cast<int>(std::lround(q.y())));
+    return std::pair<int, int>(static_cast<int>(std::lround(q.x())),
+                               static_cast<int>(std::lround(q.y())));
   };
   const auto open = [&](int c, int r) {
     return c >= 0 && r >= 0 && c < map.columns() && r < map.rows() && map.clearance(c, r) >= radius;
@@ -92,7 +93,8 @@ TEST_CASE("ground map: the clearance is the distance from what stands on the gro
 }
 
 TEST_CASE("ground map: one that is too large is refused", "[ground]") {
-  CHECK_THROWS_AS(GroundMap(Obstacles{}, {.low = {0, 0}, .high = {100, 100}, .cell = kCell}), ModelError);
+  CHECK_THROWS_AS(GroundMap(Obstacles{}, {.low = {0, 0}, .high = {100, 100}, .cell = kCell}),
+                  ModelError);
 }
 
 TEST_CASE("ground ways: there is one where a flood of the open cells says so", "[ground]") {
@@ -117,7 +119,8 @@ TEST_CASE("ground ways: there is one where a flood of the open cells says so", "
   CHECK(none > 20);
 }
 
-TEST_CASE("ground ways: without obstacles the way is straight and its time the distance", "[ground]") {
+TEST_CASE("ground ways: without obstacles the way is straight and its time the distance",
+          "[ground]") {
   const GroundMap map = map_of(Obstacles{});
   const Vector2d goal(2.5, 1.5), start(0.3, 0.4);
   const GroundPaths ways(map, goal, 0.1);
@@ -159,7 +162,8 @@ TEST_CASE("ground ways: a way keeps its distance, its spacing and its curvature,
       CHECK(map.clearance(points.col(i)) >= kRadius - kCell);
       const double direction = std::atan2(segment.y(), segment.x());
       if (curvature > 0.0)
-        CHECK(std::abs(std::remainder(direction - before, 2.0 * 3.14159265358979)) <= curvature * kSpacing + 1e-9);
+        CHECK(std::abs(std::remainder(direction - before, 2.0 * 3.14159265358979)) <=
+              curvature * kSpacing + 1e-9);
       before = direction;
     }
   }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kCurvatureTolerance = 1e-3;  // [1/m], of the reference values' digits
 constexpr double kLengthTolerance = 1e-4;     // [m]
-constexpr double kTouchDistance = 1e-6;               // [m], the planner's own tolerance
+constexpr double kTouchDistance = 1e-6;       // [m], the planner's own tolerance
 constexpr double kSpacing = 1e-4;             // [m], of samples along a body
 
 struct Solution {

@@ -1,7 +1,7 @@
 #include "tendril/contact/contact_problem.hpp"
 
-#include <catch2/catch.hpp>
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <numbers>
 #include <string>
 
@@ -28,7 +28,8 @@ std::vector<Solid> solids_of(const WrapCase& c) {
   }
   for (const Disc& disc : c.discs) {
     Solid solid{.name = "post", .kind = Solid::Kind::Cylinder, .size = {disc.radius, 0.03, 0.0}};
-    solid.X_BO.linear() = Eigen::AngleAxisd(std::numbers::pi / 2, Vector3d::UnitX()).toRotationMatrix();
+    solid.X_BO.linear() =
+        Eigen::AngleAxisd(std::numbers::pi / 2, Vector3d::UnitX()).toRotationMatrix();
     solid.X_BO.translation() = Vector3d(disc.center.x(), 0.0, kGuide + disc.center.y());
     solids.push_back(solid);
   }
@@ -37,7 +38,8 @@ std::vector<Solid> solids_of(const WrapCase& c) {
 
 std::string refusal(const std::vector<Solid>& solids, const Vector3d& target) {
   try {
-    static_cast<void>(contact_problem(solids, target, {.guide_length = kGuide, .max_length = 1.5}, 3));
+    static_cast<void>(
+        contact_problem(solids, target, {.guide_length = kGuide, .max_length = 1.5}, 3));
   } catch (const ModelError& error) {
     return error.what();
   }
@@ -92,8 +94,10 @@ TEST_CASE("contact problem: what is refused, and how it is said", "[planning]") 
              Catch::Contains("target: lies 0.02 m beside the plane in which the arm moves"));
   CHECK_THAT(refusal({box}, {1.2, 0.0, kGuide + 1.6}),
              Catch::Contains("target: is 2 m from the guide's end: the arm reaches 1.5 m"));
-  CHECK_THAT(refusal({box}, {0.2, 0.0, kGuide + 0.3}), Catch::Contains("target: is inside geom crate"));
-  CHECK_THAT(refusal({box}, {0.255, 0.0, kGuide + 0.3}), Catch::Contains("target: is inside geom crate"));
+  CHECK_THAT(refusal({box}, {0.2, 0.0, kGuide + 0.3}),
+             Catch::Contains("target: is inside geom crate"));
+  CHECK_THAT(refusal({box}, {0.255, 0.0, kGuide + 0.3}),
+             Catch::Contains("target: is inside geom crate"));
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK(refusal({box}, {nan, 0.0, 0.0}) != "accepted");
   CHECK(refusal({box}, {0.0, nan, 0.0}) != "accepted");
@@ -106,13 +110,13 @@ TEST_CASE("contact problem: hundreds of solids take a bounded search", "[plannin
   for (int i = 0; i < 400; ++i) {
     Solid solid{.name = "ball", .kind = Solid::Kind::Sphere, .size = {0.02, 0.0, 0.0}};
     const double angle = 2.399963 * i, radius = 0.15 + 0.002 * i;
-    solid.X_BO.translation() = Vector3d(radius * std::cos(angle), 0.0, 0.35 + radius * std::sin(angle));
+    solid.X_BO.translation() =
+        Vector3d(radius * std::cos(angle), 0.0, 0.35 + radius * std::sin(angle));
     if (std::abs(solid.X_BO.translation().x()) > 0.05) solids.push_back(solid);
   }
   const ContactProblem problem = contact_problem(solids, {0.0, 0.0, 0.6}, {.max_length = 1.5}, 3);
   ContactPlanner planner(problem.options);
-  const auto& found =
-      planner.plan(problem.scene, problem.contacts, problem.base, problem.target);
+  const auto& found = planner.plan(problem.scene, problem.contacts, problem.base, problem.target);
   CHECK(found.arcs_tried <= problem.options.max_arcs);
   CHECK(!contact_plans(problem, 8).empty());
 }

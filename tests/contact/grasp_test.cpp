@@ -16,8 +16,8 @@ using std::numbers::pi;
 
 namespace {
 
-constexpr double kRadius = 0.01;  // [m], of the body
-constexpr double kTouchDistance = 1e-6;   // [m]
+constexpr double kRadius = 0.01;         // [m], of the body
+constexpr double kTouchDistance = 1e-6;  // [m]
 constexpr double kDegree = pi / 180.0;
 
 const ContactPlannerOptions kOptions{.body_radius = kRadius, .max_curvature = 20.0};

@@ -118,7 +118,8 @@ TEST_CASE("planar scene: distances and gradients of points", "[planning]") {
     CHECK(std::abs(d - oracle) < kAlgebraTolerance);
     CHECK(scene.distance(p) == d);
     CHECK(std::abs(gradient.norm() - 1.0) < kAlgebraTolerance);
-    // Along the gradient the distance grows as fast as the distance traveled (a ridge may come between).
+    // Along the gradient the distance grows as fast as the distance traveled (a ridge may come
+    // between).
     const double step = 1e-7;
     const double there = scene.distance(p + step * gradient);
     const double here = scene.distance(p - step * gradient);

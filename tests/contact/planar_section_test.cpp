@@ -117,10 +117,9 @@ TEST_CASE("planar section: solids that stand across the plane keep their shape",
     Random random(seed);
     Solid solid = random_solid(random);
     if (solid.kind == Solid::Kind::Sphere || solid.kind == Solid::Kind::Hull) continue;
-    solid.X_BO.linear() =
-        (AngleAxisd(random.uniform(-3.0, 3.0), Vector3d::UnitY()) *
-         AngleAxisd(0.5 * std::numbers::pi, Vector3d::UnitX()))
-            .toRotationMatrix();
+    solid.X_BO.linear() = (AngleAxisd(random.uniform(-3.0, 3.0), Vector3d::UnitY()) *
+                           AngleAxisd(0.5 * std::numbers::pi, Vector3d::UnitX()))
+                              .toRotationMatrix();
     solid.X_BO.translation().y() = random.uniform(-0.9, 0.9) * (solid.size.minCoeff() - 0.01);
     const Shape shape = shape_of(solid);
     Solid tall = solid;  // the same without ends
@@ -173,7 +172,8 @@ TEST_CASE("planar section: a mesh is its outer loops, whichever way it is turned
 
 TEST_CASE("planar section: half-spaces, and what is beside the plane", "[planning]") {
   Solid wall{.name = "geom wall", .kind = Solid::Kind::HalfSpace};
-  wall.X_BO.linear() = AngleAxisd(-0.5 * std::numbers::pi, Vector3d::UnitY()).toRotationMatrix();  // x <= 0.3
+  wall.X_BO.linear() =
+      AngleAxisd(-0.5 * std::numbers::pi, Vector3d::UnitY()).toRotationMatrix();  // x <= 0.3
   wall.X_BO.translation().x() = 0.3;
   const PlanarSection section = planar_section({wall}, kBody, kReach);
   REQUIRE(section.scene.size() == 1);

@@ -1,7 +1,7 @@
 #include "controllers/arm/arm_mechanics.hpp"
 
-#include <catch2/catch.hpp>
 #include <array>
+#include <catch2/catch.hpp>
 
 using namespace tendril;
 
@@ -13,8 +13,12 @@ TEST_CASE("servo law: a link that leaves the guide follows its share of the comm
   const Servo servo{.gain = kGain, .passive_damping = kLag * kGain};
   ArmCoordinate bend, none;
   for (int i = 0; i < 2; ++i)
-    bend.joints.push_back(
-        {.fraction = 0.5, .stiffness = kGain, .link = i, .start = i * kLink, .length = kLink, .servo = i});
+    bend.joints.push_back({.fraction = 0.5,
+                           .stiffness = kGain,
+                           .link = i,
+                           .start = i * kLink,
+                           .length = kLink,
+                           .servo = i});
   ArmMechanics arm({bend, none}, {}, {}, {servo, servo}, {.guide_length = kGuide});
   ArmMechanics::State state = arm.make_state();
   ArmMeasurement measurement(2);

@@ -191,12 +191,15 @@ TEST_CASE("carry: the platform never touches what it is to keep out of", "[contr
 
 TEST_CASE("carry: among obstacles the platform goes round a wall and stands where the arm is free",
           "[control]") {
-  // A wall 0.8 m off that ends at y = 0.4, and a post behind it. Platform and straight arm, sampled.
+  // A wall 0.8 m off that ends at y = 0.4, and a post behind it. Platform and straight arm,
+  // sampled.
   const auto boxed = [](const Eigen::Vector3d& p, const Eigen::Vector3d& half) {
     return Obstacle{box(half), Eigen::Isometry3d(Eigen::Translation3d(p))};
   };
-  Obstacles obstacles({boxed({1.0, -1.8, 0.5}, {0.05, 2.2, 0.5}), boxed({2.2, 0.2, 0.4}, {0.1, 0.1, 0.4})});
-  for (const Eigen::Vector3d& target : {Eigen::Vector3d(1.9, -0.3, 0.4), Eigen::Vector3d(1.4, -1.0, 0.5)}) {
+  Obstacles obstacles(
+      {boxed({1.0, -1.8, 0.5}, {0.05, 2.2, 0.5}), boxed({2.2, 0.2, 0.4}, {0.1, 0.1, 0.4})});
+  for (const Eigen::Vector3d& target :
+       {Eigen::Vector3d(1.9, -0.3, 0.4), Eigen::Vector3d(1.4, -1.0, 0.5)}) {
     CAPTURE(target.transpose());
     Drive drive(Drive::Values{{"avoidance", "true"}}, &obstacles);
     drive.place_target(target.x(), target.y(), target.z());
@@ -211,7 +214,8 @@ TEST_CASE("carry: among obstacles the platform goes round a wall and stands wher
       for (int i = 0; i <= 20; ++i) {
         const double s = i / 20.0;
         for (const double side : {-0.5, 0.5}) {
-          const Eigen::Vector3d across = X_WP * Eigen::Vector3d(side * kLength, (s - 0.5) * kWidth, 0.05);
+          const Eigen::Vector3d across =
+              X_WP * Eigen::Vector3d(side * kLength, (s - 0.5) * kWidth, 0.05);
           least = std::min(least, obstacles.nearest(across).distance);
         }
         const Eigen::Vector3d along = X_WP * Eigen::Vector3d(0.1 + 0.6 * s, 0.0, 0.4);

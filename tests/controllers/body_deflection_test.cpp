@@ -18,8 +18,8 @@ namespace {
 constexpr int kSections = 6;
 
 ContinuumRobot arm_of_six() {
-  return ContinuumRobot(std::vector<SectionParameters>(
-      kSections, {.length = 0.1, .bend_angle_limit = 2.0}));
+  return ContinuumRobot(
+      std::vector<SectionParameters>(kSections, {.length = 0.1, .bend_angle_limit = 2.0}));
 }
 
 /// Middles and ends of the sections for coordinates q.

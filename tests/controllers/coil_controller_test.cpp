@@ -27,13 +27,14 @@ ContinuumRobot long_arm(double feed_limit = 0.6) {
   return ContinuumRobot(std::vector<SectionParameters>(6, section), {.feed_limit = feed_limit});
 }
 
-/// A post across the feed axis, which passes its axis at `distance`, 0.6 m from the base and a little
-/// more; it leans along the feed by `lean`.
+/// A post across the feed axis, which passes its axis at `distance`, 0.6 m from the base and a
+/// little more; it leans along the feed by `lean`.
 Post post_at(double distance, double radius = 0.03, double lean = 0.4, double along = 0.7) {
   const Vector3d axis(-std::cos(lean), 0.0, std::sin(lean));
   Post post{.radius = radius, .half_length = 0.25};
   post.X_BO.translation() = Vector3d(0.0, distance, along) + 0.05 * axis;
-  post.X_BO.linear() = Eigen::Quaterniond::FromTwoVectors(Vector3d::UnitZ(), axis).toRotationMatrix();
+  post.X_BO.linear() =
+      Eigen::Quaterniond::FromTwoVectors(Vector3d::UnitZ(), axis).toRotationMatrix();
   return post;
 }
 
@@ -56,7 +57,8 @@ double distance_from(const Post& post, const Vector3d& p) {
   return (post.X_BO.inverse() * p).head<2>().norm();
 }
 
-/// The post as springs: it does not move the arm, but each of its points that is inside is a contact.
+/// The post as springs: it does not move the arm, but each of its points that is inside is a
+/// contact.
 void touch(KinematicArm& arm, const ContinuumRobot& robot, const Post& post, double stiffness) {
   std::vector<SectionState> states(robot.straight().begin(), robot.straight().end());
   from_coordinates(robot, arm.measurement.q, states);
@@ -83,10 +85,10 @@ double smallest_distance(const KinematicArm& arm, const ContinuumRobot& robot, c
   double least = 1.0;
   for (int i = 0; i < robot.section_count(); ++i) {
     for (int k = 0; k <= kPointsPerSection; ++k) {
-      least = std::min(least, distance_from(post, backbone_pose(robot, states, arm.measurement.base, i,
-                                                                static_cast<double>(k) /
-                                                                    kPointsPerSection)
-                                                      .translation()));
+      least = std::min(least,
+                       distance_from(post, backbone_pose(robot, states, arm.measurement.base, i,
+                                                         static_cast<double>(k) / kPointsPerSection)
+                                               .translation()));
     }
   }
   return least;
@@ -167,7 +169,8 @@ TEST_CASE("coil: holding, the tip's goal moves by `press`", "[controllers]") {
   constexpr double kTipDeviation = 0.002;
   const ContinuumRobot robot = long_arm();
   const Post post = post_at(0.047);
-  CoilController controller = make(robot, &post, quick({{"press", "0.01 0 0"}, {"press_sections", "3"}}));
+  CoilController controller =
+      make(robot, &post, quick({{"press", "0.01 0 0"}, {"press_sections", "3"}}));
   KinematicArm arm(robot, kTimestep);
   ControllerRun run(controller, robot);
   Vector3d end = Vector3d::Zero();  // of the path drawn to the post
@@ -184,8 +187,9 @@ TEST_CASE("coil: holding, the tip's goal moves by `press`", "[controllers]") {
   CHECK((arm.measurement.X_BE.translation() - end - Vector3d(0.01, 0, 0)).norm() < kTipDeviation);
 }
 
-TEST_CASE("coil: a post that comes along is pulled back by `withdraw`, one that stays behind is told",
-          "[controllers]") {
+TEST_CASE(
+    "coil: a post that comes along is pulled back by `withdraw`, one that stays behind is told",
+    "[controllers]") {
   constexpr double kBackwards = 0.12;  // [m]
   constexpr double kDrawn = 0.03;      // by which the base moves, drawing tight [m]
   const bool comes_along = GENERATE(true, false);
@@ -210,8 +214,7 @@ TEST_CASE("coil: a post that comes along is pulled back by `withdraw`, one that 
   }
   CHECK(run.report.status ==
         (comes_along ? ControllerStatus::Finished : ControllerStatus::NoProgress));
-  if (comes_along)
-    CHECK(std::abs(held_feed - arm.measurement.base.feed - kBackwards) < kDrawn);
+  if (comes_along) CHECK(std::abs(held_feed - arm.measurement.base.feed - kBackwards) < kDrawn);
 }
 
 TEST_CASE("coil: an update is a pure function of its arguments and allocates nothing",
@@ -251,9 +254,9 @@ TEST_CASE("coil: what cannot be coiled around is refused with the reason", "[con
   refused(robot, good, {{"withdraw", "0.7"}}, "withdraw = 700 mm: must be at most");
   refused(long_arm(0.1), good, {}, "post = pole: the way around it is");
   refused(long_arm(0.0), good, {}, "base.feed");
-  refused(robot, post_at(0.047, 0.03, 0.4, -0.2), {}, "post = pole");      // behind the base
-  refused(robot, post_at(0.047, 0.03, 1.55), {}, "post = pole");           // along the feed axis
-  refused(robot, post_at(0.15), {}, "passes the feed axis at 150 mm");     // too far aside
+  refused(robot, post_at(0.047, 0.03, 0.4, -0.2), {}, "post = pole");   // behind the base
+  refused(robot, post_at(0.047, 0.03, 1.55), {}, "post = pole");        // along the feed axis
+  refused(robot, post_at(0.15), {}, "passes the feed axis at 150 mm");  // too far aside
   refused(robot, post_at(0.0, 0.03, 0.4, 0.62), {}, "20 mm beyond the straight arm's tip");
   Post short_post = good;
   short_post.half_length = 0.045;

@@ -286,7 +286,8 @@ TEST_CASE("wrap: every way that fails has its reason, and at the end it does not
                                         {"force", {0.0, 0.0}, 40.0, 0.0, 3},
                                         {"the tip is held", {0.0, 0.0}, 0.5, 0.02, 5}}));
   CAPTURE(c.name);
-  ContactPlanController controller = make(robot, plan_of(elastic), {{"max_candidates", "2"}, {"stall_timeout", "2"}});
+  ContactPlanController controller =
+      make(robot, plan_of(elastic), {{"max_candidates", "2"}, {"stall_timeout", "2"}});
   ControllerRun run(controller, robot);
   RodAtRest arm(moved(elastic.scene, c.shift), kPlay, robot.coordinate_count());
   bool tried_all = false;

@@ -189,7 +189,8 @@ TEST_CASE("follow: from a jam the arm is drawn back and tries beside it, three t
   const ContinuumRobot robot = fed_robot();
   FollowController controller =
       make(robot, {{"waypoints", "0 0 0  0 0 0.45"}, {"start_delay", "0"}, {"integral_gain", "0"}});
-  // A wall with its edge on the path: it pushes the tip to the y side and lets it pass from there on.
+  // A wall with its edge on the path: it pushes the tip to the y side and lets it pass from there
+  // on.
   const double edge = GENERATE(0.003, 0.007, 1.0);
   constexpr double kWall = 0.36, kFree = 1e-6;  // height of the tip at the wall [m]
   CAPTURE(edge);
@@ -319,7 +320,8 @@ TEST_CASE("follow: every path that the arm cannot follow is refused with the rea
        "waypoints: the path bends with a radius of "},
       {"corner radius", with(kBentPath, "-0.1"), "corner_radius = -0.1: must be >= 0"},
       {"arc longer than its segment", with(kBentPath, "0.3"),
-       "waypoints: path: waypoint 2: corner_radius = 0.3 m needs 0.3 m of the segment from waypoint 2 "
+       "waypoints: path: waypoint 2: corner_radius = 0.3 m needs 0.3 m of the segment from "
+       "waypoint 2 "
        "to "
        "3, must be at most its length 0.2 m"},
   }));

@@ -45,7 +45,8 @@ constexpr const char* kTable =
 FollowPosesController make(const ContinuumRobot& robot, Texts more, const char* poses = kTable,
                            double feed_force_limit = std::numeric_limits<double>::infinity()) {
   more.emplace_back("poses", poses);
-  if (!Settings(FollowController::settings(), more).has("integral_gain")) more.emplace_back("integral_gain", "0");
+  if (!Settings(FollowController::settings(), more).has("integral_gain"))
+    more.emplace_back("integral_gain", "0");
   const Settings settings(FollowController::settings(), std::move(more));
   return FollowPosesController({robot, settings, kTimestep, feed_force_limit});
 }

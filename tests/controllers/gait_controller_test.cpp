@@ -126,7 +126,9 @@ TEST_CASE("gait controller: what is refused names the setting", "[controllers]")
       {"path and goals",
        {{"ground_path", "0 0 1 0"}, {"goals", "1 1"}},
        "ground_path: must not be given together with goals"},
-      {"path by rolling", {{"ground_path", "0 0 1 0"}, {"gait", "rolling"}}, "ground_path: needs gait"},
+      {"path by rolling",
+       {{"ground_path", "0 0 1 0"}, {"gait", "rolling"}},
+       "ground_path: needs gait"},
       {"path backwards",
        {{"ground_path", "0 0 1 0"}, {"gait", "serpenoid"}, {"frequency", "-1"}},
        "ground_path: needs gait"},
@@ -134,7 +136,9 @@ TEST_CASE("gait controller: what is refused names the setting", "[controllers]")
        {{"ground_path", "0 0 1 0"}, {"schedule", "0 serpenoid 1"}},
        "schedule: must not be given"},
       {"corner without path", {{"corner_radius", "0.5"}}, "corner_radius: needs ground_path"},
-      {"margin without avoidance", {{"obstacle_margin", "0.1"}}, "obstacle_margin: needs ground_path"},
+      {"margin without avoidance",
+       {{"obstacle_margin", "0.1"}},
+       "obstacle_margin: needs ground_path"},
       {"no scene", {{"avoidance", "true"}, {"goals", "1 1"}}, "avoidance: needs the obstacles"},
   }));
   DYNAMIC_SECTION(c.name) {
@@ -319,11 +323,15 @@ TEST_CASE("gait controller: climbs to its heights and holds", "[controllers]") {
   CHECK(snake.report.status == ControllerStatus::Finished);
 }
 
-TEST_CASE("gait controller: after its last hold it lets go of the pole, head first, and stays straight",
-          "[controllers]") {
+TEST_CASE(
+    "gait controller: after its last hold it lets go of the pole, head first, and stays straight",
+    "[controllers]") {
   constexpr double kRelease = 3.0;  // [s]
-  PointSnake snake(make({{"gait", "helix"}, {"pole_radius", "0.03"}, {"heights", "0.3"},
-                         {"hold_time", "1"}, {"release_time", "3"}}));
+  PointSnake snake(make({{"gait", "helix"},
+                         {"pole_radius", "0.03"},
+                         {"heights", "0.3"},
+                         {"hold_time", "1"},
+                         {"release_time", "3"}}));
   const auto held = [&] { return snake.command.q.tail(4).norm() > 0.1; };
   for (double t = 0.0; t < 12.0 && (snake.report["goals"] == 0 || held()); t += kTimestep) {
     if (snake.report["goals"] == 0) snake.place.z() += 0.065 * kTimestep;
@@ -438,9 +446,8 @@ double distance(const Eigen::Vector3d& p, const std::vector<Eigen::Vector2d>& li
 TEST_CASE("gait controller: along a path, from beside it, to its end", "[controllers]") {
   const double aside = GENERATE(-0.25, 0.0, 0.25);
   CAPTURE(aside);
-  SlidingSnake snake(make({{"gait", "serpenoid"},
-                           {"ground_path", "0 0 2 0 2 2 3 2"},
-                           {"corner_radius", "0.6"}}));
+  SlidingSnake snake(
+      make({{"gait", "serpenoid"}, {"ground_path", "0 0 2 0 2 2 3 2"}, {"corner_radius", "0.6"}}));
   snake.place << -0.6, aside, 0.0;
   const std::vector<Eigen::Vector2d> line{{-1, 0}, {2, 0}, {2, 2}, {3.5, 2}};
   double worst = 0.0;
@@ -452,7 +459,8 @@ TEST_CASE("gait controller: along a path, from beside it, to its end", "[control
   }
   CHECK(snake.report.status == ControllerStatus::Finished);
   CHECK(worst < 0.35);
-  CHECK(std::hypot(snake.place.x() - 2.55, snake.place.y() - 2.0) < 0.15);  // the head is at the end
+  CHECK(std::hypot(snake.place.x() - 2.55, snake.place.y() - 2.0) <
+        0.15);  // the head is at the end
   CHECK(snake.report["path_error"] < 0.1);
 }
 
@@ -535,7 +543,8 @@ TEST_CASE("gait controller: what is refused among obstacles", "[controllers]") {
   scene.target = Eigen::Vector2d(1.65, 0.0);
   CHECK_THROWS_WITH(make(texts, &scene), Catch::StartsWith("target = t: is 0.1"));
   scene.target.reset();
-  CHECK_THROWS_WITH(make({{"avoidance", "true"}}, &scene), Catch::StartsWith("avoidance: needs a target"));
+  CHECK_THROWS_WITH(make({{"avoidance", "true"}}, &scene),
+                    Catch::StartsWith("avoidance: needs a target"));
   // Sidewinding is wider than a ring around the goal leaves room for.
   std::vector<Obstacle> posts;
   for (int k = 0; k < 8; ++k) {
@@ -571,7 +580,11 @@ TEST_CASE("gait controller: an update on a way allocates nothing and is pure", "
 TEST_CASE("gait controller: around a pole on the other side it winds as in a mirror",
           "[controllers]") {
   const auto wrapping = [](const char* side) {
-    return make({{"gait", "helix"}, {"pole_radius", "0.03"}, {"heights", "0.5"}, {"wrap", side}, {"ramp_time", "6"}});
+    return make({{"gait", "helix"},
+                 {"pole_radius", "0.03"},
+                 {"heights", "0.5"},
+                 {"wrap", side},
+                 {"ramp_time", "6"}});
   };
   PointSnake left(wrapping("left")), right(wrapping("right"));
   for (double t = 0.0; t < 9.0; t += kTimestep) {  // until it rolls

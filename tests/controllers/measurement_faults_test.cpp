@@ -165,8 +165,9 @@ TEST_CASE("measurement faults: noise is that of its key, with its deviation and 
   for (const double n : deviations(noise)) REQUIRE(n == 0.0);
 }
 
-TEST_CASE("measurement faults: directions stay rotations, contacts get lost, targets need to be there",
-          "[faults]") {
+TEST_CASE(
+    "measurement faults: directions stay rotations, contacts get lost, targets need to be there",
+    "[faults]") {
   Fault tilt = fault(FaultKind::Bias, FaultChannel::TipDirection);
   tilt.strength = {0.0, 0.1, 0.0};
   Fault blind = fault(FaultKind::Dropout, FaultChannel::Contacts);

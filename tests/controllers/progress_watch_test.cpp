@@ -12,7 +12,7 @@ namespace {
 constexpr std::array kRows{ProgressWatch::kPeriods};
 constexpr double kLength = 1.0;   // of the body [m]
 constexpr double kPeriods = 0.1;  // of the gait in one step
-constexpr int kMax = 39;         // steps without progress
+constexpr int kMax = 39;          // steps without progress
 
 Settings settings() { return Settings(kRows, {{"stall_periods", "4"}}); }
 

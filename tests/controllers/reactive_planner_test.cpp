@@ -256,6 +256,7 @@ TEST_CASE("avoidance: refused settings name what is wrong", "[controllers]") {
                     Catch::Contains("obstacle_margin = -1: must be in [0, 1]"));
   CHECK_THROWS_WITH(Scene({sphere_at({0, 0, 0}, 0.05)}, 0),
                     Catch::Contains("the arm's base is nearer to an obstacle"));
-  CHECK_THROWS_WITH(Scene({sphere_at({0, 0, 0.2}, 0.03)}, 0),
-                    Catch::Contains("the straight arm, from which it starts, overlaps an obstacle by 38 mm"));
+  CHECK_THROWS_WITH(
+      Scene({sphere_at({0, 0, 0.2}, 0.03)}, 0),
+      Catch::Contains("the straight arm, from which it starts, overlaps an obstacle by 38 mm"));
 }

@@ -19,15 +19,14 @@ namespace {
 
 using Texts = Settings::Texts;
 
-constexpr std::array kRows{
-    setting::number("speed", "m/s", "0.5", kNotNegative, "of something"),
-    setting::number("x", "", "", {0.0, 2.0}, "of something"),
-    setting::number("open", "", "1", {0.0, 2.0, true}, "of something"),
-    setting::integer("count", "3", 1, 5, "of something"),
-    setting::flag("quick", true, "or slow"),
-    setting::numbers("points", "m", "of a path"),
-    setting::choice("color", "red green", "of something"),
-    setting::text("name", "anonymous", "of something")};
+constexpr std::array kRows{setting::number("speed", "m/s", "0.5", kNotNegative, "of something"),
+                           setting::number("x", "", "", {0.0, 2.0}, "of something"),
+                           setting::number("open", "", "1", {0.0, 2.0, true}, "of something"),
+                           setting::integer("count", "3", 1, 5, "of something"),
+                           setting::flag("quick", true, "or slow"),
+                           setting::numbers("points", "m", "of a path"),
+                           setting::choice("color", "red green", "of something"),
+                           setting::text("name", "anonymous", "of something")};
 
 Settings with(const char* name, const char* text) { return Settings(kRows, Texts{{name, text}}); }
 
@@ -113,10 +112,8 @@ TEST_CASE(
 }
 
 TEST_CASE("settings: refused switches, lists and choices say what is allowed", "[controllers]") {
-  CHECK_THROWS_WITH(with("quick", "yes").flag("quick"),
-                    "quick = yes: must be true or false");
-  CHECK_THROWS_WITH(with("quick", "True").flag("quick"),
-                    "quick = True: must be true or false");
+  CHECK_THROWS_WITH(with("quick", "yes").flag("quick"), "quick = yes: must be true or false");
+  CHECK_THROWS_WITH(with("quick", "True").flag("quick"), "quick = True: must be true or false");
   CHECK_THROWS_WITH(with("points", "1 2 x").numbers("points"),
                     "points = x: must be finite numbers separated by spaces");
   CHECK_THROWS_WITH(with("points", "1, 2").numbers("points"),
@@ -136,13 +133,13 @@ constexpr double kTimestep = 0.002;
 
 /// Configurations of each controller that between them use all it can be set to.
 std::vector<Texts> configurations(const std::string& kind) {
-  const std::string poses = "waypoint,theta_1,phi_1,s_1,theta_2,phi_2,s_2,h\n0,0,0,0,0,0,0,0\n1,0.1,0,0,0,0,0,0\n";
+  const std::string poses =
+      "waypoint,theta_1,phi_1,s_1,theta_2,phi_2,s_2,h\n0,0,0,0,0,0,0,0\n1,0.1,0,0,0,0,0,0\n";
   if (kind == "tendril.reach" || kind == "tendril.computed_moment")
     return {{{"avoidance", "true"}}, {}};
   if (kind == "tendril.follow")
     return {{{"waypoints", "0 0 0  0 0 0.3"}}, {{"target", "t"}}, {{"poses", poses}}};
-  if (kind == "tendril.coil")
-    return {{{"post", "post"}, {"winding", "3"}, {"press", "0.01 0 0"}}};
+  if (kind == "tendril.coil") return {{{"post", "post"}, {"winding", "3"}, {"press", "0.01 0 0"}}};
   if (kind == "tendril.contact_plan") {
     const auto plan = test::elastic_cases().front();
     return {{{"plan", contact_plan_text({.base = {},
@@ -167,7 +164,7 @@ std::vector<Texts> configurations(const std::string& kind) {
 }
 
 /// Read by the plugin, which looks the names up in the model.
-bool is_of_plugin(std::string_view row) { 
+bool is_of_plugin(std::string_view row) {
   return row == "target" || row == "avoidance" || row == "obstacles" || row == "post";
 }
 

@@ -222,9 +222,8 @@ TEST_CASE("snake path: what is refused names the setting, the point or the modul
 TEST_CASE(
     "snake path: a joint limit that the path exceeds is told with module, joint and curvature",
     "[controllers]") {
-  const Settings settings(
-      SnakePathController::settings(),
-      {{"waypoints", "1 0 0 1.3 0 0 1.3 0.6 0"}, {"corner_radius", "0.2"}});
+  const Settings settings(SnakePathController::settings(),
+                          {{"waypoints", "1 0 0 1.3 0 0 1.3 0.6 0"}, {"corner_radius", "0.2"}});
   const std::vector<double> lengths = carriage_lengths(16);
   SnakeContext weak = context(settings, lengths);
   weak.joint_limit = 0.62;  // an arc of 0.2 m takes 2 asin(0.06/0.2) = 0.61 rad, its entry more

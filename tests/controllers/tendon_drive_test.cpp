@@ -1,7 +1,7 @@
 #include "controllers/arm/tendon_drive.hpp"
 
-#include <catch2/catch.hpp>
 #include <array>
+#include <catch2/catch.hpp>
 #include <cmath>
 #include <numbers>
 
@@ -29,8 +29,13 @@ Eigen::MatrixXd lengths_of_bends() {
 TendonDrive drive(bool takes_length, double offset = kPretension) {
   std::vector<ArmTendon> tendons(kTendons);
   for (ArmTendon& tendon : tendons)
-    tendon = {.joints = {}, .takes_length = takes_length, .stiffness = kStiffness, .damping = 100.0,
-              .offset = offset, .min_tension = kPretension, .max_tension = kMax};
+    tendon = {.joints = {},
+              .takes_length = takes_length,
+              .stiffness = kStiffness,
+              .damping = 100.0,
+              .offset = offset,
+              .min_tension = kPretension,
+              .max_tension = kMax};
   std::vector<TendonDrive::Bend> bends;
   for (int k = 0; k < 4; ++k) bends.push_back({.coordinate = k, .body = {kBody, kBodyDamping}});
   return {std::move(tendons), lengths_of_bends(), std::move(bends)};
@@ -74,7 +79,8 @@ TEST_CASE("tendons: where the body is as commanded, the tensions hold it", "[con
   }
 }
 
-TEST_CASE("tendons: tensions feed the bends' errors back, lengths do so themselves", "[controllers]") {
+TEST_CASE("tendons: tensions feed the bends' errors back, lengths do so themselves",
+          "[controllers]") {
   const bool takes_length = GENERATE(true, false);
   TendonDrive tendons = drive(takes_length);
   CHECK(tendons.feeds_back() == !takes_length);
@@ -84,12 +90,14 @@ TEST_CASE("tendons: tensions feed the bends' errors back, lengths do so themselv
   m.position[0] -= 0.01;
   const Eigen::MatrixXd J = lengths_of_bends();
   std::vector<TendonDrive::Length> now(kTendons);
-  for (int t = 0; t < kTendons; ++t) now[static_cast<std::size_t>(t)] = {J.row(t).dot(m.position), 0.0};
+  for (int t = 0; t < kTendons; ++t)
+    now[static_cast<std::size_t>(t)] = {J.row(t).dot(m.position), 0.0};
   std::array<double, kTendons> commands{};
   tendons.commands(m, now, commands);
   Eigen::VectorXd tensions(kTendons);
   for (std::size_t t = 0; t < kTendons; ++t)
-    tensions[static_cast<Eigen::Index>(t)] = tendons.tendons()[t].tension(commands[t], now[t].value, 0.0);
+    tensions[static_cast<Eigen::Index>(t)] =
+        tendons.tendons()[t].tension(commands[t], now[t].value, 0.0);
   const double moment = -J.col(0).dot(tensions);
   CHECK(moment > kBody * m.desired[0] - m.load[0] + 0.5 * kBody * 0.01);  // it is driven back
 }
@@ -133,8 +141,10 @@ TendonDrive chambers(double time_constant = 0.0, double damping = kBodyDamping) 
                                             .gain = -kArea,
                                             .time_constant = time_constant};
   }
-  return {std::move(tendons), std::move(J),
-          {{0, {kBody, damping}}, {1, {kBody, damping}}, {2, {kAxial, kAxialDamping, -0.005}, true}}};
+  return {
+      std::move(tendons),
+      std::move(J),
+      {{0, {kBody, damping}}, {1, {kBody, damping}}, {2, {kAxial, kAxialDamping, -0.005}, true}}};
 }
 
 /// Generalized forces of pressures, from virtual work.
@@ -199,7 +209,8 @@ TEST_CASE("chambers: a lag is fed forward, and errors are fed back where that is
   CHECK((forces(later) - forces(commands) - more).cwiseAbs().maxCoeff() < 1e-4);
 }
 
-TEST_CASE("muscles: as a muscle contracts its pressure rises for the same moment", "[controllers]") {
+TEST_CASE("muscles: as a muscle contracts its pressure rises for the same moment",
+          "[controllers]") {
   constexpr double kGain = 5e-4, kFree = 0.03;  // [m^2]; contraction without force [m]
   std::vector<ArmTendon> muscles(2);
   for (ArmTendon& muscle : muscles)

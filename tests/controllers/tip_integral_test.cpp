@@ -243,8 +243,8 @@ TEST_CASE("tip integral: refused settings name the setting and its range", "[con
 }
 
 TEST_CASE("tip integral: the slowest swing decays for any gain", "[controllers]") {
-  // The tip is on an oscillator that the correction drives, x'' + c x' + w^2 x = w^2 u, u = -q_I: with
-  // the gain K it is stable for K < c.
+  // The tip is on an oscillator that the correction drives, x'' + c x' + w^2 x = w^2 u, u = -q_I:
+  // with the gain K it is stable for K < c.
   const double frequency = GENERATE(5.0, 10.0, 40.0), damping = GENERATE(0.02, 0.2) * frequency;
   CAPTURE(frequency, damping);
   const ContinuumRobot robot({{.length = 0.3}});
@@ -259,8 +259,8 @@ TEST_CASE("tip integral: the slowest swing decays for any gain", "[controllers]"
     double x = 0.001, speed = 0.0, largest = 0.0;
     const int steps = static_cast<int>(20.0 / damping / kTimestep);
     for (int k = 0; k < steps; ++k) {
-      const double u = loop.step(arm.measurement, position_error(-x * rate.normalized()))[0] *
-                       rate.norm();
+      const double u =
+          loop.step(arm.measurement, position_error(-x * rate.normalized()))[0] * rate.norm();
       speed += kTimestep * (frequency * frequency * (u - x) - damping * speed);
       x += kTimestep * speed;
       if (k > steps / 2) largest = std::max(largest, std::abs(x));

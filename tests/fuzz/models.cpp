@@ -4,9 +4,9 @@
 
 #include "simulation/engine/setting.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
-#include "tendril/model_error.hpp"
 #include "tendril/model/robot_description.hpp"
 #include "tendril/model/robot_mjcf.hpp"
+#include "tendril/model_error.hpp"
 #include "tests/fuzz/readers.hpp"
 
 namespace tendril::fuzz {

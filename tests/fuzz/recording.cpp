@@ -20,8 +20,8 @@ void check_row(RolloutReader& reader, std::int64_t index) {
   };
   require(has(row.qpos, layout.nq) && has(row.qvel, layout.nv) && has(row.ctrl, layout.nu) &&
               has(row.act, layout.na) && has(row.sensordata, layout.nsensordata) &&
-              has(row.plugin_state, layout.npluginstate) &&
-              has(row.mocap_pos, 3 * layout.nmocap) && has(row.mocap_quat, 4 * layout.nmocap),
+              has(row.plugin_state, layout.npluginstate) && has(row.mocap_pos, 3 * layout.nmocap) &&
+              has(row.mocap_quat, 4 * layout.nmocap),
           "a row has the sizes of the layout");
   require(row.integration_state.empty() || has(row.integration_state, layout.nintegration),
           "a full state has the size of the layout");

@@ -29,13 +29,20 @@ struct Reader {
 };
 
 constexpr Reader kReaders[] = {
-    {"robot", robot, ".toml"},         {"snake", snake, ".toml"},
-    {"mobile", mobile, ".toml"},       {"tube", tube, ".toml"},
-    {"experiment", experiment, ".toml"}, {"plan", plan, ".toml"},
-    {"path_plan", path_plan, ".toml"}, {"contact_plan", contact_plan, ".plan"},
-    {"csv", csv, ".csv"},              {"pose_path", pose_path, ".csv"},
-    {"mesh", mesh, ".obj"},            {"mesh", mesh, ".stl"},
-    {"overrides", overrides, ".set"},  {"recording", recording, ".h5"},
+    {"robot", robot, ".toml"},
+    {"snake", snake, ".toml"},
+    {"mobile", mobile, ".toml"},
+    {"tube", tube, ".toml"},
+    {"experiment", experiment, ".toml"},
+    {"plan", plan, ".toml"},
+    {"path_plan", path_plan, ".toml"},
+    {"contact_plan", contact_plan, ".plan"},
+    {"csv", csv, ".csv"},
+    {"pose_path", pose_path, ".csv"},
+    {"mesh", mesh, ".obj"},
+    {"mesh", mesh, ".stl"},
+    {"overrides", overrides, ".set"},
+    {"recording", recording, ".h5"},
 };
 
 std::vector<fs::path> files_below(const fs::path& path) {

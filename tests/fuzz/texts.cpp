@@ -6,15 +6,15 @@
 #include <limits>
 #include <string>
 
-#include "simulation/files/csv_table.hpp"
 #include "simulation/experiment/experiment.hpp"
-#include "tendril/plan_file/mesh_file.hpp"
-#include "tendril/plan_file/path_plan.hpp"
-#include "tendril/plan_file/plan_file.hpp"
+#include "simulation/files/csv_table.hpp"
 #include "tendril/avoidance/pose_path.hpp"
 #include "tendril/contact/contact_plan.hpp"
 #include "tendril/geometry/mesh_distance.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/plan_file/mesh_file.hpp"
+#include "tendril/plan_file/path_plan.hpp"
+#include "tendril/plan_file/plan_file.hpp"
 #include "tests/fuzz/input_file.hpp"
 #include "tests/fuzz/readers.hpp"
 
@@ -39,7 +39,8 @@ void experiment(std::string_view input) {
 }
 
 void plan(std::string_view input) {
-  read_or_refuse<ModelError>([&] { static_cast<void>(simulation::parse_plan(input, "input.toml")); });
+  read_or_refuse<ModelError>(
+      [&] { static_cast<void>(simulation::parse_plan(input, "input.toml")); });
 }
 
 // The files that it names are those of this folder.
@@ -75,7 +76,8 @@ void csv(std::string_view input) {
 }
 
 void pose_path(std::string_view input) {
-  static const ContinuumRobot robot(std::vector<SectionParameters>(3, {.length = 0.03, .variable_length = 0.04}));
+  static const ContinuumRobot robot(
+      std::vector<SectionParameters>(3, {.length = 0.03, .variable_length = 0.04}));
   read_or_refuse<ModelError>(
       [&] { require(parse_pose_path(input, robot).size() >= 2, "a path has two poses"); });
 }

@@ -9,13 +9,27 @@ Checks in the source tree that
 - every relative link of a document leads to a file, and every #anchor of a link to a heading;
 - every line of a table has as many columns as its header.
 """
+
 import argparse
 import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ["apps", "bench", "cmake", "controllers", "docs", "models", "plugin", "python", "scenes", "scripts", "tendril", "tests"]
+FOLDERS = [
+    "apps",
+    "bench",
+    "cmake",
+    "controllers",
+    "docs",
+    "models",
+    "plugin",
+    "python",
+    "scenes",
+    "scripts",
+    "tendril",
+    "tests",
+]
 ENDINGS = {".c", ".cmake", ".cpp", ".hpp", ".in", ".md", ".py", ".sh", ".toml", ".txt", ".xml", ""}
 REFERENCE = re.compile(r'\bdocs/([\w.-]+\.md)((?:,? and|,)? "[^"]+"(?:,? and "[^"]+")*)?')
 QUOTED = re.compile(r'"([^"]+)"')

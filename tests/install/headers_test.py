@@ -6,6 +6,7 @@ usage: headers_test.py [--cache FILE] [--include FOLDER ...] --compiler COMPILER
 Compiles each header below the folders (paths from the source root) with each compiler that is there. What has
 compiled before and has not changed since, with all that it includes of this project, is not compiled again.
 """
+
 import argparse
 import hashlib
 import json

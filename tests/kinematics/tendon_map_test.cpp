@@ -63,8 +63,8 @@ double followed_length(const ContinuumRobot& robot, const std::vector<SectionSta
     double from = 0.0;
     for (const double weight : robot.section(i).length_weights()) {
       // The middle of a sub-section stands for all of it: it is an arc.
-      const double distance = tendon.distance_at(
-          (start + (from + weight / 2.0) * rest_length(robot.section(i))) / way);
+      const double distance =
+          tendon.distance_at((start + (from + weight / 2.0) * rest_length(robot.section(i))) / way);
       const auto point = [&](int k) {
         return backbone_pose(robot, states, {}, i, std::min(1.0, from + weight * k / kPieces));
       };
@@ -84,8 +84,8 @@ double followed_length(const ContinuumRobot& robot, const std::vector<SectionSta
 std::vector<TendonRoute> random_tendons(Random& random, int sections, int count) {
   std::vector<TendonRoute> tendons;
   for (int t = 0; t < count; ++t) {
-    tendons.push_back({random.integer(0, sections - 1), random.angle(), random.uniform(0.004, 0.012),
-                       random.uniform(0.004, 0.012)});
+    tendons.push_back({random.integer(0, sections - 1), random.angle(),
+                       random.uniform(0.004, 0.012), random.uniform(0.004, 0.012)});
     if (t % 2 != 0) tendons.back().first_section = tendons.back().section;
   }
   return tendons;
@@ -182,7 +182,8 @@ TEST_CASE("tendon map: moments do the work of the tensions", "[kinematics][tendo
   CHECK(moments.dot(move) == Approx(-tension.dot(after - before)).margin(kAlgebraTolerance));
 }
 
-TEST_CASE("tendon map: coordinates and lengths are inverse to each other", "[kinematics][tendons]") {
+TEST_CASE("tendon map: coordinates and lengths are inverse to each other",
+          "[kinematics][tendons]") {
   const auto seed = GENERATE(range(0u, 50u));
   CAPTURE(seed);
   Random random(seed);
@@ -191,7 +192,8 @@ TEST_CASE("tendon map: coordinates and lengths are inverse to each other", "[kin
   std::vector<TendonRoute> tendons;
   for (int i = 0; i < sections; ++i) {
     for (int k = 0; k < 4; ++k)
-      tendons.push_back({i, 1.5 * k + random.uniform(-0.2, 0.2), random.uniform(0.006, 0.012), 0.008});
+      tendons.push_back(
+          {i, 1.5 * k + random.uniform(-0.2, 0.2), random.uniform(0.006, 0.012), 0.008});
   }
   const TendonMap map(robot, tendons);
   const VectorXd q = random_coordinates(random, robot);
@@ -257,14 +259,14 @@ enum class Drives { Tendons, Chambers };
 
 /// Sections with three tendons or chambers each, in places of their own.
 Drive random_drive(Random& random, int sections, Drives what = Drives::Tendons) {
-  const ContinuumRobot robot(std::vector<SectionParameters>(static_cast<std::size_t>(sections),
-                                                            {.length = 0.1}));
+  const ContinuumRobot robot(
+      std::vector<SectionParameters>(static_cast<std::size_t>(sections), {.length = 0.1}));
   std::vector<TendonRoute> tendons;
   for (int i = 0; i < sections; ++i) {
     for (int k = 0; k < 3; ++k) {
       const double distance = random.uniform(0.006, 0.012);
-      tendons.push_back({i, 2.0 * std::numbers::pi * k / 3.0 + random.uniform(-0.5, 0.5), distance,
-                         distance});
+      tendons.push_back(
+          {i, 2.0 * std::numbers::pi * k / 3.0 + random.uniform(-0.5, 0.5), distance, distance});
     }
   }
   Drive drive{-TendonMap(robot, tendons).jacobian().transpose(), VectorXd(3 * sections),
@@ -312,8 +314,8 @@ TEST_CASE("tension distribution: moments beyond the tendons are met as nearly as
   const auto seed = GENERATE(range(0u, 100u));
   CAPTURE(seed);
   Random random(seed);
-  const Drive drive =
-      random_drive(random, random.integer(1, 4), seed % 3 != 0 ? Drives::Tendons : Drives::Chambers);
+  const Drive drive = random_drive(random, random.integer(1, 4),
+                                   seed % 3 != 0 ? Drives::Tendons : Drives::Chambers);
   TensionDistribution distribution(drive.P, drive.low, drive.high);
   const VectorXd m = random_vector(random, drive.P.rows(), -5.0, 5.0);
   VectorXd tensions;
@@ -344,8 +346,8 @@ TEST_CASE("tension distribution: one section with three tendons in closed form",
   CHECK(tensions.isApprox(Vector3d(kLow + kMoment / kDistance, kLow, kLow), 1e-6));
   // Away from it the other two pull alike.
   CHECK(distribution.distribute(Eigen::Vector2d(-kMoment, 0.0), tensions).reached);
-  CHECK(tensions.isApprox(
-      Vector3d(kLow, kLow + kMoment / kDistance, kLow + kMoment / kDistance), 1e-6));
+  CHECK(tensions.isApprox(Vector3d(kLow, kLow + kMoment / kDistance, kLow + kMoment / kDistance),
+                          1e-6));
   // Nothing is asked for: as slack as they may.
   CHECK(distribution.distribute(Eigen::Vector2d::Zero(), tensions).reached);
   CHECK(tensions.isApprox(Vector3d::Constant(kLow), 1e-6));
@@ -356,7 +358,8 @@ TEST_CASE("tension distribution: nothing is allocated, the same input gives the 
   Random random(1);
   const Drive drive = random_drive(random, 3);
   TensionDistribution distribution(drive.P, drive.low, drive.high);
-  const VectorXd m = random_vector(random, 6, -0.1, 0.1), other = random_vector(random, 6, -3.0, 3.0);
+  const VectorXd m = random_vector(random, 6, -0.1, 0.1),
+                 other = random_vector(random, 6, -3.0, 3.0);
   VectorXd tensions(9), again(9);
   distribution.distribute(m, tensions);
   AllocationCounter counter;

@@ -1,9 +1,8 @@
-#include "tendril/mobile/any_solver.hpp"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "tendril/mobile/any_solver.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/mobile/mobile_cases.hpp"
 #include "tests/support/random.hpp"

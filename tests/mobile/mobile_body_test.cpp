@@ -1,10 +1,9 @@
-#include "tendril/mobile/body.hpp"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
+#include "tendril/mobile/body.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/mobile/mobile_cases.hpp"
 #include "tests/support/allocation_counter.hpp"

@@ -48,7 +48,8 @@ inline RandomPose random_pose(Random& random, const MobileRobot& robot) {
                     .joints = {}};
     for (int j = 0; j < robot.joint_count(); ++j) {
       const JointLimits& limits = robot.joint_limits(j);
-      pose.joints.push_back(random.uniform(limits.min + kInsideDistance, limits.max - kInsideDistance));
+      pose.joints.push_back(
+          random.uniform(limits.min + kInsideDistance, limits.max - kInsideDistance));
     }
     double b = 0.0, z = robot.parameters().shoulder_height, lowest = z;
     for (int i = 0; i < robot.link_count(); ++i) {

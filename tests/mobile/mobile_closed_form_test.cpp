@@ -1,9 +1,8 @@
-#include "tendril/mobile/closed_form.hpp"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 
+#include "tendril/mobile/closed_form.hpp"
 #include "tendril/mobile/youbot_targets.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/mobile/mobile_cases.hpp"

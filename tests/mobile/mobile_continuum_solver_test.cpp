@@ -1,5 +1,3 @@
-#include "tendril/mobile/continuum_solver.hpp"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/mobile/continuum_solver.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/support/allocation_counter.hpp"
 #include "tests/support/random.hpp"

@@ -1,5 +1,3 @@
-#include "tendril/mobile/fabrik_solver.hpp"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -7,6 +5,7 @@
 #include <limits>
 #include <thread>
 
+#include "tendril/mobile/fabrik_solver.hpp"
 #include "tendril/mobile/youbot_targets.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/mobile/mobile_cases.hpp"

@@ -1,5 +1,3 @@
-#include "tendril/mobile/robot.hpp"
-
 #include <catch2/catch.hpp>
 #include <functional>
 #include <limits>
@@ -8,6 +6,7 @@
 
 #include "tendril/kinematics/random_states.hpp"
 #include "tendril/mobile/kinematics.hpp"
+#include "tendril/mobile/robot.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/mobile/mobile_cases.hpp"
 #include "tests/support/tolerances.hpp"

@@ -242,7 +242,8 @@ TEST_CASE("dynamics: a passive arm swings like the Euler-Bernoulli cantilever", 
   }
 }
 
-TEST_CASE("dynamics: a released rod loses what damping_time says, with either integrator", "[mjcf]") {
+TEST_CASE("dynamics: a released rod loses what damping_time says, with either integrator",
+          "[mjcf]") {
   // The lowest mode, omega: from one swing to the next its amplitude falls by exp(-pi omega
   // damping_time), to second order in omega damping_time. Without what `discrete` adds taken off,
   // the exponent would be 1.5 times as large.
@@ -272,8 +273,8 @@ TEST_CASE("dynamics: a released rod loses what damping_time says, with either in
     last = now;
   }
   REQUIRE(peaks.size() > 6);
-  const double omega = 1.875104 * 1.875104 / (kLength * kLength) *
-                       std::sqrt(kStiffness * kLength / kMass);
+  const double omega =
+      1.875104 * 1.875104 / (kLength * kLength) * std::sqrt(kStiffness * kLength / kMass);
   constexpr double kPi = std::numbers::pi;
   const double lost = std::log(peaks[2] / peaks[6]) / 2.0;  // in one swing
   CHECK(lost == Approx(kPi * omega * kDampingTime).epsilon(0.03));
@@ -286,7 +287,8 @@ TEST_CASE("statics: a cone bends as its radius says", "[mjcf]") {
     int links;
     double compliance, tip;  // tolerances: relative, and of the length
   };
-  const auto c = GENERATE(values<Case>({{10, 0.0029, 2.2e-3}, {20, 0.0012, 3.2e-4}, {40, 4e-4, 4.5e-5}}));
+  const auto c =
+      GENERATE(values<Case>({{10, 0.0029, 2.2e-3}, {20, 0.0012, 3.2e-4}, {40, 4e-4, 4.5e-5}}));
   constexpr double kPi = std::numbers::pi, kLength = 0.3, kModulus = 2e6, kDensity = 1100.0;
   constexpr double r0 = 0.012, r1 = 0.006;
   const ContinuumDescription robot = parse_as<ContinuumDescription>(
@@ -298,7 +300,8 @@ TEST_CASE("statics: a cone bends as its radius says", "[mjcf]") {
   const mjModel& model = *simulation.model;
 
   std::vector<mjtNum> J(static_cast<std::size_t>(3 * model.nv));
-  mj_jacSite(&model, simulation.data.get(), J.data(), nullptr, simulation.id(mjOBJ_SITE, names::kTip));
+  mj_jacSite(&model, simulation.data.get(), J.data(), nullptr,
+             simulation.id(mjOBJ_SITE, names::kTip));
   double compliance = 0.0, twist = 0.0;
   for (int i = 0; i < model.nv; ++i) {
     const double across = J[static_cast<std::size_t>(model.nv + i)];
@@ -311,14 +314,15 @@ TEST_CASE("statics: a cone bends as its radius says", "[mjcf]") {
   CAPTURE(c.links, compliance / cone - 1.0);
   CHECK(compliance == Approx(cone).epsilon(c.compliance));
   // Twist of the tip under a unit torque: the integral of 1/GJ, GJ = EI / 1.5.
-  const double bend = kLength * (1.0 / std::pow(r1, 3) - 1.0 / std::pow(r0, 3)) / (unit * (r0 - r1));
+  const double bend =
+      kLength * (1.0 / std::pow(r1, 3) - 1.0 / std::pow(r0, 3)) / (unit * (r0 - r1));
   CHECK(twist == Approx(1.5 * bend).epsilon(1e-6));
 
   const double volume = kPi * kLength * (r0 * r0 + r0 * r1 + r1 * r1) / 3.0;
   CHECK(simulation.total_mass() == Approx(kDensity * volume).epsilon(1e-9));
   // Center of mass of the frustum, from its wide end.
-  const double center = kLength / 4.0 * (r0 * r0 + 2.0 * r0 * r1 + 3.0 * r1 * r1) /
-                        (r0 * r0 + r0 * r1 + r1 * r1);
+  const double center =
+      kLength / 4.0 * (r0 * r0 + 2.0 * r0 * r1 + 3.0 * r1 * r1) / (r0 * r0 + r0 * r1 + r1 * r1);
   CHECK(simulation.data->subtree_com[2] == Approx(center).epsilon(2e-3));
 
   // Bent by one moment along it, its curvature goes with 1/EI: the curve, the arcs of the
@@ -328,7 +332,8 @@ TEST_CASE("statics: a cone bends as its radius says", "[mjcf]") {
   constexpr int kSteps = 20000;
   for (int i = 0; i < kSteps; ++i) {
     const double r = r0 + (r1 - r0) * (i + 0.5) / kSteps;
-    const double angle = kBend * (std::pow(r, -3) - std::pow(r0, -3)) / (std::pow(r1, -3) - std::pow(r0, -3));
+    const double angle =
+        kBend * (std::pow(r, -3) - std::pow(r0, -3)) / (std::pow(r1, -3) - std::pow(r0, -3));
     curve += kLength / kSteps * Eigen::Vector2d(std::sin(angle), std::cos(angle));
   }
   const SectionState state{.theta = kBend};
@@ -346,8 +351,8 @@ TEST_CASE("statics: a cone bends as its radius says", "[mjcf]") {
 
 TEST_CASE("tip: a payload hangs at the tip, and a suction cup holds what it touches", "[mjcf]") {
   const std::string arm = section_text(0.1, 5, "mass = 0.05\n");
-  const ContinuumDescription robot = parse_as<ContinuumDescription>(
-      arm + "[tip]\npayload = 0.02\nsuction = 3\n", "arm.toml");
+  const ContinuumDescription robot =
+      parse_as<ContinuumDescription>(arm + "[tip]\npayload = 0.02\nsuction = 3\n", "arm.toml");
   Simulation simulation(continuum_mjcf(robot));
   CHECK(simulation.total_mass() == Approx(0.05 + 0.02 + 0.001));
   const int payload = simulation.id(mjOBJ_BODY, names::kPayload);
@@ -379,11 +384,13 @@ TEST_CASE("tip: a payload hangs at the tip, and a suction cup holds what it touc
     CHECK(fallen > 1.0);
 }
 
-TEST_CASE("statics: a rod held at both ends that are brought together bears Euler's load", "[mjcf]") {
+TEST_CASE("statics: a rod held at both ends that are brought together bears Euler's load",
+          "[mjcf]") {
   // 4 pi^2 EI / L^2 for clamped ends, and a little more beyond it.
   constexpr double kPi = std::numbers::pi, kLength = 0.4, kStiffness = 0.05, kShortening = 0.002;
   const ContinuumDescription robot = parse_as<ContinuumDescription>(
-      "planar = true\n" + section_text(kLength, 40, "bending_stiffness = 0.05\nbend_servo = false\n"),
+      "planar = true\n" +
+          section_text(kLength, 40, "bending_stiffness = 0.05\nbend_servo = false\n"),
       "rod.toml");
   const SpecPtr spec = parse_spec(continuum_mjcf(robot));
   mjsBody* const hand = mjs_addBody(mjs_findBody(spec.get(), "world"), nullptr);
@@ -420,10 +427,10 @@ TEST_CASE("statics: a section bent by nature rests as an arc, and servos hold it
     std::string name, keys;
     double theta, phi;  // at rest
   };
-  const auto c = GENERATE_COPY(values<Case>(
-      {{"without a servo", "bend_servo = false\n", kBend, kDirection},
-       {"servo without a gain, commands 0", "bend_gain = 0\n", kBend, kDirection},
-       {"servos, told another bend", "", 0.8, -0.4}}));
+  const auto c = GENERATE_COPY(
+      values<Case>({{"without a servo", "bend_servo = false\n", kBend, kDirection},
+                    {"servo without a gain, commands 0", "bend_gain = 0\n", kBend, kDirection},
+                    {"servos, told another bend", "", 0.8, -0.4}}));
   const std::string compliance = GENERATE("section", "link");
   CAPTURE(c.name, compliance);
   const ContinuumDescription robot = parse_as<ContinuumDescription>(
@@ -456,9 +463,11 @@ TEST_CASE("statics: a quarter circle pushed out of its plane bends and twists as
     double tolerance;
   };
   const auto c = GENERATE(values<Case>({{10, 0.017}, {20, 0.0045}, {40, 0.0012}}));
-  constexpr double kPi = std::numbers::pi, kLength = 0.1, kStiffness = 0.05, kTorsion = kStiffness / 1.3;
+  constexpr double kPi = std::numbers::pi, kLength = 0.1, kStiffness = 0.05,
+                   kTorsion = kStiffness / 1.3;
   const ContinuumDescription robot = parse_as<ContinuumDescription>(
-      section_text(kLength, c.links, "bending_stiffness = 0.05\npoisson_ratio = 0.3\nbend_gain = 0\n"),
+      section_text(kLength, c.links,
+                   "bending_stiffness = 0.05\npoisson_ratio = 0.3\nbend_gain = 0\n"),
       "arm.toml");
   CHECK(robot.physics[0].torsional_stiffness == Approx(kTorsion));
   const Simulation simulation(continuum_mjcf(robot));
@@ -472,25 +481,28 @@ TEST_CASE("statics: a quarter circle pushed out of its plane bends and twists as
   }
   mj_forward(&model, simulation.data.get());
   std::vector<mjtNum> J(static_cast<std::size_t>(3 * model.nv));
-  mj_jacSite(&model, simulation.data.get(), J.data(), nullptr, simulation.id(mjOBJ_SITE, names::kTip));
+  mj_jacSite(&model, simulation.data.get(), J.data(), nullptr,
+             simulation.id(mjOBJ_SITE, names::kTip));
   double compliance = 0.0;
   for (int i = 0; i < model.nv; ++i) {
     const double across = J[static_cast<std::size_t>(model.nv + i)];  // y, out of the plane
     compliance += across * across / model.jnt_stiffness[model.dof_jntid[i]];
   }
   const double radius = kLength / (kPi / 2.0);
-  const double beam = std::pow(radius, 3) *
-                      (kPi / 4.0 / kStiffness + (3.0 * kPi / 4.0 - 2.0) / kTorsion);
+  const double beam =
+      std::pow(radius, 3) * (kPi / 4.0 / kStiffness + (3.0 * kPi / 4.0 - 2.0) / kTorsion);
   CAPTURE(c.links, compliance / beam - 1.0);
   CHECK(compliance == Approx(beam).epsilon(c.tolerance));
 }
 
-TEST_CASE("statics: a torque about the axis twists the tip by T L / GJ and bends nothing", "[mjcf]") {
+TEST_CASE("statics: a torque about the axis twists the tip by T L / GJ and bends nothing",
+          "[mjcf]") {
   constexpr double kLength = 0.15, kTorsion = 0.03, kTorque = 0.1;
   const ContinuumDescription robot = parse_as<ContinuumDescription>(
       section_text(0.1, 5, "torsional_stiffness = 0.03\n") +
-          section_text(0.05, 4, "torsional_stiffness = 0.03\nlength_weights = [1, 2]\n"
-                                "angle_weights = [2, 1]\n"),
+          section_text(0.05, 4,
+                       "torsional_stiffness = 0.03\nlength_weights = [1, 2]\n"
+                       "angle_weights = [2, 1]\n"),
       "arm.toml");
   Simulation simulation(continuum_mjcf(robot));
   simulation.set_gravity(Eigen::Vector3d::Zero());
@@ -507,8 +519,8 @@ TEST_CASE("arc fidelity: the capsules of a bent section lie along its arc", "[mj
   const Simulation simulation =
       settled(parse_as<ContinuumDescription>(section_text(kLength, kLinks), "arm.toml"),
               {{{kBend, 0.0, 0.0}}});
-  // The arc turns about the y axis, its center at x = R. A chord of it is l^2/8R inside; joints are on
-  // tangents, which cross l^2/8R outside.
+  // The arc turns about the y axis, its center at x = R. A chord of it is l^2/8R inside; joints are
+  // on tangents, which cross l^2/8R outside.
   const double radius = kLength / kBend, link = kLength / kLinks;
   const double allowed = 1.1 * link * link / (8.0 * radius) + 1e-5;
   const mjModel& model = *simulation.model;

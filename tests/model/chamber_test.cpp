@@ -14,12 +14,13 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-constexpr double kLength = 0.1, kBending = 0.01, kAxial = 2000.0;         // [m], EI [N m^2], EA/L [N/m]
-constexpr double kArea = 1e-4, kDistance = 0.009, kPressure = 8e4;        // [m^2], [m], [Pa]
-constexpr double kAtRest = 5.0;                                           // [s]
+constexpr double kLength = 0.1, kBending = 0.01, kAxial = 2000.0;   // [m], EI [N m^2], EA/L [N/m]
+constexpr double kArea = 1e-4, kDistance = 0.009, kPressure = 8e4;  // [m^2], [m], [Pa]
+constexpr double kAtRest = 5.0;                                     // [s]
 
 std::string section(const std::string& more = "") {
-  return "[[section]]\nconstant_length = 0.1\nbend_limit = 3\nradius = 0.015\nbending_stiffness = 0.01\n" +
+  return "[[section]]\nconstant_length = 0.1\nbend_limit = 3\nradius = 0.015\nbending_stiffness = "
+         "0.01\n" +
          more;
 }
 
@@ -30,8 +31,8 @@ std::string extensible_section() {
 }
 
 std::string chamber(double angle, const std::string& more = "", int in_section = 1) {
-  return "[[chamber]]\nsection = " + std::to_string(in_section) + "\nangle = " + std::to_string(angle) +
-         "\ndistance = 0.009\narea = 1e-4\n" + more;
+  return "[[chamber]]\nsection = " + std::to_string(in_section) +
+         "\nangle = " + std::to_string(angle) + "\ndistance = 0.009\narea = 1e-4\n" + more;
 }
 
 std::string three_chambers(const std::string& more = "") {
@@ -52,7 +53,8 @@ double sensor(const Simulation& s, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("chambers: one bends its section into an arc of p A d L / EI, away from itself", "[mjcf]") {
+TEST_CASE("chambers: one bends its section into an arc of p A d L / EI, away from itself",
+          "[mjcf]") {
   const double angle = GENERATE(0.0, 0.7, 2.5);
   Simulation s = simulation(section() + chamber(angle));
   s.set_ctrl("chamber_1", kPressure);
@@ -62,8 +64,8 @@ TEST_CASE("chambers: one bends its section into an arc of p A d L / EI, away fro
   const Eigen::Vector3d away(-std::cos(angle), -std::sin(angle), 0.0);
   CHECK(std::acos(tip.linear()(2, 2)) == Approx(theta).epsilon(1e-3));
   const double radius = kLength / theta;
-  const Eigen::Vector3d arc = radius * (1.0 - std::cos(theta)) * away +
-                              radius * std::sin(theta) * Eigen::Vector3d::UnitZ();
+  const Eigen::Vector3d arc =
+      radius * (1.0 - std::cos(theta)) * away + radius * std::sin(theta) * Eigen::Vector3d::UnitZ();
   constexpr double kLinks = 1e-3;  // of the length: ten links for an arc, hinges in pairs
   CHECK((tip.translation() - arc).norm() < kLinks * kLength);
   CHECK(sensor(s, "chamber_1_pressure") == Approx(kPressure));
@@ -85,7 +87,8 @@ TEST_CASE("chambers: equal pressures lengthen a section by p A L / EA each", "[m
         Approx(kArea * (tip.z() - 0.11)).epsilon(1e-5));  // from half of the lengths' range
 }
 
-TEST_CASE("chambers: one alone bends and lengthens, and the other section feels neither", "[mjcf]") {
+TEST_CASE("chambers: one alone bends and lengthens, and the other section feels neither",
+          "[mjcf]") {
   Simulation s = simulation(section() + extensible_section() + chamber(0.0, "", 2));
   s.run(kAtRest);
   s.set_ctrl("chamber_1", kPressure);
@@ -101,7 +104,8 @@ TEST_CASE("chambers: pressure follows its command with the time constant", "[mjc
   Simulation s = simulation(section() + chamber(0.0, "time_constant = 0.3\n"));
   s.set_ctrl("chamber_1", kPressure);
   s.run(0.3);
-  CHECK(sensor(s, "chamber_1_pressure") == Approx(kPressure * (1.0 - std::exp(-1.0))).epsilon(0.01));
+  CHECK(sensor(s, "chamber_1_pressure") ==
+        Approx(kPressure * (1.0 - std::exp(-1.0))).epsilon(0.01));
 }
 
 TEST_CASE("chambers: pressures stay within their limits, a vacuum pulls", "[mjcf]") {
@@ -131,11 +135,11 @@ TEST_CASE("chambers: a muscle pulls as its braid does, fully when blocked, not a
   constexpr double kBraid = 0.44, kMuscle = 2e5;
   const double a = 3.0 / std::pow(std::tan(kBraid), 2), b = 1.0 / std::pow(std::sin(kBraid), 2);
   const auto law = [&](double e) { return kMuscle * kArea * (a * (1.0 - e) * (1.0 - e) - b); };
-  Simulation s = simulation("[[section]]\nconstant_length = 0.05\nvariable_length = 0.1\nbend_limit = 3\n"
-                            "radius = 0.015\nlength_gain = 1e7\nlength_force_limit = 1e4\n"
-                            "length_servo = true\n" +
-                            chamber(0.0, "kind = \"mckibben\"\nbraid_angle = 0.44\nmax_pressure = 3e5\n") +
-                            "");
+  Simulation s = simulation(
+      "[[section]]\nconstant_length = 0.05\nvariable_length = 0.1\nbend_limit = 3\n"
+      "radius = 0.015\nlength_gain = 1e7\nlength_force_limit = 1e4\n"
+      "length_servo = true\n" +
+      chamber(0.0, "kind = \"mckibben\"\nbraid_angle = 0.44\nmax_pressure = 3e5\n") + "");
   s.set_ctrl("chamber_1", kMuscle);
   const double free_contraction = 1.0 - std::sqrt(b / a);
   const auto tension_at = [&](double contraction) {
@@ -167,12 +171,14 @@ TEST_CASE("chambers: a start pose holds its bends", "[mjcf]") {
 
 TEST_CASE("chambers: a pressure in a wrong unit is told", "[robot_file]") {
   const auto plausibility_warnings = [&](const std::string& pressure) {
-    return plausibility(parse_model("kind = \"continuum\"\n" + section() + three_chambers("max_pressure = " + pressure + "\n"),
-                              "arm.toml"),
-                  0.0);
+    return plausibility(parse_model("kind = \"continuum\"\n" + section() +
+                                        three_chambers("max_pressure = " + pressure + "\n"),
+                                    "arm.toml"),
+                        0.0);
   };
   CHECK(plausibility_warnings("2e5").empty());
-  for (const auto& [wrong, message] : {std::pair{"2", "less than a breath"}, std::pair{"2e8", "more than hydraulics"}}) {
+  for (const auto& [wrong, message] :
+       {std::pair{"2", "less than a breath"}, std::pair{"2e8", "more than hydraulics"}}) {
     const auto lines = plausibility_warnings(wrong);
     REQUIRE(lines.size() == 3);
     CHECK_THAT(lines[0], Contains("chamber chamber_1: max_pressure = ") && Contains(message));

@@ -9,8 +9,8 @@
 #include <span>
 #include <string>
 
-#include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model/robot_description.hpp"
+#include "tendril/model/robot_mjcf.hpp"
 
 namespace tendril::test {
 

@@ -1,5 +1,3 @@
-#include "tendril/model/robot_mjcf.hpp"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numeric>
@@ -7,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/model/compiled_model.hpp"
 
@@ -84,7 +83,7 @@ bending_stiffness = 0.06
 length_weights = [1, 2]
 angle_weights = [3, 1]
 )",
-                                             "arm.toml");
+                                                                    "arm.toml");
   const Simulation simulation(continuum_mjcf(robot));
   double bend_compliance = 0.0, axial_compliance = 0.0;
   for (int j = 1; j <= 9; ++j) {
@@ -98,8 +97,8 @@ angle_weights = [3, 1]
 }
 
 TEST_CASE("continuum model: slides keep a telescopic link from vanishing", "[mjcf]") {
-  const ContinuumDescription robot =
-      parse_as<ContinuumDescription>("[[section]]\nvariable_length = 0.2\nbend_limit = 2\nlinks = 5\n", "arm.toml");
+  const ContinuumDescription robot = parse_as<ContinuumDescription>(
+      "[[section]]\nvariable_length = 0.2\nbend_limit = 2\nlinks = 5\n", "arm.toml");
   const Simulation simulation(continuum_mjcf(robot));
   const int slide = simulation.id(mjOBJ_JOINT, names::slide(1, 3));
   CHECK(simulation.model->jnt_range[2 * slide] == Approx(-0.02 * 0.98));
@@ -119,11 +118,11 @@ TEST_CASE("continuum model: links without bend have no hinges", "[mjcf]") {
 
 TEST_CASE("continuum model: the documented names exist", "[mjcf]") {
   const std::string compliance = GENERATE("section", "link");
-  const ContinuumDescription robot =
-      parse_as<ContinuumDescription>("compliance = \"" + compliance +
-                      "\"\n[base]\nfeed = 0.1\nspin = true\n[[section]]\nvariable_length = "
-                      "0.1\nbend_limit = 2\n",
-                  "arm.toml");
+  const ContinuumDescription robot = parse_as<ContinuumDescription>(
+      "compliance = \"" + compliance +
+          "\"\n[base]\nfeed = 0.1\nspin = true\n[[section]]\nvariable_length = "
+          "0.1\nbend_limit = 2\n",
+      "arm.toml");
   const Simulation simulation(continuum_mjcf(robot));
   for (const char* body : {names::kBase, names::kCarriage, "s1_l10"}) {
     CHECK(simulation.has(mjOBJ_BODY, body));
@@ -225,7 +224,8 @@ TEST_CASE("continuum model: the controller travels as a plugin instance with its
     CHECK_THAT(xml, Contains("<plugin name=\"" + sensor +
                              "\" plugin=\"tendril.reach\" instance=\"controller\"/>"));
   }
-  CHECK_THAT(continuum_mjcf(load_as<ContinuumDescription>("models/arm_3x10.toml")), !Contains("plugin"));
+  CHECK_THAT(continuum_mjcf(load_as<ContinuumDescription>("models/arm_3x10.toml")),
+             !Contains("plugin"));
 }
 
 TEST_CASE("continuum model: inner iterations suffice for the tendons", "[mjcf]") {
@@ -269,9 +269,9 @@ TEST_CASE("continuum model: an elastic arm stays in the start pose that it is to
 }
 
 TEST_CASE("continuum model: a start pose without commands leaves them at 0", "[mjcf]") {
-  const ContinuumDescription robot =
-      parse_as<ContinuumDescription>("[[section]]\nconstant_length = 0.1\nbend_limit = 3\n[start]\narcs = [10, 0.1]\n",
-                  "arm.toml");
+  const ContinuumDescription robot = parse_as<ContinuumDescription>(
+      "[[section]]\nconstant_length = 0.1\nbend_limit = 3\n[start]\narcs = [10, 0.1]\n",
+      "arm.toml");
   Simulation simulation(continuum_mjcf(robot));
   mj_resetDataKeyframe(simulation.model.get(), simulation.data.get(),
                        simulation.id(mjOBJ_KEY, names::kStart));
@@ -284,11 +284,11 @@ TEST_CASE("continuum model: a planar arm bends in one plane only and starts alon
   const std::string section =
       "[[section]]\nconstant_length = 0.15\nbend_limit = 3\nlinks = 30\nradius = 0.01\nbend_gain = "
       "0\n";
-  const Simulation arm(continuum_mjcf(
-      parse_as<ContinuumDescription>("planar = true\ncompliance = \"link\"\n[base]\nfeed = 0.3\nguide_length = 0.1\n"
-                  "guide_clearance = 0.001\n" +
-                      section + section + "[start]\nfeed = 0.05\narcs = [5, 0.15]\n",
-                  "arm.toml")));
+  const Simulation arm(continuum_mjcf(parse_as<ContinuumDescription>(
+      "planar = true\ncompliance = \"link\"\n[base]\nfeed = 0.3\nguide_length = 0.1\n"
+      "guide_clearance = 0.001\n" +
+          section + section + "[start]\nfeed = 0.05\narcs = [5, 0.15]\n",
+      "arm.toml")));
   CHECK(arm.model->njnt == 61);  // the feed, and one hinge a link
   for (int j = 1; j < arm.model->njnt; ++j) CHECK(arm.model->jnt_axis[3 * j + 1] == 1.0);
   for (const char* wall : {"guide_x+", "guide_x-"}) {

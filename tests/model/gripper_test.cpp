@@ -13,7 +13,8 @@ namespace {
 constexpr double kGravity = 9.81, kLength = 0.1;
 
 /// A short stiff arm that points up.
-ContinuumDescription arm(const std::string& gripper, const std::string& top = "", const std::string& end = "") {
+ContinuumDescription arm(const std::string& gripper, const std::string& top = "",
+                         const std::string& end = "") {
   return std::get<ContinuumDescription>(
       parse_robot("kind = \"continuum\"\n" + top +
                       "[[section]]\nconstant_length = 0.1\nbend_limit = 2\nlinks = 5\nmass = 0.05\n"
@@ -32,7 +33,8 @@ double opening(const Simulation& simulation) {
 }
 
 double finger_at(const Simulation& simulation, int i) {
-  return simulation.data->qpos[simulation.model->jnt_qposadr[simulation.id(mjOBJ_JOINT, names::finger(i))]];
+  return simulation.data
+      ->qpos[simulation.model->jnt_qposadr[simulation.id(mjOBJ_JOINT, names::finger(i))]];
 }
 
 /// A block between the fingers of the open gripper, which then close without gravity.
@@ -93,7 +95,8 @@ TEST_CASE("gripper: its parts weigh what it does, and stand where they should", 
   CHECK(simulation.total_mass() == Approx(0.05 + 0.08));
   const int body = simulation.id(mjOBJ_BODY, names::kGripper);
   CHECK(simulation.model->body_subtreemass[body] == Approx(0.08));
-  CHECK(simulation.data->subtree_com[3 * body + 2] == Approx(kLength + robot.gripper->center(0.008)));
+  CHECK(simulation.data->subtree_com[3 * body + 2] ==
+        Approx(kLength + robot.gripper->center(0.008)));
   CHECK(simulation.site_pose(names::kTip).translation().z() == Approx(kLength));
   CHECK(simulation.site_pose(names::kGrasp).translation().z() == Approx(kLength + 0.01 + 0.025));
   // Turned about the tip's axis by a right angle it opens along y.
@@ -145,7 +148,8 @@ TEST_CASE("gripper: goes with every kind of arm", "[mjcf]") {
   const auto [top, end] = GENERATE(values<std::pair<std::string, std::string>>(
       {{"self_collision = true\n", ""},
        {"planar = true\n", ""},
-       {"compliance = \"link\"\n[base]\nfeed = 0.1\nspin = true\n", "[start]\nfeed = 0.05\nbends = [0.5]\n"}}));
+       {"compliance = \"link\"\n[base]\nfeed = 0.1\nspin = true\n",
+        "[start]\nfeed = 0.05\nbends = [0.5]\n"}}));
   CAPTURE(top, end);
   Simulation simulation(continuum_mjcf(arm("", top, end)));
   if (!end.empty()) mj_resetDataKeyframe(simulation.model.get(), simulation.data.get(), 0);

@@ -30,7 +30,8 @@ TEST_CASE("medium: a rod swings through water as Morison's equation says", "[med
   constexpr double kRho = 1000.0, kBody = 2500.0, kDrag = 1.1, kAdded = 1.0, kRadius = 0.01;
   constexpr double kGravity = 9.81, kStart = 1.0, kArea = kPi * kRadius * kRadius;
   const ContinuumDescription robot = parse_as<ContinuumDescription>(
-      pendulum("[medium]\ndensity = 1000\nviscosity = 0\ndrag = 1.1\nadded_mass = 1\n"), "rod.toml");
+      pendulum("[medium]\ndensity = 1000\nviscosity = 0\ndrag = 1.1\nadded_mass = 1\n"),
+      "rod.toml");
   Simulation simulation(continuum_mjcf(robot));
   mjModel& model = *simulation.model;
   CHECK(model.opt.density == kRho);

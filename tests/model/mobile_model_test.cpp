@@ -1,5 +1,3 @@
-#include "tendril/model/robot_mjcf.hpp"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -9,8 +7,8 @@
 #include "tendril/kinematics/random_states.hpp"
 #include "tendril/mobile/kinematics.hpp"
 #include "tendril/mobile/youbot_targets.hpp"
-#include "tendril/model_error.hpp"
 #include "tendril/model/robot_mjcf.hpp"
+#include "tendril/model_error.hpp"
 #include "tests/model/compiled_model.hpp"
 
 using namespace tendril;
@@ -189,7 +187,8 @@ TEST_CASE("mobile file: the kind chooses the reader", "[mjcf]") {
   CHECK_THAT(model_mjcf(model), Contains("name=\"heading\""));
   const RobotDescription robot = parse_robot(kSmall + "[controller]\nplugin = \"p\"\n", "m.toml");
   CHECK(controller_of(robot).plugin == "p");
-  CHECK_THROWS_WITH(parse_as<ContinuumDescription>(kSmall, "m.toml"), Contains("this file is a mobile robot"));
+  CHECK_THROWS_WITH(parse_as<ContinuumDescription>(kSmall, "m.toml"),
+                    Contains("this file is a mobile robot"));
 }
 
 TEST_CASE("mobile file: the youBot of models/ is the library's", "[mjcf]") {
@@ -238,7 +237,8 @@ TEST_CASE("mobile model: the engine's kinematics are the library's", "[mjcf]") {
       std::string(), kSmall,
       kPlatform + kArm + "mount = [0.1, -0.05]\nshoulder_offset = 0.04\ntool_tilt = 0.3\n" + kYaw +
           kLinks + "[[link]]\nlength = 0.17\nlimits = [-1.3, 1.7]\n" + kLinks + kTool);
-  const MobileDescription file = text.empty() ? load_as<MobileDescription>(kYoubot) : parse_as<MobileDescription>(text, "m.toml");
+  const MobileDescription file = text.empty() ? load_as<MobileDescription>(kYoubot)
+                                              : parse_as<MobileDescription>(text, "m.toml");
   const MobileRobot robot = file.kinematics();
   Simulation s(mobile_mjcf(file));
   SplitMix64 random(7);

@@ -12,11 +12,12 @@ using Catch::Contains;
 namespace {
 
 std::vector<std::string> plausibility_warnings(const std::string& section, double gravity = 9.81) {
-  return plausibility(parse_model("kind = \"continuum\"\n[[section]]\nconstant_length = 0.1\nbend_limit "
-                            "= 1.2\n[[section]]\nbend_limit = 1.2\n" +
-                                section,
-                            "arm.toml"),
-                gravity);
+  return plausibility(
+      parse_model("kind = \"continuum\"\n[[section]]\nconstant_length = 0.1\nbend_limit "
+                  "= 1.2\n[[section]]\nbend_limit = 1.2\n" +
+                      section,
+                  "arm.toml"),
+      gravity);
 }
 
 }  // namespace
@@ -40,7 +41,8 @@ TEST_CASE("plausibility: no model of the project gives any", "[robot_file]") {
   CHECK(models >= 30);
 }
 
-TEST_CASE("plausibility: a density or stiffness of no material names what it comes from", "[robot_file]") {
+TEST_CASE("plausibility: a density or stiffness of no material names what it comes from",
+          "[robot_file]") {
   struct Case {
     std::string name, section, message;
   };
@@ -57,7 +59,8 @@ TEST_CASE("plausibility: a density or stiffness of no material names what it com
       {"g/cm^3", "constant_length = 0.1\ndensity = 1.1\nradius = 0.01",
        "section 2: density = 1.1 kg/m^3, less than any foam: is the unit kg/m^3?"},
       {"GPa", "constant_length = 0.1\nyoungs_modulus = 70\nbend_torque_limit = 1e6",
-       "section 2: youngs_modulus = 70 Pa, less than any gel that keeps its shape: is the unit Pa?"},
+       "section 2: youngs_modulus = 70 Pa, less than any gel that keeps its shape: is the unit "
+       "Pa?"},
       {"too stiff", "constant_length = 0.1\nyoungs_modulus = 2e12\nbend_torque_limit = 1e6",
        "section 2: youngs_modulus = 2e+12 Pa, more than diamond: is the unit Pa?"},
   }));

@@ -1,12 +1,11 @@
-#include "tendril/model/robot_description.hpp"
-
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "tendril/model_error.hpp"
+#include "tendril/model/robot_description.hpp"
 #include "tendril/model/robot_mjcf.hpp"
+#include "tendril/model_error.hpp"
 
 using namespace tendril;
 using Catch::Matchers::Contains;
@@ -41,7 +40,8 @@ TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
       {"unknown key", section("stiffness = 1"), "arm.toml:4: section 1: unknown key 'stiffness'"},
       {"unknown top key", "sectons = 1\n" + kSection, "arm.toml:1: unknown key 'sectons'"},
       {"unknown base key", kSection + "[base]\nlift = 1\n", "arm.toml:5: base: unknown key 'lift'"},
-      {"snake", "kind = \"snake\"\n" + kSection, "arm.toml:1: kind = 'snake': this file is a snake, must be"},
+      {"snake", "kind = \"snake\"\n" + kSection,
+       "arm.toml:1: kind = 'snake': this file is a snake, must be"},
       {"mobile", "kind = \"mobile\"\n", "arm.toml:1: kind = "},
       {"no length", "[[section]]\nbend_limit = 1.0\n", "arm.toml:1: section 1: constant_length"},
       {"no bend limit", "[[section]]\nconstant_length = 0.1\n",
@@ -91,7 +91,8 @@ TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
        "arm.toml:4: section 1: links = 1: must be at least 2"},
       {"microscopic", section("radius = 1e-6\nmass = 1e-6"), "arm.toml:1: section 1: mass = "},
       {"timestep", "timestep = 0\n" + kSection, "arm.toml:1: timestep = 0: must be in (0, 0.1]"},
-      {"integrator", "integrator = \"RK4\"\n" + kSection, "arm.toml:1: integrator = 'RK4': must be"},
+      {"integrator", "integrator = \"RK4\"\n" + kSection,
+       "arm.toml:1: integrator = 'RK4': must be"},
       {"torsion of a planar arm", "planar = true\n" + section("torsional_stiffness = 0.04"),
        "arm.toml:5: section 1: torsional_stiffness = 0.04: a planar arm does not twist"},
       {"torsion twice", section("torsional_stiffness = 0.04\npoisson_ratio = 0.3"),
@@ -113,7 +114,8 @@ TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
        "arm.toml:5: section 1: inner_radius = [ 0.005, 0.008 ]: must be less than radius"},
       {"three radii", section("radius = [0.008, 0.006, 0.004]"),
        "arm.toml:4: section 1: radius = [ 0.008, 0.006, 0.004 ]: must be 2 numbers"},
-      {"cone with a point", section("radius = [0.008, 0]"), "arm.toml:4: section 1: radius = [ 0.008, 0 ]: must be in"},
+      {"cone with a point", section("radius = [0.008, 0]"),
+       "arm.toml:4: section 1: radius = [ 0.008, 0 ]: must be in"},
       {"weights of a section whose stiffness tapers",
        section("bending_stiffness = [0.05, 0.01]\nlength_weights = [1, 1]\nangle_weights = [1, 2]"),
        "arm.toml:5: section 1: length_weights = [ 1, 1 ]: the stiffness tapers"},
@@ -129,7 +131,8 @@ TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
        "arm.toml:4: section 1: natural_bend = 1: a controller needs bend_gain > 0"},
       {"color of two", section("color = [0.1, 0.2]"),
        "arm.toml:4: section 1: color = [ 0.1, 0.2 ]: must be red, green, blue"},
-      {"color of 255", section("color = [255, 0, 0]"), "arm.toml:4: section 1: color = [ 255, 0, 0 ]: must be"},
+      {"color of 255", section("color = [255, 0, 0]"),
+       "arm.toml:4: section 1: color = [ 255, 0, 0 ]: must be"},
       {"payload without mass", kSection + "[tip]\npayload = 0\n",
        "arm.toml:5: tip: payload = 0: must be"},
       {"radius of no payload", kSection + "[tip]\npayload_radius = 0.02\n",
@@ -175,13 +178,16 @@ TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
       {"tendon of three angles", kSection + "[[tendon]]\nangle = [0, 1, 2]\ndistance = 0.01\n",
        "arm.toml:5: tendon 1: angle = [ 0, 1, 2 ]: must be"},
       {"tendon that turns too fast", kSection + "[[tendon]]\nangle = [0, 12]\ndistance = 0.005\n",
-       "arm.toml:5: tendon 1: angle = [ 0, 12 ]: turns by 1.2 rad along a link of section 1: must be at most 1"},
+       "arm.toml:5: tendon 1: angle = [ 0, 12 ]: turns by 1.2 rad along a link of section 1: must "
+       "be at most 1"},
       {"tendon that folds", kSection + "[[tendon]]\nangle = [0, 3]\ndistance = 0.03\n",
        "arm.toml:6: tendon 1: distance = 0.03: must be < 0.0"},
       {"helix through a section of variable length",
        section("variable_length = 0.02") + "[[tendon]]\nangle = [0, 3]\ndistance = 0.003\n",
-       "arm.toml:6: tendon 1: angle = [ 0, 3 ]: must be one number: section 1 has a variable length"},
-      {"helix in a plane", "planar = true\n" + kSection + "[[tendon]]\nangle = [0, 3]\ndistance = 0.003\n",
+       "arm.toml:6: tendon 1: angle = [ 0, 3 ]: must be one number: section 1 has a variable "
+       "length"},
+      {"helix in a plane",
+       "planar = true\n" + kSection + "[[tendon]]\nangle = [0, 3]\ndistance = 0.003\n",
        "arm.toml:6: tendon 1: angle = [ 0, 3 ]: must be one number in a planar arm"},
       {"chamber that turns",
        kSection + "[[chamber]]\nsection = 1\nangle = [0, 1]\ndistance = 0.004\nradius = 0.003\n",
@@ -198,7 +204,8 @@ TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
       {"friction in a section of variable length",
        section("variable_length = 0.02") +
            "[[tendon]]\nangle = 0\ndistance = 0.01\nfriction_coefficient = 0.1\n",
-       "arm.toml:8: tendon 1: friction_coefficient = 0.1: must be 0: section 1 has a variable length"},
+       "arm.toml:8: tendon 1: friction_coefficient = 0.1: must be 0: section 1 has a variable "
+       "length"},
       {"tendon of no section", kSection + "[[tendon]]\nsection = 2\nangle = 0\ndistance = 0.01\n",
        "arm.toml:5: tendon 1: section = 2: must be an integer in [1, 1]"},
       {"pretension beyond the largest tension",
@@ -224,7 +231,8 @@ TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
        "arm.toml:4: chamber 1: must have one of: radius, area"},
       {"chamber that does not fit into its section",
        kSection + "[[chamber]]\nsection = 1\nangle = 0\ndistance = 0.006\nradius = 0.003\n",
-       "arm.toml:7: chamber 1: distance = 0.006: the chamber is not inside its section, must be at most "
+       "arm.toml:7: chamber 1: distance = 0.006: the chamber is not inside its section, must be at "
+       "most "
        "0.005 m"},
       {"chamber with an area in mm^2",
        kSection + "[[chamber]]\nsection = 1\nangle = 0\ndistance = 0.006\narea = 30\n",
@@ -246,8 +254,9 @@ TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
                   "kind = \"mckibben\"\nbraid_angle = 1\n",
        "arm.toml:10: chamber 1: braid_angle = 1: must be in (0, 0.955"},
       {"a name twice",
-       kSection + "[[tendon]]\nname = \"a\"\nangle = 0\ndistance = 0.004\n"
-                  "[[chamber]]\nname = \"a\"\nsection = 1\nangle = 0\ndistance = 0.004\nradius = 0.003\n",
+       kSection +
+           "[[tendon]]\nname = \"a\"\nangle = 0\ndistance = 0.004\n"
+           "[[chamber]]\nname = \"a\"\nsection = 1\nangle = 0\ndistance = 0.004\nradius = 0.003\n",
        "arm.toml:9: chamber 1: name = 'a': must not be that of another tendon or chamber"},
       {"chambers on one side for a controller",
        kSection + "[[chamber]]\nsection = 1\nangle = 0\ndistance = 0.004\nradius = 0.003\n"
@@ -260,7 +269,8 @@ TEST_CASE("robot file: what is refused, and how it is said", "[robot_file]") {
       {"length servo of a fixed section", section("length_servo = false"),
        "arm.toml:4: section 1: length_servo = false: needs variable_length > 0"},
       {"gain of a motor", section("bend_command = \"moment\"\nbend_gain = 1"),
-       "arm.toml:5: section 1: bend_gain = 1: needs bend_command = \"angle\": a motor has no gains"},
+       "arm.toml:5: section 1: bend_gain = 1: needs bend_command = \"angle\": a motor has no "
+       "gains"},
       {"motors on links", "compliance = \"link\"\n" + section("bend_command = \"moment\""),
        "arm.toml:5: section 1: bend_command = 'moment': needs compliance = \"section\""},
       {"force of a fixed length", section("length_command = \"force\""),
@@ -307,11 +317,13 @@ TEST_CASE("robot file: the kind decides who reads it", "[robot_file]") {
   CHECK(std::holds_alternative<SnakeDescription>(load_robot("scenes/snake_travel/snake.toml")));
   CHECK(std::holds_alternative<MobileDescription>(load_robot("scenes/mobile_arm/robot.toml")));
   CHECK(std::holds_alternative<TubeDescription>(load_model("scenes/tube_insertion/tube.toml")));
-  CHECK_THROWS_WITH(load_robot("scenes/tube_insertion/tube.toml"),
-                    Contains(": kind = 'tube': this file is a tube, must be \"continuum\", \"snake\""));
+  CHECK_THROWS_WITH(
+      load_robot("scenes/tube_insertion/tube.toml"),
+      Contains(": kind = 'tube': this file is a tube, must be \"continuum\", \"snake\""));
 }
 
-TEST_CASE("robot file: a section of lengths and a limit has the documented defaults", "[robot_file]") {
+TEST_CASE("robot file: a section of lengths and a limit has the documented defaults",
+          "[robot_file]") {
   const ContinuumDescription robot = parse_as<ContinuumDescription>(kSection, "arm.toml");
   CHECK(robot.name == "arm");
   CHECK(robot.compliance == Compliance::Section);
@@ -364,7 +376,7 @@ length_gain = 16
 length_damping_time = 17
 length_force_limit = 18
 )",
-                                             "arm.toml");
+                                                                    "arm.toml");
   CHECK(robot.name == "a b");
   CHECK(robot.compliance == Compliance::Link);
   CHECK(robot.self_collision);
@@ -406,7 +418,8 @@ TEST_CASE("robot file: material and radii make mass and stiffness", "[robot_file
   const auto physics = [](const std::string& lines) {
     return parse_as<ContinuumDescription>(kSection + lines, "arm.toml").physics.at(0);
   };
-  const SectionPhysics solid = physics("radius = 0.01\nyoungs_modulus = 2e6\ndensity = 1200\npoisson_ratio = 0.5");
+  const SectionPhysics solid =
+      physics("radius = 0.01\nyoungs_modulus = 2e6\ndensity = 1200\npoisson_ratio = 0.5");
   CHECK(solid.bending_stiffness == Approx(2e6 * kPi / 4.0 * 1e-8).epsilon(1e-12));
   CHECK(solid.torsional_stiffness == Approx(solid.bending_stiffness / 1.5).epsilon(1e-12));
   CHECK(solid.mass == Approx(1200 * kPi * 1e-4 * 0.1).epsilon(1e-12));
@@ -424,9 +437,11 @@ TEST_CASE("robot file: material and radii make mass and stiffness", "[robot_file
   const double a = 0.01, b = 0.005;
   CHECK(cone.compliance.size() == static_cast<std::size_t>(cone.links));
   CHECK(cone.bending_stiffness ==
-        Approx(2e6 * kPi / 4.0 * 3.0 * (a - b) / (1.0 / (b * b * b) - 1.0 / (a * a * a))).epsilon(1e-9));
+        Approx(2e6 * kPi / 4.0 * 3.0 * (a - b) / (1.0 / (b * b * b) - 1.0 / (a * a * a)))
+            .epsilon(1e-9));
   const SectionPhysics given = physics("radius = [0.01, 0.005]\nbending_stiffness = [0.08, 0.005]");
-  CHECK(given.bending_stiffness == Approx(0.08 / (2e6 * kPi / 4.0 * 1e-8) * cone.bending_stiffness));
+  CHECK(given.bending_stiffness ==
+        Approx(0.08 / (2e6 * kPi / 4.0 * 1e-8) * cone.bending_stiffness));
 }
 
 TEST_CASE("robot file: controller settings become config text in file order", "[robot_file]") {
@@ -439,7 +454,7 @@ count = 3
 path = [[0, 0.5, 1e-7], [1, 2, 3]]
 active = true
 )",
-                                             "arm.toml");
+                                                                    "arm.toml");
   CHECK(robot.controller.plugin == "tendril.reach");
   struct Expected {
     std::string key, text;
@@ -464,7 +479,9 @@ TEST_CASE("robot file: the models of the repository load", "[robot_file]") {
   CAPTURE(file);
   const ContinuumDescription robot = load_as<ContinuumDescription>(file);
   CHECK(robot.sections.size() == 3);
-  CHECK_THROWS_WITH(load_as<ContinuumDescription>("models/none.toml"), Contains("models/none.toml: No such file or directory: must be a readable file"));
+  CHECK_THROWS_WITH(
+      load_as<ContinuumDescription>("models/none.toml"),
+      Contains("models/none.toml: No such file or directory: must be a readable file"));
 }
 
 TEST_CASE("overrides: change what they name and nothing else", "[robot_file]") {
@@ -499,7 +516,8 @@ TEST_CASE("overrides: change what they name and nothing else", "[robot_file]") {
 }
 
 TEST_CASE("overrides: a scale multiplies what stands in the file", "[robot_file]") {
-  const std::string text = kSection + "bending_stiffness = 0.25\n" + kSection + "bending_stiffness = 0.5\n";
+  const std::string text =
+      kSection + "bending_stiffness = 0.25\n" + kSection + "bending_stiffness = 0.5\n";
   const std::vector<Override> overrides{
       {"section.*.bending_stiffness", Value::parse("{ scale = 2 }"), "--set"},
       {"section.1.bending_stiffness", Value::parse("{ scale = 3 }"), "--set"}};

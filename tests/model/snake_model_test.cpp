@@ -1,14 +1,12 @@
-#include "tendril/model/robot_mjcf.hpp"
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
 #include <vector>
 
-#include "tendril/model_error.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model/snake_file.hpp"
+#include "tendril/model_error.hpp"
 #include "tendril/snake/gait.hpp"
 #include "tests/model/compiled_model.hpp"
 

@@ -21,8 +21,9 @@ constexpr double kDistance = 0.01;  // [m]
 std::string arm(double mass, double stiffness) {
   std::string text;
   for (int i = 0; i < 2; ++i)
-    text += "[[section]]\nconstant_length = 0.1\nbend_limit = 2\nlinks = 8\nradius = 0.011\nmass = " +
-            std::to_string(mass) + "\nbending_stiffness = 0.04\n";
+    text +=
+        "[[section]]\nconstant_length = 0.1\nbend_limit = 2\nlinks = 8\nradius = 0.011\nmass = " +
+        std::to_string(mass) + "\nbending_stiffness = 0.04\n";
   for (int k = 0; k < 6; ++k)
     text += "[[tendon]]\nsection = " + std::to_string(1 + k / 3) +
             "\nangle = " + std::to_string(std::numbers::pi * (2 * k + k / 3) / 3.0) +

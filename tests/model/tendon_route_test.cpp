@@ -1,4 +1,5 @@
-// Tendons that turn about the backbone in the MJCF of an arm, against the curve that they stand for.
+// Tendons that turn about the backbone in the MJCF of an arm, against the curve that they stand
+// for.
 
 #include <Eigen/Geometry>
 #include <catch2/catch.hpp>
@@ -39,8 +40,8 @@ const std::string kTension = "command = \"tension\"\nmax_tension = 100\n";
 
 double tendon_length(const Simulation& s) { return s.data->ten_length[s.id(mjOBJ_TENDON, "t")]; }
 
-/// Of the curve r(s) (cos a(s), sin a(s)) beside a backbone of constant curvature without twist, from
-/// the base to the end; r and a change evenly.
+/// Of the curve r(s) (cos a(s), sin a(s)) beside a backbone of constant curvature without twist,
+/// from the base to the end; r and a change evenly.
 double curve_length(const Vector2d& distance, const Vector2d& angle, const Vector2d& bend) {
   constexpr int kPieces = 20'000;
   const double da = (angle[1] - angle[0]) / kLength, dr = (distance[1] - distance[0]) / kLength;
@@ -71,8 +72,10 @@ TEST_CASE("turning tendons: lengths are those of a helix beside an arc", "[mjcf]
   // Between the sites, half a link apart, it is straight.
   CHECK(straight == Approx(helix).epsilon(5e-4));
   for (int j = 1; j <= kLinks; ++j) {
-    s.data->qpos[s.model->jnt_qposadr[s.id(mjOBJ_JOINT, names::hinge(1, j, 'y'))]] = c.bend[0] / kLinks;
-    s.data->qpos[s.model->jnt_qposadr[s.id(mjOBJ_JOINT, names::hinge(1, j, 'x'))]] = -c.bend[1] / kLinks;
+    s.data->qpos[s.model->jnt_qposadr[s.id(mjOBJ_JOINT, names::hinge(1, j, 'y'))]] =
+        c.bend[0] / kLinks;
+    s.data->qpos[s.model->jnt_qposadr[s.id(mjOBJ_JOINT, names::hinge(1, j, 'x'))]] =
+        -c.bend[1] / kLinks;
   }
   mj_forward(s.model.get(), s.data.get());
   const double change = curve_length(c.distance, c.angle, c.bend) - helix;
@@ -81,9 +84,9 @@ TEST_CASE("turning tendons: lengths are those of a helix beside an arc", "[mjcf]
 }
 
 TEST_CASE("turning tendons: a helix bends and twists a rod as its energy says", "[mjcf][tendons]") {
-  // Per length of the rod the energy is EI k^2 / 2 + GJ t^2 / 2 + T l'(k, t) with the bend k towards
-  // the tendon and the twist t, the same all along: the tendon is everywhere in the same place in the
-  // frame that turns with it.
+  // Per length of the rod the energy is EI k^2 / 2 + GJ t^2 / 2 + T l'(k, t) with the bend k
+  // towards the tendon and the twist t, the same all along: the tendon is everywhere in the same
+  // place in the frame that turns with it.
   const double turn = GENERATE(3.0, -4.5);
   constexpr double kDistance = 0.009, kPull = 30.0, kStart = 0.4;
   const double a1 = turn / kLength;
@@ -123,7 +126,8 @@ TEST_CASE("turning tendons: one that hardly turns does what a parallel or conver
           "[mjcf][tendons]") {
   const std::string distance = GENERATE("0.009", "[0.009, 0.009]", "[0.010, 0.005]");
   CAPTURE(distance);
-  Simulation turning = arm("[0.5, 0.5001]", distance, kTension), other = arm("0.5", distance, kTension);
+  Simulation turning = arm("[0.5, 0.5001]", distance, kTension),
+             other = arm("0.5", distance, kTension);
   REQUIRE(turning.has(mjOBJ_SITE, "t_1"));
   REQUIRE_FALSE(other.has(mjOBJ_SITE, "t_1"));
   for (Simulation* s : {&turning, &other}) {
@@ -136,8 +140,10 @@ TEST_CASE("turning tendons: one that hardly turns does what a parallel or conver
   CHECK((a - b).norm() < 0.01 * b.head<2>().norm());
 }
 
-TEST_CASE("turning tendons: told a length, they have the tension of their stretch", "[mjcf][tendons]") {
-  Simulation s = arm("[0.0, 3.0]", "0.009", "stiffness = 20000\npretension = 2\nmax_tension = 80\n");
+TEST_CASE("turning tendons: told a length, they have the tension of their stretch",
+          "[mjcf][tendons]") {
+  Simulation s =
+      arm("[0.0, 3.0]", "0.009", "stiffness = 20000\npretension = 2\nmax_tension = 80\n");
   const double straight = tendon_length(s);
   mj_forward(s.model.get(), s.data.get());
   const int actuator = s.id(mjOBJ_ACTUATOR, "t");

@@ -119,8 +119,7 @@ TEST_CASE("tube: the wall that is drawn is closed and lies between the free radi
   REQUIRE(m.nmesh == 1);
   std::map<std::pair<int, int>, int> edges;  // each is run through once in each direction
   for (int f = 0; f < m.nmeshface; ++f) {
-    for (int i = 0; i < 3; ++i)
-      ++edges[{m.mesh_face[3 * f + i], m.mesh_face[3 * f + (i + 1) % 3]}];
+    for (int i = 0; i < 3; ++i) ++edges[{m.mesh_face[3 * f + i], m.mesh_face[3 * f + (i + 1) % 3]}];
   }
   for (const auto& [edge, count] : edges) {
     CHECK(count == 1);
@@ -143,7 +142,9 @@ TEST_CASE("tube: the wall that is drawn is closed and lies between the free radi
     CHECK((std::abs(nearest - tube.inner_radius) < 2e-4 || std::abs(nearest - outside) < 2e-4));
   }
   for (int f = 0; f < m.nmeshface; ++f) {
-    const auto point = [&](int i) { return points[static_cast<std::size_t>(m.mesh_face[3 * f + i])]; };
+    const auto point = [&](int i) {
+      return points[static_cast<std::size_t>(m.mesh_face[3 * f + i])];
+    };
     volume += point(0).dot(point(1).cross(point(2))) / 6.0;
   }
   const double outside = tube.inner_radius + 2.0 * tube.wall_thickness;

@@ -75,8 +75,8 @@ TEST_CASE("least deviation: none on a straight path, more on a tighter one", "[p
   double last = 0.0;
   for (const double radius : {0.2, 0.15, 0.1}) {
     const double corner = 0.45 + radius;  // all bends begin at the same place
-    const Path path = rounded_path(
-        std::vector<Vector3d>{{0, 0, 0}, {0, 0, corner}, {-0.3, 0, corner}}, radius);
+    const Path path =
+        rounded_path(std::vector<Vector3d>{{0, 0, 0}, {0, 0, corner}, {-0.3, 0, corner}}, radius);
     const double distance = least_deviation(robot, path, 0.3).distance;
     CHECK(distance > last);
     last = distance;

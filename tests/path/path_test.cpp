@@ -155,14 +155,16 @@ TEST_CASE("rounded path: refusals name the waypoint and what is allowed", "[plan
        {{0, 0, 0}, {0, 0, 0.05}, {1, 0, 0.05}},
        0.1,
        1e-3,
-       "path: waypoint 2: corner_radius = 0.1 m needs 0.1 m of the segment from waypoint 1 to 2, must "
+       "path: waypoint 2: corner_radius = 0.1 m needs 0.1 m of the segment from waypoint 1 to 2, "
+       "must "
        "be at "
        "most its length 0.05 m"},
       {"neighboring arcs",
        {{0, 0, 0}, {0, 0, 1}, {0.15, 0, 1}, {0.15, 0, 0}},
        0.1,
        1e-3,
-       "path: waypoint 3: corner_radius = 0.1 m needs 0.2 m of the segment from waypoint 2 to 3, must "
+       "path: waypoint 3: corner_radius = 0.1 m needs 0.2 m of the segment from waypoint 2 to 3, "
+       "must "
        "be at "
        "most its length 0.15 m"},
       {"no radius", {{0, 0, 0}, {0, 0, 1}}, 0.0, 1e-3, "path: corner_radius = 0 m, must be > 0"},

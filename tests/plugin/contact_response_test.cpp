@@ -34,8 +34,7 @@ class ProbeController : public ArmController {
   }
   static constexpr Quantity kQuantities[] = {quantity::kProgress};
 
-  explicit ProbeController(const ArmContext& context)
-      : sections_(context.robot.section_count()) {}
+  explicit ProbeController(const ArmContext& context) : sections_(context.robot.section_count()) {}
   void update(const ArmMeasurement& measurement, std::span<const double> /*memory*/,
               std::span<double> /*next_memory*/, ArmCommand& command,
               ControllerReport& /*report*/) override {
@@ -157,9 +156,8 @@ TEST_CASE("plugin: the tip response is the derivative of the tip at rest, contac
 TEST_CASE("plugin: the contacts of a link bear the force of the step before", "[plugin]") {
   register_probe();
   const ModelPtr model = load_scene_text(
-      post_scene("0.05"),
-      {{"arm.toml", "compliance = \"link\"\n" + section("bend_gain = 1\n") +
-                        section("bend_gain = 1\n") + kProbe}});
+      post_scene("0.05"), {{"arm.toml", "compliance = \"link\"\n" + section("bend_gain = 1\n") +
+                                            section("bend_gain = 1\n") + kProbe}});
   probe.bend = 0.5;
   probe.feed = 0.0;
   const DataPtr data = make_data(model);
@@ -185,7 +183,8 @@ TEST_CASE("plugin: the contacts of a link bear the force of the step before", "[
   CHECK(largest < 1e3);
 }
 
-TEST_CASE("plugin: the damping of the slowest swing is that of the engine's equations", "[plugin]") {
+TEST_CASE("plugin: the damping of the slowest swing is that of the engine's equations",
+          "[plugin]") {
   register_probe();
   const std::string compliance = GENERATE("", "compliance = \"link\"\n");
   const std::string toml = compliance + "[base]\nfeed = 0.1\n" + section("bend_gain = 0.5\n") +
@@ -225,8 +224,8 @@ TEST_CASE("plugin: the damping of the slowest swing is that of the engine's equa
   REQUIRE(model->opt.integrator == mjINT_DISCRETE);
   for (int i = 0; i < n; ++i)
     C(i, i) += model->opt.timestep * model->jnt_stiffness[model->dof_jntid[i]];
-  const int feed = static_cast<int>(
-      model->jnt_dofadr[mj_name2id(model.get(), mjOBJ_JOINT, "A_feed")]);
+  const int feed =
+      static_cast<int>(model->jnt_dofadr[mj_name2id(model.get(), mjOBJ_JOINT, "A_feed")]);
   K.row(feed).setZero();
   K.col(feed).setZero();
   K(feed, feed) = 1e9;

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <catch2/catch.hpp>
-#include <cstdint>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <span>

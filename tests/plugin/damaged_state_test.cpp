@@ -45,8 +45,8 @@ TEST_CASE("plugin: numbers that no controller writes are a fault, whichever they
   const DataPtr data = make_data(model);
   step(model, data, 5);
   const std::vector<mjtNum> good = full_state(model, data);
-  const double bad = GENERATE(std::numeric_limits<double>::quiet_NaN(),
-                              std::numeric_limits<double>::infinity());
+  const double bad =
+      GENERATE(std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity());
   CAPTURE(bad);
   const mjtSize stride = 1 + model->npluginstate / 40;
   for (mjtSize i = 0; i < model->npluginstate; i += stride) {
@@ -68,8 +68,7 @@ TEST_CASE("plugin: a foreign state is a fault or is worked with, and does no har
   const DataPtr data = make_data(model);
   step(model, data, 5);
   const std::vector<mjtNum> good = full_state(model, data);
-  const std::span<double> memory(data->plugin_state,
-                                 static_cast<std::size_t>(model->npluginstate));
+  const std::span<double> memory(data->plugin_state, static_cast<std::size_t>(model->npluginstate));
   const unsigned seed = GENERATE(range(0u, 6u));
   Random random(seed);
   for (const double fraction : {0.002, 0.05, 1.0}) {

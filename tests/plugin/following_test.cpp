@@ -99,8 +99,7 @@ TEST_CASE("plugin: an arm that is held back by a contact is known by its tip alo
   CHECK(status(model, data) == kNotFollowing);
 }
 
-TEST_CASE("plugin: a body that rests on something far from its plan is not following",
-          "[plugin]") {
+TEST_CASE("plugin: a body that rests on something far from its plan is not following", "[plugin]") {
   // The tip touches, so that no joint counts; the target moves on, so that the command never
   // arrives: only the distance from the plan tells.
   load_tendril();

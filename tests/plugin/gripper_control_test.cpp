@@ -17,7 +17,8 @@ std::string arm(const std::string& settings, bool link = false) {
 }
 
 double off_command(const ModelPtr& model, const DataPtr& data) {
-  const auto command = sensor(model, data, "A_command"), measured = sensor(model, data, "A_measured");
+  const auto command = sensor(model, data, "A_command"),
+             measured = sensor(model, data, "A_measured");
   double worst = 0.0;
   for (std::size_t i = 0; i < command.size(); ++i)
     worst = std::max(worst, std::abs(command[i] - measured[i]));

@@ -334,7 +334,8 @@ int joint_dof(const ModelPtr& model, int joint) {
 
 }  // namespace
 
-TEST_CASE("mobile torques: the joints have what is commanded, gravity is what holds them", "[plugin]") {
+TEST_CASE("mobile torques: the joints have what is commanded, gravity is what holds them",
+          "[plugin]") {
   const std::vector<double> torque{0.3, 0.0, 0.0, 0.0, 0.02};
   const ModelPtr model = load(motor_youbot("torque = " + numbers(torque) + "\n"));
   const DataPtr data = at_start(model);
@@ -352,7 +353,8 @@ TEST_CASE("mobile torques: the joints have what is commanded, gravity is what ho
   const DataPtr at_rest = at_start(held);
   const std::vector<mjtNum> start(at_rest->qpos, at_rest->qpos + held->nq);
   step(held, at_rest, 1000);
-  for (std::size_t i = 0; i < start.size(); ++i) CHECK(at_rest->qpos[i] == Approx(start[i]).margin(1e-4));
+  for (std::size_t i = 0; i < start.size(); ++i)
+    CHECK(at_rest->qpos[i] == Approx(start[i]).margin(1e-4));
   // No more than its limit.
   const ModelPtr strong = load(motor_youbot("torque = [100]\n"));
   const DataPtr pushed = at_start(strong);
@@ -360,7 +362,8 @@ TEST_CASE("mobile torques: the joints have what is commanded, gravity is what ho
   CHECK(pushed->qfrc_actuator[joint_dof(strong, 1)] == 9.5);
 }
 
-TEST_CASE("mobile torques: refused where the joints or the controller take no torques", "[plugin]") {
+TEST_CASE("mobile torques: refused where the joints or the controller take no torques",
+          "[plugin]") {
   const auto replaced = [](std::string text, const std::string& old, const std::string& by) {
     REQUIRE(text.find(old) != text.npos);
     return text.replace(text.find(old), old.size(), by);

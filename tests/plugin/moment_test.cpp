@@ -134,9 +134,9 @@ std::string chambers(const std::string& more = "") {
   return text;
 }
 
-/// Generalized forces of tendons and chambers on u and v (and s) of both sections: virtual work of the
-/// actuators' forces, by differences of the lengths that the engine has of them. A coordinate moves its
-/// joints by what equal moments along the section would.
+/// Generalized forces of tendons and chambers on u and v (and s) of both sections: virtual work of
+/// the actuators' forces, by differences of the lengths that the engine has of them. A coordinate
+/// moves its joints by what equal moments along the section would.
 VectorXd virtual_work(const ModelPtr& model, const DataPtr& data, const mjtNum* qpos,
                       const std::string& axes = "yx") {
   constexpr double kChange = 1e-5;  // [rad], [m]
@@ -166,9 +166,9 @@ VectorXd virtual_work(const ModelPtr& model, const DataPtr& data, const mjtNum* 
     const int section = 1 + static_cast<int>(k) / static_cast<int>(axes.size());
     const char axis = axes[static_cast<std::size_t>(k) % axes.size()];
     const double sign = axis == 'x' ? -1.0 : 1.0;  // v bends about -x
-    const VectorXd change = (lengths(section, axis, sign * kChange) -
-                             lengths(section, axis, -sign * kChange)) /
-                            (2.0 * kChange);
+    const VectorXd change =
+        (lengths(section, axis, sign * kChange) - lengths(section, axis, -sign * kChange)) /
+        (2.0 * kChange);
     for (int a = 0; a < model->nu; ++a) {
       REQUIRE(model->actuator_trntype[a] == mjTRN_TENDON);
       forces[k] += model->actuator_gear[6 * a] * data->actuator_force[a] *
@@ -285,8 +285,7 @@ TEST_CASE("moments: tendons that turn and chambers make them, by virtual work in
   CAPTURE(c.what);
   const double share = GENERATE(0.1, 1.0);
   CAPTURE(share);
-  const ModelPtr model =
-      load_one_arm(arm("test.moments", small_sections() + c.drive), kWeightless);
+  const ModelPtr model = load_one_arm(arm("test.moments", small_sections() + c.drive), kWeightless);
   const std::vector<double> moments{0.1 * share, -0.05 * share, 0.04 * share, 0.06 * share};
   // While the arm is straight, what is commanded; at rest, what the body holds against.
   const DataPtr at_first = run(model, moments, 1);
@@ -309,7 +308,8 @@ TEST_CASE("moments: chambers of a section without length servo make its moments 
   const std::string section =
       "[[section]]\nconstant_length = 0.05\nvariable_length = 0.02\nbend_limit = 1.745\nlinks = 4\n"
       "radius = 0.008\nmass = 0.03\nbending_stiffness = 0.05\n";
-  const ModelPtr model = load_one_arm(arm("test.moments", section + section + chambers()), kWeightless);
+  const ModelPtr model =
+      load_one_arm(arm("test.moments", section + section + chambers()), kWeightless);
   const std::vector<double> commanded{0.05, -0.02, 60.0, 0.03, 0.04, 40.0};
   const DataPtr data = run(model, commanded);
   const VectorXd made = virtual_work(model, data, data->qpos, "yxz");
@@ -408,16 +408,16 @@ TEST_CASE("computed moments: the tip comes to its target, as compliant as is ask
   load_tendril();
   const std::string body = drive;
   const auto load = [&](const std::string& settings, const std::string& option) {
-    return load_one_arm(
-        arm("tendril.computed_moment", body) +
-            "stiffness_gain = " + std::to_string(gain) + "\n" + settings,
-        option);
+    return load_one_arm(arm("tendril.computed_moment", body) +
+                            "stiffness_gain = " + std::to_string(gain) + "\n" + settings,
+                        option);
   };
   const ModelPtr model = load("", "");
   const DataPtr data = make_data(model);
   step(model, data, 3000);
   CHECK(sensor(model, data, "A_tip_error")[0] < 1e-4);
-  // Without feedback of the bends those of turning tendons are off by more than following_tolerance.
+  // Without feedback of the bends those of turning tendons are off by more than
+  // following_tolerance.
   const bool follows = gain > 0.0 || std::string(what) != "turning tendons";
   CHECK(sensor(model, data, "A_status")[0] == (follows ? 0.0 : 8.0));
   {
@@ -509,7 +509,8 @@ TEST_CASE("measurement faults: what a controller does not use has no effect", "[
         arm("tendril.reach", small_sections() + tendons("tension")) +
         (channel.empty() ? ""
                          : "measurement_faults = \"\"\"{seed = 1, fault = [{name = \"f\", kind = "
-                           "\"noise\", channel = \"" + channel + "\", sigma = 0.5}]}\"\"\"\n"));
+                           "\"noise\", channel = \"" +
+                               channel + "\", sigma = 0.5}]}\"\"\"\n"));
     const DataPtr data = make_data(model);
     step(model, data, 300);
     return std::vector<double>(data->qpos, data->qpos + model->nq);
@@ -532,11 +533,11 @@ TEST_CASE("computed moments: what is measured wrongly bends the arm as the law s
     const char* channel;
     double bias, bend;
   };
-  const auto c = GENERATE(values<Case>(
-      {{"gravity_moment", 0.02, -0.02 / ((1.0 + kGain) * kK)},
-       {"q", 0.05, -kGain * 0.05 / (1.0 + kGain)},
-       {"q_rate", 0.5, -kDampingGain * kDamping * 0.5 / (1.0 + kGain)},
-       {"moment", 0.5, 0.0}}));
+  const auto c =
+      GENERATE(values<Case>({{"gravity_moment", 0.02, -0.02 / ((1.0 + kGain) * kK)},
+                             {"q", 0.05, -kGain * 0.05 / (1.0 + kGain)},
+                             {"q_rate", 0.5, -kDampingGain * kDamping * 0.5 / (1.0 + kGain)},
+                             {"moment", 0.5, 0.0}}));
   CAPTURE(c.channel);
   const bool has_tendons = GENERATE(false, true);
   CAPTURE(has_tendons);
@@ -547,7 +548,8 @@ TEST_CASE("computed moments: what is measured wrongly bends the arm as the law s
         arm("tendril.computed_moment",
             has_tendons ? small_sections() + tendons("tension") : small_sections(kMotors)) +
             "integral_gain = 0\ndeflection_compensation = false\nstiffness_gain = 3\n"
-            "measurement_faults = \"\"\"{seed = 1, fault = [{name = \"f\", kind = \"bias\", channel = \"" +
+            "measurement_faults = \"\"\"{seed = 1, fault = [{name = \"f\", kind = \"bias\", "
+            "channel = \"" +
             c.channel + "\", value = [0, " + std::to_string(c.bias) + ", 0, 0]}]}\"\"\"\n"}});
   const DataPtr data = make_data(model);
   step(model, data, 4000);

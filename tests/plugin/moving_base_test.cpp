@@ -24,15 +24,17 @@ std::string heavy(std::string toml) {
 }
 
 /// `carrier` opens the body on which the arm lies along x.
-ModelPtr load_carried(const std::string& toml, const std::string& carrier, const std::string& more = "") {
+ModelPtr load_carried(const std::string& toml, const std::string& carrier,
+                      const std::string& more = "") {
   load_tendril();
-  return load_scene_text(R"(<mujoco><option timestep="0.002" integrator="discrete" cone="elliptic"
+  return load_scene_text(
+      R"(<mujoco><option timestep="0.002" integrator="discrete" cone="elliptic"
       impratio="10" iterations="100"/><asset><model name="arm" file="arm.toml"/></asset><worldbody>)" +
-                             carrier +
-                             R"(<frame euler="0 90 0"><attach model="arm" body="base" prefix="A_"/></frame>
+          carrier +
+          R"(<frame euler="0 90 0"><attach model="arm" body="base" prefix="A_"/></frame>
       </body><body name="target" mocap="true"/></worldbody>)" +
-                             more + "</mujoco>",
-                         {{"arm.toml", toml}});
+          more + "</mujoco>",
+      {{"arm.toml", toml}});
 }
 
 const std::string kMocap = R"(<body name="carrier" mocap="true">)";
@@ -53,7 +55,8 @@ Isometry3d pose_of(const ModelPtr& model, const DataPtr& data, const char* name)
   REQUIRE(body >= 0);
   Isometry3d X = Isometry3d::Identity();
   X.translation() = Vector3d::Map(data->xpos + 3 * body);
-  X.linear() = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(data->xmat + 9 * body);
+  X.linear() =
+      Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>(data->xmat + 9 * body);
   return X;
 }
 
@@ -69,8 +72,9 @@ double off_command(const ModelPtr& model, const DataPtr& data) {
 
 }  // namespace
 
-TEST_CASE("moving base: where the base is turned the arm does what it does with gravity turned back",
-          "[plugin]") {
+TEST_CASE(
+    "moving base: where the base is turned the arm does what it does with gravity turned back",
+    "[plugin]") {
   const Vector3d axis = GENERATE(Vector3d(0, 1, 0), Vector3d(1, 0, 0), Vector3d(0.6, 0.48, 0.64));
   const double angle = GENERATE(0.7, 2.4);
   CAPTURE(axis.transpose(), angle);
@@ -120,10 +124,11 @@ TEST_CASE("moving base: the tip stays at its target while a mocap base goes in c
   double worst = 0.0, missed = 0.0;
   for (int k = 0; k < 4000; ++k) {
     const double phase = kRate * 0.002 * k;
-    const Isometry3d X = Eigen::Translation3d(kRadius * std::cos(phase), kRadius * std::sin(phase), 0.0) *
-                         Eigen::AngleAxisd(phase, Vector3d::UnitZ()) *
-                         Eigen::AngleAxisd(0.2 * std::sin(2.0 * phase), Vector3d::UnitX()) *
-                         Eigen::AngleAxisd(-1.57079633, Vector3d::UnitY());
+    const Isometry3d X =
+        Eigen::Translation3d(kRadius * std::cos(phase), kRadius * std::sin(phase), 0.0) *
+        Eigen::AngleAxisd(phase, Vector3d::UnitZ()) *
+        Eigen::AngleAxisd(0.2 * std::sin(2.0 * phase), Vector3d::UnitX()) *
+        Eigen::AngleAxisd(-1.57079633, Vector3d::UnitY());
     put(model, data, "carrier", X);
     put(model, data, "target", Isometry3d(Eigen::Translation3d(0.0, 0.0, 0.108)));
     step(model, data, 1);
@@ -136,8 +141,9 @@ TEST_CASE("moving base: the tip stays at its target while a mocap base goes in c
   CHECK(missed == 0.0);
 }
 
-TEST_CASE("moving base: on a turntable the tip stays at a target in the world, and at one that turns",
-          "[plugin]") {
+TEST_CASE(
+    "moving base: on a turntable the tip stays at a target in the world, and at one that turns",
+    "[plugin]") {
   const bool turns = GENERATE(false, true);
   CAPTURE(turns);
   const ModelPtr model = load_carried(
@@ -152,8 +158,8 @@ TEST_CASE("moving base: on a turntable the tip stays at a target in the world, a
     const double time = 0.002 * k;
     data->ctrl[table] = turns ? 0.8 * std::max(time - 1.0, 0.0) : 0.5 * std::sin(1.5 * time);
     mj_forward(model.get(), data.get());
-    const Isometry3d X = turns ? pose_of(model, data, "carrier")
-                               : Isometry3d(Eigen::Translation3d(-0.02, 0.0, 0.0));
+    const Isometry3d X =
+        turns ? pose_of(model, data, "carrier") : Isometry3d(Eigen::Translation3d(-0.02, 0.0, 0.0));
     put(model, data, "target", X * Eigen::Translation3d(kTarget));
     step(model, data, 1);
     if (k > 500) worst = std::max(worst, sensor(model, data, "A_tip_error")[0]);
@@ -163,8 +169,7 @@ TEST_CASE("moving base: on a turntable the tip stays at a target in the world, a
 }
 
 TEST_CASE("moving base: an arm on a free body in 0 g reaches, and the body recoils", "[plugin]") {
-  const ModelPtr model = load_carried(
-      reach_arm(), R"(<body name="carrier"><freejoint/>
+  const ModelPtr model = load_carried(reach_arm(), R"(<body name="carrier"><freejoint/>
          <geom type="box" size="0.05 0.05 0.05" pos="-0.1 0 0" mass="0.5" contype="0" conaffinity="0"/>)");
   Vector3d::Map(model->opt.gravity).setZero();
   const DataPtr data = make_data(model);

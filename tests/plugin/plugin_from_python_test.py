@@ -3,6 +3,7 @@
 usage: plugin_from_python_test.py LIBTENDRIL.so SCENE.xml PRINT_QPOS
 PRINT_QPOS is the program built from print_qpos.cpp.
 """
+
 import subprocess
 import sys
 

@@ -115,8 +115,8 @@ TEST_CASE("plugin: the tip of an arm that twists comes to its target", "[plugin]
   double twist = 0.0, u = 0.0;
   for (int j = 1; j <= 4; ++j) {
     const auto position = [&](const char* name) {
-      const int joint = mj_name2id(model.get(), mjOBJ_JOINT,
-                                   ("A_s1_l" + std::to_string(j) + name).c_str());
+      const int joint =
+          mj_name2id(model.get(), mjOBJ_JOINT, ("A_s1_l" + std::to_string(j) + name).c_str());
       REQUIRE(joint >= 0);
       return data->qpos[model->jnt_qposadr[joint]];
     };

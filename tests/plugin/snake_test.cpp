@@ -125,7 +125,8 @@ std::string walled(const std::string& more) {
   const std::string floor = R"(<geom name="floor" type="plane" size="3 3 0.1"/>)";
   text.replace(text.find(floor), floor.size(),
                floor + R"(<geom name="wall" type="box" pos="0.9 0.3 0.1" size="0.02 0.5 0.1"/>
-    <site name="place" pos="1.7 0.4 0"/>)" + more);
+    <site name="place" pos="1.7 0.4 0"/>)" +
+                   more);
   return text;
 }
 std::string among(const std::string& settings) {
@@ -142,7 +143,8 @@ std::string refusal_among(const std::string& more, const std::string& settings) 
 
 TEST_CASE("snake plugin: goes to a site behind a wall that it has found by itself", "[plugin]") {
   load_tendril();
-  const ModelPtr model = load_scene_text(walled(""), {{"snake.toml", among("target = \"place\"\n")}});
+  const ModelPtr model =
+      load_scene_text(walled(""), {{"snake.toml", among("target = \"place\"\n")}});
   const DataPtr data = make_data(model);
   mj_resetDataKeyframe(model.get(), data.get(), 0);
   const int wall = mj_name2id(model.get(), mjOBJ_GEOM, "wall");
@@ -155,12 +157,14 @@ TEST_CASE("snake plugin: goes to a site behind a wall that it has found by itsel
   CHECK(sensor(model, data, "S_status")[0] == 1.0);
   CHECK_FALSE(touched);
   const int base = mj_name2id(model.get(), mjOBJ_BODY, "S_base");
-  CHECK(std::hypot(data->subtree_com[3 * base] - 1.7, data->subtree_com[3 * base + 1] - 0.4) < 0.12);
+  CHECK(std::hypot(data->subtree_com[3 * base] - 1.7, data->subtree_com[3 * base + 1] - 0.4) <
+        0.12);
 }
 
 TEST_CASE("snake plugin: on its way, a copy and a restored state go on bit for bit", "[plugin]") {
   load_tendril();
-  const ModelPtr model = load_scene_text(walled(""), {{"snake.toml", among("goals = [1.7, 0.4]\n")}});
+  const ModelPtr model =
+      load_scene_text(walled(""), {{"snake.toml", among("goals = [1.7, 0.4]\n")}});
   const DataPtr data = make_data(model), other = make_data(model);
   step(model, data, 700);
   const DataPtr copy(mj_copyData(nullptr, model.get(), data.get()));
@@ -174,13 +178,16 @@ TEST_CASE("snake plugin: what is refused among obstacles", "[plugin]") {
   CHECK_THAT(refusal_among("", ""), Catch::Contains("avoidance: needs a target"));
   CHECK_THAT(refusal_among("", "target = \"nowhere\"\n"),
              Catch::Contains("target = nowhere: must be a body or a site of the scene"));
-  CHECK_THAT(refusal_among("", "target = \"S_tip\"\n"), Catch::Contains("target = S_tip: must stand still"));
-  CHECK_THAT(refusal_among(R"(<geom name="egg" type="ellipsoid" pos="1.7 0.4 0" size="0.2 0.1 0.1"/>)",
-                           "target = \"place\"\n"),
-             Catch::Contains("target = place: must not be in an obstacle"));
-  CHECK_THAT(refusal_among(R"(<geom name="egg" type="ellipsoid" pos="1.7 0.4 0" size="0.2 0.1 0.1"/>)",
-                           "target = \"place\"\nobstacles = \"ball\"\n"),
-             Catch::Contains("obstacles = ball: must be a geom or a body"));
+  CHECK_THAT(refusal_among("", "target = \"S_tip\"\n"),
+             Catch::Contains("target = S_tip: must stand still"));
+  CHECK_THAT(
+      refusal_among(R"(<geom name="egg" type="ellipsoid" pos="1.7 0.4 0" size="0.2 0.1 0.1"/>)",
+                    "target = \"place\"\n"),
+      Catch::Contains("target = place: must not be in an obstacle"));
+  CHECK_THAT(
+      refusal_among(R"(<geom name="egg" type="ellipsoid" pos="1.7 0.4 0" size="0.2 0.1 0.1"/>)",
+                    "target = \"place\"\nobstacles = \"ball\"\n"),
+      Catch::Contains("obstacles = ball: must be a geom or a body"));
   std::string ring;
   for (int k = 0; k < 12; ++k)
     ring += "<geom type=\"cylinder\" size=\"0.05 0.1\" pos=\"" +
@@ -190,11 +197,10 @@ TEST_CASE("snake plugin: what is refused among obstacles", "[plugin]") {
              Catch::Contains("target = place: there is no way that is"));
   // What hangs above, lies in the ground or can move is no obstacle.
   load_tendril();
-  CHECK_NOTHROW(load_scene_text(
-      walled(R"(<geom type="box" pos="1.7 0.4 0.5" size="0.3 0.3 0.1"/>
+  CHECK_NOTHROW(load_scene_text(walled(R"(<geom type="box" pos="1.7 0.4 0.5" size="0.3 0.3 0.1"/>
                 <geom type="box" pos="1.7 0.4 -0.1" size="0.3 0.3 0.1"/>
                 <body pos="1.7 0.4 0.1"><freejoint/><geom type="box" size="0.1 0.1 0.1"/></body>)"),
-      {{"snake.toml", among("target = \"place\"\n")}}));
+                                {{"snake.toml", among("target = \"place\"\n")}}));
 }
 
 TEST_CASE("snake plugin: a path on the ground from a table", "[plugin]") {
@@ -217,8 +223,9 @@ TEST_CASE("snake plugin: a height field is refused by its name", "[plugin]") {
 
 TEST_CASE("snake plugin: a target that leaves its place is no longer one", "[plugin]") {
   load_tendril();
-  const ModelPtr model = load_scene_text(
-      walled(R"(<body name="mark" mocap="true" pos="1.7 0.4 0"/>)"), {{"snake.toml", among("target = \"mark\"\n")}});
+  const ModelPtr model =
+      load_scene_text(walled(R"(<body name="mark" mocap="true" pos="1.7 0.4 0"/>)"),
+                      {{"snake.toml", among("target = \"mark\"\n")}});
   const DataPtr data = make_data(model);
   step(model, data, 100);
   CHECK(sensor(model, data, "S_status")[0] == 0.0);

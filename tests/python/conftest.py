@@ -1,4 +1,5 @@
 """The tests send Ctrl-C to processes of their own, which a shell without job control starts with it ignored."""
+
 import signal
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

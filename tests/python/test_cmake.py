@@ -1,4 +1,5 @@
 """A CMake project outside finds headers and library in the package: `python -m tendril --cmake-dir`."""
+
 import shutil
 import subprocess
 import sys
@@ -20,11 +21,22 @@ def run(*words: object, **options: object) -> str:
 def test_a_project_outside_builds_a_program_and_a_controller(tmp_path: Path) -> None:
     folder = run(sys.executable, "-m", "tendril", "--cmake-dir").strip()
     some = tmp_path / "headers.cpp"
-    some.write_text('#include "tendril/avoidance/arm_path_planner.hpp"\n#include "plugin/controller_plugin.hpp"\n'
-                    '#include "controllers/interface/mobile_controller.hpp"\n#include "tendril/model/robot_mjcf.hpp"\n')
+    some.write_text(
+        '#include "tendril/avoidance/arm_path_planner.hpp"\n#include "plugin/controller_plugin.hpp"\n'
+        '#include "controllers/interface/mobile_controller.hpp"\n#include "tendril/model/robot_mjcf.hpp"\n'
+    )
     build = tmp_path / "build"
-    run("cmake", "-S", ROOT / "tests/install/consumer", "-B", build, f"-Dtendril_DIR={folder}",
-        "-Dcomponents=core;model;plugin_host", f"-Devery_header={some}", f"-Dexamples={ROOT / 'apps/examples'}")
+    run(
+        "cmake",
+        "-S",
+        ROOT / "tests/install/consumer",
+        "-B",
+        build,
+        f"-Dtendril_DIR={folder}",
+        "-Dcomponents=core;model;plugin_host",
+        f"-Devery_header={some}",
+        f"-Dexamples={ROOT / 'apps/examples'}",
+    )
     run("cmake", "--build", build, "-j", 2)
     run(build / "consumer", cwd="/")
 
@@ -33,8 +45,10 @@ def test_a_project_outside_builds_a_program_and_a_controller(tmp_path: Path) -> 
     library = build / "libmy_controller.so"
     program = Path(sys.executable).with_name("tendril")
     run(program, "run", "--plugin", library, scene, "--duration", "0.1", "--out", tmp_path / "out", "--no-report")
-    code = ("import mujoco, sys; mujoco.mj_loadPluginLibrary(sys.argv[1])\n"
-            "model = mujoco.MjModel.from_xml_path(sys.argv[2]); data = mujoco.MjData(model)\n"
-            "mujoco.mj_step(model, data, 1000); print(data.sensor('arm_tip_error').data[0] < 0.01)")
+    code = (
+        "import mujoco, sys; mujoco.mj_loadPluginLibrary(sys.argv[1])\n"
+        "model = mujoco.MjModel.from_xml_path(sys.argv[2]); data = mujoco.MjData(model)\n"
+        "mujoco.mj_step(model, data, 1000); print(data.sensor('arm_tip_error').data[0] < 0.01)"
+    )
     assert run(sys.executable, "-c", code, library, scene) == "True\n"
     assert mujoco.mj_versionString() == td.mujoco_version

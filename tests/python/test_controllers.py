@@ -1,4 +1,5 @@
 """Controllers in Python: those of C++ with the class in another language."""
+
 from __future__ import annotations
 
 import copy
@@ -49,6 +50,7 @@ def new_name() -> str:
 
 def register(update: Callable[..., None], **options: Any) -> str:
     """A controller without memory, from its update alone."""
+
     class Made:
         def __init__(self, context: Any) -> None:
             self.context = context
@@ -91,23 +93,24 @@ class Track:
 
     def __init__(self, context):
         self.robot, self.step = context.robot, context.settings["rate_limit"] * context.timestep
-        self.solver = td.Solver(context.robot, "fabrikx", max_iterations=50, position_tolerance=1e-6,
-                                angle_tolerance=1e-4)
+        self.solver = td.Solver(
+            context.robot, "fabrikx", max_iterations=50, position_tolerance=1e-6, angle_tolerance=1e-4
+        )
         self.sections = len(context.robot)
         self.memory_size = 3 * self.sections + context.robot.coordinate_count
 
     def reset(self, memory):
-        memory[:3 * self.sections] = self.robot.straight.ravel()
-        memory[3 * self.sections:] = self.robot.coordinates(self.robot.straight)
+        memory[: 3 * self.sections] = self.robot.straight.ravel()
+        memory[3 * self.sections :] = self.robot.coordinates(self.robot.straight)
 
     def update(self, m, memory, next_memory, command, report):
-        states, last = memory[:3 * self.sections].reshape(-1, 3), memory[3 * self.sections:]
+        states, last = memory[: 3 * self.sections].reshape(-1, 3), memory[3 * self.sections :]
         result = self.solver.solve(m.target[:3, 3], states)
         q = self.robot.coordinates(result.states)
         bends = (q - last).reshape(-1, 2)
         change = np.sqrt(bends[:, 0] ** 2 + bends[:, 1] ** 2).max()
         q = last + min(1.0, self.step / max(change, 1e-12)) * (q - last)
-        next_memory[:3 * self.sections], next_memory[3 * self.sections:] = result.states.ravel(), q
+        next_memory[: 3 * self.sections], next_memory[3 * self.sections :] = result.states.ravel(), q
         command.q[:] = command.plan[:] = q
         command.q_rate[:] = (q - last) / m.timestep
         report.iterations = int(result.iterations)
@@ -115,6 +118,7 @@ class Track:
 
 
 # ---- what they do
+
 
 def test_the_tip_reaches_the_target() -> None:
     data = run(load("test.reach"), 1500)
@@ -124,8 +128,10 @@ def test_the_tip_reaches_the_target() -> None:
 
 def test_the_same_arithmetic_has_the_bits_of_the_controller_in_cpp() -> None:
     own = load("test.track", "rate_limit = 4\n")
-    cpp = load("tendril.reach", 'solver = "fabrikx"\nrate_limit = 4\nintegral_gain = 0\n'
-                                'deflection_compensation = false\nmax_iterations = 50\n')
+    cpp = load(
+        "tendril.reach",
+        'solver = "fabrikx"\nrate_limit = 4\nintegral_gain = 0\ndeflection_compensation = false\nmax_iterations = 50\n',
+    )
     a, b = mujoco.MjData(own), mujoco.MjData(cpp)
     for k in range(600):
         for data in (a, b):
@@ -158,10 +164,18 @@ def test_own_quantities_are_sensors() -> None:
 
     model = load(register(update, quantities={"phase": ("rad", "of it"), "count": ("", "of it")}))
     data = run(model, 3)
-    got = {name: data.sensor(f"R_{name}").data.tolist()
-           for name in ("phase", "count", "target", "status", "progress", "angle_error")}
-    assert got == {"phase": [0.004], "count": [2], "target": [1, 2, 3], "status": [1], "progress": [0.5],
-                   "angle_error": [0.25]}
+    got = {
+        name: data.sensor(f"R_{name}").data.tolist()
+        for name in ("phase", "count", "target", "status", "progress", "angle_error")
+    }
+    assert got == {
+        "phase": [0.004],
+        "count": [2],
+        "target": [1, 2, 3],
+        "status": [1],
+        "progress": [0.5],
+        "angle_error": [0.25],
+    }
     assert math.isnan(data.sensor("R_tip_error").data[0])
 
 
@@ -181,13 +195,25 @@ def test_what_is_measured_is_what_the_scene_has_and_cannot_be_written_to() -> No
             memory[...] = 1
         with pytest.raises(KeyError):
             report["unknown"] = 1
-        with pytest.raises(ValueError, match=rf"status = {len(td.ControllerStatus)}: must be in \[0, {len(td.ControllerStatus) - 1}\]"):
+        with pytest.raises(
+            ValueError, match=rf"status = {len(td.ControllerStatus)}: must be in \[0, {len(td.ControllerStatus) - 1}\]"
+        ):
             report.status = len(td.ControllerStatus)
         with pytest.raises(AttributeError):
             command.q = m.q
         command.q[:] = 0.3
-        seen.append((m.time, m.timestep, m.has_target, m.q.copy(), m.tip.copy(), m.target.copy(),
-                     m.tip_jacobian.copy(), m.contacts))
+        seen.append(
+            (
+                m.time,
+                m.timestep,
+                m.has_target,
+                m.q.copy(),
+                m.tip.copy(),
+                m.target.copy(),
+                m.tip_jacobian.copy(),
+                m.contacts,
+            )
+        )
 
     model = load(register(update))
     data = run(model, 200)
@@ -201,7 +227,8 @@ def test_what_is_measured_is_what_the_scene_has_and_cannot_be_written_to() -> No
     assert np.array_equal(target[:3, 3], [0.1, 0.05, 0.22])
     robot = td.ContinuumRobot([td.Section(length=0.1)] * 3)
     assert jacobian.shape == (6, 8) and jacobian[:3, :6] == pytest.approx(
-        robot.tip_jacobian(robot.states(q))[:3, :6], abs=0.02)
+        robot.tip_jacobian(robot.states(q))[:3, :6], abs=0.02
+    )
 
 
 def test_context() -> None:
@@ -209,23 +236,46 @@ def test_context() -> None:
 
     class Made:
         def __init__(self, context: td.ArmContext) -> None:
-            seen.update(context.settings, robot=context.robot, timestep=context.timestep,
-                        limit=context.feed_force_limit, radius=context.body_radius)
+            seen.update(
+                context.settings,
+                robot=context.robot,
+                timestep=context.timestep,
+                limit=context.feed_force_limit,
+                radius=context.body_radius,
+            )
 
         def update(self, *arguments: Any) -> None:
             pass
 
     name = new_name()
-    td.controller(name, kind="continuum", settings={
-        "gain": (5.0, "1/s", "of it", (0, None)), "count": (3, "", "of it", (1, 9)), "on": (True, "", "of it"),
-        "mode": ("slow", "", "of it", ("slow", "fast")), "text": ("a b", "", "of it"), "points": ([], "m", "of them")})(Made)
+    td.controller(
+        name,
+        kind="continuum",
+        settings={
+            "gain": (5.0, "1/s", "of it", (0, None)),
+            "count": (3, "", "of it", (1, 9)),
+            "on": (True, "", "of it"),
+            "mode": ("slow", "", "of it", ("slow", "fast")),
+            "text": ("a b", "", "of it"),
+            "points": ([], "m", "of them"),
+        },
+    )(Made)
     load(name, 'gain = 2\ncount = 4\non = false\nmode = "fast"\npoints = [1, 2.5, 3]\n')
     robot = seen.pop("robot")
     assert isinstance(robot, td.ContinuumRobot) and len(robot) == 3 and robot.name == "arm_3x10"
     assert robot.sections == td.load_robot(td.share / "models/arm_3x10.toml", td.ContinuumRobot).sections
     assert seen.pop("radius") > 0
-    assert seen == {"gain": 2.0, "count": 4, "on": False, "mode": "fast", "text": "a b", "points": [1.0, 2.5, 3.0],
-                    "target": "target", "timestep": 0.002, "limit": math.inf}
+    assert seen == {
+        "gain": 2.0,
+        "count": 4,
+        "on": False,
+        "mode": "fast",
+        "text": "a b",
+        "points": [1.0, 2.5, 3.0],
+        "target": "target",
+        "timestep": 0.002,
+        "limit": math.inf,
+    }
 
 
 def test_contacts_of_a_controller_that_senses_them() -> None:
@@ -237,8 +287,9 @@ def test_contacts_of_a_controller_that_senses_them() -> None:
         def __init__(self, context: td.ArmContext) -> None:
             pass
 
-        def update(self, m: td.ArmMeasurement, memory: Any, next_memory: Any, command: td.ArmCommand,
-                   report: Any) -> None:
+        def update(
+            self, m: td.ArmMeasurement, memory: Any, next_memory: Any, command: td.ArmCommand, report: Any
+        ) -> None:
             command.q[0::2] = min(0.5, 2 * m.time)
             seen.append([(c.position, c.normal, c.depth, c.arc_length, c.is_guide) for c in m.contacts])
             assert m.tip_response.shape == (6, 7)
@@ -255,10 +306,13 @@ def test_contacts_of_a_controller_that_senses_them() -> None:
     assert abs(depth) < 0.005 and 0.1 < arc_length < 0.3 and is_guide is False
 
 
-@pytest.mark.parametrize(("kind", "file", "robot", "fields"), [
-    ("snake", "scenes/snake_travel/snake.toml", td.Snake, ("q", "tail", "tip", "center_of_mass", "target")),
-    ("mobile", "models/youbot.toml", td.MobileRobot, ("base", "base_velocity", "q", "q_velocity", "tip", "target")),
-])
+@pytest.mark.parametrize(
+    ("kind", "file", "robot", "fields"),
+    [
+        ("snake", "scenes/snake_travel/snake.toml", td.Snake, ("q", "tail", "tip", "center_of_mass", "target")),
+        ("mobile", "models/youbot.toml", td.MobileRobot, ("base", "base_velocity", "q", "q_velocity", "tip", "target")),
+    ],
+)
 def test_other_robots(kind: str, file: str, robot: type, fields: tuple[str, ...]) -> None:
     seen: list[Any] = []
 
@@ -302,6 +356,7 @@ def test_platform_with_a_continuum_arm(tmp_path: Path) -> None:
 
 
 # ---- states, copies, threads
+
 
 def test_all_memory_is_in_the_state() -> None:
     model = load("test.reach")
@@ -401,12 +456,15 @@ print(data.sensor("R_status").data[0])
 """
 
 
-@pytest.mark.parametrize(("failure", "told"), [
-    ("raise ValueError('no\\nway')", "my_ctrl.py:12: ValueError: no way"),
-    ("np.linalg.inv(np.zeros((2, 2)))", "my_ctrl.py:12: LinAlgError: Singular matrix"),
-    ("command.q[:] = np.nan", "the controller's command is not finite"),
-    ("next_memory[:] = 1; report.status = 11", "my_ctrl.py:12: ValueError: status = 11: must be in [0, 10]"),
-])
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        ("raise ValueError('no\\nway')", "my_ctrl.py:12: ValueError: no way"),
+        ("np.linalg.inv(np.zeros((2, 2)))", "my_ctrl.py:12: LinAlgError: Singular matrix"),
+        ("command.q[:] = np.nan", "the controller's command is not finite"),
+        ("next_memory[:] = 1; report.status = 11", "my_ctrl.py:12: ValueError: status = 11: must be in [0, 10]"),
+    ],
+)
 def test_a_failing_controller_is_told_once_and_its_servos_hold(failure: str, told: str, tmp_path: Path) -> None:
     result = python(FAILING.format(failure=failure), tmp_path)
     assert result.stdout == "5.0 True True\n0.0\n", result.stderr
@@ -417,7 +475,8 @@ def test_a_failing_controller_is_told_once_and_its_servos_hold(failure: str, tol
 
 
 def test_a_reset_that_fails_is_a_fault(tmp_path: Path) -> None:
-    result = python("""
+    result = python(
+        """
 @td.controller("my.reset", kind="continuum")
 class Failing:
     def __init__(self, context): pass
@@ -426,13 +485,16 @@ class Failing:
 
 data = run(load("my.reset"), 5)
 print(data.sensor("R_status").data[0])
-""", tmp_path)
+""",
+        tmp_path,
+    )
     assert result.stdout == "5.0\n"
     assert "my_ctrl.py:9: RuntimeError: no start" in result.stderr
 
 
 def test_an_interrupt_reaches_the_program(tmp_path: Path) -> None:
-    result = python("""
+    result = python(
+        """
 @td.controller("my.interrupted", kind="continuum")
 class Interrupted:
     def __init__(self, context): pass
@@ -445,26 +507,34 @@ try:
     print("goes on")
 except KeyboardInterrupt:
     print("interrupted")
-""", tmp_path)
+""",
+        tmp_path,
+    )
     assert result.stdout == "interrupted\n"
 
 
 def test_a_process_ends_with_controllers_alive(tmp_path: Path) -> None:
-    result = python("""
+    result = python(
+        """
 import threading
 models = [load("test.reach") for _ in range(3)]
 data = [run(model, 3) for model in models]
 test_rollout_and_batch_have_the_same_bits_on_threads()
-""", tmp_path)
+""",
+        tmp_path,
+    )
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
-@pytest.mark.parametrize(("code", "told"), [
-    ("context.nothing", "AttributeError: 'ArmContext' object has no attribute 'nothing'"),
-    ("self.memory_size = -1", "memory_size = -1: must be an integer in [0, 1000000]"),
-    ("self.memory_size = 2.5", "memory_size = 2.5: must be an integer in [0, 1000000]"),
-    ("raise td.ModelError('scene: wrong')", "ModelError: scene: wrong"),
-])
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("context.nothing", "AttributeError: 'ArmContext' object has no attribute 'nothing'"),
+        ("self.memory_size = -1", "memory_size = -1: must be an integer in [0, 1000000]"),
+        ("self.memory_size = 2.5", "memory_size = 2.5: must be an integer in [0, 1000000]"),
+        ("raise td.ModelError('scene: wrong')", "ModelError: scene: wrong"),
+    ],
+)
 def test_a_failing_construction_refuses_the_scene(code: str, told: str, tmp_path: Path) -> None:
     class Made:
         def __init__(self, context: Any) -> None:
@@ -482,16 +552,25 @@ def test_a_failing_construction_refuses_the_scene(code: str, told: str, tmp_path
     assert "\n" not in str(error.value) and told in str(error.value) and name in str(error.value)
 
 
-@pytest.mark.parametrize(("settings", "told"), [
-    ("gain = -1", "gain = -1: must be >= 0"),
-    ('mode = "x"', "mode = x: must be one of slow, fast"),
-    ("count = 2.5", "count = 2.5: must be an integer"),
-    ("unknown = 1", "unknown"),
-    ('target = "nobody"', "target = nobody: must be the name of a mocap body"),
-])
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ("gain = -1", "gain = -1: must be >= 0"),
+        ('mode = "x"', "mode = x: must be one of slow, fast"),
+        ("count = 2.5", "count = 2.5: must be an integer"),
+        ("unknown = 1", "unknown"),
+        ('target = "nobody"', "target = nobody: must be the name of a mocap body"),
+    ],
+)
 def test_wrong_settings_of_a_robot_file(settings: str, told: str, tmp_path: Path) -> None:
-    name = register(lambda *arguments: None, settings={
-        "gain": (1.0, "", "", (0, None)), "count": (1, "", "", (0, 5)), "mode": ("slow", "", "", ("slow", "fast"))})
+    name = register(
+        lambda *arguments: None,
+        settings={
+            "gain": (1.0, "", "", (0, None)),
+            "count": (1, "", "", (0, 5)),
+            "mode": ("slow", "", "", ("slow", "fast")),
+        },
+    )
     (tmp_path / "robot.toml").write_text(f'{ARM}\n[controller]\nplugin = "{name}"\n{settings}\n')
     (tmp_path / "scene.xml").write_text(SCENE)
     with pytest.raises(td.ModelError) as error:
@@ -507,19 +586,25 @@ def decorate(**options: Any) -> None:
     td.controller(**{"name": new_name(), "kind": "continuum", **options})(Made)
 
 
-@pytest.mark.parametrize(("options", "told"), [
-    ({"kind": "robot"}, 'kind = "robot": must be one of continuum, snake, mobile, platform'),
-    ({"name": "tendril.reach"}, 'name = "tendril.reach": must not be the name of another plugin'),
-    ({"name": "two words"}, 'name = "two words": must be a word'),
-    ({"settings": {"gain": 5.0}}, "settings: gain = 5.0: must be (default, unit, meaning)"),
-    ({"settings": {"gain": ({}, "", "")}}, "settings: gain = {}: must be a number"),
-    ({"settings": {"gain": (-1.0, "", "", (0, 5))}}, "settings: gain = -1.0: must be in [0, 5]"),
-    ({"settings": {"mode": ("x", "", "", ("slow", "fast"))}}, "settings: mode = 'x': must be the first of the words"),
-    ({"settings": {"robot": ("x", "", "")}}, "settings: robot: must not be a setting of every controller"),
-    ({"quantities": {"phase": "rad"}}, "quantities: phase = 'rad': must be (unit, meaning)"),
-    ({"quantities": {"measured": ("", "")}}, "quantities: measured: must not be a quantity of every controller"),
-    ({"quantities": {"tip_error": ("", "")}}, "quantities: tip_error: must not be a quantity of every controller"),
-])
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"kind": "robot"}, 'kind = "robot": must be one of continuum, snake, mobile, platform'),
+        ({"name": "tendril.reach"}, 'name = "tendril.reach": must not be the name of another plugin'),
+        ({"name": "two words"}, 'name = "two words": must be a word'),
+        ({"settings": {"gain": 5.0}}, "settings: gain = 5.0: must be (default, unit, meaning)"),
+        ({"settings": {"gain": ({}, "", "")}}, "settings: gain = {}: must be a number"),
+        ({"settings": {"gain": (-1.0, "", "", (0, 5))}}, "settings: gain = -1.0: must be in [0, 5]"),
+        (
+            {"settings": {"mode": ("x", "", "", ("slow", "fast"))}},
+            "settings: mode = 'x': must be the first of the words",
+        ),
+        ({"settings": {"robot": ("x", "", "")}}, "settings: robot: must not be a setting of every controller"),
+        ({"quantities": {"phase": "rad"}}, "quantities: phase = 'rad': must be (unit, meaning)"),
+        ({"quantities": {"measured": ("", "")}}, "quantities: measured: must not be a quantity of every controller"),
+        ({"quantities": {"tip_error": ("", "")}}, "quantities: tip_error: must not be a quantity of every controller"),
+    ],
+)
 def test_wrong_declarations(options: dict[str, Any], told: str) -> None:
     with pytest.raises(td.ModelError) as error:
         decorate(**options)
@@ -552,8 +637,12 @@ def test_registering_again_replaces_the_class_for_data_made_later() -> None:
     mujoco.mj_step(model, first)
     assert first.sensor("R_command").data[0] == 0.1
     assert second.sensor("R_command").data[0] == 0.2
-    for other in ({"settings": {"gain": (2.0, "", "")}}, {}, {"settings": {"gain": (1.0, "", "")}, "target": None},
-                  {"settings": {"gain": (1.0, "", "")}, "quantities": {"phase": ("", "")}}):
+    for other in (
+        {"settings": {"gain": (2.0, "", "")}},
+        {},
+        {"settings": {"gain": (1.0, "", "")}, "target": None},
+        {"settings": {"gain": (1.0, "", "")}, "quantities": {"phase": ("", "")}},
+    ):
         with pytest.raises(td.ModelError, match=f"{name}: kind, settings and quantities: must be those with which"):
             declare(0.3, **other)
     assert run(model, 1).sensor("R_command").data[0] == 0.2
@@ -571,17 +660,21 @@ def test_coordinates() -> None:
 
 # ---- obstacles, body and path
 
-CLUTTER = SCENE.replace("</worldbody>", """
+CLUTTER = SCENE.replace(
+    "</worldbody>",
+    """
   <geom name="ball" type="sphere" size="0.05" pos="0.2 0.1 0.3"/>
   <body name="cart" pos="-0.2 0 0.2"><joint name="slide" type="slide" axis="0 1 0" damping="0.1"/>
     <geom name="box" type="box" size="0.03 0.04 0.05" mass="1"/></body>
   <geom name="far" type="sphere" size="0.1" pos="0 0 3"/>
-</worldbody>""").replace('cone="elliptic" impratio="10"', 'cone="elliptic" gravity="0 0 0"')
+</worldbody>""",
+).replace('cone="elliptic" impratio="10"', 'cone="elliptic" gravity="0 0 0"')
 
 
 def scene_of(name: str, text: str, settings: str = "", robot: str = ARM) -> mujoco.MjModel:
     return mujoco.MjModel.from_xml_string(
-        text, {"robot.toml": f'{robot}\n[controller]\nplugin = "{name}"\n{settings}'.encode()})
+        text, {"robot.toml": f'{robot}\n[controller]\nplugin = "{name}"\n{settings}'.encode()}
+    )
 
 
 def test_obstacles_are_where_the_scene_has_them() -> None:
@@ -653,8 +746,13 @@ def test_a_mobile_robot_has_capsules_and_a_clearance() -> None:
 
     def update(self, m, memory, next_memory, command, report):
         command.base[:], command.q[:] = m.base, m.q
-        seen.append((m.obstacles.clearance(self.context.robot, [*m.base, *m.q], capsules=self.context.capsules),
-                     m.obstacles, self.context))
+        seen.append(
+            (
+                m.obstacles.clearance(self.context.robot, [*m.base, *m.q], capsules=self.context.capsules),
+                m.obstacles,
+                self.context,
+            )
+        )
 
     robot = (td.share / "models/youbot.toml").read_text().split("[controller]")[0]
     post = SCENE.replace("</worldbody>", '<geom name="post" type="sphere" size="0.1" pos="2 0 0.12"/></worldbody>')
@@ -663,7 +761,9 @@ def test_a_mobile_robot_has_capsules_and_a_clearance() -> None:
     measured, obstacles, context = seen[-1]
     robot, joints = context.robot, np.zeros(len(context.robot))  # straight up
     assert np.isfinite(measured) and measured > 0
-    assert all(c.frame <= len(robot) and c.radius > 0 and c.start.shape == c.end.shape == (3,) for c in context.capsules)
+    assert all(
+        c.frame <= len(robot) and c.radius > 0 and c.start.shape == c.end.shape == (3,) for c in context.capsules
+    )
     far, near, inside = (obstacles.clearance(robot, [x, 0, 0, *joints]) for x in (0.0, 0.5, 2.0))
     # The front of the platform, a box of 0.58 m, is as high as the middle of the post.
     assert far == pytest.approx(2 - 0.1 - 0.29, abs=1e-3) and near == pytest.approx(far - 0.5, abs=1e-3) and inside < 0
@@ -680,11 +780,17 @@ def test_the_path_is_drawn(kind: str) -> None:
         name = new_name()
         body: dict[str, Any] = {"__init__": lambda self, context: None, "update": update}
         td.controller(name, kind=kind)(type("Made", (), body | ({"path": path} if path else {})))  # type: ignore[arg-type]
-        robot = ARM if kind == "continuum" else (td.share / "scenes/snake_travel/snake.toml").read_text().split("[controller]")[0]
+        robot = (
+            ARM
+            if kind == "continuum"
+            else (td.share / "scenes/snake_travel/snake.toml").read_text().split("[controller]")[0]
+        )
         model = load(name, robot=robot)
         data, scene = run(model, 2), mujoco.MjvScene(model, maxgeom=1000)
         before = state_of(model, data)
-        mujoco.mjv_updateScene(model, data, mujoco.MjvOption(), None, mujoco.MjvCamera(), mujoco.mjtCatBit.mjCAT_ALL, scene)
+        mujoco.mjv_updateScene(
+            model, data, mujoco.MjvOption(), None, mujoco.MjvCamera(), mujoco.mjtCatBit.mjCAT_ALL, scene
+        )
         assert state_of(model, data) == before
         return int(scene.ngeom)
 
@@ -693,8 +799,6 @@ def test_the_path_is_drawn(kind: str) -> None:
     assert drawn(lambda self, *arguments: line[:5]) == without + 4
     assert drawn(lambda self, *arguments: line) > without + 40
     assert drawn(lambda self, *arguments: line[:, :2]) == without  # told as a warning
-
-
 
 
 def test_an_arm_of_motors_is_told_moments() -> None:
@@ -707,8 +811,11 @@ def test_an_arm_of_motors_is_told_moments() -> None:
 
     told = np.array([0.2, -0.1, 0.05, 0.0, 0.1, 0.02])
     name = new_name()
-    made = type("Made", (), {"commands": "moments", "update": update,
-                             "__init__": lambda self, context: setattr(self, "context", context)})
+    made = type(
+        "Made",
+        (),
+        {"commands": "moments", "update": update, "__init__": lambda self, context: setattr(self, "context", context)},
+    )
     td.controller(name, kind="continuum")(made)
     robot = ARM.replace("[[section]]", '[[section]]\nbend_command = "moment"')
     data = run(load(name, robot=robot), 6000)
@@ -721,17 +828,41 @@ def test_an_arm_of_motors_is_told_moments() -> None:
 
 def commanding(commands: str, kind: str, update: Callable[..., None]) -> str:
     name = new_name()
-    td.controller(name, kind=kind)(type("Made", (), {
-        "commands": commands, "update": update, "__init__": lambda self, context: setattr(self, "context", context)}))
+    td.controller(name, kind=kind)(
+        type(
+            "Made",
+            (),
+            {
+                "commands": commands,
+                "update": update,
+                "__init__": lambda self, context: setattr(self, "context", context),
+            },
+        )
+    )
     return name
 
 
-@pytest.mark.parametrize(("drive", "tolerance"), [
-    ("".join(f"[[tendon]]\nsection = {1 + t // 3}\nangle = [{2.0944 * t + 0.3 * (t // 3):.4f}, {2.0944 * t + 1:.4f}]\ndistance = 0.006\n"
-             'command = "tension"\nmax_tension = 300\n' for t in range(9)), 0.02),
-    ("".join(f"[[chamber]]\nsection = {1 + t // 3}\nangle = {2.0944 * t:.4f}\ndistance = 0.005\nradius = 0.0025\nmax_pressure = 4e6\n"
-             for t in range(9)), 1e-3),
-], ids=["turning tendons", "chambers"])
+@pytest.mark.parametrize(
+    ("drive", "tolerance"),
+    [
+        (
+            "".join(
+                f"[[tendon]]\nsection = {1 + t // 3}\nangle = [{2.0944 * t + 0.3 * (t // 3):.4f}, {2.0944 * t + 1:.4f}]\ndistance = 0.006\n"
+                'command = "tension"\nmax_tension = 300\n'
+                for t in range(9)
+            ),
+            0.02,
+        ),
+        (
+            "".join(
+                f"[[chamber]]\nsection = {1 + t // 3}\nangle = {2.0944 * t:.4f}\ndistance = 0.005\nradius = 0.0025\nmax_pressure = 4e6\n"
+                for t in range(9)
+            ),
+            1e-3,
+        ),
+    ],
+    ids=["turning tendons", "chambers"],
+)
 def test_moments_are_those_of_virtual_work(drive: str, tolerance: float) -> None:
     """Of the forces of the engine's actuators, by differences of the lengths that they act on."""
     told = np.array([0.02, -0.01, 0.01, 0.005, -0.01, 0.01])
@@ -753,8 +884,17 @@ def test_moments_are_those_of_virtual_work(drive: str, tolerance: float) -> None
         mujoco.mj_comPos(model, other)
         mujoco.mj_tendon(model, other)
         return other.ten_length[model.actuator_trnid[:, 0]].copy()
-    made = [sum(model.actuator_gear[:, 0] * data.actuator_force * (lengths(s, axis, sign * 1e-5) - lengths(s, axis, -sign * 1e-5))) / 2e-5
-            for s in (1, 2, 3) for axis, sign in (("y", 1), ("x", -1))]
+
+    made = [
+        sum(
+            model.actuator_gear[:, 0]
+            * data.actuator_force
+            * (lengths(s, axis, sign * 1e-5) - lengths(s, axis, -sign * 1e-5))
+        )
+        / 2e-5
+        for s in (1, 2, 3)
+        for axis, sign in (("y", 1), ("x", -1))
+    ]
     np.testing.assert_allclose(made, told, atol=tolerance * 0.02)
 
 
@@ -766,7 +906,9 @@ def test_joints_on_a_platform_are_told_torques() -> None:
         command.torque[:] = np.array([0.3, 0, 0, 0, 0]) - m.gravity_torque
         seen.append(m.gravity_torque.copy())
 
-    text = re.sub(r"(?m)^(gain|damping_time) .*$", "", (td.share / "models/youbot.toml").read_text().split("[controller]")[0])
+    text = re.sub(
+        r"(?m)^(gain|damping_time) .*$", "", (td.share / "models/youbot.toml").read_text().split("[controller]")[0]
+    )
     name = commanding("torques", "mobile", update)
     model = load(name, robot=text.replace("[arm]", '[arm]\njoint_command = "torque"'))
     data = mujoco.MjData(model)
@@ -782,8 +924,13 @@ def test_joints_on_a_platform_are_told_torques() -> None:
 def test_commands_that_no_robot_takes_are_refused() -> None:
     def refused(commands: str, robot: str = ARM) -> str:
         name = new_name()
-        td.controller(name, kind="continuum")(type("Made", (), {
-            "commands": commands, "__init__": lambda self, context: None, "update": lambda self, *arguments: None}))
+        td.controller(name, kind="continuum")(
+            type(
+                "Made",
+                (),
+                {"commands": commands, "__init__": lambda self, context: None, "update": lambda self, *arguments: None},
+            )
+        )
         with pytest.raises(ValueError) as error:
             load(name, robot=robot)
         return str(error.value)

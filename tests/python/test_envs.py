@@ -1,4 +1,5 @@
 """Gymnasium environments: their API, their draws, and one implementation for one and for many."""
+
 import re
 import runpy
 from pathlib import Path
@@ -8,11 +9,11 @@ import gymnasium
 import mujoco
 import numpy as np
 import pytest
+import tendril.envs
 from gymnasium.utils.env_checker import check_env
+from tendril.envs.tasks import TASKS
 
 import tendril as td
-import tendril.envs
-from tendril.envs.tasks import TASKS
 
 IDS = [f"Tendril/{name}-v0" for name in TASKS]
 SHAPES = {"Reach": (6, 18, 200), "Insert": (7, 21, 600), "SnakeGoal": (16, 38, 1000), "YoubotReach": (8, 22, 400)}
@@ -62,8 +63,12 @@ def test_a_vector_has_the_numbers_of_single_environments(id: str, monkeypatch: p
     monkeypatch.setattr(TASKS[name_of(id)], "steps", 5)
     rng = np.random.default_rng(0)
     actions = rng.uniform(-1, 1, (steps, count, SHAPES[name_of(id)][0])).astype(np.float32)
-    vectors = [gymnasium.make_vec("tendril.envs:" + id, num_envs=count, vectorization_mode="vector_entry_point", threads=threads)
-               for threads in (1, 2)]
+    vectors = [
+        gymnasium.make_vec(
+            "tendril.envs:" + id, num_envs=count, vectorization_mode="vector_entry_point", threads=threads
+        )
+        for threads in (1, 2)
+    ]
     singles = [make(id) for _ in range(count)]
     observations = np.stack([env.reset(seed=7 + i)[0] for i, env in enumerate(singles)])
     for vector in vectors:
@@ -148,7 +153,11 @@ def test_the_tube_is_where_the_episode_puts_it() -> None:
     for seed in range(30):
         env.reset(seed=seed)
         offsets.append(env.unwrapped._simulations.task.mocap_pos[0, 0].copy())
-    assert np.all(np.abs(offsets) <= 0.003) and np.ptp(offsets, axis=0)[1:].min() > 0.004 and not np.any(np.array(offsets)[:, 0])
+    assert (
+        np.all(np.abs(offsets) <= 0.003)
+        and np.ptp(offsets, axis=0)[1:].min() > 0.004
+        and not np.any(np.array(offsets)[:, 0])
+    )
     observation, reward, terminated, truncated, info = env.step(np.array([0, 0, 0, 0, 0, 0, 1], dtype=np.float32))
     for _ in range(50):
         observation, reward, terminated, truncated, info = env.step(np.array([0, 0, 0, 0, 0, 0, 1], dtype=np.float32))
@@ -235,8 +244,9 @@ max = 100
 
 
 def point_env(file: Path, **options: Any) -> tendril.envs.ExperimentEnv:
-    return tendril.envs.ExperimentEnv(file, action=["arm_s*"], observation=["qpos", "mocap_pos"],
-                                      reward=lambda info: -info["time"], **options)
+    return tendril.envs.ExperimentEnv(
+        file, action=["arm_s*"], observation=["qpos", "mocap_pos"], reward=lambda info: -info["time"], **options
+    )
 
 
 @pytest.mark.filterwarnings("ignore:.*Box observation space (min|max)imum value is:UserWarning")
@@ -259,20 +269,33 @@ def test_an_experiment_is_an_environment(tmp_path: Path) -> None:
 
 def test_episodes_of_an_experiment_repeat(tmp_path: Path) -> None:
     file = experiment(tmp_path, VARIED)
-    first, second = [[observation if isinstance(observation, bytes) else observation[:4]
-                      for observation in episode(point_env(file), 5, 20)] for _ in range(2)]
+    first, second = [
+        [
+            observation if isinstance(observation, bytes) else observation[:4]
+            for observation in episode(point_env(file), 5, 20)
+        ]
+        for _ in range(2)
+    ]
     assert first == second
 
 
-@pytest.mark.parametrize(("options", "line"), [
-    ({"action": ["no_*"]}, "action: no_*: must be an actuator of the scene: arm_s1_x, "),
-    ({"observation": ["nothing"]}, "observation: nothing: must be a sensor, or one of time, "),
-    ({"set": {"option.timestep": 0}}, "set: option.timestep: 0: "),
-    ({"file": "none.toml"}, "none.toml: "),
-])
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"action": ["no_*"]}, "action: no_*: must be an actuator of the scene: arm_s1_x, "),
+        ({"observation": ["nothing"]}, "observation: nothing: must be a sensor, or one of time, "),
+        ({"set": {"option.timestep": 0}}, "set: option.timestep: 0: "),
+        ({"file": "none.toml"}, "none.toml: "),
+    ],
+)
 def test_wrong_names_are_one_line(options: dict[str, Any], line: str, tmp_path: Path) -> None:
-    arguments: dict[str, Any] = {"file": experiment(tmp_path), "action": ["arm_s1_x"], "observation": ["qpos"],
-                                 "reward": lambda info: 0.0, **options}
+    arguments: dict[str, Any] = {
+        "file": experiment(tmp_path),
+        "action": ["arm_s1_x"],
+        "observation": ["qpos"],
+        "reward": lambda info: 0.0,
+        **options,
+    }
     with pytest.raises(td.ModelError) as error:
         tendril.envs.ExperimentEnv(**arguments)
     assert str(error.value).startswith(line) and "\n" not in str(error.value)

@@ -1,4 +1,5 @@
 """The examples and the tutorial run, and they and the package pass strict type checking."""
+
 import json
 import os
 import subprocess
@@ -18,17 +19,43 @@ def test_example_runs(file: Path, tmp_path: Path) -> None:
     assert result.stdout and not result.stderr
 
 
-PACKAGE = ["-m", "tendril.__main__", "-m", "tendril._plugin", "-m", "tendril._core", "-m", "tendril._sim",
-           "-m", "tendril.experiment", "-m", "tendril.controllers", "-m", "tendril._recording_file",
-           "-m", "tendril._playback", "-m", "tendril._export", "-m", "tendril._identify", "-m", "tendril.envs", "-m", "tendril"]
+PACKAGE = [
+    "-m",
+    "tendril.__main__",
+    "-m",
+    "tendril._plugin",
+    "-m",
+    "tendril._core",
+    "-m",
+    "tendril._sim",
+    "-m",
+    "tendril.experiment",
+    "-m",
+    "tendril.controllers",
+    "-m",
+    "tendril._recording_file",
+    "-m",
+    "tendril._playback",
+    "-m",
+    "tendril._export",
+    "-m",
+    "tendril._identify",
+    "-m",
+    "tendril.envs",
+    "-m",
+    "tendril",
+]
 
 
-@pytest.mark.parametrize("what", [PACKAGE, *([str(file)] for file in EXAMPLES)],
-                         ids=lambda what: Path(what[-1]).stem)
+@pytest.mark.parametrize("what", [PACKAGE, *([str(file)] for file in EXAMPLES)], ids=lambda what: Path(what[-1]).stem)
 def test_types(what: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
     cache = tmp_path_factory.getbasetemp() / "mypy"
-    result = subprocess.run([sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"),
-                             "--cache-dir", str(cache), *what], capture_output=True, text=True, cwd=cache.parent)
+    result = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(cache), *what],
+        capture_output=True,
+        text=True,
+        cwd=cache.parent,
+    )
     assert result.returncode == 0, result.stdout + result.stderr
 
 
@@ -36,11 +63,23 @@ def test_pyright(tmp_path: Path) -> None:
     """Only what it does not know of other packages: MuJoCo's has no types, and a tutorial writes a module."""
     if not os.environ.get("TENDRIL_TEST_EXTRAS"):
         pytest.importorskip("basedpyright")
-    (tmp_path / "pyrightconfig.json").write_text(json.dumps({
-        "include": [str(ROOT / "python/examples"), str(ROOT / "docs/tutorial")], "typeCheckingMode": "standard",
-        "venvPath": str(Path(sys.prefix).parent), "venv": Path(sys.prefix).name}))
-    result = subprocess.run([sys.executable, "-m", "basedpyright", "-p", str(tmp_path), "--outputjson"], capture_output=True, text=True)
+    (tmp_path / "pyrightconfig.json").write_text(
+        json.dumps(
+            {
+                "include": [str(ROOT / "python/examples"), str(ROOT / "docs/tutorial")],
+                "typeCheckingMode": "standard",
+                "venvPath": str(Path(sys.prefix).parent),
+                "venv": Path(sys.prefix).name,
+            }
+        )
+    )
+    result = subprocess.run(
+        [sys.executable, "-m", "basedpyright", "-p", str(tmp_path), "--outputjson"], capture_output=True, text=True
+    )
     report = json.loads(result.stdout)
     assert report["summary"]["filesAnalyzed"] >= len(EXAMPLES)
-    found = [f"{entry['file']}:{entry['range']['start']['line'] + 1}: {entry['message']}" for entry in report["generalDiagnostics"]]
+    found = [
+        f"{entry['file']}:{entry['range']['start']['line'] + 1}: {entry['message']}"
+        for entry in report["generalDiagnostics"]
+    ]
     assert not [line for line in found if 'of module "mujoco"' not in line and 'Import "my_reach"' not in line]

@@ -1,4 +1,5 @@
 """An experiment is the same by the program and in Python: metrics and bits."""
+
 import json
 import signal
 import subprocess
@@ -19,14 +20,34 @@ SCENES = td.share / "scenes"
 REACH = SCENES / "reach/reach.toml"
 #: wall times
 OF_THE_MACHINE = {"real_time_factor", "step_time_mean", "step_time_p999"}
-FIELDS = ("step", "time", "qpos", "qvel", "ctrl", "act", "plugin_state", "sensordata", "mocap/pos", "mocap/quat",
-          "contact/start", "contact/count", "contact/geom1", "contact/position", "contact/force", "integration/row",
-          "integration/state")
+FIELDS = (
+    "step",
+    "time",
+    "qpos",
+    "qvel",
+    "ctrl",
+    "act",
+    "plugin_state",
+    "sensordata",
+    "mocap/pos",
+    "mocap/quat",
+    "contact/start",
+    "contact/count",
+    "contact/geom1",
+    "contact/position",
+    "contact/force",
+    "integration/row",
+    "integration/state",
+)
 
 
 def tendril(*arguments: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([Path(sys.executable).with_name("tendril"), *map(str, arguments)], capture_output=True, text=True,
-                          env={"PATH": "/usr/bin:/bin"})
+    return subprocess.run(
+        [Path(sys.executable).with_name("tendril"), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env={"PATH": "/usr/bin:/bin"},
+    )
 
 
 def same_rows(first: Path, second: Path) -> bool:
@@ -37,7 +58,7 @@ def same_rows(first: Path, second: Path) -> bool:
 def test_both_doors_take_motions_vary_set_faults_and_checks(tmp_path: Path) -> None:
     experiment = tmp_path / "circle.toml"
     experiment.write_text(f'''
-scene = "{SCENES / 'reach/reach.xml'}"
+scene = "{SCENES / "reach/reach.xml"}"
 seed = 3
 [set]
 "option.timestep" = 0.004
@@ -68,30 +89,63 @@ end = 0.3
 "motion.target.radius" = {{ uniform = [0.02, 0.06] }}
 "robot.section.1.bending_stiffness" = {{ uniform = [0.04, 0.06] }}
 ''')
-    check_equality(tmp_path, experiment, seed=5, duration=0.5, set={"controller.integral_gain": 4, "motion.target.speed": 0.12})
+    check_equality(
+        tmp_path, experiment, seed=5, duration=0.5, set={"controller.integral_gain": 4, "motion.target.speed": 0.12}
+    )
 
 
-@pytest.mark.parametrize(("experiment", "duration"), [
-    ("tube_insertion/tube_insertion.toml", 0.6), ("snake_travel/serpenoid.toml", 0.8),
-    ("youbot_targets/youbot_targets.toml", 0.5), ("mobile_arm/mobile_arm.toml", 0.2)])
+@pytest.mark.parametrize(
+    ("experiment", "duration"),
+    [
+        ("tube_insertion/tube_insertion.toml", 0.6),
+        ("snake_travel/serpenoid.toml", 0.8),
+        ("youbot_targets/youbot_targets.toml", 0.5),
+        ("mobile_arm/mobile_arm.toml", 0.2),
+    ],
+)
 def test_both_doors(experiment: str, duration: float, tmp_path: Path) -> None:
     check_equality(tmp_path, SCENES / experiment, seed=2, duration=duration, set={})
 
 
 def check_equality(folder: Path, experiment: Path, seed: int, duration: float, set: dict[str, Any]) -> None:
-    program = tendril("run", experiment, "--seed", seed, "--duration", duration, "--out", folder / "out", "--no-report",
-                      "--quiet", *(word for key, value in set.items() for word in ("--set", f"{key}={value}")))
+    program = tendril(
+        "run",
+        experiment,
+        "--seed",
+        seed,
+        "--duration",
+        duration,
+        "--out",
+        folder / "out",
+        "--no-report",
+        "--quiet",
+        *(word for key, value in set.items() for word in ("--set", f"{key}={value}")),
+    )
     assert program.returncode in (0, 1), program.stderr
     expected = json.loads((folder / "out/summary.json").read_text())
     result = td.Experiment(experiment).run(seed=seed, duration=duration, set=set, record=folder / "python.h5")
 
     assert same_rows(folder / "out/rollout.h5", folder / "python.h5")
     summary = dict(result.summary)
-    for key in ("outcome", "verdict", "failures", "checks", "robots", "saturated_servos", "touched", "steps", "notices",
-                "seed", "duration", "simulated_time"):
+    for key in (
+        "outcome",
+        "verdict",
+        "failures",
+        "checks",
+        "robots",
+        "saturated_servos",
+        "touched",
+        "steps",
+        "notices",
+        "seed",
+        "duration",
+        "simulated_time",
+    ):
         assert summary[key] == expected[key], key
     assert set_without_times(summary["metrics"]) == set_without_times(expected["metrics"])
-    assert [(s["key"], s["value"]) for s in summary["settings"]] == [(s["key"], s["value"]) for s in expected["settings"]]
+    assert [(s["key"], s["value"]) for s in summary["settings"]] == [
+        (s["key"], s["value"]) for s in expected["settings"]
+    ]
     assert summary.keys() == expected.keys()
     for name, value in result.metrics.items():
         assert summary["metrics"][name] == (value if np.isfinite(value) else None)
@@ -99,8 +153,10 @@ def check_equality(folder: Path, experiment: Path, seed: int, duration: float, s
     for command in "verify", "replay":
         said = tendril("rollout", command, folder / "python.h5")
         assert said.returncode == 0, said.stdout + said.stderr
-    info = [json.loads(tendril("rollout", "info", file, "--json").stdout)
-            for file in (folder / "out/rollout.h5", folder / "python.h5")]
+    info = [
+        json.loads(tendril("rollout", "info", file, "--json").stdout)
+        for file in (folder / "out/rollout.h5", folder / "python.h5")
+    ]
     assert set_of_names(info[0]) == set_of_names(info[1])
 
 
@@ -166,8 +222,10 @@ def test_contacts_of_many_blocks_are_those_of_the_program(tmp_path: Path) -> Non
 
 def test_a_divergence_is_a_result(tmp_path: Path) -> None:
     scene = tmp_path / "slide.xml"
-    scene.write_text('<mujoco><option timestep="0.01"/><worldbody><body><joint name="slide" type="slide" axis="1 0 0"/>'
-                     '<geom size="0.1" mass="1"/></body></worldbody><actuator><motor name="push" joint="slide"/></actuator></mujoco>')
+    scene.write_text(
+        '<mujoco><option timestep="0.01"/><worldbody><body><joint name="slide" type="slide" axis="1 0 0"/>'
+        '<geom size="0.1" mass="1"/></body></worldbody><actuator><motor name="push" joint="slide"/></actuator></mujoco>'
+    )
     with td.Experiment(scene).start(duration=1.0) as run:
         while not run.done:
             run.data.ctrl[0] = np.nan if run.time > 0.2 else 0.0
@@ -176,16 +234,21 @@ def test_a_divergence_is_a_result(tmp_path: Path) -> None:
     assert "\n" not in run.result.reason and run.result.reason.startswith("diverged at step ")
 
 
-@pytest.mark.parametrize(("arguments", "line"), [
-    ({"seed": -1}, "seed: -1: must be an integer in [0, 2^63)"),
-    ({"seed": 0.5}, "seed: 0.5: must be an integer in [0, 2^63)"),
-    ({"duration": 0}, "duration: 0: must be a time in (0, 1e6] s"),
-    ({"duration": float("nan")}, "duration: nan: must be a time in (0, 1e6] s"),
-    ({"controller": "no.such"}, "controller.plugin = no.such: must be a loaded plugin: "),
-    ({"set": {"motion.nobody.speed": 1}}, "set: motion.nobody.speed: 1: the experiment has no motion of this body"),
-    ({"set": {"option.timestep": -1}}, "set: option.timestep: -1: must be"),
-])
-def test_wrong_arguments_are_one_line_and_nothing_is_written(arguments: dict[str, Any], line: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ({"seed": -1}, "seed: -1: must be an integer in [0, 2^63)"),
+        ({"seed": 0.5}, "seed: 0.5: must be an integer in [0, 2^63)"),
+        ({"duration": 0}, "duration: 0: must be a time in (0, 1e6] s"),
+        ({"duration": float("nan")}, "duration: nan: must be a time in (0, 1e6] s"),
+        ({"controller": "no.such"}, "controller.plugin = no.such: must be a loaded plugin: "),
+        ({"set": {"motion.nobody.speed": 1}}, "set: motion.nobody.speed: 1: the experiment has no motion of this body"),
+        ({"set": {"option.timestep": -1}}, "set: option.timestep: -1: must be"),
+    ],
+)
+def test_wrong_arguments_are_one_line_and_nothing_is_written(
+    arguments: dict[str, Any], line: str, tmp_path: Path
+) -> None:
     with pytest.raises(td.ModelError) as error:
         td.Experiment(REACH).run(record=tmp_path / "rollout.h5", **arguments)
     assert line in str(error.value) and "\n" not in str(error.value)
@@ -193,7 +256,12 @@ def test_wrong_arguments_are_one_line_and_nothing_is_written(arguments: dict[str
 
 
 def test_errors_of_files_have_the_words_of_the_program(tmp_path: Path) -> None:
-    for text in 'scene = "none.xml"', "scene = 3", "nothing = 1", f'scene = "{REACH.with_name("reach.xml")}"\nkeyframe = "k"':
+    for text in (
+        'scene = "none.xml"',
+        "scene = 3",
+        "nothing = 1",
+        f'scene = "{REACH.with_name("reach.xml")}"\nkeyframe = "k"',
+    ):
         file = tmp_path / "experiment.toml"
         file.write_text(text)
         program = tendril("run", file, "--out", tmp_path / "out")
@@ -215,11 +283,13 @@ def test_a_recording_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(td.RecordingError, match=r"none/rollout.h5: cannot be created: \S.*$") as error:
         td.Experiment(REACH).run(record=tmp_path / "none/rollout.h5")
     assert "\n" not in str(error.value)
-    code = ("import resource, signal, sys, tendril as td\n"
-            "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-            "resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000))\n"
-            "try: td.Experiment(sys.argv[1]).run(record=sys.argv[2])\n"
-            "except td.RecordingError as error: print(error)")
+    code = (
+        "import resource, signal, sys, tendril as td\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000))\n"
+        "try: td.Experiment(sys.argv[1]).run(record=sys.argv[2])\n"
+        "except td.RecordingError as error: print(error)"
+    )
     full = tmp_path / "full.h5"
     result = subprocess.run([sys.executable, "-c", code, REACH, full], capture_output=True, text=True)
     assert result.stdout == f"{full}: writing: File too large\n" and result.stderr == ""
@@ -229,8 +299,15 @@ def test_a_recording_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 
 def test_a_killed_run_leaves_what_it_had_written(tmp_path: Path) -> None:
     file = tmp_path / "killed.h5"
-    process = subprocess.Popen([sys.executable, "-c", "import sys, tendril as td\n"
-                                "td.Experiment(sys.argv[1]).run(duration=1000, record=sys.argv[2])", REACH, file])
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys, tendril as td\ntd.Experiment(sys.argv[1]).run(duration=1000, record=sys.argv[2])",
+            REACH,
+            file,
+        ]
+    )
     try:
         while not (file.exists() and rows_of(file) >= 1024):
             assert process.poll() is None
@@ -252,9 +329,11 @@ def rows_of(file: Path) -> int:
 
 def test_ctrl_c_raises_and_closes_the_recording(tmp_path: Path) -> None:
     file = tmp_path / "stopped.h5"
-    code = ("import sys, tendril as td\n"
-            "try: td.Experiment(sys.argv[1]).run(duration=1000, record=sys.argv[2])\n"
-            "except KeyboardInterrupt: print('stopped')")
+    code = (
+        "import sys, tendril as td\n"
+        "try: td.Experiment(sys.argv[1]).run(duration=1000, record=sys.argv[2])\n"
+        "except KeyboardInterrupt: print('stopped')"
+    )
     process = subprocess.Popen([sys.executable, "-c", code, REACH, file], stdout=subprocess.PIPE, text=True)
     while not (file.exists() and rows_of(file) >= 256):
         time.sleep(0.05)
@@ -297,8 +376,6 @@ def test_runs_on_two_threads_have_the_bits_of_one(tmp_path: Path) -> None:
     assert same_rows(tmp_path / "a.h5", tmp_path / "b.h5") and same_rows(tmp_path / "a.h5", tmp_path / "c.h5")
 
 
-
-
 def test_a_family_has_a_scene_for_each_seed(tmp_path: Path) -> None:
     experiment = td.Experiment(SCENES / "families/clutter.toml")
     assert experiment.family == "clutter"
@@ -306,7 +383,19 @@ def test_a_family_has_a_scene_for_each_seed(tmp_path: Path) -> None:
     errors = [result.metrics["tip_error_end"] for result in results]
     assert errors[0] == errors[2] != errors[1]
     assert results[1].summary["scene"] == "tendril generate clutter --seed 2 --difficulty 0.5"
-    ran = tendril("run", experiment.file, "--seed", 2, "--duration", 0.5, "--set", "robot.section.*.links=4", "--json",
-                  "--no-record", "--out", tmp_path / "out")
+    ran = tendril(
+        "run",
+        experiment.file,
+        "--seed",
+        2,
+        "--duration",
+        0.5,
+        "--set",
+        "robot.section.*.links=4",
+        "--json",
+        "--no-record",
+        "--out",
+        tmp_path / "out",
+    )
     assert json.loads(ran.stdout)["metrics"]["tip_error_end"] == errors[1]
     assert (tmp_path / "out/scene/clutter.toml").is_file()

@@ -1,5 +1,6 @@
 """`tendril export`: what a library reads back is what was recorded. A library that is not installed: skipped, but with
 TENDRIL_TEST_EXTRAS in the environment only LeRobot's, which needs PyTorch."""
+
 import csv
 import importlib
 import json
@@ -38,8 +39,10 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sweep")
-    (folder / "e.toml").write_text(f'scene = "{td.share}/scenes/tube_insertion/tube_insertion.xml"\nduration = 0.2\n'
-                                   '[vary]\n"option.viscosity" = { uniform = [0, 5] }\n[sweep]\nseeds = 2\nrecord = "all"\n')
+    (folder / "e.toml").write_text(
+        f'scene = "{td.share}/scenes/tube_insertion/tube_insertion.xml"\nduration = 0.2\n'
+        '[vary]\n"option.viscosity" = { uniform = [0, 5] }\n[sweep]\nseeds = 2\nrecord = "all"\n'
+    )
     done = tendril("sweep", folder / "e.toml", "--out", folder / "out", "--no-report", "--quiet")
     assert done.returncode in (0, 1), done.stderr
     return folder / "out"
@@ -105,7 +108,7 @@ def test_robomimic(file: Path, tmp_path: Path) -> None:
         for name, values in observations.items():
             assert np.array_equal(demo[f"obs/{name}"], values[:-1])
             assert np.array_equal(demo[f"next_obs/{name}"], values[1:])
-        assert np.array_equal(demo["states"][:, 1:1 + observations["qpos"].shape[1]], observations["qpos"][:-1])
+        assert np.array_equal(demo["states"][:, 1 : 1 + observations["qpos"].shape[1]], observations["qpos"][:-1])
 
 
 def test_minari(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +147,9 @@ def test_lerobot_has_the_files_of_version_3(file: Path, tmp_path: Path) -> None:
         assert info["features"][name]["shape"] == [values.shape[1]] and info["features"][name]["dtype"] == "float32"
         assert np.array_equal(np.array(data[name].to_pylist(), np.float32), values.astype(np.float32))
         stats = json.loads((out / "meta/stats.json").read_text())[name]
-        assert np.allclose(stats["mean"], values.astype(np.float32).astype(float).mean(axis=0)) and stats["count"] == [n]
+        assert np.allclose(stats["mean"], values.astype(np.float32).astype(float).mean(axis=0)) and stats["count"] == [
+            n
+        ]
     assert len(info["features"]["observation.state"]["names"]) == state.shape[1]
     assert np.allclose(data["timestamp"].to_numpy(), np.arange(n) / 50)
     for name in ("frame_index", "index"):
@@ -163,8 +168,22 @@ def test_lerobot_has_films(file: Path, tmp_path: Path) -> None:
     info = json.loads((out / "meta/info.json").read_text())
     key = "observation.images.scene"
     film = out / info["video_path"].format(video_key=key, chunk_index=0, file_index=0)
-    said = subprocess.run(["ffprobe", "-v", "error", "-count_frames", "-show_entries", "stream=codec_name,width,height,nb_read_frames",
-                           "-of", "json", film], capture_output=True, text=True, check=True)
+    said = subprocess.run(
+        [
+            "ffprobe",
+            "-v",
+            "error",
+            "-count_frames",
+            "-show_entries",
+            "stream=codec_name,width,height,nb_read_frames",
+            "-of",
+            "json",
+            film,
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     stream = json.loads(said.stdout)["streams"][0]
     height, width, _ = info["features"][key]["shape"]
     assert (stream["codec_name"], stream["width"], stream["height"]) == ("h264", width, height)
@@ -194,12 +213,16 @@ def test_mcap(file: Path, tmp_path: Path) -> None:
                 frames.append(content["transforms"])
                 times.append(message.log_time)
             if channel.topic == "/scene":
-                drawn = {kind: sum(len(entity[kind]) for entity in content["entities"]) for kind in ("cylinders", "triangles")}
+                drawn = {
+                    kind: sum(len(entity[kind]) for entity in content["entities"])
+                    for kind in ("cylinders", "triangles")
+                }
                 assert drawn["cylinders"] >= 30 and drawn["triangles"] > 0  # the arm's links, the tube
     with td.Recording(file) as recording:
         assert np.allclose(np.array(times) * 1e-9, recording.time[::EVERY])
         data = recording.seek(EVERY * 7)
         import mujoco
+
         mujoco.mj_kinematics(recording.model, data)
         for transform in frames[7]:
             body = data.body(transform["child_frame_id"])
@@ -224,14 +247,18 @@ def test_rrd(file: Path, tmp_path: Path) -> None:
     assert "/world/arm_s1_l1/arm_s1_l1" in shapes and len(shapes) > 30
 
 
-@pytest.mark.parametrize(("options", "line"), [
-    (["--to", "zip"], "--to: zip: must be one of parquet, csv, mcap, rrd, minari, lerobot, robomimic"),
-    (["--to", "csv", "--fps", "0"], "--fps: 0: must be in (0, 250]"),
-    (["--to", "csv", "--fps", "300"], "--fps: 300: must be in (0, 250]"),
-    (["--to", "csv", "--fps", "60"], "--fps: 60: must be 250 divided by a whole number, such as 62.5"),
-    (["--to", "robomimic", "--action", "x"], "--action: x: must be ctrl or command"),
-    (["--to", "robomimic", "--observation", "x"], "--observation: x: must be one of qpos, "),
-    (["--to", "robomimic", "--reward", "x"], "--reward: x: must be one of wall_force, arm_status, ")])
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--to", "zip"], "--to: zip: must be one of parquet, csv, mcap, rrd, minari, lerobot, robomimic"),
+        (["--to", "csv", "--fps", "0"], "--fps: 0: must be in (0, 250]"),
+        (["--to", "csv", "--fps", "300"], "--fps: 300: must be in (0, 250]"),
+        (["--to", "csv", "--fps", "60"], "--fps: 60: must be 250 divided by a whole number, such as 62.5"),
+        (["--to", "robomimic", "--action", "x"], "--action: x: must be ctrl or command"),
+        (["--to", "robomimic", "--observation", "x"], "--observation: x: must be one of qpos, "),
+        (["--to", "robomimic", "--reward", "x"], "--reward: x: must be one of wall_force, arm_status, "),
+    ],
+)
 def test_bad_options_are_one_line_and_write_nothing(file: Path, options: list[str], line: str, tmp_path: Path) -> None:
     done = tendril("export", file, "-o", tmp_path / "out", *options)
     assert done.returncode == 2 and done.stderr.startswith(f"tendril: {line}") and done.stderr.count("\n") == 1
@@ -239,8 +266,15 @@ def test_bad_options_are_one_line_and_write_nothing(file: Path, options: list[st
 
 
 def test_a_run_without_actions_is_no_data_set(tmp_path: Path) -> None:
-    (tmp_path / "s.xml").write_text("<mujoco><worldbody><body><freejoint/><geom size='0.1'/></body></worldbody></mujoco>")
-    assert tendril("run", tmp_path / "s.xml", "--duration", "0.1", "--out", tmp_path / "o", "--no-report", "--quiet").returncode == 0
+    (tmp_path / "s.xml").write_text(
+        "<mujoco><worldbody><body><freejoint/><geom size='0.1'/></body></worldbody></mujoco>"
+    )
+    assert (
+        tendril(
+            "run", tmp_path / "s.xml", "--duration", "0.1", "--out", tmp_path / "o", "--no-report", "--quiet"
+        ).returncode
+        == 0
+    )
     done = tendril("export", tmp_path / "o/rollout.h5", "--to", "robomimic", "-o", tmp_path / "out.hdf5")
     assert done.returncode == 2 and done.stderr.endswith("ctrl: has none: a data set needs actions\n")
     assert not (tmp_path / "out.hdf5").exists()

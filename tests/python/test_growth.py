@@ -1,13 +1,15 @@
 """Sweeps of many runs: memory that does not grow with them, a report that stays small. bench/sweep_growth: 100 000 runs."""
+
 import gc
 import tracemalloc
 
 import numpy as np
 import pytest
-from tendril import _journal
 from tendril._local import Options, run_sweep
 from tendril.dataset import Dataset
 from tendril.sweep import make_plan
+
+from tendril import _journal
 
 EXPERIMENT = """scene = "scene.xml"
 [[check]]
@@ -42,12 +44,14 @@ def plan(tmp_path):
         program.write_text(PROGRAM)
         program.chmod(0o755)
         return make_plan(tmp_path / "e.toml", str(program)), str(program)
+
     return make
 
 
 @pytest.fixture
 def finished(plan, tmp_path):
     """A folder of a sweep of which all runs are done."""
+
     def make(seeds, more=""):
         made, program = plan(seeds, more)
         folder = tmp_path / "out"
@@ -57,13 +61,30 @@ def finished(plan, tmp_path):
         for run in made.runs():
             metrics = dict(zip(METRICS, random.lognormal(-6, size=len(METRICS)).tolist(), strict=True))
             error = metrics["tip_error_rms"]
-            journal.append({
-                "id": run.id, "outcome": "done", "verdict": "pass" if error <= 0.008 else "fail", "metrics": metrics,
-                "checks": [{"name": "tip_error_rms", "metric": "tip_error_rms", "value": error, "unit": "m",
-                            "holds": error <= 0.008}],
-                "failures": [], "drawn": {}, "machine": "here", "error": ""})
+            journal.append(
+                {
+                    "id": run.id,
+                    "outcome": "done",
+                    "verdict": "pass" if error <= 0.008 else "fail",
+                    "metrics": metrics,
+                    "checks": [
+                        {
+                            "name": "tip_error_rms",
+                            "metric": "tip_error_rms",
+                            "value": error,
+                            "unit": "m",
+                            "holds": error <= 0.008,
+                        }
+                    ],
+                    "failures": [],
+                    "drawn": {},
+                    "machine": "here",
+                    "error": "",
+                }
+            )
         journal.close()
         return folder
+
     return make
 
 
@@ -83,12 +104,13 @@ def test_the_memory_of_the_driver_does_not_grow_with_the_runs(plan, tmp_path):
     def progress(done, planned, failed):
         gc.collect()
         taken[done] = tracemalloc.get_traced_memory()[0]
+
     tracemalloc.start()
     try:
         assert run_sweep(made, tmp_path / "out", program, Options(jobs=2, on_progress=progress)).done == 300
     finally:
         tracemalloc.stop()
-    later, earlier = (np.min(taken[end - 60:end]) for end in (300, 120))
+    later, earlier = (np.min(taken[end - 60 : end]) for end in (300, 120))
     assert later - earlier < 180 * 40  # bytes a run; the line of one has 300
 
 

@@ -1,4 +1,5 @@
 """`tendril identify`: what made the data is found again, within the stated errors; what the data do not tell is refused."""
+
 import csv
 import json
 import os
@@ -12,11 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from tendril import ModelError, _identify
 from tendril._identify import Fit, MotionFit, RobotFile, held_out_rows
 from tendril._motions import inputs
-from tendril._poses import Data, Marker, read_data, read_table
+from tendril._poses import Data, Marker, read_table
+
+from tendril import ModelError, _identify
 
 PROGRAM = Path(sys.executable).with_name("tendril")
 FOLDER = Path(__file__).resolve().parents[2] / "docs/identification"
@@ -45,13 +46,28 @@ COLUMNS = "tendon_1_N,tendon_2_N,tip_x_mm,tip_y_mm,tip_z_mm"
 
 
 def tendril(*words: Any, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, env={**os.environ, **environment})
+    return subprocess.run(
+        [PROGRAM, *map(str, words)], capture_output=True, text=True, env={**os.environ, **environment}
+    )
 
 
 def test_the_documented_command_finds_what_made_the_poses(tmp_path: Path) -> None:
     out, numbers, picture = tmp_path / "fitted.toml", tmp_path / "fit.json", tmp_path / "fit.svg"
-    done = tendril("identify", FOLDER / "arm.toml", FOLDER / "poses.csv", "--parameters", ",".join(TRUTH), "--starts", 1,
-                   "-o", out, "--json", numbers, "--plot", picture)
+    done = tendril(
+        "identify",
+        FOLDER / "arm.toml",
+        FOLDER / "poses.csv",
+        "--parameters",
+        ",".join(TRUTH),
+        "--starts",
+        1,
+        "-o",
+        out,
+        "--json",
+        numbers,
+        "--plot",
+        picture,
+    )
     assert done.returncode == 0, done.stderr
     assert not done.stderr and "held out, 8 poses" in done.stdout
     found = json.loads(numbers.read_text())
@@ -70,13 +86,17 @@ def test_the_documented_command_finds_what_made_the_poses(tmp_path: Path) -> Non
 
 
 def test_the_poses_of_the_page_are_those_of_their_script(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, FOLDER / "make_poses.py", tmp_path / "poses.csv"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, FOLDER / "make_poses.py", tmp_path / "poses.csv"], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     tables = [np.loadtxt(folder / "poses.csv", delimiter=",", skiprows=1) for folder in (FOLDER, tmp_path)]
     np.testing.assert_allclose(*tables, atol=0.02)  # mm
 
 
-def rest(tmp_path: Path, pulls: Any, force: Any = None, text: str = ARM, markers: dict[str, Marker] | None = None) -> tuple[RobotFile, Data]:
+def rest(
+    tmp_path: Path, pulls: Any, force: Any = None, text: str = ARM, markers: dict[str, Marker] | None = None
+) -> tuple[RobotFile, Data]:
     """Poses of an arm under its tendons, without noise."""
     file = tmp_path / "arm.toml"
     file.write_text(text)
@@ -86,8 +106,18 @@ def rest(tmp_path: Path, pulls: Any, force: Any = None, text: str = ARM, markers
     none = np.zeros((n, len(markers), 3))
     forces = none.copy()
     forces[:, 0] = 0 if force is None else force  # the first is the tip
-    data = Data(tmp_path / "poses.csv", markers, [f"poses.csv:{k + 2}" for k in range(n)], np.array(pulls, dtype=float),
-                np.tile([0, 0, -9.81], (n, 1)), forces, none, none, np.ones(n), np.zeros(n, dtype=bool))
+    data = Data(
+        tmp_path / "poses.csv",
+        markers,
+        [f"poses.csv:{k + 2}" for k in range(n)],
+        np.array(pulls, dtype=float),
+        np.tile([0, 0, -9.81], (n, 1)),
+        forces,
+        none,
+        none,
+        np.ones(n),
+        np.zeros(n, dtype=bool),
+    )
     data.measured = Fit(robot, data, [], "none").predict(np.empty(0), range(n), slopes=False).places
     return robot, data
 
@@ -101,16 +131,24 @@ def test_derivatives_are_those_of_the_residuals(tmp_path: Path, align: str) -> N
     text = ARM.replace("links = 4", "links = 4\npoisson_ratio = 0.3")
     markers = {"tip": Marker("tip"), "half": Marker(None, 0.11, (0.01, 0.0, 0.002))}
     robot, data = rest(tmp_path, PULLS, FORCES, text, markers)
-    names = ["section.1.bending_stiffness", "section.1.constant_length", "tendon.*.distance", "tendon.1.angle", "section.1.mass"]
+    names = [
+        "section.1.bending_stiffness",
+        "section.1.constant_length",
+        "tendon.*.distance",
+        "tendon.1.angle",
+        "section.1.mass",
+    ]
     fit = Fit(robot, data, [robot.parameter(name, {}) for name in names], align)
-    frame = np.array([0.02, 0.01, -0.03, 0.2, -0.1, 0.15])[:fit.frame_count]
+    frame = np.array([0.02, 0.01, -0.03, 0.2, -0.1, 0.15])[: fit.frame_count]
     x = np.concatenate((fit.base / fit.scales * 1.02, frame))
     rows = list(range(data.count))
     _, slopes, failed = fit.residuals(x, rows)
     assert not failed.any()
     for i in range(len(x)):
         step = 1e-5 * np.eye(len(x))[i]
-        difference = (fit.residuals(x + step, rows, slopes=False)[0] - fit.residuals(x - step, rows, slopes=False)[0]) / 2e-5
+        difference = (
+            fit.residuals(x + step, rows, slopes=False)[0] - fit.residuals(x - step, rows, slopes=False)[0]
+        ) / 2e-5
         np.testing.assert_allclose(slopes[..., i], difference, atol=1e-6)
 
 
@@ -178,45 +216,83 @@ def changed(old: str, new: str) -> Callable[[str], str]:
     def change(text: str) -> str:
         assert old in text
         return text.replace(old, new, 1)
+
     return change
 
 
-@pytest.mark.parametrize(("data", "options", "words"), [
-    (GOOD, ["--parameters", "section.*.bending_stifness"], ["arm.toml: section 1: bending_stifness", "did you mean bending_stiffness?"]),
-    (GOOD, ["--parameters", "sectoin.*.radius"], ["--parameters", "did you mean section?"]),
-    (GOOD, ["--parameters", "section.2.mass"], ["there are 1 of [[section]]"]),
-    (GOOD, ["--parameters", f"{STIFFNESS},{STIFFNESS}"], ["must be named once"]),
-    (GOOD, ["--parameters", "section.1.links"], ["links", "must be another key"]),
-    (GOOD, ["--parameters", STIFFNESS, "--bounds", f"{STIFFNESS}=1,2"], ["--bounds", "must contain 0.04"]),
-    (GOOD, ["--parameters", STIFFNESS, "--bounds", f"{STIFFNESS}=-1,2"], ["--bounds", "[-1, 2]", "bending_stiffness = -1"]),
-    (GOOD, ["--parameters", STIFFNESS, "--bounds", "section.*.mass=0.1,2"], ["is not among --parameters"]),
-    (GOOD, ["--parameters", STIFFNESS, "--align", "pos"], ["--align: pos: must be one of"]),
-    (GOOD, ["--parameters", STIFFNESS, "--held-out", "1"], ["--held-out: 1: must be in [0, 1)"]),
-    (GOOD, ["--parameters", STIFFNESS, "--gravity", "0,0"], ["--gravity", "three numbers"]),
-    (GOOD, ["--parameters", STIFFNESS, "--json", "none/x.json"], ["none/x.json", "no such folder"]),
-    (GOOD, ["--parameters", STIFFNESS, "--plot", "x.gif"], ["x.gif", "must be .svg or .png"]),
-    (GOOD, ["--parameters", f"{STIFFNESS},section.*.damping_time"], ["arm.toml: section 1: damping_time: is not in the file"]),
-    (GOOD.replace("tendon_2_N", "tendon_3_N"), [], ["poses.csv:1: column tendon_3: unknown: did you mean tendon_"]),
-    (GOOD.replace("tip_z_mm", "tipp_z_mm"), [], ["poses.csv:1: column tipp_x: no such point: did you mean tip?"]),
-    ("\n".join(line.partition(",")[2] for line in GOOD.splitlines()), [], ["column tendon_1 is missing"]),
-    ("\n".join(line.rpartition(",")[0] for line in GOOD.splitlines()), [], ["column tip_z is missing"]),
-    (GOOD.replace("194", "nan"), [], ["poses.csv:3: tip_z_mm: \"nan\": must be a finite number"]),
-    (GOOD.replace("194", ""), [], ["poses.csv:3: tip: has some of x, y, z"]),
-    (GOOD.replace("\n3,0", "\n,0"), [], ["poses.csv:5: tendon_1: is empty"]),
-    (GOOD.replace("194", "194,1"), [], ["poses.csv:3: has 6 cells: must have 5"]),
-    (GOOD.replace("_mm", ""), [], ["poses.csv: points are up to", "are they in mm?", "tip_x_mm"]),
-    (GOOD.replace("\n5,0", "\n5000,0"), [], ["poses.csv: tendon_1: commands of up to 5000", "1000 times too large?"]),
-    ("\n".join(GOOD.splitlines()[:2]), ["--held-out", "0", "--parameters", f"{STIFFNESS},section.*.mass,tendon.*.distance"],
-     ["1 poses to fit, 3 numbers measured: must be more than the 3 unknowns"]),
-    (GOOD, ["--gravity", "0,0,0", "--parameters", f"{STIFFNESS},section.*.mass"], ["do not tell section.*.mass"]),
-    (GOOD, ["--gravity", "0,0,0", "--parameters", f"{STIFFNESS},tendon.*.distance"],
-     ["do not tell", STIFFNESS, "tendon.*.distance apart: leave one out"]),
-    (GOOD.splitlines()[0], [], ["has no rows"]),
-    (GOOD.replace(COLUMNS, COLUMNS + ",held_out").replace("\n3,0,30,0,186", "\n3,0,30,0,186,2"), [], ["has 5 cells: must have 6"]),
-], ids=lambda value: "" if isinstance(value, str) else str(value[-1:])[:40])
-def test_bad_input_is_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
-                                          data: str, options: list[str], words: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("data", "options", "words"),
+    [
+        (
+            GOOD,
+            ["--parameters", "section.*.bending_stifness"],
+            ["arm.toml: section 1: bending_stifness", "did you mean bending_stiffness?"],
+        ),
+        (GOOD, ["--parameters", "sectoin.*.radius"], ["--parameters", "did you mean section?"]),
+        (GOOD, ["--parameters", "section.2.mass"], ["there are 1 of [[section]]"]),
+        (GOOD, ["--parameters", f"{STIFFNESS},{STIFFNESS}"], ["must be named once"]),
+        (GOOD, ["--parameters", "section.1.links"], ["links", "must be another key"]),
+        (GOOD, ["--parameters", STIFFNESS, "--bounds", f"{STIFFNESS}=1,2"], ["--bounds", "must contain 0.04"]),
+        (
+            GOOD,
+            ["--parameters", STIFFNESS, "--bounds", f"{STIFFNESS}=-1,2"],
+            ["--bounds", "[-1, 2]", "bending_stiffness = -1"],
+        ),
+        (GOOD, ["--parameters", STIFFNESS, "--bounds", "section.*.mass=0.1,2"], ["is not among --parameters"]),
+        (GOOD, ["--parameters", STIFFNESS, "--align", "pos"], ["--align: pos: must be one of"]),
+        (GOOD, ["--parameters", STIFFNESS, "--held-out", "1"], ["--held-out: 1: must be in [0, 1)"]),
+        (GOOD, ["--parameters", STIFFNESS, "--gravity", "0,0"], ["--gravity", "three numbers"]),
+        (GOOD, ["--parameters", STIFFNESS, "--json", "none/x.json"], ["none/x.json", "no such folder"]),
+        (GOOD, ["--parameters", STIFFNESS, "--plot", "x.gif"], ["x.gif", "must be .svg or .png"]),
+        (
+            GOOD,
+            ["--parameters", f"{STIFFNESS},section.*.damping_time"],
+            ["arm.toml: section 1: damping_time: is not in the file"],
+        ),
+        (GOOD.replace("tendon_2_N", "tendon_3_N"), [], ["poses.csv:1: column tendon_3: unknown: did you mean tendon_"]),
+        (GOOD.replace("tip_z_mm", "tipp_z_mm"), [], ["poses.csv:1: column tipp_x: no such point: did you mean tip?"]),
+        ("\n".join(line.partition(",")[2] for line in GOOD.splitlines()), [], ["column tendon_1 is missing"]),
+        ("\n".join(line.rpartition(",")[0] for line in GOOD.splitlines()), [], ["column tip_z is missing"]),
+        (GOOD.replace("194", "nan"), [], ['poses.csv:3: tip_z_mm: "nan": must be a finite number']),
+        (GOOD.replace("194", ""), [], ["poses.csv:3: tip: has some of x, y, z"]),
+        (GOOD.replace("\n3,0", "\n,0"), [], ["poses.csv:5: tendon_1: is empty"]),
+        (GOOD.replace("194", "194,1"), [], ["poses.csv:3: has 6 cells: must have 5"]),
+        (GOOD.replace("_mm", ""), [], ["poses.csv: points are up to", "are they in mm?", "tip_x_mm"]),
+        (
+            GOOD.replace("\n5,0", "\n5000,0"),
+            [],
+            ["poses.csv: tendon_1: commands of up to 5000", "1000 times too large?"],
+        ),
+        (
+            "\n".join(GOOD.splitlines()[:2]),
+            ["--held-out", "0", "--parameters", f"{STIFFNESS},section.*.mass,tendon.*.distance"],
+            ["1 poses to fit, 3 numbers measured: must be more than the 3 unknowns"],
+        ),
+        (GOOD, ["--gravity", "0,0,0", "--parameters", f"{STIFFNESS},section.*.mass"], ["do not tell section.*.mass"]),
+        (
+            GOOD,
+            ["--gravity", "0,0,0", "--parameters", f"{STIFFNESS},tendon.*.distance"],
+            ["do not tell", STIFFNESS, "tendon.*.distance apart: leave one out"],
+        ),
+        (GOOD.splitlines()[0], [], ["has no rows"]),
+        (
+            GOOD.replace(COLUMNS, COLUMNS + ",held_out").replace("\n3,0,30,0,186", "\n3,0,30,0,186,2"),
+            [],
+            ["has 5 cells: must have 6"],
+        ),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else str(value[-1:])[:40],
+)
+def test_bad_input_is_refused_in_one_line(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    data: str,
+    options: list[str],
+    words: list[str],
+) -> None:
     from tendril._command import run
+
     monkeypatch.chdir(tmp_path)
     Path("arm.toml").write_text(ARM)
     Path("poses.csv").write_text(data)
@@ -232,7 +308,7 @@ def test_bad_input_is_refused_in_one_line(tmp_path: Path, capsys: pytest.Capture
 def test_other_robots_and_missing_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "snake.toml").write_text('kind = "snake"\nlink_length = 0.1\n')
     (tmp_path / "poses.csv").write_text(GOOD)
-    with pytest.raises(ModelError, match="must be \"continuum\""):
+    with pytest.raises(ModelError, match='must be "continuum"'):
         _identify.run(tmp_path / "snake.toml", [tmp_path / "poses.csv"], ["section.*.mass"])
     done = tendril("identify", tmp_path / "none.toml", tmp_path / "poses.csv", "--parameters", "section.*.mass")
     assert done.returncode != 0 and done.stderr.count("\n") == 1 and "none.toml" in done.stderr
@@ -241,7 +317,10 @@ def test_other_robots_and_missing_files_are_refused(tmp_path: Path) -> None:
 def test_a_factor_in_common_keeps_ratios(tmp_path: Path) -> None:
     (tmp_path / "arm.toml").write_text(ARM.replace("distance = 0.01", "distance = [0.01, 0.005]", 1))
     robot = RobotFile(tmp_path / "arm.toml")
-    parameters = [robot.parameter("tendon.*.distance+section.1.bending_stiffness", {}), robot.parameter("tendon.*.angle", {})]
+    parameters = [
+        robot.parameter("tendon.*.distance+section.1.bending_stiffness", {}),
+        robot.parameter("tendon.*.angle", {}),
+    ]
     document = tomllib.loads(robot.with_values(parameters, np.array([0.02, 0.25])))
     assert [tendon["distance"] for tendon in document["tendon"]] == [[0.02, 0.01], 0.02]
     assert document["section"][0]["bending_stiffness"] == pytest.approx(0.08)
@@ -250,7 +329,9 @@ def test_a_factor_in_common_keeps_ratios(tmp_path: Path) -> None:
 
 def test_tables_are_read_in_any_unit(tmp_path: Path) -> None:
     with open(tmp_path / "table.csv", "w", newline="") as file:
-        csv.writer(file).writerows([["# made by hand"], ["tip_x_mm", "spin_deg", "s1_end_x", "weight"], [12, 180, 0.5, 2]])
+        csv.writer(file).writerows(
+            [["# made by hand"], ["tip_x_mm", "spin_deg", "s1_end_x", "weight"], [12, 180, 0.5, 2]]
+        )
     names, values, lines = read_table(tmp_path / "table.csv")
     assert list(names) == ["tip_x", "spin", "s1_end_x", "weight"] and lines == [3]
     np.testing.assert_allclose(values, [[0.012, np.pi, 0.5, 2]])
@@ -258,14 +339,34 @@ def test_tables_are_read_in_any_unit(tmp_path: Path) -> None:
 
 # ---- motions --------------------------------------------------------------------------------------------------------
 
-MOVED = {"section.1.bending_stiffness": 0.061, "section.2.bending_stiffness": 0.027, "section.*.damping_time": 0.033,
-         "tendon.*.stiffness": 13500.0, "tendon.*.damping_time": 0.003}
+MOVED = {
+    "section.1.bending_stiffness": 0.061,
+    "section.2.bending_stiffness": 0.027,
+    "section.*.damping_time": 0.033,
+    "tendon.*.stiffness": 13500.0,
+    "tendon.*.damping_time": 0.003,
+}
 
 
 def test_the_documented_command_finds_what_made_the_motion(tmp_path: Path) -> None:
     out, numbers, picture = tmp_path / "fitted.toml", tmp_path / "fit.json", tmp_path / "fit.svg"
-    done = tendril("identify", FOLDER / "arm.toml", FOLDER / "motion.csv", "--timestep", 0.001, "--parameters", ",".join(MOVED),
-                   "--starts", 1, "-o", out, "--json", numbers, "--plot", picture)
+    done = tendril(
+        "identify",
+        FOLDER / "arm.toml",
+        FOLDER / "motion.csv",
+        "--timestep",
+        0.001,
+        "--parameters",
+        ",".join(MOVED),
+        "--starts",
+        1,
+        "-o",
+        out,
+        "--json",
+        numbers,
+        "--plot",
+        picture,
+    )
     assert done.returncode == 0, done.stderr
     assert not done.stderr and "held out, 40 samples" in done.stdout
     found = json.loads(numbers.read_text())
@@ -275,22 +376,30 @@ def test_the_documented_command_finds_what_made_the_motion(tmp_path: Path) -> No
     noise = NOISE * np.sqrt(3)
     assert found["errors_m"]["held_out"]["rms_before"] > 5 * noise
     assert 0.8 * noise < found["errors_m"]["held_out"]["rms_after"] < 1.2 * noise
-    assert tomllib.loads(out.read_text())["section"][0]["damping_time"] == pytest.approx(found["parameters"][2]["value"], rel=1e-5)
+    assert tomllib.loads(out.read_text())["section"][0]["damping_time"] == pytest.approx(
+        found["parameters"][2]["value"], rel=1e-5
+    )
     assert picture.read_text().startswith("<?xml")
 
 
 def test_the_motion_of_the_page_is_that_of_its_script(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, FOLDER / "make_motion.py", tmp_path / "motion.csv"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, FOLDER / "make_motion.py", tmp_path / "motion.csv"], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     tables = [np.loadtxt(folder / "motion.csv", delimiter=",", skiprows=1) for folder in (FOLDER, tmp_path)]
     np.testing.assert_allclose(*tables, atol=0.02)  # mm
 
 
-SWINGING = ARM.replace("bending_stiffness", "damping_time = 0.03\nbending_stiffness").replace('kind = "continuum"', "timestep = 0.001")
+SWINGING = ARM.replace("bending_stiffness", "damping_time = 0.03\nbending_stiffness").replace(
+    'kind = "continuum"', "timestep = 0.001"
+)
 LOADED = np.array([0.4, 0.2, -0.1])
 
 
-def motion(tmp_path: Path, rows: int = 80, pulls: Any = None, text: str = SWINGING, load: Any = LOADED, moment: Any = 0) -> MotionFit:
+def motion(
+    tmp_path: Path, rows: int = 80, pulls: Any = None, text: str = SWINGING, load: Any = LOADED, moment: Any = 0
+) -> MotionFit:
     """An arm that is let go after 20 ms; with what it does, sampled every 5 ms at its tip and its middle, as measured."""
     (tmp_path / "arm.toml").write_text(text)
     robot = RobotFile(tmp_path / "arm.toml")
@@ -298,15 +407,27 @@ def motion(tmp_path: Path, rows: int = 80, pulls: Any = None, text: str = SWINGI
     forces, moments = np.zeros((2, rows, 2, 3))
     forces[:4, 0], moments[:4, 1] = load, moment
     ctrl = np.zeros((rows, 2)) if pulls is None else np.asarray(pulls, dtype=float)
-    data = Data(tmp_path / "motion.csv", {"tip": Marker("tip"), "half": Marker(None, 0.1, (0.01, 0.0, 0.0))},
-                [f"motion.csv:{k + 2}" for k in range(rows)], ctrl, np.tile([0, 0, -9.81], (rows, 1)), forces, moments,
-                np.zeros((rows, 2, 3)), np.ones(rows), np.zeros(rows, dtype=bool), time, np.zeros(rows, dtype=int))
+    data = Data(
+        tmp_path / "motion.csv",
+        {"tip": Marker("tip"), "half": Marker(None, 0.1, (0.01, 0.0, 0.0))},
+        [f"motion.csv:{k + 2}" for k in range(rows)],
+        ctrl,
+        np.tile([0, 0, -9.81], (rows, 1)),
+        forces,
+        moments,
+        np.zeros((rows, 2, 3)),
+        np.ones(rows),
+        np.zeros(rows, dtype=bool),
+        time,
+        np.zeros(rows, dtype=int),
+    )
     data.measured = MotionFit(robot, data, [], "none").predict(np.empty(0), range(rows), slopes=False).places
     return MotionFit(robot, data, [], "none")
 
 
 def test_a_motion_is_that_of_the_engine(tmp_path: Path) -> None:
     import mujoco
+
     fit = motion(tmp_path, moment=(0.02, 0.05, 0.0), pulls=[(3, 1)] * 30 + [(0, 4)] * 50)
     model = fit.robot.model([], np.empty(0), 0.001)
     data, tip = mujoco.MjData(model), model.site("_tip")
@@ -320,9 +441,14 @@ def test_a_motion_is_that_of_the_engine(tmp_path: Path) -> None:
             mujoco.mj_comPos(model, data)
             data.qfrc_applied[:] = 0
             if loaded:
-                mujoco.mj_applyFT(model, data, LOADED, np.zeros(3), data.site_xpos[tip.id], int(tip.bodyid[0]), data.qfrc_applied)
-                mujoco.mj_applyFT(model, data, np.zeros(3), np.array([0.02, 0.05, 0.0]), data.xpos[body], body, data.qfrc_applied)
+                mujoco.mj_applyFT(
+                    model, data, LOADED, np.zeros(3), data.site_xpos[tip.id], int(tip.bodyid[0]), data.qfrc_applied
+                )
+                mujoco.mj_applyFT(
+                    model, data, np.zeros(3), np.array([0.02, 0.05, 0.0]), data.xpos[body], body, data.qfrc_applied
+                )
             mujoco.mj_step(model, data)
+
     step(3000, True, (3, 1))
     assert np.abs(data.qvel).max() < 1e-8
     for row in range(fit.data.count):
@@ -335,14 +461,21 @@ def test_a_motion_is_that_of_the_engine(tmp_path: Path) -> None:
 
 def test_what_acts_in_a_step_is_the_mean_of_its_rows(tmp_path: Path) -> None:
     fit = motion(tmp_path, rows=8)
-    data = replace(fit.data, time=np.array([0, 0.0025, 0.004, 0.006, 0.01, 0.02, 0.0204, 0.03]), ctrl=np.arange(16.0).reshape(8, 2) ** 2)
+    data = replace(
+        fit.data,
+        time=np.array([0, 0.0025, 0.004, 0.006, 0.01, 0.02, 0.0204, 0.03]),
+        ctrl=np.arange(16.0).reshape(8, 2) ** 2,
+    )
     assert data.time is not None
     for between in ("hold", "linear"):
         (found,) = inputs(data, range(8), 0.002, between)
         assert found.ctrl.shape == (16, 2) and (found.ctrl[0] == data.ctrl[0]).all()
         fine = (np.arange(15000) + 0.5) * 2e-6
-        values = (data.ctrl[np.searchsorted(data.time, fine, side="right") - 1] if between == "hold"
-                  else np.stack([np.interp(fine, data.time, column) for column in data.ctrl.T], axis=1))
+        values = (
+            data.ctrl[np.searchsorted(data.time, fine, side="right") - 1]
+            if between == "hold"
+            else np.stack([np.interp(fine, data.time, column) for column in data.ctrl.T], axis=1)
+        )
         if between == "hold":
             means = values.reshape(15, 1000, 2).mean(axis=1)
         else:
@@ -386,11 +519,32 @@ def test_motions_of_several_files_are_fitted_at_once(tmp_path: Path) -> None:
         assert time is not None
         with open(tmp_path / f"m{number}.csv", "w", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow(["t_ms", "tendon_1", "tendon_2", "tip_force_x", "tip_force_y", "tip_force_z", "tip_x_mm", "tip_y_mm", "tip_z_mm"])
-            writer.writerows([1e3 * (t + 7), 0, 0, *force, *(1e3 * p)] for t, force, p in zip(time, fit.data.forces[:, 0], tip, strict=True))
+            writer.writerow(
+                [
+                    "t_ms",
+                    "tendon_1",
+                    "tendon_2",
+                    "tip_force_x",
+                    "tip_force_y",
+                    "tip_force_z",
+                    "tip_x_mm",
+                    "tip_y_mm",
+                    "tip_z_mm",
+                ]
+            )
+            writer.writerows(
+                [1e3 * (t + 7), 0, 0, *force, *(1e3 * p)]
+                for t, force, p in zip(time, fit.data.forces[:, 0], tip, strict=True)
+            )
     (tmp_path / "arm.toml").write_text(wrong)
-    result = _identify.run(tmp_path / "arm.toml", [tmp_path / "m0.csv", tmp_path / "m1.csv"], ["section.*.damping_time", "section.*.mass"],
-                           share=0.0, starts=1, held_out_files=[tmp_path / "m2.csv"])
+    result = _identify.run(
+        tmp_path / "arm.toml",
+        [tmp_path / "m0.csv", tmp_path / "m1.csv"],
+        ["section.*.damping_time", "section.*.mass"],
+        share=0.0,
+        starts=1,
+        held_out_files=[tmp_path / "m2.csv"],
+    )
     np.testing.assert_allclose(result.values, [0.03, 0.05], rtol=1e-4)
     assert result.rows == (list(range(160)), list(range(160, 240)))
     assert _identify.rms(result.after[1]) < 1e-5 < 1e-3 < _identify.rms(result.before[1])
@@ -423,9 +577,14 @@ bend_torque_limit = 20
 
 
 def test_gains_of_servos_and_masses_are_found(tmp_path: Path) -> None:
-    pulls = [(0.03 + 0.02 * np.sign(np.sin(0.07 * k)), 0.5 * np.sign(np.sin(0.06 * k)), 0.3 * np.sign(np.sin(0.085 * k + 1))) for k in range(80)]
+    pulls = [
+        (0.03 + 0.02 * np.sign(np.sin(0.07 * k)), 0.5 * np.sign(np.sin(0.06 * k)), 0.3 * np.sign(np.sin(0.085 * k + 1)))
+        for k in range(80)
+    ]
     fit = motion(tmp_path, pulls=pulls, text=SERVOS, load=np.zeros(3))
-    (tmp_path / "arm.toml").write_text(SERVOS.replace("bend_gain = 1.0", "bend_gain = 1.6").replace("mass = 0.08", "mass = 0.1"))
+    (tmp_path / "arm.toml").write_text(
+        SERVOS.replace("bend_gain = 1.0", "bend_gain = 1.6").replace("mass = 0.08", "mass = 0.1")
+    )
     robot = RobotFile(tmp_path / "arm.toml")
     parameters = [robot.parameter(name, {}, "samples") for name in ("section.1.bend_gain", "section.1.mass")]
     result = _identify.identify(MotionFit(robot, fit.data, parameters, "none"), fit.data.held_out, 1, 0)
@@ -435,38 +594,88 @@ def test_gains_of_servos_and_masses_are_found(tmp_path: Path) -> None:
 def test_an_equilibrium_is_found_where_servos_begin_at_their_limits(tmp_path: Path) -> None:
     fit = motion(tmp_path, rows=2, pulls=[(0.05, 0.3, 0.2)] * 2, text=SERVOS, load=np.zeros(3))
     far = motion(tmp_path, rows=2, pulls=[(0.1, 0.3, 0.2)] * 2, text=SERVOS, load=np.zeros(3))
-    np.testing.assert_allclose(far.data.measured - fit.data.measured, np.broadcast_to([0, 0, 0.05], (2, 2, 3)), atol=1e-5)
-    (tmp_path / "arm.toml").write_text(SERVOS.replace("[[section]]", "feed_force_limit = 0.5\n[[section]]"))  # cannot carry 0.8 N
+    np.testing.assert_allclose(
+        far.data.measured - fit.data.measured, np.broadcast_to([0, 0, 0.05], (2, 2, 3)), atol=1e-5
+    )
+    (tmp_path / "arm.toml").write_text(
+        SERVOS.replace("[[section]]", "feed_force_limit = 0.5\n[[section]]")
+    )  # cannot carry 0.8 N
     with pytest.raises(ModelError, match="no equilibrium found"):
         MotionFit(RobotFile(tmp_path / "arm.toml"), fit.data, [], "none").distances(np.empty(0), [0, 1])
 
 
-SWING = "t,tendon_1,tendon_2,tip_x_mm,tip_y_mm,tip_z_mm\n" + "\n".join(f"{0.01 * k:g},{k % 5},0,{9 * (k % 5)},0,{198 - k % 5}" for k in range(20)) + "\n"
+SWING = (
+    "t,tendon_1,tendon_2,tip_x_mm,tip_y_mm,tip_z_mm\n"
+    + "\n".join(f"{0.01 * k:g},{k % 5},0,{9 * (k % 5)},0,{198 - k % 5}" for k in range(20))
+    + "\n"
+)
 DAMPING = "section.*.damping_time"
 
 
-@pytest.mark.parametrize(("data", "options", "words"), [
-    (SWING.replace("\n0.05,", "\n0.04,"), [], ["motion.csv:7: t: 0.04: must be later than the row before, 0.04"]),
-    (SWING, ["--timestep", "0.02"], ["motion.csv:3: t: 0.01 s after the row before, less than the time step of 0.02 s"]),
-    (SWING.replace("t,", "t_ms,", 1), [], ["less than the time step of 0.001 s", "are the times 1000 times too small?"]),
-    (SWING.replace("0.19,", "1900,"), [], ["motion.csv: t: 1900 s, more than 1000000 steps", "t_ms"]),
-    (SWING.replace("_mm", ""), [], ["motion.csv: points are up to", "are they in mm?"]),
-    ("\n".join(SWING.splitlines()[:2]), [], ["t: a motion must have at least two rows"]),
-    ("\n".join(SWING.splitlines()[:3]), ["--held-out", "0.5", "--parameters", f"{DAMPING},{STIFFNESS},section.*.mass"],
-     ["1 samples to fit, 3 numbers measured: must be more than the 3 unknowns"]),
-    (SWING, ["--parameters", f"{DAMPING},tendon.*.max_tension"], ["these samples do not tell tendon.*.max_tension"]),
-    (SWING, ["--parameters", f"{DAMPING},section.1.links"], ["motions without contact do not tell it"]),
-    (SWING, ["--gravity", "0,0,0", "--parameters", f"{STIFFNESS},section.*.mass,tendon.*.distance"], ["do not tell", "apart: leave one out"]),
-    (SWING, ["--between", "spline"], ["--between: spline: must be one of hold, linear"]),
-    (SWING, ["--timestep", "0"], ["--timestep: 0: must be in (0, 0.1]"]),
-    ("\n".join(line + (",0" if k else ",tip_force_x") for k, line in enumerate(SWING.splitlines())), [], ["column tip_force_y is missing"]),
-    (SWING.replace("tip_x_mm,tip_y_mm,tip_z_mm", "tip_force_x,tip_force_y,tip_force_z"), [], ["has no measured point"]),
-    (SWING.replace("tip_x_mm,tip_y_mm,tip_z_mm", "elbow_force_x,elbow_force_y,elbow_force_z"), [], ["column elbow_force_x: no such point"]),
-    (SWING, ["--held-out", "poses.csv"], ["poses.csv: must have a column t or none, as motion.csv"]),
-], ids=lambda value: "" if isinstance(value, str) else str(value[-1:])[:40])
-def test_bad_motions_are_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
-                                             data: str, options: list[str], words: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("data", "options", "words"),
+    [
+        (SWING.replace("\n0.05,", "\n0.04,"), [], ["motion.csv:7: t: 0.04: must be later than the row before, 0.04"]),
+        (
+            SWING,
+            ["--timestep", "0.02"],
+            ["motion.csv:3: t: 0.01 s after the row before, less than the time step of 0.02 s"],
+        ),
+        (
+            SWING.replace("t,", "t_ms,", 1),
+            [],
+            ["less than the time step of 0.001 s", "are the times 1000 times too small?"],
+        ),
+        (SWING.replace("0.19,", "1900,"), [], ["motion.csv: t: 1900 s, more than 1000000 steps", "t_ms"]),
+        (SWING.replace("_mm", ""), [], ["motion.csv: points are up to", "are they in mm?"]),
+        ("\n".join(SWING.splitlines()[:2]), [], ["t: a motion must have at least two rows"]),
+        (
+            "\n".join(SWING.splitlines()[:3]),
+            ["--held-out", "0.5", "--parameters", f"{DAMPING},{STIFFNESS},section.*.mass"],
+            ["1 samples to fit, 3 numbers measured: must be more than the 3 unknowns"],
+        ),
+        (
+            SWING,
+            ["--parameters", f"{DAMPING},tendon.*.max_tension"],
+            ["these samples do not tell tendon.*.max_tension"],
+        ),
+        (SWING, ["--parameters", f"{DAMPING},section.1.links"], ["motions without contact do not tell it"]),
+        (
+            SWING,
+            ["--gravity", "0,0,0", "--parameters", f"{STIFFNESS},section.*.mass,tendon.*.distance"],
+            ["do not tell", "apart: leave one out"],
+        ),
+        (SWING, ["--between", "spline"], ["--between: spline: must be one of hold, linear"]),
+        (SWING, ["--timestep", "0"], ["--timestep: 0: must be in (0, 0.1]"]),
+        (
+            "\n".join(line + (",0" if k else ",tip_force_x") for k, line in enumerate(SWING.splitlines())),
+            [],
+            ["column tip_force_y is missing"],
+        ),
+        (
+            SWING.replace("tip_x_mm,tip_y_mm,tip_z_mm", "tip_force_x,tip_force_y,tip_force_z"),
+            [],
+            ["has no measured point"],
+        ),
+        (
+            SWING.replace("tip_x_mm,tip_y_mm,tip_z_mm", "elbow_force_x,elbow_force_y,elbow_force_z"),
+            [],
+            ["column elbow_force_x: no such point"],
+        ),
+        (SWING, ["--held-out", "poses.csv"], ["poses.csv: must have a column t or none, as motion.csv"]),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else str(value[-1:])[:40],
+)
+def test_bad_motions_are_refused_in_one_line(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    data: str,
+    options: list[str],
+    words: list[str],
+) -> None:
     from tendril._command import run
+
     monkeypatch.chdir(tmp_path)
     Path("arm.toml").write_text(SWINGING)
     Path("motion.csv").write_text(data)

@@ -1,4 +1,5 @@
 """Laws of forward kinematics in Python."""
+
 import multiprocessing
 import pickle
 from pathlib import Path
@@ -17,9 +18,15 @@ def arms() -> list[td.ContinuumRobot]:
     return [
         td.ContinuumRobot([td.Section(length=0.1, bend_limit=2.0)]),
         td.ContinuumRobot([td.Section(length=0.1), td.Section(length=0.05, variable_length=0.05, bend_limit=1.5)]),
-        td.ContinuumRobot([td.Section(variable_length=0.1, bend_limit=1.2),
-                           td.Section(length=0.1, length_weights=[20, 40, 10], angle_weights=[1, 0.001, 3]),
-                           td.Section(length=0.07, bend_limit=5.0)], feed_limit=0.2, spin=True),
+        td.ContinuumRobot(
+            [
+                td.Section(variable_length=0.1, bend_limit=1.2),
+                td.Section(length=0.1, length_weights=[20, 40, 10], angle_weights=[1, 0.001, 3]),
+                td.Section(length=0.07, bend_limit=5.0),
+            ],
+            feed_limit=0.2,
+            spin=True,
+        ),
         td.load_robot(td.share / "models/arm_telescopic.toml", td.ContinuumRobot),
     ]
 
@@ -59,8 +66,15 @@ def test_a_section_is_an_arc() -> None:
     theta, phi, length = 1.3, 0.7, 0.2
     pose = td.ContinuumRobot([td.Section(length=length)]).tip_pose([[theta, phi, 0]])
     radius = length / theta
-    assert np.allclose(pose[:3, 3], [radius * (1 - np.cos(theta)) * np.cos(phi),
-                                     radius * (1 - np.cos(theta)) * np.sin(phi), radius * np.sin(theta)], atol=ROUNDING)
+    assert np.allclose(
+        pose[:3, 3],
+        [
+            radius * (1 - np.cos(theta)) * np.cos(phi),
+            radius * (1 - np.cos(theta)) * np.sin(phi),
+            radius * np.sin(theta),
+        ],
+        atol=ROUNDING,
+    )
     assert np.allclose(pose[:3, 2], [np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)])
     assert np.allclose(pose[:3, :3] @ pose[:3, :3].T, np.eye(3), atol=ROUNDING)
     assert np.array_equal(pose[3], [0, 0, 0, 1])
@@ -68,21 +82,32 @@ def test_a_section_is_an_arc() -> None:
 
 def test_batches_have_the_bits_of_single_calls(arm: td.ContinuumRobot) -> None:
     states = arm.random_states(6000, 1)
-    for function in (arm.tip_pose, arm.section_poses, arm.tip_jacobian, lambda s, threads=0: arm.backbone(s, 7, threads=threads)):
+    for function in (
+        arm.tip_pose,
+        arm.section_poses,
+        arm.tip_jacobian,
+        lambda s, threads=0: arm.backbone(s, 7, threads=threads),
+    ):
         same_bits(function, states)
 
 
 def test_batches_of_snakes_and_mobile_robots_too(snake: td.Snake, youbot: td.MobileRobot) -> None:
     angles = np.random.default_rng(1).uniform(-1.2, 1.2, (6000, len(snake)))
     states = random_mobile_states(youbot, 6000)
-    for function, batch in ((snake.points, angles), (snake.frames, angles), (youbot.tool_pose, states),
-                            (youbot.frames, states)):
+    for function, batch in (
+        (snake.points, angles),
+        (snake.frames, angles),
+        (youbot.tool_pose, states),
+        (youbot.frames, states),
+    ):
         same_bits(function, batch)
 
 
 def test_the_last_section_ends_at_the_tip(arm: td.ContinuumRobot) -> None:
     states = arm.random_states(50, 2)
-    assert np.array_equal(arm.section_poses(states, feed=0.1, spin=0.3)[:, -1], arm.tip_pose(states, feed=0.1, spin=0.3))
+    assert np.array_equal(
+        arm.section_poses(states, feed=0.1, spin=0.3)[:, -1], arm.tip_pose(states, feed=0.1, spin=0.3)
+    )
 
 
 def test_feed_and_spin_move_the_base(arm: td.ContinuumRobot) -> None:
@@ -190,30 +215,42 @@ def test_an_arm_on_a_platform_is_where_it_is_mounted() -> None:
 def test_lists_and_other_numbers_are_arrays(arm: td.ContinuumRobot) -> None:
     state = np.round(arm.random_states(1, 1)[0])
     expected = arm.tip_pose(state)
-    for same in (state.tolist(), state.astype(int), state.astype(np.float32), np.asfortranarray(state), state[::-1][::-1]):
+    for same in (
+        state.tolist(),
+        state.astype(int),
+        state.astype(np.float32),
+        np.asfortranarray(state),
+        state[::-1][::-1],
+    ):
         assert np.array_equal(arm.tip_pose(same), expected)
     state.flags.writeable = False
     assert np.array_equal(arm.tip_pose(state), expected)
 
 
-@pytest.mark.parametrize(("call", "message"), [
-    (lambda a: a.tip_pose(np.zeros((2, 3))), "states: shape = (2, 3), must be (..., 3, 3)"),
-    (lambda a: a.tip_pose(np.zeros(3)), "states: shape = (3,), must be (..., 3, 3)"),
-    (lambda a: a.tip_pose("bent"), "states: dtype = <U4, must be real numbers"),
-    (lambda a: a.tip_pose(np.zeros((3, 3), complex)), "states: dtype = complex128, must be real numbers"),
-    (lambda a: a.tip_pose([[1, 2], [3]]), "states: type = list, must be an array of numbers"),
-    (lambda a: a.tip_pose(np.where(np.arange(18) == 13, np.nan, 0).reshape(2, 3, 3)), "states[1, 1, 1] = nan, must be finite"),
-    (lambda a: a.tip_pose(np.zeros((3, 3)), threads=-1), "threads = -1, must be >= 0"),
-    (lambda a: a.tip_pose(np.zeros((3, 3)), feed=float("inf")), "feed: value = inf, must be finite"),
-    (lambda a: a.tip_pose(np.zeros((4, 3, 3)), feed=[1, 2]), "feed: leading axes = (2,), must be () or (4,)"),
-    (lambda a: a.backbone(np.zeros((3, 3)), points=1), "points = 1, must be >= 2"),
-    (lambda a: a.random_states(-1, 1), "n = -1, must be >= 0"),
-    (lambda a: a.random_states(1, -1), "rng = -1, must be a numpy.random.Generator or a seed in [0, 2^64)"),
-    (lambda a: a.states(np.zeros(5)), "q: shape = (5,), must be (..., 7)"),
-    (lambda a: td.Section(length=0.1, bend_limit=0), "section 1: bend_limit = 0 rad, must be in (0, 2 pi]"),
-    (lambda a: td.ContinuumRobot([]), None),
-    (lambda a: td.Snake([0.1, 0.1, 0.1]), None),
-])
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda a: a.tip_pose(np.zeros((2, 3))), "states: shape = (2, 3), must be (..., 3, 3)"),
+        (lambda a: a.tip_pose(np.zeros(3)), "states: shape = (3,), must be (..., 3, 3)"),
+        (lambda a: a.tip_pose("bent"), "states: dtype = <U4, must be real numbers"),
+        (lambda a: a.tip_pose(np.zeros((3, 3), complex)), "states: dtype = complex128, must be real numbers"),
+        (lambda a: a.tip_pose([[1, 2], [3]]), "states: type = list, must be an array of numbers"),
+        (
+            lambda a: a.tip_pose(np.where(np.arange(18) == 13, np.nan, 0).reshape(2, 3, 3)),
+            "states[1, 1, 1] = nan, must be finite",
+        ),
+        (lambda a: a.tip_pose(np.zeros((3, 3)), threads=-1), "threads = -1, must be >= 0"),
+        (lambda a: a.tip_pose(np.zeros((3, 3)), feed=float("inf")), "feed: value = inf, must be finite"),
+        (lambda a: a.tip_pose(np.zeros((4, 3, 3)), feed=[1, 2]), "feed: leading axes = (2,), must be () or (4,)"),
+        (lambda a: a.backbone(np.zeros((3, 3)), points=1), "points = 1, must be >= 2"),
+        (lambda a: a.random_states(-1, 1), "n = -1, must be >= 0"),
+        (lambda a: a.random_states(1, -1), "rng = -1, must be a numpy.random.Generator or a seed in [0, 2^64)"),
+        (lambda a: a.states(np.zeros(5)), "q: shape = (5,), must be (..., 7)"),
+        (lambda a: td.Section(length=0.1, bend_limit=0), "section 1: bend_limit = 0 rad, must be in (0, 2 pi]"),
+        (lambda a: td.ContinuumRobot([]), None),
+        (lambda a: td.Snake([0.1, 0.1, 0.1]), None),
+    ],
+)
 def test_what_is_wrong_is_told_in_one_line(call: Any, message: str | None) -> None:
     with pytest.raises(td.ModelError) as error:
         call(arms()[2])
@@ -242,8 +279,12 @@ def test_robots_are_pickled(arm: td.ContinuumRobot) -> None:
     assert np.array_equal(copy.tip_pose(states), arm.tip_pose(states))
 
 
-ROBOT_FILES = ["models/arm_telescopic.toml", "scenes/snake_travel/snake.toml", "models/youbot.toml",
-               "scenes/mobile_arm/robot.toml"]
+ROBOT_FILES = [
+    "models/arm_telescopic.toml",
+    "scenes/snake_travel/snake.toml",
+    "models/youbot.toml",
+    "scenes/mobile_arm/robot.toml",
+]
 
 
 def numbers_of(robot: Any) -> list[Any]:

@@ -1,4 +1,5 @@
 """Planners in Python; test_program.py compares them with `tendril plan`."""
+
 from pathlib import Path
 
 import numpy as np

@@ -1,4 +1,5 @@
 """The page of `tendril play`: its poses are those of the engine, and it loads nothing. The browser: play_test.py."""
+
 import base64
 import json
 import re
@@ -47,13 +48,17 @@ def unpacked(page: str) -> tuple[dict[str, Any], dict[str, Any]]:
 @pytest.fixture(scope="module")
 def record(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The recording of a scene of the package."""
+
     @cache
     def recorded(name: str) -> Path:
         out = tmp_path_factory.mktemp("run") / name
         options = ["--duration", "1"] if name == "snake_obstacles" else []
-        subprocess.run([PROGRAM, "run", td.share / f"scenes/{name}/{name}.toml", "--out", out, "--no-report", "--quiet", *options],
-                       capture_output=True)
+        subprocess.run(
+            [PROGRAM, "run", td.share / f"scenes/{name}/{name}.toml", "--out", out, "--no-report", "--quiet", *options],
+            capture_output=True,
+        )
         return out / "rollout.h5"
+
     return recorded
 
 
@@ -69,7 +74,9 @@ def test_poses_are_those_of_the_engine_and_the_page_is_small(name: str, record: 
         low, high = np.array(content["low"]), np.array(content["high"])
         frames = np.random.default_rng(1).choice(len(ticks), 20)
         # Moving bodies in the order of the model, as far as something of them is seen.
-        bodies = [body for body in range(1, model.nbody) if model.body_weldid[body] != 0 or model.body_mocapid[body] >= 0]
+        bodies = [
+            body for body in range(1, model.nbody) if model.body_weldid[body] != 0 or model.body_mocapid[body] >= 0
+        ]
         seen = set(model.geom_bodyid[(model.geom_group <= 2) & (model.geom_rgba[:, 3] > 0.01)]) | set(model.cam_bodyid)
         bodies = [body for body in bodies if body in seen]
         assert content["bodies"] == len(bodies)
@@ -98,10 +105,10 @@ def test_contacts_have_their_points_and_forces_in_the_world(record: Callable[[st
         data, found = recording.seek(int(ticks[frame])), recording.contacts(int(ticks[frame]))
         n = int(counts[frame])
         assert n == len(found.row)
-        point = low + (high - low) * arrays["contact_point"].T[first:first + n] / 4095
+        point = low + (high - low) * arrays["contact_point"].T[first : first + n] / 4095
         assert np.abs(point - found.position).max() <= np.max(high - low) / 4095
         root = np.sqrt(content["force"])
-        signed = (arrays["contact_force"].T[first:first + n] / 511 - 1) * root
+        signed = (arrays["contact_force"].T[first : first + n] / 511 - 1) * root
         force = signed * np.abs(signed)
         for k in range(n):
             world = data.contact.frame[k].reshape(3, 3).T @ found.force[k]
@@ -125,15 +132,26 @@ def test_controllers_need_not_be_loaded_to_look_at_what_they_did(tmp_path: Path,
         changed["rollout_0/texts"].create_dataset("plugins", data=np.array([b"nobody.knows"]))
     with td.Recording(file) as recording:
         assert unpacked(recording.to_html())[0]["bodies"] == 31
-        with pytest.raises(td.ModelError, match="other.h5: recording: plugin = nobody.knows: not loaded: give its library"):
+        with pytest.raises(
+            td.ModelError, match="other.h5: recording: plugin = nobody.knows: not loaded: give its library"
+        ):
             recording.model  # noqa: B018
 
 
-@pytest.mark.parametrize(("options", "line"), [
-    (["--fps", "0"], "--fps: 0: must be in (0, 250]"), (["--fps", "251"], "--fps: 251: must be in (0, 250]"),
-    (["--fps", "x"], "--fps: x: must be a number"), (["--from", "9"], "--from: 9: must be in [0, 8.2] s"),
-    (["--from", "5", "--to", "2"], "--from: 5: must be before --to, 2 s"), (["-o", "a.png"], 'a.png: extension: ".png": must be .html')])
-def test_bad_options_are_one_line_and_write_nothing(options: list[str], line: str, tmp_path: Path, record: Callable[[str], Path]) -> None:
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--fps", "0"], "--fps: 0: must be in (0, 250]"),
+        (["--fps", "251"], "--fps: 251: must be in (0, 250]"),
+        (["--fps", "x"], "--fps: x: must be a number"),
+        (["--from", "9"], "--from: 9: must be in [0, 8.2] s"),
+        (["--from", "5", "--to", "2"], "--from: 5: must be before --to, 2 s"),
+        (["-o", "a.png"], 'a.png: extension: ".png": must be .html'),
+    ],
+)
+def test_bad_options_are_one_line_and_write_nothing(
+    options: list[str], line: str, tmp_path: Path, record: Callable[[str], Path]
+) -> None:
     file = record("tube_insertion")
     result = subprocess.run([PROGRAM, "play", file, *options], capture_output=True, text=True, cwd=tmp_path)
     assert (result.returncode, result.stderr) == (2, f"tendril: {line}\n")

@@ -1,4 +1,5 @@
 """`import mujoco` alone knows robot files and controllers."""
+
 import copy
 import pickle
 import shutil
@@ -42,26 +43,39 @@ def python(code: str, *arguments: str, **options: object) -> subprocess.Complete
 def test_import_of_mujoco_loads_robots_of_every_kind(tmp_path: Path) -> None:
     scene = tmp_path / "scene.xml"
     scene.write_text(ALL_KINDS.replace('file="', f'file="{td.share}/'))
-    result = python("import mujoco, sys; model = mujoco.MjModel.from_xml_path(sys.argv[1])\n"
-                    "print(sorted({model.body(i).name.split('_')[0] for i in range(model.nbody)}))", str(scene))
+    result = python(
+        "import mujoco, sys; model = mujoco.MjModel.from_xml_path(sys.argv[1])\n"
+        "print(sorted({model.body(i).name.split('_')[0] for i in range(model.nbody)}))",
+        str(scene),
+    )
     assert result.stderr == ""
     assert result.stdout == "['arm', 'mobile', 'snake', 'target', 'tube', 'world']\n"
 
 
-@pytest.mark.parametrize("scene", ["reach/reach.xml", "tube_insertion/tube_insertion.xml",
-                                   "snake_travel/flat.xml", "youbot_targets/youbot_targets.xml",
-                                   "mobile_arm/mobile_arm.xml"])
+@pytest.mark.parametrize(
+    "scene",
+    [
+        "reach/reach.xml",
+        "tube_insertion/tube_insertion.xml",
+        "snake_travel/flat.xml",
+        "youbot_targets/youbot_targets.xml",
+        "mobile_arm/mobile_arm.xml",
+    ],
+)
 def test_scenes_of_the_package_step_with_their_controllers(scene: str, tmp_path: Path) -> None:
-    result = python("import mujoco, sys; model = mujoco.MjModel.from_xml_path(sys.argv[1])\n"
-                    "data = mujoco.MjData(model)\n"
-                    "for _ in range(5): mujoco.mj_step(model, data)\n"
-                    "print(model.nplugin > 0, data.time > 0)", str(td.share / "scenes" / scene), cwd=tmp_path)
+    result = python(
+        "import mujoco, sys; model = mujoco.MjModel.from_xml_path(sys.argv[1])\n"
+        "data = mujoco.MjData(model)\n"
+        "for _ in range(5): mujoco.mj_step(model, data)\n"
+        "print(model.nplugin > 0, data.time > 0)",
+        str(td.share / "scenes" / scene),
+        cwd=tmp_path,
+    )
     assert (result.stdout, result.stderr) == ("True True\n", "")
 
 
 def test_another_version_of_mujoco_is_told_in_one_line_and_works_on() -> None:
-    result = python("import tendril._plugin as plugin; plugin.mujoco_version = '4.9.9'\n"
-                    "import mujoco; print('works')")
+    result = python("import tendril._plugin as plugin; plugin.mujoco_version = '4.9.9'\nimport mujoco; print('works')")
     assert result.stdout == "works\n"
     told = [line for line in result.stderr.splitlines() if "tendril" in line and "warn" not in line.split(":")[0]]
     assert len(told) == 1 and f"tendril {td.__version__}" in told[0]
@@ -70,8 +84,10 @@ def test_another_version_of_mujoco_is_told_in_one_line_and_works_on() -> None:
 
 
 def test_loading_again_does_nothing() -> None:
-    result = python("import tendril._plugin as plugin; plugin.load(); plugin.load()\n"
-                    "import mujoco; plugin.load(); first = plugin._loaded; plugin.load(); print(plugin._loaded is first)")
+    result = python(
+        "import tendril._plugin as plugin; plugin.load(); plugin.load()\n"
+        "import mujoco; plugin.load(); first = plugin._loaded; plugin.load(); print(plugin._loaded is first)"
+    )
     assert (result.stdout, result.stderr) == ("True\n", "")
 
 
@@ -82,9 +98,13 @@ def test_import_of_tendril_loads_neither_mujoco_nor_numpy() -> None:
 
 def test_a_second_copy_of_the_library_is_harmless(tmp_path: Path) -> None:
     second = shutil.copy(Path(td.__file__).with_name("libtendril.so"), tmp_path)
-    result = python("import mujoco, sys; mujoco.mj_loadPluginLibrary(sys.argv[1])\n"
-                    "print(mujoco.MjModel.from_xml_path(sys.argv[2]).nplugin)", second,
-                    str(td.share / "scenes/reach/reach.xml"), cwd=tmp_path)
+    result = python(
+        "import mujoco, sys; mujoco.mj_loadPluginLibrary(sys.argv[1])\n"
+        "print(mujoco.MjModel.from_xml_path(sys.argv[2]).nplugin)",
+        second,
+        str(td.share / "scenes/reach/reach.xml"),
+        cwd=tmp_path,
+    )
     assert (result.stdout, result.stderr) == ("1\n", "")
 
 
@@ -101,8 +121,11 @@ def state_of(model: mujoco.MjModel, data: mujoco.MjData) -> bytes:
     return state.tobytes() + data.sensordata.tobytes()
 
 
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda data: pickle.loads(pickle.dumps(data))],
-                         ids=["copy", "deepcopy", "pickle"])
+@pytest.mark.parametrize(
+    "duplicate",
+    [copy.copy, copy.deepcopy, lambda data: pickle.loads(pickle.dumps(data))],
+    ids=["copy", "deepcopy", "pickle"],
+)
 def test_a_duplicate_of_the_data_goes_on_bit_for_bit(duplicate: Callable[[mujoco.MjData], mujoco.MjData]) -> None:
     model, data = reach()
     again = duplicate(data)
@@ -119,9 +142,12 @@ def test_pickled_data_goes_on_in_another_process(tmp_path: Path) -> None:
     model, data = reach()
     (tmp_path / "data").write_bytes(pickle.dumps(data))
     mujoco.mj_step(model, data, 200)
-    result = python("import mujoco, pickle, sys; data = pickle.load(open(sys.argv[1], 'rb'))\n"
-                    "mujoco.mj_step(data.model, data, 200)\n"
-                    "print(data.qpos.tobytes().hex(), data.plugin_state.tobytes().hex())", str(tmp_path / "data"))
+    result = python(
+        "import mujoco, pickle, sys; data = pickle.load(open(sys.argv[1], 'rb'))\n"
+        "mujoco.mj_step(data.model, data, 200)\n"
+        "print(data.qpos.tobytes().hex(), data.plugin_state.tobytes().hex())",
+        str(tmp_path / "data"),
+    )
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout == f"{data.qpos.tobytes().hex()} {data.plugin_state.tobytes().hex()}\n"
 

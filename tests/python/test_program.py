@@ -1,4 +1,5 @@
 """The program of the package: the console script `tendril`."""
+
 import csv
 import json
 import os
@@ -16,7 +17,9 @@ import tendril as td
 def tendril(*arguments: Any, **environment: str) -> subprocess.CompletedProcess[str]:
     """Runs it without what a build tree or a shell may have set."""
     bare = {"PATH": "/usr/bin:/bin", **environment}
-    return subprocess.run([Path(sys.executable).with_name("tendril"), *arguments], capture_output=True, text=True, env=bare)
+    return subprocess.run(
+        [Path(sys.executable).with_name("tendril"), *arguments], capture_output=True, text=True, env=bare
+    )
 
 
 def test_version() -> None:
@@ -31,13 +34,18 @@ def test_the_program_needs_only_what_every_system_has() -> None:
     program = Path(td.__file__).with_name("bin") / "tendril"
     site = str(Path(td.__file__).parents[1])
     found = subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout
-    outside = {line.split()[0].split(".so")[0] for line in found.splitlines()
-               if "=>" in line and not os.path.realpath(line.split()[2]).startswith(site)}
+    outside = {
+        line.split()[0].split(".so")[0]
+        for line in found.splitlines()
+        if "=>" in line and not os.path.realpath(line.split()[2]).startswith(site)
+    }
     assert outside <= {"libc", "libdl", "libgcc_s", "libm", "libpthread", "librt", "libstdc++", "libz"}
 
 
 def test_a_scene_is_run_recorded_and_replayed(tmp_path: Path) -> None:
-    result = tendril("run", td.share / "scenes/reach/reach.xml", "--duration", "0.1", "--out", tmp_path / "out", "--no-report")
+    result = tendril(
+        "run", td.share / "scenes/reach/reach.xml", "--duration", "0.1", "--out", tmp_path / "out", "--no-report"
+    )
     assert result.returncode == 0, result.stderr
     assert json.loads((tmp_path / "out/summary.json").read_text())
     replay = tendril("rollout", "replay", tmp_path / "out/rollout.h5")
@@ -50,8 +58,10 @@ def test_there_is_no_window() -> None:
     assert result.stderr.startswith("tendril: view: this program has no window") and result.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize(("model", "columns"), [("arm_3x10", ["x", "y", "z", "zx", "zy", "zz"]),
-                                                ("youbot", ["x", "y", "z", "roll", "pitch", "yaw"])])
+@pytest.mark.parametrize(
+    ("model", "columns"),
+    [("arm_3x10", ["x", "y", "z", "zx", "zy", "zz"]), ("youbot", ["x", "y", "z", "roll", "pitch", "yaw"])],
+)
 def test_inverse_kinematics_has_the_bits_of_the_solver(model: str, columns: list[str], tmp_path: Path) -> None:
     robot, table = td.share / f"models/{model}.toml", td.share / f"models/{model}_targets.csv"
     with open(table) as file:
@@ -69,7 +79,7 @@ def test_inverse_kinematics_has_the_bits_of_the_solver(model: str, columns: list
     assert [row["status"] for row in rows] == list(result.status)
     assert [int(row["iterations"]) for row in rows] == list(result.iterations)
     for row, state in zip(rows, states, strict=True):
-        assert [float(value) for value in list(row.values())[5:5 + len(state)]] == list(state)
+        assert [float(value) for value in list(row.values())[5 : 5 + len(state)]] == list(state)
 
 
 def without_times(value: Any) -> Any:

@@ -1,4 +1,5 @@
 """Controllers in Python in the program: `--python FILE` of `tendril run`, `rollout replay` and `sweep`."""
+
 import json
 import os
 import shutil
@@ -11,7 +12,7 @@ import pytest
 
 import tendril as td
 
-CONTROLLER = '''
+CONTROLLER = """
 import numpy as np
 
 import tendril as td
@@ -29,7 +30,7 @@ class Reach:
         next_memory[:] = np.clip(memory + self.gain * m.timestep * error, -0.02, 0.02)
         command.q[:] = td.coordinates(self.solver.solve(m.target[:3, 3] + memory).states)
         report.tip_error = np.linalg.norm(error)
-'''
+"""
 EXPERIMENT = """
 scene = "reach.xml"
 duration = 0.3
@@ -54,7 +55,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def tendril(folder: Path, *words: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([Path(sys.executable).with_name("tendril"), *words], capture_output=True, text=True, cwd=folder)
+    return subprocess.run(
+        [Path(sys.executable).with_name("tendril"), *words], capture_output=True, text=True, cwd=folder
+    )
 
 
 RUN = ("run", "own.toml", "--seed", 7, "--no-report", "--out", "out")
@@ -72,13 +75,16 @@ def test_a_run_is_that_of_the_program(folder: Path) -> None:
     assert summary["verdict"] == "pass"
 
     # The same in a process of one's own.
-    code = ("import json, sys, my_ctrl, tendril as td\n"
-            "print(json.dumps(td.Experiment('own.toml').run(seed=7, controller='my.reach').summary['metrics']))")
+    code = (
+        "import json, sys, my_ctrl, tendril as td\n"
+        "print(json.dumps(td.Experiment('own.toml').run(seed=7, controller='my.reach').summary['metrics']))"
+    )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder)
     metrics = json.loads(result.stdout)
     timed = ("step_time", "real_time")
     assert {k: v for k, v in metrics.items() if not k.startswith(timed)} == {
-        k: v for k, v in summary["metrics"].items() if not k.startswith(timed)}
+        k: v for k, v in summary["metrics"].items() if not k.startswith(timed)
+    }
 
     # A controller in C++ says the same in a process of Python.
     def lines(*more: str) -> list[str]:
@@ -86,6 +92,7 @@ def test_a_run_is_that_of_the_program(folder: Path) -> None:
         result = tendril(folder, *words(*RUN), *more)
         assert (result.returncode, result.stderr) == (0, "")
         return [line for line in result.stdout.splitlines() if "real time" not in line]
+
     assert lines("--python=my_ctrl.py") == lines()
 
 
@@ -99,7 +106,10 @@ def test_a_recording_keeps_the_file_and_replays_with_it(folder: Path) -> None:
 
     without = tendril(folder, "rollout", "replay", "out/rollout.h5")
     assert without.returncode == 2 and without.stderr.count("\n") == 1
-    assert "my.reach: not loaded: give its library with --plugin FILE.so or its file with --python FILE.py" in without.stderr
+    assert (
+        "my.reach: not loaded: give its library with --plugin FILE.so or its file with --python FILE.py"
+        in without.stderr
+    )
     (folder / "my_ctrl.py").write_text(CONTROLLER.replace("0.02, 0.02", "0.01, 0.0001"))
     other = tendril(folder, "rollout", "replay", "out/rollout.h5", "--python", "my_ctrl.py")
     assert other.returncode == 1 and "different: step" in other.stdout
@@ -111,14 +121,17 @@ def test_a_pipe_is_no_python_file(folder: Path) -> None:
     assert (result.returncode, result.stderr) == (2, "tendril: --python: pipe.py: must be a Python file (.py)\n")
 
 
-@pytest.mark.parametrize(("file", "text", "told"), [
-    ("none.py", None, "--python: none.py: no such file"),
-    ("empty.py", "", "--python: empty.py: must register a controller (tendril.controller)"),
-    ("text.txt", "", "--python: text.txt: must be a Python file (.py)"),
-    ("broken.py", "x = (\n", "broken.py:1: SyntaxError: '(' was never closed"),
-    ("failing.py", "\nundefined\n", "failing.py:2: NameError: name 'undefined' is not defined"),
-    ("wrong.py", CONTROLLER.replace('"continuum"', '"arm"'), 'my.reach: kind = "arm": must be one of continuum'),
-])
+@pytest.mark.parametrize(
+    ("file", "text", "told"),
+    [
+        ("none.py", None, "--python: none.py: no such file"),
+        ("empty.py", "", "--python: empty.py: must register a controller (tendril.controller)"),
+        ("text.txt", "", "--python: text.txt: must be a Python file (.py)"),
+        ("broken.py", "x = (\n", "broken.py:1: SyntaxError: '(' was never closed"),
+        ("failing.py", "\nundefined\n", "failing.py:2: NameError: name 'undefined' is not defined"),
+        ("wrong.py", CONTROLLER.replace('"continuum"', '"arm"'), 'my.reach: kind = "arm": must be one of continuum'),
+    ],
+)
 def test_wrong_files(file: str, text: str | None, told: str, folder: Path) -> None:
     if text is not None:
         (folder / file).write_text(text)
@@ -165,11 +178,16 @@ def test_a_sweep_compares_controllers_in_python(folder: Path) -> None:
     assert [row["successes"] for row in data.success().values()] == [3, 3]
     plan = json.loads((folder / "swept/sweep.json").read_text())
     assert "my_ctrl.py" in plan["files"]
-    kept = {variant: run for run, variant in zip(data.runs["id"], data.runs["variant"], strict=True)
-            if (folder / f"swept/runs/{run}/rollout.h5").exists()}
+    kept = {
+        variant: run
+        for run, variant in zip(data.runs["id"], data.runs["variant"], strict=True)
+        if (folder / f"swept/runs/{run}/rollout.h5").exists()
+    }
     assert set(kept) == {"in C++", "in Python"}
     assert all((folder / f"swept/runs/{run}/play.html").exists() for run in kept.values())
-    replay = tendril(folder, "rollout", "replay", f"swept/runs/{kept['in Python']}/rollout.h5", "--python", "my_ctrl.py")
+    replay = tendril(
+        folder, "rollout", "replay", f"swept/runs/{kept['in Python']}/rollout.h5", "--python", "my_ctrl.py"
+    )
     assert "identical" in replay.stdout
 
     # Another text of the file makes other runs of the variant that has it, and of no other.
@@ -183,16 +201,26 @@ def test_modules_beside_the_file_are_part_of_a_run(folder: Path) -> None:
     (folder / "own.toml").write_text(EXPERIMENT + SWEEP)
     (folder / "my_ctrl.py").write_text("import parts.gain as g, json\n" + CONTROLLER)
     (folder / "parts").mkdir()
-    files = {"parts/__init__.py": "", "parts/gain.py": "from . import limits\nfrom .limits import LARGEST", "parts/limits.py": "LARGEST = 1",
-             "parts/other.py": "", "json_like.py": ""}
+    files = {
+        "parts/__init__.py": "",
+        "parts/gain.py": "from . import limits\nfrom .limits import LARGEST",
+        "parts/limits.py": "LARGEST = 1",
+        "parts/other.py": "",
+        "json_like.py": "",
+    }
     for name, text in files.items():
         (folder / name).write_text(text)
 
     def ids() -> dict[str, set[str]]:
         plan = td.Sweep(folder / "own.toml").plan
         assert {name for name in plan.files if name.endswith(".py")} == {
-            "my_ctrl.py", "parts/__init__.py", "parts/gain.py", "parts/limits.py"}
+            "my_ctrl.py",
+            "parts/__init__.py",
+            "parts/gain.py",
+            "parts/limits.py",
+        }
         return {name: {run.id for run in plan.runs() if run.variant.name == name} for name in ("in C++", "in Python")}
+
     before = ids()
     (folder / "parts/limits.py").write_text("LARGEST = 2")
     after = ids()

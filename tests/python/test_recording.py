@@ -1,4 +1,5 @@
 """Recordings: what is read is what was written, in any state of the file; a row is found again bit for bit."""
+
 import json
 import subprocess
 import sys
@@ -17,7 +18,9 @@ STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 
 
 def run(experiment: Path, out: Path, *options: str) -> Path:
-    done = subprocess.run([PROGRAM, "run", experiment, "--out", out, "--no-report", "--quiet", *options], capture_output=True, text=True)
+    done = subprocess.run(
+        [PROGRAM, "run", experiment, "--out", out, "--no-report", "--quiet", *options], capture_output=True, text=True
+    )
     assert done.returncode in (0, 1), done.stderr
     return out / "rollout.h5"
 
@@ -29,7 +32,9 @@ def tube(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def snake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return run(td.share / "scenes/snake_obstacles/snake_obstacles.toml", tmp_path_factory.mktemp("snake"), "--duration", "0.6")
+    return run(
+        td.share / "scenes/snake_obstacles/snake_obstacles.toml", tmp_path_factory.mktemp("snake"), "--duration", "0.6"
+    )
 
 
 def test_what_is_read_is_what_is_in_the_file(tube: Path) -> None:
@@ -71,8 +76,10 @@ def test_a_row_with_its_contacts_is_found_again(snake: Path) -> None:
 
 def test_a_run_with_faults_is_found_again(tmp_path: Path) -> None:
     scene = td.share / "scenes/reach/reach.xml"
-    (tmp_path / "fault.toml").write_text(f'scene = "{scene}"\nduration = 0.5\n[[fault]]\nkind = "gravity"\nvalue = [0, 1, -5]\n'
-                                         'start = 0.2\nend = 0.4\n[[fault]]\nkind = "actuator_stuck"\nactuator = "*s1*"\nstart = 0.1\n')
+    (tmp_path / "fault.toml").write_text(
+        f'scene = "{scene}"\nduration = 0.5\n[[fault]]\nkind = "gravity"\nvalue = [0, 1, -5]\n'
+        'start = 0.2\nend = 0.4\n[[fault]]\nkind = "actuator_stuck"\nactuator = "*s1*"\nstart = 0.1\n'
+    )
     file = run(tmp_path / "fault.toml", tmp_path / "out")
     with td.Recording(file) as recording:
         for row in (recording.rows // 2, recording.rows - 1, 3):
@@ -91,19 +98,36 @@ def test_replay_says_what_the_program_says(tube: Path, tmp_path: Path) -> None:
         values[7, 3] += 1e-9
         kept = dict(data.attrs)
         del file["rollout_0/qpos"]
-        file["rollout_0"].create_dataset("qpos", data=values, chunks=(256, values.shape[1]), maxshape=(None, values.shape[1]))
+        file["rollout_0"].create_dataset(
+            "qpos", data=values, chunks=(256, values.shape[1]), maxshape=(None, values.shape[1])
+        )
         file["rollout_0/qpos"].attrs.update(kept)
     with td.Recording(other) as recording:
         found = recording.replay()
         assert not found.identical and found.first_difference
-        assert (found.first_difference["step"], found.first_difference["field"], found.first_difference["index"]) == (7, "qpos", 3)
+        assert (found.first_difference["step"], found.first_difference["field"], found.first_difference["index"]) == (
+            7,
+            "qpos",
+            3,
+        )
         with pytest.raises(td.RecordingError, match=r"row 7: qpos: not the one recorded"):
             recording.seek(7)
 
 
 def test_a_file_is_read_while_it_is_written_and_after_its_writer_was_killed(tmp_path: Path) -> None:
-    process = subprocess.Popen([PROGRAM, "run", td.share / "scenes/reach/reach.xml", "--duration", "1e5", "--out", tmp_path / "out",
-                                "--no-report", "--quiet"])
+    process = subprocess.Popen(
+        [
+            PROGRAM,
+            "run",
+            td.share / "scenes/reach/reach.xml",
+            "--duration",
+            "1e5",
+            "--out",
+            tmp_path / "out",
+            "--no-report",
+            "--quiet",
+        ]
+    )
     try:
         file, end = tmp_path / "out/rollout.h5", time.monotonic() + 30
         while not file.exists():

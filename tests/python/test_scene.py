@@ -1,4 +1,5 @@
 """Scenes as the program loads them, in MuJoCo's own objects."""
+
 import subprocess
 import sys
 import threading
@@ -33,12 +34,14 @@ def test_it_steps_as_the_model_that_mujoco_loads() -> None:
 
 
 def test_the_model_outlives_the_scene_and_is_freed_with_its_object() -> None:
-    code = ("import resource, sys, tendril as td\n"
-            "def size(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
-            "for _ in range(5): model = td.load_scene(sys.argv[1]).model\n"
-            "before = size()\n"
-            "for _ in range(60): model = td.load_scene(sys.argv[1]).model\n"
-            "print(model.nq, size() - before)")
+    code = (
+        "import resource, sys, tendril as td\n"
+        "def size(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "for _ in range(5): model = td.load_scene(sys.argv[1]).model\n"
+        "before = size()\n"
+        "for _ in range(60): model = td.load_scene(sys.argv[1]).model\n"
+        "print(model.nq, size() - before)"
+    )
     result = subprocess.run([sys.executable, "-c", code, str(REACH)], capture_output=True, text=True, check=True)
     joints, growth = map(int, result.stdout.split())
     assert joints > 0 and growth < 20_000  # kB; a model takes about 1000
@@ -49,13 +52,16 @@ def test_a_lone_robot_is_a_scene() -> None:
     assert scene.model.nu > 0 and list(scene.source_files) == ["arm_3x10.toml"]
 
 
-@pytest.mark.parametrize(("settings", "line"), [
-    ({"option.timestep": 0}, "set: option.timestep: 0: must be"),
-    ({"option.nothing": 1}, "set: option.nothing: 1: "),
-    ({"controller.nothing": 1}, "set: "),
-    ({"option.timestep": None}, "set: option.timestep: None: must be a number"),
-    ({"option.gravity": np.zeros(2)}, "set: option.gravity: [0.0, 0.0]: "),
-])
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        ({"option.timestep": 0}, "set: option.timestep: 0: must be"),
+        ({"option.nothing": 1}, "set: option.nothing: 1: "),
+        ({"controller.nothing": 1}, "set: "),
+        ({"option.timestep": None}, "set: option.timestep: None: must be a number"),
+        ({"option.gravity": np.zeros(2)}, "set: option.gravity: [0.0, 0.0]: "),
+    ],
+)
 def test_a_wrong_setting_is_one_line(settings: dict[str, object], line: str) -> None:
     with pytest.raises(td.ModelError) as error:
         td.load_scene(REACH, settings)
@@ -74,25 +80,29 @@ def test_a_wrong_file_is_one_line(tmp_path: Path) -> None:
 
 def test_warnings_of_the_engine_are_notices_and_the_own_handler_stays(tmp_path: Path) -> None:
     """Messages of calls of Tendril are Tendril's, all others MuJoCo's, also while another thread is in such a call."""
-    code = ("import mujoco, sys, threading, tendril as td\n"
-            "heard = []\n"
-            "mujoco.set_mju_user_warning(heard.append)\n"
-            "model = mujoco.MjModel.from_xml_string("
-            "'<mujoco><worldbody><body><freejoint/><geom size=\"1\"/></body></worldbody></mujoco>')\n"
-            "def diverge():\n"
-            "    data = mujoco.MjData(model); data.qvel[0] = float('nan'); mujoco.mj_step(model, data)\n"
-            "loads = threading.Thread(target=lambda: [td.load_scene(sys.argv[1]) for _ in range(5)])\n"
-            "loads.start()\n"
-            "while loads.is_alive(): diverge()\n"
-            "loads.join(); count = len(heard); diverge()\n"
-            "print(count > 0, len(heard) - count, td.load_scene(sys.argv[1]).notices)")
+    code = (
+        "import mujoco, sys, threading, tendril as td\n"
+        "heard = []\n"
+        "mujoco.set_mju_user_warning(heard.append)\n"
+        "model = mujoco.MjModel.from_xml_string("
+        "'<mujoco><worldbody><body><freejoint/><geom size=\"1\"/></body></worldbody></mujoco>')\n"
+        "def diverge():\n"
+        "    data = mujoco.MjData(model); data.qvel[0] = float('nan'); mujoco.mj_step(model, data)\n"
+        "loads = threading.Thread(target=lambda: [td.load_scene(sys.argv[1]) for _ in range(5)])\n"
+        "loads.start()\n"
+        "while loads.is_alive(): diverge()\n"
+        "loads.join(); count = len(heard); diverge()\n"
+        "print(count > 0, len(heard) - count, td.load_scene(sys.argv[1]).notices)"
+    )
     result = subprocess.run([sys.executable, "-c", code, str(REACH)], capture_output=True, text=True, cwd=tmp_path)
     assert (result.stdout, result.stderr) == ("True 1 []\n", "")
 
 
 def test_scenes_are_loaded_by_several_threads() -> None:
     models: list[bytes] = []
-    threads = [threading.Thread(target=lambda: models.append(td.load_scene(REACH).model_xml.encode())) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: models.append(td.load_scene(REACH).model_xml.encode())) for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

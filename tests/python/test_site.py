@@ -1,5 +1,6 @@
 """scripts/site: the documents as a site. Skipped without Doxygen; with TENDRIL_TEST_EXTRAS in the environment there
 must be one."""
+
 import os
 import pathlib
 import shutil

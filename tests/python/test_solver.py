@@ -1,4 +1,5 @@
 """Laws of inverse kinematics in Python."""
+
 import pickle
 import threading
 import time
@@ -30,8 +31,15 @@ def mobile_targets(n: int) -> Any:
 
 
 def fields(result: td.IkResult) -> list[Any]:
-    return [result.states, result.converged, result.status, result.iterations, result.position_error,
-            result.angle_error, result.jumped]
+    return [
+        result.states,
+        result.converged,
+        result.status,
+        result.iterations,
+        result.position_error,
+        result.angle_error,
+        result.jumped,
+    ]
 
 
 @pytest.mark.parametrize("name", ARM_SOLVERS)
@@ -123,9 +131,14 @@ def test_the_platform_of_a_mobile_robot_is_part_of_its_state() -> None:
         td.Solver(arm()).solve([0.1, 0, 0.2]).base
 
 
-@pytest.mark.parametrize("make", [lambda: td.Solver(arm(), "levenberg", position_tolerance=1e-7, max_restarts=3),
-                                  lambda: td.Solver(youbot(), "fabrik", max_iterations=7),
-                                  lambda: td.Solver(mobile_arm(), angle_tolerance=0.1)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: td.Solver(arm(), "levenberg", position_tolerance=1e-7, max_restarts=3),
+        lambda: td.Solver(youbot(), "fabrik", max_iterations=7),
+        lambda: td.Solver(mobile_arm(), angle_tolerance=0.1),
+    ],
+)
 def test_solvers_are_pickled(make: Any) -> None:
     solver = make()
     copy = pickle.loads(pickle.dumps(solver))
@@ -166,24 +179,37 @@ def test_targets_that_are_not_finite_have_a_status() -> None:
     assert td.Solver(youbot()).solve([np.nan, 0, 0, 0, 0, 0]).status == "invalid_target"
 
 
-@pytest.mark.parametrize(("call", "message"), [
-    (lambda: td.Solver(arm(), "newton"), 'solver = "newton", must be one of auto, levenberg, fabrikx, '),
-    (lambda: td.Solver(youbot(), "levenberg"),
-     'solver = "levenberg", for a mobile robot must be one of auto, fabrik, closed_form'),
-    (lambda: td.Solver(arm(), position_tolerance=0), "position_tolerance = 0"),
-    (lambda: td.Solver(arm(), max_iterations=0), "max_iterations = 0, must be >= 1"),
-    (lambda: td.Solver(td.Snake([0.1, 0.1])), "must be a ContinuumRobot, a MobileRobot or a MobileArm"),
-    (lambda: td.Solver(mobile_arm(), "fabrik"), 'solver = "fabrik", for a continuum arm on a platform must be auto'),
-    (lambda: td.Solver(arm()).solve([0.1, 0, 0.2], base=[0, 0, 0]), "base: must be None: only a MobileArm has"),
-    (lambda: td.Solver(youbot()).solve([1, 0, 0.3, 0, 0, 0], base=[0, 0, 0]), "base: must be None: the platform is"),
-    (lambda: td.Solver(mobile_arm()).solve([0.1, 0, 0.2], base=[0, 0]), "base: shape = (2,), must be (..., 3)"),
-    (lambda: td.Solver(arm()).solve([1, 2]), "targets: last axis = 2, must be (..., 3) or (..., 4, 4)"),
-    (lambda: td.Solver(arm()).solve(np.zeros((3, 4))), "targets: last axis = 4, must be (..., 3) or (..., 4, 4)"),
-    (lambda: td.Solver(arm()).solve(2 * np.eye(4)), "targets: length of the z axis of pose 0 = 2"),
-    (lambda: td.Solver(arm()).solve(np.zeros((5, 3)), np.zeros((4, 3, 3))),
-     "start: leading axes = (4,), must be () or (5,)"),
-    (lambda: td.Solver(arm()).solve(np.zeros((5, 3)), threads=-1), "threads = -1, must be >= 0"),
-])
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: td.Solver(arm(), "newton"), 'solver = "newton", must be one of auto, levenberg, fabrikx, '),
+        (
+            lambda: td.Solver(youbot(), "levenberg"),
+            'solver = "levenberg", for a mobile robot must be one of auto, fabrik, closed_form',
+        ),
+        (lambda: td.Solver(arm(), position_tolerance=0), "position_tolerance = 0"),
+        (lambda: td.Solver(arm(), max_iterations=0), "max_iterations = 0, must be >= 1"),
+        (lambda: td.Solver(td.Snake([0.1, 0.1])), "must be a ContinuumRobot, a MobileRobot or a MobileArm"),
+        (
+            lambda: td.Solver(mobile_arm(), "fabrik"),
+            'solver = "fabrik", for a continuum arm on a platform must be auto',
+        ),
+        (lambda: td.Solver(arm()).solve([0.1, 0, 0.2], base=[0, 0, 0]), "base: must be None: only a MobileArm has"),
+        (
+            lambda: td.Solver(youbot()).solve([1, 0, 0.3, 0, 0, 0], base=[0, 0, 0]),
+            "base: must be None: the platform is",
+        ),
+        (lambda: td.Solver(mobile_arm()).solve([0.1, 0, 0.2], base=[0, 0]), "base: shape = (2,), must be (..., 3)"),
+        (lambda: td.Solver(arm()).solve([1, 2]), "targets: last axis = 2, must be (..., 3) or (..., 4, 4)"),
+        (lambda: td.Solver(arm()).solve(np.zeros((3, 4))), "targets: last axis = 4, must be (..., 3) or (..., 4, 4)"),
+        (lambda: td.Solver(arm()).solve(2 * np.eye(4)), "targets: length of the z axis of pose 0 = 2"),
+        (
+            lambda: td.Solver(arm()).solve(np.zeros((5, 3)), np.zeros((4, 3, 3))),
+            "start: leading axes = (4,), must be () or (5,)",
+        ),
+        (lambda: td.Solver(arm()).solve(np.zeros((5, 3)), threads=-1), "threads = -1, must be >= 0"),
+    ],
+)
 def test_what_is_wrong_is_told_in_one_line(call: Any, message: str) -> None:
     with pytest.raises(td.ModelError) as error:
         call()

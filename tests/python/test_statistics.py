@@ -2,12 +2,14 @@
 
 TENDRIL_FULL=1 simulates ten times as often, with as many resamples as a sweep.
 """
+
 import itertools
 import math
 import os
 
 import numpy as np
 import pytest
+
 from tendril import statistics as st
 
 FULL = bool(os.environ.get("TENDRIL_FULL"))
@@ -20,8 +22,10 @@ def lognormal_iqm():
 
     exp(1/2) (Phi(q - 1) - Phi(-q - 1)) / (1/2), q the upper quartile of the normal distribution.
     """
+
     def phi(x):
         return (1 + math.erf(x / math.sqrt(2))) / 2
+
     q = 0.6744897501960817
     return 2 * math.exp(0.5) * (phi(q - 1) - phi(-q - 1))
 
@@ -35,7 +39,7 @@ def test_the_interquartile_mean_is_the_mean_of_the_middle_half_of_many_copies():
     for n in range(1, 30):  # every value four times: the count is a multiple of four
         x = np.random.default_rng(n).normal(size=n)
         copies = np.sort(np.repeat(x, 4))
-        assert st.interquartile_mean(x) == pytest.approx(np.mean(copies[n:3 * n]), abs=1e-12) or n in (1, 2, 3)
+        assert st.interquartile_mean(x) == pytest.approx(np.mean(copies[n : 3 * n]), abs=1e-12) or n in (1, 2, 3)
     assert st.interquartile_mean([3.0]) == 3.0
 
 
@@ -53,8 +57,11 @@ def test_the_interval_is_that_of_resampling_and_sorting(n):
     x = np.random.default_rng(n).lognormal(size=n)
     resamples, brute = 100_000, 100_000 if n < 100 else 10_000
     random = np.random.default_rng(7)
-    means = np.sort(np.concatenate([iqm_of_rows(np.sort(x[random.integers(0, n, size=(1000, n))], axis=1))
-                                    for _ in range(brute // 1000)]))
+    means = np.sort(
+        np.concatenate(
+            [iqm_of_rows(np.sort(x[random.integers(0, n, size=(1000, n))], axis=1)) for _ in range(brute // 1000)]
+        )
+    )
     low, high = st.iqm_interval(x, 7, resamples)
     deviation = math.sqrt(0.025 * 0.975 * (1 / brute + 1 / resamples))
     assert np.searchsorted(means, low) / brute == pytest.approx(0.025, abs=5 * deviation)
@@ -171,7 +178,9 @@ def test_holm():
 def test_exact_mcnemar_is_the_sign_test():
     for b in range(9):
         for c in range(9):
-            outcomes = [abs(2 * sum(coin_flip) - b - c) >= abs(b - c) for coin_flip in itertools.product((0, 1), repeat=b + c)]
+            outcomes = [
+                abs(2 * sum(coin_flip) - b - c) >= abs(b - c) for coin_flip in itertools.product((0, 1), repeat=b + c)
+            ]
             assert st.mcnemar(b, c) == pytest.approx(np.mean(outcomes), abs=1e-12)
     assert 0 < st.mcnemar(900, 1100) < 1e-4
 

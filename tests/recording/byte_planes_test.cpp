@@ -100,8 +100,7 @@ TEST_CASE("byte planes: a changed byte is noticed", "[rollout]") {
   damaged[2 + random() % (damaged.size() - 2)] ^= std::byte{1} << random() % 8;
   std::vector<std::byte> planes(raw.size());
   uLongf length = planes.size();
-  const int status =
-      uncompress(reinterpret_cast<Bytef*>(planes.data()), &length,
-                 reinterpret_cast<const Bytef*>(damaged.data()), damaged.size());
+  const int status = uncompress(reinterpret_cast<Bytef*>(planes.data()), &length,
+                                reinterpret_cast<const Bytef*>(damaged.data()), damaged.size());
   CHECK(status != Z_OK);
 }

@@ -23,8 +23,7 @@ def check(rollout, rows):
     assert rollout["rows"][()] == rows, rollout["rows"][()]
     assert (rollout["step"][:rows] == np.arange(rows)).all()
     assert np.allclose(rollout["time"][:rows], 0.002 * np.arange(rows), rtol=0, atol=1e-12)
-    shapes = dict(qpos=(61,), qvel=(61,), ctrl=(7,), act=(0,), sensordata=(60,), plugin_state=(60,),
-                  step_time_us=())
+    shapes = dict(qpos=(61,), qvel=(61,), ctrl=(7,), act=(0,), sensordata=(60,), plugin_state=(60,), step_time_us=())
     shapes |= {"mocap/pos": (1, 3), "mocap/quat": (1, 4)}
     for name, shape in shapes.items():
         values = rollout[name][:rows]
@@ -51,8 +50,10 @@ def run_examples_of_the_document(folder):
     programs = re.findall(r"^```python\n(.*?)^```", document.read_text(encoding="utf-8"), re.M | re.S)
     whole = [program for program in programs if "import h5py" in program]
     assert len(whole) == 2
-    return [subprocess.run([sys.executable, "-c", program], cwd=folder, check=True, capture_output=True,
-                           text=True).stdout for program in whole]
+    return [
+        subprocess.run([sys.executable, "-c", program], cwd=folder, check=True, capture_output=True, text=True).stdout
+        for program in whole
+    ]
 
 
 def main():
@@ -69,8 +70,7 @@ def main():
         assert printed == ["7 done\n", f"A_tip_error: {largest:.4g} m, seed 7\n"], printed
 
         live = os.path.join(folder, "live.h5")
-        process = subprocess.Popen([writer, live, "1100", "wait"], stdin=subprocess.PIPE,
-                                   stdout=subprocess.PIPE)
+        process = subprocess.Popen([writer, live, "1100", "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert process.stdout.readline() == b"ready\n"
         full_rows = 1100 // BLOCK * BLOCK
         deadline = time.monotonic() + 20

@@ -8,10 +8,10 @@
 #include <functional>
 #include <limits>
 
-#include "simulation/scene/scene.hpp"
 #include "simulation/experiment/experiment.hpp"
-#include "simulation/rollout/run.hpp"
 #include "simulation/rollout/recorded_model.hpp"
+#include "simulation/rollout/run.hpp"
+#include "simulation/scene/scene.hpp"
 
 using namespace tendril;
 using namespace tendril::simulation;

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <numbers>
 
-#include "simulation/rollout/run.hpp"
 #include "rendering/render_recording.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "simulation/rollout/run.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 using namespace tendril;
 using namespace tendril::simulation;
@@ -19,8 +19,8 @@ namespace {
 
 constexpr double kFloat = 1e-4;  // of the picture: cameras of the engine have single precision
 
-/// Where a point is in the picture of the scene that the engine would draw: -1 to 1 in x and y if it
-/// is inside; infinite if it is nearer or farther than what is drawn.
+/// Where a point is in the picture of the scene that the engine would draw: -1 to 1 in x and y if
+/// it is inside; infinite if it is nearer or farther than what is drawn.
 struct Projection {
   double x, y;
   [[nodiscard]] double largest() const { return std::max(std::abs(x), std::abs(y)); }
@@ -253,7 +253,9 @@ TEST_CASE("complete camera: the scene's unless it loses a robot", "[view]") {
   }
 }
 
-TEST_CASE("following cameras: robots that travel are shown from nearby, others from where they were", "[view]") {
+TEST_CASE(
+    "following cameras: robots that travel are shown from nearby, others from where they were",
+    "[view]") {
   const TemporaryFolder folder;
   RecordedScene scene(recorded_flight(folder, std::string()));
   const PictureOptions options{.width = 300, .height = 200};
@@ -320,7 +322,8 @@ TEST_CASE("subject: robots, what they go to and what they come near to, not the 
     subject.add(*data);
   }
   std::vector<std::string> names;
-  for (const int geom : subject.surroundings(*data)) names.emplace_back(mj_id2name(&model, mjOBJ_GEOM, geom));
+  for (const int geom : subject.surroundings(*data))
+    names.emplace_back(mj_id2name(&model, mjOBJ_GEOM, geom));
   CHECK(names == std::vector<std::string>{"peg", "board", "top"});
 
   constexpr double kAspect = 16.0 / 9.0;
@@ -331,7 +334,8 @@ TEST_CASE("subject: robots, what they go to and what they come near to, not the 
   const Picture picture(model, *data, camera, kAspect);
   const auto largest = [&](const char* name) {
     double coordinate = 0.0;
-    for (const Eigen::Vector3d& point : surface_points(model, *data, mj_name2id(&model, mjOBJ_GEOM, name)))
+    for (const Eigen::Vector3d& point :
+         surface_points(model, *data, mj_name2id(&model, mjOBJ_GEOM, name)))
       coordinate = std::max(coordinate, picture(point).largest());
     return coordinate;
   };
@@ -341,14 +345,16 @@ TEST_CASE("subject: robots, what they go to and what they come near to, not the 
   }
   CHECK(largest("far peg") > 1.0);
 
-  // As it stands before a run: with the peg on the way to the target, and room for the robot to move.
+  // As it stands before a run: with the peg on the way to the target, and room for the robot to
+  // move.
   data->qpos[0] = 0.0;
   mj_forward(&model, data.get());
   const mjvCamera first = scene_camera(model, *data, like, kAspect);
   const Picture now(model, *data, first, kAspect);
   for (const char* const name : {"arm", "goal", "ball", "peg", "board", "top"}) {
     CAPTURE(name);
-    for (const Eigen::Vector3d& point : surface_points(model, *data, mj_name2id(&model, mjOBJ_GEOM, name)))
+    for (const Eigen::Vector3d& point :
+         surface_points(model, *data, mj_name2id(&model, mjOBJ_GEOM, name)))
       CHECK(now(point).largest() <= 1.0);
   }
   for (const double aside : {-0.4, 0.4}) CHECK(now({-0.3, aside, 0.2}).largest() <= 1.0);

@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <optional>
 
-#include "simulation/scene/scene.hpp"
-#include "simulation/experiment/experiment_run.hpp"
 #include "rendering/changed_region.hpp"
 #include "rendering/video_writer.hpp"
+#include "simulation/experiment/experiment_run.hpp"
+#include "simulation/scene/scene.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -136,7 +136,8 @@ TEST_CASE("changed region: a rectangle for each of two balls far apart that move
   ChangedRegion changed;
   const auto update = [&] {
     mj_forward(scene.model.get(), scene.data.get());
-    mjv_updateScene(scene.model.get(), scene.data.get(), &options, nullptr, &camera, mjCAT_ALL, &drawn);
+    mjv_updateScene(scene.model.get(), scene.data.get(), &options, nullptr, &camera, mjCAT_ALL,
+                    &drawn);
     return changed.update(drawn, kLarge, kLarge);
   };
   const auto pixels = [](const std::vector<mjrRect>& parts) {

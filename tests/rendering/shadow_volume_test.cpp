@@ -4,10 +4,10 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "simulation/scene/scene.hpp"
 #include "rendering/offscreen.hpp"
-#include "tests/support/temporary_folder.hpp"
+#include "simulation/scene/scene.hpp"
 #include "tests/support/random.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 using namespace tendril;
 using namespace tendril::simulation;
@@ -46,7 +46,9 @@ struct Lit {
 
 }  // namespace
 
-TEST_CASE("shadow volume: directional lights have all that throws shadows in their map and before them", "[view]") {
+TEST_CASE(
+    "shadow volume: directional lights have all that throws shadows in their map and before them",
+    "[view]") {
   const auto seed = GENERATE(range(0u, 20u));
   CAPTURE(seed);
   Random random(seed);
@@ -67,8 +69,9 @@ TEST_CASE("shadow volume: directional lights have all that throws shadows in the
     radius = volume.radius();
     const Lit lit(model, *data, volume);
     const mjvLight& sun = *std::find_if(  // the headlight throws no shadows
-        lit.scene.lights, lit.scene.lights + lit.scene.nlight,
-        [](const mjvLight& light) { return light.type == mjLIGHT_DIRECTIONAL && light.castshadow != 0; });
+        lit.scene.lights, lit.scene.lights + lit.scene.nlight, [](const mjvLight& light) {
+          return light.type == mjLIGHT_DIRECTIONAL && light.castshadow != 0;
+        });
     REQUIRE(&sun != lit.scene.lights + lit.scene.nlight);
     const Eigen::Vector3d from(sun.pos[0], sun.pos[1], sun.pos[2]);
     const Eigen::Vector3d along = Eigen::Vector3d(sun.dir[0], sun.dir[1], sun.dir[2]).normalized();
@@ -86,7 +89,8 @@ TEST_CASE("shadow volume: directional lights have all that throws shadows in the
   CHECK(grown <= 12);
 }
 
-TEST_CASE("shadow volume: spots stay, and so does a map that the model wants far smaller", "[view]") {
+TEST_CASE("shadow volume: spots stay, and so does a map that the model wants far smaller",
+          "[view]") {
   const TemporaryFolder folder;
   std::string text = kScene;
   const Scene scene = load_scene(folder.write("scene.xml", text));
@@ -99,8 +103,10 @@ TEST_CASE("shadow volume: spots stay, and so does a map that the model wants far
   const Lit with(model, *data, volume);
   REQUIRE(without.scene.nlight == with.scene.nlight);
   for (int i = 0; i < with.scene.nlight; ++i) {
-    const bool moved = !std::equal(with.scene.lights[i].pos, with.scene.lights[i].pos + 3, without.scene.lights[i].pos);
-    CHECK(moved == (with.scene.lights[i].type == mjLIGHT_DIRECTIONAL && with.scene.lights[i].castshadow != 0));
+    const bool moved = !std::equal(with.scene.lights[i].pos, with.scene.lights[i].pos + 3,
+                                   without.scene.lights[i].pos);
+    CHECK(moved == (with.scene.lights[i].type == mjLIGHT_DIRECTIONAL &&
+                    with.scene.lights[i].castshadow != 0));
   }
   CHECK(without.context.shadowClip == Approx(10.0 * model.vis.map.shadowclip));
   model.vis.map.shadowclip = 0.005F;

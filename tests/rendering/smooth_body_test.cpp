@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 
+#include "rendering/offscreen.hpp"
 #include "simulation/engine/engine.hpp"
 #include "simulation/scene/scene.hpp"
-#include "rendering/offscreen.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace tendril::simulation;

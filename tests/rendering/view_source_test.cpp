@@ -19,9 +19,7 @@ namespace {
 constexpr auto kEnough = std::chrono::minutes(1);
 const double kNotKnown = std::nan("");
 
-LiveRun live_pendulum(const TemporaryFolder& folder) {
-  return LiveRun(pendulum_in(folder));
-}
+LiveRun live_pendulum(const TemporaryFolder& folder) { return LiveRun(pendulum_in(folder)); }
 
 }  // namespace
 
@@ -110,8 +108,9 @@ TEST_CASE("live run: a divergence stops it and says where, reset makes it run ag
 TEST_CASE("live run: the wall force at rest is the weight on the floor", "[view]") {
   // A sphere, declared a robot, lies on the floor and on nothing else.
   const TemporaryFolder folder;
-  const auto file =
-      folder.write("sphere.xml", R"(<mujoco><custom><tuple name="robot"><element objtype="body" objname="base"/></tuple></custom>
+  const auto file = folder.write(
+      "sphere.xml",
+      R"(<mujoco><custom><tuple name="robot"><element objtype="body" objname="base"/></tuple></custom>
     <worldbody><geom type="plane" size="1 1 0.1"/>
     <body name="base" pos="0 0 0.1"><freejoint/><geom size="0.1" mass="2"/></body></worldbody></mujoco>)");
   LiveRun run(load_experiment(file));
@@ -192,7 +191,8 @@ TEST_CASE("live run: what a fault cannot be is refused and changes nothing", "[v
   LiveRun run(pendulum_in(folder));
   CHECK_THROWS_AS(run.inject("kind = \"freeze\"\nchannel = \"tip\""), ModelError);
   CHECK_THROWS_AS(run.inject("kind = \"actuator_stuck\"\nactuator = \"none\""), ModelError);
-  CHECK_THROWS_AS(run.inject("kind = \"actuator_delay\"\nactuator = \"*\"\ntime = 0.1"), ModelError);
+  CHECK_THROWS_AS(run.inject("kind = \"actuator_delay\"\nactuator = \"*\"\ntime = 0.1"),
+                  ModelError);
   CHECK(run.injected().empty());
   run.step(1);
   CHECK(run.stopped().empty());
@@ -261,8 +261,9 @@ TEST_CASE("playback: its history covers the whole recording from the start", "[v
 
 TEST_CASE("centerlines: a robot's links are found in order with their tip", "[view]") {
   const TemporaryFolder folder;
-  const auto file =
-      folder.write("arm.xml", R"(<mujoco><custom><tuple name="A_robot"><element objtype="body" objname="A_base"/></tuple></custom>
+  const auto file = folder.write(
+      "arm.xml",
+      R"(<mujoco><custom><tuple name="A_robot"><element objtype="body" objname="A_base"/></tuple></custom>
     <worldbody><body name="A_base"><body name="A_s1_l1">
     <geom size="0.01"/><body name="A_s1_l2" pos="0 0 0.1"><geom size="0.01"/><body name="A_s2_l1" pos="0 0 0.1">
     <geom size="0.02"/><site name="A_tip" pos="0 0 0.05"/></body></body></body></body>

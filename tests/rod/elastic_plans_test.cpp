@@ -70,8 +70,7 @@ TEST_CASE("contact ways: a path past contacts is tangent to their discs", "[plan
         const PlannedContact& contact = c.contacts[i];
         CHECK((path[i].end().position - contact.center).norm() ==
               Approx(contact.radius + clearance).margin(1e-9));
-        CHECK(path[i].distance(contact.center) ==
-              Approx(contact.radius + clearance).margin(1e-9));
+        CHECK(path[i].distance(contact.center) == Approx(contact.radius + clearance).margin(1e-9));
       }
     }
   }

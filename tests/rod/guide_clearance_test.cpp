@@ -90,7 +90,8 @@ TEST_CASE("guide clearance: heading and moment at the exit are those of a body b
     CHECK(heading < -0.03);
     // The moment goes with the square of the heading.
     CHECK(kGuide.at(heading).moment == Approx(0.5 * (inside + outside)).epsilon(2.0 * kTolerance));
-    // The exit moves by the clearance to one side, which the model leaves out; at the cylinder that counts.
+    // The exit moves by the clearance to one side, which the model leaves out; at the cylinder that
+    // counts.
     const double sideways = kClearance / (0.5 * curvature * 0.15 * 0.15);
     CHECK(a.exit.heading == Approx(heading).epsilon(kTolerance + sideways));
     CHECK(a.exit.heading == guided.exit_angle());

@@ -16,11 +16,12 @@ namespace {
 
 ContinuumDescription arm(const std::string& more, const std::string& top = "",
                          const std::string& base = "") {
-  return std::get<ContinuumDescription>(parse_robot("kind = \"continuum\"\n" + top + base +
-                                                        "[[section]]\nconstant_length = 0.1\n"
-                                                        "bend_limit = 2\nbending_stiffness = 0.05\n" +
-                                                        more,
-                                                    "arm.toml", {}));
+  return std::get<ContinuumDescription>(
+      parse_robot("kind = \"continuum\"\n" + top + base +
+                      "[[section]]\nconstant_length = 0.1\n"
+                      "bend_limit = 2\nbending_stiffness = 0.05\n" +
+                      more,
+                  "arm.toml", {}));
 }
 
 /// Three around the backbone, at 10 mm.
@@ -34,7 +35,8 @@ std::string tendons(const std::string& keys) {
 }  // namespace
 
 TEST_CASE("body report: a rod without servos is a clamped beam", "[report]") {
-  const BodyReport report = report_body(arm("bend_gain = 0\nmass = 0.07\nlinks = 40\nradius = 0.001\n"));
+  const BodyReport report =
+      report_body(arm("bend_gain = 0\nmass = 0.07\nlinks = 40\nradius = 0.001\n"));
   const double L = 0.1, EI = 0.05, m = 0.07 / L, g = 9.81;
   // The beam: deflection F L^3 / 3 EI; frequencies (1.8751, 4.6941, 7.8548)^2 / L^2 sqrt(EI / m);
   // sag m g L^4 / 8 EI, small.
@@ -52,7 +54,8 @@ TEST_CASE("body report: in torsion a rod is a clamped shaft", "[report]") {
   const std::string rod = "bend_gain = 0\nmass = 0.07\nlinks = 40\nradius = 0.008\n";
   CHECK_FALSE(report_body(arm(rod)).torsion);
   const BodyReport report = report_body(arm(rod + "torsional_stiffness = 0.04\n"));
-  const double L = 0.1, GJ = 0.04, I = 0.07 / L * 0.008 * 0.008 / 2.0;  // of a length, about the axis
+  const double L = 0.1, GJ = 0.04,
+               I = 0.07 / L * 0.008 * 0.008 / 2.0;  // of a length, about the axis
   REQUIRE(report.torsion);
   CHECK(report.torsion->stiffness == Approx(GJ / L));
   CHECK(report.torsion->frequency == Approx(std::sqrt(GJ / I) / (4.0 * L)).epsilon(1e-3));
@@ -81,13 +84,15 @@ TEST_CASE("body report: servos stiffen the tip, one for each link the most", "[r
 }
 
 TEST_CASE("body report: a soft rod sags to where a simulation brings it to rest", "[report]") {
-  const ContinuumDescription rod = arm("bend_gain = 0\nmass = 7\nlinks = 12\ndamping_time = 0.05\n");
+  const ContinuumDescription rod =
+      arm("bend_gain = 0\nmass = 7\nlinks = 12\ndamping_time = 0.05\n");
   const BodyReport report = report_body(rod);
   REQUIRE(report.body.sag);
   CHECK(*report.body.sag > 0.05);  // far from small
 
   const TemporaryFolder folder;
-  const Setting across{.key = "option.gravity", .value = Value::parse("[9.81, 0, 0]"), .origin = "test"};
+  const Setting across{
+      .key = "option.gravity", .value = Value::parse("[9.81, 0, 0]"), .origin = "test"};
   const Scene scene = load_scene(folder.write("arm.toml", rod.text), std::span(&across, 1));
   const DataPtr data = make_data(*scene.model);
   for (int i = 0; i < 4000; ++i) mj_step(scene.model.get(), data.get());
@@ -105,7 +110,8 @@ TEST_CASE("body report: the bend that is held is torque over stiffness, less its
   CHECK(report.bends[0].limit == 2.0);
 }
 
-TEST_CASE("body report: a body without servos is its own stiffness, and a clamped beam", "[report]") {
+TEST_CASE("body report: a body without servos is its own stiffness, and a clamped beam",
+          "[report]") {
   // Tensions, pressures and moments do not stiffen it, and it may have no drive at all.
   const std::string tensions = "bend_servo = false\n" + tendons("command = \"tension\"\n");
   const auto c = GENERATE_COPY(values<std::pair<std::string, BodyReport::Drive>>(
@@ -123,12 +129,14 @@ TEST_CASE("body report: a body without servos is its own stiffness, and a clampe
   CHECK_THAT(text, !Catch::Contains("nan") && !Catch::Contains("inf"));
 }
 
-TEST_CASE("body report: tendons told lengths stiffen the tip as springs on the bend do", "[report]") {
-  // Three springs k around the backbone at r hold the bend, besides EI / L, with 3/2 k r^2. They give
-  // one moment along the section: L^2 / 4 of the tip's compliance goes with the bend, the rest, L^3 /
-  // 12 EI, with EI alone.
+TEST_CASE("body report: tendons told lengths stiffen the tip as springs on the bend do",
+          "[report]") {
+  // Three springs k around the backbone at r hold the bend, besides EI / L, with 3/2 k r^2. They
+  // give one moment along the section: L^2 / 4 of the tip's compliance goes with the bend, the
+  // rest, L^3 / 12 EI, with EI alone.
   const double L = 0.1, EI = 0.05, spring = 1.5 * 2e4 * 0.01 * 0.01;
-  const BodyReport report = report_body(arm("mass = 0.07\nlinks = 30\n" + tendons("stiffness = 20000\n")));
+  const BodyReport report =
+      report_body(arm("mass = 0.07\nlinks = 30\n" + tendons("stiffness = 20000\n")));
   REQUIRE(report.driven);
   const double compliance = L * L / 4.0 / (spring + EI / L) + L * L * L / (12.0 * EI);
   CHECK(report.driven->tip_stiffness == Approx(1.0 / compliance).epsilon(0.02));
@@ -142,8 +150,7 @@ TEST_CASE("body report: tendons hold the bends that their largest tensions make"
   // Of three around the backbone, one pulls with its range of tensions, the next one with as much:
   // least across the third, where both act at 30 degrees.
   const std::string rod = "mass = 0.5\n";
-  const BodyReport report =
-      report_body(arm(rod + tendons("max_tension = 25\npretension = 5\n")));
+  const BodyReport report = report_body(arm(rod + tendons("max_tension = 25\npretension = 5\n")));
   const double held = 20.0 * 0.01 * std::sin(std::numbers::pi / 3.0), per_torque = 0.1 / 0.05;
   REQUIRE(report.bends.size() == 1);
   CHECK(report.bends[0].drive == BodyReport::Drive::Tendons);
@@ -174,14 +181,17 @@ TEST_CASE("body report: what floats does not sag, and what the tip carries weigh
   CHECK(floating.bends.at(0).held_level == Approx(floating.bends.at(0).held));
   CHECK_THAT(body_report_text("arm", floating), Catch::Contains("held out level      0 mm"));
 
-  const BodyReport loaded = report_body(arm("mass = 1\nbend_torque_limit = 1\n[tip]\npayload = 0.3\n"));
+  const BodyReport loaded =
+      report_body(arm("mass = 1\nbend_torque_limit = 1\n[tip]\npayload = 0.3\n"));
   CHECK(loaded.bends.at(0).held_level == Approx((1.0 - 9.81 * (0.05 + 0.03)) * 0.1 / 0.05));
   const BodyReport gripper =
       report_body(arm("mass = 1\nbend_torque_limit = 1\n[gripper]\nopening = 0.04\nmass = 0.1\n"));
   const double center = 0.6 * 0.005 + 0.4 * (0.01 + 0.02);  // beyond the tip
-  CHECK(gripper.bends.at(0).held_level == Approx((1.0 - 9.81 * (0.05 + 0.1 * (0.1 + center))) * 0.1 / 0.05));
+  CHECK(gripper.bends.at(0).held_level ==
+        Approx((1.0 - 9.81 * (0.05 + 0.1 * (0.1 + center))) * 0.1 / 0.05));
   // The same load and moment at the tip, of small ones.
-  const BodyReport heavier = report_body(arm("mass = 1\nbend_torque_limit = 1\n[gripper]\nopening = 0.04\nmass = 0.2\n"));
+  const BodyReport heavier =
+      report_body(arm("mass = 1\nbend_torque_limit = 1\n[gripper]\nopening = 0.04\nmass = 0.2\n"));
   CHECK(gripper.body.tip_stiffness == Approx(heavier.body.tip_stiffness));
   CHECK(*gripper.body.sag < *heavier.body.sag);
   CHECK(gripper.body.frequencies.at(0) > heavier.body.frequencies.at(0));
@@ -195,8 +205,8 @@ TEST_CASE("body report: a base that moves and lengths do not count as bending", 
   CHECK(*fed.body.sag == Approx(*held.body.sag).epsilon(1e-6));
   CHECK(fed.body.frequencies.at(0) == Approx(held.body.frequencies.at(0)).epsilon(1e-6));
 
-  // Soft along: it sags as a beam of its unloaded length, m g L^3 / 8 EI, and no frequency is that of
-  // lengthening, sqrt(k / m) / 4 = 16 Hz.
+  // Soft along: it sags as a beam of its unloaded length, m g L^3 / 8 EI, and no frequency is that
+  // of lengthening, sqrt(k / m) / 4 = 16 Hz.
   const std::string soft = "variable_length = 0.04\nlength_servo = false\naxial_stiffness = 300\n";
   for (const double length : {0.11, 0.12}) {
     const BodyReport rod =

@@ -24,7 +24,7 @@ ModelPtr model_of(const char* xml) {
 // Negative damping: the slide's speed grows by a factor of 1.5 in each step.
 constexpr const char* kUnstable =
     R"(<mujoco><option timestep="0.01" gravity="0 0 0" integrator="Euler"><flag eulerdamp="disable"/></option>
-  <worldbody><body name="reduce_gain"><joint name="reduce_gain" type="hinge"/><geom size="0.1"/></body>
+  <worldbody><body name="calm"><joint name="calm" type="hinge"/><geom size="0.1"/></body>
     <body name="sled" pos="1 0 0"><joint name="runaway" type="slide"/><geom size="0.1" mass="1"/></body></worldbody>
   <actuator><general name="push" joint="runaway" biastype="affine" biasprm="0.001 0 50"/></actuator></mujoco>)";
 

@@ -98,27 +98,32 @@ each = { uniform = [1, 3], keys = ["body.c.mass", "body.d.mass"], each = true }
     CHECK(numbers(of("body.a.mass")) == numbers(of("body.b.mass")));
     CHECK(numbers(of("body.c.mass")) != numbers(of("body.d.mass")));
   }
-  CHECK(std::abs(below - kSeeds / 2) < 4 * std::sqrt(kSeeds / 4.0));  // half of them on each side of 1
+  CHECK(std::abs(below - kSeeds / 2) <
+        4 * std::sqrt(kSeeds / 4.0));  // half of them on each side of 1
   // The name of an entry with `each` is not part of its draws.
-  const Experiment single = parse("scene = \"a.xml\"\n[vary]\n\"body.c.mass\" = { uniform = [1, 3] }");
+  const Experiment single =
+      parse("scene = \"a.xml\"\n[vary]\n\"body.c.mass\" = { uniform = [1, 3] }");
   const std::vector<Setting> all = e.settings_for(5);
   CHECK(std::any_of(all.begin(), all.end(), [&](const Setting& one) {
     return one.key == "body.c.mass" && one.value == single.settings_for(5)[0].value;
   }));
 
-  for (const char* wrong :
-       {"mass = { uniform = [1, 3] }", "mass = { uniform = [1, 3], keys = [] }",
-        "mass = { uniform = [1, 3], keys = [\"mass\"] }", "\"body.a.mass\" = { log_uniform = [0, 1] }",
-        "\"body.a.mass\" = { scale = [[1, 1], [2, 2]] }", "\"body.a.mass\" = { uniform = [1, 2], each = true }",
-        "\"body.a.mass\" = { uniform = [1, 2], scale = [1, 2] }", "\"body.a.mass\" = { keys = [\"body.b.mass\"] }"}) {
+  for (const char* wrong : {"mass = { uniform = [1, 3] }", "mass = { uniform = [1, 3], keys = [] }",
+                            "mass = { uniform = [1, 3], keys = [\"mass\"] }",
+                            "\"body.a.mass\" = { log_uniform = [0, 1] }",
+                            "\"body.a.mass\" = { scale = [[1, 1], [2, 2]] }",
+                            "\"body.a.mass\" = { uniform = [1, 2], each = true }",
+                            "\"body.a.mass\" = { uniform = [1, 2], scale = [1, 2] }",
+                            "\"body.a.mass\" = { keys = [\"body.b.mass\"] }"}) {
     CAPTURE(wrong);
     CHECK_THROWS_AS(parse("scene = \"a.xml\"\n[vary]\n" + std::string(wrong)), ModelError);
   }
 }
 
 TEST_CASE("experiment: the table of tendril sweep changes nothing", "[experiment]") {
-  const Experiment e = parse("scene = \"a.xml\"\n[set]\n\"body.b.mass\" = 3\n[sweep]\nseeds = 50\n"
-                             "[sweep.grid]\n\"body.b.mass\" = [1, 2]\n[[sweep.variant]]\nname = \"x\"");
+  const Experiment e = parse(
+      "scene = \"a.xml\"\n[set]\n\"body.b.mass\" = 3\n[sweep]\nseeds = 50\n"
+      "[sweep.grid]\n\"body.b.mass\" = [1, 2]\n[[sweep.variant]]\nname = \"x\"");
   REQUIRE(e.settings_for(7).size() == 1);
   CHECK(numbers(e.settings_for(7).front()) == std::vector<double>{3.0});
 }

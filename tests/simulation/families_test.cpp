@@ -1,14 +1,14 @@
 #include "simulation/families/families.hpp"
 
-#include <catch2/catch.hpp>
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <cmath>
 #include <numbers>
 #include <set>
 #include <string>
 
-#include "simulation/scene/scene.hpp"
 #include "simulation/experiment/experiment.hpp"
+#include "simulation/scene/scene.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -84,9 +84,10 @@ TEST_CASE("families: at the start nothing touches what the robot shall not touch
 }
 
 TEST_CASE("families: what is refused, and how it is said", "[families]") {
-  CHECK_THROWS_WITH(generate_scene("swamp", 0, 0.5),
-                    "family: swamp: must be one of clutter, coil, maze, mobile_clutter, path, pole, "
-                    "reach_around, shelf, tube");
+  CHECK_THROWS_WITH(
+      generate_scene("swamp", 0, 0.5),
+      "family: swamp: must be one of clutter, coil, maze, mobile_clutter, path, pole, "
+      "reach_around, shelf, tube");
   CHECK_THROWS_WITH(generate_scene("pole", 0, 1.5), "--difficulty: 1.5: must be in [0, 1]");
   CHECK_THROWS_WITH(generate_scene("pole", 0, std::nan("")), Catch::Contains("must be in [0, 1]"));
 }
@@ -97,8 +98,8 @@ TEST_CASE("families: no arc without contact reaches the target of reach_around",
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     CAPTURE(seed);
     const TemporaryFolder folder;
-    const Scene scene = load_scene(
-        load_experiment(written(folder, "reach_around", seed, 0.5)).scene);
+    const Scene scene =
+        load_scene(load_experiment(written(folder, "reach_around", seed, 0.5)).scene);
     const mjModel* const m = scene.model.get();
     const DataPtr data = make_data(*m);
     mj_forward(m, data.get());

@@ -5,11 +5,11 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 
-#include "simulation/scene/physical_faults.hpp"
-#include "simulation/rollout/run.hpp"
 #include "simulation/rollout/replay.hpp"
-#include "tendril/model_error.hpp"
+#include "simulation/rollout/run.hpp"
+#include "simulation/scene/physical_faults.hpp"
 #include "tendril/model/fault_file.hpp"
+#include "tendril/model_error.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace tendril;
@@ -81,10 +81,12 @@ std::string all_faults(const RobotScene& scene, bool strong) {
       std::string_view(scene.channels[1]) != "base")
     add(when + fmt::format("kind = \"stiffness\"\nsections = [1]\nfactor = {}\ndamping_factor = {}",
                            1.0 - 0.3 * s, 1.0 + 0.5 * s));
-  add(when + fmt::format("kind = \"friction\"\ngeom = \"{}\"\nfactor = {}", scene.geom, 1.0 - 0.5 * s));
+  add(when +
+      fmt::format("kind = \"friction\"\ngeom = \"{}\"\nfactor = {}", scene.geom, 1.0 - 0.5 * s));
   add(when + body + fmt::format("kind = \"payload\"\nmass = {}", 0.01 * s));
   if (strong) add(when + "kind = \"gravity\"\nvalue = [1, 0, -9]");
-  add("start = 0.1\n" + body + fmt::format("kind = \"kick\"\nforce = [{}, 0, 0]\nduration = 0.05", s));
+  add("start = 0.1\n" + body +
+      fmt::format("kind = \"kick\"\nforce = [{}, 0, 0]\nduration = 0.05", s));
   // One [[fault]] cannot give a key twice.
   const std::string twice = "start = 0.05\nend = 0.3\nkind = \"freeze\"\n";
   for (std::size_t at = text.find(twice); at != text.npos; at = text.find(twice))
@@ -181,11 +183,11 @@ TEST_CASE("faults: nothing is left of a fault that has ended", "[faults]") {
 TEST_CASE("faults: errors are of the truth, measured and measured_tip are what the controller sees",
           "[faults]") {
   const TemporaryFolder folder;
-  const Experiment experiment = experiment_of(
-      folder, kScenes[0],
-      "[[fault]]\nkind = \"bias\"\nchannel = \"tip\"\nvalue = [0.03, 0, 0]\n"
-      "[[fault]]\nkind = \"bias\"\nchannel = \"q\"\nvalue = 0.1\n"
-      "[[fault]]\nkind = \"bias\"\nchannel = \"target\"\nvalue = [0, 0, 0.02]\n");
+  const Experiment experiment =
+      experiment_of(folder, kScenes[0],
+                    "[[fault]]\nkind = \"bias\"\nchannel = \"tip\"\nvalue = [0.03, 0, 0]\n"
+                    "[[fault]]\nkind = \"bias\"\nchannel = \"q\"\nvalue = 0.1\n"
+                    "[[fault]]\nkind = \"bias\"\nchannel = \"target\"\nvalue = [0, 0, 0.02]\n");
   PreparedRun run = prepare_run(experiment, {});
   const mjModel& model = *run.scene.model;
   mjData& data = *run.data;
@@ -226,8 +228,8 @@ TEST_CASE("faults: a stuck servo pulls with its last setpoint", "[faults]") {
   }
   const mjtNum* const bias = model.actuator_biasprm + mjNBIAS * servo;
   mj_forward(&model, &data);
-  const mjtNum force = gain * held + bias[1] * data.actuator_length[servo] +
-                       bias[2] * data.actuator_velocity[servo];
+  const mjtNum force =
+      gain * held + bias[1] * data.actuator_length[servo] + bias[2] * data.actuator_velocity[servo];
   const mjtNum* const range = model.actuator_forcerange + 2 * servo;
   CHECK(std::abs(force) > 0.01);
   CHECK(data.actuator_force[servo] == Approx(mju_clip(force, range[0], range[1])).epsilon(1e-9));
@@ -264,8 +266,10 @@ TEST_CASE("faults: what is wrong is told in one line", "[faults]") {
       {"[[fault]]\nname = \"x\"", "fault 1: kind: is missing"},
       {"[[fault]]\nkind = \"noise\"\nsigma = 1", "channel: is missing"},
       {"[[fault]]\nkind = \"noise\"\nchannel = \"nose\"\nsigma = 1",
-       "channel = 'nose': must be one of q, feed, base, tip, tip_direction, target, force, contacts, q_rate, "
-       "base_velocity, moment, gravity_moment, torque, gravity_torque, tendon_length, tendon_tension"},
+       "channel = 'nose': must be one of q, feed, base, tip, tip_direction, target, force, "
+       "contacts, q_rate, "
+       "base_velocity, moment, gravity_moment, torque, gravity_torque, tendon_length, "
+       "tendon_tension"},
       {noise, "sigma: is missing"},
       {noise + "sigma = -1", "sigma = -1: must be in [0, 1e9]"},
       {noise + "sigma = \"a\"", "sigma = 'a': must be a number"},
@@ -275,7 +279,8 @@ TEST_CASE("faults: what is wrong is told in one line", "[faults]") {
       {noise + "sigma = 1\nname = \"a.b\"", "must be a word"},
       {noise + "sigma = 1\nname = \"a\"\n" + noise + "sigma = 1\nname = \"a\"",
        "name = a: another fault has this name"},
-      {noise + "sigma = 1\nrobot = \"segment_\"", "no controller of the scene measures it; robots: \"arm_\""},
+      {noise + "sigma = 1\nrobot = \"segment_\"",
+       "no controller of the scene measures it; robots: \"arm_\""},
       {"[[fault]]\nkind = \"bias\"\nchannel = \"base\"\nvalue = 1",
        "channel = base: no controller of the scene measures it"},
       {"[[fault]]\nkind = \"bias\"\nchannel = \"tendon_tension\"\nvalue = 1",
@@ -293,12 +298,14 @@ TEST_CASE("faults: what is wrong is told in one line", "[faults]") {
        "start = 1: must not be given"},
       {"[[fault]]\nkind = \"actuator_delay\"\nactuator = \"segment\"\ntime = 0.1",
        "actuator = segment: the scene has no such actuator"},
-      {"[[fault]]\nkind = \"friction\"\ngeom = \"wall\"\nfactor = 1", "geom = wall: the scene has no such geom"},
+      {"[[fault]]\nkind = \"friction\"\ngeom = \"wall\"\nfactor = 1",
+       "geom = wall: the scene has no such geom"},
       {"[[fault]]\nkind = \"friction\"\ngeom = \"floor\"\nfactor = 1\nvalue = 1", "factor"},
       {"[[fault]]\nkind = \"payload\"\nbody = \"arm_s1_l1\"\nmass = -5", "some must be left"},
       {"[[fault]]\nkind = \"stiffness\"\nfactor = 2\nsections = [9]",
        "the scene has no such sections"},
-      {"[[fault]]\nkind = \"kick\"\nbody = \"arm_s1_l1\"\nforce = [1, 0, 0]", "duration: is missing"},
+      {"[[fault]]\nkind = \"kick\"\nbody = \"arm_s1_l1\"\nforce = [1, 0, 0]",
+       "duration: is missing"},
       {"[[fault]]\nkind = \"gravity\"\nvalue = 3", "value = 3: must be"},
       {noise + "sigma = 1", "must be fault.<name>.<field>; the experiment has the faults 1",
        "fault.camera.sigma=1"},

@@ -5,12 +5,12 @@
 #include <cmath>
 #include <numbers>
 
-#include "simulation/scene/scene.hpp"
 #include "simulation/experiment/experiment.hpp"
-#include "tendril/plan_file/plan_file.hpp"
+#include "simulation/scene/scene.hpp"
 #include "tendril/contact/grasp.hpp"
 #include "tendril/model/robot_description.hpp"
 #include "tendril/model/toml_fields.hpp"
+#include "tendril/plan_file/plan_file.hpp"
 
 using namespace tendril;
 using namespace tendril::simulation;

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "simulation/scene/scene.hpp"
 #include "controllers/controller_kind.hpp"
+#include "simulation/scene/scene.hpp"
 #include "tendril/model_error.hpp"
 
 using namespace tendril;
@@ -26,8 +26,8 @@ std::string robot_tuple(const std::string& body, const std::string& prefix = "")
 
 // A sphere of 2 kg, declared a robot, resting on the floor at 10 m/s^2; a second
 // sphere that is no robot.
-const std::string kBallScene =
-    "<mujoco>" + robot_tuple("arm_base", "A_") + R"(<option gravity="0 0 -10" timestep="0.002" integrator="discrete"/>
+const std::string kBallScene = "<mujoco>" + robot_tuple("arm_base", "A_") +
+                               R"(<option gravity="0 0 -10" timestep="0.002" integrator="discrete"/>
   <worldbody><geom type="plane" size="1 1 1"/>
     <body name="arm_base" pos="0 0 0.1"><freejoint/><geom size="0.1" mass="2"/></body>
     <body name="stone" pos="1 0 0.1"><freejoint/><geom size="0.1" mass="7"/></body>
@@ -53,8 +53,8 @@ constexpr double kTurn = 2.0 * std::numbers::pi;
 /// Balls of radius 10 mm, each fixed to the one before, with their centers at these points of the
 /// frame of a post: a cylinder of radius 50 mm and half length 0.1 m, which stands askew.
 std::string post_scene(const std::vector<Eigen::Vector3d>& centers) {
-  std::string xml =
-      "<mujoco>" + robot_tuple("arm_base") + R"(<worldbody><body name="post_frame" pos="0.3 -0.2 0.1" euler="30 50 -20">
+  std::string xml = "<mujoco>" + robot_tuple("arm_base") +
+                    R"(<worldbody><body name="post_frame" pos="0.3 -0.2 0.1" euler="30 50 -20">
     <geom name="post" type="cylinder" size="0.05 0.1"/><geom name="box" type="box" size="1 1 1" pos="9 9 9"/>
     <body name="arm_base"><joint axis="0 0 1"/>)";
   Eigen::Vector3d last = Eigen::Vector3d::Zero();
@@ -129,14 +129,15 @@ TEST_CASE("metrics: every documented name is read, others are refused", "[metric
                            "sensor:", "sensor::max", "sensor:x", "sensor:x:median", "winding:max",
                            "winding::max", "winding_max", "contact_span:x:median"}) {
     CAPTURE(name);
-    CHECK_THROWS_WITH(parse_metric(name), Catch::StartsWith("must be SIGNAL_(end|max|min|mean|rms)"));
+    CHECK_THROWS_WITH(parse_metric(name),
+                      Catch::StartsWith("must be SIGNAL_(end|max|min|mean|rms)"));
   }
 }
 
 TEST_CASE("metrics: every signal of the table can be measured where its scene provides it",
           "[metrics]") {
-  const ModelPtr model = model_of(
-      "<mujoco>" + robot_tuple("base") + R"(<worldbody><geom name="post" type="capsule" size=".1 1"/>
+  const ModelPtr model = model_of("<mujoco>" + robot_tuple("base") +
+                                  R"(<worldbody><geom name="post" type="capsule" size=".1 1"/>
         <body name="base"><joint axis="0 0 1" range="-1 1"/><geom size="0.1"/></body></worldbody>
       <sensor><user name="NAME" dim="1"/></sensor></mujoco>)");
   const DataPtr data = make_data(*model);
@@ -145,9 +146,12 @@ TEST_CASE("metrics: every signal of the table can be measured where its scene pr
     CAPTURE(signal.name);
     CHECK(std::string(signal.meaning).size() > 5);
     std::string name = signal.name;
-    if (signal.of == MetricOf::Sensor) name += ":NAME:max";
-    else if (signal.of == MetricOf::Geom || signal.of == MetricOf::RoundGeom) name += ":post:max";
-    else if (signal.of != MetricOf::Run) name += "_max";
+    if (signal.of == MetricOf::Sensor)
+      name += ":NAME:max";
+    else if (signal.of == MetricOf::Geom || signal.of == MetricOf::RoundGeom)
+      name += ":post:max";
+    else if (signal.of != MetricOf::Run)
+      name += "_max";
     CHECK_NOTHROW(metrics.add(parse_metric(name)));
   }
   mj_forward(model.get(), data.get());
@@ -163,11 +167,13 @@ TEST_CASE("metrics: docs/experiment_file.md has every signal and quantity as its
   std::ifstream file("docs/experiment_file.md");  // tests run in the source root
   std::ostringstream text;
   text << file.rdbuf();
-  const auto cells = [](const std::string& name, const std::string& unit, const std::string& summary) {
+  const auto cells = [](const std::string& name, const std::string& unit,
+                        const std::string& summary) {
     return "| `" + name + "` | " + unit + " | " + summary + " |";
   };
   for (const SignalInfo& signal : signal_table()) {
-    const std::string row = cells(signal.name, signal.unit, signal.summary) + " " + signal.meaning + " |";
+    const std::string row =
+        cells(signal.name, signal.unit, signal.summary) + " " + signal.meaning + " |";
     CHECK_THAT(text.str(), Catch::Contains(row));
   }
   for (const ControllerKind& kind : built_in_controllers()) {
@@ -325,7 +331,8 @@ TEST_CASE("metrics: what is wound round must be round, and something must wind",
 
 TEST_CASE("metrics: the margin is that of the joint nearest to an end of its range", "[metrics]") {
   const auto scene = [](const std::string& first, const std::string& second) {
-    return "<mujoco>" + robot_tuple("base") + R"(<compiler angle="radian"/><worldbody><body name="base">
+    return "<mujoco>" + robot_tuple("base") +
+           R"(<compiler angle="radian"/><worldbody><body name="base">
       <body><joint type="hinge" )" +
            first + R"(/><geom size="0.1" contype="0"/>
       <body pos="1 0 0"><joint type="slide" )" +

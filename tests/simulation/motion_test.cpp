@@ -1,10 +1,9 @@
-#include "simulation/experiment/motion_set.hpp"
-
 #include <Eigen/Geometry>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numbers>
 
+#include "simulation/experiment/motion_set.hpp"
 #include "simulation/scene/scene.hpp"
 #include "tendril/model_error.hpp"
 
@@ -171,7 +170,8 @@ TEST_CASE("motion: an actuator is told values at their times", "[motion]") {
   CHECK_THROWS_WITH(bind({motion, motion}), Catch::Contains("actuator = second: has two motions"));
   Motion wrong = motion;
   wrong.actuator = "third";
-  CHECK_THROWS_WITH(bind({wrong}), Catch::Contains("actuator = third") && Catch::Contains("first, second"));
+  CHECK_THROWS_WITH(bind({wrong}),
+                    Catch::Contains("actuator = third") && Catch::Contains("first, second"));
   motion.values.pop_back();
   REQUIRE(motion.problem());
   CHECK(motion.problem()->field == "times");

@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "tendril/model_error.hpp"
 #include "simulation/scene/scene.hpp"
+#include "tendril/model_error.hpp"
 #include "tendril/recording/rollout_file.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -170,44 +170,49 @@ TEST_CASE("run: settings of the command line win, motions included", "[run]") {
 
 TEST_CASE("run: what another setting, motion or controller would overwrite is refused", "[run]") {
   const TemporaryFolder folder;
-  folder.write("arm.toml", "kind = \"continuum\"\n[[section]]\nconstant_length = 0.1\nbend_limit = 1.5\n"
-                           "links = 4\n[tip]\nsuction = 3\n[controller]\nplugin = \"tendril.reach\"\n");
+  folder.write("arm.toml",
+               "kind = \"continuum\"\n[[section]]\nconstant_length = 0.1\nbend_limit = 1.5\n"
+               "links = 4\n[tip]\nsuction = 3\n[controller]\nplugin = \"tendril.reach\"\n");
   folder.write("scene.xml", R"(<mujoco><compiler conflict="merge"/>
     <asset><model name="arm" file="arm.toml"/></asset><worldbody>
     <body name="target" mocap="true" pos="0.03 0 0.09"/><attach model="arm" body="base" prefix="A_"/>
     </worldbody><keyframe><key name="away" mpos="0.03 0 0.08"/></keyframe></mujoco>)");
   const auto prepare = [&](const std::string& toml) {
-    return prepare_run(load_experiment(folder.write("run.toml", "scene = \"scene.xml\"\n" + toml)), {});
+    return prepare_run(load_experiment(folder.write("run.toml", "scene = \"scene.xml\"\n" + toml)),
+                       {});
   };
   const auto told = [](const std::string& actuator, const std::string& value) {
-    return "[[motion]]\nactuator = \"" + actuator + "\"\nkind = \"waypoints\"\ntimes = [0]\nvalues = [" +
-           value + "]\n";
+    return "[[motion]]\nactuator = \"" + actuator +
+           "\"\nkind = \"waypoints\"\ntimes = [0]\nvalues = [" + value + "]\n";
   };
-  const std::string here = "[[motion]]\nbody = \"target\"\nkind = \"waypoints\"\ntimes = [0]\n"
-                           "points = [[0.02, 0, 0.09]]\n";
+  const std::string here =
+      "[[motion]]\nbody = \"target\"\nkind = \"waypoints\"\ntimes = [0]\n"
+      "points = [[0.02, 0, 0.09]]\n";
   CHECK_NOTHROW(prepare(told("A_suction", "0.5")));
-  CHECK_THROWS_WITH(prepare(told("A_s1_x", "0.5")),
-                    Catch::Contains("run.toml:3: motion: actuator = A_s1_x: is driven by the controller "
-                                    "tendril.reach of A_") &&
-                        Catch::EndsWith("the scene has A_suction"));
+  CHECK_THROWS_WITH(
+      prepare(told("A_s1_x", "0.5")),
+      Catch::Contains("run.toml:3: motion: actuator = A_s1_x: is driven by the controller "
+                      "tendril.reach of A_") &&
+          Catch::EndsWith("the scene has A_suction"));
   CHECK_THROWS_WITH(prepare(told("A_suction", "2")),
                     Catch::Contains("values: 2: must be in the actuator's control range [0, 1]"));
   CHECK_THROWS_WITH(prepare(here + here), Catch::Contains("body = target: has two motions"));
 
   const std::string shift = "[set]\n\"body.target.offset\" = [0, 0.01, 0]\n";
-  CHECK_THROWS_WITH(prepare(shift + here),
-                    Catch::Contains("run.toml:3: body.target.offset") && Catch::Contains("shift the points"));
+  CHECK_THROWS_WITH(prepare(shift + here), Catch::Contains("run.toml:3: body.target.offset") &&
+                                               Catch::Contains("shift the points"));
   CHECK(prepare("keyframe = \"away\"\n" + shift).data->mocap_pos[1] == 0.01);
   CHECK_THROWS_WITH(prepare("[set]\n\"motion.target.center\" = [0, 0, 0]\n" + here),
                     Catch::Contains("no motion of this body that has this field"));
 }
 
-TEST_CASE("run: the actuators said to be driven are those whose controls a controller writes", "[run]") {
-  const char* const file = GENERATE("reach/reach.xml", "reach/computed_moment.toml", "hand_over/hand_over.toml",
-                                    "tendon_arm/tendon_arm.xml", "soft_arm_pressure/soft_arm_pressure.xml",
-                                    "wrap_grasp/wrap_grasp.xml", "tube_insertion/tube_insertion.xml",
-                                    "snake_path/snake_path.xml", "snake_travel/flat.xml",
-                                    "youbot_targets/youbot_targets.xml", "mobile_arm/mobile_arm.xml");
+TEST_CASE("run: the actuators said to be driven are those whose controls a controller writes",
+          "[run]") {
+  const char* const file = GENERATE(
+      "reach/reach.xml", "reach/computed_moment.toml", "hand_over/hand_over.toml",
+      "tendon_arm/tendon_arm.xml", "soft_arm_pressure/soft_arm_pressure.xml",
+      "wrap_grasp/wrap_grasp.xml", "tube_insertion/tube_insertion.xml", "snake_path/snake_path.xml",
+      "snake_travel/flat.xml", "youbot_targets/youbot_targets.xml", "mobile_arm/mobile_arm.xml");
   CAPTURE(file);
   const PreparedRun run = prepare_run(load_experiment(std::string("scenes/") + file), {});
   const mjModel& m = *run.scene.model;
@@ -238,8 +243,10 @@ TEST_CASE("run: bad experiments are refused before the first step", "[run]") {
              Catch::Contains("swing.toml:1: scene") && Catch::Contains("none.xml': No such file"));
   CHECK_THAT(refused("scene = \"pendulum.xml\"\nkeyframe = \"home\""),
              Catch::Contains("swing.toml:2: keyframe = home"));
-  CHECK_THAT(refused("scene = \"pendulum.xml\"\n[[check]]\nmetric = \"tip_error_end\"\nmax = 1"),
-             Catch::Contains("swing.toml:3: check: metric = tip_error_end: no controller of the scene reports"));
+  CHECK_THAT(
+      refused("scene = \"pendulum.xml\"\n[[check]]\nmetric = \"tip_error_end\"\nmax = 1"),
+      Catch::Contains(
+          "swing.toml:3: check: metric = tip_error_end: no controller of the scene reports"));
   CHECK_THAT(refused("scene = \"pendulum.xml\"\n[[motion]]\nbody = \"base\"\nkind = "
                      "\"circle\"\nradius = 1\nspeed = 1"),
              Catch::Contains("swing.toml:3: motion: body = base: must be a mocap body") &&

@@ -212,7 +212,8 @@ TEST_CASE("scene: options that do not suit the robot are told in one line each",
   CHECK_THAT(loaded.notices[3], Catch::Contains("option iterations = 5: arm.toml needs at least"));
 }
 
-TEST_CASE("scene: a suction cup and a gripper want contacts at several points of a face", "[scene]") {
+TEST_CASE("scene: a suction cup and a gripper want contacts at several points of a face",
+          "[scene]") {
   const TemporaryFolder folder;
   const std::string tip = GENERATE("", "[tip]\nsuction = 3\n", "[gripper]\nopening = 0.03\n");
   const bool flag = GENERATE(false, true);
@@ -223,13 +224,17 @@ TEST_CASE("scene: a suction cup and a gripper want contacts at several points of
                "[arm]\nfile = \"arm.toml\"\nmount = [0, 0, 0.3]\n");
   const std::string file = GENERATE("arm.toml", "mobile.toml");
   const auto scene = folder.write(
-      "scene.xml", "<mujoco><option integrator=\"discrete\" cone=\"elliptic\" impratio=\"10\"><flag multiccd=\"" +
-                       std::string(flag ? "enable" : "disable") + "\"/></option><asset><model name=\"arm\" file=\"" +
-                       file + R"("/></asset><worldbody><attach model="arm" body="base" prefix="A_"/></worldbody></mujoco>)");
+      "scene.xml",
+      "<mujoco><option integrator=\"discrete\" cone=\"elliptic\" impratio=\"10\"><flag "
+      "multiccd=\"" +
+          std::string(flag ? "enable" : "disable") +
+          "\"/></option><asset><model name=\"arm\" file=\"" + file +
+          R"("/></asset><worldbody><attach model="arm" body="base" prefix="A_"/></worldbody></mujoco>)");
   const std::vector<std::string> notices = load_scene(scene).notices;
   REQUIRE(notices.size() == (tip.empty() || flag ? 0 : 1));
   if (!notices.empty())
-    CHECK_THAT(notices[0], Catch::Contains("option flag multiccd = disable: " + file + " needs enable"));
+    CHECK_THAT(notices[0],
+               Catch::Contains("option flag multiccd = disable: " + file + " needs enable"));
 }
 
 TEST_CASE("scene: discrete takes its numerical damping off the joints'", "[scene]") {
@@ -266,9 +271,13 @@ TEST_CASE("scene: discrete takes its numerical damping off the joints'", "[scene
                         {"timestep=\"0.001\" integrator=\"discrete\"", {}, 0.003, 0},
                         {"timestep=\"0.001\" integrator=\"implicitfast\"", {}, 0.004, 0},
                         {"timestep=\"0.001\" integrator=\"discrete\"",
-                         {set("option.timestep", "{ scale = 3.0 }")}, 0.001, 0},
+                         {set("option.timestep", "{ scale = 3.0 }")},
+                         0.001,
+                         0},
                         {"timestep=\"0.001\" integrator=\"discrete\"",
-                         {set("option.integrator", "\"implicitfast\"")}, 0.004, 0},
+                         {set("option.integrator", "\"implicitfast\"")},
+                         0.004,
+                         0},
                         {"timestep=\"0.005\" integrator=\"discrete\"", {}, 0.0, 2}}) {
     CAPTURE(c.option, c.settings.size());
     const Scene scene = load_scene(write(c.option), c.settings);
@@ -371,8 +380,8 @@ TEST_CASE("scene: without a sky it gets what pictures need, and moves bit for bi
   REQUIRE(geoms_of_type(m, mjGEOM_PLANE) == 1);
   CHECK(std::count(m.tex_type, m.tex_type + m.ntex, mjTEXTURE_SKYBOX) == 1);
   CHECK(m.stat.extent == bare.model->stat.extent);
-  const int ground = static_cast<int>(std::find(m.geom_type, m.geom_type + m.ngeom, mjGEOM_PLANE) -
-                                      m.geom_type);
+  const int ground =
+      static_cast<int>(std::find(m.geom_type, m.geom_type + m.ngeom, mjGEOM_PLANE) - m.geom_type);
   CHECK(m.geom_contype[ground] == 0);
   CHECK(m.geom_conaffinity[ground] == 0);
   CHECK(m.geom_pos[3 * ground + 2] < -0.1);  // the arm of 0.1 m hangs down at most that far
@@ -392,7 +401,7 @@ TEST_CASE("scene: a ground is only where nothing falls through it", "[scene]") {
     const auto file = files.folder.write("s.xml", look_scene("", world));
     return geoms_of_type(*load_scene(file).model, mjGEOM_PLANE);
   };
-  CHECK(planes("<geom type='plane' size='1 1 1' pos='0 0 -1'/>") == 1);         // its own
+  CHECK(planes("<geom type='plane' size='1 1 1' pos='0 0 -1'/>") == 1);                // its own
   CHECK(planes("<geom type='plane' size='1 1 1' pos='2 0 0' euler='0 90 0'/>") == 2);  // a wall
   CHECK(planes("<body pos='1 0 1'><freejoint/><geom size='0.1'/></body>") == 0);
   CHECK(planes("<body pos='1 0 1'><joint type='slide'/><geom size='0.1'/></body>") == 0);

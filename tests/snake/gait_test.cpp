@@ -26,7 +26,7 @@ std::vector<double> angles_of(const Gait& gait, double phase, const GaitSteering
 }
 
 const auto kKinds = {GaitKind::VerticalWave, GaitKind::Serpenoid, GaitKind::Sidewinding,
-                     GaitKind::Rolling, GaitKind::Helix, GaitKind::Anguilliform};
+                     GaitKind::Rolling,      GaitKind::Helix,     GaitKind::Anguilliform};
 
 }  // namespace
 
@@ -213,7 +213,8 @@ TEST_CASE("gait: the footprint of a body that lies still is the body's", "[snake
 }
 
 TEST_CASE("gait: every shape of a gait lies in its footprint", "[snake]") {
-  const GaitKind kind = GENERATE(GaitKind::Serpenoid, GaitKind::Sidewinding, GaitKind::VerticalWave);
+  const GaitKind kind =
+      GENERATE(GaitKind::Serpenoid, GaitKind::Sidewinding, GaitKind::VerticalWave);
   const Gait gait = standard_gait(kind, kJoints);
   const GaitFootprint footprint =
       gait_footprint(gait, SnakeChain::uniform(kJoints / 2, kLink, kPi / 2.0, kLink));
@@ -226,7 +227,8 @@ TEST_CASE("gait: every shape of a gait lies in its footprint", "[snake]") {
     const std::vector<double> angles = angles_of(gait, 0.07 + 2.0 * kPi * k / 100);
     std::vector<double> headings{0.0};
     for (int j = 0; j < kJoints; ++j)
-      headings.push_back(headings.back() + (j % 2 == 0 ? angles[static_cast<std::size_t>(j)] : 0.0));
+      headings.push_back(headings.back() +
+                         (j % 2 == 0 ? angles[static_cast<std::size_t>(j)] : 0.0));
     double mean = 0.0;
     for (const double h : headings) mean += h / (kJoints + 1);
     std::vector<Eigen::Vector2d> ends{Eigen::Vector2d::Zero()};

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
-#include "simulation/scene/scene.hpp"
 #include "apps/tendril/window/fault_menu.hpp"
+#include "simulation/scene/scene.hpp"
 #include "tendril/model/continuum_mjcf.hpp"
 
 namespace tendril {
@@ -21,7 +21,7 @@ namespace {
 constexpr int kDarkTheme = 0, kTightSpacing = 1;
 constexpr std::size_t kMaxSliders = 120;  // of a section: the engine's panel has room for 200 items
 constexpr int kMaxServos = mjMAXUIMULTI;  // of a list to select from
-constexpr int kWhilePaused = 2;  // state of an item that the predicate decides
+constexpr int kWhilePaused = 2;           // state of an item that the predicate decides
 
 /// The engine's dark theme in the colors of the plots.
 mjuiThemeColor colors() {
@@ -77,7 +77,8 @@ bool rotates(const mjModel& model, int actuator) {
   int joint = model.actuator_trnid[2 * actuator];
   if (model.actuator_trntype[actuator] == mjTRN_TENDON) {
     const int first = model.tendon_adr[joint];
-    const bool sums = model.wrap_type[first] == mjWRAP_JOINT && std::abs(model.wrap_prm[first]) == 1.0;
+    const bool sums =
+        model.wrap_type[first] == mjWRAP_JOINT && std::abs(model.wrap_prm[first]) == 1.0;
     joint = sums ? model.wrap_objid[first] : -1;
   } else if (model.actuator_trntype[actuator] != mjTRN_JOINT) {
     return false;
@@ -171,7 +172,8 @@ void ControlPanel::find_groups() {
     Group& group = group_of(name);
     for (int k = 0; k < model.actuator_ctrlnum[i]; ++k)
       group.controls.push_back({model.actuator_ctrladr[i] + k, i});
-    if (!name.empty() && std::count(group.servos.begin(), group.servos.end(), '\n') < kMaxServos - 1)
+    if (!name.empty() &&
+        std::count(group.servos.begin(), group.servos.end(), '\n') < kMaxServos - 1)
       group.servos += (group.servos.empty() ? "" : "\n") + name;
   }
   for (int i = 0; i < model.njnt; ++i) {
@@ -189,7 +191,8 @@ void ControlPanel::add_run() {
   ui_.sect[kRun].nitem = 0;
   recording_shown_ = run_.recording();
   const mjuiDef items[] = {
-      definition(mjITEM_BUTTON, recording_shown_ ? "End recording  (R)" : "Record  (R)", nullptr, ""),
+      definition(mjITEM_BUTTON, recording_shown_ ? "End recording  (R)" : "Record  (R)", nullptr,
+                 ""),
       definition(mjITEM_END, "", nullptr, "")};
   mjui_addToSection(&ui_, kRun, items);
 }
@@ -198,7 +201,8 @@ void ControlPanel::add_faults() {
   ui_.sect[kFaults].nitem = 0;
   std::string robots;
   for (const Group& group : groups_) robots += (robots.empty() ? "" : "\n") + group.name;
-  const std::string& servos = groups_.empty() ? robots : groups_[static_cast<std::size_t>(robot_)].servos;
+  const std::string& servos =
+      groups_.empty() ? robots : groups_[static_cast<std::size_t>(robot_)].servos;
   std::vector<mjuiDef> items;
   if (groups_.size() > 1) items.push_back(definition(mjITEM_SELECT, "Robot", &robot_, robots));
   items.push_back(definition(mjITEM_SELECT, "Fault", &kind_, fault_kinds()));
@@ -220,7 +224,9 @@ ControlPanel::Slider ControlPanel::slider_of_control(const Group& group,
   if (name.starts_with(group.prefix)) name.erase(0, group.prefix.size());
   if (name.empty()) name = fmt::format("control {}", control.address);
   const Limits range = control_limits(model, control.actuator);
-  return {(group.base != 0 ? shown_name(name) : name) + (unit.empty() ? "" : ", " + unit), range.low, range.high,
+  return {(group.base != 0 ? shown_name(name) : name) + (unit.empty() ? "" : ", " + unit),
+          range.low,
+          range.high,
           {{control.address, range.high - range.low}}};
 }
 
@@ -242,8 +248,9 @@ ControlPanel::Slider ControlPanel::slider_of_joint(const Group& group, int joint
 
 /// Joins a slider to the one of its section, if there is one from `first` on.
 void ControlPanel::add_part(std::vector<Slider>& sliders, std::size_t first, Slider slider) {
-  const auto same = std::find_if(sliders.begin() + static_cast<std::ptrdiff_t>(first), sliders.end(),
-                                 [&](const Slider& other) { return other.name == slider.name; });
+  const auto same =
+      std::find_if(sliders.begin() + static_cast<std::ptrdiff_t>(first), sliders.end(),
+                   [&](const Slider& other) { return other.name == slider.name; });
   if (same == sliders.end()) {
     sliders.push_back(std::move(slider));
     return;
@@ -370,8 +377,8 @@ bool ControlPanel::on_mouse(mjtEvent type, double x, double y, mjtButton button,
   const bool presses = type == mjEVENT_PRESS || (type == mjEVENT_MOVE && state_.dragrect == 1);
   state_.left = presses && state_.dragbutton == mjBUTTON_LEFT ? 1 : 0;
   state_.right = presses && state_.dragbutton == mjBUTTON_RIGHT ? 1 : 0;
-  const bool ours =
-      state_.dragrect == 1 || (state_.mouserect == 1 && state_.dragrect == 0 && type == mjEVENT_SCROLL);
+  const bool ours = state_.dragrect == 1 ||
+                    (state_.mouserect == 1 && state_.dragrect == 0 && type == mjEVENT_SCROLL);
   if (ours) {
     if (const mjuiItem* const item = mjui_event(&ui_, &state_, &context_)) changed(*item);
   }
@@ -404,7 +411,8 @@ void ControlPanel::changed(const mjuiItem& item) {
           if (item.pdata == &group.controller_drives)
             drive_by_hand(group, group.controller_drives == 0);
         }
-        if (item.type == mjITEM_SLIDERNUM) command(commands_[static_cast<std::size_t>(item.userid)]);
+        if (item.type == mjITEM_SLIDERNUM)
+          command(commands_[static_cast<std::size_t>(item.userid)]);
         break;
       case kJoints:
         move(joints_[static_cast<std::size_t>(item.userid)]);
@@ -488,8 +496,9 @@ void ControlPanel::inject() {
   }
   const ChosenFault fault = chosen_fault(run_.model(), choice);
   recorded_through([&] { run_.inject(fault.toml); });
-  injected_.push_back(groups_.size() > 1 ? groups_[static_cast<std::size_t>(robot_)].name + ": " + fault.text
-                                         : fault.text);
+  injected_.push_back(groups_.size() > 1
+                          ? groups_[static_cast<std::size_t>(robot_)].name + ": " + fault.text
+                          : fault.text);
   actions_.tell("Injected: " + injected_.back());
 }
 

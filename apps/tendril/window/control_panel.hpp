@@ -46,13 +46,13 @@ class ControlPanel {
     };
     std::vector<Control> controls;
     std::vector<int> joints;  ///< slides and hinges
-    std::string servos;  ///< names, one a line
+    std::string servos;       ///< names, one a line
   };
 
   /// A command or a joint; of a section, all that its links do of one kind: the sum.
   struct Slider {
     struct Part {
-      int index;           ///< of a control, or of a joint
+      int index;     ///< of a control, or of a joint
       double share;  ///< of a change, relative to those of the others
     };
     std::string name;  ///< with its unit

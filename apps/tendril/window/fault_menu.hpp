@@ -9,11 +9,11 @@ namespace tendril {
 
 /// A fault as chosen in the window. Strengths are those of docs/faults.md, relative to the robot.
 struct FaultChoice {
-  std::string prefix;   ///< of the robot's elements
-  int base = 0;         ///< its body; 0: the scene has no robot
-  int kind = 0;         ///< of `fault_kinds`
-  std::string servo;    ///< of the kinds of one servo
-  int strength = 1;     ///< 0 weak, 1 medium, 2 strong
+  std::string prefix;  ///< of the robot's elements
+  int base = 0;        ///< its body; 0: the scene has no robot
+  int kind = 0;        ///< of `fault_kinds`
+  std::string servo;   ///< of the kinds of one servo
+  int strength = 1;    ///< 0 weak, 1 medium, 2 strong
 };
 
 /// Names of the kinds, one a line.

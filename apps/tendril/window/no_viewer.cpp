@@ -6,7 +6,8 @@ namespace tendril {
 
 struct Viewer::Impl {};
 
-Viewer::Viewer(std::unique_ptr<simulation::ViewSource> /*source*/, const ViewerOptions& /*options*/) {
+Viewer::Viewer(std::unique_ptr<simulation::ViewSource> /*source*/,
+               const ViewerOptions& /*options*/) {
   throw ModelError(
       "view: this program has no window: tendril run --video makes a film; a program built from "
       "source has one");

@@ -8,19 +8,19 @@
 #include <limits>
 #include <string_view>
 
-#include "simulation/engine/engine_log.hpp"
 #include "rendering/framing.hpp"
-#include "tendril/model_error.hpp"
-#include "tendril/recording/rollout_file.hpp"
+#include "simulation/engine/engine_log.hpp"
 #include "tendril/model/fault_file.hpp"
 #include "tendril/model/robot_mjcf.hpp"
+#include "tendril/model_error.hpp"
+#include "tendril/recording/rollout_file.hpp"
 
 namespace tendril::simulation {
 namespace {
 
 constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
-constexpr double kLiveWindow = 10.0;       // s of a running scene that plots show
-constexpr std::size_t kPlotPoints = 500;   // intervals of a plot
+constexpr double kLiveWindow = 10.0;      // s of a running scene that plots show
+constexpr std::size_t kPlotPoints = 500;  // intervals of a plot
 constexpr std::int64_t kMaxRows = 20000;  // read to plot a recording
 
 std::string_view name_of(const mjModel& model, mjtObj type, int id) {
@@ -87,8 +87,8 @@ void ViewHistory::add(const Point& point) {
 
 namespace {
 
-/// Calls of the engine in which controls by hand take the place of those that controllers write: after
-/// the controllers, before the actuators.
+/// Calls of the engine in which controls by hand take the place of those that controllers write:
+/// after the controllers, before the actuators.
 class ByHand {
  public:
   explicit ByHand(const std::vector<LiveRun::Control>& controls) {
@@ -109,9 +109,10 @@ class ByHand {
 };
 thread_local const std::vector<LiveRun::Control>* ByHand::ours = nullptr;
 
-/// Everything that the next step depends on. The memory of a controller's last faults, which one of the
-/// two lacks, is at the end of its own.
-void copy_state(const mjModel& from_model, const mjData& from, const mjModel& to_model, mjData& to) {
+/// Everything that the next step depends on. The memory of a controller's last faults, which one of
+/// the two lacks, is at the end of its own.
+void copy_state(const mjModel& from_model, const mjData& from, const mjModel& to_model,
+                mjData& to) {
   constexpr unsigned kState = mjSTATE_INTEGRATION & ~static_cast<unsigned>(mjSTATE_PLUGIN);
   std::vector<mjtNum> state(static_cast<std::size_t>(mj_stateSize(&from_model, kState)));
   mj_getState(&from_model, &from, state.data(), kState);
@@ -193,7 +194,8 @@ bool LiveRun::step_once() {
     record();
     if (recorder_) {
       try {
-        recorder_->append(d, ++recorded_rows_, std::chrono::duration<double, std::micro>(taken).count());
+        recorder_->append(d, ++recorded_rows_,
+                          std::chrono::duration<double, std::micro>(taken).count());
       } catch (const RolloutError& failed) {
         recorder_.reset();
         recording_error_ = failed.what();
@@ -207,14 +209,15 @@ bool LiveRun::step_once() {
 
 void LiveRun::inject(const std::string& kind_and_fields) {
   const auto parsed = [&](double start) {
-    return parse_faults(fmt::format("[[fault]]\nname = \"by_hand_{}\"\nstart = {}\n{}\n", injections_ + 1,
-                                    start, kind_and_fields),
+    return parse_faults(fmt::format("[[fault]]\nname = \"by_hand_{}\"\nstart = {}\n{}\n",
+                                    injections_ + 1, start, kind_and_fields),
                         "fault")
         .front();
   };
   Fault fault = parsed(data().time);
   if (fault.kind == FaultKind::ActuatorDelay)
-    throw ModelError("fault: kind = actuator_delay: must be in the experiment: it acts in whole runs");
+    throw ModelError(
+        "fault: kind = actuator_delay: must be in the experiment: it acts in whole runs");
   if (is_of_measurement(fault.kind)) {
     // What is frozen or late has been seen before.
     fault = parsed(data().time + fault.time + 0.5 * model().opt.timestep);

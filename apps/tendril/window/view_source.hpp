@@ -14,13 +14,13 @@
 #include <utility>
 #include <vector>
 
+#include "rendering/render_recording.hpp"
 #include "simulation/engine/divergence.hpp"
-#include "simulation/scene/scene_robots.hpp"
 #include "simulation/experiment/experiment.hpp"
 #include "simulation/experiment/metrics.hpp"
-#include "simulation/rollout/run.hpp"
 #include "simulation/experiment/run_recorder.hpp"
-#include "rendering/render_recording.hpp"
+#include "simulation/rollout/run.hpp"
+#include "simulation/scene/scene_robots.hpp"
 
 namespace tendril::simulation {
 
@@ -98,16 +98,17 @@ class ViewSource {
   virtual void seek(double /*time*/) {}
 
   /// The camera to start with: that of pictures (picture_camera) if it shows all of the robots
-  /// (complete_camera), or a free one that shows the scene as it stands (scene_camera), or a recording's whole motion (recording_camera).
+  /// (complete_camera), or a free one that shows the scene as it stands (scene_camera), or a
+  /// recording's whole motion (recording_camera).
   [[nodiscard]] virtual mjvCamera start_camera(const PictureOptions& options);
 };
 
-/// A scene that is stepped, with the motions, faults and checks of its experiment. What is changed by
-/// hand, commands and faults, lasts until it is given back or the run is reset.
+/// A scene that is stepped, with the motions, faults and checks of its experiment. What is changed
+/// by hand, commands and faults, lasts until it is given back or the run is reset.
 class LiveRun final : public ViewSource {
  public:
-  /// Prepares the run (prepare_run). The checks are evaluated all the time; those of a run's times are
-  /// left out. Throws ModelError.
+  /// Prepares the run (prepare_run). The checks are evaluated all the time; those of a run's times
+  /// are left out. Throws ModelError.
   explicit LiveRun(Experiment experiment, RunChanges changes = {}, std::string command_line = {});
   ~LiveRun() override;
   LiveRun(const LiveRun&) = delete;
@@ -145,8 +146,8 @@ class LiveRun final : public ViewSource {
   };
   std::vector<Control> controls;
 
-  /// A fault from now on. One of a measurement makes the controllers anew, with the memory that they
-  /// have: `model` and `data` are others then. Throws ModelError; then nothing has changed.
+  /// A fault from now on. One of a measurement makes the controllers anew, with the memory that
+  /// they have: `model` and `data` are others then. Throws ModelError; then nothing has changed.
   /// @param kind_and_fields  TOML of a `[[fault]]` without name, start and end
   void inject(const std::string& kind_and_fields);
   /// Takes back all faults that were injected.
@@ -154,8 +155,8 @@ class LiveRun final : public ViewSource {
   /// Those under way.
   [[nodiscard]] const std::vector<Fault>& injected() const noexcept { return injected_; }
 
-  /// Records from now on; a reset, an injected fault of a measurement and the end of this object end
-  /// the recording. Throws RolloutError.
+  /// Records from now on; a reset, an injected fault of a measurement and the end of this object
+  /// end the recording. Throws RolloutError.
   void start_recording(const std::filesystem::path& file);
   void end_recording();
   [[nodiscard]] bool recording() const noexcept { return recorder_ != nullptr; }
@@ -234,7 +235,7 @@ class Centerlines {
   struct Robot {
     std::vector<int> bodies;  ///< from below the base to the end of the longest chain
     int tip_site = -1;        ///< the robot's `tip`, if it has one
-    double radius = 0.0;  ///< of the last link's geom [m]
+    double radius = 0.0;      ///< of the last link's geom [m]
   };
   [[nodiscard]] const std::vector<Robot>& robots() const noexcept { return robots_; }
 

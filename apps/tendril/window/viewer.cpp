@@ -15,12 +15,12 @@
 #include <utility>
 #include <vector>
 
+#include "apps/tendril/check_text.hpp"
+#include "apps/tendril/window/control_panel.hpp"
 #include "rendering/framing.hpp"
 #include "rendering/offscreen.hpp"
 #include "rendering/shadow_volume.hpp"
 #include "rendering/smooth_body.hpp"
-#include "apps/tendril/check_text.hpp"
-#include "apps/tendril/window/control_panel.hpp"
 
 namespace tendril {
 namespace {
@@ -35,11 +35,12 @@ constexpr auto kNoBudget = std::chrono::hours(24);           // a screenshot wai
 constexpr double kIdleWait = 1.0 / 30.0;                     // s between frames while paused
 constexpr double kDoubleClick = 0.3;                         // s
 constexpr int kSceneGeoms = 10000;
-constexpr int kTimeIntervals = 5;               // of a plot's grid, at most
-constexpr double kLookAgain = 0.5;              // s, between looks at the scene's files
-constexpr double kNoticeTime = 3.0;             // s, of a notice
-constexpr std::size_t kNamedContacts = 4;       // pairs of bodies in the list of contacts
-/// Of the spring that pulls a body: force over the weight of its robot, at a tenth of the scene's size.
+constexpr int kTimeIntervals = 5;          // of a plot's grid, at most
+constexpr double kLookAgain = 0.5;         // s, between looks at the scene's files
+constexpr double kNoticeTime = 3.0;        // s, of a notice
+constexpr std::size_t kNamedContacts = 4;  // pairs of bodies in the list of contacts
+/// Of the spring that pulls a body: force over the weight of its robot, at a tenth of the scene's
+/// size.
 constexpr double kPullWeights = 3.0;
 constexpr double kEarthGravity = 9.81;  // m/s^2
 constexpr float kSeeThrough = 0.4F;
@@ -120,8 +121,8 @@ void fit_times(mjvFigure& figure, double first, double last) {
   figure.gridsize[0] = static_cast<int>(end - begin) + 1;
 }
 
-/// From zero to the least multiple of a power of ten that contains `largest` > 0, as the engine rounds
-/// it, with round ticks.
+/// From zero to the least multiple of a power of ten that contains `largest` > 0, as the engine
+/// rounds it, with round ticks.
 void fit_values(mjvFigure& figure, double largest) {
   constexpr int kIntervals[] = {5, 5, 4, 3, 4, 5, 3, 7, 4, 3, 5};  // by the multiple
   constexpr double kRounding = 1e-4;                               // the engine's is upwards
@@ -193,10 +194,10 @@ struct Viewer::Impl {
   bool show_panel = false;
   bool show_help = false, show_info = true, show_plots = true, show_centerline = false,
        show_links = false;
-  bool picture_desired = false;     ///< of the next frame
+  bool picture_desired = false;                             ///< of the next frame
   std::vector<std::filesystem::file_time_type> file_times;  ///< of options.files
-  double next_look = 0.0;           ///< at the files; s, of GLFW's clock
-  std::string notice;               ///< shown until `notice_end`
+  double next_look = 0.0;                                   ///< at the files; s, of GLFW's clock
+  std::string notice;                                       ///< shown until `notice_end`
   int numbers_width = 0;            ///< of those in the upper left corner, pixels
   double notice_end = 0.0;          ///< s, of GLFW's clock
   std::filesystem::path recording;  ///< the last one
@@ -308,8 +309,9 @@ struct Viewer::Impl {
     std::error_code ignored;
     int number = 1;
     do {
-      recording = std::filesystem::absolute(fmt::format("out/{}-window{}", options.name, number++)) /
-                  "rollout.h5";
+      recording =
+          std::filesystem::absolute(fmt::format("out/{}-window{}", options.name, number++)) /
+          "rollout.h5";
     } while (std::filesystem::exists(recording.parent_path(), ignored));
     try {
       simulation::make_output_folder(recording.parent_path());
@@ -349,8 +351,8 @@ struct Viewer::Impl {
     }
   }
 
-  /// Shows the scene of the changed files, in the state of the one before if its sizes are the same.
-  /// What is wrong with the files is told, and the scene before goes on.
+  /// Shows the scene of the changed files, in the state of the one before if its sizes are the
+  /// same. What is wrong with the files is told, and the scene before goes on.
   void reopen() {
     std::unique_ptr<simulation::ViewSource> next;
     try {
@@ -363,9 +365,9 @@ struct Viewer::Impl {
     const auto sizes = [](const mjModel& m) {
       return std::array<mjtSize, 6>{m.nq, m.nv, m.na, m.nu, m.nmocap, m.npluginstate};
     };
-    const bool same = sizes(before) == sizes(after) && source->stopped().empty() &&
-                      mj_stateSize(&before, mjSTATE_INTEGRATION) ==
-                          mj_stateSize(&after, mjSTATE_INTEGRATION);
+    const bool same =
+        sizes(before) == sizes(after) && source->stopped().empty() &&
+        mj_stateSize(&before, mjSTATE_INTEGRATION) == mj_stateSize(&after, mjSTATE_INTEGRATION);
     if (same) {
       std::vector<mjtNum> state(
           static_cast<std::size_t>(mj_stateSize(&before, mjSTATE_INTEGRATION)));
@@ -431,7 +433,7 @@ struct Viewer::Impl {
       const mjrRect shown = picture();
       if (shown.width > 0 && shown.height > 0)
         camera = simulation::scene_camera(model(), source->data(), camera,
-                                    static_cast<double>(shown.width) / shown.height);
+                                          static_cast<double>(shown.width) / shown.height);
     } else {
       camera.type = mjCAMERA_FIXED;
       camera.fixedcamid = index;
@@ -708,8 +710,8 @@ struct Viewer::Impl {
     source->seek(range.first + slider.fraction(cursor_x) * (range.second - range.first));
   }
 
-  /// Applies the perturbation by the mouse in each step: the engine's, but a pull by a spring that is
-  /// scaled to the whole robot; the engine's is scaled to one light link.
+  /// Applies the perturbation by the mouse in each step: the engine's, but a pull by a spring that
+  /// is scaled to the whole robot; the engine's is scaled to one light link.
   void pull(const mjModel& m, mjData& d) {
     // Those of the experiment's faults stay.
     if (pulled_body > 0) mju_zero(d.xfrc_applied + 6 * pulled_body, 6);
@@ -805,9 +807,10 @@ struct Viewer::Impl {
     const std::string stopped = source->stopped();
     if (!stopped.empty() && !source->range()) {
       mjr_overlay(mjFONT_BIG, mjGRID_TOP, beside, "\n\nThe simulation stopped", nullptr, &context);
-      mjr_overlay(mjFONT_NORMAL, mjGRID_TOP, beside,
-                  fmt::format("\n\n\n\n\n\n{}\nBackspace: reset", wrapped(stopped, beside.width)).c_str(),
-                  nullptr, &context);
+      mjr_overlay(
+          mjFONT_NORMAL, mjGRID_TOP, beside,
+          fmt::format("\n\n\n\n\n\n{}\nBackspace: reset", wrapped(stopped, beside.width)).c_str(),
+          nullptr, &context);
     }
   }
 
@@ -921,9 +924,9 @@ struct Viewer::Impl {
     std::string names, values;
     for (const simulation::LiveRun::LiveCheck& live_check : live->checks()) {
       append_line(names, live_check.check.name);
-      append_line(values, fmt::format("{}  ({})  {}", readable(live_check.value, live_check.unit),
-                                      limits(live_check.check, live_check.unit),
-                                      verdict(live_check)));
+      append_line(values,
+                  fmt::format("{}  ({})  {}", readable(live_check.value, live_check.unit),
+                              limits(live_check.check, live_check.unit), verdict(live_check)));
     }
     if (!names.empty())
       mjr_overlay(mjFONT_NORMAL, mjGRID_BOTTOMLEFT, whole, names.c_str(), values.c_str(), &context);
@@ -949,9 +952,9 @@ struct Viewer::Impl {
     for (const auto& [pair, force] : forces)
       named.push_back({geom_name(pair.first) + " - " + geom_name(pair.second), force});
     const std::size_t count = std::min(kNamedContacts, named.size());
-    std::partial_sort(
-        named.begin(), named.begin() + static_cast<std::ptrdiff_t>(count), named.end(),
-        [](const NamedForce& a, const NamedForce& b) { return a.force > b.force; });
+    std::partial_sort(named.begin(), named.begin() + static_cast<std::ptrdiff_t>(count),
+                      named.end(),
+                      [](const NamedForce& a, const NamedForce& b) { return a.force > b.force; });
     named.resize(count);
     return named;
   }

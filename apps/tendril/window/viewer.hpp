@@ -23,7 +23,8 @@ struct ViewerOptions {
   bool help = false;         ///< start with the help open
   bool panel = false;        ///< start with the panel open
   std::string name;          ///< of the experiment; recordings go to out/<name>-window<n>
-  /// Opens the source again when one of `files` has changed; throws as the first time. Empty: never.
+  /// Opens the source again when one of `files` has changed; throws as the first time. Empty:
+  /// never.
   std::function<std::unique_ptr<simulation::ViewSource>()> reopen;
   std::vector<std::filesystem::path> files;
 };

@@ -1,4 +1,5 @@
 """The classes behind `gymnasium.make` and `gymnasium.make_vec`."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from tendril.envs.tasks import TASKS
 
 class Environment(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float32]]):
     """One simulation of a task, by its name; made by `gymnasium.make`."""
+
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": round(1 / CONTROL_PERIOD)}
 
     def __init__(self, task: str, render_mode: str | None = None) -> None:
@@ -33,17 +35,24 @@ class Environment(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float32]
         """MuJoCo's model."""
         return self._simulations.task.model
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None
-              ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
         super().reset(seed=seed)
         self._simulations.reset(self._rows, [self.np_random])
         return self._simulations.observation[0].copy(), {}
 
-    def step(self, action: npt.NDArray[np.float32]
-             ) -> tuple[npt.NDArray[np.float32], SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(
+        self, action: npt.NDArray[np.float32]
+    ) -> tuple[npt.NDArray[np.float32], SupportsFloat, bool, bool, dict[str, Any]]:
         rewards, terminated, truncated, infos = self._simulations.step(self._rows, np.asarray(action)[None])
-        return (self._simulations.observation[0].copy(), float(rewards[0]), bool(terminated[0]), bool(truncated[0]),
-                {name: values[0].item() for name, values in infos.items()})
+        return (
+            self._simulations.observation[0].copy(),
+            float(rewards[0]),
+            bool(terminated[0]),
+            bool(truncated[0]),
+            {name: values[0].item() for name, values in infos.items()},
+        )
 
     def render(self) -> npt.NDArray[np.uint8] | None:
         return self._simulations.render(0) if self.render_mode == "rgb_array" else None
@@ -57,6 +66,7 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[npt.NDArray[np.float32], npt.
 
     Made by `gymnasium.make_vec`, or of the name of a task: `VectorEnvironment("Reach", num_envs=64)`.
     """
+
     metadata: dict[str, Any] = {**Environment.metadata, "autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}
     spec: EnvSpec | None = None
 
@@ -72,8 +82,9 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[npt.NDArray[np.float32], npt.
         self._generators: list[np.random.Generator] = []
         self._over = np.zeros(num_envs, dtype=bool)
 
-    def reset(self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
-              ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
         """A number seeds simulation i with seed + i."""
         if isinstance(seed, int) or seed is None:
             seeds: Sequence[int | None] = [None if seed is None else seed + i for i in range(self.num_envs)]
@@ -88,14 +99,17 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[npt.NDArray[np.float32], npt.
         self._simulations.reset(np.arange(self.num_envs), self._generators)
         return self._simulations.observation.copy(), {}
 
-    def step(self, actions: npt.NDArray[np.float32]
-             ) -> tuple[npt.NDArray[np.float32], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+    def step(
+        self, actions: npt.NDArray[np.float32]
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
         new, going = np.flatnonzero(self._over), np.flatnonzero(~self._over)
         rewards = np.zeros(self.num_envs)
         terminated, truncated = np.zeros(self.num_envs, dtype=bool), np.zeros(self.num_envs, dtype=bool)
         all_infos: dict[str, Any] = {}
         if len(going) > 0:
-            rewards[going], terminated[going], truncated[going], infos = self._simulations.step(going, np.asarray(actions)[going])
+            rewards[going], terminated[going], truncated[going], infos = self._simulations.step(
+                going, np.asarray(actions)[going]
+            )
             for name, values in infos.items():
                 all_infos[name] = np.zeros(self.num_envs, dtype=values.dtype)
                 all_infos[name][going] = values

@@ -1,4 +1,5 @@
 """An environment of any experiment file."""
+
 from __future__ import annotations
 
 import fnmatch
@@ -25,11 +26,19 @@ class ExperimentEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float3
     truncated after the experiment's duration. `info` has every named sensor of the scene under its name, `time`, and at
     the end `result`, a tendril.Result.
     """
+
     metadata: dict[str, Any] = Environment.metadata
 
-    def __init__(self, file: str | os.PathLike[str], action: Sequence[str], observation: Sequence[str],
-                 reward: Callable[[Mapping[str, Any]], float], rate: float | None = None, set: Mapping[str, Any] = {},
-                 render_mode: str | None = None) -> None:
+    def __init__(
+        self,
+        file: str | os.PathLike[str],
+        action: Sequence[str],
+        observation: Sequence[str],
+        reward: Callable[[Mapping[str, Any]], float],
+        rate: float | None = None,
+        set: Mapping[str, Any] = {},
+        render_mode: str | None = None,
+    ) -> None:
         """
         :param file: an experiment, a scene or a robot file
         :param action: actuators, or shell patterns of them; an action is in [-1, 1] for each
@@ -58,17 +67,28 @@ class ExperimentEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float3
         model = self._run.model
         self._substeps = max(1, round(CONTROL_PERIOD / model.opt.timestep))
         actuators = [model.actuator(i).name for i in range(model.nactuator)]
-        self._ids = np.array([i for pattern in self._action for i in self._matches(pattern, actuators, "action", "an actuator")])
+        self._ids = np.array(
+            [i for pattern in self._action for i in self._matches(pattern, actuators, "action", "an actuator")]
+        )
         self._limits = model.actuator_ctrlrange[self._ids]
         self._limited = model.actuator_ctrllimited[self._ids].astype(bool)
         if self._rate is None and not self._limited.all():
             name = actuators[self._ids[np.flatnonzero(~self._limited)[0]]]
             raise td.ModelError(f"action: {name}: has no limits: give rate, or ctrlrange to the actuator")
-        self._sensors = {name: model.sensor(i).adr[0] + np.arange(model.sensor(i).dim[0])
-                         for i in range(model.nsensor) if (name := model.sensor(i).name)}
-        self._shown = [name if name in _STATE else list(self._sensors)[i] for name in self._observation
-                       for i in ([0] if name in _STATE else self._matches(name, list(self._sensors), "observation",
-                                                                          f"a sensor, or one of {', '.join(_STATE)}"))]
+        self._sensors = {
+            name: model.sensor(i).adr[0] + np.arange(model.sensor(i).dim[0])
+            for i in range(model.nsensor)
+            if (name := model.sensor(i).name)
+        }
+        self._shown = [
+            name if name in _STATE else list(self._sensors)[i]
+            for name in self._observation
+            for i in (
+                [0]
+                if name in _STATE
+                else self._matches(name, list(self._sensors), "observation", f"a sensor, or one of {', '.join(_STATE)}")
+            )
+        ]
 
     @staticmethod
     def _matches(pattern: str, names: Sequence[str], what: str, kind: str) -> list[int]:
@@ -88,19 +108,23 @@ class ExperimentEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float3
 
     def _observe(self) -> npt.NDArray[np.float32]:
         data = self._run.data
-        parts = [np.ravel(getattr(data, name)) if name in _STATE else data.sensordata[self._sensors[name]]
-                 for name in self._shown]
+        parts = [
+            np.ravel(getattr(data, name)) if name in _STATE else data.sensordata[self._sensors[name]]
+            for name in self._shown
+        ]
         return np.concatenate(parts).astype(np.float32)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None
-              ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
         super().reset(seed=seed)
         self._begin(int(self.np_random.integers(2**31)))
         self._last = self._observe()
         return self._last.copy(), self._info()
 
-    def step(self, action: npt.NDArray[np.float32]
-             ) -> tuple[npt.NDArray[np.float32], SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(
+        self, action: npt.NDArray[np.float32]
+    ) -> tuple[npt.NDArray[np.float32], SupportsFloat, bool, bool, dict[str, Any]]:
         action = np.clip(np.asarray(action, dtype=np.float64), -1.0, 1.0)
         if not np.isfinite(action).all():
             raise ValueError("action: must be finite")
@@ -121,8 +145,13 @@ class ExperimentEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float3
         observation = self._observe()
         if np.isfinite(observation).all():
             self._last = observation
-        return (self._last.copy(), DIVERGED if diverged else float(self._reward(info)), diverged, run.done and not diverged,
-                info)
+        return (
+            self._last.copy(),
+            DIVERGED if diverged else float(self._reward(info)),
+            diverged,
+            run.done and not diverged,
+            info,
+        )
 
     def render(self) -> npt.NDArray[np.uint8] | None:
         if self.render_mode != "rgb_array":

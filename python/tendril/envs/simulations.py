@@ -2,6 +2,7 @@
 
 Both are the same code on arrays with one row a simulation, so that they have the same numbers.
 """
+
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -33,6 +34,7 @@ class Task(ABC):
 
     Of a slice `array[rows]` is a view, of an array of numbers a copy.
     """
+
     scene: ClassVar[str]  #: a file of the folder `scenes`
     actions: ClassVar[int]
     observations: ClassVar[int]
@@ -47,11 +49,13 @@ class Task(ABC):
         self.substeps = max(1, round(CONTROL_PERIOD / self.model.opt.timestep))
         self.period = self.substeps * self.model.opt.timestep
         self.ctrl: Floats = self.batch.bind("ctrl")
-        self.motion: Floats = self.batch.state[:, :1 + self.model.nq + self.model.nv]  #: time, positions, velocities
+        self.motion: Floats = self.batch.state[:, : 1 + self.model.nq + self.model.nv]  #: time, positions, velocities
         self.mocap_pos: Floats = self.batch.bind("mocap_pos")
         self.mocap_quat: Floats = self.batch.bind("mocap_quat")
         self.sensors: Floats = self.batch.bind("sensordata")
-        limits = np.where(self.model.actuator_ctrllimited[:, None] != 0, self.model.actuator_ctrlrange, [-np.inf, np.inf])
+        limits = np.where(
+            self.model.actuator_ctrllimited[:, None] != 0, self.model.actuator_ctrlrange, [-np.inf, np.inf]
+        )
         self._low, self._high = limits[:, 0].copy(), limits[:, 1].copy()
         self._strides = self.period * self.rates
         self.within = np.zeros(count, dtype=np.int64)  #: steps at the goal in a row
@@ -121,7 +125,9 @@ class Simulations:
         self.elapsed[rows] = 0
         self.observation[rows] = task.observe(rows)
 
-    def step(self, numbers: npt.NDArray[np.intp], actions: npt.NDArray[Any]) -> tuple[Floats, Flags, Flags, dict[str, Any]]:
+    def step(
+        self, numbers: npt.NDArray[np.intp], actions: npt.NDArray[Any]
+    ) -> tuple[Floats, Flags, Flags, dict[str, Any]]:
         """Rewards, terminated, truncated and infos of one step; a non-finite action raises ValueError."""
         actions = np.minimum(np.maximum(np.asarray(actions, dtype=np.float64), -1.0), 1.0)
         if not np.logical_and.reduce(np.isfinite(actions), axis=None):

@@ -1,11 +1,11 @@
 """The tasks; docs/python.md has them in a table."""
+
 from __future__ import annotations
 
 from typing import Any
 
 import mujoco
 import numpy as np
-import numpy.typing as npt
 
 import tendril as td
 from tendril import _sim
@@ -27,6 +27,7 @@ def _effort(actions: Floats) -> Floats:
 
 class Reach(Task):
     """Three sections, horizontal, under gravity: the tip to a point."""
+
     scene, actions, observations, steps = "reach.xml", 6, 18, 200
     rates = np.full(6, _SET_POINT_RATE)
     _LARGEST_BEND = 1.2  # rad, of a section at a target
@@ -54,18 +55,29 @@ class Reach(Task):
     def observe(self, rows: Rows) -> Floats:
         sensors = self.sensors[rows]
         tip = sensors[:, 6:9]
-        return np.concatenate((self.ctrl[rows].take(_ORDER, axis=1) * _SIGNS, sensors.take(_ORDER, axis=1) * _SIGNS, tip,
-                               sensors[:, 9:12] - tip), axis=1)
+        return np.concatenate(
+            (
+                self.ctrl[rows].take(_ORDER, axis=1) * _SIGNS,
+                sensors.take(_ORDER, axis=1) * _SIGNS,
+                tip,
+                sensors[:, 9:12] - tip,
+            ),
+            axis=1,
+        )
 
     def judge(self, rows: Rows, actions: Floats) -> tuple[Floats, Flags, dict[str, Any]]:
         sensors = self.sensors[rows]
         distance = norm(sensors[:, 9:12] - sensors[:, 6:9])
-        return (-distance - _effort(actions), np.zeros(len(actions), dtype=bool),
-                {"is_success": distance < 0.001, "tip_error": distance})
+        return (
+            -distance - _effort(actions),
+            np.zeros(len(actions), dtype=bool),
+            {"is_success": distance < 0.001, "tip_error": distance},
+        )
 
 
 class Insert(Task):
     """Three sections on a feed into a bent tube, whose place varies."""
+
     scene, actions, observations, steps = "insert.xml", 7, 21, 600
     rates = np.array([0.1, *[_SET_POINT_RATE] * 6])  # of the feed, m/s, and the sections
     _FEED_FIRST, _FEED_LAST = np.array([6, *_ORDER]), np.array([*_SIGNS, 1.0])  # of the servos, of the action
@@ -80,7 +92,7 @@ class Insert(Task):
     def __init__(self, count: int, threads: int) -> None:
         super().__init__(count, threads)
         whole = np.array(_sim.path_points(self._WAYPOINTS, self._CORNER_RADIUS, self._SPACING))
-        self._path = whole[:round(self._END / self._SPACING) + 1]
+        self._path = whole[: round(self._END / self._SPACING) + 1]
         # Of a point of the path as the nearest one: progress, 0 .. 1, and the point to go for.
         place, last = np.arange(len(self._path)), len(self._path) - 1
         start, ahead = round(self._START / self._SPACING), round(self._AHEAD / self._SPACING)
@@ -106,9 +118,18 @@ class Insert(Task):
     def observe(self, rows: Rows) -> Floats:
         sensors = self.sensors[rows]
         tip = sensors[:, 6:9]
-        return np.concatenate((self.ctrl[rows].take(_ORDER + 1, axis=1) * _SIGNS, sensors.take(_ORDER, axis=1) * _SIGNS, tip,
-                               self._next[rows] - tip, sensors[:, 12:13], self._progress[rows, None],
-                               self._force[rows, None]), axis=1)
+        return np.concatenate(
+            (
+                self.ctrl[rows].take(_ORDER + 1, axis=1) * _SIGNS,
+                sensors.take(_ORDER, axis=1) * _SIGNS,
+                tip,
+                self._next[rows] - tip,
+                sensors[:, 12:13],
+                self._progress[rows, None],
+                self._force[rows, None],
+            ),
+            axis=1,
+        )
 
     def judge(self, rows: Rows, actions: Floats) -> tuple[Floats, Flags, dict[str, Any]]:
         before = self._progress[rows].copy()
@@ -118,12 +139,16 @@ class Insert(Task):
         reward = 10.0 * (progress - before) - 0.01 * force - _effort(actions)
         success = self.lasting(rows, (progress > 0.999) & (distance < 0.002), 0.2)
         too_hard = force > self._LARGEST_FORCE
-        return (reward - 10.0 * too_hard, success | too_hard,
-                {"is_success": success & ~too_hard, "tip_error": distance, "wall_force": force, "progress": progress})
+        return (
+            reward - 10.0 * too_hard,
+            success | too_hard,
+            {"is_success": success & ~too_hard, "tip_error": distance, "wall_force": force, "progress": progress},
+        )
 
 
 class SnakeGoal(Task):
     """A snake of 16 joints on the ground: its head to a goal."""
+
     scene, actions, observations, steps = "snake_goal.xml", 16, 38, 1000
     rates = np.full(16, 6.0)  # rad/s
     _NEAREST, _FARTHEST = 0.8, 1.5  # m, of a goal from the origin
@@ -156,6 +181,7 @@ class SnakeGoal(Task):
 
 class YoubotReach(Task):
     """The youBot: its tool to a pose."""
+
     scene, actions, observations, steps = "youbot_reach.xml", 8, 22, 400
     rates = np.array([0.8, 0.8, 1.2, *[np.pi / 2] * 5])  # m/s, rad/s: the speed limits
     _AREA = 0.8  # m, half the side of the square in which platforms of targets stand
@@ -193,8 +219,11 @@ class YoubotReach(Task):
         self.begin(rows)
         distance, angle = norm(self.sensors[rows, 16:19]), norm(self._rotation[rows])
         success = self.lasting(rows, (distance < 0.003) & (angle < np.deg2rad(1.0)), 0.5)
-        return (-distance - 0.1 * angle - _effort(actions), success,
-                {"is_success": success, "tip_error": distance, "angle_error": angle})
+        return (
+            -distance - 0.1 * angle - _effort(actions),
+            success,
+            {"is_success": success, "tip_error": distance, "angle_error": angle},
+        )
 
 
 #: by the name in `Tendril/<name>-v0`

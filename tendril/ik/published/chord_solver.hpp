@@ -14,8 +14,8 @@ struct ChordOptions {                ///< every field has a working default
   /// The backward pass bends no section beyond its limit. Off ("without bend limits"): up to 2 pi,
   /// and the limit is only tested at the end.
   bool limit_bend_inside = true;
-  /// A: a tuning step rotates by 1/A of the angle that is missing. >= 3, or 0 for that of the source:
-  /// 10 for up to three sections, 3 for more.
+  /// A: a tuning step rotates by 1/A of the angle that is missing. >= 3, or 0 for that of the
+  /// source: 10 for up to three sections, 3 for more.
   double tuning_divisor = 0.0;
   /// Distance from the goal [mean section lengths] below which every iteration tunes, > 0.
   /// Infinity: always.

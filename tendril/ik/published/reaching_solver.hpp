@@ -8,8 +8,8 @@
 
 namespace tendril {
 
-/// The outer loop of FABRIKc and chord FABRIK: passes to and fro over the chain of the sections until
-/// the goal is met inside the limits, and the best pose seen. Lengths are those of the start.
+/// The outer loop of FABRIKc and chord FABRIK: passes to and fro over the chain of the sections
+/// until the goal is met inside the limits, and the best pose seen. Lengths are those of the start.
 /// `Derived` has, accessible to this class:
 ///
 ///     void load();              // what states_, the start, says about lengths and limits
@@ -20,8 +20,8 @@ namespace tendril {
 ///     bool is_at_rest(double moved, int iteration) const;
 ///     void prepare_next(int iteration);  // after a pass that is not the last
 ///     Eigen::Vector3d tip_position() const, tip_tangent() const;
-///     Posture posture(std::size_t i) const;  // of section i of the chain: what the bend follows from
-///     void set_states(const std::vector<Posture>& postures);  // states_, inside the limits
+///     Posture posture(std::size_t i) const;  // of section i of the chain: what the bend follows
+///     from void set_states(const std::vector<Posture>& postures);  // states_, inside the limits
 template <class Derived, class Options, class Posture>
 class ReachingSolver {
  public:

@@ -32,8 +32,8 @@ class SectionPolynomial {
   /// The polynomial's value for a chord angle in [0, alphaInv] [rad].
   [[nodiscard]] double bend_angle(double alpha) const noexcept;
 
-  /// As `solve_section_newton`; 0 iterations where the polynomial suffices. `reached` is computed from the bend returned:
-  /// tolerances below the fit error can be missed.
+  /// As `solve_section_newton`; 0 iterations where the polynomial suffices. `reached` is computed
+  /// from the bend returned: tolerances below the fit error can be missed.
   [[nodiscard]] SectionIkResult solve(double rho, double z,
                                       const SectionIkOptions& options = {}) const noexcept;
 

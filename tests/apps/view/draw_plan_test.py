@@ -3,13 +3,13 @@
 
 usage: draw_plan_test.py PROGRAM
 """
+
 import importlib.util
 import json
 import math
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 
@@ -20,10 +20,17 @@ SKIPPED = 77
 X, Y, Z = 0, 1, 2
 VIEWS = ([X, Z], [Y, Z], [X, Y])
 FAR = 10.0
-CUBE = [[(x, y, z) for x, y, z in face] for face in (
-    ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)), ((0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)),
-    ((0, 0, 0), (1, 0, 0), (1, 0, 1), (0, 0, 1)), ((0, 1, 0), (1, 1, 0), (1, 1, 1), (0, 1, 1)),
-    ((0, 0, 0), (0, 1, 0), (0, 1, 1), (0, 0, 1)), ((1, 0, 0), (1, 1, 0), (1, 1, 1), (1, 0, 1)))]
+CUBE = [
+    [(x, y, z) for x, y, z in face]
+    for face in (
+        ((0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)),
+        ((0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)),
+        ((0, 0, 0), (1, 0, 0), (1, 0, 1), (0, 0, 1)),
+        ((0, 1, 0), (1, 1, 0), (1, 1, 1), (0, 1, 1)),
+        ((0, 0, 0), (0, 1, 0), (0, 1, 1), (0, 0, 1)),
+        ((1, 0, 0), (1, 1, 0), (1, 1, 1), (1, 0, 1)),
+    )
+]
 
 
 def block(low, high):
@@ -45,7 +52,7 @@ def grid(low=-2.0, high=2.0, count=23):
 
 
 def distance_to_segment(p, a, b):
-    length = sum((y - x)**2 for x, y in zip(a, b))
+    length = sum((y - x) ** 2 for x, y in zip(a, b))
     t = sum((q - x) * (y - x) for q, x, y in zip(p, a, b)) / length if length else 0.0
     t = min(max(t, 0.0), 1.0)
     return math.dist(p, [x + t * (y - x) for x, y in zip(a, b)])
@@ -71,18 +78,24 @@ class Shapes(unittest.TestCase):
             members = [drawing.section(shape, o, FAR) for o in drawing.members(shape)]
             for x, z in grid():
                 if not near(x, z):
-                    self.assertEqual(covers(sum(members, []), (x, z)), distance_to_segment((x, 0, z), a, b) < 0.5, (a, b, x, z))
+                    self.assertEqual(
+                        covers(sum(members, []), (x, z)), distance_to_segment((x, 0, z), a, b) < 0.5, (a, b, x, z)
+                    )
 
     def test_a_solid_is_cut_in_as_many_pieces_as_it_has(self):
         box = block((-0.5, -1, -0.3), (0.5, 1, 0.9))
         self.check_section({"kind": "solid", "outlines": box}, lambda x, z: abs(x) < 0.5 and -0.3 < z < 0.9)
         self.check_section({"kind": "solid", "outlines": block((-0.5, 0.1, -0.3), (0.5, 1, 0.9))}, lambda x, z: False)
         # A face in the plane itself.
-        self.check_section({"kind": "solid", "outlines": block((-0.5, 0, -0.3), (0.5, 1, 0.9))},
-                           lambda x, z: abs(x) < 0.5 and -0.3 < z < 0.9)
+        self.check_section(
+            {"kind": "solid", "outlines": block((-0.5, 0, -0.3), (0.5, 1, 0.9))},
+            lambda x, z: abs(x) < 0.5 and -0.3 < z < 0.9,
+        )
         two = box + block((1.0, -1, -1), (1.5, 1, 1))
-        self.check_section({"kind": "solid", "outlines": two},
-                           lambda x, z: abs(x) < 0.5 and -0.3 < z < 0.9 or 1 < x < 1.5 and abs(z) < 1)
+        self.check_section(
+            {"kind": "solid", "outlines": two},
+            lambda x, z: abs(x) < 0.5 and -0.3 < z < 0.9 or 1 < x < 1.5 and abs(z) < 1,
+        )
         hollow = block((-1, -1, -1), (1, 1, 1)) + block((-0.5, -0.5, -0.5), (0.5, 0.5, 0.5))
         self.check_section({"kind": "solid", "outlines": hollow}, lambda x, z: 0.5 < max(abs(x), abs(z)) < 1)
         # Over a polygon that is not convex: the plane cuts its caps in two pieces each.
@@ -92,9 +105,14 @@ class Shapes(unittest.TestCase):
         self.check_section({"kind": "solid", "outlines": notched}, lambda x, z: 1 / 3 < abs(x) < 1 and abs(z) < 1)
 
     def test_a_row_has_all_its_members(self):
-        shape = {"kind": "prism", "outlines": [[[-1.9, 0, 0], [-1.5, 0, 0], [-1.5, 0, 1], [-1.9, 0, 1]]],
-                 "repeat": {"count": 3, "step": [1, 0, -0.5]}}
-        self.check_section(shape, lambda x, z: any(-1.9 + k < x < -1.5 + k and -0.5 * k < z < 1 - 0.5 * k for k in range(3)))
+        shape = {
+            "kind": "prism",
+            "outlines": [[[-1.9, 0, 0], [-1.5, 0, 0], [-1.5, 0, 1], [-1.9, 0, 1]]],
+            "repeat": {"count": 3, "step": [1, 0, -0.5]},
+        }
+        self.check_section(
+            shape, lambda x, z: any(-1.9 + k < x < -1.5 + k and -0.5 * k < z < 1 - 0.5 * k for k in range(3))
+        )
 
     def test_a_half_space_ends_at_its_plane(self):
         for point, normal in (([3, 4, 0.3], [0, 0, 2]), ([0.2, 5, 0], [-3, 0, 0]), ([0.1, 0.2, 0.3], [1, 0.5, -2])):
@@ -120,7 +138,9 @@ class Shapes(unittest.TestCase):
             for p in grid():
                 reach = distance_to_segment(p, [a[i] for i in axes], [b[i] for i in axes])
                 if abs(reach - 0.5) > 0.01:
-                    self.assertEqual(covers(drawing.shadow(capsule, next(drawing.members(capsule)), axes, FAR), p), reach < 0.5)
+                    self.assertEqual(
+                        covers(drawing.shadow(capsule, next(drawing.members(capsule)), axes, FAR), p), reach < 0.5
+                    )
                 inside = all((-0.5, -1.2, -0.3)[i] < q < (0.5, 1, 0.9)[i] for i, q in zip(axes, p))
                 self.assertEqual(covers(drawing.shadow(box, next(drawing.members(box)), axes, FAR), p), inside)
                 hidden = covers(drawing.shadow(prism, next(drawing.members(prism)), axes, FAR), p)
@@ -132,7 +152,9 @@ class Shapes(unittest.TestCase):
 
 class Pictures(unittest.TestCase):
     def plan(self, file):
-        done = subprocess.run([PROGRAM, "plan", ROOT / "scenes" / file, "--json"], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [PROGRAM, "plan", ROOT / "scenes" / file, "--json"], capture_output=True, text=True, check=True
+        )
         return json.loads(done.stdout)
 
     def check_fit(self, view, points, around):
@@ -161,11 +183,18 @@ class Pictures(unittest.TestCase):
             (axes,), size = figure.axes, figure.get_size_inches()
             box = axes.get_position()
             (x0, x1), (z0, z1) = axes.get_xlim(), axes.get_ylim()
-            self.assertAlmostEqual(box.width * size[0] / (x1 - x0), box.height * size[1] / (z1 - z0), delta=1e-9 * size[0])
+            self.assertAlmostEqual(
+                box.width * size[0] / (x1 - x0), box.height * size[1] / (z1 - z0), delta=1e-9 * size[0]
+            )
 
     def test_an_arc_ends_where_its_curvature_leads(self):
-        for curvature, x, z, heading in ((0.0, 1.0, 2.5, math.pi / 6), (math.pi, None, None, math.pi / 6 + math.pi / 2)):
-            points, end = drawing.arc_points((0.75, 2.5 - math.sqrt(3) / 4, math.pi / 6), {"curvature": curvature, "length": 0.5})
+        for curvature, x, z, heading in (
+            (0.0, 1.0, 2.5, math.pi / 6),
+            (math.pi, None, None, math.pi / 6 + math.pi / 2),
+        ):
+            points, end = drawing.arc_points(
+                (0.75, 2.5 - math.sqrt(3) / 4, math.pi / 6), {"curvature": curvature, "length": 0.5}
+            )
             self.assertAlmostEqual(end[2], heading)
             self.assertAlmostEqual(math.dist(points[0], end[:2]), 0.5 if x else math.sqrt(2) / math.pi)
             if x:

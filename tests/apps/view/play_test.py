@@ -4,6 +4,7 @@ TENDRIL_TEST_EXTRAS in the environment there must be one.
 
 usage: play_test.py PROGRAM
 """
+
 import os
 import re
 import shutil
@@ -19,7 +20,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = ""
-BROWSER = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"))), None)
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"))), None
+)
 FIRST_PICTURE = 5000  # ms
 # A red ball that moves to the right and a blue one that stands still.
 SCENE = """<mujoco><option timestep="0.002" gravity="0 0 0"/><worldbody><geom type="plane" size="2 2 0.1" pos="0 0 -0.5"/>
@@ -32,8 +35,8 @@ def pixels(png):
     """(width, height, rows of bytes, bytes a pixel) of an 8-bit PNG."""
     data, at, width, channels = b"", 8, 0, 0
     while at < len(png):
-        size, kind = struct.unpack(">I4s", png[at:at + 8])
-        body = png[at + 8:at + 8 + size]
+        size, kind = struct.unpack(">I4s", png[at : at + 8])
+        body = png[at + 8 : at + 8 + size]
         if kind == b"IHDR":
             width, height, depth, colors = struct.unpack(">IIBB", body[:10])
             channels = {2: 3, 6: 4}[colors]
@@ -43,7 +46,7 @@ def pixels(png):
     data, rows, before = zlib.decompress(data), [], bytes(width * channels)
     for y in range(height):
         start = y * (width * channels + 1)
-        how, line = data[start], bytearray(data[start + 1:start + 1 + width * channels])
+        how, line = data[start], bytearray(data[start + 1 : start + 1 + width * channels])
         for i in range(len(line)):
             a = line[i - channels] if i >= channels else 0
             b, c = before[i], before[i - channels] if i >= channels else 0
@@ -58,7 +61,7 @@ def pixels(png):
 def middle_of(png, wanted):
     """Mean column of the pixels that `wanted(r, g, b)` chooses, and their number."""
     width, _, rows, channels = pixels(png)
-    columns = [x for row in rows for x in range(width) if wanted(*row[x * channels:x * channels + 3])]
+    columns = [x for row in rows for x in range(width) if wanted(*row[x * channels : x * channels + 3])]
     return (sum(columns) / len(columns) if columns else None), len(columns)
 
 
@@ -83,13 +86,27 @@ class Play(unittest.TestCase):
     def browse(self, page, *options, at=None):
         """(what the page says about itself, its text, standard output) after the first picture."""
         log = self.folder / "net.json"
-        command = [BROWSER, "--headless", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
-                   "--disable-background-networking", "--disable-component-update", "--no-first-run",
-                   f"--log-net-log={log}", "--hide-scrollbars", "--window-size=800,500", "--virtual-time-budget=4000", *options,
-                   page.resolve().as_uri() + (f"#t={at}" if at is not None else "")]
+        command = [
+            BROWSER,
+            "--headless",
+            "--no-sandbox",
+            "--use-angle=swiftshader",
+            "--enable-unsafe-swiftshader",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--no-first-run",
+            f"--log-net-log={log}",
+            "--hide-scrollbars",
+            "--window-size=800,500",
+            "--virtual-time-budget=4000",
+            *options,
+            page.resolve().as_uri() + (f"#t={at}" if at is not None else ""),
+        ]
         for profile in ("profile", "other profile"):  # where many processes run, the browser sometimes does not start
             try:
-                done = subprocess.run([*command, f"--user-data-dir={self.folder / profile}"], capture_output=True, timeout=120)
+                done = subprocess.run(
+                    [*command, f"--user-data-dir={self.folder / profile}"], capture_output=True, timeout=120
+                )
                 break
             except subprocess.TimeoutExpired:
                 if profile != "profile":
@@ -143,30 +160,48 @@ class Play(unittest.TestCase):
         self.assertGreater(count, 100)
         self.assertGreater(after, before + 50)
         self.assertAlmostEqual(middle_of(end, blue)[0], still, delta=1)
-        light, dark = (middle_of(picture, lambda r, g, b: min(r, g, b) > 200)[1]
-                       for picture in (start, self.picture(page, 0, "--blink-settings=preferredColorScheme=0")))
+        light, dark = (
+            middle_of(picture, lambda r, g, b: min(r, g, b) > 200)[1]
+            for picture in (start, self.picture(page, 0, "--blink-settings=preferredColorScheme=0"))
+        )
         self.assertGreater(light, 200_000)
         self.assertLess(dark, 20_000)
 
     def test_the_gallery_shows_its_pictures_in_light_and_dark(self):
         out = self.folder / "gallery"
-        done = subprocess.run([ROOT / "scripts/gallery", "--only", "reach-zero_g", "--duration", "0.1", "--tendril",
-                               Path(PROGRAM).resolve(), "--out", out], capture_output=True, text=True)
+        done = subprocess.run(
+            [
+                ROOT / "scripts/gallery",
+                "--only",
+                "reach-zero_g",
+                "--duration",
+                "0.1",
+                "--tendril",
+                Path(PROGRAM).resolve(),
+                "--out",
+                out,
+            ],
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         page = out / "index.html"
-        shown = [pixels(self.picture(page, None, *options)) for options in ([], ["--blink-settings=preferredColorScheme=0"])]
+        shown = [
+            pixels(self.picture(page, None, *options)) for options in ([], ["--blink-settings=preferredColorScheme=0"])
+        ]
         for (width, height, rows, channels), inside in zip(shown, ((lambda v: v > 240), (lambda v: v < 40))):
             self.assertTrue(inside(max(rows[height - 1][:3])))  # the page's margin
             # The picture of the card: more colors than text has.
-            colors = {bytes(row[x * channels:x * channels + 3]) for row in rows[::4] for x in range(0, width, 4)}
+            colors = {bytes(row[x * channels : x * channels + 3]) for row in rows[::4] for x in range(0, width, 4)}
             self.assertGreater(len(colors), 300)
         said, _ = self.page_of(out / "reach-zero_g/play.html", 0)
         self.assertEqual(said.get("state"), "ready")
 
     def test_a_recording_of_a_killed_run_plays(self):
         out = self.folder / "out"
-        process = subprocess.Popen([PROGRAM, "run", self.folder / "scene.xml", "--duration", "1e5", "--out", out, "--no-report",
-                                    "--quiet"])
+        process = subprocess.Popen(
+            [PROGRAM, "run", self.folder / "scene.xml", "--duration", "1e5", "--out", out, "--no-report", "--quiet"]
+        )
         end = time.monotonic() + 60
         while not (out / "rollout.h5").exists() or (out / "rollout.h5").stat().st_size < 400_000:
             self.assertLess(time.monotonic(), end)
@@ -184,7 +219,9 @@ class Play(unittest.TestCase):
         self.assertIn("This browser has no WebGL 2", text)
 
     def test_the_report_links_the_playback(self):
-        self.run_program("run", self.folder / "scene.xml", "--duration", "0.1", "--out", self.folder / "report", "--quiet")
+        self.run_program(
+            "run", self.folder / "scene.xml", "--duration", "0.1", "--out", self.folder / "report", "--quiet"
+        )
         self.assertIn('<a href="play.html">', (self.folder / "report/report.html").read_text())
         said, _ = self.page_of(self.folder / "report/play.html", 0.05)
         self.assertEqual(said.get("state"), "ready")

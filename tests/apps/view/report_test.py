@@ -3,6 +3,7 @@
 
 usage: report_test.py PROGRAM
 """
+
 import base64
 import html
 import html.parser
@@ -94,8 +95,11 @@ class Report(unittest.TestCase):
     def run_scene(self, file, *arguments):
         """Runs without a report, which a test then writes; what is printed is kept."""
         out = self.folder / "out"
-        done = subprocess.run([PROGRAM, "run", str(self.folder / file), "--out", str(out), "--quiet", "--no-report", *arguments],
-                              capture_output=True, text=True)
+        done = subprocess.run(
+            [PROGRAM, "run", str(self.folder / file), "--out", str(out), "--quiet", "--no-report", *arguments],
+            capture_output=True,
+            text=True,
+        )
         self.assertIn(done.returncode, (0, 1, 3), done.stderr)
         self.printed = done.stdout
         return out
@@ -128,8 +132,12 @@ class Report(unittest.TestCase):
         summary = json.loads((out / "summary.json").read_text())
         failure = "A: controller fault at t = 0.1 s"
         span = {"status": "controller fault", "steps": 10, "first": 0.1, "last": 2.0}
-        summary.update(checks=[], failures=[failure], verdict="fail",
-                       robots=[{"robot": "A", "end": "controller fault", "statuses": [span]}])
+        summary.update(
+            checks=[],
+            failures=[failure],
+            verdict="fail",
+            robots=[{"robot": "A", "end": "controller fault", "statuses": [span]}],
+        )
         (out / "summary.json").write_text(json.dumps(summary))
         text, page = self.report(out)
         self.assertIn('badge bad">a robot did not do its task', text)
@@ -174,12 +182,16 @@ class Report(unittest.TestCase):
     def test_lines_and_metrics_of_the_summary_agree(self):
         out = self.run_scene("experiment.toml")
         # Row 0 is the state before the first step, which metrics do not see.
-        found = json.loads(self.run_python(
-            "import json, pathlib, report\n"
-            "r = report.Recording(pathlib.Path(sys.argv[1], 'rollout.h5'))\n"
-            "json.dump({'tip_error_max': max(v[1:].max() for _, v in r.lines('tip_error')),\n"
-            "           'wall_force_max': r.wall_force()[1:].max(), 'penetration_max': r.penetration()[1:].max(),\n"
-            "           'contacts': len(r.contacts().row), 'counted': len(r.robot_contacts().row)}, sys.stdout)", out))
+        found = json.loads(
+            self.run_python(
+                "import json, pathlib, report\n"
+                "r = report.Recording(pathlib.Path(sys.argv[1], 'rollout.h5'))\n"
+                "json.dump({'tip_error_max': max(v[1:].max() for _, v in r.lines('tip_error')),\n"
+                "           'wall_force_max': r.wall_force()[1:].max(), 'penetration_max': r.penetration()[1:].max(),\n"
+                "           'contacts': len(r.contacts().row), 'counted': len(r.robot_contacts().row)}, sys.stdout)",
+                out,
+            )
+        )
         metrics = json.loads((out / "summary.json").read_text())["metrics"]
         for name in ("tip_error_max", "wall_force_max", "penetration_max"):
             self.assertGreater(metrics[name], 0)
@@ -188,11 +200,12 @@ class Report(unittest.TestCase):
         self.assertGreater(found["contacts"], found["counted"] + 1000)  # the box stands on the floor throughout
 
     def test_runs_of_every_robot_have_their_plots_and_the_numbers_of_their_checks(self):
-        for scene, headings in (("reach/reach", ("Tip error", "IK iterations", "Sections of arm")),
-                                ("snake_path/snake_path", ("Path error", "Coordinates of S")),
-                                ("wrap_grasp/wrap_grasp", ("Wall force", "Penetration")),
-                                ("youbot_clutter/youbot_clutter", ("Tip error", "Angle error", "IK iterations",
-                                                                   "Coordinates of Y"))):
+        for scene, headings in (
+            ("reach/reach", ("Tip error", "IK iterations", "Sections of arm")),
+            ("snake_path/snake_path", ("Path error", "Coordinates of S")),
+            ("wrap_grasp/wrap_grasp", ("Wall force", "Penetration")),
+            ("youbot_clutter/youbot_clutter", ("Tip error", "Angle error", "IK iterations", "Coordinates of Y")),
+        ):
             out = self.run_scene(ROOT / f"scenes/{scene}.toml", "--duration", "0.5")
             text, page = self.report(out)
             for heading in headings:
@@ -202,16 +215,26 @@ class Report(unittest.TestCase):
 
     def check_numbers(self, out):
         """Metrics and checks of the summary follow from the lines of the plots."""
-        lines = json.loads(self.run_python(
-            "import json, pathlib, report\n"
-            "r = report.Recording(pathlib.Path(sys.argv[1], 'rollout.h5'))\n"
-            "lines = {s['quantity']: [v.tolist() for _, v in r.lines(s['quantity'])] for s in r.tables['sensors']}\n"
-            "lines |= {'wall_force': [r.wall_force().tolist()], 'penetration': [r.penetration().tolist()]}\n"
-            "json.dump({'time': r.time.tolist(), 'lines': lines}, sys.stdout)", out))
+        lines = json.loads(
+            self.run_python(
+                "import json, pathlib, report\n"
+                "r = report.Recording(pathlib.Path(sys.argv[1], 'rollout.h5'))\n"
+                "lines = {s['quantity']: [v.tolist() for _, v in r.lines(s['quantity'])] for s in r.tables['sensors']}\n"
+                "lines |= {'wall_force': [r.wall_force().tolist()], 'penetration': [r.penetration().tolist()]}\n"
+                "json.dump({'time': r.time.tolist(), 'lines': lines}, sys.stdout)",
+                out,
+            )
+        )
         summary = json.loads((out / "summary.json").read_text())
-        statistics = {"max": max, "end": lambda v: v[-1], "mean": lambda v: sum(v) / len(v),
-                      "rms": lambda v: math.sqrt(sum(x * x for x in v) / len(v))}
-        claims = [(check["metric"], check["value"], check["after"] or 0.0, check["before"]) for check in summary["checks"]]
+        statistics = {
+            "max": max,
+            "end": lambda v: v[-1],
+            "mean": lambda v: sum(v) / len(v),
+            "rms": lambda v: math.sqrt(sum(x * x for x in v) / len(v)),
+        }
+        claims = [
+            (check["metric"], check["value"], check["after"] or 0.0, check["before"]) for check in summary["checks"]
+        ]
         claims += [(name, value, 0.0, None) for name, value in summary["metrics"].items()]
         compared = 0
         for metric, value, after, before in claims:
@@ -228,12 +251,13 @@ class Report(unittest.TestCase):
 
     def check_page_against_console(self, text):
         """The table of checks of the page has the values, limits and verdicts that the run printed."""
+
         def plain(cell):
             cell = html.unescape(re.sub(r"<[^>]*>", "", cell)).replace("\u00a0", " ")
             return cell.replace("µ", "u").replace("≥", ">=").replace("≤", "<=").replace("–", "no data")
 
-        section = text[text.index("<h2>Checks</h2>"):]
-        rows = re.findall(r"<tr>(<td>.*?)</tr>", section[:section.index("</section>")])
+        section = text[text.index("<h2>Checks</h2>") :]
+        rows = re.findall(r"<tr>(<td>.*?)</tr>", section[: section.index("</section>")])
         on_page = [[plain(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)] for row in rows]
         printed = [re.split(r"  +", line.strip()) for line in self.printed.splitlines()[1:]]
         self.assertEqual(len(on_page), len(printed))
@@ -263,11 +287,13 @@ class Report(unittest.TestCase):
             "for unit in ('m', 'rad', 'N', 's'):\n"
             "    for power in range(-8, 4):\n"
             "        factor, shown = report.axis_unit(unit, 1.5 * 10.0 ** power)\n"
-            "        assert 0.09 <= 1.5 * 10.0 ** power * factor < 2e5, (unit, power, shown)\n")
+            "        assert 0.09 <= 1.5 * 10.0 ** power * factor < 2e5, (unit, power, shown)\n"
+        )
 
     def test_a_small_quantity_is_readable_on_its_axis(self):
-        (self.folder / "small.xml").write_text(SCENE.replace('name="swing" axis="0 1 0"',
-                                                             'name="swing" axis="0 1 0" range="-1e-5 1e-5" limited="true"'))
+        (self.folder / "small.xml").write_text(
+            SCENE.replace('name="swing" axis="0 1 0"', 'name="swing" axis="0 1 0" range="-1e-5 1e-5" limited="true"')
+        )
         text, _ = self.report(self.run_scene("small.xml", "--duration", "0.2"))
         labels = [re.findall(r"<text[^>]*>([^<]*)</text>", svg) for svg in re.findall(r"<svg.*?</svg>", text, re.S)]
         self.assertTrue(labels)
@@ -280,14 +306,17 @@ class Report(unittest.TestCase):
         text, _ = self.report(self.run_scene("experiment.toml"))
         self.assertEqual(text.count("opacity: 0.08"), 0)
         self.assertEqual(text.count("their times are shaded"), 0)
-        (self.folder / "faulty.toml").write_text(EXPERIMENT + """[[fault]]
+        (self.folder / "faulty.toml").write_text(
+            EXPERIMENT
+            + """[[fault]]
 name = "push"
 kind = "kick"
 body = "A_base"
 force = [0, 0, 1]
 start = 0.5
 duration = 0.25
-""")
+"""
+        )
         text, _ = self.report(self.run_scene("faulty.toml"))
         line = "push: kick, body = A_base, duration = 0.25, force = [0, 0, 1]; from 0.5\u00a0s to 0.75\u00a0s"
         self.assertEqual(text.count(line), 1)
@@ -303,8 +332,9 @@ duration = 0.25
 
     def test_a_recording_without_tables_says_so_and_shows_the_rest(self):
         out = self.run_scene("experiment.toml")
-        self.run_python("import h5py\n"
-                        "with h5py.File(sys.argv[1] + '/rollout.h5', 'r+') as f: del f['rollout_0/texts/sensors']", out)
+        self.run_python(
+            "import h5py\nwith h5py.File(sys.argv[1] + '/rollout.h5', 'r+') as f: del f['rollout_0/texts/sensors']", out
+        )
         text, page = self.report(out)
         self.assertIn("no tables of names", text)
         self.assertNotIn("Wall force", page.headings)
@@ -312,7 +342,15 @@ duration = 0.25
 
     def test_the_gallery_has_every_experiment_with_what_it_shows(self):
         out = self.folder / "all"
-        command = [str(ROOT / "scripts/gallery"), "--duration", "0.1", "--tendril", str(Path(PROGRAM).resolve()), "--out", str(out)]
+        command = [
+            str(ROOT / "scripts/gallery"),
+            "--duration",
+            "0.1",
+            "--tendril",
+            str(Path(PROGRAM).resolve()),
+            "--out",
+            str(out),
+        ]
         done = subprocess.run([*command, "--only", "reach-[rz]*"], capture_output=True, text=True)
         if "no OpenGL" in done.stdout:
             self.skipTest("no OpenGL")
@@ -328,7 +366,10 @@ duration = 0.25
             self.assertTrue((out / link).is_file(), link)
         done = subprocess.run([*command, "--only", "none"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("must match one of catheter-catheter, eel-eel, endoscopy-endoscopy, hand_over-hand_over, inspect_panel-inspect_panel, mobile_arm-mobile_arm, pick_place-pick_place", done.stderr)
+        self.assertIn(
+            "must match one of catheter-catheter, eel-eel, endoscopy-endoscopy, hand_over-hand_over, inspect_panel-inspect_panel, mobile_arm-mobile_arm, pick_place-pick_place",
+            done.stderr,
+        )
 
     def test_the_gallery_tells_which_robot_failed_and_what_the_example_shows(self):
         loader = importlib.machinery.SourceFileLoader("gallery", str(ROOT / "scripts/gallery"))
@@ -336,13 +377,24 @@ duration = 0.25
         sys.dont_write_bytecode = True
         loader.exec_module(gallery)
         good = {"name": "a", "value": 1, "min": None, "max": 2, "unit": "", "holds": True}
-        row = {"name": "one", "file": "scenes/one.toml", "text": "", "verdict": "fail", "checks": [good], "failures": ["arm: jammed"],
-               "more": [], "simulated": 1.0, "factor": 1.0}
+        row = {
+            "name": "one",
+            "file": "scenes/one.toml",
+            "text": "",
+            "verdict": "fail",
+            "checks": [good],
+            "failures": ["arm: jammed"],
+            "more": [],
+            "simulated": 1.0,
+            "factor": 1.0,
+        }
         options = type("Options", (), {"out": self.folder})
         self.assertIn("<span class=fail>arm: jammed</span>", gallery.card(options, row))
         failed = {**row, "checks": [{**good, "holds": False}]}
         self.assertIn("<span class=fail>a check failed; arm: jammed</span>", gallery.card(options, failed))
-        self.assertIn("<span class=pass>all checks hold</span>", gallery.card(options, {**row, "verdict": "pass", "failures": []}))
+        self.assertIn(
+            "<span class=pass>all checks hold</span>", gallery.card(options, {**row, "verdict": "pass", "failures": []})
+        )
         self.assertTrue(gallery.shown(ROOT / "apps/examples/circle.xml").startswith("The arm of circle.toml"))
 
     def test_bad_folders_give_one_line(self):
@@ -352,11 +404,13 @@ duration = 0.25
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
     def test_a_thinned_line_keeps_every_peak(self):
-        self.run_python("import numpy as np, report\n"
-                        "x = np.arange(100000.0); y = np.sin(x); y[12345] = 9; y[777] = -9; y[5] = np.nan\n"
-                        "u, v = report.decimated(x, y)\n"
-                        "assert len(u) <= 1200 and np.all(np.diff(u) > 0), len(u)\n"
-                        "assert v.max() == 9 and v.min() == -9 and u[v.argmax()] == 12345\n")
+        self.run_python(
+            "import numpy as np, report\n"
+            "x = np.arange(100000.0); y = np.sin(x); y[12345] = 9; y[777] = -9; y[5] = np.nan\n"
+            "u, v = report.decimated(x, y)\n"
+            "assert len(u) <= 1200 and np.all(np.diff(u) > 0), len(u)\n"
+            "assert v.max() == 9 and v.min() == -9 and u[v.argmax()] == 12345\n"
+        )
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 
 usage: view_window_test.py PROGRAM
 """
+
 import os
 import shutil
 import struct
@@ -34,12 +35,12 @@ def read_png(path):
     data, at, packed = path.read_bytes(), 8, b""
     width, height = struct.unpack(">II", data[16:24])
     while at < len(data):
-        size, kind = struct.unpack(">I4s", data[at:at + 8])
-        packed += data[at + 8:at + 8 + size] if kind == b"IDAT" else b""
+        size, kind = struct.unpack(">I4s", data[at : at + 8])
+        packed += data[at + 8 : at + 8 + size] if kind == b"IDAT" else b""
         at += size + 12
     raw, stride, rows = zlib.decompress(packed), 3 * width + 1, [bytearray(3 * width)]
     for y in range(height):
-        kind, line, up = raw[y * stride], bytearray(raw[y * stride + 1:(y + 1) * stride]), rows[-1]
+        kind, line, up = raw[y * stride], bytearray(raw[y * stride + 1 : (y + 1) * stride]), rows[-1]
         for x in range(len(line)):
             a, b, c = (line[x - 3] if x > 2 else 0), up[x], (up[x - 3] if x > 2 else 0)
             nearest = min((abs(b - c), 0, a), (abs(a - c), 1, b), (abs(a + b - 2 * c), 2, c))[2]
@@ -51,8 +52,12 @@ def read_png(path):
 def red_pixels(path):
     """Number of red pixels and the mean of their rows."""
     width, _, rows = read_png(path)
-    found = [y for y, line in enumerate(rows) for x in range(width)
-             if line[3 * x] > 150 and line[3 * x + 1] < 80 and line[3 * x + 2] < 80]
+    found = [
+        y
+        for y, line in enumerate(rows)
+        for x in range(width)
+        if line[3 * x] > 150 and line[3 * x + 1] < 80 and line[3 * x + 2] < 80
+    ]
     return len(found), sum(found) / max(1, len(found))
 
 
@@ -72,8 +77,11 @@ class Window(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         from_server, to_us = os.pipe()
-        cls.server = subprocess.Popen(["Xvfb", "-displayfd", str(to_us), "-screen", "0", "1024x768x24", "-nolisten", "tcp"],
-                                      pass_fds=[to_us], stderr=subprocess.DEVNULL)
+        cls.server = subprocess.Popen(
+            ["Xvfb", "-displayfd", str(to_us), "-screen", "0", "1024x768x24", "-nolisten", "tcp"],
+            pass_fds=[to_us],
+            stderr=subprocess.DEVNULL,
+        )
         os.close(to_us)
         with os.fdopen(from_server) as solution:  # the number of a free display, once it accepts clients
             cls.display = ":" + solution.readline().strip()
@@ -94,13 +102,19 @@ class Window(unittest.TestCase):
 
     def view(self, *arguments):
         # No leak check in a sanitized build: OpenGL drivers leave memory behind when they are unloaded.
-        return subprocess.run([PROGRAM, "view", *map(str, arguments)], capture_output=True, text=True, timeout=120,
-                              env=os.environ | {"DISPLAY": self.display, "ASAN_OPTIONS": "detect_leaks=0"})
+        return subprocess.run(
+            [PROGRAM, "view", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=os.environ | {"DISPLAY": self.display, "ASAN_OPTIONS": "detect_leaks=0"},
+        )
 
     def shot(self, file, at, *arguments):
         picture = self.folder / f"shot_{at}.png"
-        done = self.view(file, "--screenshot", picture, "--at", at, "--camera", "front", "--width", 400, "--height", 300,
-                         *arguments)
+        done = self.view(
+            file, "--screenshot", picture, "--at", at, "--camera", "front", "--width", 400, "--height", 300, *arguments
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         return picture
 
@@ -111,8 +125,11 @@ class Window(unittest.TestCase):
 
     def test_a_recording_is_shown_at_its_time_as_it_ran(self):
         out = self.folder / "out"
-        done = subprocess.run([PROGRAM, "run", str(self.folder / "scene.xml"), "--duration", "0.3", "--out", str(out),
-                               "--quiet"], capture_output=True, text=True)
+        done = subprocess.run(
+            [PROGRAM, "run", str(self.folder / "scene.xml"), "--duration", "0.3", "--out", str(out), "--quiet"],
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         played = red_pixels(self.shot(out / "rollout.h5", 0.2))
         ran = red_pixels(self.shot(self.folder / "scene.xml", 0.2))
@@ -124,13 +141,19 @@ class Window(unittest.TestCase):
             self.assertNotIn("TENDRIL_TEST_EXTRAS", os.environ, "xdotool is not installed")
             self.skipTest("xdotool is not installed")
         environment = os.environ | {"DISPLAY": self.display, "ASAN_OPTIONS": "detect_leaks=0"}
-        window = subprocess.Popen([PROGRAM, "view", str(file), "--paused", "--width", str(size[0]), "--height", str(size[1]),
-                                   *options], cwd=self.folder, env=environment, stderr=subprocess.DEVNULL)
+        window = subprocess.Popen(
+            [PROGRAM, "view", str(file), "--paused", "--width", str(size[0]), "--height", str(size[1]), *options],
+            cwd=self.folder,
+            env=environment,
+            stderr=subprocess.DEVNULL,
+        )
         self.addCleanup(window.wait)
         self.addCleanup(window.kill)
 
         def do(*words):
-            return subprocess.run(["xdotool", *words], env=environment, capture_output=True, text=True, timeout=60).stdout
+            return subprocess.run(
+                ["xdotool", *words], env=environment, capture_output=True, text=True, timeout=60
+            ).stdout
 
         found = do("search", "--sync", "--onlyvisible", "--name", file.name).split()[0]
 
@@ -139,8 +162,12 @@ class Window(unittest.TestCase):
 
         def drag(start, end):
             """Of the left button, from one point of the window to another; the window draws in between."""
-            for words in (("mousemove", "--window", found, *map(str, start)), ("mousedown", "1"),
-                          ("mousemove", "--window", found, *map(str, end)), ("mouseup", "1")):
+            for words in (
+                ("mousemove", "--window", found, *map(str, start)),
+                ("mousedown", "1"),
+                ("mousemove", "--window", found, *map(str, end)),
+                ("mouseup", "1"),
+            ):
                 do(*words)
                 time.sleep(0.2)
 
@@ -189,7 +216,9 @@ class Window(unittest.TestCase):
     def columns(self, recording):
         """The columns of a recording by name, as numbers."""
         table = self.folder / "table.csv"
-        done = subprocess.run([PROGRAM, "rollout", "export", str(recording), str(table)], capture_output=True, text=True)
+        done = subprocess.run(
+            [PROGRAM, "rollout", "export", str(recording), str(table)], capture_output=True, text=True
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         names, *rows = [line.split(",") for line in table.read_text().splitlines()]
         return {name: [float(row[i]) for row in rows] for i, name in enumerate(names)}
@@ -220,19 +249,24 @@ class Window(unittest.TestCase):
         self.assertGreater(columns["ctrl.lift"][-1], 0.45)
         self.assertAlmostEqual(columns["qpos.lift"][-1], columns["ctrl.lift"][-1], delta=0.02)
         last = self.folder / "last.png"
-        done = subprocess.run([PROGRAM, "render", str(recording), "-o", str(last), "--size", "390x520"],
-                              capture_output=True, text=True)
+        done = subprocess.run(
+            [PROGRAM, "render", str(recording), "-o", str(last), "--size", "390x520"], capture_output=True, text=True
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertAlmostEqual(red_pixels(last)[1], red_pixels(driven)[1], delta=3)
 
     def test_a_section_has_one_slider_that_bends_all_its_links(self):
         arm = self.folder / "arm.toml"
-        arm.write_text('kind = "continuum"\nname = "arm"\ncompliance = "link"\n' + 2 * (
-            "[[section]]\nconstant_length = 0.1\nbend_limit = 3.0\nlinks = 5\nbending_stiffness = 0.05\n"))
+        arm.write_text(
+            'kind = "continuum"\nname = "arm"\ncompliance = "link"\n'
+            + 2 * ("[[section]]\nconstant_length = 0.1\nbend_limit = 3.0\nlinks = 5\nbending_stiffness = 0.05\n")
+        )
         window, press, drag, picture = self.open_window(arm, size=(700, 700))
         press("F3")
         found = sliders(picture())
-        self.assertGreaterEqual(len(found), 8)  # of commands and joints: bend x and y of two sections each; not of links
+        self.assertGreaterEqual(
+            len(found), 8
+        )  # of commands and joints: bend x and y of two sections each; not of links
         press("r")
         press("shift+Right", 5)
         left, right, row = found[0]
@@ -246,7 +280,9 @@ class Window(unittest.TestCase):
         first = [value for name, value in bends.items() if name.startswith("ctrl.s1_") and name.endswith("_x")]
         self.assertGreater(len(first), 3)
         self.assertGreater(min(first), 0.1)  # all links, by their shares
-        self.assertTrue(all(value == 0.0 for name, value in bends.items() if name.startswith("ctrl.s2_") or name.endswith("_y")))
+        self.assertTrue(
+            all(value == 0.0 for name, value in bends.items() if name.startswith("ctrl.s2_") or name.endswith("_y"))
+        )
 
     def test_a_fault_from_the_menu_acts_at_once_and_is_taken_back(self):
         scene = Path(__file__).resolve().parents[3] / "scenes/reach/reach.toml"
@@ -262,7 +298,9 @@ class Window(unittest.TestCase):
         press("shift+Right", 150)
         press("q")
         self.assertEqual(window.wait(60), 0)
-        errors = [self.columns(self.folder / f"out/reach-window{i}/rollout.h5")["sensordata.arm_tip_error"] for i in (1, 2, 3)]
+        errors = [
+            self.columns(self.folder / f"out/reach-window{i}/rollout.h5")["sensordata.arm_tip_error"] for i in (1, 2, 3)
+        ]
         self.assertLess(max(errors[0]), 0.001)
         self.assertGreater(max(errors[1]), 0.01)
         self.assertLess(errors[2][-1], 0.001)
@@ -277,8 +315,13 @@ class Window(unittest.TestCase):
 
     def test_without_a_display_there_is_one_line(self):
         environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
-        done = subprocess.run([PROGRAM, "view", str(self.folder / "scene.xml")], capture_output=True, text=True,
-                              env=environment, timeout=60)
+        done = subprocess.run(
+            [PROGRAM, "view", str(self.folder / "scene.xml")],
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=60,
+        )
         self.assertEqual(done.returncode, 4)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertIn("display", done.stderr.lower())
@@ -286,11 +329,21 @@ class Window(unittest.TestCase):
     def test_bad_input_is_refused_before_a_window_opens(self):
         scene = self.folder / "scene.xml"
         (self.folder / "bad.h5").write_text("not a recording")
-        for code, arguments in ((2, [scene, "--speed", 0]), (2, [scene, "--at", "nan"]), (2, [self.folder / "none.xml"]),
-                                (2, [self.folder / "bad.h5", "--seed", 1]), (4, [self.folder / "bad.h5"]),
-                                (2, [scene, "--width", 1])):
-            done = subprocess.run([PROGRAM, "view", *map(str, arguments)], capture_output=True, text=True, timeout=60,
-                                  env={k: v for k, v in os.environ.items() if k != "DISPLAY"})
+        for code, arguments in (
+            (2, [scene, "--speed", 0]),
+            (2, [scene, "--at", "nan"]),
+            (2, [self.folder / "none.xml"]),
+            (2, [self.folder / "bad.h5", "--seed", 1]),
+            (4, [self.folder / "bad.h5"]),
+            (2, [scene, "--width", 1]),
+        ):
+            done = subprocess.run(
+                [PROGRAM, "view", *map(str, arguments)],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                env={k: v for k, v in os.environ.items() if k != "DISPLAY"},
+            )
             self.assertEqual(done.returncode, code, (arguments, done.stderr))
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
