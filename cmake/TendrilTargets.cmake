@@ -28,6 +28,20 @@ if(TENDRIL_FUZZ)
   target_compile_options(tendril_codegen INTERFACE -fsanitize=fuzzer-no-link,float-cast-overflow)
 endif()
 
+# Objects of earlier builds, of any preset and any copy of the tree, are taken from ccache where it is installed.
+option(TENDRIL_CCACHE "Compile through ccache if it is installed" ON)
+find_program(TENDRIL_CCACHE_PROGRAM ccache)
+if(TENDRIL_CCACHE AND TENDRIL_CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # Paths relative to the tree; precompiled headers are compared by content.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${TENDRIL_CCACHE_PROGRAM})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(tendril_codegen INTERFACE -fpch-preprocess)
+  endif()
+endif()
+
 # Precompiled headers for headers included by many files. A source file still includes what it uses: every header
 # compiles alone (tests/install/headers_test.py), and TENDRIL_PRECOMPILE=OFF builds without them. GCC requires the same
 # flags for creation and use: those of tendril_codegen, and only definitions that these headers do not depend on.
@@ -58,9 +72,10 @@ function(tendril_precompiled name set)
   target_precompile_headers(${name} REUSE_FROM ${owner})
 endfunction()
 
-# Code that reads and writes files is compiled faster than with -O3; in the Python package it is to be small. At -O1
-# g++ 12 sees uses of uninitialized memory that are none.
-set(tendril_cold_options $<$<CONFIG:Release>:$<IF:$<BOOL:${TENDRIL_BUILD_PYTHON}>,-Os,-O1>> $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)
+# Code that reads and writes files is small, and compiled faster than with -O3. Programs and the Python package have the
+# same options, so that one build takes the other's objects from the compiler cache. At -Os g++ 12 reports false uses of
+# uninitialized memory.
+set(tendril_cold_options $<$<CONFIG:Release>:-Os> $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)
 
 # tendril_library(<name> [COLD] SOURCES ... HEADERS ... PUBLIC ... PRIVATE ...)
 # A static, position-independent library tendril_<name> with the alias tendril::<name>.
