@@ -92,7 +92,7 @@ std::vector<GeneratedFile> mobile_clutter(RandomStream& draws, double difficulty
                        "# place from which the pose is reached.\n",
                        tip.norm(), count, kDisc) +
                experiment(25.0, "keyframe = \"Y_start\"") +
-               check("target reached", "sensor:Y_arrivals:end", "min = 1") +
+               check("target reached", "sensor:Y_targets_reached:end", "min = 1") +
                check("position error at the end", "tip_error_end", "max = 0.003") +
                check("nothing is touched", "contact_count_max", "max = 0") +
                check("no contact with itself", "self_contact_count_max", "max = 0")},

@@ -187,7 +187,7 @@ std::vector<GeneratedFile> shelf(RandomStream& draws, double difficulty) {
                                      target.head<2>().norm(), count, 1000.0 * room) +
                              experiment(30.0, "") +
                              check("tip error at the end", "tip_error_end", "max = 0.002") +
-                             check("target reached", "sensor:M_arrivals:end", "min = 1") +
+                             check("target reached", "sensor:M_targets_reached:end", "min = 1") +
                              check("nothing is touched", "contact_count_max", "max = 0")},
           {"scene.xml", scene_xml("shelf", model_asset("robot"), world)},
           {"robot.toml", platform},

@@ -243,7 +243,7 @@ TEST_CASE("mobile plugin: margin and speed are those of the robot", "[plugin]") 
   for (int j = 3; j < 8; ++j)
     use = std::max(use, std::abs(data->qvel[j]) / file.speeds.joint_speed);
   CHECK(use > 0.1);
-  CHECK(sensor(model, data, "Y_speed_use")[0] == Approx(use).epsilon(1e-12));
+  CHECK(sensor(model, data, "Y_speed_utilization")[0] == Approx(use).epsilon(1e-12));
 }
 
 TEST_CASE("mobile plugin: tool and target are seen from the robot's base", "[plugin]") {

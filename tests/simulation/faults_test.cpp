@@ -204,8 +204,8 @@ TEST_CASE("faults: errors are of the truth, measured and measured_tip are what t
   mjtNum offset[3], local[3];
   mju_sub3(offset, data.site_xpos + 3 * tip, data.xpos + 3 * base);
   mju_mulMatTVec3(local, data.xmat + 9 * base, offset);
-  CHECK(sensor("arm_seen_tip")[0] == Approx(local[0] + 0.03).margin(1e-12));
-  CHECK(sensor("arm_seen_tip")[2] == Approx(local[2]).margin(1e-12));
+  CHECK(sensor("arm_measured_tip")[0] == Approx(local[0] + 0.03).margin(1e-12));
+  CHECK(sensor("arm_measured_tip")[2] == Approx(local[2]).margin(1e-12));
   CHECK(std::abs(sensor("arm_measured")[0] - sensor("arm_command")[0]) > 0.05);
 }
 
