@@ -57,90 +57,7 @@ bool has_friction(const ContinuumDescription& description) {
                      [](const Tendon& tendon) { return tendon.friction_coefficient > 0.0; });
 }
 
-/// What an arm's body does against each coordinate.
-std::vector<BodySpring> springs_of(const ContinuumDescription& arm, const mjModel* m) {
-  const ContinuumRobot robot = arm.kinematics();
-  std::vector<BodySpring> springs(static_cast<std::size_t>(robot.coordinate_count()));
-  // The engine's part included (joint_damping).
-  const double least = m->opt.integrator == mjINT_DISCRETE ? m->opt.timestep : 0.0;
-  for (int i = 0; i < robot.section_count(); ++i) {
-    const SectionPhysics& physics = arm.physics[static_cast<std::size_t>(i)];
-    const auto k = static_cast<std::size_t>(robot.coordinate_index(i));
-    const double time = std::max(physics.damping_time, least);
-    const double bend = physics.bending_stiffness / physics.unloaded_length;
-    double lag = 0.0;
-    for (const Tendon& tendon : arm.tendons)
-      if (tendon.chamber && tendon.route.runs_through(i))
-        lag = std::max(lag, tendon.chamber->time_constant);
-    const double bend_lag = physics.bend_servo ? 0.0 : lag;
-    springs[k] = {bend, time * bend, physics.natural_bend[0], bend_lag};
-    springs[k + 1] = {bend, time * bend, physics.natural_bend[1], bend_lag};
-    if (!robot.section(i).is_extensible()) continue;
-    springs[k + 2] = {physics.axial_stiffness, time * physics.axial_stiffness,
-                      physics.unloaded_length - robot.section(i).length(),
-                      physics.length_servo ? 0.0 : lag};
-  }
-  return springs;
-}
-
-/// Refuses a controller whose commands the actuators cannot follow.
-void require_commands(const InstanceContext& context, const ContinuumDescription& arm,
-                      CommandKind commands) {
-  const auto refuse = [&](const std::string& what, const std::string& must, const char* kind) {
-    throw ModelError("robot: " + what + ": must be " + must + ": " + context.kind.name +
-                     " commands " + kind);
-  };
-  for (std::size_t i = 0; i < arm.sections.size(); ++i) {
-    const SectionPhysics& physics = arm.physics[i];
-    const std::string section = "section " + std::to_string(i + 1);
-    if (commands == CommandKind::Setpoints && physics.bend_servo && physics.bend_motor)
-      refuse(section + ": bend_command = \"moment\"", "\"angle\"", "setpoints");
-    if (commands == CommandKind::Setpoints && physics.length_servo && physics.length_motor)
-      refuse(section + ": length_command = \"force\"", "\"length\"", "setpoints");
-    if (commands == CommandKind::Moments && physics.bend_servo && !physics.bend_motor)
-      refuse(section + ": bend_command = \"angle\"", "\"moment\"", "moments");
-  }
-  if (commands == CommandKind::Setpoints) return;
-  const char* const kind = commands == CommandKind::Moments ? "moments" : "tensions";
-  for (const Tendon& tendon : arm.tendons) {
-    if (tendon.command == TendonCommand::Length)
-      refuse("tendon " + tendon.name + ": command = \"length\"", "\"tension\"", kind);
-  }
-  if (commands == CommandKind::Tensions && arm.tendons.empty())
-    throw ModelError("robot: has no tendons or chambers: " + context.kind.name +
-                     " commands tensions, must have some");
-}
-
 }  // namespace
-
-std::unique_ptr<ArmController> make_arm_controller(const InstanceContext& context,
-                                                   const ContinuumDescription& description,
-                                                   const ControllerKind::MakeArm& make) {
-  const ContinuumRobot robot = description.kinematics();
-  const auto obstacles = read_obstacles(context, largest_radius(description));
-  const auto post = read_post(context);
-  const auto task = read_task(context);
-  const std::vector<BodySpring> springs = springs_of(description, context.model);
-  auto controller = make({.robot = robot,
-                          .settings = context.settings,
-                          .timestep = context.model->opt.timestep,
-                          .feed_force_limit = robot.base().feed_limit > 0.0
-                                                  ? description.base_physics.feed_force_limit
-                                                  : std::numeric_limits<double>::infinity(),
-                          .guide_length = description.base_physics.guide_length,
-                          .guide_clearance = description.base_physics.guide_clearance,
-                          .body_radius = largest_radius(description),
-                          .bending_stiffness = description.physics.back().bending_stiffness,
-                          .obstacles = obstacles ? &obstacles->obstacles() : nullptr,
-                          .moving_obstacles = obstacles ? obstacles->moving_count() : 0,
-                          .name = description.name,
-                          .post = post ? &*post : nullptr,
-                          .task = task ? &*task : nullptr,
-                          .springs = springs,
-                          .tendon_count = static_cast<int>(description.tendons.size())});
-  require_commands(context, description, controller->commands());
-  return controller;
-}
 
 ArmBinding::Memory::Memory(const ContinuumDescription& description, const ArmController& controller)
     : command(layout.vector(description.kinematics().coordinate_count())),
@@ -159,12 +76,13 @@ ArmBinding::Memory::Memory(const ContinuumDescription& description, const ArmCon
 }
 
 ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescription& description,
-                       std::unique_ptr<ArmController> controller)
+                       std::unique_ptr<ArmController> controller, ModelScene& scene)
     : BindingOf(context, std::move(controller), sized_measurement(description)),
       robot_(std::make_unique<ContinuumRobot>(description.kinematics())),
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tip_site_(context.require(mjOBJ_SITE, names::kTip)),
-      target_mocap_(-1),
+      target_mocap_(scene.target_mocap()),
+      obstacles_(scene.release_obstacles()),
       memory_(description, *controller_) {
   const mjModel* m = context.model;
   layout_ = memory_.layout;
@@ -192,8 +110,6 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
   state_ = mechanics_.make_state();
   measurement_.fundamental_mode_damping =
       fundamental_mode(m, base_body_, joints_, mechanics_, actuators_).damping;
-  target_mocap_ = context.target_mocap();
-  obstacles_ = read_obstacles(context, largest_radius(description));
   if (controller_->senses_contacts()) bind_contacts(m);
 }
 

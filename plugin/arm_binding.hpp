@@ -5,6 +5,7 @@
 
 #include "controllers/arm/arm_mechanics.hpp"
 #include "controllers/arm/contact_response.hpp"
+#include "plugin/model_scene.hpp"
 #include "plugin/robot_binding.hpp"
 
 namespace tendril {
@@ -13,7 +14,7 @@ namespace tendril {
 class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmCommand> {
  public:
   ArmBinding(const InstanceContext& context, const ContinuumDescription& description,
-             std::unique_ptr<ArmController> controller);
+             std::unique_ptr<ArmController> controller, ModelScene& scene);
 
   [[nodiscard]] bool measure(const mjModel* m, const mjData* d,
                              std::span<const double> own) noexcept override;
@@ -74,7 +75,7 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
 
   std::unique_ptr<ContinuumRobot> robot_;
   int base_body_, tip_site_, target_mocap_;
-  std::optional<SceneObstacles> obstacles_;  // if the controller requests them
+  std::optional<SceneObstacles> obstacles_;  // if the controller asked for them
   std::vector<JointAddress> joints_;         // in the order of the mechanics' state
   JointAddress feed_, spin_;
   std::vector<int> tendons_;      // of the model
@@ -96,9 +97,5 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
   std::vector<double> tendon_commands_;
   std::vector<double> section_bends_, friction_limits_;
 };
-
-[[nodiscard]] std::unique_ptr<ArmController> make_arm_controller(
-    const InstanceContext& context, const ContinuumDescription& description,
-    const ControllerKind::MakeArm& make);
 
 }  // namespace tendril

@@ -108,6 +108,8 @@ class Settings {
     return static_cast<E>(choice_index(name));
   }
   [[nodiscard]] int choice_index(std::string_view name) const;
+  /// A name in the scene, or several, by a row of this type; empty if none is given.
+  [[nodiscard]] std::string_view scene_name(std::string_view name, SettingInfo::Type type) const;
 
   /// Names of the rows whose values have been read; `has` is no reading.
   [[nodiscard]] const std::set<std::string_view>& reads() const noexcept { return reads_; }
