@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "plugin/drawing.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model_error.hpp"
 

@@ -183,8 +183,4 @@ void read_mocap_pose(const mjData* d, int mocap, int base, Eigen::Isometry3d& X_
 /// is disabled. Throws ModelError if it is not finite.
 [[nodiscard]] Eigen::Vector3d compensated_gravity(const mjModel* m, bool compensation);
 
-void draw_sphere(mjvScene* scene, const Eigen::Vector3d& p, double radius, const float color[4]);
-void draw_line(mjvScene* scene, std::span<const Eigen::Vector3d> points, double radius,
-               const float color[4]);
-
 }  // namespace tendril
