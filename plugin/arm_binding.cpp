@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "controllers/arm/tendon_friction.hpp"
 #include "plugin/fundamental_mode.hpp"
-#include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model_error.hpp"
 
@@ -57,90 +55,7 @@ bool has_friction(const ContinuumDescription& description) {
                      [](const Tendon& tendon) { return tendon.friction_coefficient > 0.0; });
 }
 
-/// What an arm's body does against each coordinate.
-std::vector<BodySpring> springs_of(const ContinuumDescription& arm, const mjModel* m) {
-  const ContinuumRobot robot = arm.kinematics();
-  std::vector<BodySpring> springs(static_cast<std::size_t>(robot.coordinate_count()));
-  // The engine's part included (joint_damping).
-  const double least = m->opt.integrator == mjINT_DISCRETE ? m->opt.timestep : 0.0;
-  for (int i = 0; i < robot.section_count(); ++i) {
-    const SectionPhysics& physics = arm.physics[static_cast<std::size_t>(i)];
-    const auto k = static_cast<std::size_t>(robot.coordinate_index(i));
-    const double time = std::max(physics.damping_time, least);
-    const double bend = physics.bending_stiffness / physics.unloaded_length;
-    double lag = 0.0;
-    for (const Tendon& tendon : arm.tendons)
-      if (tendon.chamber && tendon.route.runs_through(i))
-        lag = std::max(lag, tendon.chamber->time_constant);
-    const double bend_lag = physics.bend_servo ? 0.0 : lag;
-    springs[k] = {bend, time * bend, physics.natural_bend[0], bend_lag};
-    springs[k + 1] = {bend, time * bend, physics.natural_bend[1], bend_lag};
-    if (!robot.section(i).is_extensible()) continue;
-    springs[k + 2] = {physics.axial_stiffness, time * physics.axial_stiffness,
-                      physics.unloaded_length - robot.section(i).length(),
-                      physics.length_servo ? 0.0 : lag};
-  }
-  return springs;
-}
-
-/// Refuses a controller whose commands the actuators cannot follow.
-void require_commands(const InstanceContext& context, const ContinuumDescription& arm,
-                      CommandKind commands) {
-  const auto refuse = [&](const std::string& what, const std::string& must, const char* kind) {
-    throw ModelError("robot: " + what + ": must be " + must + ": " + context.kind.name +
-                     " commands " + kind);
-  };
-  for (std::size_t i = 0; i < arm.sections.size(); ++i) {
-    const SectionPhysics& physics = arm.physics[i];
-    const std::string section = "section " + std::to_string(i + 1);
-    if (commands == CommandKind::Setpoints && physics.bend_servo && physics.bend_motor)
-      refuse(section + ": bend_command = \"moment\"", "\"angle\"", "setpoints");
-    if (commands == CommandKind::Setpoints && physics.length_servo && physics.length_motor)
-      refuse(section + ": length_command = \"force\"", "\"length\"", "setpoints");
-    if (commands == CommandKind::Moments && physics.bend_servo && !physics.bend_motor)
-      refuse(section + ": bend_command = \"angle\"", "\"moment\"", "moments");
-  }
-  if (commands == CommandKind::Setpoints) return;
-  const char* const kind = commands == CommandKind::Moments ? "moments" : "tensions";
-  for (const Tendon& tendon : arm.tendons) {
-    if (tendon.command == TendonCommand::Length)
-      refuse("tendon " + tendon.name + ": command = \"length\"", "\"tension\"", kind);
-  }
-  if (commands == CommandKind::Tensions && arm.tendons.empty())
-    throw ModelError("robot: has no tendons or chambers: " + context.kind.name +
-                     " commands tensions, must have some");
-}
-
 }  // namespace
-
-std::unique_ptr<ArmController> make_arm_controller(const InstanceContext& context,
-                                                   const ContinuumDescription& description,
-                                                   const ControllerKind::MakeArm& make) {
-  const ContinuumRobot robot = description.kinematics();
-  const auto obstacles = read_obstacles(context, largest_radius(description));
-  const auto post = read_post(context);
-  const auto task = read_task(context);
-  const std::vector<BodySpring> springs = springs_of(description, context.model);
-  auto controller = make({.robot = robot,
-                          .settings = context.settings,
-                          .timestep = context.model->opt.timestep,
-                          .feed_force_limit = robot.base().feed_limit > 0.0
-                                                  ? description.base_physics.feed_force_limit
-                                                  : std::numeric_limits<double>::infinity(),
-                          .guide_length = description.base_physics.guide_length,
-                          .guide_clearance = description.base_physics.guide_clearance,
-                          .body_radius = largest_radius(description),
-                          .bending_stiffness = description.physics.back().bending_stiffness,
-                          .obstacles = obstacles ? &obstacles->obstacles() : nullptr,
-                          .moving_obstacles = obstacles ? obstacles->moving_count() : 0,
-                          .name = description.name,
-                          .post = post ? &*post : nullptr,
-                          .task = task ? &*task : nullptr,
-                          .springs = springs,
-                          .tendon_count = static_cast<int>(description.tendons.size())});
-  require_commands(context, description, controller->commands());
-  return controller;
-}
 
 ArmBinding::Memory::Memory(const ContinuumDescription& description, const ArmController& controller)
     : command(layout.vector(description.kinematics().coordinate_count())),
@@ -159,12 +74,13 @@ ArmBinding::Memory::Memory(const ContinuumDescription& description, const ArmCon
 }
 
 ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescription& description,
-                       std::unique_ptr<ArmController> controller)
+                       std::unique_ptr<ArmController> controller, ModelScene& scene)
     : BindingOf(context, std::move(controller), sized_measurement(description)),
       robot_(std::make_unique<ContinuumRobot>(description.kinematics())),
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tip_site_(context.require(mjOBJ_SITE, names::kTip)),
-      target_mocap_(-1),
+      target_mocap_(scene.target_mocap()),
+      obstacles_(scene.release_obstacles()),
       memory_(description, *controller_) {
   const mjModel* m = context.model;
   layout_ = memory_.layout;
@@ -192,9 +108,8 @@ ArmBinding::ArmBinding(const InstanceContext& context, const ContinuumDescriptio
   state_ = mechanics_.make_state();
   measurement_.fundamental_mode_damping =
       fundamental_mode(m, base_body_, joints_, mechanics_, actuators_).damping;
-  target_mocap_ = context.target_mocap();
-  obstacles_ = read_obstacles(context, largest_radius(description));
-  if (controller_->senses_contacts()) bind_contacts(m);
+  if (controller_->senses_contacts())
+    contacts_.emplace(m, mechanics_, joints_, base_body_, memory_.link_force.size());
 }
 
 int ArmBinding::add_servo(const InstanceContext& context, int actuator, double passive_damping,
@@ -330,71 +245,6 @@ std::vector<ArmTendon> ArmBinding::bind_tendons(const InstanceContext& context,
   return tendons;
 }
 
-void ArmBinding::bind_contacts(const mjModel* m) {
-  contacts_.emplace(mechanics_);
-  touches_.assign(memory_.link_force.size(), 0);
-  joints_up_to_body_.assign(static_cast<std::size_t>(m->nbody), -1);
-  arc_length_.assign(static_cast<std::size_t>(m->nbody), 0.0);
-  // The chain in its reference pose: bodies come after their parents.
-  std::vector<double> joint_at(static_cast<std::size_t>(m->nbody), 0.0);  // arc length [m]
-  const auto& chain = contacts_->chain();
-  const auto body_of = [&](int i) { return joints_[static_cast<std::size_t>(i)].body; };
-  const int first = chain.empty() ? -1 : body_of(chain.front());
-  first_link_ = std::max(first, 0);
-  for (int body = first; body >= 0 && body < m->nbody; ++body) {
-    const auto b = static_cast<std::size_t>(body);
-    const auto parent = static_cast<std::size_t>(m->body_parentid[body]);
-    if (body != first && joints_up_to_body_[parent] < 0) break;
-    joint_at[b] = m->body_pos[3 * body + 2] + (body == first ? 0.0 : joint_at[parent]);
-    arc_length_[b] = joint_at[b] + m->body_ipos[3 * body + 2];
-    joints_up_to_body_[b] = static_cast<int>(
-        std::count_if(chain.begin(), chain.end(), [&](int i) { return body_of(i) <= body; }));
-  }
-}
-
-std::optional<ArmBinding::Touch> ArmBinding::touch(const mjModel* m,
-                                                   const mjContact& contact) const noexcept {
-  const auto is_arm = [&](int geom) {
-    return joints_up_to_body_[static_cast<std::size_t>(m->geom_bodyid[geom])] >= 0;
-  };
-  if (contact.exclude != 0 || contact.geom[0] < 0 || contact.geom[1] < 0) return std::nullopt;
-  const bool first_is_arm = is_arm(contact.geom[0]);
-  if (first_is_arm == is_arm(contact.geom[1])) return std::nullopt;
-  return Touch{contact.geom[first_is_arm ? 0 : 1], contact.geom[first_is_arm ? 1 : 0]};
-}
-
-std::size_t ArmBinding::link_of(const mjModel* m, int geom) const noexcept {
-  // What is mounted beyond the last link counts as a part of it.
-  const auto link = static_cast<std::size_t>(m->geom_bodyid[geom] - first_link_);
-  return std::min(link, memory_.link_force.size() - 1);
-}
-
-void ArmBinding::read_contacts(const mjModel* m, const mjData* d,
-                               std::span<const double> own) noexcept {
-  contacts_->clear();
-  std::fill(touches_.begin(), touches_.end(), 0);
-  for (int c = 0; c < d->ncon; ++c) {
-    if (const auto at = touch(m, d->contact[c])) ++touches_[link_of(m, at->own)];
-  }
-  const std::span<const double> force = memory_.link_force(own);
-  for (int c = 0; c < d->ncon; ++c) {
-    const mjContact& contact = d->contact[c];
-    const auto at = touch(m, contact);
-    if (!at) continue;
-    const std::size_t link = link_of(m, at->own);
-    const auto body = static_cast<std::size_t>(m->geom_bodyid[at->own]);
-    contacts_->add(
-        {.position = ConstVector3(contact.pos),
-         // The frame's x axis points from the first geom to the second.
-         .normal = (at->own == contact.geom[0] ? -1.0 : 1.0) * ConstVector3(contact.frame),
-         .depth = -contact.dist,
-         .force = force[link] / touches_[link],
-         .arc_length = arc_length_[body],
-         .joints = joints_up_to_body_[body],
-         .is_guide = m->geom_bodyid[at->other] == base_body_});
-  }
-}
-
 void ArmBinding::bind_friction(const InstanceContext& context,
                                const ContinuumDescription& description) {
   if (memory_.friction.size() == 0) return;
@@ -457,16 +307,7 @@ void ArmBinding::end_step(const mjModel* m, const mjData* d,
       friction[static_cast<std::size_t>(place)] = std::isfinite(force) ? force : 0.0;
     }
   }
-  if (!contacts_) return;
-  const std::span<double> force = memory_.link_force(next_own);
-  std::fill(force.begin(), force.end(), 0.0);
-  for (int c = 0; c < d->ncon; ++c) {
-    const auto at = touch(m, d->contact[c]);
-    if (!at) continue;
-    mjtNum wrench[6];
-    mj_contactForce(m, d, c, wrench);
-    if (std::isfinite(wrench[0])) force[link_of(m, at->own)] += wrench[0];
-  }
+  if (contacts_) contacts_->read_forces(m, d, memory_.link_force(next_own));
 }
 
 bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const double> own) noexcept {
@@ -490,10 +331,11 @@ bool ArmBinding::measure(const mjModel* m, const mjData* d, std::span<const doub
     tendon_commands_[t] = activations_[t] >= 0 ? d->act[activations_[t]] : commands[t];
   mechanics_.measure_actuators(memory_.moments(own), state_, tendon_commands_, out);
   if (contacts_) {
-    read_contacts(m, d, own);
+    contacts_->read(m, d, memory_.link_force(own));
     const auto command = memory_.command(own);
-    contacts_->measure(state_, {command.data(), static_cast<std::size_t>(command.size())},
-                       controller_->senses_response(), out);
+    contacts_->response().measure(state_,
+                                  {command.data(), static_cast<std::size_t>(command.size())},
+                                  controller_->senses_response(), out);
   }
   if (obstacles_) {
     obstacles_->refresh(d);
@@ -568,42 +410,6 @@ void ArmBinding::copy_scratch(const RobotBinding& other) noexcept {
   if (obstacles_) measurement_.obstacles = &obstacles_->obstacles();
   copy_seen(source);
   command_ = source.command_;
-}
-
-void ArmBinding::draw(const mjData* d, std::span<const double> memory,
-                      const ControllerReport& report, mjvScene* scene) const {
-  constexpr float kTargetColor[4] = {0.95f, 0.35f, 0.15f, 0.9f};
-  constexpr float kPathColor[4] = {0.95f, 0.75f, 0.1f, 0.8f};
-  constexpr float kPlanColor[4] = {0.1f, 0.45f, 0.95f, 0.9f};
-  constexpr int kPathPoints = 60, kPointsPerSection = 8;
-  constexpr double kLineRadius = 0.0012, kTargetRadius = 0.004;
-  const ConstVector3 p_WB(d->xpos + 3 * base_body_);
-  const ConstMatrix3 R_WB(d->xmat + 9 * base_body_);
-  const auto to_world = [&](const Vector3d& p_B) -> Vector3d { return p_WB + R_WB * p_B; };
-
-  std::vector<Vector3d> line(kPathPoints);
-  line.resize(static_cast<std::size_t>(controller_->path(memory, line)));
-  for (Vector3d& p : line) p = to_world(p);
-  draw_line(scene, line, kLineRadius, kPathColor);
-  draw_sphere(scene, to_world(report.target), kTargetRadius, kTargetColor);
-  if (!command_.has_plan) return;
-
-  std::vector<SectionState> states(static_cast<std::size_t>(robot_->section_count()));
-  for (int i = 0; i < robot_->section_count(); ++i) {
-    const int k = robot_->coordinate_index(i);
-    const double extension = robot_->section(i).is_extensible() ? command_.plan[k + 2] : 0.0;
-    states[static_cast<std::size_t>(i)] =
-        state_from_bend_vector(command_.plan[k], command_.plan[k + 1], extension);
-  }
-  line.clear();
-  for (int i = 0; i < robot_->section_count(); ++i) {
-    for (int j = i == 0 ? 0 : 1; j <= kPointsPerSection; ++j) {
-      line.push_back(to_world(backbone_pose(*robot_, states, measurement_.base, i,
-                                            static_cast<double>(j) / kPointsPerSection)
-                                  .translation()));
-    }
-  }
-  draw_line(scene, line, kLineRadius, kPlanColor);
 }
 
 }  // namespace tendril

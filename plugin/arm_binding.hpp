@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "controllers/arm/arm_mechanics.hpp"
-#include "controllers/arm/contact_response.hpp"
+#include "plugin/arm_contacts.hpp"
+#include "plugin/model_scene.hpp"
 #include "plugin/robot_binding.hpp"
 
 namespace tendril {
@@ -13,7 +14,7 @@ namespace tendril {
 class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmCommand> {
  public:
   ArmBinding(const InstanceContext& context, const ContinuumDescription& description,
-             std::unique_ptr<ArmController> controller);
+             std::unique_ptr<ArmController> controller, ModelScene& scene);
 
   [[nodiscard]] bool measure(const mjModel* m, const mjData* d,
                              std::span<const double> own) noexcept override;
@@ -55,26 +56,16 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
                      std::vector<ArmCoordinate>& coordinates, std::vector<Servo>& servos);
   [[nodiscard]] std::vector<ArmTendon> bind_tendons(const InstanceContext& context,
                                                     const ContinuumDescription& description);
-  void bind_contacts(const mjModel* m);
   int add_servo(const InstanceContext& context, int actuator, double passive_damping,
                 std::vector<Servo>& servos);
   void bind_friction(const InstanceContext& context, const ContinuumDescription& description);
   /// Where the friction of a row of constraints stands in the memory; -1: it is no tendon's of the
   /// arm.
   [[nodiscard]] int friction_place(const mjData* d, int row) const noexcept;
-  void read_contacts(const mjModel* m, const mjData* d, std::span<const double> own) noexcept;
-  /// A contact of the arm with something else: the arm's geom and the other one.
-  struct Touch {
-    int own, other;
-  };
-  [[nodiscard]] std::optional<Touch> touch(const mjModel* m,
-                                           const mjContact& contact) const noexcept;
-  /// Of the geom's body, in `link_force`.
-  [[nodiscard]] std::size_t link_of(const mjModel* m, int geom) const noexcept;
 
   std::unique_ptr<ContinuumRobot> robot_;
   int base_body_, tip_site_, target_mocap_;
-  std::optional<SceneObstacles> obstacles_;  // if the controller requests them
+  std::optional<SceneObstacles> obstacles_;  // if the controller asked for them
   std::vector<JointAddress> joints_;         // in the order of the mechanics' state
   JointAddress feed_, spin_;
   std::vector<int> tendons_;      // of the model
@@ -85,20 +76,12 @@ class ArmBinding final : public BindingOf<ArmController, ArmMeasurement, ArmComm
       friction_offsets_;  // of each tendon of the model: in the memory's friction, or -1
   ArmMechanics mechanics_;
   Memory memory_;
-  std::optional<ContactResponse> contacts_;  // if the controller senses them
-  std::vector<int> joints_up_to_body_;       // -1: the body is not part of the arm
-  int first_link_ = 0;                       // body
-  std::vector<double> arc_length_;           // per body of the model
+  std::optional<ArmContacts> contacts_;  // if the controller senses them
 
   // Scratch of the last step.
   ArmMechanics::State state_;
-  std::vector<int> touches_;  // contacts of every link
   std::vector<double> tendon_commands_;
   std::vector<double> section_bends_, friction_limits_;
 };
-
-[[nodiscard]] std::unique_ptr<ArmController> make_arm_controller(
-    const InstanceContext& context, const ContinuumDescription& description,
-    const ControllerKind::MakeArm& make);
 
 }  // namespace tendril

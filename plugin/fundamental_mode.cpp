@@ -75,17 +75,15 @@ MatrixXd inertia(const mjModel* m, int base_body, std::span<const JointAddress> 
   return M;
 }
 
-}  // namespace
+/// Stiffness and damping of the joints, one against the other.
+struct Impedance {
+  MatrixXd K, C;
+};
 
-FundamentalMode fundamental_mode(const mjModel* m, int base_body,
-                                 std::span<const JointAddress> joints, const ArmMechanics& arm,
-                                 std::span<const int> actuators) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  constexpr int kIterations = 200;
-  constexpr double kTolerance = 1e-9;  // relative, of omega^2
-  const auto n = static_cast<Eigen::Index>(joints.size());
-  if (n == 0) return {kInfinity, kInfinity};
-  MatrixXd K = MatrixXd::Zero(n, n), C = K;
+/// What joints and servos do, each on its own or on the sum of a coordinate.
+void add_coordinates(const mjModel* m, std::span<const JointAddress> joints,
+                     const ArmMechanics& arm, std::span<const int> actuators, Impedance& out) {
+  auto& [K, C] = out;
   Eigen::Index i = 0;
   for (const ArmCoordinate& coordinate : arm.coordinates()) {
     const auto count = static_cast<Eigen::Index>(coordinate.joints.size());
@@ -107,9 +105,14 @@ FundamentalMode fundamental_mode(const mjModel* m, int base_body,
       ++i;
     }
   }
+}
+
+/// What tendons and chambers do.
+void add_tendons(const ArmMechanics& arm, Impedance& out) {
+  auto& [K, C] = out;
   const TendonDrive& drive = arm.tendon_drive();
   if (arm.tendons_feed_back()) {
-    i = 0;
+    Eigen::Index i = 0;
     for (const ArmCoordinate& coordinate : arm.coordinates()) {
       const auto count = static_cast<Eigen::Index>(coordinate.joints.size());
       const auto index = static_cast<Eigen::Index>(&coordinate - arm.coordinates().data());
@@ -123,10 +126,26 @@ FundamentalMode fundamental_mode(const mjModel* m, int base_body,
   }
   for (const ArmTendon& tendon : drive.tendons()) {
     if (!tendon.takes_length) continue;
-    const Eigen::Map<const VectorXd> row(tendon.joints.data(), n);
+    const Eigen::Map<const VectorXd> row(tendon.joints.data(), K.rows());
     K += tendon.stiffness * row * row.transpose();
     C += tendon.damping * row * row.transpose();
   }
+}
+
+}  // namespace
+
+FundamentalMode fundamental_mode(const mjModel* m, int base_body,
+                                 std::span<const JointAddress> joints, const ArmMechanics& arm,
+                                 std::span<const int> actuators) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr int kIterations = 200;
+  constexpr double kTolerance = 1e-9;  // relative, of omega^2
+  const auto n = static_cast<Eigen::Index>(joints.size());
+  if (n == 0) return {kInfinity, kInfinity};
+  Impedance impedance{MatrixXd::Zero(n, n), MatrixXd::Zero(n, n)};
+  add_coordinates(m, joints, arm, actuators, impedance);
+  add_tendons(arm, impedance);
+  const auto& [K, C] = impedance;
   // Inverse iteration.
   const MatrixXd M = inertia(m, base_body, joints);
   const Eigen::LLT<MatrixXd> factor(K);

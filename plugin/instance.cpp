@@ -1,13 +1,11 @@
 #include "plugin/instance.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstdint>
-#include <mutex>
 #include <stdexcept>
 #include <utility>
 
+#include "plugin/bind_robot.hpp"
 #include "plugin/robot_cache.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model_error.hpp"
@@ -78,116 +76,53 @@ struct Configuration {
   InstanceContext context;
 };
 
-// ---- pool of controllers for the next instance of the same configuration: the construction of a
-// controller may be expensive, and the engine creates instances several times while loading a model
+// ---- the controller, made or reused
 
-class ControllerPool {
- public:
-  std::unique_ptr<Controller> take(const std::string& key) {
-    const std::lock_guard lock(mutex_);
-    for (auto entry = waiting_.begin(); entry != waiting_.end(); ++entry) {
-      if (entry->first != key) continue;
-      std::unique_ptr<Controller> controller = std::move(entry->second);
-      waiting_.erase(entry);
-      return controller;
-    }
-    return nullptr;
-  }
-  void give(const std::string& key, std::unique_ptr<Controller> controller) {
-    const std::lock_guard lock(mutex_);
-    if (waiting_.size() == kMax) waiting_.erase(waiting_.begin());
-    waiting_.emplace_back(key, std::move(controller));
-  }
-
- private:
-  static constexpr std::size_t kMax = 16;
-  std::mutex mutex_;
-  std::vector<std::pair<std::string, std::unique_ptr<Controller>>> waiting_;
-};
-
-ControllerPool& pool() {
-  static ControllerPool controllers;
-  return controllers;
-}
-
-/// What stands in the scene, for the ways of a snake whose first body is `base`.
-std::string scene_key(const mjModel* m, int base) {
-  std::string key(m->names, static_cast<std::size_t>(m->nnames));
-  const auto add = [&key](const auto* numbers, std::size_t count) {
-    key.append(reinterpret_cast<const char*>(numbers), count * sizeof *numbers);
-  };
-  const auto geoms = static_cast<std::size_t>(m->ngeom),
-             bodies = static_cast<std::size_t>(m->nbody),
-             sites = static_cast<std::size_t>(m->nsite);
-  for (const int* const numbers :
-       {m->geom_type, m->geom_bodyid, m->geom_contype, m->geom_conaffinity})
-    add(numbers, geoms);
-  add(m->geom_size, 3 * geoms);
-  add(m->geom_pos, 3 * geoms);
-  add(m->geom_quat, 4 * geoms);
-  for (const int* const numbers : {m->body_parentid, m->body_jntnum, m->body_mocapid})
-    add(numbers, bodies);
-  add(m->body_pos, 3 * bodies);
-  add(m->body_quat, 4 * bodies);
-  add(m->site_bodyid, sites);
-  add(m->site_pos, 3 * sites);
-  // Not the robot's own: they are not yet there when the size of the state is asked for.
-  const auto is_own = [&](int body) {
-    if (body >= m->nbody) return false;
-    while (body > base) body = m->body_parentid[body];
-    return body == base;
-  };
-  for (int e = 0; e < m->nexclude; ++e) {
-    const int pair = m->exclude_signature[e];
-    if (is_own(pair >> 16) != is_own(pair & 0xffff)) add(&pair, 1);
-  }
-  return key;
-}
-
-/// Everything from which a controller is constructed; empty if it must not be reused.
-std::string pool_key(const Configuration& configuration) {
+/// All but the scene from which a controller is constructed: its configuration, and what its
+/// context has from the model. Empty if it must not be reused.
+std::string configuration_key(const Configuration& configuration) {
   const InstanceContext& context = configuration.context;
-  std::string key = context.kind.name;
   if (!context.kind.reusable) return {};
-  if (avoids_obstacles(context)) {  // obstacles come from the scene
-    const mjModel* m = context.model;
-    if (!std::holds_alternative<SnakeDescription>(*configuration.robot) || m->nmesh > 0) return {};
-    key += '\0' + context.prefix + scene_key(m, context.require(mjOBJ_BODY, names::kBase));
-  }
+  std::string key = context.kind.name;
   for (const SettingInfo& row : configuration.rows) {
     key += '\0';
     if (context.settings.has(row.name)) key += context.settings.text(row.name);
   }
-  const auto add = [&](double number) {
-    key += '\0' + std::to_string(std::bit_cast<std::uint64_t>(number));
+  const auto add = [&key](const auto* numbers, std::size_t count) {
+    key.append(reinterpret_cast<const char*>(numbers), count * sizeof *numbers);
   };
-  add(context.model->opt.timestep);
-  if (const std::optional<Post> post = read_post(context)) {
-    for (const double number : post->X_BO.matrix().reshaped()) add(number);
-    add(post->radius);
-    add(post->half_length);
-  }
-  if (const std::optional<SceneTask> task = read_task(context)) {
-    const auto add_points = [&](const double* data, std::size_t count) {
-      key.append(reinterpret_cast<const char*>(data), count * sizeof(double));
-    };
-    add_points(task->target.data(), 3);
-    for (const Solid& solid : task->solids) {
-      key += solid.name + '\0' + static_cast<char>(solid.kind);
-      add_points(solid.X_BO.data(), 16);
-      add_points(solid.size.data(), 3);
-      for (const Eigen::Vector3d& vertex : solid.vertices) add_points(vertex.data(), 3);
-    }
-  }
+  const mjModel* m = context.model;
+  const int base = context.require(mjOBJ_BODY, names::kBase);
+  add(&m->opt.timestep, 1);
+  add(&m->opt.integrator, 1);
+  add(m->body_pos + 3 * base, 3);
+  add(m->body_quat + 4 * base, 4);
   return key;
 }
 
-std::unique_ptr<Controller> controller_for(const Configuration& configuration,
-                                           const std::string& key) {
+struct MadeController {
+  std::unique_ptr<ModelScene> scene;  // with all that was asked for the controller
+  std::unique_ptr<Controller> controller;
+  std::optional<ControllerPool::Key> key;  // if it may be reused
+};
+
+MadeController controller_for(const Configuration& configuration) {
+  const InstanceContext& context = configuration.context;
+  const std::string key = configuration_key(configuration);
   if (!key.empty()) {
-    if (auto controller = pool().take(key)) return controller;
+    for (SceneRecord& record : controller_pool().scenes(key)) {
+      auto scene = std::make_unique<ModelScene>(context);
+      if (!scene->answers_as(record)) continue;
+      ControllerPool::Key full{key, std::move(record)};
+      if (auto controller = controller_pool().take(full))
+        return {std::move(scene), std::move(controller), std::move(full)};
+    }
   }
-  return make_controller(configuration.context);
+  auto scene = std::make_unique<ModelScene>(context);
+  auto controller = make_controller(context, *scene);
+  std::optional<ControllerPool::Key> full;
+  if (!key.empty()) full = {key, scene->record()};
+  return {std::move(scene), std::move(controller), std::move(full)};
 }
 
 // ---- quantities
@@ -231,12 +166,11 @@ bool is_more_specific(ControllerStatus status) {
 
 int Instance::state_size(const mjModel* m, int instance, const ControllerKind& kind) {
   const Configuration configuration(m, instance, kind);
-  const std::string key = pool_key(configuration);
-  auto controller = controller_for(configuration, key);
+  auto [scene, controller, key] = controller_for(configuration);
   const int size = controller->memory_size() + own_memory_size(*configuration.robot, *controller) +
                    1 + FollowingWatch(configuration.settings).layout().size() +
                    fault_memory_size(configuration.context);
-  if (!key.empty()) pool().give(key, std::move(controller));
+  if (key) controller_pool().give(*std::move(key), std::move(controller));
   return size;
 }
 
@@ -253,8 +187,9 @@ Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
   first_body_ = configuration.context.require(mjOBJ_BODY, names::kBase);
   end_body_ = first_body_ + 1;
   while (end_body_ < m->nbody && m->body_parentid[end_body_] >= first_body_) ++end_body_;
-  pool_key_ = pool_key(configuration);
-  binding_ = bind_robot(configuration.context, controller_for(configuration, pool_key_));
+  MadeController made = controller_for(configuration);
+  binding_ = bind_robot(configuration.context, std::move(made.controller), *made.scene);
+  pool_key_ = std::move(made.key);
   controller_memory_ = layout_.part(binding_->controller().memory_layout());
   fault_ = layout_.flag();
   binding_memory_ = layout_.part(binding_->layout());
@@ -286,7 +221,7 @@ Instance::Instance(const mjModel* m, int instance, const ControllerKind& kind)
 }
 
 Instance::~Instance() {
-  if (!pool_key_.empty() && binding_) pool().give(pool_key_, binding_->release_controller());
+  if (pool_key_) controller_pool().give(*std::move(pool_key_), binding_->release_controller());
 }
 
 void Instance::reset(mjtNum* plugin_state) noexcept {

@@ -5,10 +5,10 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "controllers/watch/following_watch.hpp"
+#include "plugin/controller_pool.hpp"
 #include "plugin/robot_binding.hpp"
 
 namespace tendril {
@@ -70,7 +70,7 @@ class Instance {
   void fill_values() noexcept;
 
   const ControllerKind& kind_;
-  std::string pool_key_;  // of the controller, if it may be reused; else empty
+  std::optional<ControllerPool::Key> pool_key_;  // of the controller, if it may be reused
   std::unique_ptr<RobotBinding> binding_;
   int state_address_;
   MemoryLayout layout_;

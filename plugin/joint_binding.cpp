@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "plugin/drawing.hpp"
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model_error.hpp"
 
@@ -25,36 +26,6 @@ int arm_joint_count(const MobileDescription& robot) {
   return robot.mounted ? 0 : robot.kinematics().joint_count();
 }
 
-/// A mobile robot's base is only a frame on the floor: it may lie within an obstacle.
-constexpr double kNoBody = -std::numeric_limits<double>::infinity();
-
-/// The robot with joint ranges reduced by the setting `limit_margin` at either end.
-MobileRobot robot_with_margin(const MobileDescription& description, const Settings& settings) {
-  const double margin = settings.number("limit_margin");
-  MobileRobotParameters parameters = description.parameters;
-  const auto shrink = [margin](JointLimits& limits) {
-    if (limits.max - limits.min <= 2.0 * margin)
-      throw ModelError("limit_margin: must be less than half of every joint's range");
-    limits.min += margin;
-    limits.max -= margin;
-  };
-  shrink(parameters.yaw);
-  for (ArmLink& link : parameters.links) shrink(link.limits);
-  shrink(parameters.roll);
-  return MobileRobot(parameters);
-}
-
-/// Refuses a controller that commands other than what the joints take.
-void require_commands(const InstanceContext& context, const char* key, bool has_motors,
-                      CommandKind commands) {
-  const bool torques = commands != CommandKind::Setpoints;
-  if (torques == has_motors) return;
-  const auto word = [](bool motors) { return motors ? "\"torque\"" : "\"angle\""; };
-  throw ModelError(std::string("robot: ") + key + " = " + word(has_motors) + ": must be " +
-                   word(torques) + ": " + context.kind.name + " commands " +
-                   (torques ? "torques" : "setpoints"));
-}
-
 void add_joint(FollowingError& error, const BoundJoint& joint, const JointState& state,
                double desired, int last_touched) noexcept {
   error.add(std::abs(desired - state.position), joint.is_slide, joint.body > last_touched);
@@ -64,58 +35,13 @@ void add_joint(FollowingError& error, const BoundJoint& joint, const JointState&
 
 // ---- snakes
 
-namespace {
-
-GroundScene ground_scene(const InstanceContext& context, const SnakeDescription& snake) {
-  const mjModel* m = context.model;
-  const int base = context.require(mjOBJ_BODY, names::kBase);
-  GroundScene scene;
-  scene.obstacles = standing_obstacles(m, base, context.settings.text("obstacles"));
-  if (snake.start) {
-    scene.center = snake.start->position.head<2>();
-    scene.height = snake.start->position.z();
-  } else {
-    const ConstVector3 tail(m->body_pos + 3 * base);
-    const double half =
-        0.5 * std::accumulate(snake.link_lengths.begin(), snake.link_lengths.end(), 0.0);
-    const mjtNum* q = m->body_quat + 4 * base;
-    scene.center =
-        (tail + Eigen::Quaterniond(q[0], q[1], q[2], q[3]) * Eigen::Vector3d(half, 0.0, 0.0))
-            .head<2>();
-    scene.height = tail.z() - snake.radius;
-  }
-  if (context.settings.has("target"))
-    scene.target = standing_target(m, context.settings.text("target")).head<2>();
-  return scene;
-}
-
-}  // namespace
-
-std::unique_ptr<SnakeController> make_snake_controller(const InstanceContext& context,
-                                                       const SnakeDescription& snake,
-                                                       const ControllerKind::MakeSnake& make) {
-  std::optional<GroundScene> ground;
-  if (avoids_obstacles(context)) ground = ground_scene(context, snake);
-  auto controller = make({.link_lengths = snake.link_lengths,
-                          .joint_limit = snake.joint_limit,
-                          .radius = snake.radius,
-                          .is_free = snake.base == SnakeBase::Free,
-                          .settings = context.settings,
-                          .timestep = context.model->opt.timestep,
-                          .feed_limit = snake.feed_limit,
-                          .name = snake.name,
-                          .ground = ground ? &*ground : nullptr});
-  require_commands(context, "joint_command", snake.joint_motors, controller->commands());
-  return controller;
-}
-
 SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescription& snake,
-                           std::unique_ptr<SnakeController> controller)
+                           std::unique_ptr<SnakeController> controller, const ModelScene& scene)
     : BindingOf(context, std::move(controller), SnakeMeasurement(snake.joints)),
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tail_site_(context.require(mjOBJ_SITE, names::kTail)),
       tip_site_(context.require(mjOBJ_SITE, names::kTip)),
-      target_mocap_(-1),
+      target_mocap_(scene.target_mocap()),
       joint_limit_(snake.joint_limit),
       is_free_(snake.base == SnakeBase::Free),
       gravity_(compensated_gravity(context.model, true)),
@@ -125,7 +51,6 @@ SnakeBinding::SnakeBinding(const InstanceContext& context, const SnakeDescriptio
     joints_.push_back(bind_joint(context, names::snake_joint(j), actuators_));
   if (!is_free_) joints_.push_back(bind_joint(context, names::kFeed, actuators_));
   states_.resize(joints_.size());
-  target_mocap_ = context.target_mocap();
 }
 
 bool SnakeBinding::measure(const mjModel* m, const mjData* d,
@@ -244,62 +169,16 @@ void SnakeBinding::draw(const mjData* /*d*/, std::span<const double> memory,
 
 // ---- mobile robots
 
-std::unique_ptr<MobileController> make_mobile_controller(const InstanceContext& context,
-                                                         const MobileDescription& description) {
-  const double timestep = context.model->opt.timestep;
-  if (const auto* make = std::get_if<ControllerKind::MakePlatform>(&context.kind.make)) {
-    if (!description.mounted)
-      throw ModelError(
-          "robot: its arm has discrete joints: use a controller such as tendril.mobile");
-    const MobileContinuum robot = description.continuum();
-    const auto obstacles = read_obstacles(context, kNoBody);
-    auto controller = (*make)({.robot = robot,
-                               .limits = description.speeds,
-                               .platform_length = description.parameters.platform_length,
-                               .platform_width = description.parameters.platform_width,
-                               .settings = context.settings,
-                               .timestep = timestep,
-                               .name = description.name,
-                               .platform_height = description.parameters.platform_height,
-                               .arm_radius = largest_radius(description.mounted->robot),
-                               .obstacles = obstacles ? &obstacles->obstacles() : nullptr});
-    if (controller->commands() != CommandKind::Setpoints)
-      throw ModelError("robot: its platform takes setpoints: " + context.kind.name +
-                       " commands torques");
-    return controller;
-  }
-  if (description.mounted)
-    throw ModelError(
-        "robot: its arm is a continuum arm: use a controller such as tendril.base_placement");
-  const auto obstacles = read_obstacles(context, kNoBody);
-  const MobileRobot robot = robot_with_margin(description, context.settings);
-  const std::vector<BodyCapsule> capsules = description.capsules();
-  const MobileStart pose = description.start_pose();
-  std::vector<double> start{pose.base.x, pose.base.y, pose.base.heading};
-  start.insert(start.end(), pose.joints.begin(), pose.joints.end());
-  auto controller = std::get<ControllerKind::MakeMobile>(context.kind.make)(
-      {.robot = robot,
-       .limits = description.speeds,
-       .capsules = capsules,
-       .settings = context.settings,
-       .timestep = timestep,
-       .obstacles = obstacles ? &obstacles->obstacles() : nullptr,
-       .name = description.name,
-       .start = start});
-  require_commands(context, "[arm] joint_command", description.joint_motors,
-                   controller->commands());
-  return controller;
-}
-
 MobileBinding::MobileBinding(const InstanceContext& context, const MobileDescription& description,
-                             std::unique_ptr<MobileController> controller)
+                             std::unique_ptr<MobileController> controller, ModelScene& scene)
     : BindingOf(context, std::move(controller), MobileMeasurement(arm_joint_count(description))),
       speeds_(description.speeds),
       base_body_(context.require(mjOBJ_BODY, names::kBase)),
       tip_site_(context.require(mjOBJ_SITE, description.mounted
                                                 ? std::string(names::kArm) + "_" + names::kTip
                                                 : std::string(names::kTip))),
-      target_mocap_(-1),
+      target_mocap_(scene.target_mocap()),
+      obstacles_(scene.release_obstacles()),
       velocity_feed_forward_(context.settings.flag("velocity_feed_forward")),
       gravity_(compensated_gravity(context.model, context.settings.flag("gravity_compensation"))) {
   const int joints = arm_joint_count(description);
@@ -309,8 +188,6 @@ MobileBinding::MobileBinding(const InstanceContext& context, const MobileDescrip
   for (int j = 1; j <= joints; ++j)
     joints_.push_back(bind_joint(context, names::arm_joint(j), actuators_));
   states_.resize(joints_.size());
-  target_mocap_ = context.target_mocap();
-  obstacles_ = read_obstacles(context, kNoBody);
 }
 
 bool MobileBinding::measure(const mjModel* m, const mjData* d,

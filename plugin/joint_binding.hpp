@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "plugin/model_scene.hpp"
 #include "plugin/robot_binding.hpp"
 
 namespace tendril {
@@ -19,7 +20,7 @@ struct BoundJoint : JointAddress {
 class SnakeBinding final : public BindingOf<SnakeController, SnakeMeasurement, SnakeCommand> {
  public:
   SnakeBinding(const InstanceContext& context, const SnakeDescription& description,
-               std::unique_ptr<SnakeController> controller);
+               std::unique_ptr<SnakeController> controller, const ModelScene& scene);
 
   [[nodiscard]] bool measure(const mjModel* m, const mjData* d,
                              std::span<const double> own) noexcept override;
@@ -60,7 +61,7 @@ class SnakeBinding final : public BindingOf<SnakeController, SnakeMeasurement, S
 class MobileBinding final : public BindingOf<MobileController, MobileMeasurement, MobileCommand> {
  public:
   MobileBinding(const InstanceContext& context, const MobileDescription& description,
-                std::unique_ptr<MobileController> controller);
+                std::unique_ptr<MobileController> controller, ModelScene& scene);
 
   [[nodiscard]] bool measure(const mjModel* m, const mjData* d,
                              std::span<const double> own) noexcept override;
@@ -78,8 +79,8 @@ class MobileBinding final : public BindingOf<MobileController, MobileMeasurement
 
   std::vector<JointLimits> limits_;  // of the arm's joints
   MobileSpeedLimits speeds_;
-  std::optional<SceneObstacles> obstacles_;
   int base_body_, tip_site_, target_mocap_;
+  std::optional<SceneObstacles> obstacles_;  // if the controller asked for them
   bool velocity_feed_forward_;
   Eigen::Vector3d gravity_;
   std::vector<BoundJoint> joints_;  // x, y, heading; yaw, hinges, roll
@@ -88,11 +89,5 @@ class MobileBinding final : public BindingOf<MobileController, MobileMeasurement
   std::vector<JointState> states_;
   double joint_margin_ = 0.0, speed_use_ = 0.0;
 };
-
-[[nodiscard]] std::unique_ptr<SnakeController> make_snake_controller(
-    const InstanceContext& context, const SnakeDescription& description,
-    const ControllerKind::MakeSnake& make);
-[[nodiscard]] std::unique_ptr<MobileController> make_mobile_controller(
-    const InstanceContext& context, const MobileDescription& description);
 
 }  // namespace tendril

@@ -3,28 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "plugin/arm_binding.hpp"
-#include "plugin/joint_binding.hpp"
 #include "tendril/model/fault_file.hpp"
-#include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
-namespace {
-
-[[noreturn]] void refuse_kind(const InstanceContext& context) {
-  const std::string_view kind =
-      std::visit([](const auto& d) { return kind_name(ModelDescription(d)); }, context.robot);
-  throw ModelError("robot: kind = " + std::string(kind) + ": must be a kind of robot that " +
-                   context.kind.name + " controls");
-}
-
-mjvGeom* next_geom(mjvScene* scene) {
-  return scene->ngeom < scene->maxgeom ? scene->geoms + scene->ngeom : nullptr;
-}
-
-}  // namespace
-
 int InstanceContext::require(mjtObj type, const std::string& name) const {
   const std::string full = prefix + name;
   const int id = mj_name2id(model, type, full.c_str());
@@ -33,123 +15,6 @@ int InstanceContext::require(mjtObj type, const std::string& name) const {
                      ": missing: the model must contain the robot described by the setting robot");
   }
   return id;
-}
-
-bool has_setting(const InstanceContext& context, std::string_view name) {
-  return std::any_of(context.kind.settings.begin(), context.kind.settings.end(),
-                     [&](const SettingInfo& info) { return name == info.name; });
-}
-
-bool avoids_obstacles(const InstanceContext& context) {
-  return has_setting(context, "avoidance") && context.settings.flag("avoidance");
-}
-
-std::optional<SceneObstacles> read_obstacles(const InstanceContext& context, double body_radius) {
-  if (!avoids_obstacles(context)) return std::nullopt;
-  return SceneObstacles(context.model, context.require(mjOBJ_BODY, names::kBase),
-                        context.settings.text("obstacles"), body_radius);
-}
-
-std::optional<Post> read_post(const InstanceContext& context) {
-  if (!has_setting(context, "post") || context.settings.text("post").empty()) return std::nullopt;
-  return scene_post(context.model, context.require(mjOBJ_BODY, names::kBase),
-                    context.settings.text("post"));
-}
-
-std::optional<SceneTask> read_task(const InstanceContext& context) {
-  if (!has_setting(context, "plan") || context.settings.has("plan")) return std::nullopt;
-  const int target = context.target_mocap();
-  if (target < 0) return std::nullopt;
-  const mjModel* m = context.model;
-  const int base = context.require(mjOBJ_BODY, names::kBase);
-  const int body = static_cast<int>(std::find(m->body_mocapid, m->body_mocapid + m->nbody, target) -
-                                    m->body_mocapid);
-  return SceneTask{.solids = scene_solids(m, base, context.settings.text("obstacles")),
-                   .target = scene_position(m, base, body)};
-}
-
-int InstanceContext::target_mocap() const {
-  if (!has_setting(*this, "target")) return -1;
-  const std::string target(settings.text("target"));
-  if (target.empty()) return -1;
-  if (std::holds_alternative<SnakeDescription>(robot) && avoids_obstacles(*this)) {
-    static_cast<void>(standing_target(model, target));
-    const int found = mj_name2id(model, mjOBJ_BODY, target.c_str());
-    return found < 0 ? -1 : model->body_mocapid[found];
-  }
-  // The target belongs to the scene: its name is as written, not prefixed.
-  const int body = mj_name2id(model, mjOBJ_BODY, target.c_str());
-  if (body < 0)
-    throw ModelError("target = " + target +
-                     ": must be the name of a mocap body of the scene; there is no such body");
-  if (model->body_mocapid[body] < 0)
-    throw ModelError("target = " + target + ": must be a mocap body (mocap=\"true\")");
-  return model->body_mocapid[body];
-}
-
-std::unique_ptr<Controller> make_controller(const InstanceContext& context) {
-  const auto& make = context.kind.make;
-  if (const auto* arm = std::get_if<ContinuumDescription>(&context.robot)) {
-    if (const auto* make_arm = std::get_if<ControllerKind::MakeArm>(&make))
-      return make_arm_controller(context, *arm, *make_arm);
-  } else if (const auto* snake = std::get_if<SnakeDescription>(&context.robot)) {
-    if (const auto* make_snake = std::get_if<ControllerKind::MakeSnake>(&make))
-      return make_snake_controller(context, *snake, *make_snake);
-  } else if (const auto* mobile = std::get_if<MobileDescription>(&context.robot)) {
-    if (!std::holds_alternative<ControllerKind::MakeArm>(make) &&
-        !std::holds_alternative<ControllerKind::MakeSnake>(make))
-      return make_mobile_controller(context, *mobile);
-  }
-  refuse_kind(context);
-}
-
-namespace {
-
-struct Binder {
-  const InstanceContext& context;
-  std::unique_ptr<Controller>& controller;
-
-  /// make_controller has made it for a robot of this kind.
-  template <class C>
-  std::unique_ptr<C> as() const {
-    return std::unique_ptr<C>(static_cast<C*>(controller.release()));
-  }
-  std::unique_ptr<RobotBinding> operator()(const ContinuumDescription& d) const {
-    return std::make_unique<ArmBinding>(context, d, as<ArmController>());
-  }
-  std::unique_ptr<RobotBinding> operator()(const SnakeDescription& d) const {
-    return std::make_unique<SnakeBinding>(context, d, as<SnakeController>());
-  }
-  std::unique_ptr<RobotBinding> operator()(const MobileDescription& d) const {
-    return std::make_unique<MobileBinding>(context, d, as<MobileController>());
-  }
-};
-
-}  // namespace
-
-std::unique_ptr<RobotBinding> bind_robot(const InstanceContext& context,
-                                         std::unique_ptr<Controller> controller) {
-  return std::visit(Binder{context, controller}, context.robot);
-}
-
-int coordinate_count(const RobotDescription& robot) {
-  struct Counter {
-    int operator()(const ContinuumDescription& d) const {
-      return d.kinematics().coordinate_count();
-    }
-    int operator()(const SnakeDescription& d) const { return d.joints; }
-    int operator()(const MobileDescription& d) const {
-      return 3 + (d.mounted ? 0 : d.kinematics().joint_count());
-    }
-  };
-  return std::visit(Counter{}, robot);
-}
-
-int own_memory_size(const RobotDescription& robot, const Controller& controller) {
-  if (const auto* arm = std::get_if<ContinuumDescription>(&robot))
-    return ArmBinding::Memory(*arm, static_cast<const ArmController&>(controller)).layout.size();
-  const auto* snake = std::get_if<SnakeDescription>(&robot);
-  return snake ? SnakeBinding::Memory(*snake).layout.size() : 0;
 }
 
 template <class Measurement>
@@ -166,18 +31,6 @@ template MeasurementFaults measurement_faults(const InstanceContext&, const Mobi
 
 ArmMeasurement sized_measurement(const ContinuumDescription& arm) {
   return ArmMeasurement(arm.kinematics().coordinate_count(), static_cast<int>(arm.tendons.size()));
-}
-
-int fault_memory_size(const InstanceContext& context) {
-  const int n = coordinate_count(context.robot);
-  const auto size = [](const MeasurementFaults& faults) {
-    return faults.empty() ? 0 : faults.layout().size();
-  };
-  if (const auto* arm = std::get_if<ContinuumDescription>(&context.robot))
-    return size(measurement_faults(context, sized_measurement(*arm)));
-  if (std::holds_alternative<SnakeDescription>(context.robot))
-    return size(measurement_faults(context, SnakeMeasurement(n)));
-  return size(measurement_faults(context, MobileMeasurement(n - 3)));
 }
 
 void JointAddress::read(const mjData* d, JointState& state) const noexcept {
@@ -253,27 +106,6 @@ Eigen::Vector3d compensated_gravity(const mjModel* m, bool compensation) {
   const Eigen::Vector3d gravity = ConstVector3(m->opt.gravity);
   if (!gravity.allFinite()) throw ModelError("option gravity: must be finite");
   return gravity;
-}
-
-void draw_sphere(mjvScene* scene, const Eigen::Vector3d& p, double radius, const float color[4]) {
-  mjvGeom* geom = next_geom(scene);
-  if (!geom) return;
-  const mjtNum size[3] = {radius, radius, radius};
-  mjv_initGeom(geom, mjGEOM_SPHERE, size, p.data(), nullptr, color);
-  geom->category = mjCAT_DECOR;
-  ++scene->ngeom;
-}
-
-void draw_line(mjvScene* scene, std::span<const Eigen::Vector3d> points, double radius,
-               const float color[4]) {
-  for (std::size_t i = 1; i < points.size(); ++i) {
-    mjvGeom* geom = next_geom(scene);
-    if (!geom) return;
-    mjv_initGeom(geom, mjGEOM_CAPSULE, nullptr, nullptr, nullptr, color);
-    mjv_connector(geom, mjGEOM_CAPSULE, radius, points[i - 1].data(), points[i].data());
-    geom->category = mjCAT_DECOR;
-    ++scene->ngeom;
-  }
 }
 
 }  // namespace tendril

@@ -7,50 +7,14 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "controllers/arm/servo.hpp"
-#include "controllers/controller_kind.hpp"
 #include "controllers/interface/measurement_faults.hpp"
 #include "controllers/watch/following_watch.hpp"
-#include "plugin/scene_obstacles.hpp"
-#include "tendril/model/robot_description.hpp"
+#include "plugin/instance_context.hpp"
 
 namespace tendril {
-
-/// Context of a binding: an instance of a controller plugin in a model.
-struct InstanceContext {
-  const mjModel* model;
-  int instance;
-  const ControllerKind& kind;
-  const RobotDescription& robot;
-  const Settings& settings;
-  std::string prefix;  ///< of the names of the robot's elements, "A_"
-
-  /// Index of an element that the robot must have, by its name without the prefix. Throws
-  /// ModelError.
-  [[nodiscard]] int require(mjtObj type, const std::string& name) const;
-  /// Index of the mocap body named by the setting `target`; -1: the controller needs none. Throws
-  /// ModelError.
-  [[nodiscard]] int target_mocap() const;
-};
-
-/// Whether the controller has a setting of this name.
-[[nodiscard]] bool has_setting(const InstanceContext& context, std::string_view name);
-/// Whether the controller is made for the obstacles of the scene: it has the setting `avoidance`,
-/// and that is true.
-[[nodiscard]] bool avoids_obstacles(const InstanceContext& context);
-/// The obstacles of the scene for a controller that avoids them. `body_radius`: see SceneObstacles.
-[[nodiscard]] std::optional<SceneObstacles> read_obstacles(const InstanceContext& context,
-                                                           double body_radius);
-
-/// The geom of the setting `post`, if the controller has it and it is given.
-[[nodiscard]] std::optional<Post> read_post(const InstanceContext& context);
-
-/// The scene as a controller sees it that plans its way itself: one with the settings `plan`, which
-/// is not given, and `target`, which is. Throws ModelError.
-[[nodiscard]] std::optional<SceneTask> read_task(const InstanceContext& context);
 
 /// The faults of the setting `measurement_faults` that are meant for this robot. Throws ModelError.
 template <class Measurement>
@@ -187,21 +151,8 @@ class BindingOf : public RobotBinding {
   std::optional<Faulty> faults_;
 };
 
-/// The controller of an instance before it is bound, for the size of its memory while the model is
-/// being compiled.
-[[nodiscard]] std::unique_ptr<Controller> make_controller(const InstanceContext& context);
-
-/// Binds the robot with a `controller` from `make_controller`. Throws ModelError naming the element
-/// of the model that is missing or wrong.
-[[nodiscard]] std::unique_ptr<RobotBinding> bind_robot(const InstanceContext& context,
-                                                       std::unique_ptr<Controller> controller);
-/// Size of the binding's own memory for this robot, and of the faults of its measurement.
-[[nodiscard]] int own_memory_size(const RobotDescription& robot, const Controller& controller);
-[[nodiscard]] int fault_memory_size(const InstanceContext& context);
 /// A measurement of this arm, with the right sizes.
 [[nodiscard]] ArmMeasurement sized_measurement(const ContinuumDescription& arm);
-/// Size of the quantities `command` and `measured`.
-[[nodiscard]] int coordinate_count(const RobotDescription& robot);
 
 // ---- common to all bindings
 
@@ -222,19 +173,14 @@ struct JointAddress {
 /// Pose of a mocap body in the frame of the body `base`.
 void read_mocap_pose(const mjData* d, int mocap, int base, Eigen::Isometry3d& X_BM) noexcept;
 
-/// The servo of an actuator; `passive_damping`: of the joint or tendon on which it acts.
-/// Of a body and all that hang on it, by the weight that they have in a medium [kg].
+/// Mass of a body and all that hang on it, by the weight that they have in a medium [kg].
 [[nodiscard]] double weighing_mass(const mjModel* m, int body) noexcept;
-
+/// The servo of an actuator; `passive_damping`: of the joint or tendon on which it acts.
 [[nodiscard]] Servo servo_of(const mjModel* m, int actuator, double passive_damping);
 /// Whether the actuator is enabled and its gain and force range let it give a force.
 [[nodiscard]] bool can_be_driven(const mjModel* m, int actuator) noexcept;
 /// Gravity to be compensated by the setpoints [m/s^2]: zero if `compensation` is false or gravity
 /// is disabled. Throws ModelError if it is not finite.
 [[nodiscard]] Eigen::Vector3d compensated_gravity(const mjModel* m, bool compensation);
-
-void draw_sphere(mjvScene* scene, const Eigen::Vector3d& p, double radius, const float color[4]);
-void draw_line(mjvScene* scene, std::span<const Eigen::Vector3d> points, double radius,
-               const float color[4]);
 
 }  // namespace tendril

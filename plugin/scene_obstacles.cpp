@@ -5,7 +5,6 @@
 #include <sstream>
 #include <string>
 
-#include "tendril/geometry/mesh_distance.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -63,59 +62,13 @@ bool can_touch(const mjModel* m, int geom, int base_body) {
   return false;
 }
 
-/// An ellipsoid by a lower bound of its distance: that of the unit sphere in stretched space times
-/// the shortest half axis.
-class EllipsoidBound final : public SignedDistance {
- public:
-  explicit EllipsoidBound(const Vector3d& half_axes) : half_(half_axes) {}
-  [[nodiscard]] Value at(const Vector3d& p_O) const noexcept override {
-    const Vector3d stretched = p_O.cwiseQuotient(half_);
-    const Vector3d normal = stretched.cwiseQuotient(half_);
-    const double length = normal.norm();
-    return {half_.minCoeff() * (stretched.norm() - 1.0),
-            length > 0.0 ? Vector3d(normal / length) : Vector3d::UnitX()};
-  }
-  [[nodiscard]] bool is_exact() const noexcept override { return false; }
-  [[nodiscard]] BoundingSphere bounds() const noexcept override {
-    return {Vector3d::Zero(), half_.maxCoeff()};
-  }
-
- private:
-  Vector3d half_;
-};
-
-Shape geom_shape(const mjModel* m, int geom) {
-  const mjtNum* size = m->geom_size + 3 * geom;
-  switch (m->geom_type[geom]) {
-    case mjGEOM_PLANE:
-      return half_space();
-    case mjGEOM_SPHERE:
-      return sphere(size[0]);
-    case mjGEOM_CAPSULE:
-      return capsule(size[1], size[0]);
-    case mjGEOM_CYLINDER:
-      return cylinder(size[1], size[0]);
-    case mjGEOM_BOX:
-      return box({size[0], size[1], size[2]});
-    case mjGEOM_MESH: {
-      const CollisionMesh faces = collision_mesh(m, m->geom_dataid[geom]);
-      return mesh(faces.vertices, faces.triangles);
-    }
-    case mjGEOM_ELLIPSOID:
-      throw ModelError("an ellipsoid: cannot be an obstacle; use a capsule, a box or a mesh");
-    default:
-      throw ModelError(
-          "its type cannot be an obstacle: must be sphere, capsule, cylinder, box, plane or mesh");
-  }
-}
-
 /// Geoms selected by the names, in the order of the model.
-std::vector<int> named_geoms(const mjModel* m, int base_body, std::string_view names) {
+std::vector<int> named_geoms(const mjModel* m, int base_body, const SceneName& names) {
   std::vector<int> geoms;
-  std::istringstream words{std::string(names)};
+  std::istringstream words{std::string(names.text)};
   for (std::string name; words >> name;) {
     const auto refuse = [&](const char* reason) {
-      throw ModelError("obstacles = " + name + ": " + reason);
+      throw ModelError(std::string(names.setting) + " = " + name + ": " + reason);
     };
     const int geom = mj_name2id(m, mjOBJ_GEOM, name.c_str());
     const int body = mj_name2id(m, mjOBJ_BODY, name.c_str());
@@ -140,8 +93,8 @@ std::vector<int> named_geoms(const mjModel* m, int base_body, std::string_view n
 }
 
 /// Geoms selected by the names; all that the arm can touch without any.
-std::vector<int> selected_geoms(const mjModel* m, int base_body, std::string_view names) {
-  if (names.find_first_not_of(" \t\n") != std::string_view::npos)
+std::vector<int> selected_geoms(const mjModel* m, int base_body, const SceneName& names) {
+  if (names.text.find_first_not_of(" \t\n") != std::string_view::npos)
     return named_geoms(m, base_body, names);
   std::vector<int> geoms;
   for (int g = 0; g < m->ngeom; ++g) {
@@ -157,7 +110,9 @@ Isometry3d reference_geom_pose(const mjModel* m, int base_body, int geom) {
          to_pose(m->geom_pos + 3 * geom, m->geom_quat + 4 * geom);
 }
 
-Solid geom_solid(const mjModel* m, int geom, const std::string& name) {
+/// A geom in its own frame. Throws ModelError for a type that is no solid.
+Solid geom_solid(const mjModel* m, int geom) {
+  const std::string name = SceneObstacles::name_of(m, geom);
   const ConstVector3 size(m->geom_size + 3 * geom);
   switch (m->geom_type[geom]) {
     case mjGEOM_PLANE:
@@ -170,6 +125,8 @@ Solid geom_solid(const mjModel* m, int geom, const std::string& name) {
       return {.name = name, .kind = Solid::Kind::Cylinder, .size = size};
     case mjGEOM_BOX:
       return {.name = name, .kind = Solid::Kind::Box, .size = size};
+    case mjGEOM_ELLIPSOID:
+      return {.name = name, .kind = Solid::Kind::Ellipsoid, .size = size};
     case mjGEOM_MESH: {
       const int id = m->geom_dataid[geom];
       CollisionMesh faces = collision_mesh(m, id);
@@ -178,12 +135,35 @@ Solid geom_solid(const mjModel* m, int geom, const std::string& name) {
               .vertices = std::move(faces.vertices),
               .triangles = std::move(faces.triangles)};
     }
-    case mjGEOM_HFIELD:
-      throw ModelError("a height field: has no section with a plane: use a mesh or a box");
     default:
       throw ModelError(
           "its type cannot be an obstacle: must be sphere, capsule, cylinder, box, plane or mesh");
   }
+}
+
+/// What a selection of geoms is made into by `solid_of`; its errors name setting and geom.
+template <class SolidOf>
+std::vector<Solid> solids_from(const mjModel* m, const std::vector<int>& geoms,
+                               const SceneName& names, const SolidOf& solid_of) {
+  std::vector<Solid> solids;
+  for (const int g : geoms) {
+    try {
+      solids.push_back(solid_of(g));
+    } catch (const ModelError& error) {
+      throw ModelError(std::string(names.setting) + ": " + SceneObstacles::name_of(m, g) + ": " +
+                       error.what());
+    }
+  }
+  return solids;
+}
+
+/// A geom in the base's frame; no ellipsoid, whose distance has no closed form.
+Solid solid_in_base(const mjModel* m, int base_body, int geom) {
+  Solid solid = geom_solid(m, geom);
+  if (solid.kind == Solid::Kind::Ellipsoid)
+    throw ModelError("an ellipsoid: cannot be an obstacle; use a capsule, a box or a mesh");
+  solid.X_BO = reference_geom_pose(m, base_body, geom);
+  return solid;
 }
 
 }  // namespace
@@ -250,7 +230,7 @@ std::string SceneObstacles::name_of(const mjModel* m, int geom) {
   return "geom " + std::to_string(geom) + " (no name, body " + (body ? body : "") + ")";
 }
 
-SceneObstacles::SceneObstacles(const mjModel* m, int base_body, std::string_view names,
+SceneObstacles::SceneObstacles(const mjModel* m, int base_body, const SceneName& names,
                                double body_radius)
     : base_body_(base_body), geoms_(selected_geoms(m, base_body, names)) {
   const auto moves = [&](int g) {
@@ -259,24 +239,15 @@ SceneObstacles::SceneObstacles(const mjModel* m, int base_body, std::string_view
   const auto first_still = std::stable_partition(geoms_.begin(), geoms_.end(), moves);
   moving_count_ = static_cast<int>(first_still - geoms_.begin());
 
-  std::vector<Obstacle> obstacles;
-  for (const int g : geoms_) {
-    const std::string name = name_of(m, g);
-    try {
-      obstacles.push_back({geom_shape(m, g)});
-    } catch (const ModelError& error) {
-      throw ModelError("obstacles: " + name + ": " + error.what());
-    }
-    Obstacle& obstacle = obstacles.back();
-    obstacle.X_BO = reference_geom_pose(m, base_body, g);
-    const Vector3d base_in_O = obstacle.X_BO.inverse().translation();
-    if (!moves(g) && obstacle.shape->distance(base_in_O) < body_radius)
-      throw ModelError(
-          "obstacles: " + name +
-          ": the arm's base is inside or in contact with it: select the obstacles with the "
-          "setting obstacles");
+  solids_ = solids_from(m, geoms_, names, [&](int g) { return solid_in_base(m, base_body, g); });
+  obstacles_ = obstacles_of(solids_, names.setting);
+  for (int i = moving_count_; i < obstacles_.count(); ++i) {
+    const Vector3d base_in_O = obstacles_.pose(i).inverse().translation();
+    if (obstacles_.shape(i)->distance(base_in_O) < body_radius)
+      throw ModelError(std::string(names.setting) + ": " + name_of(m, geom(i)) +
+                       ": the arm's base is inside or in contact with it: select the obstacles "
+                       "with the setting obstacles");
   }
-  obstacles_ = Obstacles(std::move(obstacles));
 }
 
 void SceneObstacles::refresh(const mjData* d) noexcept {
@@ -293,67 +264,78 @@ void SceneObstacles::refresh(const mjData* d) noexcept {
   }
 }
 
-Obstacles standing_obstacles(const mjModel* m, int base_body, std::string_view names) {
+Obstacles obstacles_of(const std::vector<Solid>& solids, const char* setting) {
   std::vector<Obstacle> obstacles;
-  for (const int g : selected_geoms(m, base_body, names)) {
-    if (!stands_still(m, m->geom_bodyid[g])) continue;
+  for (const Solid& solid : solids) {
     try {
-      const mjtNum* size = m->geom_size + 3 * g;
-      obstacles.push_back({m->geom_type[g] == mjGEOM_ELLIPSOID
-                               ? std::make_shared<EllipsoidBound>(ConstVector3(size))
-                               : geom_shape(m, g)});
+      obstacles.push_back({shape_of(solid), solid.X_BO});
     } catch (const ModelError& error) {
-      throw ModelError("obstacles: " + SceneObstacles::name_of(m, g) + ": " + error.what());
+      throw ModelError(std::string(setting) + ": " + solid.name + ": " + error.what());
     }
-    obstacles.back().X_BO =
-        reference_pose(m, m->geom_bodyid[g]) * to_pose(m->geom_pos + 3 * g, m->geom_quat + 4 * g);
   }
   return Obstacles(std::move(obstacles));
 }
 
-Eigen::Vector3d standing_target(const mjModel* m, std::string_view name) {
-  const std::string text(name);
-  const int body = mj_name2id(m, mjOBJ_BODY, text.c_str());
-  const int site = body < 0 ? mj_name2id(m, mjOBJ_SITE, text.c_str()) : -1;
-  if (body < 0 && site < 0)
-    throw ModelError("target = " + text + ": must be a body or a site of the scene; there is none");
-  const int of = body >= 0 ? body : m->site_bodyid[site];
-  if (m->body_mocapid[of] < 0 && !stands_still(m, of))
-    throw ModelError("target = " + text + ": must stand still, or be a mocap body");
-  const Isometry3d X = reference_pose(m, of);
-  return body >= 0 ? Vector3d(X.translation()) : Vector3d(X * ConstVector3(m->site_pos + 3 * site));
+std::vector<Solid> standing_solids(const mjModel* m, int base_body, const SceneName& names) {
+  std::vector<int> geoms = selected_geoms(m, base_body, names);
+  std::erase_if(geoms, [&](int g) { return !stands_still(m, m->geom_bodyid[g]); });
+  return solids_from(m, geoms, names, [&](int g) {
+    Solid solid = geom_solid(m, g);
+    solid.X_BO =
+        reference_pose(m, m->geom_bodyid[g]) * to_pose(m->geom_pos + 3 * g, m->geom_quat + 4 * g);
+    return solid;
+  });
 }
 
-std::vector<Solid> scene_solids(const mjModel* m, int base_body, std::string_view names) {
-  std::vector<Solid> solids;
-  for (const int g : selected_geoms(m, base_body, names)) {
-    const std::string name = SceneObstacles::name_of(m, g);
-    try {
-      solids.push_back(geom_solid(m, g, name));
-    } catch (const ModelError& error) {
-      throw ModelError("obstacles: " + name + ": " + error.what());
-    }
-    solids.back().X_BO = reference_geom_pose(m, base_body, g);
+std::vector<Solid> scene_solids(const mjModel* m, int base_body, const SceneName& names) {
+  return solids_from(m, selected_geoms(m, base_body, names), names,
+                     [&](int g) { return solid_in_base(m, base_body, g); });
+}
+
+Solid scene_geom(const mjModel* m, int base_body, const SceneName& name) {
+  const auto refuse = [&](const char* reason) {
+    throw ModelError(std::string(name.setting) + " = " + std::string(name.text) + ": " + reason);
+  };
+  const int geom = mj_name2id(m, mjOBJ_GEOM, std::string(name.text).c_str());
+  if (geom < 0) refuse("must be a geom of the scene; there is none of this name");
+  if (is_below(m, m->geom_bodyid[geom], base_body)) refuse("is a part of the arm itself");
+  Solid solid;
+  try {
+    solid = geom_solid(m, geom);
+  } catch (const ModelError& error) {
+    refuse(error.what());
   }
-  return solids;
+  solid.X_BO = reference_geom_pose(m, base_body, geom);
+  return solid;
+}
+
+int scene_mocap_body(const mjModel* m, const SceneName& name) {
+  const std::string text(name.text), subject = name.setting + (" = " + text);
+  // It belongs to the scene: its name is as written, not prefixed.
+  const int body = mj_name2id(m, mjOBJ_BODY, text.c_str());
+  if (body < 0)
+    throw ModelError(subject +
+                     ": must be the name of a mocap body of the scene; there is no such body");
+  if (m->body_mocapid[body] < 0)
+    throw ModelError(subject + ": must be a mocap body (mocap=\"true\")");
+  return body;
 }
 
 Vector3d scene_position(const mjModel* m, int base_body, int body) {
   return reference_pose(m, base_body).inverse() * reference_pose(m, body).translation();
 }
 
-Post scene_post(const mjModel* m, int base_body, std::string_view name) {
-  const auto refuse = [&](const char* reason) {
-    throw ModelError("post = " + std::string(name) + ": " + reason);
-  };
-  const int geom = mj_name2id(m, mjOBJ_GEOM, std::string(name).c_str());
-  if (geom < 0) refuse("must be a geom of the scene; there is none of this name");
-  if (is_below(m, m->geom_bodyid[geom], base_body)) refuse("is a part of the arm itself");
-  const int type = m->geom_type[geom];
-  if (type != mjGEOM_CYLINDER && type != mjGEOM_CAPSULE) refuse("must be a cylinder or a capsule");
-  return {.X_BO = reference_geom_pose(m, base_body, geom),
-          .radius = m->geom_size[3 * geom],
-          .half_length = m->geom_size[3 * geom + 1]};
+Vector3d standing_target(const mjModel* m, const SceneName& name) {
+  const std::string text(name.text), subject = name.setting + (" = " + text);
+  const int body = mj_name2id(m, mjOBJ_BODY, text.c_str());
+  const int site = body < 0 ? mj_name2id(m, mjOBJ_SITE, text.c_str()) : -1;
+  if (body < 0 && site < 0)
+    throw ModelError(subject + ": must be a body or a site of the scene; there is none");
+  const int of = body >= 0 ? body : m->site_bodyid[site];
+  if (m->body_mocapid[of] < 0 && !stands_still(m, of))
+    throw ModelError(subject + ": must stand still, or be a mocap body");
+  const Isometry3d X = reference_pose(m, of);
+  return body >= 0 ? Vector3d(X.translation()) : Vector3d(X * ConstVector3(m->site_pos + 3 * site));
 }
 
 }  // namespace tendril

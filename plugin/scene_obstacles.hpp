@@ -7,11 +7,16 @@
 #include <string_view>
 #include <vector>
 
-#include "controllers/interface/arm_controller.hpp"
-#include "tendril/contact/planar_section.hpp"
 #include "tendril/geometry/body_clearance.hpp"
+#include "tendril/geometry/solid.hpp"
 
 namespace tendril {
+
+/// A name in the scene, or several, and the setting that gives it, for messages.
+struct SceneName {
+  const char* setting;
+  std::string_view text;
+};
 
 /// A mesh as the engine collides with it: its convex hull, or its faces if the model has no hull.
 struct CollisionMesh {
@@ -38,12 +43,14 @@ class SceneObstacles {
   /// Throws ModelError naming the geom (or the unknown name) for a geom type without a distance
   /// function (ellipsoid, height field, signed distance field), a mesh that is not closed, a geom
   /// of the arm itself, or a fixed geom that contains the base.
-  SceneObstacles(const mjModel* m, int base_body, std::string_view names, double body_radius);
+  SceneObstacles(const mjModel* m, int base_body, const SceneName& names, double body_radius);
 
   /// Updates the geoms' poses from `d`. Allocates nothing.
   void refresh(const mjData* d) noexcept;
 
   [[nodiscard]] const Obstacles& obstacles() const noexcept { return obstacles_; }
+  /// The same as they were at the reference.
+  [[nodiscard]] const std::vector<Solid>& solids() const noexcept { return solids_; }
   [[nodiscard]] int moving_count() const noexcept { return moving_count_; }
   /// "geom wall", or what a geom without a name is known by.
   [[nodiscard]] static std::string name_of(const mjModel* m, int geom);
@@ -54,28 +61,35 @@ class SceneObstacles {
   int base_body_;
   std::vector<int> geoms_;
   int moving_count_ = 0;
+  std::vector<Solid> solids_;
   Obstacles obstacles_;
 };
 
+/// Solids as obstacles. Throws ModelError naming setting and solid for a mesh that is not closed.
+[[nodiscard]] Obstacles obstacles_of(const std::vector<Solid>& solids, const char* setting);
+
 /// The geoms of a scene that stand still, in the world frame: all that the robot can touch, or
 /// those of the names (SceneObstacles). Ellipsoids too. Throws ModelError as SceneObstacles does.
-[[nodiscard]] Obstacles standing_obstacles(const mjModel* m, int base_body, std::string_view names);
+[[nodiscard]] std::vector<Solid> standing_solids(const mjModel* m, int base_body,
+                                                 const SceneName& names);
 
-/// Place of a body or site of the scene that stands still; throws ModelError naming the setting
-/// `target`.
-[[nodiscard]] Eigen::Vector3d standing_target(const mjModel* m, std::string_view name);
-
-/// The same geoms as plain solids, where the model has them at its reference, in the frame of the
-/// arm's base. Throws ModelError naming the geom for one that has no section with a plane, and for
-/// an unknown name.
+/// The geoms of SceneObstacles where the model has them at its reference, in the frame of the
+/// robot's base. Throws ModelError as SceneObstacles does.
 [[nodiscard]] std::vector<Solid> scene_solids(const mjModel* m, int base_body,
-                                              std::string_view names);
+                                              const SceneName& names);
 
-/// Position of a body, where the model has it at its reference, in the frame of the arm's base [m].
+/// A geom of the scene, in the same frame. Throws ModelError.
+[[nodiscard]] Solid scene_geom(const mjModel* m, int base_body, const SceneName& name);
+
+/// Index of a mocap body. Throws ModelError.
+[[nodiscard]] int scene_mocap_body(const mjModel* m, const SceneName& name);
+
+/// Position of a body, where the model has it at its reference, in the frame of the robot's base
+/// [m].
 [[nodiscard]] Eigen::Vector3d scene_position(const mjModel* m, int base_body, int body);
 
-/// The cylinder or capsule `name` of the scene, where the model has it at its reference, in the
-/// frame of the arm's base. Throws ModelError.
-[[nodiscard]] Post scene_post(const mjModel* m, int base_body, std::string_view name);
+/// Position of a body or site of the scene that stands still, or of a mocap body, world frame [m].
+/// Throws ModelError.
+[[nodiscard]] Eigen::Vector3d standing_target(const mjModel* m, const SceneName& name);
 
 }  // namespace tendril

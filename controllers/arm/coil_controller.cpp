@@ -51,13 +51,17 @@ Eigen::Vector3d read_vector(const Settings& settings, const char* name) {
   return {numbers[0], numbers[1], numbers[2]};
 }
 
-const Post& require_post(const ArmContext& context) {
-  if (!context.post) throw ModelError("post: missing: must be a cylinder or capsule of the scene");
-  return *context.post;
-}
-
 [[noreturn]] void refuse_post(const ArmContext& context, const std::string& reason) {
   throw ModelError("post = " + std::string(context.settings.text("post")) + ": " + reason);
+}
+
+Post read_post(const ArmContext& context) {
+  if (!context.settings.has("post"))
+    throw ModelError("post: missing: must be a cylinder or capsule of the scene");
+  const Solid geom = context.scene.geom("post");
+  if (geom.kind != Solid::Kind::Cylinder && geom.kind != Solid::Kind::Capsule)
+    refuse_post(context, "must be a cylinder or a capsule");
+  return {.X_BO = geom.X_BO, .radius = geom.size.x(), .half_length = geom.size.y()};
 }
 
 std::string millimeters(double meters) {
@@ -105,7 +109,7 @@ double smooth_rate(double x) noexcept { return 30.0 * x * x * (1.0 - x) * (1.0 -
 
 std::span<const SettingInfo> CoilController::settings() {
   static constexpr SettingInfo kOwnSettings[] = {
-      setting::text(
+      setting::geom_name(
           "post", "",
           "cylinder or capsule of the scene, by its name there, to coil around; it must be "
           "given"),
@@ -148,7 +152,7 @@ std::span<const SettingInfo> CoilController::settings() {
 
 CoilController::CoilController(const ArmContext& context)
     : robot_(context.robot),
-      post_(require_post(context)),
+      post_(read_post(context)),
       body_radius_(context.body_radius),
       arm_length_(straight_length(robot_)),
       start_delay_(context.settings.number("start_delay")),

@@ -12,6 +12,12 @@
 
 namespace tendril {
 
+/// A cylinder or capsule of the scene; base frame.
+struct Post {
+  Eigen::Isometry3d X_BO = Eigen::Isometry3d::Identity();  ///< its middle; its axis is z
+  double radius = 0.0, half_length = 0.0;                  ///< [m]
+};
+
 /// The arm coils around a post, holds it with a force, and presses with its tip beyond it. The post
 /// is a geom of the scene: its place, axis and radius give the path. The controller has four
 /// consecutive stages:

@@ -67,11 +67,12 @@ FedArm fed_arm(const ContinuumRobot& robot, double guide_length, double body_rad
 
 std::span<const SettingInfo> ContactPlanController::settings() {
   static constexpr SettingInfo kSettings[] = {
-      setting::text("target", "",
-                    "mocap body of the scene to reach with the tip; without `plan` the ways there "
-                    "are planned among the geoms of the scene when it is loaded"),
-      setting::text(
-          "obstacles", "",
+      setting::body_name(
+          "target", "",
+          "mocap body of the scene to reach with the tip; without `plan` the ways there "
+          "are planned among the geoms of the scene when it is loaded"),
+      setting::obstacle_names(
+          "obstacles",
           "without `plan`: geoms or bodies of the scene, separated by spaces; default: all "
           "that the arm can touch"),
       setting::integer("max_contacts", "3", 0, 8, "without `plan`: of a way"),
@@ -156,6 +157,7 @@ ContactPlanController::ContactPlanController(const ArmContext& context)
       guide_length_(context.guide_length),
       body_radius_(context.body_radius) {
   const Settings& settings = context.settings;
+  context.scene.measure_target("target");
   elastic_ = settings.flag("elastic");
   clamped_ = guide_length_ <= 0.0;
   inserted_ = settings.flag("inserted") || clamped_;
@@ -241,7 +243,7 @@ std::vector<ContactPlan> ContactPlanController::plans_of(const ArmContext& conte
     }
     return {std::move(plan)};
   }
-  if (context.task == nullptr) {
+  if (!settings.has("target")) {
     throw ModelError(
         "plan: missing: must be the text of a plan, plan = { file = \"NAME\" }, or target = "
         "\"NAME\" "
@@ -254,7 +256,7 @@ std::vector<ContactPlan> ContactPlanController::plans_of(const ArmContext& conte
                      " for an arm that plans its way itself; a plan can be given");
   }
   const ContactProblem problem =
-      contact_problem(context.task->solids, context.task->target,
+      contact_problem(context.scene.solids("obstacles"), context.scene.position("target"),
                       fed_arm(robot_, guide_length_, body_radius_), max_contacts);
   std::vector<ContactPlan> plans = contact_plans(problem, kMaxPlans);
   if (plans.empty()) {
@@ -268,6 +270,7 @@ std::vector<ContactPlan> ContactPlanController::plans_of(const ArmContext& conte
 /// The command lists of the insertion.
 void ContactPlanController::plan_candidates(const ArmContext& context,
                                             const std::vector<ContactPlan>& plans) {
+  const bool plans_itself = !context.settings.has("plan");
   base_ = plans.front().base;
   InsertionOptions options;
   options.body_radius = body_radius_;
@@ -291,14 +294,14 @@ void ContactPlanController::plan_candidates(const ArmContext& context,
     correction.rod.guide_clearance = clamped_ ? 0.0 : guide_clearance_;
     correction.passing_clearance = inserted_ ? 0.0 : passing_clearance_;
     correction.max_candidates = inserted_ ? 1 : context.settings.integer("max_candidates");
-    if (context.task != nullptr) correction.max_length = longest();
+    if (plans_itself) correction.max_length = longest();
     const CorrectedPlans corrected = corrected_plans(plans, correction);
     if (corrected.ways.empty() && corrected.last == CorrectionStatus::InvalidInput)
       throw ModelError(
           "passing_clearance = " + std::string(context.settings.text("passing_clearance")) +
           ": must leave room for a path past every contact");
     if (corrected.ways.empty()) {
-      throw ModelError(std::string(context.task != nullptr ? "target" : "plan") +
+      throw ModelError(std::string(plans_itself ? "target" : "plan") +
                        ": elastic correction: " + to_string(corrected.last) +
                        ": must lead to the target; elastic = false executes a plan as it is");
     }

@@ -110,7 +110,8 @@ std::span<const SettingInfo> FollowController::settings() {
       setting::number(
           "corner_radius", "m", "0", kNotNegative,
           "the corners of the waypoints' polyline are rounded with arcs of this radius"),
-      setting::text("target", "", "mocap body whose trail is followed when there are no waypoints"),
+      setting::body_name("target", "",
+                         "mocap body whose trail is followed when there are no waypoints"),
       setting::number("trail_spacing", "m", "0.004", {1e-4, 1.0},
                       "the trail gets a new point when the target has moved this far"),
       setting::number("speed", "m/s", "0.055", {0.0, 10.0, true}, "of the feed along the path"),
@@ -162,6 +163,7 @@ FollowController::FollowController(const ArmContext& context)
       candidate_(states_.size()),
       q_last_(robot_.coordinate_count()),
       q_candidate_(robot_.coordinate_count()) {
+  context.scene.measure_target("target");
   if (feed_end_ <= 0.0)
     throw ModelError("robot: base.feed = 0: must be > 0: the arm is fed along the path");
   if (trail_) {

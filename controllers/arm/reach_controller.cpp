@@ -66,8 +66,8 @@ std::optional<ReactivePlanner> make_reactive_planner(const ArmContext& context, 
     throw ModelError("solver = " + name + ": must be " + solver_infos().front().name +
                      " with avoidance");
   const SolverOptions options = solver_options(settings);
-  return ReactivePlanner(context.robot, context.obstacles ? *context.obstacles : Obstacles(),
-                         context.obstacles ? context.moving_obstacles : 0,
+  const MeasuredObstacles measured = context.scene.measure_obstacles("obstacles");
+  return ReactivePlanner(context.robot, measured.obstacles, measured.moving_count,
                          {.position_tolerance = options.position_tolerance,
                           .angle_tolerance = options.angle_tolerance,
                           .max_iterations = options.max_iterations,
@@ -100,7 +100,7 @@ constexpr double kRestRate = 0.04;
 
 std::span<const SettingInfo> ReachController::settings() {
   static constexpr SettingInfo kOwn[] = {
-      setting::text("target", "target", "mocap body that the tip follows"),
+      setting::body_name("target", "target", "mocap body that the tip follows"),
       setting::choice("task", "position direction",
                       "position, or direction: position and the tip's z axis along the target's"),
       setting::number("rate_limit", "rad/s", "5", {0.0, 1000.0, true},
@@ -117,8 +117,8 @@ std::span<const SettingInfo> ReachController::settings() {
       setting::number("angle_tolerance", "rad", "1e-4", {0.0, 1.0, true},
                       "of the inverse kinematics"),
       setting::flag("avoidance", false, "keep the whole arm away from obstacles"),
-      setting::text(
-          "obstacles", "",
+      setting::obstacle_names(
+          "obstacles",
           "geoms, or bodies with their subtrees, that are obstacles, separated by spaces; "
           "default: all that the arm can touch"),
       setting::number("obstacle_margin", "m", "0.002", {0.0, 1.0},
@@ -143,6 +143,7 @@ ReachController::ReachController(const ArmContext& context)
       states_(static_cast<std::size_t>(context.robot.section_count())),
       q_solution_(context.robot.coordinate_count()) {
   static_assert(static_cast<int>(TipTask::Position) == 0);  // the order of the choices
+  context.scene.measure_target("target");
   if (avoiding_) {
     avoiding_memory_ = memory_.part(avoiding_->layout());
   } else {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "controllers/interface/controller.hpp"
-#include "tendril/contact/planar_section.hpp"
+#include "controllers/interface/scene_query.hpp"
 #include "tendril/geometry/body_clearance.hpp"
 #include "tendril/kinematics/continuum_robot.hpp"
 
@@ -66,10 +66,10 @@ struct ArmMeasurement {
   /// tension is minus pressure times area. Empty without tendons and chambers.
   Eigen::VectorXd tendon_length, tendon_tension;
   double feed_force = 0.0;  ///< force of the feed servo [N]; 0 without a feed
-  bool has_target = false;  ///< a target body is configured
+  bool has_target = false;  ///< the controller asked for a target (SceneQuery::measure_target)
   Eigen::Isometry3d X_BG = Eigen::Isometry3d::Identity();  ///< its pose
-  /// Obstacles at their present poses; null unless the controller requests them (setting
-  /// `avoidance`). The same shapes in the same order as in ArmContext.
+  /// Obstacles at their present poses; null unless the controller asked for them
+  /// (SceneQuery::measure_obstacles).
   const Obstacles* obstacles = nullptr;
 
   explicit ArmMeasurement(int n, int tendons = 0)
@@ -128,18 +128,6 @@ struct BodySpring {
   }
 };
 
-/// A cylinder or capsule of the scene; base frame.
-struct Post {
-  Eigen::Isometry3d X_BO = Eigen::Isometry3d::Identity();  ///< its middle; its axis is z
-  double radius = 0.0, half_length = 0.0;                  ///< [m]
-};
-
-/// What a controller that plans its way when the model is loaded finds in the scene; base frame.
-struct SceneTask {
-  std::vector<Solid> solids;                         ///< that the arm can touch
-  Eigen::Vector3d target = Eigen::Vector3d::Zero();  ///< [m]
-};
-
 /// The arguments from which an arm's controller is constructed; valid only during the call.
 struct ArmContext {
   const ContinuumRobot& robot;
@@ -147,17 +135,14 @@ struct ArmContext {
   double timestep;  ///< of the simulation [s]
   /// Of the feed servo [N]; infinity without one.
   double feed_force_limit = std::numeric_limits<double>::infinity();
-  double guide_length = 0.0;             ///< of the guide that the arm is fed through [m]; 0: none
-  double guide_clearance = 0.0;          ///< between body and guide on each side [m]
-  double body_radius = 0.0;              ///< largest of the arm's sections [m]
-  double bending_stiffness = 0.0;        ///< EI of the arm's last section [N m^2]
-  const Obstacles* obstacles = nullptr;  ///< as in ArmMeasurement
-  int moving_obstacles = 0;    ///< this many of them, from the first, may move in the base frame
-  std::string_view name = {};  ///< of the robot
-  const Post* post = nullptr;  ///< the geom of the setting `post`; null without that setting
-  const SceneTask* task = nullptr;           ///< with the setting `target` and without `plan`
+  double guide_length = 0.0;       ///< of the guide that the arm is fed through [m]; 0: none
+  double guide_clearance = 0.0;    ///< between body and guide on each side [m]
+  double body_radius = 0.0;        ///< largest of the arm's sections [m]
+  double bending_stiffness = 0.0;  ///< EI of the arm's last section [N m^2]
+  std::string_view name = {};      ///< of the robot
   std::span<const BodySpring> springs = {};  ///< n, of the coordinates
   int tendon_count = 0;                      ///< and chambers
+  SceneQuery& scene = empty_scene();
 };
 
 /// A controller of a continuum arm: measured state and target in, section commands out, once per

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "controllers/interface/controller.hpp"
+#include "controllers/interface/scene_query.hpp"
 #include "controllers/interface/settings.hpp"
 #include "tendril/mobile/body.hpp"
 #include "tendril/mobile/continuum_solver.hpp"
@@ -26,10 +27,10 @@ struct MobileMeasurement {
   /// n: of gravity on what each joint moves [N m]; 0 without the setting `gravity_compensation`.
   Eigen::VectorXd gravity_torque;
   Eigen::Isometry3d X_WE = Eigen::Isometry3d::Identity();  ///< of the tool, its axis along x
-  bool has_target = false;                                 ///< a target body is configured
+  bool has_target = false;  ///< the controller asked for a target (SceneQuery::measure_target)
   Eigen::Isometry3d X_WG = Eigen::Isometry3d::Identity();  ///< its pose, desired pose of the tool
-  /// Obstacles at their present poses; null unless the controller requests them (setting
-  /// `avoidance`).
+  /// Obstacles at their present poses; null unless the controller asked for them
+  /// (SceneQuery::measure_obstacles).
   const Obstacles* obstacles = nullptr;
 
   explicit MobileMeasurement(int n)
@@ -54,11 +55,11 @@ struct MobileContext {
   const MobileSpeedLimits& limits;
   std::span<const BodyCapsule> capsules;  ///< the arm's body; empty: `standard_capsules`
   const Settings& settings;
-  double timestep;                       ///< of the simulation [s]
-  const Obstacles* obstacles = nullptr;  ///< as in MobileMeasurement
-  std::string_view name = {};            ///< of the robot
+  double timestep;             ///< of the simulation [s]
+  std::string_view name = {};  ///< of the robot
   /// Where the robot file starts: x, y [m], heading, joint angles [rad].
   std::span<const double> start = {};
+  SceneQuery& scene = empty_scene();
 };
 
 /// The arguments from which the controller of a platform with a continuum arm is constructed; the
@@ -68,11 +69,11 @@ struct PlatformContext {
   const MobileSpeedLimits& limits;
   double platform_length, platform_width;  ///< [m]
   const Settings& settings;
-  double timestep;                       ///< of the simulation [s]
-  std::string_view name = {};            ///< of the robot
-  double platform_height = 0.1;          ///< [m]
-  double arm_radius = 0.0;               ///< of the arm's body [m]
-  const Obstacles* obstacles = nullptr;  ///< as in MobileMeasurement
+  double timestep;               ///< of the simulation [s]
+  std::string_view name = {};    ///< of the robot
+  double platform_height = 0.1;  ///< [m]
+  double arm_radius = 0.0;       ///< of the arm's body [m]
+  SceneQuery& scene = empty_scene();
 };
 
 /// A controller of an arm on a mobile platform, or of the platform alone: measured state and target

@@ -134,6 +134,11 @@ int Settings::choice_index(std::string_view name) const {
   refuse(name, value, allowed);
 }
 
+std::string_view Settings::scene_name(std::string_view name, SettingInfo::Type type) const {
+  static_cast<void>(row(name, type));
+  return text(name);
+}
+
 std::vector<SettingInfo> joined(std::initializer_list<std::span<const SettingInfo>> tables) {
   std::vector<SettingInfo> all;
   for (const auto& table : tables) all.insert(all.end(), table.begin(), table.end());

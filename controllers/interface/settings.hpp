@@ -16,7 +16,17 @@ namespace tendril {
 /// One setting of a controller. The reader takes default and range from this row; documentation and
 /// error messages are derived from it.
 struct SettingInfo {
-  enum class Type { Number, Integer, Numbers, Flag, Choice, Text };
+  enum class Type {
+    Number,
+    Integer,
+    Numbers,
+    Flag,
+    Choice,
+    Text,
+    GeomName,      ///< a geom of the scene
+    BodyName,      ///< a body of the scene
+    ObstacleNames  ///< geoms and bodies of the scene, separated by spaces
+  };
 
   const char* name;
   Type type;
@@ -54,6 +64,17 @@ constexpr SettingInfo choice(const char* name, const char* choices, const char* 
 constexpr SettingInfo text(const char* name, const char* default_value, const char* meaning) {
   return {name, SettingInfo::Type::Text, "", default_value, {}, "", meaning};
 }
+// Names in the scene, for the questions of a SceneQuery.
+constexpr SettingInfo geom_name(const char* name, const char* default_value, const char* meaning) {
+  return {name, SettingInfo::Type::GeomName, "", default_value, {}, "", meaning};
+}
+constexpr SettingInfo body_name(const char* name, const char* default_value, const char* meaning) {
+  return {name, SettingInfo::Type::BodyName, "", default_value, {}, "", meaning};
+}
+/// Which may be absent: then all that the robot can touch.
+constexpr SettingInfo obstacle_names(const char* name, const char* meaning) {
+  return {name, SettingInfo::Type::ObstacleNames, "", "", {}, "", meaning};
+}
 
 }  // namespace setting
 
@@ -87,6 +108,8 @@ class Settings {
     return static_cast<E>(choice_index(name));
   }
   [[nodiscard]] int choice_index(std::string_view name) const;
+  /// A name in the scene, or several, by a row of this type; empty if none is given.
+  [[nodiscard]] std::string_view scene_name(std::string_view name, SettingInfo::Type type) const;
 
   /// Names of the rows whose values have been read; `has` is no reading.
   [[nodiscard]] const std::set<std::string_view>& reads() const noexcept { return reads_; }

@@ -2,14 +2,13 @@
 
 #include <Eigen/Core>
 #include <Eigen/Geometry>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "controllers/interface/controller.hpp"
+#include "controllers/interface/scene_query.hpp"
 #include "controllers/interface/settings.hpp"
-#include "tendril/geometry/body_clearance.hpp"
 
 namespace tendril {
 
@@ -28,7 +27,7 @@ struct SnakeMeasurement {
   Eigen::Isometry3d X_WE = Eigen::Isometry3d::Identity();    ///< head end of the last link
   Eigen::Vector3d center_of_mass = Eigen::Vector3d::Zero();  ///< [m]
   double upright = 1.0;  ///< mean over the links of the cosine between their z axes and the world's
-  bool has_target = false;                         ///< a target body is configured
+  bool has_target = false;  ///< the controller asked for a target (SceneQuery::measure_target)
   Eigen::Vector3d p_WG = Eigen::Vector3d::Zero();  ///< its position [m]
 
   explicit SnakeMeasurement(int n)
@@ -48,14 +47,6 @@ struct SnakeCommand {
   explicit SnakeCommand(int n) : q(Eigen::VectorXd::Zero(n)), q_rate(q), torque(q) {}
 };
 
-/// What stands still on the ground on which a free snake moves, and where it begins; world frame.
-struct GroundScene {
-  Obstacles obstacles;                               ///< the ground may be among them
-  double height = 0.0;                               ///< of the ground [m]
-  Eigen::Vector2d center = Eigen::Vector2d::Zero();  ///< of the snake at its start [m]
-  std::optional<Eigen::Vector2d> target;             ///< place of the setting `target` [m]
-};
-
 /// The arguments from which a snake's controller is constructed; valid only during the call.
 struct SnakeContext {
   std::span<const double> link_lengths;  ///< a_0 .. a_n [m]; a_0 is 0 for a carriage
@@ -63,10 +54,13 @@ struct SnakeContext {
   double radius;                         ///< of the links [m]
   bool is_free;                          ///< no carriage
   const Settings& settings;
-  double timestep;                      ///< of the simulation [s]
-  double feed_limit = 0.0;              ///< of the carriage [m]
-  std::string_view name = {};           ///< of the robot
-  const GroundScene* ground = nullptr;  ///< with the setting `avoidance`
+  double timestep;             ///< of the simulation [s]
+  double feed_limit = 0.0;     ///< of the carriage [m]
+  std::string_view name = {};  ///< of the robot
+  /// Middle of the snake where it starts, and height of the ground there, world frame [m].
+  Eigen::Vector2d start_center = Eigen::Vector2d::Zero();
+  double ground_height = 0.0;
+  SceneQuery& scene = empty_scene();
 
   [[nodiscard]] int joints() const noexcept { return static_cast<int>(link_lengths.size()) - 1; }
 };

@@ -63,7 +63,7 @@ std::optional<BasePoseSearch> make_base_pose_search(const PlatformContext& conte
   if (!context.settings.flag("avoidance")) return std::nullopt;
   if (context.settings.has("keep_out"))
     throw ModelError("keep_out: must be empty with avoidance: boxes of the scene are obstacles");
-  return BasePoseSearch(context.robot, context.obstacles ? *context.obstacles : Obstacles(),
+  return BasePoseSearch(context.robot, context.scene.measure_obstacles("obstacles").obstacles,
                         {.platform_length = context.platform_length,
                          .platform_width = context.platform_width,
                          .platform_height = context.platform_height,
@@ -83,7 +83,7 @@ double braking_speed(double distance, double acceleration, double h) noexcept {
 
 std::span<const SettingInfo> BasePlacementController::settings() {
   static constexpr SettingInfo kAll[] = {
-      setting::text("target", "target", "mocap body that the arm's tip reaches for"),
+      setting::body_name("target", "target", "mocap body that the arm's tip reaches for"),
       setting::choice("task", "position direction",
                       "position, or direction: position and the tip's z axis along the target's; "
                       "the same as the "
@@ -101,9 +101,10 @@ std::span<const SettingInfo> BasePlacementController::settings() {
       setting::flag(
           "avoidance", false,
           "stand and drive among the scene's obstacles; without `keep_out` and `nearest`"),
-      setting::text("obstacles", "",
-                    "geoms and bodies that are obstacles, separated by spaces; default: all that "
-                    "the robot can touch"),
+      setting::obstacle_names(
+          "obstacles",
+          "geoms and bodies that are obstacles, separated by spaces; default: all that "
+          "the robot can touch"),
       setting::number("obstacle_margin", "m", "0.02", {0.0, 1.0},
                       "least clearance of platform and arm from obstacles"),
       setting::number("tolerance", "m", "0.002", kPositive,
@@ -131,6 +132,7 @@ BasePlacementController::BasePlacementController(const PlatformContext& context)
       whole_(context.robot),
       states_memory_(add_states(memory_, context.robot.arm)),
       states_(static_cast<std::size_t>(context.robot.arm.section_count())) {
+  context.scene.measure_target("target");
   if (base_pose_) base_pose_memory_ = memory_.part(base_pose_->layout());
 }
 

@@ -74,8 +74,8 @@ MobileFabrikOptions solver_options(const MobileRobot& robot) {
 
 std::span<const SettingInfo> MobileReachController::settings() {
   static constexpr SettingInfo kAll[] = {
-      setting::text("target", "target",
-                    "mocap body to which the tool moves; its x axis is the tool axis"),
+      setting::body_name("target", "target",
+                         "mocap body to which the tool moves; its x axis is the tool axis"),
       setting::number("tolerance", "m", "0.003", kPositive,
                       "tip error within which the target counts as reached"),
       setting::number("angle_tolerance", "rad", "0.0175", kPositive,
@@ -92,10 +92,11 @@ std::span<const SettingInfo> MobileReachController::settings() {
       setting::number("settle_time", "s", "2", kNotNegative,
                       "time from an arrival until settled errors are recorded"),
       setting::flag("avoidance", false, "keep away from the scene's obstacles"),
-      setting::text("obstacles", "",
-                    "geoms and bodies that are obstacles, separated by spaces; default: all that "
-                    "the robot can "
-                    "touch"),
+      setting::obstacle_names(
+          "obstacles",
+          "geoms and bodies that are obstacles, separated by spaces; default: all that "
+          "the robot can "
+          "touch"),
       setting::number("obstacle_margin", "m", "0.03", {0.0, 1.0},
                       "least clearance between the robot and obstacles"),
   };
@@ -128,6 +129,9 @@ MobileReachController::MobileReachController(const MobileContext& context)
       v_(configuration_size(robot_)),
       stop_(configuration_size(robot_)),
       rate_(configuration_size(robot_)) {
+  context.scene.measure_target("target");
+  if (context.settings.flag("avoidance"))
+    static_cast<void>(context.scene.measure_obstacles("obstacles"));
   for (Vectors* const vectors :
        {&plan_, &velocity_, &goal_, &goal_rate_, &correction_, &correction_rate_, &best_})
     *vectors = memory_.vector(configuration_size(robot_));

@@ -91,7 +91,7 @@ std::span<const SettingInfo> GaitController::own_settings() {
                       "desired speed, kept by reducing the gait's frequency; default: none"),
       setting::numbers("goals", "m",
                        "points on the ground to be reached in order, x y each, world frame"),
-      setting::text(
+      setting::body_name(
           "target", "",
           "mocap body to be reached, if there are no goals; with avoidance any body or site "
           "that stands still"),
@@ -235,6 +235,7 @@ GaitController::GaitController(const SnakeContext& context)
   if (!goals_.empty() && follows_target_)
     throw ModelError("target: must not be given together with goals");
 
+  if (!settings.flag("avoidance")) context.scene.measure_target("target");
   if (GroundPathFollower::is_requested(settings)) {
     if (stages_.size() > 1 || settings.has("schedule"))
       throw ModelError("schedule: must not be given together with ground_path or avoidance");

@@ -87,9 +87,10 @@ std::span<const SettingInfo> GroundPathFollower::settings() {
                       "farther from its way for longer than `following_time`"),
       setting::flag("avoidance", false,
                     "find ways to goals or target among the scene's obstacles that stand still"),
-      setting::text("obstacles", "",
-                    "avoidance: names of geoms or bodies, separated by spaces; default: every geom "
-                    "that the snake can touch"),
+      setting::obstacle_names(
+          "obstacles",
+          "avoidance: names of geoms or bodies, separated by spaces; default: every geom "
+          "that the snake can touch"),
       setting::number("obstacle_margin", "m", "0.05", {0.0, 1.0},
                       "avoidance: least clearance between the ground that the gait needs and "
                       "obstacles"),
@@ -180,20 +181,21 @@ void GroundPathFollower::read_path(const Settings& settings) {
 }
 
 void GroundPathFollower::plan(const SnakeContext& context, std::vector<Vector2d> goals) {
-  const GroundScene* const scene = context.ground;
-  if (scene == nullptr) throw ModelError("avoidance: needs the obstacles of a scene");
   const bool has_goals = !goals.empty();
-  if (!has_goals && scene->target) goals.push_back(*scene->target);
+  if (context.settings.has("target")) {
+    const Vector2d target = context.scene.standing_target("target").head<2>();
+    if (!has_goals) goals.push_back(target);
+  }
   if (goals.empty()) throw ModelError("avoidance: needs a target: target or goals must be given");
 
   // The rectangle: as far around start and goals as a detour may lead, but no farther than the
   // obstacles do.
-  Eigen::AlignedBox2d ends(scene->center), wide, solid;
+  Eigen::AlignedBox2d ends(context.start_center), wide, solid;
   for (const Vector2d& goal : goals) ends.extend(goal);
   const double detour = ends.sizes().sum() + 4.0 * clearance_;
   wide = Eigen::AlignedBox2d(ends.min().array() - detour, ends.max().array() + detour);
   solid = ends;
-  const Obstacles& obstacles = scene->obstacles;
+  const Obstacles obstacles = context.scene.standing_obstacles("obstacles");
   for (int i = 0; i < obstacles.count(); ++i) {
     const double extent = obstacles.extent(i);
     if (!std::isfinite(extent)) continue;
@@ -213,17 +215,17 @@ void GroundPathFollower::plan(const SnakeContext& context, std::vector<Vector2d>
                           all.sizes().x(), all.sizes().y(),
                           GroundMap::kMaxCells * std::pow(kLargestOfClearance * clearance_, 2)));
   }
-  const double r = context.radius, lowest = std::max(r, kLowestOfCell * cell);
+  const double r = context.radius, height = context.ground_height,
+               lowest = std::max(r, kLowestOfCell * cell);
   map_ = std::make_unique<GroundMap>(
-      obstacles, GroundMapOptions{
-                     .low = all.min(),
-                     .high = all.max(),
-                     .cell = cell,
-                     .heights = {scene->height + lowest, scene->height + std::max(lowest, 2.0 * r),
-                                 scene->height + std::max(lowest, 3.0 * r)}});
+      obstacles, GroundMapOptions{.low = all.min(),
+                                  .high = all.max(),
+                                  .cell = cell,
+                                  .heights = {height + lowest, height + std::max(lowest, 2.0 * r),
+                                              height + std::max(lowest, 3.0 * r)}});
   spacing_ = kSpacingOfCell * cell;
   Matrix2Xd points(2, kLongestWay);
-  Vector2d from = scene->center;
+  Vector2d from = context.start_center;
   ways_.reserve(goals.size());
   for (std::size_t i = 0; i < goals.size(); ++i) {
     const std::string name = has_goals ? text("goals: goal %zu", i + 1)

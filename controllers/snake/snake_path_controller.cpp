@@ -74,7 +74,7 @@ std::span<const SettingInfo> SnakePathController::settings() {
           "corner_radius", "m", "0", {0.0, 1e3},
           "path, ground_path: the corners of the points' polyline are rounded with arcs "
           "of this radius; 0: smooth through all points"),
-      setting::text(
+      setting::body_name(
           "target", "",
           "mocap body to be reached, if there are no goals; with avoidance any body or site that "
           "stands still; path: its trail continues the path"),
@@ -129,6 +129,7 @@ SnakePathController::SnakePathController(const SnakeContext& context)
       has_target_(context.settings.has("target")),
       back_(context.settings.flag("back")) {
   const Settings& settings = context.settings;
+  context.scene.measure_target("target");
   if (context.is_free) throw ModelError("mode = path: needs base.kind = \"carriage\"");
   march_.target =
       settings.choice_index("joints") == 0 ? MarchTarget::AllJoints : MarchTarget::EvenJoints;

@@ -126,6 +126,8 @@ SettingInfo::Type type_of(const std::string& word) {
   if (word == "integer") return SettingInfo::Type::Integer;
   if (word == "numbers") return SettingInfo::Type::Numbers;
   if (word == "flag") return SettingInfo::Type::Flag;
+  if (word == "body") return SettingInfo::Type::BodyName;
+  if (word == "obstacles") return SettingInfo::Type::ObstacleNames;
   return word == "choice" ? SettingInfo::Type::Choice : SettingInfo::Type::Text;
 }
 
@@ -193,6 +195,9 @@ nb::dict settings_of(const PythonKind& kind, const Settings& settings) {
         value = nb::cast(word.empty() ? default_text(row) : std::string(word));
         break;
       }
+      case SettingInfo::Type::GeomName:
+      case SettingInfo::Type::BodyName:
+      case SettingInfo::Type::ObstacleNames:
       case SettingInfo::Type::Text:
         value = nb::cast(std::string(settings.text(row.name)));
         break;
@@ -222,18 +227,34 @@ PyContext common(const PythonKind& kind, nb::object robot, const Settings& setti
   return {std::move(robot), settings_of(kind, settings), timestep};
 }
 
-std::optional<Obstacles> copy_of(const Obstacles* obstacles) {
-  return obstacles != nullptr ? std::optional(*obstacles) : std::nullopt;
+/// What `tendril.controller` lets a class have of the scene: its target, and obstacles.
+std::optional<MeasuredObstacles> ask_scene(const PythonKind& kind, const Settings& settings,
+                                           SceneQuery& scene) {
+  std::optional<MeasuredObstacles> measured;
+  for (const SettingInfo& row : kind.settings) {
+    if (row.type == SettingInfo::Type::BodyName) scene.measure_target(row.name);
+    if (row.type == SettingInfo::Type::ObstacleNames && settings.flag("avoidance"))
+      measured.emplace(scene.measure_obstacles(row.name));
+  }
+  return measured;
 }
 
-nb::object context_of(const PythonKind& kind, const ArmContext& from) {
+std::optional<Obstacles> copy_of(const std::optional<MeasuredObstacles>& measured) {
+  return measured ? std::optional(measured->obstacles) : std::nullopt;
+}
+
+using MaybeObstacles = std::optional<MeasuredObstacles>;
+
+nb::object context_of(const PythonKind& kind, const ArmContext& from,
+                      const MaybeObstacles& measured) {
   return nb::cast(PyArmContext{
       common(kind, nb::cast(arm_of(from.name, from.robot)), from.settings, from.timestep),
       from.feed_force_limit, from.guide_length, from.guide_clearance, from.body_radius,
-      from.bending_stiffness, copy_of(from.obstacles), from.moving_obstacles,
+      from.bending_stiffness, copy_of(measured), measured ? measured->moving_count : 0,
       std::vector<BodySpring>(from.springs.begin(), from.springs.end()), from.tendon_count});
 }
-nb::object context_of(const PythonKind& kind, const SnakeContext& from) {
+nb::object context_of(const PythonKind& kind, const SnakeContext& from,
+                      const MaybeObstacles& /*none*/) {
   PySnake snake{
       std::string(from.name),
       SnakeChain({.link_lengths = {from.link_lengths.begin() + 1, from.link_lengths.end()},
@@ -243,21 +264,23 @@ nb::object context_of(const PythonKind& kind, const SnakeContext& from) {
       PySnakeContext{common(kind, nb::cast(std::move(snake)), from.settings, from.timestep),
                      from.radius, from.feed_limit, from.is_free});
 }
-nb::object context_of(const PythonKind& kind, const MobileContext& from) {
+nb::object context_of(const PythonKind& kind, const MobileContext& from,
+                      const MaybeObstacles& measured) {
   PyMobileRobot robot{std::string(from.name), from.robot, {from.start.begin(), from.start.end()}};
   return nb::cast(
       PyMobileContext{common(kind, nb::cast(std::move(robot)), from.settings, from.timestep),
-                      from.limits, copy_of(from.obstacles),
+                      from.limits, copy_of(measured),
                       from.capsules.empty()
                           ? standard_capsules(from.robot)
                           : std::vector<BodyCapsule>(from.capsules.begin(), from.capsules.end())});
 }
-nb::object context_of(const PythonKind& kind, const PlatformContext& from) {
+nb::object context_of(const PythonKind& kind, const PlatformContext& from,
+                      const MaybeObstacles& measured) {
   PyMobileArm robot{std::string(from.name), arm_of(from.name, from.robot.arm), from.robot.X_PB};
   return nb::cast(
       PyPlatformContext{common(kind, nb::cast(std::move(robot)), from.settings, from.timestep),
                         from.limits, from.platform_length, from.platform_width,
-                        from.platform_height, from.arm_radius, copy_of(from.obstacles)});
+                        from.platform_height, from.arm_radius, copy_of(measured)});
 }
 
 int coordinates_of(const ArmContext& context) { return context.robot.coordinate_count(); }
@@ -270,11 +293,6 @@ template <class Context>
 int tendons_of(const Context&) {
   return 0;
 }
-
-const Obstacles* obstacles_of(const ArmContext& context) { return context.obstacles; }
-const Obstacles* obstacles_of(const SnakeContext&) { return nullptr; }
-const Obstacles* obstacles_of(const MobileContext& context) { return context.obstacles; }
-const Obstacles* obstacles_of(const PlatformContext& context) { return context.obstacles; }
 
 // ---- the controller
 
@@ -310,12 +328,15 @@ class PythonController final : public Base {
     const InterpreterLock lock;
     try {
       const nb::object type = nb::borrow(kind.type);  // may be replaced meanwhile
-      const nb::object self = type(context_of(kind, context));
+      const MaybeObstacles measured = ask_scene(kind, context.settings, context.scene);
+      const nb::object self = type(context_of(kind, context, measured));
       const int size = memory_size(self);
       commands_ = command_kind(self);
-      auto made = std::make_unique<Python>(
-          self, size, coordinates_of(context),
-          Senses{.obstacles = obstacles_of(context), .tendons = tendons_of(context)}, kind);
+      auto made =
+          std::make_unique<Python>(self, size, coordinates_of(context),
+                                   Senses{.obstacles = measured ? &measured->obstacles : nullptr,
+                                          .tendons = tendons_of(context)},
+                                   kind);
       this->memory_.numbers(static_cast<std::size_t>(size));
       python_ = made.get();
       senses_contacts_ = made->senses_contacts;

@@ -54,8 +54,11 @@ def controller(
         settings. The same name with the same settings replaces the class for data made later
     """
     rows = [_row(name, key, value) for key, value in (settings or {}).items()]
-    if target is not None and all(row[0] != "target" for row in rows):
-        rows.append(("target", "text", "", target, None, None, "", "mocap body, the target"))
+    if target is not None:
+        # A text of this name among the settings is the target's, any other is the user's own.
+        rows = [("target", "body", *row[2:]) if row[:2] == ("target", "text") else row for row in rows]
+        if all(row[0] != "target" for row in rows):
+            rows.append(("target", "body", "", target, None, None, "", "mocap body, the target"))
     if obstacles is not None:
         if kind == "snake":
             raise ModelError(f'{name}: obstacles = {obstacles!r}: must be None for kind = "{kind}"')
@@ -65,7 +68,7 @@ def controller(
         rows.append(
             (
                 "obstacles",
-                "text",
+                "obstacles",
                 "",
                 "",
                 None,

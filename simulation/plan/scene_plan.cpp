@@ -164,7 +164,7 @@ PlanFile contact_plan_of(const mjModel& model, const mjData& data, const Arm& ar
   if (options.margin != 0.0) throw ModelError("--margin: not for an arm that uses contacts");
   const Isometry3d X_BW = pose_of(data.xpos + 3 * base, data.xmat + 9 * base).inverse();
   ContactProblem problem = contact_problem(
-      scene_solids(&model, base, arm.obstacles),
+      scene_solids(&model, base, {"obstacles", arm.obstacles}),
       X_BW * target_of(model, data, options.target.empty() ? arm.target : options.target, name),
       fed_arm(arm.description.kinematics(), arm.description.base_physics.guide_length,
               largest_radius(arm.description)),
@@ -205,7 +205,7 @@ std::variant<PathPlan, PlanFile> plan_of_scene(const mjModel& model, const mjDat
       X_BW * target_of(model, data, options.target.empty() ? arm.target : options.target, name);
   plan.waypoints.push_back(target);
 
-  SceneObstacles obstacles(&model, base, "", plan.options.body_radius);
+  SceneObstacles obstacles(&model, base, {"obstacles", ""}, plan.options.body_radius);
   obstacles.refresh(&data);
   for (int i = 0; i < obstacles.obstacles().count(); ++i) {
     const int geom = obstacles.geom(i);

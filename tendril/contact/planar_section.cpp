@@ -232,6 +232,8 @@ std::vector<PlanarObstacle> section(const Solid& solid, double body_radius) {
           hull_outline(placed(X, prism({{-x, -y}, {x, -y}, {x, y}, {-x, y}}, solid.size.z())),
                        prism_edges(4), slab));
     }
+    case Solid::Kind::Ellipsoid:
+      throw ModelError(solid.name + ": an ellipsoid: cannot be cut by the arm's plane");
     case Solid::Kind::Hull:
       return one(hull_outline(placed(X, solid.vertices), edges_of(solid.triangles), slab));
     case Solid::Kind::Mesh:

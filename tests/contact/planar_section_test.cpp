@@ -33,23 +33,6 @@ Solid box_mesh(Solid::Kind kind, const Vector3d& half) {
   return solid;
 }
 
-Shape shape_of(const Solid& solid) {
-  switch (solid.kind) {
-    case Solid::Kind::HalfSpace:
-      return half_space();
-    case Solid::Kind::Sphere:
-      return sphere(solid.size.x());
-    case Solid::Kind::Capsule:
-      return capsule(solid.size.y(), solid.size.x());
-    case Solid::Kind::Cylinder:
-      return cylinder(solid.size.y(), solid.size.x());
-    case Solid::Kind::Box:
-      return box(solid.size);
-    default:
-      return mesh(solid.vertices, solid.triangles);
-  }
-}
-
 Solid random_solid(Random& random) {
   const Vector3d size(random.uniform(0.02, 0.1), random.uniform(0.02, 0.1),
                       random.uniform(0.02, 0.1));

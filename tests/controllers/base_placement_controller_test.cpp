@@ -11,6 +11,7 @@
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/controllers/test_report.hpp"
+#include "tests/controllers/test_scene.hpp"
 #include "tests/support/allocation_counter.hpp"
 
 using namespace tendril;
@@ -47,13 +48,18 @@ class Drive {
                      .timestep = kStep,
                      .platform_height = kHeight,
                      .arm_radius = kRadius,
-                     .obstacles = obstacles}),
+                     .scene = seen(obstacles)}),
         arm_(robot_),
         memory_(static_cast<std::size_t>(controller_.memory_size())) {
     controller_.reset(memory_);
     measurement_.timestep = kStep;
     measurement_.has_target = true;
     measurement_.obstacles = obstacles;
+  }
+
+  SceneQuery& seen(const Obstacles* obstacles) {
+    if (obstacles != nullptr) scene_.measured = *obstacles;
+    return scene_;
   }
 
   void place_target(double x, double y, double z) {
@@ -96,6 +102,7 @@ class Drive {
   }
 
   MobileMeasurement measurement_{0};
+  TestScene scene_;
   MobileSpeedLimits limits_{};
   MobileContinuum robot_;
   Settings settings_;

@@ -7,6 +7,7 @@
 
 #include "tendril/model_error.hpp"
 #include "tests/controllers/kinematic_arm.hpp"
+#include "tests/controllers/test_scene.hpp"
 #include "tests/support/allocation_counter.hpp"
 #include "tests/support/reference_robots.hpp"
 
@@ -44,13 +45,21 @@ Texts quick(Texts more = {}) {
 }
 
 CoilController make(const ContinuumRobot& robot, const Post* post, Texts texts) {
+  TestScene scene;
+  if (post != nullptr) {
+    texts.emplace_back("post", "pole");
+    scene.post = {.name = "geom pole",
+                  .kind = Solid::Kind::Capsule,
+                  .X_BO = post->X_BO,
+                  .size = {post->radius, post->half_length, 0.0}};
+  }
   const Settings settings(CoilController::settings(), std::move(texts));
   return CoilController({.robot = robot,
                          .settings = settings,
                          .timestep = kTimestep,
                          .feed_force_limit = kInfinity,
                          .body_radius = kBody,
-                         .post = post});
+                         .scene = scene});
 }
 
 double distance_from(const Post& post, const Vector3d& p) {
@@ -242,7 +251,6 @@ TEST_CASE("coil: what cannot be coiled around is refused with the reason", "[con
   const ContinuumRobot robot = long_arm();
   const auto refused = [&](const ContinuumRobot& arm, const Post& post, Texts texts,
                            const char* reason) {
-    texts.emplace_back("post", "pole");
     CHECK_THROWS_WITH(make(arm, &post, quick(std::move(texts))), Catch::Contains(reason));
   };
   const Post good = post_at(0.047);

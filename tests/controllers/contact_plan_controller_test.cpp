@@ -8,6 +8,7 @@
 
 #include "tendril/model_error.hpp"
 #include "tests/controllers/kinematic_arm.hpp"
+#include "tests/controllers/test_scene.hpp"
 #include "tests/rod/elastic_cases.hpp"
 #include "tests/support/allocation_counter.hpp"
 
@@ -351,24 +352,26 @@ TEST_CASE("wrap: executes plans without contacts and plans as they are", "[contr
 
 TEST_CASE("wrap: plans its ways among the solids of a scene", "[controllers]") {
   const ContinuumRobot robot = rod_arm();
-  SceneTask task{.solids = {}, .target = {0.35, 0.0, kGuide + 0.64}};
+  TestScene scene;
+  scene.target = {0.35, 0.0, kGuide + 0.64};
   const double boxes[][4] = {{.15, .21, .31, .51}, {-.03, .19, .58, .78}, {.36, .42, .08, .24}};
   for (const auto& b : boxes) {  // case 2
     Solid box{.name = "box", .kind = Solid::Kind::Box};
     box.size = {0.5 * (b[1] - b[0]), 0.03, 0.5 * (b[3] - b[2])};
     box.X_BO.translation() =
         Eigen::Vector3d(0.5 * (b[0] + b[1]), 0.0, kGuide + 0.5 * (b[2] + b[3]));
-    task.solids.push_back(box);
+    scene.all.push_back(box);
   }
   const auto planned = [&](Texts texts) {
     texts.emplace_back("target", "target");
     const Settings settings(ContactPlanController::settings(), std::move(texts));
-    ArmContext context{robot, settings, kTimestep, std::numeric_limits<double>::infinity()};
-    context.guide_length = kGuide;
-    context.body_radius = kRadius;
-    context.bending_stiffness = 0.05;
-    context.task = &task;
-    return ContactPlanController(context);
+    return ContactPlanController({.robot = robot,
+                                  .settings = settings,
+                                  .timestep = kTimestep,
+                                  .guide_length = kGuide,
+                                  .body_radius = kRadius,
+                                  .bending_stiffness = 0.05,
+                                  .scene = scene});
   };
   ContactPlanController controller = planned({});
   ControllerRun run(controller, robot);
@@ -381,12 +384,12 @@ TEST_CASE("wrap: plans its ways among the solids of a scene", "[controllers]") {
   }
   CHECK(run.report["candidate"] == 1);
   CHECK(run.report.status == ControllerStatus::Finished);
-  CHECK((run.report.target - task.target).norm() < 1e-9);
+  CHECK((run.report.target - scene.target).norm() < 1e-9);
 
   CHECK_THROWS_WITH(planned({{"max_contacts", "0"}}),
                     "target = target: no way leads there with at most 0 contacts");
   CHECK_THROWS_WITH(planned({{"elastic", "false"}}), Catch::Contains("elastic: must be true"));
-  task.target.x() = 0.18;
+  scene.target.x() = 0.18;
   CHECK_THROWS_WITH(planned({}), Catch::Contains("target: is inside box"));
 }
 

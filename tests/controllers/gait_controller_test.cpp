@@ -10,6 +10,7 @@
 
 #include "tendril/model_error.hpp"
 #include "tests/controllers/test_report.hpp"
+#include "tests/controllers/test_scene.hpp"
 #include "tests/support/allocation_counter.hpp"
 
 using namespace tendril;
@@ -22,7 +23,7 @@ constexpr double kPi = std::numbers::pi;
 constexpr int kJoints = 16;
 constexpr double kTimestep = 0.005;
 
-GaitController make(Texts texts, const GroundScene* ground = nullptr) {
+GaitController make(Texts texts, SceneQuery& scene = empty_scene()) {
   const Settings settings(GaitController::settings(), std::move(texts));
   const std::vector<double> lengths(kJoints + 1, 0.06);
   return GaitController({.link_lengths = lengths,
@@ -31,7 +32,7 @@ GaitController make(Texts texts, const GroundScene* ground = nullptr) {
                          .is_free = true,
                          .settings = settings,
                          .timestep = kTimestep,
-                         .ground = ground});
+                         .scene = scene});
 }
 
 /// A snake without physics: the joints are where they are told to be, and the body is a point with
@@ -496,33 +497,32 @@ TEST_CASE("gait controller: a snake that does not move along its path says so", 
 
 namespace {
 
-GroundScene wall_with_gap(double gap) {
-  GroundScene scene;
+void add_wall_with_gap(TestScene& scene, double gap) {
   const auto wall = [](double y, double half) {
     Eigen::Isometry3d X = Eigen::Isometry3d::Identity();
     X.translation() << 1.5, y, 0.0;
     return Obstacle{box({0.03, half, 0.3}), X};
   };
   // From y = -3 to 3, the gap about y = 1.
-  scene.obstacles = Obstacles({half_space_at(Eigen::Vector3d::Zero(), Eigen::Vector3d::UnitZ()),
-                               wall(0.5 * (-3.0 + 1.0 - gap / 2.0), 0.5 * (4.0 - gap / 2.0)),
-                               wall(0.5 * (3.0 + 1.0 + gap / 2.0), 0.5 * (2.0 - gap / 2.0))});
-  scene.target = Eigen::Vector2d(3.0, 0.0);
-  return scene;
+  scene.standing = Obstacles({half_space_at(Eigen::Vector3d::Zero(), Eigen::Vector3d::UnitZ()),
+                              wall(0.5 * (-3.0 + 1.0 - gap / 2.0), 0.5 * (4.0 - gap / 2.0)),
+                              wall(0.5 * (3.0 + 1.0 + gap / 2.0), 0.5 * (2.0 - gap / 2.0))});
+  scene.target = {3.0, 0.0, 0.0};
 }
 
 }  // namespace
 
 TEST_CASE("gait controller: among obstacles it goes where there is a way", "[controllers]") {
-  const GroundScene scene = wall_with_gap(0.7);
-  SlidingSnake snake(make({{"gait", "serpenoid"}, {"target", "t"}, {"avoidance", "true"}}, &scene));
+  TestScene scene;
+  add_wall_with_gap(scene, 0.7);
+  SlidingSnake snake(make({{"gait", "serpenoid"}, {"target", "t"}, {"avoidance", "true"}}, scene));
   snake.heading = GENERATE(0.0, 2.0, -2.0);
   double clearance = 1e9;
   for (int k = 0; k < 10000 && snake.report.status != ControllerStatus::Finished; ++k) {
     snake.step();
     for (int i = 1; i < 3; ++i) {  // the walls
-      const Eigen::Vector3d p = scene.obstacles.pose(i).inverse() * snake.place;
-      clearance = std::min(clearance, scene.obstacles.shape(i)->distance(p));
+      const Eigen::Vector3d p = scene.standing.pose(i).inverse() * snake.place;
+      clearance = std::min(clearance, scene.standing.shape(i)->distance(p));
     }
   }
   CHECK(snake.report.status == ControllerStatus::Finished);
@@ -533,17 +533,16 @@ TEST_CASE("gait controller: among obstacles it goes where there is a way", "[con
 
 TEST_CASE("gait controller: what is refused among obstacles", "[controllers]") {
   const Texts texts{{"gait", "serpenoid"}, {"target", "t"}, {"avoidance", "true"}};
-  GroundScene scene = wall_with_gap(0.3);
-  CHECK_NOTHROW(make(texts, &scene));  // round the wall
-  const GroundScene gap = wall_with_gap(0.7);
-  CHECK_NOTHROW(make(texts, &gap));
-  scene = wall_with_gap(0.7);
-  scene.target = Eigen::Vector2d(1.5, 0.0);
-  CHECK_THROWS_WITH(make(texts, &scene), "target = t: must not be in an obstacle");
-  scene.target = Eigen::Vector2d(1.65, 0.0);
-  CHECK_THROWS_WITH(make(texts, &scene), Catch::StartsWith("target = t: is 0.1"));
-  scene.target.reset();
-  CHECK_THROWS_WITH(make({{"avoidance", "true"}}, &scene),
+  TestScene scene;
+  add_wall_with_gap(scene, 0.3);
+  CHECK_NOTHROW(make(texts, scene));  // round the wall
+  add_wall_with_gap(scene, 0.7);
+  CHECK_NOTHROW(make(texts, scene));
+  scene.target.x() = 1.5;
+  CHECK_THROWS_WITH(make(texts, scene), "target = t: must not be in an obstacle");
+  scene.target.x() = 1.65;
+  CHECK_THROWS_WITH(make(texts, scene), Catch::StartsWith("target = t: is 0.1"));
+  CHECK_THROWS_WITH(make({{"avoidance", "true"}}, scene),
                     Catch::StartsWith("avoidance: needs a target"));
   // Sidewinding is wider than a ring around the goal leaves room for.
   std::vector<Obstacle> posts;
@@ -551,16 +550,17 @@ TEST_CASE("gait controller: what is refused among obstacles", "[controllers]") {
     const double a = 2.0 * kPi * k / 8;
     posts.push_back(sphere_at({3.0 + 0.9 * std::cos(a), 0.9 * std::sin(a), 0.0}, 0.05));
   }
-  scene.obstacles = Obstacles(posts);
-  CHECK_THROWS_WITH(make({{"avoidance", "true"}, {"goals", "3 0"}}, &scene),
+  scene.standing = Obstacles(posts);
+  CHECK_THROWS_WITH(make({{"avoidance", "true"}, {"goals", "3 0"}}, scene),
                     Catch::StartsWith("goals: goal 1: there is no way that is 1."));
-  CHECK_NOTHROW(make({{"avoidance", "true"}, {"goals", "3 0"}, {"gait", "serpenoid"}}, &scene));
+  CHECK_NOTHROW(make({{"avoidance", "true"}, {"goals", "3 0"}, {"gait", "serpenoid"}}, scene));
 }
 
 TEST_CASE("gait controller: an update on a way allocates nothing and is pure", "[controllers]") {
-  const GroundScene scene = wall_with_gap(0.7);
+  TestScene scene;
+  add_wall_with_gap(scene, 0.7);
   GaitController controller =
-      make({{"gait", "serpenoid"}, {"target", "t"}, {"avoidance", "true"}}, &scene);
+      make({{"gait", "serpenoid"}, {"target", "t"}, {"avoidance", "true"}}, scene);
   std::vector<double> memory(static_cast<std::size_t>(controller.memory_size()));
   controller.reset(memory);
   SnakeMeasurement measurement(kJoints);

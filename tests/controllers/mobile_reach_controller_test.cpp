@@ -8,6 +8,7 @@
 #include "tendril/mobile/youbot_targets.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/controllers/kinematic_mobile.hpp"
+#include "tests/controllers/test_scene.hpp"
 #include "tests/support/allocation_counter.hpp"
 
 using namespace tendril;
@@ -32,9 +33,13 @@ struct Setup {
                     .capsules = {},
                     .settings = settings,
                     .timestep = kTimestep,
-                    .obstacles = obstacles}),
+                    .scene = seen(obstacles)}),
         run(controller, robot, kTimestep, {}, start(robot)) {
     run.measurement.obstacles = obstacles;
+  }
+  SceneQuery& seen(const Obstacles* obstacles) {
+    if (obstacles != nullptr) scene.measured = *obstacles;
+    return scene;
   }
   static std::vector<double> start(const MobileRobot& robot) {
     std::vector<double> joints(youbot_start_joints().begin(), youbot_start_joints().end());
@@ -52,6 +57,7 @@ struct Setup {
     CHECK(run.inside);
   }
 
+  TestScene scene;
   MobileRobot robot;
   MobileSpeedLimits limits;
   Settings settings;

@@ -8,6 +8,7 @@
 #include "controllers/arm/reach_controller.hpp"
 #include "tendril/model_error.hpp"
 #include "tests/controllers/kinematic_arm.hpp"
+#include "tests/controllers/test_scene.hpp"
 #include "tests/support/allocation_counter.hpp"
 
 using namespace tendril;
@@ -86,11 +87,14 @@ struct Scene {
                              {"obstacle_margin", std::to_string(kMargin)},
                              {"rate_limit", "1.5"}});
     const Settings settings(ReachController::settings(), more);
-    ArmContext context{robot, settings, kTimestep, std::numeric_limits<double>::infinity()};
-    context.body_radius = kBodyRadius;
-    context.obstacles = &obstacles;
-    context.moving_obstacles = moving;
-    return ReachController(context);
+    TestScene scene;
+    scene.measured = obstacles;
+    scene.moving_count = moving;
+    return ReachController({.robot = robot,
+                            .settings = settings,
+                            .timestep = kTimestep,
+                            .body_radius = kBodyRadius,
+                            .scene = scene});
   }
   [[nodiscard]] double clearance() const {
     return sampled_clearance(robot, arm.measurement.q, obstacles);

@@ -11,6 +11,7 @@
 #include "tendril/contact/contact_plan.hpp"
 #include "tendril/mobile/robot.hpp"
 #include "tendril/model_error.hpp"
+#include "tests/controllers/test_scene.hpp"
 #include "tests/rod/elastic_cases.hpp"
 
 using namespace tendril;
@@ -131,12 +132,23 @@ namespace {
 
 constexpr double kTimestep = 0.002;
 
-/// Configurations of each controller that between them use all it can be set to.
-std::vector<Texts> configurations(const std::string& kind) {
+/// As it is by default, and with each switch the other way.
+std::vector<Texts> switched(const ControllerKind& kind) {
+  std::vector<Texts> all{{}};
+  for (const SettingInfo& row : kind.settings) {
+    if (row.type != SettingInfo::Type::Flag) continue;
+    const bool is_on = std::string_view(row.default_value) == "true";
+    all.push_back({{row.name, is_on ? "false" : "true"}});
+  }
+  return all;
+}
+
+/// Configurations of a controller that between them use all it can be set to. Those that cannot be
+/// made without settings, or whose modes need several, are listed.
+std::vector<Texts> configurations(const ControllerKind& of_kind) {
+  const std::string& kind = of_kind.name;
   const std::string poses =
       "waypoint,theta_1,phi_1,s_1,theta_2,phi_2,s_2,h\n0,0,0,0,0,0,0,0\n1,0.1,0,0,0,0,0,0\n";
-  if (kind == "tendril.reach" || kind == "tendril.computed_moment")
-    return {{{"avoidance", "true"}}, {}};
   if (kind == "tendril.follow")
     return {{{"waypoints", "0 0 0  0 0 0.3"}}, {{"target", "t"}}, {{"poses", poses}}};
   if (kind == "tendril.coil") return {{{"post", "post"}, {"winding", "3"}, {"press", "0.01 0 0"}}};
@@ -155,43 +167,38 @@ std::vector<Texts> configurations(const std::string& kind) {
             {{"target", "t"}},
             {{"gait", "helix"}, {"pole_radius", "0.05"}, {"heights", "0.1"}},
             {{"ground_path", "0 0 1 0"}},
+            {{"gait", "serpenoid"}, {"target", "t"}, {"avoidance", "true"}},
             {{"mode", "path"}, {"waypoints", "1 0 0  2 0 0"}},
             {{"mode", "path"}, {"target", "t"}}};
-  if (kind == "tendril.mobile") return {{{"avoidance", "true"}}, {}};
-  if (kind == "tendril.base_placement") return {{}};
-  FAIL("settings_test knows nothing of " + kind);
-  return {};
-}
-
-/// Read by the plugin, which looks the names up in the model.
-bool is_of_plugin(std::string_view row) {
-  return row == "target" || row == "avoidance" || row == "obstacles" || row == "post";
+  return switched(of_kind);
 }
 
 /// Makes a controller of some robot that suits it.
-void make(const ControllerKind& kind, const Settings& settings) {
+void make(const ControllerKind& kind, const Settings& settings, TestScene& scene) {
   const bool is_elastic = kind.name == "tendril.contact_plan";
   const std::size_t sections = is_elastic ? 3 : kind.name == "tendril.coil" ? 6 : 2;
   const double length = is_elastic ? 0.4 : 0.1;
   const ContinuumRobot arm(
       std::vector<SectionParameters>(sections, {.length = length, .bend_angle_limit = 6.0}),
       {.feed_limit = 1.2});
-  const Obstacles obstacles({sphere_at({0.3, 0.0, 0.1}, 0.03)});
+  scene.measured = scene.standing = Obstacles({sphere_at({0.3, 0.0, 0.1}, 0.03)});
+  scene.target = {2.0, 0.0, 0.0};
+  scene.post = {.name = "geom post", .kind = Solid::Kind::Capsule, .size = {0.03, 0.3, 0.0}};
+  scene.post.X_BO.translation() = Eigen::Vector3d(0.0, 0.05, 0.65);
+  scene.post.X_BO.linear() =
+      Eigen::Quaterniond::FromTwoVectors(Eigen::Vector3d::UnitZ(), Eigen::Vector3d::UnitX())
+          .toRotationMatrix();
   const MobileSpeedLimits speeds;
   if (const auto* make_arm = std::get_if<ControllerKind::MakeArm>(&kind.make)) {
-    ArmContext context{arm, settings, kTimestep, 30.0};
-    context.obstacles = &obstacles;
-    context.body_radius = 0.01;
-    context.guide_length = is_elastic ? 1.2 : 0.0;
-    context.guide_clearance = is_elastic ? 0.0005 : 0.0;
-    context.bending_stiffness = 0.05;
-    Post post{.radius = 0.03, .half_length = 0.3};
-    post.X_BO.translation() = Eigen::Vector3d(0.0, 0.05, 0.65);
-    post.X_BO.linear() =
-        Eigen::Quaterniond::FromTwoVectors(Eigen::Vector3d::UnitZ(), Eigen::Vector3d::UnitX())
-            .toRotationMatrix();
-    context.post = &post;
-    (*make_arm)(context);
+    (*make_arm)({.robot = arm,
+                 .settings = settings,
+                 .timestep = kTimestep,
+                 .feed_force_limit = 30.0,
+                 .guide_length = is_elastic ? 1.2 : 0.0,
+                 .guide_clearance = is_elastic ? 0.0005 : 0.0,
+                 .body_radius = 0.01,
+                 .bending_stiffness = 0.05,
+                 .scene = scene});
   } else if (const auto* make_snake = std::get_if<ControllerKind::MakeSnake>(&kind.make)) {
     const std::vector<double> lengths(17, 0.06);
     (*make_snake)({.link_lengths = lengths,
@@ -199,7 +206,8 @@ void make(const ControllerKind& kind, const Settings& settings) {
                    .radius = 0.025,
                    .is_free = settings.text("mode") != "path",
                    .settings = settings,
-                   .timestep = kTimestep});
+                   .timestep = kTimestep,
+                   .scene = scene});
   } else if (const auto* make_mobile = std::get_if<ControllerKind::MakeMobile>(&kind.make)) {
     const MobileRobot robot(youbot());
     (*make_mobile)({.robot = robot,
@@ -207,7 +215,7 @@ void make(const ControllerKind& kind, const Settings& settings) {
                     .capsules = {},
                     .settings = settings,
                     .timestep = kTimestep,
-                    .obstacles = &obstacles});
+                    .scene = scene});
   } else {
     const MobileContinuum robot{.arm = arm};
     std::get<ControllerKind::MakePlatform>(kind.make)({.robot = robot,
@@ -215,28 +223,41 @@ void make(const ControllerKind& kind, const Settings& settings) {
                                                        .platform_length = 0.4,
                                                        .platform_width = 0.3,
                                                        .settings = settings,
-                                                       .timestep = kTimestep});
+                                                       .timestep = kTimestep,
+                                                       .scene = scene});
   }
 }
 
 }  // namespace
 
 // A setting without a row throws when it is read (above), so this is: what is read is what is
-// documented.
+// documented. The names of things in the scene are read by its query.
 TEST_CASE("settings: every row of every controller is read", "[controllers]") {
   for (const ControllerKind& kind : built_in_controllers()) {
     CAPTURE(kind.name);
     std::set<std::string_view> reads;
-    for (const Texts& texts : configurations(kind.name)) {
+    TestScene scene;
+    for (const Texts& texts : configurations(kind)) {
       const Settings settings(kind.settings, texts);
-      REQUIRE_NOTHROW(make(kind, settings));
+      REQUIRE_NOTHROW(make(kind, settings, scene));
       reads.insert(settings.reads().begin(), settings.reads().end());
     }
     for (const SettingInfo& row : kind.settings) {
       CAPTURE(row.name);
-      CHECK((reads.contains(row.name) || is_of_plugin(row.name)));
+      CHECK((reads.contains(row.name) || scene.asked.contains(row.name)));
     }
   }
+}
+
+TEST_CASE("settings: a question about the scene names a row of its type", "[controllers]") {
+  using Type = SettingInfo::Type;
+  const std::array rows{setting::geom_name("post", "", "of something"),
+                        setting::number("plan", "", "1", {}, "of something")};
+  const Settings settings(rows, {{"post", " pole "}});
+  CHECK(settings.scene_name("post", Type::GeomName) == "pole");
+  CHECK(settings.reads().contains("post"));
+  CHECK_THROWS_AS(settings.scene_name("post", Type::BodyName), std::logic_error);
+  CHECK_THROWS_AS(settings.scene_name("plan", Type::GeomName), std::logic_error);
 }
 
 TEST_CASE("settings: rows are whole, their defaults are values in range, their names are unique",

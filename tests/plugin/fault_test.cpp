@@ -23,14 +23,16 @@ class FailingController : public ArmController {
 
   static std::span<const SettingInfo> settings() {
     static constexpr SettingInfo kSettings[] = {
-        setting::text("target", "target", "a mocap body"),
+        setting::body_name("target", "target", "a mocap body"),
         setting::choice("failure", "exception other nan", "what happens")};
     return kSettings;
   }
   static constexpr Quantity kQuantities[] = {quantity::kProgress};
 
   explicit FailingController(const ArmContext& context)
-      : failure_(context.settings.choice<Failure>("failure")), time_(memory_.number()) {}
+      : failure_(context.settings.choice<Failure>("failure")), time_(memory_.number()) {
+    context.scene.measure_target("target");
+  }
   void update(const ArmMeasurement& measurement, std::span<const double> memory,
               std::span<double> next_memory, ArmCommand& command,
               ControllerReport& report) override {

@@ -29,12 +29,12 @@ class PoseController final : public MobileController {
  public:
   static std::span<const SettingInfo> settings() {
     static constexpr SettingInfo kSettings[] = {
-        setting::text("target", "", "a mocap body"),
+        setting::body_name("target", "", "a mocap body"),
         setting::numbers("pose", "m, rad", "where to go"),
         setting::number("duration", "s", "1", kNotNegative, "of the motion"),
         setting::number("fail", "s", "", {}, "when to command NaN"),
         setting::flag("avoidance", false, "sees obstacles"),
-        setting::text("obstacles", "", "which")};
+        setting::obstacle_names("obstacles", "which")};
     return kSettings;
   }
   static constexpr Quantity kQuantities[] = {quantity::kTipError,
@@ -52,7 +52,9 @@ class PoseController final : public MobileController {
     CHECK(context.capsules.size() == static_cast<std::size_t>(context.robot.link_count()) + 2);
     CHECK(context.robot.joint_limits(0).max < 2.949606435870417);  // by the margin
     CHECK(context.limits.platform_speed > 0.0);
-    CHECK((context.obstacles != nullptr) == context.settings.flag("avoidance"));
+    context.scene.measure_target("target");
+    if (context.settings.flag("avoidance"))
+      static_cast<void>(context.scene.measure_obstacles("obstacles"));
   }
   void update(const MobileMeasurement& m, std::span<const double> memory, std::span<double> next,
               MobileCommand& command, ControllerReport& report) override {

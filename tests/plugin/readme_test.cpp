@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
+#include <set>
 #include <span>
 #include <sstream>
 #include <string>
@@ -58,6 +60,12 @@ std::string allowed(const SettingInfo& info) {
       for (std::string word; words >> word;) all += (all.empty() ? "`" : ", `") + word + "`";
       return all;
     }
+    case SettingInfo::Type::GeomName:
+      return "name of a geom";
+    case SettingInfo::Type::BodyName:
+      return "name of a body";
+    case SettingInfo::Type::ObstacleNames:
+      return "names of geoms or bodies";
     case SettingInfo::Type::Text:
       break;
   }
@@ -92,32 +100,51 @@ std::string common_section(const ControllerKind& kind) {
   return "### `tendril.mobile`";
 }
 
-/// Replaces the row of the same name and number of columns in a section of the file.
-void update_row(const std::string& heading, const std::string& row) {
-  std::string text = readme();
-  const std::string start = "\n" + row.substr(0, row.find('|', 2) + 1);
-  const auto columns = [](const std::string& line) {
-    return std::count(line.begin(), line.end(), '|');
-  };
-  std::size_t at = text.find("\n" + heading + "\n");
-  while ((at = text.find(start, at)) != std::string::npos) {
-    const std::string line = text.substr(at + 1, text.find('\n', at + 1) - at);
-    if (columns(line) == columns(row)) {
-      text.replace(at + 1, line.size(), row);
-      std::ofstream("plugin/README.md") << text;
-      return;
-    }
-    ++at;
-  }
+const char* head_of(const SettingInfo& /*row*/) {
+  return "| setting | unit | default | range | meaning |\n|---|---|---|---|---|\n";
+}
+const char* head_of(const Quantity& /*row*/) {
+  return "| quantity | size | unit | meaning |\n|---|---|---|---|\n";
 }
 
-/// TENDRIL_UPDATE_DOCS=1 in the environment writes the rows instead of comparing them.
+/// "| `target` |" of a row.
+std::string first_cell(const std::string& row) { return row.substr(0, row.find('|', 2) + 1); }
+
+/// Replaces the rows of the table of a section that begins with one of these, and adds section and
+/// table if they are missing.
 template <class T>
-void check_rows(const std::string& heading, std::span<const T> infos) {
+void update_table(const std::string& heading, const std::string& meaning,
+                  std::span<const T> infos) {
+  if (infos.empty()) return;
+  std::string text = readme(), rows;
+  std::set<std::string> cells;
   for (const T& info : infos) {
-    if (std::getenv("TENDRIL_UPDATE_DOCS") != nullptr) update_row(heading, row(info));
-    CHECK_THAT(section(readme(), heading), Catch::Contains(row(info)));
+    rows += row(info);
+    cells.insert(first_cell(row(info)));
   }
+  if (text.find("\n" + heading + "\n") == std::string::npos)  // before what comes after all of them
+    text.insert(text.find("\n### Status\n"),
+                "\n" + heading + "\n\nIn one line: " + meaning + ".\n");
+  const std::size_t begin = text.find("\n" + heading + "\n"), end = text.find("\n##", begin + 2);
+  const std::string rule = std::strchr(head_of(infos.front()), '\n');  // under the head
+  for (std::size_t at = begin; (at = text.find(rule, at)) < end; at += rule.size()) {
+    const std::size_t first = at + rule.size();
+    if (!cells.contains(first_cell(text.substr(first, text.find('\n', first) - first)))) continue;
+    std::size_t last = first;
+    while (text[last] == '|') last = text.find('\n', last) + 1;
+    text.replace(first, last - first, rows);
+    std::ofstream("plugin/README.md") << text;
+    return;
+  }
+  text.insert(end, "\n" + (head_of(infos.front()) + rows));
+  std::ofstream("plugin/README.md") << text;
+}
+
+/// TENDRIL_UPDATE_DOCS=1 in the environment writes the tables instead of comparing them.
+template <class T>
+void check_rows(const std::string& heading, const std::string& meaning, std::span<const T> infos) {
+  if (std::getenv("TENDRIL_UPDATE_DOCS") != nullptr) update_table(heading, meaning, infos);
+  for (const T& info : infos) CHECK_THAT(section(readme(), heading), Catch::Contains(row(info)));
 }
 
 }  // namespace
@@ -125,10 +152,10 @@ void check_rows(const std::string& heading, std::span<const T> infos) {
 TEST_CASE("plugin README: has every setting and quantity as its row says", "[plugin]") {
   for (const ControllerKind& kind : built_in_controllers()) {
     INFO(kind.name);
-    check_rows("### `" + kind.name + "`", kind.settings);
-    check_rows("### `" + kind.name + "`", kind.quantities);
-    check_rows(common_section(kind), common_settings(kind));
-    check_rows(common_section(kind), common_quantities(kind));
+    check_rows("### `" + kind.name + "`", kind.meaning, kind.settings);
+    check_rows("### `" + kind.name + "`", kind.meaning, kind.quantities);
+    check_rows(common_section(kind), kind.meaning, common_settings(kind));
+    check_rows(common_section(kind), kind.meaning, common_quantities(kind));
   }
 }
 

@@ -17,7 +17,8 @@ using Eigen::Vector3d;
 
 namespace {
 
-constexpr double kBodyRadius = 0.008;        // [m], of test_scenes.hpp
+constexpr double kBodyRadius = 0.008;  // [m], of test_scenes.hpp
+constexpr SceneName kAll{"obstacles", ""};
 constexpr double kDistanceTolerance = 2e-6;  // [m], of the engine's own search
 
 /// One geom of every kind that can be an obstacle, about an arm along x; a small sphere to measure
@@ -60,7 +61,7 @@ int base_of(const ModelPtr& m) { return mj_name2id(m.get(), mjOBJ_BODY, "A_base"
 std::string refusal(const std::string& settings, const std::string& geoms = kGeoms) {
   const ModelPtr model = load("", geoms);
   try {
-    SceneObstacles(model.get(), base_of(model), settings, kBodyRadius);
+    SceneObstacles(model.get(), base_of(model), {"obstacles", settings}, kBodyRadius);
   } catch (const ModelError& error) {
     return error.what();
   }
@@ -73,7 +74,7 @@ TEST_CASE("scene obstacles: distances are those of the engine, wherever things h
           "[plugin]") {
   const ModelPtr model = load();
   const DataPtr data = make_data(model);
-  SceneObstacles scene_obstacles(model.get(), base_of(model), "", kBodyRadius);
+  SceneObstacles scene_obstacles(model.get(), base_of(model), kAll, kBodyRadius);
   const Obstacles& obstacles = scene_obstacles.obstacles();
   REQUIRE(obstacles.count() == 7);
   CHECK(scene_obstacles.moving_count() == 2);
@@ -112,7 +113,8 @@ TEST_CASE("scene obstacles: distances are those of the engine, wherever things h
 
 TEST_CASE("scene obstacles: names choose geoms and bodies", "[plugin]") {
   const ModelPtr model = load();
-  const SceneObstacles some(model.get(), base_of(model), " box carrier\tghost ", kBodyRadius);
+  const SceneObstacles some(model.get(), base_of(model), {"obstacles", " box carrier\tghost "},
+                            kBodyRadius);
   CHECK(some.obstacles().count() == 3);
   CHECK(some.moving_count() == 1);
   CHECK(std::string(mj_id2name(model.get(), mjOBJ_GEOM, some.geom(0))) == "wedge");
@@ -144,7 +146,7 @@ TEST_CASE("scene obstacles: a mesh that is not closed is refused in one line", "
   REQUIRE(model->mesh_graphadr[model->geom_dataid[mj_name2id(model.get(), mjOBJ_GEOM, "sheet")]] <
           0);
   CHECK_THROWS_WITH(
-      SceneObstacles(model.get(), base_of(model), "sheet", kBodyRadius),
+      SceneObstacles(model.get(), base_of(model), {"obstacles", "sheet"}, kBodyRadius),
       Catch::Contains("obstacles: geom sheet: ") && Catch::Contains("the mesh is not closed"));
 }
 
@@ -179,8 +181,8 @@ TEST_CASE("plugin: with avoidance a copy goes on bit for bit while an obstacle m
 TEST_CASE("scene obstacles: as plain solids they are the same geoms in the same places",
           "[plugin]") {
   const ModelPtr model = load();
-  const SceneObstacles obstacles(model.get(), base_of(model), "", kBodyRadius);
-  const std::vector<Solid> solids = scene_solids(model.get(), base_of(model), "");
+  const SceneObstacles obstacles(model.get(), base_of(model), kAll, kBodyRadius);
+  const std::vector<Solid> solids = scene_solids(model.get(), base_of(model), kAll);
   REQUIRE(static_cast<int>(solids.size()) == obstacles.obstacles().count());
   for (int i = 0; i < obstacles.obstacles().count(); ++i) {
     const std::string name = SceneObstacles::name_of(model.get(), obstacles.geom(i));
@@ -191,7 +193,7 @@ TEST_CASE("scene obstacles: as plain solids they are the same geoms in the same 
     CHECK(same->X_BO.isApprox(obstacles.obstacles().pose(i), 1e-9));
     CHECK((same->kind == Solid::Kind::Hull) == !same->triangles.empty());
   }
-  CHECK(scene_solids(model.get(), base_of(model), "box capsule").size() == 2);
-  CHECK_THROWS_WITH(scene_solids(model.get(), base_of(model), "nowhere"),
+  CHECK(scene_solids(model.get(), base_of(model), {"obstacles", "box capsule"}).size() == 2);
+  CHECK_THROWS_WITH(scene_solids(model.get(), base_of(model), {"obstacles", "nowhere"}),
                     Catch::Contains("obstacles = nowhere: must be a geom or a body of the scene"));
 }

@@ -1,0 +1,39 @@
+#include "controllers/interface/scene_query.hpp"
+
+#include <string>
+
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+[[noreturn]] void refuse(const char* setting, const char* what) {
+  throw ModelError(std::string(setting) + ": must be " + what +
+                   " of the scene; there is nothing in it");
+}
+
+}  // namespace
+
+Eigen::Vector3d SceneQuery::standing_target(const char* setting) {
+  refuse(setting, "a body or a site");
+}
+
+MeasuredObstacles SceneQuery::measure_obstacles(const char* /*setting*/) {
+  static const Obstacles none;
+  return {none};
+}
+
+Obstacles SceneQuery::standing_obstacles(const char* /*setting*/) { return {}; }
+
+std::vector<Solid> SceneQuery::solids(const char* /*setting*/) { return {}; }
+
+Solid SceneQuery::geom(const char* setting) { refuse(setting, "a geom"); }
+
+Eigen::Vector3d SceneQuery::position(const char* setting) { refuse(setting, "a mocap body"); }
+
+SceneQuery& empty_scene() noexcept {
+  static SceneQuery nothing;
+  return nothing;
+}
+
+}  // namespace tendril

@@ -1,0 +1,146 @@
+#include "plugin/model_scene.hpp"
+
+#include <limits>
+#include <utility>
+
+#include "tendril/model/robot_mjcf.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril {
+namespace {
+
+using Eigen::Vector3d;
+using Subject = SceneRecord::Subject;
+using Type = SettingInfo::Type;
+
+/// Radius of the body around the robot's base [m].
+double base_radius(const RobotDescription& robot) {
+  const auto* const arm = std::get_if<ContinuumDescription>(&robot);
+  // A mobile robot's base is only a frame on the floor: it may lie within an obstacle.
+  return arm != nullptr ? largest_radius(*arm) : -std::numeric_limits<double>::infinity();
+}
+
+template <class T>
+void append(std::string& bytes, const T* numbers, std::size_t count) {
+  bytes.append(reinterpret_cast<const char*>(numbers), count * sizeof *numbers);
+}
+
+}  // namespace
+
+ModelScene::ModelScene(const InstanceContext& context)
+    : model_(context.model),
+      settings_(context.settings),
+      base_body_(context.require(mjOBJ_BODY, names::kBase)),
+      body_radius_(base_radius(context.robot)) {}
+
+SceneName ModelScene::name(const char* setting, Type type) const {
+  return {setting, settings_.scene_name(setting, type)};
+}
+
+void ModelScene::note(Subject subject, const char* setting) {
+  record_.questions.push_back({subject, setting});
+}
+
+void ModelScene::note(const Vector3d& position) { append(record_.answers, position.data(), 3); }
+
+void ModelScene::note(const Solid& solid) {
+  std::string& bytes = record_.answers;
+  bytes += solid.name + '\0' + static_cast<char>(solid.kind);
+  append(bytes, solid.X_BO.data(), 16);
+  append(bytes, solid.size.data(), 3);
+  const std::size_t counts[] = {solid.vertices.size(), solid.triangles.size()};
+  append(bytes, counts, 2);
+  append(bytes, solid.vertices.data(), solid.vertices.size());
+  append(bytes, solid.triangles.data(), solid.triangles.size());
+}
+
+void ModelScene::measure_target(const char* setting) {
+  note(Subject::Target, setting);
+  const SceneName target = name(setting, Type::BodyName);
+  if (!target.text.empty()) target_mocap_ = model_->body_mocapid[scene_mocap_body(model_, target)];
+}
+
+Vector3d ModelScene::standing_target(const char* setting) {
+  note(Subject::StandingTarget, setting);
+  const SceneName target = name(setting, Type::BodyName);
+  const Vector3d position = tendril::standing_target(model_, target);
+  const int body = mj_name2id(model_, mjOBJ_BODY, std::string(target.text).c_str());
+  if (body >= 0) target_mocap_ = model_->body_mocapid[body];
+  note(position);
+  return position;
+}
+
+MeasuredObstacles ModelScene::measure_obstacles(const char* setting) {
+  note(Subject::MeasuredObstacles, setting);
+  const SceneName selection = name(setting, Type::ObstacleNames);
+  obstacles_.emplace(model_, base_body_, selection, body_radius_);
+  for (const Solid& solid : obstacles_->solids()) note(solid);
+  const int moving = obstacles_->moving_count();
+  append(record_.answers, &moving, 1);
+  return {obstacles_->obstacles(), moving};
+}
+
+Obstacles ModelScene::standing_obstacles(const char* setting) {
+  note(Subject::StandingObstacles, setting);
+  const std::vector<Solid> standing =
+      standing_solids(model_, base_body_, name(setting, Type::ObstacleNames));
+  for (const Solid& solid : standing) note(solid);
+  return obstacles_of(standing, setting);
+}
+
+std::vector<Solid> ModelScene::solids(const char* setting) {
+  note(Subject::Solids, setting);
+  std::vector<Solid> solids = scene_solids(model_, base_body_, name(setting, Type::ObstacleNames));
+  for (const Solid& solid : solids) note(solid);
+  return solids;
+}
+
+Solid ModelScene::geom(const char* setting) {
+  note(Subject::Geom, setting);
+  Solid solid = scene_geom(model_, base_body_, name(setting, Type::GeomName));
+  note(solid);
+  return solid;
+}
+
+Vector3d ModelScene::position(const char* setting) {
+  note(Subject::Position, setting);
+  const int body = scene_mocap_body(model_, name(setting, Type::BodyName));
+  const Vector3d position = scene_position(model_, base_body_, body);
+  note(position);
+  return position;
+}
+
+void ModelScene::ask(const SceneRecord::Question& question) {
+  const char* const setting = question.setting.c_str();
+  switch (question.subject) {
+    case Subject::Target:
+      return measure_target(setting);
+    case Subject::StandingTarget:
+      return static_cast<void>(standing_target(setting));
+    case Subject::MeasuredObstacles:
+      return static_cast<void>(measure_obstacles(setting));
+    case Subject::StandingObstacles:
+      return static_cast<void>(standing_obstacles(setting));
+    case Subject::Solids:
+      return static_cast<void>(solids(setting));
+    case Subject::Geom:
+      return static_cast<void>(geom(setting));
+    case Subject::Position:
+      return static_cast<void>(position(setting));
+  }
+}
+
+bool ModelScene::answers_as(const SceneRecord& other) {
+  try {
+    for (const SceneRecord::Question& question : other.questions) ask(question);
+  } catch (const ModelError&) {  // which the controller that is made then says
+    return false;
+  }
+  return record_ == other;
+}
+
+std::optional<SceneObstacles> ModelScene::release_obstacles() noexcept {
+  return std::exchange(obstacles_, std::nullopt);
+}
+
+}  // namespace tendril

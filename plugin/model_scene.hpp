@@ -1,0 +1,77 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controllers/interface/scene_query.hpp"
+#include "plugin/instance_context.hpp"
+#include "plugin/scene_obstacles.hpp"
+
+namespace tendril {
+
+/// What a controller asked about its scene and was told: with its configuration, all that it was
+/// made from.
+struct SceneRecord {
+  enum class Subject {
+    Target,
+    StandingTarget,
+    MeasuredObstacles,
+    StandingObstacles,
+    Solids,
+    Geom,
+    Position
+  };
+  struct Question {
+    Subject subject;
+    std::string setting;
+    bool operator==(const Question&) const = default;
+  };
+  std::vector<Question> questions;
+  std::string answers;  ///< their numbers as bytes, in order
+
+  bool operator==(const SceneRecord&) const = default;
+};
+
+/// The scene of a model, for the controller of one instance. Keeps a record, and what is to be
+/// measured in every step.
+class ModelScene final : public SceneQuery {
+ public:
+  /// Both must outlive it.
+  explicit ModelScene(const InstanceContext& context);
+
+  void measure_target(const char* setting) override;
+  [[nodiscard]] Eigen::Vector3d standing_target(const char* setting) override;
+  [[nodiscard]] MeasuredObstacles measure_obstacles(const char* setting) override;
+  [[nodiscard]] Obstacles standing_obstacles(const char* setting) override;
+  [[nodiscard]] std::vector<Solid> solids(const char* setting) override;
+  [[nodiscard]] Solid geom(const char* setting) override;
+  [[nodiscard]] Eigen::Vector3d position(const char* setting) override;
+
+  [[nodiscard]] const SceneRecord& record() const noexcept { return record_; }
+  /// Asks the questions of a controller of the same configuration that was made for another scene.
+  /// Returns whether the answers are the same.
+  [[nodiscard]] bool answers_as(const SceneRecord& other);
+
+  /// Index of the mocap body that is the target; -1: none was asked for.
+  [[nodiscard]] int target_mocap() const noexcept { return target_mocap_; }
+  /// The measured obstacles, if they were asked for; they are no longer here then.
+  [[nodiscard]] std::optional<SceneObstacles> release_obstacles() noexcept;
+
+ private:
+  [[nodiscard]] SceneName name(const char* setting, SettingInfo::Type type) const;
+  void ask(const SceneRecord::Question& question);
+  void note(SceneRecord::Subject subject, const char* setting);
+  void note(const Eigen::Vector3d& position);
+  void note(const Solid& solid);
+
+  const mjModel* model_;
+  const Settings& settings_;
+  int base_body_;
+  double body_radius_;
+  SceneRecord record_;
+  int target_mocap_ = -1;
+  std::optional<SceneObstacles> obstacles_;
+};
+
+}  // namespace tendril
