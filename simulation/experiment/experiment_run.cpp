@@ -195,7 +195,7 @@ PreparedRun compile_run(const Experiment& experiment, const RunChanges& changes)
       load_scene(experiment.scene, settings, faults, changes.seed.value_or(experiment.seed));
   disable_autoreset(*scene.model);
   const mjModel& model = *scene.model;
-  MotionSet motion_set(model, motions);
+  MotionSet motion_set(model, motions, scene.robots);
   const double timestep = model.opt.timestep;
   const double duration = changes.duration.value_or(experiment.duration);
   const double steps = std::ceil(duration / timestep - 1e-6);
@@ -229,7 +229,7 @@ void set_start(const Experiment& experiment, PreparedRun& run, const mjModel& mo
     throw ModelError(fmt::format("{}: initial state: {}", experiment.scene.string(), error));
   }
 
-  for (const std::string& line : distant_targets(model, data))
+  for (const std::string& line : distant_targets(model, data, run.scene.robots))
     run.scene.notices.push_back(fmt::format("{}: {}", experiment.scene.string(), line));
 }
 

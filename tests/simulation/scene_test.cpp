@@ -306,12 +306,12 @@ TEST_CASE("scene: what cannot be meant is told in one line each", "[scene]") {
 
   const DataPtr data = make_data(*loaded.model);
   mj_forward(loaded.model.get(), data.get());
-  const std::vector<std::string> targets = distant_targets(*loaded.model, *data);
+  const std::vector<std::string> targets = distant_targets(*loaded.model, *data, loaded.robots);
   REQUIRE(targets.size() == 1);
   CHECK_THAT(targets[0], Catch::Contains("target target is 0.6 m from A_base: the arm reaches 0."));
   data->mocap_pos[0] = 0.01;
   mj_forward(loaded.model.get(), data.get());
-  CHECK(distant_targets(*loaded.model, *data).empty());
+  CHECK(distant_targets(*loaded.model, *data, loaded.robots).empty());
 }
 
 TEST_CASE("scene: robots of included files count", "[scene]") {
