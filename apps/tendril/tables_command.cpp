@@ -20,6 +20,7 @@
 #include "bench/published/run_tables.hpp"
 #include "bench/published/tables_report.hpp"
 #include "apps/tendril/python_script.hpp"
+#include "simulation/experiment/summary.hpp"
 #include "simulation/rollout/run.hpp"
 #include "tendril_commit.hpp"
 

@@ -85,6 +85,8 @@ void check_version() {
 
 }  // namespace
 
+const char* version() noexcept { return TENDRIL_VERSION; }
+
 std::string one_line(const std::string& text) {
   std::string joined, before;
   std::istringstream lines(text);

@@ -22,6 +22,9 @@ using ModelPtr = std::unique_ptr<mjModel, ModelDeleter>;
 using DataPtr = std::unique_ptr<mjData, DataDeleter>;
 using SpecPtr = std::unique_ptr<mjSpec, SpecDeleter>;
 
+/// Returns the version of Tendril, `0.1.0`.
+[[nodiscard]] const char* version() noexcept;
+
 /// Where libtendril.so is searched, in this order: TENDRIL_PLUGIN (only this if it is set), beside
 /// the program (`../lib`), the library folder of the install prefix.
 [[nodiscard]] std::vector<std::filesystem::path> plugin_candidates();
