@@ -14,7 +14,7 @@
 #include <memory>
 #include <optional>
 
-#include "apps/tendril/check_text.hpp"
+#include "apps/tendril/window/check_text.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/interrupt.hpp"
 #include "apps/tendril/picture_arguments.hpp"

@@ -15,8 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "apps/tendril/check_text.hpp"
+#include "apps/tendril/window/check_text.hpp"
 #include "apps/tendril/window/control_panel.hpp"
+#include "rendering/driver_options.hpp"
 #include "rendering/framing.hpp"
 #include "rendering/offscreen.hpp"
 #include "rendering/shadow_volume.hpp"
@@ -250,6 +251,7 @@ struct Viewer::Impl {
 
   void open() {
     glfwSetErrorCallback([](int, const char* text) { glfw_message() = text; });
+    simulation::set_driver_options();
     if (glfwInit() != GLFW_TRUE) {
       throw RenderError(fmt::format(
           "no window: {}; a window needs a display (over ssh: ssh -X), pictures without one: "
