@@ -16,7 +16,7 @@ void apply_model_settings(std::span<const Setting> settings, mjModel& model);
 /// apply_model_settings.
 [[nodiscard]] mjOption option_with(std::span<const Setting> settings, mjOption option);
 
-/// Name of an integrator in MJCF; "unknown" for an invalid number.
+/// Returns the name of an integrator in MJCF; "unknown" for an invalid number.
 [[nodiscard]] const char* integrator_name(int integrator) noexcept;
 
 }  // namespace tendril::simulation

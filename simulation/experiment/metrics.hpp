@@ -18,7 +18,7 @@ class Metrics {
   /// `model` must outlive the metrics.
   explicit Metrics(const mjModel& model);
 
-  /// Why the scene lacks what the metric needs (a sensor, a geom, a robot); empty if it does not.
+  /// Says what the scene lacks that the metric needs (sensor, geom, robot); empty: nothing.
   [[nodiscard]] std::string problem(const Metric& metric) const;
 
   /// Adds a metric and returns its index. Throws ModelError `<name>: <problem>` if the scene lacks

@@ -43,8 +43,8 @@ struct RunResult {
   std::vector<RobotStatus> statuses;
   std::vector<SaturatedServo> saturated;
   std::vector<TouchedGeom> touched;
-  /// Why the run does not pass although no check says so: a robot whose controller faulted or ended
-  /// neither working nor finished, unless a check reads its status.
+  /// Reasons why the run does not pass although no check says so: a robot whose controller faulted
+  /// or ended neither working nor finished, unless a check reads its status.
   std::vector<std::string> failures;
 
   [[nodiscard]] bool all_checks_hold() const noexcept;

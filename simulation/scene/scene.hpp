@@ -39,13 +39,13 @@ struct Scene {
                                std::span<const Setting> settings = {},
                                std::span<const Fault> faults = {}, std::uint64_t seed = 0);
 
-/// The scene with its settings as one MJCF text, as recordings have it. Empty, with a notice, if
-/// the engine cannot write it.
+/// Returns the scene with its settings as one MJCF text, as recordings have it. Empty, with a
+/// notice, if the engine cannot write it.
 /// @param model  that of the scene, wherever it is now
 [[nodiscard]] std::string flattened(const Scene& scene, const mjModel& model,
                                     std::vector<std::string>& notices);
 
-/// The MJCF of a lone robot or tube file as attached by a scene, with a sensor for every quantity
+/// MJCF of a lone robot or tube file as attached by a scene, with a sensor for every quantity
 /// reported by the robot's controller, and notices as those of a scene. Calls load_engine. Throws
 /// ModelError as load_scene.
 struct ModelText {
