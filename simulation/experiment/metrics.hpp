@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "simulation/experiment/metric.hpp"
-#include "simulation/scene/scene_robots.hpp"
+#include "simulation/scene/robot_bodies.hpp"
 
 namespace tendril::simulation {
 
@@ -108,7 +108,7 @@ class Metrics {
   };
 
   const mjModel& model_;
-  SceneRobots robots_;
+  RobotBodies robots_;
   std::vector<Reported> reported_;
   bool needs_contacts_ = false;
   std::vector<int> limited_joints_;   ///< of robots

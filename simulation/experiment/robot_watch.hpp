@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "controllers/interface/controller.hpp"
-#include "simulation/scene/scene_robots.hpp"
+#include "simulation/scene/robot_bodies.hpp"
 
 namespace tendril::simulation {
 
@@ -81,7 +81,7 @@ class RobotWatch {
   };
 
   const mjModel& model_;
-  SceneRobots robots_;
+  RobotBodies robots_;
   long steps_ = 0;
   std::vector<RobotStatus> statuses_;
   std::vector<int> status_addresses_, error_addresses_,

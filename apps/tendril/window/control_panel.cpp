@@ -145,8 +145,8 @@ ControlPanel::ControlPanel(simulation::LiveRun& run, mjrContext& context, Action
 
 void ControlPanel::find_groups() {
   const mjModel& model = run_.model();
-  const simulation::SceneRobots robots(model);
-  for (const simulation::SceneRobots::Robot& robot : robots.robots()) {
+  const simulation::RobotBodies robots(model);
+  for (const simulation::RobotBodies::Robot& robot : robots.robots()) {
     Group group;
     group.prefix = robot.prefix;
     group.name = robot.name();

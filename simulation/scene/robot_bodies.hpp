@@ -7,13 +7,14 @@
 
 namespace tendril::simulation {
 
-/// The bodies of a scene that belong to robots. A robot file declares its base in a tuple `robot`;
-/// a scene can declare one by `<custom><tuple name="robot"><element objtype="body"
-/// objname="NAME"/></tuple></custom>`. Names of attached robots have a prefix. A robot consists of
-/// the declared body and its subtree; a robot mounted on another one is part of the latter.
-class SceneRobots {
+/// Bodies of a scene that belong to robots, driven by a controller (SceneRobot) or not. A robot
+/// file declares its base in a tuple `robot`; a scene can declare one by `<custom><tuple
+/// name="robot"><element objtype="body" objname="NAME"/></tuple></custom>`. Names of attached
+/// robots have a prefix. A robot consists of the declared body and its subtree; a robot mounted on
+/// another one is part of the latter.
+class RobotBodies {
  public:
-  explicit SceneRobots(const mjModel& model);
+  explicit RobotBodies(const mjModel& model);
 
   struct Robot {
     std::string prefix;  ///< of the names of its elements, "A_"; may be empty
