@@ -1,8 +1,12 @@
 # Files installed by `cmake --install`. One CMake component for each set of dependencies:
-#   core         tendril::core, planning, snake, mobile, control  Eigen
-#   model       tendril::model                       + toml++, fmt
-#   recording      tendril::recording                    HDF5, zlib
-#   plugin_host  tendril::plugin_host                + MuJoCo
+#   core            tendril::core, planning, snake, mobile, control  Eigen
+#   model           tendril::model                                   + toml++, fmt
+#   rollout_blocks  tendril::rollout_blocks                          zlib
+#   recording       tendril::recording                               + HDF5
+#   plugin_host     tendril::plugin_host                             model + MuJoCo
+#   simulation      tendril::simulation                              plugin_host, rollout_blocks + JSON, pugixml
+#   rollout         tendril::rollout, plan_file                      simulation, recording
+#   rendering       tendril::rendering, offscreen                    rollout + PNG
 # and the program, libtendril.so, models and scenes. A build without MuJoCo installs the targets that it has.
 
 # tendril_install_data(<folder> <component>): models and scenes; the component may be empty.
@@ -37,13 +41,21 @@ if(TARGET tendril_model)
   list(APPEND components model)
 endif()
 if(TARGET tendril_recording)
-  tendril_install_libraries(recording ${include} tendril_rollout_blocks tendril_recording)
-  list(APPEND components recording)
+  tendril_install_libraries(rollout_blocks ${include} tendril_rollout_blocks)
+  tendril_install_libraries(recording ${include} tendril_recording)
+  list(APPEND components rollout_blocks recording)
 endif()
 if(TARGET tendril_plugin_host)
   tendril_install_libraries(plugin_host ${include}/tendril tendril_plugin_host)
   install(FILES ${PROJECT_SOURCE_DIR}/cmake/FindMuJoCo.cmake DESTINATION ${tendril_cmake_dir})
   list(APPEND components plugin_host)
+endif()
+if(TARGET tendril_simulation)
+  tendril_install_libraries(simulation ${include}/tendril tendril_simulation)
+  tendril_install_libraries(rollout ${include} tendril_plan_file)
+  tendril_install_libraries(rollout ${include}/tendril tendril_rollout)
+  tendril_install_libraries(rendering ${include}/tendril tendril_offscreen tendril_rendering)
+  list(APPEND components simulation rollout rendering)
 endif()
 foreach(component ${components})
   install(EXPORT tendril_${component} NAMESPACE tendril:: DESTINATION ${tendril_cmake_dir})

@@ -4,20 +4,10 @@
 #include <exception>
 #include <string>
 
-#include "controllers/controller_kind.hpp"
 #include "plugin/binary_model.hpp"
-#include "plugin/controller_plugin.hpp"
-#include "plugin/engine_version.hpp"
-#include "plugin/file_decoder.hpp"
+#include "plugin/built_in_plugins.hpp"
 
-mjPLUGIN_LIB_INIT(tendril) {
-  if (!tendril::engine_version_matches()) return;
-  const auto& kinds = tendril::built_in_controllers();
-  // Another copy is there already, such as that of the Python package: it is used.
-  if (mjp_getPlugin(kinds.front().name.c_str(), nullptr) != nullptr) return;
-  tendril::register_file_decoder();
-  for (const tendril::ControllerKind& kind : kinds) tendril::register_controller_kind(kind);
-}
+mjPLUGIN_LIB_INIT(tendril) { tendril::register_built_in_plugins(); }
 
 /// `bind_plugins` for Python, which loads this library without a compiled module of its own.
 /// @return  why the model cannot be bound, until the next call of this thread; empty: it is bound

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "rendering/driver_options.hpp"
 #include "rendering/image.hpp"
 
 namespace tendril::simulation {
@@ -25,6 +26,7 @@ constexpr int kSurfaceSize = 16;  // pixels; pictures are drawn into a separate 
 }  // namespace
 
 EglContext::EglContext() {
+  set_driver_options();
   load();
   for (const EGLDisplay display : displays()) {
     if (!open(display)) continue;

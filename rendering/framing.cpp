@@ -5,7 +5,7 @@
 #include <map>
 
 #include "rendering/offscreen.hpp"
-#include "simulation/scene/scene_robots.hpp"
+#include "simulation/scene/robot_bodies.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -62,7 +62,7 @@ double distance_to(const mjModel& model, const mjData& data, int geom, const mjt
 }  // namespace
 
 std::vector<int> geoms_to_show(const mjModel& model) {
-  const SceneRobots robots(model);
+  const RobotBodies robots(model);
   const mjvOption options = picture_options();
   std::vector<int> geoms;
   for (int geom = 0; geom < model.ngeom; ++geom) {
@@ -168,7 +168,7 @@ std::optional<mjvCamera> Framing::camera() const {
 }
 
 Subject::Subject(const mjModel& model, double near_to) : model_(&model), near_(near_to) {
-  const SceneRobots robots(model);
+  const RobotBodies robots(model);
   const mjvOption options = picture_options();
   std::map<int, std::size_t> group_of;  // of a body
   for (int geom = 0; geom < model.ngeom; ++geom) {

@@ -51,7 +51,7 @@ class Framing {
   double least_x_[2], least_y_[2], nearest_, farthest_;
 };
 
-/// What a camera shows that nobody has placed: robots, all else that moves, and targets (mocap
+/// View of a camera that nobody has placed: robots, all else that moves, and targets (mocap
 /// bodies) at all instants that were added; and of what stands still the bodies that one of these
 /// comes near to, unless they are larger than all of them together: a shelf, but no floor and no
 /// wall of a room. Geoms of the world are judged one by one. Tested by: framing_test.

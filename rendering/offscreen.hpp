@@ -15,16 +15,16 @@ namespace tendril::simulation {
 /// is empty.
 void require_camera(const mjModel& model, const std::string& name);
 
-/// The camera for images of a scene: the camera `name`; if the name is empty, the camera `report`,
-/// else the first fixed one, else a free one that shows the whole model. Throws ModelError like
-/// require_camera.
+/// Returns the camera for images of a scene: the camera `name`; if the name is empty, the camera
+/// `report`, else the first fixed one, else a free one that shows the whole model. Throws
+/// ModelError like require_camera.
 [[nodiscard]] mjvCamera picture_camera(const mjModel& model, const std::string& name = {});
 
-/// Visualization options of images: geoms and sites of the default groups, contact forces as
-/// arrows.
+/// Returns the visualization options of images: geoms and sites of the default groups, contact
+/// forces as arrows.
 [[nodiscard]] mjvOption picture_options();
 
-/// How a picture is drawn.
+/// Options of a drawing.
 struct Drawing {
   bool forces = true;        ///< contact forces as arrows
   bool links = false;        ///< continuum arms as the links that touch, not as smooth bodies
@@ -57,13 +57,13 @@ class OffscreenRenderer {
   /// been computed, and those of earlier calls. Without a call it is spread as the model says.
   void expect(const mjData& data);
 
-  /// Image of the state; positions and contacts must have been computed (mj_forward). Valid until
-  /// the next call.
+  /// Returns an image of the state, valid until the next call; positions and contacts must have
+  /// been computed (mj_forward).
   /// @param more  drawn too, as far as there is room: see geoms
   const Image& render(mjData& data, const mjvCamera& camera, std::span<const mjvGeom> more = {});
 
-  /// What is drawn of some geoms in a state whose positions have been computed: the smooth body of
-  /// their arm instead of links.
+  /// Returns what is drawn of some geoms in a state whose positions have been computed: the smooth
+  /// body of their arm instead of links.
   /// @param chosen  for each geom of the model whether it is wanted
   [[nodiscard]] std::vector<mjvGeom> geoms(mjData& data, const std::vector<bool>& chosen);
 

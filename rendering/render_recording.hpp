@@ -26,12 +26,12 @@ class RecordedScene {
   [[nodiscard]] mjData& data() noexcept { return *data_; }
   [[nodiscard]] RolloutReader& reader() noexcept { return reader_; }
 
-  /// Number of valid rows, >= 1: those before the first divergent one.
+  /// Returns the number of valid rows, >= 1: those before the first divergent one.
   [[nodiscard]] std::int64_t row_count() const noexcept { return row_count_; }
   [[nodiscard]] double start_time() const noexcept { return start_time_; }  ///< of row 0 [s]
   [[nodiscard]] double end_time() const noexcept { return end_time_; }      ///< of the last row [s]
 
-  /// The row nearest in time; the first or last one outside the recording.
+  /// Returns the row nearest in time; the first or last one outside the recording.
   [[nodiscard]] std::int64_t row_at(double time);
 
   /// Sets the data to a row in [0, row_count()) and computes poses, contacts and the drawings of
@@ -85,7 +85,7 @@ using RenderProgress = std::function<bool(int done, int count)>;
 /// evenly over [from, to], or at least two times divided by commas. Throws ModelError.
 [[nodiscard]] std::vector<double> strobe_times(const std::string& text, double from, double to);
 
-/// What a picture of a recording shows.
+/// Content of a picture of a recording.
 struct Instants {
   std::optional<double> time = {};           ///< [s]; not given: the end of the recording
   std::string strobe = {};                   ///< several instants instead, see strobe_times
@@ -120,9 +120,9 @@ struct VideoOptions {
   std::optional<double> from = {}, to = {};  ///< part of the recording [s]; not given: its ends
 };
 
-/// Times of the frames of a video of a recording from `start` to `end`. Throws ModelError unless
-/// the options are in their ranges and `from` and `to` are times of the recording, one after the
-/// other.
+/// Returns the times of the frames of a video of a recording from `start` to `end`. Throws
+/// ModelError unless the options are in their ranges and `from` and `to` are times of the
+/// recording, one after the other.
 [[nodiscard]] std::vector<double> frame_times(double start, double end,
                                               const VideoOptions& options);
 

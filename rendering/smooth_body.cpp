@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "simulation/scene/scene_robots.hpp"
+#include "simulation/scene/robot_bodies.hpp"
 #include "tendril/model/continuum_mjcf.hpp"
 
 namespace tendril::simulation {
@@ -34,8 +34,8 @@ void cubic(mjtNum point[3], const mjtNum p[3], const mjtNum u[3], const mjtNum q
 }  // namespace
 
 SmoothBody::SmoothBody(const mjModel& model) {
-  const SceneRobots robots(model);
-  for (const SceneRobots::Robot& robot : robots.robots()) {
+  const RobotBodies robots(model);
+  for (const RobotBodies::Robot& robot : robots.robots()) {
     std::vector<Part> arm;
     const auto geom_of = [&](const std::string& name) {
       return mj_name2id(&model, mjOBJ_GEOM, (robot.prefix + name).c_str());

@@ -4,7 +4,7 @@
 
 #include "rendering/image.hpp"
 #include "simulation/files/part_file.hpp"
-#include "simulation/files/process.hpp"
+#include "rendering/process.hpp"
 
 namespace tendril::simulation {
 

@@ -13,7 +13,7 @@
 
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/progress.hpp"
-#include "simulation/files/python_script.hpp"
+#include "apps/tendril/python_script.hpp"
 #include "simulation/rollout/run.hpp"
 #include "simulation/scene/scene.hpp"
 #include "tendril/model_error.hpp"
@@ -142,7 +142,7 @@ void check_pictures(Report& report) {
 }
 
 void check_python(Report& report) {
-  const std::string python = simulation::find_python().string();
+  const std::string python = find_python().string();
   const std::string python_version = first_line_of(
       fmt::format("'{}' -c 'import platform; print(platform.python_version())'", python));
   if (python_version.empty()) {

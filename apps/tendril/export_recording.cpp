@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "simulation/files/csv_table.hpp"
-#include "simulation/files/python_script.hpp"
+#include "apps/tendril/python_script.hpp"
 #include "simulation/rollout/recover_recording.hpp"
 #include "simulation/rollout/run.hpp"
 #include "tendril/model_error.hpp"

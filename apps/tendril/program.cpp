@@ -134,10 +134,6 @@ void occupy_standard_streams() {
 }  // namespace
 
 int tendril_main(int argc, char** argv, int in_python) {
-  // Mesa's software draws a floor twice, with its shadows the second time, and its depths then
-  // differ in some pixels, which stay dark: not in the other range of depths that the engine can
-  // use.
-  setenv("MESA_EXTENSION_OVERRIDE", "-GL_ARB_clip_control", 0);
   abort_with_message = std::set_terminate(on_terminate);
   occupy_standard_streams();
   if (in_python == 0) explain_crashes();

@@ -14,7 +14,7 @@
 #include <memory>
 #include <optional>
 
-#include "apps/tendril/check_text.hpp"
+#include "apps/tendril/window/check_text.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/interrupt.hpp"
 #include "apps/tendril/picture_arguments.hpp"
@@ -22,6 +22,7 @@
 #include "apps/tendril/write_report.hpp"
 #include "rendering/render_recording.hpp"
 #include "rendering/video_writer.hpp"
+#include "simulation/experiment/summary.hpp"
 #include "simulation/families/families.hpp"
 #include "simulation/files/file_descriptor.hpp"
 #include "simulation/files/file_kind.hpp"

@@ -19,7 +19,8 @@
 #include "apps/tendril/progress.hpp"
 #include "bench/published/run_tables.hpp"
 #include "bench/published/tables_report.hpp"
-#include "simulation/files/python_script.hpp"
+#include "apps/tendril/python_script.hpp"
+#include "simulation/experiment/summary.hpp"
 #include "simulation/rollout/run.hpp"
 #include "tendril_commit.hpp"
 
@@ -120,7 +121,7 @@ int run(const TablesArguments& arguments) {
   if (!(std::cout << text).flush()) throw simulation::OutputError("stdout: could not be written");
   if (arguments.plot) {
     if (const auto problem =
-            simulation::run_script("bench/published/plot_tables.py", {out.string()}))
+            run_script("bench/published/plot_tables.py", {out.string()}))
       notice(arguments, "no plots: " + *problem);
   }
   if (!arguments.quiet) {

@@ -4,7 +4,7 @@
 
 #include <system_error>
 
-#include "simulation/files/python_script.hpp"
+#include "apps/tendril/python_script.hpp"
 
 namespace tendril::simulation {
 

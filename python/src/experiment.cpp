@@ -19,6 +19,7 @@
 #include "python/src/sim.hpp"
 #include "simulation/engine/engine_log.hpp"
 #include "simulation/experiment/experiment_run.hpp"
+#include "simulation/experiment/summary.hpp"
 #include "simulation/families/families.hpp"
 #include "tendril/model_error.hpp"
 

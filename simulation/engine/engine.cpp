@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "controllers/controller_kind.hpp"
+#include "plugin/built_in_plugins.hpp"
 #include "simulation/engine/engine_log.hpp"
 #include "tendril/model_error.hpp"
 
@@ -55,18 +56,21 @@ void load_plugin(const fs::path& file) {
   if (!error.empty()) refuse_engine(file.string(), error);
 }
 
-/// Loads libtendril.so, unless it is there: in Python `import mujoco` has loaded it.
+const char* named_plugin() {
+  const char* const named = std::getenv("TENDRIL_PLUGIN");
+  return named != nullptr && named[0] != '\0' ? named : nullptr;
+}
+
+/// Loads libtendril.so, unless it is there: in Python `import mujoco` has loaded it. A program
+/// without that file, one that links this library, has its plugins in itself.
 void load_own_plugin() {
   if (mjp_getPlugin(built_in_controllers().front().name.c_str(), nullptr) != nullptr) return;
-  const fs::path plugin = find_plugin();
-  if (plugin.empty()) {
-    std::string places;
-    for (const fs::path& p : plugin_candidates())
-      places += (places.empty() ? "" : ", ") + p.string();
+  if (const fs::path plugin = find_plugin(); !plugin.empty()) return load_plugin(plugin);
+  if (const char* const named = named_plugin()) {
     throw ModelError(
-        fmt::format("libtendril.so: not found in {}: set TENDRIL_PLUGIN to the file", places));
+        fmt::format("libtendril.so: not found in {}: set TENDRIL_PLUGIN to the file", named));
   }
-  load_plugin(plugin);
+  register_built_in_plugins();
 }
 
 void check_version() {
@@ -85,6 +89,8 @@ void check_version() {
 
 }  // namespace
 
+const char* version() noexcept { return TENDRIL_VERSION; }
+
 std::string one_line(const std::string& text) {
   std::string joined, before;
   std::istringstream lines(text);
@@ -98,9 +104,7 @@ std::string one_line(const std::string& text) {
 }
 
 std::vector<fs::path> plugin_candidates() {
-  if (const char* named = std::getenv("TENDRIL_PLUGIN"); named != nullptr && named[0] != '\0') {
-    return {named};
-  }
+  if (const char* const named = named_plugin()) return {named};
   std::error_code ignored;
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
   const fs::path prefix = program.parent_path().parent_path();

@@ -22,11 +22,14 @@ using ModelPtr = std::unique_ptr<mjModel, ModelDeleter>;
 using DataPtr = std::unique_ptr<mjData, DataDeleter>;
 using SpecPtr = std::unique_ptr<mjSpec, SpecDeleter>;
 
-/// Where libtendril.so is searched, in this order: TENDRIL_PLUGIN (only this if it is set), beside
-/// the program (`../lib`), the library folder of the install prefix.
+/// Returns the version of Tendril, `0.1.0`.
+[[nodiscard]] const char* version() noexcept;
+
+/// Returns the places where libtendril.so is searched, in this order: TENDRIL_PLUGIN (only this if
+/// it is set), beside the program (`../lib`), the library folder of the install prefix.
 [[nodiscard]] std::vector<std::filesystem::path> plugin_candidates();
 
-/// The first candidate that exists; empty if there is none.
+/// Returns the first candidate that exists; empty if there is none.
 [[nodiscard]] std::filesystem::path find_plugin();
 
 /// Adds a plugin library of the user, to be loaded by `load_engine` after libtendril.so. Throws
@@ -35,23 +38,24 @@ void add_plugin_library(const std::filesystem::path& file);
 
 /// Redirects the engine's messages, checks the engine's version (4.0.0 is refused with the reason)
 /// and loads libtendril.so, unless the process has it, and the added libraries; each once per
-/// process. Throws ModelError.
+/// process. Where libtendril.so is not found, the plugins of the program itself are registered.
+/// Throws ModelError, also for a TENDRIL_PLUGIN that does not exist.
 void load_engine();
 
-/// Messages about the added libraries since the last call, one line each: a library that registers
-/// nothing.
+/// Returns the messages about the added libraries since the last call, one line each: a library that
+/// registers nothing.
 [[nodiscard]] std::vector<std::string> take_plugin_notices();
 
-/// Name of an object of the model; empty if it has none.
+/// Returns the name of an object of the model; empty if it has none.
 [[nodiscard]] std::string object_name(const mjModel& model, mjtObj type, int id);
 
-/// Names of all objects of a type, joined by ", ".
+/// Returns the names of all objects of a type, joined by ", ".
 [[nodiscard]] std::string object_names(const mjModel& model, mjtObj type, int count);
 
 /// Calls mj_makeData. Throws ModelError if a plugin fails, std::runtime_error if memory does.
 [[nodiscard]] DataPtr make_data(const mjModel& model);
 
-/// The engine's message on one line, without its internal prefixes and without repeated lines.
+/// Returns the engine's message on one line, without its internal prefixes and without repeated lines.
 [[nodiscard]] std::string one_line(const std::string& text);
 
 }  // namespace tendril::simulation

@@ -19,12 +19,12 @@ class EngineLog {
   EngineLog& operator=(const EngineLog&) = delete;
 };
 
-/// The same for all threads, from now on: for programs that nobody shares. Nothing within an
+/// Redirects those of all threads, from now on: for programs that nobody shares. Nothing within an
 /// EngineLog of this thread.
 void install_engine_log();
 
-/// The warnings since the last call, at most 100; of this thread within an EngineLog, else of those
-/// outside.
+/// Returns the warnings since the last call, at most 100; of this thread within an EngineLog, else
+/// of those outside.
 [[nodiscard]] std::vector<std::string> take_engine_warnings();
 
 namespace detail {

@@ -49,11 +49,11 @@ constexpr CountOption kCountOptions[] = {{"iterations", &mjOption::iterations, 1
                                          {"ccd_iterations", &mjOption::ccd_iterations, 1}};
 constexpr double kMaxIterations = 100000;
 
-void apply_option(const Setting& setting, mjModel& model) {
+void apply_option(const Setting& setting, mjOption& present) {
   const std::string name = setting.key.substr(std::string("option.").size());
   for (const NumberOption& option : kNumberOptions) {
     if (name != option.name) continue;
-    mjtNum& value = model.opt.*option.member;
+    mjtNum& value = present.*option.member;
     value = setting_number(resolved(setting, {&value, 1}), option.range);
     return;
   }
@@ -62,27 +62,27 @@ void apply_option(const Setting& setting, mjModel& model) {
     const Range range{static_cast<double>(option.low), kMaxIterations};
     const double value = setting_number(setting, range);
     if (value != std::floor(value)) refuse(setting, "must be an integer " + to_string(range));
-    model.opt.*option.member = static_cast<int>(value);
+    present.*option.member = static_cast<int>(value);
     return;
   }
   if (name == "gravity") {
-    const auto g = setting_numbers(resolved(setting, model.opt.gravity), 3, 3,
+    const auto g = setting_numbers(resolved(setting, present.gravity), 3, 3,
                                    "must be three finite numbers in m/s^2");
-    std::copy_n(g.begin(), 3, model.opt.gravity);
+    std::copy_n(g.begin(), 3, present.gravity);
     return;
   }
   const std::string word = setting_word(setting);
   if (name == "integrator") {
     for (const Integrator& integrator : kIntegrators) {
       if (word != integrator.name) continue;
-      model.opt.integrator = integrator.value;
+      present.integrator = integrator.value;
       return;
     }
     refuse(setting, "must be Euler, RK4, implicit, implicitfast or discrete");
   }
   if (name == "cone") {
     if (word != "pyramidal" && word != "elliptic") refuse(setting, "must be pyramidal or elliptic");
-    model.opt.cone = word == "elliptic" ? mjCONE_ELLIPTIC : mjCONE_PYRAMIDAL;
+    present.cone = word == "elliptic" ? mjCONE_ELLIPTIC : mjCONE_PYRAMIDAL;
     return;
   }
   refuse(
@@ -171,7 +171,7 @@ void apply_model_settings(std::span<const Setting> settings, mjModel& model) {
   bool constants_changed = false;
   for (const Setting& setting : settings) {
     if (setting.key.starts_with("option.")) {
-      apply_option(setting, model);
+      apply_option(setting, model.opt);
     } else if (setting.key.starts_with("geom.")) {
       apply_geom(setting, model);
     } else if (setting.key.starts_with("body.")) {
@@ -189,6 +189,12 @@ void apply_model_settings(std::span<const Setting> settings, mjModel& model) {
     const std::string error = guarded([&] { mj_setConst(&model, data.get()); });
     if (!error.empty()) throw ModelError(fmt::format("mj_setConst: {}", one_line(error)));
   }
+}
+
+mjOption option_with(std::span<const Setting> settings, mjOption option) {
+  for (const Setting& setting : settings)
+    if (setting.key.starts_with("option.")) apply_option(setting, option);
+  return option;
 }
 
 const char* integrator_name(int integrator) noexcept {

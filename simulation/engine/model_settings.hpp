@@ -12,7 +12,11 @@ namespace tendril::simulation {
 /// robot files and motions. Throws ModelError `origin: key: value: allowed`.
 void apply_model_settings(std::span<const Setting> settings, mjModel& model);
 
-/// Name of an integrator in MJCF; "unknown" for an invalid number.
+/// Returns the options of a model after the settings `option.*`. Throws ModelError as
+/// apply_model_settings.
+[[nodiscard]] mjOption option_with(std::span<const Setting> settings, mjOption option);
+
+/// Returns the name of an integrator in MJCF; "unknown" for an invalid number.
 [[nodiscard]] const char* integrator_name(int integrator) noexcept;
 
 }  // namespace tendril::simulation

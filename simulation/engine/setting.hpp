@@ -33,21 +33,22 @@ using Setting = Override;
 /// Throws ModelError `origin: key: value: allowed`.
 [[noreturn]] void refuse(const Setting& setting, std::string_view allowed);
 
-/// The value as finite numbers: one number, or a list of `min_count` to `max_count` of them.
-/// Anything else is refused.
+/// Returns the value as finite numbers: one number, or a list of `min_count` to `max_count` of
+/// them. Anything else is refused.
 [[nodiscard]] std::vector<double> setting_numbers(const Setting& setting, std::size_t min_count,
                                                   std::size_t max_count, std::string_view allowed);
 
-/// The value as one number in the range; anything else is refused.
+/// Returns the value as one number in the range; anything else is refused.
 [[nodiscard]] double setting_number(const Setting& setting, const Range& range);
 
-/// The value as text: a string, or what it is written as.
+/// Returns the value as text: a string, or what it is written as.
 [[nodiscard]] std::string setting_word(const Setting& setting);
 
-/// The setting with the present numbers scaled if its value is `{ scale = 1.2 }`; else as it is.
+/// Returns the setting with the present numbers scaled if its value is `{ scale = 1.2 }`; else as
+/// it is.
 [[nodiscard]] Setting resolved(const Setting& setting, std::span<const double> present);
 
-/// Whether `name` matches the shell pattern `pattern` (fnmatch).
+/// Returns whether `name` matches the shell pattern `pattern` (fnmatch).
 [[nodiscard]] bool matches(const std::string& pattern, const std::string& name);
 
 }  // namespace tendril::simulation

@@ -20,22 +20,9 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Range kTime{0.0, kLongestRun};
 
-Motion parse_motion(const Fields& fields) {
-  Motion motion;
-  const bool of_actuator = fields.has("actuator");
-  if (of_actuator) {
-    motion.actuator = fields.required_text("actuator", "must be the name of an actuator");
-  } else {
-    motion.body = fields.required_text("body", "must be the name of a mocap body");
-  }
-  motion.origin = fields.origin(*fields.get(of_actuator ? "actuator" : "body"));
-  if (!fields.has("kind")) fields.missing("kind", "is missing, must be the name of a motion");
-  motion.kind = fields.choice<MotionKind>("kind", {{"lissajous", MotionKind::Lissajous},
-                                                   {"circle", MotionKind::Circle},
-                                                   {"waypoints", MotionKind::Waypoints}});
-  if (of_actuator && motion.kind != MotionKind::Waypoints)
-    fields.refuse("kind", "must be waypoints for an actuator");
-  switch (motion.kind) {
+/// Refuses keys that a motion of this kind does not have, and asks for those that it needs.
+void check_motion_keys(const Fields& fields, MotionKind kind, bool of_actuator) {
+  switch (kind) {
     case MotionKind::Lissajous:
       fields.refuse_unknown({"body", "kind", "center", "amplitude", "frequency", "phase", "start"});
       for (const char* key : {"amplitude", "frequency"}) {
@@ -60,6 +47,24 @@ Motion parse_motion(const Fields& fields) {
       }
       break;
   }
+}
+
+Motion parse_motion(const Fields& fields) {
+  Motion motion;
+  const bool of_actuator = fields.has("actuator");
+  if (of_actuator) {
+    motion.actuator = fields.required_text("actuator", "must be the name of an actuator");
+  } else {
+    motion.body = fields.required_text("body", "must be the name of a mocap body");
+  }
+  motion.origin = fields.origin(*fields.get(of_actuator ? "actuator" : "body"));
+  if (!fields.has("kind")) fields.missing("kind", "is missing, must be the name of a motion");
+  motion.kind = fields.choice<MotionKind>("kind", {{"lissajous", MotionKind::Lissajous},
+                                                   {"circle", MotionKind::Circle},
+                                                   {"waypoints", MotionKind::Waypoints}});
+  if (of_actuator && motion.kind != MotionKind::Waypoints)
+    fields.refuse("kind", "must be waypoints for an actuator");
+  check_motion_keys(fields, motion.kind, of_actuator);
   motion.center = fields.vector("center", kMotionRange);
   for (const MotionVector& row : motion_vectors())
     motion.*row.member = fields.vector(row.name, row.range).value_or(motion.*row.member);
@@ -156,81 +161,116 @@ std::vector<KeyedNode> settings_in_order(const Fields& fields) {
   return all;
 }
 
-Variation parse_variation(const Fields& vary, const std::string& key, const toml::node& node) {
-  const auto refuse = [&](std::string_view reason) { vary.refuse(key, node, reason); };
-  constexpr const char* kAllowed =
+/// Reads one entry of `[vary]`.
+class VariationReader {
+ public:
+  VariationReader(const Fields& vary, const std::string& key, const toml::node& node)
+      : vary_(vary), key_(key), node_(node) {}
+
+  Variation read() {
+    variation_.name = key_;
+    variation_.keys = {key_};
+    variation_.origin = vary_.origin(node_);
+    const toml::table* const table = node_.as_table();
+    if (table == nullptr) refuse(kAllowed);
+    const std::string_view kind = kind_of(*table);
+    read_keys(*table);
+    const toml::array* const values = table->get(kind)->as_array();
+    if (values == nullptr) refuse(kAllowed);
+    if (kind == "choice")
+      read_choices(*values);
+    else
+      read_distribution(kind, *values);
+    return std::move(variation_);
+  }
+
+ private:
+  using Kind = Variation::Kind;
+  static constexpr const char* kAllowed =
       "must be { uniform = [low, high] }, log_uniform, scale, { normal = [mean, sigma] } or "
       "{ choice = [value, ...] }, with or without keys = [\"...\"] and each = true";
-  Variation variation;
-  variation.name = key;
-  variation.keys = {key};
-  variation.origin = vary.origin(node);
-  const toml::table* table = node.as_table();
-  if (table == nullptr) refuse(kAllowed);
-  std::string_view kind;
-  for (const auto& [field, value] : *table) {
-    if (field == "keys" || field == "each") continue;
-    if (!kind.empty()) refuse(kAllowed);
-    kind = field.str();
+
+  [[noreturn]] void refuse(std::string_view reason) const { vary_.refuse(key_, node_, reason); }
+
+  /// The only key beside `keys` and `each`.
+  [[nodiscard]] std::string_view kind_of(const toml::table& table) const {
+    std::string_view kind;
+    for (const auto& [field, value] : table) {
+      if (field == "keys" || field == "each") continue;
+      if (!kind.empty()) refuse(kAllowed);
+      kind = field.str();
+    }
+    if (kind.empty()) refuse(kAllowed);
+    return kind;
   }
-  if (kind.empty()) refuse(kAllowed);
-  if (const toml::node* const keys = table->get("keys")) {
-    variation.keys.clear();
-    const toml::array* const list = keys->as_array();
-    for (std::size_t i = 0; list != nullptr && i < list->size(); ++i)
-      variation.keys.push_back(list->get(i)->value<std::string>().value_or(""));
-    const bool known = std::all_of(variation.keys.begin(), variation.keys.end(), is_setting_key);
-    if (variation.keys.empty() || !known)
-      refuse("keys must be a list of settings such as \"geom.floor.friction\"");
+
+  void read_keys(const toml::table& table) {
+    if (const toml::node* const keys = table.get("keys")) {
+      variation_.keys.clear();
+      const toml::array* const list = keys->as_array();
+      for (std::size_t i = 0; list != nullptr && i < list->size(); ++i)
+        variation_.keys.push_back(list->get(i)->value<std::string>().value_or(""));
+      const bool known =
+          std::all_of(variation_.keys.begin(), variation_.keys.end(), is_setting_key);
+      if (variation_.keys.empty() || !known)
+        refuse("keys must be a list of settings such as \"geom.floor.friction\"");
+    }
+    if (const toml::node* const each = table.get("each")) {
+      if (!each->is_boolean() || !table.contains("keys"))
+        refuse("each must be true or false, with keys");
+      variation_.each = *each->value<bool>();
+    }
   }
-  if (const toml::node* const each = table->get("each")) {
-    if (!each->is_boolean() || !table->contains("keys"))
-      refuse("each must be true or false, with keys");
-    variation.each = *each->value<bool>();
+
+  void read_choices(const toml::array& values) {
+    variation_.kind = Kind::Choice;
+    if (values.empty()) refuse("choice must have at least one value");
+    for (const toml::node& value : values) variation_.choices.push_back(to_value(value));
   }
-  const toml::array* values = table->get(kind)->as_array();
-  if (values == nullptr) refuse(kAllowed);
-  if (kind == "choice") {
-    variation.kind = Variation::Kind::Choice;
-    if (values->empty()) refuse("choice must have at least one value");
-    for (const toml::node& value : *values) variation.choices.push_back(to_value(value));
-    return variation;
+
+  void read_distribution(std::string_view kind, const toml::array& values) {
+    constexpr std::pair<std::string_view, Kind> kKinds[] = {{"uniform", Kind::Uniform},
+                                                            {"log_uniform", Kind::LogUniform},
+                                                            {"normal", Kind::Normal},
+                                                            {"scale", Kind::Scale}};
+    const auto* const found = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                           [&](const auto& one) { return one.first == kind; });
+    if (found == std::end(kKinds) || values.size() != 2) refuse(kAllowed);
+    variation_.kind = found->second;
+    variation_.first = numbers(*values.get(0));
+    variation_.second = numbers(*values.get(1));
+    variation_.is_list = values.get(0)->is_array();
+    if (variation_.is_list != values.get(1)->is_array() ||
+        variation_.first.size() != variation_.second.size()) {
+      refuse("must be two numbers, or two lists of the same length");
+    }
+    if (variation_.kind == Kind::Scale && variation_.is_list) refuse("scale must be two numbers");
+    for (std::size_t i = 0; i < variation_.first.size(); ++i)
+      check_range(variation_.first[i], variation_.second[i]);
   }
-  using Kind = Variation::Kind;
-  constexpr std::pair<std::string_view, Kind> kKinds[] = {{"uniform", Kind::Uniform},
-                                                          {"log_uniform", Kind::LogUniform},
-                                                          {"normal", Kind::Normal},
-                                                          {"scale", Kind::Scale}};
-  const auto* const found = std::find_if(std::begin(kKinds), std::end(kKinds),
-                                         [&](const auto& one) { return one.first == kind; });
-  if (found == std::end(kKinds) || values->size() != 2) refuse(kAllowed);
-  variation.kind = found->second;
-  const auto numbers = [&](const toml::node& end) {
-    const auto found_numbers = to_value(end).numbers();
-    if (!found_numbers || found_numbers->empty())
+
+  [[nodiscard]] std::vector<double> numbers(const toml::node& end) const {
+    const auto found = to_value(end).numbers();
+    if (!found || found->empty())
       refuse("must be two finite numbers, or two lists of as many finite numbers");
-    return *found_numbers;
-  };
-  variation.first = numbers(*values->get(0));
-  variation.second = numbers(*values->get(1));
-  variation.is_list = values->get(0)->is_array();
-  if (variation.is_list != values->get(1)->is_array() ||
-      variation.first.size() != variation.second.size()) {
-    refuse("must be two numbers, or two lists of the same length");
+    return *found;
   }
-  if (variation.kind == Kind::Scale && variation.is_list) refuse("scale must be two numbers");
-  for (std::size_t i = 0; i < variation.first.size(); ++i) {
-    const double low = variation.first[i], high = variation.second[i];
-    if (variation.kind == Kind::Normal) {
+
+  void check_range(double low, double high) const {
+    if (variation_.kind == Kind::Normal) {
       if (high < 0.0) refuse("sigma must be >= 0");
     } else if (low > high) {
       refuse("low must be <= high");
-    } else if (variation.kind == Kind::LogUniform && !(low > 0.0)) {
+    } else if (variation_.kind == Kind::LogUniform && !(low > 0.0)) {
       refuse("low must be > 0");
     }
   }
-  return variation;
-}
+
+  const Fields& vary_;
+  const std::string& key_;
+  const toml::node& node_;
+  Variation variation_;
+};
 
 }  // namespace
 
@@ -327,7 +367,7 @@ Experiment parse_experiment(std::string_view toml, const std::filesystem::path& 
   for (const auto& [key, node] : settings_in_order(set))
     experiment.settings.push_back({key, to_value(*node), set.origin(*node)});
   for (const auto& [key, node] : settings_in_order(vary))
-    experiment.variations.push_back(parse_variation(vary, key, *node));
+    experiment.variations.push_back(VariationReader(vary, key, *node).read());
   experiment.faults = parse_faults(toml, file_name);
   for (const Fields& motion : root.tables("motion"))
     experiment.motions.push_back(parse_motion(motion));

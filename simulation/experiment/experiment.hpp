@@ -25,7 +25,7 @@ struct Check {
   std::optional<double> min;
   std::optional<double> max;
 
-  /// False for NaN.
+  /// Returns whether a value is within the limits; false for NaN.
   [[nodiscard]] bool holds(double value) const noexcept;
 };
 
@@ -42,7 +42,7 @@ struct Variation {
   std::vector<double> second;  ///< upper ends; normal: standard deviations
   std::vector<Value> choices;
 
-  /// The settings drawn by a seed. They depend on the seed and the key of the draw only
+  /// Returns the settings drawn by a seed. They depend on the seed and the key of the draw only
   /// (RandomDraws). Normal: mean + sigma (sum of twelve uniforms - 6). Scale: a factor on the value
   /// that is there.
   [[nodiscard]] std::vector<Setting> draw(std::uint64_t seed) const;
@@ -69,14 +69,14 @@ struct Experiment {
   std::vector<Check> checks;
   std::vector<Variation> variations;
 
-  /// `[set]`, then the settings that `[vary]` draws for the seed: later settings override earlier
-  /// ones.
+  /// Returns `[set]`, then the settings that `[vary]` draws for the seed: later settings override
+  /// earlier ones.
   [[nodiscard]] std::vector<Setting> settings_for(std::uint64_t run_seed) const;
 
-  /// Of summaries and recordings: the scene, or of a family's scene how it is made again.
+  /// Returns the scene's name in summaries and recordings, of a family's how it is made again.
   [[nodiscard]] std::string scene_name(std::uint64_t run_seed) const;
 
-  /// The faults after the settings `fault.<name>.<field>` among these. Throws ModelError.
+  /// Returns the faults after the settings `fault.<name>.<field>` among these. Throws ModelError.
   [[nodiscard]] std::vector<Fault> faults_for(std::span<const Setting> settings_of_run) const;
 };
 

@@ -28,7 +28,7 @@ struct SignalInfo {
   const char* summary = "";  ///< statistics in every summary, "max end"
 };
 [[nodiscard]] std::span<const SignalInfo> signal_table() noexcept;
-/// The row of this name; null for a quantity of controllers.
+/// Returns the row of this name; null for a quantity of controllers.
 [[nodiscard]] const SignalInfo* find_signal(std::string_view name) noexcept;
 
 enum class Statistic { End, Max, Min, Mean, Rms, SettleTime };

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "simulation/experiment/metric.hpp"
-#include "simulation/scene/scene_robots.hpp"
+#include "simulation/scene/robot_bodies.hpp"
 
 namespace tendril::simulation {
 
@@ -18,7 +18,7 @@ class Metrics {
   /// `model` must outlive the metrics.
   explicit Metrics(const mjModel& model);
 
-  /// Why the scene lacks what the metric needs (a sensor, a geom, a robot); empty if it does not.
+  /// Says what the scene lacks that the metric needs (sensor, geom, robot); empty: nothing.
   [[nodiscard]] std::string problem(const Metric& metric) const;
 
   /// Adds a metric and returns its index. Throws ModelError `<name>: <problem>` if the scene lacks
@@ -108,7 +108,7 @@ class Metrics {
   };
 
   const mjModel& model_;
-  SceneRobots robots_;
+  RobotBodies robots_;
   std::vector<Reported> reported_;
   bool needs_contacts_ = false;
   std::vector<int> limited_joints_;   ///< of robots

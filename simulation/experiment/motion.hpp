@@ -57,13 +57,13 @@ struct Motion {
 
   std::string origin = {};  ///< `file:line` of the key `body` or `actuator`; empty: not from a file
 
-  /// Position at a time [s]; `home` replaces a missing center.
+  /// Returns the position at a time [s]; `home` replaces a missing center.
   [[nodiscard]] Eigen::Vector3d position(double time, const Eigen::Vector3d& home) const noexcept;
 
-  /// Orientation at a time [s] of a body whose orientation in the scene is `home`.
+  /// Returns the orientation at a time [s] of a body whose orientation in the scene is `home`.
   [[nodiscard]] Eigen::Quaterniond orientation(double time,
                                                const Eigen::Quaterniond& home) const noexcept;
-  /// Control of an actuator at a time [s].
+  /// Returns the control of an actuator at a time [s].
   [[nodiscard]] double control(double time) const noexcept;
   [[nodiscard]] bool moves_orientation() const noexcept { return turns || !orientations.empty(); }
 
@@ -74,7 +74,7 @@ struct Motion {
   struct Problem {
     std::string field, reason;  ///< `radius`, `must be > 0`
   };
-  /// Why the values do not define a motion; nothing if they do.
+  /// Says why the values do not define a motion; nothing if they do.
   [[nodiscard]] std::optional<Problem> problem() const;
 
  private:

@@ -21,10 +21,11 @@ namespace {
 
 }  // namespace
 
-MotionSet::MotionSet(const mjModel& model, std::span<const Motion> motions) {
+MotionSet::MotionSet(const mjModel& model, std::span<const Motion> motions,
+                     std::span<const SceneRobot> robots) {
   for (const Motion& motion : motions) {
     if (!motion.actuator.empty()) {
-      bind_actuator(model, motion);
+      bind_actuator(model, motion, robots);
       continue;
     }
     const auto refuse_body = [&](const std::string& reason) { refuse(motion, reason); };
@@ -51,7 +52,8 @@ MotionSet::MotionSet(const mjModel& model, std::span<const Motion> motions) {
   }
 }
 
-void MotionSet::bind_actuator(const mjModel& model, const Motion& motion) {
+void MotionSet::bind_actuator(const mjModel& model, const Motion& motion,
+                              std::span<const SceneRobot> robots) {
   const int actuator = mj_name2id(&model, mjOBJ_ACTUATOR, motion.actuator.c_str());
   if (actuator < 0 || model.actuator_ctrlnum[actuator] != 1) {
     const std::string names =
@@ -59,7 +61,7 @@ void MotionSet::bind_actuator(const mjModel& model, const Motion& motion) {
     refuse(motion, fmt::format("must be an actuator of the scene; {}",
                                names.empty() ? "it has none" : "it has " + names));
   }
-  const std::vector<std::string> drivers = drivers_of(model);
+  const std::vector<std::string> drivers = drivers_of(model, robots);
   if (const std::string& driver = drivers[static_cast<std::size_t>(actuator)]; !driver.empty()) {
     std::string others;
     for (std::size_t i = 0; i < drivers.size(); ++i) {

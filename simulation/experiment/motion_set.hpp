@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "simulation/experiment/motion.hpp"
+#include "simulation/scene/scene_robot.hpp"
 
 namespace tendril::simulation {
 
@@ -15,8 +16,9 @@ namespace tendril::simulation {
 class MotionSet {
  public:
   /// Throws ModelError if a body is missing, is not mocap, or has two motions; likewise an
-  /// actuator, also if a controller drives it or a value is outside its control range.
-  MotionSet(const mjModel& model, std::span<const Motion> motions);
+  /// actuator, also if the controller of a robot drives it or a value is outside its control range.
+  MotionSet(const mjModel& model, std::span<const Motion> motions,
+            std::span<const SceneRobot> robots = {});
 
   /// Writes what holds at `time` to `mocap_pos`, `mocap_quat` and `ctrl`; to be called before each
   /// step.
@@ -33,7 +35,8 @@ class MotionSet {
     Motion motion;
     int control = 0;  ///< its address in `ctrl`
   };
-  void bind_actuator(const mjModel& model, const Motion& motion);
+  void bind_actuator(const mjModel& model, const Motion& motion,
+                     std::span<const SceneRobot> robots);
 
   std::vector<Bound> bound_;
   std::vector<Driven> driven_;

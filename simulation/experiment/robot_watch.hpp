@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "controllers/interface/controller.hpp"
-#include "simulation/scene/scene_robots.hpp"
+#include "simulation/scene/robot_bodies.hpp"
 
 namespace tendril::simulation {
 
-/// In how many steps something was so, and in which first and last.
+/// Count of the steps in which something was so, with the first and the last.
 struct Occurrence {
   long steps = 0;
   double first = 0.0, last = 0.0;  ///< start of the step [s]
@@ -23,15 +23,15 @@ struct Occurrence {
   }
 };
 
-/// What a robot's controller said over a run.
+/// Statuses of a robot's controller over a run.
 struct RobotStatus {
   std::string robot;   ///< prefix of its names without the last `_`; "robot" without one
   std::string sensor;  ///< name of the sensor of its status
   ControllerStatus end = ControllerStatus::Working;
   std::array<Occurrence, kStatusCount> by_status;
 
-  /// Why a run that ends so does not pass: the status at the end, or a fault at any time; nothing
-  /// if the controller was working or had finished.
+  /// Says why a run that ends so does not pass: the status at the end, or a fault at any time;
+  /// nothing if the controller was working or had finished.
   [[nodiscard]] std::optional<std::string> failure() const;
 };
 
@@ -65,7 +65,7 @@ class RobotWatch {
 
   [[nodiscard]] long steps() const noexcept { return steps_; }
   [[nodiscard]] const std::vector<RobotStatus>& statuses() const noexcept { return statuses_; }
-  /// Those that occurred, longest first.
+  /// Returns those that occurred, longest first.
   [[nodiscard]] std::vector<SaturatedServo> saturated() const;
   [[nodiscard]] std::vector<TouchedGeom> touched() const;
 
@@ -81,7 +81,7 @@ class RobotWatch {
   };
 
   const mjModel& model_;
-  SceneRobots robots_;
+  RobotBodies robots_;
   long steps_ = 0;
   std::vector<RobotStatus> statuses_;
   std::vector<int> status_addresses_, error_addresses_,

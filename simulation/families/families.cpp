@@ -12,11 +12,18 @@
 #include "tendril/model_error.hpp"
 
 namespace tendril::simulation {
+namespace generate {
+
+/// A generator: a file of its name. It depends on the draws and the difficulty only.
+using Generate = std::vector<GeneratedFile>(RandomStream& draws, double difficulty);
+Generate clutter, coil, maze, mobile_clutter, path, pole, reach_around, shelf, tube;
+
+}  // namespace generate
 namespace {
 
 struct Generator {
   Family family;
-  std::vector<GeneratedFile> (*make)(generate::RandomStream&, double);
+  generate::Generate* make;
 };
 
 constexpr Generator kGenerators[] = {

@@ -24,20 +24,20 @@ struct GeneratedFile {
   std::string text;
 };
 
-/// The files of a scene: `FAMILY.toml` (the experiment), `scene.xml` and the robot's. The same
-/// arguments give the same text on every machine.
+/// Returns the files of a scene: `FAMILY.toml` (the experiment), `scene.xml` and the robot's. The
+/// same arguments give the same text on every machine.
 /// @param difficulty  in [0, 1]: 0.5 as documented in docs/families.md
 /// Throws ModelError for an unknown family, and where no scene is found in many draws.
 [[nodiscard]] std::vector<GeneratedFile> generate_scene(const std::string& family,
                                                         std::uint64_t seed, double difficulty);
 
-/// The same into a folder, which is made. Returns the experiment's file. Throws OutputError too.
+/// Writes them into a folder, which is made. Returns the experiment's file. Throws OutputError too.
 std::filesystem::path write_scene(const std::string& family, std::uint64_t seed, double difficulty,
                                   const std::filesystem::path& folder);
 
-/// The experiment with the scene of a seed, whose files are written into the folder, and with that
-/// scene's duration, motions and checks. Only of one that names a family; others stay as they are.
-/// Throws ModelError and OutputError.
+/// Returns the experiment with the scene of a seed, whose files are written into the folder, and
+/// with that scene's duration, motions and checks. Only of one that names a family; others stay as
+/// they are. Throws ModelError and OutputError.
 [[nodiscard]] Experiment with_scene(Experiment experiment, std::uint64_t seed,
                                     const std::filesystem::path& folder);
 

@@ -3,21 +3,20 @@
 #include <Eigen/Geometry>
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 
 #include "simulation/families/ground_search.hpp"
 #include "simulation/families/scene_text.hpp"
-#include "simulation/files/python_script.hpp"
 #include "tendril/mobile/kinematics.hpp"
-#include "tendril/model/toml_fields.hpp"
-#include "tendril/model_error.hpp"
+#include "youbot_text.hpp"
 
 namespace tendril::simulation::generate {
 namespace {
 
 using Eigen::Isometry3d;
 using Eigen::Vector2d;
+
+constexpr double kDisc = 0.45;  // around the platform, with 0.1 m to spare [m]
 
 struct Post {
   Vector2d at;
@@ -31,28 +30,15 @@ double room(const std::vector<Post>& posts, const Vector2d& p) {
   return least;
 }
 
-}  // namespace
+/// The platform's pose at the goal and what must be free around it and its arm.
+struct Task {
+  Vector2d goal, tip;
+  double arm_room;  // [m]
+};
 
-std::vector<GeneratedFile> mobile_clutter(RandomStream& draws, double difficulty) {
-  const std::filesystem::path model = find_script("models/youbot.toml");
-  if (model.empty()) throw ModelError("models/youbot.toml is not found: install tendril again");
-  const std::string robot_text =
-      read_text_file(model) +
-      "\n[controller]\nplugin = \"tendril.mobile\"\ntarget = \"target\"\n"
-      "avoidance = true\n";
-  const MobileRobot robot(youbot());
-  // The platform at the goal: the tool in front of it, low or high, nothing near its arm.
-  const double bearing = draws.angle(), distance = draws.uniform(1.0, 2.4);
-  const PlatformPose base{distance * std::cos(bearing), distance * std::sin(bearing),
-                          draws.angle()};
-  const std::vector<double> joints{draws.uniform(-0.8, 0.8), draws.uniform(0.2, 0.8),
-                                   draws.uniform(0.4, 1.0), draws.uniform(0.0, 0.9),
-                                   draws.uniform(-1.0, 1.0)};
-  const Isometry3d tool = tool_pose(robot, base, joints);
-  const Vector2d goal(base.x, base.y), tip = tool.translation().head<2>();
-  constexpr double kDisc = 0.45;  // around the platform, with 0.1 m to spare
-  const double arm_room = 0.25 - 0.1 * difficulty;
-  const int count = draws.integer(3, 3 + static_cast<int>(std::lround(14.0 * difficulty)));
+/// Draws posts that leave the start and the goal free, and a path between them.
+std::vector<Post> draw_posts(RandomStream& draws, int count, const Task& task) {
+  const auto& [goal, tip, arm_room] = task;
   std::vector<Post> posts;
   for (int tries = 0; static_cast<int>(posts.size()) < count; ++tries) {
     if (tries > kMaxDraws) throw_no_scene_found("mobile_clutter");
@@ -68,6 +54,10 @@ std::vector<GeneratedFile> mobile_clutter(RandomStream& draws, double difficulty
     const auto of_posts = [&](const Vector2d& p) { return room(posts, p); };
     if (!has_path(of_posts, goal, kDisc, 3.5)) posts.pop_back();
   }
+  return posts;
+}
+
+std::string world_text(const std::vector<Post>& posts, const Isometry3d& tool) {
   std::string world =
       "    <geom name=\"floor\" type=\"plane\" size=\"0 0 1\"/>\n"
       "    <attach model=\"youbot\" body=\"base\" prefix=\"Y_\"/>\n";
@@ -86,18 +76,42 @@ std::vector<GeneratedFile> mobile_clutter(RandomStream& draws, double difficulty
       "0.8\" "
       "contype=\"0\" conaffinity=\"0\"/>\n    </body>\n",
       text(tool.translation()), q.w(), q.x(), q.y(), q.z());
-  return {{"mobile_clutter.toml",
-           fmt::format("# The youBot reaches a tool pose {:.1f} m away among {} posts. A way "
-                       "exists: a disc of {:.2f} m gets to a\n"
-                       "# place from which the pose is reached.\n",
-                       tip.norm(), count, kDisc) +
-               experiment(25.0, "keyframe = \"Y_start\"") +
-               check("target reached", "sensor:Y_targets_reached:end", "min = 1") +
-               check("position error at the end", "tip_error_end", "max = 0.003") +
-               check("nothing is touched", "contact_count_max", "max = 0") +
-               check("no contact with itself", "self_contact_count_max", "max = 0")},
-          {"scene.xml", scene_xml("mobile_clutter", model_asset("youbot"), world)},
-          {"youbot.toml", robot_text}};
+  return world;
+}
+
+}  // namespace
+
+std::vector<GeneratedFile> mobile_clutter(RandomStream& draws, double difficulty) {
+  const std::string robot_text =
+      kYoubotText + std::string(
+                        "\n[controller]\nplugin = \"tendril.mobile\"\ntarget = \"target\"\n"
+                        "avoidance = true\n");
+  const MobileRobot robot(youbot());
+  // The platform at the goal: the tool in front of it, low or high, nothing near its arm.
+  const double bearing = draws.angle(), distance = draws.uniform(1.0, 2.4);
+  const PlatformPose base{distance * std::cos(bearing), distance * std::sin(bearing),
+                          draws.angle()};
+  const std::vector<double> joints{draws.uniform(-0.8, 0.8), draws.uniform(0.2, 0.8),
+                                   draws.uniform(0.4, 1.0), draws.uniform(0.0, 0.9),
+                                   draws.uniform(-1.0, 1.0)};
+  const Isometry3d tool = tool_pose(robot, base, joints);
+  const Vector2d goal(base.x, base.y), tip = tool.translation().head<2>();
+  const double arm_room = 0.25 - 0.1 * difficulty;
+  const int count = draws.integer(3, 3 + static_cast<int>(std::lround(14.0 * difficulty)));
+  const std::vector<Post> posts = draw_posts(draws, count, {goal, tip, arm_room});
+  return {
+      {"mobile_clutter.toml",
+       fmt::format("# The youBot reaches a tool pose {:.1f} m away among {} posts. A way "
+                   "exists: a disc of {:.2f} m gets to a\n"
+                   "# place from which the pose is reached.\n",
+                   tip.norm(), count, kDisc) +
+           experiment(25.0, "keyframe = \"Y_start\"") +
+           check("target reached", "sensor:Y_targets_reached:end", "min = 1") +
+           check("position error at the end", "tip_error_end", "max = 0.003") +
+           check("nothing is touched", "contact_count_max", "max = 0") +
+           check("no contact with itself", "self_contact_count_max", "max = 0")},
+      {"scene.xml", scene_xml("mobile_clutter", model_asset("youbot"), world_text(posts, tool))},
+      {"youbot.toml", robot_text}};
 }
 
 }  // namespace tendril::simulation::generate

@@ -50,37 +50,44 @@ bool can_be_fed(const ContactPlan& plan, double room) {
   return !states.empty() && states.back().corrected() && states.back().length < kFeed;
 }
 
-}  // namespace
+struct Task {
+  std::vector<Box> boxes;
+  Vector2d target;
+};
 
-std::vector<GeneratedFile> reach_around(RandomStream& draws, double difficulty) {
-  const int contacts = draws.integer(1, kMaxContacts);
-  const double room = 0.010 - 0.008 * difficulty;
+Task draw_task(RandomStream& draws, double difficulty, PlanarScene& scene,
+               std::vector<ContactPoint>& points) {
+  Task task;
+  const int count = draws.integer(2, 3 + static_cast<int>(std::lround(4.0 * difficulty)));
+  task.target = {draws.uniform(-0.45, 0.45), draws.uniform(0.25, 0.85)};
+  for (int i = 0; i < count; ++i) {
+    task.boxes.push_back({{draws.uniform(-0.5, 0.5), draws.uniform(0.1, 0.8)},
+                          {draws.uniform(0.03, 0.12), draws.uniform(0.03, 0.12)},
+                          draws.uniform(0.0, std::numbers::pi)});
+    const Polygon polygon = task.boxes.back().polygon();
+    const std::vector<ContactPoint> corners = contact_points_of(polygon);
+    points.insert(points.end(), corners.begin(), corners.end());
+    scene.add(polygon);
+  }
+  return task;
+}
+
+/// Draws until the target takes exactly that many contacts, and an elastic rod can be fed to it.
+Task find_task(RandomStream& draws, double difficulty, int contacts, double room) {
   ContactPlanner planner({.body_radius = kBody,
                           .max_curvature = kMaxCurvature,
                           .max_length = kFeed,
                           .max_contacts = contacts,
                           .max_refusals = 0});
-  std::vector<Box> boxes;
-  Vector2d target;
-  for (int tries = 0;; ++tries) {  // until it takes that many contacts
+  for (int tries = 0;; ++tries) {
     if (tries > kMaxDraws) throw_no_scene_found("reach_around");
-    const int count = draws.integer(2, 3 + static_cast<int>(std::lround(4.0 * difficulty)));
-    target = {draws.uniform(-0.45, 0.45), draws.uniform(0.25, 0.85)};
     PlanarScene scene;
     std::vector<ContactPoint> points;
-    boxes.clear();
-    for (int i = 0; i < count; ++i) {
-      boxes.push_back({{draws.uniform(-0.5, 0.5), draws.uniform(0.1, 0.8)},
-                       {draws.uniform(0.03, 0.12), draws.uniform(0.03, 0.12)},
-                       draws.uniform(0.0, std::numbers::pi)});
-      const Polygon polygon = boxes.back().polygon();
-      const std::vector<ContactPoint> corners = contact_points_of(polygon);
-      points.insert(points.end(), corners.begin(), corners.end());
-      scene.add(polygon);
-    }
-    if (scene.clearance({{}, 0.0, 0.06}, kBody) < 0.02 || scene.distance(target) < kBody + 0.02)
+    Task task = draw_task(draws, difficulty, scene, points);
+    if (scene.clearance({{}, 0.0, 0.06}, kBody) < 0.02 ||
+        scene.distance(task.target) < kBody + 0.02)
       continue;
-    const ContactPlannerResult& found = planner.plan(scene, points, {}, target);
+    const ContactPlannerResult& found = planner.plan(scene, points, {}, task.target);
     if (found.solutions.empty()) continue;
     const ContactSolution& least = found.solutions.front();
     if (static_cast<int>(least.steps.size()) != contacts + 1) continue;
@@ -89,24 +96,29 @@ std::vector<GeneratedFile> reach_around(RandomStream& draws, double difficulty) 
                            .arcs = planned_arcs(least.steps),
                            .contacts = planned_contacts(least.steps, points, kBody),
                            .scene = scene};
-    if (can_be_fed(plan, room)) break;
+    if (can_be_fed(plan, room)) return task;
   }
+}
 
-  const std::string rod =
-      "# An elastic rod with one actuation curvature, fed through a guide.\nkind = \"continuum\"\n"
-      "name = \"rod\"\nplanar = true\ncompliance = \"link\"\n\n[base]\nfeed = 1.2\n"
-      "feed_force_limit = 60\nguide_length = 1.2\n\n" +
-      repeated(
-          "[[section]]\nconstant_length = 0.4\nbend_limit = 6.28\nlinks = 40\nradius = 0.01\n"
-          "mass = 0.1257\nbending_stiffness = 0.05\ndamping_time = 0.2\nbend_gain = 0\n\n",
-          3) +
-      "[controller]\nplugin = \"tendril.contact_plan\"\ntarget = \"target\"\n"
-      "following_tolerance = 0.15   # the free end swings after every push\n";
+std::string rod_text() {
+  return "# An elastic rod with one actuation curvature, fed through a guide.\nkind = "
+         "\"continuum\"\n"
+         "name = \"rod\"\nplanar = true\ncompliance = \"link\"\n\n[base]\nfeed = 1.2\n"
+         "feed_force_limit = 60\nguide_length = 1.2\n\n" +
+         repeated(
+             "[[section]]\nconstant_length = 0.4\nbend_limit = 6.28\nlinks = 40\nradius = 0.01\n"
+             "mass = 0.1257\nbending_stiffness = 0.05\ndamping_time = 0.2\nbend_gain = 0\n\n",
+             3) +
+         "[controller]\nplugin = \"tendril.contact_plan\"\ntarget = \"target\"\n"
+         "following_tolerance = 0.15   # the free end swings after every push\n";
+}
+
+std::string world_text(const Task& task) {
   std::string world =
       "    <frame pos=\"0 -1.2 0\" euler=\"-90 0 0\">\n"
       "      <attach model=\"rod\" body=\"base\" prefix=\"rod_\"/>\n    </frame>\n";
-  for (std::size_t i = 0; i < boxes.size(); ++i) {
-    const Box& box = boxes[i];
+  for (std::size_t i = 0; i < task.boxes.size(); ++i) {
+    const Box& box = task.boxes[i];
     world += fmt::format(
         "    <geom name=\"box_{}\" type=\"box\" pos=\"{}\" euler=\"0 0 {:.6f}\" size=\"{}\" "
         "contype=\"2\" "
@@ -118,19 +130,28 @@ std::vector<GeneratedFile> reach_around(RandomStream& draws, double difficulty) 
       "    <body name=\"target\" mocap=\"true\" pos=\"{}\">\n"
       "      <geom size=\"0.008\" rgba=\"0.95 0.35 0.15 0.6\" contype=\"0\" conaffinity=\"0\"/>\n"
       "    </body>\n",
-      text(Vector3d(target.x(), target.y(), 0.0)));
+      text(Vector3d(task.target.x(), task.target.y(), 0.0)));
+  return world;
+}
+
+}  // namespace
+
+std::vector<GeneratedFile> reach_around(RandomStream& draws, double difficulty) {
+  const int contacts = draws.integer(1, kMaxContacts);
+  const double room = 0.010 - 0.008 * difficulty;
+  const Task task = find_task(draws, difficulty, contacts, room);
   return {
       {"reach_around.toml",
        fmt::format("# An elastic rod reaches a target among {} boxes. It takes {} contact{}: no "
                    "way with fewer exists, by\n"
                    "# exhaustive search. A way exists: an elastic rod at rest, fed with its tip "
                    "{:.1f} mm from all boxes.\n",
-                   boxes.size(), contacts, contacts > 1 ? "s" : "", 1000.0 * room) +
+                   task.boxes.size(), contacts, contacts > 1 ? "s" : "", 1000.0 * room) +
            experiment(80.0, "") + check("tip error at the end", "tip_error_end", "max = 0.001") +
            check("force on the boxes", "wall_force_max", "max = 30") +
            check("finished", "status_end", "min = 1\nmax = 1")},
-      {"scene.xml", scene_xml("reach_around", model_asset("rod"), world)},
-      {"rod.toml", rod}};
+      {"scene.xml", scene_xml("reach_around", model_asset("rod"), world_text(task))},
+      {"rod.toml", rod_text()}};
 }
 
 }  // namespace tendril::simulation::generate

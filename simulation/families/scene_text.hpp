@@ -8,7 +8,7 @@
 #include "simulation/families/families.hpp"
 #include "tendril/random_draws.hpp"
 
-/// What the generators of the families have in common, and one of them for each family.
+/// Helpers that the generators of the families share.
 namespace tendril::simulation::generate {
 
 /// After so many draws without a scene a generator gives up.
@@ -51,15 +51,5 @@ std::string snake_text(const std::string& more);
 std::string repeated(const std::string& part, int count);
 /// Throws ModelError: no scene was found.
 [[noreturn]] void throw_no_scene_found(const std::string& family);
-
-std::vector<GeneratedFile> clutter(RandomStream& draws, double difficulty);
-std::vector<GeneratedFile> coil(RandomStream& draws, double difficulty);
-std::vector<GeneratedFile> maze(RandomStream& draws, double difficulty);
-std::vector<GeneratedFile> mobile_clutter(RandomStream& draws, double difficulty);
-std::vector<GeneratedFile> path(RandomStream& draws, double difficulty);
-std::vector<GeneratedFile> pole(RandomStream& draws, double difficulty);
-std::vector<GeneratedFile> reach_around(RandomStream& draws, double difficulty);
-std::vector<GeneratedFile> shelf(RandomStream& draws, double difficulty);
-std::vector<GeneratedFile> tube(RandomStream& draws, double difficulty);
 
 }  // namespace tendril::simulation::generate

@@ -13,8 +13,41 @@
 
 namespace tendril::simulation::generate {
 
+namespace {
+
 using Eigen::Vector3d;
 using std::numbers::pi;
+
+constexpr double kSpeed = 0.05;  // of the feed [m/s]
+
+/// The arm and its task: sections, and the corners of the path of its tip.
+struct Insertion {
+  int sections;
+  double feed, radius;  // [m]
+  Vector3d corner_1, corner_2, tip;
+};
+
+std::string arm_text(const Insertion& task) {
+  return fmt::format(
+             "# {} sections of 100 mm, fed along the path of their tip.\nkind = \"continuum\"\n"
+             "name = \"arm\"\n\n[base]\nfeed = {:.6f}\nfeed_force_limit = 30\n\n",
+             task.sections, task.feed + 0.001) +
+         repeated(section_text(10, ""), task.sections) +
+         fmt::format(
+             "[controller]\nplugin = \"tendril.follow\"\nwaypoints = [[0, 0, 0], {}, {}, {}]\n"
+             "corner_radius = {:.6f}\nfit = \"body\"\nspeed = {:g}\n",
+             list(task.corner_1), list(task.corner_2), list(task.tip), task.radius, kSpeed);
+}
+
+/// The distance from the path within which the sections cannot keep [m].
+double least_distance(const std::string& arm, const Insertion& task) {
+  const ContinuumRobot robot =
+      std::get<ContinuumDescription>(parse_robot(arm, "arm.toml", {})).kinematics();
+  const std::vector<Vector3d> corners{Vector3d::Zero(), task.corner_1, task.corner_2, task.tip};
+  return least_deviation(robot, rounded_path(corners, task.radius), task.feed).distance;
+}
+
+}  // namespace
 
 std::vector<GeneratedFile> tube(RandomStream& draws, double difficulty) {
   const int sections = draws.integer(7, 9);
@@ -34,29 +67,11 @@ std::vector<GeneratedFile> tube(RandomStream& draws, double difficulty) {
   const Vector3d corner_2 = corner_1 + (2.0 * radius + between) * out;
   const Vector3d end = corner_2 + (radius + after) * last;
   const double feed = 0.02 + before + after + between + pi * radius - 0.01;
-  constexpr double kSpeed = 0.05;
-
   const std::string centerline =
       fmt::format("[{}, {}, {}, {}]", list(start), list(corner_1), list(corner_2), list(end));
-  const Vector3d tip = end - 0.01 * last;
-  const std::string arm =
-      fmt::format(
-          "# {} sections of 100 mm, fed along the path of their tip.\nkind = \"continuum\"\n"
-          "name = \"arm\"\n\n[base]\nfeed = {:.6f}\nfeed_force_limit = 30\n\n",
-          sections, feed + 0.001) +
-      repeated(section_text(10, ""), sections) +
-      fmt::format(
-          "[controller]\nplugin = \"tendril.follow\"\nwaypoints = [[0, 0, 0], {}, {}, {}]\n"
-          "corner_radius = {:.6f}\nfit = \"body\"\nspeed = {:g}\n",
-          list(corner_1), list(corner_2), list(tip), radius, kSpeed);
-  const ContinuumRobot robot =
-      std::get<ContinuumDescription>(parse_robot(arm, "arm.toml", {})).kinematics();
-  const double least =
-      least_deviation(
-          robot,
-          rounded_path(std::vector<Vector3d>{Vector3d::Zero(), corner_1, corner_2, tip}, radius),
-          feed)
-          .distance;
+  const Insertion task{sections, feed, radius, corner_1, corner_2, end - 0.01 * last};
+  const std::string arm = arm_text(task);
+  const double least = least_distance(arm, task);
   const bool roomy = clearance >= least + 0.001;
   const std::string pipe = fmt::format(
       "kind = \"tube\"\nname = \"pipe\"\ncenterline = {}\ncorner_radius = {:.6f}\n"

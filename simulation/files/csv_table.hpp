@@ -102,7 +102,7 @@ class CsvWriter {
   void field(std::string_view text);
   void field(double value);
   void field(long value);
-  /// With this number of digits after the decimal point.
+  /// Appends a number with this number of digits after the decimal point.
   void field(double value, int decimals);
 
   void end_row();

@@ -5,10 +5,10 @@
 
 namespace tendril::simulation {
 
-/// What a file given to a command is.
+/// Kinds of files that commands take.
 enum class FileKind { Experiment, Scene, Robot, Tube, Plan, Recording, Table, Mesh, Unknown };
 
-/// What `tendril run` takes.
+/// Kinds that `tendril run` takes.
 inline constexpr auto kRunnable = {FileKind::Experiment, FileKind::Scene, FileKind::Robot};
 
 /// The kind by extension and, for TOML, by the keys at the top level. Unknown for a file that

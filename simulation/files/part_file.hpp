@@ -21,7 +21,7 @@ class PartFile {
   PartFile& operator=(const PartFile&) = delete;
 
   [[nodiscard]] const std::filesystem::path& file() const noexcept { return file_; }
-  /// Where to write.
+  /// Returns the path to write to.
   [[nodiscard]] const std::filesystem::path& part() const noexcept { return part_; }
 
   /// Gives the file its name, in place of an earlier one.

@@ -10,7 +10,6 @@
 
 #include "controllers/arm/contact_plan_controller.hpp"
 #include "plugin/scene_obstacles.hpp"
-#include "simulation/scene/scene.hpp"
 #include "tendril/model/continuum_mjcf.hpp"
 #include "tendril/model_error.hpp"
 
@@ -24,25 +23,25 @@ constexpr int kRound = 32;  // corners of a drawn cylinder
 
 struct Arm {
   std::string prefix;
+  int base;  // body
   std::string target;
   bool uses_contacts;
   std::string obstacles;  // setting of one that does
   ContinuumDescription description;
 };
 
-Arm arm_of(const mjModel& model, const ScenePlanOptions& options, const std::string& name) {
+Arm arm_of(const Scene& scene, const ScenePlanOptions& options, const std::string& name) {
   std::vector<Arm> arms;
   std::string names;
-  for (const ControllerInstance& controller : controllers_of(model)) {
-    const RobotDescription robot = controller.robot();
-    const auto* const description = std::get_if<ContinuumDescription>(&robot);
+  for (const SceneRobot& robot : scene.robots) {
+    const auto* const description = std::get_if<ContinuumDescription>(&robot.description);
     if (description == nullptr) continue;
-    names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", controller.prefix);
-    if (options.robot.empty() || options.robot == controller.prefix)
-      arms.push_back({controller.prefix, controller.target(),
-                      controller.plugin_name() == "tendril.contact_plan" &&
+    names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", robot.prefix);
+    if (options.robot.empty() || options.robot == robot.prefix)
+      arms.push_back({robot.prefix, robot.base, robot.target,
+                      robot.controller == "tendril.contact_plan" &&
                           description->base_physics.guide_length > 0.0,
-                      controller.config("obstacles"), *description});
+                      robot.config(*scene.model, "obstacles"), *description});
   }
   if (names.empty())
     throw ModelError(name + ": has no continuum arm with a controller: a plan is made for one");
@@ -158,13 +157,13 @@ PlanShape shape_of(const mjModel& model, int geom, const Isometry3d& X_BO) {
 }
 
 /// What the arm's controller plans when the model is loaded.
-PlanFile contact_plan_of(const mjModel& model, const mjData& data, const Arm& arm, int base,
+PlanFile contact_plan_of(const mjModel& model, const mjData& data, const Arm& arm,
                          const ScenePlanOptions& options, const std::string& name) {
   constexpr int kMaxContacts = 3;  // the controller's default
   if (options.margin != 0.0) throw ModelError("--margin: not for an arm that uses contacts");
-  const Isometry3d X_BW = pose_of(data.xpos + 3 * base, data.xmat + 9 * base).inverse();
+  const Isometry3d X_BW = pose_of(data.xpos + 3 * arm.base, data.xmat + 9 * arm.base).inverse();
   ContactProblem problem = contact_problem(
-      scene_solids(&model, base, {"obstacles", arm.obstacles}),
+      scene_solids(&model, arm.base, {"obstacles", arm.obstacles}),
       X_BW * target_of(model, data, options.target.empty() ? arm.target : options.target, name),
       fed_arm(arm.description.kinematics(), arm.description.base_physics.guide_length,
               largest_radius(arm.description)),
@@ -180,15 +179,15 @@ PlanFile contact_plan_of(const mjModel& model, const mjData& data, const Arm& ar
 
 }  // namespace
 
-std::variant<PathPlan, PlanFile> plan_of_scene(const mjModel& model, const mjData& data,
+std::variant<PathPlan, PlanFile> plan_of_scene(const Scene& scene, const mjData& data,
                                                const ScenePlanOptions& options,
                                                const std::string& name,
                                                std::vector<std::string>& notices) {
-  Arm arm = arm_of(model, options, name);
-  const int base = mj_name2id(&model, mjOBJ_BODY, (arm.prefix + names::kBase).c_str());
-  if (arm.uses_contacts) return contact_plan_of(model, data, arm, base, options, name);
+  const mjModel& model = *scene.model;
+  Arm arm = arm_of(scene, options, name);
+  if (arm.uses_contacts) return contact_plan_of(model, data, arm, options, name);
   const ContinuumRobot robot = arm.description.kinematics();
-  const Isometry3d X_BW = pose_of(data.xpos + 3 * base, data.xmat + 9 * base).inverse();
+  const Isometry3d X_BW = pose_of(data.xpos + 3 * arm.base, data.xmat + 9 * arm.base).inverse();
 
   PathPlan plan;
   plan.name = name;
@@ -205,7 +204,7 @@ std::variant<PathPlan, PlanFile> plan_of_scene(const mjModel& model, const mjDat
       X_BW * target_of(model, data, options.target.empty() ? arm.target : options.target, name);
   plan.waypoints.push_back(target);
 
-  SceneObstacles obstacles(&model, base, {"obstacles", ""}, plan.options.body_radius);
+  SceneObstacles obstacles(&model, arm.base, {"obstacles", ""}, plan.options.body_radius);
   obstacles.refresh(&data);
   for (int i = 0; i < obstacles.obstacles().count(); ++i) {
     const int geom = obstacles.geom(i);

@@ -6,28 +6,28 @@
 #include <variant>
 #include <vector>
 
+#include "simulation/scene/scene.hpp"
 #include "tendril/plan_file/path_plan.hpp"
 #include "tendril/plan_file/plan_file.hpp"
 
 namespace tendril::simulation {
 
-/// What a plan of a scene needs beside it; empty: as in the scene.
+/// Options of a plan beside its scene; empty: as in the scene.
 struct ScenePlanOptions {
   std::string robot;    ///< prefix of the arm's names, or its name in a lone robot file
   std::string target;   ///< body or site
   double margin = 0.0;  ///< kept to every obstacle [m]
 };
 
-/// What an arm of a scene has to plan to get from where it is to its target among all geoms that it
-/// can touch, in the frame of the arm's base: a path; of an arm of `tendril.contact_plan` that
-/// comes out of a guide, ways in contact with them, from the end of the guide.
+/// Returns what an arm of a scene has to plan to get from where it is to its target among all geoms
+/// that it can touch, in the frame of the arm's base: a path; of an arm of `tendril.contact_plan`
+/// that comes out of a guide, paths in contact with them, from the end of the guide.
 /// @param name     of the scene, for messages
 /// @param data     after mj_forward; contacts are planned where the model has the geoms and the
 /// target
 /// @param notices  a line for obstacles that can move
 /// Throws ModelError: no arm, several, no target, a geom that cannot be an obstacle.
-[[nodiscard]] std::variant<PathPlan, PlanFile> plan_of_scene(const mjModel& model,
-                                                             const mjData& data,
+[[nodiscard]] std::variant<PathPlan, PlanFile> plan_of_scene(const Scene& scene, const mjData& data,
                                                              const ScenePlanOptions& options,
                                                              const std::string& name,
                                                              std::vector<std::string>& notices);

@@ -17,7 +17,7 @@ struct RowRange {
 /// "rows 0 to 255, 512 to 600", or "no rows"
 [[nodiscard]] std::string to_string(const std::vector<RowRange>& ranges);
 
-/// What reading a whole recording showed.
+/// Result of reading a whole recording.
 struct Verification {
   std::int64_t rows = 0;
   std::vector<RowRange> damaged;  ///< blocks of rows that cannot be read, in order

@@ -8,7 +8,7 @@
 
 namespace tendril::simulation {
 
-/// What the numbers of a robot file amount to, measured on its compiled model, straight, its base
+/// Properties that a robot file amounts to, measured on its compiled model, straight, its base
 /// held, without its controller.
 struct BodyReport {
   double length;  ///< [m], variable lengths as at the start
@@ -17,17 +17,17 @@ struct BodyReport {
   struct Response {
     double tip_stiffness;             ///< against a force across the tip, small [N/m]
     std::vector<double> frequencies;  ///< the lowest natural ones in bending, without damping [Hz]
-    /// Of the tip from its rest at 0 g, held out level at 1 g [m]; none: it falls.
+    /// Sag of the tip from its rest at 0 g, held out level at 1 g [m]; none: it falls.
     std::optional<double> sag;
   };
   Response body;  ///< alone, its actuators without force
-  /// With servos and tendons that hold the straight pose; none: they do not stiffen it, as
+  /// Response with servos and tendons that hold the straight pose; none: they do not stiffen it, as
   /// tensions, pressures and moments do not.
   std::optional<Response> driven;
   bool has_servos;   ///< that bend sections; motors are none
   bool has_tendons;  ///< that are told lengths
 
-  /// Of the tip about its axis; none: all sections are rigid in torsion.
+  /// Torsion of the tip about its axis; none: all sections are rigid in torsion.
   struct Torsion {
     double stiffness;  ///< [N m/rad]
     double frequency;  ///< the lowest natural one [Hz]
@@ -35,8 +35,8 @@ struct BodyReport {
   std::optional<Torsion> torsion;
 
   enum class Drive { Servo, Motor, Tendons, Chambers, Nothing };
-  /// What a section's torque limit holds, or in every direction the tendons or chambers that end in
-  /// it, those that run on at their least tension.
+  /// Bend that a section's torque limit holds, or in every direction the tendons or chambers that
+  /// end in it, those that run on at their least tension.
   struct SectionBend {
     Drive drive;
     double limit;       ///< [rad]
@@ -53,7 +53,7 @@ struct BodyReport {
 /// Throws ModelError if the model is refused by the engine.
 [[nodiscard]] BodyReport report_body(const ContinuumDescription& robot);
 
-/// As a table, a line each.
+/// Returns the report as a table, a line each.
 [[nodiscard]] std::string body_report_text(const std::string& name, const BodyReport& report);
 
 }  // namespace tendril::simulation

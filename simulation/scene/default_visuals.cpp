@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "simulation/scene/scene_robots.hpp"
+#include "simulation/scene/robot_bodies.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -105,7 +105,7 @@ bool is_ground_wanted(const mjModel& model, const std::vector<Pose>& poses) {
   const mjtNum* const gravity = model.opt.gravity;
   const bool falls = (model.opt.disableflags & mjDSBL_GRAVITY) == 0 && mju_norm3(gravity) > 0.0;
   if (falls && -gravity[2] < kLevel * mju_norm3(gravity)) return false;
-  const SceneRobots robots(model);
+  const RobotBodies robots(model);
   for (int joint = 0; falls && joint < model.njnt; ++joint) {
     const int type = model.jnt_type[joint];
     const bool is_robots = robots.base_of_body(model.jnt_bodyid[joint]) != 0;

@@ -5,7 +5,7 @@
 
 #include "simulation/engine/engine.hpp"
 #include "simulation/engine/quantities.hpp"
-#include "simulation/scene/scene_robots.hpp"
+#include "simulation/scene/robot_bodies.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -37,7 +37,7 @@ const char* joint_type(int type) {
 
 RolloutAttributes model_tables(const mjModel& model) {
   const auto name = [&](mjtObj type, int id) { return object_name(model, type, id); };
-  const SceneRobots robots(model);
+  const RobotBodies robots(model);
   const std::vector<ReportedQuantity> declared = declared_quantities();
 
   RolloutAttributes tables;
@@ -69,7 +69,7 @@ RolloutAttributes model_tables(const mjModel& model) {
                 {"robot", robots.base_of_geom(i) != 0}};
   });
   tables["robots"] = table(static_cast<mjtSize>(robots.robots().size()), [&](int i) {
-    const SceneRobots::Robot& robot = robots.robots()[static_cast<std::size_t>(i)];
+    const RobotBodies::Robot& robot = robots.robots()[static_cast<std::size_t>(i)];
     return Json{{"prefix", robot.prefix}, {"body", robot.base}};
   });
   return tables;

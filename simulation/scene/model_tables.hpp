@@ -8,14 +8,15 @@
 
 namespace tendril::simulation {
 
-/// Names and places of a model's elements, so that a recording can be read without the engine: one
-/// JSON list per kind of element, in the model's order, as the attributes `sensors`, `joints`,
-/// `actuators`, `bodies`, `geoms` and `robots` of docs/recording.md. Tested by: model_tables_test.
+/// Returns names and places of a model's elements, so that a recording can be read without the
+/// engine: one JSON list per kind of element, in the model's order, as the attributes `sensors`,
+/// `joints`, `actuators`, `bodies`, `geoms` and `robots` of docs/recording.md. Tested by:
+/// model_tables_test.
 [[nodiscard]] RolloutAttributes model_tables(const mjModel& model);
 
-/// Names of the plugins of the model's instances, in order, separated by spaces; the attribute
-/// `plugins` of a recording. A binary model contains only plugin numbers, which depend on the
-/// plugins loaded by the process.
+/// Returns the names of the plugins of the model's instances, in order, separated by spaces; the
+/// attribute `plugins` of a recording. A binary model contains only plugin numbers, which depend on
+/// the plugins loaded by the process.
 [[nodiscard]] std::string plugin_names(const mjModel& model);
 
 }  // namespace tendril::simulation

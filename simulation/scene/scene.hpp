@@ -11,8 +11,8 @@
 
 #include "simulation/engine/engine.hpp"
 #include "simulation/engine/setting.hpp"
+#include "simulation/scene/scene_robot.hpp"
 #include "tendril/fault.hpp"
-#include "tendril/model/robot_description.hpp"
 
 namespace tendril::simulation {
 
@@ -22,6 +22,7 @@ struct Scene {
   ModelPtr model;
   std::map<std::string, std::string> source_files;  ///< scene, included and robot files as read, by
                                                     ///< name; robot files with their settings
+  std::vector<SceneRobot> robots;                   ///< those that controllers drive
   std::vector<std::string> notices;                 ///< messages for the user, one line each
 };
 
@@ -38,13 +39,13 @@ struct Scene {
                                std::span<const Setting> settings = {},
                                std::span<const Fault> faults = {}, std::uint64_t seed = 0);
 
-/// The scene with its settings as one MJCF text, as recordings have it. Empty, with a notice, if
-/// the engine cannot write it.
+/// Returns the scene with its settings as one MJCF text, as recordings have it. Empty, with a
+/// notice, if the engine cannot write it.
 /// @param model  that of the scene, wherever it is now
 [[nodiscard]] std::string flattened(const Scene& scene, const mjModel& model,
                                     std::vector<std::string>& notices);
 
-/// The MJCF of a lone robot or tube file as attached by a scene, with a sensor for every quantity
+/// MJCF of a lone robot or tube file as attached by a scene, with a sensor for every quantity
 /// reported by the robot's controller, and notices as those of a scene. Calls load_engine. Throws
 /// ModelError as load_scene.
 struct ModelText {
@@ -52,28 +53,5 @@ struct ModelText {
   std::vector<std::string> notices;
 };
 [[nodiscard]] ModelText model_file_mjcf(const std::filesystem::path& file);
-
-/// The controller of a robot file in a compiled model.
-struct ControllerInstance {
-  const mjModel& model;
-  int plugin;          ///< instance
-  std::string prefix;  ///< of the names of its robot
-
-  /// A value of its configuration; empty if there is none.
-  [[nodiscard]] std::string config(const char* key) const;
-  [[nodiscard]] RobotDescription robot() const;
-  [[nodiscard]] std::string plugin_name() const;
-  /// Name of the mocap body that is its target; empty: it needs none.
-  [[nodiscard]] std::string target() const;
-};
-[[nodiscard]] std::vector<ControllerInstance> controllers_of(const mjModel& model);
-
-/// The controllers that drive actuators of a compiled model: "tendril.reach of A_" for each
-/// actuator, or nothing.
-[[nodiscard]] std::vector<std::string> drivers_of(const mjModel& model);
-
-/// Targets of arms on fixed bases that are farther from the base than the arm can reach, a line
-/// each.
-[[nodiscard]] std::vector<std::string> distant_targets(const mjModel& model, const mjData& data);
 
 }  // namespace tendril::simulation

@@ -19,12 +19,12 @@ cmake --install "$build" --prefix "$prefix" >"$work/install.log" || { cat "$work
 # --- A consumer of every component that this build has, and of every header -------------------------
 config=$prefix/$libdir/cmake/tendril
 components="core"
-for component in model recording plugin_host; do
+for component in model recording plugin_host simulation rollout rendering; do
   [ ! -f "$config/tendril_$component.cmake" ] || components="$components;$component"
 done
 {
-  (cd "$prefix/include" && find tendril -name '*.hpp' ! -path 'tendril/controllers/*' ! -path 'tendril/plugin/*')
-  (cd "$prefix/include/tendril" && find . -path './controllers/*.hpp' -o -path './plugin/*.hpp') | sed 's,^[.]/,,'
+  (cd "$prefix/include" && find tendril -name '*.hpp') |
+    sed -E 's,^tendril/((controllers|plugin|simulation|rendering)/),\1,'
 } | sort | sed 's/.*/#include "&"/' >"$work/every_header.cpp"
 for header in tendril/kinematics/section.hpp controllers/interface/controller.hpp; do
   grep -q "\"$header\"" "$work/every_header.cpp" || fail "$header is not installed"
@@ -40,6 +40,11 @@ cmake -S "$here/consumer" -B "$work/build" -Wno-dev --log-level=WARNING \
   { cat "$work/configure.log"; fail "the consumer does not configure"; }
 cmake --build "$work/build" -j 2 >"$work/build.log" || { cat "$work/build.log"; fail "the consumer does not build"; }
 (cd / && "$work/build/consumer") || fail "the consumer does not run"
+if [ -x "$work/build/experiment" ]; then
+  (unset TENDRIL_PLUGIN && cd / && "$work/build/experiment" "$prefix/share/tendril/scenes/reach/reach.toml") >"$work/experiment.log" 2>&1 ||
+    { cat "$work/experiment.log"; fail "the consumer does not run an experiment"; }
+  grep -q '^tip_error_max ' "$work/experiment.log" || fail "the experiment has no metrics"
+fi
 
 # --- The program from the prefix ---------------------------------------------------------------------
 program=$prefix/bin/tendril

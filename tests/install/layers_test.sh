@@ -1,6 +1,6 @@
 #!/bin/sh
-# The layers hold: kinematics, IK, planning, controllers, model text and recordings do not know MuJoCo, and no lower
-# layer includes a higher one.
+# The layers hold: a folder includes only those that the table below allows, no two folders include each other, and only
+# what stands above the plugin folder knows MuJoCo.
 set -eu
 if [ "${1:-}" = --help ] || [ $# -ne 1 ]; then
   echo "usage: layers_test.sh SOURCE_ROOT"
@@ -8,6 +8,93 @@ if [ "${1:-}" = --help ] || [ $# -ne 1 ]; then
 fi
 cd "$1"
 wrong=0
+
+# Each folder with those that it may include; a name with /* allows all folders below. The folders of tendril/, controllers/
+# and simulation/ include their own subfolders.
+allowed='
+tendril                : none
+tendril/kinematics     : tendril
+tendril/contact        : tendril
+tendril/ik             : tendril tendril/kinematics
+tendril/geometry       : tendril tendril/kinematics
+tendril/path           : tendril tendril/kinematics
+tendril/rod            : tendril tendril/contact
+tendril/snake          : tendril tendril/kinematics tendril/path
+tendril/avoidance      : tendril tendril/kinematics tendril/ik tendril/geometry tendril/contact tendril/path
+tendril/mobile         : tendril tendril/kinematics tendril/ik tendril/geometry
+tendril/model          : tendril tendril/kinematics tendril/path tendril/snake tendril/mobile
+tendril/plan_file      : tendril tendril/kinematics tendril/geometry tendril/contact tendril/avoidance tendril/model
+tendril/recording      : tendril
+
+controllers/interface  : tendril tendril/kinematics tendril/geometry tendril/contact tendril/mobile
+controllers/watch      : tendril controllers/interface
+controllers/arm        : tendril tendril/* controllers/interface controllers/watch
+controllers/snake      : tendril tendril/* controllers/interface controllers/watch
+controllers/mobile     : tendril tendril/* controllers/interface controllers/watch
+controllers            : tendril controllers/*
+plugin                 : tendril tendril/* controllers controllers/*
+
+simulation/files       : tendril tendril/model
+simulation/engine      : tendril tendril/model controllers plugin
+simulation/scene       : tendril tendril/* controllers controllers/* plugin simulation/engine simulation/files
+simulation/experiment  : tendril tendril/* controllers controllers/* simulation/engine simulation/scene
+simulation/rollout     : tendril tendril/* plugin simulation/files simulation/engine simulation/scene simulation/experiment
+simulation/families    : tendril tendril/* simulation/experiment simulation/rollout
+simulation/plan        : tendril tendril/* controllers/arm plugin simulation/scene
+rendering              : tendril tendril/model tendril/recording simulation/files simulation/engine simulation/scene simulation/rollout
+
+apps/tendril/window    : tendril tendril/* simulation/* rendering
+apps/tendril           : tendril tendril/* simulation/* rendering apps/tendril/window bench/published
+apps/examples          : tendril/* controllers/interface plugin simulation/rollout
+python/src             : tendril tendril/* controllers controllers/* plugin simulation/* rendering
+
+bench/published        : tendril tendril/*
+bench/peer_ik          : tendril/kinematics tendril/ik
+bench                  : tendril tendril/* simulation/scene simulation/rollout tests/avoidance tests/rod tests/snake tests/support
+'
+
+# "FILE FOLDER INCLUDED_FOLDER" of every #include "..." of another folder
+pairs=$(find tendril controllers plugin simulation rendering apps python/src bench -name '*.[ch]pp' |
+  xargs grep -HoE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^".][^"]*/[^"]*"' | awk -F '"' '
+    # a folder below tendril/X, controllers/X or simulation/X belongs to it
+    function room(file) {
+      sub("/[^/]*$", "", file)
+      if (match(file, "^(tendril|controllers|simulation)/[^/]+")) file = substr(file, 1, RLENGTH)
+      return file
+    }
+    {
+      file = $1
+      sub(":.*", "", file)
+      if (room(file) != room($2)) print file, room(file), room($2)
+    }')
+
+refused=$(printf '%s\n' "$allowed" "-- pairs" "$pairs" | awk '
+  /^-- pairs/ { in_pairs = 1; next }
+  !in_pairs && NF > 1 { known[$1] = 1; for (i = 3; i <= NF; ++i) may[$1, $i] = 1; next }
+  in_pairs && NF == 3 {
+    above = $3
+    sub("/[^/]*$", "/*", above)
+    if (!known[$2]) print $1 ": " $2 " is not in the table"
+    else if (!may[$2, $3] && !may[$2, above]) print $1 ": " $2 " must not include " $3
+  }')
+if [ -n "$refused" ]; then
+  printf '%s\n' "$refused" "layers_test: folders include what the table does not allow"
+  wrong=1
+fi
+
+# A folder without a row, although it includes nothing of others.
+for folder in tendril/*/ controllers/*/ simulation/*/; do
+  case $allowed in
+    *"
+${folder%/} "*) ;;
+    *) echo "layers_test: $folder is in no layer"; wrong=1 ;;
+  esac
+done
+
+if ! cycle=$(printf '%s\n' "$pairs" | awk 'NF == 3 { print $2, $3 }' | sort -u | tsort 2>&1 >/dev/null); then
+  printf '%s\n' "$cycle" "layers_test: folders include each other"
+  wrong=1
+fi
 
 # refuse PATTERN FOLDER...: no file of the folders may have an #include that matches
 refuse() {
@@ -19,40 +106,8 @@ refuse() {
   fi
 }
 refuse 'mujoco|GLFW|EGL|GL/' tendril controllers python
-refuse 'controllers/|plugin/|apps/' tendril
-refuse 'plugin/|apps/' controllers
-refuse 'apps/' plugin
-refuse 'GLFW|EGL|GL/' plugin
-
-# allow FOLDER OTHER...: a folder of tendril/ may include these others (and itself), nothing else of tendril/
-allow() {
-  folder=$1
-  known=$(echo "$@" | tr ' ' '|')
-  if grep -rnE --include='*.hpp' --include='*.cpp' '^[[:space:]]*#[[:space:]]*include[[:space:]]*"tendril/[a-z_]+/' "tendril/$folder" |
-      grep -vE "\"tendril/($known)/"; then
-    echo "layers_test: tendril/$folder must not include the above"
-    wrong=1
-  fi
-}
-mathematics="kinematics ik geometry path contact rod avoidance snake mobile"
-allow kinematics
-allow ik kinematics
-allow geometry kinematics
-allow path kinematics
-allow contact
-allow rod contact
-allow avoidance kinematics ik geometry contact path
-allow snake kinematics path
-allow mobile kinematics ik geometry
-allow model kinematics path snake mobile
-allow recording
-for folder in tendril/*/; do
-  case " $mathematics model recording " in
-    *" $(basename "$folder") "*) ;;
-    *) echo "layers_test: $folder is in no layer"; wrong=1 ;;
-  esac
-done
-for folder in $mathematics; do
+refuse 'GLFW|EGL|GL/' plugin simulation
+for folder in kinematics ik geometry path contact rod avoidance snake mobile; do
   refuse 'toml|fmt/|hdf5|H5|CLI/|nlohmann|spdlog' "tendril/$folder"
 done
 refuse 'toml|fmt/|hdf5|H5|CLI/|nlohmann|spdlog' controllers

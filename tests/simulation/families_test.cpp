@@ -39,7 +39,7 @@ TEST_CASE("families: every scene loads without a notice, at every difficulty", "
         const Scene scene = load_scene(experiment.scene);
         CHECK(scene.notices.empty());
         const DataPtr data = make_data(*scene.model);
-        CHECK(distant_targets(*scene.model, *data).empty());
+        CHECK(distant_targets(*scene.model, *data, scene.robots).empty());
       }
     }
   }

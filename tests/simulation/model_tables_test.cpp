@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "simulation/scene/robot_bodies.hpp"
 #include "simulation/scene/scene.hpp"
-#include "simulation/scene/scene_robots.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace tendril;
@@ -57,7 +57,7 @@ TEST_CASE("model tables: names and places of every element, and what belongs to 
   CHECK(table(tables, "geoms") == Json::parse(R"([
     {"name": "floor", "body": 0, "robot": false}, {"name": "", "body": 1, "robot": false},
     {"name": "link", "body": 2, "robot": true}, {"name": "", "body": 3, "robot": true}])"));
-  const SceneRobots robots(*scene.model);
+  const RobotBodies robots(*scene.model);
   CHECK(robots.base_of_geom(3) == 2);
   CHECK(robots.base_of_geom(4) == 0);  // a damaged recording can name a geom that does not exist
   CHECK(table(tables, "robots") == Json::parse(R"([{"prefix": "A_", "body": 2}])"));

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "simulation/experiment/summary.hpp"
 #include "simulation/scene/scene.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/recording/rollout_file.hpp"
@@ -220,7 +221,7 @@ TEST_CASE("run: the actuators said to be driven are those whose controls a contr
   constexpr double kMark = 0.123456789;
   std::fill_n(d.ctrl, m.nu, kMark);
   mj_forward(&m, &d);
-  const std::vector<std::string> drivers = drivers_of(m);
+  const std::vector<std::string> drivers = drivers_of(m, run.scene.robots);
   REQUIRE(std::ssize(drivers) == m.nactuator);
   for (std::size_t i = 0; i < drivers.size(); ++i) {
     CAPTURE(object_name(m, mjOBJ_ACTUATOR, static_cast<int>(i)), drivers[i]);

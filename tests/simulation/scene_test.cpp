@@ -306,12 +306,38 @@ TEST_CASE("scene: what cannot be meant is told in one line each", "[scene]") {
 
   const DataPtr data = make_data(*loaded.model);
   mj_forward(loaded.model.get(), data.get());
-  const std::vector<std::string> targets = distant_targets(*loaded.model, *data);
+  const std::vector<std::string> targets = distant_targets(*loaded.model, *data, loaded.robots);
   REQUIRE(targets.size() == 1);
   CHECK_THAT(targets[0], Catch::Contains("target target is 0.6 m from A_base: the arm reaches 0."));
   data->mocap_pos[0] = 0.01;
   mj_forward(loaded.model.get(), data.get());
-  CHECK(distant_targets(*loaded.model, *data).empty());
+  CHECK(distant_targets(*loaded.model, *data, loaded.robots).empty());
+}
+
+TEST_CASE("scene: its robots are those of the model, described by the files that were read",
+          "[scene]") {
+  const char* const file =
+      GENERATE("reach/reach.xml", "wrap_grasp/wrap_grasp.xml", "snake_path/snake_path.xml",
+               "youbot_targets/youbot_targets.xml", "mobile_arm/mobile_arm.xml");
+  CAPTURE(file);
+  const Scene scene = load_scene(std::string("scenes/") + file);
+  const std::vector<SceneRobot> again = robots_of(*scene.model);  // read from the model
+  REQUIRE_FALSE(scene.robots.empty());
+  REQUIRE(scene.robots.size() == again.size());
+  for (std::size_t i = 0; i < again.size(); ++i) {
+    const SceneRobot &robot = scene.robots[i], &other = again[i];
+    CAPTURE(robot.prefix);
+    CHECK(robot.prefix == other.prefix);
+    CHECK(robot.base == other.base);
+    CHECK(robot.plugin == find_controller(*scene.model, robot.prefix));
+    CHECK(robot.controller == controller_of(other.description).plugin);
+    CHECK(robot.target == other.target);
+    CHECK(mj_name2id(scene.model.get(), mjOBJ_BODY, robot.target.c_str()) >= 0);
+    // Made of the file, not parsed a second time.
+    CHECK_THAT(controller_of(robot.description).origin, Catch::Contains(".toml:"));
+    CHECK_THAT(controller_of(other.description).origin, Catch::StartsWith("robot:"));
+  }
+  CHECK(find_controller(*scene.model, "no such robot") == -1);
 }
 
 TEST_CASE("scene: robots of included files count", "[scene]") {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "apps/tendril/window/fault_menu.hpp"
-#include "simulation/scene/scene.hpp"
+#include "simulation/scene/scene_robot.hpp"
 #include "tendril/model/continuum_mjcf.hpp"
 
 namespace tendril {
@@ -145,15 +145,13 @@ ControlPanel::ControlPanel(simulation::LiveRun& run, mjrContext& context, Action
 
 void ControlPanel::find_groups() {
   const mjModel& model = run_.model();
-  const auto controllers = simulation::controllers_of(model);
-  const simulation::SceneRobots robots(model);
-  for (const simulation::SceneRobots::Robot& robot : robots.robots()) {
+  const simulation::RobotBodies robots(model);
+  for (const simulation::RobotBodies::Robot& robot : robots.robots()) {
     Group group;
     group.prefix = robot.prefix;
     group.name = robot.name();
     group.base = robot.base;
-    group.has_controller = std::any_of(controllers.begin(), controllers.end(),
-                                       [&](const auto& c) { return c.prefix == robot.prefix; });
+    group.has_controller = simulation::find_controller(model, robot.prefix) >= 0;
     groups_.push_back(std::move(group));
   }
   groups_.emplace_back().name = "Scene";

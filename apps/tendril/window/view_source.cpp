@@ -392,9 +392,9 @@ std::string Playback::outcome() {
 // ---- centerlines -----------------------------------------------------------------------------
 
 Centerlines::Centerlines(const mjModel& model) {
-  const SceneRobots scene_robots(model);
+  const RobotBodies scene_robots(model);
   std::vector<int> depth(static_cast<std::size_t>(model.nbody), 0);
-  for (const SceneRobots::Robot& robot : scene_robots.robots()) {
+  for (const RobotBodies::Robot& robot : scene_robots.robots()) {
     // Parents come before their children.
     int end = robot.base;
     for (int body = robot.base + 1; body < model.nbody; ++body) {

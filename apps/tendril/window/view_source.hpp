@@ -20,7 +20,7 @@
 #include "simulation/experiment/metrics.hpp"
 #include "simulation/experiment/run_recorder.hpp"
 #include "simulation/rollout/run.hpp"
-#include "simulation/scene/scene_robots.hpp"
+#include "simulation/scene/robot_bodies.hpp"
 
 namespace tendril::simulation {
 
@@ -37,7 +37,7 @@ class ViewSignals {
 
  private:
   const mjModel& model_;
-  SceneRobots robots_;
+  RobotBodies robots_;
 };
 
 /// Largest tip error and wall force in each interval of time, for plots; the oldest intervals are

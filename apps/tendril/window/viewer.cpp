@@ -15,8 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "apps/tendril/check_text.hpp"
+#include "apps/tendril/window/check_text.hpp"
 #include "apps/tendril/window/control_panel.hpp"
+#include "rendering/driver_options.hpp"
 #include "rendering/framing.hpp"
 #include "rendering/offscreen.hpp"
 #include "rendering/shadow_volume.hpp"
@@ -172,7 +173,7 @@ struct Viewer::Impl {
   ViewerOptions options;
   /// What is drawn of a model beside what the engine draws.
   struct Drawn {
-    simulation::SceneRobots robots;
+    simulation::RobotBodies robots;
     simulation::Centerlines centerlines;
     simulation::SmoothBody smooth_body;
     simulation::ShadowVolume shadows;
@@ -250,6 +251,7 @@ struct Viewer::Impl {
 
   void open() {
     glfwSetErrorCallback([](int, const char* text) { glfw_message() = text; });
+    simulation::set_driver_options();
     if (glfwInit() != GLFW_TRUE) {
       throw RenderError(fmt::format(
           "no window: {}; a window needs a display (over ssh: ssh -X), pictures without one: "
@@ -876,7 +878,7 @@ struct Viewer::Impl {
     const std::span<const double> sensors(d.sensordata,
                                           static_cast<std::size_t>(model().nsensordata));
     const bool several = drawn->robots.robots().size() > 1;
-    for (const simulation::SceneRobots::Robot& robot : drawn->robots.robots()) {
+    for (const simulation::RobotBodies::Robot& robot : drawn->robots.robots()) {
       const auto value = [&](const char* name) {
         const int id = mj_name2id(&model(), mjOBJ_SENSOR, (robot.prefix + name).c_str());
         return id < 0 ? std::nan("") : sensors[static_cast<std::size_t>(model().sensor_adr[id])];

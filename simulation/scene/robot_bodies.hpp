@@ -7,34 +7,36 @@
 
 namespace tendril::simulation {
 
-/// The bodies of a scene that belong to robots. A robot file declares its base in a tuple `robot`;
-/// a scene can declare one by `<custom><tuple name="robot"><element objtype="body"
-/// objname="NAME"/></tuple></custom>`. Names of attached robots have a prefix. A robot consists of
-/// the declared body and its subtree; a robot mounted on another one is part of the latter.
-class SceneRobots {
+/// Bodies of a scene that belong to robots, driven by a controller (SceneRobot) or not. A robot
+/// file declares its base in a tuple `robot`; a scene can declare one by `<custom><tuple
+/// name="robot"><element objtype="body" objname="NAME"/></tuple></custom>`. Names of attached
+/// robots have a prefix. A robot consists of the declared body and its subtree; a robot mounted on
+/// another one is part of the latter.
+class RobotBodies {
  public:
-  explicit SceneRobots(const mjModel& model);
+  explicit RobotBodies(const mjModel& model);
 
   struct Robot {
     std::string prefix;  ///< of the names of its elements, "A_"; may be empty
     int base;            ///< body
 
-    /// For people: the prefix without the character that ends it; "robot" without a prefix.
+    /// Returns the name for people: the prefix without the character that ends it; "robot" without
+    /// a prefix.
     [[nodiscard]] std::string name() const;
   };
-  /// In the order of their bases.
+  /// Returns the robots in the order of their bases.
   [[nodiscard]] const std::vector<Robot>& robots() const noexcept { return robots_; }
   [[nodiscard]] bool empty() const noexcept { return robots_.empty(); }
-  /// Base body of the robot to which a body belongs; 0: none.
+  /// Returns the base body of the robot to which a body belongs; 0: none.
   [[nodiscard]] int base_of_body(int body) const noexcept {
     return base_[static_cast<std::size_t>(body)];
   }
-  /// The same for a geom; a number that is no geom, such as -1, belongs to no robot.
+  /// Returns that of a geom; a number that is no geom, such as -1, belongs to no robot.
   [[nodiscard]] int base_of_geom(int geom) const noexcept {
     const auto i = static_cast<std::size_t>(geom);
     return i < geom_body_.size() ? base_of_body(geom_body_[i]) : 0;
   }
-  /// Whether a contact is between a robot and another object.
+  /// Returns whether a contact is between a robot and another object.
   [[nodiscard]] bool meets_surroundings(int geom1, int geom2) const noexcept {
     return (base_of_geom(geom1) != 0) != (base_of_geom(geom2) != 0);
   }

@@ -1,4 +1,4 @@
-#include "simulation/files/python_script.hpp"
+#include "apps/tendril/python_script.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -7,9 +7,9 @@
 #include <system_error>
 
 #include "simulation/engine/engine.hpp"
-#include "simulation/files/process.hpp"
+#include "rendering/process.hpp"
 
-namespace tendril::simulation {
+namespace tendril {
 namespace {
 
 namespace fs = std::filesystem;
@@ -66,7 +66,7 @@ fs::path find_script(const fs::path& source) {
 
 void give_plugin_to_python() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  if (const fs::path plugin = find_plugin(); !plugin.empty())
+  if (const fs::path plugin = simulation::find_plugin(); !plugin.empty())
     setenv("TENDRIL_PLUGIN", plugin.c_str(), 0);
 #endif
 }
@@ -83,7 +83,7 @@ std::optional<std::string> run_script(const fs::path& source,
   std::vector<std::string> command{python, "-B", script.string()};  // -B: no byte code beside it
   command.insert(command.end(), arguments.begin(), arguments.end());
   try {
-    Process process(command);
+    simulation::Process process(command);
     static_cast<void>(process.write(input));  // a script that does not read it reports why
     if (process.wait() == 0) return std::nullopt;
     const std::string reason = last_line(process.messages());
@@ -96,4 +96,4 @@ std::optional<std::string> run_script(const fs::path& source,
   }
 }
 
-}  // namespace tendril::simulation
+}  // namespace tendril

@@ -1,4 +1,4 @@
-#include "apps/tendril/check_text.hpp"
+#include "apps/tendril/window/check_text.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "simulation/scene/scene_robots.hpp"
+#include "simulation/scene/robot_bodies.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -7,12 +7,12 @@
 
 namespace tendril::simulation {
 
-std::string SceneRobots::Robot::name() const {
+std::string RobotBodies::Robot::name() const {
   const std::size_t end = prefix.find_last_not_of("_/");
   return end == prefix.npos ? "robot" : prefix.substr(0, end + 1);
 }
 
-SceneRobots::SceneRobots(const mjModel& model)
+RobotBodies::RobotBodies(const mjModel& model)
     : base_(static_cast<std::size_t>(model.nbody), 0),
       geom_body_(model.geom_bodyid, model.geom_bodyid + model.ngeom) {
   std::vector<Robot> declared;

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tendril::simulation {
+namespace tendril {
 
 /// The interpreter for reports and drawings: TENDRIL_PYTHON, else `.venv` in a folder above the
 /// program, else the one found when the program was built, else python3 on PATH.
@@ -28,4 +28,4 @@ void give_plugin_to_python();
                                                     const std::vector<std::string>& arguments,
                                                     std::string_view input = {});
 
-}  // namespace tendril::simulation
+}  // namespace tendril

@@ -1,4 +1,4 @@
-#include "simulation/files/process.hpp"
+#include "rendering/process.hpp"
 
 #include <fcntl.h>
 #include <spawn.h>

@@ -1,0 +1,23 @@
+#include "simulation/experiment/run_result.hpp"
+
+#include <algorithm>
+
+namespace tendril::simulation {
+
+const char* to_string(Outcome outcome) noexcept {
+  switch (outcome) {
+    case Outcome::Done:
+      return "done";
+    case Outcome::Diverged:
+      return "diverged";
+    case Outcome::Interrupted:
+      return "interrupted";
+  }
+  return "";
+}
+
+bool RunResult::all_checks_hold() const noexcept {
+  return std::all_of(checks.begin(), checks.end(), [](const CheckResult& c) { return c.holds; });
+}
+
+}  // namespace tendril::simulation

@@ -1,0 +1,138 @@
+#include "simulation/scene/model_files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "plugin/controller_plugin.hpp"
+#include "tendril/model/robot_mjcf.hpp"
+#include "tendril/model/toml_fields.hpp"
+#include "tendril/model_error.hpp"
+
+namespace tendril::simulation {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string known_controllers() {
+  std::string names;
+  for (int i = 0; i < mjp_pluginCount(); ++i) {
+    const std::string name = mjp_getPluginAtSlot(i)->name;
+    if (!reported_quantities(name).empty()) names += (names.empty() ? "" : ", ") + name;
+  }
+  return names;
+}
+
+void require_plugin(const ControllerConfig& controller) {
+  if (mjp_getPlugin(controller.plugin.c_str(), nullptr) != nullptr) return;
+  throw ModelError(
+      fmt::format("{}: controller.plugin = {}: must be a loaded plugin: {}; --plugin FILE.so or "
+                  "--python FILE.py loads "
+                  "a library with others",
+                  controller.origin, controller.plugin, known_controllers()));
+}
+
+/// Checks that the controller's plugin is loaded and knows the settings. If the plugin replaces
+/// that of the file, settings of the file unknown to it are dropped.
+template <class D>
+void check_controller(D& robot, const std::string& file, std::span<const Override> overrides) {
+  const ControllerConfig& controller = robot.controller;
+  if (controller.plugin.empty()) return;
+  require_plugin(controller);
+  const std::vector<std::string> known = setting_names(controller.plugin);
+  const auto is_known = [&](const ControllerConfig::Setting& setting) {
+    return std::find(known.begin(), known.end(), setting.key) != known.end();
+  };
+  const bool is_replaced = std::any_of(overrides.begin(), overrides.end(), [](const Override& o) {
+    return o.key == "controller.plugin";
+  });
+  if (is_replaced) {
+    std::vector<std::string> unknown;
+    for (const ControllerConfig::Setting& setting : controller.settings) {
+      if (!is_known(setting) && setting.origin.starts_with(file + ":"))
+        unknown.push_back(setting.key);
+    }
+    if (!unknown.empty()) erase_controller_settings(robot, unknown);
+  }
+  for (const ControllerConfig::Setting& setting : controller.settings) {
+    if (is_known(setting)) continue;
+    std::vector<std::string_view> words(known.begin(), known.end());
+    throw ModelError(fmt::format("{}: controller: unknown key '{}', {} has: {}", setting.origin,
+                                 setting.key, controller.plugin, joined(words)));
+  }
+}
+
+}  // namespace
+
+std::string ModelFile::mjcf() const {
+  std::vector<std::string> sensors;
+  if (const auto described = robot()) sensors = sensor_names(controller_of(*described).plugin);
+  return model_mjcf(model, sensors);
+}
+
+std::string ModelFile::text() const {
+  return std::visit(
+      [&]<class D>(const D& description) {
+        if constexpr (std::is_same_v<D, TubeDescription>)
+          return read_text_file(path);
+        else
+          return description.text;
+      },
+      model);
+}
+
+ContinuumDescription* ModelFile::arm() {
+  if (auto* const description = std::get_if<ContinuumDescription>(&model)) return description;
+  auto* const mobile = std::get_if<MobileDescription>(&model);
+  return mobile != nullptr && mobile->mounted ? &mobile->mounted->robot : nullptr;
+}
+
+std::vector<Override> robot_overrides(std::span<const Setting> settings) {
+  std::vector<Override> overrides;
+  for (const Setting& s : settings) {
+    if (s.key.starts_with("robot.")) overrides.push_back({s.key.substr(6), s.value, s.origin});
+    if (s.key.starts_with("controller.")) overrides.push_back(s);
+  }
+  return overrides;
+}
+
+ModelFile read_model_file(std::string name, fs::path path, std::span<const Override> overrides) {
+  const std::string text = read_text_file(path);
+  const std::string shown = path.string();
+  ModelFile file{std::move(name), std::move(path), parse_model(text, shown, {})};
+  if (std::holds_alternative<TubeDescription>(file.model)) return file;
+  if (!overrides.empty()) file.model = parse_model(text, shown, overrides);
+  std::visit(
+      [&]<class D>(D& description) {
+        if constexpr (!std::is_same_v<D, TubeDescription>)
+          check_controller(description, shown, overrides);
+      },
+      file.model);
+  return file;
+}
+
+void set_files(const ModelFile& file, VirtualFiles& files) {
+  files.set(file.path.string(), file.mjcf());
+  const auto* const mobile = std::get_if<MobileDescription>(&file.model);
+  if (mobile == nullptr || !mobile->mounted) return;
+  const MountedArm& arm = *mobile->mounted;
+  files.set(arm.file, model_mjcf(arm.robot, sensor_names(arm.robot.controller.plugin)));
+}
+
+bool set_numerical_damping(const mjOption& option, std::vector<ModelFile>& models) {
+  const double time = option.integrator == mjINT_DISCRETE ? option.timestep : 0.0;
+  bool changed = false;
+  for (ModelFile& file : models) {
+    ContinuumDescription* const arm = file.arm();
+    if (arm == nullptr || arm->numerical_damping_time == time) continue;
+    arm->numerical_damping_time = time;
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace tendril::simulation

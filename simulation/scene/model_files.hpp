@@ -1,0 +1,48 @@
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "simulation/engine/setting.hpp"
+#include "simulation/scene/virtual_files.hpp"
+#include "tendril/model/robot_description.hpp"
+
+namespace tendril::simulation {
+
+/// A robot or tube file of a scene, read once.
+struct ModelFile {
+  std::string name;  ///< as written in the scene
+  std::filesystem::path path;
+  ModelDescription model;
+
+  /// The robot; nothing for a tube.
+  [[nodiscard]] std::optional<RobotDescription> robot() const { return as_robot(model); }
+  /// The MJCF of the file, with a sensor for every quantity reported by its controller.
+  [[nodiscard]] std::string mjcf() const;
+  /// The text as a recording keeps it: of a robot with its settings, of a tube that of the file.
+  [[nodiscard]] std::string text() const;
+  /// The continuum arm: the robot, or what a platform carries. Null if there is none.
+  [[nodiscard]] ContinuumDescription* arm();
+};
+
+/// Returns the settings that change robot files, as overrides of their keys.
+[[nodiscard]] std::vector<Override> robot_overrides(std::span<const Setting> settings);
+
+/// Reads a robot or tube file; overrides act on robots. Throws ModelError, also for a controller
+/// whose plugin is not loaded or does not know a setting.
+[[nodiscard]] ModelFile read_model_file(std::string name, std::filesystem::path path,
+                                        std::span<const Override> overrides);
+
+/// Hands the engine the texts that have been read, so that it does not read the files again.
+void set_files(const ModelFile& file, VirtualFiles& files);
+
+/// Sets the numerical damping of the arms to that of these options. Returns whether that changes
+/// any.
+bool set_numerical_damping(const mjOption& option, std::vector<ModelFile>& models);
+
+}  // namespace tendril::simulation

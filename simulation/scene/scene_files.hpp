@@ -1,0 +1,29 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "simulation/scene/model_files.hpp"
+
+namespace tendril::simulation {
+
+/// The files that a scene consists of, as read.
+struct SceneFiles {
+  std::map<std::string, std::string> texts;  ///< scene, includes and robot files, by name; robot
+                                             ///< files with their settings
+  std::vector<ModelFile> models;             ///< robot and tube files that it attaches
+};
+
+/// Reads an MJCF scene, the files that it includes and the robot and tube files that it attaches.
+/// Throws ModelError `scene.xml:3: include: file = parts.xml: No such file or directory`.
+[[nodiscard]] SceneFiles read_scene_files(const std::filesystem::path& scene,
+                                          std::span<const Override> overrides);
+
+/// Refuses devices and pipes among the files that the engine reads itself (meshes, textures,
+/// models): it would wait for them for ever. Throws ModelError.
+void refuse_devices(const std::filesystem::path& scene);
+
+}  // namespace tendril::simulation
