@@ -117,8 +117,8 @@ const std::vector<ControllerKind>& built_in_controllers() {
         controller_kind<ReachController>("tendril.reach", "the tip follows a mocap body"),
         controller_kind<ComputedMomentController>(
             "tendril.computed_moment",
-            "the same by moments instead of setpoints: an arm of motors, tendons told tensions, or "
-            "chambers"),
+            "the same by moments instead of setpoints: an arm of motors, "
+            "tension-controlled tendons, or chambers"),
         {"tendril.follow",
          "the arm is fed along a path and its body follows its tip; or it executes a planned path "
          "of poses",

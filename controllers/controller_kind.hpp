@@ -20,9 +20,9 @@ namespace tendril {
 struct ControllerKind {
   using MakeArm = std::function<std::unique_ptr<ArmController>(const ArmContext&)>;
   using MakeSnake = std::function<std::unique_ptr<SnakeController>(const SnakeContext&)>;
-  /// For an arm of joints on a platform.
+  /// Factory for an arm of joints on a platform.
   using MakeMobile = std::function<std::unique_ptr<MobileController>(const MobileContext&)>;
-  /// For a platform that carries a continuum arm, which has a controller of its own.
+  /// Factory for a platform that carries a continuum arm, which has a separate controller.
   using MakePlatform = std::function<std::unique_ptr<MobileController>(const PlatformContext&)>;
 
   std::string name;                       ///< "tendril.reach"
@@ -30,8 +30,8 @@ struct ControllerKind {
   std::span<const SettingInfo> settings;  ///< its own; must live as long as the kind
   std::span<const Quantity> quantities;   ///< reported; must live as long as the kind
   std::variant<MakeArm, MakeSnake, MakeMobile, MakePlatform> make;
-  /// Whether an unused controller may be reused for another instance of the same configuration: it
-  /// carries no state between calls of `update`.
+  /// Unused controllers may be reused for another instance of the same configuration: they carry no
+  /// state between calls of `update`.
   bool reusable = false;
   std::string source = {};  ///< file of its code, which recordings keep; empty: none
 };

@@ -19,6 +19,7 @@ ArmMechanics::ArmMechanics(std::vector<ArmCoordinate> coordinates, const ArmBase
       motion_(static_cast<Eigen::Index>(coordinates_.size())) {
   std::size_t joints = 0;
   for (const ArmCoordinate& coordinate : coordinates_) {
+    first_joint_.push_back(joints);
     double compliance = 0.0;
     for (const ArmJoint& joint : coordinate.joints) compliance += 1.0 / joint.stiffness;
     stiffness_.push_back(compliance > 0.0 ? 1.0 / compliance : 0.0);
@@ -61,61 +62,72 @@ ArmMechanics::State ArmMechanics::make_state() const {
 }
 
 void ArmMechanics::measure(const State& state, double feed_setpoint, ArmMeasurement& out) noexcept {
-  const Vector3d &p_WB = state.p_WB, &p_WE = state.p_WE, &gravity = options_.gravity;
   const auto& R_WB = state.R_WB;
-  out.X_BE.translation().noalias() = R_WB.transpose() * (p_WE - p_WB);
+  out.X_BE.translation().noalias() = R_WB.transpose() * (state.p_WE - state.p_WB);
   out.X_BE.linear().noalias() = R_WB.transpose() * state.R_WE;
-
-  // One pass over the joints: coordinate, its tip Jacobian column, gravity load, and the tip
-  // deflection caused by an uneven load.
   Vector3d deflection = Vector3d::Zero();
-  std::size_t i = 0;
-  for (int k = 0; k < static_cast<int>(coordinates_.size()); ++k) {
-    const ArmCoordinate& coordinate = coordinates_[k];
-    double sum = 0.0, speed = 0.0, load = 0.0;
-    Vector3d end = Vector3d::Zero();  // where the last joint is
-    if (!coordinate.joints.empty()) end = state.joints[i + coordinate.joints.size() - 1].anchor;
-    Vector3d own_move = Vector3d::Zero(),
-             own_loaded_move = Vector3d::Zero();  // the same of the end
-    Vector3d move = Vector3d::Zero(), rotation = Vector3d::Zero(), loaded_move = Vector3d::Zero();
-    for (const ArmJoint& joint : coordinate.joints) {
-      const JointState& at = state.joints[i];
-      sum += at.position;
-      speed += at.velocity;
-      const double g = gravity_load(at, joint.mass, gravity, coordinate.is_slide);
-      Vector3d tip_rate = at.axis;
-      if (!coordinate.is_slide) {
-        tip_rate = at.axis.cross(p_WE - at.anchor);
-        rotation += joint.fraction * at.axis;
-      }
-      joint_load_[i++] = g;
-      load += joint.fraction * g;
-      move += joint.fraction * tip_rate;
-      loaded_move += (joint.fraction * g) * tip_rate;
-      if (!coordinate.is_slide) {
-        const Vector3d own_rate = at.axis.cross(end - at.anchor);
-        own_move += joint.fraction * own_rate;
-        own_loaded_move += (joint.fraction * g) * own_rate;
-      }
-    }
-    // Deflection of joint i beyond its fraction: fraction_i (g_i - mean g) / stiffness. It is zero
-    // with a servo on every joint.
-    if ((coordinate.servo >= 0 || coordinate.has_tendons) && stiffness_[k] > 0.0) {
-      deflection += (loaded_move - load * move) / stiffness_[k];
-      out.uneven_deflection.col(k).noalias() =
-          R_WB.transpose() * ((own_loaded_move - load * own_move) / stiffness_[k]);
-    }
-    load_[k] = load;
-    motion_.position[k] = coordinate.sign * sum;
-    motion_.speed[k] = coordinate.sign * speed;
-    out.q[k] = coordinate.sign * sum + coordinate.offset;
-    out.q_rate[k] = motion_.speed[k];
-    out.gravity_moment[k] = coordinate.sign * load;
-    out.tip_jacobian.col(k).head<3>().noalias() = R_WB.transpose() * (coordinate.sign * move);
-    out.tip_jacobian.col(k).tail<3>().noalias() = R_WB.transpose() * (coordinate.sign * rotation);
-  }
+  for (std::size_t k = 0; k < coordinates_.size(); ++k)
+    deflection += measure_coordinate(k, state, out);
   out.gravity_deflection.noalias() = R_WB.transpose() * deflection;
+  measure_base(state, feed_setpoint, out);
+}
 
+/// Measures a coordinate, its tip Jacobian column and gravity load in one pass over its joints.
+/// Returns the tip deflection [m] caused by an uneven load.
+Vector3d ArmMechanics::measure_coordinate(std::size_t k, const State& state,
+                                          ArmMeasurement& out) noexcept {
+  const ArmCoordinate& coordinate = coordinates_[k];
+  const auto row = static_cast<Eigen::Index>(k);
+  const auto& R_WB = state.R_WB;
+  std::size_t i = first_joint_[k];
+  double sum = 0.0, speed = 0.0, load = 0.0;
+  // Rates of the tip, and of the section's end, where its last joint is; the same times the load.
+  Vector3d move = Vector3d::Zero(), rotation = Vector3d::Zero(), loaded_move = Vector3d::Zero();
+  Vector3d own_move = Vector3d::Zero(), own_loaded_move = Vector3d::Zero();
+  Vector3d end = Vector3d::Zero();
+  if (!coordinate.joints.empty()) end = state.joints[i + coordinate.joints.size() - 1].anchor;
+  for (const ArmJoint& joint : coordinate.joints) {
+    const JointState& at = state.joints[i];
+    sum += at.position;
+    speed += at.velocity;
+    const double g = gravity_load(at, joint.mass, options_.gravity, coordinate.is_slide);
+    Vector3d tip_rate = at.axis;
+    if (!coordinate.is_slide) {
+      tip_rate = at.axis.cross(state.p_WE - at.anchor);
+      rotation += joint.fraction * at.axis;
+    }
+    joint_load_[i++] = g;
+    load += joint.fraction * g;
+    move += joint.fraction * tip_rate;
+    loaded_move += (joint.fraction * g) * tip_rate;
+    if (!coordinate.is_slide) {
+      const Vector3d own_rate = at.axis.cross(end - at.anchor);
+      own_move += joint.fraction * own_rate;
+      own_loaded_move += (joint.fraction * g) * own_rate;
+    }
+  }
+  load_[row] = load;
+  motion_.position[row] = coordinate.sign * sum;
+  motion_.speed[row] = coordinate.sign * speed;
+  out.q[row] = coordinate.sign * sum + coordinate.offset;
+  out.q_rate[row] = motion_.speed[row];
+  out.gravity_moment[row] = coordinate.sign * load;
+  out.tip_jacobian.col(row).head<3>().noalias() = R_WB.transpose() * (coordinate.sign * move);
+  out.tip_jacobian.col(row).tail<3>().noalias() = R_WB.transpose() * (coordinate.sign * rotation);
+
+  // Deflection of joint i beyond its fraction: fraction_i (g_i - mean g) / stiffness. It is zero
+  // with a servo on every joint.
+  const bool shares_actuator = coordinate.servo >= 0 || coordinate.has_tendons;
+  if (!shares_actuator || !(stiffness_[k] > 0.0)) return Vector3d::Zero();
+  out.uneven_deflection.col(row).noalias() =
+      R_WB.transpose() * ((own_loaded_move - load * own_move) / stiffness_[k]);
+  return (loaded_move - load * move) / stiffness_[k];
+}
+
+/// Measures feed and spin, and the force of the feed servo.
+void ArmMechanics::measure_base(const State& state, double feed_setpoint,
+                                ArmMeasurement& out) const noexcept {
+  const auto& R_WB = state.R_WB;
   const auto n = static_cast<Eigen::Index>(coordinates_.size());
   out.base = {};
   if (feed_.servo >= 0) {
@@ -128,7 +140,7 @@ void ArmMechanics::measure(const State& state, double feed_setpoint, ArmMeasurem
     const JointState& spin = state.spin;
     out.base.spin = spin.position;
     out.tip_jacobian.col(n + 1).head<3>().noalias() =
-        R_WB.transpose() * spin.axis.cross(p_WE - spin.anchor);
+        R_WB.transpose() * spin.axis.cross(state.p_WE - spin.anchor);
     out.tip_jacobian.col(n + 1).tail<3>().noalias() = R_WB.transpose() * spin.axis;
   }
 }
@@ -177,86 +189,120 @@ double ArmMechanics::compensated(const Servo& servo, double desired, double load
 
 void ArmMechanics::setpoints(const State& state, const ArmMeasurement& measurement,
                              const ArmCommand& command, std::span<double> setpoints) noexcept {
-  const double feed_forward = options_.velocity_feed_forward ? 1.0 : 0.0;
-  const bool has_tendons = !tendons_.tendons().empty();
-  if (has_tendons) {
-    for (int k = 0; k < static_cast<int>(coordinates_.size()); ++k) {
-      const ArmCoordinate& coordinate = coordinates_[k];
-      motion_.desired[k] = command.q[k] - coordinate.offset;
-      motion_.rate[k] = feed_forward * command.q_rate[k];
-      motion_.load[k] = coordinate.sign * load_[k];
-    }
-    const std::span<double> commands = setpoints.subspan(servos_.size());
-    switch (options_.commands) {
-      case CommandKind::Setpoints:
-        tendons_.commands(motion_, state.tendons, commands);
-        break;
-      case CommandKind::Moments:
-        tendons_.commands_of_moments(command.moment, state.tendons, commands);
-        break;
-      case CommandKind::Tensions:
-        tendons_.commands_of_tensions(command.tension, state.tendons, commands);
-        break;
-    }
-  }
-  std::size_t i = 0;
-  for (int k = 0; k < static_cast<int>(coordinates_.size()); ++k) {
+  if (!tendons_.tendons().empty())
+    command_tendons(state, command, setpoints.subspan(servos_.size()));
+  for (std::size_t k = 0; k < coordinates_.size(); ++k) {
     const ArmCoordinate& coordinate = coordinates_[k];
-    const double desired = command.q[k] - coordinate.offset;
-    if (coordinate.has_tendons) {
-      i += coordinate.joints.size();
-      continue;
-    }
-    // Tendons that run past a section with servos load it.
-    const double pull = has_tendons ? coordinate.sign * tendons_.force_on(k) : 0.0;
+    if (coordinate.has_tendons) continue;
     if (coordinate.is_motor) {
-      const Servo& motor = servos_[coordinate.servo];
-      setpoints[coordinate.servo] =
-          std::clamp(coordinate.sign * command.moment[k] - pull, motor.min_force, motor.max_force);
-      i += coordinate.joints.size();
-      continue;
-    }
-    if (coordinate.servo >= 0) {
-      const Servo& servo = servos_[coordinate.servo];
-      double position = 0.0, velocity = 0.0;
-      for (std::size_t j = 0; j < coordinate.joints.size(); ++j, ++i) {
-        position += state.joints[i].position;
-        velocity += state.joints[i].velocity;
-      }
-      setpoints[coordinate.servo] =
-          servo.works()
-              ? compensated(
-                    servo,
-                    coordinate.sign * (desired + feed_forward * servo.lag() * command.q_rate[k]),
-                    load_[k] + pull, position, velocity)
-              : coordinate.sign * desired;
-      continue;
-    }
-    for (const ArmJoint& joint : coordinate.joints) {
-      const Servo& servo = servos_[joint.servo];
-      const JointState& at = state.joints[i];
-      const Exposure exposure =
-          guide_exposure(options_.guide_length, measurement.base.feed, joint.start, joint.length);
-      // A link that leaves the guide moves to its share of the command meanwhile.
-      const double rate =
-          exposure.fraction * command.q_rate[k] + exposure.rate * command.feed_rate * desired;
-      setpoints[joint.servo] =
-          servo.works()
-              ? compensated(servo,
-                            coordinate.sign * joint.fraction *
-                                (exposure.fraction * desired + feed_forward * servo.lag() * rate),
-                            joint_load_[i] + pull, at.position, at.velocity)
-              : coordinate.sign * exposure.fraction * joint.fraction * desired;
-      ++i;
+      command_motor(k, command, setpoints);
+    } else if (coordinate.servo >= 0) {
+      command_section(k, state, command, setpoints);
+    } else {
+      command_joints(k, state, measurement.base.feed, command, setpoints);
     }
   }
+  command_base(state, command, setpoints);
+}
+
+double ArmMechanics::feed_forward() const noexcept {
+  return options_.velocity_feed_forward ? 1.0 : 0.0;
+}
+
+/// Returns the load of tendons that run past a section with servos [N m], [N].
+double ArmMechanics::tendon_load(std::size_t k) const noexcept {
+  if (tendons_.tendons().empty()) return 0.0;
+  return coordinates_[k].sign * tendons_.force_on(static_cast<Eigen::Index>(k));
+}
+
+void ArmMechanics::command_tendons(const State& state, const ArmCommand& command,
+                                   std::span<double> commands) noexcept {
+  for (std::size_t k = 0; k < coordinates_.size(); ++k) {
+    const ArmCoordinate& coordinate = coordinates_[k];
+    const auto row = static_cast<Eigen::Index>(k);
+    motion_.desired[row] = command.q[row] - coordinate.offset;
+    motion_.rate[row] = feed_forward() * command.q_rate[row];
+    motion_.load[row] = coordinate.sign * load_[row];
+  }
+  switch (options_.commands) {
+    case CommandKind::Setpoints:
+      tendons_.commands(motion_, state.tendons, commands);
+      break;
+    case CommandKind::Moments:
+      tendons_.commands_of_moments(command.moment, state.tendons, commands);
+      break;
+    case CommandKind::Tensions:
+      tendons_.commands_of_tensions(command.tension, state.tendons, commands);
+      break;
+  }
+}
+
+void ArmMechanics::command_motor(std::size_t k, const ArmCommand& command,
+                                 std::span<double> setpoints) const noexcept {
+  const ArmCoordinate& coordinate = coordinates_[k];
+  const Servo& motor = servos_[coordinate.servo];
+  const double moment = coordinate.sign * command.moment[static_cast<Eigen::Index>(k)];
+  setpoints[coordinate.servo] =
+      std::clamp(moment - tendon_load(k), motor.min_force, motor.max_force);
+}
+
+/// Commands the servo that acts on a whole section.
+void ArmMechanics::command_section(std::size_t k, const State& state, const ArmCommand& command,
+                                   std::span<double> setpoints) const noexcept {
+  const ArmCoordinate& coordinate = coordinates_[k];
+  const auto row = static_cast<Eigen::Index>(k);
+  const Servo& servo = servos_[coordinate.servo];
+  const double desired = command.q[row] - coordinate.offset;
+  if (!servo.works()) {
+    setpoints[coordinate.servo] = coordinate.sign * desired;
+    return;
+  }
+  double position = 0.0, velocity = 0.0;
+  for (std::size_t j = 0; j < coordinate.joints.size(); ++j) {
+    position += state.joints[first_joint_[k] + j].position;
+    velocity += state.joints[first_joint_[k] + j].velocity;
+  }
+  setpoints[coordinate.servo] = compensated(
+      servo, coordinate.sign * (desired + feed_forward() * servo.lag() * command.q_rate[row]),
+      load_[row] + tendon_load(k), position, velocity);
+}
+
+/// Commands the servos of a section's joints. A link that leaves the guide moves to its fraction of
+/// the command meanwhile.
+void ArmMechanics::command_joints(std::size_t k, const State& state, double feed,
+                                  const ArmCommand& command,
+                                  std::span<double> setpoints) const noexcept {
+  const ArmCoordinate& coordinate = coordinates_[k];
+  const auto row = static_cast<Eigen::Index>(k);
+  const double desired = command.q[row] - coordinate.offset, pull = tendon_load(k);
+  std::size_t i = first_joint_[k];
+  for (const ArmJoint& joint : coordinate.joints) {
+    const Servo& servo = servos_[joint.servo];
+    const JointState& at = state.joints[i];
+    const Exposure exposure =
+        guide_exposure(options_.guide_length, feed, joint.start, joint.length);
+    const double rate =
+        exposure.fraction * command.q_rate[row] + exposure.rate * command.feed_rate * desired;
+    setpoints[joint.servo] =
+        servo.works()
+            ? compensated(servo,
+                          coordinate.sign * joint.fraction *
+                              (exposure.fraction * desired + feed_forward() * servo.lag() * rate),
+                          joint_load_[i] + pull, at.position, at.velocity)
+            : coordinate.sign * exposure.fraction * joint.fraction * desired;
+    ++i;
+  }
+}
+
+void ArmMechanics::command_base(const State& state, const ArmCommand& command,
+                                std::span<double> setpoints) const noexcept {
   if (feed_.servo >= 0) {
     const Servo& servo = servos_[feed_.servo];
     const double load = feed_.mass * state.feed.axis.dot(options_.gravity);
-    setpoints[feed_.servo] =
-        servo.works()
-            ? command.base.feed + feed_forward * servo.lag() * command.feed_rate - load / servo.gain
-            : command.base.feed;
+    setpoints[feed_.servo] = servo.works() ? command.base.feed +
+                                                 feed_forward() * servo.lag() * command.feed_rate -
+                                                 load / servo.gain
+                                           : command.base.feed;
   }
   if (spin_.servo >= 0) setpoints[spin_.servo] = command.base.spin;
 }

@@ -80,7 +80,7 @@ class ArmMechanics {
   [[nodiscard]] std::span<const ArmCoordinate> coordinates() const noexcept { return coordinates_; }
   [[nodiscard]] std::span<const Servo> servos() const noexcept { return servos_; }
   [[nodiscard]] const TendonDrive& tendon_drive() const noexcept { return tendons_; }
-  /// Whether the tendons feed the errors of the bends back.
+  /// Returns whether the tendons feed the errors of the bends back.
   [[nodiscard]] bool tendons_feed_back() const noexcept {
     return options_.commands == CommandKind::Setpoints && tendons_.feeds_back();
   }
@@ -125,11 +125,28 @@ class ArmMechanics {
                                         double feed) const noexcept;
 
  private:
+  Eigen::Vector3d measure_coordinate(std::size_t k, const State& state,
+                                     ArmMeasurement& out) noexcept;
+  void measure_base(const State& state, double feed_setpoint, ArmMeasurement& out) const noexcept;
+
+  void command_tendons(const State& state, const ArmCommand& command,
+                       std::span<double> commands) noexcept;
+  void command_motor(std::size_t k, const ArmCommand& command,
+                     std::span<double> setpoints) const noexcept;
+  void command_section(std::size_t k, const State& state, const ArmCommand& command,
+                       std::span<double> setpoints) const noexcept;
+  void command_joints(std::size_t k, const State& state, double feed, const ArmCommand& command,
+                      std::span<double> setpoints) const noexcept;
+  void command_base(const State& state, const ArmCommand& command,
+                    std::span<double> setpoints) const noexcept;
+  [[nodiscard]] double feed_forward() const noexcept;
+  [[nodiscard]] double tendon_load(std::size_t k) const noexcept;
   [[nodiscard]] double compensated(const Servo& servo, double desired, double load, double position,
                                    double velocity) const noexcept;
 
   std::vector<ArmCoordinate> coordinates_;
-  std::vector<double> stiffness_;  // of each coordinate: its joints in series
+  std::vector<std::size_t> first_joint_;  // of each coordinate, in the order of the state's joints
+  std::vector<double> stiffness_;         // of each coordinate: its joints in series
   ArmBaseJoint feed_, spin_;
   std::vector<Servo> servos_;
   Options options_;

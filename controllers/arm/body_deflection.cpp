@@ -8,8 +8,8 @@
 namespace tendril {
 namespace {
 
-constexpr double kDamping = 0.003;    // lambda [m]
-constexpr double kLargestBend = 0.3;  // of a section's compensation [rad]
+constexpr double kDamping = 0.003;  // lambda [m]
+constexpr double kMaxBend = 0.3;    // of a section's compensation [rad]
 
 }  // namespace
 
@@ -50,7 +50,7 @@ void BodyDeflection::compensate(const ArmMeasurement& measurement, Eigen::Vector
   ldlt_.compute(normal_);
   bends_ = ldlt_.solve(gradient_);
   const double largest = bends_.cwiseAbs().maxCoeff();
-  if (largest > kLargestBend) bends_ *= kLargestBend / largest;
+  if (largest > kMaxBend) bends_ *= kMaxBend / largest;
   for (int i = 0; i < robot_.section_count(); ++i)
     q.segment<2>(robot_.coordinate_index(i)) += bends_.segment<2>(2 * i);
 }

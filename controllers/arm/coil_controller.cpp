@@ -1,58 +1,61 @@
 #include "controllers/arm/coil_controller.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include "controllers/interface/arm_memory.hpp"
+#include "controllers/interface/feed_settings.hpp"
+#include "controllers/interface/messages.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/path/smooth_step.hpp"
 
 namespace tendril {
 namespace {
 
-constexpr OwnQuantities<CoilController::kQuantities> kOwn;
+constexpr OwnQuantities<CoilController::kQuantities> own;
 
 constexpr double kPlanStep = 0.002;  // [m] of feed, in planning the pose at the end of feeding
 
-// The path.
-constexpr double kMinGap = 0.007;    // between body and loose winding and the post [m]: sections
-constexpr double kGapWidth = 0.009;  // of constant curvature deviate from a helix by up to 6 mm
-constexpr double kLargestGap = 0.02;
-constexpr double kBraceOffset = 0.1;  // length over which the path leans to the helix [m]
-constexpr double kLongestLean = 0.2;
-constexpr double kBendUse = 0.8;        // of the bend limit, by the lead-in
-constexpr double kShortestExit = 0.02;  // [m]
+// Path. Sections of constant curvature deviate from a helix by up to 6 mm.
+constexpr double kMinGap = 0.007;            // between body and loose winding, and the post [m]
+constexpr double kGapWidth = 0.009;          // the same where the winding is free to choose it [m]
+constexpr double kMaxGap = 0.02;             // [m]
+constexpr double kBraceLength = 0.1;         // over which the path approaches the helix [m]
+constexpr double kMaxBraceLength = 0.2;      // [m]
+constexpr double kLeadInBendFraction = 0.8;  // of the bend limit
+constexpr double kMinExitLength = 0.02;      // [m]
 
 // Tightening.
-constexpr double kDrawStep = 2.5e-4;  // [m]
-constexpr double kInsideDistance =
-    0.008;                       // of the post's surface, to which the winding is drawn [m]
-constexpr double kRest = 0.003;  // from the backbone to where it would touch everywhere [m]: there
-                                 // a fitted winding is about to
-constexpr double kBack = 0.03;   // by which the base moves back from there [m]
-constexpr double kApproach = 0.008;          // rate of drawing while nothing touches [m/s]
-constexpr double kTightenDistance = 0.0015;  // the same in contact, without force [m/s]
-constexpr double kTouchDistance = 0.05;      // of the force: contact
-constexpr double kForceTime = 0.1;           // of the mean force [s]
-constexpr double kTolerance = 0.3;           // of the force
-constexpr double kHeldTime = 0.3;            // for which the force was within two thirds of it [s]
-constexpr double kLostTime = 1.0;            // for which it may be outside later [s]
-constexpr double kWrapFraction = 0.95;       // of the winding that has to be measured
-constexpr int kPointsPerSection = 10;        // at which it is measured
+constexpr double kTightenStep = 2.5e-4;    // [m]
+constexpr double kInsideDistance = 0.008;  // of the tightest winding from the post's surface [m]
+constexpr double kFittedDistance = 0.003;  // of a fitted winding from one that touches [m]
+constexpr double kMaxRetreat = 0.03;       // of the base, from the tightest winding on [m]
+constexpr double kApproachRate = 0.008;    // of tightening while nothing touches [m/s]
+constexpr double kContactRate = 0.0015;    // the same in contact, without force [m/s]
+constexpr double kContactForceFraction = 0.05;  // of the force, from which it counts as contact
+constexpr double kForceFilterTime = 0.1;        // of the mean force [s]
+constexpr double kForceTolerance = 0.3;         // relative
+constexpr double kHeldTime = 0.3;       // with a force within two thirds of the tolerance [s]
+constexpr double kLostTime = 1.0;       // for which it may be outside later [s]
+constexpr double kWrapFraction = 0.95;  // of the winding that has to be measured
+constexpr int kPointsPerSection = 10;   // at which it is measured
+constexpr double kStillSlack = 0.002;   // of a contact's distance from a post that stands [m]
 
 Eigen::Vector3d read_vector(const Settings& settings, const char* name) {
   if (!settings.has(name)) return Eigen::Vector3d::Zero();
   const std::vector<double> numbers = settings.numbers(name);
   if (numbers.size() != 3) {
-    throw ModelError(std::string(name) + ": " + std::to_string(numbers.size()) +
-                     " numbers: must be three coordinates");
+    throw ModelError(
+        fmt::format("{}: {} numbers: must be three coordinates", name, numbers.size()));
   }
   return {numbers[0], numbers[1], numbers[2]};
 }
 
 [[noreturn]] void refuse_post(const ArmContext& context, const std::string& reason) {
-  throw ModelError("post = " + std::string(context.settings.text("post")) + ": " + reason);
+  throw ModelError(fmt::format("post = {}: {}", context.settings.text("post"), reason));
 }
 
 Post read_post(const ArmContext& context) {
@@ -64,14 +67,7 @@ Post read_post(const ArmContext& context) {
   return {.X_BO = geom.X_BO, .radius = geom.size.x(), .half_length = geom.size.y()};
 }
 
-std::string millimeters(double meters) {
-  std::ostringstream text;
-  text.precision(4);
-  text << meters * 1e3 << " mm";
-  return text.str();
-}
-
-/// The smallest radius with which all sections can bend [m].
+/// Returns the smallest radius with which all sections can bend [m].
 double least_bend_radius(const ContinuumRobot& robot) {
   double radius = 0.0;
   for (int i = 0; i < robot.section_count(); ++i) {
@@ -91,19 +87,11 @@ TipIntegralOptions press_options(const ArmContext& context) {
   options.correction_limit = context.settings.number("press_limit");
   const int pressing = context.settings.integer("press_sections");
   if (context.settings.has("press_sections") && pressing > sections)
-    throw ModelError("press_sections = " + std::to_string(pressing) + ": must be in [1, " +
-                     std::to_string(sections) + "], the arm's sections");
+    throw ModelError(fmt::format("press_sections = {}: must be in [1, {}], the arm's sections",
+                                 pressing, sections));
   options.first_section = std::max(0, sections - pressing);
   return options;
 }
-
-/// 0 to 1 with rates 0 at both ends.
-double smooth(double x) noexcept {
-  x = std::clamp(x, 0.0, 1.0);
-  return x * x * x * (10.0 - x * (15.0 - 6.0 * x));
-}
-/// Its derivative.
-double smooth_rate(double x) noexcept { return 30.0 * x * x * (1.0 - x) * (1.0 - x); }
 
 }  // namespace
 
@@ -122,7 +110,7 @@ std::span<const SettingInfo> CoilController::settings() {
                       "status 10 when force and winding are not reached after this"),
       setting::numbers("press", "m",
                        "displacement of the tip's goal, in the arm's base frame, from the end of "
-                       "the path drawn to "
+                       "the path tightened to "
                        "the post; default: it does not press"),
       setting::number("press_time", "s", "2", {0.01, 1000.0}, "duration of that displacement"),
       setting::integer("press_sections", "2", 1, 1000,
@@ -136,15 +124,12 @@ std::span<const SettingInfo> CoilController::settings() {
       setting::number(
           "withdraw", "m", "0", kNotNegative,
           "distance by which the base then moves back, with the post in its coil: for one that "
-          "comes along; not with press"),
+          "follows; not with press"),
       setting::number("withdraw_time", "s", "4", {0.01, 1000.0}, "duration of that motion"),
-      setting::number("speed", "m/s", "0.08", {0.0, 10.0, true}, "of the feed along the path"),
-      setting::number("acceleration", "m/s^2", "0.2", {0.0, 1000.0, true}, "of the feed"),
-      setting::number(
-          "rate_limit", "rad/s", "3", {0.0, 1000.0, true},
-          "largest bend rate of a section while feeding; the feed slows down to keep it"),
-      setting::number("start_delay", "s", "1", kNotNegative,
-                      "time for the arm to come to rest before it is fed"),
+      setting::speed("0.08"),
+      setting::acceleration("0.2"),
+      setting::rate_limit("3"),
+      setting::start_delay("1"),
   };
   static const std::vector<SettingInfo> kAll = joined({kOwnSettings, tip_integral_settings()});
   return kAll;
@@ -163,9 +148,7 @@ CoilController::CoilController(const ArmContext& context)
       press_(read_vector(context.settings, "press")),
       withdraw_(context.settings.number("withdraw")),
       withdraw_time_(context.settings.number("withdraw_time")),
-      drive_(robot_, {.speed = context.settings.number("speed"),
-                      .acceleration = context.settings.number("acceleration"),
-                      .rate_limit = context.settings.number("rate_limit")}),
+      drive_(robot_, FeedDrive::Limits::from(context.settings)),
       integral_(robot_, read_tip_integral(context.settings, context.timestep), context.timestep),
       press_integral_(robot_, press_options(context), context.timestep),
       states_memory_(add_states(memory_, robot_)),
@@ -178,13 +161,13 @@ CoilController::CoilController(const ArmContext& context)
   plan_tightening();
   if (withdraw_ <= 0.0) return;
   if (!press_.isZero(0.0)) throw ModelError("withdraw: must not be given together with press");
-  if (const double least = draw_feed_.back(); withdraw_ > least)
-    throw ModelError("withdraw = " + millimeters(withdraw_) + ": must be at most " +
-                     millimeters(least) + ", the feed around the post");
+  if (const double least = tighten_feed_.back(); withdraw_ > least)
+    throw ModelError(fmt::format("withdraw = {}: must be at most {}, the feed around the post",
+                                 millimeters(withdraw_), millimeters(least)));
 }
 
-/// The loose winding: on the side of the post where the feed axis is, rising along the post as the
-/// arm goes on.
+/// Plans the loose winding: on the side of the post where the feed axis is, rising along the post
+/// as the arm advances.
 void CoilController::plan_path(const ArmContext& context) {
   const double feed_limit = robot_.base().feed_limit;
   if (feed_limit <= 0.0)
@@ -198,6 +181,26 @@ void CoilController::plan_path(const ArmContext& context) {
   winding.exit_length = context.settings.number("exit_length");
   const double touching = post_.radius + body_radius_;
   winding.radius = touching + kGapWidth;
+  choose_radius(context);
+  const double length = winding_path(winding, 0.0, brace_length_).length();
+  const double excess = length - arm_length_ - feed_limit;
+  if (excess > 0.0) winding.exit_length -= std::min(excess, winding.exit_length - kMinExitLength);
+  loose_ = winding_path(winding, 0.0, brace_length_);
+  feed_end_ = loose_.length() - arm_length_;
+  if (feed_end_ <= 0.0 || feed_end_ > feed_limit) {
+    refuse_post(context,
+                fmt::format("the path around it is {} long: must be between the arm's length of {} "
+                            "and {}, with base.feed",
+                            millimeters(loose_.length()), millimeters(arm_length_),
+                            millimeters(arm_length_ + feed_limit)));
+  }
+  require_long_post(context);
+}
+
+/// Chooses the radius of the loose winding, and the length over which the path approaches it.
+void CoilController::choose_radius(const ArmContext& context) {
+  Winding& winding = loose_winding_;
+  const double touching = post_.radius + body_radius_;
   const WindingPlace place = [&] {
     try {
       return winding_place(winding);
@@ -205,48 +208,39 @@ void CoilController::plan_path(const ArmContext& context) {
       refuse_post(context, error.what());
     }
   }();
-  brace_offset_ = kBraceOffset;
-  if (place.distance >= touching + kMinGap && place.distance <= touching + kLargestGap) {
-    winding.radius = place.distance;  // no need to lean
-  } else {
-    const double room = place.lead_in - arm_length_;  // from the straight arm's tip on
-    brace_offset_ = std::min(room, kLongestLean);
-    const double allowed =
-        room > 0.0 ? brace_offset_ * brace_offset_ * kBendUse / (6.0 * least_bend_radius(robot_))
-                   : 0.0;
-    const double aside = place.distance - winding.radius;
-    if (std::abs(aside) > allowed) {
-      refuse_post(context, "its axis passes the feed axis at " + millimeters(place.distance) +
-                               ", " + millimeters(room) +
-                               " beyond the straight arm's tip: must be between " +
-                               millimeters(std::max(0.0, winding.radius - allowed)) + " and " +
-                               millimeters(winding.radius + allowed) +
-                               " there, so that the arm can bend to its side");
-    }
+  brace_length_ = kBraceLength;
+  if (place.distance >= touching + kMinGap && place.distance <= touching + kMaxGap) {
+    winding.radius = place.distance;  // the feed axis touches it
+    return;
   }
-  const double length = winding_path(winding, 0.0, brace_offset_).length();
-  const double excess = length - arm_length_ - feed_limit;
-  if (excess > 0.0) winding.exit_length -= std::min(excess, winding.exit_length - kShortestExit);
-  loose_ = winding_path(winding, 0.0, brace_offset_);
-  feed_end_ = loose_.length() - arm_length_;
-  if (feed_end_ <= 0.0 || feed_end_ > feed_limit) {
-    refuse_post(context, "the way around it is " + millimeters(loose_.length()) +
-                             " long: must be between the arm's length of " +
-                             millimeters(arm_length_) + " and " +
-                             millimeters(arm_length_ + feed_limit) + ", with base.feed");
-  }
-  const double near = winding.radius + 1e-3;
+  const double room = place.lead_in - arm_length_;  // from the straight arm's tip on
+  brace_length_ = std::min(room, kMaxBraceLength);
+  const double allowed = room > 0.0 ? brace_length_ * brace_length_ * kLeadInBendFraction /
+                                          (6.0 * least_bend_radius(robot_))
+                                    : 0.0;
+  if (std::abs(place.distance - winding.radius) <= allowed) return;
+  refuse_post(context,
+              fmt::format("its axis passes the feed axis at {}, {} beyond the straight arm's tip: "
+                          "must be between {} and {} there, so that the arm can bend to its side",
+                          millimeters(place.distance), millimeters(room),
+                          millimeters(std::max(0.0, winding.radius - allowed)),
+                          millimeters(winding.radius + allowed)));
+}
+
+void CoilController::require_long_post(const ArmContext& context) const {
+  const double near = loose_winding_.radius + 1e-3;
   for (double s = 0.0; s < loose_.length(); s += kPlanStep) {
     const Eigen::Vector3d p = post_.X_BO.inverse() * loose_.position(s);
     if (p.head<2>().norm() < near && std::abs(p.z()) > post_.half_length) {
-      refuse_post(context, "the winding leaves it at " + millimeters(std::abs(p.z())) +
-                               " from its middle: it is " + millimeters(post_.half_length) +
-                               " long on either side");
+      refuse_post(context,
+                  fmt::format("the winding leaves it at {} from its middle: it is {} long "
+                              "on either side",
+                              millimeters(std::abs(p.z())), millimeters(post_.half_length)));
     }
   }
 }
 
-/// The poses from the end of feeding on, computed by kinematics alone.
+/// Plans the poses from the end of feeding on, by kinematics alone.
 void CoilController::plan_tightening() {
   const auto loose = [&](double s) { return loose_.position(s); };
   ShapeFit feeding(robot_, {.iterations = FeedDrive::kFitSteps});
@@ -259,52 +253,54 @@ void CoilController::plan_tightening() {
   ShapeFit fit(robot_, {.iterations = FeedDrive::kFitSteps});
   Eigen::VectorXd q(robot_.coordinate_count());
   to_coordinates(robot_, states_, q);
-  draw_q_.push_back(q);
-  draw_feed_.push_back(feed_end_);
-  for (int k = 1; radius - k * kDrawStep > least; ++k) {
-    tight_ = winding_path(loose_winding_, radius - k * kDrawStep, brace_offset_);
+  tighten_q_.push_back(q);
+  tighten_feed_.push_back(feed_end_);
+  for (int k = 1; radius - k * kTightenStep > least; ++k) {
+    tight_ = winding_path(loose_winding_, radius - k * kTightenStep, brace_length_);
     const double feed = tight_.length() - arm_length_;
     if (feed < 0.0) break;
     fit.fit([&](double s) { return tight_.position(s); }, {.feed = feed, .spin = 0.0}, states_);
     to_coordinates(robot_, states_, q);
-    draw_q_.push_back(q);
-    draw_feed_.push_back(feed);
-    if (radius - k * kDrawStep >= post_.radius + body_radius_ + kRest)
+    tighten_q_.push_back(q);
+    tighten_feed_.push_back(feed);
+    if (radius - k * kTightenStep >= post_.radius + body_radius_ + kFittedDistance)
       tight_tip_ = tip_pose(robot_, states_, {.feed = feed, .spin = 0.0}).translation();
   }
-  for (double back = kDrawStep; back < kBack && draw_feed_.back() > kDrawStep; back += kDrawStep) {
-    draw_q_.push_back(q);
-    draw_feed_.push_back(draw_feed_.back() - kDrawStep);
+  for (double back = kTightenStep; back < kMaxRetreat && tighten_feed_.back() > kTightenStep;
+       back += kTightenStep) {
+    tighten_q_.push_back(q);
+    tighten_feed_.push_back(tighten_feed_.back() - kTightenStep);
   }
 }
 
-void CoilController::tightened(double draw, double rate, ArmCommand& command) const noexcept {
-  const auto last = static_cast<double>(draw_q_.size() - 2);
-  const double at = std::clamp(draw / kDrawStep, 0.0, last + 1.0);
+void CoilController::tightened(double distance, double rate, ArmCommand& command) const noexcept {
+  const auto last = static_cast<double>(tighten_q_.size() - 2);
+  const double at = std::clamp(distance / kTightenStep, 0.0, last + 1.0);
   const double whole = std::min(std::floor(at), last);
   const auto k = static_cast<std::size_t>(whole);
-  const double part = at - whole;
-  command.q = draw_q_[k] + part * (draw_q_[k + 1] - draw_q_[k]);
-  command.q_rate = rate / kDrawStep * (draw_q_[k + 1] - draw_q_[k]);
-  command.base.feed = draw_feed_[k] + part * (draw_feed_[k + 1] - draw_feed_[k]);
-  command.feed_rate = rate / kDrawStep * (draw_feed_[k + 1] - draw_feed_[k]);
+  const double fraction = at - whole;
+  command.q = tighten_q_[k] + fraction * (tighten_q_[k + 1] - tighten_q_[k]);
+  command.q_rate = rate / kTightenStep * (tighten_q_[k + 1] - tighten_q_[k]);
+  command.base.feed = tighten_feed_[k] + fraction * (tighten_feed_[k + 1] - tighten_feed_[k]);
+  command.feed_rate = rate / kTightenStep * (tighten_feed_[k + 1] - tighten_feed_[k]);
 }
 
 double CoilController::withdrawn_at(std::span<const double> memory) const noexcept {
   const Stage stage = stage_(memory);
   if (stage == Stage::Hold) return withdraw_;
-  return stage == Stage::Press ? withdraw_ * smooth(stage_time_(memory) / withdraw_time_) : 0.0;
+  return stage == Stage::Press ? withdraw_ * smooth_step(stage_time_(memory) / withdraw_time_).value
+                               : 0.0;
 }
 
-/// Of its middle; it comes along with the coil.
+/// Returns the position of its middle; it follows the coil.
 Eigen::Vector3d CoilController::post_position(double withdrawn) const noexcept {
   return post_.X_BO.translation() - withdrawn * Eigen::Vector3d::UnitZ();
 }
 
 double CoilController::post_force(const ArmMeasurement& measurement,
                                   double withdrawn) const noexcept {
-  // What comes along need not be where it is expected.
-  const double slack = withdraw_ > 0.0 ? body_radius_ : 0.002;  // [m]
+  // A post that follows the coil need not be where it is expected.
+  const double slack = withdraw_ > 0.0 ? body_radius_ : kStillSlack;
   double force = 0.0;
   for (const MeasuredContact& contact : measurement.contacts) {
     const Eigen::Vector3d p = contact.position - post_position(withdrawn);
@@ -340,135 +336,175 @@ double CoilController::wrap_angle(const ArmMeasurement& measurement, double with
   return std::abs(angle);
 }
 
+void CoilController::update(const ArmMeasurement& measurement, std::span<const double> memory,
+                            std::span<double> next_memory, ArmCommand& command,
+                            ControllerReport& report) noexcept {
+  const Grip grip = measure_grip(measurement, memory, next_memory);
+  const Action action = act(measurement, grip, memory, next_memory, command);
+  command.plan = command.q;
+  const Eigen::Vector3d goal = tip_goal(action, command);
+  const Eigen::Vector3d error = goal - measurement.X_BE.translation();
+  correct(measurement, error, action, memory, next_memory, command);
+
+  const Stage stage = stage_(memory);
+  report.status = action.no_progress     ? ControllerStatus::NoProgress
+                  : stage == Stage::Hold ? ControllerStatus::Finished
+                                         : ControllerStatus::Working;
+  // The post holds the arm away from where it is commanded.
+  report.arrived = stage == Stage::Feed || (stage == Stage::Hold && action.pressing);
+  report.iterations = stage == Stage::Feed ? FeedDrive::kFitSteps : 0;
+  report.tip_error = error.norm();
+  report.deviation = action.feeding || action.pressing ? report.tip_error / arm_length_ : kUnknown;
+  report.progress = action.progress;
+  report.target = goal;
+  own(report, "post_force") = grip.force;
+  own(report, "wrap_angle") = grip.wrap_angle;
+}
+
+/// Measures how the arm holds the post.
+CoilController::Grip CoilController::measure_grip(const ArmMeasurement& measurement,
+                                                  std::span<const double> memory,
+                                                  std::span<double> next) noexcept {
+  const double h = measurement.timestep, withdrawn = withdrawn_at(memory);
+  const double force = post_force(measurement, withdrawn);
+  const double mean =
+      mean_force_(memory) + h / (kForceFilterTime + h) * (force - mean_force_(memory));
+  mean_force_(next) = mean;
+  const double angle = wrap_angle(measurement, withdrawn);
+  return {.force = mean,
+          .excess = (mean - force_) / force_,
+          .wrap_angle = angle,
+          .is_wound = angle >= kWrapFraction * winding_};
+}
+
+void CoilController::enter(Stage stage, std::span<double> next) const noexcept {
+  stage_(next) = stage;
+  stage_time_(next) = 0.0;
+}
+
+/// Commands the motion of the present stage.
+CoilController::Action CoilController::act(const ArmMeasurement& measurement, const Grip& grip,
+                                           std::span<const double> memory, std::span<double> next,
+                                           ArmCommand& command) noexcept {
+  stage_time_(next) = stage_time_(memory) + measurement.timestep;
+  switch (stage_(memory)) {
+    case Stage::Settle:
+      return settle(memory, next, command);
+    case Stage::Feed:
+      return feed(measurement.timestep, memory, next, command);
+    case Stage::Tighten:
+      return tighten(measurement.timestep, grip, memory, next, command);
+    case Stage::Press:
+    case Stage::Hold:
+      break;
+  }
+  return press(measurement.timestep, grip, memory, next, command);
+}
+
+/// Waits until the arm has come to rest.
+CoilController::Action CoilController::settle(std::span<const double> memory,
+                                              std::span<double> next,
+                                              ArmCommand& command) noexcept {
+  load_states(states_memory_(memory), states_);
+  to_coordinates(robot_, states_, command.q);
+  if (stage_time_(memory) >= start_delay_) enter(Stage::Feed, next);
+  return {.feeding = true};
+}
+
 /// One step along the loose winding, slowed down until every section keeps its rate limit.
-void CoilController::feed(const ArmMeasurement& measurement, std::span<const double> memory,
-                          std::span<double> next_memory, ArmCommand& command) noexcept {
-  const double h = measurement.timestep;
+CoilController::Action CoilController::feed(double h, std::span<const double> memory,
+                                            std::span<double> next, ArmCommand& command) noexcept {
   load_states(states_memory_(memory), states_);
   to_coordinates(robot_, states_, q_last_);
   const auto loose = [&](double s) { return loose_.position(s); };
   const FeedDrive::Step step = drive_.step(loose, feed_(memory), speed_(memory), feed_end_, h,
                                            states_, candidate_, command.q);
-  feed_(next_memory) = step.feed;
-  speed_(next_memory) = step.speed;
-  store_states(candidate_, states_memory_(next_memory));
+  feed_(next) = step.feed;
+  speed_(next) = step.speed;
+  store_states(candidate_, states_memory_(next));
   command.q_rate = (command.q - q_last_) / h;
   command.base = {.feed = step.feed, .spin = 0.0};
   command.feed_rate = step.speed;
+  if (step.feed >= feed_end_) enter(Stage::Tighten, next);
+  return {.feeding = true, .progress = 0.5 * step.feed / feed_end_};
 }
 
-void CoilController::update(const ArmMeasurement& measurement, std::span<const double> memory,
-                            std::span<double> next_memory, ArmCommand& command,
-                            ControllerReport& report) noexcept {
-  const Stage stage = stage_(memory);
+/// One step of tightening towards the force.
+void CoilController::tighten_to_force(double h, const Grip& grip, std::span<const double> memory,
+                                      std::span<double> next, ArmCommand& command) const noexcept {
+  const double most = kTightenStep * static_cast<double>(tighten_q_.size() - 1);
+  const double rate = grip.force < kContactForceFraction * force_
+                          ? kApproachRate
+                          : kContactRate * std::clamp(-grip.excess, -1.0, 1.0);
+  const double before = tightened_(memory);
+  const double after = std::clamp(before + rate * h, 0.0, most);
+  tightened_(next) = after;
+  tightened(after, (after - before) / h, command);
+}
+
+/// Tightens the winding until the post is held.
+CoilController::Action CoilController::tighten(double h, const Grip& grip,
+                                               std::span<const double> memory,
+                                               std::span<double> next,
+                                               ArmCommand& command) const noexcept {
+  tighten_to_force(h, grip, memory, next, command);
+  const bool held = grip.is_wound && std::abs(grip.excess) <= 2.0 / 3.0 * kForceTolerance;
+  held_time_(next) = held ? held_time_(memory) + h : 0.0;
+  if (held_time_(next) >= kHeldTime) enter(Stage::Press, next);
+  return {.no_progress = stage_time_(memory) > tighten_time_,
+          .progress = 0.5 + 0.25 * std::clamp(grip.force / force_, 0.0, 1.0)};
+}
+
+/// Presses with the tip, moves back with the post, or holds it; then holds what was reached.
+CoilController::Action CoilController::press(double h, const Grip& grip,
+                                             std::span<const double> memory, std::span<double> next,
+                                             ArmCommand& command) const noexcept {
+  const bool is_end = stage_(memory) == Stage::Hold;
+  const bool pressing = !press_.isZero(0.0);
+  if (pressing) {
+    tightened(tightened_(memory), 0.0, command);
+  } else {
+    tighten_to_force(h, grip, memory, next, command);
+  }
   const double time = stage_time_(memory);
-  stage_time_(next_memory) = time + measurement.timestep;
-  const auto next_stage = [&](Stage next) {
-    stage_(next_memory) = next;
-    stage_time_(next_memory) = 0.0;
-  };
-  const double withdrawn = withdrawn_at(memory);
-  const double force = post_force(measurement, withdrawn);
-  const double mean = mean_force_(memory) + measurement.timestep /
-                                                (kForceTime + measurement.timestep) *
-                                                (force - mean_force_(memory));
-  mean_force_(next_memory) = mean;
-  const double off = (mean - force_) / force_;  // relative
-  const double angle = wrap_angle(measurement, withdrawn);
-  const bool wound = angle >= kWrapFraction * winding_;
-  const bool is_pressing_task = !press_.isZero(0.0);
-  // One step of the way along which the winding is tightened, towards the force.
-  const auto draw_tight = [&] {
-    const double most = kDrawStep * static_cast<double>(draw_q_.size() - 1);
-    const double rate =
-        mean < kTouchDistance * force_ ? kApproach : kTightenDistance * std::clamp(-off, -1.0, 1.0);
-    const double draw = draw_(memory);
-    const double next = std::clamp(draw + rate * measurement.timestep, 0.0, most);
-    draw_(next_memory) = next;
-    tightened(next, (next - draw) / measurement.timestep, command);
-  };
+  const double duration = pressing ? press_time_ : withdraw_ > 0.0 ? withdraw_time_ : 0.0;
+  const double passed = is_end || duration == 0.0 ? 1.0 : std::min(time / duration, 1.0);
+  const SmoothStep motion = smooth_step(passed);
+  command.base.feed -= motion.value * withdraw_;
+  if (withdraw_ > 0.0) command.feed_rate -= motion.rate * withdraw_ / withdraw_time_;
+  if (!is_end && time >= duration) enter(Stage::Hold, next);
+  // A pressing tip changes the force on the post.
+  const bool held =
+      grip.is_wound && (pressing ? grip.force > 0.0 : std::abs(grip.excess) <= kForceTolerance);
+  const double lost = held ? 0.0 : lost_time_(memory) + h;
+  lost_time_(next) = std::min(lost, 2.0 * kLostTime);
+  return {.pressing = pressing,
+          .no_progress = lost > kLostTime,
+          .progress = 0.75 + 0.25 * motion.value,
+          .goal = tight_tip_ + motion.value * press_};
+}
 
-  Eigen::Vector3d goal = Eigen::Vector3d::Zero();  // of the tip
-  bool feeding = true;                             // the tip integral of all sections is active
-  bool pressing = false, no_progress = false;
-  double progress = 0.0;
+/// Returns the desired tip position.
+Eigen::Vector3d CoilController::tip_goal(const Action& action, const ArmCommand& command) noexcept {
+  if (action.pressing) return action.goal;
+  if (action.feeding) return loose_.position(command.base.feed + arm_length_);
+  std::copy(robot_.straight().begin(), robot_.straight().end(), candidate_.begin());
+  from_coordinates(robot_, command.q, candidate_);
+  return tip_pose(robot_, candidate_, command.base).translation();
+}
 
-  switch (stage) {
-    case Stage::Settle:
-      load_states(states_memory_(memory), states_);
-      to_coordinates(robot_, states_, command.q);
-      if (time >= start_delay_) next_stage(Stage::Feed);
-      break;
-    case Stage::Feed:
-      feed(measurement, memory, next_memory, command);
-      report.iterations = FeedDrive::kFitSteps;
-      progress = 0.5 * command.base.feed / feed_end_;
-      if (command.base.feed >= feed_end_) next_stage(Stage::Tighten);
-      break;
-    case Stage::Tighten: {
-      draw_tight();
-      feeding = false;
-      progress = 0.5 + 0.25 * std::clamp(mean / force_, 0.0, 1.0);
-      const bool held = wound && std::abs(off) <= 2.0 / 3.0 * kTolerance;
-      held_time_(next_memory) = held ? held_time_(memory) + measurement.timestep : 0.0;
-      no_progress = time > tighten_time_;
-      if (held_time_(next_memory) >= kHeldTime) next_stage(Stage::Press);
-      break;
-    }
-    case Stage::Press:
-    case Stage::Hold: {
-      feeding = false;
-      pressing = is_pressing_task;
-      if (pressing)
-        tightened(draw_(memory), 0.0, command);
-      else
-        draw_tight();
-      const double duration = pressing ? press_time_ : withdraw_ > 0.0 ? withdraw_time_ : 0.0;
-      const double passed =
-          stage == Stage::Hold || duration == 0.0 ? 1.0 : std::min(time / duration, 1.0);
-      const double fraction = smooth(passed);
-      goal = tight_tip_ + fraction * press_;
-      command.base.feed -= fraction * withdraw_;
-      if (withdraw_ > 0.0) command.feed_rate -= smooth_rate(passed) * withdraw_ / withdraw_time_;
-      progress = 0.75 + 0.25 * fraction;
-      if (stage == Stage::Press && time >= duration) next_stage(Stage::Hold);
-      // What is pressed changes the force on the post.
-      const bool held = wound && (pressing ? mean > 0.0 : std::abs(off) <= kTolerance);
-      const double lost = held ? 0.0 : lost_time_(memory) + measurement.timestep;
-      lost_time_(next_memory) = std::min(lost, 2.0 * kLostTime);
-      no_progress = lost > kLostTime;
-      break;
-    }
-  }
-  command.plan = command.q;
-  if (!pressing) {
-    std::copy(robot_.straight().begin(), robot_.straight().end(), candidate_.begin());
-    from_coordinates(robot_, command.q, candidate_);
-    goal = feeding ? loose_.position(command.base.feed + arm_length_)
-                   : tip_pose(robot_, candidate_, command.base).translation();
-  }
-
-  // Corrections act on all sections while feeding and are then held; while pressing they act on the
-  // last sections.
+/// Corrections act on all sections while feeding and are then held; while pressing they act on the
+/// last sections.
+void CoilController::correct(const ArmMeasurement& measurement, const Eigen::Vector3d& tip_error,
+                             const Action& action, std::span<const double> memory,
+                             std::span<double> next, ArmCommand& command) noexcept {
   Eigen::Matrix<double, 6, 1> error = Eigen::Matrix<double, 6, 1>::Zero();
-  error.head<3>() = goal - measurement.X_BE.translation();
-  integral_.update(measurement, error, !feeding, integral_memory_(memory),
-                   integral_memory_(next_memory), command.q);
-  press_integral_.update(measurement, error, !pressing, press_memory_(memory),
-                         press_memory_(next_memory), command.q);
+  error.head<3>() = tip_error;
+  integral_.update(measurement, error, !action.feeding, integral_memory_(memory),
+                   integral_memory_(next), command.q);
+  press_integral_.update(measurement, error, !action.pressing, press_memory_(memory),
+                         press_memory_(next), command.q);
   integral_.compensate_gravity_deflection(measurement, command.q);
-
-  report.status = no_progress            ? ControllerStatus::NoProgress
-                  : stage == Stage::Hold ? ControllerStatus::Finished
-                                         : ControllerStatus::Working;
-  // The post holds the arm away from where it is commanded.
-  report.arrived = stage == Stage::Feed || (stage == Stage::Hold && pressing);
-  report.deviation = feeding || pressing ? error.head<3>().norm() / arm_length_ : kUnknown;
-  report.tip_error = error.head<3>().norm();
-  report.progress = progress;
-  report.target = goal;
-  kOwn(report, "post_force") = mean;
-  kOwn(report, "wrap_angle") = angle;
 }
 
 int CoilController::path(std::span<const double> memory,
@@ -478,9 +514,9 @@ int CoilController::path(std::span<const double> memory,
   const auto count = points.size();
   const double back = withdrawn_at(memory);
   for (std::size_t i = 0; i < count; ++i) {
-    const double part = static_cast<double>(i) / static_cast<double>(count - 1);
+    const double fraction = static_cast<double>(i) / static_cast<double>(count - 1);
     points[i] =
-        curve.position(back + (curve.length() - back) * part) - back * Eigen::Vector3d::UnitZ();
+        curve.position(back + (curve.length() - back) * fraction) - back * Eigen::Vector3d::UnitZ();
   }
   return static_cast<int>(count);
 }

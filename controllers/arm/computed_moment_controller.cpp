@@ -1,27 +1,28 @@
 #include "controllers/arm/computed_moment_controller.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
-#include <string>
 
 #include "tendril/model_error.hpp"
 
 namespace tendril {
 namespace {
 
-/// Gains that are unstable whatever the inertia is: docs/derivations.md, "Computed moments".
+constexpr OwnQuantities<ComputedMomentController::kQuantities> own;
+
+/// Throws ModelError for gains that are unstable whatever the inertia is: docs/derivations.md,
+/// "Computed moments".
 void require_stable(const ArmContext& context, double stiffness_gain, double damping_gain) {
   for (const BodySpring& spring : context.springs) {
     const double time = spring.damping / spring.stiffness;
     const double below = 2.0 * (1.0 - damping_gain) * time / context.timestep - 1.0;
     if (stiffness_gain > 0.0 && stiffness_gain >= below) {
-      std::array<char, 32> limit{};
-      std::snprintf(limit.data(), limit.size(), "%.3g", std::max(below, 0.0));
-      throw ModelError("stiffness_gain = " + std::string(context.settings.text("stiffness_gain")) +
-                       ": must be below " + limit.data() +
-                       " with this timestep, damping_gain and damping_time of the sections");
+      throw ModelError(fmt::format(
+          "stiffness_gain = {}: must be below {:.3g} with this timestep, damping_gain and "
+          "damping_time of the sections",
+          context.settings.text("stiffness_gain"), std::max(below, 0.0)));
     }
   }
 }
@@ -29,12 +30,12 @@ void require_stable(const ArmContext& context, double stiffness_gain, double dam
 }  // namespace
 
 std::span<const SettingInfo> ComputedMomentController::settings() {
-  static constexpr SettingInfo kOwn[] = {
+  static constexpr SettingInfo kOwnSettings[] = {
       setting::number("stiffness_gain", "", "4", {0.0, 1000.0},
                       "moment per error of a bend, over the stiffness of the body"),
       setting::number("damping_gain", "", "0.5", {.low = 0.0, .high = 1.0, .open_high = true},
                       "moment per error of its rate, over the damping of the body")};
-  static const std::vector<SettingInfo> kAll = joined({kOwn, ReachController::settings()});
+  static const std::vector<SettingInfo> kAll = joined({kOwnSettings, ReachController::settings()});
   return kAll;
 }
 
@@ -68,7 +69,7 @@ void ComputedMomentController::update(const ArmMeasurement& measurement,
     command.moment[k] = moment;
     if (!is_length_[i]) largest = std::max(largest, std::abs(moment));
   }
-  report.own[index_of(kQuantities, "largest_moment")] = largest;
+  own(report, "largest_moment") = largest;
 }
 
 }  // namespace tendril

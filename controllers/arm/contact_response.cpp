@@ -17,6 +17,21 @@ constexpr double kContactStiffness = 2e4;
 
 ContactResponse::ContactResponse(const ArmMechanics& arm)
     : has_feed_(arm.has_feed()), guide_length_(arm.options().guide_length) {
+  add_joints(arm);
+  add_tendons(arm);
+  const auto n = static_cast<Eigen::Index>(arm.coordinates().size());
+  const auto size = static_cast<Eigen::Index>(joints_.size());
+  const auto rows = static_cast<Eigen::Index>(tendons_.size()) + kMaxMeasuredContacts;
+  normals_ = scaled_ = Eigen::MatrixXd::Zero(size, rows);
+  small_ = Eigen::MatrixXd::Zero(rows, rows);
+  rhs_ = Eigen::MatrixXd::Zero(rows, n + 1);
+  solution_ = Eigen::MatrixXd::Zero(size, n + 1);
+  compliance_ = feed_normal_ = Eigen::VectorXd::Zero(rows);
+  contacts_.reserve(kMaxMeasuredContacts + 1);
+}
+
+/// Adds the joints of all coordinates, from the base on.
+void ContactResponse::add_joints(const ArmMechanics& arm) {
   struct Entry {
     Joint joint;
     double chain_position;
@@ -49,6 +64,11 @@ ContactResponse::ContactResponse(const ArmMechanics& arm)
            entries[static_cast<std::size_t>(b)].chain_position;
   });
   for (const int i : chain_) joints_.push_back(entries[static_cast<std::size_t>(i)].joint);
+}
+
+/// Adds the servos and tendons that act on several joints.
+void ContactResponse::add_tendons(const ArmMechanics& arm) {
+  const int n = static_cast<int>(arm.coordinates().size());
   for (int k = 0; k < n; ++k) {
     const int servo = arm.coordinates()[static_cast<std::size_t>(k)].servo;
     if (servo < 0) continue;
@@ -70,14 +90,6 @@ ContactResponse::ContactResponse(const ArmMechanics& arm)
     }
     tendons_.push_back(std::move(tendon));
   }
-  const auto size = static_cast<Eigen::Index>(joints_.size());
-  const auto rows = static_cast<Eigen::Index>(tendons_.size()) + kMaxMeasuredContacts;
-  normals_ = scaled_ = Eigen::MatrixXd::Zero(size, rows);
-  small_ = Eigen::MatrixXd::Zero(rows, rows);
-  rhs_ = Eigen::MatrixXd::Zero(rows, n + 1);
-  solution_ = Eigen::MatrixXd::Zero(size, n + 1);
-  compliance_ = feed_part_ = Eigen::VectorXd::Zero(rows);
-  contacts_.reserve(kMaxMeasuredContacts + 1);
 }
 
 void ContactResponse::add_section_tendon(int coordinate, double servo_gain, bool holds_command) {
@@ -101,7 +113,7 @@ void ContactResponse::add(const Contact& contact) noexcept {
 void ContactResponse::add_row(double compliance) noexcept {
   normals_.col(rows_).setZero();
   compliance_[rows_] = compliance;
-  feed_part_[rows_] = 0.0;
+  feed_normal_[rows_] = 0.0;
   ++rows_;
 }
 
@@ -126,7 +138,7 @@ void ContactResponse::add_contact_rows(const ArmMechanics::State& state,
               ? contact.normal.dot(joint.axis)
               : contact.normal.dot(joint.axis.cross(contact.position - joint.anchor));
     }
-    if (has_feed_) feed_part_[rows_ - 1] = contact.normal.dot(state.feed.axis);
+    if (has_feed_) feed_normal_[rows_ - 1] = contact.normal.dot(state.feed.axis);
   }
 }
 
@@ -160,7 +172,7 @@ void ContactResponse::measure(const ArmMechanics::State& state, std::span<const 
     small.noalias() = normals_.leftCols(rows_).transpose() * scaled_.leftCols(rows_);
     small.diagonal() += compliance_.head(rows_);
     rhs.noalias() = normals_.leftCols(rows_).transpose() * solution_;
-    rhs.col(n) += feed_part_.head(rows_);
+    rhs.col(n) += feed_normal_.head(rows_);
     for (std::size_t t = 0; t < tendons_.size(); ++t)
       if (tendons_[t].holds_command) rhs.row(static_cast<Eigen::Index>(t)).setZero();
     // In place: LLT of a block of allocated memory.

@@ -59,6 +59,8 @@ class ContactResponse {
     double servo_gain;                 // kp, without the joints' own stiffness
     bool holds_command;  // its force is zero, beyond the joints' own, where they are as commanded
   };
+  void add_joints(const ArmMechanics& arm);
+  void add_tendons(const ArmMechanics& arm);
   void add_section_tendon(int coordinate, double servo_gain, bool holds_command);
   void add_row(double compliance) noexcept;
   void add_contact_rows(const ArmMechanics::State& state, ArmMeasurement& out) noexcept;
@@ -77,7 +79,7 @@ class ContactResponse {
   Eigen::MatrixXd normals_, scaled_;  // joints x rows: N and K^-1 N
   Eigen::MatrixXd small_, rhs_;       // rows x rows and rows x (n + 1), of the Woodbury formula
   Eigen::MatrixXd solution_;          // joints x (n + 1): dq
-  Eigen::VectorXd compliance_, feed_part_;
+  Eigen::VectorXd compliance_, feed_normal_;
 };
 
 }  // namespace tendril

@@ -23,6 +23,12 @@ class FeedDrive {
     double speed = 0.05;        ///< of the feed [m/s], > 0
     double acceleration = 0.2;  ///< of the feed [m/s^2], > 0
     double rate_limit = 3.0;    ///< of a section's bend [rad/s], > 0
+
+    [[nodiscard]] static Limits from(const Settings& settings) {
+      return {.speed = settings.number("speed"),
+              .acceleration = settings.number("acceleration"),
+              .rate_limit = settings.number("rate_limit")};
+    }
   };
 
   FeedDrive(const ContinuumRobot& robot, const Limits& limits, FitNorm norm = FitNorm::Tip)

@@ -1,11 +1,14 @@
 #include "controllers/arm/follow_controller.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <sstream>
 
 #include "controllers/interface/arm_memory.hpp"
+#include "controllers/interface/feed_settings.hpp"
+#include "controllers/interface/messages.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/path/least_deviation.hpp"
@@ -14,20 +17,23 @@
 namespace tendril {
 namespace {
 
-constexpr OwnQuantities<FollowController::kQuantities> kOwn;
+constexpr OwnQuantities<FollowController::kQuantities> own;
 
-constexpr double kCheckSpacing = 0.005;  // path checks sample at this spacing [m]
-// After a jam, in radii of the body:
-constexpr double kRetreat = 2.0;  // the arm is drawn back
-constexpr double kShift = 0.5;    // and goes on so far beside where it was, each time
-constexpr double kRadiusTolerance =
-    0.95;  // tolerance of 5 % on the bend radius: the sampling is coarse
+constexpr double kCheckSpacing = 0.005;    // path checks sample at this spacing [m]
+constexpr double kRadiusTolerance = 0.95;  // of the bend radius: the sampling is coarse
+// Jams, in radii of the body.
+constexpr double kRetreatRadii = 2.0;    // by which the arm is retracted
+constexpr double kShiftRadii = 0.5;      // by which the path is shifted, each time
+constexpr double kSamePlaceRadii = 4.0;  // within which jams count as attempts at one place
+// Settling, in fractions of the tip error at which the feed stops.
+constexpr double kNearFraction = 0.5;    // from the path
+constexpr double kStillFraction = 0.25;  // of a tip that is still
 
 Path read_path(const Settings& settings) {
   const std::vector<double> numbers = settings.numbers("waypoints");
   if (numbers.size() < 6 || numbers.size() % 3 != 0) {
-    throw ModelError("waypoints: " + std::to_string(numbers.size()) +
-                     " numbers: must be at least two points of three coordinates");
+    throw ModelError(fmt::format(
+        "waypoints: {} numbers: must be at least two points of three coordinates", numbers.size()));
   }
   std::vector<Eigen::Vector3d> points;
   for (std::size_t i = 0; i < numbers.size(); i += 3)
@@ -44,15 +50,8 @@ Path read_path(const Settings& settings) {
     points.insert(points.begin(), Eigen::Vector3d::Zero());
     return curve();
   } catch (const ModelError& error) {
-    throw ModelError(std::string("waypoints: ") + error.what());
+    throw ModelError(fmt::format("waypoints: {}", error.what()));
   }
-}
-
-std::string millimeters(double meters) {
-  std::ostringstream out;
-  out.precision(4);
-  out << meters * 1e3 << " mm";
-  return out.str();
 }
 
 /// The path must be straight along the feed axis over the feed, and no bend may exceed the limits
@@ -79,21 +78,20 @@ void check_path(const Path& path, const ContinuumRobot& robot, double feed_end) 
       };
       const double whole = bend(s, s + length);
       if (whole > limit * 1.001) {
-        std::ostringstream out;
-        out << "waypoints: the path turns by " << whole << " rad between " << millimeters(s)
-            << " and " << millimeters(s + length) << ": section " << i + 1 << " bends by at most "
-            << limit << " rad";
-        throw ModelError(out.str());
+        throw ModelError(fmt::format(
+            "waypoints: the path turns by {:g} rad between {} and {}: section {} bends by at most "
+            "{:g} rad",
+            whole, millimeters(s), millimeters(s + length), i + 1, limit));
       }
       const double end = s + length;  // the distal end passes every point of the path
       const double local = bend(end - kCheckSpacing, end + kCheckSpacing);
       const double radius =
           local > 1e-9 ? 2 * kCheckSpacing / local : std::numeric_limits<double>::infinity();
       if (radius < kRadiusTolerance * tightest) {
-        throw ModelError("waypoints: the path bends with a radius of " + millimeters(radius) +
-                         " at " + millimeters(end) + ": section " + std::to_string(i + 1) +
-                         " bends with at least " + millimeters(tightest) +
-                         "; choose a larger corner_radius");
+        throw ModelError(fmt::format(
+            "waypoints: the path bends with a radius of {} at {}: section {} bends with at least "
+            "{}; choose a larger corner_radius",
+            millimeters(radius), millimeters(end), i + 1, millimeters(tightest)));
       }
     }
     offset += length;
@@ -114,22 +112,21 @@ std::span<const SettingInfo> FollowController::settings() {
                          "mocap body whose trail is followed when there are no waypoints"),
       setting::number("trail_spacing", "m", "0.004", {1e-4, 1.0},
                       "the trail gets a new point when the target has moved this far"),
-      setting::number("speed", "m/s", "0.055", {0.0, 10.0, true}, "of the feed along the path"),
-      setting::number("acceleration", "m/s^2", "0.2", {0.0, 1000.0, true}, "of the feed"),
-      setting::number("rate_limit", "rad/s", "3", {0.0, 1000.0, true},
-                      "largest bend rate of a section; the feed slows down to keep it"),
+      setting::speed("0.055"),
+      setting::acceleration("0.2"),
+      setting::rate_limit("3"),
       setting::choice("fit", "tip body",
                       "tip: the tip stays on the path; body: the body's largest deviation is "
                       "minimized (narrow tubes)"),
-      setting::number(
-          "start_delay", "s", "1", kNotNegative,
+      setting::start_delay(
+          "1",
           "time for the arm to come to rest before it is fed; up to 5 s longer until "
           "its tip has stayed within a quarter of `jam_tip_error` for 0.25 s, no farther "
           "from the path than half of it"),
   };
   static constexpr SettingInfo kRetries = setting::integer(
       "jam_retries", "3", 0, 100,
-      "times that the arm is drawn back from a jam and fed again, a little farther to the side to "
+      "times that the arm is retracted from a jam and fed again, a little farther to the side to "
       "which the wall pushes it; then it stops for good");
   static const std::vector<SettingInfo> kAll = joined({kSettings,
                                                        JamDetector::kSettings,
@@ -150,10 +147,7 @@ FollowController::FollowController(const ArmContext& context)
       trail_(!context.settings.has("waypoints")),
       trail_spacing_(context.settings.number("trail_spacing")),
       body_first_(context.settings.choice<FitNorm>("fit") == FitNorm::Body),
-      drive_(robot_,
-             {.speed = context.settings.number("speed"),
-              .acceleration = context.settings.number("acceleration"),
-              .rate_limit = context.settings.number("rate_limit")},
+      drive_(robot_, FeedDrive::Limits::from(context.settings),
              context.settings.choice<FitNorm>("fit")),
       first_fit_(robot_, {.iterations = 30, .norm = context.settings.choice<FitNorm>("fit")}),
       integral_(robot_, read_tip_integral(context.settings, context.timestep), context.timestep),
@@ -167,38 +161,30 @@ FollowController::FollowController(const ArmContext& context)
   if (feed_end_ <= 0.0)
     throw ModelError("robot: base.feed = 0: must be > 0: the arm is fed along the path");
   if (trail_) {
-    if (!context.settings.has("target"))
-      throw ModelError(
-          "waypoints: missing: must be given, or poses, or a target whose trail is followed");
-    // At most what the feed can use, plus the two points of the arm's initial line.
-    trail_capacity_ = static_cast<int>(std::ceil(feed_end_ / trail_spacing_)) + 3;
+    begin_trail(context.settings);
   } else {
-    path_ = read_path(context.settings);
-    feed_end_ = std::min(feed_end_, path_.length() - arm_length_);
-    if (feed_end_ <= 0.0) {
-      throw ModelError("waypoints: path length = " + millimeters(path_.length()) +
-                       ": must exceed the arm's length of " + millimeters(arm_length_));
-    }
-    check_path(path_, robot_, feed_end_);
-    least_deviation_ = least_deviation(robot_, path_, feed_end_).distance;
+    plan_path(context.settings);
   }
-  feed_ = memory_.number();
-  speed_ = memory_.number();
-  started_ = memory_.flag();
-  feeding_ = memory_.flag();
-  settled_time_ = memory_.number();
-  still_tip_ = memory_.vector(3);
-  jam_memory_ = memory_.part(jam_.layout());
-  states_memory_ = add_states(memory_, robot_);
-  integral_memory_ = memory_.part(integral_.layout());
-  attempts_ = memory_.counter();
-  jams_ = memory_.counter();
-  retreating_ = memory_.flag();
-  retreat_to_ = memory_.number();
-  jam_at_ = memory_.number();
-  shift_ = memory_.vector(3);
-  if (!trail_) return;
-  // Initially the path is the arm's own straight line.
+}
+
+void FollowController::plan_path(const Settings& settings) {
+  path_ = read_path(settings);
+  feed_end_ = std::min(feed_end_, path_.length() - arm_length_);
+  if (feed_end_ <= 0.0) {
+    throw ModelError("waypoints: path length = " + millimeters(path_.length()) +
+                     ": must exceed the arm's length of " + millimeters(arm_length_));
+  }
+  check_path(path_, robot_, feed_end_);
+  least_deviation_ = least_deviation(robot_, path_, feed_end_).distance;
+}
+
+/// Initially the path is the arm's own straight line.
+void FollowController::begin_trail(const Settings& settings) {
+  if (!settings.has("target"))
+    throw ModelError(
+        "waypoints: missing: must be given, or poses, or a target whose trail is followed");
+  // At most what the feed can use, plus the two points of the arm's initial line.
+  trail_capacity_ = static_cast<int>(std::ceil(feed_end_ / trail_spacing_)) + 3;
   trail_count_ = memory_.index(2, trail_capacity_);
   Eigen::MatrixXd points = Eigen::MatrixXd::Zero(kTrailRows, trail_capacity_);
   points.col(1).tail<2>().setConstant(arm_length_);
@@ -222,8 +208,8 @@ Eigen::Vector3d FollowController::shifted_curve(std::span<const double> memory,
                                                 double s) const noexcept {
   // Over the length of the last section before the jam.
   const double ramp = robot_.section(robot_.section_count() - 1).length();
-  const double part = smooth_step((s - jam_at_(memory)) / ramp + 1.0).value;
-  return curve(memory, s) + part * shift_(memory);
+  const double fraction = smooth_step((s - jam_at_(memory)) / ramp + 1.0).value;
+  return curve(memory, s) + fraction * shift_(memory);
 }
 
 Eigen::Vector3d FollowController::across(std::span<const double> memory, double s,
@@ -263,117 +249,162 @@ void FollowController::extend_trail(const ArmMeasurement& measurement,
 void FollowController::update(const ArmMeasurement& measurement, std::span<const double> memory,
                               std::span<double> next_memory, ArmCommand& command,
                               ControllerReport& report) noexcept {
-  const double h = measurement.timestep;
   if (trail_) extend_trail(measurement, next_memory);
-  const auto position = [&](double s) { return shifted_curve(next_memory, s); };
+  load_shape(memory, next_memory);
+  const double last = feed_(memory);
+  Feed feed{.base = {.feed = last, .spin = 0.0},
+            .end = std::min(feed_end_, std::max(curve_length(next_memory) - arm_length_, last)),
+            .retreating = retreating_(memory) && last > retreat_to_(memory)};
+  retreating_(next_memory) = feed.retreating;
+  watch_jam(measurement, memory, next_memory, feed);
+  advance(measurement.timestep, memory, next_memory, feed, command);
+  correct(measurement, feed, memory, next_memory, command);
+  report.iterations = feed.iterations;
+  report_motion(measurement, feed, next_memory, report);
+}
 
-  const double feed_last = feed_(memory);
-  const double feed_end =
-      std::min(feed_end_, std::max(curve_length(next_memory) - arm_length_, feed_last));
-  BaseState base{.feed = feed_last, .spin = 0.0};
+/// Loads the shape commanded last; in the first step it is fitted to the path.
+void FollowController::load_shape(std::span<const double> memory, std::span<double> next) noexcept {
   load_states(states_memory_(memory), states_);
   if (!started_(memory)) {
-    first_fit_.fit(position, base, states_);
-    started_(next_memory) = true;
+    const auto position = [&](double s) { return shifted_curve(next, s); };
+    first_fit_.fit(position, {.feed = feed_(memory), .spin = 0.0}, states_);
+    started_(next) = true;
   }
   to_coordinates(robot_, states_, q_last_);
+}
 
-  // 1. Jam: tip error or feed force above its limit for the time `jam_time`. The first few times
-  // the arm is drawn back and fed again from there, beside where it was.
-  bool retreating = retreating_(memory);
-  if (retreating && feed_last <= retreat_to_(memory)) {
-    retreating = false;
-    retreating_(next_memory) = false;
-  }
-  const auto reference = [&](std::span<const SectionState> states, const BaseState& at) {
-    const bool to_path = !body_first_ || at.feed >= feed_end_;
-    return to_path ? position(at.feed + arm_length_) : tip_pose(robot_, states, at).translation();
-  };
+/// Returns where the tip of a commanded shape should be.
+Eigen::Vector3d FollowController::reference(std::span<const SectionState> states,
+                                            const BaseState& base,
+                                            std::span<const double> memory) const noexcept {
+  const bool to_path = !body_first_ || base.feed >= feed_end_;
+  return to_path ? shifted_curve(memory, base.feed + arm_length_)
+                 : tip_pose(robot_, states, base).translation();
+}
+
+/// A jam: tip error or feed force above its limit for the time `jam_time`. The first few times the
+/// arm is retracted, to be fed again next to where it was; then it stops for good.
+void FollowController::watch_jam(const ArmMeasurement& measurement, std::span<const double> memory,
+                                 std::span<double> next, Feed& feed) const noexcept {
   const Eigen::Vector3d tip = measurement.X_BE.translation();
-  const double deviation = (tip - reference(states_, base)).norm();
-  // A long arm sags until the integral has raised it: that is no jam, unless it goes on.
-  const bool waited = measurement.time >= start_delay_ + kLongestSettling;
-  const bool near = deviation <= (waited ? 1.0 : 0.5) * jam_.tip_error_limit();
-  const bool still =
-      started_(memory) && (tip - still_tip_(memory)).norm() <= 0.25 * jam_.tip_error_limit();
-  if (!still) still_tip_(next_memory) = tip;
-  const double settled_time =
-      near && (still || waited || !started_(memory)) ? settled_time_(memory) + h : 0.0;
-  settled_time_(next_memory) = std::min(settled_time, 2.0 * kSettledTime);
-  const bool settled = settled_time >= std::min(kSettledTime, measurement.time);
-  const bool feeding = feeding_(memory) || (measurement.time >= start_delay_ && settled);
-  feeding_(next_memory) = feeding;
+  const double deviation = (tip - reference(states_, feed.base, next)).norm();
+  feed.begun = settle(measurement, deviation, memory, next);
+  const bool is_watched = (feed.begun || has_waited(measurement)) && !feed.retreating;
   const JamDetector::State jam =
-      jam_.step((feeding || waited) && !retreating, deviation, measurement.feed_force, h,
-                jam_memory_(memory), jam_memory_(next_memory));
-  if (feed_last + arm_length_ > jam_at_(memory) + 4.0 * body_radius_) attempts_(next_memory) = 0;
-  bool jammed = jam != JamDetector::State::Free;
-  if (jam == JamDetector::State::Begins && feeding && attempts_(next_memory) < retries_) {
-    const double at = feed_last + arm_length_;
-    attempts_(next_memory) = attempts_(next_memory) + 1;
-    jams_(next_memory) = jams_(memory) + 1;
-    jam_at_(next_memory) = at;
-    shift_(next_memory) = across(memory, at, tip - curve(memory, at)) +
-                          kShift * body_radius_ * free_side(measurement, memory, at);
-    retreat_to_(next_memory) =
-        std::max(0.0, std::min(measurement.base.feed, feed_last) - kRetreat * body_radius_);
-    retreating = true;
-    retreating_(next_memory) = true;
-    jam_.release(jam_memory_(next_memory));
-    jammed = false;
+      jam_.step(is_watched, deviation, measurement.feed_force, measurement.timestep,
+                jam_memory_(memory), jam_memory_(next));
+  const double head = feed.base.feed + arm_length_;
+  if (head > jam_at_(memory) + kSamePlaceRadii * body_radius_) attempts_(next) = 0;
+  feed.jammed = jam != JamDetector::State::Free;
+  if (jam != JamDetector::State::Begins) return;
+  if (feed.begun && attempts_(next) < retries_) {
+    begin_retreat(measurement, memory, next);
+    feed.retreating = true;
+    feed.jammed = false;
+  } else {
+    // The commanded feed returns to the measured one, so that no servo force is stored.
+    feed.base.feed = std::clamp(measurement.base.feed, 0.0, feed.base.feed);
   }
-  // Release: the commanded feed returns to the measured one, so that no servo force is stored.
-  if (jammed && jam == JamDetector::State::Begins)
-    base.feed = std::clamp(measurement.base.feed, 0.0, feed_last);
+}
 
-  // 2. One step of feed, slowed down until every section keeps its rate limit.
-  double speed = 0.0;
+/// Returns whether the arm has settled once after the start delay, and is fed.
+bool FollowController::settle(const ArmMeasurement& measurement, double deviation,
+                              std::span<const double> memory,
+                              std::span<double> next) const noexcept {
+  const Eigen::Vector3d tip = measurement.X_BE.translation();
+  const double limit = jam_.tip_error_limit();
+  // A long arm sags until the integral has raised it: that is no jam, unless it lasts.
+  const bool waited = has_waited(measurement), started = started_(memory);
+  const bool near = deviation <= (waited ? 1.0 : kNearFraction) * limit;
+  const bool still = started && (tip - still_tip_(memory)).norm() <= kStillFraction * limit;
+  if (!still) still_tip_(next) = tip;
+  const double settled_time =
+      near && (still || waited || !started) ? settled_time_(memory) + measurement.timestep : 0.0;
+  settled_time_(next) = std::min(settled_time, 2.0 * kSettledTime);
+  const bool settled = settled_time >= std::min(kSettledTime, measurement.time);
+  const bool begun = feeding_(memory) || (measurement.time >= start_delay_ && settled);
+  feeding_(next) = begun;
+  return begun;
+}
+
+/// Retracts the arm from a jam. From there on the path is shifted to where the tip was, and a
+/// little farther to the side to which the wall pushes it.
+void FollowController::begin_retreat(const ArmMeasurement& measurement,
+                                     std::span<const double> memory,
+                                     std::span<double> next) const noexcept {
+  const double feed = feed_(memory), at = feed + arm_length_;
+  const Eigen::Vector3d tip = measurement.X_BE.translation();
+  attempts_(next) = attempts_(next) + 1;
+  jams_(next) = jams_(memory) + 1;
+  jam_at_(next) = at;
+  shift_(next) = across(memory, at, tip - curve(memory, at)) +
+                 kShiftRadii * body_radius_ * free_side(measurement, memory, at);
+  retreat_to_(next) =
+      std::max(0.0, std::min(measurement.base.feed, feed) - kRetreatRadii * body_radius_);
+  retreating_(next) = true;
+  jam_.release(jam_memory_(next));
+}
+
+/// One step of feed, slowed down until every section keeps its rate limit.
+void FollowController::advance(double h, std::span<const double> memory, std::span<double> next,
+                               Feed& feed, ArmCommand& command) noexcept {
   q_candidate_ = q_last_;
   candidate_ = states_;
-  const double goal = retreating ? retreat_to_(next_memory) : feed_end;
-  if (!jammed && feed_last != goal && (retreating || (feeding && feed_last < feed_end))) {
-    const FeedDrive::Step step = drive_.step(position, feed_last, speed_(memory), goal, h, states_,
-                                             candidate_, q_candidate_);
-    base.feed = step.feed;
-    speed = step.speed;
-    report.iterations = FeedDrive::kFitSteps;
+  const double last = feed.base.feed;
+  const double goal = feed.retreating ? double(retreat_to_(next)) : feed.end;
+  const bool moves =
+      !feed.jammed && last != goal && (feed.retreating || (feed.begun && last < feed.end));
+  if (moves) {
+    const auto position = [&](double s) { return shifted_curve(next, s); };
+    const FeedDrive::Step step =
+        drive_.step(position, last, speed_(memory), goal, h, states_, candidate_, q_candidate_);
+    feed.base.feed = step.feed;
+    feed.speed = step.speed;
+    feed.iterations = FeedDrive::kFitSteps;
   }
-  feed_(next_memory) = base.feed;
-  speed_(next_memory) = speed;
-  store_states(candidate_, states_memory_(next_memory));
+  feed_(next) = feed.base.feed;
+  speed_(next) = feed.speed;
+  store_states(candidate_, states_memory_(next));
   command.q = q_candidate_;
   command.plan = q_candidate_;
   command.q_rate = (q_candidate_ - q_last_) / h;
-  command.base = base;
-  command.feed_rate = speed;
+  command.base = feed.base;
+  command.feed_rate = feed.speed;
+}
 
-  // 3. Correct on the measured tip; its reference is the point of the path at the tip's arc length.
-  const Eigen::Vector3d desired_tip = curve(next_memory, base.feed + arm_length_);
-  Eigen::Matrix<double, 6, 1> error = Eigen::Matrix<double, 6, 1>::Zero();
-  // Against a wall no correction brings the tip on; integrating it would wind up the arm behind.
-  Eigen::Vector3d off = reference(candidate_, base) - tip;
+/// Corrects on the measured tip; its reference is the point of the path at the tip's arc length.
+void FollowController::correct(const ArmMeasurement& measurement, const Feed& feed,
+                               std::span<const double> memory, std::span<double> next,
+                               ArmCommand& command) noexcept {
+  Eigen::Vector3d off = reference(candidate_, feed.base, next) - measurement.X_BE.translation();
+  // Against a wall no correction advances the tip; integrating it would wind up the arm behind.
   for (const MeasuredContact& contact : measurement.contacts) {
     const double into = contact.normal.dot(off);
     if (is_at_tip(contact) && into < 0.0) off -= into * contact.normal;
   }
+  Eigen::Matrix<double, 6, 1> error = Eigen::Matrix<double, 6, 1>::Zero();
   error.head<3>() = off;
-  integral_.update(measurement, error, jammed, integral_memory_(memory),
-                   integral_memory_(next_memory), command.q);
+  integral_.update(measurement, error, feed.jammed, integral_memory_(memory),
+                   integral_memory_(next), command.q);
   if (compensates_) deflection_.compensate(measurement, command.q);
+}
 
-  report.tip_error = (desired_tip - tip).norm();
-  report.status = ControllerStatus::Working;
-  if (jammed) {
-    report.status = ControllerStatus::Jammed;
-  } else if (!trail_ && base.feed >= feed_end_) {  // beside its path it has not arrived
-    report.status = report.tip_error <= jam_.tip_error_limit() ? ControllerStatus::Finished
-                                                               : ControllerStatus::NotReached;
-  }
-  report.progress = base.feed / feed_end_;
-  kOwn(report, "waypoint_error") = kUnknown;
-  kOwn(report, "least_deviation") = least_deviation_;
-  kOwn(report, "jams") = jams_(next_memory);
-  report.target = desired_tip;
+void FollowController::report_motion(const ArmMeasurement& measurement, const Feed& feed,
+                                     std::span<const double> memory,
+                                     ControllerReport& report) const noexcept {
+  report.target = curve(memory, feed.base.feed + arm_length_);
+  report.tip_error = (report.target - measurement.X_BE.translation()).norm();
+  report.progress = feed.base.feed / feed_end_;
+  const bool at_end = !trail_ && feed.base.feed >= feed_end_;
+  const bool on_path = report.tip_error <= jam_.tip_error_limit();
+  report.status = feed.jammed ? ControllerStatus::Jammed
+                  : !at_end   ? ControllerStatus::Working
+                  : on_path   ? ControllerStatus::Finished
+                              : ControllerStatus::NotReached;
+  own(report, "waypoint_error") = kUnknown;
+  own(report, "least_deviation") = least_deviation_;
+  own(report, "jams") = jams_(memory);
 }
 
 int FollowController::path(std::span<const double> memory,

@@ -9,6 +9,7 @@
 #include "controllers/arm/follow_poses_controller.hpp"
 #include "controllers/arm/tip_integral.hpp"
 #include "controllers/interface/arm_controller.hpp"
+#include "controllers/interface/arm_memory.hpp"
 #include "controllers/watch/jam_detector.hpp"
 #include "tendril/path/path.hpp"
 #include "tendril/path/shape_fit.hpp"
@@ -33,7 +34,7 @@ class FollowController final : public ArmController {
            "feed, whatever its bends; NaN: planned poses, or a trail"},
       {.name = "jams",
        .unit = "",
-       .meaning = "times that the feed has been stopped by a jam and drawn back"}};
+       .meaning = "times that the feed has been stopped by a jam and the arm retracted"}};
   /// Settings of `tendril.follow`, including those for planned poses.
   [[nodiscard]] static std::span<const SettingInfo> settings();
 
@@ -45,29 +46,62 @@ class FollowController final : public ArmController {
               ControllerReport& report) noexcept override;
   [[nodiscard]] int path(std::span<const double> memory,
                          std::span<Eigen::Vector3d> points) const noexcept override;
-  /// Which way the wall pushes shows where to try again.
+  /// The direction in which the wall pushes shows where to try again.
   [[nodiscard]] bool senses_contacts() const noexcept override { return retries_ > 0; }
   [[nodiscard]] bool senses_response() const noexcept override { return false; }
 
  private:
   static constexpr int kTrailRows = 4;             // x, y, z, arc length
-  static constexpr double kLongestSettling = 5.0;  // [s] beyond the start delay
+  static constexpr double kMaxSettlingTime = 5.0;  // after the start delay [s]
   static constexpr double kSettledTime = 0.25;     // for which the tip has been still [s]
+
+  /// Feed in one step.
+  struct Feed {
+    BaseState base;      ///< as commanded last, then in this step
+    double end;          ///< up to which the path is known [m]
+    bool begun = false;  ///< the arm has settled once
+    bool retreating = false, jammed = false;
+    double speed = 0.0;  ///< [m/s]
+    int iterations = 0;  ///< of the fit
+  };
+
+  void plan_path(const Settings& settings);
+  void begin_trail(const Settings& settings);
+  void extend_trail(const ArmMeasurement& measurement, std::span<double> memory) const noexcept;
   [[nodiscard]] Eigen::Vector3d curve(std::span<const double> memory, double s) const noexcept;
   [[nodiscard]] double curve_length(std::span<const double> memory) const noexcept;
-  /// The curve with what the last jam has shown: from there on it is shifted.
+  /// Returns the curve with what the last jam has shown: from there on it is shifted.
   [[nodiscard]] Eigen::Vector3d shifted_curve(std::span<const double> memory,
                                               double s) const noexcept;
-  void extend_trail(const ArmMeasurement& measurement, std::span<double> memory) const noexcept;
-  /// What of a vector is across the path at its arc length `s`.
+  /// Returns the component of a vector across the path at its arc length `s`.
   [[nodiscard]] Eigen::Vector3d across(std::span<const double> memory, double s,
                                        const Eigen::Vector3d& v) const noexcept;
   [[nodiscard]] bool is_at_tip(const MeasuredContact& contact) const noexcept {
     return !contact.is_guide && contact.arc_length > arm_length_ - 3.0 * body_radius_;
   }
+  [[nodiscard]] bool has_waited(const ArmMeasurement& measurement) const noexcept {
+    return measurement.time >= start_delay_ + kMaxSettlingTime;
+  }
   /// Direction across the path at its arc length `s` in which walls push the tip; zero: none.
   [[nodiscard]] Eigen::Vector3d free_side(const ArmMeasurement& measurement,
                                           std::span<const double> memory, double s) const noexcept;
+  [[nodiscard]] Eigen::Vector3d reference(std::span<const SectionState> states,
+                                          const BaseState& base,
+                                          std::span<const double> memory) const noexcept;
+
+  void load_shape(std::span<const double> memory, std::span<double> next) noexcept;
+  void watch_jam(const ArmMeasurement& measurement, std::span<const double> memory,
+                 std::span<double> next, Feed& feed) const noexcept;
+  bool settle(const ArmMeasurement& measurement, double deviation, std::span<const double> memory,
+              std::span<double> next) const noexcept;
+  void begin_retreat(const ArmMeasurement& measurement, std::span<const double> memory,
+                     std::span<double> next) const noexcept;
+  void advance(double h, std::span<const double> memory, std::span<double> next, Feed& feed,
+               ArmCommand& command) noexcept;
+  void correct(const ArmMeasurement& measurement, const Feed& feed, std::span<const double> memory,
+               std::span<double> next, ArmCommand& command) noexcept;
+  void report_motion(const ArmMeasurement& measurement, const Feed& feed,
+                     std::span<const double> memory, ControllerReport& report) const noexcept;
 
   ContinuumRobot robot_;
   double arm_length_, body_radius_, start_delay_;
@@ -86,18 +120,19 @@ class FollowController final : public ArmController {
   BodyDeflection deflection_;
   double least_deviation_ = kUnknown;
 
-  Slot<double> feed_, speed_;
-  Slot<bool> started_;
-  Slot<bool> feeding_;
-  Slot<double> settled_time_;
-  MatrixSlot<Eigen::VectorXd> still_tip_;  // since it has been still
-  Block jam_memory_, states_memory_, integral_memory_;
-  Slot<int> attempts_;       // after jams at one place
-  Slot<int> jams_;           // in all
-  Slot<bool> retreating_;    // to where the next attempt begins
-  Slot<double> retreat_to_;  // [m] of feed
-  Slot<double> jam_at_;      // arc length of the tip at the last jam [m]
-  MatrixSlot<Eigen::VectorXd> shift_;
+  Slot<double> feed_ = memory_.number(), speed_ = memory_.number();
+  Slot<bool> started_ = memory_.flag(), feeding_ = memory_.flag();
+  Slot<double> settled_time_ = memory_.number();
+  MatrixSlot<Eigen::VectorXd> still_tip_ = memory_.vector(3);  // since it has been still
+  Block jam_memory_ = memory_.part(jam_.layout());
+  Block states_memory_ = add_states(memory_, robot_);
+  Block integral_memory_ = memory_.part(integral_.layout());
+  Slot<int> attempts_ = memory_.counter();      // after jams at one place
+  Slot<int> jams_ = memory_.counter();          // in all
+  Slot<bool> retreating_ = memory_.flag();      // to where the next attempt begins
+  Slot<double> retreat_to_ = memory_.number();  // [m] of feed
+  Slot<double> jam_at_ = memory_.number();      // arc length of the tip at the last jam [m]
+  MatrixSlot<Eigen::VectorXd> shift_ = memory_.vector(3);
   Slot<int> trail_count_;
   MatrixSlot<Eigen::MatrixXd> trail_points_;
 

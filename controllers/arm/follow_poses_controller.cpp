@@ -1,8 +1,9 @@
 #include "controllers/arm/follow_poses_controller.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 #include "controllers/interface/arm_memory.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
@@ -12,19 +13,21 @@
 namespace tendril {
 namespace {
 
-constexpr int kTipsPerStep = 8;  // points that are drawn between two poses
+constexpr OwnQuantities<FollowPosesController::kQuantities> own;
+
+constexpr int kTipsPerStep = 8;  // points shown between two poses
 
 PosePath read_poses(const Settings& settings, const ContinuumRobot& robot) {
   for (const char* other : {"waypoints", "target"}) {
     if (settings.has(other)) {
-      throw ModelError("poses and " + std::string(other) +
-                       ": must be one of them: only one path can be followed");
+      throw ModelError(
+          fmt::format("poses and {}: must be one of them: only one path can be followed", other));
     }
   }
   try {
     return parse_pose_path(settings.text("poses"), robot);
   } catch (const ModelError& error) {
-    throw ModelError(std::string("poses: ") + error.what());
+    throw ModelError(fmt::format("poses: {}", error.what()));
   }
 }
 
@@ -154,9 +157,9 @@ void FollowPosesController::update(const ArmMeasurement& measurement,
   report.status = jammed                              ? ControllerStatus::Jammed
                   : next_time >= schedule_.duration() ? ControllerStatus::Finished
                                                       : ControllerStatus::Working;
-  // What else is in the table of `tendril.follow` is of paths.
+  // The other quantities of `tendril.follow` are those of paths.
   std::fill(report.own.begin(), report.own.end(), kUnknown);
-  report.own[index_of(kQuantities, "waypoint_error")] = waypoint_error_(next_memory);
+  own(report, "waypoint_error") = waypoint_error_(next_memory);
   report.progress = std::clamp(next_time / schedule_.duration(), 0.0, 1.0);
   report.target = desired_tip;
 }

@@ -21,7 +21,7 @@ PoseSchedule::PoseSchedule(const ContinuumRobot& robot, PosePath path, const Pos
   };
   double time = timing.hold_time;
   for (std::size_t first = 0; first + 1 < path_.size();) {
-    // One leg: the steps to the next waypoint.
+    // One segment: the steps to the next waypoint.
     std::size_t last = first;
     double whole = 0.0;
     do {

@@ -23,8 +23,8 @@ inline constexpr double kPoseLengthScale = 0.05;
 ///     sigma(t) = 10 t^3 - 15 t^4 + 6 t^5,   t in [0, 1].
 ///
 /// Rates and accelerations are zero at every pose, so the arm does not cut the corners of the path.
-/// The duration of a leg (from waypoint to waypoint) is divided among its steps in proportion to
-/// their length. If a leg would exceed the rate limit, its duration is increased.
+/// The duration of a segment (from waypoint to waypoint) is divided among its steps in proportion
+/// to their length. If a segment would exceed the rate limit, its duration is increased.
 class PoseSchedule {
  public:
   PoseSchedule(const ContinuumRobot& robot, PosePath path, const PoseTiming& timing);
@@ -38,7 +38,7 @@ class PoseSchedule {
             Eigen::Ref<Eigen::VectorXd> q_rate) const noexcept;
 
   [[nodiscard]] double duration() const noexcept { return duration_; }  ///< last hold included [s]
-  /// Whether the hold at a waypoint ends in (before, after].
+  /// Returns whether the hold at a waypoint ends in (before, after].
   [[nodiscard]] bool hold_ends(double before, double after) const noexcept;
   [[nodiscard]] const PosePath& path() const noexcept { return path_; }
 

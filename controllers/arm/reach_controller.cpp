@@ -1,11 +1,16 @@
 #include "controllers/arm/reach_controller.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <string_view>
 
 #include "controllers/interface/arm_memory.hpp"
+#include "controllers/interface/feed_settings.hpp"
+#include "controllers/interface/obstacle_settings.hpp"
 #include "tendril/ik/auto_solver.hpp"
 #include "tendril/kinematics/forward_kinematics.hpp"
 #include "tendril/model_error.hpp"
@@ -17,7 +22,7 @@ constexpr double kSearchDistance =
     1e-3;  // [m]: motion of the target after which other poses are tried again
 constexpr int kSearchIterations = 200;  // budget of one such search
 constexpr int kSearchRestarts = 20;
-const Obstacles kNone;  // if a measurement has none
+const Obstacles kNoObstacles;  // of a measurement without them
 
 SolverOptions solver_options(const Settings& settings) {
   return {.max_iterations = settings.integer("max_iterations"),
@@ -25,17 +30,22 @@ SolverOptions solver_options(const Settings& settings) {
           .angle_tolerance = settings.number("angle_tolerance")};
 }
 
+/// Solvers for use in the loop, the default first; the published ones are for comparison.
+constexpr const char* kSolvers = "auto levenberg fabrikx";
+constexpr std::array kSolverNames{"auto", "levenberg", "fabrikx"};
+
 bool is_default(std::string_view name) { return name == solver_infos().front().name; }
 
-/// Name of the requested solver; the default is the first.
+/// Returns the name of the requested solver.
 std::string solver_name(const Settings& settings) {
   const std::string name(settings.text("solver"));
-  std::string known;
   for (const SolverInfo& info : solver_infos()) {
-    if (name == info.name) return name;
-    known += (known.empty() ? "" : ", ") + std::string(info.name);
+    if (name != info.name || info.group != SolverGroup::Published) continue;
+    throw ModelError(fmt::format(
+        "solver = {}: must be one of {}; published solvers are for comparison, in `tendril ik`",
+        name, fmt::join(kSolverNames, ", ")));
   }
-  throw ModelError("solver = " + name + ": must be one of " + known);
+  return std::string(kSolverNames[settings.choice<std::size_t>("solver")]);
 }
 
 AnySolver default_solver(const ContinuumRobot& robot, const SolverOptions& options,
@@ -63,8 +73,8 @@ std::optional<ReactivePlanner> make_reactive_planner(const ArmContext& context, 
   const double margin = settings.number("obstacle_margin");
   if (!settings.flag("avoidance")) return std::nullopt;
   if (const std::string name = solver_name(settings); !is_default(name))
-    throw ModelError("solver = " + name + ": must be " + solver_infos().front().name +
-                     " with avoidance");
+    throw ModelError(
+        fmt::format("solver = {}: must be {} with avoidance", name, kSolverNames.front()));
   const SolverOptions options = solver_options(settings);
   const MeasuredObstacles measured = context.scene.measure_obstacles("obstacles");
   return ReactivePlanner(context.robot, measured.obstacles, measured.moving_count,
@@ -99,15 +109,13 @@ constexpr double kRestRate = 0.04;
 }  // namespace
 
 std::span<const SettingInfo> ReachController::settings() {
-  static constexpr SettingInfo kOwn[] = {
+  static constexpr SettingInfo kOwnSettings[] = {
       setting::body_name("target", "target", "mocap body that the tip follows"),
       setting::choice("task", "position direction",
                       "position, or direction: position and the tip's z axis along the target's"),
-      setting::number("rate_limit", "rad/s", "5", {0.0, 1000.0, true},
-                      "largest rate of a section command (5 cm of length count as 1 rad)"),
-      setting::text("solver", "auto",
-                    "inverse kinematics: auto, or another of the library's solvers (listed by "
-                    "`tendril ik --help`), which then runs alone"),
+      setting::rate_limit("5", "largest rate of a section command (5 cm of length count as 1 rad)"),
+      setting::choice("solver", kSolvers,
+                      "inverse kinematics; one that is not the default runs alone"),
       setting::integer(
           "max_iterations", "50", 1, 10000,
           "budget of the inverse kinematics in one step; the next step continues from the last "
@@ -117,17 +125,13 @@ std::span<const SettingInfo> ReachController::settings() {
       setting::number("angle_tolerance", "rad", "1e-4", {0.0, 1.0, true},
                       "of the inverse kinematics"),
       setting::flag("avoidance", false, "keep the whole arm away from obstacles"),
-      setting::obstacle_names(
-          "obstacles",
-          "geoms, or bodies with their subtrees, that are obstacles, separated by spaces; "
-          "default: all that the arm can touch"),
-      setting::number("obstacle_margin", "m", "0.002", {0.0, 1.0},
-                      "least clearance between the arm's body and obstacles"),
+      setting::obstacles(),
+      setting::obstacle_margin("0.002"),
       setting::flag("wait_for_base", false,
                     "with avoidance, of an arm on a platform: while the platform drives, and where "
                     "nothing reaches the target, the arm keeps its pose"),
   };
-  static const std::vector<SettingInfo> kAll = joined({kOwn, tip_integral_settings()});
+  static const std::vector<SettingInfo> kAll = joined({kOwnSettings, tip_integral_settings()});
   return kAll;
 }
 
@@ -184,7 +188,7 @@ ReachController::Plan ReachController::advance(const TipTarget& target,
                                                std::span<double> next_memory) noexcept {
   if (avoiding_) {
     const ReactivePlanner::Step step = avoiding_->step(
-        target, measurement.base, measurement.obstacles ? *measurement.obstacles : kNone,
+        target, measurement.base, measurement.obstacles ? *measurement.obstacles : kNoObstacles,
         avoiding_memory_(memory), avoiding_memory_(next_memory));
     return {step.reached, !step.there, step.iterations, step.scale};
   }

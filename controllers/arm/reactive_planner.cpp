@@ -1,10 +1,11 @@
 #include "controllers/arm/reactive_planner.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <bit>
 #include <cassert>
 #include <cmath>
-#include <string>
 
 #include "controllers/arm/tip_integral.hpp"
 #include "controllers/interface/arm_memory.hpp"
@@ -16,34 +17,35 @@ namespace {
 
 using Eigen::Vector3d;
 
-constexpr double kRetarget = 0.02;  // of the robot's length: motion of the target after which a
-                                    // search begins anew
-constexpr int kMaxGoals = 24;       // solutions that the trees grow from
-constexpr int kTries = 100;         // for a first solution, one per step; then
-constexpr int kTryPause = 50;       // one in this many steps, because obstacles move
-constexpr int kTryPeriod = 3;       // steps from try to try for another solution
-constexpr int kTryIterations = 60;  // of one try
-constexpr double kSameGoal = 0.1;   // [rad]: largest difference of two poses that are one goal
-constexpr int kTipIterations = 25;  // of one step of a tip in a search
-constexpr double kTipStep = 0.08;   // of the robot's length: that step
-constexpr int kTipSteps = 2;        // in one step of a search
+constexpr double kRetargetFraction = 0.02;  // of the robot's length: motion of the target after
+                                            // which a search begins again
+constexpr int kMaxGoals = 24;               // solutions that the trees grow from
+constexpr int kTries = 100;                 // for a first solution, one per step; then
+constexpr int kTryPause = 50;               // one in this many steps, because obstacles move
+constexpr int kTryPeriod = 3;               // steps from try to try for another solution
+constexpr int kTryIterations = 60;          // of one try
+constexpr double kMinGoalDifference = 0.1;  // [rad]: of poses that are different goals
+constexpr int kTipIterations = 25;          // of one step of a tip in a search
+constexpr double kTipStep = 0.08;           // of the robot's length: that step
+constexpr int kTipSteps = 2;                // in one step of a search
 constexpr int kTipPeriod = 2;
 constexpr int kAimAtGoal = 4;   // one tip in so many goes towards the goal
 constexpr int kChecks = 48;     // of poses in one step of a search
 constexpr int kMaxTrees = 12;   // that are grown one after another without a pause; then
 constexpr int kPathPause = 10;  // in one of this many steps
-constexpr double kFinest = 1.5e-3, kCoarsest = 5e-3;  // [m], resolution of the checks of lines
-constexpr int kStallTimeout = 250;  // steps of a search after which it is reported
+constexpr double kMinResolution = 1.5e-3,
+                 kMaxResolution = 5e-3;  // [m], resolution of the checks of lines
+constexpr int kStallTimeout = 250;       // steps of a search after which it is reported
 constexpr ArcSearch kCheck{.tolerance = 1e-5, .most_steps = 100};  // of poses of the tracker
-constexpr int kHalvings = 6;         // of the line to a pose that is not free
-constexpr double kMoves = 2e-3;      // [m/s]
-constexpr double kSpeedTime = 0.05;  // [s], of the filter of the obstacles' speed
-constexpr double kBackOff = 1e-4;    // [m] beyond the margin when backing away
-constexpr int kEscapes = 12;         // poses that are tried there
-constexpr double kGain = 1e-4;       // [m] in a step, with which it does without them
-constexpr double kEscape = 0.1;      // [rad] as far as that
-constexpr double kMaxLoss = 1e-4;    // [m], of clearance in a step towards one
-constexpr double kMinGain = 1e-9;    // [m], of clearance in a step that backs away
+constexpr int kHalvings = 6;                // of the line to a pose that is not free
+constexpr double kMinObstacleSpeed = 2e-3;  // of an obstacle that moves [m/s]
+constexpr double kSpeedTime = 0.05;         // [s], of the filter of the obstacles' speed
+constexpr double kBackOff = 1e-4;           // [m] beyond the margin when backing away
+constexpr int kEscapes = 12;                // poses that are tried there
+constexpr double kGain = 1e-4;              // [m] in a step, with which it does without them
+constexpr double kEscape = 0.1;             // [rad] as far as that
+constexpr double kMaxLoss = 1e-4;           // [m], of clearance in a step towards one
+constexpr double kMinGain = 1e-9;           // [m], of clearance in a step that backs away
 
 ObstacleOptions solver_options(const ReactivePlannerOptions& options, int iterations) {
   return {.max_iterations = iterations,
@@ -65,8 +67,9 @@ ReactivePlanner::ReactivePlanner(const ContinuumRobot& robot, const Obstacles& o
       tracker_(robot, solver_options(options, options.max_iterations)),
       searcher_(robot, solver_options(options, kTryIterations)),
       stepper_(robot, solver_options(options, kTipIterations)),
-      planner_(robot, {.safety_distance = options.body_radius + kPathMargin * options.margin,
-                       .resolution = std::clamp(0.5 * options.margin, kFinest, kCoarsest)}),
+      planner_(robot,
+               {.safety_distance = options.body_radius + kPathMargin * options.margin,
+                .resolution = std::clamp(0.5 * options.margin, kMinResolution, kMaxResolution)}),
       solution_memory_(add_states(layout_, robot)),
       pose_memory_(layout_.matrix(straight_coordinates(robot))),
       searching_(layout_.flag()),
@@ -104,9 +107,10 @@ ReactivePlanner::ReactivePlanner(const ContinuumRobot& robot, const Obstacles& o
     const Clearance start = obstacles.nearest_of(i, body.at(robot.straight()));
     if (start.distance < options.body_radius)
       throw ModelError(
-          "avoidance: the straight arm, from which it starts, overlaps an obstacle by " +
-          std::to_string(std::lround(1e3 * (options.body_radius - start.distance))) +
-          " mm: no path can be free; name the obstacles that count with the setting obstacles");
+          fmt::format("avoidance: the straight arm, from which it starts, overlaps an obstacle by "
+                      "{} mm: no path "
+                      "can be free; name the obstacles that count with the setting obstacles",
+                      std::lround(1e3 * (options.body_radius - start.distance))));
   }
 }
 
@@ -140,8 +144,8 @@ void ReactivePlanner::place_obstacles(const Obstacles& obstacles, std::span<cons
   obstacles_known_(next_memory) = true;
 }
 
-/// Inverse kinematics from the last solution; the new one is in q_solution_ and solution_. A goal
-/// inside an obstacle is moved out of it. Returns whether the goal is reached.
+/// Solves the inverse kinematics from the last solution; the new one is in q_solution_ and
+/// solution_. A goal inside an obstacle is moved out of it. Returns whether the goal is reached.
 bool ReactivePlanner::find_solution(TipTarget& goal, const BaseState& base,
                                     std::span<const double> memory, Step& step) noexcept {
   load_states(solution_memory_(memory), states_);
@@ -157,8 +161,8 @@ bool ReactivePlanner::find_solution(TipTarget& goal, const BaseState& base,
   return near.reached();
 }
 
-/// Where nothing reaches the target: along the line from the last solution to the best pose, as far
-/// as it is free.
+/// Approaches a target that nothing reaches: along the line from the last solution to the best
+/// pose, as far as it is free.
 void ReactivePlanner::approach(const BaseState& base, std::span<const double> memory) noexcept {
   if (planner_.is_free(q_solution_, obstacles_, base)) return;
   load_states(solution_memory_(memory), states_);
@@ -174,14 +178,14 @@ void ReactivePlanner::approach(const BaseState& base, std::span<const double> me
   from_coordinates(robot(), q_solution_, solution_);
 }
 
-/// Whether all obstacles move relative to the base.
+/// Returns whether all obstacles move relative to the base.
 bool ReactivePlanner::base_moves(std::span<const double> memory) const noexcept {
   if (moving_ == 0 || moving_ < obstacles_.count()) return false;
-  return moving_memory_(memory).row(7).minCoeff() > kMoves;
+  return moving_memory_(memory).row(7).minCoeff() > kMinObstacleSpeed;
 }
 
 bool ReactivePlanner::obstacles_move(std::span<const double> memory) const noexcept {
-  return moving_ > 0 && moving_memory_(memory).row(7).maxCoeff() > kMoves;
+  return moving_ > 0 && moving_memory_(memory).row(7).maxCoeff() > kMinObstacleSpeed;
 }
 
 void ReactivePlanner::forget_path(std::span<double> next_memory) const noexcept {
@@ -189,7 +193,7 @@ void ReactivePlanner::forget_path(std::span<double> next_memory) const noexcept 
   next_waypoint_(next_memory) = 0;
 }
 
-/// The next pose reached by a straight step, in q_goal_; returns whether there is one.
+/// Finds the next pose reached by a straight step, in q_goal_; returns whether there is one.
 bool ReactivePlanner::find_path(const BaseState& base, std::span<double> next_memory) noexcept {
   const auto is_free = [&](const auto& to, double slack) {
     return planner_.line_is_free(q_last_, to, obstacles_, base, slack);
@@ -220,7 +224,8 @@ void ReactivePlanner::keep_goal(const Eigen::VectorXd& q, std::span<double> next
   auto goals = goals_(next_memory);
   const int count = goal_count_(next_memory);
   for (int i = 0; i < count; ++i)
-    if (largest_change(robot(), goals.col(i), q, TipIntegral::kLengthScale) < kSameGoal) return;
+    if (largest_change(robot(), goals.col(i), q, TipIntegral::kLengthScale) < kMinGoalDifference)
+      return;
   if (count < kMaxGoals) {
     goals.col(count) = q;
     goal_count_(next_memory) = count + 1;
@@ -228,12 +233,12 @@ void ReactivePlanner::keep_goal(const Eigen::VectorXd& q, std::span<double> next
   if (growing_(next_memory)) planner_.add_goal(q, trees_(next_memory));
 }
 
-/// One step of a search for a path to any pose that reaches the goal: a try to find another such
-/// pose, or some growth of the trees. `reached`: q_solution_ is one.
+/// Takes one step of a search for a path to any pose that reaches the goal: a try to find another
+/// such pose, or some growth of the trees. `reached`: q_solution_ is one.
 void ReactivePlanner::search(const TipTarget& goal, bool reached, const BaseState& base,
                              std::span<double> next_memory, Step& step) noexcept {
   const double moved = (goal.position() - searched_target_(next_memory)).norm();
-  if (!searching_(next_memory) || moved > kRetarget * robot().max_length()) {
+  if (!searching_(next_memory) || moved > kRetargetFraction * robot().max_length()) {
     searching_(next_memory) = true;
     searched_target_(next_memory) = goal.position();
     search_steps_(next_memory) = goal_count_(next_memory) = trees_begun_(next_memory) = 0;
@@ -254,7 +259,7 @@ void ReactivePlanner::search(const TipTarget& goal, bool reached, const BaseStat
       q_goal_ = planner_.reached(node, trees);
       from_coordinates(robot(), q_goal_, states_);
     } else {
-      const double bend = random.uniform();  // what is bent less is easier to get to
+      const double bend = random.uniform();  // poses with smaller bends are easier to reach
       for (SectionState& state : states_) state.theta *= bend;
     }
     const ObstacleResult found = searcher_.solve(goal, states_, obstacles_, base);
@@ -271,8 +276,8 @@ void ReactivePlanner::search(const TipTarget& goal, bool reached, const BaseStat
   }
 }
 
-/// Some steps of the tip of a reached pose towards a random point or the goal: what has its tip
-/// nearest to there moves on, its body sliding along the obstacles.
+/// Moves the tip of a reached pose some steps towards a random point or the goal: the pose with the
+/// nearest tip continues, its body sliding along the obstacles.
 void ReactivePlanner::grow_tip(const TipTarget& goal, const BaseState& base,
                                std::span<double> next_memory, Step& step) noexcept {
   const std::span<double> trees = trees_(next_memory);
@@ -301,7 +306,7 @@ void ReactivePlanner::grow_tip(const TipTarget& goal, const BaseState& base,
       const bool nearer =
           (tips.col(i) - aim).squaredNorm() < (tips.col(nearest) - aim).squaredNorm();
       if (nearer && random.next() % 2 == 0)
-        nearest = i;  // else what is caught would be tried forever
+        nearest = i;  // otherwise a trapped tip would be tried indefinitely
     }
     const Vector3d tip = tips.col(nearest);
     const double distance = (aim - tip).norm(), length = kTipStep * robot().max_length();
@@ -405,14 +410,14 @@ void ReactivePlanner::back_away(const BaseState& base, std::span<double> next_me
   if (planner_.clearance(direction_, obstacles_, base) >= here - kMaxLoss) q_next_ = direction_;
 }
 
-/// The fraction of the line between two poses that one step covers within the rate limit.
+/// Returns the fraction of the line between two poses that one step covers within the rate limit.
 double ReactivePlanner::step_fraction(const Eigen::VectorXd& from,
                                       const Eigen::VectorXd& to) const noexcept {
   const double change = largest_change(robot(), from, to, TipIntegral::kLengthScale);
   return std::min(1.0, options_.rate_limit * options_.timestep / std::max(change, 1e-12));
 }
 
-/// One step towards q_goal_, into q_next_, if it is free.
+/// Takes one step towards q_goal_, into q_next_, if it is free.
 void ReactivePlanner::follow(const BaseState& base, double slack, std::span<double> next_memory,
                              Step& step) noexcept {
   step.scale = step_fraction(q_last_, q_goal_);
@@ -437,7 +442,7 @@ ReactivePlanner::Step ReactivePlanner::step(const TipTarget& target, const BaseS
   const bool is_outside = goal.position() == target.position();
   q_next_ = q_last_;
 
-  // What an obstacle has pushed between others gets out again when nothing moves any more.
+  // A pose that an obstacle has pushed between others gets out again when nothing moves any more.
   const bool near = !planner_.is_free(q_last_, obstacles_, base, slack_);
   const double slack = near && !obstacles_move(next_memory) ? 2.0 * slack_ : slack_;
   if (near && !planner_.is_free(q_last_, obstacles_, base, slack)) {

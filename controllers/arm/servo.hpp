@@ -27,7 +27,7 @@ struct Servo {
   /// without its own damping and oscillates between its limits.
   static constexpr double kFractionOfLimit = 0.98;
 
-  /// Whether it can be driven.
+  /// Returns whether it can be driven.
   [[nodiscard]] bool works() const noexcept { return gain > 0.0 && std::isfinite(gain); }
   /// T_v: time by which a steady motion lags behind the setpoint [s].
   [[nodiscard]] double lag() const noexcept { return (passive_damping + damping) / gain; }

@@ -8,10 +8,10 @@
 namespace tendril {
 namespace {
 
-/// Of a length's force beside the bends' moments, where not all can be made: both in units of what
-/// one tendon does.
+/// Weight of a length's force relative to the bends' moments, where not all can be made: both in
+/// units of the effect of one tendon.
 constexpr double kLengthWeight = 0.03;
-constexpr double kMinGain = 1e-3;  ///< of a muscle, beside that of the straight arm
+constexpr double kMinGain = 1e-3;  ///< of a muscle, relative to that of the straight arm
 
 }  // namespace
 
@@ -96,13 +96,13 @@ void TendonDrive::commands(const Motion& motion, std::span<const Length> lengths
     }
     const double length = jacobian_.row(row).dot(motion.desired);
     const double speed = jacobian_.row(row).dot(motion.rate);
-    const double wanted =
+    const double desired =
         length + (tendon.damping * speed + tendon.offset - tensions_[row]) / tendon.stiffness;
     // Not more than the limit now: a tendon at its limit is integrated without its damping.
     const double shortest = lengths[t].value + (tendon.damping * lengths[t].speed + tendon.offset -
                                                 Servo::kFractionOfLimit * tendon.max_tension) /
                                                    tendon.stiffness;
-    commands[t] = std::max(wanted, shortest);
+    commands[t] = std::max(desired, shortest);
   }
 }
 
@@ -133,9 +133,9 @@ void TendonDrive::distribute(std::span<const Length> lengths) noexcept {
   for (std::size_t t = 0; t < tendons_.size(); ++t) {
     const ArmTendon& tendon = tendons_[t];
     if (tendon.gain_slope == 0.0) continue;
-    const double part = tendon.gain_at(lengths[t].value) / tendon.gain;
+    const double fraction = tendon.gain_at(lengths[t].value) / tendon.gain;
     distribution_.set_high(static_cast<Eigen::Index>(t),
-                           Servo::kFractionOfLimit * tendon.max_tension * std::min(part, 1.0));
+                           Servo::kFractionOfLimit * tendon.max_tension * std::min(fraction, 1.0));
   }
   distribution_.distribute(moments_, tensions_);
 }

@@ -11,8 +11,8 @@ namespace tendril {
 
 /// A tendon and its actuator as simulated: with command c, length l (0: straight arm) and speed l'
 ///
-///     tension = stiffness (l - c) + offset + damping l'   told a length, within the limits
-///     tension = (gain + gain_slope l) c                   told a tension, or a pressure
+///     tension = stiffness (l - c) + offset + damping l'   length-controlled, within the limits
+///     tension = (gain + gain_slope l) c                   tension-controlled, or a chamber
 ///
 /// A tendon or muscle only pulls; another pressure chamber pushes, its tension is negative.
 struct ArmTendon {
@@ -32,7 +32,7 @@ struct ArmTendon {
   [[nodiscard]] double tension(double command, double length, double speed) const noexcept;
 };
 
-/// Between section commands and the tendons of an arm: the tensions of least norm that hold the
+/// Map from section commands to the tendons of an arm: the tensions of least norm that hold the
 /// commanded bends against the body's stiffness, damping and gravity, or the lengths at which the
 /// tendons have these tensions. Source: docs/derivations.md, "Tendons between controllers and
 /// body". Tested by: tendon_drive_test. Allocates nothing after construction.
@@ -51,12 +51,12 @@ class TendonDrive {
 
   [[nodiscard]] std::span<const ArmTendon> tendons() const noexcept { return tendons_; }
   [[nodiscard]] std::span<const Bend> bends() const noexcept { return bends_; }
-  /// Whether the bends' errors are fed back as moments: the tendons are told tensions and have no
-  /// stiffness of their own, and follow fast enough that it is stable whatever the body's inertia.
-  /// The gain is the body's stiffness, the damping the body's damping.
+  /// Returns whether the bends' errors are fed back as moments: the tendons are tension-controlled,
+  /// have no stiffness of their own, and follow fast enough that it is stable whatever the body's
+  /// inertia. The gain is the body's stiffness, the damping the body's damping.
   [[nodiscard]] bool feeds_back() const noexcept { return feeds_back_; }
 
-  /// Of every coordinate, its value in the straight arm taken off.
+  /// Motion of every coordinate, relative to the straight arm.
   struct Motion {
     Eigen::VectorXd desired, rate;    ///< commanded, with velocity feed-forward or 0
     Eigen::VectorXd position, speed;  ///< measured
@@ -66,16 +66,16 @@ class TendonDrive {
   struct Length {
     double value = 0.0, speed = 0.0;  ///< [m], [m/s]
   };
-  /// Commands of the tendons.
+  /// Computes the commands of the tendons.
   void commands(const Motion& motion, std::span<const Length> lengths,
                 std::span<double> commands) noexcept;
-  /// Commands that make these moments [N m], [N] on the coordinates, or these tensions [N]; of
-  /// tendons that are told tensions, and chambers.
+  /// Computes commands that make these moments [N m], [N] on the coordinates, or these tensions
+  /// [N]; of tension-controlled tendons, and chambers.
   void commands_of_moments(const Eigen::VectorXd& moments, std::span<const Length> lengths,
                            std::span<double> commands) noexcept;
   void commands_of_tensions(const Eigen::VectorXd& tensions, std::span<const Length> lengths,
                             std::span<double> commands) noexcept;
-  /// What the tensions of the last `commands` do to a coordinate [N m], [N].
+  /// Returns the force of the tensions of the last `commands` on a coordinate [N m], [N].
   [[nodiscard]] double force_on(Eigen::Index coordinate) const noexcept {
     return force_on(coordinate, tensions_);
   }

@@ -4,9 +4,9 @@
 
 namespace tendril {
 
-/// Coulomb friction of a tendon along its way (capstan): over a section bent by theta its tension
-/// falls from T to T exp(-mu theta) where it is drawn in, and rises to T exp(mu theta) where it is
-/// let out; at rest it is anywhere between them.
+/// Computes the Coulomb friction of a tendon along its route (capstan): over a section bent by
+/// theta its tension falls from T to T exp(-mu theta) where it is pulled in, and rises to T exp(mu
+/// theta) where it is let out; at rest it is anywhere between them.
 ///
 /// Source: docs/derivations.md, "Friction of tendons". Tested by: tendon_friction_test,
 /// capstan_test.

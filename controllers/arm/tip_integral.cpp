@@ -70,7 +70,7 @@ void TipIntegral::update(const ArmMeasurement& measurement,
   if (!frozen && options_.gain > 0.0) {
     damped_step(measurement, options_.direction ? 6 : 3, e);
     const double gain =
-        std::min(options_.gain, kFractionOfStability * measurement.fundamental_mode_damping);
+        std::min(options_.gain, kStabilityFraction * measurement.fundamental_mode_damping);
     step_ *= gain * measurement.timestep;
     // Scaled as a whole to keep the direction of the correction.
     const double largest = (step_.array() / scale_.array()).abs().maxCoeff();
@@ -99,7 +99,7 @@ std::span<const SettingInfo> tip_integral_settings() noexcept {
       setting::number(
           "integral_gain", "1/s", "5", {.low = 0.0, .high = 100.0},
           "gain of the integral action on the measured tip; 0: open loop; at most half of what "
-          "the damping of the arm's slowest swing allows"),
+          "the damping of the arm's fundamental mode allows"),
       setting::number("integral_damping", "m", "0.01", {0.0, 1.0, true},
                       "damping of the inverse of the tip Jacobian; 0.02 suits arms in contact"),
       setting::number("integral_limit", "rad", "0.3", {0.0, 3.0, true},

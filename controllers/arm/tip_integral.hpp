@@ -35,11 +35,11 @@ class TipIntegral {
   static constexpr double kDirectionArm =
       0.05;  ///< [m]: a direction error of 1 rad counts as this distance
 
-  /// The gain stays below this part of the one that makes the arm's slowest swing unstable: 2 zeta
-  /// omega.
-  static constexpr double kFractionOfStability = 0.5;
+  /// The gain stays below this fraction of the one that makes the arm's fundamental mode unstable:
+  /// 2 zeta omega.
+  static constexpr double kStabilityFraction = 0.5;
 
-  /// Only section commands are corrected, not feed and spin.
+  /// Corrects section commands only, not feed and spin.
   TipIntegral(const ContinuumRobot& robot, const TipIntegralOptions& options, double timestep);
 
   /// Layout of its memory: q_I and a ring buffer of past errors.

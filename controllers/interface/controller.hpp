@@ -26,12 +26,12 @@ enum class ControllerStatus : std::uint8_t {
   Fault = 5,          ///< an internal error; no more commands are given
   TargetBehind = 6,   ///< the path cannot continue to the target: it lies behind the head
   PathTooTight = 7,   ///< the same: it would bend more than the body can
-  NotFollowing = 8,   ///< the body does not do what is commanded; found by the plugin
-  ServoLost = 9,      ///< a servo cannot be driven; the others work on; found by the plugin
-  NoProgress = 10,    ///< the task comes no nearer to its end, or what was reached is lost
+  NotFollowing = 8,   ///< the body does not follow its commands; found by the plugin
+  ServoLost = 9,      ///< a servo cannot be driven; the others continue; found by the plugin
+  NoProgress = 10,    ///< the task makes no progress, or its result is lost
 };
 
-/// What a controller commands.
+/// Kind of commands of a controller.
 enum class CommandKind : std::uint8_t {
   Setpoints,  ///< coordinates or joint angles, which servos hold; tendons and chambers too
   Moments,    ///< moments and forces on the coordinates of an arm; torques of a snake's joints
@@ -39,7 +39,7 @@ enum class CommandKind : std::uint8_t {
 };
 
 inline constexpr int kStatusCount = 11;
-/// Whether a controller said that nothing is wrong.
+/// Returns whether a controller reports that nothing is wrong.
 [[nodiscard]] constexpr bool is_well(ControllerStatus status) noexcept {
   return status == ControllerStatus::Working || status == ControllerStatus::Finished;
 }
@@ -48,7 +48,7 @@ inline constexpr int kStatusCount = 11;
 
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-/// What a controller reports about one step.
+/// Report of a controller about one step.
 struct ControllerReport {
   ControllerStatus status = ControllerStatus::Working;
   int iterations = 0;  ///< of the inverse kinematics in this step
@@ -56,7 +56,7 @@ struct ControllerReport {
   /// and the desired direction or orientation [rad]. NaN: unknown.
   double tip_error = kUnknown, angle_error = kUnknown;
   double progress = 0.0;  ///< of the task, 0..1
-  /// The command has the tip where it is desired now: what is left of tip_error is the body's.
+  /// The command has the tip where it is desired now: the rest of tip_error is the body's.
   bool arrived = false;
   /// Distance of the measured tip from where the plan has it now, over the length of the body that
   /// bends: an error of the body's angles that no contact excuses [rad]; NaN: unknown.

@@ -6,14 +6,15 @@
 #include <utility>
 
 #include "controllers/interface/arm_memory.hpp"
+#include "controllers/interface/obstacle_settings.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
 namespace {
 
 constexpr double kRetarget =
-    5e-3;                         // [m], rad: motion of the target after which a search begins anew
-const Obstacles kNone;            // if a measurement has none
+    5e-3;                      // [m], rad: motion of the target after which a search begins again
+const Obstacles kNoObstacles;  // of a measurement without them
 constexpr double kAtRest = 1e-9;  // [m/s], [rad/s]: of the plan, which stops exactly
 
 std::vector<FloorBox> read_boxes(const Settings& settings) {
@@ -44,13 +45,13 @@ Eigen::Vector3d to_numbers(const PlatformPose& pose) noexcept {
 }
 
 /// The robot with its arm shortened by a fraction of its length.
-MobileContinuum shortened(const MobileContinuum& robot, double part) {
+MobileContinuum shortened(const MobileContinuum& robot, double fraction) {
   std::vector<SectionParameters> sections;
   for (int i = 0; i < robot.arm.section_count(); ++i) {
     const Section& section = robot.arm.section(i);
     const auto lengths = section.length_weights(), angles = section.angle_weights();
-    sections.push_back({.length = (1.0 - part) * section.length(),
-                        .variable_length = (1.0 - part) * section.variable_length(),
+    sections.push_back({.length = (1.0 - fraction) * section.length(),
+                        .variable_length = (1.0 - fraction) * section.variable_length(),
                         .bend_angle_limit = section.bend_angle_limit(),
                         .length_weights = {lengths.begin(), lengths.end()},
                         .angle_weights = {angles.begin(), angles.end()}});
@@ -98,15 +99,11 @@ std::span<const SettingInfo> BasePlacementController::settings() {
                        "heading of each"),
       setting::number("keep_out_margin", "m", "0.02", {0.0, 10.0},
                       "least distance from these boxes"),
-      setting::flag(
-          "avoidance", false,
-          "stand and drive among the scene's obstacles; without `keep_out` and `nearest`"),
-      setting::obstacle_names(
-          "obstacles",
-          "geoms and bodies that are obstacles, separated by spaces; default: all that "
-          "the robot can touch"),
-      setting::number("obstacle_margin", "m", "0.02", {0.0, 1.0},
-                      "least clearance of platform and arm from obstacles"),
+      setting::flag("avoidance", false,
+                    "choose base poses and drive among the scene's obstacles; without `keep_out` "
+                    "and `nearest`"),
+      setting::obstacles(),
+      setting::obstacle_margin("0.02", "least clearance of platform and arm from obstacles"),
       setting::number("tolerance", "m", "0.002", kPositive,
                       "tip error within which the target counts as reached"),
       setting::number("angle_tolerance", "rad", "0.0175", kPositive, "the same for the direction"),
@@ -178,34 +175,34 @@ void BasePlacementController::drive_among(const MobileMeasurement& measurement,
                                           const TipTarget& target, bool valid,
                                           std::span<double> next,
                                           ControllerReport& report) noexcept {
-  const std::span<double> stand = base_pose_memory_(next);
-  const Obstacles& obstacles = measurement.obstacles ? *measurement.obstacles : kNone;
+  const std::span<double> search = base_pose_memory_(next);
+  const Obstacles& obstacles = measurement.obstacles ? *measurement.obstacles : kNoObstacles;
   Eigen::Matrix<double, 6, 1> key;
   key << target.position(), target.direction();
   const Eigen::Matrix<double, 6, 1> known = target_(next);
   bool target_moved = true;
   if (valid) {
     target_moved = key != known;
-    if (target_moved && (!base_pose_->is_searching(stand) || (key - known).norm() > kRetarget)) {
+    if (target_moved && (!base_pose_->is_searching(search) || (key - known).norm() > kRetarget)) {
       target_(next) = key;
-      base_pose_->begin(stand);
+      base_pose_->begin(search);
     }
-    report.iterations = base_pose_->step(target, obstacles, stand);
-    const bool failed = base_pose_->has_failed(stand);
+    report.iterations = base_pose_->step(target, obstacles, search);
+    const bool failed = base_pose_->has_failed(search);
     if (failed) report.status = ControllerStatus::NotReached;
     own(report, "ik_status") =
         static_cast<double>(failed ? MobileStatus::BaseBlocked : MobileStatus::Converged);
   } else {
-    base_pose_->brake(stand);
+    base_pose_->brake(search);
     target_(next).setZero();  // forces a search once the target is valid again
     report.status = ControllerStatus::InvalidTarget;
     own(report, "ik_status") = static_cast<double>(MobileStatus::InvalidTarget);
   }
-  travel_(next) += (base_pose_->pose(stand) - plan_(next)).head<2>().norm();
-  plan_(next) = base_pose_->pose(stand);
-  velocity_(next) = base_pose_->rate(stand);
+  travel_(next) += (base_pose_->pose(search) - plan_(next)).head<2>().norm();
+  plan_(next) = base_pose_->pose(search);
+  velocity_(next) = base_pose_->rate(search);
   if (!valid) return;
-  const bool at_goal = base_pose_->mode(stand) == BasePoseSearch::Mode::There;
+  const bool at_goal = base_pose_->mode(search) == BasePoseSearch::Mode::There;
   evaluate(measurement, target, target_moved, at_goal, next, report);
 }
 

@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "controllers/interface/arm_memory.hpp"
-#include "tendril/mobile/support.hpp"
+#include "tendril/kinematics/wrap_angle.hpp"
 
 namespace tendril {
 namespace {
@@ -18,9 +18,9 @@ using std::numbers::pi;
 
 constexpr int kDirections = 24;                            // of the base poses around the target
 constexpr std::array kDistances = {0.5, 0.65, 0.8, 0.92};  // of the arm's horizontal reach
-constexpr std::array kLeaning = {0.0, -0.35, 0.35};  // [rad], of the arm from towards the target
-constexpr std::array kUpright = {0.0, 0.5 * pi};     // [rad], of the heading
-constexpr double kBetween =
+constexpr std::array kLeanAngles = {0.0, -0.35, 0.35};  // [rad], of the arm from towards the target
+constexpr std::array kUprightHeadings = {0.0, 0.5 * pi};  // [rad], of the heading
+constexpr double kRoundShift =
     0.618;  // of two directions: those of the next round are as much farther
 constexpr int kMaxRounds = 1000;
 constexpr double kVertical = 1e-3;  // horizontal component of the mount's axis that counts as none
@@ -30,7 +30,7 @@ constexpr int kTryIterations = 80;
 constexpr int kChecks = 40;          // of poses in one step of a search for a path
 constexpr int kArmSlices = 40;       // of a search for a path of the arm, in the first round
 constexpr int kDriveSlices = 250;    // of one for the platform
-constexpr double kPathMargin = 0.9;  // of the margin that solutions keep, on the arm's way to them
+constexpr double kPathMargin = 0.9;  // of the margin that solutions keep, on the arm's path to them
 constexpr double kGuardFraction = 0.75;     // of the margin that is kept while driving
 constexpr double kPlanFraction = 0.95;      // of the speed limits
 constexpr double kAtRest = 1e-9;            // of the speed limits
@@ -81,7 +81,7 @@ BasePoseSearch::BasePoseSearch(const MobileContinuum& robot, const Obstacles& ob
   waypoints_ = layout_.matrix<Eigen::MatrixXd>(size, planner_.options().max_waypoints);
   trees_ = layout_.part(planner_.layout());
   arm_trees_ = layout_.part(arm_planner_.layout());
-  candidates_.reserve(1 + kDirections * kDistances.size() * kLeaning.size());
+  candidates_.reserve(1 + kDirections * kDistances.size() * kLeanAngles.size());
 }
 
 void BasePoseSearch::start(const PlatformPose& at, std::span<double> memory) const noexcept {
@@ -98,7 +98,7 @@ void BasePoseSearch::begin(std::span<double> memory) const noexcept {
   growing_(memory) = false;
 }
 
-/// Where the platform is, then base poses around the target by travel.
+/// Lists the present base pose, then poses around the target by travel.
 void BasePoseSearch::list_candidates(const TipTarget& target, const PlatformPose& from,
                                      int round) noexcept {
   candidates_.clear();
@@ -111,11 +111,12 @@ void BasePoseSearch::list_candidates(const TipTarget& target, const PlatformPose
   const bool upright = std::hypot(axis.x(), axis.y()) < kVertical;
   const double lean = std::atan2(axis.y(), axis.x());
   for (int k = 0; k < kDirections; ++k) {
-    const double direction = 2.0 * pi * (k + kBetween * round) / kDirections;
+    const double direction = 2.0 * pi * (k + kRoundShift * round) / kDirections;
     for (const double distance : kDistances) {
-      for (std::size_t i = 0; i < (upright ? kUpright.size() : kLeaning.size()); ++i) {
-        const double wanted = upright ? direction + kUpright[i] : direction - lean + kLeaning[i];
-        const double heading = from.heading + mobile::wrapped(wanted - from.heading);
+      for (std::size_t i = 0; i < (upright ? kUprightHeadings.size() : kLeanAngles.size()); ++i) {
+        const double desired =
+            upright ? direction + kUprightHeadings[i] : direction - lean + kLeanAngles[i];
+        const double heading = from.heading + wrap_angle(desired - from.heading);
         const Vector2d foot =
             goal.head<2>() - distance * reach * Vector2d(std::cos(direction), std::sin(direction));
         const Vector2d at =
@@ -138,7 +139,7 @@ void BasePoseSearch::next_candidate(std::span<double> memory) const noexcept {
   growing_(memory) = false;
 }
 
-/// The next base pose where platform and straight arm are free.
+/// Chooses the next base pose where platform and straight arm are free.
 void BasePoseSearch::choose(const TipTarget& target, const Obstacles& obstacles,
                             std::span<double> memory) noexcept {
   list_candidates(target, platform_of(from_(memory)), std::min<int>(rounds_(memory), kMaxRounds));
@@ -169,8 +170,7 @@ const Obstacles& BasePoseSearch::seen_from(const PlatformPose& base,
   return seen_;
 }
 
-/// At the chosen base pose: a try of the inverse kinematics, or a part of a search for the arm's
-/// way.
+/// Tries the inverse kinematics at the chosen base pose, or continues a search for the arm's path.
 int BasePoseSearch::reach(const TipTarget& target, const Obstacles& obstacles,
                           std::span<double> memory) noexcept {
   const PlatformPose base = platform_of(goal_(memory));
@@ -214,7 +214,7 @@ int BasePoseSearch::reach(const TipTarget& target, const Obstacles& obstacles,
   return found.iterations;
 }
 
-/// A part of a search for the platform's way.
+/// Continues a search for the platform's path.
 void BasePoseSearch::plan(const Obstacles& obstacles, std::span<double> memory) noexcept {
   const std::span<double> trees = trees_(memory);
   if (!growing_(memory)) {

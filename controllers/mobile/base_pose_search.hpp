@@ -20,7 +20,7 @@ struct BasePoseSearchOptions {
   double timestep = 0.002;  ///< [s], > 0
 };
 
-/// Where the platform of a continuum arm is to stand among obstacles, and the way there.
+/// Search for a base pose of a continuum arm among obstacles, and for the path to it.
 ///
 /// 1. Base poses all around the target are tried, those with the least travel first: the platform
 /// and
@@ -29,11 +29,11 @@ struct BasePoseSearchOptions {
 ///    starts, and a path from the straight arm to the solution is searched (ArmPathPlanner).
 /// 3. A path of the platform to that pose is searched (MobilePathPlanner), with the arm straight.
 /// 4. The platform drives along it, all three coordinates synchronized, and stops before what has
-///    moved into its way.
+///    moved into its path.
 ///
-/// If no base pose is left, the search begins anew with directions in between and more tries. It is
-/// spread over many steps and the whole state is in the caller's memory; a step's work is bounded,
-/// and only the constructor allocates or throws.
+/// If no base pose is left, the search begins again with directions in between and more tries. It
+/// is spread over many steps and the whole state is in the caller's memory; a step's work is
+/// bounded, and only the constructor allocates or throws.
 class BasePoseSearch {
  public:
   /// `obstacles`: the shapes that `step` is given. Throws ModelError.
@@ -47,12 +47,13 @@ class BasePoseSearch {
     const Mode mode = mode_(memory);
     return mode == Mode::Choosing || mode == Mode::Reaching || mode == Mode::Planning;
   }
-  /// Whether all base poses have been tried at least once in vain, and none has been found since.
+  /// Returns whether all base poses have been tried at least once without success, and none has
+  /// been found since.
   [[nodiscard]] bool has_failed(std::span<const double> memory) const noexcept {
     return rounds_(memory) > 0 && is_searching(memory);
   }
 
-  /// Sets where the platform is; it stands.
+  /// Sets the platform's pose, at rest.
   void start(const PlatformPose& at, std::span<double> memory) const noexcept;
   /// Begins a search for a target.
   void begin(std::span<double> memory) const noexcept;

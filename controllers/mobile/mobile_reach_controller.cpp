@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 
+#include "controllers/interface/obstacle_settings.hpp"
 #include "tendril/mobile/support.hpp"
 
 namespace tendril {
@@ -18,7 +19,7 @@ constexpr double kPlanFraction = 0.95;      // of the speed limits; the rest is 
 constexpr double kFollowDistance = 0.01;    // [m] a target that moves less in a step is tracked
 constexpr double kFollowAngle = 0.05;       // [rad]
 constexpr double kFollowSpeed = 1.5;        // of the limits; the rate of a faster goal is not used
-constexpr double kLongestFollow = 0.15;     // [s] a solution farther away is a branch switch
+constexpr double kMaxFollowTime = 0.15;     // [s] a solution farther away is a branch switch
 constexpr double kRateTime = 0.02;          // [s] time constant of the filter of the goal's rate
 constexpr double kGuardFraction = 0.75;     // of the margins that is kept while moving
 constexpr double kAtRest = 1e-9;            // of the speed limits
@@ -27,16 +28,16 @@ constexpr double kRotationSlack = 1e-6;     // entries of R^T R - I
 constexpr int kCandidates = 64;             // evaluated in one step of a search
 constexpr int kChecks = 60;                 // the same in a search for a path
 constexpr double kCostStep = 0.3;           // [rad] least difference in cost of the next goal
-constexpr double kFarthestClearance = 1.0;  // [m] largest value that is reported
+constexpr double kMaxClearance = 1.0;       // [m] largest value that is reported
 constexpr double kApproachTime = 0.05;      // [s] time constant of the filter of obstacles' speed
-constexpr double kFastestApproach = 2.0;    // [m/s], faster ones cannot be given way to
-constexpr double kApproaches = 0.01;        // [m/s]
+constexpr double kMaxApproachSpeed = 2.0;   // [m/s], faster ones cannot be avoided
+constexpr double kMinApproachSpeed = 0.01;  // [m/s]
 constexpr double kReaction = 0.1;           // [s] from the decision to the motion of the platform
-constexpr double kTooNear = 1e-3;           // [m] less than what is kept while moving
+constexpr double kGuardSlack = 1e-3;        // [m] less than what is kept while moving
 constexpr double kBackOff = 0.02;           // [m] farther than what made it back away
 constexpr double kMinBackOff = 0.05;        // [m], of a step that is tried
 constexpr int kBackDirections = 16;
-const Obstacles kNone;  // if a measurement has none
+const Obstacles kNoObstacles;  // of a measurement without them
 
 bool is_pose(const Isometry3d& X) noexcept {
   const Eigen::Matrix3d R = X.linear();
@@ -92,13 +93,8 @@ std::span<const SettingInfo> MobileReachController::settings() {
       setting::number("settle_time", "s", "2", kNotNegative,
                       "time from an arrival until settled errors are recorded"),
       setting::flag("avoidance", false, "keep away from the scene's obstacles"),
-      setting::obstacle_names(
-          "obstacles",
-          "geoms and bodies that are obstacles, separated by spaces; default: all that "
-          "the robot can "
-          "touch"),
-      setting::number("obstacle_margin", "m", "0.03", {0.0, 1.0},
-                      "least clearance between the robot and obstacles"),
+      setting::obstacles(),
+      setting::obstacle_margin("0.03"),
   };
   return kAll;
 }
@@ -177,7 +173,7 @@ void MobileReachController::begin_search(const Isometry3d& X_WG,
   target_(next) = X_WG.affine();
 }
 
-/// If the target moves little, updates the goal by tracking; returns false if this fails.
+/// Updates the goal by tracking if the target moves little; returns false if this fails.
 bool MobileReachController::follow(const Isometry3d& X_WG, std::span<double> next,
                                    ControllerReport& report) noexcept {
   if (!is_near(to_pose(goal_target_(next)), X_WG)) return false;
@@ -190,7 +186,7 @@ bool MobileReachController::follow(const Isometry3d& X_WG, std::span<double> nex
   // searching while the target continued to move.
   v_ = x_ - goal;
   const double duration = motion_.speed_ratio(v_);
-  if (duration > kLongestFollow || !planner_.is_free(x_, *obstacles_)) return false;
+  if (duration > kMaxFollowTime || !planner_.is_free(x_, *obstacles_)) return false;
   if (duration <= kFollowSpeed * h_) goal_rate_(next) += h_ / (h_ + kRateTime) * (v_ / h_);
   goal = x_;
   mode_(next) = Mode::Going;
@@ -295,22 +291,22 @@ void MobileReachController::search(std::span<double> next, ControllerReport& rep
 }
 
 double MobileReachController::clearance(const MobileConfiguration& x) noexcept {
-  if (obstacles_->count() == 0) return kFarthestClearance;
-  return std::min(kFarthestClearance, planner_.body().clearance(platform_of(x), joints_of(x),
-                                                                *obstacles_, kFarthestClearance));
+  if (obstacles_->count() == 0) return kMaxClearance;
+  return std::min(kMaxClearance, planner_.body().clearance(platform_of(x), joints_of(x),
+                                                           *obstacles_, kMaxClearance));
 }
 
-/// Whether an obstacle is, or comes, nearer than the platform can back away from.
+/// Returns whether an obstacle is, or comes, nearer than the platform can back away from.
 bool MobileReachController::is_threatened(std::span<double> next) noexcept {
   if (obstacles_->count() == 0) return false;
   const double here = clearance(plan_(next));
-  const double nearer = std::clamp((clearance_(next) - here) / h_, 0.0, kFastestApproach);
+  const double nearer = std::clamp((clearance_(next) - here) / h_, 0.0, kMaxApproachSpeed);
   const double speed = approach_(next) + h_ / (h_ + kApproachTime) * (nearer - approach_(next));
   approach_(next) = speed;
   const double kept = kGuardFraction * planner_.options().margin;
   const double needed = kept + speed * (kReaction + 0.5 * speed / braking_);
-  const bool comes = speed > kApproaches && here < needed;
-  return comes || here < kept - kTooNear || (backing_(next) && here < needed + kBackOff);
+  const bool approaches = speed > kMinApproachSpeed && here < needed;
+  return approaches || here < kept - kGuardSlack || (backing_(next) && here < needed + kBackOff);
 }
 
 /// A step of the platform to where the clearance is largest, of some directions. False: it is
@@ -450,7 +446,7 @@ void MobileReachController::update(const MobileMeasurement& measurement,
                                    std::span<const double> memory, std::span<double> next_memory,
                                    MobileCommand& command, ControllerReport& report) noexcept {
   const std::span<double> next = next_memory;
-  obstacles_ = measurement.obstacles ? measurement.obstacles : &kNone;
+  obstacles_ = measurement.obstacles ? measurement.obstacles : &kNoObstacles;
   if (!started_(memory)) {
     auto plan = plan_(next);
     set_configuration(measurement.base,

@@ -26,8 +26,8 @@ namespace tendril {
 ///    cost is tried.
 /// 4. Platform and arm move along the path, synchronized within their speed limits. A step after
 ///    which the robot could not brake before a collision is not made.
-/// 5. From an obstacle that comes nearer than it could brake away from, the platform backs away, in
-///    the direction that leads farthest from all obstacles; then it searches a path anew.
+/// 5. From an obstacle too near to brake away from, the platform backs away, in the direction that
+///    leads farthest from all obstacles; then it searches for a path again.
 /// 6. Integral action on the setpoints removes the steady-state error of the servos.
 ///
 /// If a target is refused or not finite, the robot brakes and holds; the reason is reported. Only

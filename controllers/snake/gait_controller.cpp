@@ -1,5 +1,7 @@
 #include "controllers/snake/gait_controller.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -7,7 +9,10 @@
 #include <sstream>
 #include <string>
 
+#include "controllers/snake/snake_settings.hpp"
+#include "tendril/kinematics/wrap_angle.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/path/smooth_step.hpp"
 
 namespace tendril {
 namespace {
@@ -23,34 +28,24 @@ constexpr double kSideFadeTime = 0.5;                 // [s]
 constexpr double kTurnRate = 4.0;                     // of the steering input in [-1, 1] [1/s]
 constexpr double kTurnTwist = 1.5;                    // factor of the pitch wave at full steering
 constexpr double kYawOffsetGain = 0.42;               // [rad/rad]
-constexpr double kLargestYawOffset = 0.35;            // [rad]
+constexpr double kMaxYawOffset = 0.35;                // [rad]
 constexpr double kSlowDistance = 0.35;  // [m] from the goal; the gait slows down below
-constexpr double kSlowest = 0.4;
+constexpr double kMinFactor = 0.4;
 constexpr double kFrequencyRate = 4.0;  // of the factor of the frequency [1/s]
 // Poles.
-constexpr double kSettleTime = 1.0;   // [s], between closing and rolling
-constexpr double kWrapped = 0.7;      // of the ramp: the body is around the pole
-constexpr double kWrapPitch = 0.5;    // of the coil, until then
-constexpr double kSlowHeight = 0.03;  // [m]
-constexpr double kSlowestClimb = 0.25;
-constexpr double kReleaseFront =
-    0.6;  // length of the body that straightens at one time, of the whole
+constexpr double kSettleTime = 1.0;       // [s], between closing and rolling
+constexpr double kWrappedFraction = 0.7;  // of the ramp: the body is around the pole
+constexpr double kWrapPitch = 0.5;        // of the coil, until then
+constexpr double kSlowHeight = 0.03;      // [m]
+constexpr double kMinClimbFactor = 0.25;
+constexpr double kFrontLength = 0.6;  // fraction of the body that straightens at one time
 // Speed.
 constexpr double kSpeedPeriods = 2.0;  // time constant of the frequency [periods]
-constexpr double kLowestFactor = 0.05;
-
-/// 0 to 1 with rates 0 at both ends.
-double smooth(double x) noexcept {
-  x = std::clamp(x, 0.0, 1.0);
-  return x * x * x * (10.0 - x * (15.0 - 6.0 * x));
-}
+constexpr double kMinSpeedFactor = 0.05;
 
 double body_length(const SnakeContext& context) {
   return std::accumulate(context.link_lengths.begin(), context.link_lengths.end(), 0.0);
 }
-
-/// In (-pi, pi].
-double wrapped(double angle) noexcept { return std::remainder(angle, 2.0 * kPi); }
 
 constexpr OwnQuantities<GaitController::kQuantities> own;
 
@@ -87,14 +82,10 @@ std::span<const SettingInfo> GaitController::own_settings() {
                       "duration of the change from the start pose to the first gait"),
       setting::number("steering", "", "0", {-1.0, 1.0},
                       "without a goal: -1 (sharpest turn to the right) to 1 (to the left)"),
-      setting::number("speed", "m/s", "", {0.0, 10.0, true},
-                      "desired speed, kept by reducing the gait's frequency; default: none"),
+      snake_setting::kSpeed,
       setting::numbers("goals", "m",
                        "points on the ground to be reached in order, x y each, world frame"),
-      setting::body_name(
-          "target", "",
-          "mocap body to be reached, if there are no goals; with avoidance any body or site "
-          "that stands still"),
+      snake_setting::kTarget,
       setting::number("goal_tolerance", "m", "0.1", kPositive,
                       "distance of the center of mass at which a goal is reached; more than this "
                       "off a height, and twice this off the last goal, what was reached is lost"),
@@ -108,13 +99,13 @@ std::span<const SettingInfo> GaitController::own_settings() {
       setting::choice(
           "wrap", "no left right",
           "pole: the body lies straight beside it, the pole at its middle on this side, and "
-          "winds itself around it within ramp_time, 6 s are good, before it climbs"),
+          "wraps itself around it within ramp_time, 6 s are good, before it climbs"),
       setting::number("hold_time", "s", "10", kNotNegative,
                       "pole: time of the hold at each height"),
       setting::number(
           "release_time", "s", "", kPositive,
-          "pole: after the last hold the snake lets go of it within this time, head first, "
-          "and lies straight, on a shelf for instance; default: it holds"),
+          "pole: after the last hold the snake releases it within this time, head first, and "
+          "lies straight, on a shelf for instance; default: it holds"),
       ProgressWatch::kPeriods,
   };
   return kAll;
@@ -128,8 +119,8 @@ Gait GaitController::read_gait(const Settings& settings, GaitKind kind) const {
   if (const auto waves = settings.optional_number("waves")) {
     const double half = joints_ / 2.0;
     if (std::abs(*waves) > half)
-      throw ModelError("waves = " + std::string(settings.text("waves")) + ": must be in [-" +
-                       std::to_string(joints_ / 2) + ", " + std::to_string(joints_ / 2) + "]");
+      throw ModelError(fmt::format("waves = {}: must be in [-{}, {}]", settings.text("waves"),
+                                   joints_ / 2, joints_ / 2));
     gait.lag = lag_of_waves(*waves, joints_);
   }
   return gait;
@@ -138,9 +129,11 @@ Gait GaitController::read_gait(const Settings& settings, GaitKind kind) const {
 void GaitController::read_schedule(const Settings& settings) {
   std::istringstream words{std::string(settings.text("schedule"))};
   const auto refuse = [](const std::string& what) {
-    throw ModelError("schedule = " + what +
-                     ": must be start time, gait and frequency of each part, \"0 vertical_wave 1 "
-                     "10 sidewinding 1\", the first at 0, times increasing by more than fade_time");
+    throw ModelError(
+        fmt::format("schedule = {}: must be start time, gait and frequency of each part, \"0 "
+                    "vertical_wave 1 10 "
+                    "sidewinding 1\", the first at 0, times increasing by more than fade_time",
+                    what));
   };
   std::string time, name, frequency;
   stages_.clear();
@@ -148,10 +141,10 @@ void GaitController::read_schedule(const Settings& settings) {
     if (!(words >> name >> frequency)) refuse(time + " ...");
     const std::optional<GaitKind> kind = gait_kind(name);
     if (!kind) refuse("... " + name);
-    static constexpr SettingInfo kPart[] = {
+    static constexpr SettingInfo kNumbers[] = {
         setting::number("start", "s", "", kNotNegative, ""),
         setting::number("frequency", "Hz", "", {-10.0, 10.0}, "")};
-    const Settings numbers(kPart, {{"start", time}, {"frequency", frequency}});
+    const Settings numbers(kNumbers, {{"start", time}, {"frequency", frequency}});
     Stage stage{numbers.number("start"), standard_gait(*kind, joints_)};
     stage.gait.frequency = numbers.number("frequency");
     const bool in_order = stages_.empty()
@@ -165,8 +158,8 @@ void GaitController::read_schedule(const Settings& settings) {
 void GaitController::read_goals(const Settings& settings) {
   const std::vector<double> numbers = settings.numbers("goals");
   if (numbers.size() % 2 != 0) {
-    throw ModelError("goals: " + std::to_string(numbers.size()) +
-                     " numbers: must be x and y of each goal");
+    throw ModelError(
+        fmt::format("goals: {} numbers: must be x and y of each goal", numbers.size()));
   }
   for (std::size_t i = 0; i < numbers.size(); i += 2)
     goals_.emplace_back(numbers[i], numbers[i + 1]);
@@ -188,11 +181,10 @@ void GaitController::read_pole(const SnakeContext& context) {
     const double length = context.link_lengths.back();
     const auto amplitude = helix_amplitude(pole + context.radius, gait.lag, length, joints_);
     if (!amplitude) {
-      std::ostringstream text;
-      text << "pole_radius = " << pole << ": must be a radius around which links of " << length
-           << " m can coil with " << gait.lag * joints_ / (2.0 * kPi)
-           << " waves; change waves or the links";
-      throw ModelError(text.str());
+      throw ModelError(fmt::format(
+          "pole_radius = {:g}: must be a radius around which links of {:g} m can coil with {:g} "
+          "waves; change waves or the links",
+          pole, length, gait.lag * joints_ / (2.0 * kPi)));
     }
     const double grip = settings.number("grip");
     gait.yaw_amplitude = gait.pitch_amplitude = *amplitude + grip;
@@ -226,7 +218,7 @@ GaitController::GaitController(const SnakeContext& context)
     for (const char* name :
          {"gait", "frequency", "yaw_amplitude", "pitch_amplitude", "waves", "pole_radius"}) {
       if (settings.has(name))
-        throw ModelError(std::string(name) + ": must not be given together with schedule");
+        throw ModelError(fmt::format("{}: must not be given together with schedule", name));
     }
     read_schedule(settings);
   }
@@ -239,15 +231,15 @@ GaitController::GaitController(const SnakeContext& context)
   if (GroundPathFollower::is_requested(settings)) {
     if (stages_.size() > 1 || settings.has("schedule"))
       throw ModelError("schedule: must not be given together with ground_path or avoidance");
-    way_ = std::make_unique<GroundPathFollower>(context, stages_.front().gait, goals_,
-                                                kLargestYawOffset);
-    path_memory_ = memory_.part(way_->layout());
+    follower_ =
+        std::make_unique<GroundPathFollower>(context, stages_.front().gait, goals_, kMaxYawOffset);
+    path_memory_ = memory_.part(follower_->layout());
     bends_ = memory_.vector(joints_);
     desired_bends_.resize(static_cast<std::size_t>(joints_));
   } else {
     for (const char* name : {"ground_tolerance", "obstacles", "obstacle_margin", "corner_radius"}) {
       if (settings.has(name))
-        throw ModelError(std::string(name) + ": needs ground_path or avoidance");
+        throw ModelError(fmt::format("{}: needs ground_path or avoidance", name));
     }
   }
 
@@ -292,12 +284,12 @@ void GaitController::fade(std::span<double> next, double time) const noexcept {
   advance_.restart(advance_memory_(next));
 }
 
-/// Heading and speed over the last period, from one sample in each of its `kBins` bins.
+/// Averages heading and speed over the last period, from one sample in each of its `kBins` bins.
 GaitController::Motion GaitController::average(const SnakeMeasurement& measurement,
                                                std::span<double> next) const noexcept {
-  double part = phase_(next) / (2.0 * kPi);
-  part -= std::floor(part);
-  const int bin = to_index(part * kBins, 0, kBins - 1);
+  double fraction = phase_(next) / (2.0 * kPi);
+  fraction -= std::floor(fraction);
+  const int bin = to_index(fraction * kBins, 0, kBins - 1);
   if (bin != bin_(next)) {
     bin_(next) = bin;
     const Eigen::Vector3d& com = measurement.center_of_mass;
@@ -379,19 +371,19 @@ double GaitController::steer(const SnakeMeasurement& measurement, const Motion& 
   const double gained = to_goal.dot(step.moved.head<2>()) / distance;
   if (!progress_.step(gained, error, step.periods, progress_memory_(next)))
     report.status = ControllerStatus::NoProgress;
-  return std::clamp(distance / kSlowDistance, kSlowest, 1.0);
+  return std::clamp(distance / kSlowDistance, kMinFactor, 1.0);
 }
 
 double GaitController::turn_to(double direction, double heading, double time, double h,
                                std::span<double> next) const noexcept {
-  double error = wrapped(direction - heading);
-  double turn = kYawOffsetGain * error / kLargestYawOffset;
+  double error = wrap_angle(direction - heading);
+  double turn = kYawOffsetGain * error / kMaxYawOffset;
   if (stages_[to_stage_(next)].gait.kind == GaitKind::Sidewinding) {
-    error = wrapped(error - side_target_(next) * kPi / 2.0);
+    error = wrap_angle(error - side_target_(next) * kPi / 2.0);
     if (std::abs(error) > kSideChangeError && time >= side_time_(next) + kSideChangePause) {
       side_target_(next) = -side_target_(next);
       side_time_(next) = time;
-      error = wrapped(error + kPi);
+      error = wrap_angle(error + kPi);
     }
     turn = error / kFullTurnError;
   }
@@ -400,105 +392,71 @@ double GaitController::turn_to(double direction, double heading, double time, do
   return std::abs(error);
 }
 
-/// Along a path, or to goals among obstacles.
+/// Moves along a path, or to goals among obstacles.
 double GaitController::follow(const SnakeMeasurement& measurement, const Motion& motion,
                               const Step& step, std::span<double> next,
                               ControllerReport& report) noexcept {
   const double h = measurement.timestep;
-  const double heading = way_->is_head_first() ? way_->heading(measurement) : motion.heading;
-  const GroundPathFollower::Guidance way =
-      way_->step(measurement.center_of_mass.head<2>(), heading, path_memory_(next));
-  way_->bends(path_memory_(next), desired_bends_);
-  auto bends = bends_(next);
-  for (int j = 0; j < joints_; ++j) {
-    const double wanted = std::clamp(desired_bends_[static_cast<std::size_t>(j)],
-                                     -kLargestYawOffset, kLargestYawOffset);
-    bends[j] = towards(bends[j], wanted, kTurnRate * kLargestYawOffset * h);
-  }
-  own(report, "goals") = way.goals;
-  own(report, "path_error") = way.path_error;
-  report.progress = way.progress;
-  report.target << way.goal, 0.0;
-  if (way.new_goal) progress_.restart(progress_memory_(next));
+  const double heading =
+      follower_->is_head_first() ? follower_->heading(measurement) : motion.heading;
+  const GroundPathFollower::Guidance path =
+      follower_->step(measurement.center_of_mass.head<2>(), heading, path_memory_(next));
+  bend_along_path(h, next);
+  own(report, "goals") = path.goals;
+  own(report, "path_error") = path.path_error;
+  report.progress = path.progress;
+  report.target << path.goal, 0.0;
+  if (path.new_goal) progress_.restart(progress_memory_(next));
   const bool moved_away = measurement.has_target &&
-                          !((measurement.p_WG.head<2>() - way.goal).norm() <= goal_tolerance_);
+                          !((measurement.p_WG.head<2>() - path.goal).norm() <= goal_tolerance_);
   if (moved_away) {
     report.status = ControllerStatus::InvalidTarget;
     return 0.0;
   }
-  if (way.finished) {
-    const bool lost = way.path_error > 2.0 * goal_tolerance_;
+  if (path.finished) {
+    const bool lost = path.path_error > 2.0 * goal_tolerance_;
     report.status = lost ? ControllerStatus::NoProgress : ControllerStatus::Finished;
     turn_(next) = towards(turn_(next), 0.0, kTurnRate * h);
     return 0.0;
   }
-  if (!way.has_path) {
+  if (!path.has_path) {
     report.status = ControllerStatus::NotReached;
     return 0.0;
   }
-  const double error = turn_to(way.direction, heading, measurement.time, h, next);
-  if (!progress_.step(way.gained, error, step.periods, progress_memory_(next)))
+  const double error = turn_to(path.direction, heading, measurement.time, h, next);
+  if (!progress_.step(path.gained, error, step.periods, progress_memory_(next)))
     report.status = ControllerStatus::NoProgress;
-  if (way.on_path) report.path_excess = way.path_error / way_->tolerance();
-  return std::clamp(way.remaining / kSlowDistance, kSlowest, 1.0);
+  if (path.on_path) report.path_excess = path.path_error / follower_->tolerance();
+  return std::clamp(path.remaining / kSlowDistance, kMinFactor, 1.0);
 }
 
-/// Closes the helix; then, for each height, rolls there and holds; then lets go.
+/// Moves the offsets of the yaw joints towards those with which the body lies on its path.
+void GaitController::bend_along_path(double h, std::span<double> next) noexcept {
+  follower_->bends(path_memory_(next), desired_bends_);
+  auto bends = bends_(next);
+  for (int j = 0; j < joints_; ++j) {
+    const double desired =
+        std::clamp(desired_bends_[static_cast<std::size_t>(j)], -kMaxYawOffset, kMaxYawOffset);
+    bends[j] = towards(bends[j], desired, kTurnRate * kMaxYawOffset * h);
+  }
+}
+
+/// Closes the helix; then, for each height, rolls there and holds; then releases the pole.
 double GaitController::climb(const Step& step, std::span<double> next, double time,
                              ControllerReport& report) const noexcept {
-  const auto enter = [&](Climbing stage) {
-    climbing_(next) = stage;
-    stage_time_(next) = time;
-  };
-  const int index = height_(next);
-  const double height = heights_[index], rise = own(report, "rise");
-  const double remaining = height - rise;
-  double factor = 0.0;
+  const double height = heights_[height_(next)], rise = own(report, "rise");
+  const Climb climb{.time = time, .rise = rise, .remaining = height - rise};
   report.target << 0.0, 0.0, height;
-  const auto roll = [&] {
-    enter(Climbing::Rolling);
-    nearest_(next) = std::abs(heights_[height_(next)] - rise);
-    progress_.restart(progress_memory_(next));
-  };
+  double factor = 0.0;
   switch (climbing_(next)) {
     case Climbing::Closing:
-      if (time >= stage_time_(next) + ramp_time_ + kSettleTime) roll();
+      if (time >= stage_time_(next) + ramp_time_ + kSettleTime) begin_roll(climb, next);
       break;
-    case Climbing::Rolling: {
-      // Rotation in the direction of the wave climbs: phase - lag j increases with j for lag < 0.
-      const Gait& gait = stages_[to_stage_(next)].gait;
-      const double up = gait.lag * gait.frequency < 0.0 ? 1.0 : -1.0;
-      factor = up * std::copysign(std::clamp(std::abs(remaining) / kSlowHeight, kSlowestClimb, 1.0),
-                                  remaining);
-      nearest_(next) = std::min<double>(nearest_(next), std::abs(remaining));
-      const double gained = std::copysign(1.0, remaining) * step.moved.z();
-      const bool nearer = progress_.step(gained, 0.0, step.periods, progress_memory_(next));
-      if (!nearer || std::abs(remaining) > nearest_(next) + goal_tolerance_)
-        report.status = ControllerStatus::NoProgress;
-      const double before = index == 0 ? 0.0 : heights_[index - 1];
-      if ((height - before) * remaining <= 0.0) {
-        factor = 0.0;
-        enter(Climbing::Holding);
-        held_(next) = rise;
-      }
+    case Climbing::Rolling:
+      factor = roll(climb, step, next, report);
       break;
-    }
     case Climbing::Holding:
-      if (factor_(next) == 0.0 && time >= stage_time_(next) + kSettleTime)
-        slip_(next) = std::max<double>(slip_(next), std::abs(rise - held_(next)));
-      else
-        held_(next) = rise;
-      if (time >= stage_time_(next) + kSettleTime + hold_time_) {
-        if (index + 1 < static_cast<int>(heights_.size())) {
-          height_(next) = index + 1;
-          roll();
-        } else if (release_time_ > 0.0) {
-          enter(Climbing::Releasing);
-        } else {
-          report.status = ControllerStatus::Finished;
-        }
-      }
-      if (std::abs(remaining) > goal_tolerance_) report.status = ControllerStatus::NoProgress;
+      hold(climb, next, report);
       break;
     case Climbing::Releasing:
       if (time >= stage_time_(next) + release_time_) report.status = ControllerStatus::Finished;
@@ -509,8 +467,63 @@ double GaitController::climb(const Step& step, std::span<double> next, double ti
   own(report, "goals") = goals;
   report.progress = goals / static_cast<double>(heights_.size());
   own(report, "slip") = slip_(next);
-  own(report, "path_error") = std::abs(remaining);
+  own(report, "path_error") = std::abs(climb.remaining);
   return factor;
+}
+
+void GaitController::enter(Climbing stage, double time, std::span<double> next) const noexcept {
+  climbing_(next) = stage;
+  stage_time_(next) = time;
+}
+
+void GaitController::begin_roll(const Climb& climb, std::span<double> next) const noexcept {
+  enter(Climbing::Rolling, climb.time, next);
+  nearest_(next) = std::abs(heights_[height_(next)] - climb.rise);
+  progress_.restart(progress_memory_(next));
+}
+
+/// Rolls towards the height; holds once it is passed. Returns the factor of the frequency.
+double GaitController::roll(const Climb& climb, const Step& step, std::span<double> next,
+                            ControllerReport& report) const noexcept {
+  const double remaining = climb.remaining, distance = std::abs(remaining);
+  nearest_(next) = std::min<double>(nearest_(next), distance);
+  const double gained = std::copysign(1.0, remaining) * step.moved.z();
+  const bool nearer = progress_.step(gained, 0.0, step.periods, progress_memory_(next));
+  if (!nearer || distance > nearest_(next) + goal_tolerance_)
+    report.status = ControllerStatus::NoProgress;
+  const int index = height_(next);
+  const double before = index == 0 ? 0.0 : heights_[index - 1];
+  if ((heights_[index] - before) * remaining <= 0.0) {
+    enter(Climbing::Holding, climb.time, next);
+    held_(next) = climb.rise;
+    return 0.0;
+  }
+  // Rotation in the direction of the wave climbs: phase - lag j increases with j for lag < 0.
+  const Gait& gait = stages_[to_stage_(next)].gait;
+  const double up = gait.lag * gait.frequency < 0.0 ? 1.0 : -1.0;
+  return up * std::copysign(std::clamp(distance / kSlowHeight, kMinClimbFactor, 1.0), remaining);
+}
+
+/// Holds a height for the hold time; then rolls to the next one, or releases the pole.
+void GaitController::hold(const Climb& climb, std::span<double> next,
+                          ControllerReport& report) const noexcept {
+  const double settled = stage_time_(next) + kSettleTime;
+  if (factor_(next) == 0.0 && climb.time >= settled) {
+    slip_(next) = std::max<double>(slip_(next), std::abs(climb.rise - held_(next)));
+  } else {
+    held_(next) = climb.rise;
+  }
+  if (climb.time >= settled + hold_time_) {
+    if (height_(next) + 1 < static_cast<int>(heights_.size())) {
+      height_(next) += 1;
+      begin_roll(climb, next);
+    } else if (release_time_ > 0.0) {
+      enter(Climbing::Releasing, climb.time, next);
+    } else {
+      report.status = ControllerStatus::Finished;
+    }
+  }
+  if (std::abs(climb.remaining) > goal_tolerance_) report.status = ControllerStatus::NoProgress;
 }
 
 /// Integrates the frequency factor until the measured speed is the desired one.
@@ -520,7 +533,7 @@ double GaitController::keep_speed(const Motion& motion, std::span<double> next,
   const double frequency = std::abs(stages_[to_stage_(next)].gait.frequency) * speed_factor_(next);
   if (motion.speed > 0.0 && frequency > 0.0) {
     const double ratio = std::clamp(speed_ / motion.speed, 0.5, 2.0);
-    const double desired = std::clamp(ratio * speed_factor_(next), kLowestFactor, 1.0);
+    const double desired = std::clamp(ratio * speed_factor_(next), kMinSpeedFactor, 1.0);
     speed_factor_(next) +=
         (desired - speed_factor_(next)) * std::min(1.0, h * frequency / kSpeedPeriods);
   }
@@ -535,59 +548,71 @@ void GaitController::update(const SnakeMeasurement& measurement, std::span<const
   if (!started_(memory)) begin(measurement, next);
   fade(next, time);
   const Motion motion = average(measurement, next);
-  const Eigen::Vector3d displacement = measurement.center_of_mass - start_center_(next);
-  own(report, "heading") = motion.heading;
-  own(report, "speed") = motion.speed;
-  own(report, "advance") = displacement.x();
-  own(report, "rise") = displacement.z();
+  report_motion(measurement, motion, next, report);
   const Step step{
       .moved = measurement.center_of_mass - last_center_(next),
       .periods = std::abs(stages_[to_stage_(next)].gait.frequency * factor_(memory)) * h};
   last_center_(next) = measurement.center_of_mass;
 
-  // Speed and direction.
-  double factor = way_               ? follow(measurement, motion, step, next, report)
+  double factor = follower_          ? follow(measurement, motion, step, next, report)
                   : heights_.empty() ? steer(measurement, motion, step, next, report)
                                      : climb(step, next, time, report);
   factor *= keep_speed(motion, next, h);
   factor_(next) = towards(factor_(next), factor, kFrequencyRate * h);
 
-  // Blend of two gaits on one phase.
-  const bool from_start = from_stage_(next) < 0;
-  const bool wraps = from_start && wrap_ != Wrap::No;
-  const double passed = (time - fade_start_(next)) / (from_start ? ramp_time_ : fade_time_);
-  const double fraction = smooth(wraps ? passed / kWrapped : passed);
-  const Gait& to = stages_[to_stage_(next)].gait;
-  const auto steering = [&](const Gait& gait) {
-    GaitSteering s;
-    if (gait.kind == GaitKind::Sidewinding) {
-      s.side = side_(next) * (1.0 - std::abs(turn_(next)));
-      s.twist = kTurnTwist * turn_(next);
-    } else if (gait.kind == GaitKind::VerticalWave || gait.kind == GaitKind::Serpenoid ||
-               gait.kind == GaitKind::Anguilliform) {
-      s.yaw_offset = kLargestYawOffset * turn_(next);
-    }
-    return s;
-  };
-  if (wraps) {
-    // Curvature and torsion grow together, so that the coil keeps its small pitch while it closes;
-    // then it is stretched along the pole.
-    Gait opened = to;
-    opened.lag *=
-        kWrapPitch * fraction + (1.0 - kWrapPitch) * smooth((passed - kWrapped) / (1.0 - kWrapped));
-    gait_angles(opened, {}, phase_(next) - (to.lag - opened.lag) * middle(), to_);
-  } else {
-    gait_angles(to, steering(to), phase_(next), to_);
+  const double frequency = blend_gaits(time, next, command);
+  if (climbing_(next) == Climbing::Releasing) straighten(time - stage_time_(next), command);
+  command.feed = measurement.feed;
+  phase_(next) =
+      std::remainder(phase_(next) + 2.0 * kPi * frequency * factor_(next) * h, 2.0 * kPi);
+}
+
+void GaitController::report_motion(const SnakeMeasurement& measurement, const Motion& motion,
+                                   std::span<const double> memory,
+                                   ControllerReport& report) const noexcept {
+  const Eigen::Vector3d displacement = measurement.center_of_mass - start_center_(memory);
+  own(report, "heading") = motion.heading;
+  own(report, "speed") = motion.speed;
+  own(report, "advance") = displacement.x();
+  own(report, "rise") = displacement.z();
+}
+
+GaitSteering GaitController::steering(const Gait& gait,
+                                      std::span<const double> memory) const noexcept {
+  GaitSteering steering;
+  if (gait.kind == GaitKind::Sidewinding) {
+    steering.side = side_(memory) * (1.0 - std::abs(turn_(memory)));
+    steering.twist = kTurnTwist * turn_(memory);
+  } else if (gait.kind == GaitKind::VerticalWave || gait.kind == GaitKind::Serpenoid ||
+             gait.kind == GaitKind::Anguilliform) {
+    steering.yaw_offset = kMaxYawOffset * turn_(memory);
   }
-  if (way_) {
-    for (int j = 0; j < joints_; ++j) to_[static_cast<std::size_t>(j)] += bends_(next)[j];
+  return steering;
+}
+
+/// Commands the blend of two gaits on one phase, or of the start pose and the first gait. Returns
+/// its frequency [1/s].
+double GaitController::blend_gaits(double time, std::span<const double> memory,
+                                   SnakeCommand& command) noexcept {
+  const bool from_start = from_stage_(memory) < 0;
+  const bool wraps = from_start && wrap_ != Wrap::No;
+  const double passed = (time - fade_start_(memory)) / (from_start ? ramp_time_ : fade_time_);
+  const double fraction = smooth_step(wraps ? passed / kWrappedFraction : passed).value;
+  const Gait& to = stages_[to_stage_(memory)].gait;
+  if (wraps) {
+    wrap_angles(to, passed, fraction, memory);
+  } else {
+    gait_angles(to, steering(to, memory), phase_(memory), to_);
+  }
+  if (follower_) {
+    for (int j = 0; j < joints_; ++j) to_[static_cast<std::size_t>(j)] += bends_(memory)[j];
   }
   double frequency = fraction * to.frequency;
   if (from_start) {
-    std::copy_n(start_angles_(next).data(), joints_, from_.begin());
+    std::copy_n(start_angles_(memory).data(), joints_, from_.begin());
   } else {
-    const Gait& from = stages_[from_stage_(next)].gait;
-    gait_angles(from, steering(from), phase_(next), from_);
+    const Gait& from = stages_[from_stage_(memory)].gait;
+    gait_angles(from, steering(from, memory), phase_(memory), from_);
     frequency += (1.0 - fraction) * from.frequency;
   }
   for (int j = 0; j < joints_; ++j) {
@@ -595,22 +620,31 @@ void GaitController::update(const SnakeMeasurement& measurement, std::span<const
     command.q[j] =
         std::clamp((1.0 - fraction) * from_[i] + fraction * to_[i], -joint_limit_, joint_limit_);
   }
-  if (climbing_(next) == Climbing::Releasing) {
-    // A front runs from head to tail, before which the body is straight.
-    const double front = (1.0 + kReleaseFront) * (time - stage_time_(next)) / release_time_;
-    for (int j = 0; j < joints_; ++j) {
-      const double place = 1.0 - static_cast<double>(j) / (joints_ - 1);
-      command.q[j] *= 1.0 - smooth((front - place) / kReleaseFront);
-    }
+  return frequency;
+}
+
+/// Computes the angles of a coil that closes around the pole. Curvature and torsion grow together,
+/// so that it keeps its small pitch meanwhile; then it is stretched along the pole.
+void GaitController::wrap_angles(const Gait& closed, double passed, double fraction,
+                                 std::span<const double> memory) noexcept {
+  Gait opened = closed;
+  const double stretch = smooth_step((passed - kWrappedFraction) / (1.0 - kWrappedFraction)).value;
+  opened.lag *= kWrapPitch * fraction + (1.0 - kWrapPitch) * stretch;
+  gait_angles(opened, {}, phase_(memory) - (closed.lag - opened.lag) * middle(), to_);
+}
+
+/// Straightens the body from head to tail, `time` [s] after the release began.
+void GaitController::straighten(double time, SnakeCommand& command) const noexcept {
+  const double front = (1.0 + kFrontLength) * time / release_time_;
+  for (int j = 0; j < joints_; ++j) {
+    const double from_head = 1.0 - static_cast<double>(j) / (joints_ - 1);
+    command.q[j] *= 1.0 - smooth_step((front - from_head) / kFrontLength).value;
   }
-  command.feed = measurement.feed;
-  phase_(next) =
-      std::remainder(phase_(next) + 2.0 * kPi * frequency * factor_(next) * h, 2.0 * kPi);
 }
 
 int GaitController::path(const SnakeMeasurement& /*measurement*/, std::span<const double> memory,
                          std::span<Eigen::Vector3d> points) const noexcept {
-  return way_ ? way_->points(path_memory_(memory), points) : 0;
+  return follower_ ? follower_->points(path_memory_(memory), points) : 0;
 }
 
 }  // namespace tendril

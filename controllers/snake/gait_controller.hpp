@@ -70,22 +70,45 @@ class GaitController final : public SnakeController {
   void fade(std::span<double> next, double time) const noexcept;
   [[nodiscard]] Motion average(const SnakeMeasurement& measurement,
                                std::span<double> next) const noexcept;
-  /// What a task is judged by in one step.
+  /// Motion in one step, by which a task is evaluated.
   struct Step {
     Eigen::Vector3d moved;  ///< by the center of mass [m]
     double periods;         ///< of the gait
   };
-  /// All return the factor of the gait's frequency, but turn_to.
+  /// State of a climb in one step.
+  struct Climb {
+    double time;       ///< [s]
+    double rise;       ///< [m]
+    double remaining;  ///< to the present height [m]
+  };
+
+  // Tasks. Each returns the factor of the gait's frequency.
   double steer(const SnakeMeasurement& measurement, const Motion& motion, const Step& step,
                std::span<double> next, ControllerReport& report) const noexcept;
   double follow(const SnakeMeasurement& measurement, const Motion& motion, const Step& step,
                 std::span<double> next, ControllerReport& report) noexcept;
-  /// Turns the motion towards a direction [rad]; returns how far it is from it now, >= 0.
-  double turn_to(double direction, double heading, double time, double h,
-                 std::span<double> next) const noexcept;
   double climb(const Step& step, std::span<double> next, double time,
                ControllerReport& report) const noexcept;
   double keep_speed(const Motion& motion, std::span<double> next, double h) const noexcept;
+
+  /// Turns the motion towards a direction [rad]; returns how far it is from it now, >= 0.
+  double turn_to(double direction, double heading, double time, double h,
+                 std::span<double> next) const noexcept;
+  void bend_along_path(double h, std::span<double> next) noexcept;
+  void enter(Climbing stage, double time, std::span<double> next) const noexcept;
+  void begin_roll(const Climb& climb, std::span<double> next) const noexcept;
+  double roll(const Climb& climb, const Step& step, std::span<double> next,
+              ControllerReport& report) const noexcept;
+  void hold(const Climb& climb, std::span<double> next, ControllerReport& report) const noexcept;
+
+  [[nodiscard]] GaitSteering steering(const Gait& gait,
+                                      std::span<const double> memory) const noexcept;
+  double blend_gaits(double time, std::span<const double> memory, SnakeCommand& command) noexcept;
+  void wrap_angles(const Gait& closed, double passed, double fraction,
+                   std::span<const double> memory) noexcept;
+  void straighten(double time, SnakeCommand& command) const noexcept;
+  void report_motion(const SnakeMeasurement& measurement, const Motion& motion,
+                     std::span<const double> memory, ControllerReport& report) const noexcept;
 
   int joints_;
   double joint_limit_;
@@ -100,7 +123,7 @@ class GaitController final : public SnakeController {
   Wrap wrap_ = Wrap::No;
   ProgressWatch progress_;
   AdvanceWatch advance_;
-  std::unique_ptr<GroundPathFollower> way_;  ///< along a path, or among obstacles; null: neither
+  std::unique_ptr<GroundPathFollower> follower_;  ///< of a path, or among obstacles; null: neither
 
   // Memory.
   static constexpr int kBins = 40;  // of a period, for averages
@@ -122,7 +145,7 @@ class GaitController final : public SnakeController {
   Block progress_memory_ = memory_.part(progress_.layout());
   Block advance_memory_ = memory_.part(advance_.layout());
   Block path_memory_;
-  MatrixSlot<Eigen::VectorXd> bends_;  // of the yaw joints, as the way bends [rad]
+  MatrixSlot<Eigen::VectorXd> bends_;  // of the yaw joints, as the path bends [rad]
   MatrixSlot<Eigen::Vector3d> last_center_ = memory_.matrix<Eigen::Vector3d>();
   MatrixSlot<Eigen::Vector3d> start_center_ = memory_.matrix<Eigen::Vector3d>();
   MatrixSlot<Eigen::Vector2d> segment_ = memory_.matrix<Eigen::Vector2d>();  // start of the motion

@@ -1,16 +1,18 @@
 #include "controllers/snake/ground_path_follower.hpp"
 
+#include <fmt/core.h>
+
 #include <Eigen/QR>
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
-#include <numbers>
 #include <numeric>
 #include <string>
 #include <utility>
 
+#include "controllers/interface/obstacle_settings.hpp"
+#include "controllers/snake/snake_settings.hpp"
+#include "tendril/kinematics/wrap_angle.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/path/path.hpp"
 #include "tendril/snake/cubic_spline.hpp"
@@ -22,20 +24,22 @@ using Eigen::Matrix2Xd;
 using Eigen::Vector2d;
 using Eigen::Vector3d;
 
-constexpr double kLookAhead = 0.35;             // of the body's length: where the snake aims at
-constexpr double kUsableBend = 0.85;            // part of the sharpest turn that ways may need
-constexpr double kPathSpacing = 0.02;           // [m], of a path that is given
-constexpr int kSamples = 9;                     // of the part of the way on which the body lies
-constexpr double kLargestStep = 0.02;           // of the place on the way in one step [m]
-constexpr int kPathPoints = 160;                // kept in the memory; what is longer is found later
-constexpr int kLongestWay = 2000;               // points, to see that there is one
-constexpr double kCellOfClearance = 0.08;       // edge of the map's cells
-constexpr double kLargestOfClearance = 0.2;     // of a large map
-constexpr double kCellOfRadius[] = {0.8, 1.6};  // no smaller, no larger in radii of the links
-constexpr double kLowestOfCell = 0.6;  // height of the map: the ground, half a cell below, is none
-constexpr double kSpacingOfCell = 3.0;
+// Lengths in fractions of the body's length, clearance, radius of the links or edge of a cell.
+constexpr double kLookAheadFraction = 0.35;   // of the body: from the snake to where it aims
+constexpr double kUsableBendFraction = 0.85;  // of the sharpest turn, that paths may need
+constexpr double kCellPerClearance = 0.08;    // edge of the map's cells
+constexpr double kMaxCellPerClearance = 0.2;  // of a large map
+constexpr double kMinCellPerRadius = 0.8, kMaxCellPerRadius = 1.6;
+constexpr double kMinHeightPerCell = 0.6;  // of the map above the ground, which is no obstacle
+constexpr double kSpacingPerCell = 3.0;    // between points of a path
+constexpr double kRetraceFraction = 0.1;   // of the body: motion after which a path is sought again
 
-double wrapped(double angle) noexcept { return std::remainder(angle, 2.0 * std::numbers::pi); }
+constexpr double kPathSpacing = 0.02;  // between points of a path that is given [m]
+constexpr int kSamples = 9;            // of the segment on which the body lies
+constexpr double kMaxStep = 0.02;      // of the position along the path [m]
+constexpr int kPathPoints = 160;       // kept in the memory; the rest of a path is found later
+constexpr double kDrawnHeight = 0.02;  // of the points that are drawn [m]
+constexpr int kMaxPathPoints = 2000;   // of a path that is only checked for existence
 
 SnakeChain chain_of(const SnakeContext& context) {
   return SnakeChain({.link_lengths = {context.link_lengths.begin() + 1, context.link_lengths.end()},
@@ -44,15 +48,8 @@ SnakeChain chain_of(const SnakeContext& context) {
                      .rear_length = context.link_lengths.front()});
 }
 
-template <class... Args>
-std::string text(const char* format, Args... args) {
-  std::array<char, 300> line;
-  std::snprintf(line.data(), line.size(), format, args...);
-  return line.data();
-}
-
-/// Weights of the joint angles in the heading of the body's middle, relative to that of link 0:
-/// headings of the links = heading + bend x + a cos(lag j) + b sin(lag j), x from -1 to 1.
+/// Returns the weights of the joint angles in the heading of the body's middle, relative to that of
+/// link 0: headings of the links = heading + bend x + a cos(lag j) + b sin(lag j), x from -1 to 1.
 Eigen::VectorXd heading_weights(const Gait& gait, Eigen::Index joints) {
   Eigen::MatrixXd basis(joints + 1, gait.yaw_amplitude > 0.0 ? 4 : 2);
   for (Eigen::Index j = 0; j <= joints; ++j) {
@@ -78,22 +75,18 @@ std::span<const SettingInfo> GroundPathFollower::settings() {
       setting::text("ground_path", "",
                     "path on the ground that a free snake follows from where it is: x y of each "
                     "point, m, world frame; in a robot file a list or { file = \"path.csv\" }"),
-      setting::number(
-          "corner_radius", "m", "0", {0.0, 1e3},
-          "path, ground_path: the corners of the points' polyline are rounded with arcs "
-          "of this radius; 0: smooth through all points"),
+      snake_setting::kCornerRadius,
       setting::number("ground_tolerance", "m", "0.2", kPositive,
                       "ground_path, avoidance: status 8 when the middle of the snake has been "
-                      "farther from its way for longer than `following_time`"),
+                      "farther from its path for longer than `following_time`"),
       setting::flag("avoidance", false,
-                    "find ways to goals or target among the scene's obstacles that stand still"),
-      setting::obstacle_names(
-          "obstacles",
-          "avoidance: names of geoms or bodies, separated by spaces; default: every geom "
-          "that the snake can touch"),
-      setting::number("obstacle_margin", "m", "0.05", {0.0, 1.0},
-                      "avoidance: least clearance between the ground that the gait needs and "
-                      "obstacles"),
+                    "find paths to goals or target among the scene's obstacles that stand still"),
+      setting::obstacles(
+          "avoidance: names of geoms or bodies, separated by spaces; default: every geom that the "
+          "snake can touch"),
+      setting::obstacle_margin("0.05",
+                               "avoidance: least clearance between the ground that the gait needs "
+                               "and obstacles"),
   };
   return kAll;
 }
@@ -111,8 +104,8 @@ GroundPathFollower::GroundPathFollower(const SnakeContext& context, const Gait& 
       goal_tolerance_(context.settings.number("goal_tolerance")),
       tolerance_(context.settings.number("ground_tolerance")) {
   const Settings& settings = context.settings;
-  const char* const wanted = settings.has("ground_path") ? "ground_path" : "avoidance";
-  if (!context.is_free) throw ModelError(std::string(wanted) + ": needs base.kind = \"free\"");
+  const char* const requested = settings.has("ground_path") ? "ground_path" : "avoidance";
+  if (!context.is_free) throw ModelError(fmt::format("{}: needs base.kind = \"free\"", requested));
   // The wave must run so that the snake moves forward.
   const double wave = gait.frequency * gait.lag;
   const bool forward = gait.kind == GaitKind::Sidewinding    ? wave > 0.0
@@ -120,17 +113,17 @@ GroundPathFollower::GroundPathFollower(const SnakeContext& context, const Gait& 
                        : gait.kind == GaitKind::Serpenoid    ? wave < 0.0
                                                              : false;
   if (!forward) {
-    throw ModelError(std::string(wanted) +
-                     ": needs gait = sidewinding, vertical_wave or serpenoid, forwards");
+    throw ModelError(fmt::format(
+        "{}: needs gait = sidewinding, vertical_wave or serpenoid, forwards", requested));
   }
   if (settings.has("ground_path") && settings.flag("avoidance"))
     throw ModelError("avoidance: must not be given together with ground_path");
-  body_ = head_first_ ? footprint_.length : 0.0;
-  look_ahead_ = kLookAhead * footprint_.length;
+  body_length_ = head_first_ ? footprint_.length : 0.0;
+  look_ahead_ = kLookAheadFraction * footprint_.length;
   const double contraction =
       footprint_.length / std::accumulate(lengths_.begin(), lengths_.end(), 0.0);
   const double module = lengths_[1] + lengths_[2];
-  max_curvature_ = kUsableBend * largest_yaw_offset / (module * contraction);
+  max_curvature_ = kUsableBendFraction * largest_yaw_offset / (module * contraction);
   clearance_ = (head_first_ ? footprint_.width : footprint_.reach) + context.radius +
                settings.number("obstacle_margin");
   if (settings.has("ground_path")) {
@@ -140,7 +133,7 @@ GroundPathFollower::GroundPathFollower(const SnakeContext& context, const Gait& 
   } else {
     plan(context, std::move(goals));
   }
-  goal_ = layout_.index(0, static_cast<int>(ways_.size()));
+  goal_ = layout_.index(0, goal_count());
 }
 
 void GroundPathFollower::read_path(const Settings& settings) {
@@ -150,8 +143,8 @@ void GroundPathFollower::read_path(const Settings& settings) {
   const std::vector<double> numbers =
       Settings(kRow, {{"ground_path", std::move(table)}}).numbers("ground_path");
   if (numbers.size() % 2 != 0 || numbers.size() < 4)
-    throw ModelError(
-        text("ground_path: %zu numbers: must be x and y of at least two points", numbers.size()));
+    throw ModelError(fmt::format("ground_path: {} numbers: must be x and y of at least two points",
+                                 numbers.size()));
   std::vector<Vector3d> points;
   for (std::size_t i = 0; i < numbers.size(); i += 2)
     points.emplace_back(numbers[i], numbers[i + 1], 0.0);
@@ -176,7 +169,7 @@ void GroundPathFollower::read_path(const Settings& settings) {
     }
     sample(path.length(), [&](double s) { return path.position(s); });
   } catch (const ModelError& error) {
-    throw ModelError(std::string("ground_path: ") + error.what());
+    throw ModelError(fmt::format("ground_path: {}", error.what()));
   }
 }
 
@@ -187,9 +180,34 @@ void GroundPathFollower::plan(const SnakeContext& context, std::vector<Vector2d>
     if (!has_goals) goals.push_back(target);
   }
   if (goals.empty()) throw ModelError("avoidance: needs a target: target or goals must be given");
+  make_map(context, goals);
+  spacing_ = kSpacingPerCell * map_->cell();
+  Matrix2Xd points(2, kMaxPathPoints);
+  Vector2d from = context.start_center;
+  paths_.reserve(goals.size());
+  for (std::size_t i = 0; i < goals.size(); ++i) {
+    const std::string name = has_goals
+                                 ? fmt::format("goals: goal {}", i + 1)
+                                 : fmt::format("target = {}", context.settings.text("target"));
+    require_room(goals[i], name);
+    paths_.emplace_back(*map_, goals[i], clearance_);
+    const GroundPaths::Start start{.position = from, .arrival = 0.5 * goal_tolerance_};
+    if (paths_.back().trace(start, spacing_, points) == 0) {
+      throw ModelError(fmt::format(
+          "{}: there is no path that is {:.3g} m wide, which the gait needs, obstacle_margin "
+          "included",
+          name, 2.0 * clearance_));
+    }
+    from = goals[i];
+  }
+  point_count_ = layout_.index(2, kPathPoints);
+  points_ = layout_.matrix<Matrix2Xd>(2, kPathPoints);
+}
 
-  // The rectangle: as far around start and goals as a detour may lead, but no farther than the
-  // obstacles do.
+/// Makes the map of a rectangle as far around start and goals as a detour may lead, but no farther
+/// than the obstacles do.
+void GroundPathFollower::make_map(const SnakeContext& context, const std::vector<Vector2d>& goals) {
+  const double radius = context.radius;
   Eigen::AlignedBox2d ends(context.start_center), wide, solid;
   for (const Vector2d& goal : goals) ends.extend(goal);
   const double detour = ends.sizes().sum() + 4.0 * clearance_;
@@ -206,49 +224,35 @@ void GroundPathFollower::plan(const SnakeContext& context, std::vector<Vector2d>
   const Eigen::AlignedBox2d all = wide.intersection(
       Eigen::AlignedBox2d(solid.min().array() - around, solid.max().array() + around));
   const double fit = std::sqrt(all.sizes().prod() / GroundMap::kMaxCells) * 1.01;
-  const double cell =
-      std::max(std::clamp(kCellOfClearance * clearance_, kCellOfRadius[0] * context.radius,
-                          kCellOfRadius[1] * context.radius),
-               fit);
-  if (cell > kLargestOfClearance * clearance_) {
-    throw ModelError(text("avoidance: the way lies in %.3g m x %.3g m: must be at most %.3g m^2",
-                          all.sizes().x(), all.sizes().y(),
-                          GroundMap::kMaxCells * std::pow(kLargestOfClearance * clearance_, 2)));
+  const double cell = std::max(std::clamp(kCellPerClearance * clearance_,
+                                          kMinCellPerRadius * radius, kMaxCellPerRadius * radius),
+                               fit);
+  if (cell > kMaxCellPerClearance * clearance_) {
+    throw ModelError(
+        fmt::format("avoidance: the path lies in {:.3g} m x {:.3g} m: must be at most {:.3g} m^2",
+                    all.sizes().x(), all.sizes().y(),
+                    GroundMap::kMaxCells * std::pow(kMaxCellPerClearance * clearance_, 2)));
   }
-  const double r = context.radius, height = context.ground_height,
-               lowest = std::max(r, kLowestOfCell * cell);
+  const double height = context.ground_height;
+  const double lowest = std::max(radius, kMinHeightPerCell * cell);
   map_ = std::make_unique<GroundMap>(
-      obstacles, GroundMapOptions{.low = all.min(),
-                                  .high = all.max(),
-                                  .cell = cell,
-                                  .heights = {height + lowest, height + std::max(lowest, 2.0 * r),
-                                              height + std::max(lowest, 3.0 * r)}});
-  spacing_ = kSpacingOfCell * cell;
-  Matrix2Xd points(2, kLongestWay);
-  Vector2d from = context.start_center;
-  ways_.reserve(goals.size());
-  for (std::size_t i = 0; i < goals.size(); ++i) {
-    const std::string name = has_goals ? text("goals: goal %zu", i + 1)
-                                       : "target = " + std::string(context.settings.text("target"));
-    const double room = map_->clearance(goals[i]);
-    if (room <= cell) throw ModelError(name + ": must not be in an obstacle");
-    if (room < clearance_) {
-      throw ModelError(name + text(": is %.3g m from an obstacle: the gait needs %.3g m, "
-                                   "obstacle_margin included",
-                                   room, clearance_));
-    }
-    ways_.emplace_back(*map_, goals[i], clearance_);
-    const int count =
-        ways_.back().trace({.position = from, .arrival = 0.5 * goal_tolerance_}, spacing_, points);
-    if (count == 0) {
-      throw ModelError(name + text(": there is no way that is %.3g m wide, which the gait needs, "
-                                   "obstacle_margin included",
-                                   2.0 * clearance_));
-    }
-    from = goals[i];
+      obstacles,
+      GroundMapOptions{.low = all.min(),
+                       .high = all.max(),
+                       .cell = cell,
+                       .heights = {height + lowest, height + std::max(lowest, 2.0 * radius),
+                                   height + std::max(lowest, 3.0 * radius)}});
+}
+
+/// Throws ModelError unless the gait has room at a goal.
+void GroundPathFollower::require_room(const Vector2d& goal, const std::string& name) const {
+  const double room = map_->clearance(goal);
+  if (room <= map_->cell()) throw ModelError(fmt::format("{}: must not be in an obstacle", name));
+  if (room < clearance_) {
+    throw ModelError(fmt::format(
+        "{}: is {:.3g} m from an obstacle: the gait needs {:.3g} m, obstacle_margin included", name,
+        room, clearance_));
   }
-  count_ = layout_.index(2, kPathPoints);
-  way_ = layout_.matrix<Matrix2Xd>(2, kPathPoints);
 }
 
 Vector2d GroundPathFollower::Line::at(double s) const noexcept {
@@ -264,34 +268,34 @@ double GroundPathFollower::Line::direction(double s, double ds) const noexcept {
 }
 
 GroundPathFollower::Line GroundPathFollower::line(std::span<const double> memory) const noexcept {
-  if (path_.cols() > 0) return {{path_.data(), 2, path_.cols()}, spacing_};
-  return {{way_(memory).data(), 2, count_(memory)}, spacing_};
+  if (!is_planned()) return {{path_.data(), 2, path_.cols()}, spacing_};
+  return {{points_(memory).data(), 2, point_count_(memory)}, spacing_};
 }
 
 Vector2d GroundPathFollower::goal(int i) const noexcept {
-  if (path_.cols() > 0) return path_.col(path_.cols() - 1);
-  return ways_[static_cast<std::size_t>(std::min(i, static_cast<int>(ways_.size()) - 1))].goal();
+  if (!is_planned()) return path_.col(path_.cols() - 1);
+  return paths_[static_cast<std::size_t>(std::min(i, goal_count() - 1))].goal();
 }
 
-/// Begins the way to the present goal where the snake is.
+/// Traces the path to the present goal from where the snake is.
 void GroundPathFollower::trace(const Vector2d& center, double heading,
                                std::span<double> memory) const noexcept {
-  const GroundPaths& ways = ways_[static_cast<std::size_t>(goal_(memory))];
+  const GroundPaths& paths = paths_[static_cast<std::size_t>(goal_(memory))];
   const Vector2d along(std::cos(heading), std::sin(heading));
-  GroundPaths::Start start{.position = center + 0.5 * body_ * along,
+  GroundPaths::Start start{.position = center + 0.5 * body_length_ * along,
                            .heading = heading,
                            .arrival = 0.5 * goal_tolerance_};
   if (head_first_) start.max_curvature = max_curvature_;
-  int count = ways.trace(start, spacing_, way_(memory));
-  if (count < 2 && head_first_) {  // better one that it cannot quite follow than none
+  int count = paths.trace(start, spacing_, points_(memory));
+  if (count < 2 && head_first_) {  // rather a path that it cannot quite follow than no path
     start.max_curvature = std::numeric_limits<double>::infinity();
-    count = ways.trace(start, spacing_, way_(memory));
+    count = paths.trace(start, spacing_, points_(memory));
   }
   has_path_(memory) = count >= 2;
-  tried_(memory) = center;
-  count_(memory) = std::max(count, 2);
+  traced_at_(memory) = center;
+  point_count_(memory) = std::max(count, 2);
   s_(memory) = 0.0;
-  // A new way may be longer, but not again and again.
+  // A new path may be longer, but not again and again.
   if (retries_(memory) < kRetries) {
     retries_(memory) += 1;
     nearest_(memory) = line(memory).length();
@@ -305,98 +309,142 @@ double GroundPathFollower::heading(const SnakeMeasurement& measurement) const no
 
 GroundPathFollower::Guidance GroundPathFollower::step(const Vector2d& center, double heading,
                                                       std::span<double> memory) const noexcept {
-  Guidance made;
-  const bool planned = path_.cols() == 0;
-  const bool begins = !begun_(memory);
-  if (begins) {
-    begun_(memory) = true;
-    if (planned) {
-      trace(center, heading, memory);
-    } else {
-      const Line way = line(memory);
-      const double direction = way.direction(0.0, way.spacing);
-      const Vector2d along(std::cos(direction), std::sin(direction));
-      s_(memory) = std::min(body_, (center - way.at(0.0)).dot(along) + 0.5 * body_);
-      nearest_(memory) = way.length() - s_(memory);
-    }
+  if (!begun_(memory)) begin(center, heading, memory);
+  Guidance guidance;
+  guidance.goals = is_planned() ? goal_(memory) : 0;
+  guidance.goal = goal(guidance.goals);
+  if (finished_(memory)) return stay(center, heading, guidance);
+  if (is_planned() && !find_path(center, heading, memory)) {
+    guidance.has_path = false;
+    guidance.direction = heading;
+    guidance.remaining = (guidance.goal - center).norm();
+    return guidance;
   }
-  made.goals = planned ? goal_(memory) : 0;
-  made.goal = goal(made.goals);
-  if (finished_(memory)) {
-    const Vector2d along(std::cos(heading), std::sin(heading));
-    made.finished = made.on_path = true;
-    made.progress = 1.0;
-    made.path_error = (made.goal - center - 0.5 * body_ * along).norm();
-    made.direction = heading;
-    return made;
+  const Line path = line(memory);
+  const Location location = locate(path, center, memory);
+  guide(path, location, memory, guidance);
+  if (is_at_goal(path, location, guidance.goal, memory)) {
+    guidance.new_goal = next_goal(center, heading, memory);
+  } else if (is_planned()) {
+    retrace_if_left(path, location, center, heading, memory);
   }
-  if (planned && !has_path_(memory)) {
-    const bool elsewhere = (center - tried_(memory)).norm() > 0.1 * footprint_.length;
-    if (elsewhere) trace(center, heading, memory);
-    if (!has_path_(memory)) {
-      made.has_path = false;
-      made.direction = heading;
-      made.remaining = (made.goal - center).norm();
-      return made;
-    }
-  }
+  guidance.finished = finished_(memory);
+  guidance.goals = is_planned() ? goal_(memory) : 0;
+  guidance.progress = guidance.finished ? 1.0 : std::clamp(s_(memory) / path.length(), 0.0, 1.0);
+  if (is_planned() && !guidance.finished)
+    guidance.progress = (guidance.goals + guidance.progress) / static_cast<double>(goal_count());
+  return guidance;
+}
 
-  const Line way = line(memory);
-  // Where it is: the mean of the body's part of the way lies beside it.
+/// Finds the first path, or where the snake is on the one that is given.
+void GroundPathFollower::begin(const Vector2d& center, double heading,
+                               std::span<double> memory) const noexcept {
+  begun_(memory) = true;
+  if (is_planned()) {
+    trace(center, heading, memory);
+    return;
+  }
+  const Line path = line(memory);
+  const double direction = path.direction(0.0, path.spacing);
+  const Vector2d along(std::cos(direction), std::sin(direction));
+  s_(memory) = std::min(body_length_, (center - path.at(0.0)).dot(along) + 0.5 * body_length_);
+  nearest_(memory) = path.length() - s_(memory);
+}
+
+/// Guides nowhere: the last goal, or the end of the path, was reached.
+GroundPathFollower::Guidance GroundPathFollower::stay(const Vector2d& center, double heading,
+                                                      Guidance guidance) const noexcept {
+  const Vector2d along(std::cos(heading), std::sin(heading));
+  guidance.finished = guidance.on_path = true;
+  guidance.progress = 1.0;
+  guidance.path_error = (guidance.goal - center - 0.5 * body_length_ * along).norm();
+  guidance.direction = heading;
+  return guidance;
+}
+
+/// Returns whether there is a path. If not, it is sought again once the snake has moved.
+bool GroundPathFollower::find_path(const Vector2d& center, double heading,
+                                   std::span<double> memory) const noexcept {
+  if (has_path_(memory)) return true;
+  const bool elsewhere =
+      (center - traced_at_(memory)).norm() > kRetraceFraction * footprint_.length;
+  if (elsewhere) trace(center, heading, memory);
+  return has_path_(memory);
+}
+
+/// Locates the snake: it is next to the mean of the segment on which its body lies.
+GroundPathFollower::Location GroundPathFollower::locate(const Line& path, const Vector2d& center,
+                                                        std::span<double> memory) const noexcept {
   const double s = s_(memory);
   Vector2d mean = Vector2d::Zero();
-  for (int i = 0; i < kSamples; ++i) mean += way.at(s - body_ * i / (kSamples - 1)) / kSamples;
-  const double ahead = head_first_ ? body_ : look_ahead_;
-  const double tangent = head_first_ ? way.direction(s - body_, body_) : way.direction(s, ahead);
+  for (int i = 0; i < kSamples; ++i)
+    mean += path.at(s - body_length_ * i / (kSamples - 1)) / kSamples;
+  const double tangent =
+      head_first_ ? path.direction(s - body_length_, body_length_) : path.direction(s, look_ahead_);
   const Vector2d along(std::cos(tangent), std::sin(tangent));
   const Vector2d off = center - mean;
-  const double moved = std::clamp(off.dot(along), -kLargestStep, kLargestStep);
-  const double aside = along.x() * off.y() - along.y() * off.x();
-  s_(memory) = s + moved;
-  const double remains = way.length() - s_(memory);
-  made.gained = std::max(0.0, nearest_(memory) - remains);
-  if (made.gained > 0.0) nearest_(memory) = remains;
-  made.path_error = std::hypot(aside, std::min(0.0, remains));
-  made.direction = tangent - std::atan2(aside, look_ahead_);
-  made.remaining = std::max(0.0, way.length() - s_(memory));
-  if (s_(memory) >= 0.0 && std::abs(aside) < tolerance_) on_path_(memory) = true;
-  made.on_path = on_path_(memory);
-  const Vector2d guided = way.at(s_(memory)) + aside * Vector2d(-along.y(), along.x());
-  const bool passed = s_(memory) > way.length() + 0.5 * goal_tolerance_;
-  if ((guided - made.goal).norm() <= goal_tolerance_) {
-    if (!planned) {
-      finished_(memory) = true;
-    } else if (goal_(memory) < static_cast<int>(ways_.size())) {
-      const int next = goal_(memory) + 1;
-      goal_(memory) = next;
-      made.new_goal = true;
-      retries_(memory) = 0;
-      if (next < static_cast<int>(ways_.size()))
-        trace(center, heading, memory);
-      else
-        finished_(memory) = true;
-    }
-  } else if (planned && (passed || std::abs(aside) > tolerance_)) {
-    const bool whole = (way.at(way.length()) - made.goal).norm() <= goal_tolerance_;
-    if (!whole) retries_(memory) = 0;  // it had no room in the memory
-    trace(center, heading, memory);
+  s_(memory) = s + std::clamp(off.dot(along), -kMaxStep, kMaxStep);
+  return {.tangent = tangent, .along = along, .aside = along.x() * off.y() - along.y() * off.x()};
+}
+
+/// Computes the guidance along the path.
+void GroundPathFollower::guide(const Line& path, const Location& location, std::span<double> memory,
+                               Guidance& guidance) const noexcept {
+  const double remaining = path.length() - s_(memory);
+  guidance.gained = std::max(0.0, nearest_(memory) - remaining);
+  if (guidance.gained > 0.0) nearest_(memory) = remaining;
+  guidance.path_error = std::hypot(location.aside, std::min(0.0, remaining));
+  guidance.direction = location.tangent - std::atan2(location.aside, look_ahead_);
+  guidance.remaining = std::max(0.0, remaining);
+  if (s_(memory) >= 0.0 && std::abs(location.aside) < tolerance_) on_path_(memory) = true;
+  guidance.on_path = on_path_(memory);
+}
+
+bool GroundPathFollower::is_at_goal(const Line& path, const Location& location,
+                                    const Vector2d& goal,
+                                    std::span<const double> memory) const noexcept {
+  const Vector2d guided =
+      path.at(s_(memory)) + location.aside * Vector2d(-location.along.y(), location.along.x());
+  return (guided - goal).norm() <= goal_tolerance_;
+}
+
+/// Begins the path to the next goal, or finishes. Returns whether a goal was reached.
+bool GroundPathFollower::next_goal(const Vector2d& center, double heading,
+                                   std::span<double> memory) const noexcept {
+  if (!is_planned()) {
+    finished_(memory) = true;
+    return false;
   }
-  made.finished = finished_(memory);
-  made.goals = planned ? goal_(memory) : 0;
-  made.progress = made.finished ? 1.0 : std::clamp(s_(memory) / way.length(), 0.0, 1.0);
-  if (planned && !made.finished)
-    made.progress = (made.goals + made.progress) / static_cast<double>(ways_.size());
-  return made;
+  if (goal_(memory) >= goal_count()) return false;
+  goal_(memory) += 1;
+  retries_(memory) = 0;
+  if (goal_(memory) < goal_count()) {
+    trace(center, heading, memory);
+  } else {
+    finished_(memory) = true;
+  }
+  return true;
+}
+
+/// Traces a new path if the snake has passed the end of the present one, or left it.
+void GroundPathFollower::retrace_if_left(const Line& path, const Location& location,
+                                         const Vector2d& center, double heading,
+                                         std::span<double> memory) const noexcept {
+  const bool passed = s_(memory) > path.length() + 0.5 * goal_tolerance_;
+  if (!passed && std::abs(location.aside) <= tolerance_) return;
+  const bool is_whole = (path.at(path.length()) - goal(goal_(memory))).norm() <= goal_tolerance_;
+  if (!is_whole) retries_(memory) = 0;  // the memory had no room for the rest
+  trace(center, heading, memory);
 }
 
 void GroundPathFollower::bends(std::span<const double> memory,
                                std::span<double> offsets) const noexcept {
   std::fill(offsets.begin(), offsets.end(), 0.0);
   if (!head_first_ || !begun_(memory) || !has_path_(memory)) return;
-  const Line way = line(memory);
+  const Line path = line(memory);
   double total = 0.0;
   for (const double length : lengths_) total += length;
-  const double contraction = body_ / total;
+  const double contraction = body_length_ / total;
   // From the head on; joint i stands between links i and i + 1.
   double from_head = 0.0;
   for (std::size_t i = offsets.size(); i-- > 0;) {
@@ -404,17 +452,17 @@ void GroundPathFollower::bends(std::span<const double> memory,
     if (i % 2 != 0) continue;
     const double s = s_(memory) - contraction * from_head;
     const double module = contraction * (lengths_[i] + lengths_[i + 1]);
-    offsets[i] = wrapped(way.direction(s, module) - way.direction(s - module, module));
+    offsets[i] = wrap_angle(path.direction(s, module) - path.direction(s - module, module));
   }
 }
 
 int GroundPathFollower::points(std::span<const double> memory,
                                std::span<Vector3d> points) const noexcept {
-  if (!begun_(memory) || (path_.cols() == 0 && !has_path_(memory)) || points.size() < 2) return 0;
-  const Line way = line(memory);
+  if (!begun_(memory) || (is_planned() && !has_path_(memory)) || points.size() < 2) return 0;
+  const Line path = line(memory);
   const auto count = static_cast<int>(points.size());
   for (int i = 0; i < count; ++i)
-    points[static_cast<std::size_t>(i)] << way.at(way.length() * i / (count - 1)), 0.02;
+    points[static_cast<std::size_t>(i)] << path.at(path.length() * i / (count - 1)), kDrawnHeight;
   return count;
 }
 

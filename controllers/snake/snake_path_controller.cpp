@@ -1,14 +1,16 @@
 #include "controllers/snake/snake_path_controller.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <string>
 
+#include "controllers/snake/snake_settings.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/path/path.hpp"
+#include "tendril/path/smooth_step.hpp"
 #include "tendril/snake/curve_check.hpp"
 
 namespace tendril {
@@ -31,11 +33,6 @@ constexpr double kTrailFraction = 0.9;
 constexpr double kBendFraction = 0.45;
 constexpr int kTargetsPerPeriod = 16;  // largest number of points added
 
-double smooth(double x) noexcept {
-  x = std::clamp(x, 0.0, 1.0);
-  return x * x * x * (10.0 - x * (15.0 - 6.0 * x));
-}
-
 constexpr OwnQuantities<SnakePathController::kQuantities> own;
 
 Isometry3d base_pose(const SnakeMeasurement& measurement) noexcept {
@@ -56,13 +53,6 @@ double distance(const PathView& path, const Vector3d& p, double s) noexcept {
   return (offset - ds * point.first - 0.5 * ds * ds * point.second).norm();
 }
 
-template <class... Args>
-std::string text(const char* format, Args... args) {
-  std::array<char, 200> line;
-  std::snprintf(line.data(), line.size(), format, args...);
-  return line.data();
-}
-
 }  // namespace
 
 std::span<const SettingInfo> SnakePathController::settings() {
@@ -70,21 +60,11 @@ std::span<const SettingInfo> SnakePathController::settings() {
       setting::numbers("waypoints", "m",
                        "path: points through which it passes, x y z each, in the frame of the "
                        "carriage's base; the first on the feed axis"),
-      setting::number(
-          "corner_radius", "m", "0", {0.0, 1e3},
-          "path, ground_path: the corners of the points' polyline are rounded with arcs "
-          "of this radius; 0: smooth through all points"),
-      setting::body_name(
-          "target", "",
-          "mocap body to be reached, if there are no goals; with avoidance any body or site that "
-          "stands still; path: its trail continues the path"),
-      setting::number(
-          "speed", "m/s", "", {0.0, 10.0, true},
-          "desired speed, kept by reducing the gait's frequency; default: none; path: of the "
-          "feed, default 0.05"),
-      setting::number("acceleration", "m/s^2", "0.2", {0.0, 1e3, true}, "path: of the feed"),
-      setting::number("rate_limit", "rad/s", "3", {0.0, 1e3, true},
-                      "path: largest rate of a joint; the feed slows down to keep it"),
+      snake_setting::kCornerRadius,
+      snake_setting::kTarget,
+      snake_setting::kSpeed,
+      setting::acceleration("0.2", "path: of the feed"),
+      setting::rate_limit("3", "path: largest rate of a joint; the feed slows down to keep it"),
       setting::number("look_ahead", "m", "0.2", {0.01, 10.0},
                       "path: it is fixed up to this distance ahead of the head"),
       setting::number("trail_spacing", "m", "0.03", {2.0 * kMinSpacing, 0.1},
@@ -96,8 +76,7 @@ std::span<const SettingInfo> SnakePathController::settings() {
                       "exactly on it"),
       setting::number("period", "s", "0.02", {0.0, 1.0},
                       "path: time between two setpoints; linear interpolation between them"),
-      setting::number("start_delay", "s", "1", {0.0, 1e3},
-                      "path: time for the body to move onto the path before it is fed"),
+      setting::start_delay("1", "path: time for the body to move onto the path before it is fed"),
       setting::number(
           "gravity_factor", "", "1", {0.0, 10.0},
           "path: fraction of the links' gravity load that the setpoints compensate; 0.9: "
@@ -167,16 +146,16 @@ void SnakePathController::read_waypoints(const Settings& settings) {
   if (numbers.empty()) return;
   if (numbers.size() % 3 != 0 || numbers.size() < 6) {
     throw ModelError(
-        text("waypoints: %zu numbers: must be x y z of at least two points", numbers.size()));
+        fmt::format("waypoints: {} numbers: must be x y z of at least two points", numbers.size()));
   }
   for (std::size_t i = 0; i < numbers.size(); i += 3)
     waypoints_.emplace_back(numbers[i], numbers[i + 1], numbers[i + 2]);
   const Vector3d& first = waypoints_.front();
   if (std::hypot(first.y(), first.z()) > kOffAxis || first.x() < kMinSpacing) {
     throw ModelError(
-        text("waypoints: point 1 (%g %g %g): must be (x 0 0) with x > 0: the carriage "
-             "needs a straight path",
-             first.x(), first.y(), first.z()));
+        fmt::format("waypoints: point 1 ({:g} {:g} {:g}): must be (x 0 0) with x > 0: the carriage "
+                    "needs a straight path",
+                    first.x(), first.y(), first.z()));
   }
   const double radius = settings.number("corner_radius");
   if (radius > 0.0) {
@@ -188,7 +167,7 @@ void SnakePathController::read_waypoints(const Settings& settings) {
           waypoints_.push_back(point);
       }
     } catch (const ModelError& error) {
-      throw ModelError(std::string("waypoints: ") + error.what());
+      throw ModelError(fmt::format("waypoints: {}", error.what()));
     }
   }
   // The straight piece extends to the last point on the axis.
@@ -208,17 +187,18 @@ void SnakePathController::check_waypoints(double feed_limit) {
   for (std::size_t i = 1; i < waypoints_.size(); ++i) {
     const GrowResult grown = path.append(waypoints_[i]);
     if (grown.status == GrowStatus::TooNear) {
-      throw ModelError(text("waypoints: point %zu repeats point %zu: %g m apart, must be >= %g m",
-                            i + 1, i, grown.value, grown.limit));
+      throw ModelError(
+          fmt::format("waypoints: point {} repeats point {}: {:g} m apart, must be >= {:g} m",
+                      i + 1, i, grown.value, grown.limit));
     }
     if (grown.status == GrowStatus::Behind) {
-      throw ModelError(
-          text("waypoints: point %zu lies behind the head: the path would turn by "
-               "%.3g rad, must be <= %.3g rad",
-               i + 1, grown.value, grown.limit));
+      throw ModelError(fmt::format(
+          "waypoints: point {} lies behind the head: the path would turn by {:.3g} rad, "
+          "must be <= {:.3g} rad",
+          i + 1, grown.value, grown.limit));
     }
     if (!grown.ok())
-      throw ModelError(text("waypoints: point %zu: %s", i + 1, to_string(grown.status)));
+      throw ModelError(fmt::format("waypoints: point {}: {}", i + 1, to_string(grown.status)));
   }
   path.finish();
   const PathView view = path.view();
@@ -238,7 +218,7 @@ void SnakePathController::check_waypoints(double feed_limit) {
     const MarchResult result = march(feed);
     short_path = result.status == MarchStatus::PathTooShort;
     if (!result.ok() && !(short_path && i > 0)) {
-      throw ModelError(text("waypoints: at a feed of %.3g m: ", feed) + describe(result));
+      throw ModelError(fmt::format("waypoints: at a feed of {:.3g} m: {}", feed, describe(result)));
     }
     (short_path ? missed : reached) = feed;
   }
@@ -437,7 +417,7 @@ void SnakePathController::update(const SnakeMeasurement& measurement,
   // Interpolate between the last setpoint and the next; initially from the measured pose.
   const double fraction = static_cast<double>(step) / steps_, dt = steps_ * measurement.timestep;
   const double since = measurement.time - start_time_(next);
-  const double fade = since < start_delay_ ? smooth(since / start_delay_) : 1.0;
+  const double fade = since < start_delay_ ? smooth_step(since / start_delay_).value : 1.0;
   const std::span<const double> start = start_angles_(next), from = from_angles_(next),
                                 to = to_angles_(next);
   for (int j = 0; j < chain_.joint_count(); ++j) {
@@ -454,9 +434,9 @@ void SnakePathController::update(const SnakeMeasurement& measurement,
 
   report.status = status_(next);
   const double whole = path_feed_end_(next) - start_feed_(next);
-  const double part =
+  const double passed =
       whole > 0.0 ? std::clamp((command.feed - start_feed_(next)) / whole, 0.0, 1.0) : 1.0;
-  report.progress = !back_ ? part : 0.5 * (returning_(next) ? 2.0 - part : part);
+  report.progress = !back_ ? passed : 0.5 * (returning_(next) ? 2.0 - passed : passed);
   own(report, "path_error") = path_error_(next);
   if (since >= start_delay_) report.path_excess = path_error_(next) / path_tolerance_;
   own(report, "speed") = sensed_speed_(next);

@@ -8,7 +8,7 @@
 
 namespace tendril {
 
-/// Detects that a robot does not do what it is commanded. Its following error is the largest
+/// Detects that a robot does not follow its commands. Its following error is the largest
 /// distance of a coordinate from its command, or, once the command rests at the target, of the tip
 /// from the target [rad; kLengthScale of length count as 1 rad]. A contact can hold back the joints
 /// between the base and the touching link; their distances say nothing and do not count. Source:
@@ -22,7 +22,7 @@ class FollowingWatch {
   /// rods. Gaits are not compensated for lag: joints of snakes are up to 0.24 rad behind.
   static constexpr SettingInfo tolerance(const char* default_value) {
     return setting::number("following_tolerance", "rad", default_value, kPositive,
-                           "largest `following_error` of a robot that does what is commanded");
+                           "largest `following_error` of a robot that follows its commands");
   }
   static constexpr SettingInfo kTime =
       setting::number("following_time", "s", "1", kNotNegative,

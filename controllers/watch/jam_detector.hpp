@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "controllers/interface/feed_settings.hpp"
 #include "controllers/interface/settings.hpp"
 #include "tendril/memory_layout.hpp"
 
@@ -15,10 +16,8 @@ class JamDetector {
   static constexpr SettingInfo kSettings[] = {
       setting::number("jam_tip_error", "m", "0.005", kPositive,
                       "tip error at which the feed stops"),
-      setting::number("jam_feed_force", "N", "", kPositive,
-                      "feed force at which the feed stops; default: 0.98 of the feed "
-                      "servo's limit"),
-      setting::number("jam_time", "s", "0.05", kNotNegative, "minimum duration of one of the two"),
+      setting::jam_feed_force(),
+      setting::jam_time("0.05", "minimum duration of one of the two"),
   };
 
   /// @param feed_force_limit  of the feed servo [N]

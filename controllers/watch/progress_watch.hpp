@@ -8,10 +8,10 @@
 
 namespace tendril {
 
-/// Detects that a robot which moves by a gait comes no nearer to its goal. Time is counted in
-/// periods of the gait, so that a slow gait is given the time that it needs. Progress is motion of
-/// the body towards the goal, or turning towards it: what turns in place, or round a curve that
-/// first leads away, makes progress too, but not for more than a whole turn. Source:
+/// Detects that a robot which moves by a gait makes no progress towards its goal. Time is counted
+/// in periods of the gait, so that a slow gait is given the time that it needs. Progress is motion
+/// of the body towards the goal, or turning towards it: turning in place, or around a curve that
+/// first leads away, is progress too, but not for more than a whole turn. Source:
 /// docs/derivations-snake.md, "Progress".
 class ProgressWatch {
  public:
@@ -19,18 +19,18 @@ class ProgressWatch {
   static constexpr SettingInfo kPeriods =
       setting::number("stall_periods", "", "3", kPositive,
                       "periods of the gait without progress after which the status is 10");
-  /// Motion that counts as progress: this part of the body's length, or this angle [rad]. Gaits
+  /// Motion that counts as progress: this fraction of the body's length, or this angle [rad]. Gaits
   /// move by 0.04 to 0.4 lengths in one period.
-  static constexpr double kPartOfLength = 0.05, kAngle = 0.2;
+  static constexpr double kMinMotionFraction = 0.05, kAngle = 0.2;
   static constexpr double kMaxTurning = 6.28;  ///< without motion towards the goal [rad]
 
   /// @param length  of the body [m]
   ProgressWatch(const Settings& settings, double length)
-      : most_(settings.number("stall_periods")), distance_(kPartOfLength * length) {}
+      : most_(settings.number("stall_periods")), distance_(kMinMotionFraction * length) {}
 
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
 
-  /// Begins anew, for another goal.
+  /// Restarts, for another goal.
   void restart(std::span<double> memory) const noexcept { layout_.reset(memory); }
 
   /// One step. Returns whether there has been progress in the last periods.
@@ -61,26 +61,26 @@ class ProgressWatch {
                turned_ = layout_.number();
 };
 
-/// Detects that a gait which has moved a snake does so no longer: for `stall_periods` periods it
+/// Detects that a gait no longer moves a snake: for `stall_periods` periods it
 /// has moved by less than a fifth of what is usual in a period, or by more than its length, as no
 /// gait does.
 class AdvanceWatch {
  public:
-  static constexpr double kPartOfUsual = 0.2;
-  /// A gait that moves the body by less than this part of its length in a period, such as lateral
-  /// undulation on a smooth floor, is not expected to move it.
-  static constexpr double kMinPartOfLength = 0.03;
+  static constexpr double kUsualFraction = 0.2;
+  /// A gait that moves the body by less than this fraction of its length in a period, such as
+  /// lateral undulation on a smooth floor, is not expected to move it.
+  static constexpr double kMinAdvanceFraction = 0.03;
   static constexpr double kAverage = 5.0;  ///< periods over which the usual advance is averaged
 
   /// @param length  of the body [m]
   AdvanceWatch(const Settings& settings, double length)
       : most_(settings.number("stall_periods")),
-        least_(kMinPartOfLength * length),
+        least_(kMinAdvanceFraction * length),
         length_(length) {}
 
   [[nodiscard]] const MemoryLayout& layout() const noexcept { return layout_; }
 
-  /// Begins anew, for another gait.
+  /// Restarts, for another gait.
   void restart(std::span<double> memory) const noexcept { layout_.reset(memory); }
 
   /// One sample.
@@ -88,7 +88,7 @@ class AdvanceWatch {
   /// @param periods  since the last sample
   void step(double advance, double periods, std::span<double> memory) const noexcept {
     const double usual = usual_(memory);
-    const bool moves = advance <= length_ && (usual < least_ || advance >= kPartOfUsual * usual);
+    const bool moves = advance <= length_ && (usual < least_ || advance >= kUsualFraction * usual);
     if (moves) {
       const double seen = std::min(seen_(memory) + periods, kAverage);
       usual_(memory) = usual + periods / std::max(seen, periods) * (advance - usual);
@@ -96,7 +96,7 @@ class AdvanceWatch {
     }
     stalled_(memory) = moves ? 0.0 : std::min(stalled_(memory) + periods, 2.0 * most_);
   }
-  /// Whether the gait moves the body.
+  /// Returns whether the gait moves the body.
   [[nodiscard]] bool moves(std::span<const double> memory) const noexcept {
     return stalled_(memory) <= most_;
   }

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "tendril/kinematics/forward_kinematics.hpp"
+#include "tendril/kinematics/wrap_angle.hpp"
 #include "tendril/mobile/support.hpp"
 #include "tendril/model_error.hpp"
 #include "tendril/range.hpp"
@@ -118,7 +119,7 @@ MobileContinuumResult MobileContinuumSolver::solve(const TipTarget& target,
     if (met) move_back(target, base, rule, arm_base, result);
   }
   result.base_travel = std::hypot(result.base.x - base.x, result.base.y - base.y);
-  result.heading_change = mobile::wrapped(result.base.heading - base.heading);
+  result.heading_change = wrap_angle(result.base.heading - base.heading);
   if (met) return result;
   result.status = MobileStatus::Stalled;
   if (rule.frozen || rule.allows != nullptr) {  // would it be met from anywhere?
@@ -221,8 +222,7 @@ void MobileContinuumSolver::list_candidates(const TipTarget& target, const Platf
       for (const bool rotated : {false, true}) {
         if (rotated && upright) continue;  // the heading does not matter to the arm
         const double heading =
-            rotated ? start.heading + mobile::wrapped(direction - lean - start.heading)
-                    : start.heading;
+            rotated ? start.heading + wrap_angle(direction - lean - start.heading) : start.heading;
         const Eigen::Vector2d offset = Eigen::Rotation2Dd(heading) * mount;
         const PlatformPose pose{.x = goal.x() - distance * reach * std::cos(direction) - offset.x(),
                                 .y = goal.y() - distance * reach * std::sin(direction) - offset.y(),
@@ -241,7 +241,7 @@ void MobileContinuumSolver::move_back(const TipTarget& target, const PlatformPos
                                       const PlatformRule& rule, const BaseState& arm_base,
                                       MobileContinuumResult& result) noexcept {
   const PlatformPose found = result.base;
-  const double rotation = mobile::wrapped(found.heading - start.heading);
+  const double rotation = wrap_angle(found.heading - start.heading);
   double far = 1.0, near = 0.0;  // fractions of the line at which it is met, and not
   for (int k = 0; k < options_.return_steps; ++k) {
     const double fraction = 0.5 * (far + near);

@@ -5,6 +5,8 @@
 #include <limits>
 #include <numbers>
 
+#include "tendril/kinematics/wrap_angle.hpp"
+
 namespace tendril {
 namespace {
 
@@ -71,11 +73,6 @@ constexpr double kLargestHeading = 1e6;  // [rad] beyond it angles are lost in r
 
 }  // namespace
 
-double wrapped(double angle) noexcept {
-  const double rotated = std::remainder(angle, 2.0 * kPi);
-  return rotated <= -kPi ? kPi : rotated;
-}
-
 std::optional<double> into_limits(double angle, const JointLimits& limits, double near) noexcept {
   double best = 0.0, distance = std::numeric_limits<double>::infinity();
   const double first =
@@ -94,8 +91,9 @@ namespace {
 
 /// The end of the range that is nearest to the angle on the circle.
 double nearest_limit(double angle, const JointLimits& limits) noexcept {
-  return std::abs(wrapped(angle - limits.min)) < std::abs(wrapped(angle - limits.max)) ? limits.min
-                                                                                       : limits.max;
+  return std::abs(wrap_angle(angle - limits.min)) < std::abs(wrap_angle(angle - limits.max))
+             ? limits.min
+             : limits.max;
 }
 
 PlaneCase plane_case(const MobileRobot& robot, const Problem& problem, double position_tolerance,
@@ -126,7 +124,7 @@ PlaneCase plane_case(const MobileRobot& robot, const Problem& problem, double po
       into_limits(desired_yaw, parameters.yaw, problem.joints.front());
   plane.yaw = yaw ? *yaw : nearest_limit(desired_yaw, parameters.yaw);
   plane.heading =
-      yaw ? problem.base.heading : problem.base.heading + wrapped(desired_yaw - plane.yaw);
+      yaw ? problem.base.heading : problem.base.heading + wrap_angle(desired_yaw - plane.yaw);
   const auto mount = [&](double heading) {
     const double c = std::cos(heading), s = std::sin(heading);
     return Eigen::Vector2d(c * parameters.mount_x - s * parameters.mount_y,
@@ -240,7 +238,7 @@ void evaluate(const MobileRobot& robot, const Problem& problem, const PlatformPo
   result.base = base;
   result.joints = joints;
   result.base_travel = std::hypot(base.x - problem.base.x, base.y - problem.base.y);
-  result.heading_change = wrapped(base.heading - problem.base.heading);
+  result.heading_change = wrap_angle(base.heading - problem.base.heading);
 }
 
 bool over_floor(const MobileRobot& robot, JointAngles joints) noexcept {

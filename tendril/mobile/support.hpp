@@ -15,9 +15,6 @@ namespace tendril::mobile {
 [[nodiscard]] std::optional<double> into_limits(double angle, const JointLimits& limits,
                                                 double near) noexcept;
 
-/// In (-pi, pi].
-[[nodiscard]] double wrapped(double angle) noexcept;
-
 /// What is solved: the target, and the start with its joints inside the limits.
 struct Problem {
   const ToolTarget* target;

@@ -260,7 +260,7 @@ TEST_CASE("coil: what cannot be coiled around is refused with the reason", "[con
   refused(robot, good, {{"press_sections", "7"}}, "press_sections");
   refused(robot, good, {{"press", "0.01 0 0"}, {"withdraw", "0.1"}}, "withdraw: must not be");
   refused(robot, good, {{"withdraw", "0.7"}}, "withdraw = 700 mm: must be at most");
-  refused(long_arm(0.1), good, {}, "post = pole: the way around it is");
+  refused(long_arm(0.1), good, {}, "post = pole: the path around it is");
   refused(long_arm(0.0), good, {}, "base.feed");
   refused(robot, post_at(0.047, 0.03, 0.4, -0.2), {}, "post = pole");   // behind the base
   refused(robot, post_at(0.047, 0.03, 1.55), {}, "post = pole");        // along the feed axis

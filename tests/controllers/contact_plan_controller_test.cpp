@@ -246,7 +246,7 @@ TEST_CASE("wrap: too much feed force for too long stops the feed for good", "[co
   CHECK(run.command.base.feed == Approx(feed).margin(1e-3));
 }
 
-TEST_CASE("wrap: a way that fails is withdrawn from, and the next one is tried", "[controllers]") {
+TEST_CASE("wrap: a path that fails is withdrawn from, and the next one is tried", "[controllers]") {
   const ElasticCase elastic = elastic_cases()[4];
   const ContinuumRobot robot = rod_arm();
   ContactPlanController controller = make(robot, plan_of(elastic), {{"jam_feed_force", "20"}});
@@ -271,7 +271,7 @@ TEST_CASE("wrap: a way that fails is withdrawn from, and the next one is tried",
   CHECK(run.report.status == ControllerStatus::Finished);
 }
 
-TEST_CASE("wrap: every way that fails has its reason, and at the end it does not say working",
+TEST_CASE("wrap: every path that fails has its reason, and at the end it does not say working",
           "[controllers]") {
   constexpr double kFailedForSure = 400.0;  // of all ways [s]
   const ElasticCase elastic = elastic_cases()[4];
@@ -350,7 +350,7 @@ TEST_CASE("wrap: executes plans without contacts and plans as they are", "[contr
   }
 }
 
-TEST_CASE("wrap: plans its ways among the solids of a scene", "[controllers]") {
+TEST_CASE("wrap: plans its paths among the solids of a scene", "[controllers]") {
   const ContinuumRobot robot = rod_arm();
   TestScene scene;
   scene.target = {0.35, 0.0, kGuide + 0.64};
@@ -387,7 +387,7 @@ TEST_CASE("wrap: plans its ways among the solids of a scene", "[controllers]") {
   CHECK((run.report.target - scene.target).norm() < 1e-9);
 
   CHECK_THROWS_WITH(planned({{"max_contacts", "0"}}),
-                    "target = target: no way leads there with at most 0 contacts");
+                    "target = target: no path found with at most 0 contacts");
   CHECK_THROWS_WITH(planned({{"elastic", "false"}}), Catch::Contains("elastic: must be true"));
   scene.target.x() = 0.18;
   CHECK_THROWS_WITH(planned({}), Catch::Contains("target: is inside box"));

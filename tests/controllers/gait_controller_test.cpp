@@ -552,7 +552,7 @@ TEST_CASE("gait controller: what is refused among obstacles", "[controllers]") {
   }
   scene.standing = Obstacles(posts);
   CHECK_THROWS_WITH(make({{"avoidance", "true"}, {"goals", "3 0"}}, scene),
-                    Catch::StartsWith("goals: goal 1: there is no way that is 1."));
+                    Catch::StartsWith("goals: goal 1: there is no path that is 1."));
   CHECK_NOTHROW(make({{"avoidance", "true"}, {"goals", "3 0"}, {"gait", "serpenoid"}}, scene));
 }
 

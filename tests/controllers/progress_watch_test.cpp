@@ -50,13 +50,13 @@ TEST_CASE("progress watch: a body that does not move makes no progress, until it
   CHECK_FALSE(watched.step(-0.001, 1.0, 1000));  // away from the goal is no progress
   watched.watch.restart(watched.memory);
   CHECK(watched.step(0.0, 1.0, kMax));
-  CHECK(watched.step(ProgressWatch::kPartOfLength * kLength, 1.0, 1));
+  CHECK(watched.step(ProgressWatch::kMinMotionFraction * kLength, 1.0, 1));
 }
 
 TEST_CASE("progress watch: slow motion towards the goal is progress, in any number of steps",
           "[controllers]") {
   Watched watched;
-  const double enough = 1.1 * ProgressWatch::kPartOfLength * kLength / kMax;
+  const double enough = 1.1 * ProgressWatch::kMinMotionFraction * kLength / kMax;
   for (int i = 0; i < 2000; ++i) CHECK(watched.step(enough, 1.0, 1));
   watched.watch.restart(watched.memory);
   CHECK_FALSE(watched.step(0.5 * enough, 1.0, kMax + 2));
@@ -78,8 +78,8 @@ TEST_CASE("advance watch: a gait that no longer moves the body, or that is throw
   const double usual = GENERATE(0.04, 0.4);
   Advancing advancing;
   CHECK(advancing.step(usual, 200));
-  CHECK(advancing.step(1.1 * AdvanceWatch::kPartOfUsual * usual, 1));
-  const double less = GENERATE_COPY(0.0, 0.5 * AdvanceWatch::kPartOfUsual * usual, 2.0 * kLength);
+  CHECK(advancing.step(1.1 * AdvanceWatch::kUsualFraction * usual, 1));
+  const double less = GENERATE_COPY(0.0, 0.5 * AdvanceWatch::kUsualFraction * usual, 2.0 * kLength);
   CAPTURE(usual, less);
   CHECK(advancing.step(less, kMax - 1));
   CHECK_FALSE(advancing.step(less, 3));
@@ -98,5 +98,5 @@ TEST_CASE("advance watch: one period shows what is usual", "[controllers]") {
 TEST_CASE("advance watch: a gait that never moved the body is not expected to", "[controllers]") {
   Advancing advancing;
   for (int i = 0; i < 1000; ++i)
-    CHECK(advancing.step(i % 2 == 0 ? 0.0 : AdvanceWatch::kMinPartOfLength * kLength, 1));
+    CHECK(advancing.step(i % 2 == 0 ? 0.0 : AdvanceWatch::kMinAdvanceFraction * kLength, 1));
 }

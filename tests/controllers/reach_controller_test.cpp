@@ -214,6 +214,22 @@ TEST_CASE("reach: refused settings name the setting and its range", "[controller
       {"position_tolerance", "1", "position_tolerance = 1: must be in (0, 0.1]"},
       {"angle_tolerance", "0", "angle_tolerance = 0: must be in (0, 1]"},
       {"integral_gain", "x", "integral_gain = x: must be in [0, 100]"},
+      {"solver", "newton", "solver = newton: must be one of auto, levenberg, fabrikx"},
+      {"solver", "chord",
+       "solver = chord: must be one of auto, levenberg, fabrikx; published solvers are for "
+       "comparison, in `tendril ik`"},
   }));
   DYNAMIC_SECTION(c.name) { CHECK_THROWS_WITH(make(plain_robot(), {{c.name, c.text}}), c.message); }
+}
+
+TEST_CASE("reach: each recommended solver can be used in the loop", "[controllers]") {
+  std::string recommended;
+  for (const SolverInfo& info : solver_infos()) {
+    if (info.group != SolverGroup::Recommended) continue;
+    CAPTURE(info.name);
+    CHECK_NOTHROW(make(plain_robot(), {{"solver", info.name}}));
+    recommended += (recommended.empty() ? "" : " ") + std::string(info.name);
+  }
+  for (const SettingInfo& row : ReachController::settings())
+    if (std::string_view(row.name) == "solver") CHECK(row.choices == recommended);
 }

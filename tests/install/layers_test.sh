@@ -110,7 +110,12 @@ refuse 'GLFW|EGL|GL/' plugin simulation
 for folder in kinematics ik geometry path contact rod avoidance snake mobile; do
   refuse 'toml|fmt/|hdf5|H5|CLI/|nlohmann|spdlog' "tendril/$folder"
 done
-refuse 'toml|fmt/|hdf5|H5|CLI/|nlohmann|spdlog' controllers
+refuse 'toml|hdf5|H5|CLI/|nlohmann|spdlog' controllers
+# fmt makes their messages, in sources only: who includes their headers needs nothing of it
+if grep -rn --include='*.hpp' '#include <fmt/' controllers; then
+  echo "layers_test: headers of controllers must not include fmt"
+  wrong=1
+fi
 
 # link libraries: only what stands above the plugin folder may name MuJoCo
 if grep -niE 'mujoco::|find_package\(mujoco' tendril/CMakeLists.txt tendril/*/CMakeLists.txt controllers/CMakeLists.txt; then

@@ -194,7 +194,7 @@ TEST_CASE("snake plugin: what is refused among obstacles", "[plugin]") {
             std::to_string(1.7 + 0.6 * std::cos(k * 0.5236)) + " " +
             std::to_string(0.4 + 0.6 * std::sin(k * 0.5236)) + " 0.1\"/>";
   CHECK_THAT(refusal_among(ring, "target = \"place\"\n"),
-             Catch::Contains("target = place: there is no way that is"));
+             Catch::Contains("target = place: there is no path that is"));
   // What hangs above, lies in the ground or can move is no obstacle.
   load_tendril();
   CHECK_NOTHROW(load_scene_text(walled(R"(<geom type="box" pos="1.7 0.4 0.5" size="0.3 0.3 0.1"/>

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "controllers/interface/feed_settings.hpp"
+#include "controllers/interface/settings.hpp"
+
+// Rows that the tables of gaits and of fed paths share.
+
+namespace tendril::snake_setting {
+
+inline constexpr SettingInfo kSpeed = setting::speed(
+    "",
+    "desired speed, kept by reducing the gait's frequency; default: none; path: of the feed, "
+    "default 0.05");
+inline constexpr SettingInfo kTarget = setting::body_name(
+    "target", "",
+    "mocap body to be reached, if there are no goals; with avoidance any body or site that stands "
+    "still; path: its trail continues the path");
+inline constexpr SettingInfo kCornerRadius = setting::number(
+    "corner_radius", "m", "0", {0.0, 1e3},
+    "path, ground_path: the corners of the points' polyline are rounded with arcs of this radius; "
+    "0: smooth through all points");
+
+}  // namespace tendril::snake_setting
