@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "controllers/interface/controller.hpp"
+#include "controllers/interface/fields.hpp"
 #include "controllers/interface/scene_query.hpp"
 #include "tendril/geometry/body_clearance.hpp"
 #include "tendril/kinematics/continuum_robot.hpp"
@@ -14,14 +15,26 @@ namespace tendril {
 
 /// A point where the arm touches another body; base frame.
 struct MeasuredContact {
-  Eigen::Vector3d position = Eigen::Vector3d::Zero();  ///< [m]
-  Eigen::Vector3d normal = Eigen::Vector3d::UnitX();   ///< unit, towards the arm
-  double depth = 0.0;                                  ///< overlap [m]
-  /// Normal force [N]: its link's in the previous step, in equal parts for the contacts of the
-  /// link.
-  double force = 0.0;
-  double arc_length = 0.0;  ///< of the touching link's middle along the arm, from its root [m]
-  bool is_guide = false;    ///< with the guide that feeds the arm
+  Eigen::Vector3d position = Eigen::Vector3d::Zero();
+  Eigen::Vector3d normal = Eigen::Vector3d::UnitX();
+  double depth = 0.0, force = 0.0, arc_length = 0.0;
+  bool is_guide = false;
+
+  static constexpr const char* kName = "MeasuredContact";
+  static constexpr const char* kMeaning = "A point where the arm touches another body; base frame.";
+  static constexpr auto fields() {
+    using C = MeasuredContact;
+    return std::tuple{
+        field("position", &C::position, "m", ""),
+        field("normal", &C::normal, "", "unit, towards the arm"),
+        field("depth", &C::depth, "m", "overlap"),
+        field("force", &C::force, "N",
+              "normal force; its link's in the previous step, in equal parts for the contacts of "
+              "the link"),
+        field("arc_length", &C::arc_length, "m",
+              "of the touching link's middle along the arm, from its root"),
+        field("is_guide", &C::is_guide, "", "with the guide that feeds the arm")};
+  }
 };
 
 /// Largest number of contacts measured in one step; if there are more, those nearest to the base
@@ -29,83 +42,135 @@ struct MeasuredContact {
 inline constexpr int kMaxMeasuredContacts = 64;
 
 /// What a controller measures of the arm in one step. Everything is in the robot's base frame B
-/// (the body `base`, to which the feed and the arm are mounted) and in SI units. `n` is the robot's
-/// coordinate count.
+/// (the body `base`, to which the feed and the arm are mounted) and in SI units. `fields` says what
+/// each member is; n is the robot's coordinate count, t its number of tendons and chambers.
 struct ArmMeasurement {
-  double time = 0.0;       ///< simulated time [s]
-  double timestep = 0.0;   ///< [s]
-  Eigen::VectorXd q;       ///< n: measured smooth coordinates u, v (and s) of each section
-  Eigen::VectorXd q_rate;  ///< n: their rates [rad/s], [m/s]
-  /// n: moments [N m] and forces [N] on the coordinates, positive where they do work as q grows: of
-  /// all actuators (servos and motors: in the last step, tendons: tendon_tension); and of gravity,
-  /// 0 without the setting `gravity_compensation`.
-  Eigen::VectorXd moment, gravity_moment;
-  BaseState base;                                          ///< measured feed and spin
-  Eigen::Isometry3d X_BE = Eigen::Isometry3d::Identity();  ///< measured tip pose
-  /// 6 x (n + 2): derivative of tip position (rows 0-2) and tip rotation vector (rows 3-5) with
-  /// respect to q, feed and spin, of the measured shape.
-  Eigen::Matrix<double, 6, Eigen::Dynamic> tip_jacobian;
-  /// Gravitational deflection of the tip [m]: what remains because gravity bends a section unevenly
-  /// while one servo acts on all of it. Predicted from the measured shape; zero where every link
-  /// has its own servo.
-  Eigen::Vector3d gravity_deflection = Eigen::Vector3d::Zero();
-  /// 3 x n, column k: the part of the same kind that coordinate k has in the displacement of its
-  /// own section's end [m]; what is beyond is displaced alike.
-  Eigen::Matrix<double, 3, Eigen::Dynamic> uneven_deflection;
-  /// At this step's positions, ordered by arc length; only for a controller that `senses_contacts`.
+  double time = 0.0, timestep = 0.0;
+  BaseState base;
+  double feed_force = 0.0;
+  bool has_target = false;
   std::vector<MeasuredContact> contacts;
-  /// 6 x (n + 1): derivative of the tip pose in equilibrium, rows as above, with respect to the
-  /// commanded q and the feed, present contacts kept; only for a controller that `senses_response`.
-  /// docs/derivations.md, "Commands of an arm in contact".
-  Eigen::Matrix<double, 6, Eigen::Dynamic> tip_response;
-  /// Damping 2 zeta omega of the arm's slowest swing, straight and with its base held [1/s];
-  /// infinity: unknown. The same in every step.
-  double fundamental_mode_damping = std::numeric_limits<double>::infinity();
-  /// Changes of the tendons' lengths from the straight arm [m], and their tensions at the last
-  /// commands [N], in the order of the robot file, the chambers after them: a chamber pushes, its
-  /// tension is minus pressure times area. Empty without tendons and chambers.
-  Eigen::VectorXd tendon_length, tendon_tension;
-  double feed_force = 0.0;  ///< force of the feed servo [N]; 0 without a feed
-  bool has_target = false;  ///< the controller asked for a target (SceneQuery::measure_target)
-  Eigen::Isometry3d X_BG = Eigen::Isometry3d::Identity();  ///< its pose
-  /// Obstacles at their present poses; null unless the controller asked for them
-  /// (SceneQuery::measure_obstacles).
   const Obstacles* obstacles = nullptr;
+  Eigen::VectorXd q, q_rate;
+  Eigen::VectorXd moment, gravity_moment;
+  Eigen::VectorXd tendon_length, tendon_tension;
+  Eigen::Isometry3d X_BE = Eigen::Isometry3d::Identity();
+  Eigen::Isometry3d X_BG = Eigen::Isometry3d::Identity();
+  Eigen::Matrix<double, 6, Eigen::Dynamic> tip_jacobian;
+  Eigen::Vector3d gravity_deflection = Eigen::Vector3d::Zero();
+  Eigen::Matrix<double, 3, Eigen::Dynamic> uneven_deflection;
+  Eigen::Matrix<double, 6, Eigen::Dynamic> tip_response;
+  double fundamental_mode_damping = std::numeric_limits<double>::infinity();
 
-  explicit ArmMeasurement(int n, int tendons = 0)
-      : q(Eigen::VectorXd::Zero(n)),
-        q_rate(q),
-        moment(q),
-        gravity_moment(q),
-        tip_jacobian(Eigen::Matrix<double, 6, Eigen::Dynamic>::Zero(6, n + 2)),
-        uneven_deflection(Eigen::Matrix<double, 3, Eigen::Dynamic>::Zero(3, n)),
-        tip_response(Eigen::Matrix<double, 6, Eigen::Dynamic>::Zero(6, n + 1)),
-        tendon_length(Eigen::VectorXd::Zero(tendons)),
-        tendon_tension(tendon_length) {
+  static constexpr const char* kName = "ArmMeasurement";
+  static constexpr const char* kMeaning =
+      "What a controller measures of a continuum arm in one step: in the frame of its base, SI "
+      "units. n: the robot's `coordinate_count`; t: its tendons and chambers.";
+  static constexpr auto fields() {
+    using M = ArmMeasurement;
+    using extent::n, extent::t;
+    return std::tuple{
+        field("time", &M::time, "s", "simulated time"),
+        field("timestep", &M::timestep, "s", "of the simulation"),
+        field(
+            "feed", [](auto& m) -> auto& { return m.base.feed; }, "m", "of the base")
+            .with_channel("feed"),
+        field(
+            "spin", [](auto& m) -> auto& { return m.base.spin; }, "rad", "of the base"),
+        field("feed_force", &M::feed_force, "N", "of the feed servo; 0 without a feed")
+            .with_channel("force"),
+        field("has_target", &M::has_target, "", "the controller has a target"),
+        field("contacts", &M::contacts, "",
+              "at this step's positions, ordered by arc length; only of a controller with "
+              "`senses_contacts`")
+            .with_channel("contacts"),
+        field("obstacles", &M::obstacles, "",
+              "at their present poses, the same shapes in the same order in every step; none "
+              "unless the "
+              "controller asked for them (setting `avoidance`)"),
+        field("q", &M::q, {n}, "rad, m", "smooth coordinates u, v (and s) of each section")
+            .with_channel("q"),
+        field("q_rate", &M::q_rate, {n}, "rad/s, m/s", "their rates").with_channel("q_rate"),
+        field("moment", &M::moment, {n}, "N m, N",
+              "of all actuators on the coordinates, positive where they do work as q grows: of "
+              "servos and motors in the last step, of tendons at tendon_tension")
+            .with_channel("moment"),
+        field("gravity_moment", &M::gravity_moment, {n}, "N m, N",
+              "of gravity on the coordinates; 0 without the setting `gravity_compensation`")
+            .with_channel("gravity_moment"),
+        field("tendon_length", &M::tendon_length, {t}, "m",
+              "changes from the straight arm of tendons and then chambers, in the order of the "
+              "robot file")
+            .with_channel("tendon_length"),
+        field("tendon_tension", &M::tendon_tension, {t}, "N",
+              "at the last commands; of a chamber, which pushes, minus pressure times area")
+            .with_channel("tendon_tension"),
+        field("tip", &M::X_BE, "", "pose of the tip")
+            .with_channel("tip")
+            .with_direction("tip_direction"),
+        field("target", &M::X_BG, "", "pose of the target body").with_channel("target"),
+        field("tip_jacobian", &M::tip_jacobian, {6, n + 2}, "",
+              "derivative of tip position and tip rotation vector with respect to q, feed and "
+              "spin, of the measured shape"),
+        field("gravity_deflection", &M::gravity_deflection, "m",
+              "of the tip, which the servos of whole sections cannot compensate, because gravity "
+              "bends a section unevenly; predicted from the measured shape, 0 where every link "
+              "has a servo"),
+        field("uneven_deflection", &M::uneven_deflection, {3, n}, "m",
+              "column k: the part of the same kind that coordinate k has in the displacement of "
+              "the end of its section; what is beyond is displaced alike"),
+        field("tip_response", &M::tip_response, {6, n + 1}, "",
+              "derivative of the tip pose in equilibrium with respect to the commanded q and the "
+              "feed, contacts kept (docs/derivations.md, \"Commands of an arm in contact\"); only "
+              "of a controller with `senses_contacts`"),
+        field("fundamental_mode_damping", &M::fundamental_mode_damping, "1/s",
+              "2 zeta omega of the slowest oscillation of the straight arm, its base held; "
+              "infinite: unknown; the same in every step")};
+  }
+
+  explicit ArmMeasurement(const RobotSizes& sizes) {
+    set_sizes(*this, sizes);
     contacts.reserve(kMaxMeasuredContacts);
   }
 };
 
 /// What a controller commands in one step. To setpoints the servo law (arm_mechanics.hpp) adds
 /// velocity feed-forward and gravity compensation; moments and tensions are what the actuators are
-/// told, within their limits.
+/// told, within their limits. `fields` says what each member is.
 struct ArmCommand {
-  Eigen::VectorXd q;       ///< n: desired smooth coordinates, corrections included
-  Eigen::VectorXd q_rate;  ///< n: their planned rates [1/s]
-  /// n: of a controller of moments, as ArmMeasurement::moment; tendons and chambers share them
-  /// (TensionDistribution), a coordinate with a servo takes q.
-  Eigen::VectorXd moment;
-  Eigen::VectorXd tension;  ///< of a controller of tensions [N], as ArmMeasurement::tendon_tension
-  Eigen::VectorXd plan;     ///< n: the planned pose without corrections; only for drawing
-  bool has_plan = true;     ///< plan is to be drawn
-  BaseState base;           ///< desired feed and spin
-  double feed_rate = 0.0;   ///< [m/s]
+  Eigen::VectorXd q, q_rate;
+  Eigen::VectorXd moment, tension;
+  Eigen::VectorXd plan;
+  bool has_plan = true;
+  BaseState base;
+  double feed_rate = 0.0;
 
-  explicit ArmCommand(int n)
-      : q(Eigen::VectorXd::Zero(n)),
-        q_rate(Eigen::VectorXd::Zero(n)),
-        moment(Eigen::VectorXd::Zero(n)),
-        plan(Eigen::VectorXd::Zero(n)) {}
+  static constexpr const char* kName = "ArmCommand";
+  static constexpr const char* kMeaning =
+      "What a controller commands in one step; zeros on entry, but q the measured one of a "
+      "controller that commands moments or tensions.";
+  static constexpr auto fields() {
+    using C = ArmCommand;
+    using extent::n, extent::t;
+    return std::tuple{
+        field("q", &C::q, {n}, "rad, m", "smooth coordinates, corrections included"),
+        field("q_rate", &C::q_rate, {n}, "1/s", "their planned rates"),
+        field("moment", &C::moment, {n}, "N m, N",
+              "of a controller that commands moments, on the coordinates; tendons and chambers "
+              "share them, a coordinate with a servo takes q"),
+        field("tension", &C::tension, {t}, "N",
+              "of a controller that commands tensions, as `tendon_tension` of the measurement"),
+        field("plan", &C::plan, {n}, "rad, m",
+              "the planned pose without corrections; only for drawing"),
+        field("has_plan", &C::has_plan, "", "`plan` is to be drawn"),
+        field(
+            "feed", [](auto& c) -> auto& { return c.base.feed; }, "m", "of the base"),
+        field(
+            "spin", [](auto& c) -> auto& { return c.base.spin; }, "rad", "of the base"),
+        field("feed_rate", &C::feed_rate, "m/s", "planned")};
+  }
+
+  explicit ArmCommand(const RobotSizes& sizes) { set_sizes(*this, sizes); }
 };
 
 /// What the body does against a bend or the length of a section, without gravity: the moment

@@ -1,33 +1,60 @@
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <type_traits>
 #include <vector>
 
-#include "controllers/interface/arm_controller.hpp"
-#include "controllers/interface/mobile_controller.hpp"
-#include "controllers/interface/snake_controller.hpp"
+#include "controllers/interface/fields.hpp"
 #include "tendril/fault.hpp"
 #include "tendril/memory_layout.hpp"
 #include "tendril/random_draws.hpp"
 
 namespace tendril {
 
-/// The numbers of a channel in a measurement; none if the robot has no such channel, and for the
-/// channels TipDirection and Contacts of an arm, which are no numbers of the measurement.
-[[nodiscard]] std::span<double> channel_numbers(ArmMeasurement& measurement,
-                                                FaultChannel channel) noexcept;
-[[nodiscard]] std::span<double> channel_numbers(SnakeMeasurement& measurement,
-                                                FaultChannel channel) noexcept;
-[[nodiscard]] std::span<double> channel_numbers(MobileMeasurement& measurement,
-                                                FaultChannel channel) noexcept;
+// ---- the numbers of a field that a fault changes
+
+[[nodiscard]] inline std::span<double> fault_numbers(double& number) noexcept {
+  return {&number, 1};
+}
+/// Position of a pose.
+[[nodiscard]] inline std::span<double> fault_numbers(Eigen::Isometry3d& X) noexcept {
+  return {X.translation().data(), 3};  // a column of the matrix
+}
+[[nodiscard]] inline std::span<double> fault_numbers(PlatformPose& pose) noexcept {
+  static_assert(sizeof(PlatformPose) == 3 * sizeof(double));
+  return {&pose.x, 3};
+}
+template <class Array>
+[[nodiscard]] std::span<double> fault_numbers(Eigen::PlainObjectBase<Array>& array) noexcept {
+  return {array.data(), static_cast<std::size_t>(array.size())};
+}
+
+/// Calls `use` with what a channel is in a measurement: a span of numbers, `Eigen::Isometry3d&`
+/// whose orientation it is, or a list of items that can get lost. Not at all if the measurement
+/// does not have it, or has none of it.
+template <class Measurement, class Use>
+void visit_channel(Measurement& measurement, FaultChannel channel, const Use& use) {
+  for_each_field<Measurement>([&](const auto& field) {
+    auto& value = field.of(measurement);
+    using T = std::remove_cvref_t<decltype(value)>;
+    if constexpr (std::is_same_v<T, Eigen::Isometry3d>)
+      if (field.direction == channel) use(value);
+    if constexpr (is_list<T>) {
+      if (field.channel == channel) use(value);
+    } else if constexpr (requires { fault_numbers(value); }) {
+      if (field.channel != channel) return;
+      if (const std::span<double> numbers = fault_numbers(value); !numbers.empty()) use(numbers);
+    }
+  });
+}
 
 /// Whether a controller measures the channel.
 template <class Measurement>
 [[nodiscard]] bool has_channel(Measurement measurement, FaultChannel channel) noexcept {
-  if constexpr (std::is_same_v<Measurement, ArmMeasurement>)
-    if (channel == FaultChannel::TipDirection || channel == FaultChannel::Contacts) return true;
-  return !channel_numbers(measurement, channel).empty();
+  bool found = false;
+  visit_channel(measurement, channel, [&](const auto&) { found = true; });
+  return found;
 }
 
 /// Faults between what is true and what a controller sees. Value faults of a channel act in the
@@ -35,18 +62,18 @@ template <class Measurement>
 /// the memory handed in, like that of a controller.
 class MeasurementFaults {
  public:
-  /// Faults of channels that `measurement` does not have are left out. Throws ModelError for a list
-  /// of the wrong length, and for a delay of too many samples.
+  /// Faults of channels that `measurement` does not have are left out, and those that are not of
+  /// measurements. Throws ModelError for a list of the wrong length, and for a delay of too many
+  /// samples.
   /// @param timestep  of the simulation [s]
   template <class Measurement>
   MeasurementFaults(std::span<const Fault> faults, Measurement measurement, double timestep,
                     std::uint64_t seed) {
     for (const Fault& fault : faults) {
-      if (!has_channel(measurement, fault.channel)) continue;
-      const std::size_t width = fault.channel == FaultChannel::TipDirection
-                                    ? 3
-                                    : channel_numbers(measurement, fault.channel).size();
-      add(fault, width, timestep, seed);
+      const fault::OfMeasurement* const seen = fault.of_measurement();
+      if (seen == nullptr) continue;
+      visit_channel(measurement, seen->channel,
+                    [&](const auto& value) { add(fault, width_of(value), timestep, seed); });
     }
     sort();
   }
@@ -62,20 +89,9 @@ class MeasurementFaults {
     const Step step{step_(memory), measurement.time, memory, next_memory};
     bool differs = false;
     for (const Entry& entry : faults_) {
-      if (entry.fault.channel == FaultChannel::Target && !measurement.has_target) continue;
-      if constexpr (std::is_same_v<Measurement, ArmMeasurement>) {
-        if (entry.fault.channel == FaultChannel::TipDirection) {
-          differs |= apply_to_rotation(entry, step, measurement.X_BE);
-          continue;
-        }
-        if (entry.fault.channel == FaultChannel::Contacts) {
-          const bool lost = drops_out(entry, step) && !measurement.contacts.empty();
-          if (lost) measurement.contacts.clear();
-          differs |= lost;
-          continue;
-        }
-      }
-      differs |= apply(entry, step, channel_numbers(measurement, entry.fault.channel));
+      if (entry.channel == FaultChannel("target") && !measurement.has_target) continue;
+      visit_channel(measurement, entry.channel,
+                    [&](auto&& value) { differs |= apply(entry, step, value); });
     }
     step_(next_memory) = step.number + 1;
     return differs;
@@ -87,13 +103,14 @@ class MeasurementFaults {
  private:
   struct Entry {
     Fault fault;
+    FaultChannel channel;
     RandomDraws draws;
-    std::vector<double> strength;    // one for each number of the channel
-    int steps = 0;                   // of the period, duration or delay
-    double keep = 0.0, renew = 1.0;  // of noise with a correlation time
-    Slot<bool> began;
-    Slot<int> remaining;
-    Block sample;
+    std::vector<double> strength = {};  // one for each number of the channel
+    int steps = 0;                      // of the period, duration or delay
+    double keep = 0.0, renew = 1.0;     // of noise with a correlation time
+    Slot<bool> began = {};
+    Slot<int> remaining = {};
+    Block sample = {};
   };
   struct Step {
     int number;   // since the reset
@@ -101,12 +118,27 @@ class MeasurementFaults {
     std::span<const double> memory;
     std::span<double> next;
   };
+  struct Adder;
+  struct Effect;
+
+  static std::size_t width_of(std::span<const double> numbers) noexcept { return numbers.size(); }
+  static std::size_t width_of(const Eigen::Isometry3d& /*X*/) noexcept { return 3; }
+  template <class Item>
+  static std::size_t width_of(const std::vector<Item>& /*items*/) noexcept {
+    return 0;
+  }
 
   void add(const Fault& fault, std::size_t width, double timestep, std::uint64_t seed);
   void sort();
   static bool apply(const Entry& entry, const Step& step, std::span<double> x) noexcept;
-  static bool apply_to_rotation(const Entry& entry, const Step& step,
-                                Eigen::Isometry3d& X) noexcept;
+  /// The orientation.
+  static bool apply(const Entry& entry, const Step& step, Eigen::Isometry3d& X) noexcept;
+  template <class Item>
+  static bool apply(const Entry& entry, const Step& step, std::vector<Item>& items) noexcept {
+    const bool lost = drops_out(entry, step) && !items.empty();
+    if (lost) items.clear();
+    return lost;
+  }
   /// Whether a dropout is under way in this step; remembers it.
   static bool drops_out(const Entry& entry, const Step& step) noexcept;
 

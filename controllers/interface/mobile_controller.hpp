@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "controllers/interface/controller.hpp"
+#include "controllers/interface/fields.hpp"
 #include "controllers/interface/scene_query.hpp"
 #include "controllers/interface/settings.hpp"
 #include "tendril/mobile/body.hpp"
@@ -16,37 +17,76 @@ namespace tendril {
 
 /// What a controller measures of an arm on a mobile platform in one step. Everything is in the
 /// frame W that the platform's slides move in (the body `base`: fixed, its origin on the floor, z
-/// up) and in SI units. `n` is the number of the arm's joints, ordered yaw, hinges, roll.
+/// up) and in SI units. `fields` says what each member is; n is the number of the arm's joints,
+/// ordered yaw, hinges, roll, and 0 of a platform with a continuum arm.
 struct MobileMeasurement {
-  double time = 0.0;           ///< simulated time [s]
-  double timestep = 0.0;       ///< [s]
-  PlatformPose base;           ///< heading continuous, not wrapped
-  PlatformPose base_velocity;  ///< [m/s], [rad/s]
-  Eigen::VectorXd q;           ///< n: joint angles [rad]
-  Eigen::VectorXd q_velocity;  ///< n [rad/s]
-  /// n: of gravity on what each joint moves [N m]; 0 without the setting `gravity_compensation`.
-  Eigen::VectorXd gravity_torque;
-  Eigen::Isometry3d X_WE = Eigen::Isometry3d::Identity();  ///< of the tool, its axis along x
-  bool has_target = false;  ///< the controller asked for a target (SceneQuery::measure_target)
-  Eigen::Isometry3d X_WG = Eigen::Isometry3d::Identity();  ///< its pose, desired pose of the tool
-  /// Obstacles at their present poses; null unless the controller asked for them
-  /// (SceneQuery::measure_obstacles).
+  double time = 0.0, timestep = 0.0;
+  bool has_target = false;
   const Obstacles* obstacles = nullptr;
+  PlatformPose base, base_velocity;
+  Eigen::VectorXd q, q_velocity;
+  Eigen::VectorXd gravity_torque;
+  Eigen::Isometry3d X_WE = Eigen::Isometry3d::Identity();
+  Eigen::Isometry3d X_WG = Eigen::Isometry3d::Identity();
 
-  explicit MobileMeasurement(int n)
-      : q(Eigen::VectorXd::Zero(n)), q_velocity(q), gravity_torque(q) {}
+  static constexpr const char* kName = "MobileMeasurement";
+  static constexpr const char* kMeaning =
+      "What a controller measures of a robot on a platform in one step: in the frame that the "
+      "platform moves in, SI units. n: number of the arm's joints, 0 of a platform with a "
+      "continuum arm.";
+  static constexpr auto fields() {
+    using M = MobileMeasurement;
+    using extent::n;
+    return std::tuple{
+        field("time", &M::time, "s", "simulated time"),
+        field("timestep", &M::timestep, "s", "of the simulation"),
+        field("has_target", &M::has_target, "", "the controller has a target"),
+        field("obstacles", &M::obstacles, "",
+              "at their present poses, the same shapes in the same order in every step; none "
+              "unless the "
+              "controller asked for them (setting `avoidance`)"),
+        field("base", &M::base, "m, rad", "x, y and heading, which is continuous, not wrapped")
+            .with_channel("base"),
+        field("base_velocity", &M::base_velocity, "m/s, rad/s", "its rates")
+            .with_channel("base_velocity"),
+        field("q", &M::q, {n}, "rad", "joint angles").with_channel("q"),
+        field("q_velocity", &M::q_velocity, {n}, "rad/s", "their rates").with_channel("q_rate"),
+        field("gravity_torque", &M::gravity_torque, {n}, "N m",
+              "of gravity on what each joint moves; 0 without the setting "
+              "`gravity_compensation`")
+            .with_channel("gravity_torque"),
+        field("tip", &M::X_WE, "", "pose of the tool, its axis along x").with_channel("tip"),
+        field("target", &M::X_WG, "", "pose of the target body, the desired one of the tool")
+            .with_channel("target")};
+  }
+
+  explicit MobileMeasurement(const RobotSizes& sizes) { set_sizes(*this, sizes); }
 };
 
 /// What a controller commands in one step: setpoints of the position servos, and planned rates,
-/// from which the plugin computes lag compensation; or torques of the joints.
+/// from which the plugin computes lag compensation; or torques of the joints. `fields` says what
+/// each member is.
 struct MobileCommand {
-  PlatformPose base;       ///< heading continuous with the measured one
-  PlatformPose base_rate;  ///< [m/s], [rad/s]
-  Eigen::VectorXd q;       ///< n [rad], inside the joint limits
-  Eigen::VectorXd q_rate;  ///< n [rad/s]
-  Eigen::VectorXd torque;  ///< n: of a controller of moments [N m], within the torque limits
+  PlatformPose base, base_rate;
+  Eigen::VectorXd q, q_rate;
+  Eigen::VectorXd torque;
 
-  explicit MobileCommand(int n) : q(Eigen::VectorXd::Zero(n)), q_rate(q), torque(q) {}
+  static constexpr const char* kName = "MobileCommand";
+  static constexpr const char* kMeaning =
+      "What a controller commands in one step; on entry the measured configuration.";
+  static constexpr auto fields() {
+    using C = MobileCommand;
+    using extent::n;
+    return std::tuple{
+        field("base", &C::base, "m, rad", "x, y and heading, continuous with the measured one"),
+        field("base_rate", &C::base_rate, "m/s, rad/s", "planned rates"),
+        field("q", &C::q, {n}, "rad", "joint angles inside their limits"),
+        field("q_rate", &C::q_rate, {n}, "rad/s", "planned rates"),
+        field("torque", &C::torque, {n}, "N m",
+              "of a controller that commands torques, within the torque limits")};
+  }
+
+  explicit MobileCommand(const RobotSizes& sizes) { set_sizes(*this, sizes); }
 };
 
 /// The arguments from which a mobile controller is constructed; valid only during the call.

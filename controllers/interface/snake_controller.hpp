@@ -7,44 +7,82 @@
 #include <vector>
 
 #include "controllers/interface/controller.hpp"
+#include "controllers/interface/fields.hpp"
 #include "controllers/interface/scene_query.hpp"
 #include "controllers/interface/settings.hpp"
 
 namespace tendril {
 
-/// What a controller measures of a snake in one step; world frame, SI units. `n` is the number of
-/// joints.
+/// What a controller measures of a snake in one step; world frame, SI units. `fields` says what
+/// each member is; n is the number of joints.
 struct SnakeMeasurement {
-  double time = 0.0;       ///< simulated time [s]
-  double timestep = 0.0;   ///< [s]
-  Eigen::VectorXd q;       ///< n: joint angles [rad]
-  Eigen::VectorXd q_rate;  ///< n: [rad/s]
-  Eigen::VectorXd torque;  ///< n: of the joints' actuators in the last step [N m]
-  Eigen::VectorXd
-      gravity_torque;  ///< n: of gravity on what each joint moves, towards the head [N m]
-  double feed = 0.0;   ///< of the carriage [m]; 0 without one
-  Eigen::Isometry3d X_WT = Eigen::Isometry3d::Identity();    ///< tail end of link 0, x forward
-  Eigen::Isometry3d X_WE = Eigen::Isometry3d::Identity();    ///< head end of the last link
-  Eigen::Vector3d center_of_mass = Eigen::Vector3d::Zero();  ///< [m]
-  double upright = 1.0;  ///< mean over the links of the cosine between their z axes and the world's
-  bool has_target = false;  ///< the controller asked for a target (SceneQuery::measure_target)
-  Eigen::Vector3d p_WG = Eigen::Vector3d::Zero();  ///< its position [m]
+  double time = 0.0, timestep = 0.0;
+  double feed = 0.0, upright = 1.0;
+  bool has_target = false;
+  Eigen::VectorXd q, q_rate;
+  Eigen::VectorXd torque, gravity_torque;
+  Eigen::Isometry3d X_WT = Eigen::Isometry3d::Identity();
+  Eigen::Isometry3d X_WE = Eigen::Isometry3d::Identity();
+  Eigen::Vector3d center_of_mass = Eigen::Vector3d::Zero();
+  Eigen::Vector3d p_WG = Eigen::Vector3d::Zero();
 
-  explicit SnakeMeasurement(int n)
-      : q(Eigen::VectorXd::Zero(n)), q_rate(q), torque(q), gravity_torque(q) {}
+  static constexpr const char* kName = "SnakeMeasurement";
+  static constexpr const char* kMeaning =
+      "What a controller measures of a snake in one step: world frame, SI units. n: number of "
+      "joints.";
+  static constexpr auto fields() {
+    using M = SnakeMeasurement;
+    using extent::n;
+    return std::tuple{
+        field("time", &M::time, "s", "simulated time"),
+        field("timestep", &M::timestep, "s", "of the simulation"),
+        field("feed", &M::feed, "m", "of the carriage; 0 without one").with_channel("feed"),
+        field("upright", &M::upright, "",
+              "mean over the links of the cosine between their z axes and the world's"),
+        field("has_target", &M::has_target, "", "the controller has a target"),
+        field("q", &M::q, {n}, "rad", "joint angles").with_channel("q"),
+        field("q_rate", &M::q_rate, {n}, "rad/s", "their rates").with_channel("q_rate"),
+        field("torque", &M::torque, {n}, "N m", "of the joints' actuators in the last step")
+            .with_channel("torque"),
+        field("gravity_torque", &M::gravity_torque, {n}, "N m",
+              "of gravity on what each joint moves, towards the head")
+            .with_channel("gravity_torque"),
+        field("tail", &M::X_WT, "", "pose of the tail end of link 0, x forward"),
+        field("tip", &M::X_WE, "", "pose of the head end of the last link").with_channel("tip"),
+        field("center_of_mass", &M::center_of_mass, "m", ""),
+        field("target", &M::p_WG, "m", "position of the target body").with_channel("target")};
+  }
+
+  explicit SnakeMeasurement(const RobotSizes& sizes) { set_sizes(*this, sizes); }
 };
 
 /// What a controller commands in one step: setpoints of the position servos, to which the plugin
-/// adds lag and gravity compensation; or torques.
+/// adds lag and gravity compensation; or torques. `fields` says what each member is.
 struct SnakeCommand {
-  Eigen::VectorXd q;            ///< n [rad]; the servos keep them inside the joint limits
-  Eigen::VectorXd q_rate;       ///< n: planned rates [rad/s]; 0: no lag compensation
-  Eigen::VectorXd torque;       ///< n: of a controller of moments [N m], within the torque limit
-  double feed = 0.0;            ///< of the carriage [m]
-  double feed_rate = 0.0;       ///< [m/s]
-  double gravity_factor = 0.0;  ///< fraction of the links' gravity load that is compensated
+  Eigen::VectorXd q, q_rate;
+  Eigen::VectorXd torque;
+  double feed = 0.0, feed_rate = 0.0;
+  double gravity_factor = 0.0;
 
-  explicit SnakeCommand(int n) : q(Eigen::VectorXd::Zero(n)), q_rate(q), torque(q) {}
+  static constexpr const char* kName = "SnakeCommand";
+  static constexpr const char* kMeaning =
+      "What a controller commands in one step; zeros on entry, but q the measured one of a "
+      "controller that commands torques.";
+  static constexpr auto fields() {
+    using C = SnakeCommand;
+    using extent::n;
+    return std::tuple{
+        field("q", &C::q, {n}, "rad", "joint angles; the servos keep them inside the joint limits"),
+        field("q_rate", &C::q_rate, {n}, "rad/s", "planned rates; 0: no lag compensation"),
+        field("torque", &C::torque, {n}, "N m",
+              "of a controller that commands torques, within the torque limit"),
+        field("feed", &C::feed, "m", "of the carriage"),
+        field("feed_rate", &C::feed_rate, "m/s", "planned"),
+        field("gravity_factor", &C::gravity_factor, "",
+              "fraction of the links' gravity load that is compensated")};
+  }
+
+  explicit SnakeCommand(const RobotSizes& sizes) { set_sizes(*this, sizes); }
 };
 
 /// The arguments from which a snake's controller is constructed; valid only during the call.

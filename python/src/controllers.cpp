@@ -283,36 +283,23 @@ nb::object context_of(const PythonKind& kind, const PlatformContext& from,
                         from.platform_height, from.arm_radius, copy_of(measured)});
 }
 
-int coordinates_of(const ArmContext& context) { return context.robot.coordinate_count(); }
-int coordinates_of(const SnakeContext& context) { return context.joints(); }
-int coordinates_of(const MobileContext& context) { return context.robot.joint_count(); }
-int coordinates_of(const PlatformContext&) { return 0; }
+RobotSizes sizes_of(const ArmContext& context) {
+  return {context.robot.coordinate_count(), context.tendon_count};
+}
+RobotSizes sizes_of(const SnakeContext& context) { return context.joints(); }
+RobotSizes sizes_of(const MobileContext& context) { return context.robot.joint_count(); }
+RobotSizes sizes_of(const PlatformContext& /*context*/) { return 0; }
 
-int tendons_of(const ArmContext& context) { return context.tendon_count; }
-template <class Context>
-int tendons_of(const Context&) {
-  return 0;
+/// A measurement with the right sizes and obstacles.
+template <class Measurement>
+Measurement example_of(const RobotSizes& sizes, const MaybeObstacles& measured) {
+  Measurement example(sizes);
+  if constexpr (requires { example.obstacles; })
+    if (measured) example.obstacles = &measured->obstacles;
+  return example;
 }
 
 // ---- the controller
-
-template <class T>
-struct Views;
-template <>
-struct Views<ArmController> {
-  using Measurement = PyArmMeasurement;
-  using Command = PyArmCommand;
-};
-template <>
-struct Views<SnakeController> {
-  using Measurement = PySnakeMeasurement;
-  using Command = PySnakeCommand;
-};
-template <>
-struct Views<MobileController> {
-  using Measurement = PyMobileMeasurement;
-  using Command = PyMobileCommand;
-};
 
 constexpr int kLargestMemory = 1'000'000;
 
@@ -332,11 +319,9 @@ class PythonController final : public Base {
       const nb::object self = type(context_of(kind, context, measured));
       const int size = memory_size(self);
       commands_ = command_kind(self);
-      auto made =
-          std::make_unique<Python>(self, size, coordinates_of(context),
-                                   Senses{.obstacles = measured ? &measured->obstacles : nullptr,
-                                          .tendons = tendons_of(context)},
-                                   kind);
+      const RobotSizes sizes = sizes_of(context);
+      auto made = std::make_unique<Python>(self, size, example_of<Measurement>(sizes, measured),
+                                           Command(sizes), kind);
       this->memory_.numbers(static_cast<std::size_t>(size));
       python_ = made.get();
       senses_contacts_ = made->senses_contacts;
@@ -408,28 +393,22 @@ class PythonController final : public Base {
 
  private:
   struct Python final : PythonObjects {
-    using PyMeasurement = typename Views<Base>::Measurement;
-    using PyCommand = typename Views<Base>::Command;
-
-    Python(const nb::object& self, int memory_size, int n, Senses senses, const PythonKind& kind)
+    Python(const nb::object& self, int memory_size, const Measurement& measurement_example,
+           const Command& command_example, const PythonKind& kind)
         : update(self.attr("update")),
           has_reset(nb::hasattr(self, "reset")),
           has_path(nb::hasattr(self, "path")),
           senses_contacts(nb::cast<bool>(nb::getattr(self, "senses_contacts", nb::bool_(false)))),
-          memory({static_cast<std::size_t>(memory_size)}, FixedArray::Access::Read),
-          next_memory({static_cast<std::size_t>(memory_size)}, FixedArray::Access::Write),
-          measurement(new PyMeasurement(n, with_contacts(senses, senses_contacts))),
-          command(new PyCommand(n, senses)),
+          memory({static_cast<std::size_t>(memory_size)}, Access::Read),
+          next_memory({static_cast<std::size_t>(memory_size)}, Access::Write),
+          measurement(new View<Measurement>(measurement_example, Access::Read)),
+          command(new View<Command>(command_example, Access::Write)),
           report(new PyControllerReport(own_names(kind))),
           measurement_object(nb::cast(measurement, nb::rv_policy::take_ownership)),
           command_object(nb::cast(command, nb::rv_policy::take_ownership)),
           report_object(nb::cast(report, nb::rv_policy::take_ownership)) {
       if (has_reset) reset = self.attr("reset");
       if (has_path) path = self.attr("path");
-    }
-    static Senses with_contacts(Senses senses, bool contacts) {
-      senses.contacts = contacts;
-      return senses;
     }
     static std::vector<std::string> own_names(const PythonKind& kind) {
       std::vector<std::string> names;
@@ -440,8 +419,8 @@ class PythonController final : public Base {
     nb::object update, reset, path;
     bool has_reset, has_path, senses_contacts;
     FixedArray memory, next_memory;
-    PyMeasurement* measurement;
-    PyCommand* command;
+    View<Measurement>* measurement;
+    View<Command>* command;
     PyControllerReport* report;
     nb::object measurement_object, command_object, report_object;  // own the three
   };

@@ -37,15 +37,139 @@ int section_of(std::string_view name) {
 
 }  // namespace
 
+/// Finds the elements of the model that a fault changes. Throws ModelError.
+struct PhysicalFaults::Finder {
+  Entry& entry;
+  const mjModel& model;
+
+  [[nodiscard]] const char* name(mjtObj type, int id) const { return mj_id2name(&model, type, id); }
+  [[nodiscard]] bool is_of_robot(mjtObj type, int id) const {
+    return name(type, id) != nullptr && entry.fault.is_of_robot(name(type, id));
+  }
+  void find(mjtObj type, mjtSize count, const std::string& pattern, const char* key) const {
+    for (int i = 0; i < count; ++i) {
+      if (is_of_robot(type, i) && matches(pattern, name(type, i))) entry.elements.push_back(i);
+    }
+    if (entry.elements.empty())
+      refuse(entry.fault, fmt::format("{0} = {1}: the scene has no such {0}", key, pattern));
+  }
+
+  void operator()(const fault::ActuatorLoss& loss) const {
+    find(mjOBJ_ACTUATOR, model.nactuator, loss.actuator, "actuator");
+  }
+  void operator()(const fault::ActuatorStuck& stuck) const {
+    find(mjOBJ_ACTUATOR, model.nactuator, stuck.actuator, "actuator");
+    for (const int i : entry.elements) {
+      if (model.actuator_dyntype[i] != mjDYN_NONE || model.actuator_gaintype[i] != mjGAIN_FIXED)
+        refuse(entry.fault,
+               fmt::format("actuator = {}: must be a servo without dynamics of its own",
+                           name(mjOBJ_ACTUATOR, i)));
+    }
+  }
+  void operator()(const fault::Stiffness& stiffness) const {
+    const auto is_meant = [&](mjtObj type, int id) {
+      const int section = is_of_robot(type, id) ? section_of(name(type, id)) : 0;
+      return section > 0 && is_in(stiffness.sections, section);
+    };
+    for (int i = 0; i < model.njnt; ++i)
+      if (is_meant(mjOBJ_JOINT, i)) entry.elements.push_back(i);
+    for (int i = 0; i < model.ntendon; ++i)
+      if (is_meant(mjOBJ_TENDON, i)) entry.tendons.push_back(i);
+    if (entry.elements.empty() && entry.tendons.empty())
+      refuse(entry.fault, "the scene has no such sections of a continuum arm");
+  }
+  void operator()(const fault::Friction& friction) const {
+    find(mjOBJ_GEOM, model.ngeom, friction.geom, "geom");
+  }
+  void operator()(const fault::Payload& payload) const {
+    find(mjOBJ_BODY, model.nbody, payload.body, "body");
+    for (const int i : entry.elements) {
+      if (!(model.body_mass[i] > 0.0) || !(model.body_mass[i] + payload.mass > 0.0)) {
+        refuse(entry.fault, fmt::format("mass = {} kg: body {} has {:.3g} kg: some must be left",
+                                        payload.mass, name(mjOBJ_BODY, i), model.body_mass[i]));
+      }
+    }
+  }
+  void operator()(const fault::Kick& kick) const {
+    find(mjOBJ_BODY, model.nbody, kick.body, "body");
+  }
+  /// Gravity is of no element.
+  template <class Other>
+  void operator()(const Other& /*kind*/) const {}
+};
+
+/// Changes the numbers of a model.
+struct PhysicalFaults::Changer {
+  PhysicalFaults& faults;
+  const Entry& entry;
+  mjModel& model;
+
+  /// The first `count` of the numbers of an element, times a factor.
+  void scale(mjtNum* numbers, int count, double factor) const {
+    for (int k = 0; k < count; ++k) faults.set(numbers[k], factor * numbers[k]);
+  }
+
+  void operator()(const fault::ActuatorLoss& loss) const {
+    for (const int i : entry.elements) {
+      scale(model.actuator_gainprm + mjNGAIN * i, mjNGAIN, loss.factor);
+      scale(model.actuator_biasprm + mjNBIAS * i, mjNBIAS, loss.factor);
+      scale(model.actuator_forcerange + 2 * i, 2, loss.factor);
+    }
+  }
+  void operator()(const fault::ActuatorStuck& /*stuck*/) const {
+    // The same force as with the setpoint held: gain * setpoint becomes part of the bias.
+    for (std::size_t e = 0; e < entry.elements.size(); ++e) {
+      const int i = entry.elements[e];
+      mjtNum& gain = model.actuator_gainprm[mjNGAIN * i];
+      mjtNum& bias = model.actuator_biasprm[mjNBIAS * i];
+      faults.set(bias, bias + gain * entry.held[e]);
+      faults.set(gain, 0.0);
+    }
+  }
+  void operator()(const fault::Stiffness& stiffness) const {
+    for (const int i : entry.elements) {
+      scale(&model.jnt_stiffness[i], 1, stiffness.factor);
+      scale(&model.dof_damping[model.jnt_dofadr[i]], 1, stiffness.damping_factor);
+    }
+    for (const int i : entry.tendons) {
+      scale(&model.tendon_stiffness[i], 1, stiffness.factor);
+      scale(&model.tendon_damping[i], 1, stiffness.damping_factor);
+    }
+  }
+  void operator()(const fault::Friction& friction) const {
+    for (const int i : entry.elements) {
+      mjtNum* const numbers = model.geom_friction + 3 * i;
+      if (friction.value.empty()) scale(numbers, 3, friction.factor);
+      for (std::size_t k = 0; k < friction.value.size(); ++k)
+        faults.set(numbers[k], friction.value[k]);
+    }
+  }
+  void operator()(const fault::Payload& payload) const {
+    for (const int i : entry.elements) {
+      const double factor = (model.body_mass[i] + payload.mass) / model.body_mass[i];
+      faults.set(model.body_mass[i], model.body_mass[i] + payload.mass);
+      scale(model.body_inertia + 3 * i, 3, factor);
+    }
+    faults.constants_changed_ = true;
+  }
+  void operator()(const fault::Gravity& gravity) const {
+    for (int k = 0; k < 3; ++k) faults.set(model.opt.gravity[k], gravity.value[k]);
+  }
+  /// A kick changes forces, not the model.
+  template <class Other>
+  void operator()(const Other& /*kind*/) const {}
+};
+
 PhysicalFaults::PhysicalFaults(std::span<const Fault> faults, const mjModel& model) {
   for (const Fault& fault : faults) add(fault, model);
 }
 
 void PhysicalFaults::add(const Fault& fault, const mjModel& model) {
-  if (is_of_measurement(fault.kind) || fault.kind == FaultKind::ActuatorDelay) return;
+  if (fault.of_measurement() != nullptr || std::holds_alternative<fault::ActuatorDelay>(fault.kind))
+    return;
   Entry entry{.fault = fault, .elements = {}, .tendons = {}, .active = false, .held = {}};
-  find_elements(entry, model);
-  if (fault.kind == FaultKind::Payload && !scratch_) scratch_ = make_data(model);
+  std::visit(Finder{entry, model}, fault.kind);
+  if (std::holds_alternative<fault::Payload>(fault.kind) && !scratch_) scratch_ = make_data(model);
   faults_.push_back(std::move(entry));
 }
 
@@ -54,133 +178,29 @@ void PhysicalFaults::end(const std::string& name) {
     if (entry.fault.name == name) entry.fault.end = -std::numeric_limits<double>::infinity();
 }
 
-void PhysicalFaults::find_elements(Entry& entry, const mjModel& model) {
-  const Fault& fault = entry.fault;
-  const auto of_robot = [&](mjtObj type, int id) {
-    const char* const name = mj_id2name(&model, type, id);
-    return name != nullptr && fault.is_of_robot(name);
-  };
-  const auto find = [&](mjtObj type, mjtSize count, const std::string& pattern, const char* key) {
-    for (int i = 0; i < count; ++i) {
-      if (of_robot(type, i) && matches(pattern, mj_id2name(&model, type, i)))
-        entry.elements.push_back(i);
-    }
-    if (entry.elements.empty())
-      refuse(fault, fmt::format("{0} = {1}: the scene has no such {0}", key, pattern));
-  };
-  switch (fault.kind) {
-    case FaultKind::ActuatorLoss:
-      find(mjOBJ_ACTUATOR, model.nactuator, fault.actuator, "actuator");
-      break;
-    case FaultKind::ActuatorStuck:
-      find(mjOBJ_ACTUATOR, model.nactuator, fault.actuator, "actuator");
-      for (const int i : entry.elements) {
-        if (model.actuator_dyntype[i] != mjDYN_NONE || model.actuator_gaintype[i] != mjGAIN_FIXED)
-          refuse(fault, fmt::format("actuator = {}: must be a servo without dynamics of its own",
-                                    mj_id2name(&model, mjOBJ_ACTUATOR, i)));
-      }
-      break;
-    case FaultKind::Stiffness: {
-      const auto is_meant = [&](mjtObj type, int id) {
-        const int section = of_robot(type, id) ? section_of(mj_id2name(&model, type, id)) : 0;
-        return section > 0 && is_in(fault.sections, section);
-      };
-      for (int i = 0; i < model.njnt; ++i)
-        if (is_meant(mjOBJ_JOINT, i)) entry.elements.push_back(i);
-      for (int i = 0; i < model.ntendon; ++i)
-        if (is_meant(mjOBJ_TENDON, i)) entry.tendons.push_back(i);
-      if (entry.elements.empty() && entry.tendons.empty())
-        refuse(fault, "the scene has no such sections of a continuum arm");
-      break;
-    }
-    case FaultKind::Friction:
-      find(mjOBJ_GEOM, model.ngeom, fault.geom, "geom");
-      break;
-    case FaultKind::Payload:
-      find(mjOBJ_BODY, model.nbody, fault.body, "body");
-      for (const int i : entry.elements) {
-        if (!(model.body_mass[i] > 0.0) || !(model.body_mass[i] + fault.mass > 0.0)) {
-          refuse(fault,
-                 fmt::format("mass = {} kg: body {} has {:.3g} kg: some must be left", fault.mass,
-                             mj_id2name(&model, mjOBJ_BODY, i), model.body_mass[i]));
-        }
-      }
-      break;
-    case FaultKind::Kick:
-      find(mjOBJ_BODY, model.nbody, fault.body, "body");
-      break;
-    default:
-      break;
-  }
-}
-
 void PhysicalFaults::set(mjtNum& place, mjtNum value) {
   original_.emplace_back(&place, place);
   place = value;
 }
 
-void PhysicalFaults::change(Entry& entry, mjModel& model) {
-  const Fault& fault = entry.fault;
-  switch (fault.kind) {
-    case FaultKind::ActuatorLoss:
-      for (const int i : entry.elements) {
-        for (int k = 0; k < mjNGAIN; ++k)
-          set(model.actuator_gainprm[mjNGAIN * i + k],
-              fault.factor * model.actuator_gainprm[mjNGAIN * i + k]);
-        for (int k = 0; k < mjNBIAS; ++k)
-          set(model.actuator_biasprm[mjNBIAS * i + k],
-              fault.factor * model.actuator_biasprm[mjNBIAS * i + k]);
-        for (int k = 0; k < 2; ++k)
-          set(model.actuator_forcerange[2 * i + k],
-              fault.factor * model.actuator_forcerange[2 * i + k]);
-      }
-      break;
-    case FaultKind::ActuatorStuck:
-      // The same force as with the setpoint held: gain * setpoint becomes part of the bias.
-      for (std::size_t e = 0; e < entry.elements.size(); ++e) {
-        const int i = entry.elements[e];
-        mjtNum& gain = model.actuator_gainprm[mjNGAIN * i];
-        mjtNum& bias = model.actuator_biasprm[mjNBIAS * i];
-        set(bias, bias + gain * entry.held[e]);
-        set(gain, 0.0);
-      }
-      break;
-    case FaultKind::Stiffness:
-      for (const int i : entry.elements) {
-        set(model.jnt_stiffness[i], fault.factor * model.jnt_stiffness[i]);
-        const int dof = model.jnt_dofadr[i];
-        set(model.dof_damping[dof], fault.damping_factor * model.dof_damping[dof]);
-      }
-      for (const int i : entry.tendons) {
-        set(model.tendon_stiffness[i], fault.factor * model.tendon_stiffness[i]);
-        set(model.tendon_damping[i], fault.damping_factor * model.tendon_damping[i]);
-      }
-      break;
-    case FaultKind::Friction:
-      for (const int i : entry.elements) {
-        mjtNum* const friction = model.geom_friction + 3 * i;
-        for (std::size_t k = 0; k < 3; ++k) {
-          if (fault.friction.empty())
-            set(friction[k], fault.factor * friction[k]);
-          else if (k < fault.friction.size())
-            set(friction[k], fault.friction[k]);
-        }
-      }
-      break;
-    case FaultKind::Payload:
-      for (const int i : entry.elements) {
-        const double scale = (model.body_mass[i] + fault.mass) / model.body_mass[i];
-        set(model.body_mass[i], model.body_mass[i] + fault.mass);
-        for (int k = 0; k < 3; ++k)
-          set(model.body_inertia[3 * i + k], scale * model.body_inertia[3 * i + k]);
-      }
-      constants_changed_ = true;
-      break;
-    case FaultKind::Gravity:
-      for (int k = 0; k < 3; ++k) set(model.opt.gravity[k], fault.gravity[k]);
-      break;
-    default:
-      break;
+void PhysicalFaults::hold_setpoints(Entry& entry, const mjModel& model, const mjData& data) {
+  entry.held.clear();
+  for (const int i : entry.elements) {
+    const mjtNum control = data.ctrl[model.actuator_ctrladr[i]];
+    const mjtNum* const range = model.actuator_ctrlrange + 2 * i;
+    entry.held.push_back(model.actuator_ctrllimited[i] ? mju_clip(control, range[0], range[1])
+                                                       : control);
+  }
+}
+
+void PhysicalFaults::set_forces(const Entry& entry, const fault::Kick& kick, mjData& data) {
+  const double sign = entry.active ? 1.0 : 0.0;
+  for (const int i : entry.elements) {
+    mjtNum* const force = data.xfrc_applied + 6 * i;
+    for (int k = 0; k < 3; ++k) {
+      force[k] = sign * kick.force[k];
+      force[3 + k] = sign * kick.torque[k];
+    }
   }
 }
 
@@ -191,25 +211,10 @@ void PhysicalFaults::apply(mjModel& model, mjData& data) {
     if (active == entry.active) continue;
     entry.active = active;
     any_change = true;
-    if (entry.fault.kind == FaultKind::ActuatorStuck && active) {
-      entry.held.clear();
-      for (const int i : entry.elements) {
-        const mjtNum control = data.ctrl[model.actuator_ctrladr[i]];
-        const mjtNum* const range = model.actuator_ctrlrange + 2 * i;
-        entry.held.push_back(model.actuator_ctrllimited[i] ? mju_clip(control, range[0], range[1])
-                                                           : control);
-      }
-    }
-    if (entry.fault.kind == FaultKind::Kick) {
-      for (const int i : entry.elements) {
-        mjtNum* const force = data.xfrc_applied + 6 * i;
-        const double sign = active ? 1.0 : 0.0;
-        for (int k = 0; k < 3; ++k) {
-          force[k] = sign * entry.fault.force[k];
-          force[3 + k] = sign * entry.fault.torque[k];
-        }
-      }
-    }
+    if (std::holds_alternative<fault::ActuatorStuck>(entry.fault.kind) && active)
+      hold_setpoints(entry, model, data);
+    if (const auto* const kick = std::get_if<fault::Kick>(&entry.fault.kind))
+      set_forces(entry, *kick, data);
   }
   if (!any_change) return;
   const bool constants_were_changed = constants_changed_;
@@ -235,7 +240,7 @@ void PhysicalFaults::restore() {
 
 void PhysicalFaults::change_active(mjModel& model) {
   for (Entry& entry : faults_)
-    if (entry.active) change(entry, model);
+    if (entry.active) std::visit(Changer{*this, entry, model}, entry.fault.kind);
 }
 
 }  // namespace tendril::simulation

@@ -45,8 +45,11 @@ class PhysicalFaults {
     std::vector<double> held;  // setpoints of stuck actuators
   };
 
-  void find_elements(Entry& entry, const mjModel& model);
-  void change(Entry& entry, mjModel& model);
+  struct Finder;
+  struct Changer;
+
+  static void hold_setpoints(Entry& entry, const mjModel& model, const mjData& data);
+  static void set_forces(const Entry& entry, const fault::Kick& kick, mjData& data);
   void change_active(mjModel& model);
   void restore();
   void set(mjtNum& place, mjtNum value);

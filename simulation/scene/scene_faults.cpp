@@ -27,14 +27,15 @@ void set_timestep(mjSpec& spec, std::span<const Setting> settings) {
 /// The engine's own delay of controls.
 void delay_actuators(mjSpec& spec, std::span<const Fault> faults) {
   for (const Fault& fault : faults) {
-    if (fault.kind != FaultKind::ActuatorDelay) continue;
+    const auto* const delay = std::get_if<fault::ActuatorDelay>(&fault.kind);
+    if (delay == nullptr) continue;
     bool found = false;
     for (mjsElement* element = mjs_firstElement(&spec, mjOBJ_ACTUATOR); element != nullptr;
          element = mjs_nextElement(&spec, element)) {
       const std::string actuator = mjs_getString(mjs_getName(element));
-      if (!fault.is_of_robot(actuator) || !matches(fault.actuator, actuator)) continue;
+      if (!fault.is_of_robot(actuator) || !matches(delay->actuator, actuator)) continue;
       found = true;
-      const double steps = std::round(fault.time / spec.option.timestep);
+      const double steps = std::round(delay->time / spec.option.timestep);
       if (steps == 0.0) continue;
       mjsActuator* const delayed = mjs_asActuator(element);
       delayed->delay = steps * spec.option.timestep;
@@ -42,7 +43,7 @@ void delay_actuators(mjSpec& spec, std::span<const Fault> faults) {
     }
     if (!found) {
       throw ModelError(fmt::format("{}: fault {}: actuator = {}: the scene has no such actuator",
-                                   fault.origin, fault.name, fault.actuator));
+                                   fault.origin, fault.name, delay->actuator));
     }
   }
 }
@@ -51,7 +52,7 @@ bool measures(const RobotDescription& robot, FaultChannel channel) {
   struct CoordinateQuery {
     FaultChannel channel;
     bool operator()(const ContinuumDescription& d) const {
-      return has_channel(ArmMeasurement(1, static_cast<int>(d.tendons.size())), channel);
+      return has_channel(ArmMeasurement({1, static_cast<int>(d.tendons.size())}), channel);
     }
     bool operator()(const SnakeDescription&) const {
       return has_channel(SnakeMeasurement(1), channel);
@@ -63,7 +64,6 @@ bool measures(const RobotDescription& robot, FaultChannel channel) {
   return std::visit(CoordinateQuery{channel}, robot);
 }
 
-/// Refuses a fault of a measurement that no controller makes.
 }  // namespace
 
 std::optional<Setting> measurement_fault_setting(std::span<const Fault> faults,
@@ -71,7 +71,7 @@ std::optional<Setting> measurement_fault_setting(std::span<const Fault> faults,
   std::string text = measurement_faults_text(faults, seed);
   if (text.empty()) return std::nullopt;
   const auto first = std::find_if(faults.begin(), faults.end(),
-                                  [](const Fault& f) { return is_of_measurement(f.kind); });
+                                  [](const Fault& f) { return f.of_measurement() != nullptr; });
   return Setting{"controller.measurement_faults", {std::move(text)}, first->origin};
 }
 
@@ -84,18 +84,19 @@ void add_actuator_delays(mjSpec& spec, std::span<const Fault> faults,
 
 void require_measured(std::span<const SceneRobot> robots, std::span<const Fault> faults) {
   for (const Fault& fault : faults) {
-    if (!is_of_measurement(fault.kind)) continue;
+    const fault::OfMeasurement* const seen = fault.of_measurement();
+    if (seen == nullptr) continue;
     bool found = false;
     std::string known;
     for (const SceneRobot& robot : robots) {
       known += fmt::format("{}\"{}\"", known.empty() ? "" : ", ", robot.prefix);
       if (fault.robot && *fault.robot != robot.prefix) continue;
-      found = found || measures(robot.description, fault.channel);
+      found = found || measures(robot.description, seen->channel);
     }
     if (found) continue;
     throw ModelError(fmt::format(
         "{}: fault {}: channel = {}{}: no controller of the scene measures it; robots: {}",
-        fault.origin, fault.name, fault_channel_name(fault.channel),
+        fault.origin, fault.name, seen->channel.name(),
         fault.robot ? fmt::format(", robot = \"{}\"", *fault.robot) : "",
         known.empty() ? "none" : known));
   }

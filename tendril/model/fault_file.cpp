@@ -4,9 +4,9 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <array>
+#include <cmath>
+#include <optional>
 #include <set>
-#include <utility>
 
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
@@ -19,52 +19,13 @@ constexpr Range kLongestDelay{0.0, 2.0};  // [s]
 constexpr Range kProbability{0.0, 1.0};
 constexpr Range kPart{0.0, 1.0};
 
-using enum FaultKind;
-constexpr std::array<std::pair<std::string_view, FaultKind>, 17> kKinds{
-    {{"noise", Noise},
-     {"bias", Bias},
-     {"scale", Scale},
-     {"drift", Drift},
-     {"quantize", Quantize},
-     {"rate", Rate},
-     {"dropout", Dropout},
-     {"freeze", Freeze},
-     {"delay", Delay},
-     {"actuator_loss", ActuatorLoss},
-     {"actuator_stuck", ActuatorStuck},
-     {"actuator_delay", ActuatorDelay},
-     {"stiffness", Stiffness},
-     {"friction", Friction},
-     {"payload", Payload},
-     {"gravity", Gravity},
-     {"kick", Kick}}};
-constexpr std::array<std::pair<std::string_view, FaultChannel>, kFaultChannels> kChannels{
-    {{"q", FaultChannel::Q},
-     {"feed", FaultChannel::Feed},
-     {"base", FaultChannel::Base},
-     {"tip", FaultChannel::Tip},
-     {"tip_direction", FaultChannel::TipDirection},
-     {"target", FaultChannel::Target},
-     {"force", FaultChannel::Force},
-     {"contacts", FaultChannel::Contacts},
-     {"q_rate", FaultChannel::QRate},
-     {"base_velocity", FaultChannel::BaseVelocity},
-     {"moment", FaultChannel::Moment},
-     {"gravity_moment", FaultChannel::GravityMoment},
-     {"torque", FaultChannel::Torque},
-     {"gravity_torque", FaultChannel::GravityTorque},
-     {"tendon_length", FaultChannel::TendonLength},
-     {"tendon_tension", FaultChannel::TendonTension}}};
-
-template <class Words>
-auto word(const Fields& fields, std::string_view key, const Words& words, std::string_view what) {
-  const std::string text = fields.required_text(key, what);
-  std::vector<std::string_view> names;
-  for (const auto& [name, value] : words) {
-    if (text == name) return value;
-    names.push_back(name);
-  }
-  fields.refuse(key, "must be one of " + joined(names));
+/// The value of the name that stands in a field.
+template <class Find>
+auto word(const Fields& fields, std::string_view key, std::string_view what,
+          std::span<const std::string_view> names, const Find& find) {
+  const auto found = find(fields.required_text(key, what));
+  if (!found) fields.refuse(key, "must be one of " + joined(names));
+  return *found;
 }
 
 /// A number for all components, or a list of one for each.
@@ -81,113 +42,161 @@ Eigen::Vector3d required_vector(const Fields& fields, std::string_view key) {
   return *value;
 }
 
-/// The fields of a kind beside name, kind, robot, start and end, and how they are read.
-void read_kind(const Fields& fields, Fault& fault) {
-  std::vector<std::string_view> known{"name", "kind", "robot", "start", "end"};
-  const auto knows = [&](std::initializer_list<std::string_view> keys) {
-    known.insert(known.end(), keys);
-    if (is_of_measurement(fault.kind)) known.push_back("channel");
-    fields.refuse_unknown(known);
-  };
-  const auto pattern = [&](std::string_view key) {
-    return fields.required_text(key, "must be a name or a shell pattern of names");
-  };
-  switch (fault.kind) {
-    case Noise:
-      knows({"sigma", "correlation_time"});
-      fault.strength = strength(fields, "sigma", kNotNegativeNumber);
-      fault.correlation_time = fields.number("correlation_time", 0.0, kFaultTime);
-      break;
-    case Bias:
-      knows({"value"});
-      fault.strength = strength(fields, "value", kAnyNumber);
-      break;
-    case Scale:
-      knows({"factor"});
-      fault.strength = strength(fields, "factor", kAnyNumber);
-      break;
-    case Drift:
-      knows({"rate"});
-      fault.strength = strength(fields, "rate", kAnyNumber);
-      break;
-    case Quantize:
-      knows({"step"});
-      fault.strength = strength(fields, "step", kPositiveNumber);
-      break;
-    case Rate:
-      knows({"period"});
-      fault.period = fields.required_number("period", kFaultTime);
-      break;
-    case Dropout:
-      knows({"probability", "duration", "mode"});
-      fault.probability = fields.required_number("probability", kProbability);
-      fault.duration = fields.number("duration", 0.0, kFaultTime);
-      fault.gives_zero = fields.choice<bool>("mode", {{"hold", false}, {"zero", true}});
-      break;
-    case Freeze:
-      knows({});
-      break;
-    case Delay:
-      knows({"time"});
-      fault.time = fields.required_number("time", kLongestDelay);
-      break;
-    case ActuatorLoss:
-      knows({"actuator", "factor"});
-      fault.actuator = pattern("actuator");
-      fault.factor = fields.required_number("factor", kPart);
-      break;
-    case ActuatorStuck:
-      knows({"actuator"});
-      fault.actuator = pattern("actuator");
-      break;
-    case ActuatorDelay:
-      knows({"actuator", "time"});
-      fault.actuator = pattern("actuator");
-      fault.time = fields.required_number("time", kLongestDelay);
-      for (const char* key : {"start", "end"})
-        if (fields.has(key))
-          fields.refuse(key, "must not be given: this delay is of the whole run");
-      break;
-    case Stiffness: {
-      knows({"sections", "factor", "damping_factor"});
-      fault.factor = fields.required_number("factor", kPositiveNumber);
-      fault.damping_factor = fields.number("damping_factor", 1.0, kNotNegativeNumber);
-      for (const double number : fields.numbers("sections", {1.0, 1000.0})) {
-        if (number != std::floor(number)) fields.refuse("sections", "must be integers from 1 on");
-        fault.sections.push_back(static_cast<int>(number));
-      }
-      break;
-    }
-    case Friction:
-      knows({"geom", "factor", "value"});
-      fault.geom = pattern("geom");
-      if (fields.one_of({"factor", "value"}) == "factor") {
-        fault.factor = fields.required_number("factor", kNotNegativeNumber);
-      } else {
-        fault.friction = strength(fields, "value", kNotNegativeNumber);
-        if (fault.friction.size() > 3)
-          fields.refuse("value", "must be one to three numbers: sliding, torsional, rolling");
-      }
-      break;
-    case Payload:
-      knows({"body", "mass"});
-      fault.body = pattern("body");
-      fault.mass = fields.required_number("mass", kAnyNumber);
-      break;
-    case Gravity:
-      knows({"value"});
-      fault.gravity = required_vector(fields, "value");
-      break;
-    case Kick:
-      knows({"body", "force", "torque", "duration"});
-      fault.body = pattern("body");
-      fault.force = required_vector(fields, "force");
-      fault.torque = fields.vector("torque").value_or(Eigen::Vector3d::Zero());
-      fault.duration =
-          fields.required_number("duration", {0.0, kFaultTime.high, /*open_low=*/true});
-      if (fields.has("end")) fields.refuse("end", "must not be given: a kick has a duration");
-      break;
+std::string pattern(const Fields& fields, std::string_view key) {
+  return fields.required_text(key, "must be a name or a shell pattern of names");
+}
+
+// ---- readers of the kinds
+
+void read(const Fields& fields, fault::Noise& noise) {
+  noise.sigma = strength(fields, "sigma", kNotNegativeNumber);
+  noise.correlation_time = fields.number("correlation_time", 0.0, kFaultTime);
+}
+
+void read(const Fields& fields, fault::Bias& bias) {
+  bias.value = strength(fields, "value", kAnyNumber);
+}
+
+void read(const Fields& fields, fault::Scale& scale) {
+  scale.factor = strength(fields, "factor", kAnyNumber);
+}
+
+void read(const Fields& fields, fault::Drift& drift) {
+  drift.rate = strength(fields, "rate", kAnyNumber);
+}
+
+void read(const Fields& fields, fault::Quantize& quantize) {
+  quantize.step = strength(fields, "step", kPositiveNumber);
+}
+
+void read(const Fields& fields, fault::Rate& rate) {
+  rate.period = fields.required_number("period", kFaultTime);
+}
+
+void read(const Fields& fields, fault::Dropout& dropout) {
+  dropout.probability = fields.required_number("probability", kProbability);
+  dropout.duration = fields.number("duration", 0.0, kFaultTime);
+  dropout.gives_zero = fields.choice<bool>("mode", {{"hold", false}, {"zero", true}});
+}
+
+void read(const Fields& /*fields*/, fault::Freeze& /*freeze*/) {}
+
+void read(const Fields& fields, fault::Delay& delay) {
+  delay.time = fields.required_number("time", kLongestDelay);
+}
+
+void read(const Fields& fields, fault::ActuatorLoss& loss) {
+  loss.actuator = pattern(fields, "actuator");
+  loss.factor = fields.required_number("factor", kPart);
+}
+
+void read(const Fields& fields, fault::ActuatorStuck& stuck) {
+  stuck.actuator = pattern(fields, "actuator");
+}
+
+void read(const Fields& fields, fault::ActuatorDelay& delay) {
+  delay.actuator = pattern(fields, "actuator");
+  delay.time = fields.required_number("time", kLongestDelay);
+  for (const char* key : {"start", "end"})
+    if (fields.has(key)) fields.refuse(key, "must not be given: this delay is of the whole run");
+}
+
+void read(const Fields& fields, fault::Stiffness& stiffness) {
+  stiffness.factor = fields.required_number("factor", kPositiveNumber);
+  stiffness.damping_factor = fields.number("damping_factor", 1.0, kNotNegativeNumber);
+  for (const double number : fields.numbers("sections", {1.0, 1000.0})) {
+    if (number != std::floor(number)) fields.refuse("sections", "must be integers from 1 on");
+    stiffness.sections.push_back(static_cast<int>(number));
   }
+}
+
+void read(const Fields& fields, fault::Friction& friction) {
+  friction.geom = pattern(fields, "geom");
+  if (fields.one_of({"factor", "value"}) == "factor") {
+    friction.factor = fields.required_number("factor", kNotNegativeNumber);
+    return;
+  }
+  friction.value = strength(fields, "value", kNotNegativeNumber);
+  if (friction.value.size() > 3)
+    fields.refuse("value", "must be one to three numbers: sliding, torsional, rolling");
+}
+
+void read(const Fields& fields, fault::Payload& payload) {
+  payload.body = pattern(fields, "body");
+  payload.mass = fields.required_number("mass", kAnyNumber);
+}
+
+void read(const Fields& fields, fault::Gravity& gravity) {
+  gravity.value = required_vector(fields, "value");
+}
+
+void read(const Fields& fields, fault::Kick& kick) {
+  kick.body = pattern(fields, "body");
+  kick.force = required_vector(fields, "force");
+  kick.torque = fields.vector("torque").value_or(Eigen::Vector3d::Zero());
+  kick.duration = fields.required_number("duration", {0.0, kFaultTime.high, /*open_low=*/true});
+  if (fields.has("end")) fields.refuse("end", "must not be given: a kick has a duration");
+}
+
+/// One kind in a file.
+struct Kind {
+  std::string_view name;
+  std::string_view keys;  ///< of its own, separated by blanks
+  bool is_of_measurement;
+  void (*read)(const Fields& fields, Fault& fault);
+};
+
+template <class K>
+constexpr Kind of_measurement(std::string_view name, std::string_view keys) {
+  return {name, keys, true, [](const Fields& fields, Fault& fault) {
+            read(fields, std::get<fault::OfMeasurement>(fault.kind).kind.emplace<K>());
+          }};
+}
+
+template <class K>
+constexpr Kind of_body(std::string_view name, std::string_view keys) {
+  return {name, keys, false,
+          [](const Fields& fields, Fault& fault) { read(fields, fault.kind.emplace<K>()); }};
+}
+
+constexpr Kind kKinds[] = {of_measurement<fault::Noise>("noise", "sigma correlation_time"),
+                           of_measurement<fault::Bias>("bias", "value"),
+                           of_measurement<fault::Scale>("scale", "factor"),
+                           of_measurement<fault::Drift>("drift", "rate"),
+                           of_measurement<fault::Quantize>("quantize", "step"),
+                           of_measurement<fault::Rate>("rate", "period"),
+                           of_measurement<fault::Dropout>("dropout", "probability duration mode"),
+                           of_measurement<fault::Freeze>("freeze", ""),
+                           of_measurement<fault::Delay>("delay", "time"),
+                           of_body<fault::ActuatorLoss>("actuator_loss", "actuator factor"),
+                           of_body<fault::ActuatorStuck>("actuator_stuck", "actuator"),
+                           of_body<fault::ActuatorDelay>("actuator_delay", "actuator time"),
+                           of_body<fault::Stiffness>("stiffness", "sections factor damping_factor"),
+                           of_body<fault::Friction>("friction", "geom factor value"),
+                           of_body<fault::Payload>("payload", "body mass"),
+                           of_body<fault::Gravity>("gravity", "value"),
+                           of_body<fault::Kick>("kick", "body force torque duration")};
+
+std::vector<std::string_view> known_keys(const Kind& kind) {
+  std::vector<std::string_view> known{"name", "kind", "robot", "start", "end"};
+  for (std::string_view rest = kind.keys; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    known.push_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  if (kind.is_of_measurement) known.push_back("channel");
+  return known;
+}
+
+const Kind& read_kind(const Fields& fields) {
+  std::vector<std::string_view> names;
+  for (const Kind& kind : kKinds) names.push_back(kind.name);
+  return *word(fields, "kind", "must be a kind of fault", names,
+               [](std::string_view name) -> std::optional<const Kind*> {
+                 for (const Kind& kind : kKinds)
+                   if (kind.name == name) return &kind;
+                 return std::nullopt;
+               });
 }
 
 Fault read_fault(const Fields& fields, const std::string& default_name) {
@@ -195,16 +204,22 @@ Fault read_fault(const Fields& fields, const std::string& default_name) {
   fault.name = fields.text("name", default_name);
   if (fault.name.empty() || fault.name.find_first_of(".*?[] \t\n") != std::string::npos)
     fields.refuse("name", "must be a word without dots, blanks and the characters * ? [ ]");
-  fault.kind = word(fields, "kind", kKinds, "must be a kind of fault");
-  if (is_of_measurement(fault.kind))
-    fault.channel = word(fields, "channel", kChannels, "must be a channel of the measurement");
-  read_kind(fields, fault);
-  if (fault.channel == FaultChannel::Contacts && fault.kind != Dropout)
+  const Kind& kind = read_kind(fields);
+  if (kind.is_of_measurement)
+    fault.kind = fault::OfMeasurement{
+        .channel = word(fields, "channel", "must be a channel of the measurement", kFaultChannels,
+                        &FaultChannel::find),
+        .kind = {}};
+  fields.refuse_unknown(known_keys(kind));
+  kind.read(fields, fault);
+  if (const auto* const seen = fault.of_measurement();
+      seen != nullptr && seen->channel == FaultChannel("contacts") &&
+      !std::holds_alternative<fault::Dropout>(seen->kind))
     fields.refuse("channel", "contacts have only the kind dropout");
   if (fields.has("robot")) fault.robot = fields.text("robot", "");
   fault.start = fields.number("start", 0.0, kFaultTime);
-  if (fault.kind == Kick)
-    fault.end = fault.start + fault.duration;
+  if (const auto* const kick = std::get_if<fault::Kick>(&fault.kind))
+    fault.end = fault.start + kick->duration;
   else if (const auto end = fields.number("end", kFaultTime))
     fault.end = *end;
   if (!(fault.start < fault.end)) fields.refuse("end", "must be > start");
@@ -272,7 +287,7 @@ std::string faults_text(std::span<const Fault> faults) {
 std::string measurement_faults_text(std::span<const Fault> faults, std::uint64_t seed) {
   std::string list;
   for (const Fault& fault : faults) {
-    if (is_of_measurement(fault.kind)) list += (list.empty() ? "" : ", ") + fault.text;
+    if (fault.of_measurement() != nullptr) list += (list.empty() ? "" : ", ") + fault.text;
   }
   return list.empty() ? list : fmt::format("{{ seed = {}, fault = [ {} ] }}", seed, list);
 }
@@ -288,18 +303,10 @@ MeasurementFaultList parse_measurement_faults(std::string_view text) {
   list.seed = static_cast<std::uint64_t>(*seed);
   list.faults = read_faults(all.toml(), name);
   for (const Fault& fault : list.faults) {
-    if (!is_of_measurement(fault.kind))
+    if (fault.of_measurement() == nullptr)
       throw ModelError(fmt::format("{}: {}: must be a fault of a measurement", name, fault.name));
   }
   return list;
-}
-
-std::string_view fault_kind_name(FaultKind kind) noexcept {
-  return kKinds[static_cast<std::size_t>(kind)].first;
-}
-
-std::string_view fault_channel_name(FaultChannel channel) noexcept {
-  return kChannels[static_cast<std::size_t>(channel)].first;
 }
 
 }  // namespace tendril

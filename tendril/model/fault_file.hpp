@@ -29,9 +29,4 @@ struct MeasurementFaultList {
 /// Throws ModelError `measurement_faults: ...`.
 [[nodiscard]] MeasurementFaultList parse_measurement_faults(std::string_view text);
 
-/// `noise`, `actuator_loss` ...
-[[nodiscard]] std::string_view fault_kind_name(FaultKind kind) noexcept;
-/// `q`, `tip_direction` ...
-[[nodiscard]] std::string_view fault_channel_name(FaultChannel channel) noexcept;
-
 }  // namespace tendril

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <vector>
 
+#include "controllers/interface/arm_controller.hpp"
+#include "controllers/interface/mobile_controller.hpp"
+#include "controllers/interface/snake_controller.hpp"
 #include "tendril/model_error.hpp"
 
 using namespace tendril;
@@ -13,11 +16,11 @@ namespace {
 constexpr double kStep = 0.01;  // [s]
 constexpr std::uint64_t kSeed = 7;
 
-Fault fault(FaultKind kind, FaultChannel channel = FaultChannel::Q) {
+template <class Kind>
+Fault fault_of(const Kind& kind, FaultChannel channel = "q") {
   Fault f;
   f.name = "f";
-  f.kind = kind;
-  f.channel = channel;
+  f.kind = fault::OfMeasurement{channel, kind};
   return f;
 }
 
@@ -53,12 +56,8 @@ Eigen::Vector2d truth(int k) { return {1.0 + k, -2.0 * k}; }
 
 TEST_CASE("measurement faults: values are changed as their formulas say, between start and end",
           "[faults]") {
-  Fault bias = fault(FaultKind::Bias), scale = fault(FaultKind::Scale),
-        drift = fault(FaultKind::Drift), quantize = fault(FaultKind::Quantize);
-  bias.strength = {0.5, 0.25};
-  scale.strength = {3.0};
-  drift.strength = {2.0};
-  quantize.strength = {0.4};
+  Fault bias = fault_of(fault::Bias{{0.5, 0.25}}), scale = fault_of(fault::Scale{{3.0}}),
+        drift = fault_of(fault::Drift{{2.0}}), quantize = fault_of(fault::Quantize{{0.4}});
   for (Fault* f : {&bias, &scale, &drift, &quantize}) {
     f->start = 0.025;
     f->end = 0.06;
@@ -84,10 +83,8 @@ TEST_CASE("measurement faults: values are changed as their formulas say, between
 }
 
 TEST_CASE("measurement faults: samples are those of earlier steps", "[faults]") {
-  Fault rate = fault(FaultKind::Rate), freeze = fault(FaultKind::Freeze),
-        delay = fault(FaultKind::Delay);
-  rate.period = 0.03;
-  delay.time = 0.04;
+  Fault rate = fault_of(fault::Rate{0.03}), freeze = fault_of(fault::Freeze{}),
+        delay = fault_of(fault::Delay{0.04});
   delay.start = 0.02;
   freeze.start = 0.045;
   freeze.end = 0.08;
@@ -99,18 +96,16 @@ TEST_CASE("measurement faults: samples are those of earlier steps", "[faults]") 
     CHECK(frozen[i] == truth(k >= 5 && k < 8 ? 4 : k));
     CHECK(delayed[i] == (k < 2 ? truth(k) : truth(std::max(0, k - 4))));
   }
-  Fault from_start = fault(FaultKind::Freeze);
+  const Fault from_start = fault_of(fault::Freeze{});
   CHECK(seen({from_start}, 3)[2] == truth(0));
 }
 
 TEST_CASE("measurement faults: dropouts have their share and length", "[faults]") {
-  Fault dropout = fault(FaultKind::Dropout);
-  dropout.probability = 0.05;
-  dropout.duration = 0.03;
+  fault::Dropout dropout{.probability = 0.05, .duration = 0.03};
   constexpr int kSteps = 20000;
-  const auto held = seen({dropout}, kSteps);
+  const auto held = seen({fault_of(dropout)}, kSteps);
   dropout.gives_zero = true;
-  const auto zero = seen({dropout}, kSteps);
+  const auto zero = seen({fault_of(dropout)}, kSteps);
   int begun = 0, free = 0, lost = 0, last_good = 0, length = 0;
   for (int k = 0; k < kSteps; ++k) {
     const auto i = static_cast<std::size_t>(k);
@@ -132,11 +127,10 @@ TEST_CASE("measurement faults: dropouts have their share and length", "[faults]"
 
 TEST_CASE("measurement faults: noise is that of its key, with its deviation and correlation",
           "[faults]") {
-  Fault noise = fault(FaultKind::Noise);
-  noise.strength = {0.3};
+  fault::Noise noise{.sigma = {0.3}};
   constexpr int kSteps = 20000;
-  const auto deviations = [&](const Fault& f) {
-    const auto all = seen({f}, kSteps);
+  const auto deviations = [&](const fault::Noise& kind) {
+    const auto all = seen({fault_of(kind)}, kSteps);
     std::vector<double> n;
     for (int k = 0; k < kSteps; ++k) n.push_back(all[static_cast<std::size_t>(k)][0] - truth(k)[0]);
     return n;
@@ -161,19 +155,16 @@ TEST_CASE("measurement faults: noise is that of its key, with its deviation and 
   CHECK(std::sqrt(mean_product(colored, 0)) == Approx(0.3).epsilon(0.06));
   CHECK(mean_product(colored, 5) / mean_product(colored, 0) == Approx(std::exp(-1.0)).margin(0.05));
 
-  noise.strength = {0.0};
+  noise.sigma = {0.0};
   for (const double n : deviations(noise)) REQUIRE(n == 0.0);
 }
 
 TEST_CASE(
     "measurement faults: directions stay rotations, contacts get lost, targets need to be there",
     "[faults]") {
-  Fault tilt = fault(FaultKind::Bias, FaultChannel::TipDirection);
-  tilt.strength = {0.0, 0.1, 0.0};
-  Fault blind = fault(FaultKind::Dropout, FaultChannel::Contacts);
-  blind.probability = 1.0;
-  Fault moved = fault(FaultKind::Bias, FaultChannel::Target);
-  moved.strength = {1.0};
+  const Fault tilt = fault_of(fault::Bias{{0.0, 0.1, 0.0}}, "tip_direction");
+  const Fault blind = fault_of(fault::Dropout{.probability = 1.0}, "contacts");
+  const Fault moved = fault_of(fault::Bias{{1.0}}, "target");
   const std::vector<Fault> all{tilt, blind, moved};
   const MeasurementFaults chain(all, ArmMeasurement(2), kStep, kSeed);
   std::vector<double> memory(static_cast<std::size_t>(chain.layout().size())), next(memory);
@@ -198,11 +189,8 @@ TEST_CASE(
 
 TEST_CASE("measurement faults: lists of the wrong length and endless memories are refused",
           "[faults]") {
-  Fault bias = fault(FaultKind::Bias);
-  bias.strength = {1.0, 2.0, 3.0};
+  const Fault bias = fault_of(fault::Bias{{1.0, 2.0, 3.0}});
   CHECK_THROWS_WITH(seen({bias}, 1), Catch::Contains("must have 1 or 2, as many as the channel"));
-  Fault delay = fault(FaultKind::Delay);
-  delay.time = 2.0;
-  const std::vector<Fault> delays{delay};
+  const std::vector<Fault> delays{fault_of(fault::Delay{2.0})};
   CHECK_THROWS_AS(MeasurementFaults(delays, ArmMeasurement(2), 1e-6, kSeed), ModelError);
 }

@@ -19,13 +19,15 @@ using namespace tendril::test;
 
 namespace {
 
-std::string readme() {
-  std::ifstream file("plugin/README.md");  // tests run in the source root
+std::string text_of(const std::string& name) {
+  std::ifstream file(name);  // tests run in the source root
   std::ostringstream text;
   text << file.rdbuf();
   REQUIRE_FALSE(text.str().empty());
   return text.str();
 }
+
+std::string readme() { return text_of("plugin/README.md"); }
 
 std::string code_block(const std::string& text, const std::string& language) {
   const std::string fence = "```" + language + "\n";
@@ -147,7 +149,85 @@ void check_rows(const std::string& heading, const std::string& meaning, std::spa
   for (const T& info : infos) CHECK_THAT(section(readme(), heading), Catch::Contains(row(info)));
 }
 
+/// The fields of a struct as a table.
+template <class S>
+std::string fields_table() {
+  std::ostringstream out;
+  out << "\n#### `" << S::kName << "`\n\n"
+      << S::kMeaning << "\n\n| field | shape | unit | channel | meaning |\n|---|---|---|---|---|\n";
+  for_each_field<S>([&](const auto& field) {
+    using T = FieldType<S, std::remove_cvref_t<decltype(field)>>;
+    const std::string shape = shape_text<T>(field.shape);
+    out << "| `" << field.name << "` | " << (shape.empty() ? "" : '`' + shape + '`') << " | "
+        << field.unit << " | ";
+    if (field.channel) out << '`' << field.channel->name() << '`';
+    if (field.direction) out << ", `" << field.direction->name() << '`';
+    out << " | " << field.meaning << " |\n";
+  });
+  return out.str();
+}
+
+/// What a channel is in the measurement S, or nothing.
+template <class S>
+std::string channel_meaning(FaultChannel channel) {
+  std::string text;
+  for_each_field<S>([&](const auto& field) {
+    if (field.channel == channel) text = '`' + std::string(field.name) + '`';
+    if (field.direction == channel)
+      text = "orientation of `" + std::string(field.name) + "`, as a rotation vector";
+  });
+  return text;
+}
+
+/// The channels of faults as a table.
+std::string channels_table() {
+  std::ostringstream out;
+  out << "| channel | arm | snake | mobile |\n|---|---|---|---|\n";
+  for (const std::string_view name : kFaultChannels) {
+    const FaultChannel channel = *FaultChannel::find(name);
+    out << "| `" << name << "` | " << channel_meaning<ArmMeasurement>(channel) << " | "
+        << channel_meaning<SnakeMeasurement>(channel) << " | "
+        << channel_meaning<MobileMeasurement>(channel) << " |\n";
+  }
+  return out.str();
+}
+
+/// Compares what stands between two comments of a document, or writes it (TENDRIL_UPDATE_DOCS=1).
+void check_generated(const std::string& file, const std::string& what, const std::string& table) {
+  const std::string begin = "<!-- " + what + ": written by readme_test -->\n",
+                    end = "<!-- end of " + what + " -->";
+  std::string text = text_of(file);
+  REQUIRE(text.find(begin) != std::string::npos);
+  const std::size_t from = text.find(begin) + begin.size();
+  REQUIRE(text.find(end, from) != std::string::npos);
+  if (std::getenv("TENDRIL_UPDATE_DOCS") != nullptr) {
+    text.replace(from, text.find(end, from) - from, table);
+    std::ofstream(file) << text;
+  }
+  CHECK(text.substr(from, text.find(end, from) - from) == table);
+}
+
 }  // namespace
+
+TEST_CASE("documents: the fields of measurements and commands are those of the code", "[plugin]") {
+  check_generated("plugin/README.md", "fields",
+                  fields_table<ArmMeasurement>() + fields_table<MeasuredContact>() +
+                      fields_table<ArmCommand>() + fields_table<SnakeMeasurement>() +
+                      fields_table<SnakeCommand>() + fields_table<MobileMeasurement>() +
+                      fields_table<MobileCommand>() + "\n");
+  check_generated("docs/experiment_file.md", "channels", channels_table());
+}
+
+TEST_CASE("fields: every channel of faults is a field of some measurement", "[plugin]") {
+  for (const std::string_view name : kFaultChannels) {
+    const FaultChannel channel = *FaultChannel::find(name);
+    CAPTURE(name);
+    CHECK_FALSE((channel_meaning<ArmMeasurement>(channel) +
+                 channel_meaning<SnakeMeasurement>(channel) +
+                 channel_meaning<MobileMeasurement>(channel))
+                    .empty());
+  }
+}
 
 TEST_CASE("plugin README: has every setting and quantity as its row says", "[plugin]") {
   for (const ControllerKind& kind : built_in_controllers()) {

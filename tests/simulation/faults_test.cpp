@@ -243,7 +243,7 @@ TEST_CASE("faults: names, settings and lists", "[faults]") {
                                        {"fault.*.start", Value::parse("1.5"), "--set"}};
   const auto faults = parse_faults(two, "e.toml", settings);
   REQUIRE(faults.size() == 2);
-  CHECK(faults[0].strength == std::vector<double>{0.2});
+  CHECK(std::get<fault::Noise>(faults[0].of_measurement()->kind).sigma == std::vector<double>{0.2});
   CHECK(faults[1].name == "2");
   CHECK(faults[0].start == 1.5);
   CHECK(faults[1].start == 1.5);

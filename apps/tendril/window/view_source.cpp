@@ -215,12 +215,14 @@ void LiveRun::inject(const std::string& kind_and_fields) {
         .front();
   };
   Fault fault = parsed(data().time);
-  if (fault.kind == FaultKind::ActuatorDelay)
+  if (std::holds_alternative<fault::ActuatorDelay>(fault.kind))
     throw ModelError(
         "fault: kind = actuator_delay: must be in the experiment: it acts in whole runs");
-  if (is_of_measurement(fault.kind)) {
+  if (const fault::OfMeasurement* const seen = fault.of_measurement()) {
     // What is frozen or late has been seen before.
-    fault = parsed(data().time + fault.time + 0.5 * model().opt.timestep);
+    const auto* const delay = std::get_if<fault::Delay>(&seen->kind);
+    const double lag = delay != nullptr ? delay->time : 0.0;
+    fault = parsed(data().time + lag + 0.5 * model().opt.timestep);
     injected_.push_back(fault);
     try {
       set_measurement_faults();
@@ -245,7 +247,7 @@ void LiveRun::take_back() {
 void LiveRun::set_measurement_faults() {
   Experiment changed = experiment_;
   std::copy_if(injected_.begin(), injected_.end(), std::back_inserter(changed.faults),
-               [](const Fault& fault) { return is_of_measurement(fault.kind); });
+               [](const Fault& fault) { return fault.of_measurement() != nullptr; });
   std::optional<PreparedRun> next;
   if (changed.faults.size() > experiment_.faults.size()) next = prepare_run(changed, changes_);
   end_recording();
