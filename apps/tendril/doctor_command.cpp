@@ -13,7 +13,7 @@
 
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/progress.hpp"
-#include "simulation/files/python_script.hpp"
+#include "simulation/files/python_module.hpp"
 #include "simulation/rollout/run.hpp"
 #include "simulation/scene/scene.hpp"
 #include "tendril/model_error.hpp"

@@ -19,7 +19,7 @@
 #include "apps/tendril/progress.hpp"
 #include "bench/published/run_tables.hpp"
 #include "bench/published/tables_report.hpp"
-#include "simulation/files/python_script.hpp"
+#include "simulation/files/python_module.hpp"
 #include "simulation/rollout/run.hpp"
 #include "tendril_commit.hpp"
 
@@ -119,8 +119,7 @@ int run(const TablesArguments& arguments) {
                                                 : tables::tables_text(run);
   if (!(std::cout << text).flush()) throw simulation::OutputError("stdout: could not be written");
   if (arguments.plot) {
-    if (const auto problem =
-            simulation::run_script("bench/published/plot_tables.py", {out.string()}))
+    if (const auto problem = simulation::run_module("tendril.report.tables", {out.string()}))
       notice(arguments, "no plots: " + *problem);
   }
   if (!arguments.quiet) {

@@ -3,6 +3,7 @@
 import sys
 
 import numpy as np
+
 from tendril.envs import VectorEnvironment
 
 CANDIDATES, ELITE, STEPS = 16, 4, 60

@@ -50,10 +50,10 @@ if TYPE_CHECKING:
     )
     from tendril._version import __version__, mujoco_version
     from tendril.controllers import controller
-    from tendril.dataset import Dataset
     from tendril.experiment import Experiment, Result, Run
     from tendril.recording import Contacts, Recording, Replay
     from tendril.sweep import Sweep
+    from tendril.sweep.dataset import Dataset
 else:
     _names = {
         "_core": [
@@ -96,7 +96,7 @@ else:
         ],
         "_version": ["__version__", "mujoco_version"],
         "controllers": ["controller"],
-        "dataset": ["Dataset"],
+        "sweep.dataset": ["Dataset"],
         "experiment": ["Experiment", "Result", "Run"],
         "recording": ["Contacts", "Recording", "Replay"],
         "sweep": ["Sweep"],

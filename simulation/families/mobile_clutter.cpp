@@ -8,7 +8,7 @@
 
 #include "simulation/families/ground_search.hpp"
 #include "simulation/families/scene_text.hpp"
-#include "simulation/files/python_script.hpp"
+#include "simulation/files/python_module.hpp"
 #include "tendril/mobile/kinematics.hpp"
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
@@ -34,7 +34,7 @@ double room(const std::vector<Post>& posts, const Vector2d& p) {
 }  // namespace
 
 std::vector<GeneratedFile> mobile_clutter(RandomStream& draws, double difficulty) {
-  const std::filesystem::path model = find_script("models/youbot.toml");
+  const std::filesystem::path model = find_data_file("models/youbot.toml");
   if (model.empty()) throw ModelError("models/youbot.toml is not found: install tendril again");
   const std::string robot_text =
       read_text_file(model) +

@@ -9,11 +9,11 @@ import gymnasium
 import mujoco
 import numpy as np
 import pytest
-import tendril.envs
 from gymnasium.utils.env_checker import check_env
-from tendril.envs.tasks import TASKS
 
 import tendril as td
+import tendril.envs
+from tendril.envs.tasks import TASKS
 
 IDS = [f"Tendril/{name}-v0" for name in TASKS]
 SHAPES = {"Reach": (6, 18, 200), "Insert": (7, 21, 600), "SnakeGoal": (16, 38, 1000), "YoubotReach": (8, 22, 400)}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Geometry and pictures of apps/report/draw_plan.py. Exit code 77: there is no matplotlib.
+"""Geometry and pictures of tendril.report.drawing. Exit code 77: there is no matplotlib.
 
 usage: draw_plan_test.py PROGRAM
 """
@@ -14,7 +14,6 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-SCRIPT = ROOT / "apps/report/draw_plan.py"
 PROGRAM = ""
 SKIPPED = 77
 X, Y, Z = 0, 1, 2
@@ -212,8 +211,8 @@ if __name__ == "__main__":
             sys.exit(SKIPPED)
         os.execv(python, [python, *sys.argv])
     PROGRAM = str(Path(sys.argv.pop(1)).resolve())
-    spec = importlib.util.spec_from_file_location("draw_plan", SCRIPT)
-    drawing = importlib.util.module_from_spec(spec)
     sys.dont_write_bytecode = True
-    spec.loader.exec_module(drawing)
+    sys.path.insert(0, str(ROOT / "python"))
+    from tendril.report import drawing
+
     unittest.main()
