@@ -3,7 +3,8 @@
 SI units, angles in rad; arrays are float64. A function that takes one item takes a batch with any leading axes, over
 threads. What is wrong with an argument or a file raises `ModelError`, one line.
 
-`import tendril` loads neither NumPy nor MuJoCo nor the compiled modules: `import mujoco` imports this package in every program.
+`import tendril` loads neither NumPy nor MuJoCo nor the compiled modules: `import mujoco` imports this package in every
+program.
 """
 
 from pathlib import Path

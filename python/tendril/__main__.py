@@ -1,4 +1,5 @@
-"""The console script `tendril`, and `python -m tendril`: the commands that run in Python, and the program for the others."""
+"""The console script `tendril`, and `python -m tendril`: the commands that run in Python, and the program for the
+others."""
 
 import os
 import sys

@@ -197,7 +197,8 @@ class RecordedRun:
         return self._rows_of("mocap/quat")  # type: ignore[no-any-return]
 
     def sensor(self, name: str) -> Floats:
-        """Values of a sensor: (rows,), or (rows, dimension) if it has several. Throws ModelError for an unknown name."""
+        """Values of a sensor: (rows,), or (rows, dimension) if it has several. Throws ModelError for an unknown
+        name."""
         for sensor in self.tables["sensors"]:
             if sensor["name"] == name:
                 first, size = sensor["address"], sensor["dimension"]

@@ -39,7 +39,8 @@ class Recording(RecordedRun):
 
     @cached_property
     def model(self) -> mujoco.MjModel:
-        """The compiled model. Throws ModelError when a controller is not loaded, RecordingError when it does not load."""
+        """The compiled model. Throws ModelError when a controller is not loaded, RecordingError when it does not
+        load."""
         return self.load_model(False)
 
     def seek(self, row: int) -> mujoco.MjData:

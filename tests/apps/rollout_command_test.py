@@ -27,10 +27,13 @@ BLOCK = 256
 SCENE = """<mujoco><option timestep="0.002"/><worldbody><geom type="plane" size="1 1 .1"/>
 <body name="hand" mocap="true" pos="0 0 1"/>
 <body name="a" pos="0 0 .06"><freejoint name="loose"/><geom type="box" size=".05 .05 .05"/></body>
-<body name="b" pos="1 0 1"><joint name="knee" type="ball"/><geom type="capsule" fromto="0 0 0 .3 0 0" size=".02"/></body>
-<body name="c" pos="2 0 1"><joint name="a,&quot;b&quot;" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 .3 0 0" size=".02"/></body>
+<body name="b" pos="1 0 1"><joint name="knee" type="ball"/><geom type="capsule" fromto="0 0 0 .3 0 0" size=".02"/>
+</body>
+<body name="c" pos="2 0 1"><joint name="a,&quot;b&quot;" axis="0 1 0"/>
+<geom type="capsule" fromto="0 0 0 .3 0 0" size=".02"/></body>
 </worldbody><actuator><motor name="push" joint="a,&quot;b&quot;"/></actuator>
-<sensor><jointpos name="angle" joint="a,&quot;b&quot;"/><framepos name="where" objtype="body" objname="a"/></sensor></mujoco>"""
+<sensor><jointpos name="angle" joint="a,&quot;b&quot;"/><framepos name="where" objtype="body" objname="a"/></sensor>
+</mujoco>"""
 DATASETS = (
     "step",
     "time",

@@ -30,7 +30,8 @@ import numpy as np
 NO_PAGES = "TENDRIL_SANITIZED" in os.environ
 PROGRAM = ""
 PENDULUM = """<mujoco><option timestep="0.01"/><worldbody><body name="base" pos="0 0 1">
-<joint name="swing" axis="0 1 0"/><geom name="rod" type="capsule" fromto="0 0 0 0.5 0 0" size="0.02"/></body></worldbody>
+<joint name="swing" axis="0 1 0"/><geom name="rod" type="capsule" fromto="0 0 0 0.5 0 0" size="0.02"/></body>
+</worldbody>
 <sensor><jointpos name="angle" joint="swing"/></sensor></mujoco>"""
 UNSTABLE = """<mujoco><option timestep="0.01"><flag eulerdamp="disable"/></option><worldbody><body name="b">
 <joint name="runaway" type="slide"/><geom size="0.1" mass="1"/></body></worldbody><actuator>
@@ -452,7 +453,8 @@ class Guarantees(SweepTest):
         """A file system of 200 kB: recordings fill it."""
         self.write(seeds=16, duration=20, more='record = "all"')
         script = (
-            f'mount -t tmpfs -o size=200k tmpfs out || exit 77; "{PROGRAM}" sweep e.toml --out out/s --quiet --no-report; '
+            f'mount -t tmpfs -o size=200k tmpfs out || exit 77; "{PROGRAM}" sweep e.toml --out out/s --quiet '
+            f"--no-report; "
             "code=$?; cp -r out kept; exit $code"
         )
         self.out.mkdir()

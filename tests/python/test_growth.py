@@ -1,4 +1,5 @@
-"""Sweeps of many runs: memory that does not grow with them, a report that stays small. bench/sweep_growth: 100 000 runs."""
+"""Sweeps of many runs: memory that does not grow with them, a report that stays small. bench/sweep_growth: 100 000
+runs."""
 
 import gc
 import tracemalloc
@@ -30,8 +31,8 @@ set = {{ "option.timestep" = 0.001 }}
 PROGRAM = """#!/bin/sh
 [ "$1" = --version ] && echo "tendril 0.0.0, MuJoCo 0.0.0" && exit
 while [ "$1" != --out ]; do shift; done
-echo '{"outcome": "done", "verdict": "pass", "checks": [{"name": "tip_error_rms", "metric": "tip_error_rms", "value": 0.001,
-"unit": "m", "max": 0.008, "holds": true}], "metrics": {"tip_error_rms": 0.001}}' > $2/summary.json
+echo '{"outcome": "done", "verdict": "pass", "checks": [{"name": "tip_error_rms", "metric": "tip_error_rms",
+"value": 0.001, "unit": "m", "max": 0.008, "holds": true}], "metrics": {"tip_error_rms": 0.001}}' > $2/summary.json
 """
 METRICS = ["tip_error_rms", *(f"metric_{i}" for i in range(20))]
 MEBIBYTE = 2**20

@@ -1,4 +1,5 @@
-"""`tendril identify`: what made the data is found again, within the stated errors; what the data do not tell is refused."""
+"""`tendril identify`: what made the data is found again, within the stated errors; what the data do not tell is
+refused."""
 
 import csv
 import json
@@ -403,7 +404,8 @@ LOADED = np.array([0.4, 0.2, -0.1])
 def motion(
     tmp_path: Path, rows: int = 80, pulls: Any = None, text: str = SWINGING, load: Any = LOADED, moment: Any = 0
 ) -> MotionFit:
-    """An arm that is let go after 20 ms; with what it does, sampled every 5 ms at its tip and its middle, as measured."""
+    """An arm that is let go after 20 ms; with what it does, sampled every 5 ms at its tip and its middle, as
+    measured."""
     (tmp_path / "arm.toml").write_text(text)
     robot = RobotFile(tmp_path / "arm.toml")
     time = 0.005 * np.arange(rows)

@@ -1,4 +1,5 @@
-"""Tables of static poses and motions for `tendril identify`: commands of a robot, and where points of it were measured."""
+"""Tables of static poses and motions for `tendril identify`: commands of a robot, and where points of it were
+measured."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ def nearest(name: str, known: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Marker:
-    """A measured point: by a site of the model, or at an arc length of the straight arm, with a place in the frame there."""
+    """A measured point: by a site of the model, or at an arc length of the straight arm, with a place in the frame
+    there."""
 
     site: str | None
     arc: float = 0.0

@@ -60,7 +60,8 @@ class Prediction:
 
 @dataclass
 class Fit:
-    """A least-squares problem over some rows. An unknown is a parameter over its scale; those of the frame come after them."""
+    """A least-squares problem over some rows. An unknown is a parameter over its scale; those of the frame come after
+    them."""
 
     robot: RobotFile
     data: Data
@@ -184,7 +185,8 @@ class MotionFit(Fit):
     timestep: float = 0.0  # 0: that of the robot file
     between: str = "hold"
     failure: ClassVar[str] = (
-        "no equilibrium found under the first row, or the simulation diverges: are signs and units right, the time step small?"
+        "no equilibrium found under the first row, or the simulation diverges: are signs and units right, the time "
+        "step small?"
     )
 
     def __post_init__(self) -> None:

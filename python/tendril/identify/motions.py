@@ -1,4 +1,5 @@
-"""Motions for `tendril identify`: an arm that is at rest under the first row of a table, stepped by the engine under the others."""
+"""Motions for `tendril identify`: an arm that is at rest under the first row of a table, stepped by the engine under
+the others."""
 
 from __future__ import annotations
 
@@ -45,13 +46,15 @@ def check_times(data: Data, timestep: float) -> None:
             hint = "; are the times 1000 times too small?" if long < 20 * timestep else ""
             raise refuse(
                 data.origins[rows[row + 1]],
-                f"t: {apart[row]:g} s after the row before, less than the time step of {timestep:g} s: must be at least that, "
+                f"t: {apart[row]:g} s after the row before, less than the time step of {timestep:g} s: must be at "
+                f"least that, "
                 f"or --timestep less{hint}",
             )
         if long > MOST_STEPS * timestep:
             raise refuse(
                 file,
-                f"t: {long:g} s, more than {MOST_STEPS} steps of {timestep:g} s: are they ms? Then name the column t_ms",
+                f"t: {long:g} s, more than {MOST_STEPS} steps of {timestep:g} s: are they ms? Then name the column "
+                f"t_ms",
             )
 
 
@@ -91,8 +94,8 @@ def _acting(time: Array, values: Array, ends: Array, between: str) -> Array:
 
 
 def simulate(model: Any, points: Sequence[Point], given: Inputs) -> Array | None:
-    """Places of the points at the rows, (rows, points, 3) m, between two steps in proportion; None: no equilibrium to start from, or
-    the simulation diverged. Raises ValueError for a model that Statics cannot hold."""
+    """Places of the points at the rows, (rows, points, 3) m, between two steps in proportion; None: no equilibrium to
+    start from, or the simulation diverged. Raises ValueError for a model that Statics cannot hold."""
     statics = Statics(model, points, most_parts=8)
     data = statics.data
     low, high = np.where(model.actuator_ctrllimited.astype(bool), model.actuator_ctrlrange.T, [[-np.inf], [np.inf]])

@@ -171,7 +171,8 @@ class RobotFile:
         return tomlkit.dumps(_changed(copy.deepcopy(self.document), parameters, values, 6))
 
     def model(self, parameters: Sequence[Parameter], values: Array, timestep: float | None = None) -> Any:
-        """The `mujoco.MjModel`, without the controller, with another time step than that of the file. Throws ModelError."""
+        """The `mujoco.MjModel`, without the controller, with another time step than that of the file. Throws
+        ModelError."""
         tables = _changed(copy.deepcopy(self.tables), parameters, values, 15)
         if timestep is not None:
             tables["timestep"] = timestep
@@ -212,8 +213,10 @@ def engine() -> Any:
 
 def _compiled(file: Path, text: str, integrator: Any, timestep: Any) -> Any:
     mujoco = engine()
-    scene = f"""<mujoco><option integrator={quoteattr(str(integrator))} timestep={quoteattr(str(timestep))} cone="elliptic" impratio="10"/>
-      <asset><model name="robot" file="robot.toml"/></asset><worldbody><attach model="robot" body="base" prefix="_"/></worldbody></mujoco>"""
+    scene = f"""<mujoco>
+<option integrator={quoteattr(str(integrator))} timestep={quoteattr(str(timestep))} cone="elliptic" impratio="10"/>
+      <asset><model name="robot" file="robot.toml"/></asset><worldbody><attach model="robot" body="base" prefix="_"/>
+</worldbody></mujoco>"""
     try:
         return mujoco.MjModel.from_xml_string(scene, {"robot.toml": text.encode()})
     except ValueError as error:

@@ -1,6 +1,7 @@
 """Equilibria of arms in free space: Newton's method with the exact tangent, on a compiled model.
 
-Hinges and slides with linear springs; actuators on joints and fixed tendons. Contact, friction and limits of joints play no part.
+Hinges and slides with linear springs; actuators on joints and fixed tendons. Contact, friction and limits of joints
+play no part.
 """
 
 from __future__ import annotations
@@ -102,7 +103,8 @@ class Statics:
         with_tangent: bool = True,
         servos_limited: bool = True,
     ) -> tuple[Array, Array]:
-        """Generalized forces (nv) and their derivative by q (nv, nv); `share` multiplies the constant torques and the commands."""
+        """Generalized forces (nv) and their derivative by q (nv, nv); `share` multiplies the constant torques and the
+        commands."""
         m, d = self.model, self.data
         self.move_to(q)
         axis, anchor = np.asarray(d.xaxis), np.asarray(d.xanchor)

@@ -284,7 +284,8 @@ class RecordedScene:
         return found
 
     def plots(self, blob: Blob) -> list[dict[str, Any]]:
-        """Wall force and sensors over time, each thinned to PLOT_POINTS values; of errors and forces the largest stay."""
+        """Wall force and sensors over time, each thinned to PLOT_POINTS values; of errors and forces the largest
+        stay."""
         recording = self.recording
         first, last = int(self.rows[0]), int(self.rows[-1]) + 1
         edges = np.unique(np.linspace(first, last, min(PLOT_POINTS, last - first) + 1).astype(int))

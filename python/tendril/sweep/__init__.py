@@ -53,9 +53,9 @@ class Sweep:
 
         @param engine   "local", or "ray" with the extra `ray`
         @param jobs     processes at a time; 0: one per core
-        @param address  of a Ray cluster, "auto" for the one of this machine; without one it has its own for the time being
-        Throws ModelError for bad input, OSError when results cannot be written or another sweep runs in the folder,
-        KeyboardInterrupt.
+        @param address  of a Ray cluster, "auto" for the one of this machine; without one it has its own for the time
+        being Throws ModelError for bad input, OSError when results cannot be written or another sweep runs in the
+        folder, KeyboardInterrupt.
         """
         folder = Path(out) if out is not None else default_folder(self.plan.name)
         result = run_sweep(

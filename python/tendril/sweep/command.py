@@ -185,7 +185,8 @@ def _sweep(words: Sequence[str]) -> int:
             and not options.quiet
         ):
             print(
-                f"tendril: notice: {plan.experiment}: vary: is missing: all seeds give the same run, which says nothing "
+                f"tendril: notice: {plan.experiment}: vary: is missing: all seeds give the same run, which says "
+                f"nothing "
                 "about others",
                 file=sys.stderr,
             )

@@ -67,8 +67,8 @@ def run_suite(
 ) -> SweepResult:
     """Runs what is not yet done of all sweeps, one after the other.
 
-    An experiment that refuses what it is given, such as a controller for another kind of robot, is left out and told; if
-    all do, that is an error. Throws ModelError, OSError.
+    An experiment that refuses what it is given, such as a controller for another kind of robot, is left out and told;
+    if all do, that is an error. Throws ModelError, OSError.
     """
     _open(folder, name)
     total = SweepResult()
@@ -291,7 +291,7 @@ class Scorecard:
 
     def _table(self) -> str:
         rows = []
-        for name, data in self.data.items():
+        for name in self.data:
             line = [f'<a href="{quote(name)}/report.html">{page.escape(name)}</a>']
             found = {row["variant"]: row for row in self.summary["rows"] if row["experiment"] == name}
             metric = next(iter(found.values()))["metric"]

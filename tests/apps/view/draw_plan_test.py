@@ -73,7 +73,7 @@ class Shapes(unittest.TestCase):
     def test_a_capsule_is_cut_where_its_surface_is(self):
         for a, b in (((-1, 0, -0.5), (1, 0, 0.7)), ((-1, -0.4, 0), (1, 0.6, 0.5)), ((0.2, -9, 0.3), (0.2, 9, 0.3))):
             shape = {"kind": "capsule", "outlines": [[a, b]], "radius": 0.5}
-            near = lambda x, z: abs(distance_to_segment((x, 0, z), a, b) - 0.5) < 0.01  # the hull has corners
+            near = lambda x, z, a=a, b=b: abs(distance_to_segment((x, 0, z), a, b) - 0.5) < 0.01  # the hull has corners
             members = [drawing.section(shape, o, FAR) for o in drawing.members(shape)]
             for x, z in grid():
                 if not near(x, z):
@@ -116,7 +116,9 @@ class Shapes(unittest.TestCase):
     def test_a_half_space_ends_at_its_plane(self):
         for point, normal in (([3, 4, 0.3], [0, 0, 2]), ([0.2, 5, 0], [-3, 0, 0]), ([0.1, 0.2, 0.3], [1, 0.5, -2])):
             shape = {"kind": "half_space", "outlines": [[point]], "normal": normal}
-            behind = lambda x, z: sum(n * (q - p) for n, q, p in zip(normal, (x, 0, z), point)) < 0
+            behind = lambda x, z, normal=normal, point=point: (
+                sum(n * (q - p) for n, q, p in zip(normal, (x, 0, z), point)) < 0
+            )
             self.check_section(shape, behind)
             for axes in VIEWS:
                 hidden = drawing.shadow(shape, next(drawing.members(shape)), axes, FAR)

@@ -25,9 +25,11 @@ REPORT = ["-B", "-m", "tendril.report"]
 PROGRAM = ""
 LARGEST_REPORT = 2_000_000  # bytes
 
-SCENE = """<mujoco><option timestep="0.002"/><custom><tuple name="A_robot"><element objtype="body" objname="A_base"/></tuple></custom>
+SCENE = """<mujoco><option timestep="0.002"/><custom><tuple name="A_robot"><element objtype="body" objname="A_base"/>
+</tuple></custom>
 <worldbody><geom name="floor" type="plane" size="1 1 0.1"/>
-<body name="A_base" pos="0 0 0.3"><joint name="swing" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0.4 0 0" size="0.02"/>
+<body name="A_base" pos="0 0 0.3"><joint name="swing" axis="0 1 0"/>
+<geom type="capsule" fromto="0 0 0 0.4 0 0" size="0.02"/>
 </body><body pos="0 0.5 0.05"><freejoint/><geom type="box" size="0.05 0.05 0.05"/></body></worldbody>
 <sensor><jointpos name="A_command" joint="swing"/><jointvel name="A_measured" joint="swing"/>
 <jointpos name="A_tip_error" joint="swing"/></sensor></mujoco>"""
@@ -220,7 +222,8 @@ class Report(unittest.TestCase):
             self.run_python(
                 "import json, pathlib\nfrom tendril.recording import Recording\n"
                 "r = Recording(pathlib.Path(sys.argv[1], 'rollout.h5'))\n"
-                "lines = {s['quantity']: [v.tolist() for _, v in r.lines_of(s['quantity'])] for s in r.tables['sensors']}\n"
+                "lines = {s['quantity']: [v.tolist() for _, v in r.lines_of(s['quantity'])] for s in "
+                "r.tables['sensors']}\n"
                 "lines |= {'wall_force': [r.wall_force().tolist()], 'penetration': [r.penetration().tolist()]}\n"
                 "json.dump({'time': r.time.tolist(), 'lines': lines}, sys.stdout)",
                 out,
@@ -368,7 +371,8 @@ duration = 0.25
         done = subprocess.run([*command, "--only", "none"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 1)
         self.assertIn(
-            "must match one of catheter-catheter, eel-eel, endoscopy-endoscopy, hand_over-hand_over, inspect_panel-inspect_panel, mobile_arm-mobile_arm, pick_place-pick_place",
+            "must match one of catheter-catheter, eel-eel, endoscopy-endoscopy, hand_over-hand_over, "
+            "inspect_panel-inspect_panel, mobile_arm-mobile_arm, pick_place-pick_place",
             done.stderr,
         )
 
