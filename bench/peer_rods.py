@@ -61,16 +61,16 @@ def pybullet(rod, links, timestep):
         p.setGravity(0, 0, 0)
         p.setTimeStep(timestep)
         p.setPhysicsEngineParameter(numSolverIterations=1)
-        length, m = rod.length / links, rod.mass / links
-        lengths = [length] * (links - 1) + [length / 2]
-        shapes = [p.createCollisionShape(p.GEOM_CYLINDER, radius=rod.radius, height=height) for height in lengths]
+        size, m = rod.length / links, rod.mass / links
+        lengths = [size] * (links - 1) + [size / 2]
+        shapes = [p.createCollisionShape(p.GEOM_CYLINDER, radius=rod.radius, height=length) for length in lengths]
         body = p.createMultiBody(
             baseMass=0,
-            basePosition=(0, 0, l / 2),
-            linkMasses=[m * length / l for length in lengths],
+            basePosition=(0, 0, size / 2),
+            linkMasses=[m * length / size for length in lengths],
             linkCollisionShapeIndices=shapes,
             linkVisualShapeIndices=[-1] * links,
-            linkPositions=[(0, 0, 0)] + [(0, 0, l)] * (links - 1),
+            linkPositions=[(0, 0, 0)] + [(0, 0, size)] * (links - 1),
             linkOrientations=[(0, 0, 0, 1)] * links,
             linkInertialFramePositions=[(0, 0, length / 2) for length in lengths],
             linkInertialFrameOrientations=[(0, 0, 0, 1)] * links,
@@ -83,11 +83,11 @@ def pybullet(rod, links, timestep):
             p.changeDynamics(body, joint, linearDamping=0, angularDamping=0, jointDamping=0)
             p.setCollisionFilterGroupMask(body, joint, 0, 0)
         p.setJointMotorControlArray(body, joints, p.VELOCITY_CONTROL, forces=[0] * links)
-        stiffness, force = rod.bending_stiffness / l, (rod.bending_stiffness / rod.length**2, 0, 0)
+        stiffness, force = rod.bending_stiffness / size, (rod.bending_stiffness / rod.length**2, 0, 0)
 
         def tip():
             state = p.getLinkState(body, links - 1, computeForwardKinematics=1)
-            return np.array(state[4]) + np.array(p.getMatrixFromQuaternion(state[5])).reshape(3, 3)[:, 2] * l / 2
+            return np.array(state[4]) + np.array(p.getMatrixFromQuaternion(state[5])).reshape(3, 3)[:, 2] * size / 2
 
         tips, spent = [], 0.0
         for steps in chunks(timestep):

@@ -77,8 +77,9 @@ def arcs():
     r, a = 240.0, 62.0
     body = []
     for left, inside in ((0, True), (330, False)):
+        cx, cy = left + 160, 270.0
 
-        def at(radius, angle, cx=left + 160, cy=270.0):
+        def at(radius, angle, cx=cx, cy=cy):
             return cx + radius * math.sin(angle), cy - radius * math.cos(angle)
 
         body.append(line([at(r, t / 100.0) for t in range(-62, 63, 2)], "#2a8a3c", 2))
