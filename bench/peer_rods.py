@@ -1,9 +1,9 @@
 """A rod in Tendril, PyBullet and PyElastica: what a second costs at 1 % error. Rows of `bench/bodies --peers`.
 
-The rod is clamped, weightless and undamped, and a force of EI/L^2 that keeps its direction acts across its tip from t = 0 on. Error:
-root mean square over a second of the tip's distance from the truth, % of the length. Truth: Tendril with 80 links and RK4, 20 us.
-Cost: processor time of the steps alone. Of every simulator the cheapest of some numbers of links or elements and of some timesteps,
-all of them below.
+The rod is clamped, weightless and undamped, and a force of EI/L^2 that keeps its direction acts across its tip from t =
+0 on. Error: root mean square over a second of the tip's distance from the truth, % of the length. Truth: Tendril with
+80 links and RK4, 20 us. Cost: processor time of the steps alone. Of every simulator the cheapest of some numbers of
+links or elements and of some timesteps, all of them below.
 """
 
 import itertools
@@ -31,7 +31,8 @@ def chunks(timestep):
 
 def tendril(compiled, rod, links, integrator, timestep):
     text = (
-        f"planar = true\n[[section]]\nconstant_length = {rod.length}\nbend_limit = 6.283\nlinks = {links}\nradius = {rod.radius}\n"
+        f"planar = true\n[[section]]\nconstant_length = {rod.length}\nbend_limit = 6.283\nlinks = {links}\nradius = "
+        f"{rod.radius}\n"
         f"mass = {rod.mass}\nbending_stiffness = {rod.bending_stiffness}\ndamping_time = 1e-9\nbend_gain = 0\n"
         "[tip]\npayload = 1e-6\npayload_radius = 1e-3\n"
     )
@@ -60,16 +61,16 @@ def pybullet(rod, links, timestep):
         p.setGravity(0, 0, 0)
         p.setTimeStep(timestep)
         p.setPhysicsEngineParameter(numSolverIterations=1)
-        l, m = rod.length / links, rod.mass / links
-        lengths = [l] * (links - 1) + [l / 2]
+        size, m = rod.length / links, rod.mass / links
+        lengths = [size] * (links - 1) + [size / 2]
         shapes = [p.createCollisionShape(p.GEOM_CYLINDER, radius=rod.radius, height=length) for length in lengths]
         body = p.createMultiBody(
             baseMass=0,
-            basePosition=(0, 0, l / 2),
-            linkMasses=[m * length / l for length in lengths],
+            basePosition=(0, 0, size / 2),
+            linkMasses=[m * length / size for length in lengths],
             linkCollisionShapeIndices=shapes,
             linkVisualShapeIndices=[-1] * links,
-            linkPositions=[(0, 0, 0)] + [(0, 0, l)] * (links - 1),
+            linkPositions=[(0, 0, 0)] + [(0, 0, size)] * (links - 1),
             linkOrientations=[(0, 0, 0, 1)] * links,
             linkInertialFramePositions=[(0, 0, length / 2) for length in lengths],
             linkInertialFrameOrientations=[(0, 0, 0, 1)] * links,
@@ -82,11 +83,11 @@ def pybullet(rod, links, timestep):
             p.changeDynamics(body, joint, linearDamping=0, angularDamping=0, jointDamping=0)
             p.setCollisionFilterGroupMask(body, joint, 0, 0)
         p.setJointMotorControlArray(body, joints, p.VELOCITY_CONTROL, forces=[0] * links)
-        stiffness, force = rod.bending_stiffness / l, (rod.bending_stiffness / rod.length**2, 0, 0)
+        stiffness, force = rod.bending_stiffness / size, (rod.bending_stiffness / rod.length**2, 0, 0)
 
         def tip():
             state = p.getLinkState(body, links - 1, computeForwardKinematics=1)
-            return np.array(state[4]) + np.array(p.getMatrixFromQuaternion(state[5])).reshape(3, 3)[:, 2] * l / 2
+            return np.array(state[4]) + np.array(p.getMatrixFromQuaternion(state[5])).reshape(3, 3)[:, 2] * size / 2
 
         tips, spent = [], 0.0
         for steps in chunks(timestep):
@@ -106,7 +107,8 @@ def pybullet(rod, links, timestep):
 
 
 def pyelastica(rod, elements, timestep, *, shifted):
-    """`shifted`: the clamp in the middle of the first element, whose direction it holds, instead of at its first node."""
+    """`shifted`: the clamp in the middle of the first element, whose direction it holds, instead of at its first
+    node."""
     ea = elastica
 
     class Simulator(ea.BaseSystemCollection, ea.Constraints, ea.Forcing):
@@ -198,11 +200,12 @@ def rows(compiled, rod):
         (name, part, simulate, cheapest(simulate, settings, truth, rod)) for name, part, simulate, settings in kinds
     ]
     times = np.array([[simulate(*setting)[1] for _, _, simulate, setting in best] for _ in range(REPETITIONS)])
-    for k, (name, part, simulate, setting) in enumerate(best):
+    for k, (name, part, _, setting) in enumerate(best):
         links, *rest = setting
         with_what = ", ".join(f"{1e3 * x:.3g} ms" if isinstance(x, float) else x for x in rest)
         yield (
-            f"rod pulled aside, a second within {WITHIN:g} %: {name}, {links} {part}, {with_what}: time, times the first",
+            f"rod pulled aside, a second within {WITHIN:g} %: {name}, {links} {part}, {with_what}: time, times the "
+            f"first",
             f"{np.median(times[:, k]):.4f} / {np.median(times[:, k] / times[:, 0]):.3g}",
             "s",
         )

@@ -41,11 +41,11 @@ void add_rollout_command(CommandLine& line);
 /// interrupted (finished results are kept).
 void add_tables_command(CommandLine& line);
 
-/// `tendril sweep`, `play` and `export`: only their lines in `tendril --help`, see
+/// The commands of python/tendril/commands.txt: only their lines in `tendril --help`, see
 /// `run_python_command`.
 void add_python_commands(CommandLine& line);
 
-/// Whether the command is one of the Python package.
+/// Whether the command is one of the Python package, or has controllers in Python (`--python`).
 [[nodiscard]] bool is_python_command(int argc, char** argv);
 
 /// Replaces this program by `python -m tendril ...` with the package of the build tree or the

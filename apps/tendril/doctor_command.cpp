@@ -13,7 +13,7 @@
 
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/progress.hpp"
-#include "apps/tendril/python_script.hpp"
+#include "apps/tendril/python_module.hpp"
 #include "simulation/rollout/run.hpp"
 #include "simulation/scene/scene.hpp"
 #include "tendril/model_error.hpp"

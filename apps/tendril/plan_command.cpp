@@ -10,7 +10,7 @@
 #include "apps/tendril/commands.hpp"
 #include "simulation/families/families.hpp"
 #include "simulation/files/file_kind.hpp"
-#include "apps/tendril/python_script.hpp"
+#include "apps/tendril/python_module.hpp"
 #include "simulation/plan/scene_plan.hpp"
 #include "simulation/rollout/run.hpp"
 #include "tendril/model/toml_fields.hpp"
@@ -50,7 +50,7 @@ void draw(const PlanArguments& arguments, const std::string& json) {
   std::vector<std::string> options{"--refused", arguments.refused};
   if (!arguments.svg.empty()) options.insert(options.end(), {"--svg", arguments.svg});
   if (!arguments.png.empty()) options.insert(options.end(), {"--png", arguments.png});
-  if (const auto problem = run_script("apps/report/draw_plan.py", options, json))
+  if (const auto problem = run_module("tendril.report.drawing", options, json))
     throw simulation::OutputError("drawing: " + *problem);
 }
 

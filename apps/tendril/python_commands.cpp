@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "apps/tendril/commands.hpp"
-#include "apps/tendril/python_script.hpp"
+#include "apps/tendril/python_module.hpp"
 #include "tendril/model_error.hpp"
 
 namespace tendril {
@@ -24,11 +24,7 @@ constexpr struct {
   const char* name;
   const char* text;
 } kPythonCommands[] = {
-    {"sweep", "Runs an experiment with many seeds, settings and controllers"},
-    {"compare", "Compares two recordings or two sweeps on one page"},
-    {"play", "Writes a recording as a page that plays it in a browser"},
-    {"export", "Writes recordings in formats of data sets"},
-    {"identify", "Fits keys of a robot file to recorded poses"},
+#include "python_commands.inc"  // of python/tendril/commands.txt
 };
 
 }  // namespace
@@ -54,21 +50,10 @@ bool is_python_command(int argc, char** argv) {
 }
 
 void run_python_command(int argc, char** argv) {
-  const std::filesystem::path package = find_script("python/tendril/__main__.py");
-  if (package.empty()) {
-    throw std::runtime_error(
-        "the Python package tendril is not found: install tendril again, or keep it beside its "
-        "source tree");
-  }
-  const std::string python = find_python().string();
-  std::string path = package.parent_path().parent_path().string();
-  if (const char* others = std::getenv("PYTHONPATH"); others != nullptr && others[0] != '\0')
-    path += std::string(":") + others;
-  setenv("PYTHONPATH", path.c_str(), 1);
+  std::vector<std::string> words = module_command("tendril");
+  const std::string python = words.front();
   setenv("TENDRIL_PROGRAM", std::filesystem::read_symlink("/proc/self/exe").c_str(), 1);
   give_plugin_to_python();
-  // -P: no modules of the current folder; -B: no byte code beside the package.
-  std::vector<std::string> words{python, "-P", "-B", "-m", "tendril"};
   words.insert(words.end(), argv + 1, argv + argc);
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());

@@ -12,9 +12,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "apps/tendril/commands.hpp"
-#include "apps/tendril/export_recording.hpp"
 #include "apps/tendril/progress.hpp"
 #include "simulation/files/csv_table.hpp"
 #include "simulation/files/file_kind.hpp"
@@ -311,24 +311,11 @@ int recover(const RolloutArguments& arguments) {
   throw ModelError(arguments.file + ": is damaged in a way that HDF5 cannot read");
 }
 
-int export_rows(const RolloutArguments& arguments) {
-  simulation::require_kind(arguments.file, "rollout", {simulation::FileKind::Recording});
-  try {
-    const std::int64_t rows = simulation::export_recording(arguments.file, arguments.out);
-    print(fmt::format("{}: {} rows\n", arguments.out, rows));
-  } catch (const RolloutDamageError& error) {
-    throw ModelError(error.what() + std::string(kAdvice));
-  } catch (const RolloutFormatError& error) {
-    throw ModelError(error.what());
-  }
-  return 0;
-}
-
 }  // namespace
 
 void add_rollout_command(CommandLine& line) {
   const Command command =
-      line.command("rollout", "Inspects, checks, recovers, exports and replays recordings");
+      line.command("rollout", "Inspects, checks, recovers and replays recordings");
   command.footer("Example: tendril rollout info runs/tube_insertion/rollout.h5");
   const auto arguments = std::make_shared<RolloutArguments>();
   const auto add_file = [&](const Command& subcommand) {
@@ -378,15 +365,12 @@ void add_rollout_command(CommandLine& line) {
   recover_command.footer("Example: tendril rollout recover rollout.h5 recovered.h5");
   recover_command.action([arguments] { return recover(*arguments); });
 
-  const Command export_command =
-      command.command("export", "Writes the rows of a recording as a table or as numpy arrays");
-  add_file(export_command);
-  export_command.option("out", arguments->out, "table (.csv) or arrays for numpy.load (.npz)")
-      .required();
-  export_command.footer(
-      "NPZ needs Python with h5py and numpy.\n"
-      "Example: tendril rollout export rollout.h5 rollout.csv");
-  export_command.action([arguments] { return export_rows(*arguments); });
+  const Command export_command = command.command("export", "Now `tendril export`");
+  const auto words = std::make_shared<std::vector<std::string>>();
+  export_command.option("words", *words, "ignored");
+  export_command.action([words]() -> int {
+    throw ModelError("rollout export: is now: tendril export FILE --to csv|npz -o OUT");
+  });
 }
 
 }  // namespace tendril

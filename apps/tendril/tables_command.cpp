@@ -19,8 +19,7 @@
 #include "apps/tendril/progress.hpp"
 #include "bench/published/run_tables.hpp"
 #include "bench/published/tables_report.hpp"
-#include "apps/tendril/python_script.hpp"
-#include "simulation/experiment/summary.hpp"
+#include "apps/tendril/python_module.hpp"
 #include "simulation/rollout/run.hpp"
 #include "tendril_commit.hpp"
 
@@ -120,8 +119,7 @@ int run(const TablesArguments& arguments) {
                                                 : tables::tables_text(run);
   if (!(std::cout << text).flush()) throw simulation::OutputError("stdout: could not be written");
   if (arguments.plot) {
-    if (const auto problem =
-            run_script("bench/published/plot_tables.py", {out.string()}))
+    if (const auto problem = run_module("tendril.report.tables", {out.string()}))
       notice(arguments, "no plots: " + *problem);
   }
   if (!arguments.quiet) {

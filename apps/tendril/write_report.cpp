@@ -4,7 +4,7 @@
 
 #include <system_error>
 
-#include "apps/tendril/python_script.hpp"
+#include "apps/tendril/python_module.hpp"
 
 namespace tendril::simulation {
 
@@ -23,7 +23,7 @@ std::vector<std::string> write_report(const std::filesystem::path& folder,
     }
   }
   give_plugin_to_python();  // for the playback
-  const auto problem = run_script("apps/report/report.py", {folder.string()});
+  const auto problem = run_module("tendril.report", {folder.string()});
   if (problem) problems.push_back("report: " + *problem);
   const bool stopped = progress && !progress(options.pictures, options.pictures);
   if (problem || stopped) {

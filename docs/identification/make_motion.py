@@ -22,7 +22,8 @@ TRUTH = {
 STEP, SAMPLE, SAMPLES, HELD = 0.001, 0.01, 160, 20  # s, s, and a new command every HELD samples
 NOISE = 0.0003  # standard deviation of every measured coordinate, m
 SCENE = f"""<mujoco><option integrator="discrete" timestep="{STEP}" cone="elliptic" impratio="10"/>
-  <asset><model name="arm" file="arm.toml"/></asset><worldbody><attach model="arm" body="base" prefix="arm_"/></worldbody></mujoco>"""
+  <asset><model name="arm" file="arm.toml"/></asset><worldbody><attach model="arm" body="base" prefix="arm_"/>
+</worldbody></mujoco>"""
 
 robot = f"timestep = {STEP}\n" + (FOLDER / "arm.toml").read_text()
 for designed, built in TRUTH.items():

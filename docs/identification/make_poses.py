@@ -1,4 +1,5 @@
-"""Writes poses.csv: static poses of an arm that differs from arm.toml in ways that are known, simulated until they rest.
+"""Writes poses.csv: static poses of an arm that differs from arm.toml in ways that are known, simulated until they
+rest.
 
 usage: make_poses.py [FILE]   (Python with the package tendril-mujoco)
 """
@@ -19,7 +20,8 @@ TRUTH = {
 }
 POSES, NOISE, SECONDS = 32, 0.0003, 1.5  # NOISE: standard deviation of every measured coordinate, m
 SCENE = """<mujoco><option integrator="discrete" timestep="0.0005" cone="elliptic" impratio="10"/>
-  <asset><model name="arm" file="arm.toml"/></asset><worldbody><attach model="arm" body="base" prefix="arm_"/></worldbody></mujoco>"""
+  <asset><model name="arm" file="arm.toml"/></asset><worldbody><attach model="arm" body="base" prefix="arm_"/>
+</worldbody></mujoco>"""
 
 robot = "timestep = 0.0005\n" + (FOLDER / "arm.toml").read_text()
 for designed, built in TRUTH.items():

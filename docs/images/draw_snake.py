@@ -79,7 +79,7 @@ def arcs():
     for left, inside in ((0, True), (330, False)):
         cx, cy = left + 160, 270.0
 
-        def at(radius, angle):
+        def at(radius, angle, cx=cx, cy=cy):
             return cx + radius * math.sin(angle), cy - radius * math.cos(angle)
 
         body.append(line([at(r, t / 100.0) for t in range(-62, 63, 2)], "#2a8a3c", 2))

@@ -3,6 +3,7 @@
 import sys
 
 import numpy as np
+
 from tendril.envs import VectorEnvironment
 
 CANDIDATES, ELITE, STEPS = 16, 4, 60
@@ -25,5 +26,6 @@ for generation in range(generations):
     best = gains[np.argsort(total)[-ELITE:]]
     mean, spread = best.mean(axis=0), best.std(axis=0) + 0.5
     print(
-        f"generation {generation}: mean reward of the best {total.max() / STEPS:.4f}, of the mean {total[0] / STEPS:.4f}"
+        f"generation {generation}: mean reward of the best {total.max() / STEPS:.4f}, of the mean "
+        f"{total[0] / STEPS:.4f}"
     )

@@ -68,6 +68,7 @@ for episode in range(EPISODES):
     forces.append(force)
     times.append(steps * PERIOD)
 print(
-    f"{sum(successes)} of {EPISODES} inserted, in {np.mean(times):.1f} s on average; mean return {np.mean(returns):.2f}, final error "
+    f"{sum(successes)} of {EPISODES} inserted, in {np.mean(times):.1f} s on average; mean return "
+    f"{np.mean(returns):.2f}, final error "
     f"{1e3 * np.mean(errors):.2f} mm (worst {1e3 * max(errors):.2f} mm), largest wall force {max(forces):.2f} N"
 )

@@ -53,5 +53,6 @@ for episode in range(EPISODES):
     arrived.append(info["is_success"])
     times.append(steps * PERIOD)
 print(
-    f"{sum(arrived)} of {EPISODES} goals reached, in {np.mean(times):.1f} s on average; mean return {np.mean(rewards):.2f}"
+    f"{sum(arrived)} of {EPISODES} goals reached, in {np.mean(times):.1f} s on average; mean return "
+    f"{np.mean(rewards):.2f}"
 )

@@ -3,7 +3,8 @@
 SI units, angles in rad; arrays are float64. A function that takes one item takes a batch with any leading axes, over
 threads. What is wrong with an argument or a file raises `ModelError`, one line.
 
-`import tendril` loads neither NumPy nor MuJoCo nor the compiled modules: `import mujoco` imports this package in every program.
+`import tendril` loads neither NumPy nor MuJoCo nor the compiled modules: `import mujoco` imports this package in every
+program.
 """
 
 from pathlib import Path
@@ -50,10 +51,10 @@ if TYPE_CHECKING:
     )
     from tendril._version import __version__, mujoco_version
     from tendril.controllers import controller
-    from tendril.dataset import Dataset
     from tendril.experiment import Experiment, Result, Run
     from tendril.recording import Contacts, Recording, Replay
     from tendril.sweep import Sweep
+    from tendril.sweep.dataset import Dataset
 else:
     _names = {
         "_core": [
@@ -96,7 +97,7 @@ else:
         ],
         "_version": ["__version__", "mujoco_version"],
         "controllers": ["controller"],
-        "dataset": ["Dataset"],
+        "sweep.dataset": ["Dataset"],
         "experiment": ["Experiment", "Result", "Run"],
         "recording": ["Contacts", "Recording", "Replay"],
         "sweep": ["Sweep"],

@@ -1,15 +1,18 @@
-"""The console script `tendril`, and `python -m tendril`: the commands that run in Python, and the program for the others."""
+"""The console script `tendril`, and `python -m tendril`: the commands that run in Python, and the program for the
+others."""
 
 import os
 import sys
 from pathlib import Path
 
+from tendril._commands import packages
+
 
 def main() -> int:
     """The exit code of a command in Python; for other commands the program replaces this process."""
     words = sys.argv[1:]
-    if words and words[0] in ("sweep", "compare", "play", "export", "identify"):
-        from tendril._command import run  # loads NumPy
+    if words and words[0] in packages():
+        from tendril._command import run  # loads the compiled module
 
         return run(words[0], words[1:])
     if any(word == "--python" or word.startswith("--python=") for word in words):

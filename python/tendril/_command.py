@@ -7,16 +7,10 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from tendril._commands import packages
 from tendril._errors import ModelError, RecordingError
 
 EXIT_USAGE, EXIT_OUTPUT, EXIT_INTERRUPTED = 2, 4, 130
-_MODULES = {
-    "sweep": "_sweep_command",
-    "compare": "_compare",
-    "play": "_playback",
-    "export": "_export",
-    "identify": "_identify",
-}
 
 
 class Parser(argparse.ArgumentParser):
@@ -24,7 +18,7 @@ class Parser(argparse.ArgumentParser):
         raise ModelError(message)
 
 
-def parser(command: str, description: str, epilog: str = "") -> Parser:
+def make_parser(command: str, description: str, epilog: str = "") -> Parser:
     return Parser(
         prog=f"tendril {command}",
         description=description,
@@ -37,7 +31,7 @@ def parser(command: str, description: str, epilog: str = "") -> Parser:
 def run(command: str, words: Sequence[str]) -> int:
     """The exit code of `tendril COMMAND WORDS`."""
     try:
-        return int(import_module("tendril." + _MODULES[command]).main(words))
+        return int(import_module(f"tendril.{packages()[command]}.command").main(words))
     except (ModelError, RecordingError) as error:
         print(f"tendril: {error}", file=sys.stderr)
         return EXIT_USAGE

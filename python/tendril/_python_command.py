@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from tendril._errors import ModelError
+from tendril._program import find_program
 
 
 def files_in(words: list[str]) -> list[str]:
@@ -50,8 +51,6 @@ def load(file: str | os.PathLike[str]) -> None:
 
 def main(words: list[str]) -> int:
     """The exit code of the program."""
-    from tendril._program import find_program
-
     find_program()  # sets what the program needs of its environment
     library = Path(__file__).with_name("bin") / "libtendril_program.so"
     try:

@@ -34,11 +34,12 @@ def controller(
 
     The class has `__init__(self, context)`, `update(self, measurement, memory, next_memory, command, report)` and may
     have `memory_size` (numbers that it keeps between steps, default 0), `reset(self, memory)` (their start values,
-    default zeros), of an arm `senses_contacts = True`, `commands = "moments"` or `"tensions"` of an arm, `"torques"` of a
-    snake or of joints on a platform (default "setpoints": the coordinates `command.q`), and the line that is drawn, (points, 3): `path(self, memory)` of
-    an arm, in its base frame, `path(self, measurement, memory)` of a snake, in the world frame. `update` is a function of its arguments: it may be called
-    several times in a step, and what lasts is in `next_memory`, a copy of `memory` on entry. An exception stops the
-    controller: one warning with file and line, status 5, the servos hold; in `__init__` the scene is not loaded.
+    default zeros), of an arm `senses_contacts = True`, `commands = "moments"` or `"tensions"` of an arm, `"torques"` of
+    a snake or of joints on a platform (default "setpoints": the coordinates `command.q`), and the line that is drawn,
+    (points, 3): `path(self, memory)` of an arm, in its base frame, `path(self, measurement, memory)` of a snake, in the
+    world frame. `update` is a function of its arguments: it may be called several times in a step, and what lasts is in
+    `next_memory`, a copy of `memory` on entry. An exception stops the controller: one warning with file and line,
+    status 5, the servos hold; in `__init__` the scene is not loaded.
 
     :param kind: of the robots: "continuum" (`ArmContext`, `ArmMeasurement`, `ArmCommand`), "snake" (`Snake...`),
         "mobile" (`Mobile...`: joints on a platform), "platform" (`PlatformContext`: a platform with a continuum arm)
@@ -46,7 +47,8 @@ def controller(
         the default's: float, int, bool, str, or a list of floats, which must be empty by default. `allowed` is
         (low, high) of numbers, None for no end, or the words that a text may be
     :param quantities: own quantities, which become sensors: name to (unit, meaning)
-    :param target: default of the setting `target`, the mocap body that `measurement.target` is of; None: no such setting
+    :param target: default of the setting `target`, the mocap body that `measurement.target` is of; None: no such
+    setting
     :param obstacles: default of the setting `avoidance` of an arm or a platform: whether
         `measurement.obstacles` and `context.obstacles` are those of the scene, which the setting `obstacles` chooses
         (plugin/README.md); None: no such settings

@@ -86,8 +86,8 @@ def _resampled_means(x: Values, resamples: int, random: np.random.Generator) -> 
     """Interquartile means of resamples of ascending values; n > 1.
 
     The places of a resample in the ordered values are n u, of n uniform numbers u. The mean needs their order
-    statistics m + 1 ... n - m, m = floor(n / 4). The first and the last of these are sums of exponential numbers, as parts
-    of all n + 1; those between are uniform between the two, in any order: nothing is sorted, and half is drawn.
+    statistics m + 1 ... n - m, m = floor(n / 4). The first and the last of these are sums of exponential numbers, as
+    parts of all n + 1; those between are uniform between the two, in any order: nothing is sorted, and half is drawn.
     Source: [Devroye], V.3.1.
     """
     n, m = len(x), len(x) // 4
@@ -110,8 +110,8 @@ def _resampled_means(x: Values, resamples: int, random: np.random.Generator) -> 
 def iqm_interval(values: npt.ArrayLike, seed: int, resamples: int = RESAMPLES) -> Interval | None:
     """Bootstrap interval of the interquartile mean: percentiles 2.5 and 97.5 of the resamples. None for n < 8.
 
-    A resample in which both infinities have weight counts as the worse one at each end. Held by: test_statistics, coverage
-    by simulation.
+    A resample in which both infinities have weight counts as the worse one at each end. Held by: test_statistics,
+    coverage by simulation.
     """
     x = np.sort(np.asarray(values, dtype=np.float64))
     if len(x) < FEWEST:
@@ -210,7 +210,8 @@ def _sign_sums(ranks: Values, random: np.random.Generator) -> Values:
 def sign_rank_p(differences: npt.ArrayLike, seed: int) -> float:
     """Two-sided p value that differences are symmetric about 0: their ranks with random signs.
 
-    Zeros are dropped, ties have mean ranks. All signs for n <= 16, else 100 000 draws of PCG64: (hits + 1) / (draws + 1).
+    Zeros are dropped, ties have mean ranks. All signs for n <= 16, else 100 000 draws of PCG64: (hits + 1) / (draws +
+    1).
     """
     d = np.asarray(differences, dtype=np.float64)
     d = d[d != 0]

@@ -9,7 +9,7 @@
 namespace tendril::simulation {
 
 /// A plan with its solution as one JSON object (docs/planning.md), including the data for a drawing
-/// (apps/report/draw_plan.py).
+/// (python/tendril/report/drawing.py).
 [[nodiscard]] std::string plan_json(const PlanFile& plan, const PlanResult& result);
 [[nodiscard]] std::string path_plan_json(const PathPlan& plan, const PathPlanResult& result);
 

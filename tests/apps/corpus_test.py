@@ -133,7 +133,6 @@ for kind in ("pipe", "endless"):
             (("rollout", "replay"),),
             (("rollout", "verify"),),
             (("rollout", "recover"), "x.h5"),
-            (("rollout", "export"), "x.csv"),
         )
     ]
 

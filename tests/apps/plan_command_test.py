@@ -163,10 +163,10 @@ class PlanTest(unittest.TestCase):
 
 
 class PlanCommand(PlanTest):
-    def check_solutions(self, solution, desired):
-        self.assertEqual(solution["status"], "solved")
-        self.assertEqual(len(solution["solutions"]), len(desired))
-        for solution, arcs in zip(solution["solutions"], desired, strict=True):
+    def check_solutions(self, plan, desired):
+        self.assertEqual(plan["status"], "solved")
+        self.assertEqual(len(plan["solutions"]), len(desired))
+        for solution, arcs in zip(plan["solutions"], desired, strict=True):
             self.assertGreaterEqual(solution["min_clearance"], -1e-6)
             for arc, (contact, side, curvature, length) in zip(solution["arcs"], arcs, strict=True):
                 self.assertEqual((arc["contact"], arc["side"]), (contact, side))
@@ -407,8 +407,8 @@ class PlanCommand(PlanTest):
 
     def test_ten_thousand_contacts_end_as_partial(self):
         text = (REPOSITORY / "scenes/plans/case_1.toml").read_text()
-        place = lambda i: (i * 0.6180339887 % 1.0 - 0.5, (i + 0.5) / 10_000)
-        text += "".join("[[contact]]\ncorner = { x = %.6f, z = %.6f }\n" % place(i) for i in range(10_000))
+        places = [(i * 0.6180339887 % 1.0 - 0.5, (i + 0.5) / 10_000) for i in range(10_000)]
+        text += "".join(f"[[contact]]\ncorner = {{ x = {x:.6f}, z = {z:.6f} }}\n" for x, z in places)
         self.assertEqual(self.solution(text)["status"], "partial")
         pruned = self.solution('search = "pruned"\n' + text)
         self.assertEqual(pruned["status"], "partial")
@@ -417,7 +417,8 @@ class PlanCommand(PlanTest):
     def test_overlapping_obstacles_and_contacts_inside_them_are_no_error(self):
         text = (REPOSITORY / "scenes/plans/case_1.toml").read_text()
         box = "[[obstacle]]\nbox = { x = [-0.17, 0.02], z = [0.36, 0.49] }\n"  # in a box of the scene
-        inside = "[[contact]]\ncorner = { x = -0.07, z = 0.42 }\n[[contact]]\npost = { x = -0.07, z = 0.42, radius = 0.03 }\n"
+        corner, post = "corner = { x = -0.07, z = 0.42 }", "post = { x = -0.07, z = 0.42, radius = 0.03 }"
+        inside = f"[[contact]]\n{corner}\n[[contact]]\n{post}\n"
         self.check_solutions(self.solution(text + box + inside), CASES["case_1"])
 
     def test_contacts_may_be_named_by_obstacle_or_by_place(self):
@@ -511,7 +512,8 @@ class PlanCommand(PlanTest):
         for shape in (
             "sphere = { center = [0.07, 0, 0.1], radius = 0.02 }",
             "capsule = { from = [0.07, -0.1, 0.1], to = [0.07, 0.1, 0.1], radius = 0.02 }",
-            "box = { half_extents = [0.01, 0.02, 0.03], center = [0.07, 0, 0.1], rotation = [0, 0, 1.5707963267948966] }",
+            "box = { half_extents = [0.01, 0.02, 0.03], center = [0.07, 0, 0.1], rotation = [0, 0, 1.5707963267948966] "
+            "}",
             "prism = { corners = [[0, 0], [0.02, 0], [0, 0.02]], half_height = 0.01, center = [0.05, 0, 0.1] }",
             "polygon = [[0.05, 0.05], [0.09, 0.05], [0.09, 0.1]]",
             "half_space = { point = [0.05, 3, 4], normal = [-2, 0, 0] }",
@@ -571,7 +573,8 @@ class PlanCommand(PlanTest):
 
     def test_the_json_has_the_shapes_of_obstacles(self):
         texts = (
-            "box = { half_extents = [0.01, 0.02, 0.03], center = [0.2, 0, 0.1], rotation = [0, 0, 1.5707963267948966] }",
+            "box = { half_extents = [0.01, 0.02, 0.03], center = [0.2, 0, 0.1], rotation = [0, 0, 1.5707963267948966] "
+            "}",
             "prism = { corners = [[0, 0], [0.02, 0], [0, 0.02]], half_height = 0.01, center = [0.2, 0, 0.1] }",
             "polygon = [[0.2, 0.05], [0.3, 0.05], [0.3, 0.1]]",
             "half_space = { point = [0.2, 3, 4], normal = [-2, 0, 0] }",
@@ -768,9 +771,11 @@ class Scenes(PlanTest):
     ):
         (self.folder / "arm.toml").write_text(f'name = "arm"\n{ROBOT}{controller}')
         return self.write(
-            f"""<mujoco><compiler angle="radian"/><option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10"
+            f"""<mujoco><compiler angle="radian"/>
+<option timestep="0.002" integrator="discrete" cone="elliptic" impratio="10"
 iterations="100"/><asset><model name="arm" file="arm.toml"/></asset><worldbody><frame {frame}>
-<attach model="arm" body="base" prefix="a_"/>{geoms}<body name="target" mocap="true" pos="{target}"><site name="goal"/></body>
+<attach model="arm" body="base" prefix="a_"/>{geoms}<body name="target" mocap="true" pos="{target}"><site name="goal"/>
+</body>
 </frame></worldbody>{more}</mujoco>""",
             name,
         )

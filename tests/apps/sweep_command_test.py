@@ -30,7 +30,8 @@ import numpy as np
 NO_PAGES = "TENDRIL_SANITIZED" in os.environ
 PROGRAM = ""
 PENDULUM = """<mujoco><option timestep="0.01"/><worldbody><body name="base" pos="0 0 1">
-<joint name="swing" axis="0 1 0"/><geom name="rod" type="capsule" fromto="0 0 0 0.5 0 0" size="0.02"/></body></worldbody>
+<joint name="swing" axis="0 1 0"/><geom name="rod" type="capsule" fromto="0 0 0 0.5 0 0" size="0.02"/></body>
+</worldbody>
 <sensor><jointpos name="angle" joint="swing"/></sensor></mujoco>"""
 UNSTABLE = """<mujoco><option timestep="0.01"><flag eulerdamp="disable"/></option><worldbody><body name="b">
 <joint name="runaway" type="slide"/><geom size="0.1" mass="1"/></body></worldbody><actuator>
@@ -460,7 +461,8 @@ class Guarantees(SweepTest):
         """A file system of 200 kB: recordings fill it."""
         self.write(seeds=16, duration=20, more='record = "all"')
         script = (
-            f'mount -t tmpfs -o size=200k tmpfs out || exit 77; "{PROGRAM}" sweep e.toml --out out/s --quiet --no-report; '
+            f'mount -t tmpfs -o size=200k tmpfs out || exit 77; "{PROGRAM}" sweep e.toml --out out/s --quiet '
+            f"--no-report; "
             "code=$?; cp -r out kept; exit $code"
         )
         self.out.mkdir()
@@ -939,12 +941,11 @@ class RayNode(SweepTest):
         super().tearDown()
 
     def order(self, **more):
-        from tendril.sweep import make_plan
-
-        from tendril import _ray
+        from tendril.sweep import ray
+        from tendril.sweep.table import make_plan
 
         plan = make_plan(Path("sub/e.toml"), PROGRAM)
-        inputs = _ray._pack(plan)
+        inputs = ray._pack(plan)
         run = next(plan.runs())
         shared = {
             "digest": inputs.digest,
@@ -972,13 +973,13 @@ class RayNode(SweepTest):
         (self.folder / "sub/e.toml").write_text(text)
 
     def test_inputs_are_unpacked_once_and_nothing_else_is_read(self):
-        from tendril import _ray
+        from tendril.sweep import ray
 
         self.write_below()
         order = self.order()
         (self.folder / "pendulum.xml").unlink()  # no shared file system
         (self.folder / "sub/e.toml").unlink()
-        reply = _ray.run_on_node(order)
+        reply = ray.run_on_node(order)
         self.assertEqual(
             (reply["line"]["outcome"], reply["line"]["attempt"], reply["line"]["id"]), ("done", 3, order["id"])
         )
@@ -986,34 +987,34 @@ class RayNode(SweepTest):
         scene = json.loads(reply["files"]["summary.json"])["scene"]
         self.assertTrue(scene.startswith(tempfile.tempdir), scene)
         order["shared"]["archive"] = b"unused"
-        again = _ray.run_on_node(order)
+        again = ray.run_on_node(order)
         self.assertEqual(again["line"]["checks"], reply["line"]["checks"])
         left = [entry.name for entry in Path(tempfile.tempdir).glob("*/*")]
         self.assertEqual(left, [order["shared"]["digest"]])
 
     def test_a_large_recording_stays_and_the_place_is_told(self):
-        from tendril import _ray
+        from tendril.sweep import ray
 
         self.write_below()
-        _ray._LARGEST_REPLY, before = 1000, _ray._LARGEST_REPLY
+        ray._LARGEST_REPLY, before = 1000, ray._LARGEST_REPLY
         try:
-            reply = _ray.run_on_node(self.order())
+            reply = ray.run_on_node(self.order())
         finally:
-            _ray._LARGEST_REPLY = before
+            ray._LARGEST_REPLY = before
         self.assertEqual(list(reply["files"]), ["left.txt"])
         host, _, place = reply["files"]["left.txt"].decode().strip().partition(":")
         self.assertEqual(host, reply["line"]["machine"])
         self.assertTrue((Path(place) / "rollout.h5").is_file())
 
     def test_other_versions_and_bad_input_are_refused_in_one_line(self):
-        from tendril import _ray
+        from tendril.sweep import ray
 
         self.write_below()
-        reply = _ray.run_on_node(self.order(versions={"tendril": "0.0.1", "mujoco": "4.0.1"}))
+        reply = ray.run_on_node(self.order(versions={"tendril": "0.0.1", "mujoco": "4.0.1"}))
         self.assertRegex(
             reply["refused"], r"^node \S+: tendril \S+, mujoco 4.0.1: must be tendril 0.0.1, mujoco 4.0.1$"
         )
-        reply = _ray.run_on_node(self.order(cell=(("geom.no_such.friction", 1),)))
+        reply = ray.run_on_node(self.order(cell=(("geom.no_such.friction", 1),)))
         self.assertIn("geom.no_such.friction", reply["refused"])
         self.assertNotIn(tempfile.tempdir, reply["refused"])
 

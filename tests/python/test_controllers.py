@@ -847,7 +847,8 @@ def commanding(commands: str, kind: str, update: Callable[..., None]) -> str:
     [
         (
             "".join(
-                f"[[tendon]]\nsection = {1 + t // 3}\nangle = [{2.0944 * t + 0.3 * (t // 3):.4f}, {2.0944 * t + 1:.4f}]\ndistance = 0.006\n"
+                f"[[tendon]]\nsection = {1 + t // 3}\nangle = [{2.0944 * t + 0.3 * (t // 3):.4f}, "
+                f"{2.0944 * t + 1:.4f}]\ndistance = 0.006\n"
                 'command = "tension"\nmax_tension = 300\n'
                 for t in range(9)
             ),
@@ -855,7 +856,8 @@ def commanding(commands: str, kind: str, update: Callable[..., None]) -> str:
         ),
         (
             "".join(
-                f"[[chamber]]\nsection = {1 + t // 3}\nangle = {2.0944 * t:.4f}\ndistance = 0.005\nradius = 0.0025\nmax_pressure = 4e6\n"
+                f"[[chamber]]\nsection = {1 + t // 3}\nangle = {2.0944 * t:.4f}\ndistance = 0.005\nradius = "
+                f"0.0025\nmax_pressure = 4e6\n"
                 for t in range(9)
             ),
             1e-3,

@@ -9,11 +9,11 @@ import gymnasium
 import mujoco
 import numpy as np
 import pytest
-import tendril.envs
 from gymnasium.utils.env_checker import check_env
-from tendril.envs.tasks import TASKS
 
 import tendril as td
+import tendril.envs
+from tendril.envs.tasks import TASKS
 
 IDS = [f"Tendril/{name}-v0" for name in TASKS]
 SHAPES = {"Reach": (6, 18, 200), "Insert": (7, 21, 600), "SnakeGoal": (16, 38, 1000), "YoubotReach": (8, 22, 400)}
@@ -192,11 +192,11 @@ def test_the_pose_of_the_youbot_has_no_error_at_its_target() -> None:
     mujoco.mju_mat2Quat(quaternion, pose[:3, :3].flatten())
     task.mocap_pos[0, 0], task.mocap_quat[0, 0] = pose[:3, 3], quaternion
     ended = False
-    for k in range(40):
+    steps = 0
+    while not ended and steps < 40:
         *_, ended, _, info = env.step(hold)
-        if ended:
-            break
-    assert ended and info["is_success"] and k == 24  # half a second
+        steps += 1
+    assert ended and info["is_success"] and steps == 25  # half a second
 
 
 @pytest.mark.parametrize("id", IDS)
@@ -216,7 +216,8 @@ def test_pictures_show_the_state(id: str) -> None:
         tendril.envs.Environment(name_of(id), render_mode="human")
 
 
-# ---- any experiment ---------------------------------------------------------------------------------------------------
+# ---- any experiment
+# ---------------------------------------------------------------------------------------------------
 
 ARM = Path(tendril.envs.__file__).with_name("scenes")
 

@@ -67,17 +67,36 @@ def expected(file: Path) -> tuple[dict[str, Any], Any, Any, int]:
         return observations, recording.ctrl[rows[:-1] + 1], -recording.sensor("arm_tip_error")[rows[1:]], n
 
 
-def test_csv_is_that_of_the_program_row_by_row(file: Path, tmp_path: Path) -> None:
-    own, program = export(file, "csv", tmp_path / "own.csv"), tmp_path / "program.csv"
-    assert tendril("rollout", "export", file, program).returncode == 0
-    with open(own) as a, open(program) as b:
-        rows, others = list(csv.reader(a)), list(csv.reader(b))
-    assert rows[0] == others[0] and len(rows) == len(others)
-    for row, other in zip(rows[1:], others[1:], strict=True):
-        assert np.array_equal(np.array(row, float), np.array(other, float), equal_nan=True)
-    thinned = export(file, "csv", tmp_path / "thin.csv", "--fps", 50)
-    with open(thinned) as a:
-        assert list(csv.reader(a))[1:] == rows[1::EVERY]
+def test_csv_has_every_number(file: Path, tmp_path: Path) -> None:
+    with open(export(file, "csv", tmp_path / "own.csv")) as stream:
+        header, *rows = list(csv.reader(stream))
+    values = dict(zip(header, np.array(rows, float).T, strict=True))
+    with td.Recording(file) as recording:
+        assert header[:4] == ["step", "time", "step_time_us", "contacts"]
+        assert np.array_equal(values["step"], recording.step) and np.array_equal(values["time"], recording.time)
+        assert np.array_equal(values["contacts"], recording.contact_count)
+        assert np.array_equal(values["sensordata.arm_tip_error"], recording.sensor("arm_tip_error"))
+        for part in ("qpos", "qvel", "ctrl", "sensordata", "plugin_state"):
+            columns = [values[name] for name in header if name.startswith(part + ".")]
+            assert np.array_equal(np.transpose(columns), getattr(recording, part), equal_nan=True)
+    with open(export(file, "csv", tmp_path / "thin.csv", "--fps", 50)) as stream:
+        assert list(csv.reader(stream))[1:] == rows[::EVERY]
+
+
+def test_npz_has_arrays_their_names_and_contacts(file: Path, tmp_path: Path) -> None:
+    with np.load(export(file, "npz", tmp_path / "r.npz")) as arrays, td.Recording(file) as recording:
+        for part in ("step", "time", "qpos", "qvel", "ctrl", "sensordata", "plugin_state"):
+            assert np.array_equal(arrays[part], getattr(recording, part), equal_nan=True), part
+        place = list(arrays["sensordata_names"]).index("sensordata.arm_tip_error")
+        assert np.array_equal(arrays["sensordata"][:, place], recording.sensor("arm_tip_error"))
+        row = int(np.argmax(recording.contact_count))
+        start, count = arrays["contact_start"][row], arrays["contact_count"][row]
+        assert np.array_equal(arrays["contact_force"][start : start + count], recording.contacts(row).force)
+
+
+def test_the_former_command_names_this_one(file: Path, tmp_path: Path) -> None:
+    done = tendril("rollout", "export", file, tmp_path / "x.csv")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "tendril export" in done.stderr
 
 
 def test_parquet(file: Path, tmp_path: Path) -> None:

@@ -1,15 +1,18 @@
-"""Sweeps of many runs: memory that does not grow with them, a report that stays small. bench/sweep_growth: 100 000 runs."""
+"""Sweeps of many runs: memory that does not grow with them, a report that stays small. bench/sweep_growth: 100 000
+runs."""
 
 import gc
 import tracemalloc
 
 import numpy as np
 import pytest
-from tendril._local import Options, run_sweep
-from tendril.dataset import Dataset
-from tendril.sweep import make_plan
 
-from tendril import _journal
+from tendril.sweep import Dataset, journal
+from tendril.sweep import report as sweep_report
+from tendril.sweep.driver import Options
+from tendril.sweep.engine import run_sweep
+from tendril.sweep.runs import read_entries
+from tendril.sweep.table import make_plan
 
 EXPERIMENT = """scene = "scene.xml"
 [[check]]
@@ -28,8 +31,8 @@ set = {{ "option.timestep" = 0.001 }}
 PROGRAM = """#!/bin/sh
 [ "$1" = --version ] && echo "tendril 0.0.0, MuJoCo 0.0.0" && exit
 while [ "$1" != --out ]; do shift; done
-echo '{"outcome": "done", "verdict": "pass", "checks": [{"name": "tip_error_rms", "metric": "tip_error_rms", "value": 0.001,
-"unit": "m", "max": 0.008, "holds": true}], "metrics": {"tip_error_rms": 0.001}}' > $2/summary.json
+echo '{"outcome": "done", "verdict": "pass", "checks": [{"name": "tip_error_rms", "metric": "tip_error_rms",
+"value": 0.001, "unit": "m", "max": 0.008, "holds": true}], "metrics": {"tip_error_rms": 0.001}}' > $2/summary.json
 """
 METRICS = ["tip_error_rms", *(f"metric_{i}" for i in range(20))]
 MEBIBYTE = 2**20
@@ -57,11 +60,11 @@ def finished(plan, tmp_path):
         folder = tmp_path / "out"
         run_sweep(made, folder, program, Options(shard=(999_999, 1_000_000)))  # no run, but the folder
         random = np.random.default_rng(1)
-        journal = _journal.Writer(folder / "journal")
+        writer = journal.Writer(folder / "journal")
         for run in made.runs():
             metrics = dict(zip(METRICS, random.lognormal(-6, size=len(METRICS)).tolist(), strict=True))
             error = metrics["tip_error_rms"]
-            journal.append(
+            writer.append(
                 {
                     "id": run.id,
                     "outcome": "done",
@@ -82,7 +85,7 @@ def finished(plan, tmp_path):
                     "error": "",
                 }
             )
-        journal.close()
+        writer.close()
         return folder
 
     return make
@@ -117,7 +120,7 @@ def test_the_memory_of_the_driver_does_not_grow_with_the_runs(plan, tmp_path):
 def test_memory_of_a_finished_sweep(finished):
     runs = 4000
     folder = finished(seeds=runs // 2)
-    lines, memory = peak(lambda: Dataset.read_lines(folder))
+    lines, memory = peak(lambda: read_entries(folder))
     assert len(lines) == runs
     assert memory < 600 * runs
     data, memory = peak(lambda: Dataset(folder))
@@ -128,14 +131,14 @@ def test_memory_of_a_finished_sweep(finished):
 
 def test_the_report_of_many_seeds_is_small(finished):
     data = Dataset(finished(seeds=6000))
-    data.write()
+    sweep_report.write(data)
     assert (data.folder / "report.html").stat().st_size < 0.25e6
 
 
 def test_the_report_of_many_cells_is_small(finished):
     frictions = [round(0.1 + 0.001 * i, 3) for i in range(600)]
     data = Dataset(finished(seeds=3, more=f'[sweep.grid]\n"geom.post.friction" = {frictions}'))
-    data.write()
+    sweep_report.write(data)
     page = (data.folder / "report.html").read_text()
     assert len(page) < 0.5e6
     assert "700 more rows are in summary.json" in page

@@ -1,4 +1,5 @@
-"""`tendril identify`: what made the data is found again, within the stated errors; what the data do not tell is refused."""
+"""`tendril identify`: what made the data is found again, within the stated errors; what the data do not tell is
+refused."""
 
 import csv
 import json
@@ -13,11 +14,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tendril._identify import Fit, MotionFit, RobotFile, held_out_rows
-from tendril._motions import inputs
-from tendril._poses import Data, Marker, read_table
 
-from tendril import ModelError, _identify
+from tendril import ModelError
+from tendril.identify import fit as fitting
+from tendril.identify.command import Request, run
+from tendril.identify.data import Data, Marker, read_table
+from tendril.identify.fit import Fit, MotionFit, held_out_rows
+from tendril.identify.motions import inputs
+from tendril.identify.robot_file import RobotFile
 
 PROGRAM = Path(sys.executable).with_name("tendril")
 FOLDER = Path(__file__).resolve().parents[2] / "docs/identification"
@@ -159,7 +163,7 @@ def test_stated_errors_are_those_of_repeated_measurements(tmp_path: Path) -> Non
     scores = []
     for _ in range(16):
         noisy = replace(data, measured=data.measured + random.normal(0, 5e-4, data.measured.shape))
-        result = _identify.identify(Fit(robot, noisy, parameters, "none"), data.held_out, 1, 0)
+        result = fitting.identify(Fit(robot, noisy, parameters, "none"), data.held_out, 1, 0)
         scores.append((result.values - [0.04, 0.01]) / result.errors)
     spread = np.std(scores, axis=0)
     assert (spread > 0.5).all() and (spread < 1.6).all()  # 16 draws of a normal distribution: 1 +- 0.18
@@ -168,7 +172,7 @@ def test_stated_errors_are_those_of_repeated_measurements(tmp_path: Path) -> Non
 
 def fitted(robot: RobotFile, data: Data, held_out: Any = None, align: str = "none", starts: int = 1) -> Any:
     fit = Fit(robot, data, [robot.parameter("section.*.bending_stiffness", {})], align)
-    return _identify.identify(fit, data.held_out if held_out is None else np.array(held_out), starts, 0)
+    return fitting.identify(fit, data.held_out if held_out is None else np.array(held_out), starts, 0)
 
 
 def test_what_is_held_out_or_has_no_weight_does_not_count(tmp_path: Path) -> None:
@@ -179,7 +183,7 @@ def test_what_is_held_out_or_has_no_weight_does_not_count(tmp_path: Path) -> Non
     held_out = np.arange(8) >= 5
     right, spoilt = fitted(robot, data, held_out), fitted(robot, replace(data, measured=wrong), held_out)
     assert right.values == spoilt.values
-    assert _identify.rms(spoilt.after[1]) > 0.05 > _identify.rms(right.after[1])
+    assert fitting.rms(spoilt.after[1]) > 0.05 > fitting.rms(right.after[1])
     unweighted = fitted(robot, replace(data, measured=wrong, weight=np.where(held_out, 0.0, 1.0)))
     assert unweighted.values == pytest.approx(right.values, rel=1e-6)
 
@@ -188,7 +192,7 @@ def test_a_frame_that_is_turned_and_shifted_is_found(tmp_path: Path) -> None:
     markers = {"tip": Marker("tip"), "half": Marker(None, 0.11)}
     robot, data = rest(tmp_path, PULLS, FORCES, markers=markers)
     turn, shift = np.array([0.1, -0.3, 0.2]), np.array([0.05, -0.02, 0.01])
-    data.measured = data.measured @ _identify.rotation_matrix(turn).T + shift
+    data.measured = data.measured @ fitting.rotation_matrix(turn).T + shift
     result = fitted(robot, data, align="pose")
     np.testing.assert_allclose(result.values, [0.04, *shift, *turn], rtol=1e-4)
 
@@ -309,7 +313,7 @@ def test_other_robots_and_missing_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "snake.toml").write_text('kind = "snake"\nlink_length = 0.1\n')
     (tmp_path / "poses.csv").write_text(GOOD)
     with pytest.raises(ModelError, match='must be "continuum"'):
-        _identify.run(tmp_path / "snake.toml", [tmp_path / "poses.csv"], ["section.*.mass"])
+        run(Request(tmp_path / "snake.toml", [tmp_path / "poses.csv"], ["section.*.mass"]))
     done = tendril("identify", tmp_path / "none.toml", tmp_path / "poses.csv", "--parameters", "section.*.mass")
     assert done.returncode != 0 and done.stderr.count("\n") == 1 and "none.toml" in done.stderr
 
@@ -400,7 +404,8 @@ LOADED = np.array([0.4, 0.2, -0.1])
 def motion(
     tmp_path: Path, rows: int = 80, pulls: Any = None, text: str = SWINGING, load: Any = LOADED, moment: Any = 0
 ) -> MotionFit:
-    """An arm that is let go after 20 ms; with what it does, sampled every 5 ms at its tip and its middle, as measured."""
+    """An arm that is let go after 20 ms; with what it does, sampled every 5 ms at its tip and its middle, as
+    measured."""
     (tmp_path / "arm.toml").write_text(text)
     robot = RobotFile(tmp_path / "arm.toml")
     time = 0.005 * np.arange(rows)
@@ -431,7 +436,7 @@ def test_a_motion_is_that_of_the_engine(tmp_path: Path) -> None:
     fit = motion(tmp_path, moment=(0.02, 0.05, 0.0), pulls=[(3, 1)] * 30 + [(0, 4)] * 50)
     model = fit.robot.model([], np.empty(0), 0.001)
     data, tip = mujoco.MjData(model), model.site("_tip")
-    (_, (body, _)), _ = _identify.points_of(model, fit.data.markers)
+    (_, (body, _)), _ = fitting.points_of(model, fit.data.markers)
     assert model.opt.timestep == 0.001
 
     def step(count: int, loaded: bool, pulls: tuple[float, float]) -> None:
@@ -504,7 +509,7 @@ def test_several_noises_give_the_truth_within_the_stated_errors(tmp_path: Path) 
     scores = []
     for _ in range(5):
         noisy = replace(fit.data, measured=fit.data.measured + random.normal(0, 5e-4, fit.data.measured.shape))
-        result = _identify.identify(MotionFit(fit.robot, noisy, parameters, "none"), held_out_rows(noisy, 0.3, 0), 1, 0)
+        result = fitting.identify(MotionFit(fit.robot, noisy, parameters, "none"), held_out_rows(noisy, 0.3, 0), 1, 0)
         assert (np.array(result.rows[1]) >= 42).all() and len(result.rows[1]) == 18  # the last part
         scores.append((result.values - [0.03, 0.04]) / result.errors)
         assert (result.errors < 0.05 * result.values).all()
@@ -537,17 +542,18 @@ def test_motions_of_several_files_are_fitted_at_once(tmp_path: Path) -> None:
                 for t, force, p in zip(time, fit.data.forces[:, 0], tip, strict=True)
             )
     (tmp_path / "arm.toml").write_text(wrong)
-    result = _identify.run(
+    request = Request(
         tmp_path / "arm.toml",
         [tmp_path / "m0.csv", tmp_path / "m1.csv"],
         ["section.*.damping_time", "section.*.mass"],
-        share=0.0,
+        held_out=0.0,
         starts=1,
         held_out_files=[tmp_path / "m2.csv"],
     )
+    result = run(request)
     np.testing.assert_allclose(result.values, [0.03, 0.05], rtol=1e-4)
     assert result.rows == (list(range(160)), list(range(160, 240)))
-    assert _identify.rms(result.after[1]) < 1e-5 < 1e-3 < _identify.rms(result.before[1])
+    assert fitting.rms(result.after[1]) < 1e-5 < 1e-3 < fitting.rms(result.before[1])
 
 
 def test_friction_of_tendons_is_found(tmp_path: Path) -> None:
@@ -557,7 +563,7 @@ def test_friction_of_tendons_is_found(tmp_path: Path) -> None:
     (tmp_path / "arm.toml").write_text(text.replace("friction = 1.0", "friction = 0.7"))
     robot = RobotFile(tmp_path / "arm.toml")
     parameters = [robot.parameter("tendon.*.friction", {}, "samples")]
-    result = _identify.identify(MotionFit(robot, fit.data, parameters, "none"), fit.data.held_out, 1, 0)
+    result = fitting.identify(MotionFit(robot, fit.data, parameters, "none"), fit.data.held_out, 1, 0)
     assert result.values == pytest.approx([1.0], rel=1e-3)
 
 
@@ -587,7 +593,7 @@ def test_gains_of_servos_and_masses_are_found(tmp_path: Path) -> None:
     )
     robot = RobotFile(tmp_path / "arm.toml")
     parameters = [robot.parameter(name, {}, "samples") for name in ("section.1.bend_gain", "section.1.mass")]
-    result = _identify.identify(MotionFit(robot, fit.data, parameters, "none"), fit.data.held_out, 1, 0)
+    result = fitting.identify(MotionFit(robot, fit.data, parameters, "none"), fit.data.held_out, 1, 0)
     np.testing.assert_allclose(result.values, [1.0, 0.08], rtol=1e-3)
 
 

@@ -128,7 +128,7 @@ def test_the_platform_of_a_mobile_robot_is_part_of_its_state() -> None:
     result = td.Solver(youbot()).solve(mobile_targets(20))
     assert np.array_equal(result.base, result.states[:, :3])
     with pytest.raises(AttributeError):
-        td.Solver(arm()).solve([0.1, 0, 0.2]).base
+        _ = td.Solver(arm()).solve([0.1, 0, 0.2]).base
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Geometry and pictures of apps/report/draw_plan.py. Exit code 77: there is no matplotlib.
+"""Geometry and pictures of tendril.report.drawing. Exit code 77: there is no matplotlib.
 
 usage: draw_plan_test.py PROGRAM
 """
@@ -14,7 +14,6 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
-SCRIPT = ROOT / "apps/report/draw_plan.py"
 PROGRAM = ""
 SKIPPED = 77
 X, Y, Z = 0, 1, 2
@@ -74,7 +73,7 @@ class Shapes(unittest.TestCase):
     def test_a_capsule_is_cut_where_its_surface_is(self):
         for a, b in (((-1, 0, -0.5), (1, 0, 0.7)), ((-1, -0.4, 0), (1, 0.6, 0.5)), ((0.2, -9, 0.3), (0.2, 9, 0.3))):
             shape = {"kind": "capsule", "outlines": [[a, b]], "radius": 0.5}
-            near = lambda x, z: abs(distance_to_segment((x, 0, z), a, b) - 0.5) < 0.01  # the hull has corners
+            near = lambda x, z, a=a, b=b: abs(distance_to_segment((x, 0, z), a, b) - 0.5) < 0.01  # the hull has corners
             members = [drawing.section(shape, o, FAR) for o in drawing.members(shape)]
             for x, z in grid():
                 if not near(x, z):
@@ -117,7 +116,9 @@ class Shapes(unittest.TestCase):
     def test_a_half_space_ends_at_its_plane(self):
         for point, normal in (([3, 4, 0.3], [0, 0, 2]), ([0.2, 5, 0], [-3, 0, 0]), ([0.1, 0.2, 0.3], [1, 0.5, -2])):
             shape = {"kind": "half_space", "outlines": [[point]], "normal": normal}
-            behind = lambda x, z: sum(n * (q - p) for n, q, p in zip(normal, (x, 0, z), point)) < 0
+            behind = lambda x, z, normal=normal, point=point: (
+                sum(n * (q - p) for n, q, p in zip(normal, (x, 0, z), point)) < 0
+            )
             self.check_section(shape, behind)
             for axes in VIEWS:
                 hidden = drawing.shadow(shape, next(drawing.members(shape)), axes, FAR)
@@ -212,8 +213,8 @@ if __name__ == "__main__":
             sys.exit(SKIPPED)
         os.execv(python, [python, *sys.argv])
     PROGRAM = str(Path(sys.argv.pop(1)).resolve())
-    spec = importlib.util.spec_from_file_location("draw_plan", SCRIPT)
-    drawing = importlib.util.module_from_spec(spec)
     sys.dont_write_bytecode = True
-    spec.loader.exec_module(drawing)
+    sys.path.insert(0, str(ROOT / "python"))
+    from tendril.report import drawing
+
     unittest.main()

@@ -25,7 +25,8 @@ BROWSER = next(
 )
 FIRST_PICTURE = 5000  # ms
 # A red ball that moves to the right and a blue one that stands still.
-SCENE = """<mujoco><option timestep="0.002" gravity="0 0 0"/><worldbody><geom type="plane" size="2 2 0.1" pos="0 0 -0.5"/>
+SCENE = """<mujoco><option timestep="0.002" gravity="0 0 0"/><worldbody>
+<geom type="plane" size="2 2 0.1" pos="0 0 -0.5"/>
 <camera name="front" pos="0 -3 0" xyaxes="1 0 0 0 0 1"/><geom size="0.15" pos="0 0 0.5" rgba="0 0 0.9 1"/>
 <body name="red"><joint type="slide" axis="1 0 0" springref="1" stiffness="40" damping="8"/>
 <geom size="0.15" rgba="0.9 0 0 1" mass="1"/></body></worldbody></mujoco>"""

@@ -15,9 +15,11 @@ import unittest
 from pathlib import Path
 
 PROGRAM = ""
-SCENE = """<mujoco><option timestep="0.01"/><custom><tuple name="robot"><element objtype="body" objname="base"/></tuple></custom>
+SCENE = """<mujoco><option timestep="0.01"/><custom><tuple name="robot"><element objtype="body" objname="base"/>
+</tuple></custom>
 <worldbody><camera name="front" pos="0 -2 1" xyaxes="1 0 0 0 0 1"/><body name="base" pos="0 0 1">
-<joint name="swing" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0.5 0 0" size="0.02"/></body></worldbody></mujoco>"""
+<joint name="swing" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0.5 0 0" size="0.02"/></body></worldbody>
+</mujoco>"""
 
 
 def execute(*arguments, cwd, **more):

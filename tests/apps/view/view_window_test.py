@@ -18,10 +18,12 @@ from pathlib import Path
 PROGRAM = ""
 SCENE = """<mujoco><option timestep="0.01"/><visual><headlight ambient="1 1 1" diffuse="0 0 0"/></visual><worldbody>
 <camera name="front" pos="0 -2 1" xyaxes="1 0 0 0 0 1"/>
-<body name="base" pos="0 0 1"><joint type="slide" axis="0 0 1"/><geom size="0.1" rgba="1 0 0 1"/></body></worldbody></mujoco>"""
+<body name="base" pos="0 0 1"><joint type="slide" axis="0 0 1"/><geom size="0.1" rgba="1 0 0 1"/></body></worldbody>
+</mujoco>"""
 LIFT = """<mujoco><option timestep="0.01" gravity="0 0 0"/><visual><headlight ambient="1 1 1" diffuse="0 0 0"/></visual>
 <worldbody><camera name="front" pos="0 -2 1" xyaxes="1 0 0 0 0 1"/><body name="ball" pos="0 0 0.8">
-<joint name="lift" type="slide" axis="0 0 1" range="0 0.5" damping="5"/><geom size="0.1" rgba="1 0 0 1"/></body></worldbody>
+<joint name="lift" type="slide" axis="0 0 1" range="0 0.5" damping="5"/><geom size="0.1" rgba="1 0 0 1"/></body>
+</worldbody>
 <actuator><position name="lift" joint="lift" kp="100" ctrlrange="0 0.5"/></actuator></mujoco>"""
 SLIDERS = ((56, 115, 166), (36, 56, 77))  # colors: filled, empty
 INJECT = (-240, 244)  # the button, without a list of robots; from the upper right corner of the window

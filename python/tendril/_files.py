@@ -1,0 +1,45 @@
+"""Files that appear when they are whole."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+Values = npt.NDArray[np.float64]
+Column = npt.NDArray[Any]
+
+
+@contextlib.contextmanager
+def atomic_file(file: Path) -> Iterator[IO[bytes]]:
+    """Replaces a file at the end: a reader finds the old one or the new one, whole."""
+    part = file.with_name(f".{file.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        part.replace(file)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def write_atomically(file: Path, content: str | bytes) -> None:
+    with atomic_file(file) as out:
+        out.write(content.encode() if isinstance(content, str) else content)
+
+
+def plain(value: Any) -> Any:
+    """For JSON: what is not finite is null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list | tuple) else value

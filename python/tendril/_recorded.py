@@ -1,0 +1,355 @@
+"""What is read of a recording, finished, being written or of a killed process."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tomllib
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from tendril import _binary_model
+from tendril._errors import ModelError, RecordingError
+
+if TYPE_CHECKING:
+    import h5py
+    import mujoco
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+    Integers = npt.NDArray[np.int32]
+
+FORMAT_VERSION = 2
+
+
+class Contacts(NamedTuple):
+    """Contact points, one an entry."""
+
+    row: Integers  #: of the recording
+    geom1: Integers  #: geom numbers of the model
+    geom2: Integers
+    distance: Floats  #: m, negative: penetration
+    position: Floats  #: (n, 3), m, world frame
+    force: Floats  #: (n, 3), N, contact frame: normal, tangent 1, tangent 2
+
+
+class RecordedRun:
+    """The rows, names and texts of a recording, open for reading; a context manager.
+
+    Row 0 is the state before the first step; row i the state after step i, and the controls, sensor values and contacts
+    of step i. Numbers are SI, arrays have one row of the recording each and are read when first used.
+    """
+
+    def __init__(self, file: str | os.PathLike[str]) -> None:
+        """Throws RecordingError, one line, for a file that is no recording."""
+        import h5py
+
+        self.file = Path(file)
+        if not self.file.exists():
+            raise RecordingError(f"{file}: no such file")
+        if not self.file.is_file():
+            raise RecordingError(f"{file}: is not a file")
+        if self.file.suffix == ".part":
+            raise RecordingError(f"{file}: is unfinished: its process ended before the first row")
+        try:
+            if not h5py.is_hdf5(self.file):
+                raise RecordingError(f"{file}: is not a recording (not an HDF5 file)")
+            try:  # a finished file; reading is faster than below
+                self._file = h5py.File(self.file, "r")
+            except OSError:  # being written, or its writer was killed
+                self._file = h5py.File(self.file, "r", swmr=True, libver="latest")
+        except RecordingError:
+            raise
+        except OSError as error:
+            raise self._damaged(error) from None
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> None:
+        group = self._file.get("rollout_0")
+        if group is None:
+            raise RecordingError(f"{self.file}: is not a recording (there is no group /rollout_0)")
+        self._group: h5py.Group = group
+        version = group.attrs.get("format_version")
+        if version is None:
+            raise RecordingError(f"{self.file}: is not a recording (/rollout_0 has no format_version)")
+        if version != FORMAT_VERSION:
+            raise RecordingError(f"{self.file}: format_version = {version}, this program reads {FORMAT_VERSION}")
+        self.rows = int(self._read("rows", None))  #: complete rows when the file was opened, or `refresh` called
+        self._arrays: dict[str, Any] = {}
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.file)!r}, {self.rows} rows)"
+
+    def require_rows(self) -> None:
+        """Throws RecordingError for a recording without any."""
+        if self.rows == 0:
+            raise RecordingError(
+                f"{self.file}: has no rows: its process was killed, or has not yet written its first block"
+            )
+
+    def refresh(self) -> int:
+        """The rows that are there now, of a file that is being written."""
+        self._group["rows"].id.refresh()
+        self._open()
+        return self.rows
+
+    # ---- reading --------------------------------------------------------------------------------------------------
+
+    def _damaged(self, error: Exception) -> RecordingError:
+        return RecordingError(
+            f"{self.file}: is damaged: {' '.join(str(error).split())}; tendril rollout recover saves what is readable"
+        )
+
+    def _read(self, name: str, rows: int | None) -> Any:
+        try:
+            dataset = self._group[name]
+            if rows is None:
+                return dataset[()]
+            dataset.id.refresh()
+            values = dataset[:rows]
+        except (OSError, KeyError, TypeError, RuntimeError) as error:
+            raise self._damaged(ValueError(f"{name}: {error}")) from None
+        if len(values) < rows:
+            raise self._damaged(ValueError(f"{name}: {len(values)} of {rows} rows"))
+        return values
+
+    def _rows_of(self, name: str) -> Any:
+        if name not in self._arrays:
+            self._arrays[name] = self._read(name, self.rows)
+        return self._arrays[name]
+
+    def row_of(self, name: str, row: int) -> Any:
+        """One row, without reading the others."""
+        return self._arrays[name][row] if name in self._arrays else self._group[name][row]
+
+    @property
+    def step(self) -> npt.NDArray[np.int64]:
+        """Numbers of the steps."""
+        return self._rows_of("step")  # type: ignore[no-any-return]
+
+    @property
+    def time(self) -> Floats:
+        """Simulated time, s."""
+        return self._rows_of("time")  # type: ignore[no-any-return]
+
+    @property
+    def step_time_us(self) -> Floats:
+        """Wall time of the steps, us."""
+        return self._rows_of("step_time_us")  # type: ignore[no-any-return]
+
+    @property
+    def qpos(self) -> Floats:
+        """(rows, nq), as in MjData."""
+        return self._rows_of("qpos")  # type: ignore[no-any-return]
+
+    @property
+    def qvel(self) -> Floats:
+        """(rows, nv), as in MjData."""
+        return self._rows_of("qvel")  # type: ignore[no-any-return]
+
+    @property
+    def act(self) -> Floats:
+        """(rows, na), as in MjData."""
+        return self._rows_of("act")  # type: ignore[no-any-return]
+
+    @property
+    def ctrl(self) -> Floats:
+        """(rows, nu): in force in the step that led to the row."""
+        return self._rows_of("ctrl")  # type: ignore[no-any-return]
+
+    @property
+    def sensordata(self) -> Floats:
+        """(rows, nsensordata): computed in the step that led to the row, from the state before it."""
+        return self._rows_of("sensordata")  # type: ignore[no-any-return]
+
+    @property
+    def plugin_state(self) -> Floats:
+        """(rows, npluginstate): memory of the controllers."""
+        return self._rows_of("plugin_state")  # type: ignore[no-any-return]
+
+    @property
+    def mocap_pos(self) -> Floats:
+        """(rows, nmocap, 3), m, in force in the step that led to the row."""
+        return self._rows_of("mocap/pos")  # type: ignore[no-any-return]
+
+    @property
+    def mocap_quat(self) -> Floats:
+        """(rows, nmocap, 4): w, x, y, z."""
+        return self._rows_of("mocap/quat")  # type: ignore[no-any-return]
+
+    def sensor(self, name: str) -> Floats:
+        """Values of a sensor: (rows,), or (rows, dimension) if it has several. Throws ModelError for an unknown
+        name."""
+        for sensor in self.tables["sensors"]:
+            if sensor["name"] == name:
+                first, size = sensor["address"], sensor["dimension"]
+                return self.sensordata[:, first] if size == 1 else self.sensordata[:, first : first + size]
+        known = ", ".join(sensor["name"] for sensor in self.tables["sensors"] if sensor["name"])
+        raise ModelError(f"{self.file}: sensor: {name}: must be one of {known or '(there are none)'}")
+
+    def sensors_of(self, quantity: str) -> list[tuple[dict[str, Any], Floats]]:
+        """Row of the table and values, (rows, dimension), of the sensors that show a quantity."""
+        return [
+            (sensor, self.sensordata[:, sensor["address"] : sensor["address"] + sensor["dimension"]])
+            for sensor in self.tables["sensors"]
+            if sensor["quantity"] == quantity
+        ]
+
+    def lines_of(self, quantity: str) -> list[tuple[str, Floats]]:
+        """Name and values, (rows,), of the sensors that show a quantity; of a vector its length."""
+        import numpy as np
+
+        return [
+            (sensor["name"], values[:, 0] if sensor["dimension"] == 1 else np.linalg.norm(values, axis=1))
+            for sensor, values in self.sensors_of(quantity)
+        ]
+
+    @property
+    def has_tables(self) -> bool:
+        """Whether it names sensors, actuators, bodies and geoms; older recordings do not."""
+        return "sensors" in self.texts
+
+    @property
+    def has_robot(self) -> bool:
+        return any(geom["robot"] for geom in self.tables["geoms"])
+
+    @property
+    def contact_count(self) -> Integers:
+        """Contacts in every row."""
+        return self._rows_of("contact/count")  # type: ignore[no-any-return]
+
+    def contacts(self, row: int | None = None) -> Contacts:
+        """Contacts of a row, or of all rows. Throws ModelError for a row that is not there."""
+        import numpy as np
+
+        start, count = self._rows_of("contact/start"), self.contact_count.astype(np.int64)
+        first, last = (0, self.rows) if row is None else (self._index(row), self._index(row) + 1)
+        count = count[first:last]
+        rows = np.repeat(np.arange(first, last, dtype=np.int32), count)
+        index = np.repeat(start[first:last] - np.cumsum(count) + count, count) + np.arange(count.sum())
+        low, high = (int(index.min()), int(index.max()) + 1) if len(index) else (0, 0)
+        columns = []
+        for name in ("geom1", "geom2", "distance", "position", "force"):
+            self._group["contact/" + name].id.refresh()
+            columns.append(self._group["contact/" + name][low:high][index - low])
+        return Contacts(rows, *columns)
+
+    def contact_columns(self) -> dict[str, npt.NDArray[Any]]:
+        """All contacts as they are stored: `start` and `count` of every row, and the columns that these point into."""
+        start, count = self._rows_of("contact/start"), self.contact_count
+        total = int(start[-1]) + int(count[-1])
+        columns = {name: self._read(f"contact/{name}", total) for name in Contacts._fields[1:]}
+        return {"start": start, "count": count} | columns
+
+    def robot_contacts(self) -> Contacts:
+        """Those between a robot and its surroundings, which the metrics count."""
+        import numpy as np
+
+        found = self.contacts()
+        is_robot = np.array([geom["robot"] for geom in self.tables["geoms"]] + [False])  # the last one: no geom
+        wanted = is_robot[found.geom1] != is_robot[found.geom2]
+        return Contacts(*(column[wanted] for column in found))
+
+    def penetration(self) -> Floats:
+        """(rows,), m: deepest overlap of a robot with its surroundings."""
+        import numpy as np
+
+        found = self.robot_contacts()
+        depth = np.zeros(self.rows)
+        np.maximum.at(depth, found.row, -found.distance)
+        return depth
+
+    def wall_force(self) -> Floats:
+        """(rows,), N: sum of the normal forces between robots and their surroundings."""
+        import numpy as np
+
+        found = self.robot_contacts()
+        return np.bincount(found.row, weights=found.force[:, 0], minlength=self.rows).astype(np.float64)
+
+    @cached_property
+    def attributes(self) -> dict[str, Any]:
+        """Numbers and short texts: `seed`, `timestep`, `outcome`, `format_version`, `integration_interval`, …"""
+        return {
+            name: value.decode(errors="replace") if isinstance(value, bytes) else value.item()
+            for name, value in self._group.attrs.items()
+        }
+
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """`model_xml`, `experiment`, `scene_files/<name>`, `command_line`, `plugins`, …"""
+        import h5py
+
+        found: dict[str, str] = {}
+
+        def add(name: str, item: object) -> None:
+            if isinstance(item, h5py.Dataset):
+                found[name] = item[0].decode(errors="replace")
+
+        try:
+            if "texts" in self._group:
+                self._group["texts"].visititems(add)
+        except OSError as error:
+            raise self._damaged(error) from None
+        return found
+
+    @cached_property
+    def tables(self) -> dict[str, list[dict[str, Any]]]:
+        """Names, by the model's numbers: `sensors`, `joints`, `actuators`, `bodies`, `geoms`, `robots`."""
+        return {
+            name: json.loads(self.texts.get(name, "[]"))
+            for name in ("sensors", "joints", "actuators", "bodies", "geoms", "robots")
+        }
+
+    @cached_property
+    def settings(self) -> list[dict[str, Any]]:
+        """What was set, in order: `key`, `value`, `origin`."""
+        return json.loads(self.texts.get("settings", "[]"))  # type: ignore[no-any-return]
+
+    @cached_property
+    def faults(self) -> list[dict[str, Any]]:
+        """The `[[fault]]` tables of the experiment as they were in force, each with `start` and `end`, s."""
+        faults = tomllib.loads(self.texts.get("faults", "")).get("fault", [])
+        for fault in faults:
+            fault.setdefault("start", 0.0)
+            fault.setdefault("end", fault["start"] + fault["duration"] if fault["kind"] == "kick" else math.inf)
+        return faults  # type: ignore[no-any-return]
+
+    def _index(self, row: int) -> int:
+        if not 0 <= row < self.rows:
+            raise ModelError(f"{self.file}: row {row}, must be in [0, {self.rows})")
+        return row
+
+    def load_model(self, unknown_do_nothing: bool) -> mujoco.MjModel:
+        try:
+            return _binary_model.load(
+                self._read("model_mjb", None).tobytes(), self.texts.get("plugins", ""), unknown_do_nothing
+            )
+        except ModelError as error:
+            raise ModelError(f"{self.file}: {error}") from None
+        except ValueError as error:
+            import mujoco
+
+            raise RecordingError(
+                f"{self.file}: model_mjb: does not load (recorded with MuJoCo "
+                f"{self.texts.get('mujoco_version', 'unknown')}, this is {mujoco.mj_versionString()}): "
+                f"{' '.join(str(error).split())}"
+            ) from None

@@ -1,0 +1,1 @@
+"""`tendril compare`: two recordings or two sweeps on one page."""

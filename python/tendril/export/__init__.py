@@ -1,0 +1,1 @@
+"""`tendril export`: recordings in formats of data sets and viewers."""

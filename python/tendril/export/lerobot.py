@@ -1,0 +1,267 @@
+"""Recordings as a data set of LeRobot."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tendril._errors import ModelError
+from tendril.export.files import whole
+from tendril.export.steps import Steps, observed_columns
+from tendril.export.table import column_names
+from tendril.playback.scene import RecordedScene
+
+Array = npt.NDArray[Any]
+LEROBOT_VERSION, LEROBOT_CHUNK = "v3.0", 1000
+FILM, FILM_SIZE, FILM_SAMPLES = "observation.images.scene", (640, 480), 100  # of its pictures, for statistics
+VIDEO_PATH = "videos/{video_key}/chunk-{chunk_index:03d}/file-{file_index:03d}.mp4"
+
+
+def _statistics(values: Array) -> dict[str, list[Any]]:
+    values = values.reshape(len(values), -1).astype(np.float64)
+    found: dict[str, Any] = {
+        "min": values.min(axis=0),
+        "max": values.max(axis=0),
+        "mean": values.mean(axis=0),
+        "std": values.std(axis=0),
+        "count": np.array([len(values)]),
+    }
+    found |= {f"q{part:02d}": np.quantile(values, part / 100, axis=0) for part in (1, 10, 50, 90, 99)}
+    return {name: value.tolist() for name, value in found.items()}
+
+
+def _write_film(steps: Steps, file: Path) -> dict[str, list[Any]]:
+    """The states before the steps as H.264, by ffmpeg. Returns statistics of some of its pictures, in [0, 1]."""
+    import mujoco
+
+    from tendril import _sim
+
+    scene = RecordedScene(steps.recording, steps.rows[:1])
+    width, height = FILM_SIZE
+    renderer = _sim.Renderer(scene.model, width, height)
+    every = max(1, len(steps.actions) // FILM_SAMPLES)
+    seen: list[Array] = []
+    file.parent.mkdir(parents=True, exist_ok=True)
+    command = [
+        "ffmpeg",
+        "-loglevel",
+        "error",
+        "-f",
+        "rawvideo",
+        "-pix_fmt",
+        "rgb24",
+        "-s",
+        f"{width}x{height}",
+        "-r",
+        f"{steps.fps:g}",
+        "-i",
+        "-",
+        "-c:v",
+        "libx264",
+        "-pix_fmt",
+        "yuv420p",
+        "-g",
+        "2",
+        "-crf",
+        "23",
+        str(file),
+    ]
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    except FileNotFoundError:
+        raise OSError("ffmpeg: is missing: --video needs it") from None
+    try:
+        for number, row in enumerate(steps.rows[:-1]):
+            scene.place(int(row))
+            mujoco.mj_fwdPosition(scene.model, scene.data)
+            picture = renderer.render(scene.data)
+            assert process.stdin is not None
+            process.stdin.write(picture.tobytes())
+            if number % every == 0:
+                seen.append(picture[::8, ::8].reshape(-1, 3) / 255)
+    except BrokenPipeError:
+        pass  # it says why
+    finally:
+        _, said = process.communicate()
+    if process.returncode != 0:
+        raise OSError(f"{file.name}: ffmpeg: {said.decode(errors='replace').strip().rpartition(chr(10))[2]}")
+    found = _statistics(np.concatenate(seen))
+    return {name: value if name == "count" else [[[number]] for number in value] for name, value in found.items()}
+
+
+def _joined(films: list[dict[str, list[Any]]]) -> dict[str, list[Any]]:
+    """Statistics of all films: means of quantiles, mean and deviation of all pictures."""
+    counts = np.array([film["count"][0] for film in films], dtype=float)
+    weights = counts / counts.sum()
+
+    def mean(values: Array) -> Array:
+        return np.tensordot(weights, values, axes=1)
+
+    each = {name: np.array([film[name] for film in films]) for name in films[0]}
+    found = {name: mean(values) for name, values in each.items()}
+    found |= {
+        "min": each["min"].min(axis=0),
+        "max": each["max"].max(axis=0),
+        "std": np.sqrt(mean(each["std"] ** 2 + each["mean"] ** 2) - found["mean"] ** 2),
+        "count": each["count"].sum(axis=0),
+    }
+    return {name: value.tolist() for name, value in found.items()}
+
+
+def write_lerobot(episodes: Iterator[Steps], out: Path, title: str) -> str:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows: list[dict[str, Any]] = []
+    parts: dict[str, list[Array]] = {}
+    films: list[dict[str, list[Any]]] = []
+    features: dict[str, dict[str, Any]] = {}
+    total, fps = 0, 0
+    with whole(out) as part:
+        for number, steps in enumerate(episodes):
+            fps, n = round(steps.fps), len(steps.actions)
+            if abs(steps.fps - fps) > 1e-6:
+                raise ModelError(f"--fps: {steps.fps:g}: must be a whole number for lerobot")
+            chunk, file = divmod(number, LEROBOT_CHUNK)
+            columns: dict[str, Array] = {
+                "observation.state": steps.states[:-1].astype(np.float32),
+                "action": steps.actions.astype(np.float32),
+                "next.reward": steps.rewards.astype(np.float32),
+                "next.done": np.arange(n) == n - 1,
+                "timestamp": (np.arange(n) / fps).astype(np.float32),
+                "frame_index": np.arange(n),
+                "episode_index": np.full(n, number),
+                "index": np.arange(total, total + n),
+                "task_index": np.zeros(n, np.int64),
+            }
+            names = column_names(steps.recording)
+            names["sensordata"] = [names["sensordata"][i] for i in observed_columns(steps.recording, steps.choice)]
+            features = {
+                name: {"dtype": str(values.dtype), "shape": [values.shape[1] if values.ndim > 1 else 1], "names": None}
+                for name, values in columns.items()
+            }
+            features["observation.state"]["names"] = [
+                label
+                for observed, values in steps.observations.items()
+                for label in names.get(observed, [f"{observed}.{i}" for i in range(values.shape[1])])
+            ]
+            table = {
+                name: pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+                if values.ndim > 1
+                else pa.array(values)
+                for name, values in columns.items()
+            }
+            target = part / f"data/chunk-{chunk:03d}/file-{file:03d}.parquet"
+            target.parent.mkdir(parents=True, exist_ok=True)
+            pq.write_table(pa.table(table), target)
+            row: dict[str, Any] = {
+                "episode_index": number,
+                "tasks": [title],
+                "length": n,
+                "data/chunk_index": chunk,
+                "data/file_index": file,
+                "dataset_from_index": total,
+                "dataset_to_index": total + n,
+                "meta/episodes/chunk_index": 0,
+                "meta/episodes/file_index": 0,
+            }
+            if steps.choice.video:
+                row |= {
+                    f"videos/{FILM}/{key}": value
+                    for key, value in {
+                        "chunk_index": chunk,
+                        "file_index": file,
+                        "from_timestamp": 0.0,
+                        "to_timestamp": n / fps,
+                    }.items()
+                }
+                films.append(
+                    _write_film(steps, part / VIDEO_PATH.format(video_key=FILM, chunk_index=chunk, file_index=file))
+                )
+                row |= {f"stats/{FILM}/{key}": value for key, value in films[-1].items()}
+                features[FILM] = {
+                    "dtype": "video",
+                    "shape": [FILM_SIZE[1], FILM_SIZE[0], 3],
+                    "names": ["height", "width", "channels"],
+                    "info": {
+                        "video.height": FILM_SIZE[1],
+                        "video.width": FILM_SIZE[0],
+                        "video.codec": "h264",
+                        "video.pix_fmt": "yuv420p",
+                        "video.is_depth_map": False,
+                        "video.fps": fps,
+                        "video.channels": 3,
+                        "has_audio": False,
+                    },
+                }
+            for name, values in columns.items():
+                row |= {f"stats/{name}/{key}": value for key, value in _statistics(values).items()}
+                parts.setdefault(name, []).append(values)
+            rows.append(row)
+            total += n
+        meta = part / "meta"
+        (meta / "episodes/chunk-000").mkdir(parents=True)
+        pq.write_table(pa.Table.from_pylist(rows), meta / "episodes/chunk-000/file-000.parquet")
+        # As pandas writes a table with the tasks as its index.
+        index = {
+            "index_columns": ["__index_level_0__"],
+            "pandas_version": "2.0.0",
+            "column_indexes": [
+                {
+                    "name": None,
+                    "field_name": None,
+                    "pandas_type": "unicode",
+                    "numpy_type": "object",
+                    "metadata": {"encoding": "UTF-8"},
+                }
+            ],
+            "columns": [
+                {
+                    "name": "task_index",
+                    "field_name": "task_index",
+                    "pandas_type": "int64",
+                    "numpy_type": "int64",
+                    "metadata": None,
+                },
+                {
+                    "name": None,
+                    "field_name": "__index_level_0__",
+                    "pandas_type": "unicode",
+                    "numpy_type": "object",
+                    "metadata": None,
+                },
+            ],
+        }
+        tasks = pa.table({"task_index": pa.array([0], pa.int64()), "__index_level_0__": [title]})
+        pq.write_table(tasks.replace_schema_metadata({"pandas": json.dumps(index)}), meta / "tasks.parquet")
+        stats = {name: _statistics(np.concatenate(values)) for name, values in parts.items()}
+        if films:
+            stats[FILM] = _joined(films)
+        (meta / "stats.json").write_text(json.dumps(stats, indent=4))
+        (meta / "info.json").write_text(
+            json.dumps(
+                {
+                    "codebase_version": LEROBOT_VERSION,
+                    "robot_type": "tendril",
+                    "total_episodes": len(rows),
+                    "total_frames": total,
+                    "total_tasks": 1,
+                    "chunks_size": LEROBOT_CHUNK,
+                    "data_files_size_in_mb": 100,
+                    "video_files_size_in_mb": 500,
+                    "fps": fps,
+                    "splits": {"train": f"0:{len(rows)}"},
+                    "features": features,
+                    "video_path": VIDEO_PATH if films else None,
+                    "data_path": "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet",
+                },
+                indent=4,
+            )
+        )
+    return f"{len(rows)} episodes, {total} frames"

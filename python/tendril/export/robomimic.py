@@ -1,0 +1,55 @@
+"""Recordings as a data set of robomimic."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tendril.export.files import whole
+from tendril.export.steps import Steps
+
+Array = npt.NDArray[Any]
+
+
+def write_robomimic(episodes: Iterator[Steps], out: Path, title: str) -> str:
+    import h5py
+
+    total = 0
+    with whole(out) as part, h5py.File(part, "w") as file:
+        data = file.create_group("data")
+        for number, steps in enumerate(episodes):
+            demo, n = data.create_group(f"demo_{number}"), len(steps.actions)
+            demo.attrs["num_samples"], demo.attrs["model_file"] = n, steps.recording.texts.get("model_xml", "")
+            demo.attrs["source"] = steps.name
+            ends = np.zeros(n, np.int64)
+            ends[-1] = 1
+            rows = steps.rows[:-1]
+            states = np.concatenate(
+                [steps.time[:-1, None], steps.recording.qpos[rows], steps.recording.qvel[rows]], axis=1
+            )
+            for name, values in (
+                ("actions", steps.actions),
+                ("rewards", steps.rewards),
+                ("dones", ends),
+                ("states", states),
+            ):
+                demo.create_dataset(name, data=values, compression="gzip")
+            for name, values in steps.observations.items():
+                demo.create_dataset(f"obs/{name}", data=values[:-1], compression="gzip")
+                demo.create_dataset(f"next_obs/{name}", data=values[1:], compression="gzip")
+            total += n
+            data.attrs["env_args"] = json.dumps(
+                {
+                    "env_name": title,
+                    "type": 2,
+                    "env_version": steps.recording.texts.get("tendril_version", ""),
+                    "env_kwargs": {},
+                }
+            )
+        data.attrs["total"] = total
+    return f"{total} steps"

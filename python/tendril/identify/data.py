@@ -1,0 +1,309 @@
+"""Tables of static poses and motions for `tendril identify`: commands of a robot, and where points of it were
+measured."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tendril._errors import ModelError
+
+Array = npt.NDArray[np.float64]
+UNITS = {"m": 1.0, "mm": 1e-3, "N": 1.0, "Nm": 1.0, "rad": 1.0, "deg": math.pi / 180, "s": 1.0, "ms": 1e-3}
+AXES = ("x", "y", "z")
+LOADS = ("force", "moment")  #: at the tip; after the name of a point and `_`, at that point
+ROWS_NAMED = {"weight": 1.0, "held_out": 0.0}  #: columns of every kind of file, and their values where there is none
+THOUSAND_LOW, THOUSAND_HIGH = 20.0, 0.02  #: sizes that make no sense in the unit that is stated
+
+
+def refuse(file: object, what: str) -> ModelError:
+    return ModelError(f"{file}: {what}")
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """For the end of a message: the known name that is most like it, and all of them if there are few."""
+    found = difflib.get_close_matches(name, known, 1, 0.5)
+    if found:
+        return f"did you mean {found[0]}?"
+    return f"must be one of {', '.join(known)}"
+
+
+@dataclass(frozen=True)
+class Marker:
+    """A measured point: by a site of the model, or at an arc length of the straight arm, with a place in the frame
+    there."""
+
+    site: str | None
+    arc: float = 0.0
+    local: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+@dataclass
+class Data:
+    """Static poses, a row each, or motions; SI units."""
+
+    file: Path  # the first of them
+    markers: dict[str, Marker]
+    origins: list[str]  # of the rows: file and line
+    ctrl: Array  # (n, nu)
+    gravity: Array  # (n, 3)
+    forces: Array  # (n, markers, 3)
+    moments: Array  # (n, markers, 3)
+    measured: Array  # (n, markers, 3); NaN: not seen
+    weight: Array  # (n)
+    held_out: npt.NDArray[np.bool_]  # (n)
+    time: Array | None = None  # (n); None: static poses
+    motion: npt.NDArray[np.int_] = field(
+        default_factory=lambda: np.zeros(0, dtype=int)
+    )  # (n), the file that a row is of
+
+    @property
+    def count(self) -> int:
+        return len(self.origins)
+
+    @property
+    def what(self) -> str:
+        """A word for the rows."""
+        return "poses" if self.time is None else "samples"
+
+    @property
+    def seen(self) -> npt.NDArray[np.bool_]:
+        """(n, markers)"""
+        return np.asarray(~np.isnan(self.measured[..., 0]))
+
+
+def read_table(file: Path) -> tuple[dict[str, int], Array, list[int]]:
+    """Columns by their names without unit, the numbers in SI units (NaN: empty), and the lines of the rows."""
+    try:
+        with open(file, newline="", encoding="utf-8-sig") as opened:
+            rows = [(i + 1, row) for i, row in enumerate(csv.reader(opened)) if row and not row[0].startswith("#")]
+    except UnicodeDecodeError:
+        raise refuse(file, "must be a table, text in UTF-8") from None
+    if len(rows) < 2:
+        raise refuse(file, "has no rows: must have a line of names and rows of numbers")
+    names: dict[str, int] = {}
+    factors = []
+    for column, text in enumerate(cell.strip() for cell in rows[0][1]):
+        stem, _, unit = text.rpartition("_")
+        known = stem and unit in UNITS
+        name = stem if known else text
+        if not name or name in names:
+            raise refuse(
+                f"{file}:{rows[0][0]}", f'column {column + 1}: "{text}": must be a name that no other column has'
+            )
+        names[name] = column
+        factors.append(UNITS[unit] if known else 1.0)
+    values = np.full((len(rows) - 1, len(names)), np.nan)
+    for i, (line, cells) in enumerate(rows[1:]):
+        if len(cells) != len(names):
+            raise refuse(f"{file}:{line}", f"has {len(cells)} cells: must have {len(names)}")
+        for column, cell in enumerate(cells):
+            if not cell.strip():
+                continue
+            try:
+                number = float(cell)
+            except ValueError:
+                number = math.nan
+            if not math.isfinite(number):
+                raise refuse(f"{file}:{line}", f'{rows[0][1][column].strip()}: "{cell}": must be a finite number')
+            values[i, column] = number * factors[column]
+    return names, values, [line for line, _ in rows[1:]]
+
+
+def read_markers(file: Path) -> dict[str, Marker]:
+    with open(file, newline="", encoding="utf-8-sig") as opened:
+        header = next(csv.reader(opened), [])
+    if not header or header[0] != "point":
+        raise refuse(file, "the first column must be point, the others arc, x, y, z")
+    try:
+        with open(file, newline="", encoding="utf-8-sig") as opened:
+            rows = list(csv.DictReader(opened))
+    except UnicodeDecodeError:
+        raise refuse(file, "must be a table, text in UTF-8") from None
+    markers = {}
+    for line, row in enumerate(rows, 2):
+        numbers = {}
+        for text, cell in row.items():
+            stem, _, unit = str(text).rpartition("_")
+            name, factor = (stem, UNITS[unit]) if stem and unit in UNITS else (str(text), 1.0)
+            if name == "point":
+                continue
+            try:
+                numbers[name] = float(cell) * factor
+            except (TypeError, ValueError):
+                raise refuse(f"{file}:{line}", f'{text}: "{cell}": must be a number') from None
+        if set(numbers) != {"arc", *AXES} or not all(map(math.isfinite, numbers.values())):
+            raise refuse(f"{file}:{line}", "must have arc, x, y and z, finite numbers")
+        markers[row["point"]] = Marker(None, numbers["arc"], (numbers["x"], numbers["y"], numbers["z"]))
+    return markers
+
+
+def read_data(file: Path, model: Any, gravity: Sequence[float], given: dict[str, Marker]) -> Data:
+    """The rows of a file for a model. Throws ModelError, one line."""
+    names, values, lines = read_table(file)
+    actuators = [model.actuator(i).name[1:] for i in range(model.nu)]
+    sites = [model.site(i).name[1:] for i in range(model.nsite)]
+    stems = {name[:-2] for name in names if name[-2:] in ("_x", "_y", "_z") and name not in actuators} - {"gravity"}
+    for load in LOADS:
+        if {load, f"tip_{load}"} <= stems:
+            raise refuse(f"{file}:1", f"column tip_{load}_x: is that of {load}_x: must be stated once")
+    loaded = {
+        (stem if stem in LOADS else stem.rpartition("_")[2], "tip" if stem in LOADS else stem.rpartition("_")[0]): stem
+        for stem in sorted(stems)
+        if stem.rpartition("_")[2] in LOADS
+    }
+    points = stems - set(loaded.values())
+    markers = {}
+    for name in sorted(points | {point for _, point in loaded}):
+        if name not in given and name not in sites:
+            stem = name if name in points else next(stem for (_, point), stem in loaded.items() if point == name)
+            raise refuse(f"{file}:1", f"column {stem}_x: no such point: {nearest(name, [*given, *sites])}")
+        markers[name] = given.get(name, Marker(name))
+    if not points:
+        raise refuse(f"{file}:1", "has no measured point: must have columns such as tip_x, tip_y, tip_z")
+    vectors = {
+        name: [f"{name}_{axis}" for axis in AXES] for name in [*sorted(points), "gravity", *LOADS, *loaded.values()]
+    }
+    expected = [*actuators, "t", *ROWS_NAMED, *(column for columns in vectors.values() for column in columns)]
+    for name in names:
+        if name not in expected:
+            raise refuse(f"{file}:1", f"column {name}: unknown: {nearest(name, expected)}")
+    for name in actuators:
+        if name not in names:
+            raise refuse(f"{file}:1", f"column {name} is missing: the command of the actuator {name}; 0 where it rests")
+    for name, columns in vectors.items():
+        there = [column in names for column in columns]
+        if not all(there) and (name in points or any(there)):
+            raise refuse(f"{file}:1", f"column {columns[there.index(False)]} is missing")
+    point_columns = {names[column] for name in points for column in vectors[name]}
+    for row, line in enumerate(lines):
+        for name, column in names.items():
+            if column not in point_columns and np.isnan(values[row, column]):
+                raise refuse(f"{file}:{line}", f"{name}: is empty: must be a number")
+    unseen = np.full((len(lines), 3), np.nan)
+    measured = np.stack(
+        [values[:, [names[column] for column in vectors[name]]] if name in points else unseen for name in markers],
+        axis=1,
+    )
+    lacking = np.isnan(measured).sum(axis=2)
+    if ((lacking > 0) & (lacking < 3)).any():
+        row, k = np.argwhere((lacking > 0) & (lacking < 3))[0]
+        raise refuse(
+            f"{file}:{lines[row]}",
+            f"{list(markers)[k]}: has some of x, y, z: must have all, or none where it was not seen",
+        )
+
+    def numbers(name: str) -> Array:
+        return values[:, names[name]] if name in names else np.full(len(lines), ROWS_NAMED[name])
+
+    def vector(name: str, default: Sequence[float]) -> Array:
+        there = vectors[name][0] in names
+        return (
+            values[:, [names[c] for c in vectors[name]]]
+            if there
+            else np.tile(np.asarray(default, dtype=float), (len(lines), 1))
+        )
+
+    for name, allowed in (("weight", "must be >= 0"), ("held_out", "must be 0 or 1")):
+        right = numbers(name) >= 0 if name == "weight" else np.isin(numbers(name), (0, 1))
+        if not right.all():
+            row = int(np.argmin(right))
+            raise refuse(f"{file}:{lines[row]}", f"{name}: {numbers(name)[row]:g}: {allowed}")
+    ctrl = values[:, [names[name] for name in actuators]] if actuators else np.zeros((len(lines), 0))
+
+    def loads(kind: str) -> Array:
+        return np.stack(
+            [
+                vector(loaded[kind, name], ()) if (kind, name) in loaded else np.zeros((len(lines), 3))
+                for name in markers
+            ],
+            axis=1,
+        )
+
+    time = values[:, names["t"]] if "t" in names else None
+    if time is not None:
+        _check_times(file, time, lines)
+    return Data(
+        file,
+        markers,
+        [f"{file}:{line}" for line in lines],
+        ctrl,
+        vector("gravity", gravity),
+        loads("force"),
+        loads("moment"),
+        measured,
+        numbers("weight"),
+        numbers("held_out") == 1,
+        time,
+        np.zeros(len(lines), dtype=int),
+    )
+
+
+def _check_times(file: Path, time: Array, lines: list[int]) -> None:
+    if len(time) < 2:
+        raise refuse(file, "t: a motion must have at least two rows")
+    if (np.diff(time) <= 0).any():
+        row = int(np.argmax(np.diff(time) <= 0)) + 1
+        raise refuse(f"{file}:{lines[row]}", f"t: {time[row]:g}: must be later than the row before, {time[row - 1]:g}")
+
+
+def joined(tables: Sequence[Data]) -> Data:
+    """The rows of several files in one, which has to have the same points in all."""
+    first = tables[0]
+    for other in tables[1:]:
+        if (other.time is None) != (first.time is None):
+            raise refuse(other.file, f"must have a column t or none, as {first.file}")
+        if other.markers != first.markers:
+            raise refuse(
+                other.file,
+                f"has the points {', '.join(other.markers)}: must have those of {first.file}, "
+                f"{', '.join(first.markers)}, measured or loaded",
+            )
+
+    def stacked(name: str) -> Any:
+        return np.concatenate([getattr(table, name) for table in tables])
+
+    return replace(
+        first,
+        origins=[origin for table in tables for origin in table.origins],
+        **{name: stacked(name) for name in ("ctrl", "gravity", "forces", "moments", "measured", "weight", "held_out")},
+        time=None if first.time is None else stacked("time"),
+        motion=np.repeat(np.arange(len(tables)), [table.count for table in tables]),
+    )
+
+
+def check_units(data: Data, model: Any, length: float) -> None:
+    """Refuses numbers that are about 1000 times off."""
+    if not data.seen.any():
+        raise refuse(data.file, "no point was seen in any row")
+    reach = float(np.nanmax(np.linalg.norm(data.measured, axis=2)))
+    name = next(name for k, name in enumerate(data.markers) if data.seen[:, k].any())
+    if reach > THOUSAND_LOW * length:
+        raise refuse(
+            data.file,
+            f"points are up to {reach:g} m from the base of an arm of {length:g} m: are they in mm? "
+            f"Then name the columns {name}_x_mm, ...",
+        )
+    if reach < THOUSAND_HIGH * length:
+        raise refuse(
+            data.file,
+            f"points are at most {reach:g} m from the base of an arm of {length:g} m: are they 1000 times too small?",
+        )
+    for i in range(model.nu):
+        low, high = model.actuator_ctrlrange[i]
+        largest = float(np.abs(data.ctrl[:, i]).max())
+        if model.actuator_ctrllimited[i] and largest > THOUSAND_LOW * max(abs(low), abs(high)):
+            actuator = model.actuator(i).name[1:]
+            raise refuse(
+                data.file,
+                f"{actuator}: commands of up to {largest:g}, beyond {high:g}, its largest: are they 1000 times too "
+                f"large? Lengths in mm need a column {actuator}_mm",
+            )

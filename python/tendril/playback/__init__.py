@@ -1,0 +1,1 @@
+"""`tendril play`: a recording as one HTML page with its own renderer."""

@@ -1,0 +1,100 @@
+"""The folder of a sweep: its lock, its inputs, and what killed drivers left in it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from tendril._errors import ModelError
+from tendril._files import write_atomically
+from tendril.sweep.plan import SweepPlan
+from tendril.sweep.runs import read_plan
+
+_PATIENCE = 10.0  # s that an interrupted run has to end, and a killed driver's children
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Throws OSError when another driver has the folder."""
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        end = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                owner = os.pread(descriptor, 100, 0).decode(errors="replace").strip()
+            if not _was_killed(owner) or time.monotonic() > end:
+                raise OSError(f"{folder}: another sweep runs here: {owner or 'another process'}") from None
+            time.sleep(0.05)  # a child of the killed driver that was just being started has the lock
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _was_killed(owner: str) -> bool:
+    """Whether the process that has the lock, by its own words, is no longer there."""
+    found = re.fullmatch(r"process (\d+) on (.+)", owner)
+    return found is not None and found[2] == socket.gethostname() and not Path(f"/proc/{found[1]}").exists()
+
+
+def is_running(folder: Path) -> bool:
+    """Whether a driver has the folder."""
+    try:
+        with (folder / "lock").open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False
+
+
+def open_folder(folder: Path, plan: SweepPlan) -> bool:
+    """Makes the folder or checks that it is one of this sweep. Returns whether it was empty or made."""
+    file = folder / "sweep.json"
+    if file.exists():
+        earlier = read_plan(folder)
+        for key in ("name", "experiment"):
+            mine, other = getattr(plan, key), getattr(earlier, key)
+            if Path(mine).name != Path(other).name:
+                raise ModelError(
+                    f"{folder}: {key} = {other}: must be a folder of the sweep {mine}: choose another --out"
+                )
+        return False
+    if folder.exists() and (not folder.is_dir() or any(entry.name != "lock" for entry in folder.iterdir())):
+        raise ModelError(f"{folder}: is not empty and no folder of a sweep: choose another --out")
+    folder.mkdir(parents=True, exist_ok=True)
+    return True
+
+
+def remove_parts(folder: Path) -> None:
+    """What killed drivers left."""
+    for part in [*folder.glob("runs/.part-*"), *folder.glob(".*.part"), *folder.glob("files/.*.part")]:
+        shutil.rmtree(part) if part.is_dir() else part.unlink(missing_ok=True)
+
+
+def write_inputs(folder: Path, plan: SweepPlan) -> None:
+    root = Path(plan.experiment).parent
+    for name, digest in plan.files.items():
+        if not (kept := folder / "files" / digest).exists():
+            write_atomically(kept, (root / name).read_bytes())
+    write_atomically(folder / "sweep.json", json.dumps(plan.to_json(), indent=1) + "\n")
+
+
+def keep(files: Path, folder: Path, id: str) -> None:
+    kept = folder / "runs" / id
+    if kept.exists():
+        shutil.rmtree(kept)
+    files.rename(kept)

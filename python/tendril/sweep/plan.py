@@ -1,0 +1,193 @@
+"""The plan of a sweep: its runs, and what their numbers depend on.
+
+A run is one seed in one cell (a combination of the grid) with one variant. Its name, `id`, is a digest of everything
+its numbers depend on, so that finished runs are kept whatever is added to the sweep.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tendril._errors import ModelError
+from tendril._toml import toml
+
+FORMAT = 1
+MAX_RUNS = 10_000_000
+SettingPairs = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What is compared: settings or a controller."""
+
+    name: str
+    settings: SettingPairs = ()
+    controller: str = ""
+    python: str = ""  # file with the controller, as given
+    plugin: str = ""  # library with the controller
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A check by name, or a metric, and which of its values are better."""
+
+    metric: str
+    better: str
+    unit: str = ""  # if the check has none
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRun:
+    """One seed in one cell with one variant."""
+
+    id: str
+    variant: Variant
+    cell: int
+    seed: int
+    order: int  # of the seed in the sweep
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """All runs of a sweep, and what their numbers depend on: the content of `sweep.json`."""
+
+    name: str
+    experiment: str  # file, as given
+    seeds: tuple[int, ...]
+    cells: tuple[SettingPairs, ...]
+    variants: tuple[Variant, ...]
+    baseline: str
+    compare: tuple[Comparison, ...]
+    record: str | int
+    timeout: float
+    retries: int
+    settings: SettingPairs
+    duration: float
+    versions: dict[str, str]
+    files: dict[str, str]  # SHA-256 by path from the experiment's folder
+    named: dict[str, list[str]] = field(default_factory=dict)  # files of `files` that only this setting's value names
+
+    def __len__(self) -> int:
+        return len(self.seeds) * len(self.cells) * len(self.variants)
+
+    def settings_of(self, cell: int, variant: Variant) -> SettingPairs:
+        """Later ones win."""
+        return self.cells[cell] + variant.settings + self.settings
+
+    def runs(self) -> Iterator[SweepRun]:
+        """Seed by seed, so that a sweep that is stopped has all variants of the first seeds."""
+        coin_flip = {
+            (cell, variant.name): self._identity(cell, variant)
+            for cell in range(len(self.cells))
+            for variant in self.variants
+        }
+        for order, seed in enumerate(self.seeds):
+            for cell in range(len(self.cells)):
+                for variant in self.variants:
+                    before, after = coin_flip[cell, variant.name]
+                    digest = hashlib.sha256(b"%s%d%s" % (before, seed, after)).hexdigest()
+                    yield SweepRun(digest[:16], variant, cell, seed, order)
+
+    def _identity(self, cell: int, variant: Variant) -> tuple[bytes, bytes]:
+        """Canonical JSON of what the numbers of a run depend on, before and after the seed."""
+        settings = self.settings_of(cell, variant)
+        others = {file for files in self.named.values() for file in files}
+        own = {
+            file
+            for value in [variant.python, variant.plugin, *(value for _, value in settings)]
+            for file in self.named.get(text_of(value), [])
+        }
+        files = {file: digest for file, digest in self.files.items() if file not in others or file in own}
+        mark = "\0"
+        text = canonical(
+            {
+                "format": FORMAT,
+                **self.versions,
+                "files": files,
+                "settings": settings,
+                "controller": variant.controller,
+                "seed": mark,
+                "duration": self.duration,
+            }
+        )
+        before, after = text.split(json.dumps(mark), 1)
+        return before.encode(), after.encode()
+
+    def to_json(self) -> dict[str, Any]:
+        from dataclasses import asdict
+
+        return {"format": FORMAT, **asdict(self), "timeout": self.timeout if math.isfinite(self.timeout) else None}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any], file: Path) -> SweepPlan:
+        """Throws ModelError for a newer format."""
+        if data.get("format") != FORMAT:
+            raise ModelError(f"{file}: format = {data.get('format')}: must be {FORMAT}: written by a newer tendril")
+
+        def settings(pairs: list[list[Any]]) -> SettingPairs:
+            return tuple((key, value) for key, value in pairs)
+
+        fields = {key: value for key, value in data.items() if key in SweepPlan.__dataclass_fields__}
+        fields |= {
+            "seeds": tuple(data["seeds"]),
+            "cells": tuple(settings(cell) for cell in data["cells"]),
+            "variants": tuple(
+                Variant(v["name"], settings(v["settings"]), v["controller"], v.get("python", ""), v.get("plugin", ""))
+                for v in data["variants"]
+            ),
+            "compare": tuple(Comparison(c["metric"], c["better"], c.get("unit", "")) for c in data["compare"]),
+            "settings": settings(data["settings"]),
+        }
+        return SweepPlan(**fields)
+
+    def cell_name(self, cell: int) -> str:
+        return ", ".join(f"{key} = {toml(value)}" for key, value in self.cells[cell])
+
+
+def canonical(data: object) -> str:
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), default=str)
+
+
+def text_of(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+@cache
+def read_versions(program: str) -> dict[str, str]:
+    """Of Tendril and MuJoCo. Throws ModelError."""
+    try:
+        text = subprocess.run([program, "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ModelError(f"{program}: {error}: must be the program tendril: name it with TENDRIL_PROGRAM") from None
+    found = re.fullmatch(r"tendril (\S+), MuJoCo (\S+)\s*", text)
+    if not found:
+        raise ModelError(f"{program}: --version says {text.strip()!r}: must be the program tendril of this version")
+    return {"tendril": found[1], "mujoco": found[2]}
+
+
+def command_of(plan: SweepPlan, run: SweepRun, program: str) -> list[str]:
+    """`tendril run ...` without its output options."""
+    command = [program, "run", plan.experiment, "--seed", str(run.seed)]
+    if run.variant.python:
+        command[:1] = [sys.executable, "-P", "-m", "tendril", "--python", run.variant.python]
+    if run.variant.plugin:
+        command += ["--plugin", run.variant.plugin]
+    if run.variant.controller:
+        command += ["--controller", run.variant.controller]
+    for key, value in plan.settings_of(run.cell, run.variant):
+        command += ["--set", f"{key}={toml(value)}"]
+    return command
+
+
+def default_folder(name: str) -> Path:
+    return Path("out") / f"{name}-sweep"
