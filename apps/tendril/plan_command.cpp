@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "apps/tendril/commands.hpp"
+#include "apps/tendril/python_module.hpp"
 #include "simulation/families/families.hpp"
 #include "simulation/files/file_kind.hpp"
-#include "apps/tendril/python_module.hpp"
 #include "simulation/plan/scene_plan.hpp"
 #include "simulation/rollout/run.hpp"
 #include "tendril/model/toml_fields.hpp"

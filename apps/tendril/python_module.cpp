@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "simulation/engine/engine.hpp"
 #include "rendering/process.hpp"
+#include "simulation/engine/engine.hpp"
 
 namespace tendril {
 namespace {
@@ -69,7 +69,7 @@ fs::path find_python() {
 
 void give_plugin_to_python() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  if (const fs::path plugin = find_plugin(); !plugin.empty())
+  if (const fs::path plugin = simulation::find_plugin(); !plugin.empty())
     setenv("TENDRIL_PLUGIN", plugin.c_str(), 0);
 #endif
 }

@@ -14,11 +14,11 @@
 #include <memory>
 #include <optional>
 
-#include "apps/tendril/window/check_text.hpp"
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/interrupt.hpp"
 #include "apps/tendril/picture_arguments.hpp"
 #include "apps/tendril/progress.hpp"
+#include "apps/tendril/window/check_text.hpp"
 #include "apps/tendril/write_report.hpp"
 #include "rendering/render_recording.hpp"
 #include "rendering/video_writer.hpp"

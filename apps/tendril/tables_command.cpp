@@ -17,9 +17,9 @@
 #include "apps/tendril/commands.hpp"
 #include "apps/tendril/interrupt.hpp"
 #include "apps/tendril/progress.hpp"
+#include "apps/tendril/python_module.hpp"
 #include "bench/published/run_tables.hpp"
 #include "bench/published/tables_report.hpp"
-#include "apps/tendril/python_module.hpp"
 #include "simulation/rollout/run.hpp"
 #include "tendril_commit.hpp"
 
