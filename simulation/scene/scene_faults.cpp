@@ -8,7 +8,10 @@
 #include <utility>
 #include <variant>
 
+#include "controllers/interface/arm_controller.hpp"
 #include "controllers/interface/measurement_faults.hpp"
+#include "controllers/interface/mobile_controller.hpp"
+#include "controllers/interface/snake_controller.hpp"
 #include "tendril/model/fault_file.hpp"
 #include "tendril/model_error.hpp"
 
