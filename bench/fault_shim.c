@@ -18,8 +18,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#define REAL(result, name, ...)                 \
-  static result (*real)(__VA_ARGS__) = NULL;    \
+#define REAL(result, name, ...)              \
+  static result (*real)(__VA_ARGS__) = NULL; \
   if (!real) *(void**)&real = dlsym(RTLD_NEXT, #name)
 
 enum Action { kPass, kFail, kHalf };
@@ -83,16 +83,16 @@ static void after_half(void) {
   if (kind && !strcmp(kind, "torn")) die();
 }
 
-#define WRITER(name, parameters, types, whole, half)                  \
-  ssize_t name parameters {                                           \
-    REAL(ssize_t, name, types);                                       \
-    if (!is_descriptor(file)) return real whole;                      \
-    const enum Action action = next_call(#name, 1);                   \
-    if (action == kFail) return -1;                                   \
-    if (action == kPass || size < 2) return real whole;               \
-    const ssize_t written = real half;                                \
-    after_half();                                                     \
-    return written;                                                   \
+#define WRITER(name, parameters, types, whole, half)    \
+  ssize_t name parameters {                             \
+    REAL(ssize_t, name, types);                         \
+    if (!is_descriptor(file)) return real whole;        \
+    const enum Action action = next_call(#name, 1);     \
+    if (action == kFail) return -1;                     \
+    if (action == kPass || size < 2) return real whole; \
+    const ssize_t written = real half;                  \
+    after_half();                                       \
+    return written;                                     \
   }
 #define TYPES(...) __VA_ARGS__
 WRITER(write, (int file, const void* bytes, size_t size), TYPES(int, const void*, size_t),
@@ -103,11 +103,11 @@ WRITER(pwrite64, (int file, const void* bytes, size_t size, off64_t at),
        TYPES(int, const void*, size_t, off64_t), (file, bytes, size, at),
        (file, bytes, size / 2, at))
 
-#define CALL(result, failure, name, parameters, types, arguments, matches)     \
-  result name parameters {                                                     \
-    REAL(result, name, types);                                                 \
-    if ((matches) && next_call(#name, 0) == kFail) return failure;             \
-    return real arguments;                                                     \
+#define CALL(result, failure, name, parameters, types, arguments, matches) \
+  result name parameters {                                                 \
+    REAL(result, name, types);                                             \
+    if ((matches) && next_call(#name, 0) == kFail) return failure;         \
+    return real arguments;                                                 \
   }
 CALL(ssize_t, -1, read, (int file, void* bytes, size_t size), TYPES(int, void*, size_t),
      (file, bytes, size), is_descriptor(file))
@@ -138,18 +138,18 @@ int close(int file) {
   return real(file);
 }
 
-#define OPEN(name)                                                                \
-  int name(const char* path, int flags, ...) {                                    \
-    REAL(int, name, const char*, int, ...);                                       \
-    mode_t mode = 0;                                                              \
-    if (flags & (O_CREAT | O_TMPFILE)) {                                          \
-      va_list rest;                                                               \
-      va_start(rest, flags);                                                      \
-      mode = va_arg(rest, mode_t);                                                \
-      va_end(rest);                                                               \
-    }                                                                             \
-    if (is_path(path) && next_call(#name, 0) == kFail) return -1;                 \
-    return real(path, flags, mode);                                               \
+#define OPEN(name)                                                \
+  int name(const char* path, int flags, ...) {                    \
+    REAL(int, name, const char*, int, ...);                       \
+    mode_t mode = 0;                                              \
+    if (flags & (O_CREAT | O_TMPFILE)) {                          \
+      va_list rest;                                               \
+      va_start(rest, flags);                                      \
+      mode = va_arg(rest, mode_t);                                \
+      va_end(rest);                                               \
+    }                                                             \
+    if (is_path(path) && next_call(#name, 0) == kFail) return -1; \
+    return real(path, flags, mode);                               \
   }
 OPEN(open)
 OPEN(open64)

@@ -98,21 +98,50 @@ function(tendril_library name)
   endif()
 endfunction()
 
+# tendril_tier(<unit|integration|scene|slow> [TIMEOUT seconds] [SERIAL] [LABELS ...] TESTS ...)
+# Puts tests into a tier, which is a label of ctest, and limits their time (docs/testing.md): `scripts/test` runs all but the
+# slow ones. The limits are ten times what a test takes on a free machine, or more; sanitizers get five times as much.
+# SERIAL: measures time, so nothing runs beside it.
+set(tendril_tier_timeout_unit 60)
+set(tendril_tier_timeout_integration 300)
+set(tendril_tier_timeout_scene 300)
+set(tendril_tier_timeout_slow 900)
+function(tendril_tier tier)
+  cmake_parse_arguments(ARG "SERIAL" "TIMEOUT" "LABELS;TESTS" ${ARGN})
+  set(timeout ${tendril_tier_timeout_${tier}})
+  if(ARG_TIMEOUT)
+    set(timeout ${ARG_TIMEOUT})
+  elseif(NOT timeout)
+    message(FATAL_ERROR "tendril_tier: ${tier}: must be unit, integration, scene or slow")
+  endif()
+  if(TENDRIL_SANITIZE)
+    math(EXPR timeout "5 * ${timeout}")
+  endif()
+  foreach(test IN LISTS ARG_TESTS)
+    set_tests_properties(${test} PROPERTIES LABELS "${tier};${ARG_LABELS}" TIMEOUT ${timeout} RUN_SERIAL ${ARG_SERIAL})
+  endforeach()
+endfunction()
+
 # Tested code is optimized; the tests themselves are not, to shorten compilation.
 set(tendril_test_options $<$<CONFIG:Release>:-O1>)
 
-# tendril_test(<name> SOURCES ... LIBRARIES ... [LABELS ...])
-# A Catch2 executable run by ctest as <name>; the working directory is the source root.
+# tendril_test(<name> TIER <tier> [SLOW_CASES] SOURCES ... LIBRARIES ...)
+# A Catch2 executable run by ctest as <name>; the working directory is the source root. TIER: see tendril_tier.
+# SLOW_CASES: cases tagged [slow] are a test of their own, <name>.slow.
 function(tendril_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "SLOW_CASES" "TIER" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} tendril_test_support
     tendril_warnings tendril_codegen)
   target_compile_features(${name} PRIVATE cxx_std_20)
   target_compile_options(${name} PRIVATE ${tendril_test_options})
   tendril_precompiled(${name} tests LIBRARIES Catch2::Catch2 OPTIONS ${tendril_test_options})
-  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  if(ARG_LABELS)
-    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
+  if(ARG_SLOW_CASES)
+    add_test(NAME ${name} COMMAND ${name} ~[slow] WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    add_test(NAME ${name}.slow COMMAND ${name} [slow] WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    tendril_tier(slow TESTS ${name}.slow)
+  else()
+    add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   endif()
+  tendril_tier(${ARG_TIER} TESTS ${name})
 endfunction()

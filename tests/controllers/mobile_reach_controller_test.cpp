@@ -121,7 +121,7 @@ double sampled_clearance(const MobileRobot& robot, const Eigen::VectorXd& x,
 
 }  // namespace
 
-TEST_CASE("the youBot reaches its twenty targets in turn within its limits") {
+TEST_CASE("the youBot reaches its twenty targets in turn within its limits", "[mobile]") {
   Setup setup;
   int reached = 0;
   for (const ListedToolTarget& listed : listed_youbot_targets()) {
@@ -139,7 +139,7 @@ TEST_CASE("the youBot reaches its twenty targets in turn within its limits") {
   CHECK(setup.run.fastest.joint_speed > 0.8 * setup.limits.joint_speed);
 }
 
-TEST_CASE("the setpoints never put the arm into the floor or its own platform") {
+TEST_CASE("the setpoints never put the arm into the floor or its own platform", "[mobile]") {
   Setup setup;
   MobileBody body(setup.robot, standard_capsules(setup.robot));
   double least = 1.0;
@@ -155,7 +155,7 @@ TEST_CASE("the setpoints never put the arm into the floor or its own platform") 
   setup.check_limits();
 }
 
-TEST_CASE("a tool pose on a line 3 m long is followed at 0.2 m/s") {
+TEST_CASE("a tool pose on a line 3 m long is followed at 0.2 m/s", "[mobile]") {
   constexpr double kSpeed = 0.2, kRamp = 0.5, kLength = 3.0;  // [m/s], [s], [m]
   struct Line {
     Vector3d start, along;
@@ -203,7 +203,7 @@ TEST_CASE("a tool pose on a line 3 m long is followed at 0.2 m/s") {
   }
 }
 
-TEST_CASE("the platform stands still when the arm reaches from where it stands") {
+TEST_CASE("the platform stands still when the arm reaches from where it stands", "[mobile]") {
   Setup setup;
   setup.aim(tool_target({0.55, 0.1, 0.3}, 0.0, -0.3, 0.2));
   REQUIRE(setup.run.run_to_target(kStallTimeout));
@@ -221,7 +221,7 @@ TEST_CASE("the platform stands still when the arm reaches from where it stands")
   CHECK(setup.run.report["base_travel"] - travel < 1e-3);
 }
 
-TEST_CASE("steady errors of the servos are integrated away") {
+TEST_CASE("steady errors of the servos are integrated away", "[mobile]") {
   Setup setup;
   setup.run.droop << 0.002, -0.003, 0.004, 0.01, 0.02, -0.015, 0.02, 0.01;
   setup.aim(tool_target({0.9, 0.0, 0.3}, 0.0, -0.5, 0.3));
@@ -239,7 +239,7 @@ TEST_CASE("steady errors of the servos are integrated away") {
   CHECK(without.run.report.tip_error > 0.005);
 }
 
-TEST_CASE("among tables and posts targets are reached without coming near them") {
+TEST_CASE("among tables and posts targets are reached without coming near them", "[mobile]") {
   const Obstacles obstacles(clutter());
   Setup setup(Texts{{"avoidance", "true"}}, &obstacles);
   const ToolTarget targets[] = {tool_target({1.1, 0.0, 0.36}, 0.0, -45.0 * kDegree, 0.0),
@@ -282,7 +282,7 @@ TEST_CASE("among tables and posts targets are reached without coming near them")
   CHECK(blind_least < 0.0);
 }
 
-TEST_CASE("a post in the platform's way is gone round while the target moves on") {
+TEST_CASE("a post in the platform's way is gone round while the target moves on", "[mobile]") {
   constexpr double kSpeed = 0.2, kLength = 4.0;  // [m/s], [m]
   for (const double x : {0.25, 0.05, 0.62}) {
     const Obstacles obstacles({capsule_between({x, 0.3, 0.0}, {x, 0.3, 1.0}, 0.05)});
@@ -309,7 +309,8 @@ TEST_CASE("a post in the platform's way is gone round while the target moves on"
   }
 }
 
-TEST_CASE("the robot backs away from a post that comes nearer, and goes on when it is gone") {
+TEST_CASE("the robot backs away from a post that comes nearer, and goes on when it is gone",
+          "[mobile]") {
   constexpr double kSpeed = 0.2, kFar = 2.0;  // [m/s], [m]
   for (const double direction : {0.3, 1.7, 3.0, 4.4}) {
     CAPTURE(direction);
@@ -342,7 +343,7 @@ TEST_CASE("the robot backs away from a post that comes nearer, and goes on when 
   }
 }
 
-TEST_CASE("what cannot be reached is named, and the robot holds") {
+TEST_CASE("what cannot be reached is named, and the robot holds", "[mobile]") {
   struct Case {
     Eigen::Isometry3d X_WG;
     ControllerStatus status;
@@ -380,7 +381,8 @@ TEST_CASE("what cannot be reached is named, and the robot holds") {
   }
 }
 
-TEST_CASE("a target that stands in obstacles is refused, and reached when they are gone") {
+TEST_CASE("a target that stands in obstacles is refused, and reached when they are gone",
+          "[mobile]") {
   std::vector<Obstacle> wall = {sphere_at({0.9, 0.0, 0.3}, 0.3)};
   const Obstacles obstacles(wall);
   Setup setup(Texts{{"avoidance", "true"}}, &obstacles);
@@ -396,7 +398,7 @@ TEST_CASE("a target that stands in obstacles is refused, and reached when they a
   CHECK(setup.run.run_to_target(kStallTimeout));
 }
 
-TEST_CASE("the same input gives the same bits, and a step allocates nothing") {
+TEST_CASE("the same input gives the same bits, and a step allocates nothing", "[mobile]") {
   const Obstacles obstacles(clutter());
   const auto fly = [&](std::vector<double>& memory) {
     Setup setup(Texts{{"avoidance", "true"}}, &obstacles);
@@ -428,7 +430,7 @@ TEST_CASE("the same input gives the same bits, and a step allocates nothing") {
   CHECK(counter.count() == 0);
 }
 
-TEST_CASE("an arm of five links on the platform reaches targets too") {
+TEST_CASE("an arm of five links on the platform reaches targets too", "[mobile]") {
   MobileRobotParameters parameters = youbot();
   parameters.links.assign(5, {.length = 0.1, .limits = {.min = -1.75, .max = 1.75}});
   Setup setup({}, nullptr, parameters);
@@ -441,7 +443,7 @@ TEST_CASE("an arm of five links on the platform reaches targets too") {
   setup.check_limits();
 }
 
-TEST_CASE("settings out of range are refused by name") {
+TEST_CASE("settings out of range are refused by name", "[mobile]") {
   const auto message = [](const Texts& texts) {
     try {
       Setup setup(texts);

@@ -25,7 +25,8 @@ Eigen::VectorXd random_configuration(Random& random, const MobileRobot& robot) {
 
 }  // namespace
 
-TEST_CASE("a motion from rest goes straight, meets its goal exactly and stays there") {
+TEST_CASE("a motion from rest goes straight, meets its goal exactly and stays there",
+          "[controllers]") {
   const MobileRobot robot(youbot());
   TrajectoryGenerator motion(robot, {}, 1.0, kTimestep);
   Random random(1);
@@ -50,7 +51,7 @@ TEST_CASE("a motion from rest goes straight, meets its goal exactly and stays th
   }
 }
 
-TEST_CASE("speeds, accelerations and joint limits hold however the goal jumps") {
+TEST_CASE("speeds, accelerations and joint limits hold however the goal jumps", "[controllers]") {
   const MobileRobot robot(youbot());
   const MobileSpeedLimits limits;
   Random random(2);
@@ -86,7 +87,7 @@ TEST_CASE("speeds, accelerations and joint limits hold however the goal jumps") 
   }
 }
 
-TEST_CASE("braking ends where it was foreseen") {
+TEST_CASE("braking ends where it was foreseen", "[controllers]") {
   const MobileRobot robot(youbot());
   TrajectoryGenerator motion(robot, {}, 1.0, kTimestep);
   Random random(3);
@@ -102,7 +103,7 @@ TEST_CASE("braking ends where it was foreseen") {
   }
 }
 
-TEST_CASE("a goal that moves steadily is followed without lag") {
+TEST_CASE("a goal that moves steadily is followed without lag", "[controllers]") {
   const MobileRobot robot(youbot());
   TrajectoryGenerator motion(robot, {}, 1.0, kTimestep);
   Eigen::VectorXd x = Eigen::VectorXd::Zero(8), v = x, goal = x, rate = x;

@@ -41,7 +41,8 @@ Obstacle box_at(const Vector3d& center, const Vector3d& half) {
 
 }  // namespace
 
-TEST_CASE("mobile body: the clearance of the arm is that of points along its capsules") {
+TEST_CASE("mobile body: the clearance of the arm is that of points along its capsules",
+          "[mobile]") {
   const MobileRobot robot(youbot());
   MobileBody body(robot, standard_capsules(robot));
   Random random(1);
@@ -62,7 +63,8 @@ TEST_CASE("mobile body: the clearance of the arm is that of points along its cap
   }
 }
 
-TEST_CASE("mobile body: the clearance of the platform from capsules is that of its rectangle") {
+TEST_CASE("mobile body: the clearance of the platform from capsules is that of its rectangle",
+          "[mobile]") {
   const MobileRobot robot(youbot());
   MobileBody body(robot, {});
   const MobileRobotParameters& p = robot.parameters();
@@ -88,7 +90,7 @@ TEST_CASE("mobile body: the clearance of the platform from capsules is that of i
   }
 }
 
-TEST_CASE("mobile body: the floor carries the platform and stops the arm") {
+TEST_CASE("mobile body: the floor carries the platform and stops the arm", "[mobile]") {
   const MobileRobot robot(youbot());
   MobileBody body(robot, standard_capsules(robot));
   const Obstacles floor({half_space_at(Vector3d::Zero(), Vector3d::UnitZ())});
@@ -105,7 +107,8 @@ TEST_CASE("mobile body: the floor carries the platform and stops the arm") {
   CHECK(body.clearance({}, upright, sill) < 0.0);
 }
 
-TEST_CASE("mobile body: the arm's clearance from its own platform is that of points on the links") {
+TEST_CASE("mobile body: the arm's clearance from its own platform is that of points on the links",
+          "[mobile]") {
   const MobileRobot robot(youbot());
   MobileBody body(robot, standard_capsules(robot));
   const Shape platform = box({0.29, 0.19, 0.07});
@@ -129,7 +132,8 @@ TEST_CASE("mobile body: the arm's clearance from its own platform is that of poi
   CHECK(touching > 10);
 }
 
-TEST_CASE("mobile body: a search that is bounded from above finds the same or nothing") {
+TEST_CASE("mobile body: a search that is bounded from above finds the same or nothing",
+          "[mobile]") {
   const MobileRobot robot(youbot());
   MobileBody body(robot, standard_capsules(robot));
   Random random(4);
@@ -148,7 +152,7 @@ TEST_CASE("mobile body: a search that is bounded from above finds the same or no
   }
 }
 
-TEST_CASE("mobile body: clearances allocate nothing, and bad capsules are refused") {
+TEST_CASE("mobile body: clearances allocate nothing, and bad capsules are refused", "[mobile]") {
   const MobileRobot robot(youbot());
   MobileBody body(robot, standard_capsules(robot));
   const Obstacles obstacles({sphere_at({0.5, 0.0, 0.3}, 0.1)});

@@ -22,7 +22,7 @@ Eigen::VectorXd configuration(const MobileRobot& robot, const RandomPose& pose) 
 
 }  // namespace
 
-TEST_CASE("mobile tracker: the tool's Jacobian is the derivative of its pose") {
+TEST_CASE("mobile tracker: the tool's Jacobian is the derivative of its pose", "[mobile]") {
   for (const MobileRobot& robot : {MobileRobot(youbot()), long_armed_robot(5)}) {
     Random random(1);
     std::vector<Eigen::Isometry3d> frames(static_cast<std::size_t>(frame_count(robot)));
@@ -49,7 +49,8 @@ TEST_CASE("mobile tracker: the tool's Jacobian is the derivative of its pose") {
   }
 }
 
-TEST_CASE("mobile tracker: a target that moves a little is met exactly by a little motion") {
+TEST_CASE("mobile tracker: a target that moves a little is met exactly by a little motion",
+          "[mobile]") {
   for (const MobileRobot& robot : {MobileRobot(youbot()), long_armed_robot(5)}) {
     Random random(2);
     MobileTracker tracker(robot);
@@ -77,7 +78,8 @@ TEST_CASE("mobile tracker: a target that moves a little is met exactly by a litt
   }
 }
 
-TEST_CASE("mobile tracker: the more the platform weighs, the more of the motion the arm does") {
+TEST_CASE("mobile tracker: the more the platform weighs, the more of the motion the arm does",
+          "[mobile]") {
   const MobileRobot robot(youbot());
   const std::vector<double> joints = {0.0, 0.5, 1.2, 0.4, 0.0};
   double last = 1.0;
@@ -98,7 +100,7 @@ TEST_CASE("mobile tracker: the more the platform weighs, the more of the motion 
   CHECK(last < 0.006);  // of 0.056 m
 }
 
-TEST_CASE("mobile tracker: it refuses options out of range and allocates nothing") {
+TEST_CASE("mobile tracker: it refuses options out of range and allocates nothing", "[mobile]") {
   const MobileRobot robot(youbot());
   CHECK_THROWS_AS(MobileTracker(robot, {.max_iterations = 0}), ModelError);
   CHECK_THROWS_AS(MobileTracker(robot, {.platform_weight = 0.0}), ModelError);
@@ -113,7 +115,7 @@ TEST_CASE("mobile tracker: it refuses options out of range and allocates nothing
   CHECK_FALSE(converged);
 }
 
-TEST_CASE("mobile postures: every listed posture meets the target inside the limits") {
+TEST_CASE("mobile postures: every listed posture meets the target inside the limits", "[mobile]") {
   for (const MobileRobot& robot : {MobileRobot(youbot()), long_armed_robot(4)}) {
     MobilePostures postures(robot);
     Random random(3);
