@@ -97,10 +97,11 @@ class RunCommand(unittest.TestCase):
             stderr=subprocess.PIPE,
             text=True,
         )
-        recording = self.folder / "out/pendulum-seed0/rollout.h5"
-        while not recording.exists() and process.poll() is None:
-            time.sleep(0.01)
-        time.sleep(0.1)
+        until = time.monotonic() + 60
+        while self.run_program("rollout", "info", "out/pendulum-seed0/rollout.h5").returncode != 0:  # it records
+            self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, errors)

@@ -105,6 +105,7 @@ class Verdict(unittest.TestCase):
 
     def test_two_runs_do_not_write_into_one_folder(self):
         self.write(settings='target = "near"\n')
+        info = [PROGRAM, "rollout", "info", "out/rollout.h5"]
         first = subprocess.Popen(
             [PROGRAM, "run", "e.toml", "--out", "out", "--no-report", "--duration", "1e5"],
             cwd=self.folder,
@@ -112,19 +113,19 @@ class Verdict(unittest.TestCase):
             stderr=subprocess.PIPE,
             text=True,
         )
-        while not (self.folder / "out/rollout.h5").exists() and first.poll() is None:
-            time.sleep(0.01)
-        time.sleep(0.2)
+        until = time.monotonic() + 60
+        while subprocess.run(info, cwd=self.folder, capture_output=True).returncode != 0:  # it records
+            self.assertIsNone(first.poll())
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.02)
         second = self.run_program()
         self.assertEqual(second.returncode, 4)
         self.assertIn("out: another run writes its results here", second.stderr)
         first.send_signal(signal.SIGHUP)
         _, errors = first.communicate(timeout=60)
         self.assertEqual(first.returncode, 130, errors)
-        replay = subprocess.run(
-            [PROGRAM, "rollout", "info", "out/rollout.h5"], cwd=self.folder, capture_output=True, text=True
-        )
-        self.assertEqual(replay.returncode, 0, replay.stderr)
+        after = subprocess.run(info, cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(after.returncode, 0, after.stderr)
 
     def test_the_default_folder_names_the_seed(self):
         self.write(settings='target = "near"\n')

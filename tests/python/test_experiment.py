@@ -309,14 +309,20 @@ def test_a_killed_run_leaves_what_it_had_written(tmp_path: Path) -> None:
         ]
     )
     try:
-        while not (file.exists() and rows_of(file) >= 1024):
-            assert process.poll() is None
-            time.sleep(0.05)
+        wait_for_rows(process, file, 1024)
     finally:
         process.kill()
         process.wait()
     assert tendril("rollout", "verify", file).returncode == 0
     assert tendril("rollout", "replay", file).returncode == 0
+
+
+def wait_for_rows(process: "subprocess.Popen[str] | subprocess.Popen[bytes]", file: Path, rows: int) -> None:
+    until = time.monotonic() + 120
+    while not (file.exists() and rows_of(file) >= rows):
+        assert process.poll() is None, "the run has ended"
+        assert time.monotonic() < until, f"no {rows} rows after two minutes"
+        time.sleep(0.02)
 
 
 def rows_of(file: Path) -> int:
@@ -335,32 +341,38 @@ def test_ctrl_c_raises_and_closes_the_recording(tmp_path: Path) -> None:
         "except KeyboardInterrupt: print('stopped')"
     )
     process = subprocess.Popen([sys.executable, "-c", code, REACH, file], stdout=subprocess.PIPE, text=True)
-    while not (file.exists() and rows_of(file) >= 256):
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=30)[0] == "stopped\n"
+    try:
+        wait_for_rows(process, file, 256)
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60)[0] == "stopped\n"
+    finally:
+        process.kill()
+        process.wait()
     with h5py.File(file) as recording:
         assert recording["rollout_0"].attrs["outcome"].startswith(b"interrupted at step ")
     assert tendril("rollout", "replay", file).returncode == 0
 
 
 def test_other_threads_work_during_a_run() -> None:
-    longest, running = 0.0, True
+    looks: list[float] = []
+    running = True
 
     def look() -> None:
-        nonlocal longest
-        last = time.perf_counter()
         while running:
             time.sleep(0.001)
-            now = time.perf_counter()
-            longest, last = max(longest, now - last), now
+            looks.append(time.perf_counter())
 
     thread = threading.Thread(target=look)
     thread.start()
-    result = td.Experiment(REACH).run(duration=3.0)
-    running = False
-    thread.join()
-    assert longest < 0.8 * result.summary["wall_time"]
+    try:
+        result = td.Experiment(REACH).run(duration=3.0)
+    finally:
+        end = time.perf_counter()
+        running = False
+        thread.join()
+    part = result.summary["wall_time"] / 5
+    for i in range(5):  # not only when the lock is released once
+        assert any(end - (i + 1) * part < look < end - i * part for look in looks), i
 
 
 def test_runs_on_two_threads_have_the_bits_of_one(tmp_path: Path) -> None:

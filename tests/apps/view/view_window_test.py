@@ -161,7 +161,7 @@ class Window(unittest.TestCase):
             do("key", "--window", found, "--repeat", str(times), key)
 
         def drag(start, end):
-            """Of the left button, from one point of the window to another; the window draws in between."""
+            """Drags with the left button; a picture after each event proves that the window has handled it."""
             for words in (
                 ("mousemove", "--window", found, *map(str, start)),
                 ("mousedown", "1"),
@@ -169,7 +169,7 @@ class Window(unittest.TestCase):
                 ("mouseup", "1"),
             ):
                 do(*words)
-                time.sleep(0.2)
+                picture()
 
         def picture():
             number = len(list(self.folder.glob("tendril_*.png"))) + 1
@@ -205,7 +205,7 @@ class Window(unittest.TestCase):
         press("shift+Right")
         first = picture()
         scene.write_text("<mujoco>")  # told in the window, which goes on
-        time.sleep(1.0)
+        time.sleep(1.0)  # nothing must change, so there is nothing to wait for
         self.assertEqual(picture()[0], first[0])
         scene.write_text(SCENE.replace('pos="0 0 1"', 'pos="0 0 1.2"'))
         until = time.monotonic() + 60
