@@ -25,8 +25,10 @@ FOLDERS = [
     "models",
     "plugin",
     "python",
+    "rendering",
     "scenes",
     "scripts",
+    "simulation",
     "tendril",
     "tests",
 ]
