@@ -15,9 +15,9 @@ add_library(tendril_codegen INTERFACE)
 target_compile_options(tendril_codegen INTERFACE
   -ffp-contract=off -fPIC ${visibility} $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
 if(TENDRIL_SANITIZE)
-  # -O1: several times faster than -O0 and as strict. -g1: lines and functions, all that a sanitizer reports, compiled in a
-  # quarter less time than with variables. In instrumented code g++ 12 reports false uses of uninitialized and overlapping
-  # memory; release builds keep these warnings.
+  # -O1: several times faster than -O0 and as strict. -g1: lines and functions, all that a sanitizer reports, compiled
+  # in a quarter less time than with variables. In instrumented code g++ 12 reports false uses of uninitialized and
+  # overlapping memory; release builds keep these warnings.
   target_compile_options(tendril_codegen INTERFACE
     -O1 -g1 -fsanitize=${TENDRIL_SANITIZE} -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   target_compile_options(tendril_warnings INTERFACE
