@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "rendering/image.hpp"
+#include "rendering/mesa.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -48,6 +49,7 @@ void EglContext::make_current() {
 }
 
 void EglContext::load() {
+  disable_clip_control();
   void* const library = dlopen("libEGL.so.1", RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) refuse("libEGL.so.1 is not installed");
   const auto load = [&](auto& function, const char* symbol) {
