@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -78,44 +77,6 @@ std::terminate_handler abort_with_message = std::abort;
   std::abort();
 }
 
-/// The engine and the libraries do not all test what malloc returns: when they crash or leave after
-/// it has failed, this says so and ends the program like `main`. May be called by a signal.
-void end_if_out_of_memory() {
-  if (errno != ENOMEM) return;
-  constexpr std::string_view kMessage = "tendril: out of memory\n";
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kMessage.data(), kMessage.size());
-  _exit(kExitInputOutput);
-}
-
-/// Anything else is a bug and ends the program as ever.
-extern "C" void on_crash(int signal) {
-  end_if_out_of_memory();
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);
-}
-
-/// HDF5 leaves with -1.
-extern "C" void on_leaving(int status, void* /*unused*/) {
-  if (status == -1) end_if_out_of_memory();
-}
-
-/// The handler has a stack of its own, because HDF5 runs out of its stack without memory. One that
-/// is there already, such as a sanitizer's, stays.
-void explain_crashes() {
-  on_exit(on_leaving, nullptr);
-  alignas(16) static char memory[1 << 16];
-  const stack_t stack{.ss_sp = memory, .ss_flags = 0, .ss_size = sizeof memory};
-  sigaltstack(&stack, nullptr);
-  for (const int signal : {SIGABRT, SIGSEGV}) {
-    struct sigaction before {
-    }, ours{};
-    ours.sa_handler = on_crash;
-    ours.sa_flags = SA_ONSTACK;
-    if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_DFL)
-      sigaction(signal, &ours, nullptr);
-  }
-}
-
 /// Whether everything printed has reached stdout.
 bool written() {
   std::cout.flush();
@@ -136,7 +97,6 @@ void occupy_standard_streams() {
 int tendril_main(int argc, char** argv, int in_python) {
   abort_with_message = std::set_terminate(on_terminate);
   occupy_standard_streams();
-  if (in_python == 0) explain_crashes();
   // Exceeding a file size limit becomes a write error instead of ending the program.
   std::signal(SIGXFSZ, SIG_IGN);
   try {

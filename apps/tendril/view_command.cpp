@@ -49,7 +49,6 @@ std::unique_ptr<simulation::ViewSource> open_source(const ViewArguments& argumen
   const std::uint64_t seed = changes.seed.value_or(experiment.seed);
   experiment = simulation::with_scene(std::move(experiment), seed,
                                       fmt::format("out/{}-seed{}/scene", experiment.name, seed));
-  options.has_motions = !experiment.motions.empty();
   options.name = experiment.name;
   const std::filesystem::path folder = experiment.scene.parent_path();
   auto run =

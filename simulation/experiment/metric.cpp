@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tendril/model_error.hpp"
+#include "tendril/renamed.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -102,6 +103,11 @@ Metric parse_metric(const std::string& name) {
     if (statistic != nullptr && fits)
       return {name, std::string(signal), std::string(object), statistic->statistic};
   }
+  const auto is_metric = [](std::string_view other) {
+    return find_signal(other.substr(0, other.rfind('_'))) != nullptr;
+  };
+  if (const std::string_view now = present_name(name, is_metric); !now.empty())
+    throw ModelError(fmt::format("is called {} now", now));
   throw ModelError(fmt::format(
       "must be SIGNAL_(end|max|min|mean|rms) with SIGNAL a quantity reported by a controller of "
       "the scene (tip_error, status, ...) or one of {}; or ({}):NAME:(end|max|min|mean|rms), "

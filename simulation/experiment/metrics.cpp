@@ -14,6 +14,7 @@
 #include "simulation/engine/engine.hpp"
 #include "simulation/engine/quantities.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/renamed.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -126,10 +127,28 @@ const Metrics::Reported* Metrics::reported(std::string_view name) const {
   return found == reported_.end() ? nullptr : &*found;
 }
 
+std::string Metrics::present_metric(const Metric& metric) const {
+  const auto is_reported = [&](std::string_view signal) { return reported(signal) != nullptr; };
+  const std::string_view now = present_name(metric.signal, is_reported);
+  return now.empty() ? "" : std::string(now) + metric.name.substr(metric.signal.size());
+}
+
+std::string Metrics::present_sensor(const std::string& name) const {
+  for (const Renamed& quantity : renamed()) {
+    if (!shows(name, std::string(quantity.before))) continue;
+    const std::string now =
+        name.substr(0, name.size() - quantity.before.size()) + std::string(quantity.now);
+    if (mj_name2id(&model_, mjOBJ_SENSOR, now.c_str()) >= 0) return now;
+  }
+  return {};
+}
+
 std::string Metrics::problem(const Metric& metric) const {
   const SignalInfo* const info = find_signal(metric.signal);
   if (info == nullptr) {
     if (reported(metric.signal) != nullptr) return {};
+    if (const std::string now = present_metric(metric); !now.empty())
+      return fmt::format("is called {} now", now);
     std::string names;
     for (const Reported& quantity : reported_) names += (names.empty() ? "" : ", ") + quantity.name;
     return fmt::format("no controller of the scene reports '{}' with a sensor of that name{}{}",
@@ -137,8 +156,12 @@ std::string Metrics::problem(const Metric& metric) const {
   }
   const int geom = mj_name2id(&model_, mjOBJ_GEOM, metric.object.c_str());
   const bool of_geom = info->of == MetricOf::Geom || info->of == MetricOf::RoundGeom;
-  if (info->of == MetricOf::Sensor && mj_name2id(&model_, mjOBJ_SENSOR, metric.object.c_str()) < 0)
+  if (info->of == MetricOf::Sensor &&
+      mj_name2id(&model_, mjOBJ_SENSOR, metric.object.c_str()) < 0) {
+    if (const std::string now = present_sensor(metric.object); !now.empty())
+      return renamed_text(metric.object, now);
     return fmt::format("the scene has no sensor '{}'", metric.object);
+  }
   if (of_geom && geom < 0) return fmt::format("the scene has no geom '{}'", metric.object);
   if (info->of == MetricOf::RoundGeom && !has_round_axis(model_, geom))
     return fmt::format("the geom '{}' must be a capsule or cylinder", metric.object);

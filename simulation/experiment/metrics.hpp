@@ -42,6 +42,11 @@ class Metrics {
   [[nodiscard]] double value(int index) const;
 
  private:
+  /// The present name of a metric, or of a sensor of the scene, that was renamed; empty if there is
+  /// none.
+  [[nodiscard]] std::string present_metric(const Metric& metric) const;
+  [[nodiscard]] std::string present_sensor(const std::string& name) const;
+
   /// The present value of a signal; `geom`: for a signal of a geom.
   using Read = double (*)(const Metrics& self, const mjModel&, const mjData&, int geom) noexcept;
   struct Reader {

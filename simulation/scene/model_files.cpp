@@ -12,6 +12,7 @@
 #include "tendril/model/robot_mjcf.hpp"
 #include "tendril/model/toml_fields.hpp"
 #include "tendril/model_error.hpp"
+#include "tendril/renamed.hpp"
 
 namespace tendril::simulation {
 namespace {
@@ -28,7 +29,13 @@ std::string known_controllers() {
 }
 
 void require_plugin(const ControllerConfig& controller) {
-  if (mjp_getPlugin(controller.plugin.c_str(), nullptr) != nullptr) return;
+  const auto is_loaded = [](std::string_view plugin) {
+    return mjp_getPlugin(std::string(plugin).c_str(), nullptr) != nullptr;
+  };
+  if (is_loaded(controller.plugin)) return;
+  if (const std::string_view now = present_name(controller.plugin, is_loaded); !now.empty())
+    throw ModelError(fmt::format("{}: controller.plugin = {}", controller.origin,
+                                 renamed_text(controller.plugin, now)));
   throw ModelError(
       fmt::format("{}: controller.plugin = {}: must be a loaded plugin: {}; --plugin FILE.so or "
                   "--python FILE.py loads "
@@ -44,8 +51,8 @@ void check_controller(D& robot, const std::string& file, std::span<const Overrid
   if (controller.plugin.empty()) return;
   require_plugin(controller);
   const std::vector<std::string> known = setting_names(controller.plugin);
-  const auto is_known = [&](const ControllerConfig::Setting& setting) {
-    return std::find(known.begin(), known.end(), setting.key) != known.end();
+  const auto is_known = [&](std::string_view key) {
+    return std::find(known.begin(), known.end(), key) != known.end();
   };
   const bool is_replaced = std::any_of(overrides.begin(), overrides.end(), [](const Override& o) {
     return o.key == "controller.plugin";
@@ -53,13 +60,16 @@ void check_controller(D& robot, const std::string& file, std::span<const Overrid
   if (is_replaced) {
     std::vector<std::string> unknown;
     for (const ControllerConfig::Setting& setting : controller.settings) {
-      if (!is_known(setting) && setting.origin.starts_with(file + ":"))
+      if (!is_known(setting.key) && setting.origin.starts_with(file + ":"))
         unknown.push_back(setting.key);
     }
     if (!unknown.empty()) erase_controller_settings(robot, unknown);
   }
   for (const ControllerConfig::Setting& setting : controller.settings) {
-    if (is_known(setting)) continue;
+    if (is_known(setting.key)) continue;
+    if (const std::string_view now = present_name(setting.key, is_known); !now.empty())
+      throw ModelError(
+          fmt::format("{}: controller: {}", setting.origin, renamed_text(setting.key, now)));
     std::vector<std::string_view> words(known.begin(), known.end());
     throw ModelError(fmt::format("{}: controller: unknown key '{}', {} has: {}", setting.origin,
                                  setting.key, controller.plugin, joined(words)));

@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "tendril/model_error.hpp"
+#include "tendril/renamed.hpp"
 
 namespace tendril {
 namespace {
@@ -412,8 +413,13 @@ void Fields::refuse_object(std::string_view reason) const {
 }
 
 void Fields::refuse_unknown(Keys known) const {
+  const auto is_known = [&](std::string_view key) {
+    return std::find(known.begin(), known.end(), key) != known.end();
+  };
   for (const auto& [key, node] : *table_) {
-    if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
+    if (is_known(key.str())) continue;
+    if (const std::string_view now = present_name(key.str(), is_known); !now.empty())
+      throw ModelError(place(node) + renamed_text(key.str(), now));
     throw ModelError(fmt::format("{}unknown key '{}', must be one of: {}", place(node), key.str(),
                                  joined(known)));
   }

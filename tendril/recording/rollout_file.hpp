@@ -104,8 +104,7 @@ class RolloutWriter final : public RowSink {
 /// What a reader does about damage outside the rows.
 enum class Damage {
   Refuse,   ///< throws RolloutDamageError
-  Tolerate  ///< takes metadata with wrong checksums as they are, leaves texts out that cannot be
-            ///< read
+  Tolerate  ///< leaves attributes and texts out that cannot be read
 };
 
 /// Reads a recording, finished or not (also of a process that was killed). Throws

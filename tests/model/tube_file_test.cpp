@@ -195,6 +195,8 @@ TEST_CASE("tube: what is refused, and how it is said", "[mjcf]") {
       {"staves", tube("inner_radius = 0.1\nstaves = 5\n"),
        "tube.toml:4: staves = 5: must be an integer"},
       {"unknown key", tube("radius = 0.1\n"), "tube.toml:3: unknown key 'radius'"},
+      {"old name of a key", "kind = \"tube\"\ncentreline = [[0, 0, 0], [0, 0, 1]]\n",
+       "tube.toml:2: centreline: is called centerline now"},
   }));
   DYNAMIC_SECTION(c.name) { CHECK_THAT(refusal(c.toml), StartsWith(c.message)); }
 }

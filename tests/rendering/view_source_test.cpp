@@ -68,10 +68,10 @@ TEST_CASE("live run: reset starts the same run again, bit for bit", "[view]") {
   LiveRun run = live_pendulum(folder);
   run.step(40);
   const double angle = run.data().qpos[0], target = run.data().mocap_pos[0];
-  run.motions_on = false;
+  run.switch_motions(false);
   run.reset();
   CHECK(run.data().time == 0.0);
-  CHECK(run.motions_on);
+  CHECK(run.motions_on());
   CHECK(run.history().points().size() == 1);
   run.step(40);
   CHECK(run.data().qpos[0] == angle);
@@ -81,8 +81,8 @@ TEST_CASE("live run: reset starts the same run again, bit for bit", "[view]") {
 TEST_CASE("live run: a body that a hand has taken stays where the hand puts it", "[view]") {
   const TemporaryFolder folder;
   LiveRun run = live_pendulum(folder);
-  run.motions_on = false;
-  run.before_step = [](const mjModel&, mjData& d) { d.mocap_pos[2] = 0.7; };
+  run.switch_motions(false);
+  run.act_before_steps([](const mjModel&, mjData& d) { d.mocap_pos[2] = 0.7; });
   run.step(5);
   CHECK(run.data().mocap_pos[2] == 0.7);
   CHECK(run.data().mocap_pos[0] == Approx(0.0).margin(1e-12));
@@ -91,15 +91,14 @@ TEST_CASE("live run: a body that a hand has taken stays where the hand puts it",
 TEST_CASE("live run: a divergence stops it and says where, reset makes it run again", "[view]") {
   const TemporaryFolder folder;
   LiveRun run = live_pendulum(folder);
-  run.before_step = [](const mjModel&, mjData& d) {
-    d.qfrc_applied[0] = d.time > 0.1 ? 1e30 : 0.0;
-  };
+  run.act_before_steps(
+      [](const mjModel&, mjData& d) { d.qfrc_applied[0] = d.time > 0.1 ? 1e30 : 0.0; });
   run.advance(1.0, kEnough);
   CHECK_THAT(run.stopped(), Catch::Contains("step") && Catch::Contains("t = 0.1"));
   const double time = run.data().time;
   CHECK(run.advance(1.0, kEnough) == 0.0);
   CHECK(run.data().time == time);
-  run.before_step = nullptr;
+  run.act_before_steps({});
   run.reset();
   CHECK(run.stopped().empty());
   CHECK(run.advance(0.1, kEnough) == Approx(0.1));
@@ -206,11 +205,11 @@ TEST_CASE("live run: a recording begun on the way plays, and replays bit for bit
     LiveRun run(load_experiment(std::string(TENDRIL_TEST_SCENES) + "/reach/reach.toml"));
     run.step(100);
     run.start_recording(file);
-    CHECK(run.recording());
+    CHECK(run.recorded_since());
     run.step(300);
     angle = run.data().qpos[0];
     run.reset();  // ends it
-    CHECK_FALSE(run.recording());
+    CHECK_FALSE(run.recorded_since());
     run.step(10);
   }
   Playback playback(file);

@@ -264,6 +264,19 @@ TEST_CASE("metrics: what the scene lacks is said, and left out of the defaults",
   CHECK(metrics.count() == 4);  // speed_max and _end, engine_iterations_max and _mean
 }
 
+TEST_CASE("metrics: an old name is refused with the present one", "[metrics]") {
+  const ModelPtr model = model_of(R"(<mujoco><worldbody><body name="b"><joint name="j"/>
+    <geom size="1"/></body></worldbody>
+    <sensor><jointpos name="A_measured_tip" joint="j"/>
+    <jointpos name="A_speed_utilization" joint="j"/></sensor></mujoco>)");
+  Metrics metrics(*model);
+  CHECK_THROWS_WITH(metrics.add(parse_metric("sensor:A_seen_tip:max")),
+                    Catch::Contains("A_seen_tip: is called A_measured_tip now"));
+  CHECK_THROWS_WITH(metrics.add(parse_metric("speed_use_max")),
+                    "speed_use_max: is called speed_utilization_max now");
+  CHECK_THROWS_WITH(parse_metric("rest_speed"), "is called speed_end now");
+}
+
 TEST_CASE("metrics: a winding is the turn of the near part of the arm, with its sign",
           "[metrics]") {
   // A helix at 62 mm, nearer than the 70 mm at which the gap is a body's radius; its last half turn

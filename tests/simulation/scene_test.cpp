@@ -179,12 +179,22 @@ TEST_CASE("scene: settings that fit nothing are refused", "[scene]") {
       {"geom.pst.friction", "1", "no such geom"},
       {"robot.sections", "1", "sections"},
       {"controller.plugin", "tendril.nope", "must be a loaded plugin: tendril."},
+      {"controller.plugin", "tendril.carry", "tendril.carry: is called tendril.base_placement now"},
       {"speed", "1", "unknown key"},
   }));
   DYNAMIC_SECTION(c.key << " = " << c.value) {
     const Setting setting = set(c.key, c.value);
     CHECK_THROWS_WITH(load_scene(files.scene, std::span(&setting, 1)), Catch::Contains(c.message));
   }
+}
+
+TEST_CASE("scene: an old name of a controller's setting is refused with the present one",
+          "[scene]") {
+  const Files files;
+  const std::vector<Setting> settings = {set("controller.plugin", "tendril.contact_plan"),
+                                         set("controller.max_ways", "3")};
+  CHECK_THROWS_WITH(load_scene(files.scene, settings),
+                    Catch::EndsWith("controller: max_ways: is called max_candidates now"));
 }
 
 TEST_CASE("scene: robot settings without a robot are refused", "[scene]") {

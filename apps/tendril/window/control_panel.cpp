@@ -187,7 +187,7 @@ void ControlPanel::find_groups() {
 
 void ControlPanel::add_run() {
   ui_.sect[kRun].nitem = 0;
-  recording_shown_ = run_.recording();
+  recording_shown_ = run_.recorded_since().has_value();
   const mjuiDef items[] = {
       definition(mjITEM_BUTTON, recording_shown_ ? "End recording  (R)" : "Record  (R)", nullptr,
                  ""),
@@ -324,7 +324,7 @@ void ControlPanel::draw(mjrRect window, bool paused) {
   const bool moved = place.left != state_.rect[1].left || place.height != state_.rect[1].height;
   state_.rect[0] = window;
   state_.rect[1] = place;
-  if (recording_shown_ != run_.recording()) {
+  if (recording_shown_ != run_.recorded_since().has_value()) {
     add_run();
     lay_out();
   }
@@ -477,9 +477,9 @@ void ControlPanel::drive_by_hand(const Group& group, bool by_hand) {
 /// A recording that the change ends goes on in the next file.
 template <class Change>
 void ControlPanel::recorded_through(const Change& change) {
-  const bool records = run_.recording();
+  const bool records = run_.recorded_since().has_value();
   change();
-  if (records && !run_.recording()) actions_.record();
+  if (records && !run_.recorded_since()) actions_.record();
 }
 
 void ControlPanel::inject() {

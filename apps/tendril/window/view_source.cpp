@@ -155,7 +155,7 @@ void LiveRun::start_checks() {
   for (const Check& check : experiment_.checks) add_check(*metrics_, check);
 }
 
-std::vector<LiveRun::LiveCheck> LiveRun::checks() const {
+std::vector<LiveCheck> LiveRun::checks() const {
   std::vector<LiveCheck> all;
   all.reserve(experiment_.checks.size());
   for (const Check& check : experiment_.checks) {
@@ -177,9 +177,9 @@ bool LiveRun::step_once() {
   if (!stopped_.empty()) return false;
   mjData& d = data();
   const double time = d.time;
-  if (motions_on) run_.motions.apply(d, time);
+  if (motions_on_) run_.motions.apply(d, time);
   faults_.apply(*now().scene.model, d);
-  if (before_step) before_step(model(), d);
+  if (before_step_) before_step_(model(), d);
   const ByHand by_hand(controls);
   const Clock::time_point before = Clock::now();
   const std::string error = guarded([&] { mj_step(&model(), &d); });
@@ -313,7 +313,7 @@ void LiveRun::reset() {
   due_ = 0.0;
   steps_ = 0;
   stopped_.clear();
-  motions_on = true;
+  motions_on_ = true;
   start_checks();
   record();
 }

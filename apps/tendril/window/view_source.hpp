@@ -65,7 +65,18 @@ class ViewHistory {
   std::deque<Point> points_;
 };
 
-/// The source of a window: a running scene or a recording.
+/// A check of an experiment while it runs.
+struct LiveCheck {
+  Check check;
+  std::string unit;
+  double value = 0.0;  ///< so far
+  bool holds = false;
+};
+
+class LiveRun;
+
+/// The source of a window: a running scene or a recording. What only a running scene can do does
+/// nothing in a recording.
 class ViewSource {
  public:
   using Clock = std::chrono::steady_clock;
@@ -97,6 +108,31 @@ class ViewSource {
   /// Goes to a time of the recording.
   virtual void seek(double /*time*/) {}
 
+  /// Whether this is a running scene, in which bodies can be moved.
+  [[nodiscard]] bool is_live() const { return !range(); }
+  /// The running scene, to be commanded; null for a recording.
+  [[nodiscard]] virtual LiveRun* live_run() { return nullptr; }
+
+  using StepAction = std::function<void(const mjModel&, mjData&)>;
+  /// Sets what is called before each step, after the motions: applies forces of the mouse.
+  virtual void act_before_steps(StepAction /*action*/) {}
+
+  /// Whether an experiment moves mocap bodies here, and whether it does so now.
+  [[nodiscard]] virtual bool has_motions() const { return false; }
+  [[nodiscard]] virtual bool motions_on() const { return false; }
+  virtual void switch_motions(bool /*on*/) {}
+
+  [[nodiscard]] virtual std::vector<LiveCheck> checks() const { return {}; }
+
+  /// Records from now on; a reset, an injected fault of a measurement and the end of this object
+  /// end the recording. Throws RolloutError.
+  virtual void start_recording(const std::filesystem::path& /*file*/) {}
+  virtual void end_recording() {}
+  /// When the present recording began [s]; nothing if there is none.
+  [[nodiscard]] virtual std::optional<double> recorded_since() const { return std::nullopt; }
+  /// Why rows of a recording could not be written, once; empty otherwise.
+  [[nodiscard]] virtual std::string take_recording_error() { return {}; }
+
   /// The camera to start with: that of pictures (picture_camera) if it shows all of the robots
   /// (complete_camera), or a free one that shows the scene as it stands (scene_camera), or a
   /// recording's whole motion (recording_camera).
@@ -125,18 +161,12 @@ class LiveRun final : public ViewSource {
   void refresh() override;
   [[nodiscard]] std::string stopped() const override { return stopped_; }
 
-  struct LiveCheck {
-    Check check;
-    std::string unit;
-    double value = 0.0;  ///< so far
-    bool holds = false;
-  };
-  [[nodiscard]] std::vector<LiveCheck> checks() const;
-
-  /// Called before each step, after the motions: applies forces of the mouse.
-  std::function<void(const mjModel&, mjData&)> before_step;
-  /// Whether the experiment moves its mocap bodies; dragging one switches it off.
-  bool motions_on = true;
+  [[nodiscard]] LiveRun* live_run() override { return this; }
+  void act_before_steps(StepAction action) override { before_step_ = std::move(action); }
+  [[nodiscard]] bool has_motions() const override { return !experiment_.motions.empty(); }
+  [[nodiscard]] bool motions_on() const override { return motions_on_; }
+  void switch_motions(bool on) override { motions_on_ = on; }
+  [[nodiscard]] std::vector<LiveCheck> checks() const override;
 
   /// One per control: where `by_hand`, the control is `command` in place of what its controller
   /// writes, which computes on.
@@ -155,14 +185,14 @@ class LiveRun final : public ViewSource {
   /// Those under way.
   [[nodiscard]] const std::vector<Fault>& injected() const noexcept { return injected_; }
 
-  /// Records from now on; a reset, an injected fault of a measurement and the end of this object
-  /// end the recording. Throws RolloutError.
-  void start_recording(const std::filesystem::path& file);
-  void end_recording();
-  [[nodiscard]] bool recording() const noexcept { return recorder_ != nullptr; }
-  [[nodiscard]] double recorded_since() const noexcept { return recorded_since_; }  ///< [s]
-  /// Why rows of a recording could not be written, once; empty otherwise.
-  [[nodiscard]] std::string take_recording_error() { return std::exchange(recording_error_, {}); }
+  void start_recording(const std::filesystem::path& file) override;
+  void end_recording() override;
+  [[nodiscard]] std::optional<double> recorded_since() const override {
+    return recorder_ ? std::optional(recorded_since_) : std::nullopt;
+  }
+  [[nodiscard]] std::string take_recording_error() override {
+    return std::exchange(recording_error_, {});
+  }
 
  private:
   bool step_once();
@@ -178,6 +208,8 @@ class LiveRun final : public ViewSource {
   std::optional<PreparedRun> with_faults_;  // of measurements, injected; in place of run_
   std::optional<Metrics> metrics_;          // of the checks, in their order
   PhysicalFaults faults_;
+  StepAction before_step_;
+  bool motions_on_ = true;
   std::vector<Fault> injected_;
   int injections_ = 0;
   DataPtr start_;

@@ -17,12 +17,11 @@ struct ViewerOptions {
   double speed = 1.0;  ///< simulated seconds per second
   bool start_paused = false;
   std::filesystem::path
-      screenshot;   ///< write the window to this PNG at time `at` and exit; empty: stay open
-  double at = 0.0;  ///< simulated time [s]
-  bool has_motions = false;  ///< the experiment moves mocap bodies; key M toggles this
-  bool help = false;         ///< start with the help open
-  bool panel = false;        ///< start with the panel open
-  std::string name;          ///< of the experiment; recordings go to out/<name>-window<n>
+      screenshot;      ///< write the window to this PNG at time `at` and exit; empty: stay open
+  double at = 0.0;     ///< simulated time [s]
+  bool help = false;   ///< start with the help open
+  bool panel = false;  ///< start with the panel open
+  std::string name;    ///< of the experiment; recordings go to out/<name>-window<n>
   /// Opens the source again when one of `files` has changed; throws as the first time. Empty:
   /// never.
   std::function<std::unique_ptr<simulation::ViewSource>()> reopen;

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <mujoco/mujoco.h>
+
+#include "apps/tendril/window/session.hpp"
+
+namespace tendril {
+
+/// Draws plots, the bar of a recording and all texts over the picture of the scene.
+void draw_overlays(Session& session, const mjrRect& whole);
+
+/// Where a recording's bar stands in a picture, in pixels.
+[[nodiscard]] mjrRect time_bar(const mjrRect& whole);
+/// Whether a point is on the bar, with a margin.
+[[nodiscard]] bool is_on(const mjrRect& bar, double x, double y);
+
+}  // namespace tendril
