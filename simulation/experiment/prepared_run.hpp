@@ -27,10 +27,10 @@ struct PreparedRun {
 
 /// Changes to an experiment from the command line.
 struct RunChanges {
-  std::optional<double> duration;  ///< [s]
-  std::optional<std::uint64_t> seed;
-  std::vector<Setting> settings;  ///< applied last
-  std::string controller;         ///< plugin name for every robot file; empty: as in the files
+  std::optional<double> duration = {};  ///< [s]
+  std::optional<std::uint64_t> seed = {};
+  std::vector<Setting> settings = {};  ///< applied last
+  std::string controller = {};         ///< plugin name for every robot file; empty: as in the files
 };
 
 /// Loads the scene with the experiment's settings, the draws of the seed and the changes; switches

@@ -17,11 +17,11 @@ struct Progress {
 };
 
 struct RunOptions {
-  RunChanges changes;
-  std::filesystem::path recording;                   ///< file of the recording; empty: no recording
-  std::string command_line;                          ///< for the recording and the summary
-  std::function<void(const mjModel&)> on_loaded;     ///< called before the first step, may throw
-  std::function<void(const Progress&)> on_progress;  ///< called about ten times per second
+  RunChanges changes = {};
+  std::filesystem::path recording = {};  ///< file of the recording; empty: no recording
+  std::string command_line = {};         ///< for the recording and the summary
+  std::function<void(const mjModel&)> on_loaded = {};  ///< called before the first step, may throw
+  std::function<void(const Progress&)> on_progress = {};  ///< called about ten times per second
   const std::atomic<bool>* stop =
       nullptr;  ///< the run ends after the step in which it becomes true
 };
