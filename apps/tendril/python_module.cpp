@@ -103,7 +103,7 @@ std::optional<std::string> run_module(const std::string& module,
   const std::string python = command.front();
   command.insert(command.end(), arguments.begin(), arguments.end());
   try {
-    Process process(command);
+    simulation::Process process(command);
     static_cast<void>(process.write(input));  // a module that does not read it reports why
     if (process.wait() == 0) return std::nullopt;
     const std::string reason = last_line(process.messages());
