@@ -20,6 +20,7 @@
 #include "apps/tendril/python_module.hpp"
 #include "bench/published/run_tables.hpp"
 #include "bench/published/tables_report.hpp"
+#include "simulation/experiment/summary.hpp"
 #include "simulation/rollout/run.hpp"
 #include "tendril_commit.hpp"
 

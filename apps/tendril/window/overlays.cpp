@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/tendril/check_text.hpp"
+#include "apps/tendril/window/check_text.hpp"
 #include "apps/tendril/window/key_map.hpp"
 
 namespace tendril {
@@ -129,8 +129,8 @@ std::vector<NamedForce> strongest_contacts(const mjModel& model, const mjData& d
 }
 
 void add_robots(Table& table, const Session& s, const mjData& d) {
-  const std::span<const simulation::SceneRobots::Robot> robots = s.drawn->robots.robots();
-  for (const simulation::SceneRobots::Robot& robot : robots) {
+  const std::span<const simulation::RobotBodies::Robot> robots = s.drawn->robots.robots();
+  for (const simulation::RobotBodies::Robot& robot : robots) {
     const auto value = [&](const char* name) {
       const int id = mj_name2id(&s.model(), mjOBJ_SENSOR, (robot.prefix + name).c_str());
       return id < 0 ? std::nan("") : d.sensordata[s.model().sensor_adr[id]];

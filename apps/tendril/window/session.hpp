@@ -30,7 +30,7 @@ struct DrawnModel {
 
   mjvScene scene{};
   mjrContext context{};
-  simulation::SceneRobots robots;
+  simulation::RobotBodies robots;
   simulation::Centerlines centerlines;
   simulation::SmoothBody smooth_body;
   simulation::ShadowVolume shadows;
