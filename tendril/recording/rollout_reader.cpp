@@ -233,6 +233,11 @@ struct RolloutReader::Impl {
   void read_attributes();
   void read_texts();
   void read_layout();
+  std::int64_t open_scalars();
+  void open_fields();
+  int width_of(hsize_t extent, const std::string& name) const;
+  void limit_rows(hsize_t extent);
+  void count_contacts();
   void check_row_counts(std::int64_t count);
   void read_integration_rows();
   void load(std::int64_t desired_block);
@@ -338,7 +343,8 @@ void RolloutReader::Impl::check_row_counts(std::int64_t count) {
       source.damaged(field.name);
 }
 
-void RolloutReader::Impl::read_layout() {
+/// Opens the datasets beside the fields; returns what `rows` says.
+std::int64_t RolloutReader::Impl::open_scalars() {
   step_id = source.open("step", H5T_STD_I64LE);
   time_id = source.open("time", H5T_IEEE_F64LE);
   step_time_id = source.open("step_time_us", H5T_IEEE_F64LE);
@@ -357,13 +363,23 @@ void RolloutReader::Impl::read_layout() {
       H5Dread(rows_id, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, &count) < 0 || count < 0)
     source.damaged("rows");
   rows = count;
-  const auto limit_rows = [this](hsize_t extent) {
-    rows = static_cast<std::int64_t>(std::min(static_cast<hsize_t>(rows), extent));
-  };
   for (const auto& [name, dataset] : scalars()) limit_rows(source.shape(dataset, name, 1)[0]);
   if (rows > kMaxRows) source.damaged("rows");
   source.require_stored(step_id, "step", static_cast<hsize_t>(rows) * sizeof(std::int64_t));
+  return count;
+}
 
+void RolloutReader::Impl::limit_rows(hsize_t extent) {
+  rows = static_cast<std::int64_t>(std::min(static_cast<hsize_t>(rows), extent));
+}
+
+int RolloutReader::Impl::width_of(hsize_t extent, const std::string& name) const {
+  if (extent > kMaxBytes / sizeof(double)) source.damaged(name);
+  return static_cast<int>(extent);
+}
+
+/// Opens the fields of a row; their widths are the sizes of the layout.
+void RolloutReader::Impl::open_fields() {
   const std::array<std::pair<int*, std::vector<double> Row::*>, format::kFieldCount> targets = {{
       {&layout.nq, &Row::qpos},
       {&layout.nv, &Row::qvel},
@@ -374,10 +390,6 @@ void RolloutReader::Impl::read_layout() {
       {&layout.nmocap, &Row::mocap_pos},
       {&layout.nmocap, &Row::mocap_quat},
   }};
-  const auto width = [&](hsize_t extent, const std::string& name) {
-    if (extent > kMaxBytes / sizeof(double)) source.damaged(name);
-    return static_cast<int>(extent);
-  };
   const auto described = format::fields(layout);
   for (std::size_t i = 0; i < fields.size(); ++i) {
     FieldColumn& field = fields[i];
@@ -386,20 +398,13 @@ void RolloutReader::Impl::read_layout() {
     field.dataset = source.open(field.name, H5T_IEEE_F64LE);
     const auto shape = source.shape(field.dataset, field.name, described[i].shape.size() + 1);
     limit_rows(shape[0]);
-    *targets[i].first = width(shape[1], field.name);
+    *targets[i].first = width_of(shape[1], field.name);
     for (std::size_t k = 2; k < shape.size(); ++k)
       if (shape[k] != described[i].shape[k - 1]) source.damaged(field.name);
   }
-  if (damage == Damage::Refuse && attributes["outcome"] != format::kRunning)
-    check_row_counts(count);
-  const FieldColumn& pos = fields[format::kFieldCount - 2];
-  const FieldColumn& quat = fields[format::kFieldCount - 1];
-  if (source.shape(pos.dataset, pos.name)[1] != source.shape(quat.dataset, quat.name)[1])
-    source.damaged("mocap/quat");
-  const auto sized = format::fields(layout);
-  for (std::size_t i = 0; i < fields.size(); ++i) fields[i].width = sized[i].width();
-  layout.nintegration =
-      width(source.shape(state_id, "integration/state", 2)[1], "integration/state");
+}
+
+void RolloutReader::Impl::count_contacts() {
   contact_total = source.shape(geom1_id, "contact/geom1", 1)[0];
   const struct {
     const char* name;
@@ -414,6 +419,22 @@ void RolloutReader::Impl::read_layout() {
     if (other.rank == 2 && shape[1] != 3) source.damaged(other.name);
     contact_total = std::min(contact_total, shape[0]);
   }
+}
+
+void RolloutReader::Impl::read_layout() {
+  const std::int64_t count = open_scalars();
+  open_fields();
+  if (damage == Damage::Refuse && attributes["outcome"] != format::kRunning)
+    check_row_counts(count);
+  const FieldColumn& pos = fields[format::kFieldCount - 2];
+  const FieldColumn& quat = fields[format::kFieldCount - 1];
+  if (source.shape(pos.dataset, pos.name)[1] != source.shape(quat.dataset, quat.name)[1])
+    source.damaged("mocap/quat");
+  const auto sized = format::fields(layout);
+  for (std::size_t i = 0; i < fields.size(); ++i) fields[i].width = sized[i].width();
+  layout.nintegration =
+      width_of(source.shape(state_id, "integration/state", 2)[1], "integration/state");
+  count_contacts();
 }
 
 void RolloutReader::Impl::read_integration_rows() {
